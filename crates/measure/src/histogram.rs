@@ -1,0 +1,257 @@
+//! Latency histograms: log-linear, at most 1 % wide, merged exactly.
+//!
+//! Every histogram of dnsdyno has the same layout, whatever the timeout of its run, so that
+//! adding two of them is adding counts: nothing is rounded twice.
+//!
+//! ```text
+//!   1 µs                                                               36 min
+//!   |.|.|.|.| . | . | . | . |   .   |   .   |   .   |   .   | ...         |
+//!    each octave has 128 equal buckets: a bucket is 0.4 to 0.8 % of its value wide
+//! ```
+
+/// Counts of durations, in nanoseconds.
+///
+/// Durations under [`FLOOR_NS`] are kept as that floor (no software clock here tells them
+/// apart), durations over [`CEILING_NS`] as that ceiling.
+#[derive(Clone, Debug)]
+pub struct Histogram {
+    inner: hdrhistogram::Histogram<u64>,
+    /// Exact sum of what was recorded, for an average that the buckets do not round.
+    sum_ns: u128,
+    /// Exact sum of squares, in µs² (ns² of a long run would overflow f64's 53 bits of truth).
+    sum_squares_us2: f64,
+    min_ns: u64,
+    max_ns: u64,
+}
+
+/// One bucket that holds something: `from_ns..=to_ns`, and how many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bucket {
+    /// Lowest duration of the bucket.
+    pub from_ns: u64,
+    /// Highest duration of the bucket.
+    pub to_ns: u64,
+    /// Durations counted in it; never 0.
+    pub count: u64,
+}
+
+impl Histogram {
+    /// An empty histogram. Allocates all that it will ever need (about 36 kB).
+    pub fn new() -> Self {
+        // The bounds are constants that the library accepts: a test constructs it.
+        let inner = hdrhistogram::Histogram::new_with_bounds(1, CEILING_NS, SIGNIFICANT_DIGITS)
+            .expect("constant bounds are valid");
+        Histogram { inner, sum_ns: 0, sum_squares_us2: 0.0, min_ns: u64::MAX, max_ns: 0 }
+    }
+
+    /// Counts one duration.
+    #[inline]
+    pub fn record(&mut self, duration_ns: u64) {
+        let kept_ns = duration_ns.clamp(FLOOR_NS, CEILING_NS);
+        self.inner.saturating_record(kept_ns);
+        self.sum_ns += u128::from(duration_ns);
+        let us = duration_ns as f64 * 1e-3;
+        self.sum_squares_us2 += us * us;
+        self.min_ns = self.min_ns.min(duration_ns);
+        self.max_ns = self.max_ns.max(duration_ns);
+    }
+
+    /// Adds all that `other` holds. Exact: the layout is the same.
+    pub fn merge(&mut self, other: &Histogram) {
+        // Cannot fail: same layout, and the ceiling is that of every histogram.
+        let _ = self.inner.add(&other.inner);
+        self.sum_ns += other.sum_ns;
+        self.sum_squares_us2 += other.sum_squares_us2;
+        self.min_ns = self.min_ns.min(other.min_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+    }
+
+    /// Forgets everything, keeps the memory.
+    pub fn clear(&mut self) {
+        if self.count() > 0 {
+            self.inner.reset();
+        }
+        self.sum_ns = 0;
+        self.sum_squares_us2 = 0.0;
+        self.min_ns = u64::MAX;
+        self.max_ns = 0;
+    }
+
+    /// How many durations were recorded.
+    #[inline]
+    pub fn count(&self) -> u64 {
+        self.inner.len()
+    }
+
+    /// The duration of the given rank, 1 for the shortest; `None` where there is no such rank.
+    ///
+    /// It is the upper end of the bucket, at most 0.8 % above the truth and never under it
+    /// (but for the longest, which is kept exactly).
+    pub fn at_rank(&self, rank: u64) -> Option<u64> {
+        if rank == 0 || rank > self.count() {
+            return None;
+        }
+        // Half a rank down: the library rounds `quantile × count` up, and the quotient of two
+        // whole numbers must not be pushed over the next one by its last bit.
+        let quantile = (rank as f64 - 0.5) / self.count() as f64;
+        Some(self.inner.value_at_quantile(quantile).min(self.max_ns.max(FLOOR_NS)))
+    }
+
+    /// The buckets that hold something, shortest first.
+    pub fn buckets(&self) -> impl Iterator<Item = Bucket> + '_ {
+        self.inner.iter_recorded().map(|step| {
+            let value = step.value_iterated_to();
+            Bucket {
+                from_ns: self.inner.lowest_equivalent(value),
+                to_ns: self.inner.highest_equivalent(value),
+                count: step.count_at_value(),
+            }
+        })
+    }
+
+    /// A histogram from buckets of another one, with the exact figures that buckets lose.
+    ///
+    /// The reader of a record uses it; counts land in the buckets they came from.
+    pub fn from_parts(buckets: impl IntoIterator<Item = Bucket>, exact: ExactFigures) -> Self {
+        let mut histogram = Histogram::new();
+        for bucket in buckets {
+            let kept_ns = bucket.from_ns.clamp(FLOOR_NS, CEILING_NS);
+            histogram.inner.saturating_record_n(kept_ns, bucket.count);
+        }
+        let count = histogram.count();
+        if count > 0 {
+            histogram.sum_ns = exact.sum_ns;
+            histogram.min_ns = exact.min_ns;
+            histogram.max_ns = exact.max_ns;
+            let mean_us = exact.sum_ns as f64 * 1e-3 / count as f64;
+            let stddev_us = exact.stddev_ns as f64 * 1e-3;
+            histogram.sum_squares_us2 = (stddev_us * stddev_us + mean_us * mean_us) * count as f64;
+        }
+        histogram
+    }
+
+    /// The figures that are kept exactly beside the buckets; `None` while empty.
+    pub fn exact(&self) -> Option<ExactFigures> {
+        let count = self.count();
+        if count == 0 {
+            return None;
+        }
+        let mean_us = self.sum_ns as f64 * 1e-3 / count as f64;
+        let variance_us2 = (self.sum_squares_us2 / count as f64 - mean_us * mean_us).max(0.0);
+        Some(ExactFigures {
+            sum_ns: self.sum_ns,
+            min_ns: self.min_ns,
+            max_ns: self.max_ns,
+            stddev_ns: (variance_us2.sqrt() * 1e3).round() as u64,
+        })
+    }
+
+    /// The average in nanoseconds; `None` while empty.
+    pub fn mean_ns(&self) -> Option<u64> {
+        let count = u128::from(self.count());
+        (count > 0).then(|| (self.sum_ns / count) as u64)
+    }
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Two are equal when they hold the same counts in the same buckets.
+impl PartialEq for Histogram {
+    fn eq(&self, other: &Self) -> bool {
+        self.inner == other.inner
+    }
+}
+
+/// What a histogram knows exactly, all in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExactFigures {
+    /// Sum of all durations.
+    pub sum_ns: u128,
+    /// Shortest duration.
+    pub min_ns: u64,
+    /// Longest duration.
+    pub max_ns: u64,
+    /// Standard deviation of the population.
+    pub stddev_ns: u64,
+}
+
+/// Shortest duration told apart: 1 µs.
+pub const FLOOR_NS: u64 = 1_000;
+
+/// Longest duration told apart: 2^41 ns, about 36 minutes, more than twice the longest timeout
+/// that a plan may ask for.
+pub const CEILING_NS: u64 = (1 << 41) - 1;
+
+/// Two digits make the library use 128 buckets an octave: 0.8 % at most, under the 1 % we promise.
+const SIGNIFICANT_DIGITS: u8 = 2;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn filled(values: &[u64]) -> Histogram {
+        let mut histogram = Histogram::new();
+        values.iter().for_each(|v| histogram.record(*v));
+        histogram
+    }
+
+    #[test]
+    fn an_empty_histogram_has_no_rank_and_no_figures() {
+        let empty = Histogram::new();
+        assert_eq!((empty.count(), empty.at_rank(1), empty.exact()), (0, None, None));
+    }
+
+    #[test]
+    fn durations_outside_the_range_are_kept_at_its_ends() {
+        let histogram = filled(&[5, u64::MAX / 4]);
+        let buckets: Vec<_> = histogram.buckets().collect();
+        assert!(buckets[0].from_ns <= FLOOR_NS && FLOOR_NS <= buckets[0].to_ns);
+        assert!(buckets[1].to_ns >= CEILING_NS);
+    }
+
+    proptest! {
+        #[test]
+        fn every_rank_is_within_one_percent_of_the_sorted_truth(
+            mut values in proptest::collection::vec(FLOOR_NS..60_000_000_000u64, 1..300)
+        ) {
+            let histogram = filled(&values);
+            values.sort_unstable();
+            for (i, truth) in values.iter().enumerate() {
+                let measured = histogram.at_rank(i as u64 + 1).unwrap();
+                let error = (measured as f64 - *truth as f64) / *truth as f64;
+                prop_assert!((0.0..0.01).contains(&error), "rank {} is {measured}, truth {truth}", i + 1);
+            }
+        }
+
+        #[test]
+        fn merging_is_exact_and_in_any_order(
+            a in proptest::collection::vec(1..10_000_000_000u64, 0..200),
+            b in proptest::collection::vec(1..10_000_000_000u64, 0..200),
+        ) {
+            let whole = filled(&a.iter().chain(&b).copied().collect::<Vec<_>>());
+            let mut ab = filled(&a);
+            ab.merge(&filled(&b));
+            let mut ba = filled(&b);
+            ba.merge(&filled(&a));
+            prop_assert_eq!(&ab, &whole);
+            prop_assert_eq!(&ba, &whole);
+            prop_assert_eq!(ab.exact().map(|e| (e.sum_ns, e.min_ns, e.max_ns)),
+                            whole.exact().map(|e| (e.sum_ns, e.min_ns, e.max_ns)));
+        }
+
+        #[test]
+        fn buckets_written_and_read_back_are_the_same_histogram(
+            values in proptest::collection::vec(1..10_000_000_000u64, 1..200),
+        ) {
+            let histogram = filled(&values);
+            let again = Histogram::from_parts(histogram.buckets(), histogram.exact().unwrap());
+            prop_assert_eq!(&again, &histogram);
+            prop_assert_eq!(again.mean_ns(), histogram.mean_ns());
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! Counting, without sockets and without a clock.
+//!
+//! A worker books every query in a [`Tally`] (by the instant at which the query was due) and
+//! every packet in an [`Arrivals`] (by the wall interval in which it came). Both merge exactly,
+//! over workers and over time. [`Latency`] reads percentiles with the unanswered queries in
+//! them, and [`Warning`] says where the generator itself is in doubt.
+#![forbid(unsafe_code)]
+
+mod ends;
+mod histogram;
+mod latency;
+mod tally;
+mod verdict;
+mod warning;
+
+pub use ends::{Beside, Ends, NotSent, NotSentReason};
+pub use histogram::{Bucket, CEILING_NS, ExactFigures, FLOOR_NS, Histogram};
+pub use latency::{Latency, Quantile};
+pub use tally::{Arrivals, Rcodes, Tally, TypeCount};
+pub use verdict::{Evidence, verdict};
+pub use warning::Warning;

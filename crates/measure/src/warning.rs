@@ -1,0 +1,117 @@
+//! Doubt as a type: what the generator found wrong with itself, with the figure and the advice.
+
+use std::fmt;
+
+/// One reason not to take the run's figures for the server's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Warning {
+    /// Queries left later than the schedule said.
+    SendsLate {
+        /// p99 of actual send − intended instant.
+        p99_lateness_ns: u64,
+        /// Average time between two queries of the schedule.
+        gap_ns: u64,
+    },
+    /// Queries did not leave for a reason of our own.
+    SendsMissing {
+        /// Queries that never left.
+        not_sent: u64,
+        /// Queries that the schedule asked for.
+        scheduled: u64,
+    },
+    /// The kernel dropped answers because we did not read them in time.
+    SocketDrops {
+        /// Packets dropped at our sockets.
+        packets: u64,
+        /// Queries that timed out in the same run.
+        timed_out: u64,
+    },
+    /// A worker used up its CPU.
+    CpuSaturated {
+        /// The busiest worker's CPU time as a share of one CPU, 0 to 1.
+        share: f64,
+    },
+    /// A worker was ready to run and got no CPU.
+    CpuStarved {
+        /// The worst worker's waiting time as a share of the run, 0 to 1.
+        share: f64,
+    },
+    /// Queries waited for a free message ID.
+    IdsExhausted {
+        /// How often a due query found every ID in use.
+        waits: u64,
+        /// Sockets of the run.
+        sockets: u64,
+    },
+    /// The wall clock jumped against the monotonic clock.
+    ClockStepped {
+        /// The largest jump, signed, in nanoseconds.
+        step_ns: i64,
+    },
+}
+
+impl Warning {
+    /// The name in the record.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Warning::SendsLate { .. } => "sends_late",
+            Warning::SendsMissing { .. } => "sends_missing",
+            Warning::SocketDrops { .. } => "socket_drops",
+            Warning::CpuSaturated { .. } => "cpu_saturated",
+            Warning::CpuStarved { .. } => "cpu_starved",
+            Warning::IdsExhausted { .. } => "ids_exhausted",
+            Warning::ClockStepped { .. } => "clock_stepped",
+        }
+    }
+
+    /// What the user can do about it.
+    pub const fn advice(&self) -> &'static str {
+        match self {
+            Warning::SendsLate { .. } => "lower the rate, add --workers, or give the generator CPUs of its own",
+            Warning::SendsMissing { .. } => "see the reasons under \"not sent\"",
+            Warning::SocketDrops { .. } => {
+                "these are not the server's losses: raise --socket-buffer and net.core.rmem_max, or add --workers"
+            }
+            Warning::CpuSaturated { .. } => "the generator may be the limit: add --workers or CPUs",
+            Warning::CpuStarved { .. } => "other processes take the generator's CPUs: free or pin them",
+            Warning::IdsExhausted { .. } => "add --clients: each socket has 65,536 IDs",
+            Warning::ClockStepped { .. } => {
+                "latencies are not touched (they use the monotonic clock), but wall times of the record are"
+            }
+        }
+    }
+}
+
+/// The sentence of a summary: the figure, then the advice.
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Warning::SendsLate { p99_lateness_ns, gap_ns } => write!(
+                f,
+                "sends late: p99 {:.3} ms behind the schedule (gap between queries {:.3} ms)",
+                p99_lateness_ns as f64 * 1e-6,
+                gap_ns as f64 * 1e-6
+            ),
+            Warning::SendsMissing { not_sent, scheduled } => {
+                write!(f, "sends missing: {not_sent} of {scheduled} queries never left")
+            }
+            Warning::SocketDrops { packets, timed_out } => write!(
+                f,
+                "socket drops: our own sockets dropped {packets} packets ({timed_out} queries timed out)"
+            ),
+            Warning::CpuSaturated { share } => {
+                write!(f, "CPU saturated: the busiest worker used {:.0} % of a CPU", share * 100.0)
+            }
+            Warning::CpuStarved { share } => {
+                write!(f, "CPU starved: a worker waited for a CPU {:.0} % of the time", share * 100.0)
+            }
+            Warning::IdsExhausted { waits, sockets } => {
+                write!(f, "IDs exhausted: {waits} waits for a free ID on {sockets} sockets")
+            }
+            Warning::ClockStepped { step_ns } => {
+                write!(f, "clock stepped: the wall clock jumped by {:.3} ms", step_ns as f64 * 1e-6)
+            }
+        }?;
+        write!(f, "; {}", self.advice())
+    }
+}
