@@ -1,0 +1,33 @@
+//! DNS bytes: what a load generator must know of a message, and no more.
+//!
+//! Four small things live here, and none of them opens a socket, reads a clock or keeps state:
+//!
+//! - [`encode_name`] and [`name_to_text`]: domain names between text and wire;
+//! - [`parse_type`], [`type_name`], [`rcode_name`] and their kin: the numbers of DNS and their mnemonics;
+//! - [`QueryForm`]: how a query is built once, to be sent many times with only its ID patched ([`patch_id`]);
+//! - [`peek`]: ID, flags, extended RCODE and question of an answer, without parsing the rest.
+//!
+//! A query as [`QueryForm::encode`] writes it:
+//!
+//! ```text
+//! 0        2        4                          12                      12+q       12+q+tail
+//! +--------+--------+--------------------------+------------------------+----------+
+//! | ID = 0 | flags  | four section counts      | name, type, class      | OPT, or  |
+//! |        |        |                          | (the question)         | nothing  |
+//! +--------+--------+--------------------------+------------------------+----------+
+//! ```
+#![forbid(unsafe_code)]
+
+mod name;
+mod peek;
+mod query;
+mod types;
+
+pub use name::{MAX_LABEL_LEN, MAX_NAME_LEN, NameError, encode_name, name_to_text};
+pub use peek::{FLAG_AD, FLAG_CD, FLAG_QR, FLAG_RD, FLAG_TC, Malformed, Peek, peek, peek_id, same_question};
+pub use query::{
+    DEFAULT_EDNS_SIZE, HEADER_LEN, MIN_EDNS_SIZE, OPT_LEN, QUESTION_FIXED_LEN, QueryForm, patch_id,
+};
+pub use types::{
+    CLASS_IN, TYPE_A, TYPE_OPT, class_name, parse_class, parse_type, parse_type_bytes, rcode_name, type_name,
+};
