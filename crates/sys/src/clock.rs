@@ -1,0 +1,61 @@
+//! Clocks, in nanoseconds.
+
+/// The monotonic clock (`CLOCK_MONOTONIC`): never stepped, slewed by NTP.
+#[inline]
+pub fn monotonic_ns() -> u64 {
+    read(libc::CLOCK_MONOTONIC)
+}
+
+/// The wall clock (`CLOCK_REALTIME`), since 1970-01-01 00:00:00 UTC.
+pub fn wall_ns() -> u64 {
+    read(libc::CLOCK_REALTIME)
+}
+
+/// How far the wall clock is ahead of the monotonic one. It is constant but for NTP's slewing,
+/// so a jump of it is a step of the wall clock.
+pub fn wall_minus_monotonic_ns() -> i64 {
+    // The wall clock is read between two reads of the other; their middle is when.
+    let before = monotonic_ns();
+    let wall = wall_ns();
+    let after = monotonic_ns();
+    wall as i64 - (before + (after - before) / 2) as i64
+}
+
+/// CPU time, user and system, of the calling thread (`CLOCK_THREAD_CPUTIME_ID`).
+pub fn thread_cpu_ns() -> u64 {
+    read(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
+#[inline]
+fn read(clock: libc::clockid_t) -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is a valid timespec that the call may write to. The clocks asked for exist
+    // on every Linux, so the call cannot fail.
+    unsafe { libc::clock_gettime(clock, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_monotonic_clock_never_goes_back() {
+        let reads: Vec<u64> = (0..1000).map(|_| monotonic_ns()).collect();
+        assert!(reads.is_sorted());
+    }
+
+    #[test]
+    fn the_distance_of_the_clocks_is_steady_between_two_looks() {
+        let first = wall_minus_monotonic_ns();
+        let second = wall_minus_monotonic_ns();
+        assert!(first.abs_diff(second) < 50_000_000, "{first} {second}");
+    }
+
+    #[test]
+    fn work_costs_cpu_time() {
+        let before = thread_cpu_ns();
+        let sum: u64 = (0..2_000_000u64).map(std::hint::black_box).sum();
+        assert!(sum > 0 && thread_cpu_ns() > before);
+    }
+}

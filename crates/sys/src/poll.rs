@@ -1,0 +1,89 @@
+//! Waiting for sockets, to the microsecond.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+
+use crate::checked;
+
+/// A set of sockets to wait on (epoll, level-triggered).
+#[derive(Debug)]
+pub struct Poller {
+    epoll: OwnedFd,
+    events: Box<[libc::epoll_event]>,
+}
+
+impl Poller {
+    /// An empty set that reports at most `most` ready sockets a wait.
+    pub fn new(most: usize) -> io::Result<Self> {
+        // SAFETY: the call takes no pointer.
+        let fd = checked(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) })?;
+        // SAFETY: `fd` was just made by the kernel for us, nobody else owns it.
+        let epoll = unsafe { OwnedFd::from_raw_fd(fd) };
+        let empty = libc::epoll_event { events: 0, u64: 0 };
+        Ok(Poller { epoll, events: vec![empty; most.max(1)].into() })
+    }
+
+    /// Adds a socket: it is ready when it can be read, or has an error to tell.
+    pub fn add(&self, socket: &impl AsFd, token: u64) -> io::Result<()> {
+        let mut event = libc::epoll_event { events: libc::EPOLLIN as u32, u64: token };
+        let fd = socket.as_fd().as_raw_fd();
+        // SAFETY: `event` is valid for the call, both descriptors are open.
+        checked(unsafe { libc::epoll_ctl(self.epoll.as_raw_fd(), libc::EPOLL_CTL_ADD, fd, &mut event) })?;
+        Ok(())
+    }
+
+    /// Waits until a socket is ready or `timeout_ns` has passed; gives the tokens of the ready.
+    ///
+    /// `None` waits for ever. A signal ends the wait early, with no token.
+    pub fn wait(&mut self, timeout_ns: Option<u64>) -> io::Result<impl Iterator<Item = u64> + '_> {
+        let timeout = timeout_ns.map(|ns| libc::timespec {
+            tv_sec: (ns / 1_000_000_000) as libc::time_t,
+            tv_nsec: (ns % 1_000_000_000) as libc::c_long,
+        });
+        let timeout_pointer = timeout.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+        // SAFETY: `events` is valid for writes of as many entries as told, the timeout is null
+        // or a valid timespec, the signal mask is null (its size is then not looked at).
+        let ready = unsafe {
+            libc::syscall(
+                libc::SYS_epoll_pwait2,
+                self.epoll.as_raw_fd(),
+                self.events.as_mut_ptr(),
+                self.events.len() as libc::c_int,
+                timeout_pointer,
+                std::ptr::null::<libc::sigset_t>(),
+                0usize,
+            )
+        };
+        let ready = match checked(ready as libc::c_int) {
+            Ok(ready) => ready as usize,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
+            Err(error) => return Err(error),
+        };
+        Ok(self.events[..ready].iter().map(|event| event.u64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::monotonic_ns;
+    use std::net::UdpSocket;
+
+    #[test]
+    fn a_wait_ends_at_its_time_and_not_before() {
+        let mut poller = Poller::new(4).unwrap();
+        let start = monotonic_ns();
+        assert_eq!(poller.wait(Some(2_000_000)).unwrap().count(), 0);
+        assert!(monotonic_ns() - start >= 2_000_000);
+    }
+
+    #[test]
+    fn a_packet_ends_the_wait_with_the_token_of_its_socket() {
+        let (a, b) = (UdpSocket::bind("127.0.0.1:0").unwrap(), UdpSocket::bind("127.0.0.1:0").unwrap());
+        let mut poller = Poller::new(4).unwrap();
+        poller.add(&a, 7).unwrap();
+        poller.add(&b, 9).unwrap();
+        a.send_to(b"x", b.local_addr().unwrap()).unwrap();
+        assert_eq!(poller.wait(None).unwrap().collect::<Vec<_>>(), [9]);
+    }
+}

@@ -1,0 +1,115 @@
+//! Socket options and counters that the standard library does not offer.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+
+use crate::checked;
+
+/// Makes room for `bytes` of waiting packets, past the host's limit where we have the privilege.
+///
+/// Returns what the kernel gave, which counts its own overhead too (it doubles what is asked).
+pub fn set_receive_buffer(socket: &impl AsFd, bytes: usize) -> io::Result<usize> {
+    set_buffer(socket, libc::SO_RCVBUFFORCE, libc::SO_RCVBUF, bytes)
+}
+
+/// The same for packets that wait to be sent.
+pub fn set_send_buffer(socket: &impl AsFd, bytes: usize) -> io::Result<usize> {
+    set_buffer(socket, libc::SO_SNDBUFFORCE, libc::SO_SNDBUF, bytes)
+}
+
+/// Packets that the kernel dropped at this socket since it was made, for want of buffer.
+pub fn drops(socket: &impl AsFd) -> io::Result<u64> {
+    // struct sk_meminfo: nine u32, the last one counts drops (linux/sock_diag.h).
+    let mut meminfo = [0u32; 9];
+    get(socket, libc::SOL_SOCKET, libc::SO_MEMINFO, &mut meminfo)?;
+    Ok(u64::from(meminfo[8]))
+}
+
+/// Asks for ICMP errors, each with the packet that caused it (see [`crate::udp::ErrorQueue`]).
+pub fn report_icmp_errors(socket: &impl AsFd, ipv6: bool) -> io::Result<()> {
+    if ipv6 {
+        set(socket, libc::SOL_IPV6, libc::IPV6_RECVERR, 1)
+    } else {
+        set(socket, libc::SOL_IP, libc::IP_RECVERR, 1)
+    }
+}
+
+/// Whether the kernel can cut one long send into packets of equal size (UDP GSO).
+pub fn can_segment(socket: &impl AsFd) -> bool {
+    let mut size = [0i32; 1];
+    get(socket, libc::SOL_UDP, libc::UDP_SEGMENT, &mut size).is_ok()
+}
+
+/// Lets the kernel hand over packets of equal size in one piece (UDP GRO); false where it cannot.
+pub fn join_received(socket: &impl AsFd) -> bool {
+    set(socket, libc::SOL_UDP, libc::UDP_GRO, 1).is_ok()
+}
+
+fn set_buffer(socket: &impl AsFd, force: i32, plain: i32, bytes: usize) -> io::Result<usize> {
+    let asked = bytes.min(i32::MAX as usize / 2) as i32;
+    if set(socket, libc::SOL_SOCKET, force, asked).is_err() {
+        set(socket, libc::SOL_SOCKET, plain, asked)?;
+    }
+    let mut given = [0i32; 1];
+    get(socket, libc::SOL_SOCKET, plain, &mut given)?;
+    Ok(given[0] as usize)
+}
+
+fn set(socket: &impl AsFd, level: i32, option: i32, value: i32) -> io::Result<()> {
+    let fd = socket.as_fd().as_raw_fd();
+    // SAFETY: the pointer and the length describe one i32 that lives during the call.
+    checked(unsafe {
+        libc::setsockopt(
+            fd,
+            level,
+            option,
+            std::ptr::from_ref(&value).cast(),
+            size_of::<i32>() as libc::socklen_t,
+        )
+    })?;
+    Ok(())
+}
+
+fn get<T: Copy, const N: usize>(
+    socket: &impl AsFd,
+    level: i32,
+    option: i32,
+    value: &mut [T; N],
+) -> io::Result<()> {
+    let fd = socket.as_fd().as_raw_fd();
+    let mut length = size_of_val(value) as libc::socklen_t;
+    // SAFETY: the pointer and the length describe `value`, which the kernel may write to; only
+    // integers are asked for here, for which every bit pattern is valid.
+    checked(unsafe { libc::getsockopt(fd, level, option, value.as_mut_ptr().cast(), &mut length) })?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::UdpSocket;
+
+    #[test]
+    fn a_full_buffer_drops_and_the_counter_says_how_many() {
+        let small = UdpSocket::bind("127.0.0.1:0").unwrap();
+        small.set_nonblocking(true).unwrap();
+        set_receive_buffer(&small, 4096).unwrap();
+        let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
+        for _ in 0..500 {
+            sender.send_to(&[0; 100], small.local_addr().unwrap()).unwrap();
+        }
+        let mut received = 0;
+        while small.recv(&mut [0; 200]).is_ok() {
+            received += 1;
+        }
+        assert!(received > 0 && received < 500);
+        assert_eq!(drops(&small).unwrap(), 500 - received);
+    }
+
+    #[test]
+    fn a_buffer_is_at_least_what_was_asked_or_what_the_host_allows() {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        assert!(set_receive_buffer(&socket, 65_536).unwrap() >= 65_536);
+        assert!(set_send_buffer(&socket, 65_536).unwrap() >= 65_536);
+    }
+}

@@ -1,0 +1,122 @@
+//! What a thread asks of the scheduler, and what it got.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use crate::checked;
+
+/// The CPUs that this thread may run on, lowest first.
+pub fn allowed_cpus() -> io::Result<Vec<usize>> {
+    // SAFETY: an all-zero cpu_set_t is a valid, empty set.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    // SAFETY: `set` is valid for writes of the size given; 0 means the calling thread.
+    checked(unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set) })?;
+    // SAFETY: every index is below CPU_SETSIZE, so it lies within the set.
+    Ok((0..libc::CPU_SETSIZE as usize).filter(|cpu| unsafe { libc::CPU_ISSET(*cpu, &set) }).collect())
+}
+
+/// Binds the calling thread to one CPU.
+pub fn pin_to_cpu(cpu: usize) -> io::Result<()> {
+    if cpu >= libc::CPU_SETSIZE as usize {
+        return Err(io::Error::from_raw_os_error(libc::EINVAL));
+    }
+    // SAFETY: an all-zero cpu_set_t is a valid, empty set.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    // SAFETY: `cpu` is below CPU_SETSIZE, checked above.
+    unsafe { libc::CPU_SET(cpu, &mut set) };
+    // SAFETY: `set` is valid for reads of the size given; 0 means the calling thread.
+    checked(unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set) })?;
+    Ok(())
+}
+
+/// Asks the kernel to wake the calling thread within `slack_ns` of its timers.
+///
+/// The default of 50 µs lets it gather wake-ups, which a paced sender would see as lateness.
+pub fn set_timer_slack_ns(slack_ns: u64) -> io::Result<()> {
+    // SAFETY: PR_SET_TIMERSLACK takes one integer and touches no memory of ours.
+    checked(unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, slack_ns as libc::c_ulong, 0, 0, 0) })?;
+    Ok(())
+}
+
+/// How much address space and how many descriptors a process may have: the soft and hard limit
+/// of open files.
+pub fn open_files_limit() -> io::Result<(u64, u64)> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is a valid rlimit that the call may write to.
+    checked(unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) })?;
+    Ok((limit.rlim_cur, limit.rlim_max))
+}
+
+/// Raises the soft limit of open files; fails above the hard limit for want of privilege.
+pub fn set_open_files_limit(soft: u64) -> io::Result<()> {
+    let (_, hard) = open_files_limit()?;
+    let limit = libc::rlimit { rlim_cur: soft, rlim_max: hard.max(soft) };
+    // SAFETY: `limit` is a valid rlimit that the call only reads.
+    checked(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) })?;
+    Ok(())
+}
+
+/// The kernel's account of how long the thread that opened it stood in the run queue.
+///
+/// Needs scheduler statistics in the kernel (`/proc/thread-self/schedstat`); without them the
+/// wait reads as 0.
+#[derive(Debug)]
+pub struct RunQueueClock {
+    schedstat: Option<File>,
+}
+
+impl RunQueueClock {
+    /// The account of the calling thread.
+    pub fn of_this_thread() -> Self {
+        RunQueueClock { schedstat: File::open("/proc/thread-self/schedstat").ok() }
+    }
+
+    /// Nanoseconds that the thread was ready to run and had no CPU, since it started.
+    pub fn waited_ns(&self) -> u64 {
+        // "time on CPU, time waiting, timeslices"; read in place, without allocating.
+        let mut text = [0u8; 96];
+        let length = self.schedstat.as_ref().and_then(|file| file.read_at(&mut text, 0).ok()).unwrap_or(0);
+        let mut fields = text[..length].split(|byte| *byte == b' ');
+        fields.nth(1).and_then(|field| std::str::from_utf8(field).ok()?.parse().ok()).unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pinned_thread_is_allowed_one_cpu() {
+        std::thread::spawn(|| {
+            let cpu = allowed_cpus().unwrap()[0];
+            pin_to_cpu(cpu).unwrap();
+            assert_eq!(allowed_cpus().unwrap(), [cpu]);
+            assert!(pin_to_cpu(1 << 20).is_err());
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn two_threads_on_one_cpu_wait_for_each_other() {
+        if File::open("/proc/thread-self/schedstat").is_err() {
+            println!("skipped: this kernel keeps no scheduler statistics");
+            return;
+        }
+        let cpu = allowed_cpus().unwrap()[0];
+        let busy = move || {
+            pin_to_cpu(cpu).unwrap();
+            let clock = RunQueueClock::of_this_thread();
+            let before = clock.waited_ns();
+            let end = crate::clock::monotonic_ns() + 300_000_000;
+            while crate::clock::monotonic_ns() < end {
+                std::hint::spin_loop();
+            }
+            clock.waited_ns() - before
+        };
+        let other = std::thread::spawn(busy);
+        let waited = std::thread::spawn(busy).join().unwrap() + other.join().unwrap();
+        assert!(waited > 50_000_000, "both were busy for 300 ms on one CPU and waited {waited} ns");
+    }
+}
