@@ -15,6 +15,8 @@ pub struct Ends {
     pub not_sent: NotSent,
     /// The user ended the run while the query was due or under way.
     pub interrupted: u64,
+    /// It left, in a send-only run: nobody waited for an answer.
+    pub sent_only: u64,
 }
 
 impl Ends {
@@ -26,6 +28,7 @@ impl Ends {
             + self.refused
             + self.not_sent.total()
             + self.interrupted
+            + self.sent_only
     }
 
     /// Queries that rank as "at least the timeout" in the service time: they left, and no
@@ -48,6 +51,7 @@ impl Ends {
         self.refused += other.refused;
         self.not_sent.merge(&other.not_sent);
         self.interrupted += other.interrupted;
+        self.sent_only += other.sent_only;
     }
 
     /// Turns `count` queries that were booked as timed out into late answers.
