@@ -19,12 +19,19 @@ use std::os::fd::{AsFd, AsRawFd};
 #[derive(Clone, Copy, Debug)]
 pub struct Messages<'a> {
     /// The bytes of all messages.
-    pub bytes: &'a [u8],
+    bytes: &'a [u8],
     /// The end of each message in `bytes`, ascending.
-    pub ends: &'a [u32],
+    ends: &'a [u32],
+    /// Where the first message starts.
+    first: usize,
 }
 
 impl<'a> Messages<'a> {
+    /// Messages that fill `bytes` up to the last of `ends`, which ascend.
+    pub fn new(bytes: &'a [u8], ends: &'a [u32]) -> Self {
+        Messages { bytes, ends, first: 0 }
+    }
+
     /// How many messages there are.
     pub fn len(&self) -> usize {
         self.ends.len()
@@ -35,9 +42,15 @@ impl<'a> Messages<'a> {
         self.ends.is_empty()
     }
 
+    /// The messages after the first `count`.
+    pub fn skip(self, count: usize) -> Messages<'a> {
+        // The ends stay those of the whole buffer, so the start of the first is kept beside them.
+        Messages { first: self.start(count), ends: &self.ends[count..], ..self }
+    }
+
     /// Where message `i` starts; `i` may be the number of messages (the end of the last).
     fn start(&self, i: usize) -> usize {
-        if i == 0 { 0 } else { self.ends[i - 1] as usize }
+        if i == 0 { self.first } else { self.ends[i - 1] as usize }
     }
 
     /// The bytes of message `i`.
@@ -319,8 +332,7 @@ impl ErrorQueue {
 
     /// Takes the next error from the socket's queue; `None` where there is none.
     pub fn next(&mut self, socket: &impl AsFd) -> Option<Refusal<'_>> {
-        let mut iovec =
-            libc::iovec { iov_base: self.packet.as_mut_ptr().cast(), iov_len: self.packet.len() };
+        let mut iovec = libc::iovec { iov_base: self.packet.as_mut_ptr().cast(), iov_len: self.packet.len() };
         // SAFETY: all-zero is a valid msghdr.
         let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
         header.msg_iov = &mut iovec;
@@ -502,8 +514,7 @@ mod tests {
         let (mut packets, end) = (Vec::new(), Instant::now() + Duration::from_secs(5));
         while packets.len() < count && Instant::now() < end {
             receiver.receive(socket).unwrap();
-            packets
-                .extend(receiver.packets().map(|(i, bytes)| (receiver.peer(i).unwrap(), bytes.to_vec())));
+            packets.extend(receiver.packets().map(|(i, bytes)| (receiver.peer(i).unwrap(), bytes.to_vec())));
         }
         packets
     }
@@ -522,7 +533,7 @@ mod tests {
         }
         let messages = mixed();
         let (bytes, ends) = back_to_back(&messages);
-        let batch = Messages { bytes: &bytes, ends: &ends };
+        let batch = Messages::new(&bytes, &ends);
         let sent = Sender::new(128, segment).send(&client, batch);
         assert!(sent.error.is_none() && sent.accepted == messages.len(), "{sent:?}");
         let mut receiver = Receiver::new(16);
@@ -555,7 +566,7 @@ mod tests {
         let clients: Vec<_> = (0..3).map(|_| UdpSocket::bind("127.0.0.1:0").unwrap()).collect();
         let peers: Vec<_> = [0, 0, 1, 2, 1].iter().map(|c| clients[*c].local_addr().unwrap()).collect();
         let (bytes, ends) = back_to_back(&(0..5u8).map(|i| vec![i; 40]).collect::<Vec<_>>());
-        let sent = Sender::new(8, true).send_to(&server, Messages { bytes: &bytes, ends: &ends }, &peers);
+        let sent = Sender::new(8, true).send_to(&server, Messages::new(&bytes, &ends), &peers);
         assert_eq!(sent.accepted, 5);
         let mut receiver = Receiver::new(4);
         let firsts = [vec![0u8, 1], vec![2, 4], vec![3]];

@@ -1,0 +1,53 @@
+//! Messages that leave together, back to back in one buffer.
+
+use dnsdyno_sys::udp::Messages;
+
+/// A batch under construction; its memory is made once and used again.
+#[derive(Debug)]
+pub struct Batch {
+    bytes: Vec<u8>,
+    ends: Vec<u32>,
+    most: usize,
+}
+
+impl Batch {
+    /// Room for `most` messages of up to `longest` bytes each.
+    pub fn new(most: usize, longest: usize) -> Self {
+        Batch { bytes: Vec::with_capacity(most * longest), ends: Vec::with_capacity(most), most }
+    }
+
+    /// Adds a copy of `message` and returns it, to be patched in place.
+    #[inline]
+    pub fn push(&mut self, message: &[u8]) -> &mut [u8] {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(message);
+        self.ends.push(self.bytes.len() as u32);
+        &mut self.bytes[start..]
+    }
+
+    /// How many messages it holds.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether it holds none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Whether the next message belongs in the next batch.
+    pub fn is_full(&self) -> bool {
+        self.ends.len() >= self.most
+    }
+
+    /// The messages, for a system call.
+    pub fn messages(&self) -> Messages<'_> {
+        Messages::new(&self.bytes, &self.ends)
+    }
+
+    /// Takes all messages out, keeps the memory.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+    }
+}

@@ -1,0 +1,268 @@
+//! The imaginary link: no socket, no clock, and the same answers for the same seed.
+//!
+//! Time stands still while the worker works and moves when it waits, so a run of an hour takes
+//! as long as its arithmetic, and every event has one place in time.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use dnsdyno_wire::HEADER_LEN;
+
+use crate::{Batch, Resources, Sent, Sink, Stopped, Transport};
+
+/// How the imaginary server and the way to it behave.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SimConfig {
+    /// What makes two runs different; the same for the same.
+    pub seed: u64,
+    /// Shortest round trip.
+    pub delay_ns: u64,
+    /// Mean of what chance adds to it, exponentially distributed.
+    pub jitter_ns: u64,
+    /// Share of queries that are lost, 0 to 1.
+    pub loss: f64,
+    /// Share of answers that come twice.
+    pub duplicates: f64,
+    /// Share of answers that carry another question.
+    pub wrong_questions: f64,
+    /// Share of queries that the network refuses.
+    pub refused: f64,
+    /// From when to when the server stands still; answers due then come at its end.
+    pub stall_ns: Option<(u64, u64)>,
+    /// Messages that a channel takes before it is full for this instant.
+    pub room: usize,
+}
+
+impl Default for SimConfig {
+    /// A quiet local network: 200 µs and a little.
+    fn default() -> Self {
+        SimConfig {
+            seed: 1,
+            delay_ns: 200_000,
+            jitter_ns: 20_000,
+            loss: 0.0,
+            duplicates: 0.0,
+            wrong_questions: 0.0,
+            refused: 0.0,
+            stall_ns: None,
+            room: usize::MAX,
+        }
+    }
+}
+
+/// One worker's imaginary channels.
+pub struct SimTransport {
+    config: SimConfig,
+    channels: usize,
+    now_ns: u64,
+    chance: Chance,
+    under_way: BinaryHeap<Reverse<Event>>,
+    /// Numbers the events, so that those of one instant keep their order.
+    events: u64,
+    room: usize,
+    truth: SimTruth,
+}
+
+/// What the link did, for a test to hold the counters against.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SimTruth {
+    /// Queries taken.
+    pub taken: u64,
+    /// Queries lost.
+    pub lost: u64,
+    /// Second answers sent.
+    pub duplicated: u64,
+    /// Answers with another question.
+    pub wrong_questions: u64,
+    /// Queries refused.
+    pub refused: u64,
+}
+
+/// Something that will happen.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Event {
+    at_ns: u64,
+    number: u64,
+    channel: usize,
+    refused: bool,
+    bytes: Vec<u8>,
+}
+
+impl SimTransport {
+    /// A link with so many channels; `worker` makes the chances of each worker its own.
+    pub fn new(config: SimConfig, worker: u64, channels: usize) -> Self {
+        SimTransport {
+            chance: Chance::new(config.seed ^ worker.wrapping_mul(0x9E37_79B9_7F4A_7C15)),
+            room: config.room,
+            config,
+            channels,
+            now_ns: 0,
+            under_way: BinaryHeap::new(),
+            events: 0,
+            truth: SimTruth::default(),
+        }
+    }
+
+    /// What the link did so far.
+    pub fn truth(&self) -> SimTruth {
+        self.truth
+    }
+
+    fn happens(&mut self, at_ns: u64, channel: usize, refused: bool, bytes: Vec<u8>) {
+        self.events += 1;
+        self.under_way.push(Reverse(Event { at_ns, number: self.events, channel, refused, bytes }));
+    }
+
+    /// When an answer to a query of now comes.
+    fn answer_at(&mut self) -> u64 {
+        let at_ns =
+            self.now_ns + self.config.delay_ns + self.chance.exponential(self.config.jitter_ns as f64) as u64;
+        match self.config.stall_ns {
+            Some((from_ns, to_ns)) if (from_ns..to_ns).contains(&at_ns) => to_ns,
+            _ => at_ns,
+        }
+    }
+
+    fn take(&mut self, channel: usize, message: &[u8]) {
+        self.truth.taken += 1;
+        if self.chance.hits(self.config.loss) {
+            self.truth.lost += 1;
+            return;
+        }
+        if self.chance.hits(self.config.refused) {
+            self.truth.refused += 1;
+            let at_ns = self.now_ns + self.config.delay_ns;
+            return self.happens(at_ns, channel, true, message.to_vec());
+        }
+        let at_ns = self.answer_at();
+        let mut answer = message.to_vec();
+        answer[2] |= 0x80; // QR: this is a response.
+        if self.chance.hits(self.config.wrong_questions) {
+            self.truth.wrong_questions += 1;
+            answer[HEADER_LEN + 1] ^= 0x01; // Another first letter.
+        }
+        if self.chance.hits(self.config.duplicates) {
+            self.truth.duplicated += 1;
+            self.happens(at_ns + 1, channel, false, answer.clone());
+        }
+        self.happens(at_ns, channel, false, answer);
+    }
+}
+
+impl Transport for SimTransport {
+    fn channels(&self) -> usize {
+        self.channels
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    fn send(&mut self, channel: usize, batch: &Batch) -> Sent {
+        let messages = batch.messages();
+        let accepted = messages.len().min(self.room);
+        self.room -= accepted;
+        (0..accepted).for_each(|i| self.take(channel, messages.get(i)));
+        let stopped = (accepted < messages.len()).then_some(Stopped::Full);
+        Sent { accepted, stopped }
+    }
+
+    fn receive(&mut self, sink: &mut impl Sink) {
+        while self.under_way.peek().is_some_and(|Reverse(event)| event.at_ns <= self.now_ns) {
+            let Some(Reverse(event)) = self.under_way.pop() else { return };
+            if event.refused {
+                sink.refused(event.channel, event.at_ns, &event.bytes);
+            } else {
+                sink.packet(event.channel, event.at_ns, &event.bytes);
+            }
+        }
+    }
+
+    fn wait(&mut self, until_ns: u64) {
+        let next_ns = self.under_way.peek().map_or(u64::MAX, |Reverse(event)| event.at_ns);
+        self.now_ns = self.now_ns.max(until_ns.min(next_ns));
+        self.room = self.config.room;
+    }
+
+    fn resources(&mut self) -> Resources {
+        Resources::default()
+    }
+}
+
+/// A small generator of chance (SplitMix64): 64 bits of state, every seed is good.
+struct Chance(u64);
+
+impl Chance {
+    fn new(seed: u64) -> Self {
+        Chance(seed)
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// Uniform in (0, 1].
+    fn unit(&mut self) -> f64 {
+        ((self.next() >> 11) + 1) as f64 / (1u64 << 53) as f64
+    }
+
+    fn hits(&mut self, share: f64) -> bool {
+        share > 0.0 && self.unit() <= share
+    }
+
+    fn exponential(&mut self, mean: f64) -> f64 {
+        -mean * self.unit().ln()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Default, PartialEq, Debug)]
+    struct Seen(Vec<(usize, u64, Vec<u8>)>);
+
+    impl Sink for Seen {
+        fn packet(&mut self, channel: usize, at_ns: u64, bytes: &[u8]) {
+            self.0.push((channel, at_ns, bytes.to_vec()));
+        }
+        fn refused(&mut self, _: usize, _: u64, _: &[u8]) {}
+    }
+
+    fn ten_thousand_queries(seed: u64) -> (Seen, SimTruth) {
+        let mut link =
+            SimTransport::new(SimConfig { seed, loss: 0.1, duplicates: 0.1, ..SimConfig::default() }, 0, 2);
+        let mut seen = Seen::default();
+        let mut batch = Batch::new(1, 64);
+        for i in 0..10_000u32 {
+            batch.clear();
+            batch.push(&[0; 33])[4..8].copy_from_slice(&i.to_be_bytes());
+            assert_eq!(link.send(i as usize % 2, &batch), Sent { accepted: 1, stopped: None });
+            link.wait(link.now_ns() + 10_000);
+            link.receive(&mut seen);
+        }
+        link.wait(u64::MAX / 2);
+        while !link.under_way.is_empty() {
+            link.receive(&mut seen);
+            link.wait(u64::MAX / 2);
+        }
+        (seen, link.truth())
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_answers_and_another_seed_others() {
+        assert_eq!(ten_thousand_queries(7), ten_thousand_queries(7));
+        assert_ne!(ten_thousand_queries(7), ten_thousand_queries(8));
+    }
+
+    #[test]
+    fn every_query_is_lost_or_answered_and_some_twice() {
+        let (seen, truth) = ten_thousand_queries(3);
+        assert_eq!(seen.0.len() as u64, truth.taken - truth.lost + truth.duplicated);
+        assert!((800..1200).contains(&truth.lost), "{truth:?}");
+        assert!(seen.0.is_sorted_by_key(|(_, at_ns, _)| *at_ns));
+    }
+}

@@ -1,0 +1,302 @@
+//! Plain UDP sockets, connected to the server.
+//!
+//! Connected, because the kernel then takes packets from the server only, looks up no route per
+//! packet, and tells ICMP errors to the socket that caused them.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+
+use dnsdyno_measure::NotSentReason;
+use dnsdyno_sys::thread::RunQueueClock;
+use dnsdyno_sys::udp::{ErrorQueue, Receiver, Sender};
+use dnsdyno_sys::{clock, poll::Poller, socket};
+use socket2::{Domain, Protocol, Socket, Type};
+
+use crate::{Batch, Resources, Sent, Sink, Stopped, Transport};
+
+/// What the sockets of a run have in common.
+#[derive(Clone, Copy, Debug)]
+pub struct UdpConfig {
+    /// The server.
+    pub server: SocketAddr,
+    /// The address to send from; `None` lets the kernel choose.
+    pub local_address: Option<IpAddr>,
+    /// Bytes of receive buffer to ask for, for each socket.
+    pub receive_buffer: usize,
+    /// Whether answers are of interest; a send-only run leaves them to the kernel.
+    pub send_only: bool,
+}
+
+/// Why a socket could not be had.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Too many open files.
+    #[error(
+        "this process may not open enough sockets (limit {soft} open files): ask for fewer with --clients, or raise it with `ulimit -n`"
+    )]
+    TooManyFiles {
+        /// The soft limit of open files.
+        soft: u64,
+    },
+    /// The local address is none of this host's.
+    #[error("cannot send from {address}: it is no address of this host; see `ip address`")]
+    NotOurAddress {
+        /// The address asked for.
+        address: SocketAddr,
+    },
+    /// The local port is taken.
+    #[error("cannot send from port {port}: another program uses it; choose other ports with --local-port")]
+    PortTaken {
+        /// The port asked for.
+        port: u16,
+    },
+    /// No route leads to the server.
+    #[error("no route to {server}: is the interface up? See `ip route get {ip}`", ip = server.ip())]
+    NoRoute {
+        /// The server.
+        server: SocketAddr,
+    },
+    /// Anything else.
+    #[error("cannot open a UDP socket to {server}: {source}")]
+    Other {
+        /// The server.
+        server: SocketAddr,
+        /// What the kernel said.
+        source: io::Error,
+    },
+}
+
+/// One worker's sockets.
+pub struct UdpTransport {
+    sockets: Vec<UdpSocket>,
+    /// Sockets whose error queue must be looked at, because a call on them failed.
+    in_doubt: Vec<bool>,
+    poller: Poller,
+    sender: Sender,
+    receiver: Receiver,
+    errors: ErrorQueue,
+    send_only: bool,
+    epoch_ns: u64,
+    run_queue: Option<RunQueueClock>,
+    /// Receives that one round may take of a socket, so that sending gets its turn.
+    rounds: usize,
+}
+
+impl UdpTransport {
+    /// Opens one socket for each of `local_ports`; port 0 lets the kernel choose.
+    pub fn open(config: &UdpConfig, local_ports: &[u16]) -> Result<Self, OpenError> {
+        let sockets = local_ports.iter().map(|port| connect(config, *port)).collect::<Result<Vec<_>, _>>()?;
+        let other = |source| OpenError::Other { server: config.server, source };
+        let poller = Poller::new(sockets.len()).map_err(other)?;
+        for (i, socket) in sockets.iter().enumerate().filter(|_| !config.send_only) {
+            poller.add(socket, i as u64).map_err(other)?;
+        }
+        let segment = sockets.first().is_some_and(socket::can_segment);
+        Ok(UdpTransport {
+            in_doubt: vec![false; sockets.len()],
+            poller,
+            sender: Sender::new(BATCH, segment),
+            receiver: Receiver::new(BATCH),
+            errors: ErrorQueue::new(),
+            send_only: config.send_only,
+            epoch_ns: 0,
+            run_queue: None,
+            rounds: ROUNDS.div_ceil(sockets.len()),
+            sockets,
+        })
+    }
+
+    /// Sets the instant that counts as 0, on the monotonic clock, and waits for it. To be called
+    /// on the thread that will do the work.
+    pub fn begin(&mut self, epoch_ns: u64) {
+        self.epoch_ns = epoch_ns;
+        self.run_queue = Some(RunQueueClock::of_this_thread());
+        let now_ns = clock::monotonic_ns();
+        if epoch_ns > now_ns {
+            std::thread::sleep(std::time::Duration::from_nanos(epoch_ns - now_ns));
+        }
+    }
+
+    /// The address that each socket sends from.
+    pub fn local_addresses(&self) -> Vec<SocketAddr> {
+        self.sockets.iter().filter_map(|socket| socket.local_addr().ok()).collect()
+    }
+
+    /// Takes the ICMP errors of a socket.
+    fn take_refusals(&mut self, channel: usize, sink: &mut impl Sink) {
+        self.in_doubt[channel] = false;
+        for _ in 0..REFUSALS_AT_ONCE {
+            let Some(refusal) = self.errors.next(&self.sockets[channel]) else { return };
+            if is_refusal(refusal.errno) {
+                let at_ns = clock::monotonic_ns().saturating_sub(self.epoch_ns);
+                sink.refused(channel, at_ns, refusal.quoted);
+            }
+        }
+        self.in_doubt[channel] = true;
+    }
+}
+
+impl Transport for UdpTransport {
+    fn channels(&self) -> usize {
+        self.sockets.len()
+    }
+
+    #[inline]
+    fn now_ns(&self) -> u64 {
+        clock::monotonic_ns().saturating_sub(self.epoch_ns)
+    }
+
+    fn send(&mut self, channel: usize, batch: &Batch) -> Sent {
+        let mut messages = batch.messages();
+        let mut accepted = 0;
+        // An ICMP error for an earlier message fails one later call, which then sent nothing:
+        // asking again sends. Once for each pending error at most.
+        for _ in 0..REFUSALS_AT_ONCE {
+            let sent = self.sender.send(&self.sockets[channel], messages);
+            accepted += sent.accepted;
+            let Some(error) = sent.error else { return Sent { accepted, stopped: None } };
+            match stopped_by(&error) {
+                Obstacle::EarlierRefusal => {
+                    self.in_doubt[channel] = true;
+                    messages = messages.skip(sent.accepted);
+                }
+                Obstacle::Stops(stopped) => return Sent { accepted, stopped: Some(stopped) },
+            }
+        }
+        Sent { accepted, stopped: Some(Stopped::Full) }
+    }
+
+    fn receive(&mut self, sink: &mut impl Sink) {
+        if self.send_only {
+            return;
+        }
+        for channel in 0..self.sockets.len() {
+            for _ in 0..self.rounds {
+                match self.receiver.receive(&self.sockets[channel]) {
+                    Ok(0) => break,
+                    Ok(_) => {}
+                    Err(_) => {
+                        // The error of an ICMP message; the packet it is about waits in the
+                        // error queue, and answers may wait behind it.
+                        self.in_doubt[channel] = true;
+                        continue;
+                    }
+                }
+                let at_ns = clock::monotonic_ns().saturating_sub(self.epoch_ns);
+                self.receiver.packets().for_each(|(_, bytes)| sink.packet(channel, at_ns, bytes));
+                if !self.receiver.is_full() {
+                    break;
+                }
+            }
+            if self.in_doubt[channel] {
+                self.take_refusals(channel, sink);
+            }
+        }
+    }
+
+    fn wait(&mut self, until_ns: u64) {
+        let now_ns = self.now_ns();
+        if until_ns <= now_ns + SPIN_NS {
+            return;
+        }
+        // A failed wait (it has no cause here) only means that we look again at once.
+        let _ = self.poller.wait(Some(until_ns - now_ns)).map(|ready| ready.count());
+    }
+
+    fn resources(&mut self) -> Resources {
+        Resources {
+            cpu_ns: clock::thread_cpu_ns(),
+            cpu_wait_ns: self.run_queue.as_ref().map_or(0, RunQueueClock::waited_ns),
+            socket_drops: if self.send_only {
+                0
+            } else {
+                self.sockets.iter().map(|s| socket::drops(s).unwrap_or(0)).sum()
+            },
+        }
+    }
+}
+
+/// Opens one connected, non-blocking socket.
+fn connect(config: &UdpConfig, local_port: u16) -> Result<UdpSocket, OpenError> {
+    let server = config.server;
+    let any = |source: io::Error| open_error(source, config, local_port);
+    let socket = Socket::new(Domain::for_address(server), Type::DGRAM, Some(Protocol::UDP)).map_err(any)?;
+    socket.set_nonblocking(true).map_err(any)?;
+    let buffer = if config.send_only { SEND_ONLY_RECEIVE_BUFFER } else { config.receive_buffer };
+    socket::set_receive_buffer(&socket, buffer).map_err(any)?;
+    socket::set_send_buffer(&socket, SEND_BUFFER).map_err(any)?;
+    let wildcard: IpAddr = match server {
+        SocketAddr::V4(_) => std::net::Ipv4Addr::UNSPECIFIED.into(),
+        SocketAddr::V6(_) => std::net::Ipv6Addr::UNSPECIFIED.into(),
+    };
+    let local = SocketAddr::new(config.local_address.unwrap_or(wildcard), local_port);
+    socket.bind(&local.into()).map_err(any)?;
+    socket.connect(&server.into()).map_err(any)?;
+    if !config.send_only {
+        socket::report_icmp_errors(&socket, server.is_ipv6()).map_err(any)?;
+        socket::join_received(&socket);
+    }
+    Ok(socket.into())
+}
+
+/// What the user can do about a socket that could not be had.
+fn open_error(source: io::Error, config: &UdpConfig, local_port: u16) -> OpenError {
+    let server = config.server;
+    match source.raw_os_error() {
+        Some(libc::EMFILE | libc::ENFILE) => {
+            let soft = dnsdyno_sys::thread::open_files_limit().map_or(0, |(soft, _)| soft);
+            OpenError::TooManyFiles { soft }
+        }
+        Some(libc::EADDRNOTAVAIL) if config.local_address.is_some() => {
+            let ip = config.local_address.unwrap_or(server.ip());
+            OpenError::NotOurAddress { address: SocketAddr::new(ip, local_port) }
+        }
+        Some(libc::EADDRINUSE) => OpenError::PortTaken { port: local_port },
+        Some(libc::ENETUNREACH | libc::EHOSTUNREACH | libc::ENETDOWN) => OpenError::NoRoute { server },
+        _ => OpenError::Other { server, source },
+    }
+}
+
+/// What a failed send means.
+enum Obstacle {
+    /// An ICMP error for an earlier message; this one did not leave yet.
+    EarlierRefusal,
+    Stops(Stopped),
+}
+
+fn stopped_by(error: &io::Error) -> Obstacle {
+    let stopped = match error.raw_os_error() {
+        Some(libc::ECONNREFUSED) => return Obstacle::EarlierRefusal,
+        Some(libc::EAGAIN | libc::ENOBUFS | libc::ENOMEM) => Stopped::Full,
+        Some(libc::ENETUNREACH | libc::EHOSTUNREACH | libc::ENETDOWN | libc::ENODEV) => {
+            Stopped::Failed(NotSentReason::NoRoute)
+        }
+        Some(libc::EMSGSIZE) => Stopped::Failed(NotSentReason::TooLong),
+        Some(libc::EPERM | libc::EACCES) => Stopped::Failed(NotSentReason::Forbidden),
+        _ => Stopped::Failed(NotSentReason::OtherError),
+    };
+    Obstacle::Stops(stopped)
+}
+
+/// Errors of the error queue that say "this query will get no answer".
+fn is_refusal(errno: i32) -> bool {
+    matches!(errno, libc::ECONNREFUSED | libc::EHOSTUNREACH | libc::ENETUNREACH | libc::EACCES | libc::EPROTO)
+}
+
+/// Packets that one system call moves: past 64 the cost of the call is no longer to be seen.
+pub const BATCH: usize = 64;
+
+/// Full batches that are received before sending gets its turn again.
+const ROUNDS: usize = 4;
+
+/// ICMP errors that are taken at once; a closed port sends one for each query.
+const REFUSALS_AT_ONCE: usize = 64;
+
+/// A wait this short costs more than it gives back: the thread looks again instead.
+const SPIN_NS: u64 = 4_000;
+
+/// Room for the packets of a burst on their way out.
+const SEND_BUFFER: usize = 1 << 20;
+
+/// The kernel drops the answers of a send-only run at once instead of storing them.
+const SEND_ONLY_RECEIVE_BUFFER: usize = 1;
