@@ -1,0 +1,84 @@
+//! What a server's template becomes for one start: the parts that were chosen, and what each placeholder stands for.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::options::ZoneContent;
+use crate::port::Port;
+use crate::{LabError, ServerOptions, ServerSpec, template};
+
+/// The configuration with the chosen parts in their places; places of parts not chosen are empty.
+pub(crate) fn with_parts(spec: &ServerSpec, options: &ServerOptions) -> Result<String, LabError> {
+    let parts = &spec.template.parts;
+    if options.stub.is_some() && !parts.contains_key("stub") {
+        return Err(LabError::NoStub { server: spec.name().to_owned() });
+    }
+    if let Some(unknown) = options.parts.iter().find(|name| !parts.contains_key(*name)) {
+        return Err(LabError::UnknownValue {
+            server: spec.name().to_owned(),
+            name: unknown.clone(),
+            known: parts.keys().cloned().collect(),
+        });
+    }
+    let source = if options.stub.is_some() { "stub" } else { "zone" };
+    let family = if options.address.is_ipv4() { "ipv4" } else { "ipv6" };
+    let asked = options.parts.iter().map(String::as_str);
+    let chosen: Vec<_> = asked.chain([source, family]).filter_map(|name| parts.get(name)).collect();
+
+    let filled = template::fill(&spec.template.config, |place| {
+        if parts.values().any(|part| part.contains_key(place)) {
+            Some(chosen.iter().filter_map(|part| part.get(place)).cloned().collect::<Vec<_>>().join("\n"))
+        } else {
+            Some(format!("{{{place}}}"))
+        }
+    });
+    filled.map_err(|placeholder| LabError::UnknownPlaceholder { server: spec.name().to_owned(), placeholder })
+}
+
+/// What each placeholder stands for: the template's defaults, the caller's values, and what this start decided.
+pub(crate) fn values(
+    spec: &ServerSpec,
+    options: &ServerOptions,
+    folder: &Path,
+    ports: &BTreeMap<String, Port>,
+) -> Result<BTreeMap<String, String>, LabError> {
+    let mut values = spec.template.defaults.clone();
+    for (name, value) in &options.values {
+        if values.insert(name.clone(), value.clone()).is_none() {
+            return Err(LabError::UnknownValue {
+                server: spec.name().to_owned(),
+                name: name.clone(),
+                known: spec.template.defaults.keys().cloned().collect(),
+            });
+        }
+    }
+    let zone_file = match &options.zone.content {
+        ZoneContent::Text(_) => folder.join(ZONE_FILE),
+        ZoneContent::File(path) => path.clone(),
+    };
+    let path = |path: &Path| path.display().to_string();
+    values.extend(ports.iter().map(|(name, port)| (name.clone(), port.number().to_string())));
+    values.extend(
+        [
+            ("dir", path(folder)),
+            ("config_file", path(&folder.join(CONFIG_FILE))),
+            ("log_file", path(&folder.join(LOG_FILE))),
+            ("zone_file", path(&zone_file)),
+            ("origin", options.zone.origin()),
+            ("address", options.address.to_string()),
+            ("threads", options.threads.max(1).to_string()),
+            ("receive_buffer_bytes", options.receive_buffer_bytes.to_string()),
+        ]
+        .map(|(name, value)| (name.to_owned(), value)),
+    );
+    if let Some(stub) = options.stub {
+        values.insert("stub_address".to_owned(), stub.ip().to_string());
+        values.insert("stub_port".to_owned(), stub.port().to_string());
+    }
+    Ok(values)
+}
+
+/// The files of a server, in its folder.
+pub(crate) const CONFIG_FILE: &str = "server.conf";
+pub(crate) const ZONE_FILE: &str = "zone";
+pub(crate) const LOG_FILE: &str = "server.log";

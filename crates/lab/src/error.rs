@@ -1,0 +1,165 @@
+//! What can go wrong when a server is started or stopped. A failed start carries what its reader needs: the
+//! command, the end of the log, and where the rest of the log is.
+
+use std::io;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+/// Why the lab could not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum LabError {
+    /// No template has this name.
+    #[error("no server template is named {name:?}; the known ones are: {}", known.join(", "))]
+    UnknownServer {
+        /// The name asked for.
+        name: String,
+        /// Every name there is.
+        known: Vec<String>,
+    },
+
+    /// A server template is not valid TOML or lacks a field.
+    #[error("the template of server {server:?} is wrong: {source}")]
+    Template {
+        /// The server's name.
+        server: String,
+        /// Where and why, from the TOML parser.
+        source: Box<toml::de::Error>,
+    },
+
+    /// A template has a placeholder that nothing fills.
+    #[error(
+        "the template of server {server:?} has {{{placeholder}}}, which nothing fills; name it under [defaults]"
+    )]
+    UnknownPlaceholder {
+        /// The server's name.
+        server: String,
+        /// The name between the braces.
+        placeholder: String,
+    },
+
+    /// The caller set a value, or chose a part, that the template does not have.
+    #[error("server {server:?} has no value or part {name:?}; it has: {}", known.join(", "))]
+    UnknownValue {
+        /// The server's name.
+        server: String,
+        /// The name that was set or chosen.
+        name: String,
+        /// The names its template has under `[defaults]` or as `[parts.NAME]`.
+        known: Vec<String>,
+    },
+
+    /// A stub was asked of a server that only serves zones of its own.
+    #[error("server {server:?} cannot resolve through a stub: its template has no [parts.stub]")]
+    NoStub {
+        /// The server's name.
+        server: String,
+    },
+
+    /// A zone's origin is not a domain name.
+    #[error("{origin:?} is not a domain name: {reason}")]
+    Origin {
+        /// The text given as origin.
+        origin: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+
+    /// The program is not on this host.
+    #[error("{program} is not installed; run: scripts/install-servers {package}")]
+    NotInstalled {
+        /// The program looked for in `PATH` and the `sbin` folders.
+        program: String,
+        /// The Debian package that has it.
+        package: String,
+    },
+
+    /// The program ran but did not say its version where the template expects it.
+    #[error("{program} did not print its version after {expected:?}; it printed: {printed}")]
+    NoVersion {
+        /// The program asked.
+        program: String,
+        /// The text that should stand before the version.
+        expected: String,
+        /// What it printed.
+        printed: String,
+    },
+
+    /// The address cannot be bound at all, so no port of it can.
+    #[error("cannot listen on {address}: {source}; does this host have that address (ip address show)?")]
+    Address {
+        /// The address asked for.
+        address: IpAddr,
+        /// The system's reason.
+        source: io::Error,
+    },
+
+    /// Every port tried was taken.
+    #[error("no free port on {address} after {tried} tries; end what holds them (ss -lnut shows it)")]
+    NoFreePort {
+        /// The address asked for.
+        address: IpAddr,
+        /// How many ports were tried.
+        tried: u32,
+    },
+
+    /// A file, folder or process operation failed.
+    #[error("cannot {what}: {source}")]
+    Io {
+        /// What was tried, with the path or program.
+        what: String,
+        /// The system's reason.
+        source: io::Error,
+    },
+
+    /// The server was started but does not serve.
+    #[error(transparent)]
+    Start(Box<StartFailure>),
+}
+
+impl LabError {
+    /// For `map_err`: names what was tried.
+    pub(crate) fn io(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        let what = what.into();
+        move |source| Self::Io { what, source }
+    }
+}
+
+/// A server that was started and does not serve. It has been ended; its folder is kept for the reader.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{server} does not serve: {reason}\n  command: {command}\n  log: {}\n  last lines of the log:\n{log_tail}",
+    log_path.display()
+)]
+pub struct StartFailure {
+    /// The server's name.
+    pub server: String,
+    /// What was seen.
+    pub reason: StartFailureReason,
+    /// The command line, as a shell would take it.
+    pub command: String,
+    /// The last lines that the server wrote, indented; says so when it wrote nothing.
+    pub log_tail: String,
+    /// The whole log, kept, in a folder with the configuration and the zone.
+    pub log_path: PathBuf,
+}
+
+/// How a start failed.
+#[derive(Debug, thiserror::Error)]
+pub enum StartFailureReason {
+    /// The process ended by itself.
+    #[error("it ended by itself ({0})")]
+    Ended(ExitStatus),
+    /// It runs, but did not answer right within the bound.
+    #[error("no right answer within {within:?}; last try: {last}")]
+    NoAnswer {
+        /// How long it had.
+        within: Duration,
+        /// What the last question met.
+        last: String,
+    },
+    /// Its log says that something else holds the port.
+    #[error("port {0} was taken by something else")]
+    PortTaken(u16),
+}

@@ -1,0 +1,286 @@
+//! A running server: its files, its port, its process, from the filled-in template to the removed folder.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+use std::str::FromStr;
+use std::time::{Duration, Instant};
+use std::{env, thread};
+
+use domain::base::iana::Rtype;
+use tempfile::TempDir;
+
+use crate::config::{self, CONFIG_FILE, LOG_FILE, ZONE_FILE};
+use crate::error::StartFailureReason;
+use crate::options::ZoneContent;
+use crate::port::Port;
+use crate::process::{Process, STOP_WITHIN};
+use crate::ready;
+use crate::{LabError, ServerOptions, ServerSpec, StartFailure, template};
+
+/// A server that answers. Dropping it ends the process and removes its folder, except when the thread is
+/// panicking or `DNSDYNO_LAB_KEEP` is set: then the folder stays, and standard error says where.
+#[derive(Debug)]
+pub struct Server {
+    // Dropped in this order: first the process, then what it uses.
+    process: Process,
+    setup: Setup,
+}
+
+/// What a server needs, made before its process starts; a restart uses it again.
+#[derive(Debug)]
+struct Setup {
+    spec: ServerSpec,
+    options: ServerOptions,
+    address: SocketAddr,
+    program: PathBuf,
+    arguments: Vec<String>,
+    /// By placeholder: `port`, and every `port_NAME` that the template uses.
+    ports: BTreeMap<String, Port>,
+    folder: TempDir,
+}
+
+impl Server {
+    /// Starts a server; takes a new port and tries again when something else was quicker to the first.
+    pub(crate) fn start(spec: &ServerSpec, options: &ServerOptions) -> Result<Self, LabError> {
+        let mut attempt = 1;
+        loop {
+            let mut setup = Setup::new(spec, options)?;
+            match setup.launch() {
+                Ok(process) => return Ok(Self { process, setup }),
+                Err(LabError::Start(failure)) => {
+                    let port_taken = matches!(failure.reason, StartFailureReason::PortTaken(_));
+                    if !port_taken || attempt == PORT_ATTEMPTS {
+                        setup.folder.disable_cleanup(true);
+                        return Err(LabError::Start(failure));
+                    }
+                    attempt += 1;
+                }
+                Err(other) => return Err(other),
+            }
+        }
+    }
+
+    /// Where it answers over UDP, and over TCP where it does that.
+    pub fn address(&self) -> SocketAddr {
+        self.setup.address
+    }
+
+    /// The address of a further listener: `listener("tls")` is where the template says `{port_tls}`.
+    pub fn listener(&self, name: &str) -> Option<SocketAddr> {
+        let port = self.setup.ports.get(&format!("port_{name}"))?;
+        Some(SocketAddr::new(self.setup.address.ip(), port.number()))
+    }
+
+    /// The server's name, as in [`ServerSpec::name`].
+    pub fn name(&self) -> &str {
+        self.setup.spec.name()
+    }
+
+    /// Its process id; what it forks is in the process group of the same number.
+    pub fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Whether its process still runs.
+    pub fn is_running(&self) -> bool {
+        self.process.is_running()
+    }
+
+    /// All that it wrote to standard output and error, and its log.
+    pub fn log_path(&self) -> PathBuf {
+        self.setup.log_path()
+    }
+
+    /// The folder with its configuration, zone, databases and log.
+    pub fn folder(&self) -> &Path {
+        self.setup.folder.path()
+    }
+
+    /// Asks it to end, makes it after 5 s, and returns when it has. The status says which it was.
+    ///
+    /// # Errors
+    /// [`LabError::Io`] when the system refuses the signal.
+    pub fn stop(mut self) -> Result<ExitStatus, LabError> {
+        self.process.stop(STOP_WITHIN).map_err(LabError::io(self.setup.action("stop")))
+    }
+
+    /// Ends it at once, as a crash would; returns when it has ended. [`Server::restart`] brings it back.
+    ///
+    /// # Errors
+    /// [`LabError::Io`] when the system refuses the signal.
+    pub fn kill(&mut self) -> Result<ExitStatus, LabError> {
+        self.process.kill().map_err(LabError::io(self.setup.action("kill")))
+    }
+
+    /// Ends it if it runs, and starts it again on the same port with the same configuration; returns when it
+    /// answers. The log goes on in the same file.
+    ///
+    /// # Errors
+    /// As for a start, but never on another port.
+    pub fn restart(&mut self) -> Result<(), LabError> {
+        self.process.stop(STOP_WITHIN).map_err(LabError::io(self.setup.action("stop")))?;
+        match self.setup.launch() {
+            Ok(process) => {
+                self.process = process;
+                Ok(())
+            }
+            Err(error) => {
+                self.setup.folder.disable_cleanup(matches!(error, LabError::Start(_)));
+                Err(error)
+            }
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if thread::panicking() || env::var_os(KEEP_VARIABLE).is_some() {
+            self.setup.folder.disable_cleanup(true);
+            eprintln!("{} kept its log: {}", self.name(), self.log_path().display());
+        }
+    }
+}
+
+impl Setup {
+    /// Chooses the ports and writes the configuration and the zone.
+    fn new(spec: &ServerSpec, options: &ServerOptions) -> Result<Self, LabError> {
+        let program = spec.program()?;
+        let folder = tempfile::Builder::new()
+            .prefix(&format!("dnsdyno-{}-", spec.name()))
+            .tempdir()
+            .map_err(LabError::io(format!("make a folder in {}", env::temp_dir().display())))?;
+
+        let config = config::with_parts(spec, options)?;
+        let mut ports = BTreeMap::from([("port".to_owned(), Port::free(options.address)?)]);
+        for name in template::names(&config).into_iter().filter(|name| name.starts_with("port_")) {
+            if !ports.contains_key(name) {
+                ports.insert(name.to_owned(), Port::free(options.address)?);
+            }
+        }
+        let address = SocketAddr::new(options.address, ports["port"].number());
+
+        let values = config::values(spec, options, folder.path(), &ports)?;
+        let fill = |text: &str| {
+            template::fill(text, |name| values.get(name).cloned()).map_err(|placeholder| {
+                LabError::UnknownPlaceholder { server: spec.name().to_owned(), placeholder }
+            })
+        };
+        let arguments =
+            spec.template.command.iter().map(|argument| fill(argument)).collect::<Result<_, _>>()?;
+        write(&folder.path().join(CONFIG_FILE), &fill(&config)?)?;
+        if let ZoneContent::Text(text) = &options.zone.content {
+            write(&folder.path().join(ZONE_FILE), text)?;
+        }
+        Ok(Self { spec: spec.clone(), options: options.clone(), address, program, arguments, ports, folder })
+    }
+
+    /// Starts the process and waits until it answers.
+    fn launch(&self) -> Result<Process, LabError> {
+        let log_path = self.log_path();
+        let log = File::options()
+            .create(true)
+            .append(true)
+            .open(&log_path)
+            .map_err(LabError::io(format!("write {}", log_path.display())))?;
+        let log_start = log.metadata().map_or(0, |metadata| metadata.len());
+        let mut process = Process::start(&self.program, &self.arguments, self.folder.path(), log)
+            .map_err(LabError::io(self.action("start")))?;
+
+        match self.wait_until_ready(&mut process, log_start) {
+            Ok(()) => Ok(process),
+            Err(reason) => {
+                // Ended before its log is read, so that the last words are in it.
+                process.stop(STOP_WITHIN).map_err(LabError::io(self.action("stop")))?;
+                Err(LabError::Start(Box::new(self.failure(reason, log_start))))
+            }
+        }
+    }
+
+    /// Asks until each transport has answered right, the process has ended, or the time is over.
+    fn wait_until_ready(&self, process: &mut Process, log_start: u64) -> Result<(), StartFailureReason> {
+        let deadline = Instant::now() + self.options.ready_within;
+        let ready = &self.spec.template.ready;
+        let no_answer = |last| StartFailureReason::NoAnswer { within: self.options.ready_within, last };
+        let rtype = Rtype::from_str(&ready.rtype)
+            .map_err(|_| no_answer(format!("none: the template's type {:?} is not known", ready.rtype)))?;
+
+        let mut waiting = ready.transports.iter().peekable();
+        while let Some(transport) = waiting.peek() {
+            let outcome = ready::ask(**transport, self.address, self.options.zone.origin_name(), rtype);
+            // An answer counts only while our process runs and has the port. The log is read after the look at the
+            // process, so that the last words of one that ended are in it.
+            let ended = process.ends_within(if outcome.is_ok() { Duration::ZERO } else { ASK_AGAIN_AFTER });
+            if self.port_is_taken(log_start) {
+                return Err(StartFailureReason::PortTaken(self.address.port()));
+            }
+            if ended {
+                return Err(match process.kill() {
+                    Ok(status) => StartFailureReason::Ended(status),
+                    Err(error) => no_answer(format!("it ended, and its status is unknown: {error}")),
+                });
+            }
+            match outcome {
+                Ok(()) => drop(waiting.next()),
+                Err(last) if Instant::now() >= deadline => return Err(no_answer(last)),
+                Err(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn port_is_taken(&self, log_start: u64) -> bool {
+        let log = self.log_since(log_start).to_lowercase();
+        self.spec.template.ready.port_taken.iter().any(|words| log.contains(&words.to_lowercase()))
+    }
+
+    /// What this start has written; a restart's log begins where the last one ended.
+    fn log_since(&self, start: u64) -> String {
+        let log = fs::read(self.log_path()).unwrap_or_default();
+        let start = usize::try_from(start).unwrap_or(usize::MAX).min(log.len());
+        String::from_utf8_lossy(&log[start..]).into_owned()
+    }
+
+    fn failure(&self, reason: StartFailureReason, log_start: u64) -> StartFailure {
+        let log = self.log_since(log_start);
+        let lines: Vec<&str> = log.lines().collect();
+        let tail = &lines[lines.len().saturating_sub(LOG_TAIL_LINES)..];
+        let log_tail = match tail {
+            [] => "    (it wrote nothing)".to_owned(),
+            tail => tail.iter().map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n"),
+        };
+        StartFailure {
+            server: self.spec.name().to_owned(),
+            reason,
+            command: format!("{} {}", self.program.display(), self.arguments.join(" ")),
+            log_tail,
+            log_path: self.log_path(),
+        }
+    }
+
+    fn log_path(&self) -> PathBuf {
+        self.folder.path().join(LOG_FILE)
+    }
+
+    fn action(&self, verb: &str) -> String {
+        format!("{verb} {}", self.program.display())
+    }
+}
+
+fn write(path: &Path, text: &str) -> Result<(), LabError> {
+    fs::write(path, text).map_err(LabError::io(format!("write {}", path.display())))
+}
+
+/// Set to anything, it keeps every server's folder.
+const KEEP_VARIABLE: &str = "DNSDYNO_LAB_KEEP";
+
+/// How often a new port is taken when the last one was lost to something quicker.
+const PORT_ATTEMPTS: u32 = 5;
+
+/// The pause between two questions to a server that is not up, during which its end is watched for.
+const ASK_AGAIN_AFTER: Duration = Duration::from_millis(10);
+
+/// Enough to hold the reason a server gives and what led to it.
+const LOG_TAIL_LINES: usize = 20;

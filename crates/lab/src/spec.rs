@@ -1,0 +1,202 @@
+//! A server as data: what its template in `testbed/servers` says. `testbed/README.md` explains the fields to the
+//! one who adds a server.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde::Deserialize;
+
+use crate::ready::ReadyTransport;
+use crate::{LabError, Server, ServerOptions};
+
+/// A kind of server that can be started.
+#[derive(Debug, Clone)]
+pub struct ServerSpec {
+    name: String,
+    pub(crate) template: Template,
+}
+
+impl ServerSpec {
+    /// Every server in `testbed/servers`, by name, installed or not.
+    pub fn all() -> Vec<Self> {
+        let embedded = |(name, text): &(&str, &str)| {
+            Self::from_toml(name, text).expect("the embedded templates parse: a test holds it")
+        };
+        EMBEDDED.iter().map(embedded).collect()
+    }
+
+    /// The server of this name in `testbed/servers`.
+    ///
+    /// # Errors
+    /// [`LabError::UnknownServer`], with the names there are.
+    pub fn named(name: &str) -> Result<Self, LabError> {
+        let known = || EMBEDDED.iter().map(|(name, _)| (*name).to_owned()).collect();
+        match EMBEDDED.iter().find(|(known, _)| *known == name) {
+            Some((name, text)) => Self::from_toml(name, text),
+            None => Err(LabError::UnknownServer { name: name.to_owned(), known: known() }),
+        }
+    }
+
+    /// A server of the caller's own, from the text of a template.
+    ///
+    /// # Errors
+    /// [`LabError::Template`] when the text is not a template.
+    pub fn from_toml(name: &str, text: &str) -> Result<Self, LabError> {
+        let template = toml::from_str(text)
+            .map_err(|source| LabError::Template { server: name.to_owned(), source: Box::new(source) })?;
+        Ok(Self { name: name.to_owned(), template })
+    }
+
+    /// The server's short name, which is also its file's.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The Debian package that has it.
+    pub fn package(&self) -> &str {
+        &self.template.package
+    }
+
+    /// Whether its program is in `PATH` or an `sbin` folder.
+    pub fn is_installed(&self) -> bool {
+        find_program(&self.template.program).is_some()
+    }
+
+    /// Where its program is.
+    ///
+    /// # Errors
+    /// [`LabError::NotInstalled`], with the command that installs it.
+    pub fn program(&self) -> Result<PathBuf, LabError> {
+        find_program(&self.template.program).ok_or_else(|| LabError::NotInstalled {
+            program: self.template.program.clone(),
+            package: self.template.package.clone(),
+        })
+    }
+
+    /// Its version, as it says itself: `4.6.1`, `9.18.49-1~deb12u3-Debian`.
+    ///
+    /// # Errors
+    /// [`LabError::NotInstalled`], [`LabError::Io`] when it cannot be run, [`LabError::NoVersion`].
+    pub fn version(&self) -> Result<String, LabError> {
+        let program = self.program()?;
+        let wanted = &self.template.version;
+        let output = Command::new(&program)
+            .args(&wanted.arguments)
+            .stdin(Stdio::null())
+            .output()
+            .map_err(LabError::io(format!("run {}", program.display())))?;
+        let printed = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        let version = printed.split_once(&wanted.after).and_then(|(_, rest)| rest.split_whitespace().next());
+        version.map(str::to_owned).ok_or_else(|| LabError::NoVersion {
+            program: program.display().to_string(),
+            expected: wanted.after.clone(),
+            printed: printed.trim().to_owned(),
+        })
+    }
+
+    /// Starts a server of this kind and returns when it answers.
+    ///
+    /// # Errors
+    /// [`LabError::Start`] when it was started and does not serve; the others say what was missing before.
+    pub fn start(&self, options: &ServerOptions) -> Result<Server, LabError> {
+        Server::start(self, options)
+    }
+}
+
+/// The fields of a template file.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Template {
+    /// The Debian package.
+    pub(crate) package: String,
+    /// The program's name, or its path.
+    pub(crate) program: String,
+    /// Its arguments, with placeholders; it must stay in the foreground.
+    pub(crate) command: Vec<String>,
+    /// How it tells its version.
+    version: VersionTemplate,
+    /// Its configuration file, with placeholders.
+    pub(crate) config: String,
+    /// By part, then by placeholder: text put into the configuration when the part is chosen.
+    #[serde(default)]
+    pub(crate) parts: BTreeMap<String, BTreeMap<String, String>>,
+    /// Values that a caller may set otherwise.
+    #[serde(default)]
+    pub(crate) defaults: BTreeMap<String, String>,
+    /// How to see that it serves.
+    pub(crate) ready: ReadyTemplate,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct VersionTemplate {
+    arguments: Vec<String>,
+    after: String,
+}
+
+/// The question that a server must answer before it counts as started.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ReadyTemplate {
+    /// The type asked for at the zone's origin.
+    #[serde(rename = "type")]
+    pub(crate) rtype: String,
+    /// Each of these must give a right answer.
+    pub(crate) transports: Vec<ReadyTransport>,
+    /// Words in the log (any case) that mean: the port is taken by something else.
+    pub(crate) port_taken: Vec<String>,
+}
+
+/// A program by its path, or by its name in `PATH` and the `sbin` folders, which a user's `PATH` often lacks.
+fn find_program(program: &str) -> Option<PathBuf> {
+    if program.contains('/') {
+        return Path::new(program).is_file().then(|| PathBuf::from(program));
+    }
+    let path = env::var_os("PATH").unwrap_or_default();
+    let folders = env::split_paths(&path).chain(SBIN_FOLDERS.iter().map(PathBuf::from));
+    folders.map(|folder| folder.join(program)).find(|candidate| candidate.is_file())
+}
+
+const SBIN_FOLDERS: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
+
+/// (name, text) of each file in `testbed/servers`, listed by `build.rs`.
+const EMBEDDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/templates.rs"));
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_embedded_template_parses_and_the_four_of_the_house_are_there() {
+        let names: Vec<String> = ServerSpec::all().iter().map(|spec| spec.name().to_owned()).collect();
+        for expected in ["bind", "knot", "nsd", "unbound"] {
+            assert!(names.iter().any(|name| name == expected), "{expected} in {names:?}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_server_is_answered_with_the_known_names() {
+        let message = ServerSpec::named("nds").expect_err("no such server").to_string();
+        assert!(message.contains("\"nds\"") && message.contains("bind, knot, nsd, unbound"), "{message}");
+    }
+
+    #[test]
+    fn a_template_with_a_misspelt_field_is_refused_with_the_field_named() {
+        let (name, text) = EMBEDDED[0];
+        let message =
+            ServerSpec::from_toml(name, &text.replace("package", "pakage")).expect_err("").to_string();
+        assert!(message.contains("pakage"), "{message}");
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_reported_with_the_command_that_installs_it() {
+        let (name, text) = EMBEDDED[0];
+        let mut spec = ServerSpec::from_toml(name, text).expect("a template");
+        spec.template.program = "no-such-name-server".to_owned();
+        assert!(!spec.is_installed());
+        let message = spec.start(&ServerOptions::default()).expect_err("not installed").to_string();
+        assert!(message.contains("scripts/install-servers bind9"), "{message}");
+    }
+}
