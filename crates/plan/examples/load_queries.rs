@@ -1,0 +1,21 @@
+//! Loads a query file and prints what it takes, for `/usr/bin/time -v`:
+//! `cargo run --release -p dnsdyno-plan --example load_queries FILE`.
+
+use std::time::Instant;
+
+use dnsdyno_plan::source::QuestionSource;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let path = std::env::args_os().nth(1).ok_or("give a query file")?;
+    let start = Instant::now();
+    let loaded = QuestionSource::File(path.into()).load(dnsdyno_wire::QueryForm::default(), false)?;
+    let took = start.elapsed();
+    println!(
+        "{} queries, {} bad lines, {} bytes encoded, {:.3} s",
+        loaded.questions.len(),
+        loaded.bad_lines,
+        loaded.questions.encoded_bytes(),
+        took.as_secs_f64()
+    );
+    Ok(())
+}

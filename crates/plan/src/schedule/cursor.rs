@@ -1,0 +1,97 @@
+//! A walk along a curve: the instants of one worker's queries, one after the other, without searching.
+
+use std::sync::Arc;
+
+use super::span::Span;
+
+/// One worker's share of a curve: every `stride`-th query, in order. Never goes back.
+///
+/// ```text
+/// two workers:   n = 0 1 2 3 4 5 …     worker 0: cursor(0, 2)  ->  0, 2, 4, …
+///                                      worker 1: cursor(1, 2)  ->  1, 3, 5, …
+/// ```
+#[derive(Debug, Clone)]
+pub struct Cursor {
+    spans: Arc<[Span]>,
+    /// The index of `span` in `spans`.
+    at: usize,
+    /// A copy of the current piece, so that a step touches nothing else.
+    span: Span,
+    n: u64,
+    stride: u64,
+    /// No query from this number on.
+    limit: u64,
+    /// When query `n` is due; `None` once the walk is over.
+    due_ns: Option<u64>,
+}
+
+impl Cursor {
+    pub(super) fn new(spans: Arc<[Span]>, first: u64, stride: u64) -> Cursor {
+        let span = spans[0];
+        let mut cursor =
+            Cursor { spans, at: 0, span, n: first, stride: stride.max(1), limit: u64::MAX, due_ns: None };
+        cursor.settle();
+        cursor
+    }
+
+    /// The same walk, over before query number `count` (counted in the whole curve, all workers together).
+    pub fn up_to(mut self, count: u64) -> Cursor {
+        self.limit = self.limit.min(count);
+        self.settle();
+        self
+    }
+
+    /// The number of the next query. Has no meaning once [`Cursor::due_ns`] is `None`.
+    #[inline]
+    pub fn n(&self) -> u64 {
+        self.n
+    }
+
+    /// When the next query should leave, in nanoseconds since the start; `None` once the walk is over.
+    #[inline]
+    pub fn due_ns(&self) -> Option<u64> {
+        self.due_ns
+    }
+
+    /// Goes on to this worker's next query.
+    #[inline]
+    pub fn advance(&mut self) {
+        self.n = self.n.saturating_add(self.stride);
+        if self.n < self.span.end && self.n < self.limit {
+            self.due_ns = Some(self.span.due_ns(self.n));
+        } else {
+            self.settle();
+        }
+    }
+
+    /// The next query, number and instant, and a step on: what an iterator gives.
+    #[inline]
+    pub fn next_due(&mut self) -> Option<(u64, u64)> {
+        let due = (self.n, self.due_ns?);
+        self.advance();
+        Some(due)
+    }
+
+    /// Finds the piece that holds query `n`, from the current piece on.
+    fn settle(&mut self) {
+        self.due_ns = None;
+        if self.n >= self.limit {
+            return;
+        }
+        while self.n >= self.span.end {
+            let Some(&next) = self.spans.get(self.at + 1) else { return };
+            self.at += 1;
+            self.span = next;
+        }
+        self.due_ns = Some(self.span.due_ns(self.n));
+    }
+}
+
+impl Iterator for Cursor {
+    type Item = (u64, u64);
+
+    /// As [`Cursor::next_due`].
+    fn next(&mut self) -> Option<(u64, u64)> {
+        self.next_due()
+    }
+}

@@ -1,0 +1,239 @@
+//! The load curve: how many queries should have left by each instant.
+//!
+//! ```text
+//! rate                                    asked C(t) = the area under the rate
+//!   |      ____                             |            _____
+//!   |     /    |                            |          _/  <- a pause asks for nothing
+//!   |    /     |______   ____               |        _/
+//!   |___/             |_|                   |  _____/
+//!   +--------------------------> t          +--------------------------> t
+//! ```
+//!
+//! Query `n` is due at the instant the area passes `n`: query 0 at the start of the first piece with a rate,
+//! and a query whose turn falls on the edge of a pause after the pause. Each instant is worked out from `n`
+//! itself, never from the instant before, so nothing adds up however long the run.
+
+use std::sync::Arc;
+
+use super::cursor::Cursor;
+use super::span::{Asked, Span};
+
+/// The length of a piece that never ends, in nanoseconds. Only the last piece may have it.
+pub const ENDLESS_NS: u64 = u64::MAX;
+
+/// The highest rate a curve may ask for: one query a nanosecond, the unit of its instants.
+pub const MAX_RATE_QPS: f64 = 1e9;
+
+/// The most pieces a curve may have: bursts each second for two days. It bounds memory to some 60 MB.
+pub const MAX_PIECES: usize = 400_000;
+
+/// A stretch of the curve whose rate changes evenly, or not at all.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Piece {
+    /// The rate at its start, in queries per second.
+    pub rate_from_qps: f64,
+    /// The rate at its end, in queries per second.
+    pub rate_to_qps: f64,
+    /// How long it lasts, in nanoseconds; [`ENDLESS_NS`] = for ever.
+    pub duration_ns: u64,
+    /// What a report calls it.
+    pub label: String,
+}
+
+impl Piece {
+    /// A piece of one rate.
+    pub fn flat(rate_qps: f64, duration_ns: u64, label: impl Into<String>) -> Piece {
+        Piece { rate_from_qps: rate_qps, rate_to_qps: rate_qps, duration_ns, label: label.into() }
+    }
+}
+
+/// A stretch of the run that a report shows on its own. Each piece of a curve is one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Phase {
+    /// What a report calls it.
+    pub label: String,
+    /// Its first instant, in nanoseconds since the start of the run.
+    pub from_ns: u64,
+    /// The instant after its last; [`ENDLESS_NS`] = it never ends.
+    pub to_ns: u64,
+    /// The rate at its start, in queries per second.
+    pub rate_from_qps: f64,
+    /// The rate at its end, in queries per second.
+    pub rate_to_qps: f64,
+}
+
+/// Why pieces do not make a curve.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum CurveError {
+    /// No piece at all.
+    #[error("the load has no pieces: give at least one")]
+    NoPieces,
+    /// A rate that is negative, no number, or above [`MAX_RATE_QPS`].
+    #[error("a rate of {0} queries per second cannot be scheduled: use 0 to 1G")]
+    Rate(f64),
+    /// A piece that takes no time.
+    #[error("piece `{0}` takes no time: give it a length above 0")]
+    NoTime(String),
+    /// An endless piece that is not the last, or whose rate changes.
+    #[error("piece `{0}` never ends: only the last piece may, and only at one rate")]
+    Endless(String),
+    /// The rate is 0 all along.
+    #[error("the load asks for no query at all: give it a rate above 0")]
+    NoQueries,
+    /// Too many pieces, or steps, or bursts.
+    #[error("the load has {0} pieces, and {MAX_PIECES} are possible: use fewer, longer ones")]
+    TooManyPieces(usize),
+    /// The pieces together are longer than the clock can count.
+    #[error("the load lasts longer than 500 years: shorten it")]
+    TooLong,
+    /// A stair whose step is 0.
+    #[error("a stair with steps of 0 gets nowhere: give --step a rate above 0")]
+    NoStep,
+    /// Bursts that leave no time between them.
+    #[error(
+        "bursts that last as long as their distance are one long burst: make --hold shorter than --every"
+    )]
+    NoGap,
+}
+
+/// A load curve. Cheap to clone: clones share the pieces.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Curve {
+    spans: Arc<[Span]>,
+    phases: Arc<[Phase]>,
+}
+
+impl Curve {
+    /// Makes a curve of pieces that follow each other from instant 0.
+    pub fn new(pieces: Vec<Piece>) -> Result<Curve, CurveError> {
+        check(&pieces)?;
+        let mut spans = Vec::with_capacity(pieces.len());
+        let mut phases = Vec::with_capacity(pieces.len());
+        let mut asked = Asked::default();
+        let mut start_ns = 0u64;
+        for piece in pieces {
+            let before = asked;
+            asked.add(piece.rate_from_qps, piece.rate_to_qps, piece.duration_ns);
+            spans.push(Span::new(&piece, start_ns, before, asked));
+            let from_ns = start_ns;
+            start_ns = match piece.duration_ns {
+                ENDLESS_NS => ENDLESS_NS,
+                // Half of what u64 holds is left as room for whoever adds a timeout to an instant.
+                length => start_ns
+                    .checked_add(length)
+                    .filter(|end| *end < ENDLESS_NS / 2)
+                    .ok_or(CurveError::TooLong)?,
+            };
+            phases.push(Phase {
+                label: piece.label,
+                from_ns,
+                to_ns: start_ns,
+                rate_from_qps: piece.rate_from_qps,
+                rate_to_qps: piece.rate_to_qps,
+            });
+        }
+        if spans.iter().all(Span::is_empty) {
+            return Err(CurveError::NoQueries);
+        }
+        Ok(Curve { spans: spans.into(), phases: phases.into() })
+    }
+
+    /// When query `n` (counted from 0) should leave, in nanoseconds since the start; `None` past the end.
+    pub fn due_at(&self, n: u64) -> Option<u64> {
+        let at = self.spans.partition_point(|span| span.end <= n);
+        self.spans.get(at).map(|span| span.due_ns(n))
+    }
+
+    /// How many queries are due at `t_ns` or before: exactly those with `due_at(n) <= t_ns`.
+    pub fn due_by(&self, t_ns: u64) -> u64 {
+        // Piece 0 starts at 0, so there is always one before the partition point.
+        let at = self.spans.partition_point(|span| span.start_ns <= t_ns);
+        self.spans[..at].last().map_or(0, |span| span.due_by(t_ns))
+    }
+
+    /// The rate asked at `t_ns`, in queries per second; 0 past the end.
+    pub fn rate_at(&self, t_ns: u64) -> f64 {
+        let at = self.spans.partition_point(|span| span.start_ns <= t_ns);
+        self.spans[..at].last().map_or(0.0, |span| span.rate_at(t_ns))
+    }
+
+    /// How long the curve lasts, in nanoseconds; `None` where it never ends.
+    pub fn duration_ns(&self) -> Option<u64> {
+        self.phases.last().map(|phase| phase.to_ns).filter(|end| *end != ENDLESS_NS)
+    }
+
+    /// How many queries the curve asks for; `None` where it never ends.
+    pub fn total(&self) -> Option<u64> {
+        self.duration_ns()?;
+        self.spans.last().map(|span| span.end)
+    }
+
+    /// The phases, in the order of time, without gaps.
+    pub fn phases(&self) -> &[Phase] {
+        &self.phases
+    }
+
+    /// The index in [`Curve::phases`] of the phase that `t_ns` falls in; past the end, the last one.
+    pub fn phase_at(&self, t_ns: u64) -> usize {
+        self.phases.partition_point(|phase| phase.from_ns <= t_ns).saturating_sub(1)
+    }
+
+    /// A cursor over queries `first`, `first + stride`, `first + 2 stride`, …: a worker's share.
+    /// A `stride` of 0 is taken as 1.
+    pub fn cursor(&self, first: u64, stride: u64) -> Cursor {
+        Cursor::new(Arc::clone(&self.spans), first, stride)
+    }
+
+    /// The same curve, ending at `end_ns` where it would go on.
+    pub fn cut_at(&self, end_ns: u64) -> Result<Curve, CurveError> {
+        if self.duration_ns().is_some_and(|length| length <= end_ns) {
+            return Ok(self.clone());
+        }
+        let kept = self.phases.iter().zip(self.spans.iter()).take_while(|(phase, _)| phase.from_ns < end_ns);
+        Curve::new(
+            kept.map(|(phase, span)| match phase.to_ns {
+                to_ns if to_ns > end_ns => Piece {
+                    rate_from_qps: phase.rate_from_qps,
+                    rate_to_qps: span.rate_at(end_ns),
+                    duration_ns: end_ns - phase.from_ns,
+                    label: phase.label.clone(),
+                },
+                to_ns => Piece {
+                    rate_from_qps: phase.rate_from_qps,
+                    rate_to_qps: phase.rate_to_qps,
+                    duration_ns: to_ns - phase.from_ns,
+                    label: phase.label.clone(),
+                },
+            })
+            .collect(),
+        )
+    }
+}
+
+/// What must hold of the pieces before any of them is used.
+fn check(pieces: &[Piece]) -> Result<(), CurveError> {
+    if pieces.is_empty() {
+        return Err(CurveError::NoPieces);
+    }
+    if pieces.len() > MAX_PIECES {
+        return Err(CurveError::TooManyPieces(pieces.len()));
+    }
+    for (at, piece) in pieces.iter().enumerate() {
+        for rate in [piece.rate_from_qps, piece.rate_to_qps] {
+            if !(0.0..=MAX_RATE_QPS).contains(&rate) {
+                return Err(CurveError::Rate(rate));
+            }
+        }
+        if piece.duration_ns == 0 {
+            return Err(CurveError::NoTime(piece.label.clone()));
+        }
+        let may_be_endless = at + 1 == pieces.len() && piece.rate_from_qps == piece.rate_to_qps;
+        if piece.duration_ns == ENDLESS_NS && !may_be_endless {
+            return Err(CurveError::Endless(piece.label.clone()));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

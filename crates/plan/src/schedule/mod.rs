@@ -1,0 +1,76 @@
+//! When to send: a load is either a [`Curve`] over time (open loop) or a window of queries (closed loop).
+//!
+//! Each shape a user can ask for is one small file that gives the pieces of a curve. Everything after that
+//! knows curves only.
+
+mod burst;
+mod constant;
+mod cursor;
+mod curve;
+mod piecewise;
+mod ramp;
+mod span;
+mod stair;
+
+pub use burst::Burst;
+pub use constant::Constant;
+pub use cursor::Cursor;
+pub use curve::{Curve, CurveError, ENDLESS_NS, MAX_PIECES, MAX_RATE_QPS, Phase, Piece};
+pub use piecewise::Piecewise;
+pub use ramp::Ramp;
+pub use stair::Stair;
+
+use std::fmt;
+
+/// The load of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Load {
+    /// Open loop: queries leave when the curve says so, whatever the server does.
+    Open(Curve),
+    /// Closed loop: a query leaves as soon as fewer than this many are outstanding, in all workers together.
+    Closed {
+        /// The size of the window, at least 1.
+        outstanding: u32,
+    },
+}
+
+/// The shape an open-loop load was asked for in: what a curve was made from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Shape {
+    /// One rate.
+    Constant(Constant),
+    /// A rate that rises or falls evenly.
+    Ramp(Ramp),
+    /// Steps.
+    Stair(Stair),
+    /// A base rate with peaks.
+    Burst(Burst),
+    /// Any pieces.
+    Pieces(Piecewise),
+}
+
+impl Shape {
+    /// The curve of this shape.
+    pub fn curve(&self) -> Result<Curve, CurveError> {
+        match self {
+            Shape::Constant(shape) => shape.curve(),
+            Shape::Ramp(shape) => shape.curve(),
+            Shape::Stair(shape) => shape.curve(),
+            Shape::Burst(shape) => shape.curve(),
+            Shape::Pieces(shape) => shape.curve(),
+        }
+    }
+}
+
+impl fmt::Display for Shape {
+    /// One short phrase for a summary, such as `ramp 0..100k qps over 60s`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Shape::Constant(shape) => shape.fmt(f),
+            Shape::Ramp(shape) => shape.fmt(f),
+            Shape::Stair(shape) => shape.fmt(f),
+            Shape::Burst(shape) => shape.fmt(f),
+            Shape::Pieces(shape) => shape.fmt(f),
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! Any curve made of straight pieces, as a plan file gives it.
+
+use std::fmt;
+
+use super::curve::{Curve, CurveError, Piece};
+use crate::units::format_duration_ns;
+
+/// A curve given piece by piece. A piece with rate 0 is a pause.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Piecewise {
+    /// The pieces, in the order of time.
+    pub pieces: Vec<Piece>,
+}
+
+impl Piecewise {
+    /// The pieces as they are.
+    pub fn curve(&self) -> Result<Curve, CurveError> {
+        Curve::new(self.pieces.clone())
+    }
+}
+
+impl fmt::Display for Piecewise {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let length_ns = self.pieces.iter().fold(0u64, |sum, piece| sum.saturating_add(piece.duration_ns));
+        write!(f, "{} pieces, {}", self.pieces.len(), format_duration_ns(length_ns))
+    }
+}

@@ -1,0 +1,171 @@
+//! One piece of a curve, ready to work out instants: which queries it holds, and when each is due.
+//!
+//! With `m` queries to go from the start of the piece, rate `r0` there and acceleration `a`, the instant is
+//! the root of `r0 t + a t²/2 = m`. The school formula subtracts two nearly equal numbers; `2m / (r0 +
+//! sqrt(r0² + 2am))` is the same root without that. Where the rate falls, the piece is looked at from its
+//! end, where it is a rising one.
+
+use super::curve::{ENDLESS_NS, Piece};
+
+/// How many queries were asked for up to some instant: whole ones apart from the fraction, because at 10^11
+/// queries an f64 holds only the fifth digit after the point.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Asked {
+    whole: u64,
+    fraction: f64,
+    /// How far `fraction` may be off, in queries.
+    doubt: f64,
+    endless: bool,
+}
+
+impl Asked {
+    /// Adds the area of one piece.
+    pub(super) fn add(&mut self, rate_from_qps: f64, rate_to_qps: f64, duration_ns: u64) {
+        if duration_ns == ENDLESS_NS {
+            self.endless = rate_from_qps > 0.0;
+            return;
+        }
+        let area = area(rate_from_qps, rate_to_qps, duration_ns);
+        self.fraction += area.fract();
+        self.whole += area.trunc() as u64 + self.fraction.trunc() as u64;
+        self.fraction = self.fraction.fract();
+        self.doubt += area * f64::EPSILON;
+    }
+
+    /// The first query that is due at this instant or later, and how much of a query is still to go to it.
+    ///
+    /// A count that misses a whole number only by rounding is that whole number: 0.1 qps for 10 s is one
+    /// query, not two.
+    fn next_query(self) -> (u64, f64) {
+        if self.endless {
+            return (u64::MAX, 0.0);
+        }
+        let near = (SMALLEST_DOUBT + 2.0 * self.doubt).min(0.25);
+        if self.fraction <= near {
+            (self.whole, 0.0)
+        } else if 1.0 - self.fraction <= near {
+            (self.whole + 1, 0.0)
+        } else {
+            (self.whole + 1, 1.0 - self.fraction)
+        }
+    }
+}
+
+/// A piece of the curve with what was worked out for it once. It holds queries `first` up to before `end`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Span {
+    pub(super) first: u64,
+    pub(super) end: u64,
+    pub(super) start_ns: u64,
+    duration_ns: u64,
+    /// How much of a query is to go from the start of the piece to the first query, 0 to 1.
+    lead: f64,
+    /// The distance of queries where the rate is constant.
+    gap_ns: f64,
+    rate_from_qps: f64,
+    rate_to_qps: f64,
+    /// How the rate changes, in queries per second per second.
+    acceleration: f64,
+}
+
+impl Span {
+    pub(super) fn new(piece: &Piece, start_ns: u64, before: Asked, after: Asked) -> Span {
+        let (first, lead) = before.next_query();
+        let (end, _) = after.next_query();
+        let (rate_from_qps, rate_to_qps) = (piece.rate_from_qps, piece.rate_to_qps);
+        Span {
+            first,
+            // A piece without a rate holds no query.
+            end: end.max(first),
+            start_ns,
+            duration_ns: piece.duration_ns,
+            lead,
+            gap_ns: SECOND_NS / rate_from_qps,
+            rate_from_qps,
+            rate_to_qps,
+            acceleration: (rate_to_qps - rate_from_qps) / seconds(piece.duration_ns),
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.first == self.end
+    }
+
+    /// When query `n`, which this piece must hold, is due, in nanoseconds since the start of the run.
+    #[inline]
+    pub(super) fn due_ns(&self, n: u64) -> u64 {
+        let to_go = (n - self.first) as f64 + self.lead;
+        let offset_ns = if self.rate_from_qps == self.rate_to_qps {
+            to_go * self.gap_ns
+        } else {
+            self.ramp_offset_ns(to_go)
+        };
+        // The query belongs to this piece, so no rounding may push it into the next.
+        self.start_ns + ((offset_ns + 0.5) as u64).min(self.duration_ns - 1)
+    }
+
+    /// How many queries of the whole curve are due at `t_ns` or before; `t_ns` is not before this piece.
+    pub(super) fn due_by(&self, t_ns: u64) -> u64 {
+        if t_ns - self.start_ns >= self.duration_ns {
+            return self.end;
+        }
+        let t = seconds(t_ns - self.start_ns);
+        let asked = self.rate_from_qps * t + self.acceleration * t * t / 2.0;
+        // An estimate, then as many steps as it is off by rounding: what counts is to agree with `due_ns`.
+        let estimate = self.first.saturating_add((asked - self.lead + 1.0).max(0.0) as u64);
+        let mut count = estimate.clamp(self.first, self.end);
+        while count < self.end && self.due_ns(count) <= t_ns {
+            count += 1;
+        }
+        while count > self.first && self.due_ns(count - 1) > t_ns {
+            count -= 1;
+        }
+        count
+    }
+
+    /// The rate at `t_ns`, which is not before this piece; 0 after it.
+    pub(super) fn rate_at(&self, t_ns: u64) -> f64 {
+        let offset_ns = t_ns - self.start_ns;
+        if offset_ns >= self.duration_ns {
+            0.0
+        } else if self.rate_from_qps == self.rate_to_qps {
+            self.rate_from_qps
+        } else {
+            self.rate_from_qps + self.acceleration * seconds(offset_ns)
+        }
+    }
+
+    /// How long a changing rate takes to ask for `to_go` queries, in nanoseconds.
+    fn ramp_offset_ns(&self, to_go: f64) -> f64 {
+        if self.acceleration > 0.0 {
+            time_s(self.rate_from_qps, self.acceleration, to_go) * SECOND_NS
+        } else {
+            let area = area(self.rate_from_qps, self.rate_to_qps, self.duration_ns);
+            let back_s = time_s(self.rate_to_qps, -self.acceleration, area - to_go);
+            self.duration_ns as f64 - back_s * SECOND_NS
+        }
+    }
+}
+
+/// The time in which a rate that starts at `rate` and rises by `acceleration` asks for `queries`, in seconds.
+fn time_s(rate: f64, acceleration: f64, queries: f64) -> f64 {
+    if queries <= 0.0 {
+        return 0.0;
+    }
+    2.0 * queries / (rate + (rate * rate + 2.0 * acceleration * queries).sqrt())
+}
+
+/// The queries that a piece asks for.
+fn area(rate_from_qps: f64, rate_to_qps: f64, duration_ns: u64) -> f64 {
+    (rate_from_qps + rate_to_qps) / 2.0 * seconds(duration_ns)
+}
+
+fn seconds(ns: u64) -> f64 {
+    ns as f64 / SECOND_NS
+}
+
+const SECOND_NS: f64 = 1e9;
+
+/// Counts nearer to a whole number than this are that number, even where arithmetic was nearly exact: a
+/// rate like 0.1 is itself only near to what was asked.
+const SMALLEST_DOUBT: f64 = 1e-9;

@@ -1,0 +1,209 @@
+//! Every query of a run, encoded once, in one block of memory.
+//!
+//! ```text
+//! arena   | message 0 | message 1 | message 2      | ...
+//! ends                ^           ^                ^        u32 each
+//! slots     0           0           1                       u8 each: an index into types()
+//! ```
+//!
+//! That is five bytes a query beside its message. Ten million queries are some 400 MB, and sending one is a
+//! copy of a slice and a patch of its ID.
+
+use dnsdyno_wire::{HEADER_LEN, QueryForm};
+
+/// Stands in [`Questions::types`] for all types beyond the 255 that have a slot of their own. It is also the
+/// number of a type IANA reserves and nobody asks for.
+pub const OTHER_TYPES: u16 = 0xFFFF;
+
+/// The messages of a run, in the order they are asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Questions {
+    arena: Vec<u8>,
+    ends: Vec<u32>,
+    type_slots: Vec<u8>,
+    types: Vec<u16>,
+    /// The octets after the question, the same in each message.
+    tail_len: usize,
+}
+
+impl Questions {
+    /// How many queries there are.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there are none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Message `i`, with ID 0. Panics if `i` is not below [`Questions::len`].
+    #[inline]
+    pub fn message(&self, i: usize) -> &[u8] {
+        let start = if i == 0 { 0 } else { self.ends[i - 1] as usize };
+        &self.arena[start..self.ends[i] as usize]
+    }
+
+    /// The question of message `i` as on the wire: name, type, class. Panics as [`Questions::message`] does.
+    #[inline]
+    pub fn question(&self, i: usize) -> &[u8] {
+        let message = self.message(i);
+        &message[HEADER_LEN..message.len() - self.tail_len]
+    }
+
+    /// The index in [`Questions::types`] of the type that message `i` asks for. Panics as
+    /// [`Questions::message`] does.
+    #[inline]
+    pub fn type_slot(&self, i: usize) -> usize {
+        usize::from(self.type_slots[i])
+    }
+
+    /// The types asked for, in the order they first appear: 256 at most. With more than 255, the last entry
+    /// is [`OTHER_TYPES`] and stands for the rest.
+    pub fn types(&self) -> &[u16] {
+        &self.types
+    }
+
+    /// The size of all messages together, in bytes.
+    pub fn encoded_bytes(&self) -> usize {
+        self.arena.len()
+    }
+}
+
+/// The messages no longer fit: their block is addressed with 32 bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Full;
+
+/// Collects [`Questions`].
+#[derive(Debug)]
+pub struct QuestionsBuilder {
+    form: QueryForm,
+    questions: Questions,
+    /// The slot of each type, or [`NO_SLOT`]. A table, because it is looked up for every line of a file.
+    slot_of_type: Box<[u16]>,
+}
+
+impl QuestionsBuilder {
+    /// Queries of this form, with room for about `bytes_hint` bytes of messages.
+    pub fn new(form: QueryForm, bytes_hint: usize) -> QuestionsBuilder {
+        QuestionsBuilder {
+            form,
+            questions: Questions {
+                arena: Vec::with_capacity(bytes_hint.min(MAX_ARENA_BYTES)),
+                ends: Vec::new(),
+                type_slots: Vec::new(),
+                types: Vec::new(),
+                tail_len: form.tail_len(),
+            },
+            slot_of_type: vec![NO_SLOT; usize::from(u16::MAX) + 1].into_boxed_slice(),
+        }
+    }
+
+    /// Adds a query for a whole name in wire format.
+    #[inline]
+    pub fn push(&mut self, name_wire: &[u8], qtype: u16) -> Result<(), Full> {
+        let questions = &mut self.questions;
+        if self.form.message_len(name_wire.len()) > MAX_ARENA_BYTES - questions.arena.len() {
+            return Err(Full);
+        }
+        self.form.encode(name_wire, qtype, &mut questions.arena);
+        questions.ends.push(questions.arena.len() as u32);
+        let slot = match self.slot_of_type[usize::from(qtype)] {
+            NO_SLOT => self.new_slot(qtype),
+            slot => slot as u8,
+        };
+        self.questions.type_slots.push(slot);
+        Ok(())
+    }
+
+    /// How many queries there are by now.
+    pub fn len(&self) -> usize {
+        self.questions.len()
+    }
+
+    /// Whether there are none yet.
+    pub fn is_empty(&self) -> bool {
+        self.questions.is_empty()
+    }
+
+    /// The queries, with the memory that was reserved in excess given back.
+    pub fn finish(mut self) -> Questions {
+        self.questions.arena.shrink_to_fit();
+        self.questions.ends.shrink_to_fit();
+        self.questions.type_slots.shrink_to_fit();
+        self.questions
+    }
+
+    /// Gives a type seen for the first time its slot.
+    #[cold]
+    fn new_slot(&mut self, qtype: u16) -> u8 {
+        let types = &mut self.questions.types;
+        let slot = types.len().min(LAST_SLOT);
+        if types.len() < LAST_SLOT {
+            types.push(qtype);
+        } else if types.len() == LAST_SLOT {
+            types.push(OTHER_TYPES);
+        }
+        self.slot_of_type[usize::from(qtype)] = slot as u16;
+        slot as u8
+    }
+}
+
+/// What an end of type u32 can say.
+const MAX_ARENA_BYTES: usize = u32::MAX as usize;
+
+/// The slot that types share once the others are taken.
+const LAST_SLOT: usize = 255;
+
+/// No slot yet. Beyond every slot.
+const NO_SLOT: u16 = u16::MAX;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dnsdyno_wire::peek;
+
+    fn wire(text: &str) -> Vec<u8> {
+        let mut out = Vec::new();
+        dnsdyno_wire::encode_name(text.as_bytes(), &mut out).expect("a test name");
+        out
+    }
+
+    #[test]
+    fn each_message_comes_back_with_its_question_and_type() {
+        for form in [QueryForm::default(), QueryForm { nsid: true, dnssec_ok: true, ..QueryForm::default() }]
+        {
+            let mut builder = QuestionsBuilder::new(form, 0);
+            let asked = [("a.example", 1), (".", 2), ("b.example", 28), ("c", 1)];
+            for (name, qtype) in asked {
+                assert_eq!(builder.push(&wire(name), qtype), Ok(()));
+            }
+            let questions = builder.finish();
+            assert_eq!(questions.len(), 4);
+            assert_eq!(questions.types(), [1, 2, 28]);
+            for (i, (name, qtype)) in asked.into_iter().enumerate() {
+                let found = peek(questions.message(i)).expect("a whole message");
+                assert_eq!((found.qname(), found.qtype()), (&wire(name)[..], Some(qtype)));
+                assert_eq!(questions.question(i), found.question);
+                assert_eq!(questions.types()[questions.type_slot(i)], qtype);
+            }
+            let sum: usize = (0..4).map(|i| questions.message(i).len()).sum();
+            assert_eq!(questions.encoded_bytes(), sum);
+        }
+    }
+
+    #[test]
+    fn types_beyond_255_share_the_last_slot() {
+        let mut builder = QuestionsBuilder::new(QueryForm::default(), 0);
+        for qtype in 1..=300 {
+            assert_eq!(builder.push(b"\0", qtype), Ok(()));
+        }
+        let questions = builder.finish();
+        assert_eq!(questions.types().len(), 256);
+        assert_eq!(questions.types()[255], OTHER_TYPES);
+        assert_eq!((questions.type_slot(254), questions.types()[254]), (254, 255));
+        assert!((255..300).all(|i| questions.type_slot(i) == 255));
+    }
+}

@@ -1,0 +1,220 @@
+//! The query file as dnsperf reads it: one `name type` a line.
+//!
+//! Blanks (spaces, tabs) may stand before and between; what follows the type is ignored. Empty lines and
+//! lines whose first character is `;` are skipped. Lines may end in CRLF, the last one in nothing. Files of
+//! ten million lines are usual, so a line is read where it lies in the read buffer, and nothing is allocated
+//! for it but its message.
+
+use std::fmt;
+use std::io::{self, BufRead};
+
+use dnsdyno_wire::{MAX_NAME_LEN, NameError, QueryForm, encode_name, parse_type_bytes};
+
+use super::SourceError;
+use super::questions::{Questions, QuestionsBuilder};
+
+/// How many bad lines are kept to be shown; the rest is only counted.
+pub const MAX_BAD_LINES_KEPT: usize = 20;
+
+/// What was read, and what was skipped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Loaded {
+    /// The queries, at least one.
+    pub questions: Questions,
+    /// How many lines were skipped because they are not `name type`.
+    pub bad_lines: u64,
+    /// The first of them, [`MAX_BAD_LINES_KEPT`] at most.
+    pub first_bad: Vec<BadLine>,
+}
+
+/// A line that is not `name type`. Displays as `FILE:LINE: reason: text`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BadLine {
+    /// The file, or what stands for it.
+    pub origin: String,
+    /// The number of the line, counted from 1.
+    pub line: u64,
+    /// What is wrong with it.
+    pub reason: BadReason,
+    /// The line itself, shortened, with control characters escaped.
+    pub text: String,
+}
+
+impl fmt::Display for BadLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}: `{}`", self.origin, self.line, self.reason, self.text)
+    }
+}
+
+/// What is wrong with a line.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadReason {
+    /// Only one word.
+    #[error("no query type after the name: write `name type`")]
+    NoType,
+    /// The second word is no type.
+    #[error("`{0}` is not a query type: write a name like AAAA, or TYPEnnn")]
+    UnknownType(String),
+    /// The first word is no name.
+    #[error(transparent)]
+    Name(#[from] NameError),
+}
+
+/// Reads queries from `input` to its end. `origin` names it in messages; `bytes_hint` is its length where
+/// known, else 0. With `strict`, the first bad line is an error.
+pub fn read_text(
+    mut input: impl BufRead,
+    origin: &str,
+    bytes_hint: usize,
+    form: QueryForm,
+    strict: bool,
+) -> Result<Loaded, SourceError> {
+    let mut lines = Lines::new(origin, bytes_hint, form, strict);
+    // The start of a line whose end is not in the buffer yet.
+    let mut carry: Vec<u8> = Vec::new();
+    loop {
+        let buffer = match input.fill_buf() {
+            Ok([]) => break,
+            Ok(buffer) => buffer,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(source) => return Err(SourceError::Read { origin: origin.to_owned(), source }),
+        };
+        let mut rest = buffer;
+        while let Some(end) = rest.iter().position(|&byte| byte == b'\n') {
+            if carry.is_empty() {
+                lines.take(&rest[..end])?;
+            } else {
+                extend_to_limit(&mut carry, &rest[..end]);
+                lines.take(&carry)?;
+                carry.clear();
+            }
+            rest = &rest[end + 1..];
+        }
+        extend_to_limit(&mut carry, rest);
+        let used = buffer.len();
+        input.consume(used);
+    }
+    if !carry.is_empty() {
+        lines.take(&carry)?;
+    }
+    lines.finish()
+}
+
+/// What is gathered from line to line.
+struct Lines<'a> {
+    origin: &'a str,
+    strict: bool,
+    line: u64,
+    name_wire: Vec<u8>,
+    builder: QuestionsBuilder,
+    bad_lines: u64,
+    first_bad: Vec<BadLine>,
+}
+
+impl<'a> Lines<'a> {
+    fn new(origin: &'a str, bytes_hint: usize, form: QueryForm, strict: bool) -> Lines<'a> {
+        Lines {
+            origin,
+            strict,
+            line: 0,
+            name_wire: Vec::with_capacity(MAX_NAME_LEN),
+            builder: QuestionsBuilder::new(form, bytes_hint),
+            bad_lines: 0,
+            first_bad: Vec::new(),
+        }
+    }
+
+    /// Takes one line without its newline.
+    #[inline]
+    fn take(&mut self, line: &[u8]) -> Result<(), SourceError> {
+        self.line += 1;
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let line = if self.line == 1 { line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line) } else { line };
+        let (name, rest) = next_word(line);
+        if name.is_empty() || name[0] == b';' {
+            return Ok(());
+        }
+        let (type_word, _) = next_word(rest);
+        self.name_wire.clear();
+        match read_query(name, type_word, &mut self.name_wire) {
+            Ok(qtype) => self
+                .builder
+                .push(&self.name_wire, qtype)
+                .map_err(|_| SourceError::TooLarge { origin: self.origin.to_owned(), line: self.line }),
+            Err(reason) => self.skip(line, reason),
+        }
+    }
+
+    /// Counts a bad line, and keeps it if it is among the first.
+    #[cold]
+    fn skip(&mut self, line: &[u8], reason: BadReason) -> Result<(), SourceError> {
+        self.bad_lines += 1;
+        if self.first_bad.len() == MAX_BAD_LINES_KEPT {
+            return Ok(());
+        }
+        let bad = BadLine { origin: self.origin.to_owned(), line: self.line, reason, text: shorten(line) };
+        if self.strict {
+            return Err(SourceError::BadLine(Box::new(bad)));
+        }
+        self.first_bad.push(bad);
+        Ok(())
+    }
+
+    fn finish(self) -> Result<Loaded, SourceError> {
+        let Lines { builder, bad_lines, mut first_bad, .. } = self;
+        if !builder.is_empty() {
+            return Ok(Loaded { questions: builder.finish(), bad_lines, first_bad });
+        }
+        if first_bad.is_empty() {
+            return Err(SourceError::Empty { origin: self.origin.to_owned() });
+        }
+        let first = Box::new(first_bad.swap_remove(0));
+        Err(SourceError::OnlyBadLines { origin: self.origin.to_owned(), bad_lines, first })
+    }
+}
+
+/// Reads name and type of one query. The name goes to `name_wire`, which is empty; returns the type.
+#[inline]
+pub(super) fn read_query(name: &[u8], qtype: &[u8], name_wire: &mut Vec<u8>) -> Result<u16, BadReason> {
+    if qtype.is_empty() {
+        return Err(BadReason::NoType);
+    }
+    let number = parse_type_bytes(qtype).ok_or_else(|| BadReason::UnknownType(shorten(qtype)))?;
+    encode_name(name, name_wire)?;
+    Ok(number)
+}
+
+/// The first word of `text` and what follows it; the word is empty where there is none.
+#[inline]
+pub(super) fn next_word(text: &[u8]) -> (&[u8], &[u8]) {
+    let is_blank = |byte: &u8| *byte == b' ' || *byte == b'\t';
+    let start = text.iter().position(|byte| !is_blank(byte)).unwrap_or(text.len());
+    let text = &text[start..];
+    text.split_at(text.iter().position(is_blank).unwrap_or(text.len()))
+}
+
+/// The start of a line as it can be shown on a terminal.
+fn shorten(line: &[u8]) -> String {
+    let shown = &line[..line.len().min(MAX_SHOWN)];
+    let dots = if shown.len() < line.len() { "..." } else { "" };
+    format!("{}{dots}", shown.escape_ascii())
+}
+
+/// Appends, but never beyond what a line can need: a file without newlines must not fill the memory.
+fn extend_to_limit(carry: &mut Vec<u8>, more: &[u8]) {
+    let room = MAX_LINE_KEPT.saturating_sub(carry.len());
+    carry.extend_from_slice(&more[..more.len().min(room)]);
+}
+
+/// Some editors put this at the start of a file of UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// How much of a line is kept where it crosses the read buffer: far more than any name and type take, and
+/// what follows them is ignored anyway.
+const MAX_LINE_KEPT: usize = 64 * 1024;
+
+/// How many bytes of a bad line are shown.
+const MAX_SHOWN: usize = 60;
+
+#[cfg(test)]
+mod tests;
