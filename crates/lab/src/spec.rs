@@ -179,7 +179,9 @@ mod tests {
     #[test]
     fn an_unknown_server_is_answered_with_the_known_names() {
         let message = ServerSpec::named("nds").expect_err("no such server").to_string();
-        assert!(message.contains("\"nds\"") && message.contains("bind, knot, nsd, unbound"), "{message}");
+        for name in ["\"nds\"", "bind", "knot", "nsd", "unbound"] {
+            assert!(message.contains(name), "{name} in {message}");
+        }
     }
 
     #[test]
@@ -192,8 +194,7 @@ mod tests {
 
     #[test]
     fn a_program_that_is_not_there_is_reported_with_the_command_that_installs_it() {
-        let (name, text) = EMBEDDED[0];
-        let mut spec = ServerSpec::from_toml(name, text).expect("a template");
+        let mut spec = ServerSpec::named("bind").expect("a template");
         spec.template.program = "no-such-name-server".to_owned();
         assert!(!spec.is_installed());
         let message = spec.start(&ServerOptions::default()).expect_err("not installed").to_string();
