@@ -1,2 +1,129 @@
-//! (being written)
+//! The engine: workers that share nothing, and a collector that adds up what they hand out.
+//!
+//! [`run`] takes a validated [`Job`] and one transport for each worker, and gives the [`Sum`] of
+//! the run; an [`Observer`] is told of each interval as it passes and as it settles. The engine
+//! opens no socket and reads no clock: both belong to the transport, so the imaginary link makes
+//! the whole of it repeatable.
 #![forbid(unsafe_code)]
+
+mod book;
+mod collector;
+mod control;
+mod inflight;
+mod pace;
+mod worker;
+
+pub use collector::{Live, Observer};
+pub use control::{Asked, Control};
+
+use std::thread;
+
+use dnsdyno_plan::schedule::Load;
+use dnsdyno_plan::source::Questions;
+use dnsdyno_record::{Ended, Sum};
+use dnsdyno_transport::Transport;
+use rtrb::RingBuffer;
+
+use crate::book::Book;
+use crate::collector::{Collector, WorkerDesk};
+use crate::inflight::InFlight;
+use crate::pace::{Pace, Window};
+use crate::worker::{Desk, Worker};
+
+/// What a run is to do; the plan has validated it.
+#[derive(Clone, Debug)]
+pub struct Job<'a> {
+    /// What to ask, over and over.
+    pub questions: &'a Questions,
+    /// When to ask.
+    pub load: &'a Load,
+    /// Ask no more than this in all, and what that limit is called.
+    pub limit: Option<(u64, Ended)>,
+    /// Take up no query at this instant or later. Of an open loop this is part of the curve.
+    pub end_ns: Option<u64>,
+    /// How long an answer is waited for.
+    pub timeout_ns: u64,
+    /// Length of an interval of the record.
+    pub interval_ns: u64,
+    /// Whether nobody waits for answers.
+    pub send_only: bool,
+}
+
+/// Runs the job over the transports, one worker each, and returns when each query has ended.
+///
+/// `epoch_ns` is handed to each transport as the common start. `wall_offset_ns` says how far the
+/// wall clock is ahead of the monotonic one, for the detection of steps.
+pub fn run<T: Transport + Send>(
+    job: &Job<'_>,
+    transports: Vec<T>,
+    epoch_ns: u64,
+    wall_offset_ns: &dyn Fn() -> i64,
+    control: &Control,
+    observer: &mut dyn Observer,
+) -> Sum {
+    let workers = transports.len();
+    let channels: usize = transports.iter().map(Transport::channels).sum();
+    let ids = inflight::ids_per_channel(channels, window_of(job.load));
+    thread::scope(|scope| {
+        let mut desks = Vec::with_capacity(workers);
+        for (number, mut transport) in transports.into_iter().enumerate() {
+            let (page_in, page_out) = RingBuffer::new(PAGES_ON_THE_WAY);
+            let (blank_in, blank_out) = RingBuffer::new(PAGES_ON_THE_WAY);
+            let types = job.questions.types().len();
+            let is_open = matches!(job.load, Load::Open(_));
+            let pace = pace_of(job, number, workers);
+            let thread = scope.spawn(move || {
+                // The table and the books are made where they are used, so that their memory
+                // lies near the worker's CPU.
+                let table = if job.send_only {
+                    InFlight::new(transport.channels(), ids, 0)
+                } else {
+                    InFlight::new(transport.channels(), ids, job.timeout_ns)
+                };
+                let spare = (2 * job.timeout_ns / job.interval_ns + 4).min(MOST_SPARE_TALLIES) as usize;
+                let book = Book::new(job.interval_ns, types, is_open, spare, page_in, blank_out);
+                let desk = Desk { questions: job.questions, table, book, send_only: job.send_only };
+                transport.begin(epoch_ns);
+                Worker::new(transport, pace, desk, control, job.timeout_ns).run();
+            });
+            desks.push(WorkerDesk::new(page_out, blank_in, thread));
+        }
+        Collector::new(job, channels as u64, desks, wall_offset_ns).collect(observer)
+    })
+}
+
+/// The size of the closed loop's window.
+fn window_of(load: &Load) -> Option<u64> {
+    match load {
+        Load::Open(_) => None,
+        Load::Closed { outstanding } => Some(u64::from(*outstanding)),
+    }
+}
+
+/// Worker `number`'s slice: every `workers`-th query, and its share of a window.
+fn pace_of(job: &Job<'_>, number: usize, workers: usize) -> Pace {
+    let limit = job.limit.as_ref().map_or(u64::MAX, |(limit, _)| *limit);
+    let (number, workers) = (number as u64, workers as u64);
+    match job.load {
+        Load::Open(curve) => Pace::open(curve.cursor(number, workers).up_to(limit)),
+        Load::Closed { outstanding } => {
+            let outstanding = u64::from(*outstanding);
+            let size = outstanding / workers + u64::from(number < outstanding % workers);
+            Pace::closed(Window {
+                size: size as u32,
+                next: number,
+                stride: workers,
+                limit,
+                end_ns: job.end_ns.unwrap_or(u64::MAX),
+            })
+        }
+    }
+}
+
+/// Pages that may wait for the collector: at one-second intervals more than eight minutes of a
+/// disk that stands still. Past that they wait in memory that the worker must ask for.
+const PAGES_ON_THE_WAY: usize = 1_024;
+
+/// Tallies made in advance; a long timeout over short intervals may need more, and gets them
+/// when it does.
+const MOST_SPARE_TALLIES: u64 = 64;

@@ -15,6 +15,10 @@ use dnsdyno_measure::NotSentReason;
 
 /// One worker's way to the server.
 pub trait Transport {
+    /// Makes the instant `epoch_ns` (on the clock of the host, or none at all in an imaginary
+    /// link) the start of the run, and waits for it. Called once, on the worker's thread.
+    fn begin(&mut self, epoch_ns: u64);
+
     /// How many channels there are; each has its own space of message IDs.
     fn channels(&self) -> usize;
 

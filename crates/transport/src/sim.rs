@@ -5,6 +5,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use dnsdyno_wire::HEADER_LEN;
 
@@ -29,7 +30,7 @@ pub struct SimConfig {
     pub refused: f64,
     /// From when to when the server stands still; answers due then come at its end.
     pub stall_ns: Option<(u64, u64)>,
-    /// Messages that a channel takes before it is full for this instant.
+    /// Messages that the link holds at once; a further one finds it full.
     pub room: usize,
 }
 
@@ -59,8 +60,7 @@ pub struct SimTransport {
     under_way: BinaryHeap<Reverse<Event>>,
     /// Numbers the events, so that those of one instant keep their order.
     events: u64,
-    room: usize,
-    truth: SimTruth,
+    truth: Arc<Mutex<SimTruth>>,
 }
 
 /// What the link did, for a test to hold the counters against.
@@ -93,19 +93,22 @@ impl SimTransport {
     pub fn new(config: SimConfig, worker: u64, channels: usize) -> Self {
         SimTransport {
             chance: Chance::new(config.seed ^ worker.wrapping_mul(0x9E37_79B9_7F4A_7C15)),
-            room: config.room,
             config,
             channels,
             now_ns: 0,
             under_way: BinaryHeap::new(),
             events: 0,
-            truth: SimTruth::default(),
+            truth: Arc::default(),
         }
     }
 
-    /// What the link did so far.
-    pub fn truth(&self) -> SimTruth {
-        self.truth
+    /// What the link does, to be read when the link itself has been given away.
+    pub fn truth(&self) -> Arc<Mutex<SimTruth>> {
+        self.truth.clone()
+    }
+
+    fn note(&self, what: impl FnOnce(&mut SimTruth)) {
+        what(&mut self.truth.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
     fn happens(&mut self, at_ns: u64, channel: usize, refused: bool, bytes: Vec<u8>) {
@@ -124,13 +127,13 @@ impl SimTransport {
     }
 
     fn take(&mut self, channel: usize, message: &[u8]) {
-        self.truth.taken += 1;
+        self.note(|truth| truth.taken += 1);
         if self.chance.hits(self.config.loss) {
-            self.truth.lost += 1;
+            self.note(|truth| truth.lost += 1);
             return;
         }
         if self.chance.hits(self.config.refused) {
-            self.truth.refused += 1;
+            self.note(|truth| truth.refused += 1);
             let at_ns = self.now_ns + self.config.delay_ns;
             return self.happens(at_ns, channel, true, message.to_vec());
         }
@@ -138,11 +141,11 @@ impl SimTransport {
         let mut answer = message.to_vec();
         answer[2] |= 0x80; // QR: this is a response.
         if self.chance.hits(self.config.wrong_questions) {
-            self.truth.wrong_questions += 1;
+            self.note(|truth| truth.wrong_questions += 1);
             answer[HEADER_LEN + 1] ^= 0x01; // Another first letter.
         }
         if self.chance.hits(self.config.duplicates) {
-            self.truth.duplicated += 1;
+            self.note(|truth| truth.duplicated += 1);
             self.happens(at_ns + 1, channel, false, answer.clone());
         }
         self.happens(at_ns, channel, false, answer);
@@ -150,6 +153,8 @@ impl SimTransport {
 }
 
 impl Transport for SimTransport {
+    fn begin(&mut self, _epoch_ns: u64) {}
+
     fn channels(&self) -> usize {
         self.channels
     }
@@ -160,8 +165,7 @@ impl Transport for SimTransport {
 
     fn send(&mut self, channel: usize, batch: &Batch) -> Sent {
         let messages = batch.messages();
-        let accepted = messages.len().min(self.room);
-        self.room -= accepted;
+        let accepted = messages.len().min(self.config.room.saturating_sub(self.under_way.len()));
         (0..accepted).for_each(|i| self.take(channel, messages.get(i)));
         let stopped = (accepted < messages.len()).then_some(Stopped::Full);
         Sent { accepted, stopped }
@@ -181,7 +185,6 @@ impl Transport for SimTransport {
     fn wait(&mut self, until_ns: u64) {
         let next_ns = self.under_way.peek().map_or(u64::MAX, |Reverse(event)| event.at_ns);
         self.now_ns = self.now_ns.max(until_ns.min(next_ns));
-        self.room = self.config.room;
     }
 
     fn resources(&mut self) -> Resources {
@@ -249,7 +252,8 @@ mod tests {
             link.receive(&mut seen);
             link.wait(u64::MAX / 2);
         }
-        (seen, link.truth())
+        let truth = *link.truth().lock().unwrap();
+        (seen, truth)
     }
 
     #[test]

@@ -1,0 +1,284 @@
+//! One worker's books: a tally for each interval that has not settled, and the arrivals of the
+//! wall interval under way.
+//!
+//! ```text
+//!  intended instants:   settled │ open, closed to new queries │ open  │
+//!                      ─────────┼──────────────┬──────────────┼───────┤
+//!  handed out when      each of its queries ended             │       now
+//!  wall clock:          ...one interval at a time, handed out at its end
+//! ```
+//!
+//! Books are handed to the collector whole, and come back empty to be used again, so that the
+//! worker neither stops nor (once it has run for a timeout) asks for memory.
+
+use std::collections::VecDeque;
+
+use dnsdyno_measure::{Arrivals, NotSentReason, Tally};
+use dnsdyno_transport::Resources;
+use rtrb::{Consumer, Producer};
+
+use crate::inflight::Departure;
+
+/// What a worker hands to the collector.
+pub(crate) enum Page {
+    /// An interval in which each query has ended.
+    Settled { index: u64, tally: Box<Tally> },
+    /// A wall interval that is over, and what the host has spent on the worker by its end.
+    Passed { index: u64, arrivals: Box<Arrivals>, resources: Resources },
+    /// The worker has done its part; no page comes after this one.
+    Done(Closing),
+}
+
+/// What a worker knows at its end.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Closing {
+    /// When its last query had ended.
+    pub(crate) end_ns: u64,
+    /// When the last of its queries had been taken up.
+    pub(crate) exhausted_ns: u64,
+    /// Answers that came after their interval had been handed out.
+    pub(crate) late_after_settled: u64,
+    /// How often a due query found no free ID.
+    pub(crate) id_waits: u64,
+    /// Whether the user ended it.
+    pub(crate) interrupted: bool,
+}
+
+/// Empty books that came back.
+pub(crate) enum Blank {
+    Tally(Box<Tally>),
+    Arrivals(Box<Arrivals>),
+}
+
+/// The books of one worker.
+pub(crate) struct Book {
+    interval_ns: u64,
+    types: usize,
+    /// Tallies from interval `first_open` on.
+    open: VecDeque<Box<Tally>>,
+    first_open: u64,
+    arrivals: Box<Arrivals>,
+    wall_index: u64,
+    /// Response time in open loop, service time in closed loop: what `arrivals` keeps.
+    headline_is_response: bool,
+    late_after_settled: u64,
+    pages: Producer<Page>,
+    /// Pages that found the way to the collector full. Empty but when the disk stalls.
+    waiting: VecDeque<Page>,
+    blanks: Consumer<Blank>,
+    blank_tallies: Vec<Box<Tally>>,
+    blank_arrivals: Vec<Box<Arrivals>>,
+}
+
+impl Book {
+    /// Books for a plan with `types` query types; `spare` tallies are made in advance.
+    pub(crate) fn new(
+        interval_ns: u64,
+        types: usize,
+        headline_is_response: bool,
+        spare: usize,
+        pages: Producer<Page>,
+        blanks: Consumer<Blank>,
+    ) -> Self {
+        Book {
+            interval_ns,
+            types,
+            open: VecDeque::with_capacity(spare + 8),
+            first_open: 0,
+            arrivals: Box::default(),
+            wall_index: 0,
+            headline_is_response,
+            late_after_settled: 0,
+            pages,
+            waiting: VecDeque::new(),
+            blanks,
+            blank_tallies: (0..spare).map(|_| Box::new(Tally::new(types))).collect(),
+            blank_arrivals: vec![Box::default(), Box::default()],
+        }
+    }
+
+    /// The wall interval under way.
+    pub(crate) fn arrivals(&mut self) -> &mut Arrivals {
+        &mut self.arrivals
+    }
+
+    /// The first instant after the wall interval under way.
+    pub(crate) fn wall_end_ns(&self) -> u64 {
+        (self.wall_index + 1) * self.interval_ns
+    }
+
+    /// A query of the schedule was taken up.
+    #[inline]
+    pub(crate) fn scheduled(&mut self, intended_ns: u64) {
+        self.tally(intended_ns).scheduled += 1;
+    }
+
+    /// A query left.
+    #[inline]
+    pub(crate) fn sent(&mut self, departure: &Departure, bytes: usize, type_slot: usize) {
+        let tally = self.tally(departure.intended_ns);
+        tally.requests += 1;
+        tally.bytes_sent += bytes as u64;
+        tally.lateness.record(departure.sent_ns.saturating_sub(departure.intended_ns));
+        if let Some(count) = tally.types.get_mut(type_slot) {
+            count.sent += 1;
+        }
+        self.arrivals.sent += 1;
+    }
+
+    /// A query left, and nobody waits for its answer.
+    #[inline]
+    pub(crate) fn sent_only(&mut self, intended_ns: u64) {
+        self.tally(intended_ns).ends.sent_only += 1;
+    }
+
+    /// A query was answered in time.
+    #[inline]
+    pub(crate) fn answered(
+        &mut self,
+        departure: &Departure,
+        at_ns: u64,
+        rcode: u16,
+        bytes: usize,
+        type_slot: usize,
+    ) {
+        let response_ns = at_ns.saturating_sub(departure.intended_ns);
+        let service_ns = at_ns.saturating_sub(departure.sent_ns);
+        let headline_ns = if self.headline_is_response { response_ns } else { service_ns };
+        let tally = self.tally(departure.intended_ns);
+        tally.ends.answered += 1;
+        tally.rcodes.add(rcode, 1);
+        tally.response.record(response_ns);
+        tally.service.record(service_ns);
+        tally.bytes_answered += bytes as u64;
+        if let Some(count) = tally.types.get_mut(type_slot) {
+            count.answered += 1;
+        }
+        self.arrivals.answered += 1;
+        self.arrivals.latency.record(headline_ns);
+    }
+
+    /// A query's timeout passed.
+    pub(crate) fn timed_out(&mut self, departure: &Departure) {
+        self.tally(departure.intended_ns).ends.timed_out += 1;
+        self.arrivals.timed_out += 1;
+    }
+
+    /// The answer came of a query that was booked as timed out.
+    ///
+    /// If its interval was handed out already, only the sum will know.
+    pub(crate) fn late(&mut self, departure: &Departure, rcode: u16, bytes: usize) {
+        self.arrivals.late += 1;
+        if departure.intended_ns / self.interval_ns < self.first_open {
+            self.late_after_settled += 1;
+            return;
+        }
+        let tally = self.tally(departure.intended_ns);
+        tally.ends.came_late_after_all(1);
+        tally.rcodes.add(rcode, 1);
+        tally.bytes_answered += bytes as u64;
+    }
+
+    /// The network refused a query.
+    pub(crate) fn refused(&mut self, departure: &Departure) {
+        self.tally(departure.intended_ns).ends.refused += 1;
+        self.arrivals.refused += 1;
+    }
+
+    /// A query was given up before it left.
+    pub(crate) fn not_sent(&mut self, intended_ns: u64, reason: NotSentReason) {
+        self.tally(intended_ns).ends.not_sent.add(reason, 1);
+        self.arrivals.not_sent += 1;
+    }
+
+    /// The user ended the run with this query due or under way.
+    pub(crate) fn interrupted(&mut self, intended_ns: u64) {
+        self.tally(intended_ns).ends.interrupted += 1;
+    }
+
+    /// Hands out the wall intervals that are over at `now_ns`.
+    pub(crate) fn roll(&mut self, now_ns: u64, resources: impl FnOnce() -> Resources) {
+        if now_ns < self.wall_end_ns() {
+            return;
+        }
+        self.fetch_blanks();
+        let resources = resources();
+        while now_ns >= self.wall_end_ns() {
+            self.pass(resources);
+        }
+        self.flush();
+    }
+
+    /// Hands out the intervals that have settled, given that every query due before
+    /// `taken_up_to_ns` was taken up.
+    #[inline]
+    pub(crate) fn settle(&mut self, taken_up_to_ns: u64) {
+        while (self.first_open + 1) * self.interval_ns <= taken_up_to_ns
+            && self.open.front().is_none_or(|tally| tally.is_settled())
+        {
+            let tally = self.open.pop_front().unwrap_or_else(|| self.blank_tally());
+            self.waiting.push_back(Page::Settled { index: self.first_open, tally });
+            self.first_open += 1;
+            self.flush();
+        }
+    }
+
+    /// Closes the books at `end_ns`, when every query has ended: hands out all that is left.
+    pub(crate) fn close(mut self, resources: Resources, closing: Closing) {
+        let last = (closing.end_ns / self.interval_ns).max(self.wall_index);
+        while self.wall_index <= last {
+            self.pass(resources);
+        }
+        self.settle((last + 1) * self.interval_ns);
+        let late_after_settled = self.late_after_settled;
+        self.waiting.push_back(Page::Done(Closing { late_after_settled, ..closing }));
+        while !self.waiting.is_empty() && !self.pages.is_abandoned() {
+            self.flush();
+            std::thread::yield_now();
+        }
+    }
+
+    /// Hands out the wall interval under way and begins the next.
+    fn pass(&mut self, resources: Resources) {
+        let blank = self.blank_arrivals.pop().unwrap_or_default();
+        let arrivals = std::mem::replace(&mut self.arrivals, blank);
+        self.waiting.push_back(Page::Passed { index: self.wall_index, arrivals, resources });
+        self.wall_index += 1;
+    }
+
+    /// The tally that holds this instant. It is open, because a query of it has not ended.
+    #[inline]
+    fn tally(&mut self, intended_ns: u64) -> &mut Tally {
+        let place = (intended_ns / self.interval_ns).saturating_sub(self.first_open) as usize;
+        while self.open.len() <= place {
+            let blank = self.blank_tally();
+            self.open.push_back(blank);
+        }
+        &mut self.open[place]
+    }
+
+    fn blank_tally(&mut self) -> Box<Tally> {
+        if self.blank_tallies.is_empty() {
+            self.fetch_blanks();
+        }
+        self.blank_tallies.pop().unwrap_or_else(|| Box::new(Tally::new(self.types)))
+    }
+
+    fn fetch_blanks(&mut self) {
+        while let Ok(blank) = self.blanks.pop() {
+            match blank {
+                Blank::Tally(tally) => self.blank_tallies.push(tally),
+                Blank::Arrivals(arrivals) => self.blank_arrivals.push(arrivals),
+            }
+        }
+    }
+
+    fn flush(&mut self) {
+        while let Some(page) = self.waiting.pop_front() {
+            if let Err(rtrb::PushError::Full(page)) = self.pages.push(page) {
+                self.waiting.push_front(page);
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,368 @@
+//! Queries under way: one slot for each (channel, ID), and a line of them by age.
+//!
+//! ```text
+//!  channel 0  | slot | slot | slot | ...     IDs of a channel are used in turn, so that an ID
+//!  channel 1  | slot | slot | slot | ...     rests as long as possible before it comes again
+//!                 |     ^
+//!                 +-----+--- oldest ◄─► ... ◄─► newest     (the live ones, by sending)
+//! ```
+//!
+//! The timeout is the same for all, so the oldest live query is always the next to expire. A
+//! slot keeps what it held after its query has ended, until its ID is used again: that is how a
+//! late answer and a duplicate are told from an answer that nobody asked for.
+
+/// The table of one worker.
+pub(crate) struct InFlight {
+    slots: Box<[Slot]>,
+    ids_per_channel: u32,
+    /// The next place to look for a free slot, in each channel.
+    hands: Box<[u32]>,
+    oldest: u32,
+    newest: u32,
+    live: u32,
+    timeout_ns: u64,
+}
+
+/// A query under way, as it was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Departure {
+    /// The instant at which it was due.
+    pub(crate) intended_ns: u64,
+    /// The instant at which it left.
+    pub(crate) sent_ns: u64,
+    /// Which of the plan's questions it asks.
+    pub(crate) question: u32,
+}
+
+/// What a packet with some ID turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pairing {
+    /// The answer of a query under way.
+    Answer(Departure),
+    /// The answer of a query under way, whose timeout has passed without being booked yet.
+    Overdue(Departure),
+    /// The answer of a query that was booked as timed out.
+    Late(Departure),
+    /// One more answer of an answered query.
+    Duplicate,
+    /// The ID of a query under way, but another question.
+    WrongQuestion,
+    /// Nobody asked.
+    Unexpected,
+}
+
+/// A place taken for a message about to leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    index: u32,
+    /// The message ID that belongs to it.
+    pub(crate) id: u16,
+}
+
+#[derive(Clone, Copy)]
+struct Slot {
+    departure: Departure,
+    /// Towards the older and the newer live query, or [`NOBODY`].
+    older: u32,
+    newer: u32,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Free,
+    Live,
+    Answered,
+    Expired,
+    Refused,
+}
+
+impl InFlight {
+    /// A table for `channels` channels with `ids_per_channel` IDs each (at most 65,536).
+    pub(crate) fn new(channels: usize, ids_per_channel: u32, timeout_ns: u64) -> Self {
+        let empty = Slot {
+            departure: Departure { intended_ns: 0, sent_ns: 0, question: 0 },
+            older: NOBODY,
+            newer: NOBODY,
+            state: State::Free,
+        };
+        InFlight {
+            slots: vec![empty; channels * ids_per_channel as usize].into(),
+            ids_per_channel,
+            hands: vec![0; channels].into(),
+            oldest: NOBODY,
+            newest: NOBODY,
+            live: 0,
+            timeout_ns,
+        }
+    }
+
+    /// Queries under way.
+    pub(crate) fn live(&self) -> u32 {
+        self.live
+    }
+
+    /// Finds an ID that no live query of this channel uses; the slot is taken by
+    /// [`depart`](Self::depart), and until then by nobody.
+    ///
+    /// Looks at a bounded number of places and goes on from there the next time, so a table that
+    /// is nearly full costs little a call. `None` says that none was free there.
+    #[inline]
+    pub(crate) fn next_free(&mut self, channel: usize) -> Option<Place> {
+        let base = channel as u32 * self.ids_per_channel;
+        for _ in 0..PLACES_AT_ONCE.min(self.ids_per_channel) {
+            let hand = self.hands[channel];
+            self.hands[channel] = if hand + 1 == self.ids_per_channel { 0 } else { hand + 1 };
+            if self.slots[(base + hand) as usize].state != State::Live {
+                return Some(Place { index: base + hand, id: hand as u16 });
+            }
+        }
+        None
+    }
+
+    /// Steps back over the last `count` places that were found and did not leave, so that their
+    /// IDs are used next. Only exact when no live slot lay between; else a few IDs rest longer.
+    pub(crate) fn give_back(&mut self, channel: usize, count: u32) {
+        let hand = &mut self.hands[channel];
+        *hand = (*hand + self.ids_per_channel - count % self.ids_per_channel) % self.ids_per_channel;
+    }
+
+    /// Books a departure at its place: the newest of the line.
+    #[inline]
+    pub(crate) fn depart(&mut self, place: Place, departure: Departure) {
+        let older = self.newest;
+        self.slots[place.index as usize] = Slot { departure, older, newer: NOBODY, state: State::Live };
+        match self.slots.get_mut(older as usize) {
+            Some(slot) => slot.newer = place.index,
+            None => self.oldest = place.index,
+        }
+        self.newest = place.index;
+        self.live += 1;
+    }
+
+    /// Pairs an answer that came at `now_ns` with its query; `asks` says whether it carries the
+    /// question of that number.
+    #[inline]
+    pub(crate) fn pair(
+        &mut self,
+        channel: usize,
+        id: u16,
+        now_ns: u64,
+        asks: impl FnOnce(u32) -> bool,
+    ) -> Pairing {
+        let Some(index) = self.index_of(channel, id) else { return Pairing::Unexpected };
+        let Slot { departure, state, .. } = self.slots[index as usize];
+        if state == State::Free || state == State::Refused {
+            return Pairing::Unexpected;
+        }
+        if !asks(departure.question) {
+            return if state == State::Live { Pairing::WrongQuestion } else { Pairing::Unexpected };
+        }
+        match state {
+            State::Live => {
+                self.end(index, State::Answered);
+                if now_ns.saturating_sub(departure.sent_ns) >= self.timeout_ns {
+                    Pairing::Overdue(departure)
+                } else {
+                    Pairing::Answer(departure)
+                }
+            }
+            State::Expired => {
+                self.slots[index as usize].state = State::Answered;
+                Pairing::Late(departure)
+            }
+            _ => Pairing::Duplicate,
+        }
+    }
+
+    /// Ends a query that the network refused; `None` where it is not under way.
+    pub(crate) fn refuse(
+        &mut self,
+        channel: usize,
+        id: u16,
+        asks: impl FnOnce(u32) -> bool,
+    ) -> Option<Departure> {
+        let index = self.index_of(channel, id)?;
+        let Slot { departure, state, .. } = self.slots[index as usize];
+        if state != State::Live || !asks(departure.question) {
+            return None;
+        }
+        self.end(index, State::Refused);
+        Some(departure)
+    }
+
+    /// Ends the oldest query if its timeout has passed at `now_ns`.
+    #[inline]
+    pub(crate) fn expire_oldest(&mut self, now_ns: u64) -> Option<Departure> {
+        if self.next_expiry_ns()? > now_ns {
+            return None;
+        }
+        self.end_oldest()
+    }
+
+    /// Ends the oldest query, whatever its age.
+    pub(crate) fn end_oldest(&mut self) -> Option<Departure> {
+        let slot = self.slots.get(self.oldest as usize)?;
+        let departure = slot.departure;
+        self.end(self.oldest, State::Expired);
+        Some(departure)
+    }
+
+    /// When the oldest query will expire.
+    #[inline]
+    pub(crate) fn next_expiry_ns(&self) -> Option<u64> {
+        self.slots.get(self.oldest as usize).map(|slot| slot.departure.sent_ns + self.timeout_ns)
+    }
+
+    fn index_of(&self, channel: usize, id: u16) -> Option<u32> {
+        let id = u32::from(id);
+        (id < self.ids_per_channel).then(|| channel as u32 * self.ids_per_channel + id)
+    }
+
+    /// Takes a live slot out of the line.
+    #[inline]
+    fn end(&mut self, index: u32, state: State) {
+        let Slot { older, newer, .. } = self.slots[index as usize];
+        match self.slots.get_mut(older as usize) {
+            Some(slot) => slot.newer = newer,
+            None => self.oldest = newer,
+        }
+        match self.slots.get_mut(newer as usize) {
+            Some(slot) => slot.older = older,
+            None => self.newest = older,
+        }
+        self.slots[index as usize].state = state;
+        self.live -= 1;
+    }
+}
+
+/// IDs of a channel when `channels` workers' channels share [`SLOTS_OF_A_RUN`]: as many as there
+/// are for a few channels; fewer for many, for memory's sake, but always twice what a window of
+/// `outstanding` queries per channel needs.
+pub(crate) fn ids_per_channel(channels: usize, outstanding: Option<u64>) -> u32 {
+    let shared = (SLOTS_OF_A_RUN / channels.max(1)).next_power_of_two();
+    let wanted = outstanding.map_or(0, |o| (2 * o.div_ceil(channels.max(1) as u64)).next_power_of_two());
+    (shared as u64).max(wanted).clamp(1_024, 65_536) as u32
+}
+
+/// No slot: an index past every table.
+const NOBODY: u32 = u32::MAX;
+
+/// Places that one search looks at: a stretch of live slots this long means that nearly all IDs
+/// are in use, and then the queries wait for answers anyway.
+const PLACES_AT_ONCE: u32 = 4_096;
+
+/// Slots of all channels of a run together: 64 MiB.
+const SLOTS_OF_A_RUN: usize = 1 << 21;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::HashMap;
+
+    const TIMEOUT_NS: u64 = 1_000;
+
+    fn depart_at(table: &mut InFlight, now_ns: u64, question: u32) -> u16 {
+        let place = table.next_free(0).unwrap();
+        table.depart(place, Departure { intended_ns: now_ns, sent_ns: now_ns, question });
+        place.id
+    }
+
+    #[test]
+    fn an_answer_ends_its_query_and_a_second_one_is_a_duplicate() {
+        let mut table = InFlight::new(1, 1_024, TIMEOUT_NS);
+        let id = depart_at(&mut table, 5, 7);
+        assert_eq!(table.pair(0, id, 10, |q| q == 8), Pairing::WrongQuestion);
+        assert!(matches!(table.pair(0, id, 10, |q| q == 7), Pairing::Answer(d) if d.question == 7));
+        assert_eq!(table.pair(0, id, 11, |q| q == 7), Pairing::Duplicate);
+        assert_eq!(table.pair(0, id, 11, |_| false), Pairing::Unexpected);
+        assert_eq!(table.pair(0, id + 1, 11, |_| true), Pairing::Unexpected);
+        assert_eq!(table.live(), 0);
+    }
+
+    #[test]
+    fn an_answer_after_the_timeout_is_late_whether_or_not_it_was_booked() {
+        let mut table = InFlight::new(1, 1_024, TIMEOUT_NS);
+        let (swept, unswept) = (depart_at(&mut table, 0, 1), depart_at(&mut table, 0, 2));
+        assert!(table.expire_oldest(TIMEOUT_NS - 1).is_none());
+        assert!(table.expire_oldest(TIMEOUT_NS).is_some_and(|d| d.question == 1));
+        assert!(matches!(table.pair(0, swept, 2_000, |_| true), Pairing::Late(d) if d.question == 1));
+        assert_eq!(table.pair(0, swept, 2_001, |_| true), Pairing::Duplicate);
+        assert!(matches!(table.pair(0, unswept, 2_000, |_| true), Pairing::Overdue(d) if d.question == 2));
+    }
+
+    #[test]
+    fn an_old_query_does_not_keep_the_ids_around_it_from_being_used() {
+        let mut table = InFlight::new(1, 1_024, TIMEOUT_NS);
+        let held = depart_at(&mut table, 0, 0);
+        for i in 0..5_000 {
+            let id = depart_at(&mut table, i, 1);
+            assert_ne!(id, held);
+            assert!(matches!(table.pair(0, id, i, |_| true), Pairing::Answer(_)));
+        }
+        assert_eq!(table.live(), 1);
+    }
+
+    #[test]
+    fn a_full_channel_says_so_and_the_other_goes_on() {
+        let mut table = InFlight::new(2, 1_024, TIMEOUT_NS);
+        (0..1_024).for_each(|_| {
+            depart_at(&mut table, 0, 0);
+        });
+        assert_eq!(table.next_free(0), None);
+        assert!(table.next_free(1).is_some());
+    }
+
+    #[test]
+    fn a_window_always_has_ids_to_spare() {
+        assert_eq!(ids_per_channel(2, None), 65_536);
+        assert_eq!(ids_per_channel(256, None), 8_192);
+        assert_eq!(ids_per_channel(50_000, None), 1_024);
+        assert_eq!(ids_per_channel(256, Some(256 * 10_000)), 32_768);
+        assert_eq!(ids_per_channel(1, Some(65_536)), 65_536);
+    }
+
+    proptest! {
+        /// Against a plain map: whatever happens, each query ends once, in order of age where
+        /// it expires, and what is live is live in both.
+        #[test]
+        fn the_table_agrees_with_a_plain_map(steps in proptest::collection::vec((0u8..4, 0u16..40), 1..600)) {
+            let mut table = InFlight::new(1, 32, TIMEOUT_NS);
+            let mut live: HashMap<u16, Departure> = HashMap::new();
+            let mut now_ns = 0;
+            for (i, (what, id)) in steps.into_iter().enumerate() {
+                now_ns += 37;
+                match what {
+                    0 | 1 => match table.next_free(0) {
+                        Some(place) => {
+                            let departure = Departure { intended_ns: now_ns, sent_ns: now_ns, question: i as u32 };
+                            table.depart(place, departure);
+                            prop_assert!(live.insert(place.id, departure).is_none());
+                        }
+                        None => prop_assert_eq!(live.len(), 32),
+                    },
+                    2 => {
+                        let paired = table.pair(0, id, now_ns, |_| true);
+                        match live.remove(&id) {
+                            Some(truth) => prop_assert!(
+                                paired == Pairing::Answer(truth) || paired == Pairing::Overdue(truth)),
+                            None => prop_assert!(matches!(
+                                paired, Pairing::Late(_) | Pairing::Duplicate | Pairing::Unexpected)),
+                        }
+                    }
+                    _ => while let Some(expired) = table.expire_oldest(now_ns) {
+                        let oldest = live.iter().min_by_key(|(_, d)| d.sent_ns).map(|(id, d)| (*id, *d));
+                        prop_assert_eq!(oldest.map(|(_, d)| d), Some(expired));
+                        live.remove(&oldest.unwrap().0);
+                    },
+                }
+                prop_assert_eq!(table.live() as usize, live.len());
+                prop_assert_eq!(
+                    table.next_expiry_ns(),
+                    live.values().map(|d| d.sent_ns + TIMEOUT_NS).min()
+                );
+            }
+        }
+    }
+}

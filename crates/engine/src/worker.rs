@@ -1,0 +1,326 @@
+//! One worker: the same few lines for every transport.
+//!
+//! ```text
+//!  take what is due ──► send a batch ──► receive a batch ──► pair, count ──► expire ──► settle
+//!        ▲                                                                               │
+//!        └───────────────── wait until something is due, comes, or expires ◄─────────────┘
+//! ```
+//!
+//! Nothing in the loop takes a lock, writes a log or, once it has run for a timeout, asks for
+//! memory.
+
+use dnsdyno_measure::NotSentReason;
+use dnsdyno_plan::source::Questions;
+use dnsdyno_transport::{Batch, Sink, Stopped, Transport};
+use dnsdyno_wire::{FLAG_QR, FLAG_TC, HEADER_LEN, patch_id, peek, same_question};
+
+use crate::book::{Book, Closing};
+use crate::control::{Asked, Control};
+use crate::inflight::{Departure, InFlight, Pairing, Place};
+use crate::pace::{Due, Pace};
+
+/// A worker with its way to the server, its slice of the load and its books.
+pub(crate) struct Worker<'a, T> {
+    pub(crate) transport: T,
+    pub(crate) pace: Pace,
+    pub(crate) desk: Desk<'a>,
+    pub(crate) control: &'a Control,
+    pub(crate) timeout_ns: u64,
+    batch: Batch,
+    pending: Vec<Pending>,
+    /// The channel that sends next: each batch goes to the next one.
+    channel: usize,
+    /// Why due queries could not leave the last time, if they could not.
+    held_up_by: Option<NotSentReason>,
+    id_waits: u64,
+    interrupted: bool,
+    /// When the last of its queries had been taken up.
+    exhausted_ns: Option<u64>,
+}
+
+/// A message in the batch, about to leave.
+struct Pending {
+    due: Due,
+    place: Place,
+    question: u32,
+}
+
+impl<'a, T: Transport> Worker<'a, T> {
+    pub(crate) fn new(
+        transport: T,
+        pace: Pace,
+        desk: Desk<'a>,
+        control: &'a Control,
+        timeout_ns: u64,
+    ) -> Self {
+        Worker {
+            transport,
+            pace,
+            desk,
+            control,
+            timeout_ns,
+            batch: Batch::new(BATCH, USUAL_MESSAGE),
+            pending: Vec::with_capacity(BATCH),
+            channel: 0,
+            held_up_by: None,
+            id_waits: 0,
+            interrupted: false,
+            exhausted_ns: None,
+        }
+    }
+
+    /// Does the worker's part of the run, and closes its books.
+    pub(crate) fn run(mut self) {
+        loop {
+            let now_ns = self.transport.now_ns();
+            self.desk.book.roll(now_ns, || self.transport.resources());
+            if self.control.asked() != Asked::Nothing {
+                self.stop(now_ns);
+            }
+            self.launch(now_ns);
+            self.transport.receive(&mut self.desk);
+            self.desk.expire(self.transport.now_ns());
+            self.desk.book.settle(self.pace.taken_up_to_ns(now_ns));
+            if self.pace.is_exhausted() {
+                self.exhausted_ns.get_or_insert(now_ns);
+                if self.desk.live() == 0 {
+                    break;
+                }
+            }
+            self.rest();
+        }
+        let resources = self.transport.resources();
+        let end_ns = self.transport.now_ns();
+        let closing = Closing {
+            end_ns,
+            exhausted_ns: self.exhausted_ns.unwrap_or(end_ns),
+            late_after_settled: 0,
+            id_waits: self.id_waits,
+            interrupted: self.interrupted,
+        };
+        self.desk.book.close(resources, closing);
+    }
+
+    /// Takes what is due and sends it: at most one batch, over one channel.
+    fn launch(&mut self, now_ns: u64) {
+        self.batch.clear();
+        self.pending.clear();
+        while !self.batch.is_full() {
+            let under_way = self.desk.live() + self.pending.len() as u32;
+            let Some(due) = self.pace.take(now_ns, under_way) else { break };
+            if due.is_new {
+                self.desk.book.scheduled(due.intended_ns);
+            }
+            if now_ns.saturating_sub(due.intended_ns) >= self.timeout_ns {
+                let reason = self.held_up_by.unwrap_or(NotSentReason::GeneratorLate);
+                self.desk.book.not_sent(due.intended_ns, reason);
+                continue;
+            }
+            let Some(place) = self.find_place() else {
+                self.pace.hold(due);
+                break;
+            };
+            let question = (due.number % self.desk.questions.len() as u64) as usize;
+            let message = self.desk.questions.message(question);
+            patch_id(self.batch.push(message), place.id);
+            self.pending.push(Pending { due, place, question: question as u32 });
+        }
+        if !self.batch.is_empty() {
+            self.send();
+        }
+    }
+
+    /// A free ID on the channel that sends next; on an empty batch another channel will do.
+    fn find_place(&mut self) -> Option<Place> {
+        let tries = if self.batch.is_empty() { self.transport.channels() } else { 1 };
+        for _ in 0..tries {
+            if let Some(place) = self.desk.table.next_free(self.channel) {
+                return Some(place);
+            }
+            if self.batch.is_empty() {
+                self.turn_channel();
+            }
+        }
+        if self.batch.is_empty() {
+            self.id_waits += 1;
+            self.held_up_by = Some(NotSentReason::NoFreeId);
+        }
+        None
+    }
+
+    /// Sends the batch and books what left; the rest is held for the next turn.
+    fn send(&mut self) {
+        let sent_ns = self.transport.now_ns();
+        let sent = self.transport.send(self.channel, &self.batch);
+        for pending in &self.pending[..sent.accepted] {
+            self.desk.depart(pending, sent_ns);
+        }
+        self.held_up_by = None;
+        let mut left = sent.accepted;
+        match sent.stopped {
+            Some(Stopped::Failed(reason)) => {
+                self.desk.book.not_sent(self.pending[left].due.intended_ns, reason);
+                left += 1;
+            }
+            Some(Stopped::Full) => self.held_up_by = Some(NotSentReason::SendBufferFull),
+            None => {}
+        }
+        self.desk.table.give_back(self.channel, (self.pending.len() - sent.accepted) as u32);
+        // The newest is held first, so that the oldest is taken first.
+        self.pending[left..].iter().rev().for_each(|pending| self.pace.hold(pending.due));
+        self.desk.note_in_flight();
+        self.turn_channel();
+    }
+
+    fn turn_channel(&mut self) {
+        self.channel = if self.channel + 1 == self.transport.channels() { 0 } else { self.channel + 1 };
+    }
+
+    /// Obeys the user: what was due and has not left is interrupted, and at the second request
+    /// what is under way too.
+    fn stop(&mut self, now_ns: u64) {
+        self.interrupted |= !self.pace.is_exhausted();
+        while let Some(due) = self.pace.take_for_stop(now_ns) {
+            if due.is_new {
+                self.desk.book.scheduled(due.intended_ns);
+            }
+            self.desk.book.interrupted(due.intended_ns);
+            self.interrupted = true;
+        }
+        if self.control.asked() == Asked::EndNow {
+            self.interrupted |= self.desk.live() > 0;
+            self.desk.interrupt_all();
+        }
+    }
+
+    /// Waits for the next thing to do.
+    fn rest(&mut self) {
+        let now_ns = self.transport.now_ns();
+        let mut until_ns = self.desk.book.wall_end_ns().min(now_ns + CONTROL_NS);
+        if let Some(expiry_ns) = self.desk.table.next_expiry_ns() {
+            until_ns = until_ns.min(expiry_ns);
+        }
+        if self.held_up_by.is_some() {
+            until_ns = until_ns.min(now_ns + RETRY_NS);
+        } else if let Some(due_ns) = self.pace.next_due_ns(now_ns, self.desk.live()) {
+            until_ns = until_ns.min(due_ns);
+        }
+        if until_ns > now_ns {
+            self.transport.wait(until_ns);
+        }
+    }
+}
+
+/// Where answers are paired and everything is counted.
+pub(crate) struct Desk<'a> {
+    pub(crate) questions: &'a Questions,
+    pub(crate) table: InFlight,
+    pub(crate) book: Book,
+    pub(crate) send_only: bool,
+}
+
+impl Desk<'_> {
+    fn live(&self) -> u32 {
+        self.table.live()
+    }
+
+    /// Books a message that left.
+    #[inline]
+    fn depart(&mut self, pending: &Pending, sent_ns: u64) {
+        let departure =
+            Departure { intended_ns: pending.due.intended_ns, sent_ns, question: pending.question };
+        let question = pending.question as usize;
+        let bytes = self.questions.message(question).len();
+        self.book.sent(&departure, bytes, self.questions.type_slot(question));
+        if self.send_only {
+            self.book.sent_only(departure.intended_ns);
+        } else {
+            self.table.depart(pending.place, departure);
+        }
+    }
+
+    fn note_in_flight(&mut self) {
+        let live = u64::from(self.table.live());
+        let arrivals = self.book.arrivals();
+        arrivals.in_flight_max = arrivals.in_flight_max.max(live);
+    }
+
+    /// Ends the queries whose timeout has passed.
+    fn expire(&mut self, now_ns: u64) {
+        while let Some(departure) = self.table.expire_oldest(now_ns) {
+            self.book.timed_out(&departure);
+        }
+    }
+
+    /// Ends every query under way, because the user will not wait.
+    fn interrupt_all(&mut self) {
+        while let Some(departure) = self.table.end_oldest() {
+            self.book.interrupted(departure.intended_ns);
+        }
+    }
+}
+
+impl Sink for Desk<'_> {
+    #[inline]
+    fn packet(&mut self, channel: usize, at_ns: u64, bytes: &[u8]) {
+        let Ok(answer) = peek(bytes) else {
+            self.book.arrivals().beside.malformed += 1;
+            return;
+        };
+        if answer.flags & FLAG_QR == 0 {
+            self.book.arrivals().beside.malformed += 1;
+            return;
+        }
+        let questions = self.questions;
+        // A server that cannot read a query may answer with an error and no question at all:
+        // the ID is then all there is to pair by.
+        let asks = |question: u32| {
+            same_question(answer.question, questions.question(question as usize))
+                || (answer.question.is_empty() && answer.rcode != 0)
+        };
+        match self.table.pair(channel, answer.id, at_ns, asks) {
+            Pairing::Answer(departure) => {
+                let type_slot = questions.type_slot(departure.question as usize);
+                self.book.answered(&departure, at_ns, answer.rcode, bytes.len(), type_slot);
+                if answer.flags & FLAG_TC != 0 {
+                    self.book.arrivals().beside.truncated += 1;
+                }
+            }
+            Pairing::Overdue(departure) => {
+                self.book.timed_out(&departure);
+                self.book.late(&departure, answer.rcode, bytes.len());
+            }
+            Pairing::Late(departure) => self.book.late(&departure, answer.rcode, bytes.len()),
+            Pairing::Duplicate => self.book.arrivals().beside.duplicates += 1,
+            Pairing::WrongQuestion => self.book.arrivals().beside.wrong_question += 1,
+            Pairing::Unexpected => self.book.arrivals().beside.unexpected += 1,
+        }
+    }
+
+    fn refused(&mut self, channel: usize, _at_ns: u64, quoted: &[u8]) {
+        let questions = self.questions;
+        let Some(id) = quoted.get(..2).map(|id| u16::from_be_bytes([id[0], id[1]])) else { return };
+        // ICMP quotes at least eight bytes of the packet; what it quotes of the question must fit.
+        let asks = |question: u32| {
+            let asked = questions.question(question as usize);
+            let quoted = quoted.get(HEADER_LEN..).unwrap_or_default();
+            let length = quoted.len().min(asked.len());
+            quoted[..length] == asked[..length]
+        };
+        if let Some(departure) = self.table.refuse(channel, id, asks) {
+            self.book.refused(&departure);
+        }
+    }
+}
+
+/// Messages that leave at once: what one system call moves well.
+const BATCH: usize = 64;
+
+/// Bytes to set aside for a message: the longest name, and EDNS. A batch of longer ones grows once.
+const USUAL_MESSAGE: usize = 320;
+
+/// How long a user's wish may go unheard while nothing happens.
+const CONTROL_NS: u64 = 50_000_000;
+
+/// When a full socket, or a table without a free ID, is tried again.
+const RETRY_NS: u64 = 50_000;

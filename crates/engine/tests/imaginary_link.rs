@@ -1,0 +1,235 @@
+//! The whole engine on the imaginary link: every counter against a link that knows what it did.
+
+use dnsdyno_engine::{Control, Job, Live, Observer, run};
+use dnsdyno_measure::{Latency, Quantile, Tally};
+use dnsdyno_plan::schedule::{Constant, Load};
+use dnsdyno_plan::source::{Questions, QuestionsBuilder};
+use dnsdyno_record::{Ended, Interval, Sum};
+use dnsdyno_transport::sim::{SimConfig, SimTransport, SimTruth};
+use dnsdyno_wire::QueryForm;
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// A hundred names, of types A and AAAA in turn.
+fn questions() -> Questions {
+    let mut builder = QuestionsBuilder::new(QueryForm::default(), 0);
+    for i in 0..100u16 {
+        let mut name = Vec::new();
+        dnsdyno_wire::encode_name(format!("host{i}.example.").as_bytes(), &mut name).unwrap();
+        builder.push(&name, if i % 2 == 0 { 1 } else { 28 }).unwrap();
+    }
+    builder.finish()
+}
+
+fn constant(rate_qps: f64, seconds: u64) -> Load {
+    Load::Open(Constant { rate_qps, duration_ns: Some(seconds * SECOND_NS) }.curve().unwrap())
+}
+
+fn job<'a>(questions: &'a Questions, load: &'a Load) -> Job<'a> {
+    Job {
+        questions,
+        load,
+        limit: None,
+        end_ns: None,
+        timeout_ns: 2 * SECOND_NS,
+        interval_ns: SECOND_NS,
+        send_only: false,
+    }
+}
+
+/// Keeps what it is told, and presses the button where it is told to.
+#[derive(Default)]
+struct Notes<'a> {
+    intervals: Vec<Interval>,
+    lives: Vec<u64>,
+    press_after: Vec<(u64, &'a Control)>,
+}
+
+impl Observer for Notes<'_> {
+    fn passed(&mut self, live: &Live<'_>) {
+        self.lives.push(live.index);
+        self.press_after.iter().filter(|(index, _)| *index == live.index).for_each(|(_, c)| c.press());
+    }
+
+    fn settled(&mut self, interval: &Interval) {
+        assert_eq!(interval.index as usize, self.intervals.len(), "intervals settle in order");
+        assert!(interval.tally.is_settled(), "interval {} was handed out too early", interval.index);
+        self.intervals.push(interval.clone());
+    }
+}
+
+/// Runs with so many workers of three channels each.
+fn run_on(config: SimConfig, job: &Job<'_>, workers: u64) -> (Sum, Vec<Interval>, SimTruth) {
+    let links: Vec<_> = (0..workers).map(|worker| SimTransport::new(config, worker, 3)).collect();
+    let truths: Vec<_> = links.iter().map(SimTransport::truth).collect();
+    let mut notes = Notes::default();
+    let sum = run(job, links, 0, &|| 0, &Control::default(), &mut notes);
+    let mut truth = SimTruth::default();
+    for part in truths {
+        let part = part.lock().unwrap();
+        truth.taken += part.taken;
+        truth.lost += part.lost;
+        truth.duplicated += part.duplicated;
+        truth.wrong_questions += part.wrong_questions;
+        truth.refused += part.refused;
+    }
+    (sum, notes.intervals, truth)
+}
+
+fn percentile_s(latency: Latency<'_>, q: f64) -> f64 {
+    match latency.quantile(q) {
+        Some(Quantile::At(ns)) => ns as f64 * 1e-9,
+        _ => f64::INFINITY,
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_record_and_another_seed_another() {
+    let (questions, load) = (questions(), constant(3_000.0, 4));
+    let job = job(&questions, &load);
+    let config = SimConfig { loss: 0.01, duplicates: 0.02, ..SimConfig::default() };
+    let (first, second) = (run_on(config, &job, 2), run_on(config, &job, 2));
+    assert_eq!(first.0, second.0);
+    assert_eq!(first.1, second.1);
+    let other = run_on(SimConfig { seed: 2, ..config }, &job, 2);
+    assert_ne!(first.0.tally, other.0.tally);
+}
+
+#[test]
+fn each_counter_is_what_the_link_did_and_the_ends_add_up() {
+    let (questions, load) = (questions(), constant(5_000.0, 5));
+    let config = SimConfig {
+        loss: 0.01,
+        duplicates: 0.02,
+        wrong_questions: 0.03,
+        refused: 0.04,
+        ..SimConfig::default()
+    };
+    for workers in [1, 2, 3] {
+        let (sum, intervals, truth) = run_on(config, &job(&questions, &load), workers);
+        let (ends, beside) = (sum.tally.ends, sum.arrivals.beside);
+        assert_eq!((sum.tally.scheduled, truth.taken, ends.total()), (25_000, 25_000, 25_000));
+        assert_eq!(ends.refused, truth.refused);
+        // A doubled wrong answer is two wrong answers and no duplicate.
+        assert!(beside.wrong_question >= truth.wrong_questions);
+        assert_eq!(beside.wrong_question - truth.wrong_questions + beside.duplicates, truth.duplicated);
+        assert_eq!(ends.timed_out, truth.lost + truth.wrong_questions);
+        assert_eq!(sum.tally.rcodes.of(0), ends.answered);
+        assert_eq!(
+            sum.tally.types.iter().map(|t| (t.sent, t.answered)).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1)),
+            (25_000, ends.answered)
+        );
+        let mut merged = Tally::new(2);
+        intervals.iter().for_each(|interval| merged.merge(&interval.tally));
+        assert_eq!((merged.scheduled, merged.ends), (sum.tally.scheduled, sum.tally.ends));
+        assert_eq!(merged.response, sum.tally.response);
+    }
+}
+
+#[test]
+fn a_stall_is_in_the_response_time_of_an_open_loop_and_hidden_by_a_closed_one() {
+    let questions = questions();
+    let stall = SimConfig { stall_ns: Some((4 * SECOND_NS, 5 * SECOND_NS)), ..SimConfig::default() };
+
+    let open = constant(5_000.0, 10);
+    let (sum, ..) = run_on(stall, &job(&questions, &open), 2);
+    let response = sum.tally.response_latency();
+    let (p95, p99) = (percentile_s(response, 0.95), percentile_s(response, 0.99));
+    assert!((0.475..0.525).contains(&p95) && (0.855..0.945).contains(&p99), "p95 {p95} s, p99 {p99} s");
+
+    let closed = Load::Closed { outstanding: 10 };
+    let job = Job { end_ns: Some(10 * SECOND_NS), ..job(&questions, &closed) };
+    let (sum, ..) = run_on(stall, &job, 2);
+    let p99 = percentile_s(sum.tally.service_latency(), 0.99);
+    assert!(p99 < 0.001, "p99 {p99} s");
+    assert_eq!(sum.ended, Ended::ByTime);
+}
+
+#[test]
+fn a_server_slower_than_the_timeout_gives_late_answers_and_not_unexpected_ones() {
+    let (questions, load) = (questions(), constant(1_000.0, 6));
+    let slow = SimConfig { delay_ns: 2_500_000_000, jitter_ns: 0, ..SimConfig::default() };
+    let (sum, intervals, _) = run_on(slow, &job(&questions, &load), 2);
+    let ends = sum.tally.ends;
+    assert_eq!((ends.answered, ends.total(), sum.arrivals.beside.unexpected), (0, 6_000, 0));
+    // Those due in the last half second: the run ends with the timeout of its last query.
+    assert!((5_400..5_600).contains(&ends.answered_late), "{ends:?}");
+    assert!(sum.late_after_settled > 0);
+    assert_eq!(sum.tally.response_latency().quantile(0.001), Some(Quantile::BeyondTimeout));
+    assert!(intervals.iter().all(|interval| interval.tally.is_settled()));
+}
+
+#[test]
+fn a_count_and_a_window_are_kept_exactly() {
+    let (questions, load) = (questions(), Load::Closed { outstanding: 7 });
+    let job = Job { limit: Some((10_001, Ended::ByCount)), ..job(&questions, &load) };
+    let (sum, ..) = run_on(SimConfig::default(), &job, 3);
+    assert_eq!((sum.tally.scheduled, sum.tally.ends.answered), (10_001, 10_001));
+    assert_eq!((sum.arrivals.in_flight_max, sum.ended), (7, Ended::ByCount));
+}
+
+#[test]
+fn a_full_socket_holds_queries_back_and_loses_none() {
+    let (questions, load) = (questions(), constant(100_000.0, 1));
+    let narrow = SimConfig { room: 1, ..SimConfig::default() };
+    let (sum, ..) = run_on(narrow, &job(&questions, &load), 1);
+    // One query each 200 µs is 5,000 a second: the rest leaves late, or after 2 s not at all.
+    let ends = sum.tally.ends;
+    assert_eq!((sum.tally.scheduled, ends.total()), (100_000, 100_000));
+    assert!(ends.not_sent.of(dnsdyno_measure::NotSentReason::SendBufferFull) > 80_000, "{ends:?}");
+    let names: Vec<_> = sum.warnings.iter().map(|warning| warning.name()).collect();
+    assert_eq!(names, ["sends_late", "sends_missing"]);
+}
+
+#[test]
+fn queries_wait_for_ids_when_a_dead_server_holds_them_all() {
+    let (questions, load) = (questions(), constant(200_000.0, 2));
+    let dead = SimConfig { loss: 1.0, ..SimConfig::default() };
+    let (sum, ..) = run_on(dead, &job(&questions, &load), 1);
+    let ends = sum.tally.ends;
+    assert_eq!((ends.total(), ends.answered), (400_000, 0));
+    assert!(ends.timed_out >= 3 * 65_536, "{ends:?}");
+    assert!(ends.not_sent.of(dnsdyno_measure::NotSentReason::NoFreeId) > 0, "{ends:?}");
+    assert!(sum.warnings.iter().any(|warning| warning.name() == "ids_exhausted"));
+}
+
+#[test]
+fn a_send_only_run_waits_for_nobody_and_says_what_left() {
+    let (questions, load) = (questions(), constant(10_000.0, 2));
+    let job = Job { send_only: true, ..job(&questions, &load) };
+    let (sum, ..) = run_on(SimConfig { loss: 1.0, ..SimConfig::default() }, &job, 2);
+    assert_eq!(
+        (sum.tally.ends.sent_only, sum.tally.requests, sum.tally.ends.total()),
+        (20_000, 20_000, 20_000)
+    );
+    assert!(sum.to_ns < 2 * SECOND_NS + SECOND_NS / 10, "it ended at {} ns", sum.to_ns);
+}
+
+/// Runs 10 s at 1,000 qps against a link that answers nothing, with the button pressed after
+/// the given intervals.
+fn interrupted_after(intervals: &[u64]) -> (Sum, u64) {
+    let (questions, load) = (questions(), constant(1_000.0, 10));
+    let dead = SimConfig { loss: 1.0, ..SimConfig::default() };
+    let control = Control::default();
+    let press_after = intervals.iter().map(|index| (*index, &control)).collect();
+    let mut notes = Notes { press_after, ..Notes::default() };
+    // The imaginary clock runs ahead of the collector, which presses the button: a button that
+    // was pressed from the start is the only one whose instant is known.
+    if intervals.is_empty() {
+        control.press();
+        control.press();
+    }
+    let link = SimTransport::new(dead, 0, 1);
+    let sum = run(&job(&questions, &load), vec![link], 0, &|| 0, &control, &mut notes);
+    (sum, notes.lives.len() as u64)
+}
+
+#[test]
+fn an_interrupted_run_still_adds_up() {
+    let (sum, _) = interrupted_after(&[]);
+    assert_eq!(sum.ended, Ended::Interrupted);
+    assert_eq!((sum.tally.scheduled, sum.tally.ends.interrupted), (1, 1));
+    let (sum, lives) = interrupted_after(&[0, 1]);
+    assert_eq!(sum.tally.ends.total(), sum.tally.scheduled);
+    assert!(lives > 0);
+}
