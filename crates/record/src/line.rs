@@ -1,0 +1,417 @@
+//! One line of `run.ndjson`: a dns-metrics object to text, and text to one of our types.
+//!
+//! ```text
+//!   {"runid":…,"type":"stats_periodic","since":…,"queries":…, …   what dns-metrics has words for
+//!    "dnsdyno":{…}}                                               all the rest, and all we read
+//! ```
+//!
+//! The standard properties are there for other tools. We read back only our own, which hold
+//! every figure again that we need: one truth for one reader.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use dnsdyno_measure::{Arrivals, Histogram, NotSentReason, Tally};
+use dnsdyno_wire::rcode_name;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::own::{ShapeError, StatsShape, TallyShapes, finite, triples};
+use crate::{Event, FORMAT, Header, Headline, Interval, Sum, WorkerUse};
+
+/// A line of a record after its header.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Line {
+    /// A settled interval.
+    Interval(Box<Interval>),
+    /// Something that happened.
+    Event(Event),
+    /// The whole run; the last line of a complete record.
+    Sum(Box<Sum>),
+}
+
+/// Why a line cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LineError {
+    #[error("{0}")]
+    Json(#[from] serde_json::Error),
+    #[error("{0}")]
+    Shape(#[from] ShapeError),
+    #[error("it has no \"dnsdyno\" property: another program wrote it")]
+    NotOurs,
+    #[error("it is a {0:?}, where the header should be")]
+    NoHeader(String),
+    #[error("unknown type of line {0:?}")]
+    UnknownType(String),
+    #[error("format {0}")]
+    Newer(u32),
+}
+
+/// The text of a header, with the newline.
+pub(crate) fn encode_header(header: &Header) -> Vec<u8> {
+    to_line(&Object {
+        runid: &header.run_id,
+        kind: HEADER,
+        standard: StandardHeader {
+            schema_version: DNS_METRICS_VERSION,
+            generator: "dnsdyno",
+            generator_version: &header.version,
+            generator_params: &header.command_line,
+            time_units_per_sec: 1_000_000_000,
+            stats_interval: header.interval_ns as f64 * 1e-9,
+            timeout: header.timeout_ns as f64 * 1e-9,
+        },
+        dnsdyno: HeaderShape { format: FORMAT, header },
+    })
+}
+
+/// The text of an interval, with the newline.
+pub(crate) fn encode_interval(header: &Header, interval: &Interval) -> Vec<u8> {
+    let books = Books { header, tally: &interval.tally, arrivals: &interval.arrivals };
+    let shape = StatsShape {
+        index: Some(interval.index),
+        asked_qps: Some(finite(interval.asked_qps)),
+        ..books.own(interval.from_ns, interval.to_ns, &interval.workers)
+    };
+    books.to_line(STATS_PERIODIC, shape)
+}
+
+/// The text of a sum, with the newline.
+pub(crate) fn encode_sum(header: &Header, sum: &Sum) -> Vec<u8> {
+    let books = Books { header, tally: &sum.tally, arrivals: &sum.arrivals };
+    let shape = StatsShape {
+        ended: Some(sum.ended.clone()),
+        warnings: Some(sum.warnings.iter().map(Into::into).collect()),
+        evidence: Some((&sum.evidence).into()),
+        late_after_settled: Some(sum.late_after_settled),
+        schedule_ns: Some(sum.schedule_ns),
+        passes: Some(finite(sum.passes)),
+        ..books.own(0, sum.to_ns, &sum.workers)
+    };
+    books.to_line(STATS_SUM, shape)
+}
+
+/// The text of an event, with the newline.
+pub(crate) fn encode_event(header: &Header, event: &Event) -> Vec<u8> {
+    to_line(&Object {
+        runid: &header.run_id,
+        kind: EVENT,
+        standard: StandardEvent { msg: &event.message, msg_type: &event.kind },
+        dnsdyno: EventShape { at_ns: event.at_ns, figures: Cow::Borrowed(&event.figures) },
+    })
+}
+
+/// Reads a header.
+pub(crate) fn decode_header(text: &[u8]) -> Result<Header, LineError> {
+    let tag: Tag = serde_json::from_slice(text)?;
+    if tag.kind != HEADER {
+        return Err(LineError::NoHeader(tag.kind.into_owned()));
+    }
+    // The version before the rest: a newer header may have any shape.
+    let Some(Version { format }) = serde_json::from_slice::<Ours<Version>>(text)?.dnsdyno else {
+        return Err(LineError::NotOurs);
+    };
+    if format > FORMAT {
+        return Err(LineError::Newer(format));
+    }
+    let standard: ReadHeader = serde_json::from_slice(text)?;
+    let own: Option<Header> = serde_json::from_slice::<Ours<Header>>(text)?.dnsdyno;
+    Ok(Header {
+        run_id: standard.runid,
+        version: standard.generator_version,
+        command_line: standard.generator_params,
+        ..own.ok_or(LineError::NotOurs)?
+    })
+}
+
+/// Reads any line after the header.
+pub(crate) fn decode(text: &[u8], header: &Header) -> Result<Line, LineError> {
+    let tag: Tag = serde_json::from_slice(text)?;
+    match &*tag.kind {
+        STATS_PERIODIC => decode_interval(own(text)?, header),
+        STATS_SUM => decode_sum(own(text)?, header),
+        EVENT => decode_event(text),
+        other => Err(LineError::UnknownType(other.to_owned())),
+    }
+}
+
+fn decode_interval(mut shape: StatsShape, header: &Header) -> Result<Line, LineError> {
+    let index = shape.index.ok_or(ShapeError::Missing("index"))?;
+    let asked_qps = shape.asked_qps.ok_or(ShapeError::Missing("asked_qps"))?;
+    let (from_ns, to_ns) = (shape.from_ns, shape.to_ns);
+    let workers = std::mem::take(&mut shape.workers);
+    let (tally, arrivals) = shape.into_books(&header.types)?;
+    Ok(Line::Interval(Box::new(Interval { index, from_ns, to_ns, asked_qps, tally, arrivals, workers })))
+}
+
+fn decode_sum(mut shape: StatsShape, header: &Header) -> Result<Line, LineError> {
+    let ended = shape.ended.take().ok_or(ShapeError::Missing("ended"))?;
+    let warnings = shape.warnings.take().ok_or(ShapeError::Missing("warnings"))?;
+    let evidence = shape.evidence.take().ok_or(ShapeError::Missing("evidence"))?;
+    let late_after_settled = shape.late_after_settled.ok_or(ShapeError::Missing("late_after_settled"))?;
+    let schedule_ns = shape.schedule_ns.ok_or(ShapeError::Missing("schedule_ns"))?;
+    let passes = shape.passes.ok_or(ShapeError::Missing("passes"))?;
+    let to_ns = shape.to_ns;
+    let workers = std::mem::take(&mut shape.workers);
+    let warnings = warnings.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?;
+    let (tally, arrivals) = shape.into_books(&header.types)?;
+    Ok(Line::Sum(Box::new(Sum {
+        to_ns,
+        tally,
+        arrivals,
+        warnings,
+        ended,
+        evidence: evidence.into(),
+        late_after_settled,
+        workers,
+        schedule_ns,
+        passes,
+    })))
+}
+
+fn decode_event(text: &[u8]) -> Result<Line, LineError> {
+    let standard: ReadEvent = serde_json::from_slice(text)?;
+    let own: EventShape = own(text)?;
+    Ok(Line::Event(Event {
+        at_ns: own.at_ns,
+        kind: standard.msg_type,
+        message: standard.msg,
+        figures: own.figures.into_owned(),
+    }))
+}
+
+/// Our property of a line.
+fn own<T: for<'de> Deserialize<'de>>(text: &[u8]) -> Result<T, LineError> {
+    serde_json::from_slice::<Ours<T>>(text)?.dnsdyno.ok_or(LineError::NotOurs)
+}
+
+/// The two books of an interval or of a run, on their way into a line.
+struct Books<'a> {
+    header: &'a Header,
+    tally: &'a Tally,
+    arrivals: &'a Arrivals,
+}
+
+impl Books<'_> {
+    fn own(&self, from_ns: u64, to_ns: u64, workers: &[WorkerUse]) -> StatsShape {
+        let TallyShapes { ends, rcodes, types } = TallyShapes::new(self.tally, &self.header.types);
+        StatsShape {
+            index: None,
+            from_ns,
+            to_ns,
+            asked_qps: None,
+            scheduled: self.tally.scheduled,
+            requests: self.tally.requests,
+            ends,
+            beside: (&self.arrivals.beside).into(),
+            rcodes,
+            types,
+            response: (&self.tally.response).into(),
+            service: (&self.tally.service).into(),
+            lateness: (&self.tally.lateness).into(),
+            bytes_sent: self.tally.bytes_sent,
+            bytes_answered: self.tally.bytes_answered,
+            arrivals: self.arrivals.into(),
+            workers: workers.to_vec(),
+            ended: None,
+            warnings: None,
+            evidence: None,
+            late_after_settled: None,
+            schedule_ns: None,
+            passes: None,
+        }
+    }
+
+    fn standard(&self, from_ns: u64, to_ns: u64) -> StandardStats {
+        let Tally { ends, rcodes, .. } = self.tally;
+        let beside = &self.arrivals.beside;
+        let latency = match self.header.headline {
+            Headline::Response => &self.tally.response,
+            Headline::Service => &self.tally.service,
+        };
+        StandardStats {
+            since: self.header.started_unix_ns.saturating_add(from_ns),
+            until: self.header.started_unix_ns.saturating_add(to_ns),
+            queries: self.tally.types.iter().map(|count| count.sent).sum(),
+            responses: ends.answered + ends.answered_late,
+            timeouts: ends.timed_out,
+            interrupted: ends.interrupted,
+            unexpected: beside.unexpected,
+            discarded: beside.malformed + beside.wrong_question,
+            response_rcodes: rcodes.iter().map(|(code, count)| (rcode_name(code), count)).collect(),
+            response_latency: StandardLatency::new(latency),
+            conn_info: self.conn_info(),
+        }
+    }
+
+    /// The only transports so far are UDP and the imaginary link, which behaves like it.
+    fn conn_info(&self) -> StandardConnInfo {
+        let Arrivals { sent, answered, late, beside, .. } = self.arrivals;
+        let ends_of_errors = SOCKET_ERRORS.map(|reason| self.tally.ends.not_sent.of(reason));
+        let answers_beside = beside.duplicates + beside.unexpected + beside.wrong_question + beside.malformed;
+        StandardConnInfo {
+            kind: "udp",
+            packets_sent: *sent,
+            packets_received: answered + late + answers_beside,
+            socket_errors: self.tally.ends.refused + ends_of_errors.iter().sum::<u64>(),
+        }
+    }
+
+    fn to_line(&self, kind: &'static str, own: StatsShape) -> Vec<u8> {
+        let standard = self.standard(own.from_ns, own.to_ns);
+        to_line(&Object { runid: &self.header.run_id, kind, standard, dnsdyno: own })
+    }
+}
+
+/// A line: the standard's properties beside ours.
+#[derive(Serialize)]
+struct Object<'a, S, T> {
+    runid: &'a str,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    #[serde(flatten)]
+    standard: S,
+    dnsdyno: T,
+}
+
+#[derive(Serialize)]
+struct StandardHeader<'a> {
+    schema_version: u32,
+    generator: &'static str,
+    generator_version: &'a str,
+    generator_params: &'a [String],
+    time_units_per_sec: u64,
+    stats_interval: f64,
+    timeout: f64,
+}
+
+#[derive(Serialize)]
+struct HeaderShape<'a> {
+    format: u32,
+    #[serde(flatten)]
+    header: &'a Header,
+}
+
+#[derive(Serialize)]
+struct StandardEvent<'a> {
+    msg: &'a str,
+    msg_type: &'a str,
+}
+
+#[derive(Serialize, Deserialize)]
+struct EventShape<'a> {
+    at_ns: u64,
+    figures: Cow<'a, serde_json::Map<String, Value>>,
+}
+
+#[derive(Serialize)]
+struct StandardStats {
+    since: u64,
+    until: u64,
+    queries: u64,
+    responses: u64,
+    timeouts: u64,
+    interrupted: u64,
+    unexpected: u64,
+    discarded: u64,
+    response_rcodes: BTreeMap<Cow<'static, str>, u64>,
+    response_latency: StandardLatency,
+    conn_info: StandardConnInfo,
+}
+
+#[derive(Serialize)]
+struct StandardConnInfo {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    packets_sent: u64,
+    packets_received: u64,
+    socket_errors: u64,
+}
+
+/// Latency of the answered queries; only the buckets where there were none.
+#[derive(Serialize)]
+struct StandardLatency {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    avg: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    min: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stddev: Option<u64>,
+    buckets: Vec<[u64; 3]>,
+}
+
+impl StandardLatency {
+    fn new(histogram: &Histogram) -> Self {
+        let exact = histogram.exact();
+        StandardLatency {
+            avg: histogram.mean_ns(),
+            min: exact.map(|e| e.min_ns),
+            max: exact.map(|e| e.max_ns),
+            stddev: exact.map(|e| e.stddev_ns),
+            buckets: triples(histogram),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Tag<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+}
+
+#[derive(Deserialize)]
+struct Ours<T> {
+    dnsdyno: Option<T>,
+}
+
+#[derive(Deserialize)]
+struct Version {
+    format: u32,
+}
+
+#[derive(Deserialize)]
+struct ReadHeader {
+    runid: String,
+    generator_version: String,
+    #[serde(default)]
+    generator_params: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct ReadEvent {
+    msg: String,
+    #[serde(default)]
+    msg_type: String,
+}
+
+/// One object, one line.
+fn to_line(object: &impl Serialize) -> Vec<u8> {
+    let mut line = Vec::with_capacity(LINE_CAPACITY);
+    // Cannot fail: the map keys are strings, and a Vec takes every byte.
+    let written = serde_json::to_writer(&mut line, object);
+    debug_assert!(written.is_ok(), "{written:?}");
+    line.push(b'\n');
+    line
+}
+
+const HEADER: &str = "header";
+const STATS_PERIODIC: &str = "stats_periodic";
+const STATS_SUM: &str = "stats_sum";
+const EVENT: &str = "event";
+
+/// The state of the dns-metrics schema that we follow, as its date.
+const DNS_METRICS_VERSION: u32 = 20_240_530;
+
+/// The reasons of a query not sent that are errors of a socket call.
+const SOCKET_ERRORS: [NotSentReason; 5] = [
+    NotSentReason::SendBufferFull,
+    NotSentReason::NoRoute,
+    NotSentReason::TooLong,
+    NotSentReason::Forbidden,
+    NotSentReason::OtherError,
+];
+
+/// The line of a quiet interval fits; a busy one grows a few times.
+const LINE_CAPACITY: usize = 16 * 1024;

@@ -1,0 +1,246 @@
+//! Writes a run's folder while the run goes on.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use crate::unsaved::Lines;
+use crate::{Digest, Event, HOST_FILE, Header, HostInfo, Interval, PLAN_FILE, RUN_FILE, Sum, Unsaved, line};
+
+/// Writes the record of one run, and digests it on the way.
+///
+/// Each line is on its way to the disk when the call returns, so that a killed generator loses
+/// only what it had not given. A line that the disk refuses is kept in memory (up to 64 MiB of
+/// them) and tried again before the next one: an error of [`interval`](Self::interval) or
+/// [`event`](Self::event) is news for the user, not a reason to stop the run.
+pub struct RunWriter {
+    dir: PathBuf,
+    lines: Lines<File>,
+    digest: Digest,
+    /// Dropped lines that an event in the record already tells of.
+    told_dropped: u64,
+}
+
+impl RunWriter {
+    /// Makes the folder `dir` (and those above it) and writes the plan, the host and the header.
+    ///
+    /// # Errors
+    /// Where `dir` already holds a run, or cannot be written to. Nothing is left behind then.
+    pub fn create(
+        dir: &Path,
+        header: &Header,
+        plan_toml: &str,
+        host: &HostInfo,
+    ) -> Result<RunWriter, WriteError> {
+        let made_dir = !dir.exists();
+        fs::create_dir_all(dir).map_err(|source| WriteError::Folder { path: dir.to_owned(), source })?;
+        let mut made = Vec::new();
+        let begun = Self::begin(dir, header, plan_toml, host, &mut made);
+        if begun.is_err() {
+            // Best effort: the error that matters is on its way to the user.
+            made.iter().for_each(|path| drop(fs::remove_file(path)));
+            if made_dir {
+                let _ = fs::remove_dir(dir);
+            }
+        }
+        begun
+    }
+
+    /// The steps of [`create`](Self::create); `made` lists the files to remove if one fails.
+    fn begin(
+        dir: &Path,
+        header: &Header,
+        plan_toml: &str,
+        host: &HostInfo,
+        made: &mut Vec<PathBuf>,
+    ) -> Result<RunWriter, WriteError> {
+        // The run file first: who creates it owns the folder.
+        let file = create_new(dir.join(RUN_FILE), made)?;
+        write_new(dir.join(PLAN_FILE), plan_toml.as_bytes(), made)?;
+        write_new(dir.join(HOST_FILE), host.to_json().as_bytes(), made)?;
+        let mut lines = Lines::new(file, KEPT_LIMIT_BYTES);
+        let path = || dir.join(RUN_FILE);
+        lines
+            .push(line::encode_header(header))
+            .map_err(|source| WriteError::File { path: path(), source })?;
+        Ok(RunWriter { dir: dir.to_owned(), lines, digest: Digest::new(header.clone()), told_dropped: 0 })
+    }
+
+    /// Writes a settled interval. Intervals come in order of their index.
+    ///
+    /// # Errors
+    /// The disk refused a line: it is kept, and tried again with the next one.
+    pub fn interval(&mut self, interval: &Interval) -> Result<(), WriteError> {
+        self.digest.interval(interval);
+        let line = line::encode_interval(&self.digest.header, interval);
+        self.push(line)?;
+        self.tell_dropped(interval.to_ns)
+    }
+
+    /// Writes an event.
+    ///
+    /// # Errors
+    /// The disk refused a line: it is kept, and tried again with the next one.
+    pub fn event(&mut self, event: &Event) -> Result<(), WriteError> {
+        self.digest.event(event);
+        let line = line::encode_event(&self.digest.header, event);
+        self.push(line)
+    }
+
+    /// Writes the sum, tries once more what was kept, and waits until the disk has it.
+    ///
+    /// # Errors
+    /// Says what is missing on the disk. The [`digest`](Self::digest) is whole in any case, and
+    /// `finish_again` may be called when there is room.
+    pub fn finish(&mut self, sum: &Sum) -> Result<(), WriteError> {
+        self.digest.sum(sum);
+        let line = line::encode_sum(&self.digest.header, sum);
+        // What stays unsaved is told below, with the reason of the last try.
+        let _ = self.push(line);
+        self.finish_again()
+    }
+
+    /// Tries again to write what [`finish`](Self::finish) could not.
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish).
+    pub fn finish_again(&mut self) -> Result<(), WriteError> {
+        let written = self.lines.finish();
+        let unsaved = self.lines.unsaved();
+        match written {
+            Ok(()) if unsaved.dropped == 0 => Ok(()),
+            Ok(()) => Err(WriteError::Gap { path: self.run_file(), dropped: unsaved.dropped }),
+            Err(source) => Err(WriteError::Missing {
+                path: self.run_file(),
+                lines: unsaved.lines + unsaved.dropped,
+                source,
+            }),
+        }
+    }
+
+    /// What is not on the disk now.
+    pub fn unsaved(&self) -> Unsaved {
+        self.lines.unsaved()
+    }
+
+    /// The summary of all that was given so far, whether the disk took it or not.
+    pub fn digest(&self) -> &Digest {
+        &self.digest
+    }
+
+    /// The folder of the run.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    fn push(&mut self, line: Vec<u8>) -> Result<(), WriteError> {
+        self.lines.push(line).map_err(|source| {
+            let Unsaved { lines, dropped, .. } = self.lines.unsaved();
+            WriteError::Kept { path: self.run_file(), lines, dropped, source }
+        })
+    }
+
+    /// Leaves a mark in the file where lines were given up, once it takes lines again.
+    fn tell_dropped(&mut self, at_ns: u64) -> Result<(), WriteError> {
+        let dropped = self.lines.unsaved().dropped;
+        if dropped == self.told_dropped {
+            return Ok(());
+        }
+        let lost = dropped - self.told_dropped;
+        self.told_dropped = dropped;
+        self.event(&Event {
+            at_ns,
+            kind: "record_gap".to_owned(),
+            message: format!("the disk took no lines for too long: {lost} lines of the record are lost"),
+            figures: [("lines".to_owned(), lost.into())].into_iter().collect(),
+        })
+    }
+
+    fn run_file(&self) -> PathBuf {
+        self.dir.join(RUN_FILE)
+    }
+}
+
+/// Why a record cannot be written, or is not whole.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    /// The folder cannot be made.
+    #[error("cannot make the folder {}: {source}; name one that you may write to", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The folder has files of a run.
+    #[error("{} is there already: a run is never written over; name another folder", path.display())]
+    AlreadyARun {
+        /// The file found.
+        path: PathBuf,
+    },
+    /// A file of the run cannot be made.
+    #[error("cannot write {}: {source}; name a folder that you may write to, with room on its disk", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The disk took no line just now; the lines are kept in memory and tried again.
+    #[error(
+        "cannot write to {} just now: {source}; {lines} lines are kept and tried again ({dropped} are lost): \
+         make room on the disk", path.display()
+    )]
+    Kept {
+        /// The run file.
+        path: PathBuf,
+        /// Lines kept.
+        lines: u64,
+        /// Lines given up so far.
+        dropped: u64,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The end of the record is not on the disk.
+    #[error(
+        "{} is not complete: {source}; its last {lines} lines are missing, the lines before them can be read",
+        path.display()
+    )]
+    Missing {
+        /// The run file.
+        path: PathBuf,
+        /// Lines missing.
+        lines: u64,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The disk refused lines for so long that the oldest of them were given up.
+    #[error("{} has a gap: {dropped} lines are lost, because its disk took none for too long", path.display())]
+    Gap {
+        /// The run file.
+        path: PathBuf,
+        /// Lines lost.
+        dropped: u64,
+    },
+}
+
+/// Makes a file that was not there.
+fn create_new(path: PathBuf, made: &mut Vec<PathBuf>) -> Result<File, WriteError> {
+    match OpenOptions::new().write(true).create_new(true).open(&path) {
+        Ok(file) => {
+            made.push(path);
+            Ok(file)
+        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(WriteError::AlreadyARun { path }),
+        Err(source) => Err(WriteError::File { path, source }),
+    }
+}
+
+/// Makes a file that was not there, with all its content.
+fn write_new(path: PathBuf, content: &[u8], made: &mut Vec<PathBuf>) -> Result<(), WriteError> {
+    let mut file = create_new(path.clone(), made)?;
+    file.write_all(content).map_err(|source| WriteError::File { path, source })
+}
+
+/// More than ten minutes of a busy run with an interval a second.
+const KEPT_LIMIT_BYTES: u64 = 64 << 20;

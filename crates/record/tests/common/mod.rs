@@ -1,0 +1,160 @@
+//! A run that looks like a real one, made of arithmetic: each figure is different from its
+//! neighbours, so that a mix-up shows.
+
+// Each test file uses a part of this.
+#![allow(dead_code)]
+
+use std::path::Path;
+
+use dnsdyno_measure::{Arrivals, Beside, Evidence, NotSentReason, Tally, TypeCount, Warning};
+use dnsdyno_record::{Ended, Event, Header, Headline, HostInfo, Interval, Phase, RunWriter, Sum, WorkerUse};
+
+pub(crate) const SECOND: u64 = 1_000_000_000;
+
+pub(crate) fn header(headline: Headline, phases: u64) -> Header {
+    let phase = |n| Phase {
+        label: format!("{} q/s", (n + 1) * 1000),
+        from_ns: n * 2 * SECOND,
+        to_ns: (n + 1) * 2 * SECOND,
+    };
+    Header {
+        run_id: "0199f0c4-test".into(),
+        started_unix_ns: 1_760_000_000_123_456_789,
+        command_line: ["dnsdyno", "run", "-s", "::1", "--note", "a \"quoted\"\nnote"]
+            .map(str::to_owned)
+            .into(),
+        version: "0.1.0".into(),
+        name: Some("first".into()),
+        note: None,
+        interval_ns: SECOND,
+        timeout_ns: 5 * SECOND,
+        headline,
+        types: vec![1, 28, 65280],
+        phases: (0..phases).map(phase).collect(),
+        target: "localhost".into(),
+        address: "[::1]:5300".parse().unwrap(),
+        transport: "udp".into(),
+        workers: 2,
+        clients: 8,
+        questions: 1_000,
+        bad_lines: 2,
+        send_only: false,
+        load: "stair from 1,000 to 5,000 queries/s".into(),
+    }
+}
+
+pub(crate) fn interval(index: u64) -> Interval {
+    let mut tally = Tally::new(3);
+    let answered = 900 + index;
+    tally.ends.answered = answered;
+    tally.ends.answered_late = 3;
+    tally.ends.timed_out = 7 + index;
+    tally.ends.refused = 2;
+    tally.ends.not_sent.add(NotSentReason::GeneratorLate, 1);
+    tally.ends.not_sent.add(NotSentReason::NoRoute, index % 2);
+    tally.scheduled = tally.ends.total();
+    tally.requests = tally.scheduled - tally.ends.not_sent.total();
+    tally.rcodes.add(0, answered - 10);
+    tally.rcodes.add(3, 12);
+    tally.rcodes.add(4000, 1);
+    tally.types = vec![
+        TypeCount { sent: tally.requests - 20, answered: answered - 10 },
+        TypeCount { sent: 20, answered: 10 },
+        TypeCount::default(),
+    ];
+    for n in 0..answered {
+        tally.service.record(100_000 + n % 20 * 45_007 + index);
+        tally.response.record(120_000 + n % 20 * 50_023 + index);
+    }
+    (0..tally.requests).for_each(|n| tally.lateness.record(1_000 + n % 7 * 3_001));
+    tally.bytes_sent = tally.requests * 40;
+    tally.bytes_answered = answered * 90;
+    let arrivals = Arrivals {
+        sent: tally.requests + 1,
+        answered: answered - 1,
+        late: 2,
+        timed_out: 6,
+        refused: 2,
+        not_sent: tally.ends.not_sent.total(),
+        latency: tally.response.clone(),
+        beside: Beside { duplicates: 5, unexpected: 4, wrong_question: 3, malformed: 2, truncated: index },
+        socket_drops: index / 3,
+        in_flight_max: 17 + index,
+        cpu_ns: 300_000_000,
+        cpu_wait_ns: 1_000_000,
+    };
+    let workers =
+        [0, 1].map(|w| WorkerUse { cpu_ns: 150_000_000 + w, cpu_wait_ns: w, sent: 450, answered: 400 + w });
+    Interval {
+        index,
+        from_ns: index * SECOND,
+        to_ns: (index + 1) * SECOND,
+        asked_qps: 1000.0 / 3.0 + index as f64 * 0.1,
+        tally,
+        arrivals,
+        workers: workers.into(),
+    }
+}
+
+pub(crate) fn event(at_ns: u64) -> Event {
+    Event {
+        at_ns,
+        kind: "unreachable".into(),
+        message: "the server refused 2 queries (ICMP port unreachable)".into(),
+        figures: [("queries".to_owned(), 2.into())].into_iter().collect(),
+    }
+}
+
+/// The sum of `intervals`, with one more answer that came late after all.
+pub(crate) fn sum(intervals: &[Interval]) -> Sum {
+    let mut tally = Tally::new(3);
+    let mut arrivals = Arrivals::default();
+    let mut workers = vec![WorkerUse::default(); 2];
+    for interval in intervals {
+        tally.merge(&interval.tally);
+        arrivals.merge_in_time(&interval.arrivals);
+        workers.iter_mut().zip(&interval.workers).for_each(|(sum, one)| sum.merge(one));
+    }
+    tally.ends.came_late_after_all(1);
+    let to_ns = intervals.last().map_or(0, |last| last.to_ns);
+    Sum {
+        to_ns: to_ns + 250_000_000,
+        tally,
+        arrivals,
+        warnings: vec![
+            Warning::SocketDrops { packets: 3, timed_out: 70 },
+            Warning::CpuSaturated { share: 0.1 + 0.2 + 0.63 },
+            Warning::ClockStepped { step_ns: -12_345_678 },
+        ],
+        ended: Ended::ByTime,
+        evidence: Evidence {
+            open_loop: true,
+            schedule_ns: to_ns,
+            socket_drops: 3,
+            id_waits: 0,
+            sockets: 8,
+            busiest_worker_cpu: 0.1 + 0.2 + 0.63,
+            worst_worker_wait: 1.0 / 7.0,
+            clock_step_ns: -12_345_678,
+        },
+        late_after_settled: 1,
+        workers,
+        schedule_ns: to_ns,
+        passes: 10.0 / 3.0,
+    }
+}
+
+/// Writes a run of `count` intervals, with an event in the middle, and gives its writer.
+pub(crate) fn write_run(dir: &Path, header: &Header, count: u64) -> (RunWriter, Vec<Interval>, Sum) {
+    let intervals: Vec<_> = (0..count).map(interval).collect();
+    let sum = sum(&intervals);
+    let mut writer = RunWriter::create(dir, header, "# plan\n", &HostInfo::default()).unwrap();
+    for interval in &intervals {
+        writer.interval(interval).unwrap();
+        if interval.index == count / 2 {
+            writer.event(&event(interval.to_ns)).unwrap();
+        }
+    }
+    writer.finish(&sum).unwrap();
+    (writer, intervals, sum)
+}

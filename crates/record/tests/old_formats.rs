@@ -1,0 +1,35 @@
+//! Runs of every format there ever was are still read. They were written by the version of
+//! their time and are never written again: a new format gets a new folder here.
+
+use std::path::{Path, PathBuf};
+
+use dnsdyno_measure::{NotSentReason, Quantile, Warning};
+use dnsdyno_record::{Digest, Ended, FORMAT, Headline};
+
+fn old(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/old").join(name)
+}
+
+#[test]
+fn there_is_a_run_of_every_format() {
+    for format in 1..=FORMAT {
+        assert!(Digest::read(&old(&format!("v{format}"))).unwrap().is_complete(), "format {format}");
+    }
+}
+
+#[test]
+fn a_run_of_format_1_is_read() {
+    let digest = Digest::read(&old("v1")).unwrap();
+    let header = &digest.header;
+    assert_eq!((header.headline, header.target.as_str()), (Headline::Response, "localhost"));
+    assert_eq!((header.types.as_slice(), header.timeout_ns), (&[1, 28, 65280][..], 5_000_000_000));
+    assert_eq!((digest.intervals, digest.rows().len(), digest.events.len()), (2, 2, 1));
+    let tally = digest.tally();
+    assert_eq!((tally.scheduled, tally.ends.answered, tally.ends.timed_out), (1829, 1801, 14));
+    assert_eq!(tally.ends.not_sent.of(NotSentReason::GeneratorLate), 2);
+    assert_eq!((tally.rcodes.of(3), tally.rcodes.of(4000)), (24, 2));
+    let p50 = tally.response_latency().quantile(0.5);
+    assert!(matches!(p50, Some(Quantile::At(ns)) if ns.abs_diff(620_000) < 6_000), "{p50:?}");
+    assert_eq!(digest.ended(), Some(&Ended::ByTime));
+    assert!(matches!(digest.warnings()[0], Warning::SocketDrops { packets: 3, timed_out: 70 }));
+}

@@ -1,0 +1,167 @@
+//! What is written is what is read, and nobody's run is written over.
+
+mod common;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use common::{header, interval, write_run};
+use dnsdyno_measure::{Arrivals, Tally};
+use dnsdyno_record::{
+    Digest, HOST_FILE, Headline, HostInfo, Line, PLAN_FILE, RUN_FILE, ReadError, RunReader, RunWriter,
+    WriteError,
+};
+
+#[test]
+fn every_figure_is_read_back_as_it_was_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header(Headline::Response, 0);
+    let (_, intervals, sum) = write_run(dir.path(), &header, 6);
+    let mut reader = RunReader::open(dir.path()).unwrap();
+    assert_eq!(reader.header(), &header);
+    let lines: Vec<Line> = reader.by_ref().map(Result::unwrap).collect();
+    assert!(reader.is_complete() && !reader.is_torn());
+    let read: Vec<_> = lines
+        .iter()
+        .filter_map(|l| if let Line::Interval(i) = l { Some((**i).clone()) } else { None })
+        .collect();
+    assert_eq!(read, intervals);
+    // Equality of histograms looks at buckets; these are the figures beside them.
+    for (one, other) in read.iter().zip(&intervals) {
+        assert_eq!(one.tally.response.exact(), other.tally.response.exact());
+        assert_eq!(one.tally.lateness.exact(), other.tally.lateness.exact());
+    }
+    assert!(matches!(&lines[4], Line::Event(event) if *event == common::event(4 * common::SECOND)));
+    assert!(matches!(lines.last(), Some(Line::Sum(read)) if **read == sum));
+}
+
+#[test]
+fn the_intervals_merge_exactly_into_the_sum() {
+    let dir = tempfile::tempdir().unwrap();
+    write_run(dir.path(), &header(Headline::Response, 0), 9);
+    let (mut tally, mut arrivals) = (Tally::new(3), Arrivals::default());
+    for line in RunReader::open(dir.path()).unwrap() {
+        match line.unwrap() {
+            Line::Interval(interval) => {
+                tally.merge(&interval.tally);
+                arrivals.merge_in_time(&interval.arrivals);
+            }
+            Line::Sum(sum) => {
+                assert_eq!(sum.late_after_settled, 1);
+                tally.ends.came_late_after_all(sum.late_after_settled);
+                assert_eq!(tally, sum.tally);
+                assert_eq!(arrivals, sum.arrivals);
+                assert!(sum.tally.is_settled());
+            }
+            Line::Event(_) => {}
+        }
+    }
+    assert_eq!(tally.ends.answered, (0..9).map(|i| 900 + i).sum::<u64>());
+}
+
+#[test]
+fn the_writer_and_the_reader_digest_the_same() {
+    for (headline, phases, intervals) in
+        [(Headline::Response, 0, 6), (Headline::Service, 5, 10), (Headline::Response, 0, 99)]
+    {
+        let dir = tempfile::tempdir().unwrap();
+        let (writer, ..) = write_run(dir.path(), &header(headline, phases), intervals);
+        let read = Digest::read(dir.path()).unwrap();
+        assert!(read.is_complete());
+        assert_eq!(&read, writer.digest(), "{phases} phases, {intervals} intervals");
+        // The run file itself may be named instead of its folder.
+        assert_eq!(read, Digest::read(&dir.path().join(RUN_FILE)).unwrap());
+    }
+}
+
+#[test]
+fn a_figure_that_is_no_number_is_written_as_zero() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header(Headline::Response, 0);
+    let mut writer = RunWriter::create(dir.path(), &header, "", &HostInfo::default()).unwrap();
+    let mut odd = interval(0);
+    odd.asked_qps = f64::NAN;
+    writer.interval(&odd).unwrap();
+    assert_eq!(&Digest::read(dir.path()).unwrap(), writer.digest());
+}
+
+#[test]
+fn a_folder_that_holds_a_run_is_never_written_over() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header(Headline::Response, 0);
+    write_run(dir.path(), &header, 2);
+    let before = fs::read(dir.path().join(RUN_FILE)).unwrap();
+    let again = RunWriter::create(dir.path(), &header, "", &HostInfo::default());
+    let Err(error @ WriteError::AlreadyARun { .. }) = again else { panic!("it was written over") };
+    assert!(error.to_string().contains("run.ndjson is there already"), "{error}");
+    assert_eq!(fs::read(dir.path().join(RUN_FILE)).unwrap(), before);
+    // Also a plan of somebody's own is left alone, and nothing is left beside it.
+    let other = tempfile::tempdir().unwrap();
+    fs::write(other.path().join(PLAN_FILE), "mine").unwrap();
+    assert!(RunWriter::create(other.path(), &header, "", &HostInfo::default()).is_err());
+    assert_eq!(fs::read_to_string(other.path().join(PLAN_FILE)).unwrap(), "mine");
+    assert!(!other.path().join(RUN_FILE).exists() && !other.path().join(HOST_FILE).exists());
+}
+
+#[test]
+fn a_folder_that_cannot_be_made_or_written_is_named_in_the_error() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header(Headline::Response, 0);
+    let file = dir.path().join("file");
+    fs::write(&file, "").unwrap();
+    let Err(error) = RunWriter::create(&file.join("run"), &header, "", &HostInfo::default()) else {
+        panic!("a folder in a file")
+    };
+    assert!(error.to_string().contains("file/run") && error.to_string().contains("name one"), "{error}");
+
+    let locked = dir.path().join("locked");
+    fs::create_dir(&locked).unwrap();
+    fs::set_permissions(&locked, fs::Permissions::from_mode(0o555)).unwrap();
+    match RunWriter::create(&locked, &header, "", &HostInfo::default()) {
+        Err(error) => assert!(error.to_string().contains("locked/run.ndjson"), "{error}"),
+        // root may write everywhere; then there is nothing to be told.
+        Ok(_) => assert!(fs::metadata(locked.join(RUN_FILE)).is_ok()),
+    }
+}
+
+#[test]
+fn what_is_no_record_is_refused_with_its_name_and_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let refused = |name: &str, content: &str| {
+        let path = dir.path().join(name);
+        fs::write(&path, content).unwrap();
+        let error = RunReader::open(&path).err().expect(name).to_string();
+        assert!(error.contains(name), "{error}");
+        error
+    };
+    assert!(refused("empty", "").contains("holds no run"));
+    assert!(refused("half", "{\"runid\":\"x\",\"ty").contains("holds no run"));
+    assert!(refused("text", "hello\n").contains("line 1"));
+    assert!(refused("foreign", "{\"runid\":\"x\",\"type\":\"header\"}\n").contains("another program"));
+    assert!(refused("headless", "{\"runid\":\"x\",\"type\":\"event\"}\n").contains("\"event\""));
+    let missing = RunReader::open(&dir.path().join("missing"));
+    assert!(matches!(missing, Err(ReadError::Open { .. })));
+}
+
+#[test]
+fn a_newer_format_is_refused_and_says_who_can_read_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join(RUN_FILE);
+    fs::write(&path, "{\"runid\":\"x\",\"type\":\"header\",\"dnsdyno\":{\"format\":2,\"other\":[]}}\n")
+        .unwrap();
+    let Err(error @ ReadError::Newer { format: 2, .. }) = RunReader::open(&path) else { panic!("read") };
+    assert!(error.to_string().contains("the version that wrote it"), "{error}");
+}
+
+#[test]
+fn a_damaged_line_in_the_middle_is_an_error_and_not_a_gap() {
+    let dir = tempfile::tempdir().unwrap();
+    write_run(dir.path(), &header(Headline::Response, 0), 4);
+    let path = dir.path().join(RUN_FILE);
+    let text = fs::read_to_string(&path).unwrap();
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    lines[2] = lines[2].replacen("\"count\":901", "\"count\":902", 1);
+    fs::write(&path, lines.join("\n") + "\n").unwrap();
+    let error = Digest::read(dir.path()).unwrap_err().to_string();
+    assert!(error.contains("line 3") && error.contains("add up"), "{error}");
+}
