@@ -1,0 +1,36 @@
+# dnsdyno: everything a person types. Each target installs what it lacks, or says what it needs.
+
+CARGO ?= cargo
+SERVERS := nsd bind9 unbound knot
+
+.PHONY: help demo build test check bench install man clean
+
+help: ## What there is to type
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
+
+demo: scripts-ready ## The main job against the built-in responder, no set-up (about 20 s)
+	$(CARGO) run --quiet --release --locked --package dnsdyno-cli -- demo
+
+build: scripts-ready ## The program, in target/release/dnsdyno
+	$(CARGO) build --release --locked --package dnsdyno-cli
+
+test: scripts-ready ## All tests, with real servers from Debian's packages
+	scripts/install-servers $(SERVERS)
+	$(CARGO) test --workspace --locked
+
+check: scripts-ready ## Format, lints, layers, licences
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- --deny warnings
+	$(CARGO) run --quiet --locked --package xtask -- layers
+	$(CARGO) run --quiet --locked --package xtask -- tidy
+	scripts/check-licences
+
+install: build ## The program, its man pages and completions under PREFIX (default /usr/local)
+	scripts/install-program target/release/dnsdyno "$${PREFIX:-/usr/local}"
+
+clean: ## Away with what was built
+	$(CARGO) clean
+
+.PHONY: scripts-ready
+scripts-ready:
+	@scripts/need-tools

@@ -1,0 +1,20 @@
+//! The project's own checks: what ARCHITECTURE.md promises and the compiler does not hold.
+//!
+//! `cargo run -p xtask -- layers` checks that every arrow between crates points down;
+//! `cargo run -p xtask -- tidy` checks what must be absent from which file.
+#![forbid(unsafe_code)]
+
+mod layers;
+mod tidy;
+
+use std::process::ExitCode;
+
+fn main() -> anyhow::Result<ExitCode> {
+    let findings = match std::env::args().nth(1).as_deref() {
+        Some("layers") => layers::check()?,
+        Some("tidy") => tidy::check()?,
+        _ => anyhow::bail!("usage: cargo run -p xtask -- layers | tidy"),
+    };
+    findings.iter().for_each(|finding| eprintln!("{finding}"));
+    Ok(if findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
