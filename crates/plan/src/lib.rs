@@ -1,5 +1,13 @@
 //! What to send and when, validated once.
 //!
+//! ```text
+//! flags ──► Draft ─┐
+//!                  ├─ overlay ─► Draft ─ validate ─► Plan ─┬─ source.load ─► Questions
+//! plan.toml ► Draft┘               ▲                       ├─ load ────────► Curve ─► Cursor (a worker's)
+//!                                  └────── to_draft ───────┘                 or a closed-loop window
+//! ```
+//!
+//! - [`Draft`]: what the user said, unchecked; [`Plan`]: the whole run, after which nothing checks again;
 //! - [`source`]: the questions, encoded once ([`source::Questions`]);
 //! - [`schedule`]: the load over time, a pure curve ([`schedule::Curve`]) or a window of queries;
 //! - [`units`]: quantities as people write them.
@@ -8,6 +16,20 @@
 //! whoever runs it brings the time.
 #![forbid(unsafe_code)]
 
+mod draft;
+mod error;
+mod load;
+mod plan;
 pub mod schedule;
 pub mod source;
+mod target;
 pub mod units;
+mod validate;
+
+pub use draft::{Draft, PieceDraft};
+pub use error::PlanError;
+pub use plan::{Family, Note, Plan, PortRange, Stop, TransportKind};
+pub use schedule::{Cursor, Curve, Load, Phase, Shape};
+pub use source::{QuestionSource, Questions};
+pub use target::{DEFAULT_PORT, Resolve, Target, target_is_harmless};
+pub use validate::Host;

@@ -22,6 +22,7 @@ impl Piecewise {
 impl fmt::Display for Piecewise {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let length_ns = self.pieces.iter().fold(0u64, |sum, piece| sum.saturating_add(piece.duration_ns));
-        write!(f, "{} pieces, {}", self.pieces.len(), format_duration_ns(length_ns))
+        let plural = if self.pieces.len() == 1 { "" } else { "s" };
+        write!(f, "{} piece{plural}, {}", self.pieces.len(), format_duration_ns(length_ns))
     }
 }

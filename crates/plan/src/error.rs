@@ -1,0 +1,186 @@
+//! Why a draft is no plan. Every message says what to do next; options are named as flags, and the keys of a
+//! plan file have the same names.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use crate::plan::Family;
+use crate::schedule::CurveError;
+use crate::units::UnitError;
+
+/// A rule of the plan that was broken.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum PlanError {
+    /// The plan file cannot be read.
+    #[error("cannot read the plan file {path}: {reason}", path = path.display())]
+    ReadPlan {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        reason: String,
+    },
+    /// The plan file says something that is no plan.
+    #[error("the plan file {path} is not valid: {reason}", path = path.display())]
+    BadPlan {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, with line and key.
+        reason: String,
+    },
+    /// The plan cannot be written as TOML.
+    #[error("the plan cannot be written as TOML: {0}")]
+    WritePlan(String),
+    /// A value that cannot be read.
+    #[error("--{option}: {source}")]
+    Unit {
+        /// The option without its dashes.
+        option: &'static str,
+        /// What is wrong with its value.
+        source: UnitError,
+    },
+    /// A value that is no number of the right kind.
+    #[error("--{option}: `{text}` is not {expected}")]
+    Value {
+        /// The option without its dashes.
+        option: &'static str,
+        /// What was given.
+        text: String,
+        /// What would do.
+        expected: &'static str,
+    },
+    /// A value outside its limits.
+    #[error("--{option} {given} is out of range: use {min} to {max}")]
+    OutOfRange {
+        /// The option without its dashes.
+        option: &'static str,
+        /// What was given.
+        given: String,
+        /// The lowest value allowed.
+        min: String,
+        /// The highest value allowed.
+        max: String,
+    },
+    /// A value that must be above 0.
+    #[error("--{option} 0 asks for nothing: give a value above 0")]
+    Zero {
+        /// The option without its dashes.
+        option: &'static str,
+    },
+    /// No server.
+    #[error("no server: say which one with -s ADDRESS, such as -s 127.0.0.1")]
+    NoServer,
+    /// The server is no name or address.
+    #[error("`{text}` is not a server: write a name, an address, ADDRESS:PORT, [IPV6]:PORT or ADDRESS@PORT")]
+    BadServer {
+        /// What was given.
+        text: String,
+    },
+    /// The server's port is given twice, and differently.
+    #[error("the port is given twice, {in_server} in the server and {in_option} by --port: leave one out")]
+    TwoPorts {
+        /// The port beside the server.
+        in_server: u16,
+        /// The port by the option.
+        in_option: u16,
+    },
+    /// The name has no address.
+    #[error("the server `{server}` has no address: {reason}; give an address instead of the name")]
+    Unresolved {
+        /// The name.
+        server: String,
+        /// What the resolver says.
+        reason: String,
+    },
+    /// The server has addresses, but none of the family that was asked for.
+    #[error(
+        "the server `{server}` has no {wanted} address: change --family or --local-address, or give another address"
+    )]
+    WrongFamily {
+        /// The server as given.
+        server: String,
+        /// The family that --family or --local-address asks for.
+        wanted: Family,
+    },
+    /// `--family` and `--local-address` contradict each other.
+    #[error("--local-address {local} is not a {family} address, which --family asks for: change one of them")]
+    LocalFamily {
+        /// The local address.
+        local: IpAddr,
+        /// The family asked for.
+        family: Family,
+    },
+    /// A public server, and no word that it may be loaded.
+    #[error(
+        "{address} is a public address, and a load test looks like an attack to whoever runs it and to every \
+         network on the way. If it is yours, or its owner agreed, say so with --i-may-load-this-server"
+    )]
+    MayNotLoad {
+        /// The address of the server.
+        address: IpAddr,
+    },
+    /// Nothing to ask.
+    #[error("no queries: give a file with -d FILE (- for standard input), or names with --ask")]
+    NoQueries,
+    /// Queries from two places.
+    #[error("queries are given both by file and by name: leave out -d or --ask")]
+    TwoSources,
+    /// More than one load.
+    #[error("--{first} and --{second} both say how much load: leave one out")]
+    TwoLoads {
+        /// One of them.
+        first: &'static str,
+        /// Another.
+        second: &'static str,
+    },
+    /// An option without the one it belongs to.
+    #[error("--{option} says nothing without {owner}: add that, or leave it out")]
+    Stray {
+        /// The option.
+        option: &'static str,
+        /// What it belongs to.
+        owner: &'static str,
+    },
+    /// A load without a part it needs.
+    #[error("--{load} needs --{missing}: add it, such as --{missing} {example}")]
+    Incomplete {
+        /// The option that chose the load.
+        load: &'static str,
+        /// The option that is missing.
+        missing: &'static str,
+        /// A value that would do.
+        example: &'static str,
+    },
+    /// A load that cannot be scheduled.
+    #[error(transparent)]
+    Curve(#[from] CurveError),
+    /// Send-only without a rate.
+    #[error(
+        "--send-only needs a load over time, for without answers a window of queries never moves: add --rate"
+    )]
+    SendOnlyClosed,
+    /// A window larger than the IDs of the sockets.
+    #[error(
+        "--outstanding {outstanding} is more than {clients} socket(s) have message IDs for (65536 each): \
+         use --clients {needed} or more"
+    )]
+    TooManyOutstanding {
+        /// The window.
+        outstanding: u32,
+        /// The sockets.
+        clients: usize,
+        /// How many sockets the window needs.
+        needed: usize,
+    },
+    /// Fewer local ports than sockets.
+    #[error(
+        "--local-ports {ports} holds {held} port(s), and {clients} socket(s) need one each: widen it, or use --clients {held}"
+    )]
+    TooFewPorts {
+        /// The range as given.
+        ports: String,
+        /// How many ports it holds.
+        held: usize,
+        /// The sockets.
+        clients: usize,
+    },
+}

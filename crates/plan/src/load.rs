@@ -1,0 +1,174 @@
+//! Which load a draft asks for, and what ends it.
+
+use crate::draft::{Draft, PieceDraft};
+use crate::error::PlanError;
+use crate::plan::Stop;
+use crate::schedule::{Burst, Constant, Load, Piece, Piecewise, Ramp, Shape, Stair};
+use crate::source::QuestionSource;
+use crate::units::{UnitError, parse_duration_ns, parse_range, parse_rate_qps};
+use crate::validate::read;
+
+/// The window of a closed loop where no load is asked for, as in dnsperf.
+const DEFAULT_OUTSTANDING: u32 = 100;
+
+/// How long names given one by one are asked where nothing else ends the run: one pass would be over at once.
+const DEFAULT_GIVEN_NS: u64 = 10_000_000_000;
+
+/// The load of a plan.
+pub(crate) struct LoadChoice {
+    pub(crate) load: Load,
+    pub(crate) shape: Option<Shape>,
+    pub(crate) stop: Stop,
+}
+
+/// Reads the load of a draft. `stop` is what the user said ends the run; what is returned has its default.
+pub(crate) fn choose_load(
+    draft: &Draft,
+    stop: Stop,
+    source: &QuestionSource,
+) -> Result<LoadChoice, PlanError> {
+    let mut kinds = draft.load_kinds();
+    let kind = kinds.next();
+    if let (Some(first), Some(second)) = (kind, kinds.next()) {
+        return Err(PlanError::TwoLoads { first, second });
+    }
+    refuse_strays(draft, kind)?;
+    let ends_by_itself = !matches!(kind, None | Some("outstanding" | "rate"));
+    let stop = if stop == Stop::default() && !ends_by_itself { default_stop(source) } else { stop };
+    let shape = match kind {
+        Some("rate") => constant(draft, stop)?,
+        Some("ramp") => ramp(draft)?,
+        Some("stair") => stair(draft)?,
+        Some("burst") => burst(draft, stop)?,
+        Some("piece") => pieces(draft)?,
+        _ => {
+            let outstanding = draft.outstanding.unwrap_or(DEFAULT_OUTSTANDING);
+            if outstanding == 0 {
+                return Err(PlanError::Zero { option: "outstanding" });
+            }
+            return Ok(LoadChoice { load: Load::Closed { outstanding }, shape: None, stop });
+        }
+    };
+    let mut curve = shape.curve()?;
+    if let Some(end_ns) = stop.duration_ns {
+        curve = curve.cut_at(end_ns)?;
+    }
+    Ok(LoadChoice { load: Load::Open(curve), shape: Some(shape), stop })
+}
+
+/// Options that say more about a load which was not asked for.
+fn refuse_strays(draft: &Draft, kind: Option<&'static str>) -> Result<(), PlanError> {
+    let companions: [(&'static str, bool, &[&str], &'static str); 4] = [
+        ("over", draft.over.is_some(), &["ramp"], "--ramp"),
+        ("step", draft.step.is_some(), &["stair"], "--stair"),
+        ("every", draft.every.is_some(), &["burst"], "--burst"),
+        ("hold", draft.hold.is_some(), &["ramp", "stair", "burst"], "--ramp, --stair or --burst"),
+    ];
+    for (option, given, owners, owner) in companions {
+        if given && !kind.is_some_and(|kind| owners.contains(&kind)) {
+            return Err(PlanError::Stray { option, owner });
+        }
+    }
+    Ok(())
+}
+
+/// A file is asked through once, as dnsperf does.
+fn default_stop(source: &QuestionSource) -> Stop {
+    match source {
+        QuestionSource::File(_) | QuestionSource::Stdin => Stop { passes: Some(1), ..Stop::default() },
+        QuestionSource::Given(_) => Stop { duration_ns: Some(DEFAULT_GIVEN_NS), ..Stop::default() },
+    }
+}
+
+fn constant(draft: &Draft, stop: Stop) -> Result<Shape, PlanError> {
+    let rate_qps = needed("rate", "rate", &draft.rate, "50k", parse_rate_qps)?;
+    if rate_qps == 0.0 {
+        return Err(PlanError::Zero { option: "rate" });
+    }
+    Ok(Shape::Constant(Constant { rate_qps, duration_ns: stop.duration_ns }))
+}
+
+fn ramp(draft: &Draft) -> Result<Shape, PlanError> {
+    let (from_qps, to_qps) = needed("ramp", "ramp", &draft.ramp, "0..100k", rates)?;
+    Ok(Shape::Ramp(Ramp {
+        from_qps,
+        to_qps,
+        over_ns: above_zero("ramp", "over", &draft.over, "60s")?,
+        hold_ns: read("hold", &draft.hold, parse_duration_ns)?.unwrap_or(0),
+    }))
+}
+
+fn stair(draft: &Draft) -> Result<Shape, PlanError> {
+    let (from_qps, to_qps) = needed("stair", "stair", &draft.stair, "2k..25k", rates)?;
+    Ok(Shape::Stair(Stair {
+        from_qps,
+        to_qps,
+        step_qps: needed("stair", "step", &draft.step, "1k", parse_rate_qps)?,
+        hold_ns: above_zero("stair", "hold", &draft.hold, "60s")?,
+    }))
+}
+
+fn burst(draft: &Draft, stop: Stop) -> Result<Shape, PlanError> {
+    let (base_qps, peak_qps) = needed("burst", "burst", &draft.burst, "1k..50k", rates)?;
+    Ok(Shape::Burst(Burst {
+        base_qps,
+        peak_qps,
+        every_ns: above_zero("burst", "every", &draft.every, "10s")?,
+        hold_ns: above_zero("burst", "hold", &draft.hold, "1s")?,
+        duration_ns: stop.duration_ns.ok_or(PlanError::Incomplete {
+            load: "burst",
+            missing: "for",
+            example: "60s",
+        })?,
+    }))
+}
+
+fn pieces(draft: &Draft) -> Result<Shape, PlanError> {
+    let drafts = draft.piece.as_deref().unwrap_or_default();
+    Ok(Shape::Pieces(Piecewise { pieces: drafts.iter().map(piece).collect::<Result<_, _>>()? }))
+}
+
+fn piece(draft: &PieceDraft) -> Result<Piece, PlanError> {
+    let wrong = |source| PlanError::Unit { option: "piece", source };
+    // One rate is a range whose ends are the same.
+    let (rate_from_qps, rate_to_qps) = if draft.rate.contains("..") {
+        rates(&draft.rate)
+    } else {
+        parse_rate_qps(&draft.rate).map(|rate| (rate, rate))
+    }
+    .map_err(wrong)?;
+    Ok(Piece {
+        rate_from_qps,
+        rate_to_qps,
+        duration_ns: parse_duration_ns(&draft.duration).map_err(wrong)?,
+        label: draft.label.clone().unwrap_or_else(|| draft.rate.clone()),
+    })
+}
+
+fn rates(text: &str) -> Result<(f64, f64), UnitError> {
+    parse_range(text, parse_rate_qps)
+}
+
+/// Reads a value that a load cannot do without.
+fn needed<T>(
+    load: &'static str,
+    option: &'static str,
+    text: &Option<String>,
+    example: &'static str,
+    parse: impl Fn(&str) -> Result<T, UnitError>,
+) -> Result<T, PlanError> {
+    read(option, text, parse)?.ok_or(PlanError::Incomplete { load, missing: option, example })
+}
+
+/// Reads a duration that a load cannot do without, and that must take some time.
+fn above_zero(
+    load: &'static str,
+    option: &'static str,
+    text: &Option<String>,
+    example: &'static str,
+) -> Result<u64, PlanError> {
+    match needed(load, option, text, example, parse_duration_ns)? {
+        0 => Err(PlanError::Zero { option }),
+        ns => Ok(ns),
+    }
+}

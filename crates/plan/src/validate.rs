@@ -1,0 +1,295 @@
+//! From draft to plan: every rule is checked here, once, and every default is filled in here.
+
+use std::net::IpAddr;
+use std::path::Path;
+
+use dnsdyno_wire::{CLASS_IN, MIN_EDNS_SIZE, QueryForm, parse_class};
+
+use crate::draft::Draft;
+use crate::error::PlanError;
+use crate::load::{LoadChoice, choose_load};
+use crate::plan::{Note, Plan, PortRange, Stop};
+use crate::schedule::Load;
+use crate::source::QuestionSource;
+use crate::target::{Resolve, Target, Wanted, target_is_harmless};
+use crate::units::{
+    UnitError, format_duration_ns, format_size_bytes, parse_count, parse_duration_ns, parse_size_bytes,
+};
+
+/// What a draft must be told of the machine it runs on, because a plan itself does no input or output.
+#[derive(Clone, Copy)]
+pub struct Host<'a> {
+    /// CPU cores to use, at least 1: the default number of workers.
+    pub cores: usize,
+    /// What relative paths start from.
+    pub working_dir: &'a Path,
+    /// A seed nobody used before, for plans that name none.
+    pub fresh_seed: u64,
+    /// Looks up the addresses of a server that is given by name.
+    pub resolve: Resolve<'a>,
+}
+
+impl Draft {
+    /// Checks every rule, fills in every default, and looks up the server's address.
+    ///
+    /// Defaults: closed loop with 100 outstanding; one pass through the file where neither the load nor an
+    /// option ends the run, 10 s where names were given instead; timeout 5 s; interval 1 s; one worker a
+    /// core; one socket a worker; receive buffer 4 MiB.
+    pub fn validate(&self, host: &Host<'_>) -> Result<Plan, PlanError> {
+        let source = self.source(host)?;
+        let form = self.form()?;
+        let LoadChoice { load, shape, stop } = choose_load(self, self.stop()?, &source)?;
+        let send_only = self.send_only.unwrap_or(false);
+        if send_only && matches!(load, Load::Closed { .. }) {
+            return Err(PlanError::SendOnlyClosed);
+        }
+        let threads = self.threads(host, &load)?;
+        let local_ports = self.local_ports(threads.clients)?;
+        let timeout_ns = self.limited_duration("timeout", &self.timeout, TIMEOUT_NS)?;
+        let interval_ns = self.limited_duration("interval", &self.interval, INTERVAL_NS)?;
+        let receive_buffer_bytes = self.receive_buffer()?;
+        let seed = self.seed(host)?;
+        let local_address = self.local_address()?;
+        // Last, because this may ask the network.
+        let target = self.target(host, local_address)?;
+        Ok(Plan {
+            name: self.name.clone(),
+            note: self.note.clone(),
+            target,
+            family: self.family.unwrap_or_default(),
+            transport: self.transport.unwrap_or_default(),
+            source,
+            strict: self.strict.unwrap_or(false),
+            form,
+            load,
+            shape,
+            stop,
+            timeout_ns,
+            interval_ns,
+            workers: threads.workers,
+            clients: threads.clients,
+            local_address,
+            local_ports,
+            receive_buffer_bytes,
+            send_only,
+            seed,
+            i_may_load_this_server: self.i_may_load_this_server.unwrap_or(false),
+            notes: threads.notes,
+        })
+    }
+
+    fn source(&self, host: &Host<'_>) -> Result<QuestionSource, PlanError> {
+        match (self.queries.as_deref(), &self.ask) {
+            (Some(_), Some(_)) => Err(PlanError::TwoSources),
+            (Some("-"), None) => Ok(QuestionSource::Stdin),
+            (Some(path), None) => Ok(QuestionSource::File(host.working_dir.join(path))),
+            (None, Some(items)) if !items.is_empty() => Ok(QuestionSource::Given(items.clone())),
+            (None, _) => Err(PlanError::NoQueries),
+        }
+    }
+
+    fn form(&self) -> Result<QueryForm, PlanError> {
+        if let Some(size) = self.edns_size.filter(|size| *size < MIN_EDNS_SIZE) {
+            return Err(out_of_range("edns-size", size, MIN_EDNS_SIZE, u16::MAX));
+        }
+        let class = match &self.class {
+            None => CLASS_IN,
+            Some(text) => parse_class(text).ok_or_else(|| PlanError::Value {
+                option: "class",
+                text: text.clone(),
+                expected: "a class: use IN, CH, HS, ANY or CLASSnnn",
+            })?,
+        };
+        let plain = QueryForm::default();
+        Ok(QueryForm {
+            recursion_desired: self.recursion_desired.unwrap_or(plain.recursion_desired),
+            checking_disabled: self.checking_disabled.unwrap_or(plain.checking_disabled),
+            authentic_data: self.authentic_data.unwrap_or(plain.authentic_data),
+            dnssec_ok: self.dnssec_ok.unwrap_or(plain.dnssec_ok),
+            edns_size: self.edns_size,
+            nsid: self.nsid.unwrap_or(plain.nsid),
+            class,
+        })
+    }
+
+    /// What the user said ends the run; nothing is filled in yet.
+    fn stop(&self) -> Result<Stop, PlanError> {
+        let stop = Stop {
+            duration_ns: read("for", &self.duration, parse_duration_ns)?,
+            count: read("count", &self.count, parse_count)?,
+            passes: self.passes,
+        };
+        for (option, value) in [("for", stop.duration_ns), ("count", stop.count), ("passes", stop.passes)] {
+            if value == Some(0) {
+                return Err(PlanError::Zero { option });
+            }
+        }
+        Ok(stop)
+    }
+
+    /// Workers and sockets, so that every worker has a socket and, in a closed loop, a query to wait for.
+    fn threads(&self, host: &Host<'_>, load: &Load) -> Result<Threads, PlanError> {
+        for (option, value) in [("workers", self.workers), ("clients", self.clients)] {
+            match value {
+                Some(0) => return Err(PlanError::Zero { option }),
+                Some(more) if more > MAX_CLIENTS => return Err(out_of_range(option, more, 1, MAX_CLIENTS)),
+                _ => {}
+            }
+        }
+        let outstanding = match load {
+            Load::Closed { outstanding } => Some(*outstanding),
+            Load::Open(_) => None,
+        };
+        let asked = self.workers.unwrap_or(host.cores.clamp(1, MAX_CLIENTS));
+        let mut threads = Threads { workers: asked, clients: 0, notes: Vec::new() };
+        let window = outstanding.map(|outstanding| outstanding as usize);
+        for (limited_by, limit) in [("clients", self.clients), ("outstanding", window)] {
+            let Some(limit) = limit.filter(|limit| *limit < threads.workers) else { continue };
+            threads.workers = limit;
+            // Whoever left the number to us need not be told how it was chosen.
+            if self.workers.is_some() {
+                threads.notes = vec![Note::FewerWorkers { asked, used: limit, limited_by }];
+            }
+        }
+        threads.clients = self.clients.unwrap_or(threads.workers);
+        match outstanding {
+            Some(outstanding) if outstanding as usize > threads.clients * IDS_PER_SOCKET => {
+                let needed = (outstanding as usize).div_ceil(IDS_PER_SOCKET);
+                Err(PlanError::TooManyOutstanding { outstanding, clients: threads.clients, needed })
+            }
+            _ => Ok(threads),
+        }
+    }
+
+    fn local_ports(&self, clients: usize) -> Result<Option<PortRange>, PlanError> {
+        let Some(text) = &self.local_ports else { return Ok(None) };
+        let range = parse_ports(text).ok_or_else(|| PlanError::Value {
+            option: "local-ports",
+            text: text.clone(),
+            expected: "a range of ports from 1 to 65535: write it like 20000..29999",
+        })?;
+        if range.count() < clients {
+            return Err(PlanError::TooFewPorts { ports: text.clone(), held: range.count(), clients });
+        }
+        Ok(Some(range))
+    }
+
+    fn limited_duration(
+        &self,
+        option: &'static str,
+        text: &Option<String>,
+        limits: Limits,
+    ) -> Result<u64, PlanError> {
+        let given = read(option, text, parse_duration_ns)?.unwrap_or(limits.default);
+        if (limits.min..=limits.max).contains(&given) {
+            return Ok(given);
+        }
+        let [given, min, max] = [given, limits.min, limits.max].map(format_duration_ns);
+        Err(PlanError::OutOfRange { option, given, min, max })
+    }
+
+    fn receive_buffer(&self) -> Result<u32, PlanError> {
+        let given = read("receive-buffer", &self.receive_buffer, parse_size_bytes)?;
+        let given = given.unwrap_or(DEFAULT_RECEIVE_BUFFER_BYTES);
+        match u32::try_from(given) {
+            Ok(bytes) if (1..=MAX_RECEIVE_BUFFER_BYTES).contains(&bytes) => Ok(bytes),
+            _ => Err(PlanError::OutOfRange {
+                option: "receive-buffer",
+                given: format_size_bytes(given),
+                min: "1".to_owned(),
+                max: format_size_bytes(u64::from(MAX_RECEIVE_BUFFER_BYTES)),
+            }),
+        }
+    }
+
+    fn seed(&self, host: &Host<'_>) -> Result<u64, PlanError> {
+        match &self.seed {
+            None => Ok(host.fresh_seed),
+            Some(text) => text.parse().map_err(|_| PlanError::Value {
+                option: "seed",
+                text: text.clone(),
+                expected: "a whole number from 0 to 18446744073709551615",
+            }),
+        }
+    }
+
+    fn local_address(&self) -> Result<Option<IpAddr>, PlanError> {
+        let Some(text) = &self.local_address else { return Ok(None) };
+        text.parse().map(Some).map_err(|_| PlanError::Value {
+            option: "local-address",
+            text: text.clone(),
+            expected: "an address: write an IPv4 or IPv6 address of this machine",
+        })
+    }
+
+    fn target(&self, host: &Host<'_>, local_address: Option<IpAddr>) -> Result<Target, PlanError> {
+        let server = self.server.as_deref().ok_or(PlanError::NoServer)?;
+        let family = self.family.unwrap_or_default();
+        let target = Wanted { server, port: self.port, family, local_address }.find(host.resolve)?;
+        let address = target.address.ip();
+        if self.i_may_load_this_server != Some(true) && !target_is_harmless(address) {
+            return Err(PlanError::MayNotLoad { address });
+        }
+        Ok(target)
+    }
+}
+
+/// How many threads and sockets a run has.
+struct Threads {
+    workers: usize,
+    clients: usize,
+    notes: Vec<Note>,
+}
+
+/// Reads an optional value, and says of which option it is where it is wrong.
+pub(crate) fn read<T>(
+    option: &'static str,
+    text: &Option<String>,
+    parse: impl Fn(&str) -> Result<T, UnitError>,
+) -> Result<Option<T>, PlanError> {
+    text.as_deref().map(parse).transpose().map_err(|source| PlanError::Unit { option, source })
+}
+
+/// `A..B`, `A-B` or one port.
+fn parse_ports(text: &str) -> Option<PortRange> {
+    let (first, last) = text.split_once("..").or_else(|| text.split_once('-')).unwrap_or((text, text));
+    let port = |text: &str| text.trim().parse::<u16>().ok().filter(|port| *port > 0);
+    let range = PortRange { first: port(first)?, last: port(last)? };
+    (range.first <= range.last).then_some(range)
+}
+
+fn out_of_range<T: ToString>(option: &'static str, given: T, min: T, max: T) -> PlanError {
+    PlanError::OutOfRange { option, given: given.to_string(), min: min.to_string(), max: max.to_string() }
+}
+
+/// A default between two limits.
+#[derive(Clone, Copy)]
+struct Limits {
+    min: u64,
+    default: u64,
+    max: u64,
+}
+
+const MILLISECOND_NS: u64 = 1_000_000;
+const SECOND_NS: u64 = 1_000 * MILLISECOND_NS;
+
+/// 5 s is what dnsperf waits. Ten minutes are longer than any resolver tries.
+const TIMEOUT_NS: Limits = Limits { min: MILLISECOND_NS, default: 5 * SECOND_NS, max: 600 * SECOND_NS };
+
+/// Below 10 ms a record would hold more lines than queries.
+const INTERVAL_NS: Limits = Limits { min: 10 * MILLISECOND_NS, default: SECOND_NS, max: 3600 * SECOND_NS };
+
+/// Room for tens of thousands of answers, so that a worker that is away for some milliseconds loses none.
+const DEFAULT_RECEIVE_BUFFER_BYTES: u64 = 4 << 20;
+
+/// Half of what the system's option, a signed 32-bit number, can say: Linux doubles it.
+const MAX_RECEIVE_BUFFER_BYTES: u32 = 1 << 30;
+
+/// A message ID has 16 bits.
+const IDS_PER_SOCKET: usize = 1 << 16;
+
+/// Each socket needs a port of its own.
+const MAX_CLIENTS: usize = 65_535;
+
+#[cfg(test)]
+mod tests;
