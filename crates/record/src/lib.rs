@@ -23,6 +23,9 @@ mod reader;
 mod route;
 mod run;
 pub mod schema;
+#[cfg(test)]
+mod small_disk;
+mod standard;
 mod unsaved;
 mod writer;
 

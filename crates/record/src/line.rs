@@ -9,15 +9,14 @@
 //! every figure again that we need: one truth for one reader.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
-use dnsdyno_measure::{Arrivals, Histogram, NotSentReason, Tally};
-use dnsdyno_wire::rcode_name;
+use dnsdyno_measure::{Arrivals, Tally};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::own::{ShapeError, StatsShape, TallyShapes, finite, triples};
-use crate::{Event, FORMAT, Header, Headline, Interval, Sum, WorkerUse};
+use crate::own::{ShapeError, StatsShape, TallyShapes, finite};
+use crate::standard::{StandardEvent, StandardHeader, StandardStats};
+use crate::{Event, FORMAT, Header, Interval, Sum, WorkerUse};
 
 /// A line of a record after its header.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,15 +51,7 @@ pub(crate) fn encode_header(header: &Header) -> Vec<u8> {
     to_line(&Object {
         runid: &header.run_id,
         kind: HEADER,
-        standard: StandardHeader {
-            schema_version: DNS_METRICS_VERSION,
-            generator: "dnsdyno",
-            generator_version: &header.version,
-            generator_params: &header.command_line,
-            time_units_per_sec: 1_000_000_000,
-            stats_interval: header.interval_ns as f64 * 1e-9,
-            timeout: header.timeout_ns as f64 * 1e-9,
-        },
+        standard: StandardHeader::new(header),
         dnsdyno: HeaderShape { format: FORMAT, header },
     })
 }
@@ -222,43 +213,9 @@ impl Books<'_> {
         }
     }
 
-    fn standard(&self, from_ns: u64, to_ns: u64) -> StandardStats {
-        let Tally { ends, rcodes, .. } = self.tally;
-        let beside = &self.arrivals.beside;
-        let latency = match self.header.headline {
-            Headline::Response => &self.tally.response,
-            Headline::Service => &self.tally.service,
-        };
-        StandardStats {
-            since: self.header.started_unix_ns.saturating_add(from_ns),
-            until: self.header.started_unix_ns.saturating_add(to_ns),
-            queries: self.tally.types.iter().map(|count| count.sent).sum(),
-            responses: ends.answered + ends.answered_late,
-            timeouts: ends.timed_out,
-            interrupted: ends.interrupted,
-            unexpected: beside.unexpected,
-            discarded: beside.malformed + beside.wrong_question,
-            response_rcodes: rcodes.iter().map(|(code, count)| (rcode_name(code), count)).collect(),
-            response_latency: StandardLatency::new(latency),
-            conn_info: self.conn_info(),
-        }
-    }
-
-    /// The only transports so far are UDP and the imaginary link, which behaves like it.
-    fn conn_info(&self) -> StandardConnInfo {
-        let Arrivals { sent, answered, late, beside, .. } = self.arrivals;
-        let ends_of_errors = SOCKET_ERRORS.map(|reason| self.tally.ends.not_sent.of(reason));
-        let answers_beside = beside.duplicates + beside.unexpected + beside.wrong_question + beside.malformed;
-        StandardConnInfo {
-            kind: "udp",
-            packets_sent: *sent,
-            packets_received: answered + late + answers_beside,
-            socket_errors: self.tally.ends.refused + ends_of_errors.iter().sum::<u64>(),
-        }
-    }
-
     fn to_line(&self, kind: &'static str, own: StatsShape) -> Vec<u8> {
-        let standard = self.standard(own.from_ns, own.to_ns);
+        let span_ns = own.from_ns..own.to_ns;
+        let standard = StandardStats::new(self.header, self.tally, self.arrivals, span_ns);
         to_line(&Object { runid: &self.header.run_id, kind, standard, dnsdyno: own })
     }
 }
@@ -275,84 +232,16 @@ struct Object<'a, S, T> {
 }
 
 #[derive(Serialize)]
-struct StandardHeader<'a> {
-    schema_version: u32,
-    generator: &'static str,
-    generator_version: &'a str,
-    generator_params: &'a [String],
-    time_units_per_sec: u64,
-    stats_interval: f64,
-    timeout: f64,
-}
-
-#[derive(Serialize)]
 struct HeaderShape<'a> {
     format: u32,
     #[serde(flatten)]
     header: &'a Header,
 }
 
-#[derive(Serialize)]
-struct StandardEvent<'a> {
-    msg: &'a str,
-    msg_type: &'a str,
-}
-
 #[derive(Serialize, Deserialize)]
 struct EventShape<'a> {
     at_ns: u64,
     figures: Cow<'a, serde_json::Map<String, Value>>,
-}
-
-#[derive(Serialize)]
-struct StandardStats {
-    since: u64,
-    until: u64,
-    queries: u64,
-    responses: u64,
-    timeouts: u64,
-    interrupted: u64,
-    unexpected: u64,
-    discarded: u64,
-    response_rcodes: BTreeMap<Cow<'static, str>, u64>,
-    response_latency: StandardLatency,
-    conn_info: StandardConnInfo,
-}
-
-#[derive(Serialize)]
-struct StandardConnInfo {
-    #[serde(rename = "type")]
-    kind: &'static str,
-    packets_sent: u64,
-    packets_received: u64,
-    socket_errors: u64,
-}
-
-/// Latency of the answered queries; only the buckets where there were none.
-#[derive(Serialize)]
-struct StandardLatency {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    avg: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    min: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    max: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    stddev: Option<u64>,
-    buckets: Vec<[u64; 3]>,
-}
-
-impl StandardLatency {
-    fn new(histogram: &Histogram) -> Self {
-        let exact = histogram.exact();
-        StandardLatency {
-            avg: histogram.mean_ns(),
-            min: exact.map(|e| e.min_ns),
-            max: exact.map(|e| e.max_ns),
-            stddev: exact.map(|e| e.stddev_ns),
-            buckets: triples(histogram),
-        }
-    }
 }
 
 #[derive(Deserialize)]
@@ -400,18 +289,6 @@ const HEADER: &str = "header";
 const STATS_PERIODIC: &str = "stats_periodic";
 const STATS_SUM: &str = "stats_sum";
 const EVENT: &str = "event";
-
-/// The state of the dns-metrics schema that we follow, as its date.
-const DNS_METRICS_VERSION: u32 = 20_240_530;
-
-/// The reasons of a query not sent that are errors of a socket call.
-const SOCKET_ERRORS: [NotSentReason; 5] = [
-    NotSentReason::SendBufferFull,
-    NotSentReason::NoRoute,
-    NotSentReason::TooLong,
-    NotSentReason::Forbidden,
-    NotSentReason::OtherError,
-];
 
 /// The line of a quiet interval fits; a busy one grows a few times.
 const LINE_CAPACITY: usize = 16 * 1024;

@@ -50,6 +50,20 @@ impl Disk for File {
     }
 }
 
+impl<D: Disk + ?Sized> Disk for Box<D> {
+    fn write_all_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        (**self).write_all_at(bytes, offset)
+    }
+
+    fn set_len(&mut self, len: u64) -> io::Result<()> {
+        (**self).set_len(len)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        (**self).sync()
+    }
+}
+
 /// Lines on their way to a [`Disk`].
 pub(crate) struct Lines<D> {
     disk: D,
@@ -114,38 +128,10 @@ impl<D: Disk> Lines<D> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// A disk with room for some bytes, that writes as far as it can before it fails.
-    struct SmallDisk {
-        bytes: Vec<u8>,
-        room: usize,
-        cannot_truncate: bool,
-    }
-
-    impl Disk for SmallDisk {
-        fn write_all_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
-            let offset = offset as usize;
-            let fits = bytes.len().min(self.room.saturating_sub(offset));
-            self.bytes.resize(self.bytes.len().max(offset + fits), 0);
-            self.bytes[offset..offset + fits].copy_from_slice(&bytes[..fits]);
-            if fits < bytes.len() { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
-        }
-
-        fn set_len(&mut self, len: u64) -> io::Result<()> {
-            if self.cannot_truncate {
-                return Err(io::Error::other("the disk is gone"));
-            }
-            self.bytes.truncate(len as usize);
-            Ok(())
-        }
-
-        fn sync(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
+    use crate::small_disk::SmallDisk;
 
     fn lines_on(room: usize, cannot_truncate: bool, limit_bytes: u64) -> Lines<SmallDisk> {
-        Lines::new(SmallDisk { bytes: Vec::new(), room, cannot_truncate }, limit_bytes)
+        Lines::new(SmallDisk { room, cannot_truncate, ..SmallDisk::default() }, limit_bytes)
     }
 
     #[test]

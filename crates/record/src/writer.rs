@@ -4,7 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::unsaved::Lines;
+use crate::unsaved::{Disk, Lines};
 use crate::{Digest, Event, HOST_FILE, Header, HostInfo, Interval, PLAN_FILE, RUN_FILE, Sum, Unsaved, line};
 
 /// Writes the record of one run, and digests it on the way.
@@ -15,7 +15,7 @@ use crate::{Digest, Event, HOST_FILE, Header, HostInfo, Interval, PLAN_FILE, RUN
 /// [`event`](Self::event) is news for the user, not a reason to stop the run.
 pub struct RunWriter {
     dir: PathBuf,
-    lines: Lines<File>,
+    lines: Lines<Box<dyn Disk + Send>>,
     digest: Digest,
     /// Dropped lines that an event in the record already tells of.
     told_dropped: u64,
@@ -58,12 +58,22 @@ impl RunWriter {
         let file = create_new(dir.join(RUN_FILE), made)?;
         write_new(dir.join(PLAN_FILE), plan_toml.as_bytes(), made)?;
         write_new(dir.join(HOST_FILE), host.to_json().as_bytes(), made)?;
-        let mut lines = Lines::new(file, KEPT_LIMIT_BYTES);
-        let path = || dir.join(RUN_FILE);
-        lines
-            .push(line::encode_header(header))
-            .map_err(|source| WriteError::File { path: path(), source })?;
-        Ok(RunWriter { dir: dir.to_owned(), lines, digest: Digest::new(header.clone()), told_dropped: 0 })
+        Self::onto(Box::new(file), KEPT_LIMIT_BYTES, dir, header)
+    }
+
+    /// Writes the header to an empty disk.
+    fn onto(
+        disk: Box<dyn Disk + Send>,
+        limit_bytes: u64,
+        dir: &Path,
+        header: &Header,
+    ) -> Result<RunWriter, WriteError> {
+        let lines = Lines::new(disk, limit_bytes);
+        let digest = Digest::new(header.clone());
+        let mut writer = RunWriter { dir: dir.to_owned(), lines, digest, told_dropped: 0 };
+        let written = writer.lines.push(line::encode_header(header));
+        written.map_err(|source| WriteError::File { path: writer.run_file(), source })?;
+        Ok(writer)
     }
 
     /// Writes a settled interval. Intervals come in order of their index.
@@ -91,8 +101,9 @@ impl RunWriter {
     ///
     /// # Errors
     /// Says what is missing on the disk. The [`digest`](Self::digest) is whole in any case, and
-    /// `finish_again` may be called when there is room.
+    /// [`finish_again`](Self::finish_again) may be called when there is room.
     pub fn finish(&mut self, sum: &Sum) -> Result<(), WriteError> {
+        let _ = self.tell_dropped(sum.to_ns);
         self.digest.sum(sum);
         let line = line::encode_sum(&self.digest.header, sum);
         // What stays unsaved is told below, with the reason of the last try.
@@ -244,3 +255,126 @@ fn write_new(path: PathBuf, content: &[u8], made: &mut Vec<PathBuf>) -> Result<(
 
 /// More than ten minutes of a busy run with an interval a second.
 const KEPT_LIMIT_BYTES: u64 = 64 << 20;
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use dnsdyno_measure::{Arrivals, Evidence, Tally};
+
+    use super::*;
+    use crate::small_disk::SmallDisk;
+    use crate::{Ended, Headline, Line};
+
+    fn header() -> Header {
+        Header {
+            run_id: "r".into(),
+            started_unix_ns: 1,
+            command_line: Vec::new(),
+            version: "0".into(),
+            name: None,
+            note: None,
+            interval_ns: 1,
+            timeout_ns: 1,
+            headline: Headline::Service,
+            types: Vec::new(),
+            phases: Vec::new(),
+            target: "::1".into(),
+            address: "[::1]:53".parse().unwrap(),
+            transport: "udp".into(),
+            workers: 1,
+            clients: 1,
+            questions: 1,
+            bad_lines: 0,
+            send_only: false,
+            load: "one at a time".into(),
+        }
+    }
+
+    fn interval(index: u64) -> Interval {
+        let (tally, arrivals) = (Tally::new(0), Arrivals::default());
+        Interval {
+            index,
+            from_ns: index,
+            to_ns: index + 1,
+            asked_qps: 0.0,
+            tally,
+            arrivals,
+            workers: Vec::new(),
+        }
+    }
+
+    fn sum() -> Sum {
+        Sum {
+            to_ns: 9,
+            tally: Tally::new(0),
+            arrivals: Arrivals::default(),
+            warnings: Vec::new(),
+            ended: Ended::ByTime,
+            evidence: Evidence::default(),
+            late_after_settled: 0,
+            workers: Vec::new(),
+            schedule_ns: 9,
+            passes: 1.0,
+        }
+    }
+
+    /// A writer on a disk of `room` bytes, that keeps up to `limit` bytes of lines.
+    fn writer_on(room: usize, limit: u64) -> (RunWriter, Arc<Mutex<SmallDisk>>) {
+        let disk = Arc::new(Mutex::new(SmallDisk { room, ..SmallDisk::default() }));
+        let writer =
+            RunWriter::onto(Box::new(disk.clone()), limit, Path::new("runs/full"), &header()).unwrap();
+        (writer, disk)
+    }
+
+    /// The type of each line on the disk, with the index of an interval or the kind of an event.
+    fn lines_on(disk: &Mutex<SmallDisk>) -> Vec<String> {
+        let disk = disk.lock().unwrap();
+        assert!(disk.bytes.ends_with(b"\n"), "a torn line");
+        let lines = disk.bytes.split(|b| *b == b'\n').skip(1).filter(|line| !line.is_empty());
+        let name = |line: &[u8]| match line::decode(line, &header()).unwrap() {
+            Line::Interval(interval) => interval.index.to_string(),
+            Line::Event(event) => event.kind,
+            Line::Sum(_) => "sum".to_owned(),
+        };
+        lines.map(name).collect()
+    }
+
+    #[test]
+    fn a_disk_that_was_full_for_a_while_gets_every_line_in_order() {
+        let (mut writer, disk) = writer_on(1_500, u64::MAX);
+        writer.interval(&interval(0)).unwrap_err();
+        let error = writer.interval(&interval(1)).unwrap_err();
+        assert!(matches!(error, WriteError::Kept { lines: 2, dropped: 0, .. }), "{error}");
+        assert!(error.to_string().contains("runs/full/run.ndjson"), "{error}");
+        disk.lock().unwrap().room = usize::MAX;
+        writer.interval(&interval(2)).unwrap();
+        writer.finish(&sum()).unwrap();
+        assert!(writer.unsaved().is_nothing());
+        assert_eq!(lines_on(&disk), ["0", "1", "2", "sum"]);
+    }
+
+    #[test]
+    fn a_disk_full_at_the_end_leaves_a_whole_digest_and_says_what_is_missing() {
+        let (mut writer, disk) = writer_on(1_500, u64::MAX);
+        writer.interval(&interval(0)).unwrap_err();
+        let error = writer.finish(&sum()).unwrap_err();
+        assert!(matches!(error, WriteError::Missing { lines: 2, .. }), "{error}");
+        assert_eq!(lines_on(&disk), Vec::<String>::new());
+        assert!(writer.digest().is_complete());
+        disk.lock().unwrap().room = usize::MAX;
+        writer.finish_again().unwrap();
+        assert_eq!(lines_on(&disk), ["0", "sum"]);
+    }
+
+    #[test]
+    fn lines_given_up_leave_a_mark_and_an_error_at_the_end() {
+        let (mut writer, disk) = writer_on(1_500, 1_500);
+        (0..4).for_each(|i| drop(writer.interval(&interval(i)).unwrap_err()));
+        disk.lock().unwrap().room = usize::MAX;
+        writer.interval(&interval(4)).unwrap();
+        let error = writer.finish(&sum()).unwrap_err();
+        assert!(matches!(error, WriteError::Gap { dropped: 3, .. }), "{error}");
+        assert_eq!(lines_on(&disk), ["3", "4", "record_gap", "sum"]);
+    }
+}

@@ -1,0 +1,50 @@
+//! A disk for tests, with room for some bytes, that writes as far as it can before it fails.
+
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use crate::unsaved::Disk;
+
+#[derive(Default)]
+pub(crate) struct SmallDisk {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) room: usize,
+    pub(crate) cannot_truncate: bool,
+}
+
+impl Disk for SmallDisk {
+    fn write_all_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        let offset = offset as usize;
+        let fits = bytes.len().min(self.room.saturating_sub(offset));
+        self.bytes.resize(self.bytes.len().max(offset + fits), 0);
+        self.bytes[offset..offset + fits].copy_from_slice(&bytes[..fits]);
+        if fits < bytes.len() { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+    }
+
+    fn set_len(&mut self, len: u64) -> io::Result<()> {
+        if self.cannot_truncate {
+            return Err(io::Error::other("the disk is gone"));
+        }
+        self.bytes.truncate(len as usize);
+        Ok(())
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A disk that the test still holds while a writer owns it.
+impl Disk for Arc<Mutex<SmallDisk>> {
+    fn write_all_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        self.lock().unwrap().write_all_at(bytes, offset)
+    }
+
+    fn set_len(&mut self, len: u64) -> io::Result<()> {
+        self.lock().unwrap().set_len(len)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.lock().unwrap().sync()
+    }
+}

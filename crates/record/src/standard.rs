@@ -1,0 +1,145 @@
+//! What dns-metrics has words for, in the shapes of its schema. Written for other tools, never
+//! read back.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use dnsdyno_measure::{Arrivals, Histogram, NotSentReason, Tally};
+use dnsdyno_wire::rcode_name;
+use serde::Serialize;
+
+use crate::own::triples;
+use crate::{Header, Headline};
+
+#[derive(Serialize)]
+pub(crate) struct StandardHeader<'a> {
+    schema_version: u32,
+    generator: &'static str,
+    generator_version: &'a str,
+    generator_params: &'a [String],
+    time_units_per_sec: u64,
+    stats_interval: f64,
+    timeout: f64,
+}
+
+#[derive(Serialize)]
+pub(crate) struct StandardEvent<'a> {
+    pub(crate) msg: &'a str,
+    pub(crate) msg_type: &'a str,
+}
+
+#[derive(Serialize)]
+pub(crate) struct StandardStats {
+    since: u64,
+    until: u64,
+    queries: u64,
+    responses: u64,
+    timeouts: u64,
+    interrupted: u64,
+    unexpected: u64,
+    discarded: u64,
+    response_rcodes: BTreeMap<Cow<'static, str>, u64>,
+    response_latency: StandardLatency,
+    conn_info: StandardConnInfo,
+}
+
+#[derive(Serialize)]
+pub(crate) struct StandardConnInfo {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    packets_sent: u64,
+    packets_received: u64,
+    socket_errors: u64,
+}
+
+/// Latency of the answered queries; only the buckets where there were none.
+#[derive(Serialize)]
+pub(crate) struct StandardLatency {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    avg: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    min: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stddev: Option<u64>,
+    buckets: Vec<[u64; 3]>,
+}
+
+impl StandardLatency {
+    fn new(histogram: &Histogram) -> Self {
+        let exact = histogram.exact();
+        StandardLatency {
+            avg: histogram.mean_ns(),
+            min: exact.map(|e| e.min_ns),
+            max: exact.map(|e| e.max_ns),
+            stddev: exact.map(|e| e.stddev_ns),
+            buckets: triples(histogram),
+        }
+    }
+}
+
+impl<'a> StandardHeader<'a> {
+    pub(crate) fn new(header: &'a Header) -> Self {
+        StandardHeader {
+            schema_version: DNS_METRICS_VERSION,
+            generator: "dnsdyno",
+            generator_version: &header.version,
+            generator_params: &header.command_line,
+            time_units_per_sec: 1_000_000_000,
+            stats_interval: header.interval_ns as f64 * 1e-9,
+            timeout: header.timeout_ns as f64 * 1e-9,
+        }
+    }
+}
+
+impl StandardStats {
+    /// `span_ns` counts from the start of the run.
+    pub(crate) fn new(header: &Header, tally: &Tally, arrivals: &Arrivals, span_ns: Range<u64>) -> Self {
+        let latency = match header.headline {
+            Headline::Response => &tally.response,
+            Headline::Service => &tally.service,
+        };
+        StandardStats {
+            since: header.started_unix_ns.saturating_add(span_ns.start),
+            until: header.started_unix_ns.saturating_add(span_ns.end),
+            queries: tally.types.iter().map(|count| count.sent).sum(),
+            responses: tally.ends.answered + tally.ends.answered_late,
+            timeouts: tally.ends.timed_out,
+            interrupted: tally.ends.interrupted,
+            unexpected: arrivals.beside.unexpected,
+            discarded: arrivals.beside.malformed + arrivals.beside.wrong_question,
+            response_rcodes: tally.rcodes.iter().map(|(code, count)| (rcode_name(code), count)).collect(),
+            response_latency: StandardLatency::new(latency),
+            conn_info: StandardConnInfo::new(tally, arrivals),
+        }
+    }
+}
+
+impl StandardConnInfo {
+    /// The only transports so far are UDP and the imaginary link, which behaves like it.
+    fn new(tally: &Tally, arrivals: &Arrivals) -> Self {
+        let beside = &arrivals.beside;
+        let ended_no_query = beside.duplicates + beside.unexpected + beside.wrong_question + beside.malformed;
+        let errors_of_sending = SOCKET_ERRORS.map(|reason| tally.ends.not_sent.of(reason));
+        StandardConnInfo {
+            kind: "udp",
+            packets_sent: arrivals.sent,
+            packets_received: arrivals.answered + arrivals.late + ended_no_query,
+            socket_errors: tally.ends.refused + errors_of_sending.iter().sum::<u64>(),
+        }
+    }
+}
+
+/// The state of the dns-metrics schema that we follow, as its date.
+const DNS_METRICS_VERSION: u32 = 20_240_530;
+
+/// The reasons of a query not sent that are errors of a socket call.
+const SOCKET_ERRORS: [NotSentReason; 5] = [
+    NotSentReason::SendBufferFull,
+    NotSentReason::NoRoute,
+    NotSentReason::TooLong,
+    NotSentReason::Forbidden,
+    NotSentReason::OtherError,
+];
