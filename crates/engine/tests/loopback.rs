@@ -1,0 +1,128 @@
+//! The engine on real sockets, against small servers that know what they did.
+
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use dnsdyno_engine::{Control, Job, Live, Observer, run};
+use dnsdyno_plan::schedule::{Constant, Load};
+use dnsdyno_plan::source::{Questions, QuestionsBuilder};
+use dnsdyno_record::{Interval, Sum};
+use dnsdyno_sys::clock;
+use dnsdyno_transport::udp::{UdpConfig, UdpTransport};
+use dnsdyno_wire::QueryForm;
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+struct Silence;
+
+impl Observer for Silence {
+    fn passed(&mut self, _: &Live<'_>) {}
+    fn settled(&mut self, _: &Interval) {}
+}
+
+fn questions() -> Questions {
+    let mut builder = QuestionsBuilder::new(QueryForm::default(), 0);
+    builder.push(b"\x07example\x00", 1).unwrap();
+    builder.push(b"\x03www\x07example\x00", 28).unwrap();
+    builder.finish()
+}
+
+fn constant(rate_qps: f64, duration_ns: u64) -> Load {
+    Load::Open(Constant { rate_qps, duration_ns: Some(duration_ns) }.curve().unwrap())
+}
+
+fn measure(server: SocketAddr, load: &Load, receive_buffer: usize) -> Sum {
+    let questions = questions();
+    let job = Job {
+        questions: &questions,
+        load,
+        limit: None,
+        end_ns: Some(SECOND_NS / 2),
+        timeout_ns: SECOND_NS / 2,
+        interval_ns: SECOND_NS / 5,
+        send_only: false,
+    };
+    let config = UdpConfig { server, local_address: None, receive_buffer, send_only: false };
+    let transports = (0..2).map(|_| UdpTransport::open(&config, &[0, 0]).unwrap()).collect();
+    let epoch_ns = clock::monotonic_ns() + 20_000_000;
+    run(&job, transports, epoch_ns, &clock::wall_minus_monotonic_ns, &Control::default(), &mut Silence)
+}
+
+/// A server on a thread that ends with the test.
+struct Server {
+    address: SocketAddr,
+    end: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Gathers `at_once` queries (or as many as come in 50 ms) and answers them all together.
+    fn answering(bind: &str, at_once: usize) -> Server {
+        let socket = UdpSocket::bind(bind).unwrap();
+        dnsdyno_sys::socket::set_receive_buffer(&socket, 4 << 20).unwrap();
+        socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+        let (address, end) = (socket.local_addr().unwrap(), Arc::new(AtomicBool::new(false)));
+        let ending = end.clone();
+        let thread = std::thread::spawn(move || {
+            let mut held = Vec::new();
+            let mut buffer = [0; 600];
+            while !ending.load(Ordering::Relaxed) {
+                let came = socket.recv_from(&mut buffer);
+                if let Ok((length, peer)) = came {
+                    buffer[2] |= 0x80;
+                    held.push((buffer[..length].to_vec(), peer));
+                }
+                if held.len() >= at_once || came.is_err() {
+                    held.drain(..).for_each(|(answer, peer)| drop(socket.send_to(&answer, peer)));
+                }
+            }
+        });
+        Server { address, end, thread: Some(thread) }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.end.store(true, Ordering::Relaxed);
+        self.thread.take().map(JoinHandle::join);
+    }
+}
+
+#[test]
+fn every_query_is_answered_over_both_families_and_in_both_loops() {
+    for bind in ["127.0.0.1:0", "[::1]:0"] {
+        let server = Server::answering(bind, 1);
+        let sum = measure(server.address, &constant(4_000.0, SECOND_NS / 2), 4 << 20);
+        assert_eq!((sum.tally.scheduled, sum.tally.ends.answered), (2_000, 2_000), "{:?}", sum.tally.ends);
+        assert_eq!((sum.tally.types[0].answered, sum.tally.types[1].answered), (1_000, 1_000));
+        let sum = measure(server.address, &Load::Closed { outstanding: 10 }, 4 << 20);
+        assert_eq!(
+            (sum.tally.ends.answered, sum.tally.ends.total()),
+            (sum.tally.scheduled, sum.tally.scheduled)
+        );
+        assert!(sum.arrivals.in_flight_max <= 10 && sum.tally.scheduled > 100);
+    }
+}
+
+#[test]
+fn a_closed_port_refuses_and_is_not_taken_for_silence() {
+    for bind in ["127.0.0.1:0", "[::1]:0"] {
+        let closed = UdpSocket::bind(bind).unwrap().local_addr().unwrap();
+        // Slowly: the kernel limits how many ICMP errors it sends a second.
+        let sum = measure(closed, &constant(100.0, SECOND_NS / 2), 4 << 20);
+        assert_eq!((sum.tally.ends.refused, sum.tally.ends.total()), (50, 50), "{:?}", sum.tally.ends);
+    }
+}
+
+#[test]
+fn answers_that_do_not_fit_in_our_own_buffer_are_our_drops() {
+    let server = Server::answering("127.0.0.1:0", 1_000);
+    let sum = measure(server.address, &constant(20_000.0, SECOND_NS / 2), 2_048);
+    let drops = sum.arrivals.socket_drops;
+    assert!(drops > 0, "{:?}", sum.tally.ends);
+    assert_eq!(drops, sum.tally.ends.timed_out, "every loss of this run is a drop at our sockets");
+    assert!(sum.warnings.iter().any(|warning| warning.name() == "socket_drops"), "{:?}", sum.warnings);
+}
