@@ -1,2 +1,19 @@
-//! (being written)
+//! What a record says, in a form for people, programs and pass/fail checks.
+//!
+//! Everything here reads a [`Digest`](dnsdyno_record::Digest) and nothing else, so that a run
+//! that has just ended and one from last year are told in the same words.
 #![forbid(unsafe_code)]
+
+pub mod expect;
+mod figures;
+mod json;
+mod layout;
+mod rows;
+mod text;
+pub mod units;
+
+pub use json::summary_json;
+pub use text::summary;
+
+#[cfg(test)]
+mod sample;

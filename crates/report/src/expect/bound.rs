@@ -1,0 +1,119 @@
+//! The right-hand side of an expectation: a number and its unit.
+
+/// What an expectation compares with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Bound {
+    /// A share, 0 to 1.
+    Share(f64),
+    /// A number of queries, answers or packets.
+    Count(f64),
+    DurationNs(f64),
+    RateQps(f64),
+    /// `ok`.
+    Ok,
+}
+
+/// What kinds of bound a metric can be held against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unit {
+    ShareOrCount,
+    Count,
+    Duration,
+    Rate,
+    Verdict,
+}
+
+impl Unit {
+    /// The end of a sentence that begins with the metric's name.
+    pub(crate) fn wanted(self) -> &'static str {
+        match self {
+            Unit::ShareOrCount => "wants a percentage (0.1%) or a whole number (0, 100, 10k)",
+            Unit::Count => "wants a whole number (0, 100, 10k)",
+            Unit::Duration => "wants a duration with its unit: ns, us, ms or s (5ms, 0.5s)",
+            Unit::Rate => "wants a rate a second (10k, 50000, 1.5M, 10k/s)",
+            Unit::Verdict => "can only be ok",
+        }
+    }
+}
+
+impl Bound {
+    pub(crate) fn parse(text: &str, unit: Unit) -> Option<Bound> {
+        let text = text.to_lowercase();
+        match unit {
+            Unit::Verdict => (text == "ok").then_some(Bound::Ok),
+            Unit::Duration => duration_ns(&text).map(Bound::DurationNs),
+            Unit::Rate => {
+                let number = text.strip_suffix("/s").or_else(|| text.strip_suffix("qps")).unwrap_or(&text);
+                multiple(number.trim()).map(Bound::RateQps)
+            }
+            Unit::Count => whole(&text),
+            Unit::ShareOrCount => match text.strip_suffix('%') {
+                Some(number) => {
+                    decimal(number.trim()).filter(|p| *p <= 100.0).map(|p| Bound::Share(p / 100.0))
+                }
+                // A bare 0.001 may be meant as a share or as a typing error: nobody has to guess.
+                None => whole(&text),
+            },
+        }
+    }
+}
+
+/// `5ms`, `0.5 s`, `250us`, `250µs`.
+fn duration_ns(text: &str) -> Option<f64> {
+    // The order matters: every unit ends in "s".
+    let units = [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("μs", 1e3), ("ms", 1e6), ("s", 1e9)];
+    let (number, factor) =
+        units.into_iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)))?;
+    decimal(number.trim()).map(|figure| figure * factor)
+}
+
+fn whole(text: &str) -> Option<Bound> {
+    multiple(text).filter(|figure| figure.fract() == 0.0).map(Bound::Count)
+}
+
+/// A number with `k`, `m` or `g` for thousands, millions and thousands of millions.
+fn multiple(text: &str) -> Option<f64> {
+    let factors = [("k", 1e3), ("m", 1e6), ("g", 1e9)];
+    let found = factors.into_iter().find_map(|(suffix, factor)| Some((text.strip_suffix(suffix)?, factor)));
+    let (number, factor) = found.unwrap_or((text, 1.0));
+    decimal(number).map(|figure| figure * factor)
+}
+
+/// Digits, `_` between them and one point: no sign, no exponent, no `inf`.
+fn decimal(text: &str) -> Option<f64> {
+    let is_plain = text.bytes().all(|b| b.is_ascii_digit() || b == b'.' || b == b'_');
+    if !is_plain || !text.bytes().any(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    text.replace('_', "").parse().ok().filter(|figure: &f64| figure.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_unit_takes_its_own_bounds() {
+        assert_eq!(Bound::parse("5ms", Unit::Duration), Some(Bound::DurationNs(5e6)));
+        assert_eq!(Bound::parse("0.5 s", Unit::Duration), Some(Bound::DurationNs(5e8)));
+        assert_eq!(Bound::parse("250µs", Unit::Duration), Some(Bound::DurationNs(250e3)));
+        assert_eq!(Bound::parse("10k", Unit::Rate), Some(Bound::RateQps(10e3)));
+        assert_eq!(Bound::parse("1.5M/s", Unit::Rate), Some(Bound::RateQps(1.5e6)));
+        assert_eq!(Bound::parse("99.9%", Unit::ShareOrCount), Some(Bound::Share(99.9 / 100.0)));
+        assert_eq!(Bound::parse("1_000", Unit::ShareOrCount), Some(Bound::Count(1e3)));
+        assert_eq!(Bound::parse("OK", Unit::Verdict), Some(Bound::Ok));
+    }
+
+    #[test]
+    fn what_has_no_unit_or_another_one_or_is_no_number_is_no_bound() {
+        for text in ["5", "ms", "5 m", "-5ms", "infs", "1e3ms", "", "5%", "1.2.3s"] {
+            assert_eq!(Bound::parse(text, Unit::Duration), None, "{text}");
+        }
+        for text in ["0.1", "101%", "%", "-1%", "5ms", "nan%", ".%"] {
+            assert_eq!(Bound::parse(text, Unit::ShareOrCount), None, "{text}");
+        }
+        assert_eq!(Bound::parse("1%", Unit::Count), None);
+        assert_eq!(Bound::parse("10ms", Unit::Rate), None);
+        assert_eq!(Bound::parse("bad", Unit::Verdict), None);
+    }
+}

@@ -1,0 +1,192 @@
+//! The summary of a run as one JSON object, for programs.
+//!
+//! Keys are part of our interface (`docs/formats/run.md` lists them) and carry their units.
+
+use dnsdyno_measure::{Latency, NotSentReason, Quantile, Tally};
+use dnsdyno_record::{Digest, Headline, Row};
+use dnsdyno_wire::{rcode_name, type_name};
+use serde_json::{Map, Value, json};
+
+use crate::figures::{headline, judged, lateness, longest, lost, rate_qps, sent, share, socket_drops};
+
+/// The figures of [`summary`](crate::summary) as one object.
+pub fn summary_json(digest: &Digest) -> Value {
+    let tally = digest.tally();
+    let over_ns = digest.schedule_ns();
+    json!({
+        "run": run(digest),
+        "complete": digest.is_complete(),
+        "torn": digest.torn,
+        "ended": digest.ended(),
+        "queries": queries(tally),
+        "scheduled_qps": rate_qps(tally.scheduled, over_ns),
+        "sent_qps": rate_qps(sent(tally), over_ns),
+        "answered_qps": rate_qps(tally.ends.answered, over_ns),
+        "loss_share": share(lost(tally), judged(tally)),
+        "beside": beside(digest),
+        "bytes_sent": tally.bytes_sent,
+        "bytes_answered": tally.bytes_answered,
+        "rcodes": tally.rcodes.iter().map(|(code, n)| (rcode_name(code).into_owned(), n.into())).collect::<Map<_, _>>(),
+        "types": types(digest),
+        "headline": match digest.header.headline {
+            Headline::Response => "response",
+            Headline::Service => "service",
+        },
+        "response": latency(tally.response_latency()),
+        "service": latency(tally.service_latency()),
+        "lateness": latency(lateness(tally)),
+        "rows": digest.rows().iter().map(|one| row(digest, one)).collect::<Vec<_>>(),
+        "events": digest.events.iter().map(|event| json!({
+            "at_ns": event.at_ns,
+            "kind": event.kind,
+            "message": event.message,
+            "figures": event.figures,
+        })).collect::<Vec<_>>(),
+        "more_events": digest.more_events,
+        "generator": generator(digest),
+    })
+}
+
+fn run(digest: &Digest) -> Value {
+    let header = &digest.header;
+    json!({
+        "run_id": header.run_id,
+        "name": header.name,
+        "note": header.note,
+        "target": header.target,
+        "address": header.address,
+        "transport": header.transport,
+        "load": header.load,
+        "send_only": header.send_only,
+        "started_unix_ns": header.started_unix_ns,
+        "duration_ns": digest.to_ns(),
+        "schedule_ns": digest.schedule_ns(),
+        "interval_ns": header.interval_ns,
+        "timeout_ns": header.timeout_ns,
+        "workers": header.workers,
+        "clients": header.clients,
+        "questions": header.questions,
+        "bad_lines": header.bad_lines,
+        "passes": digest.sum.as_ref().map(|sum| sum.passes),
+        "version": header.version,
+        "command_line": header.command_line,
+    })
+}
+
+fn queries(tally: &Tally) -> Value {
+    let ends = &tally.ends;
+    let reasons = NotSentReason::ALL.map(|reason| (reason.key().to_owned(), ends.not_sent.of(reason).into()));
+    json!({
+        "scheduled": tally.scheduled,
+        "sent": sent(tally),
+        "requests": tally.requests,
+        "answered": ends.answered,
+        "answered_late": ends.answered_late,
+        "timed_out": ends.timed_out,
+        "refused": ends.refused,
+        "not_sent": ends.not_sent.total(),
+        "not_sent_by_reason": reasons.into_iter().collect::<Map<_, _>>(),
+        "interrupted": ends.interrupted,
+        "sent_only": ends.sent_only,
+    })
+}
+
+fn beside(digest: &Digest) -> Value {
+    let beside = &digest.arrivals().beside;
+    json!({
+        "duplicates": beside.duplicates,
+        "unexpected": beside.unexpected,
+        "wrong_question": beside.wrong_question,
+        "malformed": beside.malformed,
+        "truncated": beside.truncated,
+        "socket_drops": socket_drops(digest),
+    })
+}
+
+fn types(digest: &Digest) -> Value {
+    let typed = digest.header.types.iter().zip(&digest.tally().types);
+    let entry = |(rtype, n): (&u16, &dnsdyno_measure::TypeCount)| {
+        (type_name(*rtype).into_owned(), json!({ "sent": n.sent, "answered": n.answered }))
+    };
+    Value::Object(typed.map(entry).collect())
+}
+
+fn latency(latency: Latency<'_>) -> Value {
+    let exact = latency.answered.exact();
+    let mut object = json!({
+        "answered": latency.answered.count(),
+        "unanswered": latency.unanswered,
+        "min_ns": exact.map(|e| e.min_ns),
+        "avg_ns": latency.answered.mean_ns(),
+        "max": quantile(longest(latency)),
+    });
+    QUANTILES.iter().for_each(|(key, q)| object[*key] = quantile(latency.quantile(*q)));
+    object
+}
+
+fn row(digest: &Digest, row: &Row) -> Value {
+    let mut object = latency(headline(digest, &row.tally));
+    let figures = json!({
+        "phase": row.label,
+        "from_ns": row.from_ns,
+        "to_ns": row.to_ns,
+        "covered_ns": row.covered_ns,
+        "asked_qps": row.asked_qps(),
+        "sent_qps": rate_qps(sent(&row.tally), row.covered_ns),
+        "answered_qps": rate_qps(row.tally.ends.answered, row.covered_ns),
+        "loss_share": share(lost(&row.tally), judged(&row.tally)),
+        "queries": queries(&row.tally),
+        "lateness_p99": quantile(lateness(&row.tally).quantile(0.99)),
+    });
+    if let (Some(into), Value::Object(from)) = (object.as_object_mut(), figures) {
+        into.extend(from);
+    }
+    object
+}
+
+fn generator(digest: &Digest) -> Value {
+    let warnings = digest.warnings();
+    // Without a sum, the absence of warnings says nothing.
+    let ok = if warnings.is_empty() { digest.sum.as_ref().map(|_| true) } else { Some(false) };
+    let told = warnings.iter().map(|warning| json!({ "name": warning.name(), "text": warning.to_string() }));
+    json!({ "ok": ok, "warnings": told.collect::<Vec<_>>() })
+}
+
+/// `{"ns": 1234}`, `{"beyond_timeout": true}`, or null where no query counts.
+fn quantile(quantile: Option<Quantile>) -> Value {
+    match quantile {
+        Some(Quantile::At(ns)) => json!({ "ns": ns }),
+        Some(Quantile::BeyondTimeout) => json!({ "beyond_timeout": true }),
+        None => Value::Null,
+    }
+}
+
+const QUANTILES: [(&str, f64); 5] =
+    [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999)];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn the_object_holds_the_figures_of_the_run_with_their_units() {
+        let json = summary_json(&sample::stair());
+        assert_eq!(json["queries"]["scheduled"], 18_000);
+        assert_eq!(json["scheduled_qps"], 3_000.0);
+        assert_eq!(json["loss_share"], 192.0 / 18_000.0);
+        assert_eq!(json["headline"], "response");
+        assert_eq!(json["response"]["p50"]["ns"].as_u64().map(|ns| ns / 10_000), Some(51));
+        assert_eq!(json["response"]["p99.9"], json!({ "beyond_timeout": true }));
+        assert_eq!(json["rows"].as_array().map(Vec::len), Some(3));
+        assert_eq!(json["rows"][2]["phase"], "4,000 q/s");
+        assert_eq!(json["generator"], json!({ "ok": true, "warnings": [] }));
+    }
+
+    #[test]
+    fn a_record_without_its_sum_is_not_called_ok() {
+        let json = summary_json(&sample::killed());
+        assert_eq!((&json["complete"], &json["generator"]["ok"]), (&json!(false), &Value::Null));
+        assert_eq!(json["ended"], Value::Null);
+    }
+}

@@ -1,0 +1,168 @@
+//! Figures in words: durations, counts, rates and shares as a person reads them.
+
+/// A measured duration with three significant digits: `843 µs`, `1.23 ms`, `12.3 s`.
+pub fn duration(ns: u64) -> String {
+    if ns < 1_000 {
+        return format!("{ns} ns");
+    }
+    for (unit_ns, unit) in [(1_000u64, "µs"), (1_000_000, "ms")] {
+        let text = three_digits(ns as f64 / unit_ns as f64);
+        // 999.7 µs is 1.00 ms: the unit follows the rounded figure.
+        if text != "1000" && ns < unit_ns * 1_000 {
+            return format!("{text} {unit}");
+        }
+    }
+    let seconds = ns as f64 * 1e-9;
+    if seconds < 999.5 {
+        format!("{} s", three_digits(seconds))
+    } else {
+        format!("{} s", count(seconds.round() as u64))
+    }
+}
+
+/// A duration that somebody chose, with as few digits as say it: `5 s`, `250 ms`, `1.5 s`.
+pub fn setting(ns: u64) -> String {
+    let (unit_ns, unit) = match ns {
+        0..1_000 => (1, "ns"),
+        1_000..1_000_000 => (1_000, "µs"),
+        1_000_000..1_000_000_000 => (1_000_000, "ms"),
+        _ => (1_000_000_000u64, "s"),
+    };
+    let fraction = format!("{:.3}", ns as f64 / unit_ns as f64);
+    format!("{} {unit}", fraction.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// The length of a run: `20.3 s`, `12 min 5 s`, `3 h 0 min`.
+pub fn length(ns: u64) -> String {
+    let seconds = ns / 1_000_000_000;
+    match seconds {
+        0..120 => {
+            let tenths = format!("{:.1}", ns as f64 * 1e-9);
+            format!("{} s", tenths.strip_suffix(".0").unwrap_or(&tenths))
+        }
+        120..7_200 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", seconds / 3_600, seconds / 60 % 60),
+    }
+}
+
+/// An instant of a run in seconds, as precise as `step_ns` needs: `12`, `0.25`.
+pub fn seconds(ns: u64, step_ns: u64) -> String {
+    let digits = match step_ns {
+        s if s % 1_000_000_000 == 0 => 0,
+        s if s % 100_000_000 == 0 => 1,
+        s if s % 10_000_000 == 0 => 2,
+        _ => 3,
+    };
+    format!("{:.digits$}", ns as f64 * 1e-9)
+}
+
+/// A whole number with separators: `1,234,567`.
+pub fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3 + 1);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A rate a second: `50,000`, `12.5`, `0.25`.
+pub fn rate(qps: f64) -> String {
+    match qps {
+        _ if !qps.is_finite() || qps <= 0.0 => "0".to_owned(),
+        _ if qps >= 99.95 => count(qps.round() as u64),
+        _ if qps >= 9.995 => format!("{qps:.1}"),
+        _ => format!("{qps:.2}"),
+    }
+}
+
+/// A share (0 to 1) as a percentage. Only none at all is `0 %` and only all is `100 %`.
+pub fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    match percent {
+        p if p <= 0.0 => "0 %".to_owned(),
+        p if p < 0.01 => "<0.01 %".to_owned(),
+        p if p > 99.99 && p < 100.0 => ">99.99 %".to_owned(),
+        100.0 => "100 %".to_owned(),
+        p => format!("{p:.2} %"),
+    }
+}
+
+/// Three significant digits of a figure from 1 to 999.
+fn three_digits(figure: f64) -> String {
+    match figure {
+        f if f >= 99.95 => format!("{f:.0}"),
+        f if f >= 9.995 => format!("{f:.1}"),
+        f => format!("{f:.2}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_three_digits_and_the_unit_that_fits() {
+        let cases = [
+            (0, "0 ns"),
+            (999, "999 ns"),
+            (1_000, "1.00 µs"),
+            (84_349, "84.3 µs"),
+            (843_000, "843 µs"),
+            (999_700, "1.00 ms"),
+            (1_234_000, "1.23 ms"),
+            (9_996_000, "10.0 ms"),
+            (999_600_000, "1.00 s"),
+            (12_345_000_000, "12.3 s"),
+            (1_234_000_000_000, "1,234 s"),
+        ];
+        cases.into_iter().for_each(|(ns, text)| assert_eq!(duration(ns), text));
+    }
+
+    #[test]
+    fn settings_have_no_idle_zeros() {
+        let cases = [(5_000_000_000, "5 s"), (250_000_000, "250 ms"), (1_500_000_000, "1.5 s"), (0, "0 ns")];
+        cases.into_iter().for_each(|(ns, text)| assert_eq!(setting(ns), text));
+    }
+
+    #[test]
+    fn lengths_are_told_as_one_would_say_them() {
+        let cases = [
+            (20_000_000_000, "20 s"),
+            (20_310_000_000, "20.3 s"),
+            (725_000_000_000, "12 min 5 s"),
+            (10_800_000_000_000, "3 h 0 min"),
+        ];
+        cases.into_iter().for_each(|(ns, text)| assert_eq!(length(ns), text));
+    }
+
+    #[test]
+    fn counts_and_rates_have_separators() {
+        assert_eq!([0, 999, 1_000, 1_234_567].map(count), ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!(
+            [0.0, 0.25, 12.5, 99.96, 50_000.4, f64::NAN].map(rate),
+            ["0", "0.25", "12.5", "100", "50,000", "0"]
+        );
+    }
+
+    #[test]
+    fn a_share_is_never_rounded_to_none_or_to_all() {
+        let cases = [
+            (0.0, "0 %"),
+            (0.000_01, "<0.01 %"),
+            (0.002_4, "0.24 %"),
+            (0.999_99, ">99.99 %"),
+            (1.0, "100 %"),
+        ];
+        cases.into_iter().for_each(|(share, text)| assert_eq!(percent(share), text));
+    }
+
+    #[test]
+    fn instants_are_as_precise_as_their_steps() {
+        assert_eq!(seconds(12_000_000_000, 1_000_000_000), "12");
+        assert_eq!(seconds(1_250_000_000, 250_000_000), "1.25");
+    }
+}
