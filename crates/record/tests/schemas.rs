@@ -85,3 +85,37 @@ fn a_line_without_any_one_of_our_properties_or_with_one_more_is_refused() {
         }
     }
 }
+
+#[test]
+fn every_property_of_the_schema_is_explained_to_the_user() {
+    let page = include_str!("../../../docs/formats/run.md");
+    let schema: Value = serde_json::from_str(RUN_SCHEMA).unwrap();
+    let mut names = Vec::new();
+    property_names(&schema, &mut names);
+    assert!(names.len() > 80, "{}", names.len());
+    for name in names {
+        let is_told = page.contains(&format!("`{name}`")) || page.contains(&format!("`{name}[]"));
+        assert!(is_told, "docs/formats/run.md does not tell of {name:?}");
+    }
+}
+
+#[test]
+fn the_example_on_the_page_is_a_valid_line() {
+    let page = include_str!("../../../docs/formats/run.md");
+    let example = page.lines().find(|line| line.starts_with("{\"runid\"")).unwrap();
+    assert_valid(&ours(), &[serde_json::from_str(example).unwrap()]);
+}
+
+/// The keys of every `properties` in `schema`.
+fn property_names(schema: &Value, names: &mut Vec<String>) {
+    match schema {
+        Value::Object(object) => {
+            if let Some(Value::Object(properties)) = object.get("properties") {
+                names.extend(properties.keys().cloned());
+            }
+            object.values().for_each(|value| property_names(value, names));
+        }
+        Value::Array(items) => items.iter().for_each(|item| property_names(item, names)),
+        _ => {}
+    }
+}

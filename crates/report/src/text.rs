@@ -228,7 +228,7 @@ fn long_line(digest: &Digest, tally: &Tally) -> Vec<String> {
     let latency = headline(digest, tally);
     let timeout_ns = digest.header.timeout_ns;
     let Some(exact) = latency.answered.exact() else {
-        return vec!["no query was answered in time: there is nothing to show".to_owned()];
+        return vec!["no query was answered in time".to_owned()];
     };
     let average = duration(latency.answered.mean_ns().unwrap_or(0));
     let mut items = vec![format!("min {}", duration(exact.min_ns)), format!("avg {average}")];
