@@ -191,6 +191,17 @@ impl InFlight {
         Some(departure)
     }
 
+    /// The ID that follows `id` in its channel.
+    pub(crate) fn id_after(&self, id: u16) -> u16 {
+        ((u32::from(id) + 1) % self.ids_per_channel) as u16
+    }
+
+    /// The query under way with this ID, if there is one.
+    pub(crate) fn live_at(&self, channel: usize, id: u16) -> Option<Departure> {
+        let slot = &self.slots[self.index_of(channel, id)? as usize];
+        (slot.state == State::Live).then_some(slot.departure)
+    }
+
     /// Ends the oldest query if its timeout has passed at `now_ns`.
     #[inline]
     pub(crate) fn expire_oldest(&mut self, now_ns: u64) -> Option<Departure> {

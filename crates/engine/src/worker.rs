@@ -307,8 +307,22 @@ impl Sink for Desk<'_> {
             let length = quoted.len().min(asked.len());
             quoted[..length] == asked[..length]
         };
-        if let Some(departure) = self.table.refuse(channel, id, asks) {
-            self.book.refused(&departure);
+        let Some(first) = self.table.refuse(channel, id, asks) else { return };
+        self.book.refused(&first);
+        // On the loopback a run of equal messages travels as one packet, and one error speaks
+        // for all of it. It shows: the error quotes more than the first message.
+        let length = questions.message(first.question as usize).len();
+        if quoted.len() <= length {
+            return;
+        }
+        let mut id = self.table.id_after(id);
+        while let Some(next) = self.table.live_at(channel, id)
+            && next.sent_ns == first.sent_ns
+            && questions.message(next.question as usize).len() == length
+        {
+            self.table.refuse(channel, id, |_| true);
+            self.book.refused(&next);
+            id = self.table.id_after(id);
         }
     }
 }

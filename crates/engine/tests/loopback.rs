@@ -114,6 +114,9 @@ fn a_closed_port_refuses_and_is_not_taken_for_silence() {
         // Slowly: the kernel limits how many ICMP errors it sends a second.
         let sum = measure(closed, &constant(100.0, SECOND_NS / 2), 4 << 20);
         assert_eq!((sum.tally.ends.refused, sum.tally.ends.total()), (50, 50), "{:?}", sum.tally.ends);
+        // And in runs that the kernel cuts, or refuses whole.
+        let sum = measure(closed, &Load::Closed { outstanding: 100 }, 4 << 20);
+        assert_eq!(sum.tally.ends.refused, sum.tally.scheduled, "{:?}", sum.tally.ends);
     }
 }
 

@@ -28,7 +28,8 @@ pub fn verdict(sum: &Tally, evidence: &Evidence) -> Vec<Warning> {
     let mut warnings = Vec::new();
     warnings.extend(late_sends(sum, evidence));
     if sum.ends.not_sent.total() > 0 {
-        warnings.push(Warning::SendsMissing { not_sent: sum.ends.not_sent.total(), scheduled: sum.scheduled });
+        warnings
+            .push(Warning::SendsMissing { not_sent: sum.ends.not_sent.total(), scheduled: sum.scheduled });
     }
     if evidence.socket_drops > 0 {
         warnings.push(Warning::SocketDrops {
@@ -108,10 +109,8 @@ mod tests {
     fn late_sends_are_told_with_their_gap_and_only_in_open_loop() {
         let sum = sum_with_lateness(3_000_000);
         let warnings = verdict(&sum, &CALM);
-        assert!(
-            matches!(warnings[..], [Warning::SendsLate { p99_lateness_ns, gap_ns: 10_000_000 }]
-                if p99_lateness_ns.abs_diff(3_000_000) < 30_000)
-        );
+        assert!(matches!(warnings[..], [Warning::SendsLate { p99_lateness_ns, gap_ns: 10_000_000 }]
+                if p99_lateness_ns.abs_diff(3_000_000) < 30_000));
         assert_eq!(verdict(&sum, &Evidence { open_loop: false, ..CALM }), []);
     }
 
@@ -131,6 +130,6 @@ mod tests {
     fn every_warning_says_its_figure_and_what_to_do() {
         let warning = Warning::SocketDrops { packets: 805, timed_out: 812 };
         let text = warning.to_string();
-        assert!(text.contains("805") && text.contains("812") && text.contains("--socket-buffer"), "{text}");
+        assert!(text.contains("805") && text.contains("812") && text.contains("--receive-buffer"), "{text}");
     }
 }

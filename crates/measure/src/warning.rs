@@ -67,10 +67,12 @@ impl Warning {
     /// What the user can do about it.
     pub const fn advice(&self) -> &'static str {
         match self {
-            Warning::SendsLate { .. } => "lower the rate, add --workers, or give the generator CPUs of its own",
+            Warning::SendsLate { .. } => {
+                "lower the rate, add --workers, or give the generator CPUs of its own"
+            }
             Warning::SendsMissing { .. } => "see the reasons under \"not sent\"",
             Warning::SocketDrops { .. } => {
-                "these are not the server's losses: raise --socket-buffer and net.core.rmem_max, or add --workers"
+                "these are not the server's losses: raise --receive-buffer and net.core.rmem_max, or add --workers"
             }
             Warning::CpuSaturated { .. } => "the generator may be the limit: add --workers or CPUs",
             Warning::CpuStarved { .. } => "other processes take the generator's CPUs: free or pin them",

@@ -42,7 +42,7 @@ generator: in doubt
   - sends missing: 10 of 18000 queries never left; see the reasons under "not
     sent"
   - socket drops: our own sockets dropped 120 packets (152 queries timed out);
-    these are not the server's losses: raise --socket-buffer and
+    these are not the server's losses: raise --receive-buffer and
     net.core.rmem_max, or add --workers
 rate: 2,968 answers/s, loss 1.01 % (the generator was in doubt: not the server's
   limit)
