@@ -1,2 +1,29 @@
-//! (being written)
+//! The reference DNS server: the ground truth that measurements are held against.
+//!
+//! It answers any question from a [`Rule`](answer::Rule), misbehaves on command
+//! ([`Faults`](faults::Faults)), and keeps a [`Book`](book::Book) of what it truly did.
+//!
+//! ```text
+//!            udp (a thread a socket) ─┐                        ┌─► answer (pure) ──► zone
+//!  server ──►                         ├─► intake, per query ───┤
+//!            tcp (one thread) ────────┘    │                   └─► faults (seeded)
+//!                                          └─► book: counts, RCODEs, hold times
+//! ```
 #![forbid(unsafe_code)]
+
+pub mod answer;
+pub mod book;
+pub mod faults;
+mod intake;
+mod queue;
+pub mod server;
+mod shared;
+mod tcp;
+mod udp;
+pub mod zone;
+
+pub use answer::{Echo, Rule};
+pub use book::{Book, Buckets};
+pub use faults::{Delay, Faults, Share, Stall};
+pub use server::{Config, Error, Responder, Running};
+pub use zone::Zone;

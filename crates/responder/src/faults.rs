@@ -1,0 +1,482 @@
+//! Misbehaviour on command: what to do wrong, to how many queries, and when.
+//!
+//! Each query draws one number, and the shares lie side by side on the line from 0 to 1:
+//!
+//! ```text
+//!  0                                                                           1
+//!  |loss|duplicate|wrong id|wrong question|garbage|reset|   answered properly   |
+//! ```
+//!
+//! So a query suffers at most one fault, and each share is a share of all queries. What a
+//! generator must see of each:
+//!
+//! | fault | what the responder does | what the generator counts |
+//! |---|---|---|
+//! | loss | says nothing | a timeout |
+//! | duplicate | sends the answer twice | an answer, and a duplicate |
+//! | wrong ID | flips the top bit of the ID | an unexpected ID, and a timeout |
+//! | wrong question | changes the first letter of the name (the type, where the name is the root) | a wrong question, and a timeout |
+//! | garbage | sends 1 to 11 random bytes | a malformed message, and a timeout |
+//! | reset | resets the TCP connection; over UDP there is nothing to reset: the query is answered | a refusal, for each query under way on that connection |
+//!
+//! Garbage is shorter than a DNS header, so that it can never be taken for an answer by chance.
+//! The wrong ID is half the ID space away from the right one: it can meet another query of the
+//! same socket only where more than 32,768 IDs were handed out within the timeout.
+//!
+//! A delay and a stall come on top of whatever is sent. A query without a question to lie about
+//! (answered FORMERR with a bare header) is answered properly where it drew "wrong question".
+
+mod text;
+
+use std::time::Duration;
+
+use rand::rngs::Xoshiro256PlusPlus;
+use rand::{RngExt, SeedableRng};
+use rand_distr::{Distribution, Exp, LogNormal, Normal};
+
+use dnsdyno_wire::HEADER_LEN;
+
+pub use text::TextError;
+
+/// All that the responder is told to do wrong. The default is nothing.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Faults {
+    /// How long each answer is held; `None` = not at all.
+    pub delay: Option<Delay>,
+    /// Queries that get no answer.
+    pub loss: Share,
+    /// Queries that get their answer twice.
+    pub duplicate: Share,
+    /// Queries answered with another ID.
+    pub wrong_id: Share,
+    /// Queries answered with another question.
+    pub wrong_question: Share,
+    /// Queries answered with a few random bytes.
+    pub garbage: Share,
+    /// Queries over TCP on which the connection is reset.
+    pub reset: Share,
+    /// When queries are held and answered all at once.
+    pub stall: Option<Stall>,
+    /// Where all chance comes from: the same seed and the same order of queries at a socket make
+    /// the same decisions.
+    pub seed: u64,
+}
+
+/// How long an answer is held back, from the receipt of its query.
+///
+/// Draws below 0 count as 0, draws above [`LONGEST_DELAY`] as that.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Delay {
+    /// Always the same. Text: `5ms`.
+    Fixed(Duration),
+    /// Each duration between the two equally likely. Text: `uniform:1ms..5ms`.
+    Uniform {
+        /// The shortest.
+        from: Duration,
+        /// The longest.
+        to: Duration,
+    },
+    /// The normal distribution. Text: `normal:5ms,1ms`.
+    Normal {
+        /// Its mean.
+        mean: Duration,
+        /// Its standard deviation.
+        deviation: Duration,
+    },
+    /// The exponential distribution. Text: `exp:2ms`.
+    Exponential {
+        /// Its mean.
+        mean: Duration,
+    },
+    /// The log-normal distribution, the usual shape of a server's latency. Text: `lognormal:2ms,0.5`.
+    LogNormal {
+        /// Its median.
+        median: Duration,
+        /// The standard deviation of the logarithm, without unit.
+        sigma: f64,
+    },
+}
+
+/// A time, counted from the first query, in which queries are held; all of them are answered at
+/// its end (or later, where their own delay says so). Text: `3s..4s`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stall {
+    /// Its start, after the first query.
+    pub from: Duration,
+    /// Its end, after the first query.
+    pub to: Duration,
+}
+
+/// A share of all queries, 0 to 1. Text: `1%` or `0.01`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub struct Share(f64);
+
+impl Share {
+    /// `None` outside of 0 to 1.
+    pub fn new(share: f64) -> Option<Share> {
+        (0.0..=1.0).contains(&share).then_some(Share(share))
+    }
+
+    /// The share, 0 to 1.
+    pub fn value(self) -> f64 {
+        self.0
+    }
+}
+
+/// What is done wrong to one query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// No answer.
+    Loss,
+    /// The answer twice.
+    Duplicate,
+    /// An answer with another ID.
+    WrongId,
+    /// An answer with another question.
+    WrongQuestion,
+    /// Random bytes for an answer.
+    Garbage,
+    /// The connection is reset.
+    Reset,
+}
+
+/// What was decided for one query.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Decision {
+    /// What to do wrong.
+    pub fault: Option<Fault>,
+    /// How long to hold the answer, in nanoseconds.
+    pub delay_ns: u64,
+}
+
+/// Why a set of faults is impossible.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum FaultsError {
+    /// The shares leave no room for each other.
+    #[error(
+        "the faults add up to {percent} % of the queries; a query suffers one at most, so take 100 % or less"
+    )]
+    Over100 {
+        /// Their sum, in percent.
+        percent: f64,
+    },
+    /// A delay that no clock measures.
+    #[error("the delay is not possible: {reason}")]
+    Delay {
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// A stall that ends before it starts.
+    #[error("the stall ends before it starts; write it as START..END, such as 3s..4s")]
+    Stall,
+}
+
+/// Draws the decisions for the queries of one socket, one by one.
+#[derive(Clone, Debug)]
+pub struct Decider {
+    rng: Xoshiro256PlusPlus,
+    /// The upper end of each fault on the line from 0 to 1; those with no share are left out.
+    faults: Vec<(f64, Fault)>,
+    delay: Option<Sampler>,
+}
+
+impl Faults {
+    /// Checks what the types leave open.
+    pub fn validate(&self) -> Result<(), FaultsError> {
+        let sum: f64 = self.shares().iter().map(|(share, _)| share.0).sum();
+        // A little room for shares such as ten times 10 %, whose sum is not exact.
+        if sum > 1.0 + 1e-9 {
+            return Err(FaultsError::Over100 { percent: (sum * 1e4).round() / 1e2 });
+        }
+        if let Some(delay) = &self.delay {
+            delay.sampler()?;
+        }
+        match self.stall {
+            Some(stall) if stall.from > stall.to => Err(FaultsError::Stall),
+            _ => Ok(()),
+        }
+    }
+
+    /// The decider of one socket; `stream` tells the sockets of one responder apart.
+    pub fn decider(&self, stream: u64) -> Result<Decider, FaultsError> {
+        self.validate()?;
+        let mut end = 0.0;
+        let faults = self.shares().into_iter().filter(|(share, _)| share.0 > 0.0);
+        let faults = faults.map(|(share, fault)| {
+            end += share.0;
+            (end, fault)
+        });
+        Ok(Decider {
+            rng: Xoshiro256PlusPlus::seed_from_u64(self.seed.wrapping_add(stream.wrapping_mul(STREAM_STEP))),
+            faults: faults.collect(),
+            delay: self.delay.as_ref().map(Delay::sampler).transpose()?,
+        })
+    }
+
+    fn shares(&self) -> [(Share, Fault); 6] {
+        [
+            (self.loss, Fault::Loss),
+            (self.duplicate, Fault::Duplicate),
+            (self.wrong_id, Fault::WrongId),
+            (self.wrong_question, Fault::WrongQuestion),
+            (self.garbage, Fault::Garbage),
+            (self.reset, Fault::Reset),
+        ]
+    }
+}
+
+impl Decider {
+    /// Decides for the next query.
+    #[inline]
+    pub fn decide(&mut self) -> Decision {
+        let fault = if self.faults.is_empty() {
+            None
+        } else {
+            let drawn: f64 = self.rng.random();
+            self.faults.iter().find(|(end, _)| drawn < *end).map(|(_, fault)| *fault)
+        };
+        let delay_ns = self.delay.as_ref().map_or(0, |delay| delay.draw(&mut self.rng));
+        Decision { fault, delay_ns }
+    }
+
+    /// Does to an answer, which starts at `start`, what the fault says; false where it changes no
+    /// bytes (loss, duplicate and reset are no matter of bytes) or finds no question to change.
+    pub fn spoil(&mut self, fault: Fault, answer: &mut Vec<u8>, start: usize) -> bool {
+        match fault {
+            Fault::WrongId => flip_id(&mut answer[start..]),
+            Fault::WrongQuestion => change_question(&mut answer[start..]),
+            Fault::Garbage => {
+                answer.truncate(start);
+                let length = self.rng.random_range(1..HEADER_LEN);
+                answer.extend((0..length).map(|_| self.rng.random::<u8>()));
+                true
+            }
+            Fault::Loss | Fault::Duplicate | Fault::Reset => false,
+        }
+    }
+}
+
+fn flip_id(answer: &mut [u8]) -> bool {
+    answer.first_mut().map(|byte| *byte ^= 0x80).is_some()
+}
+
+/// Makes the question another one, still well formed.
+fn change_question(answer: &mut [u8]) -> bool {
+    const NAME: usize = HEADER_LEN;
+    let Some([length, first]) = answer.get_mut(NAME..NAME + 2).and_then(|bytes| bytes.first_chunk_mut())
+    else {
+        return false;
+    };
+    if *length == 0 {
+        *first ^= 0x80; // the upper byte of the type
+    } else {
+        *first = if first.eq_ignore_ascii_case(&b'x') { b'y' } else { b'x' };
+    }
+    true
+}
+
+impl Delay {
+    fn sampler(&self) -> Result<Sampler, FaultsError> {
+        let ns = |duration: &Duration| duration.as_nanos() as f64;
+        let impossible = |reason| FaultsError::Delay { reason };
+        let too_long = |duration: &Duration| *duration > LONGEST_DELAY;
+        let longest = match self {
+            Delay::Fixed(delay) => delay,
+            Delay::Uniform { to, .. } => to,
+            Delay::Normal { mean, .. } | Delay::Exponential { mean } => mean,
+            Delay::LogNormal { median, .. } => median,
+        };
+        if too_long(longest) {
+            return Err(impossible("it is longer than an hour"));
+        }
+        match self {
+            Delay::Fixed(delay) => Ok(Sampler::Fixed(delay.as_nanos() as u64)),
+            Delay::Uniform { from, to } if from <= to => {
+                Ok(Sampler::Uniform(from.as_nanos() as u64, to.as_nanos() as u64))
+            }
+            Delay::Uniform { .. } => Err(impossible("the shortest is longer than the longest")),
+            Delay::Normal { mean, deviation } => Normal::new(ns(mean), ns(deviation))
+                .map(Sampler::Normal)
+                .map_err(|_| impossible("a standard deviation is a finite duration")),
+            Delay::Exponential { mean } if mean.is_zero() => Err(impossible("its mean is 0")),
+            Delay::Exponential { mean } => Exp::new(ns(mean).recip())
+                .map(Sampler::Exponential)
+                .map_err(|_| impossible("its mean is not a duration over 0")),
+            Delay::LogNormal { median, .. } if median.is_zero() => Err(impossible("its median is 0")),
+            Delay::LogNormal { sigma, .. } if !(0.0..=10.0).contains(sigma) => {
+                Err(impossible("sigma is not between 0 and 10"))
+            }
+            Delay::LogNormal { median, sigma } => LogNormal::new(ns(median).ln(), *sigma)
+                .map(Sampler::LogNormal)
+                .map_err(|_| impossible("sigma is not between 0 and 10")),
+        }
+    }
+}
+
+/// A [`Delay`] made ready to draw from, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+enum Sampler {
+    Fixed(u64),
+    Uniform(u64, u64),
+    Normal(Normal<f64>),
+    Exponential(Exp<f64>),
+    LogNormal(LogNormal<f64>),
+}
+
+impl Sampler {
+    #[inline]
+    fn draw(&self, rng: &mut Xoshiro256PlusPlus) -> u64 {
+        let drawn = match self {
+            Sampler::Fixed(ns) => return *ns,
+            Sampler::Uniform(from, to) => return rng.random_range(*from..=*to),
+            Sampler::Normal(normal) => normal.sample(rng),
+            Sampler::Exponential(exponential) => exponential.sample(rng),
+            Sampler::LogNormal(log_normal) => log_normal.sample(rng),
+        };
+        drawn.clamp(0.0, LONGEST_DELAY.as_nanos() as f64) as u64
+    }
+}
+
+/// No answer is held longer than this by a delay.
+pub const LONGEST_DELAY: Duration = Duration::from_secs(3600);
+
+/// Distance of the seeds of two sockets: odd and without pattern, so that no two seeds of a user
+/// who counts them up (1, 2, 3) meet.
+const STREAM_STEP: u64 = 0x9E37_79B9_7F4A_7C15;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn share(value: f64) -> Share {
+        Share::new(value).unwrap()
+    }
+
+    fn every_fault(each: f64) -> Faults {
+        Faults {
+            loss: share(each),
+            duplicate: share(each),
+            wrong_id: share(each),
+            wrong_question: share(each),
+            garbage: share(each),
+            reset: share(each),
+            ..Faults::default()
+        }
+    }
+
+    fn draws(faults: &Faults, stream: u64, count: usize) -> Vec<Decision> {
+        let mut decider = faults.decider(stream).unwrap();
+        (0..count).map(|_| decider.decide()).collect()
+    }
+
+    #[test]
+    fn without_faults_nothing_is_done_to_any_query() {
+        assert!(draws(&Faults::default(), 0, 1000).iter().all(|d| *d == Decision::default()));
+    }
+
+    #[test]
+    fn the_same_seed_decides_the_same_and_another_does_not() {
+        let faults =
+            Faults { delay: Some(Delay::Exponential { mean: Duration::from_millis(1) }), ..every_fault(0.1) };
+        assert_eq!(draws(&faults, 0, 2000), draws(&faults, 0, 2000));
+        assert_ne!(draws(&faults, 0, 2000), draws(&faults, 1, 2000));
+        assert_ne!(draws(&faults, 0, 2000), draws(&Faults { seed: 1, ..faults.clone() }, 0, 2000));
+    }
+
+    #[test]
+    fn each_fault_takes_its_share_of_all_queries() {
+        let decisions = draws(&every_fault(0.1), 7, 100_000);
+        for (_, fault) in every_fault(0.1).shares() {
+            let count = decisions.iter().filter(|decision| decision.fault == Some(fault)).count();
+            // 10,000 expected, standard deviation 95.
+            assert!((9_500..10_500).contains(&count), "{fault:?}: {count}");
+        }
+    }
+
+    #[test]
+    fn shares_of_100_percent_leave_no_query_out() {
+        let all = Faults { loss: share(0.3), garbage: share(0.7), ..Faults::default() };
+        assert!(draws(&all, 0, 10_000).iter().all(|decision| decision.fault.is_some()));
+    }
+
+    #[test]
+    fn impossible_faults_are_refused_with_the_reason() {
+        let over = every_fault(0.2).validate().unwrap_err();
+        assert_eq!(over, FaultsError::Over100 { percent: 120.0 });
+        let ms = Duration::from_millis;
+        let stall = Faults { stall: Some(Stall { from: ms(2), to: ms(1) }), ..Faults::default() };
+        assert_eq!(stall.validate(), Err(FaultsError::Stall));
+        let impossible = [
+            Delay::Fixed(Duration::from_secs(3601)),
+            Delay::Uniform { from: ms(2), to: ms(1) },
+            Delay::Exponential { mean: ms(0) },
+            Delay::LogNormal { median: ms(0), sigma: 1.0 },
+            Delay::LogNormal { median: ms(1), sigma: -1.0 },
+            Delay::LogNormal { median: ms(1), sigma: f64::NAN },
+        ];
+        for delay in impossible {
+            let faults = Faults { delay: Some(delay), ..Faults::default() };
+            assert!(matches!(faults.validate(), Err(FaultsError::Delay { .. })), "{delay:?}");
+        }
+    }
+
+    /// The given quantile of many draws, in microseconds.
+    fn quantile_us(delay: Delay, quantile: f64) -> f64 {
+        let faults = Faults { delay: Some(delay), ..Faults::default() };
+        let mut drawn: Vec<u64> = draws(&faults, 0, 100_000).iter().map(|d| d.delay_ns).collect();
+        drawn.sort_unstable();
+        drawn[(quantile * 1e5) as usize] as f64 / 1e3
+    }
+
+    #[test]
+    fn delays_have_the_quantiles_of_their_distribution() {
+        let ms = Duration::from_millis;
+        let near = |delay, quantile, expected_us: f64| {
+            let got = quantile_us(delay, quantile);
+            assert!(
+                (got / expected_us - 1.0).abs() < 0.03,
+                "{delay:?}: {got} µs at {quantile}, not {expected_us}"
+            );
+        };
+        near(Delay::Fixed(ms(5)), 0.5, 5_000.0);
+        near(Delay::Uniform { from: ms(1), to: ms(5) }, 0.25, 2_000.0);
+        near(Delay::Uniform { from: ms(1), to: ms(5) }, 0.75, 4_000.0);
+        near(Delay::Normal { mean: ms(5), deviation: ms(1) }, 0.5, 5_000.0);
+        near(Delay::Normal { mean: ms(5), deviation: ms(1) }, 0.8413, 6_000.0);
+        near(Delay::Exponential { mean: ms(2) }, 0.5, 2_000.0 * 2f64.ln());
+        near(Delay::Exponential { mean: ms(2) }, 0.99, 2_000.0 * 100f64.ln());
+        near(Delay::LogNormal { median: ms(2), sigma: 0.5 }, 0.5, 2_000.0);
+        near(Delay::LogNormal { median: ms(2), sigma: 0.5 }, 0.8413, 2_000.0 * 0.5f64.exp());
+    }
+
+    proptest! {
+        #[test]
+        fn a_spoiled_answer_differs_in_one_thing_only(name in "[a-zA-Z]{0,20}", seed in any::<u64>()) {
+            let mut wire = Vec::new();
+            dnsdyno_wire::encode_name(if name.is_empty() { b"." } else { name.as_bytes() }, &mut wire).unwrap();
+            let mut query = Vec::new();
+            dnsdyno_wire::QueryForm::default().encode(&wire, 1, &mut query);
+            dnsdyno_wire::patch_id(&mut query, seed as u16);
+            let mut whole = b"kept".to_vec();
+            crate::answer::answer(&crate::answer::Rule::default(), &query, crate::answer::Via::Udp, &mut whole);
+            let right = dnsdyno_wire::peek(&whole[4..]).unwrap();
+            let mut decider = Faults { seed, ..Faults::default() }.decider(0).unwrap();
+            let mut spoiled = |fault| {
+                let mut bytes = whole.clone();
+                assert!(decider.spoil(fault, &mut bytes, 4));
+                assert_eq!(&bytes[..4], b"kept");
+                bytes.split_off(4)
+            };
+            let wrong_id = spoiled(Fault::WrongId);
+            let peek = dnsdyno_wire::peek(&wrong_id).unwrap();
+            prop_assert_eq!((peek.id, peek.question), (right.id ^ 0x8000, right.question));
+            let wrong_question = spoiled(Fault::WrongQuestion);
+            let peek = dnsdyno_wire::peek(&wrong_question).unwrap();
+            prop_assert_eq!(peek.id, right.id);
+            prop_assert!(!dnsdyno_wire::same_question(peek.question, right.question));
+            let garbage = spoiled(Fault::Garbage);
+            prop_assert!(dnsdyno_wire::peek(&garbage).is_err() && !garbage.is_empty());
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Faults as they are written on a command line, and shown again.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use super::{Delay, Faults, Share, Stall};
+
+/// A text that is not what it should be. Says what was read and how it is written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("'{text}' is not {what}")]
+pub struct TextError {
+    text: String,
+    what: &'static str,
+}
+
+impl FromStr for Share {
+    type Err = TextError;
+
+    fn from_str(text: &str) -> Result<Share, TextError> {
+        let (number, divisor) = match text.trim().strip_suffix('%') {
+            Some(percent) => (percent, 100.0),
+            None => (text, 1.0),
+        };
+        let share = number.trim().parse().ok().and_then(|number: f64| Share::new(number / divisor));
+        share.ok_or_else(|| error(text, "a share of the queries: write 1% or 0.01, between 0 and 100 %"))
+    }
+}
+
+impl fmt::Display for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // 0.07 × 100 is not quite 7: a percent is shown to the billionth.
+        write!(f, "{}%", (self.value() * 1e11).round() / 1e9)
+    }
+}
+
+impl FromStr for Delay {
+    type Err = TextError;
+
+    fn from_str(text: &str) -> Result<Delay, TextError> {
+        let delay = parse_delay(text.trim()).ok_or_else(|| error(text, DELAY_FORMS))?;
+        let faults = Faults { delay: Some(delay), ..Faults::default() };
+        faults.validate().map(|()| delay).map_err(|_| error(text, DELAY_FORMS))
+    }
+}
+
+fn parse_delay(text: &str) -> Option<Delay> {
+    let Some((kind, figures)) = text.split_once(':') else {
+        return duration(text).map(Delay::Fixed);
+    };
+    match kind {
+        "fixed" => duration(figures).map(Delay::Fixed),
+        "uniform" => range(figures).map(|(from, to)| Delay::Uniform { from, to }),
+        "normal" => {
+            let (mean, deviation) = figures.split_once(',')?;
+            Some(Delay::Normal { mean: duration(mean)?, deviation: duration(deviation)? })
+        }
+        "exp" => duration(figures).map(|mean| Delay::Exponential { mean }),
+        "lognormal" => {
+            let (median, sigma) = figures.split_once(',')?;
+            Some(Delay::LogNormal { median: duration(median)?, sigma: sigma.trim().parse().ok()? })
+        }
+        _ => None,
+    }
+}
+
+impl fmt::Display for Delay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Delay::Fixed(delay) => write!(f, "{delay:?}"),
+            Delay::Uniform { from, to } => write!(f, "uniform:{from:?}..{to:?}"),
+            Delay::Normal { mean, deviation } => write!(f, "normal:{mean:?},{deviation:?}"),
+            Delay::Exponential { mean } => write!(f, "exp:{mean:?}"),
+            Delay::LogNormal { median, sigma } => write!(f, "lognormal:{median:?},{sigma}"),
+        }
+    }
+}
+
+impl FromStr for Stall {
+    type Err = TextError;
+
+    fn from_str(text: &str) -> Result<Stall, TextError> {
+        let stall = range(text.trim()).map(|(from, to)| Stall { from, to });
+        stall.filter(|stall| stall.from <= stall.to).ok_or_else(|| {
+            error(text, "a stall: write its start and end after the first query, such as 3s..4s")
+        })
+    }
+}
+
+impl fmt::Display for Stall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}..{:?}", self.from, self.to)
+    }
+}
+
+fn range(text: &str) -> Option<(Duration, Duration)> {
+    let (from, to) = text.split_once("..")?;
+    Some((duration(from)?, duration(to)?))
+}
+
+/// A number and a unit, `s` where there is none but 0.
+fn duration(text: &str) -> Option<Duration> {
+    let text = text.trim();
+    let unit_at = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(unit_at);
+    let seconds_each = match unit.trim() {
+        "ns" => 1e-9,
+        "us" | "µs" | "μs" => 1e-6,
+        "ms" => 1e-3,
+        "s" => 1.0,
+        "m" | "min" => 60.0,
+        "" if number == "0" => 1.0,
+        _ => return None,
+    };
+    let seconds = number.parse::<f64>().ok()? * seconds_each;
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
+fn error(text: &str, what: &'static str) -> TextError {
+    TextError { text: text.to_string(), what }
+}
+
+const DELAY_FORMS: &str = "a delay: write 5ms, uniform:1ms..5ms, normal:MEAN,DEVIATION, exp:MEAN or \
+                           lognormal:MEDIAN,SIGMA, with durations in ns, us, ms, s or min, at most an hour";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delays_are_read_as_written_and_shown_so_that_they_read_the_same() {
+        let ms = Duration::from_millis;
+        let pairs = [
+            ("5ms", Delay::Fixed(ms(5))),
+            ("1.5s", Delay::Fixed(ms(1500))),
+            ("250us", Delay::Fixed(Duration::from_micros(250))),
+            ("0", Delay::Fixed(Duration::ZERO)),
+            ("uniform:1ms..5ms", Delay::Uniform { from: ms(1), to: ms(5) }),
+            ("normal:5ms,1ms", Delay::Normal { mean: ms(5), deviation: ms(1) }),
+            ("exp:2ms", Delay::Exponential { mean: ms(2) }),
+            ("lognormal:2ms,0.5", Delay::LogNormal { median: ms(2), sigma: 0.5 }),
+        ];
+        for (text, delay) in pairs {
+            assert_eq!(text.parse(), Ok(delay), "{text}");
+            assert_eq!(delay.to_string().parse(), Ok(delay), "{delay}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_delay_is_refused_with_the_forms_that_are() {
+        for text in [
+            "",
+            "5",
+            "ms",
+            "5 parsecs",
+            "-1ms",
+            "uniform:5ms..1ms",
+            "uniform:1ms",
+            "exp:0s",
+            "pareto:1ms",
+            "lognormal:2ms",
+            "lognormal:2ms,-1",
+            "lognormal:2ms,x",
+            "normal:5ms",
+            "2h",
+            "1e9s",
+            "99999999999999999999s",
+        ] {
+            let error = text.parse::<Delay>().unwrap_err().to_string();
+            assert!(
+                error.starts_with(&format!("'{text}' is not a delay")) && error.contains("uniform:"),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn shares_are_percents_or_fractions() {
+        for (text, value) in [("1%", 0.01), ("0.01", 0.01), ("100%", 1.0), ("0", 0.0), (" 2.5 % ", 0.025)] {
+            assert_eq!(text.parse::<Share>().map(Share::value), Ok(value), "{text}");
+        }
+        for text in ["", "%", "101%", "1.5", "-1%", "NaN", "one"] {
+            assert!(text.parse::<Share>().is_err(), "{text}");
+        }
+        assert_eq!("7%".parse::<Share>().unwrap().to_string(), "7%");
+        assert_eq!("0.0001".parse::<Share>().unwrap().to_string(), "0.01%");
+    }
+
+    #[test]
+    fn a_stall_is_a_start_and_an_end() {
+        let stall = Stall { from: Duration::from_secs(3), to: Duration::from_millis(4500) };
+        assert_eq!("3s..4.5s".parse(), Ok(stall));
+        assert_eq!(stall.to_string().parse(), Ok(stall));
+        for text in ["3s", "4s..3s", "3..4", "..", "3s..", "3s-4s"] {
+            assert!(text.parse::<Stall>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! What happens to every query, however it came: answer it, decide what to do wrong, and say
+//! when it is due. The UDP and TCP sides differ only in how the bytes come and go.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::answer::{FORMERR, Reply, Rule, Silence, Via, answer};
+use crate::book::{Side, Ticket};
+use crate::faults::{Decider, Fault, Faults, FaultsError, Stall};
+
+/// Takes in the queries of one socket.
+pub(crate) struct Intake {
+    rule: Arc<Rule>,
+    decider: Decider,
+    stall: Option<Stall>,
+    start: Arc<FirstQuery>,
+    via: Via,
+}
+
+/// An answer that was appended, and when it may leave.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Taken {
+    pub(crate) ticket: Ticket,
+    pub(crate) due_ns: u64,
+}
+
+/// The instant of the first query, on which all sockets of a responder agree.
+#[derive(Debug, Default)]
+pub(crate) struct FirstQuery {
+    /// 0 = none yet (the monotonic clock is past 0 on a running machine).
+    at_ns: AtomicU64,
+}
+
+impl Intake {
+    /// `stream` tells the sockets of one responder apart.
+    pub(crate) fn new(
+        rule: Arc<Rule>,
+        faults: &Faults,
+        stream: u64,
+        start: Arc<FirstQuery>,
+        via: Via,
+    ) -> Result<Intake, FaultsError> {
+        Ok(Intake { rule, decider: faults.decider(stream)?, stall: faults.stall, start, via })
+    }
+
+    /// Takes one message, received at `now_ns`, and appends what is to be sent to `out`; `None`
+    /// where nothing is. Books the message, and its end where it has come to one.
+    #[inline]
+    pub(crate) fn take(
+        &mut self,
+        message: &[u8],
+        now_ns: u64,
+        side: &mut Side,
+        out: &mut Vec<u8>,
+    ) -> Option<Taken> {
+        side.counts.received += 1;
+        let begin = out.len();
+        let (rcode, truncated) = match answer(&self.rule, message, self.via, out) {
+            Reply::Answer { rcode, truncated } => (rcode, truncated),
+            Reply::Silence(Silence::TooShort) => {
+                side.counts.ignored_short += 1;
+                return None;
+            }
+            Reply::Silence(Silence::NotAQuery) => {
+                side.counts.ignored_responses += 1;
+                return None;
+            }
+        };
+        side.counts.malformed += u64::from(rcode == u16::from(FORMERR));
+        let decision = self.decider.decide();
+        let (stalled, due_ns) = self.due(now_ns, decision.delay_ns);
+        side.counts.stalled += u64::from(stalled);
+        let fault = match decision.fault {
+            Some(Fault::Loss) => {
+                out.truncate(begin);
+                side.counts.dropped += 1;
+                return None;
+            }
+            Some(Fault::Reset) if self.via == Via::Udp => None,
+            Some(fault @ (Fault::WrongId | Fault::WrongQuestion | Fault::Garbage)) => {
+                self.decider.spoil(fault, out, begin).then_some(fault)
+            }
+            fault => fault,
+        };
+        Some(Taken { ticket: Ticket { received_ns: now_ns, fault, rcode, truncated }, due_ns })
+    }
+
+    /// Whether the stall holds a query of `now_ns`, and when its answer is due.
+    fn due(&self, now_ns: u64, delay_ns: u64) -> (bool, u64) {
+        let due_ns = now_ns + delay_ns;
+        let Some(stall) = self.stall else { return (false, due_ns) };
+        let start_ns = self.start.at_or_set(now_ns);
+        let after_ns = u128::from(now_ns.saturating_sub(start_ns));
+        if !(stall.from.as_nanos()..stall.to.as_nanos()).contains(&after_ns) {
+            return (false, due_ns);
+        }
+        let end_ns = start_ns.saturating_add(u64::try_from(stall.to.as_nanos()).unwrap_or(u64::MAX));
+        (true, due_ns.max(end_ns))
+    }
+}
+
+impl FirstQuery {
+    fn at_or_set(&self, now_ns: u64) -> u64 {
+        match self.at_ns.load(Ordering::Relaxed) {
+            0 => match self.at_ns.compare_exchange(0, now_ns, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => now_ns,
+                Err(first_ns) => first_ns,
+            },
+            first_ns => first_ns,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::faults::{Delay, Share};
+    use std::time::Duration;
+
+    fn intake(faults: Faults, via: Via) -> Intake {
+        Intake::new(Arc::new(Rule::default()), &faults, 0, Arc::default(), via).unwrap()
+    }
+
+    fn query() -> Vec<u8> {
+        let mut bytes = Vec::new();
+        dnsdyno_wire::QueryForm::default().encode(b"\x03www\x00", 1, &mut bytes);
+        bytes
+    }
+
+    const ALL: fn() -> Share = || Share::new(1.0).unwrap();
+
+    #[test]
+    fn a_stall_holds_what_comes_in_it_until_its_end_and_nothing_else() {
+        let stall = Some(Stall { from: Duration::from_nanos(100), to: Duration::from_nanos(200) });
+        let delay = Some(Delay::Fixed(Duration::from_nanos(20)));
+        let mut intake = intake(Faults { stall, delay, ..Faults::default() }, Via::Udp);
+        let mut side = Side::default();
+        let mut due = |now| intake.take(&query(), now, &mut side, &mut Vec::new()).unwrap().due_ns;
+        let dues = [5_000, 5_099, 5_100, 5_150, 5_190, 5_200].map(&mut due);
+        assert_eq!(dues, [5_020, 5_119, 5_200, 5_200, 5_210, 5_220]);
+        assert_eq!(side.counts.stalled, 3);
+    }
+
+    #[test]
+    fn a_reset_over_udp_is_an_answer() {
+        let faults = Faults { reset: ALL(), ..Faults::default() };
+        let mut side = Side::default();
+        let mut fault = |via| {
+            let taken = intake(faults.clone(), via).take(&query(), 0, &mut side, &mut Vec::new());
+            taken.unwrap().ticket.fault
+        };
+        assert_eq!((fault(Via::Udp), fault(Via::Tcp)), (None, Some(Fault::Reset)));
+    }
+
+    #[test]
+    fn a_query_without_a_question_cannot_be_lied_to_about_it() {
+        let faults = Faults { wrong_question: ALL(), ..Faults::default() };
+        let (mut side, mut out) = (Side::default(), Vec::new());
+        let taken = intake(faults, Via::Udp).take(&[0; 12], 0, &mut side, &mut out).unwrap();
+        assert_eq!((taken.ticket.fault, taken.ticket.rcode, side.counts.malformed), (None, 1, 1));
+    }
+
+    #[test]
+    fn what_is_lost_or_ignored_leaves_no_bytes_and_is_booked() {
+        let faults = Faults { loss: ALL(), ..Faults::default() };
+        let mut intake = intake(faults, Via::Udp);
+        let (mut side, mut out) = (Side::default(), b"before".to_vec());
+        let mut response = query();
+        response[2] |= 0x80;
+        for message in [&query()[..], &response, b"short"] {
+            assert!(intake.take(message, 0, &mut side, &mut out).is_none());
+        }
+        assert_eq!(out, b"before");
+        let counts = side.counts;
+        assert_eq!((counts.dropped, counts.ignored_responses, counts.ignored_short), (1, 1, 1));
+        assert_eq!((counts.received, counts.ended()), (3, 3));
+    }
+}
