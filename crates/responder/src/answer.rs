@@ -47,8 +47,8 @@ pub enum Rule {
     Echo(Echo),
     /// What a zone file says: see [`Zone`].
     Zone(Arc<Zone>),
-    /// To every question one TXT record of zeros' length that makes the message, OPT included,
-    /// exactly this many bytes; the shortest that is possible where that is too few. The type of
+    /// To every question one TXT record, filled up so that the message, OPT included, is exactly
+    /// this many bytes long; the shortest that is possible where that is too few. The type of
     /// the record is TXT whatever was asked.
     FixedSize {
         /// Length of the DNS message in bytes.

@@ -3,7 +3,8 @@
 //! Each message that came ends as exactly one of [`Counts::ended`]; a message still held is the
 //! difference to [`Counts::received`]. The hold time is the time from the instant at which the
 //! process took the query from the kernel to the instant at which it began to hand the answer
-//! back, both on the monotonic clock: what a client measures is that, and the way there and back.
+//! back (over TCP: to the write that took its last byte), both on the monotonic clock. What a client
+//! measures is that, and the way there and back.
 
 use dnsdyno_measure::{Histogram, Rcodes};
 use serde::Serialize;

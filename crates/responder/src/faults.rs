@@ -26,17 +26,20 @@
 //! A delay and a stall come on top of whatever is sent. A query without a question to lie about
 //! (answered FORMERR with a bare header) is answered properly where it drew "wrong question".
 
+mod delay;
 mod text;
 
 use std::time::Duration;
 
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
-use rand_distr::{Distribution, Exp, LogNormal, Normal};
 
 use dnsdyno_wire::HEADER_LEN;
 
+pub use delay::{Delay, LONGEST_DELAY};
 pub use text::TextError;
+
+use delay::Sampler;
 
 /// All that the responder is told to do wrong. The default is nothing.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -60,41 +63,6 @@ pub struct Faults {
     /// Where all chance comes from: the same seed and the same order of queries at a socket make
     /// the same decisions.
     pub seed: u64,
-}
-
-/// How long an answer is held back, from the receipt of its query.
-///
-/// Draws below 0 count as 0, draws above [`LONGEST_DELAY`] as that.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Delay {
-    /// Always the same. Text: `5ms`.
-    Fixed(Duration),
-    /// Each duration between the two equally likely. Text: `uniform:1ms..5ms`.
-    Uniform {
-        /// The shortest.
-        from: Duration,
-        /// The longest.
-        to: Duration,
-    },
-    /// The normal distribution. Text: `normal:5ms,1ms`.
-    Normal {
-        /// Its mean.
-        mean: Duration,
-        /// Its standard deviation.
-        deviation: Duration,
-    },
-    /// The exponential distribution. Text: `exp:2ms`.
-    Exponential {
-        /// Its mean.
-        mean: Duration,
-    },
-    /// The log-normal distribution, the usual shape of a server's latency. Text: `lognormal:2ms,0.5`.
-    LogNormal {
-        /// Its median.
-        median: Duration,
-        /// The standard deviation of the logarithm, without unit.
-        sigma: f64,
-    },
 }
 
 /// A time, counted from the first query, in which queries are held; all of them are answered at
@@ -275,71 +243,6 @@ fn change_question(answer: &mut [u8]) -> bool {
     true
 }
 
-impl Delay {
-    fn sampler(&self) -> Result<Sampler, FaultsError> {
-        let ns = |duration: &Duration| duration.as_nanos() as f64;
-        let impossible = |reason| FaultsError::Delay { reason };
-        let too_long = |duration: &Duration| *duration > LONGEST_DELAY;
-        let longest = match self {
-            Delay::Fixed(delay) => delay,
-            Delay::Uniform { to, .. } => to,
-            Delay::Normal { mean, .. } | Delay::Exponential { mean } => mean,
-            Delay::LogNormal { median, .. } => median,
-        };
-        if too_long(longest) {
-            return Err(impossible("it is longer than an hour"));
-        }
-        match self {
-            Delay::Fixed(delay) => Ok(Sampler::Fixed(delay.as_nanos() as u64)),
-            Delay::Uniform { from, to } if from <= to => {
-                Ok(Sampler::Uniform(from.as_nanos() as u64, to.as_nanos() as u64))
-            }
-            Delay::Uniform { .. } => Err(impossible("the shortest is longer than the longest")),
-            Delay::Normal { mean, deviation } => Normal::new(ns(mean), ns(deviation))
-                .map(Sampler::Normal)
-                .map_err(|_| impossible("a standard deviation is a finite duration")),
-            Delay::Exponential { mean } if mean.is_zero() => Err(impossible("its mean is 0")),
-            Delay::Exponential { mean } => Exp::new(ns(mean).recip())
-                .map(Sampler::Exponential)
-                .map_err(|_| impossible("its mean is not a duration over 0")),
-            Delay::LogNormal { median, .. } if median.is_zero() => Err(impossible("its median is 0")),
-            Delay::LogNormal { sigma, .. } if !(0.0..=10.0).contains(sigma) => {
-                Err(impossible("sigma is not between 0 and 10"))
-            }
-            Delay::LogNormal { median, sigma } => LogNormal::new(ns(median).ln(), *sigma)
-                .map(Sampler::LogNormal)
-                .map_err(|_| impossible("sigma is not between 0 and 10")),
-        }
-    }
-}
-
-/// A [`Delay`] made ready to draw from, in nanoseconds.
-#[derive(Clone, Copy, Debug)]
-enum Sampler {
-    Fixed(u64),
-    Uniform(u64, u64),
-    Normal(Normal<f64>),
-    Exponential(Exp<f64>),
-    LogNormal(LogNormal<f64>),
-}
-
-impl Sampler {
-    #[inline]
-    fn draw(&self, rng: &mut Xoshiro256PlusPlus) -> u64 {
-        let drawn = match self {
-            Sampler::Fixed(ns) => return *ns,
-            Sampler::Uniform(from, to) => return rng.random_range(*from..=*to),
-            Sampler::Normal(normal) => normal.sample(rng),
-            Sampler::Exponential(exponential) => exponential.sample(rng),
-            Sampler::LogNormal(log_normal) => log_normal.sample(rng),
-        };
-        drawn.clamp(0.0, LONGEST_DELAY.as_nanos() as f64) as u64
-    }
-}
-
-/// No answer is held longer than this by a delay.
-pub const LONGEST_DELAY: Duration = Duration::from_secs(3600);
-
 /// Distance of the seeds of two sockets: odd and without pattern, so that no two seeds of a user
 /// who counts them up (1, 2, 3) meet.
 const STREAM_STEP: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -419,35 +322,6 @@ mod tests {
             let faults = Faults { delay: Some(delay), ..Faults::default() };
             assert!(matches!(faults.validate(), Err(FaultsError::Delay { .. })), "{delay:?}");
         }
-    }
-
-    /// The given quantile of many draws, in microseconds.
-    fn quantile_us(delay: Delay, quantile: f64) -> f64 {
-        let faults = Faults { delay: Some(delay), ..Faults::default() };
-        let mut drawn: Vec<u64> = draws(&faults, 0, 100_000).iter().map(|d| d.delay_ns).collect();
-        drawn.sort_unstable();
-        drawn[(quantile * 1e5) as usize] as f64 / 1e3
-    }
-
-    #[test]
-    fn delays_have_the_quantiles_of_their_distribution() {
-        let ms = Duration::from_millis;
-        let near = |delay, quantile, expected_us: f64| {
-            let got = quantile_us(delay, quantile);
-            assert!(
-                (got / expected_us - 1.0).abs() < 0.03,
-                "{delay:?}: {got} µs at {quantile}, not {expected_us}"
-            );
-        };
-        near(Delay::Fixed(ms(5)), 0.5, 5_000.0);
-        near(Delay::Uniform { from: ms(1), to: ms(5) }, 0.25, 2_000.0);
-        near(Delay::Uniform { from: ms(1), to: ms(5) }, 0.75, 4_000.0);
-        near(Delay::Normal { mean: ms(5), deviation: ms(1) }, 0.5, 5_000.0);
-        near(Delay::Normal { mean: ms(5), deviation: ms(1) }, 0.8413, 6_000.0);
-        near(Delay::Exponential { mean: ms(2) }, 0.5, 2_000.0 * 2f64.ln());
-        near(Delay::Exponential { mean: ms(2) }, 0.99, 2_000.0 * 100f64.ln());
-        near(Delay::LogNormal { median: ms(2), sigma: 0.5 }, 0.5, 2_000.0);
-        near(Delay::LogNormal { median: ms(2), sigma: 0.5 }, 0.8413, 2_000.0 * 0.5f64.exp());
     }
 
     proptest! {

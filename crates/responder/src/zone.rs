@@ -14,19 +14,16 @@
 //! and NXDOMAIN with the SOA. It makes no referrals (what lies under an NS record is answered
 //! like the rest), adds no glue, and gives DNSSEC records only where their type is asked for.
 
+mod file;
+
 use std::collections::HashMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
 
 use dnsdyno_wire::MAX_NAME_LEN;
-use domain::base::iana::Class;
-use domain::base::name::{Name, ParsedName, ToName};
-use domain::base::rdata::{ComposeRecordData, ParseRecordData, RecordData};
-use domain::dep::octseq::Parser;
-use domain::rdata::ZoneRecordData;
-use domain::zonefile::inplace::{Entry, ScannedRecord, Zonefile};
 
 use crate::answer::{CLASS_ANY, Content, NXDOMAIN, Query, REFUSED};
+
+use file::Line;
+pub use file::ZoneError;
 
 /// The records of one zone.
 #[derive(Clone, Debug)]
@@ -53,152 +50,10 @@ struct RecordSet {
     starts: Vec<u32>,
 }
 
-/// Why a zone file cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum ZoneError {
-    /// The file cannot be read.
-    #[error("cannot read the zone file {path}: {source}")]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// A line is not zone file syntax.
-    #[error("{path}:{line}: {message}{advice}")]
-    Syntax {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: usize,
-        /// What is wrong.
-        message: String,
-        /// What to do, where the fault has one known cure.
-        advice: &'static str,
-    },
-    /// The parser could not cope with an entry.
-    #[error(
-        "{path}: the entry that follows line {line} cannot be read; look for odd quotes, brackets or escapes"
-    )]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// The line of the entry before it, from 1.
-        line: usize,
-    },
-    /// A name with an empty label inside, which the parser lets pass.
-    #[error("{path}:{line}: a name with an empty label (two dots in a row)")]
-    Name {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: usize,
-    },
-    /// `$INCLUDE` is not followed.
-    #[error("{path}:{line}: $INCLUDE is not followed; put all records into one file")]
-    Include {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: usize,
-    },
-    /// A record lies outside the zone.
-    #[error("{path}:{line}: {name} lies outside the zone {apex}; take it out or mend $ORIGIN")]
-    OutsideZone {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: usize,
-        /// The owner of the record.
-        name: String,
-        /// The name of the zone.
-        apex: String,
-    },
-    /// A second SOA record.
-    #[error("{path}:{line}: a second SOA record; a zone has one")]
-    SecondSoa {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: usize,
-    },
-    /// No SOA record.
-    #[error("{path}: no SOA record; the zone needs one to say that a name does not exist")]
-    NoSoa {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The origin given beside the file is not a name.
-    #[error("the zone's origin '{origin}' is not a domain name")]
-    Origin {
-        /// What was given.
-        origin: String,
-    },
-}
-
 impl Zone {
-    /// Reads a zone file. `origin` completes relative names until the file's first `$ORIGIN`.
-    pub fn load(path: &Path, origin: Option<&str>) -> Result<Zone, ZoneError> {
-        let text = std::fs::read(path).map_err(|source| ZoneError::Read { path: path.into(), source })?;
-        Zone::parse(&text, path, origin)
-    }
-
-    /// Reads the text of a zone file; `path` is only for messages.
-    pub fn parse(text: &[u8], path: &Path, origin: Option<&str>) -> Result<Zone, ZoneError> {
-        let mut file = Zonefile::from(text);
-        file.extend_from_slice(b"\n");
-        file.set_default_class(Class::IN);
-        if let Some(origin) = origin {
-            let name =
-                Name::bytes_from_str(origin).map_err(|_| ZoneError::Origin { origin: origin.to_string() })?;
-            file.set_origin(name);
-        }
-        let mut records = Vec::new();
-        loop {
-            let begin = file.current_offset();
-            // The parser of `domain` 0.12 panics on some texts, such as `TXT "";`.
-            let entry = catch_unwind(AssertUnwindSafe(|| file.next_entry()));
-            let entry =
-                entry.map_err(|_| ZoneError::Unreadable { path: path.into(), line: line_at(text, begin) })?;
-            let Some(entry) = entry.map_err(|error| syntax(path, &error))? else { break };
-            let line = line_at(text, file.current_offset());
-            match entry {
-                Entry::Record(record) => {
-                    let record = Line::of(&record, line);
-                    records.push(record.ok_or_else(|| ZoneError::Name { path: path.into(), line })?);
-                }
-                Entry::Include { .. } => return Err(ZoneError::Include { path: path.into(), line }),
-            }
-        }
-        Zone::build(records, path)
-    }
-
     /// How many names exist in the zone, those included that exist only for what lies under them.
     pub fn name_count(&self) -> usize {
         self.names.len()
-    }
-
-    fn build(records: Vec<Line>, path: &Path) -> Result<Zone, ZoneError> {
-        let mut soas = records.iter().filter(|line| line.rtype == TYPE_SOA);
-        let soa = soas.next().ok_or_else(|| ZoneError::NoSoa { path: path.into() })?;
-        if let Some(second) = soas.next() {
-            return Err(ZoneError::SecondSoa { path: path.into(), line: second.number });
-        }
-        let negative_soa = soa.record_after_owner(soa.ttl_s.min(soa_minimum(&soa.data)));
-        let apex: Box<[u8]> = soa.owner.clone().into();
-        let mut zone = Zone { apex, names: HashMap::new(), negative_soa: negative_soa.into() };
-        for line in records {
-            if !is_under(&line.owner, &zone.apex) {
-                return Err(ZoneError::OutsideZone {
-                    path: path.into(),
-                    line: line.number,
-                    name: dnsdyno_wire::name_to_text(&line.owner),
-                    apex: dnsdyno_wire::name_to_text(&zone.apex),
-                });
-            }
-            zone.add(&line);
-        }
-        Ok(zone)
     }
 
     fn add(&mut self, line: &Line) {
@@ -310,42 +165,6 @@ impl RecordSet {
     }
 }
 
-/// A record of the file, taken apart.
-struct Line {
-    number: usize,
-    /// In lower case.
-    owner: Vec<u8>,
-    rtype: u16,
-    ttl_s: u32,
-    data: Vec<u8>,
-}
-
-impl Line {
-    /// `None` where a name in it is none.
-    fn of(record: &ScannedRecord, number: usize) -> Option<Line> {
-        let (mut owner, mut data) = (Vec::new(), Vec::new());
-        // Appending to a Vec cannot fail.
-        let Ok(()) = record.owner().compose_canonical(&mut owner);
-        let Ok(()) = record.data().compose_rdata(&mut data);
-        let rtype = record.data().rtype();
-        let line = Line { number, owner, rtype: rtype.to_int(), ttl_s: record.ttl().as_secs(), data };
-        let owner_is_whole = Name::from_octets(&line.owner[..]).is_ok();
-        // Reading back what was composed finds a name that ends before its last byte.
-        let mut parser = Parser::from_ref(&line.data[..]);
-        let read = ZoneRecordData::<&[u8], ParsedName<&[u8]>>::parse_rdata(rtype, &mut parser);
-        let data_is_whole = read.is_ok_and(|data| data.is_some()) && parser.remaining() == 0;
-        (owner_is_whole && data_is_whole).then_some(line)
-    }
-
-    /// Type, class, TTL, length and data.
-    fn record_after_owner(&self, ttl_s: u32) -> Vec<u8> {
-        let class = Class::IN.to_int().to_be_bytes();
-        // A record is at most as long as its text, and data over 65,535 bytes has no text form.
-        let length = (self.data.len() as u16).to_be_bytes();
-        [&self.rtype.to_be_bytes()[..], &class, &ttl_s.to_be_bytes(), &length, &self.data].concat()
-    }
-}
-
 /// A name in lower case, on the stack.
 struct LowerName {
     bytes: [u8; MAX_NAME_LEN],
@@ -395,38 +214,7 @@ fn pointer(at: usize) -> [u8; 2] {
     (0xC000 | at as u16).to_be_bytes()
 }
 
-/// The last field of SOA data: how long "does not exist" may be kept (RFC 2308).
-fn soa_minimum(data: &[u8]) -> u32 {
-    data.last_chunk::<4>().map_or(0, |bytes| u32::from_be_bytes(*bytes))
-}
-
-/// The parser tells `line:column: what is wrong`, for the place up to which it has read.
-fn syntax(path: &Path, error: &domain::zonefile::inplace::Error) -> ZoneError {
-    let text = error.to_string();
-    let mut parts = text.splitn(3, ':');
-    let mut number = || parts.next().and_then(|part| part.parse::<usize>().ok()).unwrap_or(0);
-    let (line, column) = (number(), number());
-    let message = parts.next().unwrap_or(&text).trim().to_string();
-    // At the start of a line, it has read past the end of the one that is wrong; but a symbol
-    // that it cannot read it does not pass.
-    let has_passed = column <= 1 && !message.starts_with("bad symbol");
-    let line = if has_passed { line.saturating_sub(1).max(1) } else { line };
-    let advice = if message.contains("missing origin") {
-        "; put '$ORIGIN zone.name.' on the first line, or give the origin"
-    } else {
-        ""
-    };
-    ZoneError::Syntax { path: path.into(), line, message, advice }
-}
-
-/// The line of the last entry, which ended at `offset`.
-fn line_at(text: &[u8], offset: usize) -> usize {
-    let read = &text[..offset.min(text.len())];
-    read.strip_suffix(b"\n").unwrap_or(read).iter().filter(|byte| **byte == b'\n').count() + 1
-}
-
 const TYPE_CNAME: u16 = 5;
-const TYPE_SOA: u16 = 6;
 
 /// A pointer to the name of the question, which follows the header.
 const OWNER_IS_QUESTION: [u8; 2] = [0xC0, 0x0C];
@@ -441,63 +229,6 @@ const MOST_ALIASES: usize = 16;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
-
-    fn error_of(text: &str) -> String {
-        Zone::parse(text.as_bytes(), Path::new("a.zone"), None).unwrap_err().to_string()
-    }
-
-    const SOA: &str = "example. 300 IN SOA ns. host. 1 2 3 4 5\n";
-
-    #[test]
-    fn names_that_exist_only_for_what_lies_below_are_counted() {
-        let text = format!("{SOA}a.b.c.example. 300 IN A 192.0.2.1\n");
-        let zone = Zone::parse(text.as_bytes(), Path::new("-"), None).unwrap();
-        assert_eq!(zone.name_count(), 4);
-    }
-
-    #[test]
-    fn relative_names_need_an_origin_and_take_the_one_given() {
-        let text = b"@ 300 IN SOA ns host 1 2 3 4 5\nwww 300 IN A 192.0.2.1\n";
-        let zone = Zone::parse(text, Path::new("-"), Some("example.org")).unwrap();
-        assert_eq!(&*zone.apex, b"\x07example\x03org\x00");
-        let error = Zone::parse(text, Path::new("a.zone"), None).unwrap_err().to_string();
-        assert!(error.starts_with("a.zone:1:") && error.contains("$ORIGIN"), "{error}");
-        let error = Zone::parse(text, Path::new("a.zone"), Some("a..b")).unwrap_err().to_string();
-        assert!(error.contains("'a..b'"), "{error}");
-    }
-
-    #[test]
-    fn every_error_names_its_line() {
-        let bad_address = error_of(&format!("{SOA}; a comment\nwww.example. 300 IN A 192.0.2.256\n"));
-        assert!(bad_address.starts_with("a.zone:3:"), "{bad_address}");
-        for bad_start in [
-            "a..example. 300 IN A 192.0.2.1",
-            "a.example. IN NS b..example.",
-            "$FOO bar",
-            "www.example. 300 IN BOGUS x",
-            "\\999. A 1.2.3.4",
-        ] {
-            let error = error_of(&format!("{SOA}{bad_start}\n"));
-            assert!(error.starts_with("a.zone:2: "), "{bad_start}: {error}");
-        }
-        let outside = error_of(&format!("{SOA}\nwww.example.net. 300 IN A 192.0.2.1\n; end\n"));
-        assert!(outside.starts_with("a.zone:3: www.example.net lies outside the zone example"), "{outside}");
-        let include = error_of(&format!("{SOA}$INCLUDE other.zone\n"));
-        assert!(include.starts_with("a.zone:2: $INCLUDE"), "{include}");
-        let twice = error_of(&format!("{SOA}{SOA}"));
-        assert!(twice.starts_with("a.zone:2: a second SOA"), "{twice}");
-        let unended = error_of(&format!("{SOA}www.example. 300 IN A"));
-        assert!(unended.starts_with("a.zone:2:"), "{unended}");
-    }
-
-    #[test]
-    fn a_zone_without_soa_and_a_missing_file_say_so() {
-        assert!(error_of("www.example. 300 IN A 192.0.2.1\n").contains("no SOA"));
-        assert!(error_of("").contains("no SOA"));
-        let error = Zone::load(Path::new("/no/such/file"), None).unwrap_err().to_string();
-        assert!(error.contains("/no/such/file") && error.contains("No such file"), "{error}");
-    }
 
     #[test]
     fn names_lie_under_their_ancestors_only() {
@@ -505,21 +236,5 @@ mod tests {
         assert!(is_under(b"\x07example\x00", b"\x00"));
         assert!(!is_under(b"\x0amyexample1\x00", b"\x08example1\x00"));
         assert!(!is_under(b"\x00", b"\x07example\x00"));
-    }
-
-    proptest! {
-        #[test]
-        fn any_text_is_a_zone_or_an_error(
-            lines in proptest::collection::vec(
-                "(@|www|\\$TTL|\\$ORIGIN|a\\.\\.b|\\*|\"| )? ?([0-9]{1,3}|IN|CH| )? (A|AAAA|TXT|MX|SOA|NS|CNAME|TYPE9|\\\\#)? [-a-z0-9.\"();\\\\ \t@]{0,20}",
-                0..8,
-            ),
-            bytes in proptest::collection::vec(any::<u8>(), 0..40),
-        ) {
-            let text = [SOA.as_bytes(), lines.join("\n").as_bytes(), &bytes].concat();
-            if let Ok(zone) = Zone::parse(&text, Path::new("-"), Some("example.")) {
-                prop_assert!(zone.name_count() > 0);
-            }
-        }
     }
 }
