@@ -1,7 +1,7 @@
 //! The reference DNS server: the ground truth that measurements are held against.
 //!
-//! It answers any question from a [`Rule`](answer::Rule), misbehaves on command
-//! ([`Faults`](faults::Faults)), and keeps a [`Book`](book::Book) of what it truly did.
+//! It answers any question from a [`Rule`], misbehaves on command
+//! ([`Faults`]), and keeps a [`Book`] of what it truly did.
 //!
 //! ```text
 //!            udp (a thread a socket) ─┐                        ┌─► answer (pure) ──► zone
