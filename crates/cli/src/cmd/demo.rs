@@ -1,0 +1,61 @@
+//! `dnsdyno demo`: the main job against the built-in responder, no set-up.
+
+use std::time::Duration;
+
+use dnsdyno_plan::Draft;
+use dnsdyno_report::units::{count, duration};
+use dnsdyno_responder::{Book, Config, Delay, Faults, Responder};
+
+use crate::args::DemoFlags;
+use crate::cmd::run::validate;
+use crate::exit::{Failure, Outcome};
+use crate::session::{self, Output};
+
+pub(crate) fn demo(flags: &DemoFlags) -> Outcome {
+    let faults = Faults {
+        delay: Some(Delay::LogNormal { median: MEDIAN_DELAY, sigma: DELAY_SPREAD }),
+        seed: 1,
+        ..Faults::default()
+    };
+    let running = Responder::start(Config { faults, ..Config::default() }).map_err(Failure::run_failed)?;
+    let draft = Draft {
+        name: Some("demo".into()),
+        server: Some(running.address().to_string()),
+        ask: Some(["www.example A", "www.example AAAA", "mail.example A"].map(Into::into).to_vec()),
+        stair: Some("2k..20k".into()),
+        step: Some("2k".into()),
+        hold: Some("2s".into()),
+        ..Draft::default()
+    };
+    if !flags.quiet {
+        eprintln!(
+            "a stair from 2,000 to 20,000 queries a second, against the responder of this very program"
+        );
+        eprintln!("(it holds each answer for a lognormal time with median 0.5 ms)\n");
+    }
+    let output = Output { folder: flags.out.clone(), quiet: flags.quiet, json: flags.json };
+    let outcome = session::run(&validate(&draft)?, &output, &[]);
+    let book = running.stop();
+    if !flags.json {
+        println!("{}", told(&book));
+    }
+    outcome
+}
+
+/// What the responder says it did, to hold against the summary.
+fn told(book: &Book) -> String {
+    let counts = &book.udp.counts;
+    let held = |quantile| book.udp.hold_ns(quantile).map_or("-".into(), duration);
+    format!(
+        "\nthe responder says: {} queries received, {} answered, held for p50 {} p99 {}\n\
+         now try it on your server: dnsdyno run -s ADDRESS -d queries.txt --rate 5k --for 30s",
+        count(counts.received),
+        count(counts.answered),
+        held(0.5),
+        held(0.99)
+    )
+}
+
+const MEDIAN_DELAY: Duration = Duration::from_micros(500);
+
+const DELAY_SPREAD: f64 = 0.4;

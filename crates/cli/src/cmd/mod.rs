@@ -1,0 +1,7 @@
+//! One file a verb.
+
+pub(crate) mod demo;
+pub(crate) mod manual;
+pub(crate) mod respond;
+pub(crate) mod run;
+pub(crate) mod show;

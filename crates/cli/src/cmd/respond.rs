@@ -1,0 +1,178 @@
+//! `dnsdyno respond`: the reference DNS server, the ground truth that runs are held against.
+
+use std::io::Write;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use clap::Args;
+use dnsdyno_plan::units::parse_duration_ns;
+use dnsdyno_responder::{Buckets, Config, Delay, Echo, Faults, Responder, Rule, Running, Share, Stall, Zone};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
+use signal_hook::iterator::Signals;
+
+use crate::exit::{Failure, OK, Outcome};
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct RespondFlags {
+    /// Address and port for UDP and TCP; port 0 takes a free one
+    #[arg(short, long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:5300")]
+    listen: SocketAddr,
+    /// UDP sockets and threads on the port
+    #[arg(short = 'T', long, value_name = "N", default_value_t = 1)]
+    threads: usize,
+    /// Serve UDP only
+    #[arg(long)]
+    no_tcp: bool,
+    /// End after this time, such as 30s; else at Ctrl-C
+    #[arg(long = "for", value_name = "T")]
+    duration: Option<String>,
+
+    /// Answer questions for A with this address
+    #[arg(long, value_name = "IPV4", default_value = "192.0.2.1", help_heading = "Answers")]
+    address: Ipv4Addr,
+    /// Answer questions for AAAA with this address
+    #[arg(long, value_name = "IPV6", default_value = "2001:db8::1", help_heading = "Answers")]
+    address6: Ipv6Addr,
+    /// Answer from this zone file instead
+    #[arg(long, value_name = "FILE", conflicts_with = "size", help_heading = "Answers")]
+    zone: Option<PathBuf>,
+    /// The zone's origin, where the file does not say it
+    #[arg(long, value_name = "NAME", requires = "zone", help_heading = "Answers")]
+    origin: Option<String>,
+    /// Answer everything with a message of this many bytes instead
+    #[arg(long, value_name = "BYTES", help_heading = "Answers")]
+    size: Option<u16>,
+    /// Over UDP set TC and answer nothing
+    #[arg(long, help_heading = "Answers")]
+    truncate: bool,
+
+    /// Hold each answer: 5ms, uniform:1ms..5ms, normal:5ms,1ms, exp:2ms or lognormal:2ms,0.5
+    #[arg(long, value_name = "DELAY", help_heading = "Faults")]
+    delay: Option<Delay>,
+    /// Share of queries to drop, such as 1%
+    #[arg(long, value_name = "SHARE", default_value = "0", help_heading = "Faults")]
+    loss: Share,
+    /// Share of queries to answer twice
+    #[arg(long, value_name = "SHARE", default_value = "0", help_heading = "Faults")]
+    duplicate: Share,
+    /// Share of queries to answer with another ID
+    #[arg(long, value_name = "SHARE", default_value = "0", help_heading = "Faults")]
+    wrong_id: Share,
+    /// Share of queries to answer with another question
+    #[arg(long, value_name = "SHARE", default_value = "0", help_heading = "Faults")]
+    wrong_question: Share,
+    /// Share of queries to answer with a few random bytes
+    #[arg(long, value_name = "SHARE", default_value = "0", help_heading = "Faults")]
+    garbage: Share,
+    /// Share of queries over TCP on which to reset the connection
+    #[arg(long, value_name = "SHARE", default_value = "0", help_heading = "Faults")]
+    reset: Share,
+    /// Stand still from T1 to T2 after the first query, such as 3s..4s; then answer all that came
+    #[arg(long, value_name = "T1..T2", help_heading = "Faults")]
+    stall: Option<Stall>,
+    /// What chance starts from: the same seed and the same queries give the same faults
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Faults")]
+    seed: u64,
+
+    /// Write the book (what it truly did) to this file at the end, instead of printing it
+    #[arg(long, value_name = "FILE", help_heading = "Book")]
+    book: Option<PathBuf>,
+    /// Put the buckets of the hold times into the book
+    #[arg(long, help_heading = "Book")]
+    buckets: bool,
+}
+
+const EXAMPLES: &str = "\
+The book is printed as JSON at the end, and at each SIGUSR1 while it serves.
+
+Examples:
+  dnsdyno respond --delay lognormal:2ms,0.5 --loss 1%
+  dnsdyno respond --listen 127.0.0.1:0 --stall 3s..4s --for 15s --book book.json
+  dnsdyno respond --zone example.zone --origin example.";
+
+pub(crate) fn respond(flags: RespondFlags) -> Outcome {
+    let length = flags.length()?;
+    let running = Responder::start(flags.config()?).map_err(Failure::run_failed)?;
+    let transports = if flags.no_tcp { "UDP" } else { "UDP and TCP" };
+    eprintln!("responder: listening on {} ({transports}); Ctrl-C ends it", running.address());
+    serve(&running, length, flags.buckets()).map_err(Failure::run_failed)?;
+    let book = running.stop().to_json(flags.buckets());
+    match &flags.book {
+        Some(path) => std::fs::write(path, format!("{book:#}\n"))
+            .with_context(|| format!("cannot write the book to {}", path.display())),
+        None => writeln!(std::io::stdout(), "{book:#}").map_err(Into::into),
+    }
+    .map(|()| OK)
+    .map_err(Failure::run_failed)
+}
+
+/// Waits until the time is up or a signal ends it; tells the book when asked.
+fn serve(running: &Running, length: Option<Duration>, buckets: Buckets) -> anyhow::Result<()> {
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGUSR1])?;
+    let end = length.map(|length| Instant::now() + length);
+    loop {
+        for signal in signals.pending() {
+            if signal != SIGUSR1 {
+                return Ok(());
+            }
+            writeln!(std::io::stdout(), "{:#}", running.book().to_json(buckets))?;
+        }
+        let left = end.map_or(LOOK_AGAIN, |end| end.saturating_duration_since(Instant::now()));
+        if left.is_zero() {
+            return Ok(());
+        }
+        std::thread::sleep(left.min(LOOK_AGAIN));
+    }
+}
+
+impl RespondFlags {
+    fn length(&self) -> Result<Option<Duration>, Failure> {
+        let length = self.duration.as_deref().map(parse_duration_ns).transpose();
+        let length = length.context("--for").map_err(Failure::bad_input)?;
+        Ok(length.map(Duration::from_nanos))
+    }
+
+    fn buckets(&self) -> Buckets {
+        if self.buckets { Buckets::With } else { Buckets::Without }
+    }
+
+    fn config(&self) -> Result<Config, Failure> {
+        Ok(Config {
+            listen: self.listen,
+            rule: self.rule()?,
+            faults: Faults {
+                delay: self.delay,
+                loss: self.loss,
+                duplicate: self.duplicate,
+                wrong_id: self.wrong_id,
+                wrong_question: self.wrong_question,
+                garbage: self.garbage,
+                reset: self.reset,
+                stall: self.stall,
+                seed: self.seed,
+            },
+            threads: self.threads,
+            tcp: !self.no_tcp,
+            ..Config::default()
+        })
+    }
+
+    fn rule(&self) -> Result<Rule, Failure> {
+        let rule = match (&self.zone, self.size) {
+            (Some(path), _) => {
+                let zone = Zone::load(path, self.origin.as_deref()).map_err(Failure::bad_input)?;
+                Rule::Zone(Arc::new(zone))
+            }
+            (None, Some(bytes)) => Rule::FixedSize { bytes },
+            (None, None) => Rule::Echo(Echo { a: self.address, aaaa: self.address6, ..Echo::default() }),
+        };
+        Ok(if self.truncate { Rule::Truncate(Box::new(rule)) } else { rule })
+    }
+}
+
+/// How soon a signal is seen.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);

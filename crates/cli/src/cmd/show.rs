@@ -1,0 +1,26 @@
+//! `dnsdyno show`: the summary again, from the record.
+
+use std::io::Write;
+
+use anyhow::Context;
+use dnsdyno_record::Digest;
+
+use crate::args::ShowFlags;
+use crate::exit::{Failure, Outcome};
+use crate::screen::width_of_terminal;
+use crate::session::print_summary;
+
+pub(crate) fn show(flags: &ShowFlags) -> Outcome {
+    let mut code = crate::exit::OK;
+    for (i, run) in flags.runs.iter().enumerate() {
+        if i > 0 && !flags.json {
+            writeln!(std::io::stdout()).map_err(Failure::run_failed)?;
+        }
+        let digest = Digest::read(run)
+            .with_context(|| format!("cannot show {}", run.display()))
+            .map_err(Failure::bad_input)?;
+        let judged = print_summary(&digest, flags.json, &flags.expect, width_of_terminal())?;
+        code = code.max(judged);
+    }
+    Ok(code)
+}

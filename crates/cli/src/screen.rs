@@ -1,0 +1,167 @@
+//! What a person sees while a run goes on: a live block on a terminal, plain lines elsewhere.
+//!
+//! All of it goes to standard error, so that standard output holds the summary alone.
+
+use std::io::IsTerminal;
+
+use dnsdyno_engine::Live;
+use dnsdyno_measure::{Latency, Quantile};
+use dnsdyno_record::Header;
+use dnsdyno_report::units::{count, duration, rate};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// The place where progress is shown.
+pub(crate) struct Screen {
+    kind: Kind,
+    timeout_ns: u64,
+    is_open: bool,
+}
+
+enum Kind {
+    Quiet,
+    Lines,
+    Terminal(ProgressBar),
+}
+
+impl Screen {
+    /// A screen for the run that the header describes.
+    pub(crate) fn new(header: &Header, quiet: bool, schedule_end_ns: Option<u64>) -> Self {
+        let kind = if quiet {
+            Kind::Quiet
+        } else if std::io::stderr().is_terminal() {
+            Kind::Terminal(bar(header, schedule_end_ns))
+        } else {
+            Kind::Lines
+        };
+        let is_open = header.headline == dnsdyno_record::Headline::Response;
+        Screen { kind, timeout_ns: header.timeout_ns, is_open }
+    }
+
+    /// Shows the interval that has just passed.
+    pub(crate) fn passed(&mut self, live: &Live<'_>) {
+        match &self.kind {
+            Kind::Quiet => {}
+            Kind::Lines => eprintln!("{}", self.line(live)),
+            Kind::Terminal(bar) => {
+                if let Some(end_ns) = bar.length() {
+                    bar.set_position(live.to_ns.min(end_ns));
+                    bar.set_prefix(match end_ns.saturating_sub(live.to_ns) {
+                        0 => "waiting for answers".to_owned(),
+                        left_ns => format!("{} left", duration(left_ns)),
+                    });
+                }
+                bar.set_message(self.block(live));
+            }
+        }
+    }
+
+    /// Says a sentence between the figures.
+    pub(crate) fn say(&self, sentence: &str) {
+        match &self.kind {
+            Kind::Terminal(bar) => bar.suspend(|| eprintln!("{sentence}")),
+            Kind::Quiet | Kind::Lines => eprintln!("{sentence}"),
+        }
+    }
+
+    /// Takes the live block away.
+    pub(crate) fn finish(&mut self) {
+        if let Kind::Terminal(bar) = &self.kind {
+            bar.finish_and_clear();
+        }
+    }
+
+    /// One interval as one line, for logs.
+    fn line(&self, live: &Live<'_>) -> String {
+        let rates = self.rates(live);
+        let losses = self.losses(live);
+        let losses = if losses.is_empty() { String::new() } else { format!("  {losses}") };
+        format!("{:>8}  {rates}  {}{losses}", duration(live.to_ns), self.percentiles(live))
+    }
+
+    /// One interval as the lines of the live block.
+    fn block(&self, live: &Live<'_>) -> String {
+        let losses = self.losses(live);
+        let losses = if losses.is_empty() { "no losses".to_owned() } else { losses };
+        format!("{}\n  {}\n  {losses}", self.rates(live), self.percentiles(live))
+    }
+
+    fn rates(&self, live: &Live<'_>) -> String {
+        let seconds = self.seconds(live);
+        let per_second = |n: u64| rate(n as f64 / seconds);
+        let (sent, answered) = (per_second(live.arrivals.sent), per_second(live.arrivals.answered));
+        if self.is_open {
+            format!("asked {}  sent {sent}  answered {answered}", rate(live.asked_qps))
+        } else {
+            format!("sent {sent}  answered {answered}")
+        }
+    }
+
+    fn percentiles(&self, live: &Live<'_>) -> String {
+        let latency = Latency {
+            answered: &live.arrivals.latency,
+            unanswered: live.arrivals.timed_out + live.arrivals.refused,
+        };
+        let shown = |q: f64| match latency.quantile(q) {
+            Some(Quantile::At(ns)) => duration(ns),
+            Some(Quantile::BeyondTimeout) => format!(">{}", duration(self.timeout_ns)),
+            None => "-".to_owned(),
+        };
+        format!("p50 {}  p99 {}  p99.9 {}", shown(0.5), shown(0.99), shown(0.999))
+    }
+
+    /// What went wrong in the interval; empty where nothing did.
+    fn losses(&self, live: &Live<'_>) -> String {
+        let arrivals = live.arrivals;
+        let beside = &arrivals.beside;
+        let parts = [
+            ("timed out", arrivals.timed_out),
+            ("late", arrivals.late),
+            ("refused", arrivals.refused),
+            ("not sent", arrivals.not_sent),
+            ("dropped at our sockets", arrivals.socket_drops),
+            ("duplicates", beside.duplicates),
+            ("unexpected", beside.unexpected),
+            ("wrong question", beside.wrong_question),
+            ("malformed", beside.malformed),
+        ];
+        let parts = parts.iter().filter(|(_, n)| *n > 0).map(|(what, n)| format!("{} {what}", count(*n)));
+        parts.collect::<Vec<_>>().join("  ")
+    }
+
+    /// The length of the interval, in seconds.
+    fn seconds(&self, live: &Live<'_>) -> f64 {
+        (live.to_ns as f64 / (live.index + 1) as f64) * 1e-9
+    }
+}
+
+/// The live block: how far the run is, then the figures of the last interval.
+fn bar(header: &Header, schedule_end_ns: Option<u64>) -> ProgressBar {
+    let bar = match schedule_end_ns {
+        Some(end_ns) => ProgressBar::new(end_ns),
+        None => ProgressBar::no_length(),
+    };
+    bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(5));
+    let template = if schedule_end_ns.is_some() {
+        "{wide_bar:.cyan} {elapsed_precise} {prefix}\n  {msg}"
+    } else {
+        "{spinner} {elapsed_precise} {prefix}\n  {msg}"
+    };
+    // The template is a constant: a test builds it.
+    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    bar.set_style(style.progress_chars("━╸─"));
+    bar.set_prefix(match schedule_end_ns {
+        Some(end_ns) => format!("{} left", duration(end_ns)),
+        None => header.load.clone(),
+    });
+    bar.set_message("waiting for the first interval");
+    bar.enable_steady_tick(std::time::Duration::from_millis(250));
+    bar
+}
+
+/// Columns of the terminal that standard output is, or what a page has.
+pub(crate) fn width_of_terminal() -> usize {
+    terminal_size::terminal_size_of(std::io::stdout()).map_or(PAGE_WIDTH, |(width, _)| usize::from(width.0))
+}
+
+/// Columns of a summary that goes to a file or a pipe.
+const PAGE_WIDTH: usize = 80;

@@ -1,0 +1,331 @@
+//! A run from a validated plan to its exit code: opens what is needed, lets the engine work, and
+//! hands what comes to the record and the screen.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Context;
+use dnsdyno_engine::{Asked, Control, Job, Live, Observer};
+use dnsdyno_plan::source::Loaded;
+use dnsdyno_plan::{Load, Plan, QuestionSource, Questions};
+use dnsdyno_record::{Digest, Ended, Event, Header, Headline, HostInfo, Interval, Phase, RunWriter};
+use dnsdyno_report::expect::{Expectation, Outcome as Judged, evaluate};
+use dnsdyno_report::{summary, summary_json};
+use dnsdyno_sys::{clock, thread};
+use dnsdyno_transport::udp::{UdpConfig, UdpTransport};
+
+use crate::exit::{EXPECTATION_FAILED, Failure, INTERRUPTED, OK, Outcome, RECORD_INCOMPLETE, RUN_FAILED};
+use crate::screen::{Screen, width_of_terminal};
+use crate::signals;
+
+/// Where results go.
+#[derive(Debug, Default)]
+pub(crate) struct Output {
+    /// Folder of the record; `None` makes one of date and time.
+    pub(crate) folder: Option<PathBuf>,
+    /// Nothing while running.
+    pub(crate) quiet: bool,
+    /// The summary as JSON.
+    pub(crate) json: bool,
+}
+
+/// Makes the run that the plan describes.
+pub(crate) fn run(plan: &Plan, output: &Output, expectations: &[Expectation]) -> Outcome {
+    let loaded = load_questions(plan)?;
+    make_room_for_files(plan)?;
+    let transports = open_sockets(plan)?;
+    let started_unix_ns = clock::wall_ns();
+    let folder = output.folder.clone().unwrap_or_else(|| folder_of_now(plan));
+    let header = header_of(plan, &loaded, &folder, started_unix_ns);
+    let mut writer = create_record(plan, &loaded.questions, &folder, &header)?;
+
+    let control = Arc::new(Control::default());
+    signals::press_on_signals(control.clone()).map_err(Failure::run_failed)?;
+    let job = Job {
+        questions: &loaded.questions,
+        load: &plan.load,
+        limit: limit_of(plan, &loaded.questions),
+        end_ns: plan.stop.duration_ns,
+        timeout_ns: plan.timeout_ns,
+        interval_ns: plan.interval_ns,
+        send_only: plan.send_only,
+    };
+    let mut scribe = Scribe {
+        screen: Screen::new(&header, output.quiet, end_of_schedule(plan)),
+        writer: &mut writer,
+        control: &control,
+        told_stop: false,
+        told_trouble: false,
+    };
+    let epoch_ns = clock::monotonic_ns() + START_DELAY_NS;
+    let sum = dnsdyno_engine::run(
+        &job,
+        transports,
+        epoch_ns,
+        &clock::wall_minus_monotonic_ns,
+        &control,
+        &mut scribe,
+    );
+    scribe.screen.finish();
+    let recorded = writer.finish(&sum);
+
+    let code = print_judged(writer.digest(), output.json, expectations, width_of_terminal())?;
+    if !output.json {
+        println!("\nrecord: {}", folder.display());
+    }
+    if let Err(error) = &recorded {
+        eprintln!("dnsdyno: {error}");
+    }
+    Ok(match &sum.ended {
+        Ended::Failed { .. } => RUN_FAILED,
+        _ if recorded.is_err() => RECORD_INCOMPLETE,
+        Ended::Interrupted => INTERRUPTED,
+        _ => code,
+    })
+}
+
+/// Reads the queries, and says which lines were none.
+fn load_questions(plan: &Plan) -> Result<Loaded, Failure> {
+    let loaded = plan.source.load(plan.form, plan.strict).map_err(Failure::bad_input)?;
+    for bad in &loaded.first_bad {
+        eprintln!("dnsdyno: skipped {bad}");
+    }
+    let untold = loaded.bad_lines - loaded.first_bad.len() as u64;
+    if untold > 0 {
+        eprintln!("dnsdyno: skipped {untold} more bad lines");
+    }
+    Ok(loaded)
+}
+
+/// Raises the limit of open files to what the sockets need, as far as the host allows.
+fn make_room_for_files(plan: &Plan) -> Result<(), Failure> {
+    let needed = plan.clients as u64 + FILES_BESIDE_SOCKETS;
+    let (soft, hard) = thread::open_files_limit().map_err(Failure::run_failed)?;
+    if needed <= soft {
+        return Ok(());
+    }
+    thread::set_open_files_limit(needed).map_err(|_| {
+        Failure::run_failed(anyhow::anyhow!(
+            "--clients {} needs {needed} open files, and this process may have {soft} (at most {hard}): \
+             run `ulimit -n {needed}` first, or ask for fewer clients",
+            plan.clients
+        ))
+    })
+}
+
+/// Opens each worker's sockets.
+fn open_sockets(plan: &Plan) -> Result<Vec<UdpTransport>, Failure> {
+    let config = UdpConfig {
+        server: plan.target.address,
+        local_address: plan.local_address,
+        receive_buffer: plan.receive_buffer_bytes as usize,
+        send_only: plan.send_only,
+    };
+    let mut ports = plan.local_ports.map(|range| range.ports());
+    let mut port = || ports.as_mut().and_then(Iterator::next).unwrap_or(0);
+    let mut transports = Vec::with_capacity(plan.workers);
+    for worker in 0..plan.workers {
+        let sockets = plan.clients / plan.workers + usize::from(worker < plan.clients % plan.workers);
+        let local_ports: Vec<u16> = (0..sockets).map(|_| port()).collect();
+        transports.push(UdpTransport::open(&config, &local_ports).map_err(Failure::run_failed)?);
+    }
+    Ok(transports)
+}
+
+/// Makes the run's folder. Queries from standard input go into it, so that the plan can be
+/// played again.
+fn create_record(
+    plan: &Plan,
+    questions: &Questions,
+    folder: &Path,
+    header: &Header,
+) -> Result<RunWriter, Failure> {
+    let mut draft = plan.to_draft();
+    let kept = folder.join(KEPT_QUERIES);
+    if plan.source == QuestionSource::Stdin {
+        let kept = std::path::absolute(&kept).unwrap_or_else(|_| kept.clone());
+        draft.queries = Some(kept.display().to_string());
+    }
+    let plan_toml = draft.to_toml().map_err(Failure::run_failed)?;
+    let host = HostInfo::gather(plan.target.address.ip());
+    let writer = RunWriter::create(folder, header, &plan_toml, &host).map_err(Failure::run_failed)?;
+    if plan.source == QuestionSource::Stdin {
+        keep_queries(questions, &kept)
+            .with_context(|| format!("cannot keep the queries of standard input in {}", kept.display()))
+            .map_err(Failure::run_failed)?;
+    }
+    Ok(writer)
+}
+
+/// Writes the questions as a query file.
+fn keep_queries(questions: &Questions, path: &Path) -> std::io::Result<()> {
+    let mut file = std::io::BufWriter::new(std::fs::File::create(path)?);
+    for i in 0..questions.len() {
+        let question = questions.question(i);
+        let (name, fixed) = question.split_at(question.len() - 4);
+        let qtype = u16::from_be_bytes([fixed[0], fixed[1]]);
+        writeln!(file, "{} {}", dnsdyno_wire::name_to_text(name), dnsdyno_wire::type_name(qtype))?;
+    }
+    file.flush()
+}
+
+fn header_of(plan: &Plan, loaded: &Loaded, folder: &Path, started_unix_ns: u64) -> Header {
+    let load = match (&plan.load, &plan.shape) {
+        (Load::Closed { outstanding }, _) => format!("closed loop, {outstanding} outstanding"),
+        (Load::Open(_), Some(shape)) => shape.to_string(),
+        (Load::Open(_), None) => "open loop".to_owned(),
+    };
+    let phases = match &plan.load {
+        Load::Open(curve) => curve.phases().iter().map(phase_of).collect(),
+        Load::Closed { .. } => Vec::new(),
+    };
+    let headline = if matches!(plan.load, Load::Open(_)) { Headline::Response } else { Headline::Service };
+    let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    Header {
+        run_id: format!("{name}-{:08x}", (started_unix_ns ^ plan.seed) as u32),
+        started_unix_ns,
+        command_line: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        name: plan.name.clone(),
+        note: plan.note.clone(),
+        interval_ns: plan.interval_ns,
+        timeout_ns: plan.timeout_ns,
+        headline,
+        types: loaded.questions.types().to_vec(),
+        phases,
+        target: plan.target.asked.clone(),
+        address: plan.target.address,
+        transport: plan.transport.to_string(),
+        workers: plan.workers as u32,
+        clients: plan.clients as u32,
+        questions: loaded.questions.len() as u64,
+        bad_lines: loaded.bad_lines,
+        send_only: plan.send_only,
+        load,
+    }
+}
+
+fn phase_of(phase: &dnsdyno_plan::Phase) -> Phase {
+    Phase { label: phase.label.clone(), from_ns: phase.from_ns, to_ns: phase.to_ns }
+}
+
+/// The number of queries after which the run ends, and what that end is called.
+fn limit_of(plan: &Plan, questions: &Questions) -> Option<(u64, Ended)> {
+    let limit = plan.stop.query_limit(questions.len())?;
+    let what = if plan.stop.count == Some(limit) { Ended::ByCount } else { Ended::ByPasses };
+    Some((limit, what))
+}
+
+/// When the last query is due, where the plan says so by time.
+fn end_of_schedule(plan: &Plan) -> Option<u64> {
+    match &plan.load {
+        Load::Open(curve) => curve.duration_ns(),
+        Load::Closed { .. } => plan.stop.duration_ns,
+    }
+}
+
+/// `runs/2026-03-09T14-05-00`, with the run's name where it has one.
+fn folder_of_now(plan: &Plan) -> PathBuf {
+    let stamp = jiff::Zoned::now().strftime("%Y-%m-%dT%H-%M-%S").to_string();
+    let name = match &plan.name {
+        Some(name) => format!("{stamp}-{}", name.replace(|c: char| !c.is_alphanumeric(), "-")),
+        None => stamp,
+    };
+    let first = Path::new("runs").join(&name);
+    let numbered = (2..).map(|i| Path::new("runs").join(format!("{name}-{i}")));
+    std::iter::once(first).chain(numbered).find(|folder| !folder.exists()).unwrap_or_default()
+}
+
+/// Hands what the engine tells to the record and the screen.
+struct Scribe<'a> {
+    writer: &'a mut RunWriter,
+    screen: Screen,
+    control: &'a Control,
+    told_stop: bool,
+    told_trouble: bool,
+}
+
+impl Observer for Scribe<'_> {
+    fn passed(&mut self, live: &Live<'_>) {
+        self.screen.passed(live);
+        if !self.told_stop && self.control.asked() != Asked::Nothing {
+            self.told_stop = true;
+            self.screen.say("stopping: waiting for what is under way (Ctrl-C again ends now)");
+            let event = Event {
+                at_ns: live.to_ns,
+                kind: "interrupt".into(),
+                message: "the user asked to stop sending".into(),
+                figures: serde_json::Map::new(),
+            };
+            let written = self.writer.event(&event);
+            self.mind(written);
+        }
+    }
+
+    fn settled(&mut self, interval: &Interval) {
+        let written = self.writer.interval(interval);
+        self.mind(written);
+    }
+}
+
+impl Scribe<'_> {
+    /// A line that could not be written is kept and tried again; the user is told once.
+    fn mind(&mut self, written: Result<(), dnsdyno_record::WriteError>) {
+        match written {
+            Err(error) if !self.told_trouble => {
+                self.told_trouble = true;
+                self.screen.say(&format!("dnsdyno: {error}"));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Reads the expectations of the command line.
+pub(crate) fn parse_expectations(texts: &[String]) -> Result<Vec<Expectation>, Failure> {
+    texts.iter().map(|text| Expectation::parse(text)).collect::<Result<_, _>>().map_err(Failure::bad_input)
+}
+
+/// Prints the summary and judges the expectations; gives the exit code.
+pub(crate) fn print_summary(digest: &Digest, json: bool, expect: &[String], width: usize) -> Outcome {
+    print_judged(digest, json, &parse_expectations(expect)?, width)
+}
+
+fn print_judged(digest: &Digest, json: bool, expectations: &[Expectation], width: usize) -> Outcome {
+    let outcomes = evaluate(expectations, digest);
+    let mut out = std::io::stdout().lock();
+    let written = if json {
+        let mut object = summary_json(digest);
+        if !outcomes.is_empty() {
+            object["expectations"] = outcomes.iter().map(judged_json).collect();
+        }
+        writeln!(out, "{object:#}")
+    } else {
+        let lines = outcomes.iter().map(judged_line);
+        let gap = if outcomes.is_empty() { "" } else { "\n" };
+        write!(out, "{}{gap}{}", summary(digest, width), lines.collect::<String>())
+    };
+    written.map_err(Failure::run_failed)?;
+    Ok(if outcomes.iter().all(|outcome| outcome.passed) { OK } else { EXPECTATION_FAILED })
+}
+
+/// One expectation as a line.
+fn judged_line(judged: &Judged) -> String {
+    let mark = if judged.passed { "met    " } else { "NOT MET" };
+    format!("{mark}  {}  ({})\n", judged.text, judged.measured)
+}
+
+fn judged_json(judged: &Judged) -> serde_json::Value {
+    serde_json::json!({ "expectation": judged.text, "measured": judged.measured, "passed": judged.passed })
+}
+
+/// Time for the workers to make their tables before the first query is due.
+const START_DELAY_NS: u64 = 50_000_000;
+
+/// Descriptors that a run has beside its sockets: standard streams, the record, epoll, and the
+/// scheduler's account of each worker.
+const FILES_BESIDE_SOCKETS: u64 = 64;
+
+/// The queries of standard input, in the run's folder.
+const KEPT_QUERIES: &str = "queries.txt";
