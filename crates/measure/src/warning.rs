@@ -21,7 +21,7 @@ pub enum Warning {
     },
     /// The kernel dropped answers because we did not read them in time.
     SocketDrops {
-        /// Packets dropped at our sockets.
+        /// Packets dropped at our sockets; where the kernel had joined several, a lower bound.
         packets: u64,
         /// Queries that timed out in the same run.
         timed_out: u64,
@@ -99,7 +99,7 @@ impl fmt::Display for Warning {
             }
             Warning::SocketDrops { packets, timed_out } => write!(
                 f,
-                "socket drops: our own sockets dropped {packets} packets ({timed_out} queries timed out)"
+                "socket drops: our own sockets dropped at least {packets} packets ({timed_out} queries timed out)"
             ),
             Warning::CpuSaturated { share } => {
                 write!(f, "CPU saturated: the busiest worker used {:.0} % of a CPU", share * 100.0)

@@ -134,7 +134,7 @@ fn reasons(out: &mut String, digest: &Digest, width: usize) {
     let drops = socket_drops(digest);
     if drops > 0 {
         let text = format!(
-            "our own sockets dropped {}: up to as many of those timed out are not the server's loss",
+            "our own sockets dropped at least {}: so many of those timed out are not the server's loss",
             counted(drops, "packet")
         );
         paragraph(out, &text, 2, 4, width);

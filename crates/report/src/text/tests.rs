@@ -19,8 +19,8 @@ ran        6 s, ended by the user
   not sent                    10   1.67/s   0.06 %
   interrupted                 10   1.67/s   0.06 %
   not sent: generator late 7, no route 3
-  our own sockets dropped 120 packets: up to as many of those timed out are not
-    the server's loss
+  our own sockets dropped at least 120 packets: so many of those timed out are
+    not the server's loss
   beside  duplicates 4   malformed 1   truncated 12
   RCODE   NOERROR 17,508 (98.32 %)   NXDOMAIN 300 (1.68 %)
   type    A 14,990 (98.79 % answered)   AAAA 3,000 (100 % answered)
@@ -41,8 +41,8 @@ at 5 s: the server began to refuse queries (ICMP port unreachable)
 generator: in doubt
   - sends missing: 10 of 18000 queries never left; see the reasons under "not
     sent"
-  - socket drops: our own sockets dropped 120 packets (152 queries timed out);
-    these are not the server's losses: raise --receive-buffer and
+  - socket drops: our own sockets dropped at least 120 packets (152 queries
+    timed out); these are not the server's losses: raise --receive-buffer and
     net.core.rmem_max, or add --workers
 rate: 2,968 answers/s, loss 1.01 % (the generator was in doubt: not the server's
   limit)
