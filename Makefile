@@ -2,6 +2,7 @@
 
 CARGO ?= cargo
 SERVERS := nsd bind9 unbound knot
+PEERS := dnsperf tcpdump
 
 .PHONY: help demo build test check bench install man clean
 
@@ -24,6 +25,10 @@ check: scripts-ready ## Format, lints, layers, licences
 	$(CARGO) run --quiet --locked --package xtask -- layers
 	$(CARGO) run --quiet --locked --package xtask -- tidy
 	scripts/check-licences
+
+bench: build ## Us against the peers, in turn; the report goes to benchsuite/runs (about 35 min)
+	scripts/install-servers $(PEERS)
+	$(CARGO) run --quiet --release --locked --package dnsdyno-benchsuite -- $(or $(BENCH),all)
 
 install: build ## The program, its man pages and completions under PREFIX (default /usr/local)
 	scripts/install-program target/release/dnsdyno "$${PREFIX:-/usr/local}"

@@ -19,6 +19,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("engine", 3),
     ("report", 4),
     ("cli", 5),
+    ("benchsuite", 5),
 ];
 
 /// Arrows along a floor, with their reason.

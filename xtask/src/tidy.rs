@@ -9,7 +9,8 @@ const WITHOUT_A_CLOCK: &[&str] =
     &["crates/wire/", "crates/measure/", "crates/plan/", "crates/report/", "crates/engine/src/inflight.rs"];
 
 /// How one would ask for the time.
-const CLOCKS: &[&str] = &["Instant::now", "SystemTime::now", "clock_gettime", "clock::monotonic_ns", "clock::wall_ns"];
+const CLOCKS: &[&str] =
+    &["Instant::now", "SystemTime::now", "clock_gettime", "clock::monotonic_ns", "clock::wall_ns"];
 
 /// The one crate that may hold `unsafe`.
 const UNSAFE_HOME: &str = "crates/sys/";
@@ -58,7 +59,8 @@ fn judge(name: &str, text: &str) -> Vec<String> {
 }
 
 fn rust_files(root: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let (mut files, mut folders) = (Vec::new(), vec![root.join("crates"), root.join("xtask")]);
+    let mut folders = ["crates", "xtask", "benchsuite"].map(|folder| root.join(folder)).to_vec();
+    let mut files = Vec::new();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder)? {
             let path = entry?.path();

@@ -1,0 +1,441 @@
+//! Child processes: pinned to a CPU, ended with us whatever happens, and what they cost.
+//!
+//! ```text
+//!   first CPU allowed: this suite, the responder, tcpdump        last CPU allowed: the generator
+//! ```
+//!
+//! On one CPU they share it. All children are started and awaited from the main thread: the kernel ends a child
+//! with the *thread* that started it, and the CPU time of a child is what the books of all children gain by it.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::fs::{self, File};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, ensure};
+use nix::sys::resource::{UsageWho, getrusage};
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use tempfile::TempDir;
+
+/// Where children run, and the folder for what they read and write.
+#[derive(Debug)]
+pub(crate) struct Rig {
+    cpus: Vec<usize>,
+    work: TempDir,
+}
+
+/// A program with its arguments and the CPUs it may use.
+#[derive(Debug, Clone)]
+pub(crate) struct Call {
+    program: PathBuf,
+    arguments: Vec<OsString>,
+    cpus: Vec<usize>,
+}
+
+/// A started child. Dropping it ends it.
+#[derive(Debug)]
+pub(crate) struct Running {
+    child: Child,
+    exit: OwnedFd,
+    started: Instant,
+    finished: Option<(ExitStatus, CpuTime)>,
+    output: Output,
+    name: String,
+}
+
+/// A child that has ended.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    pub(crate) cpu: CpuTime,
+    pub(crate) wall: Duration,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// CPU time of a process with all its threads.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct CpuTime {
+    pub(crate) user: Duration,
+    pub(crate) system: Duration,
+}
+
+/// Files, not pipes: nobody has to read them while the child runs.
+#[derive(Debug)]
+struct Output {
+    stdout: PathBuf,
+    stderr: PathBuf,
+}
+
+impl Rig {
+    /// A rig whose temporary folder lies in `folder`. Binds this process, and what it starts without a CPU of its
+    /// own, to the server's CPU.
+    pub(crate) fn new(folder: &Path) -> anyhow::Result<Self> {
+        let cpus = dnsdyno_sys::thread::allowed_cpus().context("cannot tell the CPUs of this process")?;
+        let server_cpu = *cpus.first().context("this process may run on no CPU")?;
+        dnsdyno_sys::thread::pin_to_cpu(server_cpu).context("cannot bind this process to a CPU")?;
+        fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        let work = tempfile::tempdir_in(folder)
+            .with_context(|| format!("cannot make a folder in {}", folder.display()))?;
+        Ok(Self { cpus, work })
+    }
+
+    /// The folder for what children read and write; it goes with the rig.
+    pub(crate) fn work(&self) -> &Path {
+        self.work.path()
+    }
+
+    /// All CPUs this process was allowed to use when it started, lowest first.
+    pub(crate) fn cpus(&self) -> &[usize] {
+        &self.cpus
+    }
+
+    /// The CPU of the responder and of all that watches.
+    pub(crate) fn server_cpu(&self) -> usize {
+        self.cpus[0]
+    }
+
+    /// The CPU of the generator under test.
+    pub(crate) fn generator_cpu(&self) -> usize {
+        self.cpus[self.cpus.len() - 1]
+    }
+
+    /// Starts a child; `tag` names its output files, which the next child of the same tag overwrites.
+    pub(crate) fn start(&self, call: &Call, tag: &str) -> anyhow::Result<Running> {
+        let output = Output {
+            stdout: self.work().join(format!("{tag}.out")),
+            stderr: self.work().join(format!("{tag}.err")),
+        };
+        let create =
+            |path: &Path| File::create(path).with_context(|| format!("cannot write {}", path.display()));
+        let mut command = call.command();
+        command.current_dir(self.work()).stdin(Stdio::null());
+        command.stdout(create(&output.stdout)?).stderr(create(&output.stderr)?);
+        let started = Instant::now();
+        let mut child = command.spawn().with_context(|| format!("cannot start {call}"))?;
+        let exit = match pidfd_open(Pid::from_child(&child), PidfdFlags::empty()) {
+            Ok(exit) => exit,
+            Err(error) => {
+                child.kill()?;
+                child.wait()?;
+                return Err(error).context("cannot watch a child");
+            }
+        };
+        Ok(Running { child, exit, started, finished: None, output, name: call.name() })
+    }
+
+    /// Runs a child to its end, `within` at most. An exit status other than 0 is an error with its last words.
+    pub(crate) fn run(&self, call: &Call, tag: &str, within: Duration) -> anyhow::Result<Finished> {
+        self.start(call, tag)?.finish(within)
+    }
+
+    /// The command as one would type it, with this run's temporary folder as `$WORK`.
+    pub(crate) fn shown(&self, call: &Call) -> String {
+        call.to_string().replace(&self.work().display().to_string(), "$WORK")
+    }
+}
+
+impl Call {
+    /// A call of `program` on no CPU in particular.
+    pub(crate) fn new(program: impl Into<PathBuf>) -> Self {
+        Self { program: program.into(), arguments: Vec::new(), cpus: Vec::new() }
+    }
+
+    /// With the words of `text` as further arguments.
+    pub(crate) fn words(mut self, text: &str) -> Self {
+        self.arguments.extend(text.split_whitespace().map(OsString::from));
+        self
+    }
+
+    /// With one further argument, taken as it is.
+    pub(crate) fn arg(mut self, argument: impl Into<OsString>) -> Self {
+        self.arguments.push(argument.into());
+        self
+    }
+
+    /// Only on these CPUs.
+    pub(crate) fn on(mut self, cpus: &[usize]) -> Self {
+        self.cpus = cpus.to_vec();
+        self
+    }
+
+    /// The program's name without its folder.
+    pub(crate) fn name(&self) -> String {
+        self.program.file_name().unwrap_or(self.program.as_os_str()).to_string_lossy().into_owned()
+    }
+
+    /// `setpriv` has the kernel end the child when we die, even by SIGKILL; like `taskset` it then becomes the
+    /// program, so that id, CPU time and signals are the program's own.
+    fn command(&self) -> Command {
+        let mut words: Vec<OsString> = Vec::new();
+        if let Some(setpriv) = find_program("setpriv") {
+            words.extend([setpriv.into(), "--pdeathsig".into(), "TERM".into(), "--".into()]);
+        }
+        if !self.cpus.is_empty() {
+            words.extend(["taskset".into(), "-c".into(), list(&self.cpus).into()]);
+        }
+        words.push(self.program.clone().into());
+        words.extend(self.arguments.iter().cloned());
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]);
+        command
+    }
+}
+
+impl fmt::Display for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.cpus.is_empty() {
+            write!(f, "taskset -c {} ", list(&self.cpus))?;
+        }
+        f.write_str(&self.name())?;
+        for argument in &self.arguments {
+            let argument = argument.to_string_lossy();
+            let plain = argument.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:,=@".contains(c));
+            if plain { write!(f, " {argument}")? } else { write!(f, " '{argument}'")? }
+        }
+        Ok(())
+    }
+}
+
+impl Running {
+    /// The process id; it stays reserved until this value is gone.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// What the child has written to standard error so far.
+    pub(crate) fn stderr(&self) -> anyhow::Result<String> {
+        read_lossy(&self.output.stderr)
+    }
+
+    /// Waits until the child has ended, `within` at most; says whether it has.
+    pub(crate) fn ends_within(&self, within: Duration) -> anyhow::Result<bool> {
+        let deadline = Instant::now() + within;
+        loop {
+            let left = Timespec::try_from(deadline.saturating_duration_since(Instant::now())).ok();
+            match rustix::event::poll(&mut [PollFd::new(&self.exit, PollFlags::IN)], left.as_ref()) {
+                Ok(ready) => return Ok(ready > 0),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error).context("cannot wait for a child"),
+            }
+        }
+    }
+
+    /// Waits until `shows` finds in standard error what it looks for.
+    pub(crate) fn wait_until<T>(
+        &self,
+        within: Duration,
+        mut shows: impl FnMut(&str) -> Option<T>,
+    ) -> anyhow::Result<T> {
+        let deadline = Instant::now() + within;
+        loop {
+            let ended = self.ends_within(LOOK_AGAIN)?;
+            let text = self.stderr()?;
+            if let Some(found) = shows(&text) {
+                return Ok(found);
+            }
+            ensure!(!ended, "{} ended too early: {}", self.name, last_lines(&text));
+            ensure!(
+                Instant::now() < deadline,
+                "{} is not ready after {within:?}: {}",
+                self.name,
+                last_lines(&text)
+            );
+        }
+    }
+
+    /// Sends a signal.
+    pub(crate) fn signal(&self, signal: Signal) -> anyhow::Result<()> {
+        match pidfd_send_signal(&self.exit, signal) {
+            Ok(()) | Err(Errno::SRCH) => Ok(()),
+            Err(error) => Err(error).with_context(|| format!("cannot signal {}", self.name)),
+        }
+    }
+
+    /// Waits for the end, `within` at most. An exit status other than 0 is an error with the child's last words.
+    pub(crate) fn finish(self, within: Duration) -> anyhow::Result<Finished> {
+        let name = self.name.clone();
+        let (status, finished) = self.finish_whatever_status(within)?;
+        ensure!(status.success(), "{name} ended with {status}: {}", last_lines(&finished.stderr));
+        Ok(finished)
+    }
+
+    /// Waits for the end, `within` at most, and takes any exit status.
+    pub(crate) fn finish_whatever_status(
+        mut self,
+        within: Duration,
+    ) -> anyhow::Result<(ExitStatus, Finished)> {
+        let ended = self.ends_within(within)?;
+        let wall = self.started.elapsed();
+        ensure!(ended, "{} did not end within {within:?}: {}", self.name, last_lines(&self.stderr()?));
+        let (status, cpu) = self.reap()?;
+        let (stdout, stderr) = (read_lossy(&self.output.stdout)?, self.stderr()?);
+        Ok((status, Finished { cpu, wall, stdout, stderr }))
+    }
+
+    fn reap(&mut self) -> anyhow::Result<(ExitStatus, CpuTime)> {
+        if let Some(known) = self.finished {
+            return Ok(known);
+        }
+        let before = CpuTime::of_children()?;
+        let status = self.child.wait().with_context(|| format!("cannot wait for {}", self.name))?;
+        let cpu = CpuTime::of_children()?.since(before);
+        self.finished = Some((status, cpu));
+        Ok((status, cpu))
+    }
+
+    fn end(&mut self) -> anyhow::Result<()> {
+        if self.finished.is_none() {
+            self.signal(Signal::TERM)?;
+            if !self.ends_within(END_WITHIN)? {
+                self.signal(Signal::KILL)?;
+            }
+            self.reap()?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Err(error) = self.end() {
+            eprintln!("benchsuite: {} (process {}) may still run: {error:#}", self.name, self.child.id());
+        }
+    }
+}
+
+impl CpuTime {
+    /// User and system time together.
+    pub(crate) fn total_s(self) -> f64 {
+        (self.user + self.system).as_secs_f64()
+    }
+
+    /// Of all children that have been waited for, to the microsecond.
+    fn of_children() -> anyhow::Result<Self> {
+        let usage =
+            getrusage(UsageWho::RUSAGE_CHILDREN).context("cannot read the CPU time of the children")?;
+        let (user, system) = (usage.user_time(), usage.system_time());
+        let duration = |seconds: i64, micros: i64| {
+            Duration::from_secs(seconds.unsigned_abs()) + Duration::from_micros(micros.unsigned_abs())
+        };
+        Ok(Self {
+            user: duration(user.tv_sec(), user.tv_usec()),
+            system: duration(system.tv_sec(), system.tv_usec()),
+        })
+    }
+
+    fn since(self, before: Self) -> Self {
+        Self {
+            user: self.user.saturating_sub(before.user),
+            system: self.system.saturating_sub(before.system),
+        }
+    }
+}
+
+/// Where a program is: on the PATH, or where Debian keeps servers, which a user's PATH leaves out.
+pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let places =
+        std::env::split_paths(&path).chain(["/usr/local/sbin", "/usr/sbin", "/sbin"].map(PathBuf::from));
+    places.map(|place| place.join(name)).find(|candidate| candidate.is_file())
+}
+
+/// A peer's program; where it is missing, one line says so.
+pub(crate) fn find_peer(name: &str) -> Option<PathBuf> {
+    let found = find_program(name);
+    if found.is_none() {
+        eprintln!("  {name} is not installed: left out");
+    }
+    found
+}
+
+fn list(cpus: &[usize]) -> String {
+    cpus.iter().map(usize::to_string).collect::<Vec<_>>().join(",")
+}
+
+fn read_lossy(path: &Path) -> anyhow::Result<String> {
+    let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn last_lines(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    match lines.as_slice() {
+        [] => "it said nothing".to_owned(),
+        lines => lines[lines.len().saturating_sub(LAST_LINES)..].join(" | "),
+    }
+}
+
+/// How soon what a child wrote is looked at again.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
+
+/// How long a child has to end by itself before it is killed.
+const END_WITHIN: Duration = Duration::from_secs(5);
+
+/// Enough for the reason of a failure.
+const LAST_LINES: usize = 5;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rig() -> Rig {
+        Rig::new(&std::env::temp_dir()).expect("a rig")
+    }
+
+    fn shell(script: &str) -> Call {
+        Call::new("/bin/sh").arg("-c").arg(script)
+    }
+
+    const SOON: Duration = Duration::from_secs(20);
+
+    #[test]
+    fn the_cpu_time_of_a_child_is_its_own() {
+        let rig = rig();
+        let busy =
+            rig.run(&shell("i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"), "busy", SOON).unwrap();
+        let idle = rig.run(&shell("exec sleep 0.2"), "idle", SOON).unwrap();
+        assert!(busy.cpu.total_s() > 0.02, "{:?}", busy.cpu);
+        assert!(idle.cpu.total_s() < busy.cpu.total_s() / 2.0, "{:?} {:?}", idle.cpu, busy.cpu);
+        assert!(idle.wall >= Duration::from_millis(200));
+    }
+
+    #[test]
+    fn a_child_that_fails_tells_its_last_words() {
+        let error =
+            rig().run(&shell("echo no such file >&2; exit 3"), "fails", SOON).unwrap_err().to_string();
+        assert!(error.contains("no such file") && error.contains('3'), "{error}");
+    }
+
+    #[test]
+    fn a_child_that_is_dropped_has_ended() {
+        let rig = rig();
+        let running = rig.start(&shell("echo up >&2; exec sleep 60"), "dropped").unwrap();
+        running.wait_until(SOON, |text| text.contains("up").then_some(())).unwrap();
+        let place = PathBuf::from(format!("/proc/{}", running.id()));
+        assert!(place.exists());
+        drop(running);
+        assert!(!place.exists());
+    }
+
+    #[test]
+    fn waiting_for_words_of_a_child_that_ended_without_them_is_an_error() {
+        let rig = rig();
+        let running = rig.start(&shell("echo bye >&2"), "early").unwrap();
+        let error =
+            running.wait_until(SOON, |text| text.contains("up").then_some(())).unwrap_err().to_string();
+        assert!(error.contains("bye"), "{error}");
+    }
+
+    #[test]
+    fn a_command_is_shown_as_one_would_type_it() {
+        let rig = rig();
+        let file = rig.work().join("queries.txt");
+        let call = Call::new("/opt/dnsperf").words("-q 100 -d").arg(file).arg("a b").on(&[1, 3]);
+        assert_eq!(rig.shown(&call), "taskset -c 1,3 dnsperf -q 100 -d $WORK/queries.txt 'a b'");
+    }
+}
