@@ -46,10 +46,23 @@ pub(crate) fn code_of(outcome: Outcome) -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(failure) if is_broken_pipe(&failure.error) => ExitCode::from(OK),
         Err(failure) => {
-            eprintln!("dnsdyno: {:#}", failure.error);
+            eprintln!("dnsdyno: {}", in_words(&failure.error));
             ExitCode::from(failure.code)
         }
     }
+}
+
+/// The error and its causes. Many of our messages have their cause in them, with what to do after it: that cause is
+/// not said again.
+fn in_words(error: &anyhow::Error) -> String {
+    let mut words = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if !words.contains(&cause) {
+            let gap = if words.is_empty() { "" } else { ": " };
+            words = format!("{words}{gap}{cause}");
+        }
+    }
+    words
 }
 
 /// Whoever reads our output has gone, as with `| head`: that is no failure.
@@ -70,3 +83,19 @@ Exit codes:
   3    the run could not be made (no socket, no folder, a fault of the generator)
   4    the run was made, but its record is not whole on the disk
   130  ended with Ctrl-C; the record is whole";
+
+#[cfg(test)]
+mod tests {
+    use anyhow::{Context, anyhow};
+
+    use super::*;
+
+    #[test]
+    fn a_cause_is_said_once_whether_the_message_holds_it_or_not() {
+        let outer = Err::<(), _>(anyhow!("no such file")).context("cannot show it").unwrap_err();
+        assert_eq!(in_words(&outer), "cannot show it: no such file");
+        let holding =
+            Err::<(), _>(anyhow!("no such file")).context("cannot open it: no such file; name another");
+        assert_eq!(in_words(&holding.unwrap_err()), "cannot open it: no such file; name another");
+    }
+}
