@@ -39,13 +39,13 @@ pub enum OpenError {
         soft: u64,
     },
     /// The local address is none of this host's.
-    #[error("cannot send from {address}: it is no address of this host; see `ip address`")]
+    #[error("cannot send from {ip}: it is no address of this host; see `ip address`", ip = address.ip())]
     NotOurAddress {
         /// The address asked for.
         address: SocketAddr,
     },
     /// The local port is taken.
-    #[error("cannot send from port {port}: another program uses it; choose other ports with --local-port")]
+    #[error("cannot send from port {port}: another program uses it; choose other ports with --local-ports")]
     PortTaken {
         /// The port asked for.
         port: u16,
@@ -71,6 +71,8 @@ pub struct UdpTransport {
     sockets: Vec<UdpSocket>,
     /// Sockets whose error queue must be looked at, because a call on them failed.
     in_doubt: Vec<bool>,
+    /// Sockets worth a call: all, but after a wait only those that it named.
+    worth_a_look: Vec<bool>,
     poller: Poller,
     sender: Sender,
     receiver: Receiver,
@@ -94,6 +96,7 @@ impl UdpTransport {
         let segment = sockets.first().is_some_and(socket::can_segment);
         Ok(UdpTransport {
             in_doubt: vec![false; sockets.len()],
+            worth_a_look: vec![true; sockets.len()],
             poller,
             sender: Sender::new(BATCH, segment),
             receiver: Receiver::new(BATCH),
@@ -171,6 +174,10 @@ impl Transport for UdpTransport {
             return;
         }
         for channel in 0..self.sockets.len() {
+            // A worker that does not rest looks everywhere the next time.
+            if !std::mem::replace(&mut self.worth_a_look[channel], true) && !self.in_doubt[channel] {
+                continue;
+            }
             for _ in 0..self.rounds {
                 match self.receiver.receive(&self.sockets[channel]) {
                     Ok(0) => break,
@@ -199,8 +206,11 @@ impl Transport for UdpTransport {
         if until_ns <= now_ns + SPIN_NS {
             return;
         }
-        // A failed wait (it has no cause here) only means that we look again at once.
-        let _ = self.poller.wait(Some(until_ns - now_ns)).map(|ready| ready.count());
+        // A failed wait (it has no cause here) only means that we look everywhere at once.
+        if let Ok(ready) = self.poller.wait(Some(until_ns - now_ns)) {
+            self.worth_a_look.fill(false);
+            ready.for_each(|channel| self.worth_a_look[channel as usize] = true);
+        }
     }
 
     fn resources(&mut self) -> Resources {
@@ -252,6 +262,8 @@ fn open_error(source: io::Error, config: &UdpConfig, local_port: u16) -> OpenErr
             OpenError::NotOurAddress { address: SocketAddr::new(ip, local_port) }
         }
         Some(libc::EADDRINUSE) => OpenError::PortTaken { port: local_port },
+        // The kernel found no address of ours from which a route leads there (IPv6 loopback, when it is down).
+        Some(libc::EADDRNOTAVAIL) => OpenError::NoRoute { server },
         Some(libc::ENETUNREACH | libc::EHOSTUNREACH | libc::ENETDOWN) => OpenError::NoRoute { server },
         _ => OpenError::Other { server, source },
     }
