@@ -1,0 +1,25 @@
+//! The end-to-end tests: the program itself, from its command line to its record, against servers on loopback.
+//!
+//! One binary, so that one lock keeps the loads of two tests apart (see [`support`]). What is where:
+//!
+//! | module | holds the program to |
+//! |---|---|
+//! | [`support`] | (what the others share: a place of work, the program in it, the checks of every record) |
+//! | [`servers`] | right counts against the four real servers; the summary, again and as JSON; expectations |
+//! | [`bad_input`] | a clear message and the right exit code for all that a user can get wrong |
+//! | [`full_disk`] | the same for a disk or a folder that takes nothing |
+//! | [`faults`] | what happens in the middle of a run: ports that close, servers and generators that die, Ctrl-C |
+//!
+//! Nothing here asserts on speed. A test that needs root or a server says so where it is skipped;
+//! `DNSDYNO_REQUIRE_PRIVILEGED=1` makes a skip a failure.
+
+mod support;
+
+mod bad_input;
+mod faults;
+mod full_disk;
+mod servers;
+// Against the responder, whose modules are:
+// mod demo;
+// mod respond;
+// mod truth;

@@ -1,0 +1,342 @@
+//! What the tests share: a place of work, the program started in it, and the checks that hold for every record.
+//!
+//! ```text
+//!   Workplace ── dnsdyno("run -s …") ──► Ran { code, stdout, stderr }
+//!       │   └─── start("run -s …") ────► Started ── signal, until(…), wait() ──► Ran
+//!       └─ every record in the folder is checked when a command ends:
+//!          both schemas, ends that add up, no panic on standard error
+//! ```
+
+mod record;
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use dnsdyno_lab::{Need, Server, ServerOptions, ServerSpec, example_queries, require};
+use dnsdyno_record::{Digest, Interval};
+use dnsdyno_responder::{Config, Faults, Responder, Running};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use tempfile::TempDir;
+
+pub(crate) use record::check_record;
+use record::intervals_of;
+
+/// The program under test.
+pub(crate) const DNSDYNO: &str = env!("CARGO_BIN_EXE_dnsdyno");
+
+/// A folder to work in, and the right to work: while it lives, no other test runs the program, so that on two
+/// cores no load disturbs another.
+pub(crate) struct Workplace {
+    folder: TempDir,
+    /// What the program prints, out of the way of what it writes.
+    prints: TempDir,
+    _turn: MutexGuard<'static, ()>,
+}
+
+impl Workplace {
+    /// Waits for its turn.
+    pub(crate) fn new() -> Workplace {
+        // A test that failed has left nothing behind that could harm the next one.
+        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let folder = || tempfile::Builder::new().prefix("dnsdyno-e2e-").tempdir().unwrap();
+        Workplace { folder: folder(), prints: folder(), _turn: turn }
+    }
+
+    /// One with the queries of the testbed in `q.txt`.
+    pub(crate) fn with_queries() -> Workplace {
+        let work = Workplace::new();
+        work.write("q.txt", example_queries());
+        work
+    }
+
+    /// The path of something in the folder.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Whether there is something of this name in the folder.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.path(name).exists()
+    }
+
+    /// Makes a file in the folder.
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        fs::write(self.path(name), content).unwrap();
+    }
+
+    /// The text of a file in the folder.
+    pub(crate) fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    /// Runs the program with `words` as its arguments to its end.
+    pub(crate) fn dnsdyno(&self, words: &str) -> Ran {
+        self.start(words).wait()
+    }
+
+    /// Runs it with `input` on standard input.
+    pub(crate) fn dnsdyno_reading(&self, input: &str, words: &str) -> Ran {
+        let mut command = self.command(DNSDYNO);
+        command.args(words.split_whitespace()).stdin(Stdio::piped());
+        let mut started = self.spawn(command);
+        // A program that ends before it has read all is not this line's to judge.
+        let _ = started.child.stdin.take().unwrap().write_all(input.as_bytes());
+        started.wait()
+    }
+
+    /// Starts it.
+    pub(crate) fn start(&self, words: &str) -> Started<'_> {
+        let mut command = self.command(DNSDYNO);
+        command.args(words.split_whitespace());
+        self.spawn(command)
+    }
+
+    /// Runs a shell script, in which `$0` is the program.
+    pub(crate) fn shell(&self, script: &str) -> Ran {
+        let mut command = self.command("sh");
+        command.args(["-c", script, DNSDYNO]);
+        self.spawn(command).wait()
+    }
+
+    /// Runs a shell script in namespaces of its own: `unshare` is asked for those of `flag`. Ask
+    /// [`may_unshare`] first.
+    pub(crate) fn shell_apart(&self, flag: &str, script: &str) -> Ran {
+        let mut command = self.command("unshare");
+        command.args([flag, "sh", "-c", script, DNSDYNO]);
+        self.spawn(command).wait()
+    }
+
+    /// The digest of a record in the folder, after all checks.
+    pub(crate) fn record(&self, name: &str) -> Digest {
+        check_record(&self.path(name))
+    }
+
+    /// The intervals in a record that may still be written.
+    pub(crate) fn intervals(&self, name: &str) -> Vec<Interval> {
+        intervals_of(&self.path(name))
+    }
+
+    fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command.stdin(Stdio::null());
+        command
+    }
+
+    fn spawn(&self, mut command: Command) -> Started<'_> {
+        let print = |name: &str| File::create(self.prints.path().join(name)).unwrap();
+        // A group of its own, so that what a script has started can be ended with it.
+        command.current_dir(self.folder.path()).process_group(0);
+        let told = format!("{command:?}");
+        let child = command.stdout(print("stdout")).stderr(print("stderr")).spawn();
+        let child = child.unwrap_or_else(|error| panic!("{told}: {error}"));
+        Started { work: self, child, told, since: Instant::now(), ended: false }
+    }
+
+    /// What the program at work has said on standard error so far.
+    pub(crate) fn stderr(&self) -> String {
+        self.printed("stderr")
+    }
+
+    fn printed(&self, name: &str) -> String {
+        String::from_utf8_lossy(&fs::read(self.prints.path().join(name)).unwrap()).into_owned()
+    }
+
+    /// Every record in the folder holds what each record must.
+    fn check_records(&self) {
+        for entry in fs::read_dir(self.folder.path()).unwrap() {
+            let path = entry.unwrap().path();
+            // A file without a whole header belongs to tests of just that.
+            if fs::read(path.join(dnsdyno_record::RUN_FILE)).is_ok_and(|bytes| bytes.contains(&b'\n')) {
+                check_record(&path);
+            }
+        }
+    }
+}
+
+/// The program at work. Dropping it ends it.
+pub(crate) struct Started<'a> {
+    work: &'a Workplace,
+    child: Child,
+    told: String,
+    since: Instant,
+    ended: bool,
+}
+
+impl Started<'_> {
+    /// Sends it a signal.
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(self.pid(), signal).unwrap();
+    }
+
+    /// Waits until `seen` holds; that the program ends before, or takes too long, fails the test.
+    pub(crate) fn until(&mut self, what: &str, mut seen: impl FnMut() -> bool) {
+        while !seen() {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                self.ended = true;
+                panic!("{}: it ended ({status}) before {what}\n{}", self.told, self.work.stderr());
+            }
+            assert!(
+                self.since.elapsed() < BOUND,
+                "{}: {what}: not in {BOUND:?}\n{}",
+                self.told,
+                self.work.stderr()
+            );
+            thread::sleep(LOOK_AGAIN);
+        }
+    }
+
+    /// Waits for its end, and holds what it wrote to what always holds. Overrunning the bound fails the test.
+    pub(crate) fn wait(mut self) -> Ran {
+        drop(self.child.stdin.take());
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            assert!(
+                self.since.elapsed() < BOUND,
+                "{}: no end in {BOUND:?}\n{}",
+                self.told,
+                self.work.stderr()
+            );
+            thread::sleep(LOOK_AGAIN);
+        };
+        self.ended = true;
+        let ran = Ran {
+            status,
+            stdout: self.work.printed("stdout"),
+            stderr: self.work.stderr(),
+            took: self.since.elapsed(),
+            told: std::mem::take(&mut self.told),
+        };
+        assert!(!ran.stderr.contains("panicked"), "{ran:?}");
+        self.work.check_records();
+        ran
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+}
+
+impl Drop for Started<'_> {
+    fn drop(&mut self) {
+        if !self.ended {
+            let _ = kill_process_group(self.pid(), Signal::KILL);
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// A command that has ended.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    told: String,
+    status: ExitStatus,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    pub(crate) took: Duration,
+}
+
+impl Ran {
+    /// It ended with this exit code.
+    #[track_caller]
+    pub(crate) fn gives(self, code: i32) -> Ran {
+        let Ran { told, status, stdout, stderr, .. } = &self;
+        assert_eq!(status.code(), Some(code), "{told}: {status}\n{stdout}{stderr}");
+        self
+    }
+
+    /// It was ended by this signal.
+    #[track_caller]
+    pub(crate) fn dies_of(self, signal: Signal) -> Ran {
+        assert_eq!(self.status.signal(), Some(signal.as_raw()), "{self:?}");
+        self
+    }
+
+    /// Each of `words` stands in what it says on standard error.
+    #[track_caller]
+    pub(crate) fn says(self, words: &[&str]) -> Ran {
+        for word in words {
+            assert!(self.stderr.contains(word), "{}: no {word:?} in\n{}", self.told, self.stderr);
+        }
+        self
+    }
+
+    /// It ended with this code before it sent anything: one message with all of `words`, on standard error,
+    /// said once, nothing on standard output.
+    #[track_caller]
+    pub(crate) fn ends_refused(self, code: i32, words: &[&str]) -> Ran {
+        let ran = self.gives(code).says(words);
+        assert_eq!(ran.stdout, "", "{}", ran.told);
+        let message = ran.stderr.lines().rfind(|line| line.starts_with("dnsdyno: ")).unwrap_or_default();
+        // The system's reason belongs into a message, but only once.
+        for part in message.split(": ").filter(|part| part.contains("(os error")) {
+            assert_eq!(message.matches(part).count(), 1, "{message}");
+        }
+        ran
+    }
+}
+
+/// A real server with the zone of the testbed, or `None` (said on standard error) where it is not installed.
+pub(crate) fn real_server(name: &str, options: &ServerOptions) -> Option<Server> {
+    if !require(&[Need::Server(name)]) {
+        return None;
+    }
+    let spec = ServerSpec::named(name).unwrap();
+    Some(spec.start(options).unwrap_or_else(|error| panic!("{error}")))
+}
+
+/// A responder that answers every question, after these faults.
+pub(crate) fn responder(faults: Faults) -> Running {
+    Responder::start(Config { faults, ..Config::default() }).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A port of 127.0.0.1 that nobody listens on: it was free a moment ago, and the kernel gives the ports of a host in
+/// no order, so that it is not given again at once.
+pub(crate) fn closed_port() -> SocketAddr {
+    std::net::UdpSocket::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).unwrap()
+}
+
+/// Whether namespaces of `flag` (as `unshare` has it) can be had; says why not.
+pub(crate) fn may_unshare(flag: &str) -> bool {
+    if !require(&[Need::Root]) {
+        return false;
+    }
+    let tried = Command::new("unshare").args([flag, "true"]).stderr(Stdio::null()).status();
+    if tried.is_ok_and(|status| status.success()) {
+        return true;
+    }
+    skip(&format!("this host gives no namespace: `unshare {flag} true` failed"))
+}
+
+/// Whether a program can be run; says that it cannot.
+pub(crate) fn has_program(name: &str) -> bool {
+    let found = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())
+        .any(|folder| folder.join(name).is_file());
+    found || skip(&format!("{name} is not installed"))
+}
+
+/// As [`require`] does for what it knows.
+fn skip(reason: &str) -> bool {
+    let strict = std::env::var_os("DNSDYNO_REQUIRE_PRIVILEGED").is_some_and(|value| value == "1");
+    assert!(!strict, "DNSDYNO_REQUIRE_PRIVILEGED=1, but {reason}");
+    // Not eprintln!, which the test harness would hide: a skipped test must be seen.
+    let _ = writeln!(io::stderr(), "skipped: {reason}");
+    false
+}
+
+/// Held by whoever runs the program.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// No command of these tests needs more than some seconds; a busy host may make it slow, never this slow.
+const BOUND: Duration = Duration::from_secs(60);
+
+/// The pause between two looks at a program that works.
+const LOOK_AGAIN: Duration = Duration::from_millis(5);

@@ -1,0 +1,91 @@
+//! What holds for every record, whatever the test is about.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use dnsdyno_measure::Tally;
+use dnsdyno_record::{Digest, Interval, Line, RUN_FILE, RunReader, Sum, schema::RUN_SCHEMA};
+use jsonschema::Validator;
+use serde_json::Value;
+
+/// Holds a record to both schemas and to its own sums, and gives its digest.
+#[track_caller]
+pub(crate) fn check_record(run: &Path) -> Digest {
+    lines_follow_the_schemas(run);
+    let mut reader = RunReader::open(run).unwrap_or_else(|error| panic!("{error}"));
+    let types = reader.header().types.len();
+    let mut together = Tally::new(types);
+    let mut count = 0;
+    for line in &mut reader {
+        match line.unwrap_or_else(|error| panic!("{error}")) {
+            Line::Interval(interval) => {
+                add_up(&interval.tally, &format!("{}, interval {}", run.display(), interval.index));
+                assert_eq!(interval.index, count, "intervals come in order, without a gap");
+                together.merge(&interval.tally);
+                count += 1;
+            }
+            Line::Sum(sum) => is_the_sum_of(&sum, together.clone(), run),
+            Line::Event(_) => {}
+        }
+    }
+    Digest::read(run).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The intervals in a record, of which more may come: nothing yet is no error.
+pub(crate) fn intervals_of(run: &Path) -> Vec<Interval> {
+    let Ok(reader) = RunReader::open(run) else { return Vec::new() };
+    let interval = |line| if let Ok(Line::Interval(interval)) = line { Some(*interval) } else { None };
+    reader.filter_map(interval).collect()
+}
+
+/// Each query scheduled has one end, and each count of the answered counts the same ones.
+#[track_caller]
+fn add_up(tally: &Tally, of: &str) {
+    let ends = &tally.ends;
+    assert_eq!(ends.total(), tally.scheduled, "{of}: the ends add up: {ends:?}");
+    assert_eq!(tally.response.count(), ends.answered, "{of}: response times");
+    assert_eq!(tally.service.count(), ends.answered, "{of}: service times");
+    assert_eq!(tally.types.iter().map(|n| n.answered).sum::<u64>(), ends.answered, "{of}: answers by type");
+    assert_eq!(tally.types.iter().map(|n| n.sent).sum::<u64>(), tally.requests, "{of}: requests by type");
+    assert_eq!(tally.lateness.count(), tally.requests, "{of}: lateness of each that left");
+}
+
+/// The sum is that of the intervals, but for answers that came when their interval was written.
+#[track_caller]
+fn is_the_sum_of(sum: &Sum, mut together: Tally, run: &Path) {
+    add_up(&sum.tally, &format!("{}, sum", run.display()));
+    together.ends.came_late_after_all(sum.late_after_settled);
+    assert_eq!(sum.tally.scheduled, together.scheduled, "{}: queries of sum and intervals", run.display());
+    assert_eq!(sum.tally.ends, together.ends, "{}: ends of sum and intervals", run.display());
+}
+
+/// Each whole line is valid; the last one may be torn, where the writer was killed.
+#[track_caller]
+fn lines_follow_the_schemas(run: &Path) {
+    let text = fs::read(run.join(RUN_FILE)).unwrap();
+    for line in text.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n")) {
+        let line: Value = serde_json::from_slice(line).unwrap();
+        for (name, validator) in schemas() {
+            let errors: Vec<_> = validator.iter_errors(&line).map(|error| error.to_string()).collect();
+            assert!(errors.is_empty(), "{} {}: {name}: {errors:?}", run.display(), line["type"]);
+        }
+    }
+}
+
+/// Our schema, and that of dns-metrics where it lies beside the checkout.
+fn schemas() -> &'static [(&'static str, Validator)] {
+    static SCHEMAS: OnceLock<Vec<(&'static str, Validator)>> = OnceLock::new();
+    SCHEMAS.get_or_init(|| {
+        let compile = |text: &str| jsonschema::validator_for(&serde_json::from_str(text).unwrap()).unwrap();
+        let mut schemas = vec![("our schema", compile(RUN_SCHEMA))];
+        let standard: PathBuf =
+            [env!("CARGO_MANIFEST_DIR"), "../../../shared/reference/dns-metrics.schema.json"]
+                .iter()
+                .collect();
+        if let Ok(text) = fs::read_to_string(standard) {
+            schemas.push(("dns-metrics", compile(&text)));
+        }
+        schemas
+    })
+}
