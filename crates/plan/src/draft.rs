@@ -40,6 +40,8 @@ pub struct Draft {
     pub ask: Option<Vec<String>>,
     /// Whether a bad line of the query file is an error.
     pub strict: Option<bool>,
+    /// Ask in the order of the file, even where putting questions of one length together would be faster.
+    pub keep_order: Option<bool>,
     /// The RD bit.
     pub recursion_desired: Option<bool>,
     /// The CD bit.
@@ -211,7 +213,7 @@ impl Draft {
             ($($field:ident)*) => { Draft { $($field: top.$field.or(self.$field)),* } };
         }
         either!(
-            name note server port family transport i_may_load_this_server queries ask strict
+            name note server port family transport i_may_load_this_server queries ask strict keep_order
             recursion_desired checking_disabled authentic_data dnssec_ok edns_size nsid class
             outstanding rate ramp over stair step burst every hold duration count passes
             timeout interval workers clients local_address local_ports receive_buffer send_only seed piece

@@ -8,7 +8,7 @@ use dnsdyno_wire::{QueryForm, class_name};
 use serde::{Deserialize, Serialize};
 
 use crate::draft::{Draft, PieceDraft};
-use crate::schedule::{Load, Piece, Shape};
+use crate::schedule::{Load, Phase, Piece, Shape};
 use crate::source::QuestionSource;
 use crate::target::Target;
 use crate::units::{format_duration_ns, format_rate_qps, format_size_bytes};
@@ -30,6 +30,8 @@ pub struct Plan {
     pub source: QuestionSource,
     /// Whether a bad line of the query file is an error.
     pub strict: bool,
+    /// Whether questions keep the order of their source at any rate (see [`Plan::groups_by_length`]).
+    pub keep_order: bool,
     /// What all queries have in common.
     pub form: QueryForm,
     /// How much load, and when.
@@ -63,6 +65,19 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Whether questions of one length are put together: where batches are to be expected, which is in
+    /// closed loop and from [`GROUPING_RATE_QPS`] on, and the user does not forbid it.
+    pub fn groups_by_length(&self) -> bool {
+        let batches = match &self.load {
+            Load::Closed { .. } => true,
+            Load::Open(curve) => {
+                let peak = |phase: &Phase| phase.rate_from_qps.max(phase.rate_to_qps);
+                curve.phases().iter().map(peak).fold(0.0, f64::max) >= GROUPING_RATE_QPS
+            }
+        };
+        batches && !self.keep_order
+    }
+
     /// A draft that says the whole plan in plain words: validated again, it is the same plan.
     pub fn to_draft(&self) -> Draft {
         let mut draft = Draft {
@@ -74,6 +89,7 @@ impl Plan {
             transport: Some(self.transport),
             i_may_load_this_server: self.i_may_load_this_server.then_some(true),
             strict: Some(self.strict),
+            keep_order: Some(self.keep_order),
             recursion_desired: Some(self.form.recursion_desired),
             checking_disabled: Some(self.form.checking_disabled),
             authentic_data: Some(self.form.authentic_data),
@@ -292,3 +308,6 @@ fn draft_piece(piece: &Piece) -> PieceDraft {
         label: Some(piece.label.clone()),
     }
 }
+
+/// Below this rate queries leave one by one, and their order costs nothing.
+pub const GROUPING_RATE_QPS: f64 = 100_000.0;

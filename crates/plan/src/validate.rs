@@ -60,6 +60,7 @@ impl Draft {
             transport: self.transport.unwrap_or_default(),
             source,
             strict: self.strict.unwrap_or(false),
+            keep_order: self.keep_order.unwrap_or(false),
             form,
             load,
             shape,

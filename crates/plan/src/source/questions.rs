@@ -15,12 +15,12 @@ use dnsdyno_wire::{HEADER_LEN, QueryForm};
 /// number of a type IANA reserves and nobody asks for.
 pub const OTHER_TYPES: u16 = 0xFFFF;
 
-/// The messages of a run, in the order they are asked.
+/// The messages of a run, in the order they are asked (see [`Questions::group_by_length`]).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Questions {
-    arena: Vec<u8>,
-    ends: Vec<u32>,
-    type_slots: Vec<u8>,
+    pub(super) arena: Vec<u8>,
+    pub(super) ends: Vec<u32>,
+    pub(super) type_slots: Vec<u8>,
     types: Vec<u16>,
     /// The octets after the question, the same in each message.
     tail_len: usize,
