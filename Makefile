@@ -26,7 +26,7 @@ check: scripts-ready ## Format, lints, layers, licences
 	$(CARGO) run --quiet --locked --package xtask -- tidy
 	scripts/check-licences
 
-bench: build ## Us against the peers, in turn; the report goes to benchsuite/runs (about 35 min)
+bench: build ## Us against the peers, in turn; the report goes to benchsuite/runs (about 20 min)
 	scripts/install-servers $(PEERS)
 	$(CARGO) run --quiet --release --locked --package dnsdyno-benchsuite -- $(or $(BENCH),all)
 

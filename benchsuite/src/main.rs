@@ -83,10 +83,16 @@ pub(crate) struct Setting {
     pub(crate) minutes: u32,
 }
 
-fn main() -> anyhow::Result<ExitCode> {
-    let options = Options::parse();
+fn main() -> ExitCode {
+    run(&Options::parse()).unwrap_or_else(|error| {
+        eprintln!("benchsuite: {error:#}");
+        ExitCode::FAILURE
+    })
+}
+
+fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let chosen = choose(&options.benchmarks)?;
-    let setting = Setting::new(&options)?;
+    let setting = Setting::new(options)?;
     let machine = Machine::look(&setting);
     let folder = RunFolder::make(options.out.as_deref(), &repository().join("benchsuite/runs"))?;
 

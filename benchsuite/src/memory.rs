@@ -50,7 +50,7 @@ pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     Ok(Section {
         name: "memory",
         method: format!(
-            "{RATE_QPS} queries a second for {} minutes, one worker, against {}. The resident size (VmRSS) is read \
+            "{RATE_QPS} queries a second for {} min, one worker, against {}. The resident size (VmRSS) is read \
              each second; what it is after {seconds} s is held against the largest afterwards.",
             setting.minutes, setting.against
         ),

@@ -41,9 +41,10 @@ pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     Ok(Section {
         name: "pacing",
         method: format!(
-            "{RATE_QPS} queries a second for {} s, \"{}\" against {}, {} turns each. tcpdump takes the packets on \
-             the loopback interface with the kernel's clock, on the responder's CPU. Windows begin with the first \
-             query, the last one is left out where it is not whole; the error is that of the count in a window.",
+            "{RATE_QPS} queries a second for {} s, \"{}\" against {}, turns of each: {}. tcpdump takes the \
+             packets on the loopback interface with the kernel's clock, on the responder's CPU. Windows begin with \
+             the first query, the last one is left out where it is not whole; the error is that of the count in a \
+             window.",
             setting.seconds,
             programs::QUERY,
             setting.against,

@@ -79,7 +79,10 @@ impl Rig {
         let server_cpu = *cpus.first().context("this process may run on no CPU")?;
         dnsdyno_sys::thread::pin_to_cpu(server_cpu).context("cannot bind this process to a CPU")?;
         fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-        let work = tempfile::tempdir_in(folder)
+        remove_leftovers(folder);
+        let work = tempfile::Builder::new()
+            .prefix(&format!("{}-", std::process::id()))
+            .tempdir_in(folder)
             .with_context(|| format!("cannot make a folder in {}", folder.display()))?;
         Ok(Self { cpus, work })
     }
@@ -336,6 +339,18 @@ impl CpuTime {
     }
 }
 
+/// Removes the folders of rigs whose process was killed. Their names begin with its id.
+fn remove_leftovers(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let id = name.split_once('-').and_then(|(id, _)| id.parse::<u32>().ok());
+        if id.is_some_and(|id| !Path::new(&format!("/proc/{id}")).exists()) {
+            // What cannot be removed now will be tried again by the next rig; it hinders nobody.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
 /// Where a program is: on the PATH, or where Debian keeps servers, which a user's PATH leaves out.
 pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -383,8 +398,11 @@ const LAST_LINES: usize = 5;
 mod tests {
     use super::*;
 
-    fn rig() -> Rig {
-        Rig::new(&std::env::temp_dir()).expect("a rig")
+    /// A rig in a folder of its own, so that it clears away nothing of others.
+    fn rig() -> (TempDir, Rig) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let rig = Rig::new(folder.path()).expect("a rig");
+        (folder, rig)
     }
 
     fn shell(script: &str) -> Call {
@@ -395,7 +413,7 @@ mod tests {
 
     #[test]
     fn the_cpu_time_of_a_child_is_its_own() {
-        let rig = rig();
+        let (_folder, rig) = rig();
         let busy =
             rig.run(&shell("i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"), "busy", SOON).unwrap();
         let idle = rig.run(&shell("exec sleep 0.2"), "idle", SOON).unwrap();
@@ -406,14 +424,14 @@ mod tests {
 
     #[test]
     fn a_child_that_fails_tells_its_last_words() {
-        let error =
-            rig().run(&shell("echo no such file >&2; exit 3"), "fails", SOON).unwrap_err().to_string();
+        let (_folder, rig) = rig();
+        let error = rig.run(&shell("echo no such file >&2; exit 3"), "fails", SOON).unwrap_err().to_string();
         assert!(error.contains("no such file") && error.contains('3'), "{error}");
     }
 
     #[test]
     fn a_child_that_is_dropped_has_ended() {
-        let rig = rig();
+        let (_folder, rig) = rig();
         let running = rig.start(&shell("echo up >&2; exec sleep 60"), "dropped").unwrap();
         running.wait_until(SOON, |text| text.contains("up").then_some(())).unwrap();
         let place = PathBuf::from(format!("/proc/{}", running.id()));
@@ -424,7 +442,7 @@ mod tests {
 
     #[test]
     fn waiting_for_words_of_a_child_that_ended_without_them_is_an_error() {
-        let rig = rig();
+        let (_folder, rig) = rig();
         let running = rig.start(&shell("echo bye >&2"), "early").unwrap();
         let error =
             running.wait_until(SOON, |text| text.contains("up").then_some(())).unwrap_err().to_string();
@@ -432,8 +450,21 @@ mod tests {
     }
 
     #[test]
+    fn a_new_rig_clears_away_what_a_killed_one_left_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        // No process has an id beyond the kernel's limit of 2^22.
+        let (dead, alive) =
+            (folder.path().join("4194305-x"), folder.path().join(format!("{}-x", std::process::id())));
+        let other = folder.path().join("notes");
+        [&dead, &alive, &other].map(|path| fs::create_dir(path).unwrap());
+        let rig = Rig::new(folder.path()).unwrap();
+        assert_eq!([&dead, &alive, &other].map(|path| path.exists()), [false, true, true]);
+        assert!(rig.work().starts_with(folder.path()));
+    }
+
+    #[test]
     fn a_command_is_shown_as_one_would_type_it() {
-        let rig = rig();
+        let (_folder, rig) = rig();
         let file = rig.work().join("queries.txt");
         let call = Call::new("/opt/dnsperf").words("-q 100 -d").arg(file).arg("a b").on(&[1, 3]);
         assert_eq!(rig.shown(&call), "taskset -c 1,3 dnsperf -q 100 -d $WORK/queries.txt 'a b'");

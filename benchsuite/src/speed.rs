@@ -42,10 +42,10 @@ pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     Ok(Section {
         name: "speed",
         method: format!(
-            "{OUTSTANDING} queries outstanding, one thread, one socket, \"{}\" for {seconds} s against {}, {} turns \
-             each. CPU time is user and system time of the generator's process. On the loopback interface a train of \
-             queries handed to the kernel as one travels as one, both ways if the responder does the same; a network \
-             card takes it apart.",
+            "{OUTSTANDING} queries outstanding, one thread, one socket, \"{}\" for {seconds} s against {}, \
+             turns of each: {}. CPU time is user and system time of the generator's process. On the \
+             loopback interface a train of queries handed to the kernel as one travels as one, both ways if \
+             the responder does the same; a network card takes it apart.",
             programs::QUERY,
             setting.against,
             setting.pairs
