@@ -87,13 +87,16 @@ pub(crate) fn run(plan: &Plan, output: &Output, expectations: &[Expectation]) ->
 
 /// Reads the queries, and says which lines were none.
 fn load_questions(plan: &Plan) -> Result<Loaded, Failure> {
-    let loaded = plan.source.load(plan.form, plan.strict).map_err(Failure::bad_input)?;
+    let mut loaded = plan.source.load(plan.form, plan.strict).map_err(Failure::bad_input)?;
     for bad in &loaded.first_bad {
         eprintln!("dnsdyno: skipped {bad}");
     }
     let untold = loaded.bad_lines - loaded.first_bad.len() as u64;
     if untold > 0 {
         eprintln!("dnsdyno: skipped {untold} more bad lines");
+    }
+    if plan.groups_by_length() {
+        loaded.questions.group_by_length(plan.seed);
     }
     Ok(loaded)
 }

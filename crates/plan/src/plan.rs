@@ -66,7 +66,7 @@ pub struct Plan {
 
 impl Plan {
     /// Whether questions of one length are put together: where batches are to be expected, which is in
-    /// closed loop and from [`GROUPING_RATE_QPS`] on, and the user does not forbid it.
+    /// closed loop and from 100,000 queries a second on, and the user does not forbid it.
     pub fn groups_by_length(&self) -> bool {
         let batches = match &self.load {
             Load::Closed { .. } => true,
@@ -310,4 +310,4 @@ fn draft_piece(piece: &Piece) -> PieceDraft {
 }
 
 /// Below this rate queries leave one by one, and their order costs nothing.
-pub const GROUPING_RATE_QPS: f64 = 100_000.0;
+const GROUPING_RATE_QPS: f64 = 100_000.0;

@@ -192,7 +192,8 @@ fn what_a_killed_generator_had_settled_can_be_read() {
     let shown = work.dnsdyno("show run").gives(0);
     assert!(shown.stdout.starts_with("INCOMPLETE: the run did not end in order"), "{}", shown.stdout);
     let json: Value = serde_json::from_str(&work.dnsdyno("show run --json").gives(0).stdout).unwrap();
-    assert_eq!((&json["complete"], &json["generator"]["ok"]), (&Value::Bool(false), &Value::Null));
+    assert_eq!(json["complete"], false);
+    assert_ne!(json["generator"]["ok"], true, "what has no end cannot be called ok");
     assert_eq!(json["queries"]["scheduled"], record.tally().scheduled);
 
     // And with its last line torn, as a crash of the host leaves it.

@@ -8,6 +8,9 @@
 //! | [`servers`] | right counts against the four real servers; the summary, again and as JSON; expectations |
 //! | [`bad_input`] | a clear message and the right exit code for all that a user can get wrong |
 //! | [`full_disk`] | the same for a disk or a folder that takes nothing |
+//! | [`truth`] | figures that a responder knows: durations, counters, whose fault a loss is |
+//! | [`respond`] | the responder from the command line |
+//! | [`demo`] | the demo, the manual, the completions |
 //! | [`faults`] | what happens in the middle of a run: ports that close, servers and generators that die, Ctrl-C |
 //!
 //! Nothing here asserts on speed. A test that needs root or a server says so where it is skipped;
@@ -16,10 +19,9 @@
 mod support;
 
 mod bad_input;
+mod demo;
 mod faults;
 mod full_disk;
+mod respond;
 mod servers;
-// Against the responder, whose modules are:
-// mod demo;
-// mod respond;
-// mod truth;
+mod truth;

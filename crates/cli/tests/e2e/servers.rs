@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv6Addr};
 use dnsdyno_lab::{ServerOptions, example_queries};
 use dnsdyno_measure::Beside;
 use dnsdyno_record::{Digest, Ended, Headline};
+use dnsdyno_responder::Faults;
 use dnsdyno_wire::type_name;
 use serde_json::Value;
 
@@ -205,7 +206,7 @@ fn json_tells_the_figures_of_the_record_while_running_and_later() {
 #[test]
 fn an_expectation_decides_the_exit_code_of_run_and_of_show() {
     let work = Workplace::new();
-    let server = responder(Default::default());
+    let server = responder(Faults::default());
     let run = format!("run -s {} --ask www.example --rate 500 --count 50", server.address());
     let met = work.dnsdyno(&format!("{run} -o met -e loss<0.1% -e timeouts=0 -e p99<5s")).gives(0);
     assert_eq!(met.stdout.matches("\nmet ").count(), 3, "{}", met.stdout);
@@ -233,9 +234,23 @@ fn an_expectation_decides_the_exit_code_of_run_and_of_show() {
 }
 
 #[test]
+fn progress_is_a_line_an_interval_and_quiet_is_none() {
+    let work = Workplace::new();
+    let server = responder(Faults::default());
+    let run = format!("run -s {} -a www.example --rate 500 --for 1s --interval 250ms", server.address());
+    let told = work.dnsdyno(&format!("{run} -o told")).gives(0);
+    let lines: Vec<&str> = told.stderr.lines().collect();
+    assert!(lines.len() >= 4 && lines.len() as u64 == work.record("told").intervals, "{}", told.stderr);
+    for word in ["asked 500", "sent", "answered", "p50", "p99", "p99.9"] {
+        assert!(lines[..4].iter().all(|line| line.contains(word)), "{word}: {}", told.stderr);
+    }
+    assert_eq!(work.dnsdyno(&format!("{run} --quiet -o quiet")).gives(0).stderr, "");
+}
+
+#[test]
 fn send_only_waits_for_no_answer() {
     let work = Workplace::new();
-    let server = responder(Default::default());
+    let server = responder(Faults::default());
     work.dnsdyno(&format!(
         "run -s {} -a www.example --rate 1k --count 200 --send-only -o run",
         server.address()

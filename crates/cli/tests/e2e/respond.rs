@@ -1,0 +1,79 @@
+//! The responder from the command line: what it says when it starts, and the book it leaves.
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::process::{Child, Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::support::{DNSDYNO, Workplace};
+
+/// A responder of its own, beside the program that the workplace runs.
+struct Beside {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl Beside {
+    /// Starts it, and waits until it has said where it listens.
+    fn start(work: &Workplace, words: &str) -> Beside {
+        let mut command = Command::new(DNSDYNO);
+        command.args(words.split_whitespace()).current_dir(work.path("")).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut said = String::new();
+        BufReader::new(child.stderr.take().unwrap()).read_line(&mut said).unwrap();
+        let address = said.split_whitespace().find_map(|word| word.parse().ok());
+        Beside { address: address.unwrap_or_else(|| panic!("no address in {said:?}")), child }
+    }
+
+    /// Ends it as Ctrl-C does; it must end in order.
+    fn end(mut self) {
+        kill_process(Pid::from_child(&self.child), Signal::INT).unwrap();
+        assert!(self.child.wait().unwrap().success());
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn it_says_where_it_listens_and_leaves_its_book_at_the_end() {
+    let work = Workplace::new();
+    let server = Beside::start(&work, "respond --listen 127.0.0.1:0 --loss 10% --seed 3 --book book.json");
+    let words = format!("run -s {} -a www.example --count 1000 -t 500ms --quiet -o run", server.address);
+    work.dnsdyno(&words).gives(0);
+    server.end();
+    let book: Value = serde_json::from_str(&work.read("book.json")).unwrap();
+    let (counts, digest) = (&book["udp"]["counts"], work.record("run"));
+    assert_eq!((counts["received"].as_u64(), digest.tally().scheduled), (Some(1_000), 1_000));
+    assert!(counts["dropped"].as_u64() > Some(50));
+    assert_eq!(counts["dropped"].as_u64(), Some(digest.tally().ends.timed_out));
+    assert!(book["udp"]["hold"]["p99_ns"].is_u64(), "{book:#}");
+}
+
+#[test]
+fn it_ends_by_itself_and_prints_the_book() {
+    let work = Workplace::new();
+    let ran = work.dnsdyno("respond --listen 127.0.0.1:0 --for 200ms").gives(0);
+    let book: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(book["udp"]["counts"]["received"].as_u64(), Some(0));
+}
+
+#[test]
+fn what_it_cannot_do_it_says() {
+    let work = Workplace::new();
+    work.write("bad.zone", "example. 300 IN SOA a. b. 1 2 3 4 5\nwww 300 IN A not-an-address\n");
+    work.dnsdyno("respond --listen 127.0.0.1:0 --zone bad.zone --origin example.")
+        .ends_refused(2, &["bad.zone:2"]);
+    work.dnsdyno("respond --listen 127.0.0.1:0 --loss 120%").gives(2).says(&["120%"]);
+    work.dnsdyno("respond --delay 5parsecs").gives(2).says(&["5parsecs"]);
+    let taken = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let held = std::net::UdpSocket::bind(taken).unwrap();
+    work.dnsdyno(&format!("respond --listen {taken}")).ends_refused(3, &["in use", "another port"]);
+    drop(held);
+}

@@ -1,0 +1,179 @@
+//! The figures of a run against those of a responder that knows what it did.
+//!
+//! Where a figure is a duration, another program on the host may have stood in the way, so a run may be made
+//! again, a few times: a host in trouble is not in it each time, and a figure that is wrong is always wrong.
+
+use std::time::Duration;
+
+use dnsdyno_measure::{Latency, Quantile};
+use dnsdyno_record::Digest;
+use dnsdyno_responder::{Book, Delay, Faults, Share};
+use rustix::process::Signal;
+
+use crate::support::{Workplace, responder};
+
+/// Makes a run until its figures satisfy `judge`, at most [`TRIES`] times; fails with the last complaint.
+fn within_some_tries(what: &str, judge: impl Fn(&Workplace) -> Result<(), String>) {
+    let mut complaints = Vec::new();
+    for _ in 0..TRIES {
+        match judge(&Workplace::new()) {
+            Ok(()) => return,
+            Err(complaint) => complaints.push(complaint),
+        }
+    }
+    panic!("{what}, {TRIES} times: {complaints:#?}");
+}
+
+/// One run against a responder with these faults; its record and the responder's book.
+fn measured(work: &Workplace, faults: Faults, load: &str) -> (Digest, Book) {
+    let server = responder(faults);
+    let words =
+        format!("run -s {} -a www.example -a mail.example/AAAA {load} --quiet -o run", server.address());
+    work.dnsdyno(&words).gives(0);
+    (work.record("run"), server.stop())
+}
+
+fn quantile_ns(latency: Latency<'_>, q: f64) -> u64 {
+    match latency.quantile(q) {
+        Some(Quantile::At(ns)) => ns,
+        other => panic!("quantile {q} is {other:?}"),
+    }
+}
+
+/// An error, where the two differ by more than `share` and by more than 50 µs.
+fn close(what: &str, measured_ns: u64, truth_ns: u64, share: f64) -> Result<(), String> {
+    let allowed = (truth_ns as f64 * share).max(50e3);
+    if (measured_ns as f64 - truth_ns as f64).abs() <= allowed {
+        return Ok(());
+    }
+    Err(format!("{what}: measured {measured_ns} ns, true {truth_ns} ns"))
+}
+
+#[test]
+fn service_times_agree_with_the_hold_times_of_the_responder() {
+    let ms = Duration::from_millis;
+    let delays = [
+        Delay::Uniform { from: ms(20), to: ms(60) },
+        Delay::LogNormal { median: ms(20), sigma: 0.5 },
+        Delay::Exponential { mean: ms(25) },
+    ];
+    for delay in delays {
+        within_some_tries(&format!("service times after {delay}"), |work| {
+            let faults = Faults { delay: Some(delay), seed: 7, ..Faults::default() };
+            let (digest, book) = measured(work, faults, "--rate 2k --for 4s");
+            assert_eq!((digest.tally().ends.answered, book.udp.counts.answered), (8_000, 8_000));
+            [0.5, 0.9, 0.99].into_iter().try_for_each(|q| {
+                let truth_ns = book.udp.hold_ns(q).unwrap();
+                close(
+                    &format!("p{}", q * 100.0),
+                    quantile_ns(digest.tally().service_latency(), q),
+                    truth_ns,
+                    0.03,
+                )
+            })
+        });
+    }
+}
+
+#[test]
+fn a_stall_of_a_second_is_in_the_open_loop_and_not_in_the_closed_one() {
+    let stalled = || Faults { stall: Some("4s..5s".parse().unwrap()), ..Faults::default() };
+    within_some_tries("a second's stall in ten", |work| {
+        let (digest, book) = measured(work, stalled(), "--rate 5k --for 10s");
+        assert_eq!((digest.tally().ends.answered, book.udp.counts.received), (50_000, 50_000));
+        let response = digest.tally().response_latency();
+        close("p95", quantile_ns(response, 0.95), 500_000_000, 0.05)?;
+        close("p99", quantile_ns(response, 0.99), 900_000_000, 0.05)
+    });
+    within_some_tries("the same in a closed loop", |work| {
+        let (digest, book) = measured(work, stalled(), "--outstanding 10 --for 10s");
+        assert!(book.udp.counts.stalled <= 20, "the stall met {} queries", book.udp.counts.stalled);
+        let p99 = quantile_ns(digest.tally().service_latency(), 0.99);
+        if p99 < 100_000_000 { Ok(()) } else { Err(format!("p99 {p99} ns")) }
+    });
+}
+
+#[test]
+fn each_counter_is_what_the_responder_did() {
+    let work = Workplace::new();
+    let percent = Share::new(0.01).unwrap();
+    let faults = Faults {
+        loss: percent,
+        duplicate: percent,
+        wrong_id: percent,
+        wrong_question: percent,
+        garbage: percent,
+        seed: 42,
+        ..Faults::default()
+    };
+    let (digest, book) = measured(&work, faults, "--rate 5k --for 4s --timeout 1s");
+    let (ends, beside, did) = (digest.tally().ends, digest.arrivals().beside, book.udp.counts);
+    assert!(
+        [did.dropped, did.duplicated, did.wrong_ids, did.wrong_questions, did.garbage]
+            .iter()
+            .all(|n| *n > 100)
+    );
+    assert_eq!((ends.total(), did.received, digest.tally().scheduled), (20_000, 20_000, 20_000));
+    assert_eq!(beside.duplicates, did.duplicated, "duplicates");
+    assert_eq!(beside.unexpected, did.wrong_ids, "unexpected IDs");
+    assert_eq!(beside.wrong_question, did.wrong_questions, "wrong questions");
+    assert_eq!(beside.malformed, did.garbage, "malformed");
+    assert_eq!(ends.timed_out, did.dropped + did.wrong_ids + did.wrong_questions + did.garbage, "timed out");
+    assert_eq!(ends.answered, 20_000 - ends.timed_out);
+    assert_eq!(digest.arrivals().socket_drops + book.kernel_drops, 0);
+}
+
+#[test]
+fn truncated_answers_are_answers_and_counted_beside() {
+    let work = Workplace::new();
+    let server = dnsdyno_responder::Responder::start(dnsdyno_responder::Config {
+        rule: dnsdyno_responder::Rule::Truncate(Box::default()),
+        ..dnsdyno_responder::Config::default()
+    })
+    .unwrap();
+    work.dnsdyno(&format!("run -s {} -a www.example --count 500 --quiet -o run", server.address())).gives(0);
+    let digest = work.record("run");
+    assert_eq!((digest.tally().ends.answered, digest.arrivals().beside.truncated), (500, 500));
+    assert_eq!(server.stop().udp.counts.truncated, 500);
+}
+
+#[test]
+fn a_receive_buffer_that_is_too_small_is_told_as_ours() {
+    let work = Workplace::new();
+    // All answers of half a second come at once, into a buffer that holds a few.
+    let faults = Faults { stall: Some("500ms..1s".parse().unwrap()), ..Faults::default() };
+    let (digest, book) = measured(&work, faults, "--rate 10k --for 2s --timeout 2s --receive-buffer 4k");
+    let ends = digest.tally().ends;
+    assert_eq!(book.udp.counts.answered, 20_000, "the server answered all");
+    assert!(ends.timed_out > 0 && digest.arrivals().socket_drops > 0, "{ends:?}");
+    let names: Vec<_> = digest.warnings().iter().map(|warning| warning.name()).collect();
+    assert!(names.contains(&"socket_drops"), "{names:?}");
+    let shown = work.dnsdyno("show run").gives(0).stdout;
+    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains("our own sockets dropped") && shown.contains("not the server's limit"), "{shown}");
+}
+
+#[test]
+fn a_generator_that_gets_no_cpu_says_that_it_sent_late() {
+    let work = Workplace::new();
+    let server = responder(Faults::default());
+    let words = format!("run -s {} -a www.example --rate 2k --for 3s --quiet -o run", server.address());
+    let mut generator = work.start(&words);
+    generator.until("its first queries are answered", || server.book().udp.counts.answered > 1_000);
+    generator.signal(Signal::STOP);
+    std::thread::sleep(Duration::from_millis(700));
+    generator.signal(Signal::CONT);
+    generator.wait().gives(0);
+    let digest = work.record("run");
+    let names: Vec<_> = digest.warnings().iter().map(|warning| warning.name()).collect();
+    assert!(names.contains(&"sends_late"), "{names:?}");
+    let lateness = Latency { answered: &digest.tally().lateness, unanswered: 0 };
+    assert!(quantile_ns(lateness, 0.99) > 300_000_000);
+    // Late or not: every query of the schedule left, and the lateness is in the response time alone.
+    assert_eq!(digest.tally().ends.answered, 6_000, "{:?}", digest.tally().ends);
+    let response = quantile_ns(digest.tally().response_latency(), 0.99);
+    assert!(response > 300_000_000, "p99 of the response time is {response} ns");
+}
+
+/// Runs that a busy host may spoil.
+const TRIES: usize = 3;
