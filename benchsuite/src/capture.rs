@@ -3,7 +3,10 @@
 //! tcpdump writes a file while the generator runs and reads it back as text afterwards; a packet that carries
 //! several queries at once (a train handed to the kernel as one) counts as that many at its instant.
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::net::{Ipv4Addr, UdpSocket};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
@@ -17,11 +20,12 @@ pub(crate) struct Capture {
     running: Running,
     tcpdump: PathBuf,
     file: PathBuf,
+    port: u16,
 }
 
 impl Capture {
     /// What it runs, for the queries to `port`.
-    pub(crate) fn call(rig: &Rig, tcpdump: &PathBuf, port: u16) -> Call {
+    pub(crate) fn call(rig: &Rig, tcpdump: &Path, port: u16) -> Call {
         // As root, tcpdump would become another user, whom the rig's folder does not admit; -Z keeps it as it is.
         let user = if rustix::process::geteuid().is_root() { "-Z root" } else { "" };
         Call::new(tcpdump)
@@ -33,19 +37,21 @@ impl Capture {
     }
 
     /// Starts it and returns when it listens.
-    pub(crate) fn start(rig: &Rig, tcpdump: &PathBuf, port: u16) -> anyhow::Result<Self> {
+    pub(crate) fn start(rig: &Rig, tcpdump: &Path, port: u16) -> anyhow::Result<Self> {
         let running = rig.start(&Self::call(rig, tcpdump, port), "tcpdump")?;
         running
             .wait_until(READY_WITHIN, |text| text.contains("listening on").then_some(()))
             .context("cannot capture on the loopback interface (it takes root)")?;
-        Ok(Self { running, tcpdump: tcpdump.clone(), file: rig.work().join(FILE) })
+        Ok(Self { running, tcpdump: tcpdump.to_owned(), file: rig.work().join(FILE), port })
     }
 
     /// Ends it when it has taken in all there was; the instants of all queries of `query_bytes` each, in ns.
     pub(crate) fn finish(self, rig: &Rig, query_bytes: u32) -> anyhow::Result<Vec<u64>> {
         self.drain()?;
         self.running.signal(Signal::INT)?;
-        self.running.finish(END_WITHIN)?;
+        let farewell = self.running.finish(END_WITHIN)?.stderr;
+        let dropped = dropped(&farewell).context("cannot read the counts of tcpdump")?;
+        ensure!(dropped == 0, "tcpdump lost {dropped} packets; the machine is too busy to judge");
         let read =
             Call::new(&self.tcpdump).words("--time-stamp-precision=nano -tt -q -nn -r").arg(&self.file);
         let text = rig.run(&read, "packets", READ_WITHIN)?.stdout;
@@ -53,44 +59,38 @@ impl Capture {
         parse_packets(&text, query_bytes)
     }
 
-    /// Packets wait in the kernel's ring until tcpdump takes them, and an end would throw them away. It tells its
-    /// counts at SIGUSR1; the loopback interface shows each packet twice, leaving and coming, and tcpdump keeps one.
+    /// Packets wait in the kernel's ring until tcpdump takes them, and an end would throw them away. So a packet of
+    /// ours goes after the last query, and when that has come to the file, all before it have. The file is written
+    /// through at SIGUSR2.
     fn drain(&self) -> anyhow::Result<()> {
+        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).context("cannot open a UDP socket")?;
+        socket
+            .send_to(MARK, (Ipv4Addr::LOCALHOST, self.port))
+            .context("cannot mark the end of the capture")?;
         let deadline = Instant::now() + END_WITHIN;
-        loop {
-            let looks = self.running.stderr()?.matches(COUNTS_END).count();
-            self.running.signal(Signal::USR1)?;
-            let counts = self.running.wait_until(END_WITHIN, |text| {
-                let line = text.lines().rev().find(|line| line.contains(COUNTS_END))?;
-                (text.matches(COUNTS_END).count() > looks).then(|| Counts::parse(line))
-            })?;
-            let counts = counts.context("cannot read the counts of tcpdump")?;
-            ensure!(
-                counts.dropped == 0,
-                "tcpdump lost {} packets; the machine is too busy to judge",
-                counts.dropped
-            );
-            if 2 * counts.captured >= counts.received {
-                return Ok(());
-            }
-            ensure!(Instant::now() < deadline, "tcpdump does not take in what it received: {counts:?}");
+        while !ends_with_mark(&self.file).with_context(|| format!("cannot read {}", self.file.display()))? {
+            ensure!(Instant::now() < deadline, "tcpdump did not take in all packets within {END_WITHIN:?}");
+            self.running.signal(Signal::USR2)?;
+            ensure!(!self.running.ends_within(LOOK_AGAIN)?, "tcpdump ended too early");
         }
+        Ok(())
     }
 }
 
-/// `tcpdump: 5 packets captured, 10 packets received by filter, 0 packets dropped by kernel`
-#[derive(Debug, PartialEq, Eq)]
-struct Counts {
-    captured: u64,
-    received: u64,
-    dropped: u64,
+/// Whether the last packets of a capture file hold [`MARK`].
+fn ends_with_mark(file: &Path) -> io::Result<bool> {
+    let mut file = File::open(file)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES)))?;
+    let mut tail = Vec::new();
+    file.read_to_end(&mut tail)?;
+    Ok(tail.windows(MARK.len()).any(|bytes| bytes == MARK))
 }
 
-impl Counts {
-    fn parse(line: &str) -> Option<Self> {
-        let mut numbers = line.split_whitespace().filter_map(|word| word.parse().ok());
-        Some(Self { captured: numbers.next()?, received: numbers.next()?, dropped: numbers.next()? })
-    }
+/// From the line `0 packets dropped by kernel` with which tcpdump ends.
+fn dropped(stderr: &str) -> Option<u64> {
+    let line = stderr.lines().find(|line| line.contains("dropped by kernel"))?;
+    line.split_whitespace().next()?.parse().ok()
 }
 
 /// Lines such as `1795294618.378792921 IP 127.0.0.1.56454 > 127.0.0.1.5999: UDP, length 34`.
@@ -105,6 +105,9 @@ fn parse_packets(text: &str, query_bytes: u32) -> anyhow::Result<Vec<u64>> {
             Some((seconds.parse::<u64>().ok()? * 1_000_000_000 + nanos, bytes))
         })();
         let (time_ns, bytes) = parsed.with_context(|| format!("cannot read this line of tcpdump: {line}"))?;
+        if bytes as usize == MARK.len() {
+            continue;
+        }
         ensure!(
             bytes % query_bytes == 0,
             "{bytes} bytes are not whole queries of {query_bytes} bytes: {line}"
@@ -124,9 +127,13 @@ const SNAP_BYTES: u32 = 96;
 /// Ten seconds at 30,000 a second fit, should tcpdump not get to run at all.
 const BUFFER_KIB: u32 = 128 << 10;
 
-/// How the line with the counts ends.
-const COUNTS_END: &str = "dropped by kernel";
+/// What goes after the last query; no query has its length.
+const MARK: &[u8] = b"dnsdyno-benchsuite: that was the last query";
 
+/// Where the mark is looked for: a few packets.
+const TAIL_BYTES: u64 = 4096;
+
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
 const READY_WITHIN: Duration = Duration::from_secs(10);
 const END_WITHIN: Duration = Duration::from_secs(20);
 const READ_WITHIN: Duration = Duration::from_secs(120);
@@ -134,6 +141,7 @@ const READ_WITHIN: Duration = Duration::from_secs(120);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write;
 
     #[test]
     fn a_packet_is_a_time_for_each_query_in_it() {
@@ -155,9 +163,27 @@ mod tests {
     }
 
     #[test]
-    fn the_counts_of_tcpdump_are_read() {
-        let line = "tcpdump: 5 packets captured, 10 packets received by filter, 0 packets dropped by kernel";
-        assert_eq!(Counts::parse(line), Some(Counts { captured: 5, received: 10, dropped: 0 }));
-        assert_eq!(Counts::parse("tcpdump: nothing"), None);
+    fn the_mark_at_the_end_is_no_query() {
+        let text = format!(
+            "12.000000005 IP a > b: UDP, length 34\n12.000000009 IP c > b: UDP, length {}",
+            MARK.len()
+        );
+        assert_eq!(parse_packets(&text, 34).unwrap(), [12_000_000_005]);
+    }
+
+    #[test]
+    fn the_mark_is_found_once_it_is_in_the_file_whole() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(&[7; 10_000]).unwrap();
+        file.write_all(&MARK[..20]).unwrap();
+        assert!(!ends_with_mark(file.path()).unwrap());
+        file.write_all(&MARK[20..]).unwrap();
+        assert!(ends_with_mark(file.path()).unwrap());
+    }
+
+    #[test]
+    fn packets_that_tcpdump_lost_are_read() {
+        let text = "5 packets captured\n10 packets received by filter\n3 packets dropped by kernel\n";
+        assert_eq!((dropped(text), dropped("5 packets captured\n")), (Some(3), None));
     }
 }

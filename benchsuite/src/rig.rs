@@ -456,7 +456,7 @@ mod tests {
         let (dead, alive) =
             (folder.path().join("4194305-x"), folder.path().join(format!("{}-x", std::process::id())));
         let other = folder.path().join("notes");
-        [&dead, &alive, &other].map(|path| fs::create_dir(path).unwrap());
+        [&dead, &alive, &other].iter().for_each(|path| fs::create_dir(path).unwrap());
         let rig = Rig::new(folder.path()).unwrap();
         assert_eq!([&dead, &alive, &other].map(|path| path.exists()), [false, true, true]);
         assert!(rig.work().starts_with(folder.path()));
