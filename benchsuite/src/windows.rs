@@ -6,7 +6,8 @@
 //!   |<-- window -->|<-- window -->|<-- window -->|<-- window -->|<- left out ->|
 //! ```
 
-/// The error of a count is |count − expected| / expected, expected = rate × window, as a share; gaps are in nanoseconds.
+/// The error of a count is |count − expected| / expected, a share, where rate × window is expected; gaps are in
+/// nanoseconds.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Pacing {
     /// The largest error of any whole second.
