@@ -66,6 +66,15 @@ pub enum LabError {
         reason: String,
     },
 
+    /// A network namespace, or an interface in one, could not be made or used.
+    #[error("network namespaces: {command:?} failed: {said}")]
+    Namespace {
+        /// What was tried.
+        command: String,
+        /// What the system said.
+        said: String,
+    },
+
     /// The program is not on this host.
     #[error("{program} is not installed; run: scripts/install-servers {package}")]
     NotInstalled {

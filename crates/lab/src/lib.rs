@@ -1,4 +1,4 @@
-//! Starts real DNS servers for tests and benchmarks, and leaves the host as it was found.
+//! Starts real DNS servers and network namespaces for tests and benchmarks, and leaves the host as it was found.
 //!
 //! A server is data: a file in `testbed/servers` says which program it is, how its configuration looks, and how to
 //! see that it answers. This crate fills the template in, starts the program as a plain process of the current user
@@ -28,9 +28,11 @@ mod require;
 mod server;
 mod spec;
 mod template;
+mod veth;
 
 pub use error::{LabError, StartFailure, StartFailureReason};
 pub use options::{ServerOptions, Zone, example_queries};
 pub use require::{Need, require};
 pub use server::Server;
 pub use spec::ServerSpec;
+pub use veth::{Namespace, VethPair};

@@ -4,10 +4,12 @@
 //! and keep no global state. Each `unsafe` block says why it is sound.
 
 pub mod clock;
+pub mod interface;
 pub mod poll;
 pub mod socket;
 pub mod thread;
 pub mod udp;
+pub mod xdp;
 
 use std::io;
 

@@ -1,0 +1,210 @@
+//! Two network namespaces joined by a pair of virtual Ethernet interfaces: a cable on one host.
+//!
+//! ```text
+//!   namespace "near"                      namespace "far"
+//!   [near 10.77.0.1, fd77::1] ───────── [far 10.77.0.2, fd77::2]
+//! ```
+//!
+//! Everything is gone when the [`VethPair`] is dropped; what a killed process left behind, the
+//! next one takes away.
+
+use std::fs::File;
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+
+use crate::LabError;
+
+/// A cable between two namespaces. Needs the rights of root.
+#[derive(Debug)]
+pub struct VethPair {
+    near: Namespace,
+    far: Namespace,
+}
+
+/// One end of it.
+#[derive(Debug)]
+pub struct Namespace {
+    name: String,
+    /// The interface in it.
+    pub interface: &'static str,
+    /// The interface's IPv4 address, in a /24.
+    pub ipv4: Ipv4Addr,
+    /// The interface's IPv6 address, in a /64.
+    pub ipv6: Ipv6Addr,
+}
+
+impl VethPair {
+    /// Makes the namespaces, the interfaces with `queues` queues each, and the addresses, and
+    /// puts everything up.
+    pub fn new(queues: u32) -> Result<Self, LabError> {
+        sweep();
+        // From here on dropping takes away what has been made so far.
+        let pair = VethPair { near: Namespace::new("near", 1)?, far: Namespace::new("far", 2)? };
+        let queues = queues.to_string();
+        let ends = ["numrxqueues", &queues, "numtxqueues", &queues];
+        let peer = ["peer", "name", pair.far.interface, "netns", &pair.far.name];
+        let link =
+            [&["link", "add", pair.near.interface], &ends[..], &["type", "veth"], &peer, &ends].concat();
+        pair.near.ip(&link)?;
+        for end in [&pair.near, &pair.far] {
+            let (ipv4, ipv6) = (format!("{}/24", end.ipv4), format!("{}/64", end.ipv6));
+            end.ip(&["link", "set", "lo", "up"])?;
+            end.ip(&["address", "add", &ipv4, "dev", end.interface])?;
+            end.ip(&["address", "add", &ipv6, "dev", end.interface, "nodad"])?;
+            end.ip(&["link", "set", end.interface, "up"])?;
+        }
+        Ok(pair)
+    }
+
+    /// The end that asks.
+    pub fn near(&self) -> &Namespace {
+        &self.near
+    }
+
+    /// The end that answers.
+    pub fn far(&self) -> &Namespace {
+        &self.far
+    }
+}
+
+impl Namespace {
+    fn new(interface: &'static str, number: u8) -> Result<Self, LabError> {
+        static SERIAL: AtomicU32 = AtomicU32::new(0);
+        let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{PREFIX}{}-{serial}-{interface}", std::process::id());
+        ip(&["netns", "add", &name])?;
+        Ok(Namespace {
+            name,
+            interface,
+            ipv4: Ipv4Addr::new(10, 77, 0, number),
+            ipv6: Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, u16::from(number)),
+        })
+    }
+
+    /// Its name, for `ip netns exec`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Runs `ip` with these arguments in the namespace and gives what it printed.
+    pub fn ip(&self, arguments: &[&str]) -> Result<String, LabError> {
+        ip(&[&["-n", &self.name], arguments].concat())
+    }
+
+    /// Runs `work` in the namespace, on a thread of its own; threads that it starts are in the
+    /// namespace too. Sockets that it opens stay there wherever they are used later.
+    ///
+    /// # Panics
+    /// Where `work` does.
+    pub fn enter<R: Send>(&self, work: impl FnOnce() -> R + Send) -> Result<R, LabError> {
+        let failed = |source: io::Error| LabError::Namespace {
+            command: format!("enter {}", self.name),
+            said: source.to_string(),
+        };
+        let file = File::open(self.path()).map_err(failed)?;
+        let entered = thread::scope(|scope| {
+            let thread = scope.spawn(move || {
+                move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network))?;
+                Ok::<R, io::Error>(work())
+            });
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
+        entered.map_err(failed)
+    }
+
+    fn path(&self) -> PathBuf {
+        Path::new(NAMESPACES).join(&self.name)
+    }
+}
+
+impl Drop for Namespace {
+    fn drop(&mut self) {
+        // The interfaces go with it. A failure has nobody to hear it; the next sweep tries again.
+        let _ = ip(&["netns", "delete", &self.name]);
+    }
+}
+
+/// Takes away the namespaces of processes that are no more.
+fn sweep() {
+    let Ok(entries) = std::fs::read_dir(NAMESPACES) else { return };
+    for name in entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()) {
+        let process = name.strip_prefix(PREFIX).and_then(|rest| rest.split('-').next()?.parse::<u32>().ok());
+        if process.is_some_and(|process| !Path::new("/proc").join(process.to_string()).exists()) {
+            let _ = ip(&["netns", "delete", &name]);
+        }
+    }
+}
+
+fn ip(arguments: &[&str]) -> Result<String, LabError> {
+    let command = || format!("ip {}", arguments.join(" "));
+    let output = Command::new("ip")
+        .args(arguments)
+        .output()
+        .map_err(|error| LabError::Namespace { command: command(), said: error.to_string() })?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        return Err(LabError::Namespace { command: command(), said });
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// What the names of our namespaces start with; the process and a number follow.
+const PREFIX: &str = "dnsdyno-";
+
+/// Where `ip netns` keeps them.
+const NAMESPACES: &str = "/run/netns";
+
+#[cfg(test)]
+mod tests {
+    use std::net::{SocketAddr, UdpSocket};
+
+    use super::*;
+    use crate::{Need, require};
+
+    fn exists(name: &str) -> bool {
+        Path::new(NAMESPACES).join(name).exists()
+    }
+
+    #[test]
+    fn packets_cross_the_cable_and_nothing_is_left_of_it() {
+        if !require(&[Need::Root]) {
+            return;
+        }
+        let pair = VethPair::new(2).unwrap();
+        let names = [pair.near().name().to_owned(), pair.far().name().to_owned()];
+        let ways: [(SocketAddr, SocketAddr); 2] = [
+            ((pair.near().ipv4, 0).into(), (pair.far().ipv4, 0).into()),
+            ((pair.near().ipv6, 0).into(), (pair.far().ipv6, 0).into()),
+        ];
+        for (near, far) in ways {
+            let far = pair.far().enter(|| UdpSocket::bind(far).unwrap()).unwrap();
+            let near = pair.near().enter(|| UdpSocket::bind(near).unwrap()).unwrap();
+            near.send_to(b"hello", far.local_addr().unwrap()).unwrap();
+            let mut buffer = [0; 16];
+            assert_eq!(far.recv_from(&mut buffer).unwrap(), (5, near.local_addr().unwrap()));
+        }
+        assert!(names.iter().all(|name| exists(name)));
+        drop(pair);
+        assert!(!names.iter().any(|name| exists(name)));
+    }
+
+    #[test]
+    fn what_a_dead_process_left_is_swept_away() {
+        if !require(&[Need::Root]) {
+            return;
+        }
+        let mut dead = Command::new("true").spawn().unwrap();
+        let left = format!("{PREFIX}{}-0-near", dead.id());
+        dead.wait().unwrap();
+        ip(&["netns", "add", &left]).unwrap();
+        let _pair = VethPair::new(1).unwrap();
+        assert!(!exists(&left));
+    }
+}

@@ -1,0 +1,194 @@
+//! What the kernel says of a network interface.
+
+use std::ffi::CString;
+use std::io;
+use std::net::UdpSocket;
+use std::os::fd::AsRawFd;
+
+use crate::checked;
+
+/// A network interface, as it was when it was looked up.
+///
+/// Asks in the network namespace of the thread that looked it up, for as long as it lives.
+#[derive(Debug)]
+pub struct Interface {
+    name: String,
+    index: u32,
+    /// Any socket will do to ask with, and keeps the namespace.
+    socket: UdpSocket,
+}
+
+/// Whether packets can leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkState {
+    /// They can.
+    Up,
+    /// The administrator has put the interface down.
+    Down,
+    /// It is up, and has no link: a cable is out, or the other end is down.
+    NoCarrier,
+}
+
+impl Interface {
+    /// The interface with this name; `NotFound` where there is none.
+    pub fn named(name: &str) -> io::Result<Self> {
+        let c_name = CString::new(name).map_err(|_| io::ErrorKind::NotFound)?;
+        // SAFETY: the name is a C string that the call only reads.
+        let index = unsafe { libc::if_nametoindex(c_name.as_ptr()) };
+        if index == 0 {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        Ok(Interface { name: name.to_owned(), index, socket: UdpSocket::bind("127.0.0.1:0")? })
+    }
+
+    /// The interface with this index; `NotFound` where there is none.
+    pub fn indexed(index: u32) -> io::Result<Self> {
+        let mut name = [0u8; libc::IF_NAMESIZE];
+        // SAFETY: the buffer has the length that the call writes at most.
+        let found = unsafe { libc::if_indextoname(index, name.as_mut_ptr().cast()) };
+        if found.is_null() {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        let length = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
+        let name = String::from_utf8_lossy(&name[..length]).into_owned();
+        Ok(Interface { name, index, socket: UdpSocket::bind("127.0.0.1:0")? })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its index.
+    pub fn index(&self) -> u32 {
+        self.index
+    }
+
+    /// Its Ethernet address; `Unsupported` where it is no Ethernet interface.
+    pub fn mac(&self) -> io::Result<[u8; 6]> {
+        let request = self.ask(libc::SIOCGIFHWADDR)?;
+        // SAFETY: the call was successful, so it has written this member.
+        let address = unsafe { request.ifr_ifru.ifru_hwaddr };
+        if address.sa_family != libc::ARPHRD_ETHER {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        let mut mac = [0; 6];
+        mac.iter_mut().zip(address.sa_data).for_each(|(to, from)| *to = from as u8);
+        Ok(mac)
+    }
+
+    /// The most bytes of an IP packet that it takes.
+    pub fn mtu(&self) -> io::Result<usize> {
+        let request = self.ask(libc::SIOCGIFMTU)?;
+        // SAFETY: the call was successful, so it has written this member.
+        Ok(unsafe { request.ifr_ifru.ifru_mtu }.max(0) as usize)
+    }
+
+    /// Whether packets can leave. An interface that is gone is down.
+    pub fn link_state(&self) -> LinkState {
+        let flags = match self.ask(libc::SIOCGIFFLAGS) {
+            // SAFETY: the call was successful, so it has written this member.
+            Ok(request) => libc::c_int::from(unsafe { request.ifr_ifru.ifru_flags }),
+            Err(_) => 0,
+        };
+        if flags & libc::IFF_UP == 0 {
+            return LinkState::Down;
+        }
+        // The flag "running" follows the link with a delay; the driver knows at once.
+        let mut link = EthtoolValue { command: ETHTOOL_GLINK, value: 0 };
+        let has_link = match self.ask_driver(&mut link) {
+            Ok(()) => link.value != 0,
+            Err(_) => flags & libc::IFF_RUNNING != 0,
+        };
+        if has_link { LinkState::Up } else { LinkState::NoCarrier }
+    }
+
+    /// How many receive queues it has now; 1 where the driver does not say.
+    pub fn queues(&self) -> u32 {
+        let mut channels = EthtoolChannels { command: ETHTOOL_GCHANNELS, ..EthtoolChannels::default() };
+        match self.ask_driver(&mut channels) {
+            Ok(()) => channels.rx.max(channels.combined).max(1),
+            Err(_) => 1,
+        }
+    }
+
+    /// Has the driver do the command that `value` starts with, and fill it in.
+    fn ask_driver<T: EthtoolCommand>(&self, value: &mut T) -> io::Result<()> {
+        let mut request = self.request();
+        request.ifr_ifru.ifru_data = std::ptr::from_mut(value).cast();
+        // SAFETY: the request names the interface and points to a struct of its command's layout,
+        // which the call fills in.
+        checked(unsafe { libc::ioctl(self.socket.as_raw_fd(), SIOCETHTOOL, &mut request) })?;
+        Ok(())
+    }
+
+    fn ask(&self, what: libc::Ioctl) -> io::Result<libc::ifreq> {
+        let mut request = self.request();
+        // SAFETY: the request is valid for reads and writes, and names the interface.
+        checked(unsafe { libc::ioctl(self.socket.as_raw_fd(), what, &mut request) })?;
+        Ok(request)
+    }
+
+    fn request(&self) -> libc::ifreq {
+        // SAFETY: all-zero is a valid ifreq.
+        let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+        let longest = request.ifr_name.len() - 1;
+        let name = self.name.bytes().take(longest);
+        request.ifr_name.iter_mut().zip(name).for_each(|(to, from)| *to = from as libc::c_char);
+        request
+    }
+}
+
+/// A struct of `linux/ethtool.h`, with its command in front.
+trait EthtoolCommand {}
+
+impl EthtoolCommand for EthtoolValue {}
+impl EthtoolCommand for EthtoolChannels {}
+
+/// `struct ethtool_value`.
+#[repr(C)]
+struct EthtoolValue {
+    command: u32,
+    value: u32,
+}
+
+/// `struct ethtool_channels`.
+#[repr(C)]
+#[derive(Default)]
+struct EthtoolChannels {
+    command: u32,
+    max_rx: u32,
+    max_tx: u32,
+    max_other: u32,
+    max_combined: u32,
+    rx: u32,
+    tx: u32,
+    other: u32,
+    combined: u32,
+}
+
+const SIOCETHTOOL: libc::Ioctl = 0x8946;
+const ETHTOOL_GLINK: u32 = 0x0A;
+const ETHTOOL_GCHANNELS: u32 = 0x3C;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_loopback_is_up_and_has_no_ethernet_peer() {
+        let interface = Interface::named("lo").unwrap();
+        assert_eq!(Interface::indexed(interface.index()).unwrap().name(), "lo");
+        assert_eq!(interface.link_state(), LinkState::Up);
+        assert!(interface.mtu().unwrap() >= 1280);
+        assert_eq!(interface.mac().unwrap_err().kind(), io::ErrorKind::Unsupported);
+        assert!(interface.queues() >= 1);
+    }
+
+    #[test]
+    fn an_interface_that_is_not_there_is_not_found() {
+        assert_eq!(Interface::named("no-such-if").unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert_eq!(Interface::named("a\0b").unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert_eq!(Interface::indexed(u32::MAX).unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+}

@@ -1,0 +1,129 @@
+//! AF_XDP: packets past the kernel's network stack, from the interface's queue to our memory.
+//!
+//! ```text
+//!            ┌── Redirect: answers to our ports ──► rx ring ──┐
+//!  queue ────┤                                                ├── UMEM: frames that the kernel
+//!            └── everything else ──► the host                 │   and we hand to and fro
+//!  queue ◄── tx ring ─────────────────────────────────────────┘
+//! ```
+//!
+//! [`Redirect`] is the program that picks packets out; it lives as long as its value, or the
+//! process. [`Socket`] is one queue's rings. [`Reflect`] is the other end for tests and for
+//! measuring ourselves. No file is left under `/sys/fs/bpf`, no program on the interface.
+//!
+//! The kernel looks interfaces up in the network namespace of the calling thread: attach and bind
+//! on a thread of the namespace in which the [`Interface`](crate::interface::Interface) was found.
+
+mod link;
+mod program;
+mod ring;
+mod socket;
+mod umem;
+
+pub use program::{Attach, Attached, Filter, Redirect, Reflect};
+pub use socket::{CopyMode, Flushed, Socket, SocketConfig, Statistics};
+
+use std::io;
+
+/// Why packets cannot be had past the network stack.
+#[derive(Debug, thiserror::Error)]
+pub enum XdpError {
+    /// The build had no clang.
+    #[error(
+        "this dnsdyno was built without clang, so it has no program for the kernel: install clang \
+         (Debian: apt-get install clang) and build again, or use --backend udp"
+    )]
+    NotBuilt,
+    /// The process lacks a capability.
+    #[error(
+        "AF_XDP needs privilege ({what}: {source}): run as root, or give the program \
+         CAP_NET_ADMIN, CAP_NET_RAW, CAP_BPF and CAP_IPC_LOCK (setcap), or use --backend udp"
+    )]
+    NoPrivilege {
+        /// What was refused.
+        what: &'static str,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// The kernel is too old, or built without.
+    #[error(
+        "this kernel has no {what}: AF_XDP needs Linux 5.9 or later with CONFIG_XDP_SOCKETS; use --backend udp"
+    )]
+    KernelLacks {
+        /// What it lacks.
+        what: &'static str,
+    },
+    /// The driver cannot run XDP programs.
+    #[error(
+        "the driver of {interface} runs no XDP program itself ({source}): use --xdp-mode generic, which any \
+         interface has, or auto"
+    )]
+    NoDriverSupport {
+        /// The interface.
+        interface: String,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// The driver has no zero copy.
+    #[error(
+        "the driver of {interface} has no zero copy on queue {queue}: leave the choice to the kernel, or ask for copying"
+    )]
+    NoZeroCopy {
+        /// The interface.
+        interface: String,
+        /// The queue.
+        queue: u32,
+    },
+    /// Somebody else's program is attached.
+    #[error(
+        "another XDP program is attached to {interface}, and we do not replace it: see `ip link show {interface}`; \
+         `ip link set dev {interface} xdp off` takes it away, if nobody needs it"
+    )]
+    OtherProgram {
+        /// The interface.
+        interface: String,
+    },
+    /// Another AF_XDP socket has the queue.
+    #[error(
+        "queue {queue} of {interface} belongs to another AF_XDP socket: does another run use this interface?"
+    )]
+    QueueTaken {
+        /// The interface.
+        interface: String,
+        /// The queue.
+        queue: u32,
+    },
+    /// The interface does not have the queue.
+    #[error("{interface} has no queue {queue}: see `ethtool -l {interface}`")]
+    NoQueue {
+        /// The interface.
+        interface: String,
+        /// The queue.
+        queue: u32,
+    },
+    /// The interface is down.
+    #[error("{interface} is down: `ip link set {interface} up`")]
+    InterfaceDown {
+        /// The interface.
+        interface: String,
+    },
+    /// There is no such interface.
+    #[error("there is no interface {interface}: see `ip link`")]
+    NoInterface {
+        /// The interface.
+        interface: String,
+    },
+    /// The process may not lock so much memory.
+    #[error("the kernel locks no more memory for this process: raise `ulimit -l`, or give CAP_IPC_LOCK")]
+    MemoryLocked,
+    /// Anything else.
+    #[error("AF_XDP on {interface}: {what} failed: {reason}")]
+    Other {
+        /// The interface.
+        interface: String,
+        /// The step that failed.
+        what: &'static str,
+        /// What the kernel, or the loader, said.
+        reason: String,
+    },
+}

@@ -1,0 +1,260 @@
+//! The programs of `ebpf/` in the kernel: loaded, attached, and gone with their value.
+
+use std::io;
+use std::net::IpAddr;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+
+use aya::maps::{MapError, PerCpuArray, XskMap};
+use aya::programs::{ProgramError, Xdp};
+use aya::{Ebpf, EbpfError, EbpfLoader, Pod, include_bytes_aligned};
+
+use super::{Socket, XdpError, link};
+use crate::interface::Interface;
+
+/// Where in the interface a program is to run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Attach {
+    /// In the driver, and where it cannot, in the kernel's stack.
+    #[default]
+    Auto,
+    /// In the driver.
+    Native,
+    /// In the kernel's stack: any interface can, slower.
+    Generic,
+}
+
+/// Where a program runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attached {
+    /// In the driver.
+    Native,
+    /// In the kernel's stack.
+    Generic,
+}
+
+/// Which packets [`Redirect`] takes: UDP from the server to us. Mirrors `struct filter` in
+/// `ebpf/redirect.bpf.c`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Filter {
+    server: [u8; 16],
+    local: [u8; 16],
+    local_mask: [u8; 16],
+    family: u32,
+    server_port: u16,
+    first_port: u16,
+    last_port: u16,
+    padding: u16,
+}
+
+// SAFETY: a C struct of integers without implicit padding; every bit pattern is a value.
+unsafe impl Pod for Filter {}
+
+impl Filter {
+    /// Answers of `server` to the addresses in `local`/`prefix` (one address: the prefix is as
+    /// long as the address) and our ports `first_port` to `last_port`. `None` where the addresses
+    /// are of two families.
+    pub fn new(
+        server: (IpAddr, u16),
+        (local, prefix): (IpAddr, u8),
+        (first_port, last_port): (u16, u16),
+    ) -> Option<Self> {
+        let mut filter = Filter {
+            server: [0; 16],
+            local: [0; 16],
+            local_mask: [0; 16],
+            family: 0,
+            server_port: server.1,
+            first_port,
+            last_port,
+            padding: 0,
+        };
+        let prefix = u32::from(prefix);
+        match (server.0, local) {
+            (IpAddr::V4(server), IpAddr::V4(local)) => {
+                let mask = u32::MAX.checked_shl(32u32.saturating_sub(prefix)).unwrap_or(0);
+                filter.family = 4;
+                filter.server[..4].copy_from_slice(&server.octets());
+                filter.local[..4].copy_from_slice(&(local.to_bits() & mask).to_be_bytes());
+                filter.local_mask[..4].copy_from_slice(&mask.to_be_bytes());
+            }
+            (IpAddr::V6(server), IpAddr::V6(local)) => {
+                let mask = u128::MAX.checked_shl(128u32.saturating_sub(prefix)).unwrap_or(0);
+                filter.family = 6;
+                filter.server = server.octets();
+                filter.local = (local.to_bits() & mask).to_be_bytes();
+                filter.local_mask = mask.to_be_bytes();
+            }
+            _ => return None,
+        }
+        Some(filter)
+    }
+}
+
+/// The program that hands the server's answers to our sockets and leaves the rest to the host.
+pub struct Redirect {
+    program: Attachment,
+    interface: String,
+}
+
+impl Redirect {
+    /// Loads the program and attaches it, with room for a socket on each of `queues` queues.
+    pub fn attach(
+        interface: &Interface,
+        attach: Attach,
+        filter: &Filter,
+        queues: u32,
+    ) -> Result<Self, XdpError> {
+        let mut loader = EbpfLoader::new();
+        loader.override_global("FILTER", filter, true).map_max_entries("SOCKETS", queues.max(1));
+        let program = Attachment::new(&mut loader, REDIRECT, "redirect", interface, attach)?;
+        Ok(Redirect { program, interface: interface.name().to_owned() })
+    }
+
+    /// Where it runs.
+    pub fn attached(&self) -> Attached {
+        self.program.attached
+    }
+
+    /// From now on the answers of the socket's queue go to the socket.
+    pub fn give(&mut self, socket: &Socket) -> Result<(), XdpError> {
+        let name = self.interface.clone();
+        let failed = |error: MapError| other(&name, "handing a queue to a socket", error);
+        let map = self.program.loaded.map_mut("SOCKETS").ok_or(XdpError::NotBuilt)?;
+        let mut sockets = XskMap::try_from(map).map_err(failed)?;
+        sockets.set(socket.queue(), socket.as_fd().as_raw_fd(), 0).map_err(failed)
+    }
+
+    /// IP fragments of answers that passed on to the host, since the program was attached. They
+    /// were not paired: an answer was larger than a packet of the path.
+    pub fn fragments(&self) -> u64 {
+        let counts = self.program.loaded.map("COUNTS");
+        let counts = counts.and_then(|map| PerCpuArray::<_, u64>::try_from(map).ok());
+        let values = counts.and_then(|counts| counts.get(&COUNT_FRAGMENTS, 0).ok());
+        values.map_or(0, |values| values.iter().sum())
+    }
+}
+
+/// The program that sends every query back as its answer: the cheapest server there can be.
+pub struct Reflect {
+    program: Attachment,
+}
+
+impl Reflect {
+    /// Loads the program and attaches it; it answers queries to `port`.
+    ///
+    /// On a pair of veth interfaces answers come back only while an XDP program is attached to
+    /// the other end as well.
+    pub fn attach(interface: &Interface, attach: Attach, port: u16) -> Result<Self, XdpError> {
+        let mut loader = EbpfLoader::new();
+        loader.override_global("PORT", &port, true);
+        Ok(Reflect { program: Attachment::new(&mut loader, REFLECT, "reflect", interface, attach)? })
+    }
+
+    /// Where it runs.
+    pub fn attached(&self) -> Attached {
+        self.program.attached
+    }
+}
+
+/// A loaded program on an interface.
+struct Attachment {
+    // Dropped in this order: off the interface first.
+    _link: OwnedFd,
+    loaded: Ebpf,
+    attached: Attached,
+}
+
+impl Attachment {
+    fn new(
+        loader: &mut EbpfLoader<'_>,
+        object: &[u8],
+        name: &'static str,
+        interface: &Interface,
+        attach: Attach,
+    ) -> Result<Self, XdpError> {
+        if object.is_empty() {
+            return Err(XdpError::NotBuilt);
+        }
+        // Relocations against the running kernel's types are not used.
+        let mut loaded = loader.btf(None).load(object).map_err(|error| refused_load(interface, error))?;
+        let program = loaded.program_mut(name).ok_or(XdpError::NotBuilt)?;
+        let program: &mut Xdp = program.try_into().map_err(|error| refused_program(interface, error))?;
+        program.load().map_err(|error| refused_program(interface, error))?;
+        let fd = program.fd().map_err(|error| refused_program(interface, error))?.as_fd();
+        let native = || link::attach(fd, interface.index(), false).map(|link| (link, Attached::Native));
+        let generic = || link::attach(fd, interface.index(), true).map(|link| (link, Attached::Generic));
+        let (link, attached) = match attach {
+            Attach::Native => native(),
+            Attach::Generic => generic(),
+            // A driver refuses for reasons of its own (no XDP, an MTU or offload that it cannot
+            // combine with it); only "somebody else is there" is not one of them.
+            Attach::Auto => native().or_else(|error| if is_taken(&error) { Err(error) } else { generic() }),
+        }
+        .map_err(|error| refused_attach(interface, error))?;
+        Ok(Attachment { _link: link, loaded, attached })
+    }
+}
+
+/// What the user can do about a program that could not be attached.
+fn refused_attach(interface: &Interface, error: io::Error) -> XdpError {
+    let name = interface.name().to_owned();
+    match error.raw_os_error() {
+        _ if is_taken(&error) => XdpError::OtherProgram { interface: name },
+        Some(libc::EPERM | libc::EACCES) => {
+            XdpError::NoPrivilege { what: "attaching a program", source: error }
+        }
+        Some(libc::EOPNOTSUPP | libc::ERANGE) => XdpError::NoDriverSupport { interface: name, source: error },
+        Some(libc::ENODEV) => XdpError::NoInterface { interface: name },
+        _ => other(&name, "attaching a program", error),
+    }
+}
+
+fn is_taken(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EBUSY | libc::EEXIST))
+}
+
+fn refused_load(interface: &Interface, error: EbpfError) -> XdpError {
+    match error {
+        EbpfError::MapError(MapError::CreateError { io_error, .. }) => {
+            refused_call(interface, "making a map", io_error)
+        }
+        EbpfError::MapError(MapError::SyscallError(error)) => {
+            refused_call(interface, "filling a map", error.io_error)
+        }
+        EbpfError::ProgramError(error) => refused_program(interface, error),
+        error => other(interface.name(), "reading the program", error),
+    }
+}
+
+fn refused_program(interface: &Interface, error: ProgramError) -> XdpError {
+    match error {
+        ProgramError::LoadError { io_error, verifier_log } => match io_error.kind() {
+            io::ErrorKind::PermissionDenied if io_error.raw_os_error() == Some(libc::EPERM) => {
+                XdpError::NoPrivilege { what: "loading a program", source: io_error }
+            }
+            _ => other(interface.name(), "loading a program", format!("{io_error}\n{verifier_log}")),
+        },
+        ProgramError::SyscallError(error) => refused_call(interface, "loading a program", error.io_error),
+        error => other(interface.name(), "loading a program", error),
+    }
+}
+
+fn refused_call(interface: &Interface, what: &'static str, error: io::Error) -> XdpError {
+    match error.raw_os_error() {
+        Some(libc::EPERM | libc::EACCES) => XdpError::NoPrivilege { what, source: error },
+        Some(libc::ENOSYS) => XdpError::KernelLacks { what: "BPF" },
+        _ => other(interface.name(), what, error),
+    }
+}
+
+pub(super) fn other(interface: &str, what: &'static str, reason: impl ToString) -> XdpError {
+    XdpError::Other { interface: interface.to_owned(), what, reason: reason.to_string() }
+}
+
+/// The objects that the build script made; empty where it had no clang.
+const REDIRECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/redirect.o"));
+const REFLECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/reflect.o"));
+
+/// The place of the fragments' counter in the map `COUNTS`.
+const COUNT_FRAGMENTS: u32 = 0;
