@@ -139,7 +139,7 @@ pub(crate) struct LoadFlags {
     /// The height of a step of the stair
     #[arg(long, value_name = "QPS")]
     step: Option<String>,
-    /// BASE queries a second, and PEAK for --hold H at the start of each --every T, --for D
+    /// BASE queries a second, and PEAK for the last --hold H of each --every T, --for D in all
     #[arg(long, value_name = "BASE..PEAK")]
     burst: Option<String>,
     /// The distance of two bursts
@@ -203,7 +203,7 @@ pub(crate) struct OutputFlags {
     /// A remark on the run
     #[arg(long)]
     note: Option<String>,
-    /// Length of an interval of the record [default: 1s]
+    /// Length of an interval of the record [default: 1s, or less for short phases]
     #[arg(long, value_name = "T")]
     interval: Option<String>,
     /// Fail (exit code 1) unless this holds, such as 'loss<0.1%' or 'p99<5ms'; several times

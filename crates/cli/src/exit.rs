@@ -46,7 +46,7 @@ pub(crate) fn code_of(outcome: Outcome) -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(failure) if is_broken_pipe(&failure.error) => ExitCode::from(OK),
         Err(failure) => {
-            eprintln!("dnsdyno: {}", in_words(&failure.error));
+            crate::screen::tell(&format!("dnsdyno: {}", in_words(&failure.error)));
             ExitCode::from(failure.code)
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! All of it goes to standard error, so that standard output holds the summary alone.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 
 use dnsdyno_engine::Live;
 use dnsdyno_measure::{Latency, Quantile};
@@ -41,7 +41,7 @@ impl Screen {
     pub(crate) fn passed(&mut self, live: &Live<'_>) {
         match &self.kind {
             Kind::Quiet => {}
-            Kind::Lines => eprintln!("{}", self.line(live)),
+            Kind::Lines => tell(&self.line(live)),
             Kind::Terminal(bar) => {
                 if let Some(end_ns) = bar.length() {
                     bar.set_position(live.to_ns.min(end_ns));
@@ -58,8 +58,8 @@ impl Screen {
     /// Says a sentence between the figures.
     pub(crate) fn say(&self, sentence: &str) {
         match &self.kind {
-            Kind::Terminal(bar) => bar.suspend(|| eprintln!("{sentence}")),
-            Kind::Quiet | Kind::Lines => eprintln!("{sentence}"),
+            Kind::Terminal(bar) => bar.suspend(|| tell(sentence)),
+            Kind::Quiet | Kind::Lines => tell(sentence),
         }
     }
 
@@ -156,6 +156,12 @@ fn bar(header: &Header, schedule_end_ns: Option<u64>) -> ProgressBar {
     bar.set_message("waiting for the first interval");
     bar.enable_steady_tick(std::time::Duration::from_millis(250));
     bar
+}
+
+/// Says a sentence on standard error. Whoever was to read it may have gone (a closed terminal, a
+/// pipe to `head`): that must not end a run.
+pub(crate) fn tell(sentence: &str) {
+    let _ = writeln!(std::io::stderr(), "{sentence}");
 }
 
 /// Columns of the terminal that standard output is, or what a page has.

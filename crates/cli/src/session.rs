@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
-use dnsdyno_engine::{Asked, Control, Job, Live, Observer};
+use dnsdyno_engine::{Control, Job, Live, Observer};
 use dnsdyno_plan::source::Loaded;
 use dnsdyno_plan::{Load, Plan, QuestionSource, Questions};
 use dnsdyno_record::{Digest, Ended, Event, Header, Headline, HostInfo, Interval, Phase, RunWriter};
@@ -16,7 +16,7 @@ use dnsdyno_sys::{clock, thread};
 use dnsdyno_transport::udp::{UdpConfig, UdpTransport};
 
 use crate::exit::{EXPECTATION_FAILED, Failure, INTERRUPTED, OK, Outcome, RECORD_INCOMPLETE, RUN_FAILED};
-use crate::screen::{Screen, width_of_terminal};
+use crate::screen::{Screen, tell, width_of_terminal};
 use crate::signals;
 
 /// Where results go.
@@ -35,10 +35,15 @@ pub(crate) fn run(plan: &Plan, output: &Output, expectations: &[Expectation]) ->
     let loaded = load_questions(plan)?;
     make_room_for_files(plan)?;
     let transports = open_sockets(plan)?;
-    let started_unix_ns = clock::wall_ns();
     let folder = output.folder.clone().unwrap_or_else(|| folder_of_now(plan));
+    if plan.source == QuestionSource::Stdin {
+        keep_queries(&loaded.questions, &folder)?;
+    }
+    // The start lies ahead by what the workers need to make their tables, and the record says it.
+    let epoch_ns = clock::monotonic_ns() + dnsdyno_engine::preparation_ns(plan.clients, &plan.load);
+    let started_unix_ns = epoch_ns.saturating_add_signed(clock::wall_minus_monotonic_ns());
     let header = header_of(plan, &loaded, &folder, started_unix_ns);
-    let mut writer = create_record(plan, &loaded.questions, &folder, &header)?;
+    let mut writer = create_record(plan, &folder, &header)?;
 
     let control = Arc::new(Control::default());
     signals::press_on_signals(control.clone()).map_err(Failure::run_failed)?;
@@ -54,11 +59,8 @@ pub(crate) fn run(plan: &Plan, output: &Output, expectations: &[Expectation]) ->
     let mut scribe = Scribe {
         screen: Screen::new(&header, output.quiet, end_of_schedule(plan)),
         writer: &mut writer,
-        control: &control,
-        told_stop: false,
         told_trouble: false,
     };
-    let epoch_ns = clock::monotonic_ns() + START_DELAY_NS;
     let sum = dnsdyno_engine::run(
         &job,
         transports,
@@ -72,10 +74,10 @@ pub(crate) fn run(plan: &Plan, output: &Output, expectations: &[Expectation]) ->
 
     let code = print_judged(writer.digest(), output.json, expectations, width_of_terminal())?;
     if !output.json {
-        println!("\nrecord: {}", folder.display());
+        writeln!(std::io::stdout(), "\nrecord: {}", folder.display()).map_err(Failure::run_failed)?;
     }
     if let Err(error) = &recorded {
-        eprintln!("dnsdyno: {error}");
+        tell(&format!("dnsdyno: {error}"));
     }
     Ok(match &sum.ended {
         Ended::Failed { .. } => RUN_FAILED,
@@ -89,11 +91,11 @@ pub(crate) fn run(plan: &Plan, output: &Output, expectations: &[Expectation]) ->
 fn load_questions(plan: &Plan) -> Result<Loaded, Failure> {
     let mut loaded = plan.source.load(plan.form, plan.strict).map_err(Failure::bad_input)?;
     for bad in &loaded.first_bad {
-        eprintln!("dnsdyno: skipped {bad}");
+        tell(&format!("dnsdyno: skipped {bad}"));
     }
     let untold = loaded.bad_lines - loaded.first_bad.len() as u64;
     if untold > 0 {
-        eprintln!("dnsdyno: skipped {untold} more bad lines");
+        tell(&format!("dnsdyno: skipped {untold} more bad lines"));
     }
     if plan.groups_by_length() {
         loaded.questions.group_by_length(plan.seed);
@@ -136,41 +138,39 @@ fn open_sockets(plan: &Plan) -> Result<Vec<UdpTransport>, Failure> {
     Ok(transports)
 }
 
-/// Makes the run's folder. Queries from standard input go into it, so that the plan can be
-/// played again.
-fn create_record(
-    plan: &Plan,
-    questions: &Questions,
-    folder: &Path,
-    header: &Header,
-) -> Result<RunWriter, Failure> {
+/// Makes the run's folder, with a plan that can be played again.
+fn create_record(plan: &Plan, folder: &Path, header: &Header) -> Result<RunWriter, Failure> {
     let mut draft = plan.to_draft();
-    let kept = folder.join(KEPT_QUERIES);
     if plan.source == QuestionSource::Stdin {
-        let kept = std::path::absolute(&kept).unwrap_or_else(|_| kept.clone());
-        draft.queries = Some(kept.display().to_string());
+        let kept = folder.join(KEPT_QUERIES);
+        draft.queries = Some(std::path::absolute(&kept).unwrap_or(kept).display().to_string());
     }
     let plan_toml = draft.to_toml().map_err(Failure::run_failed)?;
     let host = HostInfo::gather(plan.target.address.ip());
-    let writer = RunWriter::create(folder, header, &plan_toml, &host).map_err(Failure::run_failed)?;
-    if plan.source == QuestionSource::Stdin {
-        keep_queries(questions, &kept)
-            .with_context(|| format!("cannot keep the queries of standard input in {}", kept.display()))
-            .map_err(Failure::run_failed)?;
-    }
-    Ok(writer)
+    RunWriter::create(folder, header, &plan_toml, &host).map_err(Failure::run_failed)
 }
 
-/// Writes the questions as a query file.
-fn keep_queries(questions: &Questions, path: &Path) -> std::io::Result<()> {
-    let mut file = std::io::BufWriter::new(std::fs::File::create(path)?);
-    for i in 0..questions.len() {
-        let question = questions.question(i);
-        let (name, fixed) = question.split_at(question.len() - 4);
-        let qtype = u16::from_be_bytes([fixed[0], fixed[1]]);
-        writeln!(file, "{} {}", dnsdyno_wire::name_to_text(name), dnsdyno_wire::type_name(qtype))?;
-    }
-    file.flush()
+/// Writes the questions of standard input into the run's folder, so that its plan can be played
+/// again. Never over those of another run.
+fn keep_queries(questions: &Questions, folder: &Path) -> Result<(), Failure> {
+    let path = folder.join(KEPT_QUERIES);
+    let write = || -> std::io::Result<()> {
+        std::fs::create_dir_all(folder)?;
+        let mut file = std::io::BufWriter::new(std::fs::File::create_new(&path)?);
+        for i in 0..questions.len() {
+            let question = questions.question(i);
+            let (name, fixed) = question.split_at(question.len() - 4);
+            let qtype = u16::from_be_bytes([fixed[0], fixed[1]]);
+            writeln!(file, "{} {}", dnsdyno_wire::name_to_text(name), dnsdyno_wire::type_name(qtype))?;
+        }
+        file.flush()
+    };
+    write()
+        .with_context(|| {
+            let path = path.display();
+            format!("cannot keep the queries of standard input in {path}: choose another folder with --out")
+        })
+        .map_err(Failure::run_failed)
 }
 
 fn header_of(plan: &Plan, loaded: &Loaded, folder: &Path, started_unix_ns: u64) -> Header {
@@ -244,30 +244,28 @@ fn folder_of_now(plan: &Plan) -> PathBuf {
 struct Scribe<'a> {
     writer: &'a mut RunWriter,
     screen: Screen,
-    control: &'a Control,
-    told_stop: bool,
     told_trouble: bool,
 }
 
 impl Observer for Scribe<'_> {
     fn passed(&mut self, live: &Live<'_>) {
         self.screen.passed(live);
-        if !self.told_stop && self.control.asked() != Asked::Nothing {
-            self.told_stop = true;
-            self.screen.say("stopping: waiting for what is under way (Ctrl-C again ends now)");
-            let event = Event {
-                at_ns: live.to_ns,
-                kind: "interrupt".into(),
-                message: "the user asked to stop sending".into(),
-                figures: serde_json::Map::new(),
-            };
-            let written = self.writer.event(&event);
-            self.mind(written);
-        }
     }
 
     fn settled(&mut self, interval: &Interval) {
         let written = self.writer.interval(interval);
+        self.mind(written);
+    }
+
+    fn stopping(&mut self, at_ns: u64) {
+        self.screen.say("stopping: waiting for what is under way (Ctrl-C again ends now)");
+        let event = Event {
+            at_ns,
+            kind: "interrupt".into(),
+            message: "the user asked to stop sending".into(),
+            figures: serde_json::Map::new(),
+        };
+        let written = self.writer.event(&event);
         self.mind(written);
     }
 }
@@ -322,9 +320,6 @@ fn judged_line(judged: &Judged) -> String {
 fn judged_json(judged: &Judged) -> serde_json::Value {
     serde_json::json!({ "expectation": judged.text, "measured": judged.measured, "passed": judged.passed })
 }
-
-/// Time for the workers to make their tables before the first query is due.
-const START_DELAY_NS: u64 = 50_000_000;
 
 /// Descriptors that a run has beside its sockets: standard streams, the record, epoll, and the
 /// scheduler's account of each worker.

@@ -66,7 +66,10 @@ pub(crate) struct Book {
     /// Pages that found the way to the collector full. Empty but when the disk stalls.
     waiting: VecDeque<Page>,
     blanks: Consumer<Blank>,
-    #[expect(clippy::vec_box, reason = "pages travel boxed: half a kilobyte is not copied at each handing over")]
+    #[expect(
+        clippy::vec_box,
+        reason = "pages travel boxed: half a kilobyte is not copied at each handing over"
+    )]
     blank_tallies: Vec<Box<Tally>>,
     #[expect(clippy::vec_box, reason = "as above")]
     blank_arrivals: Vec<Box<Arrivals>>,

@@ -15,6 +15,7 @@ use rtrb::{Consumer, Producer};
 
 use crate::Job;
 use crate::book::{Blank, Closing, Page};
+use crate::control::{Asked, Control};
 
 /// Is told how a run goes on.
 pub trait Observer {
@@ -23,6 +24,9 @@ pub trait Observer {
 
     /// An interval has settled: each query that was due in it has ended. Called in order.
     fn settled(&mut self, interval: &Interval);
+
+    /// The user has asked to stop; `at_ns` is the end of the last wall interval told. Called once.
+    fn stopping(&mut self, at_ns: u64);
 }
 
 /// The wall interval that is just over.
@@ -74,6 +78,8 @@ impl<'scope> WorkerDesk<'scope> {
     }
 
     fn note_busy(&mut self, share: f64) {
+        // The first page after a standstill carries the use of several intervals.
+        let share = share.min(1.0);
         if share > self.busiest[0] {
             self.busiest[0] = share;
             self.busiest.sort_by(f64::total_cmp);
@@ -100,6 +106,10 @@ pub(crate) struct Collector<'a, 'scope> {
     wall_offset_ns: &'a dyn Fn() -> i64,
     last_offset_ns: i64,
     worst_step_ns: i64,
+    control: &'a Control,
+    told_stopping: bool,
+    /// The end of the last wall interval told.
+    told_up_to_ns: u64,
 }
 
 impl<'a, 'scope> Collector<'a, 'scope> {
@@ -108,6 +118,7 @@ impl<'a, 'scope> Collector<'a, 'scope> {
         sockets: u64,
         workers: Vec<WorkerDesk<'scope>>,
         wall_offset_ns: &'a dyn Fn() -> i64,
+        control: &'a Control,
     ) -> Self {
         Collector {
             job,
@@ -119,6 +130,9 @@ impl<'a, 'scope> Collector<'a, 'scope> {
             uses: vec![WorkerUse::default(); workers.len()],
             last_offset_ns: wall_offset_ns(),
             worst_step_ns: 0,
+            control,
+            told_stopping: false,
+            told_up_to_ns: 0,
             wall_offset_ns,
             workers,
         }
@@ -128,6 +142,10 @@ impl<'a, 'scope> Collector<'a, 'scope> {
     pub(crate) fn collect(mut self, observer: &mut dyn Observer) -> Sum {
         loop {
             let over = self.workers.iter().all(WorkerDesk::is_over);
+            if !self.told_stopping && self.control.asked() != Asked::Nothing {
+                self.told_stopping = true;
+                observer.stopping(self.told_up_to_ns);
+            }
             let came = self.take_pages();
             if came {
                 self.hand_on(observer);
@@ -185,7 +203,6 @@ impl<'a, 'scope> Collector<'a, 'scope> {
         let over: Vec<bool> = self.workers.iter().map(WorkerDesk::is_over).collect();
         let indexes: Vec<u64> = self.waiting.keys().copied().collect();
         for index in indexes {
-            let asked_qps = self.asked_qps(index);
             let Some(sheets) = self.waiting.get_mut(&index) else { continue };
             if sheets.told_live || !is_complete(&sheets.arrivals, &over) {
                 continue;
@@ -193,6 +210,8 @@ impl<'a, 'scope> Collector<'a, 'scope> {
             sheets.told_live = true;
             let arrivals = merged(&sheets.arrivals);
             let to_ns = (index + 1) * self.job.interval_ns;
+            let asked_qps = self.asked_qps(index);
+            self.told_up_to_ns = to_ns;
             observer.passed(&Live { index, to_ns, asked_qps, arrivals: &arrivals });
             self.watch_the_clock();
         }
@@ -211,12 +230,14 @@ impl<'a, 'scope> Collector<'a, 'scope> {
         self.next_settled += 1;
         let mut tally = Tally::new(self.job.questions.types().len());
         sheets.tallies.iter().flatten().for_each(|sheet| tally.merge(sheet));
+        let is_open = matches!(self.job.load, Load::Open(_));
         let uses: Vec<WorkerUse> = sheets.arrivals.iter().map(use_of).collect();
         let interval = Interval {
             index,
             from_ns: index * self.job.interval_ns,
             to_ns: (index + 1) * self.job.interval_ns,
-            asked_qps: self.asked_qps(index),
+            // Settled: what was due is what was taken up.
+            asked_qps: if is_open { per_second(tally.scheduled, self.job.interval_ns) } else { 0.0 },
             tally,
             arrivals: merged(&sheets.arrivals),
             workers: uses,
@@ -243,13 +264,17 @@ impl<'a, 'scope> Collector<'a, 'scope> {
         }
     }
 
-    /// The rate that the schedule asked for in an interval, from the number of queries due.
+    /// The rate that the schedule asks for in an interval, from the number of queries due; nothing
+    /// is asked past the limit, or once the user wants to stop.
     fn asked_qps(&self, index: u64) -> f64 {
         let Load::Open(curve) = self.job.load else { return 0.0 };
-        let due_before = |t_ns: u64| if t_ns == 0 { 0 } else { curve.due_by(t_ns - 1) };
+        if self.told_stopping {
+            return 0.0;
+        }
+        let limit = self.job.limit.as_ref().map_or(u64::MAX, |(limit, _)| *limit);
+        let due_before = |t_ns: u64| if t_ns == 0 { 0 } else { curve.due_by(t_ns - 1).min(limit) };
         let from_ns = index * self.job.interval_ns;
-        let asked = due_before(from_ns + self.job.interval_ns) - due_before(from_ns);
-        asked as f64 * 1e9 / self.job.interval_ns as f64
+        per_second(due_before(from_ns + self.job.interval_ns) - due_before(from_ns), self.job.interval_ns)
     }
 
     fn watch_the_clock(&mut self) {
@@ -327,12 +352,20 @@ impl<'a, 'scope> Collector<'a, 'scope> {
 
     fn evidence(&self, schedule_ns: u64, end_ns: u64) -> Evidence {
         let length_ns = end_ns.max(1) as f64;
+        // Of a shorter run the start is most of what is seen.
+        let is_long_enough = end_ns >= SHORTEST_JUDGED_NS;
         let busy = |worker: &WorkerDesk<'_>| {
+            if !is_long_enough {
+                return 0.0;
+            }
             let counted = worker.busiest.iter().filter(|share| **share > 0.0).count().max(1);
             let peak = worker.busiest.iter().sum::<f64>() / counted as f64;
             peak.max(worker.resources.cpu_ns as f64 / length_ns).min(1.0)
         };
-        let waited = |worker: &WorkerDesk<'_>| worker.resources.cpu_wait_ns as f64 / length_ns;
+        let waited = |worker: &WorkerDesk<'_>| match is_long_enough {
+            true => worker.resources.cpu_wait_ns as f64 / length_ns,
+            false => 0.0,
+        };
         let closings = || self.workers.iter().filter_map(|worker| worker.closing);
         Evidence {
             open_loop: matches!(self.job.load, Load::Open(_)),
@@ -366,6 +399,13 @@ fn use_of(page: &Option<Box<Arrivals>>) -> WorkerUse {
         answered: arrivals.answered,
     })
 }
+
+fn per_second(count: u64, interval_ns: u64) -> f64 {
+    count as f64 * 1e9 / interval_ns as f64
+}
+
+/// CPU use is judged in runs of at least a second.
+const SHORTEST_JUDGED_NS: u64 = 1_000_000_000;
 
 /// A page is fetched this long after it was handed out, at most: too short to see on a screen,
 /// long enough to cost no CPU.

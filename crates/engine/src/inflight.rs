@@ -59,29 +59,51 @@ pub(crate) struct Place {
     pub(crate) id: u16,
 }
 
+impl Place {
+    /// The place of a message whose answer nobody waits for; IDs follow the numbers of the queries.
+    pub(crate) fn of_nobody(number: u64) -> Self {
+        Place { index: NOBODY, id: number as u16 }
+    }
+}
+
+/// 32 bytes, half a cache line: a departure is spread out so that nothing pads it.
 #[derive(Clone, Copy)]
 struct Slot {
-    departure: Departure,
+    intended_ns: u64,
+    sent_ns: u64,
+    question: u32,
     /// Towards the older and the newer live query, or [`NOBODY`].
     older: u32,
     newer: u32,
     state: State,
 }
 
+impl Slot {
+    fn departure(&self) -> Departure {
+        Departure { intended_ns: self.intended_ns, sent_ns: self.sent_ns, question: self.question }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
+    /// Nobody has used the ID, or its answer is of no interest any more.
     Free,
+    /// Its message is in the batch that is about to leave.
+    Taken,
     Live,
     Answered,
     Expired,
-    Refused,
+    /// The network refused it, or the user ended the run: no answer to it is expected.
+    Abandoned,
 }
 
 impl InFlight {
     /// A table for `channels` channels with `ids_per_channel` IDs each (at most 65,536).
     pub(crate) fn new(channels: usize, ids_per_channel: u32, timeout_ns: u64) -> Self {
         let empty = Slot {
-            departure: Departure { intended_ns: 0, sent_ns: 0, question: 0 },
+            intended_ns: 0,
+            sent_ns: 0,
+            question: 0,
             older: NOBODY,
             newer: NOBODY,
             state: State::Free,
@@ -102,36 +124,45 @@ impl InFlight {
         self.live
     }
 
-    /// Finds an ID that no live query of this channel uses; the slot is taken by
-    /// [`depart`](Self::depart), and until then by nobody.
+    /// Whether nearly every ID is in use: then a search that finds none is no accident.
+    pub(crate) fn is_nearly_full(&self) -> bool {
+        self.live as usize >= self.slots.len() / 10 * 9
+    }
+
+    /// Takes an ID that no live query of this channel uses. Its message either leaves
+    /// ([`depart`](Self::depart)) or does not ([`give_back`](Self::give_back)).
     ///
     /// Looks at a bounded number of places and goes on from there the next time, so a table that
     /// is nearly full costs little a call. `None` says that none was free there.
     #[inline]
-    pub(crate) fn next_free(&mut self, channel: usize) -> Option<Place> {
+    pub(crate) fn take_free(&mut self, channel: usize) -> Option<Place> {
         let base = channel as u32 * self.ids_per_channel;
         for _ in 0..PLACES_AT_ONCE.min(self.ids_per_channel) {
             let hand = self.hands[channel];
             self.hands[channel] = if hand + 1 == self.ids_per_channel { 0 } else { hand + 1 };
-            if self.slots[(base + hand) as usize].state != State::Live {
+            let state = &mut self.slots[(base + hand) as usize].state;
+            if !matches!(state, State::Live | State::Taken) {
+                *state = State::Taken;
                 return Some(Place { index: base + hand, id: hand as u16 });
             }
         }
         None
     }
 
-    /// Steps back over the last `count` places that were found and did not leave, so that their
-    /// IDs are used next. Only exact when no live slot lay between; else a few IDs rest longer.
-    pub(crate) fn give_back(&mut self, channel: usize, count: u32) {
-        let hand = &mut self.hands[channel];
-        *hand = (*hand + self.ids_per_channel - count % self.ids_per_channel) % self.ids_per_channel;
+    /// Gives back the place of a message that did not leave; its ID is the next to be used if the
+    /// places are given back in the order in which they were taken, newest first.
+    pub(crate) fn give_back(&mut self, channel: usize, place: Place) {
+        self.slots[place.index as usize].state = State::Free;
+        self.hands[channel] = place.index - channel as u32 * self.ids_per_channel;
     }
 
     /// Books a departure at its place: the newest of the line.
     #[inline]
     pub(crate) fn depart(&mut self, place: Place, departure: Departure) {
         let older = self.newest;
-        self.slots[place.index as usize] = Slot { departure, older, newer: NOBODY, state: State::Live };
+        let Departure { intended_ns, sent_ns, question } = departure;
+        self.slots[place.index as usize] =
+            Slot { intended_ns, sent_ns, question, older, newer: NOBODY, state: State::Live };
         match self.slots.get_mut(older as usize) {
             Some(slot) => slot.newer = place.index,
             None => self.oldest = place.index,
@@ -151,8 +182,8 @@ impl InFlight {
         asks: impl FnOnce(u32) -> bool,
     ) -> Pairing {
         let Some(index) = self.index_of(channel, id) else { return Pairing::Unexpected };
-        let Slot { departure, state, .. } = self.slots[index as usize];
-        if state == State::Free || state == State::Refused {
+        let (departure, state) = (self.slots[index as usize].departure(), self.slots[index as usize].state);
+        if !matches!(state, State::Live | State::Answered | State::Expired) {
             return Pairing::Unexpected;
         }
         if !asks(departure.question) {
@@ -183,12 +214,12 @@ impl InFlight {
         asks: impl FnOnce(u32) -> bool,
     ) -> Option<Departure> {
         let index = self.index_of(channel, id)?;
-        let Slot { departure, state, .. } = self.slots[index as usize];
-        if state != State::Live || !asks(departure.question) {
+        let slot = self.slots[index as usize];
+        if slot.state != State::Live || !asks(slot.question) {
             return None;
         }
-        self.end(index, State::Refused);
-        Some(departure)
+        self.end(index, State::Abandoned);
+        Some(slot.departure())
     }
 
     /// The ID that follows `id` in its channel.
@@ -199,7 +230,7 @@ impl InFlight {
     /// The query under way with this ID, if there is one.
     pub(crate) fn live_at(&self, channel: usize, id: u16) -> Option<Departure> {
         let slot = &self.slots[self.index_of(channel, id)? as usize];
-        (slot.state == State::Live).then_some(slot.departure)
+        (slot.state == State::Live).then(|| slot.departure())
     }
 
     /// Ends the oldest query if its timeout has passed at `now_ns`.
@@ -208,21 +239,24 @@ impl InFlight {
         if self.next_expiry_ns()? > now_ns {
             return None;
         }
-        self.end_oldest()
+        self.end_oldest(State::Expired)
     }
 
-    /// Ends the oldest query, whatever its age.
-    pub(crate) fn end_oldest(&mut self) -> Option<Departure> {
-        let slot = self.slots.get(self.oldest as usize)?;
-        let departure = slot.departure;
-        self.end(self.oldest, State::Expired);
-        Some(departure)
+    /// Ends the oldest query, whatever its age, because nobody waits for it any more.
+    pub(crate) fn abandon_oldest(&mut self) -> Option<Departure> {
+        self.end_oldest(State::Abandoned)
     }
 
     /// When the oldest query will expire.
     #[inline]
     pub(crate) fn next_expiry_ns(&self) -> Option<u64> {
-        self.slots.get(self.oldest as usize).map(|slot| slot.departure.sent_ns + self.timeout_ns)
+        self.slots.get(self.oldest as usize).map(|slot| slot.sent_ns + self.timeout_ns)
+    }
+
+    fn end_oldest(&mut self, state: State) -> Option<Departure> {
+        let departure = self.slots.get(self.oldest as usize)?.departure();
+        self.end(self.oldest, state);
+        Some(departure)
     }
 
     fn index_of(&self, channel: usize, id: u16) -> Option<u32> {
@@ -247,13 +281,15 @@ impl InFlight {
     }
 }
 
-/// IDs of a channel when `channels` workers' channels share [`SLOTS_OF_A_RUN`]: as many as there
-/// are for a few channels; fewer for many, for memory's sake, but always twice what a window of
-/// `outstanding` queries per channel needs.
+/// IDs of each channel when `channels` channels share [`SLOTS_OF_A_RUN`]: all there are for a few
+/// channels; fewer for many, for memory's sake, but always twice what a window of `outstanding`
+/// queries needs of a channel.
 pub(crate) fn ids_per_channel(channels: usize, outstanding: Option<u64>) -> u32 {
-    let shared = (SLOTS_OF_A_RUN / channels.max(1)).next_power_of_two();
-    let wanted = outstanding.map_or(0, |o| (2 * o.div_ceil(channels.max(1) as u64)).next_power_of_two());
-    (shared as u64).max(wanted).clamp(1_024, 65_536) as u32
+    let channels = channels.max(1);
+    // Rounded down to a power of two, so that the bound holds.
+    let shared = 1u64 << (SLOTS_OF_A_RUN / channels).max(1).ilog2();
+    let wanted = outstanding.map_or(0, |o| (2 * o.div_ceil(channels as u64)).next_power_of_two());
+    shared.max(wanted).clamp(1_024, 65_536) as u32
 }
 
 /// No slot: an index past every table.
@@ -275,7 +311,7 @@ mod tests {
     const TIMEOUT_NS: u64 = 1_000;
 
     fn depart_at(table: &mut InFlight, now_ns: u64, question: u32) -> u16 {
-        let place = table.next_free(0).unwrap();
+        let place = table.take_free(0).unwrap();
         table.depart(place, Departure { intended_ns: now_ns, sent_ns: now_ns, question });
         place.id
     }
@@ -321,13 +357,39 @@ mod tests {
         (0..1_024).for_each(|_| {
             depart_at(&mut table, 0, 0);
         });
-        assert_eq!(table.next_free(0), None);
-        assert!(table.next_free(1).is_some());
+        assert_eq!(table.take_free(0), None);
+        assert!(table.take_free(1).is_some());
+    }
+
+    #[test]
+    fn a_batch_never_takes_an_id_twice_and_gives_back_what_did_not_leave() {
+        let mut table = InFlight::new(1, 1_024, TIMEOUT_NS);
+        let places: Vec<_> = std::iter::from_fn(|| table.take_free(0)).collect();
+        assert_eq!(places.len(), 1_024);
+        for place in places.iter().rev() {
+            table.give_back(0, *place);
+        }
+        let again: Vec<_> = std::iter::from_fn(|| table.take_free(0)).collect();
+        assert_eq!(again, places);
+    }
+
+    #[test]
+    fn an_abandoned_query_has_no_late_answer() {
+        let mut table = InFlight::new(1, 1_024, TIMEOUT_NS);
+        let id = depart_at(&mut table, 0, 1);
+        assert!(table.abandon_oldest().is_some());
+        assert_eq!(table.pair(0, id, 1, |_| true), Pairing::Unexpected);
+    }
+
+    #[test]
+    fn a_slot_is_half_a_cache_line() {
+        assert_eq!(size_of::<Slot>(), 32);
     }
 
     #[test]
     fn a_window_always_has_ids_to_spare() {
         assert_eq!(ids_per_channel(2, None), 65_536);
+        assert_eq!(ids_per_channel(33, None), 32_768);
         assert_eq!(ids_per_channel(256, None), 8_192);
         assert_eq!(ids_per_channel(50_000, None), 1_024);
         assert_eq!(ids_per_channel(256, Some(256 * 10_000)), 32_768);
@@ -345,7 +407,7 @@ mod tests {
             for (i, (what, id)) in steps.into_iter().enumerate() {
                 now_ns += 37;
                 match what {
-                    0 | 1 => match table.next_free(0) {
+                    0 | 1 => match table.take_free(0) {
                         Some(place) => {
                             let departure = Departure { intended_ns: now_ns, sent_ns: now_ns, question: i as u32 };
                             table.depart(place, departure);

@@ -75,11 +75,8 @@ pub fn run<T: Transport + Send>(
             let thread = scope.spawn(move || {
                 // The table and the books are made where they are used, so that their memory
                 // lies near the worker's CPU.
-                let table = if job.send_only {
-                    InFlight::new(transport.channels(), ids, 0)
-                } else {
-                    InFlight::new(transport.channels(), ids, job.timeout_ns)
-                };
+                let ids = if job.send_only { 0 } else { ids };
+                let table = InFlight::new(transport.channels(), ids, job.timeout_ns);
                 let spare = (2 * job.timeout_ns / job.interval_ns + 4).min(MOST_SPARE_TALLIES) as usize;
                 let book = Book::new(job.interval_ns, types, is_open, spare, page_in, blank_out);
                 let desk = Desk { questions: job.questions, table, book, send_only: job.send_only };
@@ -88,8 +85,28 @@ pub fn run<T: Transport + Send>(
             });
             desks.push(WorkerDesk::new(page_out, blank_in, thread));
         }
-        Collector::new(job, channels as u64, desks, wall_offset_ns).collect(observer)
+        let _stop_on_panic = StopOnPanic(control);
+        Collector::new(job, channels as u64, desks, wall_offset_ns, control).collect(observer)
     })
+}
+
+/// Ends the workers if the observer panics: nobody would take their pages any more.
+struct StopOnPanic<'a>(&'a Control);
+
+impl Drop for StopOnPanic<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.press();
+            self.0.press();
+        }
+    }
+}
+
+/// How long the workers of a run over `channels` channels need to make their tables, at most: the
+/// start of the run must lie that far ahead.
+pub fn preparation_ns(channels: usize, load: &Load) -> u64 {
+    let slots = channels as u64 * u64::from(inflight::ids_per_channel(channels, window_of(load)));
+    PREPARATION_NS + slots * PREPARATION_NS_PER_SLOT
 }
 
 /// The size of the closed loop's window.
@@ -119,6 +136,12 @@ fn pace_of(job: &Job<'_>, number: usize, workers: usize) -> Pace {
         }
     }
 }
+
+/// Time to start threads and make books.
+const PREPARATION_NS: u64 = 50_000_000;
+
+/// Time to touch 32 bytes of new memory, with room for a busy host.
+const PREPARATION_NS_PER_SLOT: u64 = 60;
 
 /// Pages that may wait for the collector: at one-second intervals more than eight minutes of a
 /// disk that stands still. Past that they wait in memory that the worker must ask for.

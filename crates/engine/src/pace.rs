@@ -92,6 +92,16 @@ impl Pace {
         self.held.push(due);
     }
 
+    /// Whether queries wait that could not leave.
+    pub(crate) fn holds_some(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    /// Takes up nothing more of the load; what is held stays.
+    pub(crate) fn close(&mut self) {
+        self.stopped = true;
+    }
+
     /// After the user's wish to stop: the queries that were due by `now_ns`, one a call.
     pub(crate) fn take_for_stop(&mut self, now_ns: u64) -> Option<Due> {
         // A window has no backlog: what it did not take up was never due.

@@ -11,7 +11,7 @@
 
 use dnsdyno_measure::NotSentReason;
 use dnsdyno_plan::source::Questions;
-use dnsdyno_transport::{Batch, Sink, Stopped, Transport};
+use dnsdyno_transport::{Batch, Resources, Sink, Stopped, Transport};
 use dnsdyno_wire::{FLAG_QR, FLAG_TC, HEADER_LEN, patch_id, peek, same_question};
 
 use crate::book::{Book, Closing};
@@ -73,11 +73,15 @@ impl<'a, T: Transport> Worker<'a, T> {
     pub(crate) fn run(mut self) {
         loop {
             let now_ns = self.transport.now_ns();
-            self.desk.book.roll(now_ns, || self.transport.resources());
-            if self.control.asked() != Asked::Nothing {
-                self.stop(now_ns);
+            self.desk.roll(now_ns, || self.transport.resources());
+            match self.control.asked() {
+                Asked::Nothing => self.launch(now_ns),
+                Asked::StopSending => self.stop_sending(now_ns),
+                Asked::EndNow => {
+                    self.end_now();
+                    break;
+                }
             }
-            self.launch(now_ns);
             self.transport.receive(&mut self.desk);
             self.desk.expire(self.transport.now_ns());
             self.desk.book.settle(self.pace.taken_up_to_ns(now_ns));
@@ -89,6 +93,10 @@ impl<'a, T: Transport> Worker<'a, T> {
             }
             self.rest();
         }
+        self.close();
+    }
+
+    fn close(mut self) {
         let resources = self.transport.resources();
         let end_ns = self.transport.now_ns();
         let closing = Closing {
@@ -105,7 +113,8 @@ impl<'a, T: Transport> Worker<'a, T> {
     fn launch(&mut self, now_ns: u64) {
         self.batch.clear();
         self.pending.clear();
-        while !self.batch.is_full() {
+        let mut given_up = 0;
+        while !self.batch.is_full() && given_up < GIVEN_UP_AT_ONCE {
             let under_way = self.desk.live() + self.pending.len() as u32;
             let Some(due) = self.pace.take(now_ns, under_way) else { break };
             if due.is_new {
@@ -114,9 +123,10 @@ impl<'a, T: Transport> Worker<'a, T> {
             if now_ns.saturating_sub(due.intended_ns) >= self.timeout_ns {
                 let reason = self.held_up_by.unwrap_or(NotSentReason::GeneratorLate);
                 self.desk.book.not_sent(due.intended_ns, reason);
+                given_up += 1;
                 continue;
             }
-            let Some(place) = self.find_place() else {
+            let Some(place) = self.find_place(due) else {
                 self.pace.hold(due);
                 break;
             };
@@ -131,10 +141,13 @@ impl<'a, T: Transport> Worker<'a, T> {
     }
 
     /// A free ID on the channel that sends next; on an empty batch another channel will do.
-    fn find_place(&mut self) -> Option<Place> {
+    fn find_place(&mut self, due: Due) -> Option<Place> {
+        if self.desk.send_only {
+            return Some(Place::of_nobody(due.number));
+        }
         let tries = if self.batch.is_empty() { self.transport.channels() } else { 1 };
         for _ in 0..tries {
-            if let Some(place) = self.desk.table.next_free(self.channel) {
+            if let Some(place) = self.desk.table.take_free(self.channel) {
                 return Some(place);
             }
             if self.batch.is_empty() {
@@ -142,8 +155,10 @@ impl<'a, T: Transport> Worker<'a, T> {
             }
         }
         if self.batch.is_empty() {
-            self.id_waits += 1;
             self.held_up_by = Some(NotSentReason::NoFreeId);
+            // A query waits once, however often it is tried; and a search that ends in a long
+            // stretch of live slots, with free ones behind it, is no want of IDs.
+            self.id_waits += u64::from(due.is_new && self.desk.table.is_nearly_full());
         }
         None
     }
@@ -165,7 +180,11 @@ impl<'a, T: Transport> Worker<'a, T> {
             Some(Stopped::Full) => self.held_up_by = Some(NotSentReason::SendBufferFull),
             None => {}
         }
-        self.desk.table.give_back(self.channel, (self.pending.len() - sent.accepted) as u32);
+        if !self.desk.send_only {
+            for pending in self.pending[sent.accepted..].iter().rev() {
+                self.desk.table.give_back(self.channel, pending.place);
+            }
+        }
         // The newest is held first, so that the oldest is taken first.
         self.pending[left..].iter().rev().for_each(|pending| self.pace.hold(pending.due));
         self.desk.note_in_flight();
@@ -176,21 +195,29 @@ impl<'a, T: Transport> Worker<'a, T> {
         self.channel = if self.channel + 1 == self.transport.channels() { 0 } else { self.channel + 1 };
     }
 
-    /// Obeys the user: what was due and has not left is interrupted, and at the second request
-    /// what is under way too.
-    fn stop(&mut self, now_ns: u64) {
+    /// Obeys the user: what was due and has not left is interrupted, what is under way is waited
+    /// for. A long backlog takes several turns.
+    fn stop_sending(&mut self, now_ns: u64) {
         self.interrupted |= !self.pace.is_exhausted();
-        while let Some(due) = self.pace.take_for_stop(now_ns) {
+        for _ in 0..GIVEN_UP_AT_ONCE {
+            let Some(due) = self.pace.take_for_stop(now_ns) else { break };
             if due.is_new {
                 self.desk.book.scheduled(due.intended_ns);
             }
             self.desk.book.interrupted(due.intended_ns);
-            self.interrupted = true;
         }
-        if self.control.asked() == Asked::EndNow {
-            self.interrupted |= self.desk.live() > 0;
-            self.desk.interrupt_all();
+    }
+
+    /// Obeys the user who will not wait: what is held or under way is interrupted. What was due
+    /// and had not been taken up counts as never scheduled.
+    fn end_now(&mut self) {
+        self.interrupted |= !self.pace.is_exhausted() || self.desk.live() > 0;
+        while self.pace.holds_some() {
+            let Some(due) = self.pace.take(0, 0) else { break };
+            self.desk.book.interrupted(due.intended_ns);
         }
+        self.pace.close();
+        self.desk.interrupt_all();
     }
 
     /// Waits for the next thing to do.
@@ -200,8 +227,9 @@ impl<'a, T: Transport> Worker<'a, T> {
         if let Some(expiry_ns) = self.desk.table.next_expiry_ns() {
             until_ns = until_ns.min(expiry_ns);
         }
-        if self.held_up_by.is_some() {
-            until_ns = until_ns.min(now_ns + RETRY_NS);
+        if self.pace.holds_some() {
+            // A full socket is tried again soon; after a failure of one message the next at once.
+            until_ns = if self.held_up_by.is_some() { until_ns.min(now_ns + RETRY_NS) } else { now_ns };
         } else if let Some(due_ns) = self.pace.next_due_ns(now_ns, self.desk.live()) {
             until_ns = until_ns.min(due_ns);
         }
@@ -239,6 +267,14 @@ impl Desk<'_> {
         }
     }
 
+    /// Hands out the wall intervals that are over; the next one begins with what is under way.
+    fn roll(&mut self, now_ns: u64, resources: impl FnOnce() -> Resources) {
+        if now_ns >= self.book.wall_end_ns() {
+            self.book.roll(now_ns, resources);
+            self.note_in_flight();
+        }
+    }
+
     fn note_in_flight(&mut self) {
         let live = u64::from(self.table.live());
         let arrivals = self.book.arrivals();
@@ -254,7 +290,7 @@ impl Desk<'_> {
 
     /// Ends every query under way, because the user will not wait.
     fn interrupt_all(&mut self) {
-        while let Some(departure) = self.table.end_oldest() {
+        while let Some(departure) = self.table.abandon_oldest() {
             self.book.interrupted(departure.intended_ns);
         }
     }
@@ -315,20 +351,31 @@ impl Sink for Desk<'_> {
         if quoted.len() <= length {
             return;
         }
-        let mut id = self.table.id_after(id);
-        while let Some(next) = self.table.live_at(channel, id)
-            && next.sent_ns == first.sent_ns
-            && questions.message(next.question as usize).len() == length
-        {
-            self.table.refuse(channel, id, |_| true);
-            self.book.refused(&next);
+        let mut id = id;
+        for _ in 0..LONGEST_RUN {
             id = self.table.id_after(id);
+            match self.table.live_at(channel, id) {
+                // An older query that had the ID when the run was made: passed over then, and now.
+                Some(other) if other.sent_ns != first.sent_ns => {}
+                Some(next) if questions.message(next.question as usize).len() == length => {
+                    self.table.refuse(channel, id, |_| true);
+                    self.book.refused(&next);
+                }
+                _ => return,
+            }
         }
     }
 }
 
 /// Messages that leave at once: what one system call moves well.
 const BATCH: usize = 64;
+
+/// Queries that are given up, or interrupted, in one turn: the worker must come round to its
+/// sockets and to the user.
+const GIVEN_UP_AT_ONCE: usize = 4_096;
+
+/// IDs that a run sent as one packet can span, those passed over included.
+const LONGEST_RUN: usize = 2 * BATCH;
 
 /// Bytes to set aside for a message: the longest name, and EDNS. A batch of longer ones grows once.
 const USUAL_MESSAGE: usize = 320;

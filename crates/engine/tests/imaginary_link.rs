@@ -56,6 +56,8 @@ impl Observer for Notes<'_> {
         assert!(interval.tally.is_settled(), "interval {} was handed out too early", interval.index);
         self.intervals.push(interval.clone());
     }
+
+    fn stopping(&mut self, _: u64) {}
 }
 
 /// Runs with so many workers of three channels each.
@@ -205,31 +207,38 @@ fn a_send_only_run_waits_for_nobody_and_says_what_left() {
     assert!(sum.to_ns < 2 * SECOND_NS + SECOND_NS / 10, "it ended at {} ns", sum.to_ns);
 }
 
-/// Runs 10 s at 1,000 qps against a link that answers nothing, with the button pressed after
-/// the given intervals.
-fn interrupted_after(intervals: &[u64]) -> (Sum, u64) {
+/// Runs 10 s at 1,000 qps against a link of this kind, with the button pressed so many times before
+/// the start and once after each of the given intervals.
+fn interrupted(config: SimConfig, before: usize, after: &[u64]) -> Sum {
     let (questions, load) = (questions(), constant(1_000.0, 10));
-    let dead = SimConfig { loss: 1.0, ..SimConfig::default() };
     let control = Control::default();
-    let press_after = intervals.iter().map(|index| (*index, &control)).collect();
+    (0..before).for_each(|_| control.press());
+    let press_after = after.iter().map(|index| (*index, &control)).collect();
     let mut notes = Notes { press_after, ..Notes::default() };
-    // The imaginary clock runs ahead of the collector, which presses the button: a button that
-    // was pressed from the start is the only one whose instant is known.
-    if intervals.is_empty() {
-        control.press();
-        control.press();
-    }
-    let link = SimTransport::new(dead, 0, 1);
-    let sum = run(&job(&questions, &load), vec![link], 0, &|| 0, &control, &mut notes);
-    (sum, notes.lives.len() as u64)
+    let links = (0..2).map(|worker| SimTransport::new(config, worker, 1)).collect();
+    run(&job(&questions, &load), links, 0, &|| 0, &control, &mut notes)
 }
 
 #[test]
-fn an_interrupted_run_still_adds_up() {
-    let (sum, _) = interrupted_after(&[]);
-    assert_eq!(sum.ended, Ended::Interrupted);
-    assert_eq!((sum.tally.scheduled, sum.tally.ends.interrupted), (1, 1));
-    let (sum, lives) = interrupted_after(&[0, 1]);
-    assert_eq!(sum.tally.ends.total(), sum.tally.scheduled);
-    assert!(lives > 0);
+fn a_run_that_is_stopped_at_its_start_schedules_what_is_due_or_nothing() {
+    let dead = SimConfig { loss: 1.0, ..SimConfig::default() };
+    let once = interrupted(dead, 1, &[]);
+    assert_eq!((once.tally.scheduled, once.tally.ends.interrupted, once.ended), (1, 1, Ended::Interrupted));
+    let twice = interrupted(dead, 2, &[]);
+    assert_eq!((twice.tally.scheduled, twice.tally.ends.total(), twice.ended), (0, 0, Ended::Interrupted));
+}
+
+#[test]
+fn an_interrupted_run_adds_up_whatever_is_under_way() {
+    // Answers that wait to be read, answers that never come, answers that come late.
+    let slow = SimConfig { delay_ns: 300_000_000, ..SimConfig::default() };
+    let late = SimConfig { delay_ns: 2_100_000_000, ..SimConfig::default() };
+    let dead = SimConfig { loss: 1.0, ..SimConfig::default() };
+    for config in [slow, late, dead] {
+        for after in [&[0, 1][..], &[0, 0], &[2, 3], &[1]] {
+            let sum = interrupted(config, 0, after);
+            assert_eq!(sum.tally.ends.total(), sum.tally.scheduled, "{:?}", sum.tally.ends);
+            assert_eq!(sum.tally.requests, sum.arrivals.sent, "no interval went missing");
+        }
+    }
 }

@@ -21,6 +21,7 @@ struct Silence;
 impl Observer for Silence {
     fn passed(&mut self, _: &Live<'_>) {}
     fn settled(&mut self, _: &Interval) {}
+    fn stopping(&mut self, _: u64) {}
 }
 
 fn questions() -> Questions {

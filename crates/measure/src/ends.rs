@@ -56,10 +56,12 @@ impl Ends {
 
     /// Turns `count` queries that were booked as timed out into late answers.
     ///
-    /// Answers that come after their interval was settled are known only to the sum.
+    /// Answers that come after their interval was settled are known only to the sum. No more can
+    /// move than are there: the sum of the ends stays.
     pub fn came_late_after_all(&mut self, count: u64) {
-        self.timed_out = self.timed_out.saturating_sub(count);
-        self.answered_late += count;
+        let moved = count.min(self.timed_out);
+        self.timed_out -= moved;
+        self.answered_late += moved;
     }
 }
 

@@ -158,6 +158,19 @@ pub enum PlanError {
         "--send-only needs a load over time, for without answers a window of queries never moves: add --rate"
     )]
     SendOnlyClosed,
+    /// Intervals too short for the timeout.
+    #[error(
+        "--interval {interval} is too short for --timeout {timeout}: every interval stays in memory until its \
+         queries have ended. Use --interval {shortest} or more, or a shorter timeout"
+    )]
+    ShortInterval {
+        /// What was asked for.
+        interval: String,
+        /// The timeout.
+        timeout: String,
+        /// The shortest interval that is accepted.
+        shortest: String,
+    },
     /// A window larger than the IDs of the sockets.
     #[error(
         "--outstanding {outstanding} is more than {clients} socket(s) have message IDs for (65536 each): \

@@ -18,6 +18,7 @@
 
 mod draft;
 mod error;
+mod interval;
 mod load;
 mod plan;
 pub mod schedule;

@@ -7,6 +7,7 @@ use dnsdyno_wire::{CLASS_IN, MIN_EDNS_SIZE, QueryForm, parse_class};
 
 use crate::draft::Draft;
 use crate::error::PlanError;
+use crate::interval::{check_interval, usual_interval_ns};
 use crate::load::{LoadChoice, choose_load};
 use crate::plan::{Note, Plan, PortRange, Stop};
 use crate::schedule::Load;
@@ -33,7 +34,8 @@ impl Draft {
     /// Checks every rule, fills in every default, and looks up the server's address.
     ///
     /// Defaults: closed loop with 100 outstanding; one pass through the file where neither the load nor an
-    /// option ends the run, 10 s where names were given instead; timeout 5 s; interval 1 s; one worker a
+    /// option ends the run, 10 s where names were given instead; timeout 5 s; interval 1 s, or less for
+    /// short phases; one worker a
     /// core; one socket a worker; receive buffer 4 MiB.
     pub fn validate(&self, host: &Host<'_>) -> Result<Plan, PlanError> {
         let source = self.source(host)?;
@@ -46,7 +48,9 @@ impl Draft {
         let threads = self.threads(host, &load)?;
         let local_ports = self.local_ports(threads.clients)?;
         let timeout_ns = self.limited_duration("timeout", &self.timeout, TIMEOUT_NS)?;
-        let interval_ns = self.limited_duration("interval", &self.interval, INTERVAL_NS)?;
+        let usual_ns = Limits { default: usual_interval_ns(&load, timeout_ns), ..INTERVAL_NS };
+        let interval_ns = self.limited_duration("interval", &self.interval, usual_ns)?;
+        check_interval(interval_ns, timeout_ns)?;
         let receive_buffer_bytes = self.receive_buffer()?;
         let seed = self.seed(host)?;
         let local_address = self.local_address()?;
@@ -153,9 +157,11 @@ impl Draft {
             }
         }
         threads.clients = self.clients.unwrap_or(threads.workers);
+        // Each worker has its share of the window, and of the sockets.
+        let share = outstanding.unwrap_or(0).div_ceil(threads.workers as u32) as usize;
         match outstanding {
-            Some(outstanding) if outstanding as usize > threads.clients * IDS_PER_SOCKET => {
-                let needed = (outstanding as usize).div_ceil(IDS_PER_SOCKET);
+            Some(outstanding) if share > threads.clients / threads.workers * IDS_PER_SOCKET => {
+                let needed = threads.workers * share.div_ceil(IDS_PER_SOCKET);
                 Err(PlanError::TooManyOutstanding { outstanding, clients: threads.clients, needed })
             }
             _ => Ok(threads),

@@ -14,7 +14,7 @@ use std::path::Path;
 
 use dnsdyno_measure::{Arrivals, Evidence, Tally, Warning, verdict};
 
-use crate::{Ended, Event, Header, Headline, Interval, Line, ReadError, RunReader, Sum, WorkerUse};
+use crate::{Ended, Event, Header, Headline, Interval, Line, Phase, ReadError, RunReader, Sum, WorkerUse};
 
 /// What a summary is made of.
 #[derive(Clone, Debug, PartialEq)]
@@ -195,16 +195,18 @@ impl Digest {
         &self.rows[..used]
     }
 
-    /// Whether each row is a phase of the load.
+    /// Whether each row is a phase of the load: where there are a few, and no interval lies in two.
     pub fn rows_are_phases(&self) -> bool {
-        (2..=MAX_PHASE_ROWS).contains(&self.header.phases.len())
+        let (phases, interval_ns) = (&self.header.phases, self.header.interval_ns.max(1));
+        (2..=MAX_PHASE_ROWS).contains(&phases.len())
+            && phases.iter().all(|phase| phase.from_ns.is_multiple_of(interval_ns))
     }
 
-    /// An interval belongs to the phase its middle lies in; after the last phase, to none.
+    /// An interval belongs to the phase it begins in; after the last phase, to none.
     fn phase_row(&mut self, interval: &Interval) {
-        let middle_ns = interval.from_ns + interval.to_ns.saturating_sub(interval.from_ns) / 2;
         let phases = &self.header.phases;
-        let Some(place) = phases.iter().position(|p| (p.from_ns..p.to_ns).contains(&middle_ns)) else {
+        let begins_in = |phase: &Phase| (phase.from_ns..phase.to_ns).contains(&interval.from_ns);
+        let Some(place) = phases.iter().position(begins_in) else {
             return;
         };
         let label = Some(phases[place].label.clone());

@@ -80,6 +80,8 @@ pub struct UdpTransport {
     send_only: bool,
     epoch_ns: u64,
     run_queue: Option<RunQueueClock>,
+    /// What the thread had used before the run began.
+    before: Resources,
     /// Receives that one round may take of a socket, so that sending gets its turn.
     rounds: usize,
 }
@@ -104,6 +106,7 @@ impl UdpTransport {
             send_only: config.send_only,
             epoch_ns: 0,
             run_queue: None,
+            before: Resources::default(),
             rounds: ROUNDS.div_ceil(sockets.len()),
             sockets,
         })
@@ -112,6 +115,16 @@ impl UdpTransport {
     /// The address that each socket sends from.
     pub fn local_addresses(&self) -> Vec<SocketAddr> {
         self.sockets.iter().filter_map(|socket| socket.local_addr().ok()).collect()
+    }
+
+    /// What the thread and the sockets have used since they exist.
+    fn used(&self) -> Resources {
+        let drops = |socket: &UdpSocket| socket::drops(socket).unwrap_or(0);
+        Resources {
+            cpu_ns: clock::thread_cpu_ns(),
+            cpu_wait_ns: self.run_queue.as_ref().map_or(0, RunQueueClock::waited_ns),
+            socket_drops: if self.send_only { 0 } else { self.sockets.iter().map(drops).sum() },
+        }
     }
 
     /// Takes the ICMP errors of a socket.
@@ -138,6 +151,7 @@ impl Transport for UdpTransport {
         if epoch_ns > now_ns {
             std::thread::sleep(std::time::Duration::from_nanos(epoch_ns - now_ns));
         }
+        self.before = self.used();
     }
 
     fn channels(&self) -> usize {
@@ -152,19 +166,22 @@ impl Transport for UdpTransport {
     fn send(&mut self, channel: usize, batch: &Batch) -> Sent {
         let mut messages = batch.messages();
         let mut accepted = 0;
-        // An ICMP error for an earlier message fails one later call, which then sent nothing:
-        // asking again sends. Once for each pending error at most.
+        let mut last_error = None;
+        // The error of an earlier message, told by ICMP, fails one later call, which then sends
+        // nothing: asking again sends, or tells the next such error. An error that comes back
+        // with no message sent in between, and is none of the refused port, is of this message.
         for _ in 0..REFUSALS_AT_ONCE {
             let sent = self.sender.send(&self.sockets[channel], messages);
             accepted += sent.accepted;
             let Some(error) = sent.error else { return Sent { accepted, stopped: None } };
-            match stopped_by(&error) {
-                Obstacle::EarlierRefusal => {
-                    self.in_doubt[channel] = true;
-                    messages = messages.skip(sent.accepted);
-                }
-                Obstacle::Stops(stopped) => return Sent { accepted, stopped: Some(stopped) },
+            let errno = error.raw_os_error().unwrap_or(0);
+            let again = sent.accepted == 0 && last_error == Some(errno);
+            match told_by_icmp(errno) {
+                true if errno == libc::ECONNREFUSED || !again => self.in_doubt[channel] = true,
+                _ => return Sent { accepted, stopped: Some(stopped_by(errno)) },
             }
+            last_error = Some(errno);
+            messages = messages.skip(sent.accepted);
         }
         Sent { accepted, stopped: Some(Stopped::Full) }
     }
@@ -214,14 +231,11 @@ impl Transport for UdpTransport {
     }
 
     fn resources(&mut self) -> Resources {
+        let now = self.used();
         Resources {
-            cpu_ns: clock::thread_cpu_ns(),
-            cpu_wait_ns: self.run_queue.as_ref().map_or(0, RunQueueClock::waited_ns),
-            socket_drops: if self.send_only {
-                0
-            } else {
-                self.sockets.iter().map(|s| socket::drops(s).unwrap_or(0)).sum()
-            },
+            cpu_ns: now.cpu_ns - self.before.cpu_ns,
+            cpu_wait_ns: now.cpu_wait_ns.saturating_sub(self.before.cpu_wait_ns),
+            socket_drops: now.socket_drops,
         }
     }
 }
@@ -269,25 +283,22 @@ fn open_error(source: io::Error, config: &UdpConfig, local_port: u16) -> OpenErr
     }
 }
 
-/// What a failed send means.
-enum Obstacle {
-    /// An ICMP error for an earlier message; this one did not leave yet.
-    EarlierRefusal,
-    Stops(Stopped),
-}
-
-fn stopped_by(error: &io::Error) -> Obstacle {
-    let stopped = match error.raw_os_error() {
-        Some(libc::ECONNREFUSED) => return Obstacle::EarlierRefusal,
-        Some(libc::EAGAIN | libc::ENOBUFS | libc::ENOMEM) => Stopped::Full,
-        Some(libc::ENETUNREACH | libc::EHOSTUNREACH | libc::ENETDOWN | libc::ENODEV) => {
+/// What an error of the system call says of the message.
+fn stopped_by(errno: i32) -> Stopped {
+    match errno {
+        libc::EAGAIN | libc::ENOBUFS | libc::ENOMEM => Stopped::Full,
+        libc::ENETUNREACH | libc::EHOSTUNREACH | libc::ENETDOWN | libc::ENODEV => {
             Stopped::Failed(NotSentReason::NoRoute)
         }
-        Some(libc::EMSGSIZE) => Stopped::Failed(NotSentReason::TooLong),
-        Some(libc::EPERM | libc::EACCES) => Stopped::Failed(NotSentReason::Forbidden),
+        libc::EMSGSIZE => Stopped::Failed(NotSentReason::TooLong),
+        libc::EPERM | libc::EACCES => Stopped::Failed(NotSentReason::Forbidden),
         _ => Stopped::Failed(NotSentReason::OtherError),
-    };
-    Obstacle::Stops(stopped)
+    }
+}
+
+/// Whether the error may be that of an earlier message, as an ICMP packet told it.
+fn told_by_icmp(errno: i32) -> bool {
+    is_refusal(errno) || errno == libc::EMSGSIZE
 }
 
 /// Errors of the error queue that say "this query will get no answer".

@@ -1,5 +1,6 @@
 //! `dnsdyno demo`: the main job against the built-in responder, no set-up.
 
+use std::io::Write;
 use std::time::Duration;
 
 use dnsdyno_plan::Draft;
@@ -9,6 +10,7 @@ use dnsdyno_responder::{Book, Config, Delay, Faults, Responder};
 use crate::args::DemoFlags;
 use crate::cmd::run::validate;
 use crate::exit::{Failure, Outcome};
+use crate::screen::tell;
 use crate::session::{self, Output};
 
 pub(crate) fn demo(flags: &DemoFlags) -> Outcome {
@@ -31,15 +33,16 @@ pub(crate) fn demo(flags: &DemoFlags) -> Outcome {
         eprintln!(
             "a stair from 2,000 to 20,000 queries a second, against the responder of this very program"
         );
-        eprintln!("(it holds each answer for a lognormal time with median 0.5 ms)\n");
+        tell("(it holds each answer for a lognormal time with median 0.5 ms)\n");
     }
     let output = Output { folder: flags.out.clone(), quiet: flags.quiet, json: flags.json };
     let outcome = session::run(&validate(&draft)?, &output, &[]);
     let book = running.stop();
+    let code = outcome?;
     if !flags.json {
-        println!("{}", told(&book));
+        writeln!(std::io::stdout(), "{}", told(&book)).map_err(Failure::run_failed)?;
     }
-    outcome
+    Ok(code)
 }
 
 /// What the responder says it did, to hold against the summary.

@@ -14,6 +14,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
 
 use crate::exit::{Failure, OK, Outcome};
+use crate::screen::tell;
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -98,7 +99,7 @@ pub(crate) fn respond(flags: RespondFlags) -> Outcome {
     let length = flags.length()?;
     let running = Responder::start(flags.config()?).map_err(Failure::run_failed)?;
     let transports = if flags.no_tcp { "UDP" } else { "UDP and TCP" };
-    eprintln!("responder: listening on {} ({transports}); Ctrl-C ends it", running.address());
+    tell(&format!("responder: listening on {} ({transports}); Ctrl-C ends it", running.address()));
     serve(&running, length, flags.buckets()).map_err(Failure::run_failed)?;
     let book = running.stop().to_json(flags.buckets());
     match &flags.book {

@@ -9,6 +9,7 @@ use dnsdyno_plan::{Draft, Host, Plan};
 
 use crate::args::RunFlags;
 use crate::exit::{Failure, Outcome};
+use crate::screen::tell;
 use crate::session::{self, Output};
 
 pub(crate) fn run(flags: RunFlags) -> Outcome {
@@ -19,7 +20,7 @@ pub(crate) fn run(flags: RunFlags) -> Outcome {
     };
     let plan = validate(&draft)?;
     for note in &plan.notes {
-        eprintln!("dnsdyno: {note}");
+        tell(&format!("dnsdyno: {note}"));
     }
     let output = Output { folder: flags.output.out, quiet: flags.output.quiet, json: flags.output.json };
     session::run(&plan, &output, &expectations)

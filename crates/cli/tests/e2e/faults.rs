@@ -139,7 +139,7 @@ fn ctrl_c_stops_sending_and_waits_for_what_is_under_way() {
 fn ctrl_c_twice_ends_at_once_and_still_writes_the_record() {
     let work = Workplace::with_queries();
     let server = responder(silent());
-    let words = format!("run -s {} -d q.txt -q 10 --timeout 10m --interval 100ms -o run", server.address());
+    let words = format!("run -s {} -d q.txt -q 10 --timeout 90s --interval 100ms -o run", server.address());
     let mut run = work.start(&words);
     run.until("all ten are asked", || server.book().udp.counts.received == 10);
     run.signal(Signal::INT);
@@ -152,6 +152,19 @@ fn ctrl_c_twice_ends_at_once_and_still_writes_the_record() {
     assert!(record.is_complete());
     assert_eq!(record.tally().ends, Ends { interrupted: 10, ..Ends::default() });
     assert_eq!(server.book().udp.counts.received, 10, "nothing more was sent");
+}
+
+#[test]
+fn a_run_whose_progress_nobody_reads_any_more_goes_on_to_its_end() {
+    let work = Workplace::new();
+    let server = responder(Faults::default());
+    let run =
+        format!("run -s {} -a www.example --rate 200 --for 2s --interval 100ms -o run", server.address());
+    // `head` leaves after the first line, and the next one meets a broken pipe.
+    work.shell(&format!("{{ $0 {run} 2>&3 >/dev/null; }} 3>&1 | head -n 1"));
+    let digest = work.record("run");
+    assert!(digest.is_complete());
+    assert_eq!(digest.tally().ends.answered, 400);
 }
 
 #[test]

@@ -242,9 +242,10 @@ fn every_worker_has_a_socket_and_in_a_closed_loop_a_query() {
 fn more_outstanding_than_ids_is_refused_with_the_sockets_it_takes() {
     assert!(with("clients = 2\noutstanding = 131072").is_ok());
     let error = refused("clients = 2\noutstanding = 131073");
-    assert_eq!(error, PlanError::TooManyOutstanding { outstanding: 131_073, clients: 2, needed: 3 });
-    assert!(error.to_string().contains("--clients 3"));
-    assert!(with("clients = 3\noutstanding = 131073").is_ok());
+    assert_eq!(error, PlanError::TooManyOutstanding { outstanding: 131_073, clients: 2, needed: 4 });
+    assert!(error.to_string().contains("--clients 4"));
+    assert!(with("clients = 4\noutstanding = 131073").is_ok());
+    assert!(with("workers = 1\nclients = 3\noutstanding = 131073").is_ok());
 }
 
 #[test]

@@ -1,0 +1,72 @@
+//! The interval of the record: given, or the longest usual one in which every phase begins on time.
+
+use crate::error::PlanError;
+use crate::schedule::Load;
+use crate::units::format_duration_ns;
+
+/// Lengths that a person expects, longest first. A second unless the load has shorter phases.
+const USUAL_NS: [u64; 7] =
+    [1_000_000_000, 500_000_000, 250_000_000, 200_000_000, 100_000_000, 50_000_000, 20_000_000];
+
+/// Intervals that may be open at once, for the longest that a query can take: their histograms stay
+/// in memory, about 0.15 MB each and worker.
+const MOST_OPEN_INTERVALS: u64 = 1_000;
+
+/// The interval for this load, where the user gave none: no interval lies in two phases, so that a
+/// report can show each phase alone.
+pub(crate) fn usual_interval_ns(load: &Load, timeout_ns: u64) -> u64 {
+    let Load::Open(curve) = load else { return USUAL_NS[0] };
+    let fits = |interval_ns: &&u64| {
+        curve.phases().iter().all(|phase| phase.from_ns.is_multiple_of(**interval_ns))
+            && is_affordable(**interval_ns, timeout_ns)
+    };
+    USUAL_NS.iter().find(fits).copied().unwrap_or(USUAL_NS[0])
+}
+
+/// Refuses intervals so short that the memory of those waiting for a timeout would grow out of hand.
+pub(crate) fn check_interval(interval_ns: u64, timeout_ns: u64) -> Result<(), PlanError> {
+    if is_affordable(interval_ns, timeout_ns) {
+        return Ok(());
+    }
+    Err(PlanError::ShortInterval {
+        interval: format_duration_ns(interval_ns),
+        timeout: format_duration_ns(timeout_ns),
+        shortest: format_duration_ns(timeout_ns.div_ceil(MOST_OPEN_INTERVALS)),
+    })
+}
+
+fn is_affordable(interval_ns: u64, timeout_ns: u64) -> bool {
+    timeout_ns.div_ceil(interval_ns.max(1)) <= MOST_OPEN_INTERVALS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schedule::{Constant, Stair};
+
+    const SECOND_NS: u64 = 1_000_000_000;
+
+    fn stair(hold_ns: u64) -> Load {
+        let stair = Stair { from_qps: 100.0, to_qps: 300.0, step_qps: 100.0, hold_ns };
+        Load::Open(stair.curve().unwrap())
+    }
+
+    #[test]
+    fn every_phase_begins_with_an_interval() {
+        let constant = Load::Open(Constant { rate_qps: 1.0, duration_ns: None }.curve().unwrap());
+        let timeout_ns = 5 * SECOND_NS;
+        assert_eq!(usual_interval_ns(&constant, timeout_ns), SECOND_NS);
+        assert_eq!(usual_interval_ns(&stair(2 * SECOND_NS), timeout_ns), SECOND_NS);
+        assert_eq!(usual_interval_ns(&stair(1_500_000_000), timeout_ns), 500_000_000);
+        assert_eq!(usual_interval_ns(&stair(300_000_000), timeout_ns), 100_000_000);
+        assert_eq!(usual_interval_ns(&stair(1_234_567_890), timeout_ns), SECOND_NS);
+    }
+
+    #[test]
+    fn a_long_timeout_wants_long_intervals() {
+        assert!(check_interval(10_000_000, 5 * SECOND_NS).is_ok());
+        assert!(check_interval(SECOND_NS, 600 * SECOND_NS).is_ok());
+        let refused = check_interval(10_000_000, 600 * SECOND_NS).unwrap_err().to_string();
+        assert!(refused.contains("--interval 10ms") && refused.contains("600ms"), "{refused}");
+    }
+}

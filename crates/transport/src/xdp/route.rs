@@ -1,0 +1,219 @@
+//! The way to the server, as the host's own tables know it (netlink).
+//!
+//! Messages are made and read by `netlink-packet-route` over a plain blocking socket: the host is
+//! asked a handful of times before a run, which needs no asynchronous runtime.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr, SocketAddrV6, UdpSocket};
+use std::time::{Duration, Instant};
+
+use netlink_packet_core::{
+    NLM_F_DUMP, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
+};
+use netlink_packet_route::address::{AddressAttribute, AddressMessage};
+use netlink_packet_route::neighbour::{
+    NeighbourAddress, NeighbourAttribute, NeighbourMessage, NeighbourState,
+};
+use netlink_packet_route::route::{
+    RouteAddress, RouteAttribute, RouteFlags, RouteMessage, RouteType, RouteVia,
+};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+use netlink_sys::protocols::NETLINK_ROUTE;
+use netlink_sys::{Socket, SocketAddr as NetlinkAddress};
+
+/// Where packets to a server leave, and to whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Way {
+    /// The index of the interface.
+    pub(super) interface: u32,
+    /// The address that the host would send from.
+    pub(super) source: Option<IpAddr>,
+    /// The gateway, or the server itself.
+    pub(super) next_hop: IpAddr,
+    /// The server is this host.
+    pub(super) is_local: bool,
+}
+
+/// The way to `server`, over `interface` where that is given; `None` where no route leads there.
+pub(super) fn to(server: IpAddr, interface: Option<u32>) -> io::Result<Option<Way>> {
+    let mut question = RouteMessage::default();
+    question.header.address_family = family(server);
+    question.header.destination_prefix_length = if server.is_ipv4() { 32 } else { 128 };
+    question.header.flags = RouteFlags::empty();
+    question.attributes.push(RouteAttribute::Destination(RouteAddress::from(server)));
+    question.attributes.extend(interface.map(RouteAttribute::Oif));
+    let mut way = None;
+    let asked = ask(RouteNetlinkMessage::GetRoute(question), 0, |answer| {
+        if let RouteNetlinkMessage::NewRoute(route) = answer {
+            way = read_route(&route, server);
+        }
+    });
+    match asked {
+        Err(error) if is_no_route(&error) => Ok(None),
+        asked => asked.map(|()| way),
+    }
+}
+
+fn read_route(route: &RouteMessage, server: IpAddr) -> Option<Way> {
+    let mut way = Way { interface: 0, source: None, next_hop: server, is_local: false };
+    way.is_local = route.header.kind == RouteType::Local;
+    for attribute in &route.attributes {
+        match attribute {
+            RouteAttribute::Oif(index) => way.interface = *index,
+            RouteAttribute::PrefSource(address) => way.source = ip_of(address),
+            RouteAttribute::Gateway(address) => way.next_hop = ip_of(address)?,
+            // An IPv4 route by an IPv6 gateway.
+            RouteAttribute::Via(RouteVia::Inet6(address)) => way.next_hop = (*address).into(),
+            RouteAttribute::Via(RouteVia::Inet(address)) => way.next_hop = (*address).into(),
+            _ => {}
+        }
+    }
+    (way.interface != 0).then_some(way)
+}
+
+/// The addresses that an interface owns.
+pub(super) fn addresses(interface: u32) -> io::Result<Vec<IpAddr>> {
+    let mut addresses = Vec::new();
+    ask(RouteNetlinkMessage::GetAddress(AddressMessage::default()), NLM_F_DUMP, |answer| {
+        let RouteNetlinkMessage::NewAddress(address) = answer else { return };
+        if address.header.index != interface {
+            return;
+        }
+        for attribute in &address.attributes {
+            // Of a point-to-point link, "address" is the other end; "local" is always ours.
+            if let AddressAttribute::Local(ip) | AddressAttribute::Address(ip) = attribute {
+                addresses.push(*ip);
+            }
+        }
+    })?;
+    Ok(addresses)
+}
+
+/// The Ethernet address of a neighbour, where the host knows it.
+pub(super) fn neighbour(interface: u32, ip: IpAddr) -> io::Result<Option<[u8; 6]>> {
+    let mut question = NeighbourMessage::default();
+    question.header.family = family(ip);
+    let mut found = None;
+    ask(RouteNetlinkMessage::GetNeighbour(question), NLM_F_DUMP, |answer| {
+        let RouteNetlinkMessage::NewNeighbour(entry) = answer else { return };
+        let is_known =
+            !matches!(entry.header.state, NeighbourState::Incomplete | NeighbourState::Failed);
+        if entry.header.ifindex != interface || !is_known {
+            return;
+        }
+        let mut is_asked = false;
+        let mut mac = None;
+        for attribute in &entry.attributes {
+            match attribute {
+                NeighbourAttribute::Destination(NeighbourAddress::Inet(v4)) => is_asked = ip == *v4,
+                NeighbourAttribute::Destination(NeighbourAddress::Inet6(v6)) => is_asked = ip == *v6,
+                NeighbourAttribute::LinkLayerAddress(bytes) => mac = bytes.first_chunk::<6>().copied(),
+                _ => {}
+            }
+        }
+        if is_asked {
+            found = mac;
+        }
+    })?;
+    Ok(found)
+}
+
+/// The same, after making the host look for it: a UDP packet to its discard port has the kernel
+/// ask for the address. `None` where nobody answers within two seconds.
+pub(super) fn find_neighbour(interface: u32, ip: IpAddr) -> io::Result<Option<[u8; 6]>> {
+    let end = Instant::now() + NEIGHBOUR_PATIENCE;
+    let mut next_try = Instant::now();
+    loop {
+        if let Some(mac) = neighbour(interface, ip)? {
+            return Ok(Some(mac));
+        }
+        let now = Instant::now();
+        if now >= end {
+            return Ok(None);
+        }
+        if now >= next_try {
+            provoke(interface, ip)?;
+            next_try = now + NEIGHBOUR_RETRY;
+        }
+        std::thread::sleep(NEIGHBOUR_LOOK);
+    }
+}
+
+fn provoke(interface: u32, ip: IpAddr) -> io::Result<()> {
+    let (any, target): (&str, SocketAddr) = match ip {
+        IpAddr::V4(v4) => ("0.0.0.0:0", (v4, DISCARD).into()),
+        IpAddr::V6(v6) => ("[::]:0", SocketAddrV6::new(v6, DISCARD, 0, interface).into()),
+    };
+    match UdpSocket::bind(any)?.send_to(&[], target) {
+        // "No route to host" is how the last try is said to have failed; the next may not.
+        Ok(_) => Ok(()),
+        Err(error) if matches!(error.raw_os_error(), Some(libc::EHOSTUNREACH)) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Asks the kernel, and hands each part of the answer to `each`.
+fn ask(
+    question: RouteNetlinkMessage,
+    flags: u16,
+    mut each: impl FnMut(RouteNetlinkMessage),
+) -> io::Result<()> {
+    let mut socket = Socket::new(NETLINK_ROUTE)?;
+    socket.bind_auto()?;
+    socket.connect(&NetlinkAddress::new(0, 0))?;
+    let mut header = NetlinkHeader::default();
+    header.flags = NLM_F_REQUEST | flags;
+    let mut message = NetlinkMessage::new(header, NetlinkPayload::from(question));
+    message.finalize();
+    let mut bytes = vec![0; message.buffer_len()];
+    message.serialize(&mut bytes);
+    socket.send(&bytes, 0)?;
+    loop {
+        let (bytes, _) = socket.recv_from_full()?;
+        let mut rest = &bytes[..];
+        while !rest.is_empty() {
+            let message = NetlinkMessage::<RouteNetlinkMessage>::deserialize(rest)
+                .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
+            // Messages are padded to four bytes, the last one maybe not.
+            let length = (message.header.length as usize).next_multiple_of(4).clamp(4, rest.len());
+            rest = &rest[length..];
+            match message.payload {
+                NetlinkPayload::InnerMessage(answer) => each(answer),
+                NetlinkPayload::Error(error) => return Err(error.to_io()),
+                NetlinkPayload::Done(_) => return Ok(()),
+                _ => {}
+            }
+        }
+        if flags & NLM_F_DUMP == 0 {
+            return Ok(());
+        }
+    }
+}
+
+fn is_no_route(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::ENETUNREACH | libc::EHOSTUNREACH | libc::EACCES | libc::EINVAL))
+}
+
+fn family(ip: IpAddr) -> AddressFamily {
+    if ip.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 }
+}
+
+fn ip_of(address: &RouteAddress) -> Option<IpAddr> {
+    match address {
+        RouteAddress::Inet(ip) => Some((*ip).into()),
+        RouteAddress::Inet6(ip) => Some((*ip).into()),
+        _ => None,
+    }
+}
+
+/// How long a neighbour may take to answer; the kernel itself gives up after three seconds.
+const NEIGHBOUR_PATIENCE: Duration = Duration::from_secs(2);
+
+/// When the kernel is made to ask once more.
+const NEIGHBOUR_RETRY: Duration = Duration::from_millis(250);
+
+/// How often the table is looked at.
+const NEIGHBOUR_LOOK: Duration = Duration::from_millis(2);
+
+/// The port on which nothing is expected to answer.
+const DISCARD: u16 = 9;
