@@ -186,7 +186,8 @@ pub enum PlanError {
     },
     /// Fewer local ports than sockets.
     #[error(
-        "--local-ports {ports} holds {held} port(s), and {clients} socket(s) need one each: widen it, or use --clients {held}"
+        "--local-ports {ports} holds {held} port(s), and {clients} socket(s) need one each: widen it, or \
+         use --clients {held}"
     )]
     TooFewPorts {
         /// The range as given.

@@ -249,7 +249,9 @@ mod tests {
         }
 
         #[test]
-        fn a_printed_duration_reads_back_exactly(ns in prop_oneof![0u64..8_000_000_000_000_000, (0u64..100_000).prop_map(|ms| ms * 1_000_000)]) {
+        fn a_printed_duration_reads_back_exactly(
+            ns in prop_oneof![0u64..8_000_000_000_000_000, (0u64..100_000).prop_map(|ms| ms * 1_000_000)]
+        ) {
             prop_assert_eq!(parse_duration_ns(&format_duration_ns(ns)), Ok(ns));
         }
 

@@ -130,7 +130,8 @@ fn a_run_from_standard_input_is_repeated_from_its_own_plan() {
     let work = Workplace::new();
     let server = responder(Default::default());
     // Odd names must come back as they were.
-    let input = "www.example. A\nsp\\032ace.example. AAAA\nd\\.ot.example. TYPE65280\n\\000\\255\\;\\\\. MX\nbad\n. NS\n";
+    let input = "www.example. A\nsp\\032ace.example. AAAA\nd\\.ot.example. TYPE65280\n\
+                 \\000\\255\\;\\\\. MX\nbad\n. NS\n";
     let words = "--stair 200..600 --step 200 --hold 200ms --edns-size 1400 --clients 3 --timeout 3s";
     work.dnsdyno_reading(input, &format!("run -s {} -d - {words} -o first", server.address()))
         .gives(0)

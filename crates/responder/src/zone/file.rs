@@ -290,7 +290,10 @@ mod tests {
         #[test]
         fn any_text_is_a_zone_or_an_error(
             lines in proptest::collection::vec(
-                "(@|www|\\$TTL|\\$ORIGIN|a\\.\\.b|\\*|\"| )? ?([0-9]{1,3}|IN|CH| )? (A|AAAA|TXT|MX|SOA|NS|CNAME|TYPE9|\\\\#)? [-a-z0-9.\"();\\\\ \t@]{0,20}",
+                concat!(
+                    "(@|www|\\$TTL|\\$ORIGIN|a\\.\\.b|\\*|\"| )? ?([0-9]{1,3}|IN|CH| )? ",
+                    "(A|AAAA|TXT|MX|SOA|NS|CNAME|TYPE9|\\\\#)? [-a-z0-9.\"();\\\\ \t@]{0,20}"
+                ),
                 0..8,
             ),
             bytes in proptest::collection::vec(any::<u8>(), 0..40),

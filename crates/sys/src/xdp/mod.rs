@@ -66,7 +66,8 @@ pub enum XdpError {
     },
     /// The driver has no zero copy.
     #[error(
-        "the driver of {interface} has no zero copy on queue {queue}: leave the choice to the kernel, or ask for copying"
+        "the driver of {interface} has no zero copy on queue {queue}: leave the choice to the kernel, \
+         or ask for copying"
     )]
     NoZeroCopy {
         /// The interface.
