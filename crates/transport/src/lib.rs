@@ -8,6 +8,7 @@
 mod batch;
 pub mod sim;
 pub mod udp;
+pub mod xdp;
 
 pub use batch::Batch;
 

@@ -138,6 +138,9 @@ impl Socket {
     /// the next [`flush`](Self::flush). False, without a call, where no frame is free.
     #[inline]
     pub fn write(&mut self, fill: impl FnOnce(&mut [u8]) -> usize) -> bool {
+        if self.free.is_empty() {
+            self.reclaim();
+        }
         if self.tx.room() == 0 {
             return false;
         }

@@ -66,8 +66,7 @@ impl Header {
         bytes.extend(server.port().to_be_bytes());
         let udp_sum = sum(&bytes[addresses..]) + u64::from(u16::from(PROTOCOL_UDP).to_be());
         bytes.extend([0; 4]);
-        let mut header =
-            Header { bytes: [0; LONGEST], length: bytes.len(), ip, is_ipv6, ip_sum, udp_sum };
+        let mut header = Header { bytes: [0; LONGEST], length: bytes.len(), ip, is_ipv6, ip_sum, udp_sum };
         header.bytes[..bytes.len()].copy_from_slice(&bytes);
         header
     }

@@ -18,6 +18,9 @@ pub(super) struct Mailbox {
     /// To each worker, by number; ourselves have none.
     outgoing: Vec<Option<Outgoing>>,
     bell: UnixStream,
+    /// Held so that the bell has a rope when all others have left, or were never there: one
+    /// without is always readable.
+    _rope: UnixStream,
     is_asleep: Arc<AtomicBool>,
     letter: Vec<u8>,
     lost: u64,
@@ -38,11 +41,12 @@ impl Mailbox {
             let (rope, bell) = UnixStream::pair()?;
             rope.set_nonblocking(true)?;
             bell.set_nonblocking(true)?;
-            ropes.push(rope);
+            ropes.push(rope.try_clone()?);
             boxes.push(Mailbox {
                 incoming: Vec::new(),
                 outgoing: Vec::new(),
                 bell,
+                _rope: rope,
                 is_asleep: Arc::default(),
                 letter: vec![0; HEAD + LONGEST],
                 lost: 0,
@@ -81,9 +85,9 @@ impl Mailbox {
             self.lost += 1;
             return;
         };
-        letter[..4].copy_from_slice(&(bytes.len() as u32).to_ne_bytes());
-        letter[4..8].copy_from_slice(&channel.to_ne_bytes());
-        letter[8..HEAD].copy_from_slice(&at_ns.to_ne_bytes());
+        letter[..4].copy_from_slice(&(bytes.len() as u32).to_le_bytes());
+        letter[4..8].copy_from_slice(&channel.to_le_bytes());
+        letter[8..HEAD].copy_from_slice(&at_ns.to_le_bytes());
         letter[HEAD..].copy_from_slice(bytes);
         // Whole or not at all, so that the reader never sees half a letter.
         if to.ring.push_entire_slice(letter).is_err() {
@@ -109,15 +113,15 @@ impl Mailbox {
                 if ring.pop_entire_slice(head).is_err() {
                     break;
                 }
-                let number = |at: usize| u32::from_ne_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
-                let length = number(0) as usize;
-                let at_ns = u64::from(number(8)) | u64::from(number(12)) << 32;
-                let at_ns = if cfg!(target_endian = "little") { at_ns } else { at_ns.rotate_left(32) };
+                let number = |from: usize, to: usize| {
+                    head[from..to].iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte))
+                };
+                let (length, channel, at_ns) = (number(0, 4) as usize, number(4, 8) as u32, number(8, HEAD));
                 let Some(bytes) = rest.get_mut(..length) else { break };
                 if ring.pop_entire_slice(bytes).is_err() {
                     break;
                 }
-                each(number(4), at_ns, bytes);
+                each(channel, at_ns, bytes);
             }
         }
     }
@@ -133,9 +137,12 @@ impl Mailbox {
         is_empty
     }
 
-    /// Says that we are awake, and silences the bell.
-    pub(super) fn wake_up(&mut self) {
+    /// Says that we are awake, and silences the bell where it rang.
+    pub(super) fn wake_up(&mut self, rang: bool) {
         self.is_asleep.store(false, Ordering::Relaxed);
+        if !rang {
+            return;
+        }
         let mut rings = [0; 64];
         while (&self.bell).read(&mut rings).is_ok_and(|count| count == rings.len()) {}
     }
@@ -152,3 +159,72 @@ const RING_BYTES: usize = 1 << 18;
 
 /// Letters that are taken from one ring before sending gets its turn.
 const MOST_AT_ONCE: usize = 256;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, Instant};
+
+    use dnsdyno_sys::poll::Poller;
+
+    fn letters(mailbox: &mut Mailbox) -> Vec<(u32, u64, Vec<u8>)> {
+        let mut letters = Vec::new();
+        mailbox.receive(|channel, at_ns, bytes| letters.push((channel, at_ns, bytes.to_vec())));
+        letters
+    }
+
+    #[test]
+    fn letters_arrive_whole_and_in_order_at_their_worker_alone() {
+        let mut boxes = Mailbox::for_all(3).unwrap();
+        let sent: Vec<_> =
+            (0..100u32).map(|i| (i, u64::from(i) << 33, vec![i as u8; i as usize * 7])).collect();
+        for round in 0..50 {
+            for (channel, at_ns, bytes) in &sent {
+                boxes[round % 2].send(2, *channel, *at_ns, bytes);
+            }
+            assert_eq!(letters(&mut boxes[2]), sent);
+        }
+        assert!(letters(&mut boxes[0]).is_empty() && letters(&mut boxes[1]).is_empty());
+        assert_eq!(boxes[0].lost() + boxes[1].lost(), 0);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_counted_and_the_rest_is_whole() {
+        let mut boxes = Mailbox::for_all(2).unwrap();
+        let count = 2 * RING_BYTES / 1_016;
+        (0..count).for_each(|i| boxes[0].send(1, i as u32, 0, &[7; 1_000]));
+        boxes[0].send(1, 0, 0, &[0; LONGEST + 1]);
+        let mut arrived = 0;
+        loop {
+            let some = letters(&mut boxes[1]);
+            assert!(some.iter().all(|(_, _, bytes)| bytes == &[7; 1_000]));
+            if some.is_empty() {
+                break;
+            }
+            arrived += some.len();
+        }
+        assert!(arrived > 100);
+        assert_eq!(boxes[0].lost() as usize, count - arrived + 1);
+    }
+
+    #[test]
+    fn a_letter_wakes_a_sleeper_and_keeps_one_who_is_about_to_sleep_awake() {
+        let mut boxes = Mailbox::for_all(2).unwrap();
+        boxes[0].send(1, 0, 0, b"early");
+        assert!(!boxes[1].fall_asleep());
+        letters(&mut boxes[1]);
+        let mut poller = Poller::new(1).unwrap();
+        poller.add(boxes[1].bell(), 0).unwrap();
+        assert!(boxes[1].fall_asleep());
+        let [first, second] = &mut boxes[..] else { unreachable!() };
+        std::thread::scope(|scope| {
+            scope.spawn(|| first.send(1, 0, 0, b"late"));
+            let start = Instant::now();
+            assert_eq!(poller.wait(Some(5_000_000_000)).unwrap().count(), 1);
+            assert!(start.elapsed() < Duration::from_secs(4));
+        });
+        second.wake_up(true);
+        assert_eq!(poller.wait(Some(0)).unwrap().count(), 0, "the bell is silent again");
+        assert_eq!(letters(second).len(), 1);
+    }
+}

@@ -7,9 +7,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, SocketAddrV6, UdpSocket};
 use std::time::{Duration, Instant};
 
-use netlink_packet_core::{
-    NLM_F_DUMP, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
-};
+use netlink_packet_core::{NLM_F_DUMP, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload};
 use netlink_packet_route::address::{AddressAttribute, AddressMessage};
 use netlink_packet_route::neighbour::{
     NeighbourAddress, NeighbourAttribute, NeighbourMessage, NeighbourState,
@@ -96,8 +94,7 @@ pub(super) fn neighbour(interface: u32, ip: IpAddr) -> io::Result<Option<[u8; 6]
     let mut found = None;
     ask(RouteNetlinkMessage::GetNeighbour(question), NLM_F_DUMP, |answer| {
         let RouteNetlinkMessage::NewNeighbour(entry) = answer else { return };
-        let is_known =
-            !matches!(entry.header.state, NeighbourState::Incomplete | NeighbourState::Failed);
+        let is_known = !matches!(entry.header.state, NeighbourState::Incomplete | NeighbourState::Failed);
         if entry.header.ifindex != interface || !is_known {
             return;
         }

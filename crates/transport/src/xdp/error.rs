@@ -1,0 +1,107 @@
+//! What can be in the way of AF_XDP, each with what to do about it.
+
+use std::io;
+use std::net::IpAddr;
+
+use dnsdyno_sys::xdp::XdpError;
+
+/// Why the server cannot be reached this way.
+#[derive(Debug, thiserror::Error)]
+pub enum XdpOpenError {
+    /// The kernel or the driver does not take part.
+    #[error(transparent)]
+    Xdp(#[from] XdpError),
+    /// No route leads to the server.
+    #[error("no route to {server}: is the interface up? See `ip route get {server}`")]
+    NoRoute {
+        /// The server.
+        server: IpAddr,
+    },
+    /// The server is on this host.
+    #[error("{server} is on this host, to which no packet leaves an interface: use --backend udp")]
+    OnThisHost {
+        /// The server.
+        server: IpAddr,
+    },
+    /// The interface has no Ethernet addresses.
+    #[error("{interface} is no Ethernet interface: AF_XDP needs one; use --backend udp")]
+    NotEthernet {
+        /// The interface.
+        interface: String,
+    },
+    /// The next hop does not answer for its address.
+    #[error(
+        "no neighbour: nobody on {interface} answers for {next_hop}; is it up? See `ip neighbour`, or \
+         give its Ethernet address"
+    )]
+    NoNeighbour {
+        /// The interface.
+        interface: String,
+        /// The gateway, or the server.
+        next_hop: IpAddr,
+    },
+    /// The source address is none of the interface's.
+    #[error(
+        "cannot send from {address}: it is no address of {interface}, so answers would not come back; see \
+         `ip address show {interface}`, or give a prefix that is routed to it"
+    )]
+    NotOurAddress {
+        /// The address asked for.
+        address: IpAddr,
+        /// The interface.
+        interface: String,
+    },
+    /// The source address and the server's are of two families.
+    #[error("cannot send from {source_address} to {server}: one is IPv4 and the other IPv6")]
+    TwoFamilies {
+        /// The address asked for.
+        source_address: IpAddr,
+        /// The server.
+        server: IpAddr,
+    },
+    /// The longest query does not fit in a packet.
+    #[error(
+        "the longest query needs packets of {needed} bytes, and {interface} takes {mtu}: send shorter ones, or \
+         raise it with `ip link set {interface} mtu {needed}`"
+    )]
+    MtuTooSmall {
+        /// The interface.
+        interface: String,
+        /// What it takes, in bytes of IP packet.
+        mtu: usize,
+        /// What is needed.
+        needed: usize,
+    },
+    /// There are more channels than pairs of address and port.
+    #[error(
+        "{asked} channels need as many pairs of source address and port, and there are {most}: widen the \
+         ports, or name a prefix"
+    )]
+    TooManyChannels {
+        /// Channels of all workers.
+        asked: usize,
+        /// What address and ports give.
+        most: usize,
+    },
+    /// There are more workers than queues.
+    #[error(
+        "{workers} workers cannot share the {queues} queue(s) of {interface}: use fewer, or \
+         `ethtool -L {interface}`"
+    )]
+    TooManyWorkers {
+        /// The workers.
+        workers: usize,
+        /// The queues.
+        queues: u32,
+        /// The interface.
+        interface: String,
+    },
+    /// The host's tables cannot be read.
+    #[error("cannot read {what} of this host: {reason}")]
+    Tables {
+        /// Which table.
+        what: &'static str,
+        /// What the kernel said.
+        reason: io::Error,
+    },
+}

@@ -1,0 +1,317 @@
+//! AF_XDP: packets straight from and to the interface's queues, with a header of our own making.
+//!
+//! ```text
+//!   worker 0 ── socket of queue 0, 2, ...      channel = source address and port, so that an
+//!   worker 1 ── socket of queue 1, 3, ...      answer finds its worker whatever queue it came on
+//! ```
+//!
+//! [`open`] finds the way to the server in the host's tables, attaches the program that takes the
+//! server's answers off the interface, binds a socket to each of its queues, and deals them out
+//! to the workers. The host keeps everything else, and has all of it back when the run is over.
+
+mod addressing;
+mod error;
+mod frame;
+mod mailbox;
+mod route;
+mod worker;
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+pub use dnsdyno_sys::xdp::{Attach, Attached, CopyMode, XdpError};
+pub use error::XdpOpenError;
+pub use worker::XdpTransport;
+
+use addressing::{Addressing, bits, pairs};
+use dnsdyno_sys::interface::{Interface, LinkState};
+use dnsdyno_sys::xdp::{Filter, Redirect, Socket, SocketConfig};
+use frame::{Ethernet, Header};
+use mailbox::Mailbox;
+
+/// How queries are to reach the server.
+#[derive(Clone, Debug)]
+pub struct XdpConfig {
+    /// The server.
+    pub server: SocketAddr,
+    /// The interface; `None` takes the one that the route leads over.
+    pub interface: Option<String>,
+    /// Which addresses to send from.
+    pub source: Source,
+    /// Our ports, first and last. Answers to them are taken from the host, so no other program
+    /// should use them with the same server.
+    pub ports: (u16, u16),
+    /// The Ethernet address of the next hop; `None` looks it up, and makes the host find it.
+    pub next_hop: Option<[u8; 6]>,
+    /// The 802.1Q tag of the queries. Answers may come with a tag or without.
+    pub vlan: Option<u16>,
+    /// Where the program is to run.
+    pub attach: Attach,
+    /// Whether to copy packets.
+    pub copy: CopyMode,
+    /// How many workers share the interface's queues; more than there are queues is refused.
+    pub workers: usize,
+    /// How many channels each worker has.
+    pub channels: usize,
+    /// The longest message in bytes, to be held against the interface's MTU.
+    pub longest_message: usize,
+    /// Whether answers are of interest.
+    pub send_only: bool,
+}
+
+/// Which addresses to send from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The one that the host would take.
+    Route,
+    /// One that the interface owns.
+    Address(IpAddr),
+    /// From this address on to the end of a prefix that is routed to us, wherever it is; as many
+    /// as the ports do not suffice for. A prefix as long as the address is that address.
+    Prefix {
+        /// The first address.
+        first: IpAddr,
+        /// Length of the prefix in bits.
+        length: u8,
+    },
+}
+
+/// The opened interface: a transport for each worker, and what was found on the way.
+pub struct XdpLine {
+    /// One for each worker, in order.
+    pub transports: Vec<XdpTransport>,
+    /// What the record says of it.
+    pub facts: XdpFacts,
+    redirect: Arc<Redirect>,
+}
+
+/// What was found and chosen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct XdpFacts {
+    /// The interface.
+    pub interface: String,
+    /// Its queues, of which each has a socket.
+    pub queues: u32,
+    /// Where the program runs.
+    pub attached: Attached,
+    /// Whether packets pass without a copy, on every queue.
+    pub zero_copy: bool,
+    /// The first address that we send from.
+    pub source: IpAddr,
+    /// The Ethernet address that we send to.
+    pub next_hop: [u8; 6],
+    /// The interface's MTU in bytes.
+    pub mtu: usize,
+}
+
+impl XdpLine {
+    /// IP fragments of answers that came so far. They are not paired: the answer was larger than
+    /// a packet of the path.
+    pub fn fragments(&self) -> u64 {
+        self.redirect.fragments()
+    }
+
+    /// A way to read [`fragments`](Self::fragments) when the line itself is gone. As long as one
+    /// is held the program stays attached.
+    pub fn fragment_counter(&self) -> impl Fn() -> u64 + Send + Sync + 'static {
+        let redirect = self.redirect.clone();
+        move || redirect.fragments()
+    }
+}
+
+/// Opens the interface for a run. Call it in the network namespace of the run; it may take two
+/// seconds where a neighbour must be found.
+pub fn open(config: &XdpConfig) -> Result<XdpLine, XdpOpenError> {
+    let plan = Plan::new(config)?;
+    let queues = plan.interface.queues();
+    if config.workers > queues as usize {
+        let interface = plan.interface.name().to_owned();
+        return Err(XdpOpenError::TooManyWorkers { workers: config.workers, queues, interface });
+    }
+    let (first, prefix) = plan.source;
+    let filter = Filter::new((config.server.ip(), config.server.port()), (first, prefix), config.ports)
+        .ok_or(XdpOpenError::TwoFamilies { source_address: first, server: config.server.ip() })?;
+    let mut redirect = Redirect::attach(&plan.interface, config.attach, &filter, queues)?;
+    let attached = redirect.attached();
+    let sockets = bind_all(&plan, config, &mut redirect, queues)?;
+    let facts = XdpFacts {
+        interface: plan.interface.name().to_owned(),
+        queues,
+        attached,
+        zero_copy: sockets.iter().all(Socket::is_zero_copy),
+        source: first,
+        next_hop: plan.ethernet.next_hop,
+        mtu: plan.mtu,
+    };
+    let redirect = Arc::new(redirect);
+    let transports = deal_out(&plan, config, sockets, &redirect)?;
+    Ok(XdpLine { transports, facts, redirect })
+}
+
+/// A socket for each queue, each already fed by the program.
+fn bind_all(
+    plan: &Plan,
+    config: &XdpConfig,
+    redirect: &mut Redirect,
+    queues: u32,
+) -> Result<Vec<Socket>, XdpOpenError> {
+    let mut sockets = Vec::with_capacity(queues as usize);
+    for queue in 0..queues {
+        let socket_config = SocketConfig {
+            queue,
+            copy: config.copy,
+            rx_frames: RX_FRAMES,
+            tx_frames: TX_FRAMES,
+            frame_size: if plan.mtu + LONGEST_ETHERNET <= SMALL_FRAME { 2_048 } else { 4_096 },
+        };
+        let socket = Socket::bind(&plan.interface, redirect.attached(), &socket_config)?;
+        // A send-only run leaves the answers to the host, which drops them.
+        if !config.send_only {
+            redirect.give(&socket)?;
+        }
+        sockets.push(socket);
+    }
+    Ok(sockets)
+}
+
+/// Every worker's sockets, channels and mailbox.
+fn deal_out(
+    plan: &Plan,
+    config: &XdpConfig,
+    sockets: Vec<Socket>,
+    redirect: &Arc<Redirect>,
+) -> Result<Vec<XdpTransport>, XdpOpenError> {
+    let failed = |what| move |reason| XdpOpenError::Tables { what, reason };
+    let mailboxes = Mailbox::for_all(config.workers).map_err(failed("the socket limit"))?;
+    let mut hands: Vec<Vec<Socket>> = (0..config.workers).map(|_| Vec::new()).collect();
+    for (number, socket) in sockets.into_iter().enumerate() {
+        hands[number % config.workers].push(socket);
+    }
+    let addressing = Addressing::new(config, plan.source.0);
+    let mut transports = Vec::with_capacity(config.workers);
+    for (number, (sockets, mailbox)) in hands.into_iter().zip(mailboxes).enumerate() {
+        let first = number * config.channels;
+        let headers = (first..first + config.channels)
+            .map(|channel| Header::new(&plan.ethernet, addressing.source_of(channel), config.server))
+            .collect();
+        let interface = Interface::indexed(plan.interface.index()).map_err(failed("the interfaces"))?;
+        let transport = XdpTransport::new(worker::Parts {
+            number,
+            sockets,
+            headers,
+            addressing,
+            mailbox,
+            interface,
+            mtu: plan.mtu,
+            send_only: config.send_only,
+            redirect: redirect.clone(),
+        });
+        transports.push(transport.map_err(failed("the socket limit"))?);
+    }
+    Ok(transports)
+}
+
+/// What the tables of the host and the user's wishes come to.
+struct Plan {
+    interface: Interface,
+    ethernet: Ethernet,
+    /// The first address to send from, and the length of the prefix that it is in.
+    source: (IpAddr, u8),
+    mtu: usize,
+}
+
+impl Plan {
+    fn new(config: &XdpConfig) -> Result<Self, XdpOpenError> {
+        let server = config.server.ip();
+        let tables = |what| move |reason| XdpOpenError::Tables { what, reason };
+        let named = config.interface.as_deref().map(find_interface).transpose()?;
+        // An interface that is down has no routes; "no route" would be a poor way to say so.
+        if let Some(interface) = named.as_ref().filter(|found| found.link_state() == LinkState::Down) {
+            return Err(XdpError::InterfaceDown { interface: interface.name().to_owned() }.into());
+        }
+        let way = route::to(server, named.as_ref().map(Interface::index)).map_err(tables("the routes"))?;
+        let no_route = XdpOpenError::NoRoute { server };
+        let is_given = config.next_hop.is_some() && config.source != Source::Route;
+        let interface = match (named, way) {
+            (_, Some(way)) if way.is_local => return Err(XdpOpenError::OnThisHost { server }),
+            // With everything given no route is needed.
+            (Some(interface), way) if way.is_some() || is_given => interface,
+            (None, Some(way)) => Interface::indexed(way.interface).map_err(tables("the interfaces"))?,
+            _ => return Err(no_route),
+        };
+        let name = || interface.name().to_owned();
+        if interface.link_state() == LinkState::Down {
+            return Err(XdpError::InterfaceDown { interface: name() }.into());
+        }
+        let ours = interface.mac().map_err(|_| XdpOpenError::NotEthernet { interface: name() })?;
+        let source = choose_source(config, &interface, way)?;
+        let next_hop = match config.next_hop {
+            Some(mac) => mac,
+            None => {
+                let next_hop = way.map_or(server, |way| way.next_hop);
+                route::find_neighbour(interface.index(), next_hop)
+                    .map_err(tables("the neighbours"))?
+                    .ok_or_else(|| XdpOpenError::NoNeighbour { interface: name(), next_hop })?
+            }
+        };
+        let ethernet = Ethernet { ours, next_hop, vlan: config.vlan };
+        let mtu = interface.mtu().map_err(tables("the interfaces"))?;
+        let needed = config.longest_message + if server.is_ipv4() { 28 } else { 48 };
+        if needed > mtu {
+            return Err(XdpOpenError::MtuTooSmall { interface: name(), mtu, needed });
+        }
+        let (asked, most) = (config.workers * config.channels, pairs(config, source));
+        if asked > most {
+            return Err(XdpOpenError::TooManyChannels { asked, most });
+        }
+        Ok(Plan { interface, ethernet, source, mtu })
+    }
+}
+
+fn find_interface(name: &str) -> Result<Interface, XdpOpenError> {
+    Interface::named(name).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => XdpError::NoInterface { interface: name.to_owned() }.into(),
+        _ => XdpOpenError::Tables { what: "the interfaces", reason: error },
+    })
+}
+
+/// The first address to send from, and the prefix that it is in.
+fn choose_source(
+    config: &XdpConfig,
+    interface: &Interface,
+    way: Option<route::Way>,
+) -> Result<(IpAddr, u8), XdpOpenError> {
+    let server = config.server.ip();
+    let (address, prefix) = match config.source {
+        Source::Route => {
+            let source = way.and_then(|way| way.source).ok_or(XdpOpenError::NoRoute { server })?;
+            (source, bits(source))
+        }
+        Source::Address(address) => (address, bits(address)),
+        Source::Prefix { first, length } => (first, length.min(bits(first))),
+    };
+    if address.is_ipv4() != server.is_ipv4() {
+        return Err(XdpOpenError::TwoFamilies { source_address: address, server });
+    }
+    if let Source::Address(address) = config.source {
+        let owned = route::addresses(interface.index());
+        let owned = owned.map_err(|reason| XdpOpenError::Tables { what: "the addresses", reason })?;
+        if !owned.contains(&address) {
+            return Err(XdpOpenError::NotOurAddress { address, interface: interface.name().to_owned() });
+        }
+    }
+    Ok((address, prefix))
+}
+
+/// Answers that may wait on a queue: what comes in some milliseconds at a million a second.
+const RX_FRAMES: u32 = 4_096;
+
+/// Queries that may be on their way out of a queue.
+const TX_FRAMES: u32 = 2_048;
+
+/// What a frame of 2,048 bytes holds of a received packet.
+const SMALL_FRAME: usize = 2_048 - 256;
+
+/// An Ethernet header with one tag.
+const LONGEST_ETHERNET: usize = 18;

@@ -1,0 +1,190 @@
+//! One worker's queues as a [`Transport`].
+
+use std::io;
+use std::sync::Arc;
+
+use dnsdyno_measure::NotSentReason;
+use dnsdyno_sys::clock;
+use dnsdyno_sys::interface::{Interface, LinkState};
+use dnsdyno_sys::poll::Poller;
+use dnsdyno_sys::thread::{self, RunQueueClock};
+use dnsdyno_sys::xdp::{Flushed, Redirect, Socket};
+
+use super::addressing::Addressing;
+use super::frame::{Header, read};
+use super::mailbox::Mailbox;
+use crate::{Batch, Resources, Sent, Sink, Stopped, Transport};
+
+/// One worker's sockets and channels.
+pub struct XdpTransport {
+    parts: Parts,
+    poller: Poller,
+    /// The socket that sends next: each batch goes to the next one.
+    turn: usize,
+    epoch_ns: u64,
+    run_queue: Option<RunQueueClock>,
+}
+
+/// What a worker is made of.
+pub(super) struct Parts {
+    pub(super) number: usize,
+    /// At least one.
+    pub(super) sockets: Vec<Socket>,
+    /// One for each channel.
+    pub(super) headers: Vec<Header>,
+    pub(super) addressing: Addressing,
+    pub(super) mailbox: Mailbox,
+    pub(super) interface: Interface,
+    pub(super) mtu: usize,
+    pub(super) send_only: bool,
+    /// Keeps the program attached while the worker is at work.
+    pub(super) redirect: Arc<Redirect>,
+}
+
+impl XdpTransport {
+    pub(super) fn new(parts: Parts) -> io::Result<Self> {
+        let poller = Poller::new(parts.sockets.len() + 1)?;
+        for socket in parts.sockets.iter().filter(|_| !parts.send_only) {
+            poller.add(socket, SOCKET)?;
+        }
+        poller.add(parts.mailbox.bell(), BELL)?;
+        Ok(XdpTransport { parts, poller, turn: 0, epoch_ns: 0, run_queue: None })
+    }
+
+    /// IP fragments of answers on the whole interface, so far.
+    pub fn fragments(&self) -> u64 {
+        self.parts.redirect.fragments()
+    }
+
+    /// What a flush that did not take everything means for the message that it stopped at.
+    fn stopped_by(&self, error: &io::Error) -> Stopped {
+        match error.raw_os_error() {
+            Some(libc::ENETDOWN | libc::ENXIO | libc::ENODEV) => Stopped::Failed(NotSentReason::NoRoute),
+            // The interface has dropped a packet: full, or without a link?
+            Some(libc::EBUSY) if self.parts.interface.link_state() != LinkState::Up => {
+                Stopped::Failed(NotSentReason::NoRoute)
+            }
+            Some(libc::EAGAIN | libc::EBUSY | libc::ENOBUFS | libc::ENOMEM | libc::EINTR) => Stopped::Full,
+            Some(libc::EMSGSIZE) => Stopped::Failed(NotSentReason::TooLong),
+            Some(libc::EPERM | libc::EACCES) => Stopped::Failed(NotSentReason::Forbidden),
+            _ => Stopped::Failed(NotSentReason::OtherError),
+        }
+    }
+}
+
+impl Transport for XdpTransport {
+    fn begin(&mut self, epoch_ns: u64) {
+        self.epoch_ns = epoch_ns;
+        self.run_queue = Some(RunQueueClock::of_this_thread());
+        // Without it, wake-ups come up to 50 µs late; with an old kernel that refuses, they do.
+        let _ = thread::set_timer_slack_ns(1);
+        let now_ns = clock::monotonic_ns();
+        if epoch_ns > now_ns {
+            std::thread::sleep(std::time::Duration::from_nanos(epoch_ns - now_ns));
+        }
+    }
+
+    fn channels(&self) -> usize {
+        self.parts.headers.len()
+    }
+
+    #[inline]
+    fn now_ns(&self) -> u64 {
+        clock::monotonic_ns().saturating_sub(self.epoch_ns)
+    }
+
+    fn send(&mut self, channel: usize, batch: &Batch) -> Sent {
+        let messages = batch.messages();
+        let header = &self.parts.headers[channel];
+        let socket = &mut self.parts.sockets[self.turn];
+        let mut written = 0;
+        let mut stopped = None;
+        while written < messages.len() {
+            let message = messages.get(written);
+            if header.ip_length(message.len()) > self.parts.mtu {
+                stopped = Some(Stopped::Failed(NotSentReason::TooLong));
+                break;
+            }
+            if !socket.write(|frame| header.write(message, frame)) {
+                stopped = Some(Stopped::Full);
+                break;
+            }
+            written += 1;
+        }
+        let Flushed { accepted, error } = socket.flush();
+        self.turn = if self.turn + 1 == self.parts.sockets.len() { 0 } else { self.turn + 1 };
+        match error {
+            Some(error) => Sent { accepted, stopped: Some(self.stopped_by(&error)) },
+            None => Sent { accepted, stopped },
+        }
+    }
+
+    fn receive(&mut self, sink: &mut impl Sink) {
+        let Parts { sockets, addressing, mailbox, number, send_only, .. } = &mut self.parts;
+        if *send_only {
+            return;
+        }
+        for socket in sockets {
+            for _ in 0..ROUNDS {
+                let count = socket.arrived(BATCH);
+                if count == 0 {
+                    break;
+                }
+                let at_ns = clock::monotonic_ns().saturating_sub(self.epoch_ns);
+                socket.receive(count, |frame| {
+                    // The program lets nothing else through; what is broken all the same belongs
+                    // to no channel, and its query times out.
+                    let Some(packet) = read(frame) else { return };
+                    if !addressing.is_server(packet.source) {
+                        return;
+                    }
+                    match addressing.channel_of(packet.target) {
+                        Some((worker, channel)) if worker == *number => {
+                            sink.packet(channel as usize, at_ns, packet.payload);
+                        }
+                        Some((worker, channel)) => mailbox.send(worker, channel, at_ns, packet.payload),
+                        None => {}
+                    }
+                });
+                if count < BATCH {
+                    break;
+                }
+            }
+        }
+        mailbox.receive(|channel, at_ns, bytes| sink.packet(channel as usize, at_ns, bytes));
+    }
+
+    fn wait(&mut self, until_ns: u64) {
+        let now_ns = self.now_ns();
+        if until_ns <= now_ns + SPIN_NS || !self.parts.mailbox.fall_asleep() {
+            return;
+        }
+        // A failed wait (it has no cause here) only means that we look again at once.
+        let woken = self.poller.wait(Some(until_ns - now_ns));
+        let rang = woken.is_ok_and(|mut ready| ready.any(|token| token == BELL));
+        self.parts.mailbox.wake_up(rang);
+    }
+
+    fn resources(&mut self) -> Resources {
+        let statistics = self.parts.sockets.iter().filter_map(|socket| socket.statistics().ok());
+        let drops: u64 = statistics.map(|counts| counts.rx_dropped + counts.rx_ring_full).sum();
+        Resources {
+            cpu_ns: clock::thread_cpu_ns(),
+            cpu_wait_ns: self.run_queue.as_ref().map_or(0, RunQueueClock::waited_ns),
+            socket_drops: if self.parts.send_only { 0 } else { drops + self.parts.mailbox.lost() },
+        }
+    }
+}
+
+/// What the poller calls the sockets, and the mailbox's bell.
+const SOCKET: u64 = 0;
+const BELL: u64 = 1;
+
+/// Packets that one timestamp is taken for.
+const BATCH: u32 = 64;
+
+/// Full batches that are received from a queue before sending gets its turn again.
+const ROUNDS: usize = 4;
+
+/// A wait this short costs more than it gives back: the thread looks again instead.
+const SPIN_NS: u64 = 4_000;

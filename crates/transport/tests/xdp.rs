@@ -1,0 +1,331 @@
+//! AF_XDP transports on a cable between two network namespaces.
+
+use std::collections::HashSet;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use dnsdyno_lab::{Need, VethPair, require};
+use dnsdyno_measure::NotSentReason;
+use dnsdyno_sys::interface::{Interface, LinkState};
+use dnsdyno_sys::xdp::Reflect;
+use dnsdyno_sys::{clock, thread};
+use dnsdyno_transport::xdp::{
+    Attach, Attached, CopyMode, Source, XdpConfig, XdpError, XdpLine, XdpOpenError, XdpTransport, open,
+};
+use dnsdyno_transport::{Batch, Sent, Sink, Stopped, Transport};
+
+const PORT: u16 = 53;
+
+fn config(server: IpAddr) -> XdpConfig {
+    XdpConfig {
+        server: SocketAddr::new(server, PORT),
+        interface: None,
+        source: Source::Route,
+        ports: (20_000, 20_999),
+        next_hop: None,
+        vlan: None,
+        attach: Attach::Auto,
+        copy: CopyMode::Auto,
+        workers: 1,
+        channels: 4,
+        longest_message: 512,
+        send_only: false,
+    }
+}
+
+fn open_near(pair: &VethPair, config: &XdpConfig) -> Result<XdpLine, XdpOpenError> {
+    pair.near().enter(|| open(config)).unwrap()
+}
+
+fn reflector(pair: &VethPair) -> Reflect {
+    let attach = || Reflect::attach(&Interface::named("far").unwrap(), Attach::Native, PORT).unwrap();
+    pair.far().enter(attach).unwrap()
+}
+
+/// A message that looks enough like a query: this ID, no flags, a body of some length.
+fn query(id: u16, length: usize) -> Vec<u8> {
+    let mut message = vec![0x5A; length];
+    message[..4].copy_from_slice(&[id.to_be_bytes(), [1, 0]].concat());
+    message
+}
+
+fn send(transport: &mut impl Transport, channel: usize, messages: &[Vec<u8>]) -> Sent {
+    let mut batch = Batch::new(64, 512);
+    for message in messages {
+        batch.push(message);
+    }
+    transport.send(channel, &batch)
+}
+
+/// What came: channel and bytes.
+#[derive(Default)]
+struct Seen(Vec<(usize, Vec<u8>)>);
+
+impl Sink for Seen {
+    fn packet(&mut self, channel: usize, _: u64, bytes: &[u8]) {
+        self.0.push((channel, bytes.to_vec()));
+    }
+    fn refused(&mut self, _: usize, _: u64, _: &[u8]) {}
+}
+
+fn receive(transport: &mut impl Transport, seen: &mut Seen, count: usize) {
+    let end = Instant::now() + Duration::from_secs(5);
+    while seen.0.len() < count && Instant::now() < end {
+        transport.wait(transport.now_ns() + 100_000_000);
+        transport.receive(seen);
+    }
+    assert_eq!(seen.0.len(), count, "answers are missing");
+}
+
+/// Sends thousands of queries over all channels, and wants each back where it came from.
+fn every_query_comes_back(transport: &mut XdpTransport) {
+    transport.begin(clock::monotonic_ns());
+    for round in 0..100u16 {
+        let mut expected = HashSet::new();
+        let mut seen = Seen::default();
+        for channel in 0..transport.channels() {
+            let messages: Vec<_> =
+                (0..32).map(|i| query(round * 32 + i, 12 + (usize::from(i) * 37 + channel) % 400)).collect();
+            assert_eq!(send(transport, channel, &messages), Sent { accepted: 32, stopped: None });
+            expected.extend(messages.into_iter().map(|mut message| {
+                message[2] |= 0x80;
+                (channel, message)
+            }));
+        }
+        receive(transport, &mut seen, expected.len());
+        assert_eq!(seen.0.into_iter().collect::<HashSet<_>>(), expected);
+    }
+    assert_eq!(transport.resources().socket_drops, 0);
+}
+
+#[test]
+fn every_query_is_answered_over_both_families_with_and_without_a_tag() {
+    if !require(&[Need::Root]) {
+        return;
+    }
+    let pair = VethPair::new(1).unwrap();
+    let _reflector = reflector(&pair);
+    let far_mac = pair.far().enter(|| Interface::named("far").unwrap().mac().unwrap()).unwrap();
+    for (ours, server) in [
+        (IpAddr::from(pair.near().ipv4), IpAddr::from(pair.far().ipv4)),
+        (pair.near().ipv6.into(), pair.far().ipv6.into()),
+    ] {
+        let mut line = open_near(&pair, &config(server)).unwrap();
+        assert_eq!((line.facts.source, line.facts.next_hop), (ours, far_mac));
+        assert_eq!((line.facts.interface.as_str(), line.facts.queues), ("near", 1));
+        assert_eq!(line.facts.attached, Attached::Native);
+        every_query_comes_back(&mut line.transports[0]);
+        drop(line);
+        // A tag, many source addresses, and everything given.
+        let tagged = XdpConfig {
+            interface: Some("near".to_owned()),
+            source: Source::Prefix { first: ours, length: if server.is_ipv4() { 24 } else { 64 } },
+            ports: (20_000, 20_001),
+            channels: 10,
+            next_hop: Some(far_mac),
+            vlan: Some(7),
+            ..config(server)
+        };
+        let mut line = open_near(&pair, &tagged).unwrap();
+        every_query_comes_back(&mut line.transports[0]);
+    }
+}
+
+#[test]
+fn the_host_of_the_server_finds_our_packets_correct() {
+    if !require(&[Need::Root]) {
+        return;
+    }
+    let pair = VethPair::new(1).unwrap();
+    for (ours, server) in [
+        (IpAddr::from(pair.near().ipv4), IpAddr::from(pair.far().ipv4)),
+        (pair.near().ipv6.into(), pair.far().ipv6.into()),
+    ] {
+        let far = pair.far().enter(|| UdpSocket::bind((server, PORT)).unwrap()).unwrap();
+        far.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        for attach in [Attach::Native, Attach::Generic] {
+            let mut line = open_near(&pair, &XdpConfig { attach, ..config(server) }).unwrap();
+            let transport = &mut line.transports[0];
+            transport.begin(clock::monotonic_ns());
+            let mut buffer = [0; 1500];
+            for length in 12..300 {
+                // The kernel drops what has a wrong checksum, so what arrives is right.
+                let message = query(length as u16, length);
+                assert_eq!(send(transport, length % 4, std::slice::from_ref(&message)).accepted, 1);
+                let (count, from) = far.recv_from(&mut buffer).unwrap();
+                assert_eq!(
+                    (&buffer[..count], from),
+                    (&message[..], (ours, 20_000 + length as u16 % 4).into())
+                );
+                far.send_to(&message, from).unwrap();
+                let mut seen = Seen::default();
+                receive(transport, &mut seen, 1);
+                assert_eq!(seen.0[0], (length % 4, message));
+            }
+        }
+    }
+}
+
+#[test]
+fn an_answer_that_comes_to_another_worker_reaches_its_own() {
+    if !require(&[Need::Root]) {
+        return;
+    }
+    let cpus = thread::allowed_cpus().unwrap();
+    if cpus.len() < 2 {
+        println!("skipped: with one CPU veth uses one queue");
+        return;
+    }
+    let pair = VethPair::new(2).unwrap();
+    let _reflector = reflector(&pair);
+    let two = XdpConfig { workers: 2, ..config(pair.far().ipv4.into()) };
+    let mut line = open_near(&pair, &two).unwrap();
+    let mut others = line.transports.split_off(1);
+    let (first, second) = (&mut line.transports[0], &mut others[0]);
+    let epoch_ns = clock::monotonic_ns();
+    first.begin(epoch_ns);
+    second.begin(epoch_ns);
+    // veth hands a packet to the queue with the number of the CPU that it is sent on: one of the
+    // two brings the answers to the second worker. Who sends runs the other side's work too.
+    for cpu in [cpus[0], cpus[1]] {
+        let mut seen = Seen::default();
+        let is_done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let (second, is_done) = (&mut *second, &is_done);
+            scope.spawn(move || {
+                let mut none = Seen::default();
+                let end = Instant::now() + Duration::from_secs(20);
+                while !is_done.load(Ordering::Relaxed) && Instant::now() < end {
+                    second.wait(second.now_ns() + 20_000_000);
+                    second.receive(&mut none);
+                }
+                assert!(none.0.is_empty(), "the second worker asked nothing");
+            });
+            thread::pin_to_cpu(cpu).unwrap();
+            for id in 0..500u16 {
+                // One by one, so that a letter that wakes nobody would be waited for in vain.
+                let start = Instant::now();
+                assert_eq!(send(first, usize::from(id) % 4, &[query(id, 40)]).accepted, 1);
+                while seen.0.len() <= usize::from(id) && start.elapsed() < Duration::from_secs(5) {
+                    first.wait(first.now_ns() + 5_000_000_000);
+                    first.receive(&mut seen);
+                }
+                let (channel, bytes) = seen.0.last().expect("an answer came");
+                assert_eq!((*channel, &bytes[..2]), (usize::from(id) % 4, &id.to_be_bytes()[..]));
+                assert!(start.elapsed() < Duration::from_secs(4), "nobody woke the worker");
+            }
+            is_done.store(true, Ordering::Relaxed);
+        });
+    }
+    assert_eq!(first.resources().socket_drops + second.resources().socket_drops, 0);
+}
+
+#[test]
+fn a_link_that_goes_down_is_counted_and_comes_back() {
+    if !require(&[Need::Root]) {
+        return;
+    }
+    let pair = VethPair::new(1).unwrap();
+    let _reflector = reflector(&pair);
+    let mut line = open_near(&pair, &config(pair.far().ipv4.into())).unwrap();
+    let transport = &mut line.transports[0];
+    transport.begin(clock::monotonic_ns());
+    let near = pair.near().enter(|| Interface::named("near").unwrap()).unwrap();
+    let messages: Vec<_> = (0..20).map(|id| query(id, 40)).collect();
+    for end in [pair.near(), pair.far()] {
+        end.ip(&["link", "set", end.interface, "down"]).unwrap();
+        for _ in 0..500 {
+            let sent = send(transport, 0, &messages);
+            let refused = Some(Stopped::Failed(NotSentReason::NoRoute));
+            assert_eq!(sent, Sent { accepted: 0, stopped: refused });
+            transport.receive(&mut Seen::default());
+        }
+        end.ip(&["link", "set", end.interface, "up"]).unwrap();
+        let deadline = Instant::now() + Duration::from_secs(5);
+        while near.link_state() != LinkState::Up {
+            assert!(Instant::now() < deadline, "the link does not come up");
+        }
+        let mut seen = Seen::default();
+        assert_eq!(send(transport, 1, &messages), Sent { accepted: 20, stopped: None });
+        receive(transport, &mut seen, 20);
+        assert!(seen.0.iter().all(|(channel, _)| *channel == 1), "what was refused was sent later");
+    }
+}
+
+#[test]
+fn a_message_that_fits_in_no_packet_fails_alone() {
+    if !require(&[Need::Root]) {
+        return;
+    }
+    let pair = VethPair::new(1).unwrap();
+    let mut line = open_near(&pair, &config(pair.far().ipv4.into())).unwrap();
+    let transport = &mut line.transports[0];
+    let longest = 1500 - 28;
+    let messages = [query(1, 40), query(2, longest), query(3, longest + 1), query(4, 40)];
+    let too_long = Some(Stopped::Failed(NotSentReason::TooLong));
+    assert_eq!(send(transport, 0, &messages), Sent { accepted: 2, stopped: too_long });
+}
+
+#[test]
+fn what_is_in_the_way_is_said() {
+    if !require(&[Need::Root]) {
+        return;
+    }
+    let pair = VethPair::new(1).unwrap();
+    let server = IpAddr::from(pair.far().ipv4);
+    let refused = |config: &XdpConfig| open_near(&pair, config).err().expect("it should be refused");
+    let absent = refused(&config([10, 77, 0, 99].into()));
+    assert!(matches!(absent, XdpOpenError::NoNeighbour { .. }), "{absent}");
+    let far_away = refused(&config([203, 0, 113, 1].into()));
+    assert!(matches!(far_away, XdpOpenError::NoRoute { .. }), "{far_away}");
+    let ourselves = refused(&config(pair.near().ipv4.into()));
+    assert!(matches!(ourselves, XdpOpenError::OnThisHost { .. }), "{ourselves}");
+    let interface = Some("absent0".to_owned());
+    let no_interface = refused(&XdpConfig { interface, ..config(server) });
+    assert!(matches!(no_interface, XdpOpenError::Xdp(XdpError::NoInterface { .. })), "{no_interface}");
+    let source = Source::Address([10, 77, 0, 9].into());
+    let not_ours = refused(&XdpConfig { source, ..config(server) });
+    assert!(matches!(not_ours, XdpOpenError::NotOurAddress { .. }), "{not_ours}");
+    let source = Source::Address(pair.near().ipv6.into());
+    let families = refused(&XdpConfig { source, ..config(server) });
+    assert!(matches!(families, XdpOpenError::TwoFamilies { .. }), "{families}");
+    let mtu = refused(&XdpConfig { longest_message: 1_473, ..config(server) });
+    assert!(matches!(mtu, XdpOpenError::MtuTooSmall { needed: 1_501, mtu: 1_500, .. }), "{mtu}");
+    let channels = refused(&XdpConfig { channels: 1_001, ..config(server) });
+    assert!(matches!(channels, XdpOpenError::TooManyChannels { asked: 1_001, most: 1_000 }), "{channels}");
+    let workers = refused(&XdpConfig { workers: 2, ..config(server) });
+    assert!(matches!(workers, XdpOpenError::TooManyWorkers { queues: 1, .. }), "{workers}");
+    let zero_copy = refused(&XdpConfig { copy: CopyMode::ZeroCopy, ..config(server) });
+    assert!(matches!(zero_copy, XdpOpenError::Xdp(XdpError::NoZeroCopy { .. })), "{zero_copy}");
+    let line = open_near(&pair, &config(server)).unwrap();
+    let second = refused(&config(server));
+    assert!(matches!(second, XdpOpenError::Xdp(XdpError::OtherProgram { .. })), "{second}");
+    drop(line);
+    pair.near().ip(&["link", "set", "near", "down"]).unwrap();
+    let down = refused(&XdpConfig { interface: Some("near".to_owned()), ..config(server) });
+    assert!(matches!(down, XdpOpenError::Xdp(XdpError::InterfaceDown { .. })), "{down}");
+    // And nothing of all these tries is left on the interface.
+    assert!(!pair.near().ip(&["link", "show", "near"]).unwrap().contains("xdp"));
+}
+
+#[test]
+fn a_wait_ends_at_its_time_or_with_an_answer() {
+    if !require(&[Need::Root]) {
+        return;
+    }
+    let pair = VethPair::new(1).unwrap();
+    let far = pair.far().enter(|| UdpSocket::bind((pair.far().ipv4, PORT)).unwrap()).unwrap();
+    let mut line = open_near(&pair, &config(pair.far().ipv4.into())).unwrap();
+    let transport = &mut line.transports[0];
+    transport.begin(clock::monotonic_ns());
+    let start_ns = transport.now_ns();
+    transport.wait(start_ns + 3_000_000);
+    assert!(transport.now_ns() >= start_ns + 3_000_000);
+    std::thread::scope(|scope| {
+        scope.spawn(|| far.send_to(&query(1, 12), (pair.near().ipv4, 20_003)).unwrap());
+        let mut seen = Seen::default();
+        receive(transport, &mut seen, 1);
+        assert_eq!(seen.0[0].0, 3);
+    });
+}
