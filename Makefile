@@ -2,6 +2,8 @@
 
 CARGO ?= cargo
 SERVERS := nsd bind9 unbound knot
+# For the in-kernel programs, and for hosts of our own in network namespaces.
+TOOLS := clang iproute2
 PEERS := dnsperf tcpdump
 
 .PHONY: help demo build test check bench install man clean
@@ -16,7 +18,7 @@ build: scripts-ready ## The program, in target/release/dnsdyno
 	$(CARGO) build --release --locked --package dnsdyno-cli
 
 test: scripts-ready ## All tests, with real servers from Debian's packages
-	scripts/install-servers $(SERVERS)
+	scripts/install-servers $(SERVERS) $(TOOLS)
 	$(CARGO) test --workspace --locked
 
 check: scripts-ready ## Format, lints, layers, licences

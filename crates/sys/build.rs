@@ -29,6 +29,8 @@ fn main() {
         }
     }
     if !has_clang {
+        // A file that is not there makes the next build look again.
+        println!("cargo::rerun-if-changed=/usr/bin/clang");
         println!(
             "cargo::warning={clang} not found: this build will have no AF_XDP (install clang to have it)"
         );
