@@ -3,7 +3,7 @@
  * Takes the answers of one DNS server to our ports from the interface, and nothing else.
  *
  *   UDP, from the server's address and port, to one of our addresses and ports
- *       whole              -> the AF_XDP socket of the queue that it came on
+ *       whole              -> the AF_XDP socket of the queue that it came on, or nowhere
  *       a fragment         -> counted, and on to the host
  *   everything else        -> on to the host
  *
@@ -22,7 +22,7 @@ struct filter {
 	u16 server_port;    /* host order */
 	u16 first_port;     /* host order: ours, from ... */
 	u16 last_port;      /* ... to, inclusive */
-	u16 padding;
+	u16 discard;        /* drop the answers: nobody wants them */
 };
 
 volatile const struct filter FILTER = { .family = 4 };
@@ -123,5 +123,8 @@ SEC("xdp") int redirect(struct xdp_md *packet)
 		take = is_answer_ipv6(ip, end);
 	if (!take)
 		return XDP_PASS;
+	/* The host has no socket for them, and would complain to the server about each. */
+	if (FILTER.discard)
+		return XDP_DROP;
 	return bpf_redirect_map(&SOCKETS, packet->rx_queue_index, XDP_PASS);
 }

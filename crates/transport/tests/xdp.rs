@@ -310,6 +310,43 @@ fn what_is_in_the_way_is_said() {
 }
 
 #[test]
+fn a_send_only_run_sends_everything_and_drops_the_answers_unseen() {
+    if !require(&[Need::Root]) {
+        return;
+    }
+    let pair = VethPair::new(1).unwrap();
+    let far = pair.far().enter(|| UdpSocket::bind((pair.far().ipv4, PORT)).unwrap()).unwrap();
+    far.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    let send_only = XdpConfig { send_only: true, ..config(pair.far().ipv4.into()) };
+    let mut line = open_near(&pair, &send_only).unwrap();
+    let transport = &mut line.transports[0];
+    transport.begin(clock::monotonic_ns());
+    // A socket of the host on one of our ports, and one beside them: only the second hears.
+    let bind = |port| {
+        let socket = pair.near().enter(|| UdpSocket::bind((pair.near().ipv4, port)).unwrap()).unwrap();
+        socket.set_nonblocking(true).unwrap();
+        socket
+    };
+    let (ours, beside) = (bind(20_000), bind(30_000));
+    beside.set_nonblocking(false).unwrap();
+    beside.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    let mut buffer = [0; 512];
+    for id in 0..100 {
+        assert_eq!(send(transport, 0, &[query(id, 40)]), Sent { accepted: 1, stopped: None });
+        let (count, from) = far.recv_from(&mut buffer).unwrap();
+        far.send_to(&buffer[..count], from).unwrap();
+        far.send_to(&buffer[..count], (from.ip(), 30_000)).unwrap();
+        // It was sent after the answer, on the same way.
+        assert_eq!(beside.recv(&mut buffer).unwrap(), count);
+        assert_eq!(ours.recv(&mut buffer).unwrap_err().kind(), std::io::ErrorKind::WouldBlock);
+    }
+    let mut seen = Seen::default();
+    transport.receive(&mut seen);
+    assert!(seen.0.is_empty());
+    assert_eq!(transport.resources().socket_drops, 0);
+}
+
+#[test]
 fn a_wait_ends_at_its_time_or_with_an_answer() {
     if !require(&[Need::Root]) {
         return;

@@ -44,7 +44,7 @@ pub struct Filter {
     server_port: u16,
     first_port: u16,
     last_port: u16,
-    padding: u16,
+    discard: u16,
 }
 
 // SAFETY: a C struct of integers without implicit padding; every bit pattern is a value.
@@ -67,7 +67,7 @@ impl Filter {
             server_port: server.1,
             first_port,
             last_port,
-            padding: 0,
+            discard: 0,
         };
         let prefix = u32::from(prefix);
         match (server.0, local) {
@@ -88,6 +88,12 @@ impl Filter {
             _ => return None,
         }
         Some(filter)
+    }
+
+    /// The same packets, dropped: for a run that wants no answers. Left to the host they would
+    /// each be answered with an ICMP error.
+    pub fn discarding(self) -> Self {
+        Filter { discard: 1, ..self }
     }
 }
 

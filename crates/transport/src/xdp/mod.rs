@@ -56,7 +56,7 @@ pub struct XdpConfig {
     pub channels: usize,
     /// The longest message in bytes, to be held against the interface's MTU.
     pub longest_message: usize,
-    /// Whether answers are of interest.
+    /// Whether answers are of no interest; they are then dropped on the interface.
     pub send_only: bool,
 }
 
@@ -132,6 +132,7 @@ pub fn open(config: &XdpConfig) -> Result<XdpLine, XdpOpenError> {
     let (first, prefix) = plan.source;
     let filter = Filter::new((config.server.ip(), config.server.port()), (first, prefix), config.ports)
         .ok_or(XdpOpenError::TwoFamilies { source_address: first, server: config.server.ip() })?;
+    let filter = if config.send_only { filter.discarding() } else { filter };
     let mut redirect = Redirect::attach(&plan.interface, config.attach, &filter, queues)?;
     let attached = redirect.attached();
     let sockets = bind_all(&plan, config, &mut redirect, queues)?;
@@ -166,10 +167,7 @@ fn bind_all(
             frame_size: if plan.mtu + LONGEST_ETHERNET <= SMALL_FRAME { 2_048 } else { 4_096 },
         };
         let socket = Socket::bind(&plan.interface, redirect.attached(), &socket_config)?;
-        // A send-only run leaves the answers to the host, which drops them.
-        if !config.send_only {
-            redirect.give(&socket)?;
-        }
+        redirect.give(&socket)?;
         sockets.push(socket);
     }
     Ok(sockets)
