@@ -74,6 +74,8 @@ pub struct UdpTransport {
     in_doubt: Vec<bool>,
     /// Sockets worth a call: all, but after a wait only those that it named.
     worth_a_look: Vec<bool>,
+    /// Whether a wait has said so since they were last looked at.
+    has_waited: bool,
     poller: Poller,
     sender: Sender,
     receiver: Receiver,
@@ -100,6 +102,7 @@ impl UdpTransport {
         Ok(UdpTransport {
             in_doubt: vec![false; sockets.len()],
             worth_a_look: vec![true; sockets.len()],
+            has_waited: false,
             poller,
             sender: Sender::new(BATCH, segment),
             receiver: Receiver::new(BATCH),
@@ -116,6 +119,16 @@ impl UdpTransport {
     /// The address that each socket sends from.
     pub fn local_addresses(&self) -> Vec<SocketAddr> {
         self.sockets.iter().filter_map(|socket| socket.local_addr().ok()).collect()
+    }
+
+    /// Waits for sockets that have something, and notes which: the others are not called.
+    fn look_at_ready(&mut self, timeout_ns: u64) {
+        // A failed wait (it has no cause here) only means that we look everywhere.
+        if let Ok(ready) = self.poller.wait(Some(timeout_ns)) {
+            self.worth_a_look.fill(false);
+            ready.for_each(|channel| self.worth_a_look[channel as usize] = true);
+            self.has_waited = true;
+        }
     }
 
     /// What the thread and the sockets have used since they exist.
@@ -191,6 +204,10 @@ impl Transport for UdpTransport {
         if self.send_only {
             return;
         }
+        if !self.has_waited && self.sockets.len() > SWEPT_SOCKETS {
+            self.look_at_ready(0);
+        }
+        self.has_waited = false;
         for channel in 0..self.sockets.len() {
             // A worker that does not rest looks everywhere the next time.
             if !std::mem::replace(&mut self.worth_a_look[channel], true) && !self.in_doubt[channel] {
@@ -224,11 +241,7 @@ impl Transport for UdpTransport {
         if until_ns <= now_ns + SPIN_NS {
             return;
         }
-        // A failed wait (it has no cause here) only means that we look everywhere at once.
-        if let Ok(ready) = self.poller.wait(Some(until_ns - now_ns)) {
-            self.worth_a_look.fill(false);
-            ready.for_each(|channel| self.worth_a_look[channel as usize] = true);
-        }
+        self.look_at_ready(until_ns - now_ns);
     }
 
     fn resources(&mut self) -> Resources {
@@ -315,6 +328,9 @@ const ROUNDS: usize = 4;
 
 /// ICMP errors that are taken at once; a closed port sends one for each query.
 const REFUSALS_AT_ONCE: usize = 64;
+
+/// With more sockets than this, asking the kernel which are ready costs less than calling each.
+const SWEPT_SOCKETS: usize = 4;
 
 /// A wait this short costs more than it gives back: the thread looks again instead.
 const SPIN_NS: u64 = 4_000;
