@@ -239,6 +239,15 @@ fn every_worker_has_a_socket_and_in_a_closed_loop_a_query() {
 }
 
 #[test]
+fn questions_are_grouped_by_length_only_where_batches_are_to_be_expected() {
+    assert!(good("outstanding = 100").groups_by_length());
+    assert!(!good("rate = 50000").groups_by_length());
+    assert!(good("rate = 100000").groups_by_length());
+    assert!(good("ramp = \"0..200k\"\nover = 10").groups_by_length());
+    assert!(!good("outstanding = 100\nkeep-order = true").groups_by_length());
+}
+
+#[test]
 fn more_outstanding_than_ids_is_refused_with_the_sockets_it_takes() {
     assert!(with("clients = 2\noutstanding = 131072").is_ok());
     let error = refused("clients = 2\noutstanding = 131073");
