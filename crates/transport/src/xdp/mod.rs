@@ -302,11 +302,13 @@ fn choose_source(
     Ok((address, prefix))
 }
 
-/// Answers that may wait on a queue: what comes in some milliseconds at a million a second.
-const RX_FRAMES: u32 = 4_096;
+/// Answers that may wait on a queue: two milliseconds at a million a second. The kernel goes
+/// through all frames in turn, so many are cold ones: with 4,096 a veth in copy mode brought
+/// about a tenth fewer answers than with 1,024.
+const RX_FRAMES: u32 = 2_048;
 
-/// Queries that may be on their way out of a queue.
-const TX_FRAMES: u32 = 2_048;
+/// Queries that may be on their way out of a queue. Frames that came back last are used first.
+const TX_FRAMES: u32 = 1_024;
 
 /// What a frame of 2,048 bytes holds of a received packet.
 const SMALL_FRAME: usize = 2_048 - 256;
