@@ -65,8 +65,12 @@ pub(crate) struct RunFlags {
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Server")]
 pub(crate) struct TargetFlags {
-    /// The server: NAME, ADDRESS, ADDRESS:PORT, [IPV6]:PORT or ADDRESS@PORT
-    #[arg(short, long, value_name = "SERVER")]
+    #[arg(
+        short,
+        long,
+        value_name = "SERVER",
+        help = "The server: NAME, ADDRESS, ADDRESS:PORT, [IPV6]:PORT or ADDRESS@PORT"
+    )]
     server: Option<String>,
     /// Its port [default: 53]
     #[arg(short, long)]

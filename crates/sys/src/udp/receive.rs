@@ -46,7 +46,7 @@ impl Receiver {
 
     /// Takes what waits at the socket, without blocking; `Ok(0)` where nothing does.
     ///
-    /// Returns the number of pieces (see [`pieces`](Self::pieces)). A full batch says that more
+    /// Returns the number of pieces (see [`packets`](Self::packets)). A full batch says that more
     /// may wait. Errors are those of the socket, an ICMP error told to a connected one included.
     pub fn receive(&mut self, socket: &impl AsFd) -> io::Result<usize> {
         for header in &mut self.headers[..self.filled] {
