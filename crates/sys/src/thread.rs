@@ -39,8 +39,7 @@ pub fn set_timer_slack_ns(slack_ns: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// How much address space and how many descriptors a process may have: the soft and hard limit
-/// of open files.
+/// How many files this process may have open: the soft limit, and the hard one above it.
 pub fn open_files_limit() -> io::Result<(u64, u64)> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `limit` is a valid rlimit that the call may write to.

@@ -8,6 +8,7 @@
 mod batch;
 pub mod sim;
 pub mod udp;
+mod worker_clock;
 pub mod xdp;
 
 pub use batch::Batch;

@@ -7,11 +7,12 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
 use dnsdyno_measure::NotSentReason;
-use dnsdyno_sys::thread::{self, RunQueueClock};
+use dnsdyno_sys::thread;
 use dnsdyno_sys::udp::{ErrorQueue, Receiver, Sender};
-use dnsdyno_sys::{clock, poll::Poller, socket};
+use dnsdyno_sys::{poll::Poller, socket};
 use socket2::{Domain, Protocol, Socket, Type};
 
+use crate::worker_clock::WorkerClock;
 use crate::{Batch, Resources, Sent, Sink, Stopped, Transport};
 
 /// What the sockets of a run have in common.
@@ -81,10 +82,7 @@ pub struct UdpTransport {
     receiver: Receiver,
     errors: ErrorQueue,
     send_only: bool,
-    epoch_ns: u64,
-    run_queue: Option<RunQueueClock>,
-    /// What the thread had used before the run began.
-    before: Resources,
+    clock: WorkerClock,
     /// Receives that one round may take of a socket, so that sending gets its turn.
     rounds: usize,
 }
@@ -108,17 +106,10 @@ impl UdpTransport {
             receiver: Receiver::new(BATCH),
             errors: ErrorQueue::new(),
             send_only: config.send_only,
-            epoch_ns: 0,
-            run_queue: None,
-            before: Resources::default(),
+            clock: WorkerClock::default(),
             rounds: ROUNDS.div_ceil(sockets.len()),
             sockets,
         })
-    }
-
-    /// The address that each socket sends from.
-    pub fn local_addresses(&self) -> Vec<SocketAddr> {
-        self.sockets.iter().filter_map(|socket| socket.local_addr().ok()).collect()
     }
 
     /// Waits for sockets that have something, and notes which: the others are not called.
@@ -131,23 +122,13 @@ impl UdpTransport {
         }
     }
 
-    /// What the thread and the sockets have used since they exist.
-    fn used(&self) -> Resources {
-        let drops = |socket: &UdpSocket| socket::drops(socket).unwrap_or(0);
-        Resources {
-            cpu_ns: clock::thread_cpu_ns(),
-            cpu_wait_ns: self.run_queue.as_ref().map_or(0, RunQueueClock::waited_ns),
-            socket_drops: if self.send_only { 0 } else { self.sockets.iter().map(drops).sum() },
-        }
-    }
-
     /// Takes the ICMP errors of a socket.
     fn take_refusals(&mut self, channel: usize, sink: &mut impl Sink) {
         self.in_doubt[channel] = false;
         for _ in 0..REFUSALS_AT_ONCE {
             let Some(refusal) = self.errors.next(&self.sockets[channel]) else { return };
             if is_refusal(refusal.errno) {
-                let at_ns = clock::monotonic_ns().saturating_sub(self.epoch_ns);
+                let at_ns = self.clock.now_ns();
                 sink.refused(channel, at_ns, refusal.quoted);
             }
         }
@@ -157,15 +138,7 @@ impl UdpTransport {
 
 impl Transport for UdpTransport {
     fn begin(&mut self, epoch_ns: u64) {
-        self.epoch_ns = epoch_ns;
-        self.run_queue = Some(RunQueueClock::of_this_thread());
-        // Without it, wake-ups come up to 50 µs late; with an old kernel that refuses, they do.
-        let _ = thread::set_timer_slack_ns(1);
-        let now_ns = clock::monotonic_ns();
-        if epoch_ns > now_ns {
-            std::thread::sleep(std::time::Duration::from_nanos(epoch_ns - now_ns));
-        }
-        self.before = self.used();
+        self.clock.begin(epoch_ns);
     }
 
     fn channels(&self) -> usize {
@@ -174,7 +147,7 @@ impl Transport for UdpTransport {
 
     #[inline]
     fn now_ns(&self) -> u64 {
-        clock::monotonic_ns().saturating_sub(self.epoch_ns)
+        self.clock.now_ns()
     }
 
     fn send(&mut self, channel: usize, batch: &Batch) -> Sent {
@@ -224,7 +197,7 @@ impl Transport for UdpTransport {
                         continue;
                     }
                 }
-                let at_ns = clock::monotonic_ns().saturating_sub(self.epoch_ns);
+                let at_ns = self.clock.now_ns();
                 self.receiver.packets().for_each(|(_, bytes)| sink.packet(channel, at_ns, bytes));
                 if !self.receiver.is_full() {
                     break;
@@ -245,11 +218,12 @@ impl Transport for UdpTransport {
     }
 
     fn resources(&mut self) -> Resources {
-        let now = self.used();
+        let used = self.clock.used();
+        let drops = |socket: &UdpSocket| socket::drops(socket).unwrap_or(0);
         Resources {
-            cpu_ns: now.cpu_ns - self.before.cpu_ns,
-            cpu_wait_ns: now.cpu_wait_ns.saturating_sub(self.before.cpu_wait_ns),
-            socket_drops: now.socket_drops,
+            cpu_ns: used.cpu_ns,
+            cpu_wait_ns: used.cpu_wait_ns,
+            socket_drops: if self.send_only { 0 } else { self.sockets.iter().map(drops).sum() },
         }
     }
 }
@@ -282,7 +256,7 @@ fn open_error(source: io::Error, config: &UdpConfig, local_port: u16) -> OpenErr
     let server = config.server;
     match source.raw_os_error() {
         Some(libc::EMFILE | libc::ENFILE) => {
-            let soft = dnsdyno_sys::thread::open_files_limit().map_or(0, |(soft, _)| soft);
+            let soft = thread::open_files_limit().map_or(0, |(soft, _)| soft);
             OpenError::TooManyFiles { soft }
         }
         Some(libc::EADDRNOTAVAIL) if config.local_address.is_some() => {

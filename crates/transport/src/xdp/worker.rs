@@ -4,15 +4,14 @@ use std::io;
 use std::sync::Arc;
 
 use dnsdyno_measure::NotSentReason;
-use dnsdyno_sys::clock;
 use dnsdyno_sys::interface::{Interface, LinkState};
 use dnsdyno_sys::poll::Poller;
-use dnsdyno_sys::thread::{self, RunQueueClock};
 use dnsdyno_sys::xdp::{Flushed, Redirect, Socket};
 
 use super::addressing::Addressing;
 use super::frame::{Header, read};
 use super::mailbox::Mailbox;
+use crate::worker_clock::WorkerClock;
 use crate::{Batch, Resources, Sent, Sink, Stopped, Transport};
 
 /// One worker's sockets and channels.
@@ -21,8 +20,7 @@ pub struct XdpTransport {
     poller: Poller,
     /// The socket that sends next: each batch goes to the next one.
     turn: usize,
-    epoch_ns: u64,
-    run_queue: Option<RunQueueClock>,
+    clock: WorkerClock,
 }
 
 /// What a worker is made of.
@@ -48,7 +46,7 @@ impl XdpTransport {
             poller.add(socket, SOCKET)?;
         }
         poller.add(parts.mailbox.bell(), BELL)?;
-        Ok(XdpTransport { parts, poller, turn: 0, epoch_ns: 0, run_queue: None })
+        Ok(XdpTransport { parts, poller, turn: 0, clock: WorkerClock::default() })
     }
 
     /// IP fragments of answers on the whole interface, so far.
@@ -74,14 +72,7 @@ impl XdpTransport {
 
 impl Transport for XdpTransport {
     fn begin(&mut self, epoch_ns: u64) {
-        self.epoch_ns = epoch_ns;
-        self.run_queue = Some(RunQueueClock::of_this_thread());
-        // Without it, wake-ups come up to 50 µs late; with an old kernel that refuses, they do.
-        let _ = thread::set_timer_slack_ns(1);
-        let now_ns = clock::monotonic_ns();
-        if epoch_ns > now_ns {
-            std::thread::sleep(std::time::Duration::from_nanos(epoch_ns - now_ns));
-        }
+        self.clock.begin(epoch_ns);
     }
 
     fn channels(&self) -> usize {
@@ -90,7 +81,7 @@ impl Transport for XdpTransport {
 
     #[inline]
     fn now_ns(&self) -> u64 {
-        clock::monotonic_ns().saturating_sub(self.epoch_ns)
+        self.clock.now_ns()
     }
 
     fn send(&mut self, channel: usize, batch: &Batch) -> Sent {
@@ -130,7 +121,7 @@ impl Transport for XdpTransport {
                 if count == 0 {
                     break;
                 }
-                let at_ns = clock::monotonic_ns().saturating_sub(self.epoch_ns);
+                let at_ns = self.clock.now_ns();
                 socket.receive(count, |frame| {
                     // The program lets nothing else through; what is broken all the same belongs
                     // to no channel, and its query times out.
@@ -168,9 +159,10 @@ impl Transport for XdpTransport {
     fn resources(&mut self) -> Resources {
         let statistics = self.parts.sockets.iter().filter_map(|socket| socket.statistics().ok());
         let drops: u64 = statistics.map(|counts| counts.rx_dropped + counts.rx_ring_full).sum();
+        let used = self.clock.used();
         Resources {
-            cpu_ns: clock::thread_cpu_ns(),
-            cpu_wait_ns: self.run_queue.as_ref().map_or(0, RunQueueClock::waited_ns),
+            cpu_ns: used.cpu_ns,
+            cpu_wait_ns: used.cpu_wait_ns,
             socket_drops: if self.parts.send_only { 0 } else { drops + self.parts.mailbox.lost() },
         }
     }

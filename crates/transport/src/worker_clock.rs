@@ -1,0 +1,84 @@
+//! The clock of a worker on this host: the time since the start of the run, and what the worker's
+//! thread has used since then. Every transport that is not imaginary has one.
+
+use std::time::Duration;
+
+use dnsdyno_sys::clock;
+use dnsdyno_sys::thread::{self, RunQueueClock};
+
+/// Stands still at 0 until [`begin`](Self::begin).
+#[derive(Debug, Default)]
+pub(crate) struct WorkerClock {
+    epoch_ns: u64,
+    run_queue: Option<RunQueueClock>,
+    /// What the thread had used before the run began.
+    before: Used,
+}
+
+/// Time of a thread, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Used {
+    /// On a CPU, user and system.
+    pub(crate) cpu_ns: u64,
+    /// Ready to run, without a CPU.
+    pub(crate) cpu_wait_ns: u64,
+}
+
+impl WorkerClock {
+    /// Makes `epoch_ns` of the monotonic clock the start of the run, and waits for it. To be called
+    /// on the worker's thread.
+    pub(crate) fn begin(&mut self, epoch_ns: u64) {
+        self.epoch_ns = epoch_ns;
+        self.run_queue = Some(RunQueueClock::of_this_thread());
+        // Without it, wake-ups come up to 50 µs late; with an old kernel that refuses, they do.
+        let _ = thread::set_timer_slack_ns(1);
+        let now_ns = clock::monotonic_ns();
+        if epoch_ns > now_ns {
+            std::thread::sleep(Duration::from_nanos(epoch_ns - now_ns));
+        }
+        self.before = self.since_the_thread_started();
+    }
+
+    /// Nanoseconds since the start of the run.
+    #[inline]
+    pub(crate) fn now_ns(&self) -> u64 {
+        clock::monotonic_ns().saturating_sub(self.epoch_ns)
+    }
+
+    /// What the thread has used since the start of the run: making tables does not count.
+    pub(crate) fn used(&self) -> Used {
+        let now = self.since_the_thread_started();
+        Used {
+            cpu_ns: now.cpu_ns.saturating_sub(self.before.cpu_ns),
+            cpu_wait_ns: now.cpu_wait_ns.saturating_sub(self.before.cpu_wait_ns),
+        }
+    }
+
+    fn since_the_thread_started(&self) -> Used {
+        Used {
+            cpu_ns: clock::thread_cpu_ns(),
+            cpu_wait_ns: self.run_queue.as_ref().map_or(0, RunQueueClock::waited_ns),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_before_the_start_is_not_the_workers_use() {
+        let end = clock::thread_cpu_ns() + 50_000_000;
+        while clock::thread_cpu_ns() < end {
+            std::hint::spin_loop();
+        }
+        let mut worker = WorkerClock::default();
+        worker.begin(clock::monotonic_ns() + 1_000_000);
+        assert!(worker.used().cpu_ns < 50_000_000, "{:?}", worker.used());
+        let end = clock::thread_cpu_ns() + 20_000_000;
+        while clock::thread_cpu_ns() < end {
+            std::hint::spin_loop();
+        }
+        assert!(worker.used().cpu_ns >= 20_000_000, "{:?}", worker.used());
+    }
+}
