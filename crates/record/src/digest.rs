@@ -387,4 +387,18 @@ mod tests {
         (0..MAX_EVENTS + 3).for_each(|_| digest.event(&event));
         assert_eq!((digest.events.len(), digest.more_events), (MAX_EVENTS, 3));
     }
+
+    #[test]
+    fn rows_are_phases_only_where_no_interval_lies_in_two_and_then_lose_no_query() {
+        let phase = |label: &str, from_ns, to_ns| Phase { label: label.into(), from_ns, to_ns };
+        let uneven = vec![phase("1", 0, 3 * SECOND / 2), phase("2", 3 * SECOND / 2, 3 * SECOND)];
+        // The last phase may end within an interval.
+        let even = vec![phase("1", 0, 2 * SECOND), phase("2", 2 * SECOND, 5 * SECOND / 2)];
+        for (phases, rows_are_phases) in [(uneven, false), (even, true)] {
+            let mut digest = Digest::new(header(phases));
+            (0..3).for_each(|index| digest.interval(&interval(index, 10)));
+            assert_eq!(digest.rows_are_phases(), rows_are_phases);
+            assert_eq!(digest.rows().iter().map(|row| row.tally.scheduled).sum::<u64>(), 30);
+        }
+    }
 }

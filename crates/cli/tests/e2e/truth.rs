@@ -175,5 +175,13 @@ fn a_generator_that_gets_no_cpu_says_that_it_sent_late() {
     assert!(response > 300_000_000, "p99 of the response time is {response} ns");
 }
 
+#[test]
+fn a_run_of_one_query_does_not_doubt_itself_for_what_it_did_before_the_start() {
+    let work = Workplace::new();
+    let (digest, _) = measured(&work, Faults::default(), "--count 1 --clients 64");
+    assert_eq!(digest.tally().ends.answered, 1);
+    assert_eq!(digest.warnings(), []);
+}
+
 /// Runs that a busy host may spoil.
 const TRIES: usize = 3;
