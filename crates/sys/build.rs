@@ -8,7 +8,7 @@ use std::process::Command;
 use std::{env, fs};
 
 /// The programs; `ebpf/NAME.bpf.c` becomes `NAME.o`.
-const PROGRAMS: &[&str] = &["redirect", "reflect"];
+const PROGRAMS: &[&str] = &["ends", "redirect", "reflect"];
 
 fn main() {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));

@@ -14,12 +14,14 @@
 //! The kernel looks interfaces up in the network namespace of the calling thread: attach and bind
 //! on a thread of the namespace in which the [`Interface`](crate::interface::Interface) was found.
 
+mod ends;
 mod link;
 mod program;
 mod ring;
 mod socket;
 mod umem;
 
+pub use ends::{Discard, Pass};
 pub use program::{Attach, Attached, Filter, Redirect, Reflect};
 pub use socket::{CopyMode, Flushed, Socket, SocketConfig, Statistics};
 

@@ -164,7 +164,7 @@ impl Reflect {
 }
 
 /// A loaded program on an interface.
-struct Attachment {
+pub(super) struct Attachment {
     // Dropped in this order: off the interface first.
     _link: OwnedFd,
     loaded: Ebpf,
@@ -172,7 +172,7 @@ struct Attachment {
 }
 
 impl Attachment {
-    fn new(
+    pub(super) fn new(
         loader: &mut EbpfLoader<'_>,
         object: &[u8],
         name: &'static str,

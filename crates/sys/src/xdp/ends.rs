@@ -1,0 +1,40 @@
+//! Programs for the ends of a cable on which a generator is measured by itself.
+
+use aya::{EbpfLoader, include_bytes_aligned};
+
+use super::program::Attachment;
+use super::{Attach, XdpError};
+use crate::interface::Interface;
+
+/// The program that lets everything through to the host.
+///
+/// A pair of veth interfaces brings the answers of [`Reflect`](super::Reflect) only to an end that
+/// has a program too; this one costs the least.
+pub struct Pass {
+    _program: Attachment,
+}
+
+impl Pass {
+    /// Loads the program and attaches it.
+    pub fn attach(interface: &Interface, attach: Attach) -> Result<Self, XdpError> {
+        let mut loader = EbpfLoader::new();
+        Ok(Pass { _program: Attachment::new(&mut loader, ENDS, "pass", interface, attach)? })
+    }
+}
+
+/// The program that drops what comes over UDP to one port, and passes the rest: where a flood ends.
+pub struct Discard {
+    _program: Attachment,
+}
+
+impl Discard {
+    /// Loads the program and attaches it; it drops what comes to `port`.
+    pub fn attach(interface: &Interface, attach: Attach, port: u16) -> Result<Self, XdpError> {
+        let mut loader = EbpfLoader::new();
+        loader.override_global("PORT", &port, true);
+        Ok(Discard { _program: Attachment::new(&mut loader, ENDS, "drop", interface, attach)? })
+    }
+}
+
+/// The object that the build script made; empty where it had no clang.
+const ENDS: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/ends.o"));
