@@ -112,6 +112,20 @@ impl Interface {
         }
     }
 
+    /// Whether the kernel joins packets that arrive in a row into one (GRO).
+    ///
+    /// It is on by default but for pairs of virtual interfaces.
+    pub fn joins_arrivals(&self) -> io::Result<bool> {
+        let mut gro = EthtoolValue { command: ETHTOOL_GGRO, value: 0 };
+        self.ask_driver(&mut gro)?;
+        Ok(gro.value != 0)
+    }
+
+    /// Switches that on or off; needs the privilege to administer the network.
+    pub fn join_arrivals(&self, on: bool) -> io::Result<()> {
+        self.ask_driver(&mut EthtoolValue { command: ETHTOOL_SGRO, value: on.into() })
+    }
+
     /// Has the driver do the command that `value` starts with, and fill it in.
     fn ask_driver<T: EthtoolCommand>(&self, value: &mut T) -> io::Result<()> {
         let mut request = self.request();
@@ -169,6 +183,8 @@ struct EthtoolChannels {
 
 const SIOCETHTOOL: libc::Ioctl = 0x8946;
 const ETHTOOL_GLINK: u32 = 0x0A;
+const ETHTOOL_GGRO: u32 = 0x2B;
+const ETHTOOL_SGRO: u32 = 0x2C;
 const ETHTOOL_GCHANNELS: u32 = 0x3C;
 
 #[cfg(test)]
