@@ -59,6 +59,8 @@ pub(crate) struct RunFlags {
     #[command(flatten)]
     pub(crate) generator: GeneratorFlags,
     #[command(flatten)]
+    pub(crate) way: WayFlags,
+    #[command(flatten)]
     pub(crate) output: OutputFlags,
 }
 
@@ -178,7 +180,10 @@ pub(crate) struct GeneratorFlags {
     /// Threads [default: one a core]
     #[arg(short = 'T', long, value_name = "N")]
     workers: Option<usize>,
-    /// Sockets, over all workers [default: one a worker]
+    /// Let the kernel move the workers between CPUs; else each stays on one, where there are enough
+    #[arg(long)]
+    no_pin: bool,
+    /// Sockets, over all workers [default: one a worker; with AF_XDP 256 source ports]
     #[arg(short = 'c', long, value_name = "N")]
     clients: Option<usize>,
     /// Send from this address
@@ -193,6 +198,35 @@ pub(crate) struct GeneratorFlags {
     /// What chance starts from; the same seed asks for the same load
     #[arg(long, value_name = "N")]
     seed: Option<String>,
+}
+
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Way out")]
+pub(crate) struct WayFlags {
+    /// sockets; xdp, which passes by the kernel's network stack (needs root, and an Ethernet
+    /// interface); or auto, which takes xdp where it can be had [default: sockets]
+    #[arg(long, value_name = "BACKEND")]
+    backend: Option<String>,
+    /// AF_XDP: the interface [default: the one that the route leads over]
+    #[arg(long, value_name = "NAME")]
+    interface: Option<String>,
+    /// AF_XDP: send to this Ethernet address [default: looked up]
+    #[arg(long, value_name = "MAC")]
+    next_hop: Option<String>,
+    /// AF_XDP: the VLAN tag of the queries
+    #[arg(long, value_name = "ID")]
+    vlan: Option<u16>,
+    /// AF_XDP: send from ADDRESS on to the end of its prefix, all of which you have routed back to
+    /// the interface
+    #[arg(long, value_name = "ADDRESS/LENGTH")]
+    source_prefix: Option<String>,
+    /// AF_XDP: run the program that picks out the answers in the driver (native), in the kernel's
+    /// stack (generic), or as the driver can [default: auto]
+    #[arg(long, value_name = "MODE")]
+    xdp_mode: Option<String>,
+    /// AF_XDP: zero-copy, copy, or as the driver can [default: auto]
+    #[arg(long, value_name = "WAY")]
+    xdp_copy: Option<String>,
 }
 
 #[derive(Debug, Default, Args)]
@@ -250,7 +284,7 @@ pub(crate) struct DemoFlags {
 impl RunFlags {
     /// What the flags say, and nothing that they do not.
     pub(crate) fn draft(&self) -> Draft {
-        let RunFlags { target, queries, load, generator, output } = self;
+        let RunFlags { target, queries, load, generator, way, output } = self;
         let set = |flag: bool| flag.then_some(true);
         Draft {
             name: output.name.clone(),
@@ -286,9 +320,17 @@ impl RunFlags {
             timeout: load.timeout.clone(),
             interval: output.interval.clone(),
             workers: generator.workers,
+            pin: generator.no_pin.then_some(false),
             clients: generator.clients,
             local_address: generator.local_address.clone(),
             local_ports: generator.local_ports.clone(),
+            backend: way.backend.clone(),
+            interface: way.interface.clone(),
+            next_hop: way.next_hop.clone(),
+            vlan: way.vlan,
+            source_prefix: way.source_prefix.clone(),
+            xdp_mode: way.xdp_mode.clone(),
+            xdp_copy: way.xdp_copy.clone(),
             receive_buffer: generator.receive_buffer.clone(),
             send_only: set(load.send_only),
             seed: generator.seed.clone(),
@@ -351,10 +393,13 @@ mod tests {
     #[test]
     fn a_flag_says_what_the_same_key_of_a_plan_file_says() {
         let typed = "dnsdyno run -s 127.0.0.1:5300 -d q.txt --stair 1k..5k --step 1k --hold 10s -t 2s \
-                     -c 4 --no-rd --do --edns-size 1232 --local-ports 2000..2003 --name n";
+                     -c 4 --backend xdp --interface eth0 --next-hop 2:0:0:0:0:1 --vlan 7 --source-prefix ::/0 \
+                     --xdp-mode native --xdp-copy copy --no-pin --no-rd --do --edns-size 1232 --local-ports 2000..2003 --name n";
         let Verb::Run(flags) = Cli::parse_from(typed.split_whitespace()).verb else { panic!("no run") };
         let file = "server = \"127.0.0.1:5300\"\nqueries = \"q.txt\"\nstair = \"1k..5k\"\nstep = \"1k\"\n\
-                    hold = \"10s\"\ntimeout = \"2s\"\nclients = 4\nrecursion-desired = false\n\
+                    hold = \"10s\"\ntimeout = \"2s\"\nclients = 4\nbackend = \"xdp\"\ninterface = \"eth0\"\n\
+                    next-hop = \"2:0:0:0:0:1\"\nvlan = 7\nsource-prefix = \"::/0\"\nxdp-mode = \"native\"\n\
+                    xdp-copy = \"copy\"\npin = false\nrecursion-desired = false\n\
                     dnssec-ok = true\nedns-size = 1232\nlocal-ports = \"2000..2003\"\nname = \"n\"";
         assert_eq!(flags.draft(), Draft::from_toml(file).unwrap());
     }

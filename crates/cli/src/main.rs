@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod backend;
 mod cmd;
 mod exit;
 mod screen;

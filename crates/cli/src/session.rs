@@ -9,12 +9,15 @@ use anyhow::Context;
 use dnsdyno_engine::{Control, Job, Live, Observer};
 use dnsdyno_plan::source::Loaded;
 use dnsdyno_plan::{Load, Plan, QuestionSource, Questions};
-use dnsdyno_record::{Digest, Ended, Event, Header, Headline, HostInfo, Interval, Phase, RunWriter};
+use dnsdyno_record::{
+    BackendInfo, Digest, Ended, Event, Header, Headline, HostInfo, Interval, Phase, RunWriter, Sum,
+};
 use dnsdyno_report::expect::{Expectation, Outcome as Judged, evaluate};
 use dnsdyno_report::{summary, summary_json};
-use dnsdyno_sys::{clock, thread};
-use dnsdyno_transport::udp::{UdpConfig, UdpTransport};
+use dnsdyno_sys::clock;
+use dnsdyno_transport::xdp::XdpLine;
 
+use crate::backend::{self, Opened, Way};
 use crate::exit::{EXPECTATION_FAILED, Failure, INTERRUPTED, OK, Outcome, RECORD_INCOMPLETE, RUN_FAILED};
 use crate::screen::{Screen, tell, width_of_terminal};
 use crate::signals;
@@ -31,10 +34,17 @@ pub(crate) struct Output {
 }
 
 /// Makes the run that the plan describes.
-pub(crate) fn run(plan: &Plan, output: &Output, expectations: &[Expectation]) -> Outcome {
+///
+/// `otherwise` is the plan to take where the way of the first cannot be had.
+pub(crate) fn run(
+    plan: &Plan,
+    otherwise: Option<&Plan>,
+    output: &Output,
+    expectations: &[Expectation],
+) -> Outcome {
     let loaded = load_questions(plan)?;
-    make_room_for_files(plan)?;
-    let transports = open_sockets(plan)?;
+    let Way { plan, opened, info } = backend::open(plan, otherwise, &loaded.questions)?;
+    let plan = &plan;
     let folder = output.folder.clone().unwrap_or_else(|| folder_of_now(plan));
     if plan.source == QuestionSource::Stdin {
         keep_queries(&loaded.questions, &folder)?;
@@ -42,7 +52,7 @@ pub(crate) fn run(plan: &Plan, output: &Output, expectations: &[Expectation]) ->
     // The start lies ahead by what the workers need to make their tables, and the record says it.
     let epoch_ns = clock::monotonic_ns() + dnsdyno_engine::preparation_ns(plan.clients, &plan.load);
     let started_unix_ns = epoch_ns.saturating_add_signed(clock::wall_minus_monotonic_ns());
-    let header = header_of(plan, &loaded, &folder, started_unix_ns);
+    let header = header_of(plan, info, &loaded, &folder, started_unix_ns);
     let mut writer = create_record(plan, &folder, &header)?;
 
     let control = Arc::new(Control::default());
@@ -61,14 +71,7 @@ pub(crate) fn run(plan: &Plan, output: &Output, expectations: &[Expectation]) ->
         writer: &mut writer,
         told_trouble: false,
     };
-    let sum = dnsdyno_engine::run(
-        &job,
-        transports,
-        epoch_ns,
-        &clock::wall_minus_monotonic_ns,
-        &control,
-        &mut scribe,
-    );
+    let sum = drive(&job, opened, epoch_ns, &control, &mut scribe);
     scribe.screen.finish();
     let recorded = writer.finish(&sum);
 
@@ -87,6 +90,21 @@ pub(crate) fn run(plan: &Plan, output: &Output, expectations: &[Expectation]) ->
     })
 }
 
+/// Lets the engine work over whatever was opened.
+fn drive(job: &Job<'_>, opened: Opened, epoch_ns: u64, control: &Control, scribe: &mut Scribe<'_>) -> Sum {
+    let offset = &clock::wall_minus_monotonic_ns;
+    match opened {
+        Opened::Sockets(transports) => {
+            dnsdyno_engine::run(job, transports, epoch_ns, offset, control, scribe)
+        }
+        Opened::Xdp(line) => {
+            // The rest of the line is held, so that the program and our ports stay until the end.
+            let XdpLine { transports, .. } = *line;
+            dnsdyno_engine::run(job, transports, epoch_ns, offset, control, scribe)
+        }
+    }
+}
+
 /// Reads the queries, and says which lines were none.
 fn load_questions(plan: &Plan) -> Result<Loaded, Failure> {
     let mut loaded = plan.source.load(plan.form, plan.strict).map_err(Failure::bad_input)?;
@@ -101,41 +119,6 @@ fn load_questions(plan: &Plan) -> Result<Loaded, Failure> {
         loaded.questions.group_by_length(plan.seed);
     }
     Ok(loaded)
-}
-
-/// Raises the limit of open files to what the sockets need, as far as the host allows.
-fn make_room_for_files(plan: &Plan) -> Result<(), Failure> {
-    let needed = plan.clients as u64 + FILES_BESIDE_SOCKETS;
-    let (soft, hard) = thread::open_files_limit().map_err(Failure::run_failed)?;
-    if needed <= soft {
-        return Ok(());
-    }
-    thread::set_open_files_limit(needed).map_err(|_| {
-        Failure::run_failed(anyhow::anyhow!(
-            "--clients {} needs {needed} open files, and this process may have {soft} (at most {hard}): \
-             run `ulimit -n {needed}` first, or ask for fewer clients",
-            plan.clients
-        ))
-    })
-}
-
-/// Opens each worker's sockets.
-fn open_sockets(plan: &Plan) -> Result<Vec<UdpTransport>, Failure> {
-    let config = UdpConfig {
-        server: plan.target.address,
-        local_address: plan.local_address,
-        receive_buffer: plan.receive_buffer_bytes as usize,
-        send_only: plan.send_only,
-    };
-    let mut ports = plan.local_ports.map(|range| range.ports());
-    let mut port = || ports.as_mut().and_then(Iterator::next).unwrap_or(0);
-    let mut transports = Vec::with_capacity(plan.workers);
-    for worker in 0..plan.workers {
-        let sockets = plan.clients / plan.workers + usize::from(worker < plan.clients % plan.workers);
-        let local_ports: Vec<u16> = (0..sockets).map(|_| port()).collect();
-        transports.push(UdpTransport::open(&config, &local_ports).map_err(Failure::run_failed)?);
-    }
-    Ok(transports)
 }
 
 /// Makes the run's folder, with a plan that can be played again.
@@ -173,7 +156,13 @@ fn keep_queries(questions: &Questions, folder: &Path) -> Result<(), Failure> {
         .map_err(Failure::run_failed)
 }
 
-fn header_of(plan: &Plan, loaded: &Loaded, folder: &Path, started_unix_ns: u64) -> Header {
+fn header_of(
+    plan: &Plan,
+    backend: BackendInfo,
+    loaded: &Loaded,
+    folder: &Path,
+    started_unix_ns: u64,
+) -> Header {
     let load = match (&plan.load, &plan.shape) {
         (Load::Closed { outstanding }, _) => format!("closed loop, {outstanding} outstanding"),
         (Load::Open(_), Some(shape)) => shape.to_string(),
@@ -200,6 +189,7 @@ fn header_of(plan: &Plan, loaded: &Loaded, folder: &Path, started_unix_ns: u64) 
         target: plan.target.asked.clone(),
         address: plan.target.address,
         transport: plan.transport.to_string(),
+        backend,
         workers: plan.workers as u32,
         clients: plan.clients as u32,
         questions: loaded.questions.len() as u64,
@@ -320,10 +310,6 @@ fn judged_line(judged: &Judged) -> String {
 fn judged_json(judged: &Judged) -> serde_json::Value {
     serde_json::json!({ "expectation": judged.text, "measured": judged.measured, "passed": judged.passed })
 }
-
-/// Descriptors that a run has beside its sockets: standard streams, the record, epoll, and the
-/// scheduler's account of each worker.
-const FILES_BESIDE_SOCKETS: u64 = 64;
 
 /// The queries of standard input, in the run's folder.
 const KEPT_QUERIES: &str = "queries.txt";

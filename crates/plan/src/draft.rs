@@ -98,6 +98,8 @@ pub struct Draft {
     pub interval: Option<String>,
     /// Threads that send and receive.
     pub workers: Option<usize>,
+    /// Whether each of them stays on one CPU.
+    pub pin: Option<bool>,
     /// Sockets, in all workers together.
     pub clients: Option<usize>,
     /// The address to send from.
@@ -105,6 +107,20 @@ pub struct Draft {
     /// The ports to send from: `A..B`, `A-B` or one port.
     #[serde(deserialize_with = "quantity")]
     pub local_ports: Option<String>,
+    /// How packets leave: `sockets`, `xdp` or `auto`.
+    pub backend: Option<String>,
+    /// AF_XDP: the interface.
+    pub interface: Option<String>,
+    /// AF_XDP: the Ethernet address to send to.
+    pub next_hop: Option<String>,
+    /// AF_XDP: the 802.1Q tag of the queries.
+    pub vlan: Option<u16>,
+    /// AF_XDP: addresses to send from, `ADDRESS/LENGTH`.
+    pub source_prefix: Option<String>,
+    /// AF_XDP: `auto`, `native` or `generic`.
+    pub xdp_mode: Option<String>,
+    /// AF_XDP: `auto`, `zero-copy` or `copy`.
+    pub xdp_copy: Option<String>,
     /// The receive buffer asked of the system for each socket.
     #[serde(deserialize_with = "quantity")]
     pub receive_buffer: Option<String>,
@@ -216,7 +232,8 @@ impl Draft {
             name note server port family transport i_may_load_this_server queries ask strict keep_order
             recursion_desired checking_disabled authentic_data dnssec_ok edns_size nsid class
             outstanding rate ramp over stair step burst every hold duration count passes
-            timeout interval workers clients local_address local_ports receive_buffer send_only seed piece
+            timeout interval workers pin clients local_address local_ports backend interface next_hop vlan
+            source_prefix xdp_mode xdp_copy receive_buffer send_only seed piece
         )
     }
 }

@@ -184,6 +184,24 @@ pub enum PlanError {
         /// How many sockets the window needs.
         needed: usize,
     },
+    /// An option of AF_XDP without AF_XDP.
+    #[error("--{option} is for AF_XDP, and this run uses sockets: add --backend xdp, or leave it out")]
+    OnlyXdp {
+        /// The option.
+        option: &'static str,
+    },
+    /// An option that sockets could not obey, where they may have to.
+    #[error(
+        "--{option} changes the packets in a way that sockets cannot, so --backend auto could not fall back to \
+         them: use --backend xdp, or leave it out"
+    )]
+    NotWithAuto {
+        /// The option.
+        option: &'static str,
+    },
+    /// Two options that say the source addresses.
+    #[error("--local-address and --source-prefix both say where queries come from: leave one out")]
+    TwoLocals,
     /// Fewer local ports than sockets.
     #[error(
         "--local-ports {ports} holds {held} port(s), and {clients} socket(s) need one each: widen it, or \

@@ -16,6 +16,7 @@
 //! whoever runs it brings the time.
 #![forbid(unsafe_code)]
 
+mod backend;
 mod draft;
 mod error;
 mod interval;
@@ -27,6 +28,7 @@ mod target;
 pub mod units;
 mod validate;
 
+pub use backend::{Backend, SourcePrefix, XdpCopy, XdpMode, XdpPlan, mac_text};
 pub use draft::{Draft, PieceDraft};
 pub use error::PlanError;
 pub use plan::{Family, Note, Plan, PortRange, Stop, TransportKind};

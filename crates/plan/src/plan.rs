@@ -7,6 +7,7 @@ use std::str::FromStr;
 use dnsdyno_wire::{QueryForm, class_name};
 use serde::{Deserialize, Serialize};
 
+use crate::backend::Backend;
 use crate::draft::{Draft, PieceDraft};
 use crate::schedule::{Load, Phase, Piece, Shape};
 use crate::source::QuestionSource;
@@ -46,12 +47,16 @@ pub struct Plan {
     pub interval_ns: u64,
     /// Threads that send and receive: at least 1, at most `clients`, and at most the closed-loop window.
     pub workers: usize,
-    /// Sockets, in all workers together: at least `workers`.
+    /// Whether each of them stays on a CPU of its own, where there are enough.
+    pub pin: bool,
+    /// Sockets, in all workers together (of AF_XDP: source ports): at least `workers`.
     pub clients: usize,
     /// The address to send from; `None` = the system chooses. Of the same family as the target.
     pub local_address: Option<IpAddr>,
     /// The ports to send from, at least `clients` of them; `None` = the system chooses.
     pub local_ports: Option<PortRange>,
+    /// How packets leave.
+    pub backend: Backend,
     /// The receive buffer asked of the system for each socket, in bytes.
     pub receive_buffer_bytes: u32,
     /// Whether answers are neither awaited nor counted. Only in open loop.
@@ -103,6 +108,7 @@ impl Plan {
             timeout: Some(format_duration_ns(self.timeout_ns)),
             interval: Some(format_duration_ns(self.interval_ns)),
             workers: Some(self.workers),
+            pin: Some(self.pin),
             clients: Some(self.clients),
             local_address: self.local_address.map(|address| address.to_string()),
             local_ports: self.local_ports.map(|ports| ports.to_string()),
@@ -111,6 +117,7 @@ impl Plan {
             seed: Some(self.seed.to_string()),
             ..Draft::default()
         };
+        self.backend.to_draft(&mut draft);
         match &self.source {
             QuestionSource::File(path) => draft.queries = Some(path.display().to_string()),
             QuestionSource::Stdin => draft.queries = Some("-".to_owned()),

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use dnsdyno_wire::{CLASS_IN, MIN_EDNS_SIZE, QueryForm, parse_class};
 
+use crate::backend::Backend;
 use crate::draft::Draft;
 use crate::error::PlanError;
 use crate::interval::{check_interval, usual_interval_ns};
@@ -36,7 +37,7 @@ impl Draft {
     /// Defaults: closed loop with 100 outstanding; one pass through the file where neither the load nor an
     /// option ends the run, 10 s where names were given instead; timeout 5 s; interval 1 s, or less for
     /// short phases; one worker a
-    /// core; one socket a worker; receive buffer 4 MiB.
+    /// core, and each on its own; one socket a worker (AF_XDP: 256 source ports); receive buffer 4 MiB.
     pub fn validate(&self, host: &Host<'_>) -> Result<Plan, PlanError> {
         let source = self.source(host)?;
         let form = self.form()?;
@@ -45,8 +46,9 @@ impl Draft {
         if send_only && matches!(load, Load::Closed { .. }) {
             return Err(PlanError::SendOnlyClosed);
         }
-        let threads = self.threads(host, &load)?;
-        let local_ports = self.local_ports(threads.clients)?;
+        let backend = Backend::of(self)?;
+        let threads = self.threads(host, &load, &backend)?;
+        let local_ports = self.local_ports(threads.clients, &backend)?;
         let timeout_ns = self.limited_duration("timeout", &self.timeout, TIMEOUT_NS)?;
         let usual_ns = Limits { default: usual_interval_ns(&load, timeout_ns), ..INTERVAL_NS };
         let interval_ns = self.limited_duration("interval", &self.interval, usual_ns)?;
@@ -55,7 +57,7 @@ impl Draft {
         let seed = self.seed(host)?;
         let local_address = self.local_address()?;
         // Last, because this may ask the network.
-        let target = self.target(host, local_address)?;
+        let target = self.target(host, self.source_address(local_address, &backend)?)?;
         Ok(Plan {
             name: self.name.clone(),
             note: self.note.clone(),
@@ -72,9 +74,11 @@ impl Draft {
             timeout_ns,
             interval_ns,
             workers: threads.workers,
+            pin: self.pin.unwrap_or(true),
             clients: threads.clients,
             local_address,
             local_ports,
+            backend,
             receive_buffer_bytes,
             send_only,
             seed,
@@ -133,7 +137,7 @@ impl Draft {
     }
 
     /// Workers and sockets, so that every worker has a socket and, in a closed loop, a query to wait for.
-    fn threads(&self, host: &Host<'_>, load: &Load) -> Result<Threads, PlanError> {
+    fn threads(&self, host: &Host<'_>, load: &Load, backend: &Backend) -> Result<Threads, PlanError> {
         for (option, value) in [("workers", self.workers), ("clients", self.clients)] {
             match value {
                 Some(0) => return Err(PlanError::Zero { option }),
@@ -156,7 +160,8 @@ impl Draft {
                 threads.notes = vec![Note::FewerWorkers { asked, used: limit, limited_by }];
             }
         }
-        threads.clients = self.clients.unwrap_or(threads.workers);
+        let usual = if backend.xdp().is_some() { XDP_CLIENTS.max(threads.workers) } else { threads.workers };
+        threads.clients = self.clients.unwrap_or(usual);
         // Each worker has its share of the window, and of the sockets.
         let share = outstanding.unwrap_or(0).div_ceil(threads.workers as u32) as usize;
         match outstanding {
@@ -168,14 +173,16 @@ impl Draft {
         }
     }
 
-    fn local_ports(&self, clients: usize) -> Result<Option<PortRange>, PlanError> {
+    fn local_ports(&self, clients: usize, backend: &Backend) -> Result<Option<PortRange>, PlanError> {
         let Some(text) = &self.local_ports else { return Ok(None) };
         let range = parse_ports(text).ok_or_else(|| PlanError::Value {
             option: "local-ports",
             text: text.clone(),
             expected: "a range of ports from 1 to 65535: write it like 20000..29999",
         })?;
-        if range.count() < clients {
+        // Each address of a prefix has all the ports; how many there are is seen when it is opened.
+        let has_addresses = backend.xdp().is_some_and(|xdp| xdp.source_prefix.is_some());
+        if range.count() < clients && !has_addresses {
             return Err(PlanError::TooFewPorts { ports: text.clone(), held: range.count(), clients });
         }
         Ok(Some(range))
@@ -227,6 +234,19 @@ impl Draft {
             text: text.clone(),
             expected: "an address: write an IPv4 or IPv6 address of this machine",
         })
+    }
+
+    /// An address of the family that queries are to be sent from, where the user says it.
+    fn source_address(
+        &self,
+        local_address: Option<IpAddr>,
+        backend: &Backend,
+    ) -> Result<Option<IpAddr>, PlanError> {
+        let prefix = backend.xdp().and_then(|xdp| xdp.source_prefix);
+        match (local_address, prefix) {
+            (Some(_), Some(_)) => Err(PlanError::TwoLocals),
+            (local, prefix) => Ok(local.or(prefix.map(|prefix| prefix.first))),
+        }
     }
 
     fn target(&self, host: &Host<'_>, local_address: Option<IpAddr>) -> Result<Target, PlanError> {
@@ -294,6 +314,10 @@ const MAX_RECEIVE_BUFFER_BYTES: u32 = 1 << 30;
 
 /// A message ID has 16 bits.
 const IDS_PER_SOCKET: usize = 1 << 16;
+
+/// Source ports of AF_XDP: enough for a card, and for a server with a socket a core, to spread
+/// the queries evenly over some tens of queues.
+const XDP_CLIENTS: usize = 256;
 
 /// Each socket needs a port of its own.
 const MAX_CLIENTS: usize = 65_535;

@@ -33,7 +33,7 @@ pub use digest::{Digest, MAX_EVENTS, MAX_PHASE_ROWS, MAX_ROWS, Row};
 pub use host::{HostInfo, InterfaceInfo};
 pub use line::Line;
 pub use reader::{ReadError, RunReader};
-pub use run::{Ended, Event, Header, Headline, Interval, Phase, Sum, WorkerUse};
+pub use run::{BackendInfo, Ended, Event, Header, Headline, Interval, Phase, Sum, WorkerUse, XdpInfo};
 pub use unsaved::Unsaved;
 pub use writer::{RunWriter, WriteError};
 

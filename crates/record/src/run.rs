@@ -3,7 +3,7 @@
 //! All instants are nanoseconds since the start of the run on the monotonic clock; the wall
 //! clock is kept once, in the header, to place them.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use dnsdyno_measure::{Arrivals, Evidence, Tally, Warning};
 use serde::{Deserialize, Serialize};
@@ -45,9 +45,12 @@ pub struct Header {
     pub address: SocketAddr,
     /// `udp`, or the name of another transport.
     pub transport: String,
+    /// What the queries leave by.
+    #[serde(default)]
+    pub backend: BackendInfo,
     /// Workers, one a core.
     pub workers: u32,
-    /// Sockets, over all workers.
+    /// Sockets, or source ports of AF_XDP, over all workers.
     pub clients: u32,
     /// Questions of one pass through the source.
     pub questions: u64,
@@ -57,6 +60,40 @@ pub struct Header {
     pub send_only: bool,
     /// The load in words, one line: "50,000 queries/s for 30 s".
     pub load: String,
+}
+
+/// What the queries of a run leave by: sockets of the kernel, or AF_XDP.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BackendInfo {
+    /// Why, where the choice was left to the program.
+    pub why: Option<String>,
+    /// What was found of AF_XDP; `None` means sockets.
+    pub xdp: Option<XdpInfo>,
+}
+
+/// AF_XDP as it was in a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct XdpInfo {
+    /// The interface.
+    pub interface: String,
+    /// Its queues.
+    pub queues: u32,
+    /// Where the program ran that picks out the answers: `native` or `generic`.
+    pub mode: String,
+    /// Whether packets passed without a copy.
+    pub zero_copy: bool,
+    /// The first address that queries came from.
+    pub source: IpAddr,
+    /// The first port that queries came from.
+    pub first_port: u16,
+    /// The last one.
+    pub last_port: u16,
+    /// The Ethernet address that queries went to.
+    pub next_hop: String,
+    /// Their 802.1Q tag.
+    pub vlan: Option<u16>,
+    /// Bytes of IP packet that the interface takes.
+    pub mtu: u64,
 }
 
 /// The latency that stands first in a summary.

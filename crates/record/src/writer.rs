@@ -282,6 +282,7 @@ mod tests {
             target: "::1".into(),
             address: "[::1]:53".parse().unwrap(),
             transport: "udp".into(),
+            backend: Default::default(),
             workers: 1,
             clients: 1,
             questions: 1,

@@ -26,6 +26,7 @@ pub(crate) fn header() -> Header {
         target: "ns1.example".into(),
         address: "192.0.2.1:53".parse().unwrap(),
         transport: "udp".into(),
+        backend: Default::default(),
         workers: 2,
         clients: 8,
         questions: 10_000,

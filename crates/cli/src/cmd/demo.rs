@@ -36,7 +36,7 @@ pub(crate) fn demo(flags: &DemoFlags) -> Outcome {
         tell("(it holds each answer for a lognormal time with median 0.5 ms)\n");
     }
     let output = Output { folder: flags.out.clone(), quiet: flags.quiet, json: flags.json };
-    let outcome = session::run(&validate(&draft)?, &output, &[]);
+    let outcome = session::run(&validate(&draft)?, None, &output, &[]);
     let book = running.stop();
     let code = outcome?;
     if !flags.json {

@@ -19,11 +19,15 @@ pub(crate) fn run(flags: RunFlags) -> Outcome {
         None => flags.draft(),
     };
     let plan = validate(&draft)?;
+    let may_use_sockets = plan.backend.xdp().is_some_and(|xdp| xdp.or_sockets);
+    // The same seed, for it is the same run, whatever it leaves by.
+    let otherwise = Draft { seed: Some(plan.seed.to_string()), ..draft }.by_sockets();
+    let otherwise = may_use_sockets.then(|| validate(&otherwise)).transpose()?;
     for note in &plan.notes {
         tell(&format!("dnsdyno: {note}"));
     }
     let output = Output { folder: flags.output.out, quiet: flags.output.quiet, json: flags.output.json };
-    session::run(&plan, &output, &expectations)
+    session::run(&plan, otherwise.as_ref(), &output, &expectations)
 }
 
 /// Makes a plan of a draft on this machine.

@@ -34,6 +34,7 @@ pub(crate) fn header(headline: Headline, phases: u64) -> Header {
         target: "localhost".into(),
         address: "[::1]:5300".parse().unwrap(),
         transport: "udp".into(),
+        backend: Default::default(),
         workers: 2,
         clients: 8,
         questions: 1_000,

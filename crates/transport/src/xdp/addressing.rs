@@ -2,8 +2,6 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use super::XdpConfig;
-
 /// Channels as addresses and ports, and back: first through the ports, then to the next address.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Addressing {
@@ -17,15 +15,20 @@ pub(super) struct Addressing {
 }
 
 impl Addressing {
-    pub(super) fn new(config: &XdpConfig, first_address: IpAddr) -> Self {
-        Addressing {
-            server: config.server,
-            first_address,
-            first_port: config.ports.0,
-            ports: port_count(config.ports).max(1),
-            each: config.channels,
-            all: config.channels * config.workers,
-        }
+    /// `each` channels for each of `workers` workers, from this address and these ports on.
+    pub(super) fn new(
+        server: SocketAddr,
+        first_address: IpAddr,
+        ports: (u16, u16),
+        (workers, each): (usize, usize),
+    ) -> Self {
+        let (first_port, ports) = (ports.0, port_count(ports).max(1));
+        Addressing { server, first_address, first_port, ports, each, all: each * workers }
+    }
+
+    /// Channels of all workers.
+    pub(super) fn all(&self) -> usize {
+        self.all
     }
 
     /// Where the queries of a channel, counted through all workers, come from.
@@ -63,19 +66,18 @@ impl Addressing {
     }
 }
 
-/// How many pairs of source address and port there are.
-pub(super) fn pairs(config: &XdpConfig, (first, prefix): (IpAddr, u8)) -> usize {
+/// How many addresses there are from this one to the end of its prefix.
+pub(super) fn addresses((first, prefix): (IpAddr, u8)) -> usize {
     let host_bits = u32::from(bits(first) - prefix);
     let last = 1u128.checked_shl(host_bits).map_or(u128::MAX, |size| size - 1);
     let own = match first {
         IpAddr::V4(ip) => u128::from(ip.to_bits()),
         IpAddr::V6(ip) => ip.to_bits(),
     } & last;
-    let addresses = usize::try_from(last - own).unwrap_or(usize::MAX).saturating_add(1);
-    addresses.saturating_mul(port_count(config.ports))
+    usize::try_from(last - own).unwrap_or(usize::MAX).saturating_add(1)
 }
 
-fn port_count((first, last): (u16, u16)) -> usize {
+pub(super) fn port_count((first, last): (u16, u16)) -> usize {
     usize::from(last.saturating_sub(first)) + usize::from(last >= first)
 }
 
@@ -87,29 +89,12 @@ pub(super) fn bits(address: IpAddr) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::xdp::{Attach, CopyMode, Source};
-
-    fn config(channels: usize, workers: usize) -> XdpConfig {
-        XdpConfig {
-            server: "10.77.0.2:53".parse().unwrap(),
-            interface: None,
-            source: Source::Route,
-            ports: (20_000, 20_009),
-            next_hop: None,
-            vlan: None,
-            attach: Attach::Auto,
-            copy: CopyMode::Auto,
-            workers,
-            channels,
-            longest_message: 33,
-            send_only: false,
-        }
-    }
 
     #[test]
     fn every_channel_has_an_address_of_its_own_and_is_found_by_it() {
         for first in ["10.77.0.250", "fd77::fff8"] {
-            let addressing = Addressing::new(&config(15, 4), first.parse().unwrap());
+            let server = "10.77.0.2:53".parse().unwrap();
+            let addressing = Addressing::new(server, first.parse().unwrap(), (20_000, 20_009), (4, 15));
             let mut seen = std::collections::HashSet::new();
             for channel in 0..60 {
                 let source = addressing.source_of(channel);
@@ -124,14 +109,12 @@ mod tests {
     }
 
     #[test]
-    fn pairs_are_counted_to_the_end_of_the_prefix() {
-        let count = |first: &str, prefix| pairs(&config(1, 1), (first.parse().unwrap(), prefix));
-        assert_eq!(count("10.0.0.1", 32), 10);
-        assert_eq!(count("10.0.0.250", 24), 60);
-        assert_eq!(count("fd77::1", 128), 10);
+    fn addresses_are_counted_to_the_end_of_the_prefix() {
+        let count = |first: &str, prefix| addresses((first.parse().unwrap(), prefix));
+        assert_eq!(count("10.0.0.1", 32), 1);
+        assert_eq!(count("10.0.0.250", 24), 6);
+        assert_eq!(count("fd77::1", 128), 1);
         assert_eq!(count("fd77::", 0), usize::MAX);
-        let mut turned = config(1, 1);
-        turned.ports = (5, 4);
-        assert_eq!(pairs(&turned, ("10.0.0.1".parse().unwrap(), 32)), 0);
+        assert_eq!((port_count((5, 5)), port_count((5, 4)), port_count((0, 65_535))), (1, 0, 65_536));
     }
 }

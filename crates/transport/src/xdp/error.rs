@@ -1,7 +1,7 @@
 //! What can be in the way of AF_XDP, each with what to do about it.
 
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use dnsdyno_sys::xdp::XdpError;
 
@@ -18,13 +18,13 @@ pub enum XdpOpenError {
         server: IpAddr,
     },
     /// The server is on this host.
-    #[error("{server} is on this host, to which no packet leaves an interface: use --backend udp")]
+    #[error("{server} is on this host, to which no packet leaves an interface: use --backend sockets")]
     OnThisHost {
         /// The server.
         server: IpAddr,
     },
     /// The interface has no Ethernet addresses.
-    #[error("{interface} is no Ethernet interface: AF_XDP needs one; use --backend udp")]
+    #[error("{interface} is no Ethernet interface: AF_XDP needs one; use --backend sockets")]
     NotEthernet {
         /// The interface.
         interface: String,
@@ -32,7 +32,7 @@ pub enum XdpOpenError {
     /// The next hop does not answer for its address.
     #[error(
         "no neighbour: nobody on {interface} answers for {next_hop}; is it up? See `ip neighbour`, or \
-         give its Ethernet address"
+         give its Ethernet address with --next-hop"
     )]
     NoNeighbour {
         /// The interface.
@@ -43,7 +43,7 @@ pub enum XdpOpenError {
     /// The source address is none of the interface's.
     #[error(
         "cannot send from {address}: it is no address of {interface}, so answers would not come back; see \
-         `ip address show {interface}`, or give a prefix that is routed to it"
+         `ip address show {interface}`, or name a prefix that is routed to it with --source-prefix"
     )]
     NotOurAddress {
         /// The address asked for.
@@ -74,8 +74,8 @@ pub enum XdpOpenError {
     },
     /// There are more channels than pairs of address and port.
     #[error(
-        "{asked} channels need as many pairs of source address and port, and there are {most}: widen the \
-         ports, or name a prefix"
+        "{asked} clients need as many pairs of source address and port, and there are {most}: widen \
+         --local-ports, name a --source-prefix, or use fewer --clients"
     )]
     TooManyChannels {
         /// Channels of all workers.
@@ -83,10 +83,21 @@ pub enum XdpOpenError {
         /// What address and ports give.
         most: usize,
     },
+    /// Another program of this host has one of our ports.
+    #[error(
+        "cannot have {ours} for ourselves ({reason}): answers to it would be taken from whoever has it; name \
+         other ports with --local-ports, or leave the choice to dnsdyno"
+    )]
+    PortTaken {
+        /// The address and port.
+        ours: SocketAddr,
+        /// What the kernel said.
+        reason: io::Error,
+    },
     /// There are more workers than queues.
     #[error(
-        "{workers} workers cannot share the {queues} queue(s) of {interface}: use fewer, or \
-         `ethtool -L {interface}`"
+        "{workers} workers cannot share the {queues} queue(s) of {interface}: use --workers {queues}, or give it \
+         more queues with `ethtool -L {interface}`"
     )]
     TooManyWorkers {
         /// The workers.

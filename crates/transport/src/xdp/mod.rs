@@ -13,22 +13,26 @@ mod addressing;
 mod error;
 mod frame;
 mod mailbox;
+mod ports;
 mod route;
 mod worker;
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, SocketAddrV6};
 use std::sync::Arc;
 
 pub use dnsdyno_sys::xdp::{Attach, Attached, CopyMode, XdpError};
 pub use error::XdpOpenError;
+pub use ports::MOST_HELD;
 pub use worker::XdpTransport;
 
-use addressing::{Addressing, bits, pairs};
+use addressing::{Addressing, addresses, bits, port_count};
 use dnsdyno_sys::interface::{Interface, LinkState};
 use dnsdyno_sys::xdp::{Filter, Redirect, Socket, SocketConfig};
 use frame::{Ethernet, Header};
 use mailbox::Mailbox;
+
+use crate::Transport;
 
 /// How queries are to reach the server.
 #[derive(Clone, Debug)]
@@ -39,9 +43,10 @@ pub struct XdpConfig {
     pub interface: Option<String>,
     /// Which addresses to send from.
     pub source: Source,
-    /// Our ports, first and last. Answers to them are taken from the host, so no other program
-    /// should use them with the same server.
-    pub ports: (u16, u16),
+    /// Our ports, first and last, of which as many are used as there are channels; `None` looks
+    /// for free ones. Answers to them are taken from the host, so those of the host's own
+    /// addresses are kept from other programs during the run (beyond 4,096 only seen to be free).
+    pub ports: Option<(u16, u16)>,
     /// The Ethernet address of the next hop; `None` looks it up, and makes the host find it.
     pub next_hop: Option<[u8; 6]>,
     /// The 802.1Q tag of the queries. Answers may come with a tag or without.
@@ -50,9 +55,12 @@ pub struct XdpConfig {
     pub attach: Attach,
     /// Whether to copy packets.
     pub copy: CopyMode,
-    /// How many workers share the interface's queues; more than there are queues is refused.
+    /// How many workers share the interface's queues.
     pub workers: usize,
-    /// How many channels each worker has.
+    /// Whether there may be fewer workers, where there are fewer queues; else that is refused.
+    pub fits_workers: bool,
+    /// How many channels the workers have together, at least one each. All have the same number,
+    /// so a remainder stays unused.
     pub channels: usize,
     /// The longest message in bytes, to be held against the interface's MTU.
     pub longest_message: usize,
@@ -83,8 +91,14 @@ pub struct XdpLine {
     pub transports: Vec<XdpTransport>,
     /// What the record says of it.
     pub facts: XdpFacts,
+    /// Keeps our ports from other programs: drop it when the run is over.
+    pub ports: PortsHeld,
     redirect: Arc<Redirect>,
 }
+
+/// Our ports, kept from other programs of this host until it is dropped.
+#[derive(Debug)]
+pub struct PortsHeld(#[expect(dead_code, reason = "held, not read")] ports::Held);
 
 /// What was found and chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,13 +113,22 @@ pub struct XdpFacts {
     pub zero_copy: bool,
     /// The first address that we send from.
     pub source: IpAddr,
+    /// Our ports, first and last, on each address.
+    pub ports: (u16, u16),
     /// The Ethernet address that we send to.
     pub next_hop: [u8; 6],
+    /// The 802.1Q tag of the queries.
+    pub vlan: Option<u16>,
     /// The interface's MTU in bytes.
     pub mtu: usize,
 }
 
 impl XdpLine {
+    /// Channels of all workers.
+    pub fn clients(&self) -> usize {
+        self.transports.iter().map(Transport::channels).sum()
+    }
+
     /// IP fragments of answers that came so far. They are not paired: the answer was larger than
     /// a packet of the path.
     pub fn fragments(&self) -> u64 {
@@ -125,12 +148,10 @@ impl XdpLine {
 pub fn open(config: &XdpConfig) -> Result<XdpLine, XdpOpenError> {
     let plan = Plan::new(config)?;
     let queues = plan.interface.queues();
-    if config.workers > queues as usize {
-        let interface = plan.interface.name().to_owned();
-        return Err(XdpOpenError::TooManyWorkers { workers: config.workers, queues, interface });
-    }
+    let workers = plan.workers(config, queues)?;
+    let (addressing, ports, held) = plan.hold_ports(config, (workers, (config.channels / workers).max(1)))?;
     let (first, prefix) = plan.source;
-    let filter = Filter::new((config.server.ip(), config.server.port()), (first, prefix), config.ports)
+    let filter = Filter::new((config.server.ip(), config.server.port()), (first, prefix), ports)
         .ok_or(XdpOpenError::TwoFamilies { source_address: first, server: config.server.ip() })?;
     let filter = if config.send_only { filter.discarding() } else { filter };
     let mut redirect = Redirect::attach(&plan.interface, config.attach, &filter, queues)?;
@@ -142,12 +163,14 @@ pub fn open(config: &XdpConfig) -> Result<XdpLine, XdpOpenError> {
         attached,
         zero_copy: sockets.iter().all(Socket::is_zero_copy),
         source: first,
+        ports,
         next_hop: plan.ethernet.next_hop,
+        vlan: config.vlan,
         mtu: plan.mtu,
     };
     let redirect = Arc::new(redirect);
-    let transports = deal_out(&plan, config, sockets, &redirect)?;
-    Ok(XdpLine { transports, facts, redirect })
+    let transports = deal_out(&plan, config, (addressing, workers), sockets, &redirect)?;
+    Ok(XdpLine { transports, facts, ports: PortsHeld(held), redirect })
 }
 
 /// A socket for each queue, each already fed by the program.
@@ -177,20 +200,21 @@ fn bind_all(
 fn deal_out(
     plan: &Plan,
     config: &XdpConfig,
+    (addressing, workers): (Addressing, usize),
     sockets: Vec<Socket>,
     redirect: &Arc<Redirect>,
 ) -> Result<Vec<XdpTransport>, XdpOpenError> {
     let failed = |what| move |reason| XdpOpenError::Tables { what, reason };
-    let mailboxes = Mailbox::for_all(config.workers).map_err(failed("the socket limit"))?;
-    let mut hands: Vec<Vec<Socket>> = (0..config.workers).map(|_| Vec::new()).collect();
+    let mailboxes = Mailbox::for_all(workers).map_err(failed("the socket limit"))?;
+    let mut hands: Vec<Vec<Socket>> = (0..workers).map(|_| Vec::new()).collect();
     for (number, socket) in sockets.into_iter().enumerate() {
-        hands[number % config.workers].push(socket);
+        hands[number % workers].push(socket);
     }
-    let addressing = Addressing::new(config, plan.source.0);
-    let mut transports = Vec::with_capacity(config.workers);
+    let each = addressing.all() / workers;
+    let mut transports = Vec::with_capacity(workers);
     for (number, (sockets, mailbox)) in hands.into_iter().zip(mailboxes).enumerate() {
-        let first = number * config.channels;
-        let headers = (first..first + config.channels)
+        let first = number * each;
+        let headers = (first..first + each)
             .map(|channel| Header::new(&plan.ethernet, addressing.source_of(channel), config.server))
             .collect();
         let interface = Interface::indexed(plan.interface.index()).map_err(failed("the interfaces"))?;
@@ -223,7 +247,12 @@ impl Plan {
     fn new(config: &XdpConfig) -> Result<Self, XdpOpenError> {
         let server = config.server.ip();
         let tables = |what| move |reason| XdpOpenError::Tables { what, reason };
-        let named = config.interface.as_deref().map(find_interface).transpose()?;
+        let mut named = config.interface.as_deref().map(find_interface).transpose()?;
+        if let (None, SocketAddr::V6(v6)) = (&named, config.server)
+            && v6.scope_id() != 0
+        {
+            named = Some(Interface::indexed(v6.scope_id()).map_err(tables("the interfaces"))?);
+        }
         // An interface that is down has no routes; "no route" would be a poor way to say so.
         if let Some(interface) = named.as_ref().filter(|found| found.link_state() == LinkState::Down) {
             return Err(XdpError::InterfaceDown { interface: interface.name().to_owned() }.into());
@@ -259,11 +288,57 @@ impl Plan {
         if needed > mtu {
             return Err(XdpOpenError::MtuTooSmall { interface: name(), mtu, needed });
         }
-        let (asked, most) = (config.workers * config.channels, pairs(config, source));
+        Ok(Plan { interface, ethernet, source, mtu })
+    }
+
+    /// How many workers there are.
+    fn workers(&self, config: &XdpConfig, queues: u32) -> Result<usize, XdpOpenError> {
+        let workers = config.workers.max(1);
+        if workers > queues as usize && !config.fits_workers {
+            let interface = self.interface.name().to_owned();
+            return Err(XdpOpenError::TooManyWorkers { workers, queues, interface });
+        }
+        Ok(workers.min(queues as usize))
+    }
+
+    /// The channels of `(workers, each)` as addresses and ports, which nobody else has.
+    fn hold_ports(
+        &self,
+        config: &XdpConfig,
+        workers: (usize, usize),
+    ) -> Result<(Addressing, (u16, u16), ports::Held), XdpOpenError> {
+        let asked = workers.0 * workers.1;
+        let many = addresses(self.source);
+        let scope = if is_link_local(self.source.0) { self.interface.index() } else { 0 };
+        let row = |first: u16, count: usize| (first, first + (count - 1) as u16);
+        let with = |ports| Addressing::new(config.server, self.source.0, ports, workers);
+        let sources = |addressing: Addressing| {
+            (0..asked).map(move |channel| match addressing.source_of(channel) {
+                SocketAddr::V6(v6) => SocketAddrV6::new(*v6.ip(), v6.port(), 0, scope).into(),
+                v4 => v4,
+            })
+        };
+        let taken = |ports::Taken { source, reason }| XdpOpenError::PortTaken { ours: source, reason };
+        let Some(given) = config.ports else {
+            // Through all addresses first: who names a prefix wants them used.
+            let count = asked.div_ceil(many);
+            let most = usize::from(u16::MAX - ports::FIRST_TRIED) + 1;
+            if count > most {
+                return Err(XdpOpenError::TooManyChannels { asked, most: most.saturating_mul(many) });
+            }
+            let (first, held) =
+                ports::find(count as u16, |first| sources(with(row(first, count)))).map_err(taken)?;
+            let ports = row(first, count);
+            return Ok((with(ports), ports, held));
+        };
+        let most = many.saturating_mul(port_count(given));
         if asked > most {
             return Err(XdpOpenError::TooManyChannels { asked, most });
         }
-        Ok(Plan { interface, ethernet, source, mtu })
+        // No more ports than are used: the others are left to the host.
+        let ports = row(given.0, port_count(given).min(asked));
+        let held = ports::hold(sources(with(ports))).map_err(taken)?;
+        Ok((with(ports), ports, held))
     }
 }
 
@@ -272,6 +347,10 @@ fn find_interface(name: &str) -> Result<Interface, XdpOpenError> {
         io::ErrorKind::NotFound => XdpError::NoInterface { interface: name.to_owned() }.into(),
         _ => XdpOpenError::Tables { what: "the interfaces", reason: error },
     })
+}
+
+fn is_link_local(address: IpAddr) -> bool {
+    matches!(address, IpAddr::V6(v6) if v6.is_unicast_link_local())
 }
 
 /// The first address to send from, and the prefix that it is in.

@@ -1,0 +1,149 @@
+//! Opens what the queries leave by: sockets, or an interface for AF_XDP; and says which it was.
+
+use anyhow::anyhow;
+use dnsdyno_plan::{Backend, Plan, Questions, XdpCopy, XdpMode, XdpPlan, mac_text};
+use dnsdyno_record::{BackendInfo, XdpInfo};
+use dnsdyno_sys::thread;
+use dnsdyno_transport::udp::{UdpConfig, UdpTransport};
+use dnsdyno_transport::xdp::{self, Attach, Attached, CopyMode, Source, XdpConfig, XdpFacts, XdpLine};
+
+use crate::exit::Failure;
+
+/// The way to the server, opened.
+pub(crate) enum Opened {
+    /// Each worker's sockets.
+    Sockets(Vec<UdpTransport>),
+    /// The interface.
+    Xdp(Box<XdpLine>),
+}
+
+/// A plan as it is carried out, with its way to the server.
+pub(crate) struct Way {
+    /// The plan, with the workers and clients that there are.
+    pub(crate) plan: Plan,
+    pub(crate) opened: Opened,
+    /// What the record says of it.
+    pub(crate) info: BackendInfo,
+}
+
+/// Opens the way that the plan asks for; where that cannot be had and `otherwise` is a plan that
+/// will do, the way of that.
+pub(crate) fn open(plan: &Plan, otherwise: Option<&Plan>, questions: &Questions) -> Result<Way, Failure> {
+    let Backend::Xdp(wish) = &plan.backend else {
+        return by_sockets(plan, None);
+    };
+    make_room_for_files(plan)?;
+    match (xdp::open(&config_of(plan, wish, questions)), otherwise) {
+        (Ok(line), _) => Ok(by_xdp(plan, wish, line)),
+        (Err(error), Some(otherwise)) => by_sockets(otherwise, Some(error.to_string())),
+        (Err(error), None) => Err(Failure::run_failed(error)),
+    }
+}
+
+fn by_sockets(plan: &Plan, why: Option<String>) -> Result<Way, Failure> {
+    make_room_for_files(plan)?;
+    let opened = Opened::Sockets(open_sockets(plan)?);
+    Ok(Way { plan: plan.clone(), opened, info: BackendInfo { why, xdp: None } })
+}
+
+fn by_xdp(plan: &Plan, wish: &XdpPlan, line: XdpLine) -> Way {
+    let mut plan = plan.clone();
+    plan.workers = line.transports.len();
+    plan.clients = line.clients();
+    // What is kept says what was taken, so that the run repeats itself.
+    plan.backend = Backend::Xdp(XdpPlan { or_sockets: false, fits_workers: false, ..wish.clone() });
+    let why = wish.or_sockets.then(|| "the interface towards the server takes it".to_owned());
+    let info = BackendInfo { why, xdp: Some(info_of(&line.facts)) };
+    Way { plan, opened: Opened::Xdp(Box::new(line)), info }
+}
+
+fn config_of(plan: &Plan, wish: &XdpPlan, questions: &Questions) -> XdpConfig {
+    let source = match (wish.source_prefix, plan.local_address) {
+        (Some(prefix), _) => Source::Prefix { first: prefix.first, length: prefix.length },
+        (None, Some(address)) => Source::Address(address),
+        (None, None) => Source::Route,
+    };
+    XdpConfig {
+        server: plan.target.address,
+        interface: wish.interface.clone(),
+        source,
+        ports: plan.local_ports.map(|ports| (ports.first, ports.last)),
+        next_hop: wish.next_hop,
+        vlan: wish.vlan,
+        attach: match wish.mode {
+            XdpMode::Auto => Attach::Auto,
+            XdpMode::Native => Attach::Native,
+            XdpMode::Generic => Attach::Generic,
+        },
+        copy: match wish.copy {
+            XdpCopy::Auto => CopyMode::Auto,
+            XdpCopy::ZeroCopy => CopyMode::ZeroCopy,
+            XdpCopy::Copy => CopyMode::Copy,
+        },
+        workers: plan.workers,
+        fits_workers: wish.fits_workers,
+        channels: plan.clients,
+        longest_message: (0..questions.len()).map(|i| questions.message(i).len()).max().unwrap_or(0),
+        send_only: plan.send_only,
+    }
+}
+
+fn info_of(facts: &XdpFacts) -> XdpInfo {
+    XdpInfo {
+        interface: facts.interface.clone(),
+        queues: facts.queues,
+        mode: match facts.attached {
+            Attached::Native => "native",
+            Attached::Generic => "generic",
+        }
+        .to_owned(),
+        zero_copy: facts.zero_copy,
+        source: facts.source,
+        first_port: facts.ports.0,
+        last_port: facts.ports.1,
+        next_hop: mac_text(&facts.next_hop),
+        vlan: facts.vlan,
+        mtu: facts.mtu as u64,
+    }
+}
+
+/// Raises the limit of open files to what the sockets need, as far as the host allows.
+fn make_room_for_files(plan: &Plan) -> Result<(), Failure> {
+    // AF_XDP holds a socket for each of its ports, up to a number.
+    let sockets = if plan.backend.xdp().is_some() { plan.clients.min(xdp::MOST_HELD) } else { plan.clients };
+    let needed = sockets as u64 + FILES_BESIDE_SOCKETS;
+    let (soft, hard) = thread::open_files_limit().map_err(Failure::run_failed)?;
+    if needed <= soft {
+        return Ok(());
+    }
+    thread::set_open_files_limit(needed).map_err(|_| {
+        Failure::run_failed(anyhow!(
+            "--clients {} needs {needed} open files, and this process may have {soft} (at most {hard}): \
+             run `ulimit -n {needed}` first, or ask for fewer clients",
+            plan.clients
+        ))
+    })
+}
+
+/// Opens each worker's sockets.
+fn open_sockets(plan: &Plan) -> Result<Vec<UdpTransport>, Failure> {
+    let config = UdpConfig {
+        server: plan.target.address,
+        local_address: plan.local_address,
+        receive_buffer: plan.receive_buffer_bytes as usize,
+        send_only: plan.send_only,
+    };
+    let mut ports = plan.local_ports.map(|range| range.ports());
+    let mut port = || ports.as_mut().and_then(Iterator::next).unwrap_or(0);
+    let mut transports = Vec::with_capacity(plan.workers);
+    for worker in 0..plan.workers {
+        let sockets = plan.clients / plan.workers + usize::from(worker < plan.clients % plan.workers);
+        let local_ports: Vec<u16> = (0..sockets).map(|_| port()).collect();
+        transports.push(UdpTransport::open(&config, &local_ports).map_err(Failure::run_failed)?);
+    }
+    Ok(transports)
+}
+
+/// Descriptors that a run has beside its sockets: standard streams, the record, epoll, AF_XDP's
+/// queues, and the scheduler's account of each worker.
+const FILES_BESIDE_SOCKETS: u64 = 256;
