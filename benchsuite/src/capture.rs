@@ -1,17 +1,18 @@
-//! The times at which queries were on the loopback interface, taken by tcpdump with the kernel's clock.
+//! The times at which queries were on the near end of the cable, taken by tcpdump with the kernel's clock.
 //!
 //! tcpdump writes a file while the generator runs and reads it back as text afterwards; a packet that carries
 //! several queries at once (a train handed to the kernel as one) counts as that many at its instant.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
-use std::net::{Ipv4Addr, UdpSocket};
+use std::net::{SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use rustix::process::Signal;
 
+use crate::cable::Cable;
 use crate::rig::{Call, Rig, Running};
 
 /// A capture under way. Dropping it ends tcpdump.
@@ -20,29 +21,36 @@ pub(crate) struct Capture {
     running: Running,
     tcpdump: PathBuf,
     file: PathBuf,
-    port: u16,
+    /// At the near end, for the mark.
+    socket: UdpSocket,
+    responder: SocketAddr,
 }
 
 impl Capture {
-    /// What it runs, for the queries to `port`.
-    pub(crate) fn call(rig: &Rig, tcpdump: &Path, port: u16) -> Call {
+    /// What it runs, on the near end of the cable.
+    pub(crate) fn call(rig: &Rig, tcpdump: &Path, cable: &Cable) -> Call {
         // As root, tcpdump would become another user, whom the rig's folder does not admit; -Z keeps it as it is.
         let user = if rustix::process::geteuid().is_root() { "-Z root" } else { "" };
+        let (near, responder) = (cable.near(), cable.responder());
         Call::new(tcpdump)
-            .words("-i lo -j host --time-stamp-precision=nano -n")
+            .within(near.name())
+            .words(&format!("-i {} -j host --time-stamp-precision=nano -n", near.interface))
             .words(&format!("-s {SNAP_BYTES} -B {BUFFER_KIB} {user} -w"))
             .arg(rig.work().join(FILE))
-            .arg(format!("udp dst port {port}"))
+            .arg(format!("dst host {} and udp dst port {}", responder.ip(), responder.port()))
             .on(&[rig.server_cpu()])
     }
 
     /// Starts it and returns when it listens.
-    pub(crate) fn start(rig: &Rig, tcpdump: &Path, port: u16) -> anyhow::Result<Self> {
-        let running = rig.start(&Self::call(rig, tcpdump, port), "tcpdump")?;
+    pub(crate) fn start(rig: &Rig, tcpdump: &Path, cable: &Cable) -> anyhow::Result<Self> {
+        let ip = cable.near().ipv4;
+        let socket = cable.near().enter(|| UdpSocket::bind((ip, 0)))?.context("cannot open a UDP socket")?;
+        let running = rig.start(&Self::call(rig, tcpdump, cable), "tcpdump")?;
         running
             .wait_until(READY_WITHIN, |text| text.contains("listening on").then_some(()))
-            .context("cannot capture on the loopback interface (it takes root)")?;
-        Ok(Self { running, tcpdump: tcpdump.to_owned(), file: rig.work().join(FILE), port })
+            .context("cannot capture on the cable")?;
+        let (tcpdump, file) = (tcpdump.to_owned(), rig.work().join(FILE));
+        Ok(Self { running, tcpdump, file, socket, responder: cable.responder() })
     }
 
     /// Ends it when it has taken in all there was; the instants of all queries of `query_bytes` each, in ns.
@@ -63,10 +71,7 @@ impl Capture {
     /// ours goes after the last query, and when that has come to the file, all before it have. The file is written
     /// through at SIGUSR2.
     fn drain(&self) -> anyhow::Result<()> {
-        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).context("cannot open a UDP socket")?;
-        socket
-            .send_to(MARK, (Ipv4Addr::LOCALHOST, self.port))
-            .context("cannot mark the end of the capture")?;
+        self.socket.send_to(MARK, self.responder).context("cannot mark the end of the capture")?;
         let deadline = Instant::now() + END_WITHIN;
         while !ends_with_mark(&self.file).with_context(|| format!("cannot read {}", self.file.display()))? {
             ensure!(Instant::now() < deadline, "tcpdump did not take in all packets within {END_WITHIN:?}");

@@ -5,16 +5,29 @@
 //! found goes to `benchsuite/runs/DATE-HOST/`.
 #![forbid(unsafe_code)]
 
+mod accounts;
+mod cable;
 mod capture;
+mod cost;
+mod figures;
+mod flood;
+mod link;
 mod memory;
+mod mixed;
+mod names;
 mod pacing;
 mod pairs;
 mod programs;
+mod race;
 mod report;
 mod responder;
 mod rig;
+mod scaling;
+mod sockets;
 mod speed;
+mod steady;
 mod windows;
+mod xdp;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -25,40 +38,63 @@ use clap::Parser;
 use crate::report::{Machine, RunFolder, Section};
 use crate::rig::Rig;
 
-/// Every benchmark by its name. A new one is one file and one line here.
+/// Every benchmark by its name, and the place it runs in. A new one is one file and one line here.
 const BENCHMARKS: &[Benchmark] = &[
-    Benchmark { name: "speed", run: speed::run },
-    Benchmark { name: "pacing", run: pacing::run },
-    Benchmark { name: "memory", run: memory::run },
+    Benchmark { name: "sockets", place: RIG, run: sockets::run },
+    Benchmark { name: "mixed", place: RIG, run: mixed::run },
+    Benchmark { name: "xdp", place: RIG, run: xdp::run },
+    Benchmark { name: "flood", place: RIG, run: flood::run },
+    Benchmark { name: "steady", place: RIG, run: steady::run },
+    Benchmark { name: "pacing", place: RIG, run: pacing::run },
+    Benchmark { name: "scaling", place: RIG, run: scaling::run },
+    Benchmark { name: "cost", place: RIG, run: cost::run },
+    Benchmark { name: "speed", place: LOOPBACK, run: speed::run },
+    Benchmark { name: "memory", place: LOOPBACK, run: memory::run },
 ];
 
 struct Benchmark {
     name: &'static str,
+    /// Names all that run in one place.
+    place: &'static str,
     run: fn(&Setting) -> anyhow::Result<Section>,
 }
+
+/// Two network namespaces, one cable: takes root.
+const RIG: &str = "rig";
+/// The loopback interface and a responder in user space.
+const LOOPBACK: &str = "loopback";
 
 /// Run dnsdyno and its peers in turn and report medians and ratios.
 #[derive(Debug, Parser)]
 #[command(name = "dnsdyno-benchsuite", version, max_term_width = 100)]
 struct Options {
-    /// Which to run: speed, pacing, memory, or all
+    /// Which to run: names as in benchsuite/README.md, rig (all on the cable), loopback, or all
     #[arg(default_value = ALL)]
     benchmarks: Vec<String>,
     /// How often each program has its turn
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     pairs: u32,
-    /// How long each turn of speed and pacing lasts
-    #[arg(long, value_name = "S", default_value_t = 10, value_parser = clap::value_parser!(u32).range(2..))]
+    /// How long each turn lasts
+    #[arg(long, value_name = "S", default_value_t = 5, value_parser = clap::value_parser!(u32).range(2..))]
     seconds: u32,
+    /// Queries that dnsdyno and dnsperf keep outstanding on sockets
+    #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
+    outstanding: u32,
+    /// Queries that dnsdyno keeps outstanding over AF_XDP
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..))]
+    xdp_outstanding: u32,
     /// How long the run of memory lasts
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     minutes: u32,
-    /// What answers: respond (dnsdyno's own), or a real server: nsd, bind, unbound or knot
+    /// What answers on the loopback: respond (dnsdyno's own), or a real server: nsd, bind, unbound or knot
     #[arg(long, value_name = "SERVER", default_value = responder::OURS)]
     against: String,
     /// The dnsdyno to measure [default: the one beside this program]
     #[arg(long, value_name = "PATH")]
     dnsdyno: Option<PathBuf>,
+    /// A dnsdyno built with --features unmeasured, for cost [default: it is built]
+    #[arg(long, value_name = "PATH")]
+    unmeasured: Option<PathBuf>,
     /// Where the report goes [default: benchsuite/runs/DATE-HOST]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -71,7 +107,9 @@ pub(crate) struct Setting {
     pub(crate) rig: Rig,
     /// The dnsdyno to measure.
     pub(crate) dnsdyno: PathBuf,
-    /// A query file that every generator reads: one line, [`programs::QUERY`].
+    /// A dnsdyno that does not measure, where it is there.
+    pub(crate) unmeasured: Option<PathBuf>,
+    /// A query file for the loopback: one line, [`programs::QUERY`].
     pub(crate) queries: PathBuf,
     /// The name of what answers, as typed.
     pub(crate) against: String,
@@ -79,6 +117,10 @@ pub(crate) struct Setting {
     pub(crate) pairs: usize,
     /// Length of a turn.
     pub(crate) seconds: u32,
+    /// Queries outstanding on sockets.
+    pub(crate) outstanding: u32,
+    /// Queries outstanding over AF_XDP.
+    pub(crate) xdp_outstanding: u32,
     /// Length of the run of `memory`.
     pub(crate) minutes: u32,
 }
@@ -92,6 +134,7 @@ fn main() -> ExitCode {
 
 fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let chosen = choose(&options.benchmarks)?;
+    rig::stop_on_signals()?;
     let setting = Setting::new(options)?;
     let machine = Machine::look(&setting);
     let folder = RunFolder::make(options.out.as_deref(), &repository().join("benchsuite/runs"))?;
@@ -110,6 +153,7 @@ fn run(options: &Options) -> anyhow::Result<ExitCode> {
         sections.push(section);
         // Written after each, so that an interrupted evening is not lost.
         folder.write(&machine, &sections)?;
+        ensure!(!rig::stopped(), "stopped by a signal; what is done is in {}", folder.path().display());
     }
     println!("Report: {}", folder.path().display());
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
@@ -139,27 +183,32 @@ impl Setting {
             against: options.against.clone(),
             pairs: options.pairs as usize,
             seconds: options.seconds,
+            outstanding: options.outstanding,
+            xdp_outstanding: options.xdp_outstanding,
+            unmeasured: options.unmeasured.clone(),
             minutes: options.minutes,
         })
     }
 }
 
-fn choose(names: &[String]) -> anyhow::Result<Vec<&'static Benchmark>> {
-    if names.iter().any(|name| name == ALL) {
-        return Ok(BENCHMARKS.iter().collect());
-    }
-    let find = |name: &String| match BENCHMARKS.iter().find(|benchmark| benchmark.name == *name) {
-        Some(benchmark) => Ok(benchmark),
-        None => {
+/// What the words name, in the order of the table, each once.
+fn choose(words: &[String]) -> anyhow::Result<Vec<&'static Benchmark>> {
+    let named =
+        |benchmark: &Benchmark, word: &str| word == ALL || word == benchmark.name || word == benchmark.place;
+    for word in words {
+        if !BENCHMARKS.iter().any(|benchmark| named(benchmark, word)) {
             let known: Vec<&str> = BENCHMARKS.iter().map(|benchmark| benchmark.name).collect();
-            bail!("there is no benchmark {name:?}; there are {}, and {ALL}", known.join(", "))
+            bail!(
+                "there is no benchmark {word:?}; there are {}; {RIG} and {LOOPBACK} for those of one place, and {ALL}",
+                known.join(", ")
+            );
         }
-    };
-    names.iter().map(find).collect()
+    }
+    Ok(BENCHMARKS.iter().filter(|benchmark| words.iter().any(|word| named(benchmark, word))).collect())
 }
 
 /// The clone this program was built in; its report belongs there.
-fn repository() -> &'static Path {
+pub(crate) fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."))
 }
 
@@ -179,7 +228,10 @@ mod tests {
     fn all_means_every_benchmark_and_a_wrong_name_is_told_with_the_right_ones() {
         assert_eq!(choose(&[ALL.to_owned()]).unwrap().len(), BENCHMARKS.len());
         assert_eq!(choose(&["pacing".to_owned()]).unwrap()[0].name, "pacing");
+        let place = choose(&[LOOPBACK.to_owned(), "speed".to_owned(), "cost".to_owned()]).unwrap();
+        let names: Vec<&str> = place.iter().map(|benchmark| benchmark.name).collect();
+        assert_eq!(names, ["cost", "speed", "memory"]);
         let error = choose(&["sped".to_owned()]).err().unwrap().to_string();
-        assert!(error.contains("sped") && error.contains("speed, pacing, memory"), "{error}");
+        assert!(error.contains("sped") && error.contains("sockets, mixed, xdp"), "{error}");
     }
 }

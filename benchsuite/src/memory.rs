@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, ensure};
 
 use crate::Setting;
-use crate::programs::{self, Generator};
+use crate::programs::{self, Generator, Target};
 use crate::report::{Bar, Sample, Section};
 use crate::responder::Responder;
 
 pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     let responder = Responder::start(setting)?;
     let load = format!("--rate {RATE_QPS} --for {}m --workers 1", setting.minutes);
-    let generator = Generator::dnsdyno(setting, responder.port(), &load);
+    let generator = Generator::dnsdyno(setting, &Target::loopback(setting, responder.port()), &load);
 
     let length = Duration::from_secs(60 * u64::from(setting.minutes));
     let running = setting.rig.start(&generator.call, "generator")?;

@@ -1,27 +1,28 @@
-//! How evenly a generator holds 30,000 queries a second, judged by packet times on the loopback interface: us, with
-//! one worker and with the default, dnsperf and resperf.
+//! How evenly a generator holds 30,000 queries a second, judged by packet times on the cable: us, with one worker and
+//! with the default, dnsperf and resperf.
 
+use anyhow::Context;
+
+use crate::cable::{Cable, FarEnd};
 use crate::capture::Capture;
-use crate::pairs::{Spread, in_turn, ratio};
-use crate::programs::{Generator, QUERY_BYTES, Turn};
-use crate::report::{Bar, Sample, Section};
-use crate::responder::Responder;
+use crate::figures::{Figure, against, once, samples, shown, spread};
+use crate::pairs::{Spread, in_turn};
+use crate::programs::{Generator, Target, Turn};
+use crate::report::{Bar, Section};
 use crate::rig::find_peer;
 use crate::windows::{self, Pacing};
-use crate::{Setting, programs};
-use anyhow::Context;
+use crate::{Setting, names};
 
 pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     let rig = &setting.rig;
     let tcpdump = crate::rig::find_program("tcpdump").context("tcpdump is not installed")?;
-    let responder = Responder::start(setting)?;
-    let port = responder.port();
-    let generators = generators(setting, port);
+    let cable = Cable::new(FarEnd::Reflect, 1)?;
+    let generators = generators(setting, &cable.target(&names::one(rig)?));
 
     let turns = in_turn(setting.pairs, &generators, |round, generator| {
-        let capture = Capture::start(rig, &tcpdump, port)?;
-        let turn = generator.run(rig, setting.seconds)?;
-        let times_ns = capture.finish(rig, QUERY_BYTES)?;
+        let capture = Capture::start(rig, &tcpdump, &cable)?;
+        let (turn, _) = cable.run(rig, generator, setting.seconds)?;
+        let times_ns = capture.finish(rig, names::ONE_BYTES)?;
         let pacing = windows::judge(&times_ns, f64::from(RATE_QPS))
             .with_context(|| format!("{} did not send for two seconds", generator.label))?;
         eprintln!(
@@ -36,45 +37,45 @@ pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     })?;
 
     let labels: Vec<&str> = generators.iter().map(|generator| generator.label.as_str()).collect();
-    let watch = [responder.command().to_owned(), rig.shown(&Capture::call(rig, &tcpdump, port))];
-    let commands = generators.iter().map(|generator| rig.shown(&generator.call));
+    let mut commands = cable.commands();
+    commands.push(rig.shown(&Capture::call(rig, &tcpdump, &cable)));
+    commands.extend(generators.iter().map(|generator| rig.shown(&generator.call)));
     Ok(Section {
         name: "pacing",
         method: format!(
-            "{RATE_QPS} queries a second for {} s, \"{}\" against {}, turns of each: {}. tcpdump takes the \
-             packets on the loopback interface with the kernel's clock, on the responder's CPU. Windows begin with \
-             the first query, the last one is left out where it is not whole; the error is that of the count in a \
-             window.",
+            "{RATE_QPS} queries a second for {} s, \"{}\", generator, kernel and responder on one CPU, turns of each: \
+             {}. tcpdump takes the packets where they leave, with the kernel's clock, on the other CPU. Windows \
+             begin with the first query, the last one is left out where it is not whole; the error is that of the \
+             count in a window.",
             setting.seconds,
-            programs::QUERY,
-            setting.against,
+            names::ONE,
             setting.pairs
         ),
         table: table(&labels, &turns),
-        bars: bars(&turns[0]),
+        bars: bars(&labels, &turns),
         notes: notes(&labels, &turns),
-        commands: watch.into_iter().chain(commands).collect(),
-        samples: samples(&labels, &turns),
+        commands,
+        samples: samples(&labels, &turns, &FIGURES),
     })
 }
 
 /// Us first; each generator is bound to one CPU, except for ours with its default of one worker a CPU.
-fn generators(setting: &Setting, port: u16) -> Vec<Generator> {
+fn generators(setting: &Setting, target: &Target) -> Vec<Generator> {
     let seconds = setting.seconds;
     let one = format!("--rate {RATE_QPS} --for {seconds}s --workers 1");
     let default = format!("--rate {RATE_QPS} --for {seconds}s");
     let mut generators = vec![
-        Generator::dnsdyno(setting, port, &one).named("dnsdyno", &[setting.rig.generator_cpu()]),
-        Generator::dnsdyno(setting, port, &default).named("dnsdyno, default workers", setting.rig.cpus()),
+        Generator::dnsdyno(setting, target, &one).named("dnsdyno", &[setting.rig.generator_cpu()]),
+        Generator::dnsdyno(setting, target, &default).named("dnsdyno, default workers", setting.rig.cpus()),
     ];
     if let Some(dnsperf) = find_peer("dnsperf") {
         // Room enough that its window never holds it back.
         let load = format!("-Q {RATE_QPS} -q 1000 -c 1 -T 1 -l {seconds}");
-        generators.push(Generator::dnsperf(setting, &dnsperf, port, &load));
+        generators.push(Generator::dnsperf(setting, &dnsperf, target, &load));
     }
     if let Some(resperf) = find_peer("resperf") {
         let load = format!("-m {RATE_QPS} -r 0 -c {seconds}");
-        generators.push(Generator::resperf(setting, &resperf, port, &load));
+        generators.push(Generator::resperf(setting, &resperf, target, &load));
     }
     generators
 }
@@ -88,21 +89,21 @@ struct Measured {
     unseen: u64,
 }
 
-/// A figure of a turn: its name in `raw.csv`, and how to get it.
-type Figure = (&'static str, fn(&Measured) -> f64);
-
-const SECOND_MAX: Figure = ("error_1s_max", |m| m.pacing.second_max);
-const TENTH_MEDIAN: Figure = ("error_100ms_median", |m| m.pacing.tenth.median);
-const TENTH_P99: Figure = ("error_100ms_p99", |m| m.pacing.tenth.p99);
-const HUNDREDTH_MEDIAN: Figure = ("error_10ms_median", |m| m.pacing.hundredth.median);
-const HUNDREDTH_P99: Figure = ("error_10ms_p99", |m| m.pacing.hundredth.p99);
-const GAP_P50: Figure = ("gap_p50_us", |m| m.pacing.gap_p50_ns as f64 / 1000.0);
-const GAP_P99: Figure = ("gap_p99_us", |m| m.pacing.gap_p99_ns as f64 / 1000.0);
-const CPU_SHARE: Figure = ("cpu_share", |m| m.turn.cpu_share());
-const CPU_PER_QUERY: Figure = ("cpu_us_per_query", |m| m.turn.cpu_us_per_query());
-const SENT: Figure = ("sent", |m| m.turn.sent as f64);
-const UNSEEN: Figure = ("unseen", |m| m.unseen as f64);
-const FIGURES: [Figure; 11] = [
+const SECOND_MAX: Figure<Measured> = ("error_1s_max", |m| m.pacing.second_max);
+const TENTH_MEDIAN: Figure<Measured> = ("error_100ms_median", |m| m.pacing.tenth.median);
+const TENTH_P99: Figure<Measured> = ("error_100ms_p99", |m| m.pacing.tenth.p99);
+const HUNDREDTH_MEDIAN: Figure<Measured> = ("error_10ms_median", |m| m.pacing.hundredth.median);
+const HUNDREDTH_P99: Figure<Measured> = ("error_10ms_p99", |m| m.pacing.hundredth.p99);
+const GAP_P50: Figure<Measured> = ("gap_p50_us", |m| m.pacing.gap_p50_ns as f64 / 1000.0);
+const GAP_P99: Figure<Measured> = ("gap_p99_us", |m| m.pacing.gap_p99_ns as f64 / 1000.0);
+/// How far the gaps are from 1 / rate.
+const GAP_P50_ERROR: Figure<Measured> = ("gap_p50_error_us", |m| gap_error_us(m.pacing.gap_p50_ns));
+const GAP_P99_ERROR: Figure<Measured> = ("gap_p99_error_us", |m| gap_error_us(m.pacing.gap_p99_ns));
+const CPU_SHARE: Figure<Measured> = ("cpu_share", |m| m.turn.cpu_share());
+const CPU_PER_QUERY: Figure<Measured> = ("cpu_us_per_query", |m| m.turn.cpu_us_per_query());
+const SENT: Figure<Measured> = ("sent", |m| m.turn.sent as f64);
+const UNSEEN: Figure<Measured> = ("unseen", |m| m.unseen as f64);
+const FIGURES: [Figure<Measured>; 13] = [
     SECOND_MAX,
     TENTH_MEDIAN,
     TENTH_P99,
@@ -110,14 +111,16 @@ const FIGURES: [Figure; 11] = [
     HUNDREDTH_P99,
     GAP_P50,
     GAP_P99,
+    GAP_P50_ERROR,
+    GAP_P99_ERROR,
     CPU_SHARE,
     CPU_PER_QUERY,
     SENT,
     UNSEEN,
 ];
 
-fn values(measured: &[Measured], figure: Figure) -> Vec<f64> {
-    measured.iter().map(figure.1).collect()
+fn gap_error_us(gap_ns: u64) -> f64 {
+    (gap_ns as f64 - 1e9 / f64::from(RATE_QPS)).abs() / 1000.0
 }
 
 fn table(labels: &[&str], turns: &[Vec<Measured>]) -> Vec<Vec<String>> {
@@ -133,12 +136,12 @@ fn table(labels: &[&str], turns: &[Vec<Measured>]) -> Vec<Vec<String>> {
     ];
     let mut rows = vec![heading.map(str::to_owned).to_vec()];
     for (n, (label, measured)) in labels.iter().zip(turns).enumerate() {
-        let median = |figure| Spread::of(&values(measured, figure)).map_or(f64::NAN, |spread| spread.median);
+        let median = |figure| spread(measured, figure).map_or(f64::NAN, |spread| spread.median);
         let both = |middle, tail| format!("{} / {}", percent(median(middle)), percent(median(tail)));
-        let worst = Spread::of(&values(measured, SECOND_MAX)).map_or(String::new(), |spread| {
+        let worst = spread(measured, SECOND_MAX).map_or(String::new(), |spread| {
             format!("{} ({}..{})", percent(spread.median), percent(spread.min), percent(spread.max))
         });
-        let against_us = ratio(&values(&turns[0], CPU_PER_QUERY), &values(measured, CPU_PER_QUERY));
+        let against_us = against(&turns[0], measured, CPU_PER_QUERY);
         rows.push(vec![
             (*label).to_owned(),
             worst,
@@ -146,17 +149,17 @@ fn table(labels: &[&str], turns: &[Vec<Measured>]) -> Vec<Vec<String>> {
             both(HUNDREDTH_MEDIAN, HUNDREDTH_P99),
             format!("{:.1} / {:.1}", median(GAP_P50), median(GAP_P99)),
             format!("{:.0} %", median(CPU_SHARE) * 100.0),
-            Spread::of(&values(measured, CPU_PER_QUERY)).map_or(String::new(), |spread| spread.to_string()),
+            shown(measured, CPU_PER_QUERY, 2),
             against_us.filter(|_| n > 0).map_or(String::new(), |ratio| ratio.to_string()),
         ]);
     }
     rows
 }
 
-/// Judged on the worst of our turns: "in every second" means in every turn.
-fn bars(ours: &[Measured]) -> Vec<Bar> {
-    let judged = |what: &str, figure, bound: f64| {
-        let worst = Spread::of(&values(ours, figure)).map(|spread| spread.max);
+/// Ours alone, judged on the worst turn ("in every second" means in every turn), and ours beside resperf's.
+fn bars(labels: &[&str], turns: &[Vec<Measured>]) -> Vec<Bar> {
+    let alone = |what: &str, figure, bound: f64| {
+        let worst = spread(&turns[0], figure).map(|spread| spread.max);
         Bar {
             what: format!("dnsdyno, one worker: {what}, worst turn"),
             bound: format!("<= {}", percent(bound)),
@@ -164,9 +167,32 @@ fn bars(ours: &[Measured]) -> Vec<Bar> {
             met: worst.map(|worst| worst <= bound),
         }
     };
+    let resperf = labels.iter().position(|label| *label == "resperf").map(|n| &turns[n]);
+    let beside = |figure: Figure<Measured>, what: &str, tolerance: f64| {
+        let both = resperf.and_then(|theirs| Some((spread(&turns[0], figure)?, spread(theirs, figure)?)));
+        Bar {
+            what: format!("dnsdyno, one worker, beside resperf: {what}"),
+            bound: format!("no worse ({tolerance} tolerated)"),
+            found: both.map_or("no resperf".to_owned(), |(ours, theirs)| {
+                format!("{} beside {}", ours.show(4), theirs.show(4))
+            }),
+            met: both.map(|(ours, theirs): (Spread, Spread)| ours.median <= theirs.median + tolerance),
+        }
+    };
+    let cost = resperf.and_then(|theirs| against(&turns[0], theirs, CPU_PER_QUERY));
     vec![
-        judged("error of the count in every second", SECOND_MAX, SECOND_BAR),
-        judged("error at the median of 10 ms windows", HUNDREDTH_MEDIAN, HUNDREDTH_BAR),
+        alone("error of the count in every second", SECOND_MAX, SECOND_BAR),
+        alone("error at the median of 10 ms windows", HUNDREDTH_MEDIAN, HUNDREDTH_BAR),
+        beside(GAP_P50_ERROR, "error of the gap p50, us", GAP_TOLERANCE_US),
+        beside(GAP_P99_ERROR, "error of the gap p99, us", GAP_TOLERANCE_US),
+        beside(HUNDREDTH_MEDIAN, "error of 10 ms windows, median", 0.0),
+        beside(HUNDREDTH_P99, "error of 10 ms windows, p99", 0.0),
+        Bar {
+            what: "CPU time of a query, dnsdyno, one worker / resperf".to_owned(),
+            bound: format!("< {CPU_BAR}"),
+            found: cost.map_or("no resperf".to_owned(), |ratio| ratio.to_string()),
+            met: cost.map(|ratio| ratio.median < CPU_BAR),
+        },
     ]
 }
 
@@ -174,35 +200,15 @@ fn notes(labels: &[&str], turns: &[Vec<Measured>]) -> Vec<String> {
     let mut notes = Vec::new();
     for (label, measured) in labels.iter().zip(turns) {
         let unseen: u64 = measured.iter().map(|one| one.unseen).sum();
-        let found =
-            measured.iter().flat_map(|one| &one.turn.warnings).map(|text| format!("{label} warned: {text}"));
-        let lost = (unseen > 0).then(|| {
-            format!("{label}: what was captured and what it says it sent differ by {unseen} queries over all turns")
-        });
-        for note in found.chain(lost) {
-            if !notes.contains(&note) {
-                notes.push(note);
-            }
+        let warnings = measured.iter().flat_map(|one| &one.turn.warnings);
+        notes.extend(once(warnings.map(|text| format!("{label} warned: {text}"))));
+        if unseen > 0 {
+            notes.push(format!(
+                "{label}: what was captured and what it says it sent differ by {unseen} queries over all turns"
+            ));
         }
     }
     notes
-}
-
-fn samples(labels: &[&str], turns: &[Vec<Measured>]) -> Vec<Sample> {
-    let mut samples = Vec::new();
-    for (label, measured) in labels.iter().zip(turns) {
-        // The label's comma would be a column.
-        let program = label.replace(", ", " with ");
-        for (n, one) in measured.iter().enumerate() {
-            samples.extend(FIGURES.map(|(figure, get)| Sample {
-                program: program.clone(),
-                round: n + 1,
-                figure,
-                value: get(one),
-            }));
-        }
-    }
-    samples
 }
 
 fn percent(share: f64) -> String {
@@ -216,6 +222,12 @@ const SECOND_BAR: f64 = 0.001;
 
 /// The largest error at the median of the windows of 10 ms.
 const HUNDREDTH_BAR: f64 = 0.01;
+
+/// The share of resperf's CPU time that ours is to stay below.
+const CPU_BAR: f64 = 0.5;
+
+/// What is no difference: a tenth of a microsecond is below what the clock of a packet holds on a busy host.
+const GAP_TOLERANCE_US: f64 = 0.1;
 
 #[cfg(test)]
 mod tests {
@@ -233,6 +245,7 @@ mod tests {
             sent: 300_000,
             answered: 300_000,
             seconds: 10.0,
+            best_qps: None,
             wall: Duration::from_secs(10),
             cpu,
             warnings: Vec::new(),
@@ -240,11 +253,30 @@ mod tests {
         Measured { turn, pacing, unseen: 0 }
     }
 
+    fn met(labels: &[&str], turns: &[Vec<Measured>]) -> Vec<Option<bool>> {
+        bars(labels, turns).iter().map(|bar| bar.met).collect()
+    }
+
     #[test]
     fn one_bad_turn_misses_the_bar_of_every_second() {
-        let met = |turns: &[Measured]| bars(turns).iter().map(|bar| bar.met).collect::<Vec<_>>();
-        assert_eq!(met(&[measured(0.0005, 0.003), measured(0.001, 0.01)]), [Some(true), Some(true)]);
-        assert_eq!(met(&[measured(0.0005, 0.003), measured(0.002, 0.011)]), [Some(false), Some(false)]);
+        let good = met(&["dnsdyno"], &[vec![measured(0.0005, 0.003), measured(0.001, 0.01)]]);
+        assert_eq!(good[..2], [Some(true), Some(true)]);
+        let bad = met(&["dnsdyno"], &[vec![measured(0.0005, 0.003), measured(0.002, 0.011)]]);
+        assert_eq!(bad[..2], [Some(false), Some(false)]);
+        assert_eq!(bad[2..], [None; 5], "nothing is judged beside a resperf that is not there");
+    }
+
+    #[test]
+    fn ours_is_held_against_resperf_and_not_against_the_one_next_to_it() {
+        let mut cheap = measured(0.0, 0.001);
+        cheap.turn.cpu.system = Duration::ZERO;
+        cheap.pacing.gap_p99_ns = 39_050;
+        let others = vec![vec![cheap], vec![measured(0.0, 0.0)], vec![measured(0.0, 0.001)]];
+        let met = met(&["dnsdyno", "dnsperf", "resperf"], &others);
+        assert_eq!(met[2..], [Some(true); 5]);
+        let mut late = others;
+        late[0][0].pacing.gap_p99_ns = 40_000;
+        assert_eq!(bars(&["dnsdyno", "dnsperf", "resperf"], &late)[3].met, Some(false));
     }
 
     #[test]

@@ -1,18 +1,29 @@
-//! The load generators: how each is told the same load, and how its own account of a run is read.
+//! The load generators: how each is told the same load, and what it did in a turn.
 
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
-use serde_json::Value;
 
 use crate::Setting;
+use crate::accounts::{Account, Said};
 use crate::rig::{Call, CpuTime, Finished, Rig};
 
-/// The question that every generator asks; real servers of the lab have it, dnsdyno's responder answers anything.
+/// The question that generators ask on the loopback; real servers of the lab have it, dnsdyno's responder answers
+/// anything.
 pub(crate) const QUERY: &str = "www.dyno.example A";
 
-/// The length of [`QUERY`] as a message without EDNS: header, 18 bytes of name, type and class.
-pub(crate) const QUERY_BYTES: u32 = 12 + 18 + 4;
+/// Whom generators ask, and what.
+#[derive(Debug, Clone)]
+pub(crate) struct Target {
+    /// Who answers.
+    pub(crate) address: SocketAddr,
+    /// The network namespace to ask from.
+    pub(crate) namespace: Option<String>,
+    /// What to ask: a file of "name type" a line.
+    pub(crate) queries: PathBuf,
+}
 
 /// A generator with its whole command line.
 #[derive(Debug, Clone)]
@@ -21,14 +32,11 @@ pub(crate) struct Generator {
     pub(crate) label: String,
     /// Its command line.
     pub(crate) call: Call,
+    /// Whether it puts a program of its own on its interface.
+    pub(crate) brings_program: bool,
+    /// Whether it waits for answers: else none is no failure.
+    pub(crate) wants_answers: bool,
     account: Account,
-}
-
-/// Whose account of a run is to be read.
-#[derive(Debug, Clone, Copy)]
-enum Account {
-    Dnsdyno,
-    Nominum,
 }
 
 /// What a generator did in one turn.
@@ -38,6 +46,8 @@ pub(crate) struct Turn {
     pub(crate) answered: u64,
     /// The time of sending, by its own account.
     pub(crate) seconds: f64,
+    /// Answers a second in its best step, for those that go through steps.
+    pub(crate) best_qps: Option<f64>,
     /// From its start to its end, as we saw it.
     pub(crate) wall: Duration,
     pub(crate) cpu: CpuTime,
@@ -45,42 +55,111 @@ pub(crate) struct Turn {
     pub(crate) warnings: Vec<String>,
 }
 
+impl Target {
+    /// On the loopback, with the queries of the setting.
+    pub(crate) fn loopback(setting: &Setting, port: u16) -> Self {
+        Self { address: ([127, 0, 0, 1], port).into(), namespace: None, queries: setting.queries.clone() }
+    }
+
+    fn call(&self, program: impl Into<PathBuf>) -> Call {
+        let call = Call::new(program);
+        match &self.namespace {
+            Some(namespace) => call.within(namespace),
+            None => call,
+        }
+    }
+}
+
 impl Generator {
     /// dnsdyno with the load of `load`, such as `--rate 30000 --for 10s`, and the generator's flags.
-    pub(crate) fn dnsdyno(setting: &Setting, port: u16, load: &str) -> Self {
-        let call = Call::new(&setting.dnsdyno)
-            .words(&format!("run -s 127.0.0.1:{port} {load} --quiet --json -d"))
-            .arg(&setting.queries)
+    pub(crate) fn dnsdyno(setting: &Setting, target: &Target, load: &str) -> Self {
+        Self::ours(setting, &setting.dnsdyno, target, load)
+    }
+
+    /// As [`Generator::dnsdyno`], from another build of it.
+    pub(crate) fn ours(setting: &Setting, program: &Path, target: &Target, load: &str) -> Self {
+        let call = target
+            .call(program)
+            .words(&format!("run -s {} {load} --quiet --json -d", target.address))
+            .arg(&target.queries)
             .arg("--out")
             .arg(setting.rig.work().join(RECORD));
-        Self::pinned(setting, "dnsdyno", call, Account::Dnsdyno)
+        let own = load.contains("--backend xdp");
+        Self { brings_program: own, ..Self::pinned(setting, "dnsdyno", call, Account::Dnsdyno) }
     }
 
     /// dnsperf, from the path that was found, with the flags of `load`.
-    pub(crate) fn dnsperf(setting: &Setting, program: &std::path::Path, port: u16, load: &str) -> Self {
-        let call =
-            Call::new(program).words(&format!("-s 127.0.0.1 -p {port} {load} -d")).arg(&setting.queries);
+    pub(crate) fn dnsperf(setting: &Setting, program: &Path, target: &Target, load: &str) -> Self {
+        let (ip, port) = (target.address.ip(), target.address.port());
+        let call = target.call(program).words(&format!("-s {ip} -p {port} {load} -d")).arg(&target.queries);
         Self::pinned(setting, "dnsperf", call, Account::Nominum)
     }
 
     /// resperf, from the path that was found, with the flags of `load`. It reads its file again and again, and
     /// gives up on an answer after a second, so that a lost one does not keep it busy for 40 s more.
-    pub(crate) fn resperf(setting: &Setting, program: &std::path::Path, port: u16, load: &str) -> Self {
-        let call = Call::new(program)
-            .words(&format!("-s 127.0.0.1 -p {port} {load} -R -t 1 -P"))
+    pub(crate) fn resperf(setting: &Setting, program: &Path, target: &Target, load: &str) -> Self {
+        let (ip, port) = (target.address.ip(), target.address.port());
+        let call = target
+            .call(program)
+            .words(&format!("-s {ip} -p {port} {load} -R -t 1 -P"))
             .arg(setting.rig.work().join("resperf.gnuplot"))
             .arg("-d")
-            .arg(&setting.queries);
+            .arg(&target.queries);
         Self::pinned(setting, "resperf", call, Account::Nominum)
     }
 
+    /// kxdpgun, from the path that was found. It sends as fast as it can, by a rate beyond its reach, and binds
+    /// each of its threads itself.
+    pub(crate) fn kxdpgun(setting: &Setting, program: &Path, target: &Target, load: &str) -> Self {
+        let (ip, port, cpu) = (target.address.ip(), target.address.port(), setting.rig.generator_cpu());
+        let call = target
+            .call(program)
+            .words(&format!("-Q {BEYOND_REACH_QPS} -b 64 -F {cpu} -p {port} {load} -i"))
+            .arg(&target.queries)
+            .arg(ip.to_string());
+        Self { brings_program: true, ..Self::pinned(setting, "kxdpgun", call, Account::Kxdpgun) }
+    }
+
+    /// calidns, from the path that was found: it goes up by a quarter a step, each of about a second, until fewer
+    /// than 95 % of its queries are answered. Its queries are used up by a new one each step.
+    pub(crate) fn calidns(setting: &Setting, program: &Path, target: &Target) -> Self {
+        let call = target
+            .call(program)
+            .words("--increment 1.25 --minimum-success-rate 95")
+            .arg(&target.queries)
+            .words(&format!("{} {CALIDNS_FIRST_QPS} 100", target.address));
+        Self::pinned(setting, "calidns", call, Account::Calidns)
+    }
+
+    /// flamethrower, from the path that was found, at its default pace.
+    pub(crate) fn flame(setting: &Setting, program: &Path, target: &Target, seconds: u32) -> Self {
+        let (ip, port) = (target.address.ip(), target.address.port());
+        let call = target
+            .call(program)
+            .words(&format!("-p {port} -l {seconds} -g file -f"))
+            .arg(&target.queries)
+            .arg(ip.to_string());
+        Self::pinned(setting, "flamethrower", call, Account::Flame)
+    }
+
     fn pinned(setting: &Setting, label: &str, call: Call, account: Account) -> Self {
-        Self { label: label.to_owned(), call: call.on(&[setting.rig.generator_cpu()]), account }
+        Self {
+            label: label.to_owned(),
+            call: call.on(&[setting.rig.generator_cpu()]),
+            brings_program: false,
+            wants_answers: true,
+            account,
+        }
     }
 
     /// The same under another name in the report, on these CPUs.
     pub(crate) fn named(self, label: &str, cpus: &[usize]) -> Self {
         Self { label: label.to_owned(), call: self.call.on(cpus), ..self }
+    }
+
+    /// The same where nobody answers.
+    pub(crate) fn send_only(self) -> Self {
+        Self { wants_answers: false, ..self }
     }
 
     /// One run, which should take about `seconds`.
@@ -93,19 +172,18 @@ impl Generator {
 
     /// Reads the account of a run that has ended.
     pub(crate) fn turn(&self, finished: &Finished) -> anyhow::Result<Turn> {
-        let turn = match self.account {
-            Account::Dnsdyno => read_dnsdyno(finished),
-            Account::Nominum => read_nominum(finished),
-        };
-        let turn = turn.with_context(|| format!("cannot read what {} printed", self.label))?;
-        ensure!(turn.answered > 0, "{} got no answer", self.label);
-        Ok(turn)
+        let said = self.account.read(finished);
+        let Said { sent, answered, seconds, best_qps, warnings } =
+            said.with_context(|| format!("cannot read what {} printed", self.label))?;
+        ensure!(answered > 0 || !self.wants_answers, "{} got no answer", self.label);
+        Ok(Turn { sent, answered, seconds, best_qps, wall: finished.wall, cpu: finished.cpu, warnings })
     }
 }
 
 impl Turn {
+    /// By its own account.
     pub(crate) fn answered_qps(&self) -> f64 {
-        self.answered as f64 / self.seconds
+        self.best_qps.unwrap_or(self.answered as f64 / self.seconds)
     }
 
     pub(crate) fn answered_per_cpu_second(&self) -> f64 {
@@ -139,40 +217,14 @@ pub(crate) fn forget_record(rig: &Rig) -> anyhow::Result<()> {
     }
 }
 
-/// The object of `dnsdyno run --json`.
-fn read_dnsdyno(finished: &Finished) -> anyhow::Result<Turn> {
-    let summary: Value = serde_json::from_str(&finished.stdout)?;
-    let number =
-        |place: &str| summary.pointer(place).and_then(Value::as_u64).with_context(|| format!("no {place}"));
-    let warnings = summary["generator"]["warnings"].as_array().into_iter().flatten();
-    Ok(Turn {
-        sent: number("/queries/sent")?,
-        answered: number("/queries/answered")?,
-        seconds: number("/run/schedule_ns")? as f64 / 1e9,
-        wall: finished.wall,
-        cpu: finished.cpu,
-        warnings: warnings.filter_map(|warning| Some(warning["text"].as_str()?.to_owned())).collect(),
-    })
-}
-
-/// The statistics that dnsperf and resperf print, which come from one hand.
-fn read_nominum(finished: &Finished) -> anyhow::Result<Turn> {
-    let figure = |name: &str| {
-        let line = finished.stdout.lines().find_map(|line| line.trim().strip_prefix(name));
-        line.and_then(|rest| rest.split_whitespace().next()).with_context(|| format!("no line {name:?}"))
-    };
-    Ok(Turn {
-        sent: figure("Queries sent:")?.parse()?,
-        answered: figure("Queries completed:")?.parse()?,
-        seconds: figure("Run time (s):")?.parse()?,
-        wall: finished.wall,
-        cpu: finished.cpu,
-        warnings: Vec::new(),
-    })
-}
-
 /// dnsdyno's record, in the rig's folder.
 const RECORD: &str = "record";
+
+/// More than one CPU can send.
+const BEYOND_REACH_QPS: u32 = 10_000_000;
+
+/// Where calidns begins to climb.
+const CALIDNS_FIRST_QPS: u32 = 60_000;
 
 /// What a generator may take beyond its time: loading, waiting for the last answers, writing.
 const GRACE: Duration = Duration::from_secs(60);
@@ -181,35 +233,20 @@ const GRACE: Duration = Duration::from_secs(60);
 mod tests {
     use super::*;
 
-    fn finished(stdout: &str) -> Finished {
+    #[test]
+    fn costs_and_rates_of_a_turn_follow_from_its_counts() {
         let second = Duration::from_secs(1);
-        let cpu = CpuTime { user: second, system: second };
-        Finished { cpu, wall: 4 * second, stdout: stdout.to_owned(), stderr: String::new() }
-    }
-
-    #[test]
-    fn the_statistics_of_dnsperf_are_read() {
-        let text = "Statistics:\n\n  Queries sent:         1000\n  Queries completed:    990 (99.00%)\n\
-                    \x20 Queries lost:         10 (1.00%)\n\n  Run time (s):         2.000000\n";
-        let turn = read_nominum(&finished(text)).unwrap();
-        assert_eq!((turn.sent, turn.answered, turn.lost(), turn.seconds), (1000, 990, 10, 2.0));
-        assert_eq!((turn.answered_qps(), turn.answered_per_cpu_second()), (495.0, 495.0));
+        let turn = Turn {
+            sent: 1000,
+            answered: 990,
+            seconds: 2.0,
+            best_qps: None,
+            wall: 4 * second,
+            cpu: CpuTime { user: second, system: second },
+            warnings: Vec::new(),
+        };
+        assert_eq!((turn.answered_qps(), turn.answered_per_cpu_second(), turn.lost()), (495.0, 495.0, 10));
         assert_eq!((turn.cpu_us_per_query(), turn.cpu_share()), (2000.0, 0.5));
-    }
-
-    #[test]
-    fn the_summary_of_dnsdyno_is_read_with_its_warnings() {
-        let text = r#"{"run": {"schedule_ns": 2000000000}, "queries": {"sent": 10, "answered": 9},
-                       "generator": {"ok": false, "warnings": [{"name": "late", "text": "sent late"}]}}"#;
-        let turn = read_dnsdyno(&finished(text)).unwrap();
-        assert_eq!((turn.sent, turn.answered, turn.seconds), (10, 9, 2.0));
-        assert_eq!(turn.warnings, ["sent late"]);
-    }
-
-    #[test]
-    fn a_figure_that_is_missing_is_named() {
-        let error = read_nominum(&finished("  Queries sent:  5\n")).unwrap_err().to_string();
-        assert!(error.contains("Queries completed"), "{error}");
-        assert!(read_dnsdyno(&finished("{}")).unwrap_err().to_string().contains("/queries/sent"));
+        assert_eq!(Turn { best_qps: Some(600.0), ..turn }.answered_qps(), 600.0);
     }
 }

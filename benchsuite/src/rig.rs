@@ -13,6 +13,8 @@ use std::fs::{self, File};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
@@ -29,12 +31,13 @@ pub(crate) struct Rig {
     work: TempDir,
 }
 
-/// A program with its arguments and the CPUs it may use.
+/// A program with its arguments, the CPUs it may use, and the network namespace it is to see.
 #[derive(Debug, Clone)]
 pub(crate) struct Call {
     program: PathBuf,
     arguments: Vec<OsString>,
     cpus: Vec<usize>,
+    namespace: Option<String>,
 }
 
 /// A started child. Dropping it ends it.
@@ -145,7 +148,13 @@ impl Rig {
 impl Call {
     /// A call of `program` on no CPU in particular.
     pub(crate) fn new(program: impl Into<PathBuf>) -> Self {
-        Self { program: program.into(), arguments: Vec::new(), cpus: Vec::new() }
+        Self { program: program.into(), arguments: Vec::new(), cpus: Vec::new(), namespace: None }
+    }
+
+    /// In this network namespace.
+    pub(crate) fn within(mut self, namespace: &str) -> Self {
+        self.namespace = Some(namespace.to_owned());
+        self
     }
 
     /// With the words of `text` as further arguments.
@@ -171,12 +180,16 @@ impl Call {
         self.program.file_name().unwrap_or(self.program.as_os_str()).to_string_lossy().into_owned()
     }
 
-    /// `setpriv` has the kernel end the child when we die, even by SIGKILL; like `taskset` it then becomes the
-    /// program, so that id, CPU time and signals are the program's own.
+    /// `setpriv` has the kernel end the child when we die, even by SIGKILL; like `nsenter` and `taskset` it then
+    /// becomes the program, so that id, CPU time and signals are the program's own. `ip netns exec` would also
+    /// replace `/sys`, and with it what programs find there.
     fn command(&self) -> Command {
         let mut words: Vec<OsString> = Vec::new();
         if let Some(setpriv) = find_program("setpriv") {
             words.extend([setpriv.into(), "--pdeathsig".into(), "TERM".into(), "--".into()]);
+        }
+        if let Some(namespace) = &self.namespace {
+            words.extend(["nsenter".into(), format!("--net={NAMESPACES}/{namespace}").into(), "--".into()]);
         }
         if !self.cpus.is_empty() {
             words.extend(["taskset".into(), "-c".into(), list(&self.cpus).into()]);
@@ -191,6 +204,10 @@ impl Call {
 
 impl fmt::Display for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The end of our names for namespaces says which end of the cable it is; the rest is of one run.
+        if let Some(end) = self.namespace.as_ref().and_then(|name| name.rsplit('-').next()) {
+            write!(f, "ip netns exec {end} ")?;
+        }
         if !self.cpus.is_empty() {
             write!(f, "taskset -c {} ", list(&self.cpus))?;
         }
@@ -215,8 +232,24 @@ impl Running {
         read_lossy(&self.output.stderr)
     }
 
-    /// Waits until the child has ended, `within` at most; says whether it has.
+    /// Waits until the child has ended, `within` at most; says whether it has. A signal to stop is an error.
     pub(crate) fn ends_within(&self, within: Duration) -> anyhow::Result<bool> {
+        let deadline = Instant::now() + within;
+        loop {
+            ensure!(!stopped(), "stopped by a signal");
+            let left = deadline.saturating_duration_since(Instant::now());
+            // The signal may have come to another thread, so nothing but a look tells of it.
+            if self.waits(left.min(HEAR_SIGNALS))? {
+                return Ok(true);
+            }
+            if left <= HEAR_SIGNALS {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Waits for the end, `within` at most, whatever signals come; says whether it has come.
+    fn waits(&self, within: Duration) -> anyhow::Result<bool> {
         let deadline = Instant::now() + within;
         loop {
             let left = Timespec::try_from(deadline.saturating_duration_since(Instant::now())).ok();
@@ -294,7 +327,7 @@ impl Running {
     fn end(&mut self) -> anyhow::Result<()> {
         if self.finished.is_none() {
             self.signal(Signal::TERM)?;
-            if !self.ends_within(END_WITHIN)? {
+            if !self.waits(END_WITHIN)? {
                 self.signal(Signal::KILL)?;
             }
             self.reap()?;
@@ -337,6 +370,23 @@ impl CpuTime {
             system: self.system.saturating_sub(before.system),
         }
     }
+}
+
+/// From now on SIGINT, SIGTERM and SIGHUP are heard as a wish to stop, after which everything is cleared away; a
+/// second one ends the process at once.
+pub(crate) fn stop_on_signals() -> anyhow::Result<()> {
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
+        // In this order: the first signal finds the flag down.
+        signal_hook::flag::register_conditional_shutdown(signal, 1, Arc::clone(&STOPPED))
+            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&STOPPED)))
+            .context("cannot listen for signals")?;
+    }
+    Ok(())
+}
+
+/// Whether somebody wished us to stop.
+pub(crate) fn stopped() -> bool {
+    STOPPED.load(Ordering::Relaxed)
 }
 
 /// Removes the folders of rigs whose process was killed. Their names begin with its id.
@@ -384,6 +434,14 @@ fn last_lines(text: &str) -> String {
         lines => lines[lines.len().saturating_sub(LAST_LINES)..].join(" | "),
     }
 }
+
+static STOPPED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+
+/// Where `ip netns` keeps its namespaces.
+const NAMESPACES: &str = "/run/netns";
+
+/// How soon a signal to stop is heard.
+const HEAR_SIGNALS: Duration = Duration::from_millis(100);
 
 /// How soon what a child wrote is looked at again.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
@@ -468,5 +526,7 @@ mod tests {
         let file = rig.work().join("queries.txt");
         let call = Call::new("/opt/dnsperf").words("-q 100 -d").arg(file).arg("a b").on(&[1, 3]);
         assert_eq!(rig.shown(&call), "taskset -c 1,3 dnsperf -q 100 -d $WORK/queries.txt 'a b'");
+        let call = Call::new("/sbin/ip").within("dnsdyno-77-0-near");
+        assert_eq!(rig.shown(&call), "ip netns exec near ip");
     }
 }

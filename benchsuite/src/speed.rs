@@ -4,9 +4,10 @@
 //! The CPU time is the whole process's, loading and reporting included. The responder has a CPU of its own where
 //! there are two, so what the generator costs is told apart from how fast it was answered.
 
-use crate::pairs::{Spread, in_turn, ratio};
-use crate::programs::{Generator, Turn};
-use crate::report::{Bar, Sample, Section};
+use crate::figures::{Figure, against, once, samples, shown, spread};
+use crate::pairs::in_turn;
+use crate::programs::{Generator, Target, Turn};
+use crate::report::{Bar, Section};
 use crate::responder::Responder;
 use crate::rig::find_peer;
 use crate::{Setting, programs};
@@ -14,12 +15,12 @@ use crate::{Setting, programs};
 pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     let seconds = setting.seconds;
     let responder = Responder::start(setting)?;
-    let port = responder.port();
+    let target = Target::loopback(setting, responder.port());
     let load = format!("--outstanding {OUTSTANDING} --workers 1 --clients 1 --for {seconds}s");
-    let mut generators = vec![Generator::dnsdyno(setting, port, &load)];
+    let mut generators = vec![Generator::dnsdyno(setting, &target, &load)];
     if let Some(dnsperf) = find_peer("dnsperf") {
         let load = format!("-q {OUTSTANDING} -c 1 -T 1 -l {seconds}");
-        generators.push(Generator::dnsperf(setting, &dnsperf, port, &load));
+        generators.push(Generator::dnsperf(setting, &dnsperf, &target, &load));
     }
 
     let turns = in_turn(setting.pairs, &generators, |round, generator| {
@@ -54,7 +55,7 @@ pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
         bars: vec![bar(&turns)],
         notes: warnings(&turns[0]),
         commands: std::iter::once(responder.command().to_owned()).chain(commands).collect(),
-        samples: samples(&labels, &turns),
+        samples: samples(&labels, &turns, &FIGURES),
     })
 }
 
@@ -65,21 +66,16 @@ struct Measured {
     responder_share: f64,
 }
 
-/// A figure of a turn: its name in `raw.csv`, and how to get it.
-type Figure = (&'static str, fn(&Measured) -> f64);
-
-const PER_CPU_SECOND: Figure = ("answered_per_cpu_second", |m| m.turn.answered_per_cpu_second());
-const PER_SECOND: Figure = ("answered_qps", |m| m.turn.answered_qps());
-const USER_SHARE: Figure = ("user_cpu_share", |m| m.turn.cpu.user.as_secs_f64() / m.turn.wall.as_secs_f64());
-const SYSTEM_SHARE: Figure =
+const PER_CPU_SECOND: Figure<Measured> = ("answered_per_cpu_second", |m| m.turn.answered_per_cpu_second());
+const PER_SECOND: Figure<Measured> = ("answered_qps", |m| m.turn.answered_qps());
+const USER_SHARE: Figure<Measured> =
+    ("user_cpu_share", |m| m.turn.cpu.user.as_secs_f64() / m.turn.wall.as_secs_f64());
+const SYSTEM_SHARE: Figure<Measured> =
     ("system_cpu_share", |m| m.turn.cpu.system.as_secs_f64() / m.turn.wall.as_secs_f64());
-const RESPONDER_SHARE: Figure = ("responder_cpu_share", |m| m.responder_share);
-const LOST: Figure = ("unanswered", |m| m.turn.lost() as f64);
-const FIGURES: [Figure; 6] = [PER_CPU_SECOND, PER_SECOND, USER_SHARE, SYSTEM_SHARE, RESPONDER_SHARE, LOST];
-
-fn values(measured: &[Measured], figure: Figure) -> Vec<f64> {
-    measured.iter().map(figure.1).collect()
-}
+const RESPONDER_SHARE: Figure<Measured> = ("responder_cpu_share", |m| m.responder_share);
+const LOST: Figure<Measured> = ("unanswered", |m| m.turn.lost() as f64);
+const FIGURES: [Figure<Measured>; 6] =
+    [PER_CPU_SECOND, PER_SECOND, USER_SHARE, SYSTEM_SHARE, RESPONDER_SHARE, LOST];
 
 fn table(labels: &[&str], turns: &[Vec<Measured>]) -> Vec<Vec<String>> {
     let heading = [
@@ -95,11 +91,11 @@ fn table(labels: &[&str], turns: &[Vec<Measured>]) -> Vec<Vec<String>> {
     ];
     let mut rows = vec![heading.map(str::to_owned).to_vec()];
     for (n, (label, measured)) in labels.iter().zip(turns).enumerate() {
-        let spread = |figure| Spread::of(&values(measured, figure));
-        let plain = |figure, decimals| spread(figure).map_or(String::new(), |spread| spread.show(decimals));
-        let share =
-            |figure| spread(figure).map_or(String::new(), |spread| format!("{:.0} %", spread.median * 100.0));
-        let against_us = |figure| match ratio(&values(&turns[0], figure), &values(measured, figure)) {
+        let plain = |figure, decimals| shown(measured, figure, decimals);
+        let share = |figure| {
+            spread(measured, figure).map_or(String::new(), |spread| format!("{:.0} %", spread.median * 100.0))
+        };
+        let against_us = |figure| match against(&turns[0], measured, figure) {
             Some(ratio) if n > 0 => ratio.to_string(),
             _ => String::new(),
         };
@@ -119,9 +115,7 @@ fn table(labels: &[&str], turns: &[Vec<Measured>]) -> Vec<Vec<String>> {
 }
 
 fn bar(turns: &[Vec<Measured>]) -> Bar {
-    let found = turns
-        .get(1)
-        .and_then(|theirs| ratio(&values(&turns[0], PER_CPU_SECOND), &values(theirs, PER_CPU_SECOND)));
+    let found = turns.get(1).and_then(|theirs| against(&turns[0], theirs, PER_CPU_SECOND));
     Bar {
         what: "answers per CPU-second, dnsdyno / dnsperf".to_owned(),
         bound: format!(">= {RATIO_BAR:.1}"),
@@ -132,29 +126,8 @@ fn bar(turns: &[Vec<Measured>]) -> Bar {
 
 /// What dnsdyno said of itself, each once.
 fn warnings(ours: &[Measured]) -> Vec<String> {
-    let mut notes = Vec::new();
-    for warning in ours.iter().flat_map(|measured| &measured.turn.warnings) {
-        let note = format!("dnsdyno warned: {warning}");
-        if !notes.contains(&note) {
-            notes.push(note);
-        }
-    }
-    notes
-}
-
-fn samples(labels: &[&str], turns: &[Vec<Measured>]) -> Vec<Sample> {
-    let mut samples = Vec::new();
-    for (label, measured) in labels.iter().zip(turns) {
-        for (n, one) in measured.iter().enumerate() {
-            samples.extend(FIGURES.map(|(figure, get)| Sample {
-                program: (*label).to_owned(),
-                round: n + 1,
-                figure,
-                value: get(one),
-            }));
-        }
-    }
-    samples
+    let said = ours.iter().flat_map(|measured| &measured.turn.warnings);
+    once(said.map(|warning| format!("dnsdyno warned: {warning}")))
 }
 
 const OUTSTANDING: u32 = 100;
@@ -171,8 +144,8 @@ mod tests {
     fn measured(answered: u64, cpu_s: u64) -> Measured {
         let cpu = CpuTime { user: Duration::from_secs(cpu_s), system: Duration::ZERO };
         let wall = Duration::from_secs(10);
-        let turn =
-            Turn { sent: answered, answered, seconds: 10.0, wall, cpu, warnings: vec!["hot".to_owned()] };
+        let warnings = vec!["hot".to_owned()];
+        let turn = Turn { sent: answered, answered, seconds: 10.0, best_qps: None, wall, cpu, warnings };
         Measured { turn, responder_share: 0.5 }
     }
 
@@ -189,7 +162,7 @@ mod tests {
         let turns = [vec![measured(100, 1)]];
         assert_eq!(bar(&turns).met, None);
         assert_eq!(table(&["dnsdyno"], &turns)[1][..4], ["dnsdyno", "100 (100..100)", "", "10 (10..10)"]);
-        assert_eq!(samples(&["dnsdyno"], &turns).len(), FIGURES.len());
+        assert_eq!(samples(&["dnsdyno"], &turns, &FIGURES).len(), FIGURES.len());
     }
 
     #[test]

@@ -1,0 +1,204 @@
+//! Rig A: two network namespaces on one cable, a responder in the kernel at the far end, and counters that see all.
+//!
+//! ```text
+//!   namespace "near"                                 namespace "far"
+//!   generator ──► [near 10.77.0.1] ════════════ [far 10.77.0.2] XDP: reflect, or drop
+//!                  XDP: pass, unless the          counted here: what reached the responder
+//!                  generator brings its own
+//!                  counted here: what came back
+//! ```
+//!
+//! The kernel does all work of the cable and of the responder on the CPU that sent the packet, so a generator bound to
+//! one CPU shares it with both. The counters are read from the other CPU while it runs: one clock and one referee for
+//! all generators.
+
+use std::fs::File;
+use std::io;
+use std::net::SocketAddr;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, ensure};
+use dnsdyno_lab::{Namespace, VethPair};
+use dnsdyno_sys::interface::Interface;
+use dnsdyno_sys::xdp::{Attach, Discard, Pass, Reflect, XdpError};
+
+use crate::link::{Link, Reading, packets_received};
+use crate::programs::{Generator, Target, Turn};
+use crate::rig::Rig;
+
+/// What is at the far end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FarEnd {
+    /// Every query comes back as its own answer.
+    Reflect,
+    /// Every query is dropped.
+    Drop,
+}
+
+/// The cable. Dropping it takes it away with both namespaces.
+pub(crate) struct Cable {
+    // Dropped before the interfaces that they are on.
+    _far: FarProgram,
+    near_counts: File,
+    far_counts: File,
+    pair: VethPair,
+    far_end: FarEnd,
+    queues: u32,
+}
+
+/// Kept for as long as it is to run.
+#[expect(dead_code, reason = "held for their drop alone")]
+enum FarProgram {
+    Reflect(Reflect),
+    Discard(Discard),
+}
+
+impl Cable {
+    /// A cable with `queues` queues each way; queue n is CPU n's.
+    pub(crate) fn new(far_end: FarEnd, queues: u32) -> anyhow::Result<Self> {
+        ensure!(rustix::process::geteuid().is_root(), "two namespaces and a cable take the rights of root");
+        let pair = VethPair::new(queues)?;
+        let far = on_interface(pair.far(), |interface| match far_end {
+            FarEnd::Reflect => Reflect::attach(interface, Attach::Native, PORT).map(FarProgram::Reflect),
+            FarEnd::Drop => Discard::attach(interface, Attach::Native, PORT).map(FarProgram::Discard),
+        })?;
+        let (near_counts, far_counts) = (counters(pair.near())?, counters(pair.far())?);
+        let cable = Self { _far: far, near_counts, far_counts, pair, far_end, queues };
+        if queues > 1 {
+            cable.give_each_cpu_its_queue()?;
+        }
+        Ok(cable)
+    }
+
+    /// The responder, asked from the near end for what `queries` holds.
+    pub(crate) fn target(&self, queries: &Path) -> Target {
+        Target {
+            address: self.responder(),
+            namespace: Some(self.pair.near().name().to_owned()),
+            queries: queries.to_owned(),
+        }
+    }
+
+    /// Where the responder answers.
+    pub(crate) fn responder(&self) -> SocketAddr {
+        SocketAddr::new(self.pair.far().ipv4.into(), PORT)
+    }
+
+    /// The near end.
+    pub(crate) fn near(&self) -> &Namespace {
+        self.pair.near()
+    }
+
+    /// How it is built, as one would type it.
+    pub(crate) fn commands(&self) -> Vec<String> {
+        let queues = self.queues;
+        let far = match self.far_end {
+            FarEnd::Reflect => "answers: ebpf/reflect.bpf.c, native",
+            FarEnd::Drop => "drops: ebpf/ends.bpf.c, drop, native",
+        };
+        vec![
+            format!(
+                "ip link add near numrxqueues {queues} numtxqueues {queues} type veth peer name far \
+                 numrxqueues {queues} numtxqueues {queues}    # far is 10.77.0.2 and {far}"
+            ),
+            "# near is 10.77.0.1; for generators on sockets it has ebpf/ends.bpf.c, pass, native".to_owned(),
+        ]
+    }
+
+    /// Runs a generator at the near end, with what it needs there, and watches the cable.
+    pub(crate) fn run(&self, rig: &Rig, generator: &Generator, seconds: u32) -> anyhow::Result<(Turn, Link)> {
+        let pass = (!generator.brings_program && self.far_end == FarEnd::Reflect)
+            .then(|| on_interface(self.near(), |near| Pass::attach(near, Attach::Native)))
+            .transpose()?;
+        let (turn, readings) = self.watched(|| generator.run(rig, seconds))?;
+        drop(pass);
+        if generator.brings_program {
+            // kxdpgun leaves its program behind; ours takes it off itself, and then this does nothing.
+            self.near().ip(&["link", "set", "dev", self.near().interface, "xdp", "off"])?;
+        }
+        Ok((turn?, Link::of(&readings).context("no packet was seen on the cable")?))
+    }
+
+    /// Does `work` while the counters are read; what they were at the beginning and the end is among the readings.
+    fn watched<R>(&self, work: impl FnOnce() -> R) -> anyhow::Result<(R, Vec<Reading>)> {
+        let done = AtomicBool::new(false);
+        let start = Instant::now();
+        thread::scope(|scope| {
+            let watcher = scope.spawn(|| {
+                let mut readings = Vec::new();
+                loop {
+                    // Asked before the reading: the last one is of after the end.
+                    let last = done.load(Ordering::Acquire);
+                    readings.push(self.read(start)?);
+                    if last {
+                        return io::Result::Ok(readings);
+                    }
+                    thread::sleep(READ_EVERY);
+                }
+            });
+            let result = work();
+            done.store(true, Ordering::Release);
+            let readings =
+                watcher.join().map_err(|_| anyhow::anyhow!("the watcher of the cable panicked"))?;
+            Ok((result, readings.context("cannot read the counters of the cable")?))
+        })
+    }
+
+    fn read(&self, start: Instant) -> io::Result<Reading> {
+        let sent = packets_received(&read_all(&self.far_counts)?, self.pair.far().interface)?;
+        let answered = packets_received(&read_all(&self.near_counts)?, self.near().interface)?;
+        let at_ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        Ok(Reading { at_ns, sent, answered })
+    }
+
+    /// Both ends send from CPU n by queue n. `ip netns exec` shows the namespace's own `/sys`.
+    fn give_each_cpu_its_queue(&self) -> anyhow::Result<()> {
+        for end in [self.pair.near(), self.pair.far()] {
+            for queue in 0..self.queues {
+                let file = format!("/sys/class/net/{}/queues/tx-{queue}/xps_cpus", end.interface);
+                let script = format!("echo {:x} > {file}", 1_u64 << queue);
+                let output = std::process::Command::new("ip")
+                    .args(["netns", "exec", end.name(), "sh", "-c", &script])
+                    .output()
+                    .context("cannot run ip")?;
+                let said = String::from_utf8_lossy(&output.stderr);
+                ensure!(output.status.success(), "cannot give a CPU its queue ({script}): {said}");
+            }
+        }
+        Ok(())
+    }
+}
+
+fn on_interface<R: Send>(
+    end: &Namespace,
+    attach: impl FnOnce(&Interface) -> Result<R, XdpError> + Send,
+) -> anyhow::Result<R> {
+    let name = end.interface;
+    let attach = move || {
+        let interface = Interface::named(name).with_context(|| format!("cannot find {name}"))?;
+        attach(&interface).map_err(anyhow::Error::from)
+    };
+    end.enter(attach)?
+}
+
+/// The counters of a namespace's interfaces; the file stays that namespace's wherever it is read.
+fn counters(end: &Namespace) -> anyhow::Result<File> {
+    let open = || File::open("/proc/thread-self/net/dev");
+    end.enter(open)?.context("cannot open the counters of the cable")
+}
+
+fn read_all(file: &File) -> io::Result<String> {
+    let mut bytes = [0; 4096];
+    let length = file.read_at(&mut bytes, 0)?;
+    Ok(String::from_utf8_lossy(&bytes[..length]).into_owned())
+}
+
+/// The port of the responder.
+const PORT: u16 = 53;
+
+/// Fine enough for the edges of a run of two seconds, and rare enough to cost nothing.
+const READ_EVERY: Duration = Duration::from_millis(10);

@@ -1,0 +1,48 @@
+//! Queries a second sent without waiting for answers: our backends and kxdpgun, everything on one CPU.
+
+use crate::cable::{Cable, FarEnd};
+use crate::figures::{Figure, spread};
+use crate::programs::Generator;
+use crate::race::{Bound, CPU_US, Lap, Race, SENT, SENT_SAID};
+use crate::report::Section;
+use crate::xdp::BACKEND;
+use crate::{Setting, names};
+
+pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
+    let cable = Cable::new(FarEnd::Drop, 1)?;
+    let target = cable.target(&names::one(&setting.rig)?);
+    let (seconds, cpu) = (setting.seconds, [setting.rig.generator_cpu()]);
+    let load = format!("--send-only --rate {BEYOND_REACH} --workers 1 --for {seconds}s");
+    let ours = |load: &str| Generator::dnsdyno(setting, &target, load).send_only();
+    let outcome = Race::on(&cable, setting)
+        .with(ours(&format!("{load} --clients 1")).named(SOCKETS, &cpu))
+        .with(ours(&format!("{load} {BACKEND}")).named(AF_XDP, &cpu))
+        .with_peer("kxdpgun", "Debian: knot-dnsutils", |kxdpgun| {
+            Generator::kxdpgun(setting, &kxdpgun, &target, &format!("-t {seconds} -r")).send_only()
+        })
+        .run(SENT)?;
+    let median =
+        |label| outcome.of(label).and_then(|laps| spread(laps, SENT)).map_or(0.0, |spread| spread.median);
+    let best = if median(AF_XDP) > median(SOCKETS) { AF_XDP } else { SOCKETS };
+    let bars = vec![outcome.bar(best, "kxdpgun", SENT, Bound::AtLeast(1.9))];
+    let method = format!(
+        "\"{}\" for {seconds} s at a rate beyond reach, nobody answers: a program in the driver of the far end drops what \
+         comes. Generator and kernel on one CPU, turns of each: {}. What counts is what the far end has counted; our \
+         better backend is judged.",
+        names::ONE,
+        setting.pairs
+    );
+    Ok(outcome.section("flood", method, COLUMNS, bars))
+}
+
+const SOCKETS: &str = "dnsdyno";
+const AF_XDP: &str = "dnsdyno AF_XDP";
+
+/// More than one CPU can send.
+const BEYOND_REACH: &str = "10M";
+
+const COLUMNS: &[(&str, Figure<Lap>, usize)] = &[
+    ("sent per second", SENT, 0),
+    ("by its own account", SENT_SAID, 0),
+    ("CPU us per query by its own count", CPU_US, 3),
+];
