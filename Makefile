@@ -4,7 +4,7 @@ CARGO ?= cargo
 SERVERS := nsd bind9 unbound knot
 # For the in-kernel programs, and for hosts of our own in network namespaces.
 TOOLS := clang iproute2
-PEERS := dnsperf tcpdump
+PEERS := dnsperf knot-dnsutils pdns-tools tcpdump
 
 .PHONY: help demo build test check bench install man clean
 
@@ -28,8 +28,9 @@ check: scripts-ready ## Format, lints, layers, licences
 	$(CARGO) run --quiet --locked --package xtask -- tidy
 	scripts/check-licences
 
-bench: build ## Us against the peers, in turn; the report goes to benchsuite/runs (about 20 min)
-	scripts/install-servers $(PEERS)
+bench: scripts-ready ## Us against the peers, in turn, as root; the report goes to benchsuite/runs (about 25 min)
+	scripts/install-servers $(PEERS) $(TOOLS)
+	$(CARGO) build --release --locked --package dnsdyno-cli
 	$(CARGO) run --quiet --release --locked --package dnsdyno-benchsuite -- $(or $(BENCH),all)
 
 install: build ## The program, its man pages and completions under PREFIX (default /usr/local)

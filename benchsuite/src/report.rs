@@ -228,6 +228,9 @@ fn command_line() -> String {
 const PEERS: &[(&str, &str)] = &[
     ("dnsperf", "-h"),
     ("resperf", "-h"),
+    ("kxdpgun", "-V"),
+    ("calidns", "--version"),
+    ("flame", "--version"),
     ("tcpdump", "--version"),
     ("knotd", "-V"),
     ("nsd", "-v"),
