@@ -86,6 +86,11 @@ impl Pace {
         }
     }
 
+    /// Whether a schedule says when queries are due, and not the answers.
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(self.kind, Kind::Open(_))
+    }
+
     /// Takes back a query that could not leave. It is the next to be taken, so of several the
     /// newest must be held first.
     pub(crate) fn hold(&mut self, due: Due) {

@@ -11,7 +11,7 @@
 
 use dnsdyno_measure::NotSentReason;
 use dnsdyno_plan::source::Questions;
-use dnsdyno_transport::{Batch, Resources, Sink, Stopped, Transport};
+use dnsdyno_transport::{Batch, Resources, Sink, Stopped, Transport, Wake};
 use dnsdyno_wire::{FLAG_QR, FLAG_TC, HEADER_LEN, patch_id, peek, same_question};
 
 use crate::book::{Book, Closing};
@@ -30,6 +30,10 @@ pub(crate) struct Worker<'a, T> {
     pending: Vec<Pending>,
     /// The channel that sends next: each batch goes to the next one.
     channel: usize,
+    /// When it last took up what was due.
+    launched_ns: u64,
+    /// The intended instant of the query that it took up last.
+    last_due_ns: u64,
     /// Why due queries could not leave the last time, if they could not.
     held_up_by: Option<NotSentReason>,
     id_waits: u64,
@@ -62,6 +66,8 @@ impl<'a, T: Transport> Worker<'a, T> {
             batch: Batch::new(BATCH, USUAL_MESSAGE),
             pending: Vec::with_capacity(BATCH),
             channel: 0,
+            launched_ns: 0,
+            last_due_ns: 0,
             held_up_by: None,
             id_waits: 0,
             interrupted: false,
@@ -111,6 +117,7 @@ impl<'a, T: Transport> Worker<'a, T> {
 
     /// Takes what is due and sends it: at most one batch, over one channel.
     fn launch(&mut self, now_ns: u64) {
+        self.launched_ns = now_ns;
         self.batch.clear();
         self.pending.clear();
         let mut given_up = 0;
@@ -119,6 +126,7 @@ impl<'a, T: Transport> Worker<'a, T> {
             let Some(due) = self.pace.take(now_ns, under_way) else { break };
             if due.is_new {
                 self.desk.book.scheduled(due.intended_ns);
+                self.last_due_ns = due.intended_ns;
             }
             if now_ns.saturating_sub(due.intended_ns) >= self.timeout_ns {
                 let reason = self.held_up_by.unwrap_or(NotSentReason::GeneratorLate);
@@ -224,6 +232,7 @@ impl<'a, T: Transport> Worker<'a, T> {
     fn rest(&mut self) {
         let now_ns = self.transport.now_ns();
         let mut until_ns = self.desk.book.wall_end_ns().min(now_ns + CONTROL_NS);
+        let mut wake = Wake::OnArrival;
         if let Some(expiry_ns) = self.desk.table.next_expiry_ns() {
             until_ns = until_ns.min(expiry_ns);
         }
@@ -231,11 +240,26 @@ impl<'a, T: Transport> Worker<'a, T> {
             // A full socket is tried again soon; after a failure of one message the next at once.
             until_ns = if self.held_up_by.is_some() { until_ns.min(now_ns + RETRY_NS) } else { now_ns };
         } else if let Some(due_ns) = self.pace.next_due_ns(now_ns, self.desk.live()) {
-            until_ns = until_ns.min(due_ns);
+            let leaves_ns = if self.pace.is_open() { self.joined_with_next(due_ns) } else { due_ns };
+            until_ns = until_ns.min(leaves_ns);
+            if self.pace.is_open() && leaves_ns <= now_ns + SLEPT_THROUGH_NS {
+                wake = Wake::AtTime;
+            }
         }
         if until_ns > now_ns {
-            self.transport.wait(until_ns);
+            self.transport.wait(until_ns, wake);
         }
+    }
+
+    /// When a query that is due at `due_ns` leaves: at that instant, unless the one before was due
+    /// so shortly before it that a wake-up for each would cost more than the queries. It then
+    /// leaves with those that are due soon after it, and its lateness is booked as any other.
+    fn joined_with_next(&self, due_ns: u64) -> u64 {
+        if due_ns >= self.last_due_ns + LONE_GAP_NS {
+            return due_ns;
+        }
+        let distance_ns = (4 * self.transport.oversleep_ns()).clamp(SHORTEST_JOINED_NS, LONGEST_JOINED_NS);
+        due_ns.max(self.launched_ns + distance_ns)
     }
 }
 
@@ -379,6 +403,17 @@ const LONGEST_RUN: usize = 2 * BATCH;
 
 /// Bytes to set aside for a message: the longest name, and EDNS. A batch of longer ones grows once.
 const USUAL_MESSAGE: usize = 320;
+
+/// Queries of one worker that are at least this far apart leave one by one: up to 40,000 a second.
+const LONE_GAP_NS: u64 = 25_000;
+
+/// Queries that are closer together leave at a distance of four times what the host's timer errs
+/// by, within these bounds, as many as are due by then.
+const SHORTEST_JOINED_NS: u64 = 25_000;
+const LONGEST_JOINED_NS: u64 = 100_000;
+
+/// Answers may wait in the kernel, which notes when they came, if the next query leaves this soon.
+const SLEPT_THROUGH_NS: u64 = 1_000_000;
 
 /// How long a user's wish may go unheard while nothing happens.
 const CONTROL_NS: u64 = 50_000_000;

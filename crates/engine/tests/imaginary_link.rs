@@ -98,6 +98,21 @@ fn the_same_seed_gives_the_same_record_and_another_seed_another() {
 }
 
 #[test]
+fn queries_leave_alone_at_their_instant_or_together_when_they_are_dense() {
+    let questions = questions();
+    let lateness_max_ns = |rate_qps: f64| {
+        let load = constant(rate_qps, 1);
+        let (sum, _, _) = run_on(SimConfig::default(), &job(&questions, &load), 1);
+        assert_eq!(sum.tally.ends.answered as f64, rate_qps);
+        sum.tally.lateness.exact().map(|exact| exact.max_ns)
+    };
+    // A timer that never errs: what is less than 25 us apart leaves every 25 us.
+    assert_eq!(lateness_max_ns(30_000.0), Some(0));
+    let dense = lateness_max_ns(200_000.0).unwrap();
+    assert!((10_000..=25_000).contains(&dense), "{dense} ns late");
+}
+
+#[test]
 fn each_counter_is_what_the_link_did_and_the_ends_add_up() {
     let (questions, load) = (questions(), constant(5_000.0, 5));
     let config = SimConfig {

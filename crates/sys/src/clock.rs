@@ -11,6 +11,36 @@ pub fn wall_ns() -> u64 {
     read(libc::CLOCK_REALTIME)
 }
 
+/// Sleeps until this instant of the monotonic clock; a signal ends the sleep early.
+pub fn sleep_until_ns(instant_ns: u64) {
+    let time = libc::timespec {
+        tv_sec: (instant_ns / 1_000_000_000) as libc::time_t,
+        tv_nsec: (instant_ns % 1_000_000_000) as libc::c_long,
+    };
+    // SAFETY: `time` is a valid timespec that the call only reads; the null pointer says that
+    // nobody asks what was left of an absolute time.
+    unsafe {
+        libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &time, std::ptr::null_mut());
+    }
+}
+
+/// The monotonic and the wall clock at one instant, to a microsecond unless the host stands still.
+#[inline]
+pub fn monotonic_and_wall_ns() -> (u64, u64) {
+    let mut before = monotonic_ns();
+    for _ in 0..2 {
+        let wall = wall_ns();
+        let after = monotonic_ns();
+        if after - before < SAME_INSTANT_NS {
+            return (after, wall);
+        }
+        // The thread was interrupted between the looks.
+        before = after;
+    }
+    let wall = wall_ns();
+    (monotonic_ns(), wall)
+}
+
 /// How far the wall clock is ahead of the monotonic one. It is constant but for NTP's slewing,
 /// so a jump of it is a step of the wall clock.
 pub fn wall_minus_monotonic_ns() -> i64 {
@@ -29,6 +59,9 @@ pub fn wall_minus_monotonic_ns() -> i64 {
 pub fn thread_cpu_ns() -> u64 {
     read(libc::CLOCK_THREAD_CPUTIME_ID)
 }
+
+/// Two looks that are no farther apart than this count as one.
+const SAME_INSTANT_NS: u64 = 1_000;
 
 #[inline]
 fn read(clock: libc::clockid_t) -> u64 {
@@ -54,6 +87,24 @@ mod tests {
         let first = wall_minus_monotonic_ns();
         let second = wall_minus_monotonic_ns();
         assert!(first.abs_diff(second) < 50_000_000, "{first} {second}");
+    }
+
+    #[test]
+    fn both_clocks_are_read_as_one() {
+        let offsets = (0..1000).map(|_| {
+            let (monotonic, wall) = monotonic_and_wall_ns();
+            (wall - monotonic) as i64
+        });
+        let mut off: Vec<u64> = offsets.map(|offset| offset.abs_diff(wall_minus_monotonic_ns())).collect();
+        off.sort_unstable();
+        assert!(off[500] < 2 * SAME_INSTANT_NS, "half of the looks are off by {} ns", off[500]);
+    }
+
+    #[test]
+    fn a_sleep_ends_at_its_instant_and_not_before() {
+        let end = monotonic_ns() + 2_000_000;
+        sleep_until_ns(end);
+        assert!(monotonic_ns() >= end);
     }
 
     #[test]

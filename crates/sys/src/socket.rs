@@ -45,6 +45,12 @@ pub fn join_received(socket: &impl AsFd) -> bool {
     set(socket, libc::SOL_UDP, libc::UDP_GRO, 1).is_ok()
 }
 
+/// Has the kernel note when each packet comes (see [`crate::udp::Receiver::arrival_wall_ns`]); false
+/// where it cannot.
+pub fn stamp_arrivals(socket: &impl AsFd) -> bool {
+    set(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1).is_ok()
+}
+
 fn set_buffer(socket: &impl AsFd, force: i32, plain: i32, bytes: usize) -> io::Result<usize> {
     let asked = bytes.min(i32::MAX as usize / 2) as i32;
     if set(socket, libc::SOL_SOCKET, force, asked).is_err() {

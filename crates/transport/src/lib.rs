@@ -7,6 +7,7 @@
 
 mod batch;
 pub mod sim;
+mod sleeper;
 pub mod udp;
 mod worker_clock;
 pub mod xdp;
@@ -36,11 +37,26 @@ pub trait Transport {
     /// from sending.
     fn receive(&mut self, sink: &mut impl Sink);
 
-    /// Waits until something has come, or until `until_ns`.
-    fn wait(&mut self, until_ns: u64);
+    /// Waits until `until_ns`, or shorter, as `wake` has it.
+    fn wait(&mut self, until_ns: u64, wake: Wake);
+
+    /// By how much the host's timer has lately been late to end a wait; 0 where it is not known.
+    fn oversleep_ns(&self) -> u64 {
+        0
+    }
 
     /// What the host has spent on this worker and taken from it, since the start of the run.
     fn resources(&mut self) -> Resources;
+}
+
+/// What ends a wait before its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wake {
+    /// Something has come.
+    OnArrival,
+    /// Nothing need do so. A transport that learns the instant of an arrival afterwards sleeps
+    /// through, which saves a wake-up for each answer; another one looks at once all the same.
+    AtTime,
 }
 
 /// Receives what a transport brings.

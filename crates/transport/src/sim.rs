@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use dnsdyno_wire::HEADER_LEN;
 
-use crate::{Batch, Resources, Sent, Sink, Stopped, Transport};
+use crate::{Batch, Resources, Sent, Sink, Stopped, Transport, Wake};
 
 /// How the imaginary server and the way to it behave.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -182,8 +182,11 @@ impl Transport for SimTransport {
         }
     }
 
-    fn wait(&mut self, until_ns: u64) {
-        let next_ns = self.under_way.peek().map_or(u64::MAX, |Reverse(event)| event.at_ns);
+    fn wait(&mut self, until_ns: u64, wake: Wake) {
+        let next_ns = match (wake, self.under_way.peek()) {
+            (Wake::OnArrival, Some(Reverse(event))) => event.at_ns,
+            _ => u64::MAX,
+        };
         self.now_ns = self.now_ns.max(until_ns.min(next_ns));
     }
 
@@ -244,13 +247,13 @@ mod tests {
             batch.clear();
             batch.push(&[0; 33])[4..8].copy_from_slice(&i.to_be_bytes());
             assert_eq!(link.send(i as usize % 2, &batch), Sent { accepted: 1, stopped: None });
-            link.wait(link.now_ns() + 10_000);
+            link.wait(link.now_ns() + 10_000, Wake::OnArrival);
             link.receive(&mut seen);
         }
-        link.wait(u64::MAX / 2);
+        link.wait(u64::MAX / 2, Wake::OnArrival);
         while !link.under_way.is_empty() {
             link.receive(&mut seen);
-            link.wait(u64::MAX / 2);
+            link.wait(u64::MAX / 2, Wake::OnArrival);
         }
         let truth = *link.truth().lock().unwrap();
         (seen, truth)

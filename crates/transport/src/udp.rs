@@ -12,8 +12,9 @@ use dnsdyno_sys::udp::{ErrorQueue, Receiver, Sender};
 use dnsdyno_sys::{poll::Poller, socket};
 use socket2::{Domain, Protocol, Socket, Type};
 
+use crate::sleeper::Sleeper;
 use crate::worker_clock::WorkerClock;
-use crate::{Batch, Resources, Sent, Sink, Stopped, Transport};
+use crate::{Batch, Resources, Sent, Sink, Stopped, Transport, Wake};
 
 /// What the sockets of a run have in common.
 #[derive(Clone, Copy, Debug)]
@@ -75,6 +76,10 @@ pub struct UdpTransport {
     in_doubt: Vec<bool>,
     /// Sockets worth a call: all, but after a wait only those that it named.
     worth_a_look: Vec<bool>,
+    /// Before this instant each socket was empty; what is read later has come later.
+    emptied_ns: Vec<u64>,
+    /// Whether the kernel says when a packet came.
+    stamped: bool,
     /// Whether a wait has said so since they were last looked at.
     has_waited: bool,
     poller: Poller,
@@ -83,6 +88,7 @@ pub struct UdpTransport {
     errors: ErrorQueue,
     send_only: bool,
     clock: WorkerClock,
+    sleeper: Sleeper,
     /// Receives that one round may take of a socket, so that sending gets its turn.
     rounds: usize,
 }
@@ -96,10 +102,13 @@ impl UdpTransport {
         for (i, socket) in sockets.iter().enumerate().filter(|_| !config.send_only) {
             poller.add(socket, i as u64).map_err(other)?;
         }
+        let stamped = !config.send_only && sockets.iter().all(socket::stamp_arrivals);
         let segment = sockets.first().is_some_and(socket::can_segment);
         Ok(UdpTransport {
             in_doubt: vec![false; sockets.len()],
             worth_a_look: vec![true; sockets.len()],
+            emptied_ns: vec![0; sockets.len()],
+            stamped,
             has_waited: false,
             poller,
             sender: Sender::new(BATCH, segment),
@@ -107,6 +116,7 @@ impl UdpTransport {
             errors: ErrorQueue::new(),
             send_only: config.send_only,
             clock: WorkerClock::default(),
+            sleeper: Sleeper::default(),
             rounds: ROUNDS.div_ceil(sockets.len()),
             sockets,
         })
@@ -120,6 +130,28 @@ impl UdpTransport {
             ready.for_each(|channel| self.worth_a_look[channel as usize] = true);
             self.has_waited = true;
         }
+    }
+
+    /// Hands over what was received, each packet with the instant at which the kernel took it in;
+    /// returns the instant of the look.
+    ///
+    /// The kernel's stamps are of the wall clock, so it is their age that counts. Only a step of
+    /// that clock since the packet came could make it a wrong one; it is kept within what is known.
+    #[inline]
+    fn hand_over(&self, channel: usize, sink: &mut impl Sink) -> u64 {
+        let (looked_ns, looked_wall_ns) =
+            if self.stamped { self.clock.now_and_wall_ns() } else { (self.clock.now_ns(), 0) };
+        let (mut piece, mut at_ns) = (usize::MAX, looked_ns);
+        for (i, bytes) in self.receiver.packets() {
+            if i != piece && self.stamped {
+                piece = i;
+                let age_ns =
+                    self.receiver.arrival_wall_ns(i).and_then(|wall_ns| looked_wall_ns.checked_sub(wall_ns));
+                at_ns = looked_ns.saturating_sub(age_ns.unwrap_or(0)).max(self.emptied_ns[channel]);
+            }
+            sink.packet(channel, at_ns, bytes);
+        }
+        looked_ns
     }
 
     /// Takes the ICMP errors of a socket.
@@ -197,9 +229,9 @@ impl Transport for UdpTransport {
                         continue;
                     }
                 }
-                let at_ns = self.clock.now_ns();
-                self.receiver.packets().for_each(|(_, bytes)| sink.packet(channel, at_ns, bytes));
+                let emptied_ns = self.hand_over(channel, sink);
                 if !self.receiver.is_full() {
+                    self.emptied_ns[channel] = emptied_ns;
                     break;
                 }
             }
@@ -209,12 +241,18 @@ impl Transport for UdpTransport {
         }
     }
 
-    fn wait(&mut self, until_ns: u64) {
-        let now_ns = self.now_ns();
-        if until_ns <= now_ns + SPIN_NS {
-            return;
+    fn wait(&mut self, until_ns: u64, wake: Wake) {
+        if wake == Wake::AtTime && (self.stamped || self.send_only) {
+            return self.sleeper.sleep_until_ns(self.clock.on_host_ns(until_ns));
         }
-        self.look_at_ready(until_ns - now_ns);
+        let now_ns = self.now_ns();
+        if until_ns > now_ns + SPIN_NS {
+            self.look_at_ready(until_ns - now_ns);
+        }
+    }
+
+    fn oversleep_ns(&self) -> u64 {
+        self.sleeper.oversleep_ns()
     }
 
     fn resources(&mut self) -> Resources {

@@ -45,6 +45,18 @@ impl WorkerClock {
         clock::monotonic_ns().saturating_sub(self.epoch_ns)
     }
 
+    /// The same, and the wall clock at that instant.
+    #[inline]
+    pub(crate) fn now_and_wall_ns(&self) -> (u64, u64) {
+        let (now_ns, wall_ns) = clock::monotonic_and_wall_ns();
+        (now_ns.saturating_sub(self.epoch_ns), wall_ns)
+    }
+
+    /// An instant of the run on the host's monotonic clock.
+    pub(crate) fn on_host_ns(&self, instant_ns: u64) -> u64 {
+        self.epoch_ns + instant_ns
+    }
+
     /// What the thread has used since the start of the run: making tables does not count.
     pub(crate) fn used(&self) -> Used {
         let now = self.since_the_thread_started();

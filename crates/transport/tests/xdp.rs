@@ -13,7 +13,7 @@ use dnsdyno_sys::{clock, thread};
 use dnsdyno_transport::xdp::{
     Attach, Attached, CopyMode, Source, XdpConfig, XdpError, XdpLine, XdpOpenError, XdpTransport, open,
 };
-use dnsdyno_transport::{Batch, Sent, Sink, Stopped, Transport};
+use dnsdyno_transport::{Batch, Sent, Sink, Stopped, Transport, Wake};
 
 const PORT: u16 = 53;
 
@@ -73,7 +73,7 @@ impl Sink for Seen {
 fn receive(transport: &mut impl Transport, seen: &mut Seen, count: usize) {
     let end = Instant::now() + Duration::from_secs(5);
     while seen.0.len() < count && Instant::now() < end {
-        transport.wait(transport.now_ns() + 100_000_000);
+        transport.wait(transport.now_ns() + 100_000_000, Wake::OnArrival);
         transport.receive(seen);
     }
     assert_eq!(seen.0.len(), count, "answers are missing");
@@ -198,7 +198,7 @@ fn an_answer_that_comes_to_another_worker_reaches_its_own() {
                 let mut none = Seen::default();
                 let end = Instant::now() + Duration::from_secs(20);
                 while !is_done.load(Ordering::Relaxed) && Instant::now() < end {
-                    second.wait(second.now_ns() + 20_000_000);
+                    second.wait(second.now_ns() + 20_000_000, Wake::OnArrival);
                     second.receive(&mut none);
                 }
                 assert!(none.0.is_empty(), "the second worker asked nothing");
@@ -209,7 +209,7 @@ fn an_answer_that_comes_to_another_worker_reaches_its_own() {
                 let start = Instant::now();
                 assert_eq!(send(first, usize::from(id) % 4, &[query(id, 40)]).accepted, 1);
                 while seen.0.len() <= usize::from(id) && start.elapsed() < Duration::from_secs(5) {
-                    first.wait(first.now_ns() + 5_000_000_000);
+                    first.wait(first.now_ns() + 5_000_000_000, Wake::OnArrival);
                     first.receive(&mut seen);
                 }
                 let (channel, bytes) = seen.0.last().expect("an answer came");
@@ -353,7 +353,7 @@ fn a_wait_ends_at_its_time_or_with_an_answer() {
     let transport = &mut line.transports[0];
     transport.begin(clock::monotonic_ns());
     let start_ns = transport.now_ns();
-    transport.wait(start_ns + 3_000_000);
+    transport.wait(start_ns + 3_000_000, Wake::OnArrival);
     assert!(transport.now_ns() >= start_ns + 3_000_000);
     std::thread::scope(|scope| {
         scope.spawn(|| far.send_to(&query(1, 12), (pair.near().ipv4, 20_003)).unwrap());

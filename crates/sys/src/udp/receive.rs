@@ -11,7 +11,7 @@ pub struct Receiver {
     buffers: Box<[u8]>,
     headers: Box<[libc::mmsghdr]>,
     iovecs: Box<[libc::iovec]>,
-    controls: Box<[GroControl]>,
+    controls: Box<[Control]>,
     peers: Box<[RawAddress]>,
     /// Headers that the last call filled, to be made ready again by the next.
     filled: usize,
@@ -29,7 +29,7 @@ impl Receiver {
             buffers: vec![0; batch * BUFFER_STRIDE].into(),
             headers: vec![header; batch].into(),
             iovecs: vec![iovec; batch].into(),
-            controls: vec![GroControl::default(); batch].into(),
+            controls: vec![Control::default(); batch].into(),
             peers: vec![RawAddress::default(); batch].into(),
             filled: batch,
         };
@@ -51,7 +51,7 @@ impl Receiver {
     pub fn receive(&mut self, socket: &impl AsFd) -> io::Result<usize> {
         for header in &mut self.headers[..self.filled] {
             header.msg_hdr.msg_namelen = size_of::<RawAddress>() as libc::socklen_t;
-            header.msg_hdr.msg_controllen = size_of::<GroControl>();
+            header.msg_hdr.msg_controllen = size_of::<Control>();
         }
         self.filled = 0;
         // SAFETY: every header points to buffers of this struct with their true lengths; the
@@ -100,34 +100,58 @@ impl Receiver {
         self.peers.get(i).and_then(RawAddress::get)
     }
 
+    /// When piece `i` of the last call reached this host, on the wall clock, in nanoseconds; `None`
+    /// without [`stamp_arrivals`](crate::socket::stamp_arrivals).
+    #[inline]
+    pub fn arrival_wall_ns(&self, i: usize) -> Option<u64> {
+        let data = self.control(i, libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS)?;
+        // struct timespec: seconds and nanoseconds, 64 bits each.
+        let (seconds, rest) = data.split_first_chunk()?;
+        let (nanoseconds, _) = rest.split_first_chunk()?;
+        let (seconds, nanoseconds) = (i64::from_ne_bytes(*seconds), i64::from_ne_bytes(*nanoseconds));
+        Some(seconds as u64 * 1_000_000_000 + nanoseconds as u64)
+    }
+
     /// The size of the packets in piece `i`, where the kernel joined several.
     #[inline]
     fn segment_size(&self, i: usize) -> Option<usize> {
-        let header = &self.headers[i].msg_hdr;
-        if header.msg_controllen < size_of::<libc::cmsghdr>() {
-            return None;
+        let (size, _) = self.control(i, libc::SOL_UDP, libc::UDP_GRO)?.split_first_chunk()?;
+        usize::try_from(i32::from_ne_bytes(*size)).ok().filter(|size| *size > 0)
+    }
+
+    /// The data of the control message of this kind that came with piece `i`.
+    #[inline]
+    fn control(&self, i: usize, level: i32, kind: i32) -> Option<&[u8]> {
+        let length = self.headers[i].msg_hdr.msg_controllen.min(size_of::<Control>());
+        let mut rest = &self.controls[i].0[..length];
+        // struct cmsghdr: length of itself and its data, level, type; padded to eight bytes.
+        while let Some((header, _)) = rest.split_first_chunk::<CONTROL_HEADER>() {
+            let word =
+                |at: usize| i32::from_ne_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+            let (length, _) = header.split_first_chunk()?;
+            let length = usize::from_ne_bytes(*length);
+            if (word(8), word(12)) == (level, kind) {
+                return rest.get(CONTROL_HEADER..length);
+            }
+            rest = rest.get(length.max(CONTROL_HEADER).next_multiple_of(8)..)?;
         }
-        let control = &self.controls[i];
-        let is_gro = control.header.cmsg_level == libc::SOL_UDP && control.header.cmsg_type == libc::UDP_GRO;
-        (is_gro && control.size > 0).then_some(control.size as usize)
+        None
     }
 }
 
-/// Room for the control message that tells the size of joined packets.
+/// Room for the control messages that tell the size of joined packets, and when they came.
 #[repr(C, align(8))]
 #[derive(Clone, Copy)]
-struct GroControl {
-    header: libc::cmsghdr,
-    size: i32,
-    padding: i32,
-}
+struct Control([u8; 64]);
 
-impl Default for GroControl {
+impl Default for Control {
     fn default() -> Self {
-        let header = libc::cmsghdr { cmsg_len: 0, cmsg_level: 0, cmsg_type: 0 };
-        GroControl { header, size: 0, padding: 0 }
+        Control([0; 64])
     }
 }
+
+/// Bytes of a `struct cmsghdr` where a long has eight.
+const CONTROL_HEADER: usize = size_of::<libc::cmsghdr>();
 
 /// Distance of two receive buffers: a whole UDP packet, and a cache line more so that the starts
 /// of the buffers do not all compete for the same set of the cache.

@@ -12,7 +12,7 @@ use super::addressing::Addressing;
 use super::frame::{Header, read};
 use super::mailbox::Mailbox;
 use crate::worker_clock::WorkerClock;
-use crate::{Batch, Resources, Sent, Sink, Stopped, Transport};
+use crate::{Batch, Resources, Sent, Sink, Stopped, Transport, Wake};
 
 /// One worker's sockets and channels.
 pub struct XdpTransport {
@@ -145,7 +145,7 @@ impl Transport for XdpTransport {
         mailbox.receive(|channel, at_ns, bytes| sink.packet(channel as usize, at_ns, bytes));
     }
 
-    fn wait(&mut self, until_ns: u64) {
+    fn wait(&mut self, until_ns: u64, _wake: Wake) {
         let now_ns = self.now_ns();
         if until_ns <= now_ns + SPIN_NS || !self.parts.mailbox.fall_asleep() {
             return;

@@ -1,0 +1,87 @@
+//! Sleeping to the microsecond: a little short, and the rest awake.
+//!
+//! ```text
+//!   asleep                          │ awake  │
+//!  ─────────────────────────────────┼────────┤ the instant
+//!                                   └ margin ┘ by how much sleeps have lately been too long
+//! ```
+//!
+//! A timer wakes a thread some microseconds late: few on bare metal, tens in a virtual machine,
+//! and more when the host is busy. The margin follows that, so that a sleep that is as long as
+//! usual ends at its instant, with nothing spent awake.
+
+use dnsdyno_sys::clock;
+
+/// One thread's sleeps.
+#[derive(Debug, Default)]
+pub(crate) struct Sleeper {
+    oversleep_ns: u64,
+}
+
+impl Sleeper {
+    /// Sleeps until `instant_ns` of the monotonic clock. A signal ends it early.
+    pub(crate) fn sleep_until_ns(&mut self, instant_ns: u64) {
+        let asleep_until_ns = instant_ns.saturating_sub(self.oversleep_ns);
+        let mut now_ns = clock::monotonic_ns();
+        if asleep_until_ns > now_ns + SHORTEST_SLEEP_NS {
+            clock::sleep_until_ns(asleep_until_ns);
+            now_ns = clock::monotonic_ns();
+            self.learn(now_ns.saturating_sub(asleep_until_ns));
+        }
+        while now_ns < instant_ns {
+            std::hint::spin_loop();
+            now_ns = clock::monotonic_ns();
+        }
+    }
+
+    /// By how much three sleeps in four are too long at most, of late.
+    pub(crate) fn oversleep_ns(&self) -> u64 {
+        self.oversleep_ns
+    }
+
+    /// Three sleeps in four are to end within the margin: it grows three times as fast as it
+    /// shrinks. A sleep that was too long by far tells of a busy host, and of no timer.
+    fn learn(&mut self, too_long_ns: u64) {
+        if too_long_ns > self.oversleep_ns {
+            self.oversleep_ns = (self.oversleep_ns + 3 * STEP_NS).min(LONGEST_MARGIN_NS);
+        } else {
+            self.oversleep_ns = self.oversleep_ns.saturating_sub(STEP_NS);
+        }
+    }
+}
+
+/// A sleep shorter than this is not worth its system call's time.
+const SHORTEST_SLEEP_NS: u64 = 2_000;
+
+/// The most that may be spent awake before an instant.
+const LONGEST_MARGIN_NS: u64 = 30_000;
+
+/// How fast the margin follows: the first few hundred sleeps find it.
+const STEP_NS: u64 = 50;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sleep_is_never_too_short() {
+        let mut sleeper = Sleeper::default();
+        for _ in 0..500 {
+            let instant_ns = clock::monotonic_ns() + 100_000;
+            sleeper.sleep_until_ns(instant_ns);
+            assert!(clock::monotonic_ns() >= instant_ns);
+        }
+        sleeper.sleep_until_ns(0);
+    }
+
+    #[test]
+    fn the_margin_settles_where_one_sleep_in_four_is_longer() {
+        let mut sleeper = Sleeper::default();
+        // Too long by 1 to 10 us, all alike, in an order without a pattern.
+        (0..50_000u64).for_each(|i| sleeper.learn((i * 7_919 % 10_000) + 1));
+        assert!((6_500..=8_500).contains(&sleeper.oversleep_ns()), "{}", sleeper.oversleep_ns());
+        // A host that stands still is no reason to spin for milliseconds.
+        (0..100_000).for_each(|_| sleeper.learn(3_000_000));
+        assert_eq!(sleeper.oversleep_ns(), LONGEST_MARGIN_NS);
+    }
+}
