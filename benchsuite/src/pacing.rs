@@ -21,7 +21,7 @@ pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
 
     let turns = in_turn(setting.pairs, &generators, |round, generator| {
         let capture = Capture::start(rig, &tcpdump, &cable)?;
-        let (turn, _) = cable.run(rig, generator, setting.seconds)?;
+        let (turn, _) = cable.run(rig, generator, length_s(setting))?;
         let times_ns = capture.finish(rig, names::ONE_BYTES)?;
         let pacing = windows::judge(&times_ns, f64::from(RATE_QPS))
             .with_context(|| format!("{} did not send for two seconds", generator.label))?;
@@ -47,7 +47,7 @@ pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
              {}. tcpdump takes the packets where they leave, with the kernel's clock, on the other CPU. Windows \
              begin with the first query, the last one is left out where it is not whole; the error is that of the \
              count in a window.",
-            setting.seconds,
+            length_s(setting),
             names::ONE,
             setting.pairs
         ),
@@ -59,9 +59,14 @@ pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     })
 }
 
+/// Two whole seconds are needed to judge.
+fn length_s(setting: &Setting) -> u32 {
+    setting.seconds.max(3)
+}
+
 /// Us first; each generator is bound to one CPU, except for ours with its default of one worker a CPU.
 fn generators(setting: &Setting, target: &Target) -> Vec<Generator> {
-    let seconds = setting.seconds;
+    let seconds = length_s(setting);
     let one = format!("--rate {RATE_QPS} --for {seconds}s --workers 1");
     let default = format!("--rate {RATE_QPS} --for {seconds}s");
     let mut generators = vec![

@@ -238,7 +238,8 @@ fn remarks(labels: &[String], laps: &[Vec<Lap>]) -> Vec<String> {
                 .iter()
                 .map(|lap| {
                     let (said, seen) = pair(lap);
-                    (said as f64 - seen as f64) / (seen as f64).max(1.0)
+                    let odd = said as f64 - seen as f64;
+                    if odd.abs() < NEIGHBOURS { 0.0 } else { odd / (seen as f64).max(1.0) }
                 })
                 .filter(|odd| odd.abs() > TOLERATED)
                 .collect();
@@ -264,8 +265,11 @@ const COUNTED: [Counted; 2] = [
     ("answers", |lap| (lap.turn.answered, lap.link.answered)),
 ];
 
-/// How far an account may be from what the cable saw: neighbours are looked for on it, too.
+/// How far an account may be from what the cable saw.
 const TOLERATED: f64 = 0.01;
+
+/// Packets that are no queries and no answers: neighbours are looked for on the cable, too.
+const NEIGHBOURS: f64 = 50.0;
 
 /// The columns of a race for answers.
 pub(crate) const FOR_ANSWERS: &[(&str, Figure<Lap>, usize)] = &[
@@ -334,12 +338,17 @@ mod tests {
     #[test]
     fn an_account_that_the_cable_contradicts_is_told() {
         let labels = ["us".to_owned()];
-        let remarks = remarks(&labels, &[vec![lap(1000, 1005, 1), lap(900, 1000, 1)]]);
+        let remarks = remarks(&labels, &[vec![lap(10_000, 10_090, 1), lap(9_000, 10_000, 1)]]);
         assert_eq!(remarks[0], "us warned: hot");
         assert!(
             remarks[1].contains("queries sent") && remarks[1].contains("1 of 2 turns, by -10.0 %"),
             "{remarks:?}"
         );
         assert_eq!(remarks.len(), 3);
+        assert_eq!(
+            super::remarks(&labels, &[vec![lap(0, 30, 1)]]).len(),
+            1,
+            "the cable is never quite empty"
+        );
     }
 }
