@@ -202,3 +202,55 @@ const PORT: u16 = 53;
 
 /// Fine enough for the edges of a run of two seconds, and rare enough to cost nothing.
 const READ_EVERY: Duration = Duration::from_millis(10);
+
+#[cfg(test)]
+mod tests {
+    use std::net::UdpSocket;
+
+    use dnsdyno_lab::{Need, require};
+
+    use super::*;
+
+    /// Sends that many queries from the near end, one by one, and waits for each answer where there is to be one.
+    fn ask(cable: &Cable, queries: u64) {
+        let ip = cable.near().ipv4;
+        let socket = cable.near().enter(|| UdpSocket::bind((ip, 0)).unwrap()).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        for _ in 0..queries {
+            socket.send_to(&[7, 7, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0], cable.responder()).unwrap();
+            if cable.far_end == FarEnd::Reflect {
+                assert_eq!(socket.recv(&mut [0; 64]).unwrap(), 12);
+            }
+        }
+    }
+
+    fn link(cable: &Cable, queries: u64) -> Link {
+        let ((), readings) = cable.watched(|| ask(cable, queries)).unwrap();
+        Link::of(&readings).unwrap()
+    }
+
+    #[test]
+    fn the_cable_counts_queries_and_answers_whatever_their_sender_says() {
+        if !require(&[Need::Root]) {
+            return;
+        }
+        // Two queues: every query has to find its way on either.
+        for queues in [1, 2] {
+            let cable = Cable::new(FarEnd::Reflect, queues).unwrap();
+            let _pass = on_interface(cable.near(), |near| Pass::attach(near, Attach::Native)).unwrap();
+            let seen = link(&cable, 500);
+            // Neighbours are looked for, too.
+            assert!((500..520).contains(&seen.sent) && (500..520).contains(&seen.answered), "{seen:?}");
+        }
+    }
+
+    #[test]
+    fn at_the_end_of_a_flood_queries_are_counted_and_nothing_comes_back() {
+        if !require(&[Need::Root]) {
+            return;
+        }
+        let cable = Cable::new(FarEnd::Drop, 1).unwrap();
+        let seen = link(&cable, 500);
+        assert!((500..520).contains(&seen.sent) && seen.answered < 20, "{seen:?}");
+    }
+}
