@@ -45,11 +45,13 @@ struct bpf_map_def {
 	u32 map_flags;
 };
 
-enum bpf_map_type { BPF_MAP_TYPE_PERCPU_ARRAY = 6, BPF_MAP_TYPE_XSKMAP = 17 };
+enum bpf_map_type { BPF_MAP_TYPE_ARRAY = 2, BPF_MAP_TYPE_PERCPU_ARRAY = 6, BPF_MAP_TYPE_XSKMAP = 17 };
 
 /* Helpers are called by number. */
 static void *(*const bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
 static long (*const bpf_redirect_map)(void *map, u64 key, u64 flags) = (void *)51;
+static long (*const bpf_xdp_adjust_head)(struct xdp_md *packet, int delta) = (void *)44;
+static long (*const bpf_xdp_adjust_tail)(struct xdp_md *packet, int delta) = (void *)65;
 
 #define ETH_P_IP 0x0800
 #define ETH_P_IPV6 0x86DD

@@ -189,7 +189,7 @@ fn fill(rule: &Rule, query: &Query<'_>, via: Via, start: usize, out: &mut Vec<u8
     }
     let opt_len = if query.edns.is_some() { OPT_LEN } else { 0 };
     let content = match rule {
-        Rule::Echo(echo) => fill_echo(echo, query, out),
+        Rule::Echo(echo) => fill_echo(echo, query.qtype, out),
         Rule::Zone(zone) => zone.fill(query, start, out),
         Rule::FixedSize { bytes } => {
             fill_to_size(usize::from(*bytes), start, opt_len, out);
@@ -220,8 +220,8 @@ fn fill(rule: &Rule, query: &Query<'_>, via: Via, start: usize, out: &mut Vec<u8
     }
 }
 
-fn fill_echo(echo: &Echo, query: &Query<'_>, out: &mut Vec<u8>) -> Content {
-    match query.qtype {
+pub(crate) fn fill_echo(echo: &Echo, qtype: u16, out: &mut Vec<u8>) -> Content {
+    match qtype {
         TYPE_A => push_record(TYPE_A, echo.ttl_s, &echo.a.octets(), out),
         TYPE_AAAA => push_record(TYPE_AAAA, echo.ttl_s, &echo.aaaa.octets(), out),
         _ => return Content::default(),

@@ -10,6 +10,7 @@ use dnsdyno_measure::{Histogram, Rcodes};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::answer::NXDOMAIN;
 use crate::faults::Fault;
 
 /// All that one responder did, up to some instant.
@@ -24,8 +25,54 @@ pub struct Book {
     pub kernel_drops: u64,
     /// What happened to TCP connections.
     pub connections: Connections,
+    /// What the program in the kernel did, where there is one. What it answered is in `udp` too,
+    /// without a hold time: nobody has measured it.
+    pub in_kernel: Option<InKernel>,
     /// Why a thread gave up, if one did.
     pub failures: Vec<String>,
+}
+
+/// Queries that met the program in the kernel, by what became of them. Each is in one of
+/// `found`, `nodata`, `nxdomain` (answered) and the three of `passed_`; what was passed up is
+/// received and booked by the sockets like any other query.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct InKernel {
+    /// Answered NOERROR, with answer records or with TC=1.
+    pub found: u64,
+    /// Answered NOERROR without an answer record.
+    pub nodata: u64,
+    /// Answered NXDOMAIN.
+    pub nxdomain: u64,
+    /// Beside: answered with TC=1.
+    pub truncated: u64,
+    /// Passed up: more than one plain question, and perhaps EDNS.
+    pub passed_form: u64,
+    /// Passed up: a name or type that is not in the map, such as one outside the zone.
+    pub passed_name: u64,
+    /// Passed up: the answer is too long for the map, or for the room behind the packet.
+    pub passed_size: u64,
+}
+
+impl InKernel {
+    /// Queries that it answered.
+    pub fn answered(&self) -> u64 {
+        self.found + self.nodata + self.nxdomain
+    }
+
+    /// Queries that it passed up.
+    pub fn passed(&self) -> u64 {
+        self.passed_form + self.passed_name + self.passed_size
+    }
+
+    fn merge(&mut self, other: &InKernel) {
+        self.found += other.found;
+        self.nodata += other.nodata;
+        self.nxdomain += other.nxdomain;
+        self.truncated += other.truncated;
+        self.passed_form += other.passed_form;
+        self.passed_name += other.passed_name;
+        self.passed_size += other.passed_size;
+    }
 }
 
 /// What was done over one transport.
@@ -127,20 +174,41 @@ impl Book {
         self.connections.turned_away += other.connections.turned_away;
         self.connections.closed_idle += other.connections.closed_idle;
         self.connections.accept_errors += other.connections.accept_errors;
+        if let Some(other) = &other.in_kernel {
+            self.in_kernel.get_or_insert_default().merge(other);
+        }
         self.failures.extend_from_slice(&other.failures);
+    }
+
+    /// Books what the program in the kernel did.
+    pub(crate) fn add_in_kernel(&mut self, did: InKernel) {
+        self.in_kernel.get_or_insert_default().merge(&did);
+        let counts = &mut self.udp.counts;
+        counts.received += did.answered();
+        counts.answered += did.answered();
+        counts.truncated += did.truncated;
+        for (rcode, count) in [(0, did.found + did.nodata), (u16::from(NXDOMAIN), did.nxdomain)] {
+            if count > 0 {
+                self.udp.rcodes.add(rcode, count);
+            }
+        }
     }
 
     /// The book as JSON: `udp` and `tcp` with their counters, `rcodes` by name and `hold`
     /// (`p50_ns`, ...; percentiles are `null` where nothing was answered), `kernel_drops`,
-    /// `connections`, `failures`.
+    /// `connections`, `failures`, and `in_kernel` where a program in the kernel answers.
     pub fn to_json(&self, buckets: Buckets) -> Value {
-        json!({
+        let mut book = json!({
             "udp": self.udp.to_json(buckets),
             "tcp": self.tcp.to_json(buckets),
             "kernel_drops": self.kernel_drops,
             "connections": self.connections,
             "failures": self.failures,
-        })
+        });
+        if let Some(in_kernel) = &self.in_kernel {
+            book["in_kernel"] = json!(in_kernel);
+        }
+        book
     }
 }
 
@@ -293,6 +361,32 @@ mod tests {
         let single = serde_json::to_value(one).unwrap();
         for name in names.as_object().unwrap().keys() {
             assert_eq!(doubled[name].as_u64(), single[name].as_u64().map(|n| 2 * n), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_the_kernel_answered_is_booked_as_answered_and_what_it_passed_up_is_not() {
+        let did = InKernel {
+            found: 1,
+            nodata: 2,
+            nxdomain: 4,
+            truncated: 1,
+            passed_form: 8,
+            passed_name: 16,
+            passed_size: 32,
+        };
+        let mut book = Book::default();
+        assert!(book.to_json(Buckets::Without).get("in_kernel").is_none());
+        book.add_in_kernel(did);
+        let counts = book.udp.counts;
+        assert_eq!((counts.received, counts.answered, counts.truncated, counts.ended()), (7, 7, 1, 7));
+        assert_eq!(book.udp.rcodes.iter().collect::<Vec<_>>(), [(0, 3), (3, 4)]);
+        assert_eq!((did.answered(), did.passed()), (7, 56));
+        let mut twice = book.clone();
+        twice.merge(&book);
+        let doubled = twice.to_json(Buckets::Without);
+        for (name, count) in serde_json::to_value(did).unwrap().as_object().unwrap() {
+            assert_eq!(doubled["in_kernel"][name].as_u64(), count.as_u64().map(|n| 2 * n), "{name}");
         }
     }
 

@@ -8,6 +8,7 @@
 //!  server ──►                         ├─► intake, per query ───┤
 //!            tcp (one thread) ────────┘    │                   └─► faults (seeded)
 //!                                          └─► book: counts, RCODEs, hold times
+//!  xdp ─────► answers in the kernel what it can, and passes the rest on to all this
 //! ```
 #![forbid(unsafe_code)]
 
@@ -20,10 +21,12 @@ pub mod server;
 mod shared;
 mod tcp;
 mod udp;
+pub mod xdp;
 pub mod zone;
 
 pub use answer::{Echo, Rule};
 pub use book::{Book, Buckets};
 pub use faults::{Delay, Faults, Share, Stall};
 pub use server::{Config, Error, Responder, Running};
+pub use xdp::{XdpConfig, XdpResponder};
 pub use zone::Zone;

@@ -8,6 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use dnsdyno_sys::socket as sys_socket;
+use dnsdyno_sys::xdp::{Attached, Respond};
 use socket2::{Domain, Socket, Type};
 
 use crate::answer::{Rule, Via};
@@ -24,14 +25,16 @@ pub struct Config {
     /// Address and port of UDP and TCP alike; port 0 takes one that is free for both. On a
     /// wildcard address the kernel chooses the source address of UDP answers.
     pub listen: SocketAddr,
+    /// Further addresses; port 0 takes one that is free there.
+    pub listen_also: Vec<SocketAddr>,
     /// What to answer.
     pub rule: Rule,
     /// What to do wrong.
     pub faults: Faults,
-    /// UDP sockets and threads on the port (SO_REUSEPORT), 1 to [`MOST_THREADS`]. Each has its
+    /// UDP sockets and threads on each port (SO_REUSEPORT), 1 to [`MOST_THREADS`]. Each has its
     /// own stream of chance; the kernel shares clients out to them.
     pub threads: usize,
-    /// Whether to serve TCP too (one thread).
+    /// Whether to serve TCP too (one thread a port).
     pub tcp: bool,
     /// A TCP connection with nothing under way is closed after this long.
     pub tcp_idle: Duration,
@@ -47,6 +50,7 @@ impl Default for Config {
     fn default() -> Self {
         Config {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            listen_also: Vec::new(),
             rule: Rule::default(),
             faults: Faults::default(),
             threads: 1,
@@ -113,7 +117,9 @@ pub struct Responder;
 /// A responder at work. Dropping it stops it.
 #[derive(Debug)]
 pub struct Running {
-    address: SocketAddr,
+    addresses: Vec<SocketAddr>,
+    /// Goes first: what it would have answered comes to the sockets then.
+    program: Option<Respond>,
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
     /// One of each thread.
@@ -130,9 +136,11 @@ impl Responder {
             return Err(Error::Threads { threads: config.threads });
         }
         config.faults.validate()?;
-        let sockets = Sockets::open(&config)?;
+        let listen = [config.listen].into_iter().chain(config.listen_also.iter().copied());
+        let sockets = listen.map(|listen| Sockets::open(&config, listen)).collect::<Result<Vec<_>, _>>()?;
         let mut running = Running {
-            address: sockets.address,
+            addresses: sockets.iter().map(|sockets| sockets.address).collect(),
+            program: None,
             stop: Arc::new(AtomicBool::new(false)),
             threads: Vec::new(),
             books: Vec::new(),
@@ -145,9 +153,24 @@ impl Responder {
 }
 
 impl Running {
-    /// Where it listens; never port 0.
+    /// Where it listens; never port 0. Of several addresses the first.
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.addresses[0]
+    }
+
+    /// All addresses at which it listens.
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// Where the program in the kernel runs that answers for this responder, if there is one.
+    pub fn program(&self) -> Option<Attached> {
+        self.program.as_ref().map(Respond::attached)
+    }
+
+    /// Has a program in the kernel answer for this responder from now on.
+    pub(crate) fn answer_in_kernel(&mut self, program: Respond) {
+        self.program = Some(program);
     }
 
     /// What it has done so far. An answer that anybody has received is in it.
@@ -156,6 +179,9 @@ impl Running {
         self.books.iter().for_each(|book| whole.merge(&book.read()));
         let drops = self.udp_sockets.iter().map(|socket| sys_socket::drops(socket).unwrap_or(0));
         whole.kernel_drops = drops.sum();
+        if let Some(program) = &self.program {
+            whole.add_in_kernel(program.counts().into());
+        }
         whole
     }
 
@@ -165,12 +191,26 @@ impl Running {
         self.book()
     }
 
-    fn serve(&mut self, config: Config, sockets: Sockets) -> Result<(), Error> {
-        let rule = Arc::new(config.rule);
+    fn serve(&mut self, config: Config, sockets: Vec<Sockets>) -> Result<(), Error> {
+        let rule = Arc::new(config.rule.clone());
         let start = Arc::new(FirstQuery::default());
-        let intake = |stream: usize, via| {
-            Intake::new(Arc::clone(&rule), &config.faults, stream as u64, Arc::clone(&start), via)
-        };
+        for (i, sockets) in sockets.into_iter().enumerate() {
+            let intake = |stream: usize, via| {
+                let stream = (i * STREAMS_AN_ADDRESS + stream) as u64;
+                Intake::new(Arc::clone(&rule), &config.faults, stream, Arc::clone(&start), via)
+            };
+            self.serve_at(&config, sockets, intake)?;
+        }
+        Ok(())
+    }
+
+    /// Serves the sockets of one address.
+    fn serve_at(
+        &mut self,
+        config: &Config,
+        sockets: Sockets,
+        intake: impl Fn(usize, Via) -> Result<Intake, FaultsError>,
+    ) -> Result<(), Error> {
         for (i, socket) in sockets.udp.into_iter().enumerate() {
             self.udp_sockets.push(socket.try_clone().map_err(Error::Start)?);
             let book = self.new_book();
@@ -202,6 +242,9 @@ impl Running {
     }
 
     fn join(&mut self) {
+        if let Some(program) = &mut self.program {
+            program.detach();
+        }
         self.stop.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {
             let name = thread.thread().name().unwrap_or("a thread").to_string();
@@ -226,18 +269,18 @@ struct Sockets {
 }
 
 impl Sockets {
-    fn open(config: &Config) -> Result<Sockets, Error> {
-        if config.listen.port() != 0 {
-            return Sockets::open_at(config, config.listen);
+    fn open(config: &Config, listen: SocketAddr) -> Result<Sockets, Error> {
+        if listen.port() != 0 {
+            return Sockets::open_at(config, listen);
         }
         for _ in 0..PORT_TRIES {
-            match Sockets::open_at(config, config.listen) {
+            match Sockets::open_at(config, listen) {
                 // Free for UDP, but not for TCP: the kernel gives another one next time.
                 Err(Error::PortInUse { .. }) => {}
                 result => return result,
             }
         }
-        Err(Error::NoFreePort { address: config.listen })
+        Err(Error::NoFreePort { address: listen })
     }
 
     fn open_at(config: &Config, listen: SocketAddr) -> Result<Sockets, Error> {
@@ -304,3 +347,6 @@ const TCP_BACKLOG: i32 = 4096;
 
 /// The stream of chance of the TCP side, apart from those of the UDP threads.
 const TCP_STREAM: usize = MOST_THREADS;
+
+/// Streams of chance that one address may use.
+const STREAMS_AN_ADDRESS: usize = MOST_THREADS + 1;

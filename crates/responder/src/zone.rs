@@ -56,6 +56,44 @@ impl Zone {
         self.names.len()
     }
 
+    /// The name of the SOA record, in lower case on the wire.
+    pub(crate) fn apex(&self) -> &[u8] {
+        &self.apex
+    }
+
+    /// Every name that exists, in lower case on the wire, in no order.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &[u8]> {
+        self.names.keys().map(|name| &name[..])
+    }
+
+    /// Whether a name has an alias record.
+    pub(crate) fn is_alias(&self, name: &[u8]) -> bool {
+        self.names.get(name).is_some_and(|node| node.alias().is_some())
+    }
+
+    /// Whether a wildcard lies directly below a name.
+    pub(crate) fn has_wildcard(&self, name: &[u8]) -> bool {
+        self.names.contains_key(&[b"\x01*", name].concat()[..])
+    }
+
+    /// The types of a name and of all that it is an alias of: for any other the zone has one
+    /// answer.
+    pub(crate) fn types_along(&self, name: &[u8]) -> Vec<u16> {
+        let mut types = Vec::new();
+        let mut name = name.to_vec();
+        for _ in 0..=MOST_ALIASES {
+            let Some(node) = self.find_under_apex(&name) else { break };
+            types.extend(node.sets.iter().map(|set| set.rtype));
+            let Some(alias) = node.alias() else { break };
+            name = LowerName::of(&alias.bytes[RECORD_HEAD_LEN..]).bytes().to_vec();
+        }
+        types
+    }
+
+    fn find_under_apex(&self, name: &[u8]) -> Option<&Node> {
+        if is_under(name, &self.apex) { self.find(name) } else { None }
+    }
+
     fn add(&mut self, line: &Line) {
         // Every name between the apex and this one exists too.
         let mut name = &line.owner[..];
@@ -93,7 +131,7 @@ impl Zone {
             if content.answers > before {
                 return content;
             }
-            let Some(alias) = node.sets.iter().find(|set| set.rtype == TYPE_CNAME) else {
+            let Some(alias) = node.alias() else {
                 self.push_soa(name_at + name.len - self.apex.len(), &mut content, out);
                 return content;
             };
@@ -130,6 +168,12 @@ impl Zone {
         out.extend_from_slice(&pointer(apex_at));
         out.extend_from_slice(&self.negative_soa);
         content.authorities = 1;
+    }
+}
+
+impl Node {
+    fn alias(&self) -> Option<&RecordSet> {
+        self.sets.iter().find(|set| set.rtype == TYPE_CNAME)
     }
 }
 

@@ -9,7 +9,7 @@
 //!
 //! [`Redirect`] is the program that picks packets out; it lives as long as its value, or the
 //! process. [`Socket`] is one queue's rings. [`Reflect`] is the other end for tests and for
-//! measuring ourselves. No file is left under `/sys/fs/bpf`, no program on the interface.
+//! measuring ourselves; [`Respond`] answers there what was worked out beforehand. No file is left under `/sys/fs/bpf`, no program on the interface.
 //!
 //! The kernel looks interfaces up in the network namespace of the calling thread: attach and bind
 //! on a thread of the namespace in which the [`Interface`](crate::interface::Interface) was found.
@@ -17,12 +17,14 @@
 mod ends;
 mod link;
 mod program;
+mod respond;
 mod ring;
 mod socket;
 mod umem;
 
 pub use ends::{Discard, Pass};
 pub use program::{Attach, Attached, Filter, Redirect, Reflect};
+pub use respond::{Address, Chunk, Counts, Records, RecordsKind, Respond, Settings, Slot};
 pub use socket::{CopyMode, Flushed, Socket, SocketConfig, Statistics};
 
 use std::io;

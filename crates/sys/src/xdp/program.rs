@@ -166,9 +166,9 @@ impl Reflect {
 /// A loaded program on an interface.
 pub(super) struct Attachment {
     // Dropped in this order: off the interface first.
-    _link: OwnedFd,
-    loaded: Ebpf,
-    attached: Attached,
+    link: Option<OwnedFd>,
+    pub(super) loaded: Ebpf,
+    pub(super) attached: Attached,
 }
 
 impl Attachment {
@@ -179,11 +179,24 @@ impl Attachment {
         interface: &Interface,
         attach: Attach,
     ) -> Result<Self, XdpError> {
+        Self::prepared(loader, object, name, interface, attach, |_| Ok(()))
+    }
+
+    /// The same; `prepare` fills the maps before the first packet can come.
+    pub(super) fn prepared(
+        loader: &mut EbpfLoader<'_>,
+        object: &[u8],
+        name: &'static str,
+        interface: &Interface,
+        attach: Attach,
+        prepare: impl FnOnce(&mut Ebpf) -> Result<(), XdpError>,
+    ) -> Result<Self, XdpError> {
         if object.is_empty() {
             return Err(XdpError::NotBuilt);
         }
         // Relocations against the running kernel's types are not used.
         let mut loaded = loader.btf(None).load(object).map_err(|error| refused_load(interface, error))?;
+        prepare(&mut loaded)?;
         let program = loaded.program_mut(name).ok_or(XdpError::NotBuilt)?;
         let program: &mut Xdp = program.try_into().map_err(|error| refused_program(interface, error))?;
         program.load().map_err(|error| refused_program(interface, error))?;
@@ -198,7 +211,12 @@ impl Attachment {
             Attach::Auto => native().or_else(|error| if is_taken(&error) { Err(error) } else { generic() }),
         }
         .map_err(|error| refused_attach(interface, error))?;
-        Ok(Attachment { _link: link, loaded, attached })
+        Ok(Attachment { link: Some(link), loaded, attached })
+    }
+
+    /// Takes the program off the interface; its maps can still be read.
+    pub(super) fn detach(&mut self) {
+        self.link = None;
     }
 }
 

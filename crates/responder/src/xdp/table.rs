@@ -1,0 +1,273 @@
+//! Works out beforehand what the program in the kernel answers.
+//!
+//! ```text
+//!   (hash of name, type) ──► slot { name, records }      a type of the name
+//!   (hash of name, other)──► slot { name, negative }     any other type of it
+//!   (hash of parent, type | wildcard) ──► slot           of names that the wildcard covers
+//! ```
+//!
+//! Records are those that the responder itself gives to the question: the table asks it. They
+//! hold no byte of the question, only pointers to it, so one image serves every spelling.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+
+use dnsdyno_sys::xdp::{Address, Chunk, Records, RecordsKind, Settings, Slot};
+use dnsdyno_wire::{CLASS_IN, HEADER_LEN, QUESTION_FIXED_LEN, TYPE_A};
+
+use crate::answer::{CLASS_ANY, Content, EDNS_SIZE, Query, TYPE_AAAA};
+use crate::{Echo, Rule, Zone};
+
+/// What the program is loaded with.
+#[derive(Debug)]
+pub(super) struct Table {
+    pub(super) settings: Settings,
+    pub(super) slots: Vec<Slot>,
+    pub(super) chunks: Vec<Chunk>,
+}
+
+/// What was worked out, before it has its place.
+#[derive(Default)]
+struct Draft {
+    settings: Settings,
+    entries: Vec<Entry>,
+    chunks: Vec<Chunk>,
+    /// Where records lie that were there before: many names answer alike.
+    kept: HashMap<Vec<u8>, u32>,
+}
+
+struct Entry {
+    /// In lower case.
+    name: Box<[u8]>,
+    /// With [`WILDCARD`] where it is of the names below.
+    rtype: u32,
+    name_at: u32,
+    records: Records,
+}
+
+impl Table {
+    /// The table of a rule; `None` where its answers depend on the question.
+    pub(super) fn of(rule: &Rule) -> Option<Table> {
+        let mut draft = Draft::default();
+        match rule {
+            Rule::Echo(echo) => draft.add_echo(echo),
+            Rule::Zone(zone) => draft.add_zone(zone),
+            Rule::Truncate(_) => draft.add_truncation(),
+            Rule::FixedSize { .. } => return None,
+        }
+        draft.settings.edns_size = EDNS_SIZE;
+        Some(draft.place())
+    }
+
+    /// Answers at these addresses, of which there must not be too many, in packets of up to `mtu` bytes.
+    pub(super) fn set_place(&mut self, addresses: &[SocketAddr], mtu: usize) {
+        self.settings.mtu = mtu.min(usize::from(u16::MAX)) as u16;
+        self.settings.address_count = addresses.len().min(Settings::ADDRESSES_MAX) as u16;
+        for (place, address) in self.settings.addresses.iter_mut().zip(addresses) {
+            *place = Address::from(*address);
+        }
+    }
+}
+
+impl Draft {
+    fn add_echo(&mut self, echo: &Echo) {
+        self.settings.any_name = 1;
+        // Type 0 stands for those without an address.
+        for (asked, key) in [(TYPE_A, u32::from(TYPE_A)), (TYPE_AAAA, u32::from(TYPE_AAAA)), (0, OTHER)] {
+            let mut image = Vec::new();
+            let content = crate::answer::fill_echo(echo, asked, &mut image);
+            let records = self.copied(content, &image);
+            self.add(&[], key, records);
+        }
+    }
+
+    /// An answer that no client can take is cut.
+    fn add_truncation(&mut self) {
+        self.settings.any_name = 1;
+        let endless = Records { length: u16::MAX, kind: RecordsKind::Passed as u8, ..Records::default() };
+        self.add(&[], OTHER, endless);
+    }
+
+    fn add_zone(&mut self, zone: &Zone) {
+        self.settings.apex_length = zone.apex().len() as u16;
+        let (content, image) = records_of(zone, zone.apex(), unused(&zone.types_along(zone.apex())));
+        self.settings.negative = self.copied(content, &image);
+        for name in zone.names() {
+            let has_wildcard = zone.has_wildcard(name);
+            for (rtype, mut records) in self.answers_of(zone, name) {
+                records.flags = u8::from(has_wildcard);
+                self.add(name, rtype, records);
+            }
+            let Some(parent) = name.strip_prefix(b"\x01*") else { continue };
+            self.settings.has_wildcards = 1;
+            if zone.is_alias(name) {
+                // The target's records point to the alias, whose place depends on the question.
+                let passed = Records { kind: RecordsKind::Passed as u8, ..Records::default() };
+                self.add(parent, OTHER | WILDCARD, passed);
+                continue;
+            }
+            for (rtype, records) in self.answers_of(zone, name) {
+                self.add(parent, rtype | WILDCARD, records);
+            }
+        }
+    }
+
+    /// The answers of a name: one for each type that it, or what it is an alias of, has; one for
+    /// all others.
+    fn answers_of(&mut self, zone: &Zone, name: &[u8]) -> Vec<(u32, Records)> {
+        let mut types = zone.types_along(name);
+        if !types.is_empty() {
+            types.push(CLASS_ANY);
+        }
+        types.sort_unstable();
+        types.dedup();
+        let other = (unused(&types), OTHER);
+        let answer = |(asked, key)| {
+            let (content, image) = records_of(zone, name, asked);
+            (key, self.copied(content, &image))
+        };
+        types.into_iter().map(|rtype| (rtype, u32::from(rtype))).chain([other]).map(answer).collect()
+    }
+
+    fn copied(&mut self, content: Content, image: &[u8]) -> Records {
+        let is_nodata = (content.rcode, content.answers, content.authorities) == (0, 0, 1);
+        let length = image.len().min(usize::from(u16::MAX)) as u16;
+        let counts = Records {
+            length,
+            answers: content.answers.to_be_bytes(),
+            authorities: content.authorities.to_be_bytes(),
+            rcode: content.rcode,
+            ..Records::default()
+        };
+        // Where the apex stands depends on the name: its pointer is filled in with each answer.
+        let mut blank = image.to_vec();
+        if is_nodata {
+            blank[..2].fill(0);
+        }
+        if image.len() > Records::LONGEST {
+            return Records { kind: RecordsKind::Passed as u8, ..counts };
+        }
+        Records {
+            last: blank.last_chunk().copied().unwrap_or_default(),
+            at: self.keep(&blank),
+            sum: checksum(&blank),
+            kind: if is_nodata { RecordsKind::Negative as u8 } else { RecordsKind::Copied as u8 },
+            ..counts
+        }
+    }
+
+    fn add(&mut self, name: &[u8], rtype: u32, records: Records) {
+        let name_at = self.keep(name);
+        let records = Records { name_length: name.len() as u8, ..records };
+        self.entries.push(Entry { name: name.into(), rtype, name_at, records });
+    }
+
+    /// Puts bytes into chunks of their own, and tells the first.
+    fn keep(&mut self, bytes: &[u8]) -> u32 {
+        if bytes.is_empty() {
+            return 0;
+        }
+        if let Some(at) = self.kept.get(bytes) {
+            return *at;
+        }
+        let at = self.chunks.len() as u32;
+        for piece in bytes.chunks(size_of::<Chunk>()) {
+            let mut chunk = [0; size_of::<Chunk>()];
+            chunk[..piece.len()].copy_from_slice(piece);
+            self.chunks.push(chunk);
+        }
+        self.kept.insert(bytes.to_vec(), at);
+        at
+    }
+
+    /// Finds a seed under which every key is another one, and places all within reach.
+    fn place(self) -> Table {
+        let mut size = (2 * self.entries.len()).next_power_of_two().max(2);
+        for seed in 1.. {
+            if let Some(slots) = place(&self.entries, seed, size) {
+                let settings = Settings { seed, slot_mask: (size - 1) as u32, ..self.settings };
+                return Table { settings, slots, chunks: self.chunks };
+            }
+            if seed % SEEDS_A_SIZE == 0 {
+                size *= 2;
+            }
+        }
+        unreachable!("a large enough table has a place for everything")
+    }
+}
+
+/// Places each entry in one of the first places after its own; `None` where two have one key, or
+/// too many meet.
+fn place(entries: &[Entry], seed: u64, size: usize) -> Option<Vec<Slot>> {
+    let mut slots = vec![Slot::default(); size];
+    for entry in entries {
+        let key = key_of(hash_of(seed, &entry.name), entry.rtype);
+        let first = (key >> 32) as usize;
+        let places = (0..Slot::PROBES as usize).map(|step| (first + step) & (size - 1));
+        let mut free = None;
+        for place in places {
+            if slots[place].key == key {
+                return None;
+            }
+            if slots[place].key == 0 {
+                free = Some(place);
+                break;
+            }
+        }
+        slots[free?] = Slot { key, name_at: entry.name_at, unused: 0, records: entry.records };
+    }
+    Some(slots)
+}
+
+/// The records that answer a question of class IN, as they follow it.
+fn records_of(zone: &Zone, qname: &[u8], qtype: u16) -> (Content, Vec<u8>) {
+    let question_end = HEADER_LEN + qname.len() + QUESTION_FIXED_LEN;
+    let query = Query { qname, qtype, qclass: CLASS_IN, question_end, edns: None };
+    let mut message = vec![0; question_end];
+    message[HEADER_LEN..][..qname.len()].copy_from_slice(qname);
+    let content = zone.fill(&query, 0, &mut message);
+    (content, message.split_off(question_end))
+}
+
+/// A type that is not among these.
+fn unused(types: &[u16]) -> u16 {
+    (1..CLASS_ANY).find(|rtype| !types.contains(rtype)).unwrap_or(0)
+}
+
+/// The hash of a name in lower case, as the program works it out.
+fn hash_of(seed: u64, name: &[u8]) -> u64 {
+    let word = |piece: &[u8]| {
+        let mut word = [0; 8];
+        word[..piece.len()].copy_from_slice(piece);
+        u64::from_ne_bytes(word)
+    };
+    name.chunks(8).fold(seed ^ name.len() as u64, |hash, piece| mixed(hash, word(piece)))
+}
+
+fn key_of(hash: u64, rtype: u32) -> u64 {
+    mixed(hash, u64::from(rtype)) | 1
+}
+
+fn mixed(hash: u64, word: u64) -> u64 {
+    let hash = (hash ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    hash ^ hash >> 32
+}
+
+/// The Internet checksum (RFC 1071), not inverted.
+fn checksum(bytes: &[u8]) -> [u8; 2] {
+    let pairs = bytes.chunks(2).map(|pair| [pair[0], pair.get(1).copied().unwrap_or(0)]);
+    let mut sum: u64 = pairs.map(|pair| u64::from(u16::from_be_bytes(pair))).sum();
+    while sum > 0xFFFF {
+        sum = (sum & 0xFFFF) + (sum >> 16);
+    }
+    (sum as u16).to_be_bytes()
+}
+
+/// Stands for every type that has no slot of its own.
+const OTHER: u32 = 0x2_0000;
+
+/// Beside a type: the answer is that of the wildcard below the name.
+const WILDCARD: u32 = 0x1_0000;
+
+/// Seeds tried before the table grows. A table half full has a place for all with nearly each.
+const SEEDS_A_SIZE: u64 = 8;
