@@ -5,6 +5,7 @@
 
 pub mod clock;
 pub mod interface;
+pub mod packet;
 pub mod poll;
 pub mod socket;
 pub mod thread;

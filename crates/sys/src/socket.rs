@@ -61,7 +61,7 @@ fn set_buffer(socket: &impl AsFd, force: i32, plain: i32, bytes: usize) -> io::R
     Ok(given[0] as usize)
 }
 
-fn set(socket: &impl AsFd, level: i32, option: i32, value: i32) -> io::Result<()> {
+pub(crate) fn set(socket: &impl AsFd, level: i32, option: i32, value: i32) -> io::Result<()> {
     let fd = socket.as_fd().as_raw_fd();
     // SAFETY: the pointer and the length describe one i32 that lives during the call.
     checked(unsafe {

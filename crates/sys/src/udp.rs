@@ -17,6 +17,7 @@ mod send;
 
 pub use errors::{ErrorQueue, Refusal};
 pub use receive::Receiver;
+pub(crate) use send::equal_run;
 pub use send::{Sender, Sent};
 
 /// Messages that lie back to back: message `i` ends at `ends[i]` and starts where the one
@@ -53,9 +54,19 @@ impl<'a> Messages<'a> {
         Messages { first: self.start(count), ends: &self.ends[count..], ..self }
     }
 
+    /// The first `count` messages.
+    pub fn take(self, count: usize) -> Messages<'a> {
+        Messages { ends: &self.ends[..count], ..self }
+    }
+
     /// Where message `i` starts; `i` may be the number of messages (the end of the last).
     fn start(&self, i: usize) -> usize {
         if i == 0 { self.first } else { self.ends[i - 1] as usize }
+    }
+
+    /// The bytes of `count` messages from `first` on.
+    pub(crate) fn run(&self, first: usize, count: usize) -> &'a [u8] {
+        &self.bytes[self.start(first)..self.start(first + count)]
     }
 
     /// The bytes of message `i`.

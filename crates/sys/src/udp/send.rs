@@ -106,8 +106,7 @@ impl Sender {
         while at < messages.len() && run < self.headers.len() {
             let peer = peer_of(at);
             let count = if self.segment { equal_run(messages, at, |i| peer_of(i) == peer) } else { 1 };
-            let (start, end) = (messages.start(at), messages.ends[at + count - 1] as usize);
-            let bytes = &messages.bytes[start..end];
+            let bytes = messages.run(at, count);
             self.iovecs[run] =
                 libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
             self.run_lengths[run] = count as u32;
@@ -133,7 +132,7 @@ impl Sender {
 /// How many messages from `first` on have its length and may share its header: all of one size,
 /// within what the kernel cuts at once. (A shorter last one would be allowed too; it is left to
 /// the next run so that a refused packet has one size.)
-fn equal_run(messages: Messages<'_>, first: usize, same_peer: impl Fn(usize) -> bool) -> usize {
+pub(crate) fn equal_run(messages: Messages<'_>, first: usize, same_peer: impl Fn(usize) -> bool) -> usize {
     let length = messages.get(first).len();
     if length == 0 {
         return 1;

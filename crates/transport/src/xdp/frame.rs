@@ -14,6 +14,8 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use dnsdyno_sys::packet::HEADER_ROOM;
+
 /// The ends of the cable, and what stands between Ethernet and IP.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ethernet {
@@ -33,6 +35,8 @@ pub(super) struct Header {
     ip_sum: u64,
     /// Sum of the addresses, the protocol and the ports, without the length.
     udp_sum: u64,
+    /// The same without the ports.
+    pseudo_sum: u64,
 }
 
 impl Header {
@@ -62,11 +66,13 @@ impl Header {
             }
         }
         let ip_sum = sum(&bytes[ip..]);
+        let pseudo_sum = sum(&bytes[addresses..]) + u64::from(u16::from(PROTOCOL_UDP).to_be());
         bytes.extend(source.port().to_be_bytes());
         bytes.extend(server.port().to_be_bytes());
         let udp_sum = sum(&bytes[addresses..]) + u64::from(u16::from(PROTOCOL_UDP).to_be());
         bytes.extend([0; 4]);
-        let mut header = Header { bytes: [0; LONGEST], length: bytes.len(), ip, is_ipv6, ip_sum, udp_sum };
+        let length = bytes.len();
+        let mut header = Header { bytes: [0; LONGEST], length, ip, is_ipv6, ip_sum, udp_sum, pseudo_sum };
         header.bytes[..bytes.len()].copy_from_slice(&bytes);
         header
     }
@@ -97,6 +103,24 @@ impl Header {
         // 0 would say that there is none.
         put(frame, self.length - 2, if checksum == 0 { 0xFFFF } else { checksum });
         length
+    }
+
+    /// Writes the headers of a packet with so many bytes of payload and gives their length; the
+    /// UDP checksum is the sum of the pseudo header, to which the kernel adds the rest.
+    #[inline]
+    pub(super) fn write_ahead(&self, payload: usize, frame: &mut [u8; HEADER_ROOM]) -> usize {
+        frame[..LONGEST].copy_from_slice(&self.bytes);
+        let udp_length = ((UDP_LEN + payload) as u16).to_be();
+        if self.is_ipv6 {
+            put(frame, self.ip + 4, udp_length);
+        } else {
+            let total = ((self.length - self.ip + payload) as u16).to_be();
+            put(frame, self.ip + 2, total);
+            put(frame, self.ip + 10, !fold(self.ip_sum + u64::from(total)));
+        }
+        put(frame, self.length - 4, udp_length);
+        put(frame, self.length - 2, fold(self.pseudo_sum + u64::from(udp_length)));
+        self.length
     }
 
     /// Bytes of the IP packet around a message of this length.
@@ -254,6 +278,26 @@ mod tests {
             }
             if let Some(vlan) = vlan {
                 prop_assert_eq!(word(&frame, 14).unwrap(), vlan);
+            }
+        }
+
+        /// What the kernel does with what is left to it: it adds up everything from the UDP header
+        /// on, the partial sum included, and puts the complement in its place.
+        #[test]
+        fn a_header_written_ahead_comes_to_the_same_packet(
+            message in proptest::collection::vec(any::<u8>(), 0..1400),
+            ipv6 in any::<bool>(),
+            vlan in proptest::option::of(0u16..4096),
+        ) {
+            let header = header(ipv6, vlan).0;
+            let (mut whole, mut ahead) = ([0xAA; 2048], [0xAA; HEADER_ROOM]);
+            let length = header.write(&message, &mut whole);
+            let headers = header.write_ahead(message.len(), &mut ahead);
+            let mut completed = [&ahead[..headers], &message].concat();
+            let checksum = !plain_sum(&[&completed[headers - UDP_LEN..]]);
+            completed[headers - 2..headers].copy_from_slice(&checksum.to_be_bytes());
+            if checksum != 0 {
+                prop_assert_eq!(&completed[..], &whole[..length]);
             }
         }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use dnsdyno_measure::NotSentReason;
 use dnsdyno_sys::interface::{Interface, LinkState};
+use dnsdyno_sys::packet::PacketSender;
 use dnsdyno_sys::poll::Poller;
 use dnsdyno_sys::xdp::{Flushed, Redirect, Socket};
 
@@ -18,6 +19,10 @@ use crate::{Batch, Resources, Sent, Sink, Stopped, Transport, Wake};
 pub struct XdpTransport {
     parts: Parts,
     poller: Poller,
+    /// Where the kernel has to copy, queries leave through its stack, many at once.
+    packets: Option<PacketSender>,
+    /// Whether packets could leave the interface when it was last asked, and when that was.
+    link: (LinkState, u64),
     /// The socket that sends next: each batch goes to the next one.
     turn: usize,
     clock: WorkerClock,
@@ -46,12 +51,67 @@ impl XdpTransport {
             poller.add(socket, SOCKET)?;
         }
         poller.add(parts.mailbox.bell(), BELL)?;
-        Ok(XdpTransport { parts, poller, turn: 0, clock: WorkerClock::default() })
+        let must_copy = !parts.sockets.iter().all(Socket::is_zero_copy);
+        let packets =
+            must_copy.then(|| PacketSender::open(&parts.interface, MESSAGES_AT_ONCE)).transpose()?;
+        let link = (LinkState::Up, 0);
+        Ok(XdpTransport { parts, poller, packets, link, turn: 0, clock: WorkerClock::default() })
     }
 
     /// IP fragments of answers on the whole interface, so far.
     pub fn fragments(&self) -> u64 {
         self.parts.redirect.fragments()
+    }
+
+    /// Writes packets into a socket's ring.
+    fn send_by_ring(&mut self, channel: usize, batch: &Batch) -> Sent {
+        let messages = batch.messages();
+        let header = &self.parts.headers[channel];
+        let socket = &mut self.parts.sockets[self.turn];
+        let mut written = 0;
+        let mut stopped = None;
+        while written < messages.len() {
+            let message = messages.get(written);
+            if header.ip_length(message.len()) > self.parts.mtu {
+                stopped = Some(Stopped::Failed(NotSentReason::TooLong));
+                break;
+            }
+            if !socket.write(|frame| header.write(message, frame)) {
+                stopped = Some(Stopped::Full);
+                break;
+            }
+            written += 1;
+        }
+        let Flushed { accepted, error } = socket.flush();
+        self.turn = if self.turn + 1 == self.parts.sockets.len() { 0 } else { self.turn + 1 };
+        match error {
+            Some(error) => Sent { accepted, stopped: Some(self.stopped_by(&error)) },
+            None => Sent { accepted, stopped },
+        }
+    }
+
+    /// Hands the messages to the kernel, which puts them together and takes them apart again.
+    fn send_through_stack(&mut self, channel: usize, batch: &Batch) -> Sent {
+        let messages = batch.messages();
+        let header = &self.parts.headers[channel];
+        // The stack takes packets for a link that is gone, and drops them without a word.
+        let now_ns = self.clock.now_ns();
+        if self.link.0 != LinkState::Up || now_ns >= self.link.1 + LINK_ASKED_NS {
+            self.link = (self.parts.interface.link_state(), now_ns);
+        }
+        if self.link.0 != LinkState::Up && !messages.is_empty() {
+            return Sent { accepted: 0, stopped: Some(Stopped::Failed(NotSentReason::NoRoute)) };
+        }
+        let fits = |i: &usize| header.ip_length(messages.get(*i).len()) <= self.parts.mtu;
+        let fitting = (0..messages.len()).take_while(fits).count();
+        let Some(packets) = &mut self.packets else { return Sent { accepted: 0, stopped: None } };
+        let sent = packets.send(messages.take(fitting), |payload, frame| header.write_ahead(payload, frame));
+        let stopped = match sent.error {
+            Some(error) => Some(self.stopped_by(&error)),
+            None if fitting < messages.len() => Some(Stopped::Failed(NotSentReason::TooLong)),
+            None => None,
+        };
+        Sent { accepted: sent.accepted, stopped }
     }
 
     /// What a flush that did not take everything means for the message that it stopped at.
@@ -85,28 +145,10 @@ impl Transport for XdpTransport {
     }
 
     fn send(&mut self, channel: usize, batch: &Batch) -> Sent {
-        let messages = batch.messages();
-        let header = &self.parts.headers[channel];
-        let socket = &mut self.parts.sockets[self.turn];
-        let mut written = 0;
-        let mut stopped = None;
-        while written < messages.len() {
-            let message = messages.get(written);
-            if header.ip_length(message.len()) > self.parts.mtu {
-                stopped = Some(Stopped::Failed(NotSentReason::TooLong));
-                break;
-            }
-            if !socket.write(|frame| header.write(message, frame)) {
-                stopped = Some(Stopped::Full);
-                break;
-            }
-            written += 1;
-        }
-        let Flushed { accepted, error } = socket.flush();
-        self.turn = if self.turn + 1 == self.parts.sockets.len() { 0 } else { self.turn + 1 };
-        match error {
-            Some(error) => Sent { accepted, stopped: Some(self.stopped_by(&error)) },
-            None => Sent { accepted, stopped },
+        if self.packets.is_some() {
+            self.send_through_stack(channel, batch)
+        } else {
+            self.send_by_ring(channel, batch)
         }
     }
 
@@ -167,6 +209,12 @@ impl Transport for XdpTransport {
         }
     }
 }
+
+/// How long an interface is taken to be up without asking: the two calls take a microsecond.
+const LINK_ASKED_NS: u64 = 1_000_000;
+
+/// Messages that a batch may have.
+const MESSAGES_AT_ONCE: usize = 64;
 
 /// What the poller calls the sockets, and the mailbox's bell.
 const SOCKET: u64 = 0;

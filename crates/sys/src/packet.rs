@@ -1,0 +1,208 @@
+//! Packets with headers of our own, through the kernel's ordinary way out of an interface.
+//!
+//! ```text
+//!   one call   [ for the kernel | Ethernet IP UDP | message 1 | message 2 | ... ]
+//!   the wire   [ Ethernet IP UDP | message 1 ] [ Ethernet IP UDP | message 2 ] ...
+//! ```
+//!
+//! Where a driver has to copy, AF_XDP sends packet by packet, each with a round through the whole
+//! stack of its own. A packet socket takes messages of one length as one long packet, which is cut
+//! behind the stack (UDP segmentation offload), so the rounds are shared.
+
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+use crate::checked;
+use crate::interface::Interface;
+use crate::udp::{Messages, Sent, equal_run};
+
+/// Room for the headers of a packet: Ethernet, a tag, IPv6, UDP, and some.
+pub const HEADER_ROOM: usize = 80;
+
+/// A way out of one interface.
+pub struct PacketSender {
+    fd: OwnedFd,
+    heads: Box<[Head]>,
+    iovecs: Box<[[libc::iovec; 2]]>,
+    headers: Box<[libc::mmsghdr]>,
+    /// How many messages each header carries, of the call under way.
+    run_lengths: Box<[u32]>,
+    segment: bool,
+}
+
+// SAFETY: the raw pointers in the headers are written anew by each call, from memory that this
+// call borrows; between calls nobody reads them, so they may move to another thread.
+unsafe impl Send for PacketSender {}
+
+/// What stands before the messages of a run.
+#[repr(C, align(8))]
+#[derive(Clone, Copy)]
+struct Head {
+    /// Puts the end of the kernel's header on a multiple of eight.
+    padding: [u8; 6],
+    kernel: VirtioNetHeader,
+    frame: [u8; HEADER_ROOM],
+}
+
+/// `struct virtio_net_hdr`: what is left to the kernel.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct VirtioNetHeader {
+    flags: u8,
+    gso_type: u8,
+    header_length: u16,
+    segment_size: u16,
+    checksum_start: u16,
+    checksum_offset: u16,
+}
+
+impl PacketSender {
+    /// A sender of up to `batch` messages a call. Needs the privilege to open packet sockets.
+    pub fn open(interface: &Interface, batch: usize) -> io::Result<Self> {
+        // Protocol 0: nothing is received.
+        // SAFETY: the call takes no pointer.
+        let fd = checked(unsafe {
+            libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC, 0)
+        })?;
+        // SAFETY: the kernel just made the descriptor for us, nobody else owns it.
+        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+        crate::socket::set(&fd, libc::SOL_PACKET, PACKET_VNET_HDR, 1)?;
+        crate::socket::set_send_buffer(&fd, SEND_BUFFER)?;
+        bind(&fd, interface)?;
+        let empty = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
+        // SAFETY: all-zero is a valid value of this C struct (null pointers, zero lengths).
+        let header: libc::mmsghdr = unsafe { std::mem::zeroed() };
+        Ok(PacketSender {
+            fd,
+            heads: vec![Head::EMPTY; batch].into(),
+            iovecs: vec![[empty; 2]; batch].into(),
+            headers: vec![header; batch].into(),
+            run_lengths: vec![0; batch].into(),
+            segment: true,
+        })
+    }
+
+    /// Sends without blocking.
+    ///
+    /// `write_header` gets a number of payload bytes, writes the headers up to and with UDP of a
+    /// packet of so many, the sum of the pseudo header standing for the UDP checksum, and says how
+    /// long they are.
+    pub fn send(
+        &mut self,
+        messages: Messages<'_>,
+        write_header: impl Fn(usize, &mut [u8; HEADER_ROOM]) -> usize,
+    ) -> Sent {
+        let mut accepted = 0;
+        while accepted < messages.len() {
+            let runs = self.fill_headers(messages, accepted, &write_header);
+            // SAFETY: the first `runs` headers point to memory that outlives the call: `messages`
+            // (borrowed by the caller) and our own arrays. The kernel only reads it, but for
+            // msg_len of our headers.
+            let taken = unsafe {
+                let headers = self.headers.as_mut_ptr();
+                libc::sendmmsg(self.fd.as_raw_fd(), headers, runs as libc::c_uint, libc::MSG_DONTWAIT)
+            };
+            if taken > 0 {
+                accepted += self.run_lengths[..taken as usize].iter().sum::<u32>() as usize;
+                continue;
+            }
+            let error = io::Error::last_os_error();
+            match error.raw_os_error() {
+                Some(libc::EINTR) => {}
+                // Kernels before 6.2 cut no packets of these sockets; whoever needs it gets single
+                // packets from now on.
+                Some(libc::EIO | libc::EINVAL | libc::EMSGSIZE) if self.run_lengths[0] > 1 => {
+                    self.segment = false;
+                }
+                _ => return Sent { accepted, error: Some(error) },
+            }
+        }
+        Sent { accepted, error: None }
+    }
+
+    /// Lays out headers for the messages from `first` on; returns how many.
+    fn fill_headers(
+        &mut self,
+        messages: Messages<'_>,
+        first: usize,
+        write_header: &impl Fn(usize, &mut [u8; HEADER_ROOM]) -> usize,
+    ) -> usize {
+        let (mut at, mut run) = (first, 0);
+        while at < messages.len() && run < self.headers.len() {
+            let count = if self.segment { equal_run(messages, at, |_| true) } else { 1 };
+            let bytes = messages.run(at, count);
+            let head = &mut self.heads[run];
+            let length = write_header(bytes.len(), &mut head.frame).clamp(UDP_LENGTH, HEADER_ROOM);
+            head.kernel = VirtioNetHeader::new(length, messages.get(at).len(), count);
+            let start =
+                std::ptr::from_mut(head).cast::<u8>().wrapping_add(std::mem::offset_of!(Head, kernel));
+            self.iovecs[run] = [
+                libc::iovec { iov_base: start.cast(), iov_len: size_of::<VirtioNetHeader>() + length },
+                libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() },
+            ];
+            let header = &mut self.headers[run].msg_hdr;
+            header.msg_iov = self.iovecs[run].as_mut_ptr();
+            header.msg_iovlen = 2;
+            self.run_lengths[run] = count as u32;
+            at += count;
+            run += 1;
+        }
+        run
+    }
+}
+
+impl Head {
+    const EMPTY: Self = Head {
+        padding: [0; 6],
+        kernel: VirtioNetHeader {
+            flags: 0,
+            gso_type: 0,
+            header_length: 0,
+            segment_size: 0,
+            checksum_start: 0,
+            checksum_offset: 0,
+        },
+        frame: [0; HEADER_ROOM],
+    };
+}
+
+impl VirtioNetHeader {
+    /// For `count` messages of `message` bytes behind `headers` bytes.
+    fn new(headers: usize, message: usize, count: usize) -> Self {
+        let is_cut = count > 1;
+        VirtioNetHeader {
+            flags: VIRTIO_NET_HDR_F_NEEDS_CSUM,
+            gso_type: if is_cut { VIRTIO_NET_HDR_GSO_UDP_L4 } else { 0 },
+            header_length: headers as u16,
+            segment_size: if is_cut { message as u16 } else { 0 },
+            checksum_start: (headers - UDP_LENGTH) as u16,
+            checksum_offset: 6,
+        }
+    }
+}
+
+fn bind(fd: &OwnedFd, interface: &Interface) -> io::Result<()> {
+    // SAFETY: all-zero is a valid value of this struct of integers.
+    let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+    address.sll_family = libc::AF_PACKET as u16;
+    address.sll_ifindex = interface.index() as i32;
+    // SAFETY: the address is valid for reads of the length told.
+    checked(unsafe {
+        let length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+        libc::bind(fd.as_raw_fd(), (&raw const address).cast(), length)
+    })?;
+    Ok(())
+}
+
+/// Bytes of a UDP header.
+const UDP_LENGTH: usize = 8;
+
+/// Room for packets on their way out.
+const SEND_BUFFER: usize = 4 << 20;
+
+/// `linux/if_packet.h`.
+const PACKET_VNET_HDR: i32 = 15;
+
+/// `linux/virtio_net.h`.
+const VIRTIO_NET_HDR_F_NEEDS_CSUM: u8 = 1;
+const VIRTIO_NET_HDR_GSO_UDP_L4: u8 = 5;
