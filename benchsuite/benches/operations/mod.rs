@@ -1,0 +1,130 @@
+//! The steps of the loop that each query goes through, for `benches/micro.rs`, which takes their time, and
+//! `examples/instructions.rs`, which counts their instructions.
+
+use std::hint::black_box;
+
+use dnsdyno_engine::{Control, Job, Live, Observer, run};
+use dnsdyno_measure::Histogram;
+use dnsdyno_plan::schedule::{Constant, Load, Ramp};
+use dnsdyno_plan::source::{Questions, QuestionsBuilder};
+use dnsdyno_record::Interval;
+use dnsdyno_transport::sim::{SimConfig, SimTransport};
+use dnsdyno_wire::{QueryForm, encode_name, patch_id, peek, same_question};
+
+/// One step.
+pub(crate) struct Operation {
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// Prepares, and then does it so many times.
+    pub(crate) repeat: fn(u64),
+}
+
+/// Every step.
+pub(crate) const OPERATIONS: &[Operation] = &[
+    Operation { name: "patch", repeat: patch },
+    Operation { name: "pair", repeat: pair },
+    Operation { name: "record", repeat: record },
+    Operation { name: "due_at", repeat: due_at },
+    Operation { name: "next_due", repeat: next_due },
+    Operation { name: "engine", repeat: engine },
+];
+
+/// A question into the batch, with its ID.
+fn patch(times: u64) {
+    let questions = questions();
+    let mut batch = Vec::with_capacity(BATCH * questions.message(0).len());
+    for n in 0..times {
+        if n.is_multiple_of(BATCH as u64) {
+            batch.clear();
+        }
+        let start = batch.len();
+        batch.extend_from_slice(questions.message(n as usize % questions.len()));
+        patch_id(&mut batch[start..], n as u16);
+        black_box(batch.as_slice());
+    }
+}
+
+/// What an answer says, and whether it answers what was asked.
+fn pair(times: u64) {
+    let questions = questions();
+    let mut answer = questions.message(0).to_vec();
+    answer[2] |= 0x80;
+    for _ in 0..times {
+        let same =
+            peek(black_box(&answer)).is_ok_and(|said| same_question(said.question, questions.question(0)));
+        assert!(black_box(same));
+    }
+}
+
+/// A latency into the histogram.
+fn record(times: u64) {
+    let mut histogram = Histogram::new();
+    for n in 0..times {
+        histogram.record(black_box(20_000 + n % 1_000 * 977));
+    }
+    assert_eq!(black_box(&histogram).count(), times);
+}
+
+/// When query n of a ramp is due, for any n.
+fn due_at(times: u64) {
+    let ramp = Ramp { from_qps: 0.0, to_qps: 1e6, over_ns: 1_000 * SECOND_NS, hold_ns: 0 };
+    let Ok(curve) = ramp.curve() else { return };
+    for n in 0..times {
+        black_box(curve.due_at(black_box(n * 17)));
+    }
+}
+
+/// The same for one query after the other at a constant rate, as a worker takes them up.
+fn next_due(times: u64) {
+    let Ok(curve) = constant(times) else { return };
+    let mut cursor = curve.cursor(0, 1);
+    for _ in 0..times {
+        black_box(cursor.next_due());
+    }
+}
+
+/// All of it, on the imaginary link: taken up, sent, paired, booked, settled. The link's own work is in it.
+fn engine(times: u64) {
+    let Ok(curve) = constant(times) else { return };
+    let (questions, load) = (questions(), Load::Open(curve));
+    let job = Job {
+        questions: &questions,
+        load: &load,
+        limit: None,
+        end_ns: None,
+        timeout_ns: SECOND_NS,
+        interval_ns: SECOND_NS,
+        send_only: false,
+    };
+    let link = SimTransport::new(SimConfig::default(), 0, 1);
+    black_box(run(&job, vec![link], 0, &|| 0, &Control::default(), &mut Nobody));
+}
+
+/// So many queries at a million a second.
+fn constant(times: u64) -> Result<dnsdyno_plan::Curve, dnsdyno_plan::schedule::CurveError> {
+    Constant { rate_qps: 1e6, duration_ns: Some(times * 1_000) }.curve()
+}
+
+/// The question of the rig, of 33 bytes.
+fn questions() -> Questions {
+    let mut builder = QuestionsBuilder::new(QueryForm::default(), 0);
+    let mut name = Vec::new();
+    if encode_name(b"ns.dyno.example.", &mut name).is_ok() {
+        let _ = builder.push(&name, 1);
+    }
+    builder.finish()
+}
+
+/// Nobody looks on.
+struct Nobody;
+
+impl Observer for Nobody {
+    fn passed(&mut self, _: &Live<'_>) {}
+    fn settled(&mut self, _: &Interval) {}
+    fn stopping(&mut self, _: u64) {}
+}
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// As many as go out together.
+const BATCH: usize = 64;
