@@ -77,7 +77,7 @@ struct Options {
     /// How long each turn lasts
     #[arg(long, value_name = "S", default_value_t = 5, value_parser = clap::value_parser!(u32).range(2..))]
     seconds: u32,
-    /// Queries that dnsdyno and dnsperf keep outstanding on sockets
+    /// Queries that dnsdyno keeps outstanding on sockets
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
     outstanding: u32,
     /// Queries that dnsdyno keeps outstanding over AF_XDP

@@ -246,8 +246,8 @@ fn remarks(labels: &[String], laps: &[Vec<Lap>]) -> Vec<String> {
             let worst = odd.iter().copied().max_by(|a, b| a.abs().total_cmp(&b.abs()));
             if let Some(worst) = worst {
                 remarks.push(format!(
-                    "{label}: its count of {what} and the cable's differ by more than 1 % in {} of {} turns, by {:+.1} % \
-                     at most",
+                    "{label}: its count of {what} and the cable's differ by more than 1 % in {} of {} turns, by \
+                     {:+.1} % at most",
                     odd.len(),
                     laps.len(),
                     worst * 100.0

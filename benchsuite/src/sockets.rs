@@ -30,10 +30,10 @@ pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
         outcome.bar("dnsdyno", "kxdpgun", ANSWERED, Bound::AtLeast(1.0)),
     ];
     let method = format!(
-        "\"{}\", closed loop, {} outstanding, for {seconds} s, generator, kernel and responder on one CPU, turns of each: \
-         {}. Ours pairs every answer with its query and takes its latency; kxdpgun counts, at a rate beyond its reach; \
-         calidns climbs until it loses more than 5 %, and its best second counts. Answers per second are those that the \
-         generator took in, by the cable's clock.",
+        "\"{}\", closed loop, {} outstanding, for {seconds} s, generator, kernel and responder on one CPU, \
+         turns of each: {}. Ours pairs every answer with its query and takes its latency; kxdpgun counts, at a \
+         rate beyond its reach; calidns climbs until it loses more than 5 %, and its best second counts. \
+         Answers per second are those that the generator took in, by the cable's clock.",
         names::ONE,
         setting.outstanding,
         setting.pairs

@@ -22,9 +22,9 @@ pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
         .run(CPU_US)?;
     let bars = vec![outcome.bar("dnsdyno", "dnsperf", CPU_US, Bound::AtMost(0.5))];
     let method = format!(
-        "\"{}\", {RATE_QPS} queries a second for {seconds} s, turns of each: {}. CPU time is user and system time of the \
-         generator's process, start and end included; on one CPU it holds what the kernel does for the cable and the \
-         responder while the process sends.",
+        "\"{}\", {RATE_QPS} queries a second for {seconds} s, turns of each: {}. CPU time is user and system \
+         time of the generator's process, start and end included; on one CPU it holds what the kernel does for \
+         the cable and the responder while the process sends.",
         names::ONE,
         setting.pairs
     );

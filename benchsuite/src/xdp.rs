@@ -18,9 +18,9 @@ pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
         .run(ANSWERED)?;
     let bars = vec![outcome.bar("dnsdyno", "kxdpgun", ANSWERED, Bound::AtLeast(1.2))];
     let method = format!(
-        "\"{}\" for {seconds} s, generator, kernel and responder on one CPU, turns of each: {}. dnsdyno in closed loop, {} \
-         outstanding, pairs every answer with its query and takes its latency; kxdpgun sends at a rate beyond its \
-         reach and counts.",
+        "\"{}\" for {seconds} s, generator, kernel and responder on one CPU, turns of each: {}. dnsdyno in \
+         closed loop, {} outstanding, pairs every answer with its query and takes its latency; kxdpgun sends at \
+         a rate beyond its reach and counts.",
         names::ONE,
         setting.pairs,
         setting.xdp_outstanding
