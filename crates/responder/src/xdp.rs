@@ -130,6 +130,17 @@ pub enum XdpStartError {
     Xdp(XdpError),
 }
 
+impl XdpStartError {
+    /// Whether what was asked for is impossible anywhere, and not only here and now.
+    pub fn is_bad_input(&self) -> bool {
+        use XdpStartError as Error;
+        matches!(
+            self,
+            Error::Faults | Error::FixedSize | Error::AnyAddress { .. } | Error::TooManyAddresses { .. }
+        )
+    }
+}
+
 impl XdpResponder {
     /// Starts a responder, and a program on the interface that answers for it. The program is
     /// gone when [`Running`] is stopped or dropped, or the process ends, however it does.

@@ -133,7 +133,7 @@ fn random_query(chance: &mut SmallRng, apex: &str) -> Vec<u8> {
         name.push('.');
     }
     if chance.random_ratio(1, 40) {
-        name.push_str(&"d.".repeat(chance.random_range(1..100)));
+        name.push_str(&"d.".repeat(chance.random_range(1..60)));
     }
     if !chance.random_ratio(1, 15) {
         name.push_str(apex);

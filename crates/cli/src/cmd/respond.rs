@@ -7,9 +7,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use dnsdyno_plan::units::parse_duration_ns;
+use dnsdyno_responder::xdp::{XdpConfig, XdpResponder};
 use dnsdyno_responder::{Buckets, Config, Delay, Echo, Faults, Responder, Rule, Running, Share, Stall, Zone};
+use dnsdyno_sys::xdp::{Attach, Attached};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
 
@@ -19,10 +21,10 @@ use crate::screen::tell;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct RespondFlags {
-    /// Address and port for UDP and TCP; port 0 takes a free one
+    /// Address and port for UDP and TCP; port 0 takes a free one; may be given several times
     #[arg(short, long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:5300")]
-    listen: SocketAddr,
-    /// UDP sockets and threads on the port
+    listen: Vec<SocketAddr>,
+    /// UDP sockets and threads on each port
     #[arg(short = 'T', long, value_name = "N", default_value_t = 1)]
     threads: usize,
     /// Serve UDP only
@@ -79,6 +81,30 @@ pub(crate) struct RespondFlags {
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Faults")]
     seed: u64,
 
+    /// Answer in the kernel, in the driver of --interface; what is not plain goes up to the sockets
+    ///
+    /// An XDP program answers over UDP what --zone, --address or --truncate say. TCP, and all that is
+    /// more than a plain question under the zone's name, goes up to the sockets of --listen, which must
+    /// be addresses of the interface. Needs root (or CAP_NET_ADMIN, CAP_BPF and CAP_PERFMON). The
+    /// program is gone when the responder ends, however it does; that of somebody else is not
+    /// replaced. Queries answered so pass no firewall. Between veth interfaces, answers come only to
+    /// an end that has an XDP program too, or GRO on (ethtool -K NAME gro on).
+    #[arg(long, requires = "interface", help_heading = "In the kernel")]
+    xdp: bool,
+    /// The interface on which queries come
+    #[arg(long, value_name = "NAME", requires = "xdp", help_heading = "In the kernel")]
+    interface: Option<String>,
+    /// Where the program runs: in the driver (native), in the kernel's stack (generic), or the first that can
+    #[arg(
+        long,
+        value_enum,
+        value_name = "MODE",
+        default_value = "auto",
+        requires = "xdp",
+        help_heading = "In the kernel"
+    )]
+    xdp_mode: XdpMode,
+
     /// Write the book (what it truly did) to this file at the end, instead of printing it
     #[arg(long, value_name = "FILE", help_heading = "Book")]
     book: Option<PathBuf>,
@@ -87,20 +113,37 @@ pub(crate) struct RespondFlags {
     buckets: bool,
 }
 
+/// Where the program in the kernel runs.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum XdpMode {
+    Auto,
+    Native,
+    Generic,
+}
+
 const EXAMPLES: &str = "\
 The book is printed as JSON at the end, and at each SIGUSR1 while it serves.
 
 Examples:
   dnsdyno respond --delay lognormal:2ms,0.5 --loss 1%
   dnsdyno respond --listen 127.0.0.1:0 --stall 3s..4s --for 15s --book book.json
-  dnsdyno respond --zone example.zone --origin example.";
+  dnsdyno respond --zone example.zone --origin example.
+  dnsdyno respond --xdp --interface eth1 --listen 192.0.2.53:53 --zone example.zone";
 
 pub(crate) fn respond(flags: RespondFlags) -> Outcome {
     let length = flags.length()?;
-    let running = Responder::start(flags.config()?).map_err(Failure::run_failed)?;
+    // From before it says that it listens: whoever waits for that may end it at once.
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGUSR1]).map_err(Failure::run_failed)?;
+    let running = flags.start()?;
     let transports = if flags.no_tcp { "UDP" } else { "UDP and TCP" };
-    tell(&format!("responder: listening on {} ({transports}); Ctrl-C ends it", running.address()));
-    serve(&running, length, flags.buckets()).map_err(Failure::run_failed)?;
+    let addresses: Vec<_> = running.addresses().iter().map(ToString::to_string).collect();
+    let place = match (running.program(), &flags.interface) {
+        (Some(Attached::Native), Some(name)) => format!(", answering in the driver of {name}"),
+        (Some(Attached::Generic), Some(name)) => format!(", answering in the kernel's stack on {name}"),
+        _ => String::new(),
+    };
+    tell(&format!("responder: listening on {} ({transports}){place}; Ctrl-C ends it", addresses.join(" ")));
+    serve(&running, &mut signals, length, flags.buckets()).map_err(Failure::run_failed)?;
     let book = running.stop().to_json(flags.buckets());
     match &flags.book {
         Some(path) => std::fs::write(path, format!("{book:#}\n"))
@@ -112,8 +155,12 @@ pub(crate) fn respond(flags: RespondFlags) -> Outcome {
 }
 
 /// Waits until the time is up or a signal ends it; tells the book when asked.
-fn serve(running: &Running, length: Option<Duration>, buckets: Buckets) -> anyhow::Result<()> {
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGUSR1])?;
+fn serve(
+    running: &Running,
+    signals: &mut Signals,
+    length: Option<Duration>,
+    buckets: Buckets,
+) -> anyhow::Result<()> {
     let end = length.map(|length| Instant::now() + length);
     loop {
         for signal in signals.pending() {
@@ -141,9 +188,31 @@ impl RespondFlags {
         if self.buckets { Buckets::With } else { Buckets::Without }
     }
 
+    fn start(&self) -> Result<Running, Failure> {
+        let responder = self.config()?;
+        let Some(interface) = &self.interface else {
+            return Responder::start(responder).map_err(Failure::run_failed);
+        };
+        let attach = match self.xdp_mode {
+            XdpMode::Auto => Attach::Auto,
+            XdpMode::Native => Attach::Native,
+            XdpMode::Generic => Attach::Generic,
+        };
+        let config = XdpConfig { interface: interface.clone(), attach, responder };
+        XdpResponder::start(config).map_err(|error| match error.is_bad_input() {
+            true => Failure::bad_input(error),
+            false => Failure::run_failed(error),
+        })
+    }
+
     fn config(&self) -> Result<Config, Failure> {
+        let (listen, listen_also) = match self.listen.split_first() {
+            Some((first, others)) => (*first, others.to_vec()),
+            None => (Config::default().listen, Vec::new()),
+        };
         Ok(Config {
-            listen: self.listen,
+            listen,
+            listen_also,
             rule: self.rule()?,
             faults: Faults {
                 delay: self.delay,

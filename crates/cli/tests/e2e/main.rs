@@ -10,6 +10,7 @@
 //! | [`full_disk`] | the same for a disk or a folder that takes nothing |
 //! | [`truth`] | figures that a responder knows: durations, counters, whose fault a loss is |
 //! | [`respond`] | the responder from the command line |
+//! | [`in_kernel`] | the responder in the kernel: its book against the record, its end |
 //! | [`demo`] | the demo, the manual, the completions |
 //! | [`faults`] | what happens in the middle of a run: ports that close, servers and generators that die, Ctrl-C |
 //!
@@ -22,6 +23,7 @@ mod bad_input;
 mod demo;
 mod faults;
 mod full_disk;
+mod in_kernel;
 mod respond;
 mod servers;
 mod truth;
