@@ -250,6 +250,9 @@ pub(crate) struct OutputFlags {
     /// Say nothing while running
     #[arg(long)]
     pub(crate) quiet: bool,
+    /// Show what each worker did and used
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
     /// Print the summary as one JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -260,6 +263,9 @@ pub(crate) struct ShowFlags {
     /// Folders of runs
     #[arg(required = true, value_name = "RUN")]
     pub(crate) runs: Vec<PathBuf>,
+    /// Show what each worker did and used
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
     /// Print the summary as one JSON object a run
     #[arg(long)]
     pub(crate) json: bool,
@@ -358,6 +364,7 @@ Examples:
   dnsdyno run -s 127.0.0.1:5300 -d queries.txt --outstanding 100 --for 10s
   dnsdyno run -s ::1 -a 'www.example AAAA' --stair 2k..25k --step 1k --hold 60s
   dnsdyno run -s 127.0.0.1 -d queries.txt --ramp 0..100k --over 60s --expect 'loss<0.1%'
+  dnsdyno run -s 192.0.2.53 -d queries.txt --backend xdp --outstanding 1000 --for 30s
 
 A run repeated from its own record:
   dnsdyno run --plan runs/NAME/plan.toml
@@ -394,7 +401,8 @@ mod tests {
     fn a_flag_says_what_the_same_key_of_a_plan_file_says() {
         let typed = "dnsdyno run -s 127.0.0.1:5300 -d q.txt --stair 1k..5k --step 1k --hold 10s -t 2s \
                      -c 4 --backend xdp --interface eth0 --next-hop 2:0:0:0:0:1 --vlan 7 --source-prefix ::/0 \
-                     --xdp-mode native --xdp-copy copy --no-pin --no-rd --do --edns-size 1232 --local-ports 2000..2003 --name n";
+                     --xdp-mode native --xdp-copy copy --no-pin --no-rd \
+                     --do --edns-size 1232 --local-ports 2000..2003 --name n";
         let Verb::Run(flags) = Cli::parse_from(typed.split_whitespace()).verb else { panic!("no run") };
         let file = "server = \"127.0.0.1:5300\"\nqueries = \"q.txt\"\nstair = \"1k..5k\"\nstep = \"1k\"\n\
                     hold = \"10s\"\ntimeout = \"2s\"\nclients = 4\nbackend = \"xdp\"\ninterface = \"eth0\"\n\

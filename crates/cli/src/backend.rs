@@ -8,6 +8,7 @@ use dnsdyno_transport::udp::{UdpConfig, UdpTransport};
 use dnsdyno_transport::xdp::{self, Attach, Attached, CopyMode, Source, XdpConfig, XdpFacts, XdpLine};
 
 use crate::exit::Failure;
+use crate::screen::tell;
 
 /// The way to the server, opened.
 pub(crate) enum Opened {
@@ -35,7 +36,10 @@ pub(crate) fn open(plan: &Plan, otherwise: Option<&Plan>, questions: &Questions)
     make_room_for_files(plan)?;
     match (xdp::open(&config_of(plan, wish, questions)), otherwise) {
         (Ok(line), _) => Ok(by_xdp(plan, wish, line)),
-        (Err(error), Some(otherwise)) => by_sockets(otherwise, Some(error.to_string())),
+        (Err(error), Some(otherwise)) => {
+            tell(&format!("dnsdyno: sockets, because AF_XDP cannot be had: {error}"));
+            by_sockets(otherwise, Some(error.to_string()))
+        }
         (Err(error), None) => Err(Failure::run_failed(error)),
     }
 }

@@ -8,6 +8,7 @@ mod exit;
 mod screen;
 mod session;
 mod signals;
+mod watch;
 
 use std::process::ExitCode;
 

@@ -7,20 +7,23 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use dnsdyno_engine::{Control, Job, Live, Observer};
+use dnsdyno_measure::verdict;
 use dnsdyno_plan::source::Loaded;
 use dnsdyno_plan::{Load, Plan, QuestionSource, Questions};
 use dnsdyno_record::{
-    BackendInfo, Digest, Ended, Event, Header, Headline, HostInfo, Interval, Phase, RunWriter, Sum,
+    BackendInfo, Digest, Ended, Event, Header, Headline, HostInfo, InterfaceCounts, Interval, Phase,
+    RunWriter, Sum,
 };
 use dnsdyno_report::expect::{Expectation, Outcome as Judged, evaluate};
-use dnsdyno_report::{summary, summary_json};
-use dnsdyno_sys::clock;
+use dnsdyno_report::{summary, summary_json, workers};
+use dnsdyno_sys::{clock, thread};
 use dnsdyno_transport::xdp::XdpLine;
 
 use crate::backend::{self, Opened, Way};
 use crate::exit::{EXPECTATION_FAILED, Failure, INTERRUPTED, OK, Outcome, RECORD_INCOMPLETE, RUN_FAILED};
 use crate::screen::{Screen, tell, width_of_terminal};
 use crate::signals;
+use crate::watch::Watch;
 
 /// Where results go.
 #[derive(Debug, Default)]
@@ -31,6 +34,8 @@ pub(crate) struct Output {
     pub(crate) quiet: bool,
     /// The summary as JSON.
     pub(crate) json: bool,
+    /// The workers one by one.
+    pub(crate) verbose: bool,
 }
 
 /// Makes the run that the plan describes.
@@ -53,7 +58,12 @@ pub(crate) fn run(
     let epoch_ns = clock::monotonic_ns() + dnsdyno_engine::preparation_ns(plan.clients, &plan.load);
     let started_unix_ns = epoch_ns.saturating_add_signed(clock::wall_minus_monotonic_ns());
     let header = header_of(plan, info, &loaded, &folder, started_unix_ns);
-    let mut writer = create_record(plan, &folder, &header)?;
+    let host = HostInfo::gather(plan.target.address.ip());
+    let mut writer = create_record(plan, &folder, &header, &host)?;
+    let watch = header.backend.xdp.as_ref().and_then(|xdp| Watch::new(&xdp.interface, xdp.queues));
+    let interface = header.backend.xdp.as_ref().map(|xdp| &xdp.interface);
+    let interface = interface.or(host.interface.as_ref().map(|interface| &interface.name));
+    let before = interface.and_then(|name| InterfaceCounts::now(name));
 
     let control = Arc::new(Control::default());
     signals::press_on_signals(control.clone()).map_err(Failure::run_failed)?;
@@ -65,17 +75,21 @@ pub(crate) fn run(
         timeout_ns: plan.timeout_ns,
         interval_ns: plan.interval_ns,
         send_only: plan.send_only,
+        cpus: &cpus_of(plan),
     };
     let mut scribe = Scribe {
         screen: Screen::new(&header, output.quiet, end_of_schedule(plan)),
         writer: &mut writer,
+        watch,
         told_trouble: false,
     };
-    let sum = drive(&job, opened, epoch_ns, &control, &mut scribe);
+    let mut sum = drive(&job, opened, epoch_ns, &control, &mut scribe);
     scribe.screen.finish();
+    sum.interface = before.and_then(|before| Some(InterfaceCounts::now(&before.name)?.since(&before)));
     let recorded = writer.finish(&sum);
 
-    let code = print_judged(writer.digest(), output.json, expectations, width_of_terminal())?;
+    let form = Form { json: output.json, verbose: output.verbose, width: width_of_terminal() };
+    let code = print_judged(writer.digest(), form, expectations)?;
     if !output.json {
         writeln!(std::io::stdout(), "\nrecord: {}", folder.display()).map_err(Failure::run_failed)?;
     }
@@ -90,6 +104,14 @@ pub(crate) fn run(
     })
 }
 
+/// A CPU for each worker, where there are several and enough for them. One alone is left to the
+/// kernel, which knows the CPUs that are free.
+fn cpus_of(plan: &Plan) -> Vec<usize> {
+    let cpus = thread::allowed_cpus().unwrap_or_default();
+    let has_use = plan.pin && plan.workers > 1 && plan.workers <= cpus.len();
+    if has_use { cpus } else { Vec::new() }
+}
+
 /// Lets the engine work over whatever was opened.
 fn drive(job: &Job<'_>, opened: Opened, epoch_ns: u64, control: &Control, scribe: &mut Scribe<'_>) -> Sum {
     let offset = &clock::wall_minus_monotonic_ns;
@@ -98,9 +120,13 @@ fn drive(job: &Job<'_>, opened: Opened, epoch_ns: u64, control: &Control, scribe
             dnsdyno_engine::run(job, transports, epoch_ns, offset, control, scribe)
         }
         Opened::Xdp(line) => {
-            // The rest of the line is held, so that the program and our ports stay until the end.
-            let XdpLine { transports, .. } = *line;
-            dnsdyno_engine::run(job, transports, epoch_ns, offset, control, scribe)
+            let fragments = line.fragment_counter();
+            // The ports are held to the end.
+            let XdpLine { transports, ports: _ports, .. } = *line;
+            let mut sum = dnsdyno_engine::run(job, transports, epoch_ns, offset, control, scribe);
+            sum.evidence.fragments = fragments();
+            sum.warnings = verdict(&sum.tally, &sum.evidence);
+            sum
         }
     }
 }
@@ -122,15 +148,14 @@ fn load_questions(plan: &Plan) -> Result<Loaded, Failure> {
 }
 
 /// Makes the run's folder, with a plan that can be played again.
-fn create_record(plan: &Plan, folder: &Path, header: &Header) -> Result<RunWriter, Failure> {
+fn create_record(plan: &Plan, folder: &Path, header: &Header, host: &HostInfo) -> Result<RunWriter, Failure> {
     let mut draft = plan.to_draft();
     if plan.source == QuestionSource::Stdin {
         let kept = folder.join(KEPT_QUERIES);
         draft.queries = Some(std::path::absolute(&kept).unwrap_or(kept).display().to_string());
     }
     let plan_toml = draft.to_toml().map_err(Failure::run_failed)?;
-    let host = HostInfo::gather(plan.target.address.ip());
-    RunWriter::create(folder, header, &plan_toml, &host).map_err(Failure::run_failed)
+    RunWriter::create(folder, header, &plan_toml, host).map_err(Failure::run_failed)
 }
 
 /// Writes the questions of standard input into the run's folder, so that its plan can be played
@@ -234,12 +259,19 @@ fn folder_of_now(plan: &Plan) -> PathBuf {
 struct Scribe<'a> {
     writer: &'a mut RunWriter,
     screen: Screen,
+    watch: Option<Watch>,
     told_trouble: bool,
 }
 
 impl Observer for Scribe<'_> {
     fn passed(&mut self, live: &Live<'_>) {
         self.screen.passed(live);
+        let events = self.watch.as_mut().map(|watch| watch.look(live.to_ns));
+        for event in events.unwrap_or_default() {
+            self.screen.say(&format!("dnsdyno: {}", event.message));
+            let written = self.writer.event(&event);
+            self.mind(written);
+        }
     }
 
     fn settled(&mut self, interval: &Interval) {
@@ -279,11 +311,23 @@ pub(crate) fn parse_expectations(texts: &[String]) -> Result<Vec<Expectation>, F
 }
 
 /// Prints the summary and judges the expectations; gives the exit code.
-pub(crate) fn print_summary(digest: &Digest, json: bool, expect: &[String], width: usize) -> Outcome {
-    print_judged(digest, json, &parse_expectations(expect)?, width)
+pub(crate) fn print_summary(digest: &Digest, form: Form, expect: &[String]) -> Outcome {
+    print_judged(digest, form, &parse_expectations(expect)?)
 }
 
-fn print_judged(digest: &Digest, json: bool, expectations: &[Expectation], width: usize) -> Outcome {
+/// How a summary is to be printed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Form {
+    /// As one JSON object.
+    pub(crate) json: bool,
+    /// With the workers one by one.
+    pub(crate) verbose: bool,
+    /// Columns of a line.
+    pub(crate) width: usize,
+}
+
+fn print_judged(digest: &Digest, form: Form, expectations: &[Expectation]) -> Outcome {
+    let Form { json, verbose, width } = form;
     let outcomes = evaluate(expectations, digest);
     let mut out = std::io::stdout().lock();
     let written = if json {
@@ -295,7 +339,8 @@ fn print_judged(digest: &Digest, json: bool, expectations: &[Expectation], width
     } else {
         let lines = outcomes.iter().map(judged_line);
         let gap = if outcomes.is_empty() { "" } else { "\n" };
-        write!(out, "{}{gap}{}", summary(digest, width), lines.collect::<String>())
+        let each = if verbose { workers(digest, width) } else { String::new() };
+        write!(out, "{}{each}{gap}{}", summary(digest, width), lines.collect::<String>())
     };
     written.map_err(Failure::run_failed)?;
     Ok(if outcomes.iter().all(|outcome| outcome.passed) { OK } else { EXPECTATION_FAILED })

@@ -318,6 +318,7 @@ impl<'a, 'scope> Collector<'a, 'scope> {
             workers: self.uses,
             schedule_ns,
             passes: self.tally.scheduled as f64 / self.job.questions.len().max(1) as f64,
+            interface: None,
             tally: self.tally,
             arrivals: self.arrivals,
         }
@@ -371,6 +372,7 @@ impl<'a, 'scope> Collector<'a, 'scope> {
             open_loop: matches!(self.job.load, Load::Open(_)),
             schedule_ns,
             socket_drops: self.arrivals.socket_drops,
+            fragments: 0,
             id_waits: closings().map(|closing| closing.id_waits).sum(),
             sockets: self.sockets,
             busiest_worker_cpu: self.workers.iter().map(busy).fold(0.0, f64::max),

@@ -16,12 +16,14 @@ mod worker;
 pub use collector::{Live, Observer};
 pub use control::{Asked, Control};
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use dnsdyno_plan::schedule::Load;
 use dnsdyno_plan::source::Questions;
 use dnsdyno_record::{Ended, Sum};
-use dnsdyno_transport::Transport;
+use dnsdyno_sys::thread::pin_to_cpu;
+use dnsdyno_transport::{Sink, Transport, Wake};
 use rtrb::RingBuffer;
 
 use crate::book::Book;
@@ -47,6 +49,8 @@ pub struct Job<'a> {
     pub interval_ns: u64,
     /// Whether nobody waits for answers.
     pub send_only: bool,
+    /// The CPU that each worker stays on; where there is none for it, the kernel chooses.
+    pub cpus: &'a [usize],
 }
 
 /// Runs the job over the transports, one worker each, and returns when each query has ended.
@@ -64,6 +68,8 @@ pub fn run<T: Transport + Send>(
     let workers = transports.len();
     let channels: usize = transports.iter().map(Transport::channels).sum();
     let ids = inflight::ids_per_channel(channels, window_of(job.load));
+    let at_work = AtomicUsize::new(workers);
+    let at_work = &at_work;
     thread::scope(|scope| {
         let mut desks = Vec::with_capacity(workers);
         for (number, mut transport) in transports.into_iter().enumerate() {
@@ -72,7 +78,12 @@ pub fn run<T: Transport + Send>(
             let types = job.questions.types().len();
             let is_open = matches!(job.load, Load::Open(_));
             let pace = pace_of(job, number, workers);
+            let cpu = job.cpus.get(number).copied();
             let thread = scope.spawn(move || {
+                // First of all, so that its memory is near. A CPU that went away meanwhile is no
+                // reason to end: the kernel then chooses.
+                let _ = cpu.map(pin_to_cpu);
+                let here = AtWork(at_work);
                 // The table and the books are made where they are used, so that their memory
                 // lies near the worker's CPU.
                 let ids = if job.send_only { 0 } else { ids };
@@ -81,13 +92,37 @@ pub fn run<T: Transport + Send>(
                 let book = Book::new(job.interval_ns, types, is_open, spare, page_in, blank_out);
                 let desk = Desk { questions: job.questions, table, book, send_only: job.send_only };
                 transport.begin(epoch_ns);
-                Worker::new(transport, pace, desk, control, job.timeout_ns).run();
+                let mut transport = Worker::new(transport, pace, desk, control, job.timeout_ns).run();
+                // A worker that panics leaves it too.
+                drop(here);
+                while transport.serves_others() && at_work.load(Ordering::Acquire) > 0 {
+                    transport.wait(transport.now_ns() + LINGER_NS, Wake::OnArrival);
+                    transport.receive(&mut Nobody);
+                }
             });
             desks.push(WorkerDesk::new(page_out, blank_in, thread));
         }
         let _stop_on_panic = StopOnPanic(control);
         Collector::new(job, channels as u64, desks, wall_offset_ns, control).collect(observer)
     })
+}
+
+/// Says of a worker, when it is dropped, that it has done its part.
+struct AtWork<'a>(&'a AtomicUsize);
+
+impl Drop for AtWork<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Release);
+    }
+}
+
+/// For whom what a worker receives is, when its books are closed.
+struct Nobody;
+
+impl Sink for Nobody {
+    fn packet(&mut self, _: usize, _: u64, _: &[u8]) {}
+
+    fn refused(&mut self, _: usize, _: u64, _: &[u8]) {}
 }
 
 /// Ends the workers if the observer panics: nobody would take their pages any more.
@@ -136,6 +171,10 @@ fn pace_of(job: &Job<'_>, number: usize, workers: usize) -> Pace {
         }
     }
 }
+
+/// How long a worker that is done sleeps while it passes on what comes for others; an arrival
+/// wakes it.
+const LINGER_NS: u64 = 1_000_000;
 
 /// Time to start threads and make books.
 const PREPARATION_NS: u64 = 50_000_000;

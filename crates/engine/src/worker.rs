@@ -75,8 +75,9 @@ impl<'a, T: Transport> Worker<'a, T> {
         }
     }
 
-    /// Does the worker's part of the run, and closes its books.
-    pub(crate) fn run(mut self) {
+    /// Does the worker's part of the run, and closes its books. Gives the transport back: answers
+    /// of other workers may still come over it.
+    pub(crate) fn run(mut self) -> T {
         loop {
             let now_ns = self.transport.now_ns();
             self.desk.roll(now_ns, || self.transport.resources());
@@ -99,10 +100,10 @@ impl<'a, T: Transport> Worker<'a, T> {
             }
             self.rest();
         }
-        self.close();
+        self.close()
     }
 
-    fn close(mut self) {
+    fn close(mut self) -> T {
         let resources = self.transport.resources();
         let end_ns = self.transport.now_ns();
         let closing = Closing {
@@ -113,6 +114,7 @@ impl<'a, T: Transport> Worker<'a, T> {
             interrupted: self.interrupted,
         };
         self.desk.book.close(resources, closing);
+        self.transport
     }
 
     /// Takes what is due and sends it: at most one batch, over one channel.

@@ -34,6 +34,7 @@ fn job<'a>(questions: &'a Questions, load: &'a Load) -> Job<'a> {
         timeout_ns: 2 * SECOND_NS,
         interval_ns: SECOND_NS,
         send_only: false,
+        cpus: &[],
     }
 }
 

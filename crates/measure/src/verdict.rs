@@ -11,6 +11,8 @@ pub struct Evidence {
     pub schedule_ns: u64,
     /// Packets dropped at our sockets.
     pub socket_drops: u64,
+    /// IP fragments of answers that AF_XDP could not join.
+    pub fragments: u64,
     /// Waits for a free ID, over all workers.
     pub id_waits: u64,
     /// Sockets, over all workers.
@@ -34,6 +36,12 @@ pub fn verdict(sum: &Tally, evidence: &Evidence) -> Vec<Warning> {
     if evidence.socket_drops > 0 {
         warnings.push(Warning::SocketDrops {
             packets: evidence.socket_drops,
+            timed_out: sum.ends.timed_out + sum.ends.answered_late,
+        });
+    }
+    if evidence.fragments > 0 {
+        warnings.push(Warning::AnswersInFragments {
+            fragments: evidence.fragments,
             timed_out: sum.ends.timed_out + sum.ends.answered_late,
         });
     }
@@ -93,6 +101,7 @@ mod tests {
         open_loop: true,
         schedule_ns: 1_000_000_000,
         socket_drops: 0,
+        fragments: 0,
         id_waits: 0,
         sockets: 1,
         busiest_worker_cpu: 0.3,
@@ -120,6 +129,7 @@ mod tests {
         sum.ends.timed_out = 4;
         let names = |evidence| verdict(&sum, &evidence).iter().map(Warning::name).collect::<Vec<_>>();
         assert_eq!(names(Evidence { socket_drops: 3, ..CALM }), ["socket_drops"]);
+        assert_eq!(names(Evidence { fragments: 2, ..CALM }), ["answers_in_fragments"]);
         assert_eq!(names(Evidence { busiest_worker_cpu: 0.97, ..CALM }), ["cpu_saturated"]);
         assert_eq!(names(Evidence { worst_worker_wait: 0.4, ..CALM }), ["cpu_starved"]);
         assert_eq!(names(Evidence { id_waits: 1, ..CALM }), ["ids_exhausted"]);

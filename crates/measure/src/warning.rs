@@ -26,6 +26,13 @@ pub enum Warning {
         /// Queries that timed out in the same run.
         timed_out: u64,
     },
+    /// Answers came in IP fragments, which AF_XDP does not join.
+    AnswersInFragments {
+        /// The fragments.
+        fragments: u64,
+        /// Queries that timed out in the same run.
+        timed_out: u64,
+    },
     /// A worker used up its CPU.
     CpuSaturated {
         /// The busiest worker's CPU time as a share of one CPU, 0 to 1.
@@ -57,6 +64,7 @@ impl Warning {
             Warning::SendsLate { .. } => "sends_late",
             Warning::SendsMissing { .. } => "sends_missing",
             Warning::SocketDrops { .. } => "socket_drops",
+            Warning::AnswersInFragments { .. } => "answers_in_fragments",
             Warning::CpuSaturated { .. } => "cpu_saturated",
             Warning::CpuStarved { .. } => "cpu_starved",
             Warning::IdsExhausted { .. } => "ids_exhausted",
@@ -73,6 +81,9 @@ impl Warning {
             Warning::SendsMissing { .. } => "see the reasons under \"not sent\"",
             Warning::SocketDrops { .. } => {
                 "these are not the server's losses: raise --receive-buffer and net.core.rmem_max, or add --workers"
+            }
+            Warning::AnswersInFragments { .. } => {
+                "not the server's losses: ask for smaller answers (--edns-size 1232), or use --backend sockets"
             }
             Warning::CpuSaturated { .. } => "the generator may be the limit: add --workers or CPUs",
             Warning::CpuStarved { .. } => "other processes take the generator's CPUs: free or pin them",
@@ -100,6 +111,11 @@ impl fmt::Display for Warning {
             Warning::SocketDrops { packets, timed_out } => write!(
                 f,
                 "socket drops: our own sockets dropped at least {packets} packets ({timed_out} queries timed out)"
+            ),
+            Warning::AnswersInFragments { fragments, timed_out } => write!(
+                f,
+                "answers in fragments: {fragments} IP fragments came, which AF_XDP does not join \
+                 ({timed_out} queries timed out)"
             ),
             Warning::CpuSaturated { share } => {
                 write!(f, "CPU saturated: the busiest worker used {:.0} % of a CPU", share * 100.0)

@@ -28,6 +28,8 @@ pub(crate) struct EvidenceShape {
     open_loop: bool,
     schedule_ns: u64,
     socket_drops: u64,
+    #[serde(default)]
+    fragments: u64,
     id_waits: u64,
     sockets: u64,
     busiest_worker_cpu: f64,
@@ -41,6 +43,7 @@ impl From<&Evidence> for EvidenceShape {
             open_loop: evidence.open_loop,
             schedule_ns: evidence.schedule_ns,
             socket_drops: evidence.socket_drops,
+            fragments: evidence.fragments,
             id_waits: evidence.id_waits,
             sockets: evidence.sockets,
             busiest_worker_cpu: finite(evidence.busiest_worker_cpu),
@@ -56,6 +59,7 @@ impl From<EvidenceShape> for Evidence {
             open_loop: shape.open_loop,
             schedule_ns: shape.schedule_ns,
             socket_drops: shape.socket_drops,
+            fragments: shape.fragments,
             id_waits: shape.id_waits,
             sockets: shape.sockets,
             busiest_worker_cpu: shape.busiest_worker_cpu,
@@ -77,6 +81,9 @@ impl From<&Warning> for WarningShape {
             }
             Warning::SocketDrops { packets, timed_out } => {
                 vec![("packets", Whole(packets)), ("timed_out", Whole(timed_out))]
+            }
+            Warning::AnswersInFragments { fragments, timed_out } => {
+                vec![("fragments", Whole(fragments)), ("timed_out", Whole(timed_out))]
             }
             Warning::CpuSaturated { share } => vec![("share", Share(finite(share)))],
             Warning::CpuStarved { share } => vec![("share", Share(finite(share)))],
@@ -115,6 +122,10 @@ impl WarningShape {
             "socket_drops" => {
                 Warning::SocketDrops { packets: self.whole("packets")?, timed_out: self.whole("timed_out")? }
             }
+            "answers_in_fragments" => Warning::AnswersInFragments {
+                fragments: self.whole("fragments")?,
+                timed_out: self.whole("timed_out")?,
+            },
             "cpu_saturated" => Warning::CpuSaturated { share: self.share("share")? },
             "cpu_starved" => Warning::CpuStarved { share: self.share("share")? },
             "ids_exhausted" => {
@@ -159,6 +170,7 @@ mod tests {
             Warning::SendsLate { p99_lateness_ns: 3_100_000, gap_ns: 20_000 },
             Warning::SendsMissing { not_sent: 3, scheduled: 9 },
             Warning::SocketDrops { packets: 805, timed_out: 812 },
+            Warning::AnswersInFragments { fragments: 6, timed_out: 3 },
             Warning::CpuSaturated { share: 0.1 + 0.2 },
             Warning::CpuStarved { share: 1.0 },
             Warning::IdsExhausted { waits: 1, sockets: 2 },

@@ -17,6 +17,7 @@
 mod digest;
 mod doubt;
 mod host;
+mod interface;
 mod line;
 mod own;
 mod reader;
@@ -31,6 +32,7 @@ mod writer;
 
 pub use digest::{Digest, MAX_EVENTS, MAX_PHASE_ROWS, MAX_ROWS, Row};
 pub use host::{HostInfo, InterfaceInfo};
+pub use interface::InterfaceCounts;
 pub use line::Line;
 pub use reader::{ReadError, RunReader};
 pub use run::{BackendInfo, Ended, Event, Header, Headline, Interval, Phase, Sum, WorkerUse, XdpInfo};

@@ -77,6 +77,7 @@ pub(crate) fn encode_sum(header: &Header, sum: &Sum) -> Vec<u8> {
         late_after_settled: Some(sum.late_after_settled),
         schedule_ns: Some(sum.schedule_ns),
         passes: Some(finite(sum.passes)),
+        interface: Some(sum.interface.clone()),
         ..books.own(0, sum.to_ns, &sum.workers)
     };
     books.to_line(STATS_SUM, shape)
@@ -143,6 +144,7 @@ fn decode_sum(mut shape: StatsShape, header: &Header) -> Result<Line, LineError>
     let schedule_ns = shape.schedule_ns.ok_or(ShapeError::Missing("schedule_ns"))?;
     let passes = shape.passes.ok_or(ShapeError::Missing("passes"))?;
     let to_ns = shape.to_ns;
+    let interface = shape.interface.take().flatten();
     let workers = std::mem::take(&mut shape.workers);
     let warnings = warnings.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?;
     let (tally, arrivals) = shape.into_books(&header.types)?;
@@ -157,6 +159,7 @@ fn decode_sum(mut shape: StatsShape, header: &Header) -> Result<Line, LineError>
         workers,
         schedule_ns,
         passes,
+        interface,
     })))
 }
 
@@ -210,6 +213,7 @@ impl Books<'_> {
             late_after_settled: None,
             schedule_ns: None,
             passes: None,
+            interface: None,
         }
     }
 

@@ -13,7 +13,7 @@ use dnsdyno_wire::{parse_type, rcode_name, type_name};
 use serde::{Deserialize, Serialize};
 
 use crate::doubt::{EvidenceShape, WarningShape};
-use crate::{Ended, WorkerUse};
+use crate::{Ended, InterfaceCounts, WorkerUse};
 
 /// Our property on a line of statistics; those of an interval first, those of a sum last.
 #[derive(Serialize, Deserialize)]
@@ -49,6 +49,9 @@ pub(crate) struct StatsShape {
     pub(crate) schedule_ns: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) passes: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    // Of a sum, and null there where it is not known.
+    pub(crate) interface: Option<Option<InterfaceCounts>>,
 }
 
 #[derive(Serialize, Deserialize)]

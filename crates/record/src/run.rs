@@ -5,6 +5,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use crate::InterfaceCounts;
 use dnsdyno_measure::{Arrivals, Evidence, Tally, Warning};
 use serde::{Deserialize, Serialize};
 
@@ -195,6 +196,8 @@ pub struct Sum {
     pub schedule_ns: u64,
     /// Passes through the source, in fractions.
     pub passes: f64,
+    /// What the interface towards the server counted; `None` where that is not known.
+    pub interface: Option<InterfaceCounts>,
 }
 
 /// What ended a run.

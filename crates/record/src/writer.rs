@@ -317,6 +317,7 @@ mod tests {
             workers: Vec::new(),
             schedule_ns: 9,
             passes: 1.0,
+            interface: None,
         }
     }
 

@@ -3,7 +3,7 @@
 //! Keys are part of our interface (`docs/formats/run.md` lists them) and carry their units.
 
 use dnsdyno_measure::{Latency, NotSentReason, Quantile, Tally};
-use dnsdyno_record::{Digest, Headline, Row};
+use dnsdyno_record::{Digest, Headline, Row, WorkerUse};
 use dnsdyno_wire::{rcode_name, type_name};
 use serde_json::{Map, Value, json};
 
@@ -44,6 +44,8 @@ pub fn summary_json(digest: &Digest) -> Value {
         })).collect::<Vec<_>>(),
         "more_events": digest.more_events,
         "generator": generator(digest),
+        "workers": workers(digest),
+        "interface": digest.sum.as_ref().and_then(|sum| sum.interface.as_ref()),
     })
 }
 
@@ -56,6 +58,7 @@ fn run(digest: &Digest) -> Value {
         "target": header.target,
         "address": header.address,
         "transport": header.transport,
+        "backend": header.backend,
         "load": header.load,
         "send_only": header.send_only,
         "started_unix_ns": header.started_unix_ns,
@@ -100,6 +103,7 @@ fn beside(digest: &Digest) -> Value {
         "malformed": beside.malformed,
         "truncated": beside.truncated,
         "socket_drops": socket_drops(digest),
+        "fragments": digest.sum.as_ref().map(|sum| sum.evidence.fragments),
     })
 }
 
@@ -150,6 +154,24 @@ fn generator(digest: &Digest) -> Value {
     let ok = if warnings.is_empty() { digest.sum.as_ref().map(|_| true) } else { Some(false) };
     let told = warnings.iter().map(|warning| json!({ "name": warning.name(), "text": warning.to_string() }));
     json!({ "ok": ok, "warnings": told.collect::<Vec<_>>() })
+}
+
+fn workers(digest: &Digest) -> Value {
+    let over_ns = digest.schedule_ns();
+    let share = |ns: u64| ns as f64 / digest.to_ns().max(1) as f64;
+    let one = |used: &WorkerUse| {
+        json!({
+            "sent": used.sent,
+            "answered": used.answered,
+            "sent_qps": rate_qps(used.sent, over_ns),
+            "answered_qps": rate_qps(used.answered, over_ns),
+            "cpu_ns": used.cpu_ns,
+            "cpu_wait_ns": used.cpu_wait_ns,
+            "cpu_share": share(used.cpu_ns),
+            "cpu_wait_share": share(used.cpu_wait_ns),
+        })
+    };
+    digest.workers().iter().map(one).collect()
 }
 
 /// `{"ns": 1234}`, `{"beyond_timeout": true}`, or null where no query counts.

@@ -11,9 +11,11 @@ mod layout;
 mod rows;
 mod text;
 pub mod units;
+mod workers;
 
 pub use json::summary_json;
 pub use text::summary;
+pub use workers::workers;
 
 #[cfg(test)]
 mod sample;

@@ -72,6 +72,7 @@ pub(crate) fn calm_sum(digest: &Digest) -> Sum {
         workers: Vec::new(),
         schedule_ns: digest.schedule_ns(),
         passes: digest.tally().scheduled as f64 / digest.header.questions as f64,
+        interface: None,
     }
 }
 

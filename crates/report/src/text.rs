@@ -1,7 +1,7 @@
 //! The summary of a run as text, for an operator and one screen.
 
 use dnsdyno_measure::{Beside, Ends, Quantile, Tally};
-use dnsdyno_record::{Digest, Ended, Header, Headline};
+use dnsdyno_record::{BackendInfo, Digest, Ended, Header, Headline};
 use dnsdyno_wire::{rcode_name, type_name};
 
 use crate::figures::{
@@ -55,6 +55,9 @@ fn head(out: &mut String, digest: &Digest, width: usize) {
         flow(out, [first].into_iter().chain(words), " ", 0, HEAD_INDENT, width);
     };
     entry("server", &server(header));
+    if let Some(text) = backend(&header.backend) {
+        entry("backend", &text);
+    }
     entry("load", &header.load);
     let skipped = match header.bad_lines {
         0 => String::new(),
@@ -66,7 +69,7 @@ fn head(out: &mut String, digest: &Digest, width: usize) {
         "dnsdyno {}, {}, {}, timeout {}",
         header.version,
         counted(u64::from(header.workers), "worker"),
-        counted(u64::from(header.clients), "socket"),
+        counted(u64::from(header.clients), if header.backend.xdp.is_some() { "client" } else { "socket" }),
         setting(header.timeout_ns)
     );
     entry("generator", &generator);
@@ -74,6 +77,26 @@ fn head(out: &mut String, digest: &Digest, width: usize) {
     for (key, text) in [("name", &header.name), ("note", &header.note)] {
         text.iter().for_each(|text| entry(key, text));
     }
+}
+
+/// The backend, where it is not what it always is.
+fn backend(backend: &BackendInfo) -> Option<String> {
+    let Some(xdp) = &backend.xdp else {
+        return backend.why.as_ref().map(|why| format!("sockets, because AF_XDP cannot be had: {why}"));
+    };
+    let copied = if xdp.zero_copy { "zero copy" } else { "copied" };
+    let vlan = xdp.vlan.map_or(String::new(), |vlan| format!(", VLAN {vlan}"));
+    let why = backend.why.as_ref().map_or(String::new(), |why| format!(" (auto: {why})"));
+    Some(format!(
+        "AF_XDP on {}, {}, {} mode, {copied}, from {} ports {}..{} to {}{vlan}{why}",
+        xdp.interface,
+        counted(u64::from(xdp.queues), "queue"),
+        xdp.mode,
+        xdp.source,
+        xdp.first_port,
+        xdp.last_port,
+        xdp.next_hop,
+    ))
 }
 
 /// The address alone where the user gave just that.
@@ -140,8 +163,25 @@ fn reasons(out: &mut String, digest: &Digest, width: usize) {
         paragraph(out, &text, 2, 4, width);
     }
     if digest.header.send_only {
-        paragraph(out, "send-only: answers were not waited for", 2, 4, width);
+        let text =
+            "send-only: answers were not waited for; sent is what the kernel took, scheduled what was tried";
+        paragraph(out, text, 2, 4, width);
+        interface(out, digest, width);
     }
+}
+
+/// What the interface itself says of a run in which no answer does.
+fn interface(out: &mut String, digest: &Digest, width: usize) {
+    let Some(counts) = digest.sum.as_ref().and_then(|sum| sum.interface.as_ref()) else { return };
+    let text = format!(
+        "the interface {} counted {} sent, {} dropped and {} on sending \
+         (other programs' included; what travels as one through the kernel counts as one)",
+        counts.name,
+        counted(counts.sent, "packet"),
+        count(counts.send_dropped),
+        counted(counts.send_errors, "error"),
+    );
+    paragraph(out, &text, 2, 4, width);
 }
 
 fn beside(out: &mut String, beside: &Beside, width: usize) {

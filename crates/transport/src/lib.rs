@@ -45,6 +45,12 @@ pub trait Transport {
         0
     }
 
+    /// Whether answers of other workers come over this transport, so that it must be received from
+    /// until all of them are done.
+    fn serves_others(&self) -> bool {
+        false
+    }
+
     /// What the host has spent on this worker and taken from it, since the start of the run.
     fn resources(&mut self) -> Resources;
 }

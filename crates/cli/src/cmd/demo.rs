@@ -35,7 +35,7 @@ pub(crate) fn demo(flags: &DemoFlags) -> Outcome {
         );
         tell("(it holds each answer for a lognormal time with median 0.5 ms)\n");
     }
-    let output = Output { folder: flags.out.clone(), quiet: flags.quiet, json: flags.json };
+    let output = Output { folder: flags.out.clone(), quiet: flags.quiet, json: flags.json, verbose: false };
     let outcome = session::run(&validate(&draft)?, None, &output, &[]);
     let book = running.stop();
     let code = outcome?;

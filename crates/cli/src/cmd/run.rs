@@ -26,7 +26,12 @@ pub(crate) fn run(flags: RunFlags) -> Outcome {
     for note in &plan.notes {
         tell(&format!("dnsdyno: {note}"));
     }
-    let output = Output { folder: flags.output.out, quiet: flags.output.quiet, json: flags.output.json };
+    let output = Output {
+        folder: flags.output.out,
+        quiet: flags.output.quiet,
+        json: flags.output.json,
+        verbose: flags.output.verbose,
+    };
     session::run(&plan, otherwise.as_ref(), &output, &expectations)
 }
 

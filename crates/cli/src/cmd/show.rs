@@ -8,7 +8,7 @@ use dnsdyno_record::Digest;
 use crate::args::ShowFlags;
 use crate::exit::{Failure, Outcome};
 use crate::screen::width_of_terminal;
-use crate::session::print_summary;
+use crate::session::{Form, print_summary};
 
 pub(crate) fn show(flags: &ShowFlags) -> Outcome {
     let mut code = crate::exit::OK;
@@ -19,7 +19,8 @@ pub(crate) fn show(flags: &ShowFlags) -> Outcome {
         let digest = Digest::read(run)
             .with_context(|| format!("cannot show {}", run.display()))
             .map_err(Failure::bad_input)?;
-        let judged = print_summary(&digest, flags.json, &flags.expect, width_of_terminal())?;
+        let form = Form { json: flags.json, verbose: flags.verbose, width: width_of_terminal() };
+        let judged = print_summary(&digest, form, &flags.expect)?;
         code = code.max(judged);
     }
     Ok(code)

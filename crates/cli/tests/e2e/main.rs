@@ -12,6 +12,7 @@
 //! | [`respond`] | the responder from the command line |
 //! | [`in_kernel`] | the responder in the kernel: its book against the record, its end |
 //! | [`demo`] | the demo, the manual, the completions |
+//! | [`xdp`] | the same over AF_XDP, between two network namespaces |
 //! | [`faults`] | what happens in the middle of a run: ports that close, servers and generators that die, Ctrl-C |
 //!
 //! Nothing here asserts on speed. A test that needs root or a server says so where it is skipped;
@@ -27,3 +28,4 @@ mod in_kernel;
 mod respond;
 mod servers;
 mod truth;
+mod xdp;

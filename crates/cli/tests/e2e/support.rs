@@ -19,7 +19,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use dnsdyno_lab::{Need, Server, ServerOptions, ServerSpec, example_queries, require};
+use dnsdyno_lab::{Namespace, Need, Server, ServerOptions, ServerSpec, example_queries, require};
 use dnsdyno_record::{Digest, Interval};
 use dnsdyno_responder::{Config, Faults, Responder, Running};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -95,6 +95,13 @@ impl Workplace {
     pub(crate) fn start(&self, words: &str) -> Started<'_> {
         let mut command = self.command(DNSDYNO);
         command.args(words.split_whitespace());
+        self.spawn(command)
+    }
+
+    /// Starts it in a network namespace.
+    pub(crate) fn start_in(&self, namespace: &Namespace, words: &str) -> Started<'_> {
+        let mut command = self.command("ip");
+        command.args(["netns", "exec", namespace.name(), DNSDYNO]).args(words.split_whitespace());
         self.spawn(command)
     }
 

@@ -7,7 +7,9 @@
 use std::path::Path;
 
 use dnsdyno_measure::{Arrivals, Beside, Evidence, NotSentReason, Tally, TypeCount, Warning};
-use dnsdyno_record::{Ended, Event, Header, Headline, HostInfo, Interval, Phase, RunWriter, Sum, WorkerUse};
+use dnsdyno_record::{
+    Ended, Event, Header, Headline, HostInfo, InterfaceCounts, Interval, Phase, RunWriter, Sum, WorkerUse,
+};
 
 pub(crate) const SECOND: u64 = 1_000_000_000;
 
@@ -132,6 +134,7 @@ pub(crate) fn sum(intervals: &[Interval]) -> Sum {
             open_loop: true,
             schedule_ns: to_ns,
             socket_drops: 3,
+            fragments: 5,
             id_waits: 0,
             sockets: 8,
             busiest_worker_cpu: 0.1 + 0.2 + 0.63,
@@ -142,6 +145,7 @@ pub(crate) fn sum(intervals: &[Interval]) -> Sum {
         workers,
         schedule_ns: to_ns,
         passes: 10.0 / 3.0,
+        interface: Some(InterfaceCounts { name: "eth0".into(), sent: 7, ..InterfaceCounts::default() }),
     }
 }
 

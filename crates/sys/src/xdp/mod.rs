@@ -35,13 +35,13 @@ pub enum XdpError {
     /// The build had no clang.
     #[error(
         "this dnsdyno was built without clang, so it has no program for the kernel: install clang \
-         (Debian: apt-get install clang) and build again, or use --backend udp"
+         (Debian: apt-get install clang) and build again, or use --backend sockets"
     )]
     NotBuilt,
     /// The process lacks a capability.
     #[error(
         "AF_XDP needs privilege ({what}: {source}): run as root, or give the program \
-         CAP_NET_ADMIN, CAP_NET_RAW, CAP_BPF and CAP_IPC_LOCK (setcap), or use --backend udp"
+         CAP_NET_ADMIN, CAP_NET_RAW, CAP_BPF and CAP_IPC_LOCK (setcap), or use --backend sockets"
     )]
     NoPrivilege {
         /// What was refused.
@@ -51,7 +51,7 @@ pub enum XdpError {
     },
     /// The kernel is too old, or built without.
     #[error(
-        "this kernel has no {what}: AF_XDP needs Linux 5.9 or later with CONFIG_XDP_SOCKETS; use --backend udp"
+        "this kernel has no {what}: AF_XDP needs Linux 5.9 or later with CONFIG_XDP_SOCKETS; use --backend sockets"
     )]
     KernelLacks {
         /// What it lacks.
@@ -69,10 +69,7 @@ pub enum XdpError {
         source: io::Error,
     },
     /// The driver has no zero copy.
-    #[error(
-        "the driver of {interface} has no zero copy on queue {queue}: leave the choice to the kernel, \
-         or ask for copying"
-    )]
+    #[error("the driver of {interface} has no zero copy on queue {queue}: use --xdp-copy auto, or copy")]
     NoZeroCopy {
         /// The interface.
         interface: String,
@@ -81,8 +78,8 @@ pub enum XdpError {
     },
     /// Somebody else's program is attached.
     #[error(
-        "another XDP program is attached to {interface}, and we do not replace it: see `ip link show {interface}`; \
-         `ip link set dev {interface} xdp off` takes it away, if nobody needs it"
+        "another XDP program is attached to {interface} (that of another run?), and we do not replace it: see \
+         `ip link show {interface}`; `ip link set dev {interface} xdp off` takes it away, if nobody needs it"
     )]
     OtherProgram {
         /// The interface.

@@ -18,13 +18,15 @@ pub enum XdpOpenError {
         server: IpAddr,
     },
     /// The server is on this host.
-    #[error("{server} is on this host, to which no packet leaves an interface: use --backend sockets")]
+    #[error(
+        "{server} is on this host, to which no packet leaves an interface; sockets reach it (--backend sockets)"
+    )]
     OnThisHost {
         /// The server.
         server: IpAddr,
     },
     /// The interface has no Ethernet addresses.
-    #[error("{interface} is no Ethernet interface: AF_XDP needs one; use --backend sockets")]
+    #[error("{interface} is no Ethernet interface: AF_XDP needs one, sockets do not (--backend sockets)")]
     NotEthernet {
         /// The interface.
         interface: String,

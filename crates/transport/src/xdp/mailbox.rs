@@ -72,6 +72,11 @@ impl Mailbox {
         &self.bell
     }
 
+    /// Whether there is no other worker.
+    pub(super) fn is_alone(&self) -> bool {
+        self.incoming.is_empty()
+    }
+
     /// Packets that did not fit into a ring.
     pub(super) fn lost(&self) -> u64 {
         self.lost

@@ -148,6 +148,11 @@ impl XdpLine {
 pub fn open(config: &XdpConfig) -> Result<XdpLine, XdpOpenError> {
     let plan = Plan::new(config)?;
     let queues = plan.interface.queues();
+    // The kernel refuses a second program too, but only when the ports of a second run have turned
+    // out to be those of the first.
+    if route::has_program(plan.interface.index()).unwrap_or(false) {
+        return Err(XdpError::OtherProgram { interface: plan.interface.name().to_owned() }.into());
+    }
     let workers = plan.workers(config, queues)?;
     let (addressing, ports, held) = plan.hold_ports(config, (workers, (config.channels / workers).max(1)))?;
     let (first, prefix) = plan.source;

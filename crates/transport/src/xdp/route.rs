@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use netlink_packet_core::{NLM_F_DUMP, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload};
 use netlink_packet_route::address::{AddressAttribute, AddressMessage};
+use netlink_packet_route::link::{LinkAttribute, LinkMessage, LinkXdp, XdpAttached};
 use netlink_packet_route::neighbour::{
     NeighbourAddress, NeighbourAttribute, NeighbourMessage, NeighbourState,
 };
@@ -85,6 +86,24 @@ pub(super) fn addresses(interface: u32) -> io::Result<Vec<IpAddr>> {
         }
     })?;
     Ok(addresses)
+}
+
+/// Whether an XDP program is attached to an interface.
+pub(super) fn has_program(interface: u32) -> io::Result<bool> {
+    let mut question = LinkMessage::default();
+    question.header.index = interface;
+    let mut has_program = false;
+    ask(RouteNetlinkMessage::GetLink(question), 0, |answer| {
+        let RouteNetlinkMessage::NewLink(link) = answer else { return };
+        let facts = link.attributes.iter().filter_map(|attribute| match attribute {
+            LinkAttribute::Xdp(facts) => Some(facts),
+            _ => None,
+        });
+        has_program |= facts
+            .flatten()
+            .any(|fact| matches!(fact, LinkXdp::Attached(attached) if *attached != XdpAttached::None));
+    })?;
+    Ok(has_program)
 }
 
 /// The Ethernet address of a neighbour, where the host knows it.

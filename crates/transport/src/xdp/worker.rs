@@ -198,6 +198,10 @@ impl Transport for XdpTransport {
         self.parts.mailbox.wake_up(rang);
     }
 
+    fn serves_others(&self) -> bool {
+        !self.parts.mailbox.is_alone()
+    }
+
     fn resources(&mut self) -> Resources {
         let statistics = self.parts.sockets.iter().filter_map(|socket| socket.statistics().ok());
         let drops: u64 = statistics.map(|counts| counts.rx_dropped + counts.rx_ring_full).sum();

@@ -1,0 +1,63 @@
+//! What happens to the interface of an AF_XDP run while it goes on. Nobody else would tell: a
+//! packet that leaves by it, or does not come, says nothing about why.
+
+use dnsdyno_record::Event;
+use dnsdyno_sys::interface::{Interface, LinkState};
+
+/// Looks at an interface now and then, and tells what has changed.
+pub(crate) struct Watch {
+    interface: Interface,
+    link: LinkState,
+    queues: u32,
+    /// Those that have a socket of ours.
+    served: u32,
+}
+
+impl Watch {
+    /// One on the interface of this name; `None` where it has gone already.
+    pub(crate) fn new(name: &str, served: u32) -> Option<Watch> {
+        let interface = Interface::named(name).ok()?;
+        Some(Watch { link: LinkState::Up, queues: served, served, interface })
+    }
+
+    /// What has changed since the last look, at `at_ns` of the run.
+    pub(crate) fn look(&mut self, at_ns: u64) -> Vec<Event> {
+        let name = self.interface.name();
+        let mut events = Vec::new();
+        let link = self.interface.link_state();
+        if std::mem::replace(&mut self.link, link) != link {
+            let message = match link {
+                LinkState::Up => format!("{name} is up again"),
+                LinkState::Down => format!("{name} went down: nothing leaves"),
+                LinkState::NoCarrier => format!("{name} has no link any more: nothing leaves"),
+            };
+            events.push(event(at_ns, "link", message, &[("is_up", (link == LinkState::Up).into())]));
+        }
+        // Of an interface that is down, the driver may say anything.
+        let queues = if link == LinkState::Up { self.interface.queues() } else { self.queues };
+        if std::mem::replace(&mut self.queues, queues) != queues {
+            let served = self.served;
+            let what = if queues > served {
+                "answers on the new ones go to the host, and are timeouts here"
+            } else if queues < served {
+                "what was to leave by the others does not"
+            } else {
+                "as at the start"
+            };
+            let message =
+                format!("{name} has {queues} queues now, and the run has sockets on {served}: {what}");
+            events.push(event(
+                at_ns,
+                "queues",
+                message,
+                &[("queues", queues.into()), ("served", served.into())],
+            ));
+        }
+        events
+    }
+}
+
+fn event(at_ns: u64, kind: &str, message: String, figures: &[(&str, serde_json::Value)]) -> Event {
+    let figures = figures.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
+    Event { at_ns, kind: kind.to_owned(), message, figures }
+}

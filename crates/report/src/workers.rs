@@ -1,0 +1,58 @@
+//! What each worker did and used: where a run with more workers does not go faster, this shows
+//! whether their CPUs, or something behind them, is the limit.
+
+use dnsdyno_record::Digest;
+
+use crate::figures::rate_qps;
+use crate::layout::Table;
+use crate::units::{percent, rate};
+
+/// A table of the workers in lines of at most `width` columns; empty where the record has none.
+pub fn workers(digest: &Digest, width: usize) -> String {
+    let (used, over_ns) = (digest.workers(), digest.schedule_ns());
+    let mut out = String::new();
+    if used.is_empty() {
+        return out;
+    }
+    let share = |ns: u64| percent(ns as f64 / digest.to_ns().max(1) as f64);
+    let per_query = |ns: u64, sent: u64| ns.checked_div(sent).map_or("-".to_owned(), |ns| format!("{ns} ns"));
+    let mut table = Table::default();
+    table.right("worker", 0, (0..used.len()).map(|number| number.to_string()).collect());
+    table.right("sent/s", 0, used.iter().map(|one| rate(rate_qps(one.sent, over_ns))).collect());
+    table.right("answered/s", 1, used.iter().map(|one| rate(rate_qps(one.answered, over_ns))).collect());
+    table.right("CPU", 0, used.iter().map(|one| share(one.cpu_ns)).collect());
+    table.right("waited for CPU", 0, used.iter().map(|one| share(one.cpu_wait_ns)).collect());
+    table.right("CPU a query", 2, used.iter().map(|one| per_query(one.cpu_ns, one.sent)).collect());
+    out.push('\n');
+    table.write(&mut out, width);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn each_worker_has_a_line_with_its_rate_and_its_cpu() {
+        let mut digest = sample::stair();
+        let sum = digest.sum.as_mut().unwrap();
+        (sum.schedule_ns, sum.to_ns) = (2_000_000_000, 4_000_000_000);
+        sum.workers = vec![
+            dnsdyno_record::WorkerUse {
+                cpu_ns: 3_000_000_000,
+                cpu_wait_ns: 400_000_000,
+                sent: 3_000_000,
+                answered: 2_000_000,
+            },
+            dnsdyno_record::WorkerUse::default(),
+        ];
+        let text = workers(&digest, 100);
+        let lines: Vec<Vec<&str>> = text
+            .lines()
+            .map(|line| line.split("  ").filter(|word| !word.is_empty()).map(str::trim).collect())
+            .collect();
+        assert_eq!(lines[2], ["0", "1,500,000", "1,000,000", "75 %", "10 %", "1000 ns"], "{text}");
+        assert_eq!((lines.len(), lines[3][0], lines[3][5]), (4, "1", "-"), "{text}");
+    }
+}
