@@ -3,7 +3,7 @@
 CARGO ?= cargo
 SERVERS := nsd bind9 unbound knot
 # For the in-kernel programs, and for hosts of our own in network namespaces.
-TOOLS := clang iproute2
+TOOLS := clang iproute2 ethtool
 PEERS := dnsperf knot-dnsutils pdns-tools tcpdump
 
 .PHONY: help demo build test check bench install man clean

@@ -114,8 +114,10 @@ fn info_of(facts: &XdpFacts) -> XdpInfo {
 /// Raises the limit of open files to what the sockets need, as far as the host allows.
 fn make_room_for_files(plan: &Plan) -> Result<(), Failure> {
     // AF_XDP holds a socket for each of its ports, up to a number.
-    let sockets = if plan.backend.xdp().is_some() { plan.clients.min(xdp::MOST_HELD) } else { plan.clients };
-    let needed = sockets as u64 + FILES_BESIDE_SOCKETS;
+    let needed = match plan.backend {
+        Backend::Sockets => plan.clients as u64 + FILES_BESIDE_SOCKETS,
+        Backend::Xdp(_) => plan.clients.min(xdp::MOST_HELD) as u64 + FILES_BESIDE_SOCKETS + FILES_OF_QUEUES,
+    };
     let (soft, hard) = thread::open_files_limit().map_err(Failure::run_failed)?;
     if needed <= soft {
         return Ok(());
@@ -148,6 +150,9 @@ fn open_sockets(plan: &Plan) -> Result<Vec<UdpTransport>, Failure> {
     Ok(transports)
 }
 
-/// Descriptors that a run has beside its sockets: standard streams, the record, epoll, AF_XDP's
-/// queues, and the scheduler's account of each worker.
-const FILES_BESIDE_SOCKETS: u64 = 256;
+/// Descriptors that a run has beside its sockets: standard streams, the record, epoll, and the
+/// scheduler's account of each worker.
+const FILES_BESIDE_SOCKETS: u64 = 64;
+
+/// Those of AF_XDP's queues and of the bells between their workers, on the largest cards.
+const FILES_OF_QUEUES: u64 = 1_024;
