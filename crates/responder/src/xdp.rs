@@ -10,7 +10,7 @@
 //! In the kernel: every name and type of the zone, NODATA and NXDOMAIN with the SOA, aliases,
 //! wildcards but those of aliases, TC=1, EDNS. Up to the sockets: TCP; other opcodes, classes and EDNS
 //! versions, transfers, malformed queries; names outside the zone, or more than 16 labels below
-//! what exists (in a zone with wildcards); answers over [`LONGEST`](dnsdyno_sys::xdp::Records::LONGEST) bytes; what does not
+//! what exists (in a zone with wildcards); answers over 1,216 bytes; what does not
 //! fit behind the query in its buffer (drivers keep different room there; a pair of veth
 //! interfaces keeps little); fragments, IPv4 options and IPv6 extension headers, two VLAN tags.
 //!

@@ -9,7 +9,8 @@
 //!
 //! [`Redirect`] is the program that picks packets out; it lives as long as its value, or the
 //! process. [`Socket`] is one queue's rings. [`Reflect`] is the other end for tests and for
-//! measuring ourselves; [`Respond`] answers there what was worked out beforehand. No file is left under `/sys/fs/bpf`, no program on the interface.
+//! measuring ourselves; [`Respond`] answers there what was worked out beforehand.
+//! No file is left under `/sys/fs/bpf`, no program on the interface.
 //!
 //! The kernel looks interfaces up in the network namespace of the calling thread: attach and bind
 //! on a thread of the namespace in which the [`Interface`](crate::interface::Interface) was found.
