@@ -49,7 +49,9 @@ enum bpf_map_type { BPF_MAP_TYPE_ARRAY = 2, BPF_MAP_TYPE_PERCPU_ARRAY = 6, BPF_M
 
 /* Helpers are called by number. */
 static void *(*const bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
+static u64 (*const bpf_ktime_get_ns)(void) = (void *)5;
 static long (*const bpf_redirect_map)(void *map, u64 key, u64 flags) = (void *)51;
+static long (*const bpf_xdp_adjust_meta)(struct xdp_md *packet, int by) = (void *)54;
 static long (*const bpf_xdp_adjust_head)(struct xdp_md *packet, int delta) = (void *)44;
 static long (*const bpf_xdp_adjust_tail)(struct xdp_md *packet, int delta) = (void *)65;
 

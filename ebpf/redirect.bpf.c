@@ -3,7 +3,8 @@
  * Takes the answers of one DNS server to our ports from the interface, and nothing else.
  *
  *   UDP, from the server's address and port, to one of our addresses and ports
- *       whole              -> the AF_XDP socket of the queue that it came on, or nowhere
+ *       whole              -> the AF_XDP socket of the queue that it came on, or nowhere, with the
+ *                             instant at which it came in the eight bytes before it
  *       a fragment         -> counted, and on to the host
  *   everything else        -> on to the host
  *
@@ -108,6 +109,17 @@ INLINE int is_answer_ipv6(void *data, void *end)
 	return ip->next_header == IPPROTO_UDP && is_for_us(data, end);
 }
 
+/* Whoever reads the packet later wants to know when it came. A driver may have no room for it. */
+INLINE void stamp(struct xdp_md *packet)
+{
+	if (bpf_xdp_adjust_meta(packet, -(int)sizeof(u64)))
+		return;
+	u64 *at = (void *)(long)packet->data_meta;
+
+	if ((void *)(at + 1) <= (void *)(long)packet->data)
+		*at = bpf_ktime_get_ns();
+}
+
 SEC("xdp") int redirect(struct xdp_md *packet)
 {
 	void *end = (void *)(long)packet->data_end;
@@ -126,5 +138,6 @@ SEC("xdp") int redirect(struct xdp_md *packet)
 	/* The host has no socket for them, and would complain to the server about each. */
 	if (FILTER.discard)
 		return XDP_DROP;
+	stamp(packet);
 	return bpf_redirect_map(&SOCKETS, packet->rx_queue_index, XDP_PASS);
 }

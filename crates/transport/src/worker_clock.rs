@@ -57,6 +57,12 @@ impl WorkerClock {
         self.epoch_ns + instant_ns
     }
 
+    /// The instant of the run that this one of the host's monotonic clock is; `None` before it.
+    #[inline]
+    pub(crate) fn of_run(&self, on_host_ns: u64) -> Option<u64> {
+        on_host_ns.checked_sub(self.epoch_ns)
+    }
+
     /// What the thread has used since the start of the run: making tables does not count.
     pub(crate) fn used(&self) -> Used {
         let now = self.since_the_thread_started();

@@ -222,6 +222,48 @@ fn an_answer_that_comes_to_another_worker_reaches_its_own() {
     assert_eq!(first.resources().socket_drops + second.resources().socket_drops, 0);
 }
 
+/// Keeps when each packet came.
+#[derive(Default)]
+struct Arrivals(Vec<u64>);
+
+impl Sink for Arrivals {
+    fn packet(&mut self, _: usize, at_ns: u64, _: &[u8]) {
+        self.0.push(at_ns);
+    }
+    fn refused(&mut self, _: usize, _: u64, _: &[u8]) {}
+}
+
+#[test]
+fn a_packet_that_is_read_late_is_booked_when_it_came() {
+    if !require(&[Need::Root]) {
+        return;
+    }
+    for attach in [Attach::Native, Attach::Generic] {
+        let pair = VethPair::new(1).unwrap();
+        let reflect = || Reflect::attach(&Interface::named("far").unwrap(), attach, PORT).unwrap();
+        let _reflector = pair.far().enter(reflect).unwrap();
+        let mut line = open_near(&pair, &XdpConfig { attach, ..config(pair.far().ipv4.into()) }).unwrap();
+        let transport = &mut line.transports[0];
+        transport.begin(clock::monotonic_ns());
+        let mut late_ns = u64::MAX;
+        // On a host that stands still between two lines of this test once, it does not ten times.
+        for id in 0..10 {
+            assert_eq!(send(transport, 0, &[query(id, 40)]), Sent { accepted: 1, stopped: None });
+            let sent_ns = transport.now_ns();
+            while transport.now_ns() < sent_ns + 20_000_000 {
+                std::hint::spin_loop();
+            }
+            let mut came = Arrivals::default();
+            while came.0.is_empty() && transport.now_ns() < sent_ns + 5_000_000_000 {
+                transport.receive(&mut came);
+            }
+            assert_eq!(came.0.len(), 1);
+            late_ns = late_ns.min(came.0[0].saturating_sub(sent_ns));
+        }
+        assert!(late_ns < 10_000_000, "the best of ten was booked {late_ns} ns after it was sent");
+    }
+}
+
 #[test]
 fn a_link_that_goes_down_is_counted_and_comes_back() {
     if !require(&[Need::Root]) {

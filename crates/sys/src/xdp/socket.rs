@@ -181,10 +181,18 @@ impl Socket {
     /// Hands the next `count` packets to `each`, and their frames back to the kernel.
     #[inline]
     pub fn receive(&mut self, count: u32, mut each: impl FnMut(&[u8])) {
+        self.receive_stamped(count, |bytes, _| each(bytes));
+    }
+
+    /// The same, each packet with the instant of the monotonic clock at which the program took it
+    /// from the interface; 0 where the driver had no room for it.
+    #[inline]
+    pub fn receive_stamped(&mut self, count: u32, mut each: impl FnMut(&[u8], u64)) {
         for _ in 0..count {
             let Some(packet) = self.rx.pop() else { break };
+            let stamp_ns = self.umem.take_stamp(packet.addr);
             if let Some(bytes) = self.umem.packet(packet.addr, packet.len) {
-                each(bytes);
+                each(bytes, stamp_ns);
             }
             // There is room: so many frames as the ring has places go round on this side.
             self.fill.push(self.umem.frame_of(packet.addr));

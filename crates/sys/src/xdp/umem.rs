@@ -52,6 +52,24 @@ impl Umem {
         })
     }
 
+    /// Takes the eight bytes before `address` away, which may hold the instant at which the packet
+    /// came: 0 where they hold none. The frame must be ours.
+    #[inline]
+    pub(super) fn take_stamp(&mut self, address: u64) -> u64 {
+        const STAMP: u64 = size_of::<u64>() as u64;
+        if address > self.memory.length() as u64 || address - self.frame_of(address) < STAMP {
+            return 0;
+        }
+        // SAFETY: the bytes lie in the mapping, in one frame, and are initialised; the frame is
+        // ours, and `self` is borrowed mutably, so nobody else reads or writes them.
+        unsafe {
+            let place = self.memory.start().as_ptr().add((address - STAMP) as usize).cast::<u64>();
+            let stamp = place.read_unaligned();
+            place.write_unaligned(0);
+            stamp
+        }
+    }
+
     /// All bytes of the frame that starts at `address`, to be written; `None` where there is no
     /// such frame. The frame must be ours.
     #[inline]

@@ -12,6 +12,7 @@ use dnsdyno_sys::xdp::{Flushed, Redirect, Socket};
 use super::addressing::Addressing;
 use super::frame::{Header, read};
 use super::mailbox::Mailbox;
+use crate::sleeper::Sleeper;
 use crate::worker_clock::WorkerClock;
 use crate::{Batch, Resources, Sent, Sink, Stopped, Transport, Wake};
 
@@ -26,6 +27,9 @@ pub struct XdpTransport {
     /// The socket that sends next: each batch goes to the next one.
     turn: usize,
     clock: WorkerClock,
+    sleeper: Sleeper,
+    /// Whether the last packet came with the instant at which it did.
+    stamped: bool,
 }
 
 /// What a worker is made of.
@@ -55,7 +59,16 @@ impl XdpTransport {
         let packets =
             must_copy.then(|| PacketSender::open(&parts.interface, MESSAGES_AT_ONCE)).transpose()?;
         let link = (LinkState::Up, 0);
-        Ok(XdpTransport { parts, poller, packets, link, turn: 0, clock: WorkerClock::default() })
+        Ok(XdpTransport {
+            parts,
+            poller,
+            packets,
+            link,
+            turn: 0,
+            clock: WorkerClock::default(),
+            sleeper: Sleeper::default(),
+            stamped: false,
+        })
     }
 
     /// IP fragments of answers on the whole interface, so far.
@@ -163,14 +176,18 @@ impl Transport for XdpTransport {
                 if count == 0 {
                     break;
                 }
-                let at_ns = self.clock.now_ns();
-                socket.receive(count, |frame| {
+                let now_ns = self.clock.now_ns();
+                socket.receive_stamped(count, |frame, stamp_ns| {
                     // The program lets nothing else through; what is broken all the same belongs
                     // to no channel, and its query times out.
                     let Some(packet) = read(frame) else { return };
                     if !addressing.is_server(packet.source) {
                         return;
                     }
+                    // What is no instant of this run is no stamp.
+                    let came_ns = self.clock.of_run(stamp_ns).filter(|came_ns| *came_ns <= now_ns);
+                    self.stamped = came_ns.is_some();
+                    let at_ns = came_ns.unwrap_or(now_ns);
                     match addressing.channel_of(packet.target) {
                         Some((worker, channel)) if worker == *number => {
                             sink.packet(channel as usize, at_ns, packet.payload);
@@ -187,7 +204,10 @@ impl Transport for XdpTransport {
         mailbox.receive(|channel, at_ns, bytes| sink.packet(channel as usize, at_ns, bytes));
     }
 
-    fn wait(&mut self, until_ns: u64, _wake: Wake) {
+    fn wait(&mut self, until_ns: u64, wake: Wake) {
+        if wake == Wake::AtTime && (self.stamped || self.parts.send_only) {
+            return self.sleeper.sleep_until_ns(self.clock.on_host_ns(until_ns));
+        }
         let now_ns = self.now_ns();
         if until_ns <= now_ns + SPIN_NS || !self.parts.mailbox.fall_asleep() {
             return;
@@ -196,6 +216,10 @@ impl Transport for XdpTransport {
         let woken = self.poller.wait(Some(until_ns - now_ns));
         let rang = woken.is_ok_and(|mut ready| ready.any(|token| token == BELL));
         self.parts.mailbox.wake_up(rang);
+    }
+
+    fn oversleep_ns(&self) -> u64 {
+        self.sleeper.oversleep_ns()
     }
 
     fn serves_others(&self) -> bool {
