@@ -47,6 +47,9 @@ pub(crate) fn run(
     output: &Output,
     expectations: &[Expectation],
 ) -> Outcome {
+    if cfg!(feature = "unmeasured") {
+        tell("dnsdyno: this build pairs no answers and takes no times: it is for benchmarks, not for measuring");
+    }
     let loaded = load_questions(plan)?;
     let Way { plan, opened, info } = backend::open(plan, otherwise, &loaded.questions)?;
     let plan = &plan;

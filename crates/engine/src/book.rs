@@ -163,6 +163,22 @@ impl Book {
         self.arrivals.latency.record(headline_ns);
     }
 
+    /// A packet came, in a build that pairs none: it is taken for the answer to the oldest query.
+    #[inline]
+    pub(crate) fn answered_by_anyone(&mut self) {
+        if let Some(tally) = self.open.iter_mut().find(|tally| !tally.is_settled()) {
+            tally.ends.answered += 1;
+            self.arrivals.answered += 1;
+        }
+    }
+
+    /// Ends what such a build still takes to be under way.
+    pub(crate) fn interrupt_open(&mut self) {
+        for tally in &mut self.open {
+            tally.ends.interrupted += tally.scheduled.saturating_sub(tally.ends.total());
+        }
+    }
+
     /// A query's timeout passed.
     pub(crate) fn timed_out(&mut self, departure: &Departure) {
         self.tally(departure.intended_ns).ends.timed_out += 1;

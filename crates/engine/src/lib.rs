@@ -30,7 +30,7 @@ use crate::book::Book;
 use crate::collector::{Collector, WorkerDesk};
 use crate::inflight::InFlight;
 use crate::pace::{Pace, Window};
-use crate::worker::{Desk, Worker};
+use crate::worker::{Desk, Patience, Worker};
 
 /// What a run is to do; the plan has validated it.
 #[derive(Clone, Debug)]
@@ -90,9 +90,11 @@ pub fn run<T: Transport + Send>(
                 let table = InFlight::new(transport.channels(), ids, job.timeout_ns);
                 let spare = (2 * job.timeout_ns / job.interval_ns + 4).min(MOST_SPARE_TALLIES) as usize;
                 let book = Book::new(job.interval_ns, types, is_open, spare, page_in, blank_out);
-                let desk = Desk { questions: job.questions, table, book, send_only: job.send_only };
+                let desk =
+                    Desk { questions: job.questions, table, book, send_only: job.send_only, unpaired: 0 };
                 transport.begin(epoch_ns);
-                let mut transport = Worker::new(transport, pace, desk, control, job.timeout_ns).run();
+                let patience = Patience { timeout_ns: job.timeout_ns, over_ns: over_ns(job) };
+                let mut transport = Worker::new(transport, pace, desk, control, patience).run();
                 // A worker that panics leaves it too.
                 drop(here);
                 while transport.serves_others() && at_work.load(Ordering::Acquire) > 0 {
@@ -144,6 +146,17 @@ pub fn preparation_ns(channels: usize, load: &Load) -> u64 {
     PREPARATION_NS + slots * PREPARATION_NS_PER_SLOT
 }
 
+/// When a load that nobody answers is over, whatever has not left by then: with a rate that the
+/// host cannot send, it would else go on past its time and seem to have sent more in it.
+fn over_ns(job: &Job<'_>) -> u64 {
+    match job.load {
+        Load::Open(curve) if job.send_only => {
+            curve.duration_ns().map_or(u64::MAX, |end_ns| end_ns + FLOOD_OVERTIME_NS)
+        }
+        _ => u64::MAX,
+    }
+}
+
 /// The size of the closed loop's window.
 fn window_of(load: &Load) -> Option<u64> {
     match load {
@@ -175,6 +188,9 @@ fn pace_of(job: &Job<'_>, number: usize, workers: usize) -> Pace {
 /// How long a worker that is done sleeps while it passes on what comes for others; an arrival
 /// wakes it.
 const LINGER_NS: u64 = 1_000_000;
+
+/// How long after the end of a load that nobody answers its last queries may leave.
+const FLOOD_OVERTIME_NS: u64 = 10_000_000;
 
 /// Time to start threads and make books.
 const PREPARATION_NS: u64 = 50_000_000;

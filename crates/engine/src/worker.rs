@@ -25,7 +25,7 @@ pub(crate) struct Worker<'a, T> {
     pub(crate) pace: Pace,
     pub(crate) desk: Desk<'a>,
     pub(crate) control: &'a Control,
-    pub(crate) timeout_ns: u64,
+    pub(crate) patience: Patience,
     batch: Batch,
     pending: Vec<Pending>,
     /// The channel that sends next: each batch goes to the next one.
@@ -42,6 +42,21 @@ pub(crate) struct Worker<'a, T> {
     exhausted_ns: Option<u64>,
 }
 
+/// How long a query that is due may wait to leave.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patience {
+    /// After its intended instant.
+    pub(crate) timeout_ns: u64,
+    /// From this instant on no query leaves.
+    pub(crate) over_ns: u64,
+}
+
+impl Patience {
+    fn is_at_an_end(&self, now_ns: u64, intended_ns: u64) -> bool {
+        now_ns >= self.over_ns || now_ns.saturating_sub(intended_ns) >= self.timeout_ns
+    }
+}
+
 /// A message in the batch, about to leave.
 struct Pending {
     due: Due,
@@ -55,14 +70,14 @@ impl<'a, T: Transport> Worker<'a, T> {
         pace: Pace,
         desk: Desk<'a>,
         control: &'a Control,
-        timeout_ns: u64,
+        patience: Patience,
     ) -> Self {
         Worker {
             transport,
             pace,
             desk,
             control,
-            timeout_ns,
+            patience,
             batch: Batch::new(BATCH, USUAL_MESSAGE),
             pending: Vec::with_capacity(BATCH),
             channel: 0,
@@ -90,11 +105,12 @@ impl<'a, T: Transport> Worker<'a, T> {
                 }
             }
             self.transport.receive(&mut self.desk);
-            self.desk.expire(self.transport.now_ns());
+            // What came in time may not have been read yet, and counts as having come then.
+            self.desk.expire(self.transport.now_ns().saturating_sub(SLEPT_THROUGH_NS));
             self.desk.book.settle(self.pace.taken_up_to_ns(now_ns));
             if self.pace.is_exhausted() {
                 self.exhausted_ns.get_or_insert(now_ns);
-                if self.desk.live() == 0 {
+                if self.desk.live() == 0 || UNMEASURED {
                     break;
                 }
             }
@@ -104,6 +120,9 @@ impl<'a, T: Transport> Worker<'a, T> {
     }
 
     fn close(mut self) -> T {
+        if UNMEASURED {
+            self.desk.book.interrupt_open();
+        }
         let resources = self.transport.resources();
         let end_ns = self.transport.now_ns();
         let closing = Closing {
@@ -130,7 +149,7 @@ impl<'a, T: Transport> Worker<'a, T> {
                 self.desk.book.scheduled(due.intended_ns);
                 self.last_due_ns = due.intended_ns;
             }
-            if now_ns.saturating_sub(due.intended_ns) >= self.timeout_ns {
+            if self.patience.is_at_an_end(now_ns, due.intended_ns) {
                 let reason = self.held_up_by.unwrap_or(NotSentReason::GeneratorLate);
                 self.desk.book.not_sent(due.intended_ns, reason);
                 given_up += 1;
@@ -152,7 +171,7 @@ impl<'a, T: Transport> Worker<'a, T> {
 
     /// A free ID on the channel that sends next; on an empty batch another channel will do.
     fn find_place(&mut self, due: Due) -> Option<Place> {
-        if self.desk.send_only {
+        if self.desk.send_only || UNMEASURED {
             return Some(Place::of_nobody(due.number));
         }
         let tries = if self.batch.is_empty() { self.transport.channels() } else { 1 };
@@ -190,7 +209,7 @@ impl<'a, T: Transport> Worker<'a, T> {
             Some(Stopped::Full) => self.held_up_by = Some(NotSentReason::SendBufferFull),
             None => {}
         }
-        if !self.desk.send_only {
+        if !self.desk.send_only && !UNMEASURED {
             for pending in self.pending[sent.accepted..].iter().rev() {
                 self.desk.table.give_back(self.channel, pending.place);
             }
@@ -236,7 +255,7 @@ impl<'a, T: Transport> Worker<'a, T> {
         let mut until_ns = self.desk.book.wall_end_ns().min(now_ns + CONTROL_NS);
         let mut wake = Wake::OnArrival;
         if let Some(expiry_ns) = self.desk.table.next_expiry_ns() {
-            until_ns = until_ns.min(expiry_ns);
+            until_ns = until_ns.min(expiry_ns + SLEPT_THROUGH_NS);
         }
         if self.pace.holds_some() {
             // A full socket is tried again soon; after a failure of one message the next at once.
@@ -271,11 +290,13 @@ pub(crate) struct Desk<'a> {
     pub(crate) table: InFlight,
     pub(crate) book: Book,
     pub(crate) send_only: bool,
+    /// Queries under way of a build that pairs no answers; else 0.
+    pub(crate) unpaired: u32,
 }
 
 impl Desk<'_> {
     fn live(&self) -> u32 {
-        self.table.live()
+        if UNMEASURED { self.unpaired } else { self.table.live() }
     }
 
     /// Books a message that left.
@@ -288,6 +309,8 @@ impl Desk<'_> {
         self.book.sent(&departure, bytes, self.questions.type_slot(question));
         if self.send_only {
             self.book.sent_only(departure.intended_ns);
+        } else if UNMEASURED {
+            self.unpaired += 1;
         } else {
             self.table.depart(pending.place, departure);
         }
@@ -325,6 +348,10 @@ impl Desk<'_> {
 impl Sink for Desk<'_> {
     #[inline]
     fn packet(&mut self, channel: usize, at_ns: u64, bytes: &[u8]) {
+        if UNMEASURED {
+            self.unpaired = self.unpaired.saturating_sub(1);
+            return self.book.answered_by_anyone();
+        }
         let Ok(answer) = peek(bytes) else {
             self.book.arrivals().beside.malformed += 1;
             return;
@@ -392,6 +419,10 @@ impl Sink for Desk<'_> {
         }
     }
 }
+
+/// A build to show what pairing and measuring cost: it does neither. Its packets have to be
+/// counted on the wire.
+const UNMEASURED: bool = cfg!(feature = "unmeasured");
 
 /// Messages that leave at once: what one system call moves well.
 const BATCH: usize = 64;
