@@ -371,3 +371,32 @@ fn a_shape_is_shown_in_one_phrase() {
         assert_eq!(shown(text).as_deref(), Some(want));
     }
 }
+
+#[test]
+fn af_xdp_has_many_ports_and_as_many_workers_as_the_interface_has_queues() {
+    let plan = good("backend = \"xdp\"");
+    assert_eq!((plan.workers, plan.clients, plan.pin), (4, 256, true));
+    assert!(plan.backend.xdp().is_some_and(|xdp| xdp.fits_workers && !xdp.or_sockets));
+    let plan = good("backend = \"auto\"\nworkers = 2\nclients = 2\npin = false");
+    assert_eq!((plan.workers, plan.clients, plan.pin), (2, 2, false));
+    assert!(plan.backend.xdp().is_some_and(|xdp| !xdp.fits_workers && xdp.or_sockets));
+    // The ports of a prefix are on each of its addresses, so one will do.
+    good("backend = \"xdp\"\nlocal-ports = 9000\nsource-prefix = \"127.0.0.0/24\"");
+    assert!(matches!(refused("backend = \"xdp\"\nlocal-ports = 9000"), PlanError::TooFewPorts { .. }));
+    let both = "backend = \"xdp\"\nlocal-address = \"127.0.0.1\"\nsource-prefix = \"127.0.0.0/24\"";
+    assert_eq!(refused(both), PlanError::TwoLocals);
+    let family = refused("backend = \"xdp\"\nsource-prefix = \"fd00::/64\"");
+    assert!(matches!(family, PlanError::WrongFamily { wanted: Family::V6, .. }));
+}
+
+#[test]
+fn a_plan_of_af_xdp_survives_its_file_and_sockets_can_take_over() {
+    let text = "backend = \"xdp\"\ninterface = \"eth0\"\nnext-hop = \"02:00:00:00:00:01\"\nvlan = 7\n\
+                source-prefix = \"10.0.0.0/8\"\nxdp-mode = \"native\"\nxdp-copy = \"zero-copy\"\nworkers = 1";
+    let plan = good(&text.replace("10.0.0.0/8", "127.0.0.0/8"));
+    let again = plan.to_draft().validate(&host()).expect("its own plan");
+    assert_eq!(again.backend, plan.backend);
+    let draft =
+        Draft::from_toml(&format!("server = \"127.0.0.1\"\nqueries = \"q\"\n{text}")).expect("a file");
+    assert_eq!(draft.by_sockets().validate(&host()).map(|plan| plan.backend), Ok(Backend::Sockets));
+}
