@@ -223,6 +223,18 @@ fn a_send_only_run_waits_for_nobody_and_says_what_left() {
     assert!(sum.to_ns < 2 * SECOND_NS + SECOND_NS / 10, "it ended at {} ns", sum.to_ns);
 }
 
+#[test]
+fn a_flood_past_what_the_link_takes_ends_with_its_schedule() {
+    let (questions, load) = (questions(), constant(1_000.0, 1));
+    let job = Job { send_only: true, timeout_ns: 60 * SECOND_NS, ..job(&questions, &load) };
+    // The link takes a hundred queries, and keeps them.
+    let (sum, ..) =
+        run_on(SimConfig { room: 100, delay_ns: 90 * SECOND_NS, ..SimConfig::default() }, &job, 1);
+    let ends = sum.tally.ends;
+    assert_eq!((ends.sent_only, ends.not_sent.total(), ends.total()), (100, 900, 1_000));
+    assert!(sum.to_ns < SECOND_NS + SECOND_NS / 10, "it ended at {} ns", sum.to_ns);
+}
+
 /// Runs 10 s at 1,000 qps against a link of this kind, with the button pressed so many times before
 /// the start and once after each of the given intervals.
 fn interrupted(config: SimConfig, before: usize, after: &[u64]) -> Sum {
