@@ -66,6 +66,9 @@ impl Cable {
             FarEnd::Reflect => Reflect::attach(interface, Attach::Native, PORT).map(FarProgram::Reflect),
             FarEnd::Drop => Discard::attach(interface, Attach::Native, PORT).map(FarProgram::Discard),
         })?;
+        // As network cards have it: else the kernel hands packets over one by one.
+        let near = pair.near().enter(|| Interface::named(pair.near().interface))?;
+        near.and_then(|near| near.join_arrivals(true)).context("cannot switch GRO on")?;
         let (near_counts, far_counts) = (counters(pair.near())?, counters(pair.far())?);
         let cable = Self { _far: far, near_counts, far_counts, pair, far_end, queues };
         if queues > 1 {
@@ -105,6 +108,8 @@ impl Cable {
                 "ip link add near numrxqueues {queues} numtxqueues {queues} type veth peer name far \
                  numrxqueues {queues} numtxqueues {queues}    # far is 10.77.0.2 and {far}"
             ),
+            "ethtool -K near gro on    # as network cards have it; pairs of virtual interfaces do not"
+                .to_owned(),
             "# near is 10.77.0.1; for generators on sockets it has ebpf/ends.bpf.c, pass, native".to_owned(),
         ]
     }
