@@ -157,7 +157,7 @@ pub(crate) struct LoadFlags {
     /// A plan file (TOML) with any of these, or with pieces of any rate; flags win over it
     #[arg(long, value_name = "FILE")]
     pub(crate) plan: Option<PathBuf>,
-    /// Do not wait for answers
+    /// Do not wait for answers; without a rate, send as fast as this host can
     #[arg(long)]
     send_only: bool,
     /// End after this time, such as 30s or 10m

@@ -48,7 +48,9 @@ pub(crate) fn run(
     expectations: &[Expectation],
 ) -> Outcome {
     if cfg!(feature = "unmeasured") {
-        tell("dnsdyno: this build pairs no answers and takes no times: it is for benchmarks, not for measuring");
+        tell(
+            "dnsdyno: this build pairs no answers and takes no times: it is for benchmarks, not for measuring",
+        );
     }
     let loaded = load_questions(plan)?;
     let Way { plan, opened, info } = backend::open(plan, otherwise, &loaded.questions)?;
@@ -192,6 +194,7 @@ fn header_of(
     started_unix_ns: u64,
 ) -> Header {
     let load = match (&plan.load, &plan.shape) {
+        (Load::Closed { .. }, _) if plan.send_only => "flood, as fast as this host sends".to_owned(),
         (Load::Closed { outstanding }, _) => format!("closed loop, {outstanding} outstanding"),
         (Load::Open(_), Some(shape)) => shape.to_string(),
         (Load::Open(_), None) => "open loop".to_owned(),

@@ -153,9 +153,10 @@ pub enum PlanError {
     /// A load that cannot be scheduled.
     #[error(transparent)]
     Curve(#[from] CurveError),
-    /// Send-only without a rate.
+    /// Send-only with a window.
     #[error(
-        "--send-only needs a load over time, for without answers a window of queries never moves: add --rate"
+        "--send-only waits for no answers, so --outstanding says nothing: leave it out to send as fast as this \
+         host can, or give a --rate"
     )]
     SendOnlyClosed,
     /// Intervals too short for the timeout.

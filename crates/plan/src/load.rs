@@ -11,6 +11,10 @@ use crate::validate::read;
 /// The window of a closed loop where no load is asked for, as in dnsperf.
 const DEFAULT_OUTSTANDING: u32 = 100;
 
+/// A window that is never full, because no query of a send-only run is waited for: each worker's share
+/// is several batches.
+const FLOOD: u32 = 65_536;
+
 /// How long names given one by one are asked where nothing else ends the run: one pass would be over at once.
 const DEFAULT_GIVEN_NS: u64 = 10_000_000_000;
 
@@ -42,7 +46,9 @@ pub(crate) fn choose_load(
         Some("burst") => burst(draft, stop)?,
         Some("piece") => pieces(draft)?,
         _ => {
-            let outstanding = draft.outstanding.unwrap_or(DEFAULT_OUTSTANDING);
+            let is_flood = draft.send_only.unwrap_or(false);
+            let default = if is_flood { FLOOD } else { DEFAULT_OUTSTANDING };
+            let outstanding = draft.outstanding.unwrap_or(default);
             if outstanding == 0 {
                 return Err(PlanError::Zero { option: "outstanding" });
             }

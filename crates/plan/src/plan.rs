@@ -123,8 +123,8 @@ impl Plan {
             QuestionSource::Stdin => draft.queries = Some("-".to_owned()),
             QuestionSource::Given(items) => draft.ask = Some(items.clone()),
         }
-        if let Load::Closed { outstanding } = self.load {
-            draft.outstanding = Some(outstanding);
+        if let (Load::Closed { outstanding }, false) = (&self.load, self.send_only) {
+            draft.outstanding = Some(*outstanding);
         }
         if let Some(shape) = &self.shape {
             draft_shape(shape, &mut draft);

@@ -34,7 +34,7 @@ pub struct Host<'a> {
 impl Draft {
     /// Checks every rule, fills in every default, and looks up the server's address.
     ///
-    /// Defaults: closed loop with 100 outstanding; one pass through the file where neither the load nor an
+    /// Defaults: closed loop with 100 outstanding (with send-only: a flood); one pass through the file where neither the load nor an
     /// option ends the run, 10 s where names were given instead; timeout 5 s; interval 1 s, or less for
     /// short phases; one worker a
     /// core, and each on its own; one socket a worker (AF_XDP: 256 source ports); receive buffer 4 MiB.
@@ -43,7 +43,7 @@ impl Draft {
         let form = self.form()?;
         let LoadChoice { load, shape, stop } = choose_load(self, self.stop()?, &source)?;
         let send_only = self.send_only.unwrap_or(false);
-        if send_only && matches!(load, Load::Closed { .. }) {
+        if send_only && self.outstanding.is_some() {
             return Err(PlanError::SendOnlyClosed);
         }
         let backend = Backend::of(self)?;

@@ -308,8 +308,10 @@ fn a_name_is_looked_up_only_after_everything_else_is_right() {
 }
 
 #[test]
-fn send_only_needs_a_load_over_time() {
-    assert_eq!(refused("send-only = true"), PlanError::SendOnlyClosed);
+fn send_only_takes_a_rate_or_floods_and_has_no_window() {
+    let flood = good("send-only = true");
+    assert!(flood.send_only && matches!(flood.load, Load::Closed { .. }));
+    assert_eq!(flood.to_draft().outstanding, None, "so that it can be played again");
     assert_eq!(refused("send-only = true\noutstanding = 9"), PlanError::SendOnlyClosed);
     assert!(good("send-only = true\nrate = 9").send_only);
 }
