@@ -95,6 +95,7 @@ fn engine(times: u64) {
         timeout_ns: SECOND_NS,
         interval_ns: SECOND_NS,
         send_only: false,
+        cpus: &[],
     };
     let link = SimTransport::new(SimConfig::default(), 0, 1);
     black_box(run(&job, vec![link], 0, &|| 0, &Control::default(), &mut Nobody));
