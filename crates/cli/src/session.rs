@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use dnsdyno_engine::{Control, Job, Live, Observer};
-use dnsdyno_measure::verdict;
+use dnsdyno_measure::{vanished_sends, verdict};
 use dnsdyno_plan::source::Loaded;
 use dnsdyno_plan::{Load, Plan, QuestionSource, Questions};
 use dnsdyno_record::{
@@ -91,6 +91,9 @@ pub(crate) fn run(
     let mut sum = drive(&job, opened, epoch_ns, &control, &mut scribe);
     scribe.screen.finish();
     sum.interface = before.and_then(|before| Some(InterfaceCounts::now(&before.name)?.since(&before)));
+    if let Some(interface) = &sum.interface {
+        sum.warnings.extend(vanished_sends(sum.tally.requests, interface.sent, sum.to_ns));
+    }
     let recorded = writer.finish(&sum);
 
     let form = Form { json: output.json, verbose: output.verbose, width: width_of_terminal() };

@@ -17,5 +17,5 @@ pub use ends::{Beside, Ends, NotSent, NotSentReason};
 pub use histogram::{Bucket, CEILING_NS, ExactFigures, FLOOR_NS, Histogram};
 pub use latency::{Latency, Quantile};
 pub use tally::{Arrivals, Rcodes, Tally, TypeCount};
-pub use verdict::{Evidence, verdict};
+pub use verdict::{Evidence, vanished_sends, verdict};
 pub use warning::Warning;

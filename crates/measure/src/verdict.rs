@@ -60,6 +60,16 @@ pub fn verdict(sum: &Tally, evidence: &Evidence) -> Vec<Warning> {
     warnings
 }
 
+/// Whether queries that the kernel `taken` got lost in it before the interface, which sent `packets`.
+///
+/// A packet of the interface's count is at most 64 of our queries, so many as one segmented send has.
+/// Some drivers count late: what a short run has not been told of yet is no evidence.
+pub fn vanished_sends(taken: u64, packets: u64, lasted_ns: u64) -> Option<Warning> {
+    let is_counted = packets > 0 || lasted_ns >= COUNTED_LATE_NS;
+    let vanished = is_counted && taken > packets.saturating_mul(MOST_QUERIES_A_PACKET);
+    vanished.then_some(Warning::SendsVanished { taken, packets })
+}
+
 /// Lateness counts in open loop only: a window has no schedule to be late against.
 fn late_sends(sum: &Tally, evidence: &Evidence) -> Option<Warning> {
     if !evidence.open_loop || sum.scheduled == 0 {
@@ -81,6 +91,12 @@ const SATURATED_CPU_SHARE: f64 = 0.9;
 
 /// A worker that stands in the run queue for a tenth of the run was measured with the host.
 const STARVED_WAIT_SHARE: f64 = 0.1;
+
+/// What the kernel cuts one send into, at most.
+const MOST_QUERIES_A_PACKET: u64 = 64;
+
+/// After this time even drivers that ask their card now and then have counted something.
+const COUNTED_LATE_NS: u64 = 5_000_000_000;
 
 /// Slewing by NTP stays under 0.5 ms a second; more between two looks is a step.
 const CLOCK_STEP_NS: u64 = 5_000_000;
@@ -108,6 +124,17 @@ mod tests {
         worst_worker_wait: 0.01,
         clock_step_ns: 1_000,
     };
+
+    #[test]
+    fn queries_that_no_interface_sent_have_vanished() {
+        const SECOND_NS: u64 = 1_000_000_000;
+        assert_eq!(vanished_sends(64_000, 1_000, SECOND_NS), None, "each packet may be 64 queries");
+        let vanished = Some(Warning::SendsVanished { taken: 64_001, packets: 1_000 });
+        assert_eq!(vanished_sends(64_001, 1_000, SECOND_NS), vanished);
+        assert_eq!(vanished_sends(10, 0, SECOND_NS), None, "a driver may not have counted yet");
+        assert!(vanished_sends(10, 0, 6 * SECOND_NS).is_some());
+        assert_eq!(vanished_sends(0, 0, 6 * SECOND_NS), None);
+    }
 
     #[test]
     fn a_calm_run_is_ok() {

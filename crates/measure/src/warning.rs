@@ -19,6 +19,13 @@ pub enum Warning {
         /// Queries that the schedule asked for.
         scheduled: u64,
     },
+    /// The kernel took queries that never reached the interface.
+    SendsVanished {
+        /// Queries that the kernel took.
+        taken: u64,
+        /// Packets that the interface sent, those of other programs included.
+        packets: u64,
+    },
     /// The kernel dropped answers because we did not read them in time.
     SocketDrops {
         /// Packets dropped at our sockets; where the kernel had joined several, a lower bound.
@@ -63,6 +70,7 @@ impl Warning {
         match self {
             Warning::SendsLate { .. } => "sends_late",
             Warning::SendsMissing { .. } => "sends_missing",
+            Warning::SendsVanished { .. } => "sends_vanished",
             Warning::SocketDrops { .. } => "socket_drops",
             Warning::AnswersInFragments { .. } => "answers_in_fragments",
             Warning::CpuSaturated { .. } => "cpu_saturated",
@@ -79,6 +87,9 @@ impl Warning {
                 "lower the rate, add --workers, or give the generator CPUs of its own"
             }
             Warning::SendsMissing { .. } => "see the reasons under \"not sent\"",
+            Warning::SendsVanished { .. } => {
+                "this host dropped them: does the next hop answer (`ip neigh`), is there a firewall or a full queue (`tc -s qdisc`)?"
+            }
             Warning::SocketDrops { .. } => {
                 "these are not the server's losses: raise --receive-buffer and net.core.rmem_max, or add --workers"
             }
@@ -108,6 +119,10 @@ impl fmt::Display for Warning {
             Warning::SendsMissing { not_sent, scheduled } => {
                 write!(f, "sends missing: {not_sent} of {scheduled} queries never left")
             }
+            Warning::SendsVanished { taken, packets } => write!(
+                f,
+                "sends vanished: the kernel took {taken} queries, and the interface sent {packets} packets"
+            ),
             Warning::SocketDrops { packets, timed_out } => write!(
                 f,
                 "socket drops: our own sockets dropped at least {packets} packets ({timed_out} queries timed out)"

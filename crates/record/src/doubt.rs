@@ -79,6 +79,9 @@ impl From<&Warning> for WarningShape {
             Warning::SendsMissing { not_sent, scheduled } => {
                 vec![("not_sent", Whole(not_sent)), ("scheduled", Whole(scheduled))]
             }
+            Warning::SendsVanished { taken, packets } => {
+                vec![("taken", Whole(taken)), ("packets", Whole(packets))]
+            }
             Warning::SocketDrops { packets, timed_out } => {
                 vec![("packets", Whole(packets)), ("timed_out", Whole(timed_out))]
             }
@@ -119,6 +122,9 @@ impl WarningShape {
                 not_sent: self.whole("not_sent")?,
                 scheduled: self.whole("scheduled")?,
             },
+            "sends_vanished" => {
+                Warning::SendsVanished { taken: self.whole("taken")?, packets: self.whole("packets")? }
+            }
             "socket_drops" => {
                 Warning::SocketDrops { packets: self.whole("packets")?, timed_out: self.whole("timed_out")? }
             }
@@ -170,6 +176,7 @@ mod tests {
             Warning::SendsLate { p99_lateness_ns: 3_100_000, gap_ns: 20_000 },
             Warning::SendsMissing { not_sent: 3, scheduled: 9 },
             Warning::SocketDrops { packets: 805, timed_out: 812 },
+            Warning::SendsVanished { taken: 900, packets: 7 },
             Warning::AnswersInFragments { fragments: 6, timed_out: 3 },
             Warning::CpuSaturated { share: 0.1 + 0.2 },
             Warning::CpuStarved { share: 1.0 },

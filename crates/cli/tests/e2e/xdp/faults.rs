@@ -118,3 +118,19 @@ fn answers_that_are_larger_than_a_packet_are_counted_as_fragments_and_never_the_
     assert!(said.contains("1000 IP fragments came, which AF_XDP does not join"), "{said}");
     assert!(said.contains("not the server's limit"), "{said}");
 }
+
+#[test]
+fn a_flood_that_never_reaches_the_interface_is_told_from_one_that_does() {
+    let Some((work, pair)) = cable(1) else { return };
+    let vanished = |folder: &str| {
+        let names: Vec<_> = work.record(folder).warnings().iter().map(|warning| warning.name()).collect();
+        names.contains(&"sends_vanished")
+    };
+    // Nobody has this address: the kernel takes the queries, and nobody answers its ARP.
+    let ran = run(&work, &pair, "-s 10.77.0.77 --send-only --for 1s").gives(0);
+    assert!(ran.stdout.contains("sends vanished"), "{}", ran.stdout);
+    assert!(vanished("run"));
+    let there = "run -s 10.77.0.2 -a www.example --send-only --for 1s --quiet -o there";
+    work.start_in(pair.near(), there).wait().gives(0);
+    assert!(!vanished("there"));
+}
