@@ -2,8 +2,8 @@
 
 use std::ffi::CString;
 use std::io;
-use std::net::UdpSocket;
 use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixDatagram;
 
 use crate::checked;
 
@@ -14,8 +14,9 @@ use crate::checked;
 pub struct Interface {
     name: String,
     index: u32,
-    /// Any socket will do to ask with, and keeps the namespace.
-    socket: UdpSocket,
+    /// Any socket will do to ask with, and keeps the namespace. One of no address: the loopback may
+    /// be down.
+    socket: UnixDatagram,
 }
 
 /// Whether packets can leave.
@@ -38,7 +39,7 @@ impl Interface {
         if index == 0 {
             return Err(io::ErrorKind::NotFound.into());
         }
-        Ok(Interface { name: name.to_owned(), index, socket: UdpSocket::bind("127.0.0.1:0")? })
+        Ok(Interface { name: name.to_owned(), index, socket: UnixDatagram::unbound()? })
     }
 
     /// The interface with this index; `NotFound` where there is none.
@@ -51,7 +52,7 @@ impl Interface {
         }
         let length = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
         let name = String::from_utf8_lossy(&name[..length]).into_owned();
-        Ok(Interface { name, index, socket: UdpSocket::bind("127.0.0.1:0")? })
+        Ok(Interface { name, index, socket: UnixDatagram::unbound()? })
     }
 
     /// Its name.
@@ -199,6 +200,20 @@ mod tests {
         assert!(interface.mtu().unwrap() >= 1280);
         assert_eq!(interface.mac().unwrap_err().kind(), io::ErrorKind::Unsupported);
         assert!(interface.queues() >= 1);
+    }
+
+    #[test]
+    fn a_namespace_whose_loopback_is_down_can_be_asked() {
+        if !dnsdyno_lab::require(&[dnsdyno_lab::Need::Root]) {
+            return;
+        }
+        let look = || {
+            // SAFETY: the call takes no pointer. It concerns this thread alone, which ends with the test.
+            checked(unsafe { libc::unshare(libc::CLONE_NEWNET) })?;
+            Interface::named("lo").map(|lo| (lo.link_state(), lo.mtu().is_ok()))
+        };
+        let seen = std::thread::spawn(look).join().unwrap();
+        assert_eq!(seen.unwrap(), (LinkState::Down, true));
     }
 
     #[test]
