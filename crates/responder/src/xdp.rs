@@ -145,8 +145,8 @@ impl XdpResponder {
     /// Starts a responder, and a program on the interface that answers for it. The program is
     /// gone when [`Running`] is stopped or dropped, or the process ends, however it does.
     ///
-    /// On a pair of veth interfaces answers come back only to an end that has an XDP program
-    /// (any), or GRO on (`ethtool -K NAME gro on`).
+    /// On a pair of veth interfaces answers come back only to an end that has an XDP program (any):
+    /// the kernel wakes no other, GRO or not.
     pub fn start(config: XdpConfig) -> Result<Running, XdpStartError> {
         let XdpConfig { interface, attach, responder } = config;
         if responder.faults != (Faults { seed: responder.faults.seed, ..Faults::default() }) {

@@ -88,7 +88,7 @@ pub(crate) struct RespondFlags {
     /// be addresses of the interface. Needs root (or CAP_NET_ADMIN, CAP_BPF and CAP_PERFMON). The
     /// program is gone when the responder ends, however it does; that of somebody else is not
     /// replaced. Queries answered so pass no firewall. Between veth interfaces, answers come only to
-    /// an end that has an XDP program too, or GRO on (ethtool -K NAME gro on).
+    /// an end that has an XDP program too, such as that of --backend xdp.
     #[arg(long, requires = "interface", help_heading = "In the kernel")]
     xdp: bool,
     /// The interface on which queries come

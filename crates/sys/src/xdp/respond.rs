@@ -176,7 +176,7 @@ impl Respond {
     /// [`Settings::slot_mask`] says.
     ///
     /// On a pair of veth interfaces answers come back only while an XDP program is attached to
-    /// the other end as well, or GRO is on there.
+    /// the other end as well: with GRO alone they lie there until something else wakes it.
     pub fn attach(
         interface: &Interface,
         attach: Attach,
