@@ -36,6 +36,8 @@ pub(crate) struct Worker<'a, T> {
     last_due_ns: u64,
     /// Why due queries could not leave the last time, if they could not.
     held_up_by: Option<NotSentReason>,
+    /// Until then nothing leaves, because nothing could.
+    no_way_until_ns: u64,
     id_waits: u64,
     interrupted: bool,
     /// When the last of its queries had been taken up.
@@ -84,6 +86,7 @@ impl<'a, T: Transport> Worker<'a, T> {
             launched_ns: 0,
             last_due_ns: 0,
             held_up_by: None,
+            no_way_until_ns: 0,
             id_waits: 0,
             interrupted: false,
             exhausted_ns: None,
@@ -138,6 +141,9 @@ impl<'a, T: Transport> Worker<'a, T> {
 
     /// Takes what is due and sends it: at most one batch, over one channel.
     fn launch(&mut self, now_ns: u64) {
+        if now_ns < self.no_way_until_ns {
+            return;
+        }
         self.launched_ns = now_ns;
         self.batch.clear();
         self.pending.clear();
@@ -205,6 +211,11 @@ impl<'a, T: Transport> Worker<'a, T> {
             Some(Stopped::Failed(reason)) => {
                 self.desk.book.not_sent(self.pending[left].due.intended_ns, reason);
                 left += 1;
+                // A window asks for the next query at once, so how many never leave would be how
+                // fast we count them. One that is too long says nothing of the others.
+                if !self.pace.is_open() && reason != NotSentReason::TooLong {
+                    self.no_way_until_ns = sent_ns + NO_WAY_NS;
+                }
             }
             Some(Stopped::Full) => self.held_up_by = Some(NotSentReason::SendBufferFull),
             None => {}
@@ -257,7 +268,9 @@ impl<'a, T: Transport> Worker<'a, T> {
         if let Some(expiry_ns) = self.desk.table.next_expiry_ns() {
             until_ns = until_ns.min(expiry_ns + SLEPT_THROUGH_NS);
         }
-        if self.pace.holds_some() {
+        if now_ns < self.no_way_until_ns {
+            until_ns = until_ns.min(self.no_way_until_ns);
+        } else if self.pace.holds_some() {
             // A full socket is tried again soon; after a failure of one message the next at once.
             until_ns = if self.held_up_by.is_some() { until_ns.min(now_ns + RETRY_NS) } else { now_ns };
         } else if let Some(due_ns) = self.pace.next_due_ns(now_ns, self.desk.live()) {
@@ -450,6 +463,9 @@ const SLEPT_THROUGH_NS: u64 = 1_000_000;
 
 /// How long a user's wish may go unheard while nothing happens.
 const CONTROL_NS: u64 = 50_000_000;
+
+/// When a closed loop asks again, after the host could not send a query.
+const NO_WAY_NS: u64 = 1_000_000;
 
 /// When a full socket, or a table without a free ID, is tried again.
 const RETRY_NS: u64 = 50_000;

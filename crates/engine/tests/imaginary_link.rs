@@ -1,11 +1,12 @@
 //! The whole engine on the imaginary link: every counter against a link that knows what it did.
 
 use dnsdyno_engine::{Control, Job, Live, Observer, run};
-use dnsdyno_measure::{Latency, Quantile, Tally};
+use dnsdyno_measure::{Latency, NotSentReason, Quantile, Tally};
 use dnsdyno_plan::schedule::{Constant, Load};
 use dnsdyno_plan::source::{Questions, QuestionsBuilder};
 use dnsdyno_record::{Ended, Interval, Sum};
 use dnsdyno_transport::sim::{SimConfig, SimTransport, SimTruth};
+use dnsdyno_transport::{Batch, Resources, Sent, Sink, Stopped, Transport, Wake};
 use dnsdyno_wire::QueryForm;
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -269,4 +270,56 @@ fn an_interrupted_run_adds_up_whatever_is_under_way() {
             assert_eq!(sum.tally.requests, sum.arrivals.sent, "no interval went missing");
         }
     }
+}
+
+/// A link that is cut from an instant on.
+struct Cut {
+    link: SimTransport,
+    from_ns: u64,
+}
+
+impl Transport for Cut {
+    fn begin(&mut self, epoch_ns: u64) {
+        self.link.begin(epoch_ns);
+    }
+
+    fn channels(&self) -> usize {
+        self.link.channels()
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.link.now_ns()
+    }
+
+    fn send(&mut self, channel: usize, batch: &Batch) -> Sent {
+        if self.now_ns() < self.from_ns {
+            return self.link.send(channel, batch);
+        }
+        Sent { accepted: 0, stopped: Some(Stopped::Failed(NotSentReason::NoRoute)) }
+    }
+
+    fn receive(&mut self, sink: &mut impl Sink) {
+        self.link.receive(sink);
+    }
+
+    fn wait(&mut self, until_ns: u64, wake: Wake) {
+        self.link.wait(until_ns, wake);
+    }
+
+    fn resources(&mut self) -> Resources {
+        self.link.resources()
+    }
+}
+
+#[test]
+fn a_window_over_a_cut_link_asks_now_and_then_and_not_as_fast_as_it_can_count() {
+    let (questions, load) = (questions(), Load::Closed { outstanding: 10 });
+    let job = Job { end_ns: Some(4 * SECOND_NS), ..job(&questions, &load) };
+    let cut = Cut { link: SimTransport::new(SimConfig::default(), 0, 3), from_ns: 2 * SECOND_NS };
+    let sum = run(&job, vec![cut], 0, &|| 0, &Control::default(), &mut Notes::default());
+    let not_sent = sum.tally.ends.not_sent.total();
+    assert!((1_000..=2_100).contains(&not_sent), "{not_sent} were not sent in two seconds");
+    assert!(sum.tally.ends.answered > 50_000);
+    assert_eq!(sum.ended, Ended::ByTime);
+    assert!(sum.to_ns < 5 * SECOND_NS, "ended after {} ns", sum.to_ns);
 }
