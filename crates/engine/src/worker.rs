@@ -277,7 +277,7 @@ impl<'a, T: Transport> Worker<'a, T> {
             let leaves_ns = if self.pace.is_open() { self.joined_with_next(due_ns) } else { due_ns };
             until_ns = until_ns.min(leaves_ns);
             if self.pace.is_open() && leaves_ns <= now_ns + SLEPT_THROUGH_NS {
-                wake = Wake::AtTime;
+                wake = if leaves_ns == due_ns { Wake::AtTime } else { Wake::AboutTime };
             }
         }
         if until_ns > now_ns {

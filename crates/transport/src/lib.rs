@@ -63,6 +63,8 @@ pub enum Wake {
     /// Nothing need do so. A transport that learns the instant of an arrival afterwards sleeps
     /// through, which saves a wake-up for each answer; another one looks at once all the same.
     AtTime,
+    /// As `AtTime`, and some microseconds sooner or later will do: nothing is spent awake.
+    AboutTime,
 }
 
 /// Receives what a transport brings.

@@ -19,16 +19,20 @@ pub(crate) struct Sleeper {
 }
 
 impl Sleeper {
-    /// Sleeps until `instant_ns` of the monotonic clock. A signal ends it early.
-    pub(crate) fn sleep_until_ns(&mut self, instant_ns: u64) {
-        let asleep_until_ns = instant_ns.saturating_sub(self.oversleep_ns);
+    /// Sleeps until `instant_ns` of the monotonic clock; or about then, with nothing spent awake. A
+    /// signal ends it early.
+    pub(crate) fn sleep_until_ns(&mut self, instant_ns: u64, exactly: bool) {
         let mut now_ns = clock::monotonic_ns();
+        // Half of a wait is slept at least: else a thread that once overslept by more than its
+        // waits are long would stay awake for ever, and never learn better.
+        let margin_ns = self.oversleep_ns.min(instant_ns.saturating_sub(now_ns) / 2);
+        let asleep_until_ns = instant_ns - margin_ns;
         if asleep_until_ns > now_ns + SHORTEST_SLEEP_NS {
             clock::sleep_until_ns(asleep_until_ns);
             now_ns = clock::monotonic_ns();
             self.learn(now_ns.saturating_sub(asleep_until_ns));
         }
-        while now_ns < instant_ns {
+        while now_ns < instant_ns && exactly {
             std::hint::spin_loop();
             now_ns = clock::monotonic_ns();
         }
@@ -68,10 +72,10 @@ mod tests {
         let mut sleeper = Sleeper::default();
         for _ in 0..500 {
             let instant_ns = clock::monotonic_ns() + 100_000;
-            sleeper.sleep_until_ns(instant_ns);
+            sleeper.sleep_until_ns(instant_ns, true);
             assert!(clock::monotonic_ns() >= instant_ns);
         }
-        sleeper.sleep_until_ns(0);
+        sleeper.sleep_until_ns(0, true);
     }
 
     #[test]

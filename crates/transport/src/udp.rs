@@ -242,8 +242,9 @@ impl Transport for UdpTransport {
     }
 
     fn wait(&mut self, until_ns: u64, wake: Wake) {
-        if wake == Wake::AtTime && (self.stamped || self.send_only) {
-            return self.sleeper.sleep_until_ns(self.clock.on_host_ns(until_ns));
+        if wake != Wake::OnArrival && (self.stamped || self.send_only) {
+            let instant_ns = self.clock.on_host_ns(until_ns);
+            return self.sleeper.sleep_until_ns(instant_ns, wake == Wake::AtTime);
         }
         let now_ns = self.now_ns();
         if until_ns > now_ns + SPIN_NS {

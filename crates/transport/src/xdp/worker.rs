@@ -205,8 +205,9 @@ impl Transport for XdpTransport {
     }
 
     fn wait(&mut self, until_ns: u64, wake: Wake) {
-        if wake == Wake::AtTime && (self.stamped || self.parts.send_only) {
-            return self.sleeper.sleep_until_ns(self.clock.on_host_ns(until_ns));
+        if wake != Wake::OnArrival && (self.stamped || self.parts.send_only) {
+            let instant_ns = self.clock.on_host_ns(until_ns);
+            return self.sleeper.sleep_until_ns(instant_ns, wake == Wake::AtTime);
         }
         let now_ns = self.now_ns();
         if until_ns <= now_ns + SPIN_NS || !self.parts.mailbox.fall_asleep() {
