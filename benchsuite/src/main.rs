@@ -26,6 +26,7 @@ mod scaling;
 mod sockets;
 mod speed;
 mod steady;
+mod timer;
 mod windows;
 mod xdp;
 

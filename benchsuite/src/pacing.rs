@@ -10,6 +10,7 @@ use crate::pairs::{Spread, in_turn};
 use crate::programs::{Generator, Target, Turn};
 use crate::report::{Bar, Section};
 use crate::rig::find_peer;
+use crate::timer::{self, Sleeps};
 use crate::windows::{self, Pacing};
 use crate::{Setting, names};
 
@@ -18,6 +19,7 @@ pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     let tcpdump = crate::rig::find_program("tcpdump").context("tcpdump is not installed")?;
     let cable = Cable::new(FarEnd::Reflect, 1)?;
     let generators = generators(setting, &cable.target(&names::one(rig)?));
+    let sleeps = timer::sleeps(rig.generator_cpu(), 1_000_000_000 / u64::from(RATE_QPS))?;
 
     let turns = in_turn(setting.pairs, &generators, |round, generator| {
         let capture = Capture::start(rig, &tcpdump, &cable)?;
@@ -53,10 +55,20 @@ pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
         ),
         table: table(&labels, &turns),
         bars: bars(&labels, &turns),
-        notes: notes(&labels, &turns),
+        notes: notes(&labels, &turns).into_iter().chain([floor(&sleeps)]).collect(),
         commands,
         samples: samples(&labels, &turns, &FIGURES),
     })
+}
+
+/// What this host allows, before anything is sent.
+fn floor(sleeps: &Sleeps) -> String {
+    format!(
+        "on this host, a loop that does nothing but sleep for the gap of {RATE_QPS} queries a second uses {:.1} us of \
+         CPU a sleep and comes back {:.1} us late at the median, {:.1} us at p99: whoever sleeps between queries \
+         pays that beside the sending, and whoever does not uses the whole CPU, as resperf does",
+        sleeps.cpu_us, sleeps.late_p50_us, sleeps.late_p99_us
+    )
 }
 
 /// Two whole seconds are needed to judge.
