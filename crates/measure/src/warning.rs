@@ -88,7 +88,8 @@ impl Warning {
             }
             Warning::SendsMissing { .. } => "see the reasons under \"not sent\"",
             Warning::SendsVanished { .. } => {
-                "this host dropped them: does the next hop answer (`ip neigh`), is there a firewall or a full queue (`tc -s qdisc`)?"
+                "this host dropped them: does the next hop answer (`ip neigh`), is there a firewall, \
+                 a full queue (`tc -s qdisc`)?"
             }
             Warning::SocketDrops { .. } => {
                 "these are not the server's losses: raise --receive-buffer and net.core.rmem_max, or add --workers"
