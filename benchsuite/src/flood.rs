@@ -35,10 +35,10 @@ pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     let (ours, theirs) = (better(SOCKETS, AF_XDP), better(DROPPING, LISTENING));
     let bars = vec![outcome.bar(ours, theirs, SENT, Bound::AtLeast(1.9))];
     let method = format!(
-        "\"{}\" for {seconds} s as fast as it goes (kxdpgun: at a rate beyond reach), nobody answers: a program in \
-         the driver of the far end drops what comes. Generator and kernel on one CPU, turns of each: {}. What counts is what the far end \
-         has counted, by its clock; our better backend is judged beside the better of kxdpgun with -r and \
-         without, for on one CPU -r can keep it from sending.",
+        "\"{}\" for {seconds} s as fast as it goes (kxdpgun: at a rate beyond reach), nobody answers: a \
+         program in the driver of the far end drops what comes. Generator and kernel on one CPU, turns of \
+         each: {}. What counts is what the far end has counted, by its clock; our better backend is judged \
+         beside the better of kxdpgun with -r and without, for on one CPU -r can keep it from sending.",
         names::ONE,
         setting.pairs
     );

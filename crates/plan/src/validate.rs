@@ -35,9 +35,9 @@ impl Draft {
     /// Checks every rule, fills in every default, and looks up the server's address.
     ///
     /// Defaults: closed loop with 100 outstanding (with send-only: a flood); one pass through the file
-    /// where neither the load nor an option ends the run, 10 s where names were given instead; timeout 5 s; interval 1 s, or less for
-    /// short phases; one worker a
-    /// core, and each on its own; one socket a worker (AF_XDP: 256 source ports); receive buffer 4 MiB.
+    /// where neither the load nor an option ends the run, 10 s where names were given instead; timeout
+    /// 5 s; interval 1 s, or less for short phases; one worker a core, and each on its own; one socket a
+    /// worker (AF_XDP: 256 source ports); receive buffer 4 MiB.
     pub fn validate(&self, host: &Host<'_>) -> Result<Plan, PlanError> {
         let source = self.source(host)?;
         let form = self.form()?;
