@@ -132,13 +132,12 @@ impl UdpTransport {
         }
     }
 
-    /// Hands over what was received, each packet with the instant at which the kernel took it in;
-    /// returns the instant of the look.
+    /// Hands over what was received, each packet with the instant at which the kernel took it in.
     ///
     /// The kernel's stamps are of the wall clock, so it is their age that counts. Only a step of
     /// that clock since the packet came could make it a wrong one; it is kept within what is known.
     #[inline]
-    fn hand_over(&self, channel: usize, sink: &mut impl Sink) -> u64 {
+    fn hand_over(&self, channel: usize, sink: &mut impl Sink) {
         let (looked_ns, looked_wall_ns) =
             if self.stamped { self.clock.now_and_wall_ns() } else { (self.clock.now_ns(), 0) };
         let (mut piece, mut at_ns) = (usize::MAX, looked_ns);
@@ -151,7 +150,6 @@ impl UdpTransport {
             }
             sink.packet(channel, at_ns, bytes);
         }
-        looked_ns
     }
 
     /// Takes the ICMP errors of a socket.
@@ -219,8 +217,12 @@ impl Transport for UdpTransport {
                 continue;
             }
             for _ in 0..self.rounds {
+                let asked_ns = self.clock.now_ns();
                 match self.receiver.receive(&self.sockets[channel]) {
-                    Ok(0) => break,
+                    Ok(0) => {
+                        self.emptied_ns[channel] = asked_ns;
+                        break;
+                    }
                     Ok(_) => {}
                     Err(_) => {
                         // The error of an ICMP message; the packet it is about waits in the
@@ -229,9 +231,9 @@ impl Transport for UdpTransport {
                         continue;
                     }
                 }
-                let emptied_ns = self.hand_over(channel, sink);
+                self.hand_over(channel, sink);
                 if !self.receiver.is_full() {
-                    self.emptied_ns[channel] = emptied_ns;
+                    self.emptied_ns[channel] = asked_ns;
                     break;
                 }
             }

@@ -114,14 +114,15 @@ impl Zone {
             file.set_origin(name);
         }
         let mut records = Vec::new();
+        let mut lines = Lines::of(text);
         loop {
             let begin = file.current_offset();
             // The parser of `domain` 0.12 panics on some texts, such as `TXT "";`.
             let entry = catch_unwind(AssertUnwindSafe(|| file.next_entry()));
             let entry =
-                entry.map_err(|_| ZoneError::Unreadable { path: path.into(), line: line_at(text, begin) })?;
+                entry.map_err(|_| ZoneError::Unreadable { path: path.into(), line: lines.at(begin) })?;
             let Some(entry) = entry.map_err(|error| syntax(path, &error))? else { break };
-            let line = line_at(text, file.current_offset());
+            let line = lines.at(file.current_offset());
             match entry {
                 Entry::Record(record) => {
                     let record = Line::of(&record, line);
@@ -217,10 +218,28 @@ fn syntax(path: &Path, error: &domain::zonefile::inplace::Error) -> ZoneError {
     ZoneError::Syntax { path: path.into(), line, message, advice }
 }
 
-/// The line of the last entry, which ended at `offset`.
-fn line_at(text: &[u8], offset: usize) -> usize {
-    let read = &text[..offset.min(text.len())];
-    read.strip_suffix(b"\n").unwrap_or(read).iter().filter(|byte| **byte == b'\n').count() + 1
+/// Counts lines on from where it was asked last, so that a zone of a million records is read once.
+struct Lines<'a> {
+    text: &'a [u8],
+    /// How far it has counted, and the line ends up to there.
+    counted: usize,
+    ends: usize,
+}
+
+impl<'a> Lines<'a> {
+    fn of(text: &'a [u8]) -> Self {
+        Lines { text, counted: 0, ends: 0 }
+    }
+
+    /// The line of the last entry, which ended at `offset`; offsets ascend.
+    fn at(&mut self, offset: usize) -> usize {
+        let offset = offset.clamp(self.counted, self.text.len());
+        self.ends += self.text[self.counted..offset].iter().filter(|byte| **byte == b'\n').count();
+        self.counted = offset;
+        // Behind a line's end it is that line still.
+        let is_behind = self.text[..offset].ends_with(b"\n");
+        self.ends + 1 - usize::from(is_behind)
+    }
 }
 
 const TYPE_SOA: u16 = 6;
@@ -232,6 +251,13 @@ mod tests {
 
     fn error_of(text: &str) -> String {
         Zone::parse(text.as_bytes(), Path::new("a.zone"), None).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn lines_are_counted_on_from_the_last() {
+        let mut lines = Lines::of(b"a\nb\n\nc");
+        let found: Vec<_> = [0, 1, 2, 3, 4, 5, 6, 9].map(|offset| lines.at(offset)).into();
+        assert_eq!(found, [1, 1, 1, 2, 2, 3, 4, 4]);
     }
 
     const SOA: &str = "example. 300 IN SOA ns. host. 1 2 3 4 5\n";
