@@ -6,12 +6,21 @@
 //! back (over TCP: to the write that took its last byte), both on the monotonic clock. What a client
 //! measures is that, and the way there and back.
 
-use dnsdyno_measure::{Histogram, Rcodes};
+mod counts;
+mod times;
+
+use std::collections::BTreeMap;
+
+use dnsdyno_measure::Rcodes;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::answer::NXDOMAIN;
 use crate::faults::Fault;
+use crate::kind::Transport;
+
+pub use counts::{Connections, Counts};
+pub use times::Times;
 
 /// All that one responder did, up to some instant.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -20,11 +29,15 @@ pub struct Book {
     pub udp: Side,
     /// Over TCP; a query's end is that its whole answer was taken by the kernel.
     pub tcp: Side,
+    /// Over TLS; the same.
+    pub dot: Side,
+    /// Over HTTP/2; the same.
+    pub doh: Side,
+    /// Over QUIC; a query's end is that its whole answer was put into packets.
+    pub doq: Side,
     /// Packets that the kernel dropped at the UDP sockets because they were not read in time: a
     /// generator sees them as timeouts. 32 bits in the kernel; counted since the start.
     pub kernel_drops: u64,
-    /// What happened to TCP connections.
-    pub connections: Connections,
     /// What the program in the kernel did, where there is one. What it answered is in `udp` too,
     /// without a hold time: nobody has measured it.
     pub in_kernel: Option<InKernel>,
@@ -83,60 +96,15 @@ pub struct Side {
     /// Extended RCODEs of the proper answers.
     pub rcodes: Rcodes,
     /// Hold times of the proper answers (the first copy, where there were two).
-    pub hold: Histogram,
-}
-
-/// Messages, by what became of them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Counts {
-    /// Messages that came, whatever they were.
-    pub received: u64,
-    /// End: the proper answer was sent (once or twice).
-    pub answered: u64,
-    /// End: not answered, on command.
-    pub dropped: u64,
-    /// End: answered with a wrong ID, on command.
-    pub wrong_ids: u64,
-    /// End: answered with a wrong question, on command.
-    pub wrong_questions: u64,
-    /// End: answered with garbage, on command.
-    pub garbage: u64,
-    /// End: the connection was reset on this query, on command.
-    pub resets: u64,
-    /// End: shorter than a DNS header.
-    pub ignored_short: u64,
-    /// End: an answer itself (QR=1).
-    pub ignored_responses: u64,
-    /// End: the kernel would not take the answer.
-    pub send_errors: u64,
-    /// End: the connection was gone before its answer (closed by the client, or reset on command
-    /// by another query).
-    pub lost_with_connection: u64,
-    /// End: held too many bytes of answers to hold this one too.
-    pub over_bound: u64,
-    /// End: still held when the responder stopped.
-    pub held_at_stop: u64,
-    /// Beside: answers sent a second time, on command.
-    pub duplicated: u64,
-    /// Beside: queries held by the stall.
-    pub stalled: u64,
-    /// Beside: proper answers with TC=1.
-    pub truncated: u64,
-    /// Beside: queries that were answered FORMERR.
-    pub malformed: u64,
-}
-
-/// What happened to TCP connections.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Connections {
-    /// Taken from the kernel.
-    pub accepted: u64,
-    /// Of these, closed at once because too many were open.
-    pub turned_away: u64,
-    /// Of these, closed by us after they had been idle.
-    pub closed_idle: u64,
-    /// Calls of `accept` that failed (most often for want of file descriptors).
-    pub accept_errors: u64,
+    pub hold: Times,
+    /// What happened to connections; nothing over UDP.
+    pub connections: Connections,
+    /// From the instant at which a connection was taken from the kernel to its first whole query.
+    pub first_query: Times,
+    /// From that instant to the end of its handshake.
+    pub handshake: Times,
+    /// Over HTTP: the answers by their status, 200 among them.
+    pub statuses: BTreeMap<u16, u64>,
 }
 
 /// Whether a histogram is written with all its buckets.
@@ -158,22 +126,40 @@ pub(crate) struct Ticket {
 }
 
 impl Book {
-    /// UDP and TCP together.
+    /// All transports together.
     pub fn total(&self) -> Side {
-        let mut total = self.udp.clone();
-        total.merge(&self.tcp);
+        let mut total = Side::default();
+        Transport::ALL.into_iter().for_each(|transport| total.merge(self.side(transport)));
         total
+    }
+
+    /// What was done over `transport`.
+    pub fn side(&self, transport: Transport) -> &Side {
+        match transport {
+            Transport::Udp => &self.udp,
+            Transport::Tcp => &self.tcp,
+            Transport::Dot => &self.dot,
+            Transport::Doh => &self.doh,
+            Transport::Doq => &self.doq,
+        }
+    }
+
+    pub(crate) fn side_mut(&mut self, transport: Transport) -> &mut Side {
+        match transport {
+            Transport::Udp => &mut self.udp,
+            Transport::Tcp => &mut self.tcp,
+            Transport::Dot => &mut self.dot,
+            Transport::Doh => &mut self.doh,
+            Transport::Doq => &mut self.doq,
+        }
     }
 
     /// Adds all that `other` holds.
     pub fn merge(&mut self, other: &Book) {
-        self.udp.merge(&other.udp);
-        self.tcp.merge(&other.tcp);
+        for transport in Transport::ALL {
+            self.side_mut(transport).merge(other.side(transport));
+        }
         self.kernel_drops += other.kernel_drops;
-        self.connections.accepted += other.connections.accepted;
-        self.connections.turned_away += other.connections.turned_away;
-        self.connections.closed_idle += other.connections.closed_idle;
-        self.connections.accept_errors += other.connections.accept_errors;
         if let Some(other) = &other.in_kernel {
             self.in_kernel.get_or_insert_default().merge(other);
         }
@@ -194,17 +180,15 @@ impl Book {
         }
     }
 
-    /// The book as JSON: `udp` and `tcp` with their counters, `rcodes` by name and `hold`
-    /// (`p50_ns`, ...; percentiles are `null` where nothing was answered), `kernel_drops`,
-    /// `connections`, `failures`, and `in_kernel` where a program in the kernel answers.
+    /// The book as JSON: `udp`, `tcp`, `dot`, `doh` and `doq`, each with its counters, `rcodes` by
+    /// name and `hold` (`p50_ns`, ...; percentiles are `null` where nothing was answered), those of
+    /// connections with `connections`, `first_query` and `handshake` too, and DoH with `statuses`;
+    /// then `kernel_drops`, `failures`, and `in_kernel` where a program in the kernel answers.
     pub fn to_json(&self, buckets: Buckets) -> Value {
-        let mut book = json!({
-            "udp": self.udp.to_json(buckets),
-            "tcp": self.tcp.to_json(buckets),
-            "kernel_drops": self.kernel_drops,
-            "connections": self.connections,
-            "failures": self.failures,
-        });
+        let mut book = json!({ "kernel_drops": self.kernel_drops, "failures": self.failures });
+        for transport in Transport::ALL {
+            book[transport.key()] = self.side(transport).to_json(transport, buckets);
+        }
         if let Some(in_kernel) = &self.in_kernel {
             book["in_kernel"] = json!(in_kernel);
         }
@@ -218,40 +202,40 @@ impl Side {
         self.counts.merge(&other.counts);
         self.rcodes.merge(&other.rcodes);
         self.hold.merge(&other.hold);
+        self.connections.merge(&other.connections);
+        self.first_query.merge(&other.first_query);
+        self.handshake.merge(&other.handshake);
+        for (status, count) in &other.statuses {
+            *self.statuses.entry(*status).or_default() += count;
+        }
     }
 
     /// The hold time that `quantile` (0 to 1) of the proper answers kept to, in nanoseconds;
     /// `None` where there was none.
     pub fn hold_ns(&self, quantile: f64) -> Option<u64> {
-        let rank = (quantile.clamp(0.0, 1.0) * self.hold.count() as f64).ceil() as u64;
-        self.hold.at_rank(rank.max(1))
+        self.hold.quantile_ns(quantile)
     }
 
-    fn to_json(&self, buckets: Buckets) -> Value {
+    fn to_json(&self, transport: Transport, buckets: Buckets) -> Value {
         let rcodes =
             self.rcodes.iter().map(|(code, count)| (dnsdyno_wire::rcode_name(code).into(), count.into()));
-        let exact = self.hold.exact();
-        let mut hold = json!({
-            "count": self.hold.count(),
-            "min_ns": exact.map(|exact| exact.min_ns),
-            "mean_ns": self.hold.mean_ns(),
-            "stddev_ns": exact.map(|exact| exact.stddev_ns),
-            "p50_ns": self.hold_ns(0.5),
-            "p90_ns": self.hold_ns(0.9),
-            "p95_ns": self.hold_ns(0.95),
-            "p99_ns": self.hold_ns(0.99),
-            "p99_9_ns": self.hold_ns(0.999),
-            "max_ns": exact.map(|exact| exact.max_ns),
-        });
-        if buckets == Buckets::With {
-            let rows = self.hold.buckets().map(|bucket| json!([bucket.from_ns, bucket.to_ns, bucket.count]));
-            hold["buckets_ns"] = Value::Array(rows.collect());
-        }
-        json!({
+        let mut side = json!({
             "counts": self.counts,
             "rcodes": Value::Object(rcodes.collect()),
-            "hold": hold,
-        })
+            "hold": self.hold.to_json(buckets),
+        });
+        if transport != Transport::Udp {
+            side["connections"] = json!(self.connections);
+            side["first_query"] = self.first_query.to_json(buckets);
+        }
+        if transport.has_handshake() {
+            side["handshake"] = self.handshake.to_json(buckets);
+        }
+        if transport == Transport::Doh {
+            let statuses = self.statuses.iter().map(|(status, count)| (status.to_string(), (*count).into()));
+            side["statuses"] = Value::Object(statuses.collect());
+        }
+        side
     }
 
     /// Books an answer that began to leave at `sent_ns`.
@@ -261,53 +245,20 @@ impl Side {
             Some(Fault::WrongQuestion) => self.counts.wrong_questions += 1,
             Some(Fault::Garbage) => self.counts.garbage += 1,
             Some(Fault::Reset) => self.counts.resets += 1,
-            // A loss is never sent; it was booked when it was decided.
-            None | Some(Fault::Duplicate | Fault::Loss) => {
+            Some(Fault::Cut) => self.counts.cuts += 1,
+            Some(Fault::WrongLength) => self.counts.wrong_lengths += 1,
+            Some(Fault::ServerError) => self.counts.server_errors += 1,
+            Some(Fault::StreamReset) => self.counts.stream_resets += 1,
+            // A loss is never sent; it was booked when it was decided. Who reorders, and who says
+            // GOAWAY, books that where it is done.
+            None | Some(Fault::Duplicate | Fault::Loss | Fault::Dribble | Fault::Reorder | Fault::GoAway) => {
+                self.counts.dribbled += u64::from(ticket.fault == Some(Fault::Dribble));
                 self.counts.answered += 1;
                 self.counts.truncated += u64::from(ticket.truncated);
                 self.rcodes.add(ticket.rcode, 1);
                 self.hold.record(sent_ns.saturating_sub(ticket.received_ns));
             }
         }
-    }
-}
-
-impl Counts {
-    /// Messages that have come to an end. `received` less this are held.
-    pub fn ended(&self) -> u64 {
-        self.answered
-            + self.dropped
-            + self.wrong_ids
-            + self.wrong_questions
-            + self.garbage
-            + self.resets
-            + self.ignored_short
-            + self.ignored_responses
-            + self.send_errors
-            + self.lost_with_connection
-            + self.over_bound
-            + self.held_at_stop
-    }
-
-    /// Adds the counts of `other`.
-    pub fn merge(&mut self, other: &Counts) {
-        self.received += other.received;
-        self.answered += other.answered;
-        self.dropped += other.dropped;
-        self.wrong_ids += other.wrong_ids;
-        self.wrong_questions += other.wrong_questions;
-        self.garbage += other.garbage;
-        self.resets += other.resets;
-        self.ignored_short += other.ignored_short;
-        self.ignored_responses += other.ignored_responses;
-        self.send_errors += other.send_errors;
-        self.lost_with_connection += other.lost_with_connection;
-        self.over_bound += other.over_bound;
-        self.held_at_stop += other.held_at_stop;
-        self.duplicated += other.duplicated;
-        self.stalled += other.stalled;
-        self.truncated += other.truncated;
-        self.malformed += other.malformed;
     }
 }
 
@@ -328,40 +279,6 @@ mod tests {
         assert_eq!((side.hold.count(), side.counts.answered, side.counts.ended()), (2, 2, 4));
         assert_eq!(side.hold_ns(0.99), Some(5_000_000));
         assert_eq!(Side::default().hold_ns(0.5), None);
-    }
-
-    #[test]
-    fn merging_adds_every_field() {
-        // Each field its own value: a field left out, or mixed up, shows.
-        let names = serde_json::to_value(Counts::default()).unwrap();
-        let mut sum = Counts::default();
-        let one = Counts {
-            received: 1,
-            answered: 2,
-            dropped: 3,
-            wrong_ids: 4,
-            wrong_questions: 5,
-            garbage: 6,
-            resets: 7,
-            ignored_short: 8,
-            ignored_responses: 9,
-            send_errors: 10,
-            lost_with_connection: 11,
-            over_bound: 12,
-            held_at_stop: 13,
-            duplicated: 14,
-            stalled: 15,
-            truncated: 16,
-            malformed: 17,
-        };
-        sum.merge(&one);
-        assert_eq!(sum, one);
-        sum.merge(&one);
-        let doubled = serde_json::to_value(sum).unwrap();
-        let single = serde_json::to_value(one).unwrap();
-        for name in names.as_object().unwrap().keys() {
-            assert_eq!(doubled[name].as_u64(), single[name].as_u64().map(|n| 2 * n), "{name}");
-        }
     }
 
     #[test]
@@ -400,6 +317,8 @@ mod tests {
         assert_eq!(json["udp"]["hold"]["p99_ns"], 2_000_000);
         assert_eq!(json["udp"]["hold"]["buckets_ns"][0][2], 1);
         assert!(json["tcp"]["hold"]["p50_ns"].is_null());
+        assert!(json["udp"].get("connections").is_none());
+        assert_eq!(json["doq"]["connections"]["accepted"], 0);
         assert!(book.to_json(Buckets::Without)["udp"]["hold"].get("buckets_ns").is_none());
     }
 }

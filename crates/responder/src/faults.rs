@@ -4,20 +4,39 @@
 //!
 //! ```text
 //!  0                                                                           1
-//!  |loss|duplicate|wrong id|wrong question|garbage|reset|   answered properly   |
+//!  |loss|duplicate|wrong id|wrong question|garbage|reset|...|  answered properly  |
 //! ```
 //!
 //! So a query suffers at most one fault, and each share is a share of all queries. What a
 //! generator must see of each:
 //!
-//! | fault | what the responder does | what the generator counts |
+//! | fault | over | what the responder does | what the generator counts |
+//! |---|---|---|---|
+//! | loss | all | says nothing | a timeout |
+//! | duplicate | UDP TCP DoT | sends the answer twice | an answer, and a duplicate |
+//! | wrong ID | all | flips the top bit of the ID | an unexpected ID, and a timeout |
+//! | wrong question | all | changes the first letter of the name (the type, where the name is the root) | a wrong question, and a timeout |
+//! | garbage | all | sends 1 to 11 random bytes | a malformed message, and a timeout |
+//! | reset | connections | resets the connection (DoQ: closes it with DOQ_INTERNAL_ERROR) | a refusal, for each query under way on that connection |
+//! | cut | connections | sends half of the answer, then resets | the same |
+//! | wrong length | connections | says that the message is 16 bytes longer than it is (DoH: in content-length) | a broken connection or stream |
+//! | dribble | connections | sends the answer one byte at a time | an answer, late |
+//! | reorder | connections | holds the answer until another one has left on the connection | answers in another order |
+//! | server error | DoH | answers with HTTP status 500 | that status |
+//! | stream reset | DoH DoQ | resets the stream instead of answering | a stream error |
+//! | goaway | DoH | sends GOAWAY, answers what is under way, and closes | a connection that ends |
+//!
+//! Where a fault makes no sense over a transport, the query that drew it is answered properly.
+//!
+//! Each connection draws a number of its own, from another stream of chance:
+//!
+//! | fault | over | what the responder does |
 //! |---|---|---|
-//! | loss | says nothing | a timeout |
-//! | duplicate | sends the answer twice | an answer, and a duplicate |
-//! | wrong ID | flips the top bit of the ID | an unexpected ID, and a timeout |
-//! | wrong question | changes the first letter of the name (the type, where the name is the root) | a wrong question, and a timeout |
-//! | garbage | sends 1 to 11 random bytes | a malformed message, and a timeout |
-//! | reset | resets the TCP connection; over UDP there is nothing to reset: the query is answered | a refusal, for each query under way on that connection |
+//! | silent | connections | accepts (and shakes hands), then reads and never answers |
+//! | no handshake | DoT DoH DoQ | takes the connection and says nothing to the client's hello |
+//! | tls alert | DoT DoH DoQ | ends the handshake with a fatal alert |
+//!
+//! And `close_after` closes every connection in order when it has answered so many queries.
 //!
 //! Garbage is shorter than a DNS header, so that it can never be taken for an answer by chance.
 //! The wrong ID is half the ID space away from the right one: it can meet another query of the
@@ -39,6 +58,7 @@ use dnsdyno_wire::HEADER_LEN;
 pub use delay::{Delay, LONGEST_DELAY};
 pub use text::TextError;
 
+use crate::kind::Transport;
 use delay::Sampler;
 
 /// All that the responder is told to do wrong. The default is nothing.
@@ -56,8 +76,30 @@ pub struct Faults {
     pub wrong_question: Share,
     /// Queries answered with a few random bytes.
     pub garbage: Share,
-    /// Queries over TCP on which the connection is reset.
+    /// Queries over a connection on which it is reset.
     pub reset: Share,
+    /// Queries over a connection that get half an answer, and then a reset.
+    pub cut: Share,
+    /// Queries over a connection whose answer tells a wrong length.
+    pub wrong_length: Share,
+    /// Queries over a connection whose answer comes byte by byte.
+    pub dribble: Share,
+    /// Queries over a connection whose answer lets another one pass.
+    pub reorder: Share,
+    /// Queries over HTTP that are answered with status 500.
+    pub server_error: Share,
+    /// Queries over HTTP or QUIC whose stream is reset.
+    pub stream_reset: Share,
+    /// Queries over HTTP on which the connection is told to end (GOAWAY).
+    pub goaway: Share,
+    /// Connections that are accepted and never answered on.
+    pub silent: Share,
+    /// Connections with TLS whose handshake gets no answer.
+    pub no_handshake: Share,
+    /// Connections with TLS whose handshake ends with an alert.
+    pub tls_alert: Share,
+    /// Close each connection in order after so many answers, 1 or more.
+    pub close_after: Option<u64>,
     /// When queries are held and answered all at once.
     pub stall: Option<Stall>,
     /// Where all chance comes from: the same seed and the same order of queries at a socket make
@@ -106,6 +148,57 @@ pub enum Fault {
     Garbage,
     /// The connection is reset.
     Reset,
+    /// The connection is reset in the middle of the answer.
+    Cut,
+    /// The length that is told is wrong.
+    WrongLength,
+    /// One byte at a time.
+    Dribble,
+    /// Another answer goes first.
+    Reorder,
+    /// HTTP status 500.
+    ServerError,
+    /// The stream is reset.
+    StreamReset,
+    /// The answer, and GOAWAY.
+    GoAway,
+}
+
+impl Fault {
+    /// Whether it can be done over `transport`.
+    pub fn is_possible(self, transport: Transport) -> bool {
+        match self {
+            Fault::Loss | Fault::WrongId | Fault::WrongQuestion | Fault::Garbage => true,
+            // A stream of HTTP or QUIC carries one answer.
+            Fault::Duplicate => !matches!(transport, Transport::Doh | Transport::Doq),
+            Fault::Reset | Fault::Cut | Fault::WrongLength | Fault::Dribble | Fault::Reorder => {
+                transport != Transport::Udp
+            }
+            Fault::ServerError | Fault::GoAway => transport == Transport::Doh,
+            Fault::StreamReset => matches!(transport, Transport::Doh | Transport::Doq),
+        }
+    }
+}
+
+/// What is done wrong to one connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConnectionFault {
+    /// It is accepted, and never answered on.
+    Silent,
+    /// Its handshake gets no answer.
+    NoHandshake,
+    /// Its handshake ends with an alert.
+    TlsAlert,
+}
+
+impl ConnectionFault {
+    /// Whether it can be done over `transport`.
+    pub fn is_possible(self, transport: Transport) -> bool {
+        match self {
+            ConnectionFault::Silent => transport != Transport::Udp,
+            ConnectionFault::NoHandshake | ConnectionFault::TlsAlert => transport.has_handshake(),
+        }
+    }
 }
 
 /// What was decided for one query.
@@ -134,6 +227,15 @@ pub enum FaultsError {
         /// What is wrong with it.
         reason: &'static str,
     },
+    /// The shares of connections leave no room for each other.
+    #[error("the faults of connections add up to {percent} %; a connection suffers one at most")]
+    ConnectionsOver100 {
+        /// Their sum, in percent.
+        percent: f64,
+    },
+    /// A connection that is to be closed before it has answered.
+    #[error("close-after 0 would answer nothing; take 1 or more, or --silent 100%")]
+    CloseAfter,
     /// A stall that ends before it starts.
     #[error("the stall ends before it starts; write it as START..END, such as 3s..4s")]
     Stall,
@@ -146,15 +248,22 @@ pub struct Decider {
     /// The upper end of each fault on the line from 0 to 1; those with no share are left out.
     faults: Vec<(f64, Fault)>,
     delay: Option<Sampler>,
+    /// Apart, so that connections do not change what their queries draw.
+    connection_rng: Xoshiro256PlusPlus,
+    connection_faults: Vec<(f64, ConnectionFault)>,
 }
 
 impl Faults {
     /// Checks what the types leave open.
     pub fn validate(&self) -> Result<(), FaultsError> {
-        let sum: f64 = self.shares().iter().map(|(share, _)| share.0).sum();
-        // A little room for shares such as ten times 10 %, whose sum is not exact.
-        if sum > 1.0 + 1e-9 {
-            return Err(FaultsError::Over100 { percent: (sum * 1e4).round() / 1e2 });
+        if let Some(percent) = over_100(self.shares().map(|(share, _)| share)) {
+            return Err(FaultsError::Over100 { percent });
+        }
+        if let Some(percent) = over_100(self.connection_shares().map(|(share, _)| share)) {
+            return Err(FaultsError::ConnectionsOver100 { percent });
+        }
+        if self.close_after == Some(0) {
+            return Err(FaultsError::CloseAfter);
         }
         if let Some(delay) = &self.delay {
             delay.sampler()?;
@@ -168,20 +277,17 @@ impl Faults {
     /// The decider of one socket; `stream` tells the sockets of one responder apart.
     pub fn decider(&self, stream: u64) -> Result<Decider, FaultsError> {
         self.validate()?;
-        let mut end = 0.0;
-        let faults = self.shares().into_iter().filter(|(share, _)| share.0 > 0.0);
-        let faults = faults.map(|(share, fault)| {
-            end += share.0;
-            (end, fault)
-        });
+        let seed = self.seed.wrapping_add(stream.wrapping_mul(STREAM_STEP));
         Ok(Decider {
-            rng: Xoshiro256PlusPlus::seed_from_u64(self.seed.wrapping_add(stream.wrapping_mul(STREAM_STEP))),
-            faults: faults.collect(),
+            rng: Xoshiro256PlusPlus::seed_from_u64(seed),
+            faults: on_a_line(self.shares()),
             delay: self.delay.as_ref().map(Delay::sampler).transpose()?,
+            connection_rng: Xoshiro256PlusPlus::seed_from_u64(seed ^ CONNECTION_STEP),
+            connection_faults: on_a_line(self.connection_shares()),
         })
     }
 
-    fn shares(&self) -> [(Share, Fault); 6] {
+    fn shares(&self) -> [(Share, Fault); 13] {
         [
             (self.loss, Fault::Loss),
             (self.duplicate, Fault::Duplicate),
@@ -189,11 +295,54 @@ impl Faults {
             (self.wrong_question, Fault::WrongQuestion),
             (self.garbage, Fault::Garbage),
             (self.reset, Fault::Reset),
+            (self.cut, Fault::Cut),
+            (self.wrong_length, Fault::WrongLength),
+            (self.dribble, Fault::Dribble),
+            (self.reorder, Fault::Reorder),
+            (self.server_error, Fault::ServerError),
+            (self.stream_reset, Fault::StreamReset),
+            (self.goaway, Fault::GoAway),
+        ]
+    }
+
+    fn connection_shares(&self) -> [(Share, ConnectionFault); 3] {
+        [
+            (self.silent, ConnectionFault::Silent),
+            (self.no_handshake, ConnectionFault::NoHandshake),
+            (self.tls_alert, ConnectionFault::TlsAlert),
         ]
     }
 }
 
+/// The sum of the shares in percent, where it is over 100.
+fn over_100<const N: usize>(shares: [Share; N]) -> Option<f64> {
+    let sum: f64 = shares.iter().map(|share| share.0).sum();
+    // A little room for shares such as ten times 10 %, whose sum is not exact.
+    (sum > 1.0 + 1e-9).then(|| (sum * 1e4).round() / 1e2)
+}
+
+/// The shares side by side, each with its upper end; those of nothing are left out.
+fn on_a_line<T, const N: usize>(shares: [(Share, T); N]) -> Vec<(f64, T)> {
+    let mut end = 0.0;
+    let shares = shares.into_iter().filter(|(share, _)| share.0 > 0.0);
+    shares
+        .map(|(share, fault)| {
+            end += share.0;
+            (end, fault)
+        })
+        .collect()
+}
+
 impl Decider {
+    /// Decides for the next connection.
+    pub fn decide_connection(&mut self) -> Option<ConnectionFault> {
+        if self.connection_faults.is_empty() {
+            return None;
+        }
+        let drawn: f64 = self.connection_rng.random();
+        self.connection_faults.iter().find(|(end, _)| drawn < *end).map(|(_, fault)| *fault)
+    }
+
     /// Decides for the next query.
     #[inline]
     pub fn decide(&mut self) -> Decision {
@@ -208,7 +357,7 @@ impl Decider {
     }
 
     /// Does to an answer, which starts at `start`, what the fault says; false where it changes no
-    /// bytes (loss, duplicate and reset are no matter of bytes) or finds no question to change.
+    /// bytes (a reset is no matter of bytes) or finds no question to change.
     pub fn spoil(&mut self, fault: Fault, answer: &mut Vec<u8>, start: usize) -> bool {
         match fault {
             Fault::WrongId => flip_id(&mut answer[start..]),
@@ -219,7 +368,7 @@ impl Decider {
                 answer.extend((0..length).map(|_| self.rng.random::<u8>()));
                 true
             }
-            Fault::Loss | Fault::Duplicate | Fault::Reset => false,
+            _ => false,
         }
     }
 }
@@ -247,6 +396,9 @@ fn change_question(answer: &mut [u8]) -> bool {
 /// who counts them up (1, 2, 3) meet.
 const STREAM_STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 
+/// What tells the chance of connections from that of queries.
+const CONNECTION_STEP: u64 = 0xD1B5_4A32_D192_ED03;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -264,6 +416,19 @@ mod tests {
             wrong_question: share(each),
             garbage: share(each),
             reset: share(each),
+            ..Faults::default()
+        }
+    }
+
+    fn every_fault_of_connections(each: f64) -> Faults {
+        Faults {
+            cut: share(each),
+            wrong_length: share(each),
+            dribble: share(each),
+            reorder: share(each),
+            server_error: share(each),
+            stream_reset: share(each),
+            goaway: share(each),
             ..Faults::default()
         }
     }
@@ -289,12 +454,32 @@ mod tests {
 
     #[test]
     fn each_fault_takes_its_share_of_all_queries() {
-        let decisions = draws(&every_fault(0.1), 7, 100_000);
-        for (_, fault) in every_fault(0.1).shares() {
-            let count = decisions.iter().filter(|decision| decision.fault == Some(fault)).count();
-            // 10,000 expected, standard deviation 95.
-            assert!((9_500..10_500).contains(&count), "{fault:?}: {count}");
+        for faults in [every_fault(0.1), every_fault_of_connections(0.1)] {
+            let decisions = draws(&faults, 7, 100_000);
+            for (_, fault) in faults.shares().into_iter().filter(|(share, _)| share.0 > 0.0) {
+                let count = decisions.iter().filter(|decision| decision.fault == Some(fault)).count();
+                // 10,000 expected, standard deviation 95.
+                assert!((9_500..10_500).contains(&count), "{fault:?}: {count}");
+            }
         }
+    }
+
+    #[test]
+    fn connections_draw_their_faults_without_changing_those_of_queries() {
+        let with = Faults { silent: share(0.2), tls_alert: share(0.3), ..every_fault(0.1) };
+        assert_eq!(draws(&with, 0, 2000), draws(&every_fault(0.1), 0, 2000));
+        let mut decider = with.decider(0).unwrap();
+        let drawn: Vec<_> = (0..10_000).map(|_| decider.decide_connection()).collect();
+        for (fault, expected) in
+            [(Some(ConnectionFault::Silent), 2_000), (Some(ConnectionFault::TlsAlert), 3_000), (None, 5_000)]
+        {
+            let count = drawn.iter().filter(|drawn| **drawn == fault).count();
+            assert!((expected - 300..expected + 300).contains(&count), "{fault:?}: {count}");
+        }
+        let over = Faults { silent: share(0.7), no_handshake: share(0.7), ..Faults::default() };
+        assert_eq!(over.validate(), Err(FaultsError::ConnectionsOver100 { percent: 140.0 }));
+        let never = Faults { close_after: Some(0), ..Faults::default() };
+        assert_eq!(never.validate(), Err(FaultsError::CloseAfter));
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! What happens to every query, however it came: answer it, decide what to do wrong, and say
-//! when it is due. The UDP and TCP sides differ only in how the bytes come and go.
+//! when it is due. The transports differ only in how the bytes come and go.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::answer::{FORMERR, Reply, Rule, Silence, Via, answer};
+use crate::answer::{FORMERR, Reply, Rule, Silence, answer};
 use crate::book::{Side, Ticket};
-use crate::faults::{Decider, Fault, Faults, FaultsError, Stall};
+use crate::faults::{ConnectionFault, Decider, Fault, Faults, FaultsError, Stall};
+use crate::kind::Transport;
 
 /// Takes in the queries of one socket.
 pub(crate) struct Intake {
@@ -14,7 +15,7 @@ pub(crate) struct Intake {
     decider: Decider,
     stall: Option<Stall>,
     start: Arc<FirstQuery>,
-    via: Via,
+    transport: Transport,
 }
 
 /// An answer that was appended, and when it may leave.
@@ -22,6 +23,15 @@ pub(crate) struct Intake {
 pub(crate) struct Taken {
     pub(crate) ticket: Ticket,
     pub(crate) due_ns: u64,
+}
+
+/// Why a message gets no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unanswered {
+    /// It is no query: too short, or an answer itself.
+    NotAQuery,
+    /// On command.
+    Dropped,
 }
 
 /// The instant of the first query, on which all sockets of a responder agree.
@@ -38,13 +48,12 @@ impl Intake {
         faults: &Faults,
         stream: u64,
         start: Arc<FirstQuery>,
-        via: Via,
+        transport: Transport,
     ) -> Result<Intake, FaultsError> {
-        Ok(Intake { rule, decider: faults.decider(stream)?, stall: faults.stall, start, via })
+        Ok(Intake { rule, decider: faults.decider(stream)?, stall: faults.stall, start, transport })
     }
 
-    /// Takes one message, received at `now_ns`, and appends what is to be sent to `out`; `None`
-    /// where nothing is. Books the message, and its end where it has come to one.
+    /// Takes one message, received at `now_ns`, and appends what is to be sent to `out`. Books the message, and its end where it has come to one.
     #[inline]
     pub(crate) fn take(
         &mut self,
@@ -52,18 +61,18 @@ impl Intake {
         now_ns: u64,
         side: &mut Side,
         out: &mut Vec<u8>,
-    ) -> Option<Taken> {
+    ) -> Result<Taken, Unanswered> {
         side.counts.received += 1;
         let begin = out.len();
-        let (rcode, truncated) = match answer(&self.rule, message, self.via, out) {
+        let (rcode, truncated) = match answer(&self.rule, message, self.transport.via(), out) {
             Reply::Answer { rcode, truncated } => (rcode, truncated),
             Reply::Silence(Silence::TooShort) => {
                 side.counts.ignored_short += 1;
-                return None;
+                return Err(Unanswered::NotAQuery);
             }
             Reply::Silence(Silence::NotAQuery) => {
                 side.counts.ignored_responses += 1;
-                return None;
+                return Err(Unanswered::NotAQuery);
             }
         };
         side.counts.malformed += u64::from(rcode == u16::from(FORMERR));
@@ -74,15 +83,20 @@ impl Intake {
             Some(Fault::Loss) => {
                 out.truncate(begin);
                 side.counts.dropped += 1;
-                return None;
+                return Err(Unanswered::Dropped);
             }
-            Some(Fault::Reset) if self.via == Via::Udp => None,
+            Some(fault) if !fault.is_possible(self.transport) => None,
             Some(fault @ (Fault::WrongId | Fault::WrongQuestion | Fault::Garbage)) => {
                 self.decider.spoil(fault, out, begin).then_some(fault)
             }
             fault => fault,
         };
-        Some(Taken { ticket: Ticket { received_ns: now_ns, fault, rcode, truncated }, due_ns })
+        Ok(Taken { ticket: Ticket { received_ns: now_ns, fault, rcode, truncated }, due_ns })
+    }
+
+    /// What to do wrong to the next connection.
+    pub(crate) fn decide_connection(&mut self) -> Option<ConnectionFault> {
+        self.decider.decide_connection().filter(|fault| fault.is_possible(self.transport))
     }
 
     /// Whether the stall holds a query of `now_ns`, and when its answer is due.
@@ -117,7 +131,7 @@ mod tests {
     use crate::faults::{Delay, Share};
     use std::time::Duration;
 
-    fn intake(faults: Faults, via: Via) -> Intake {
+    fn intake(faults: Faults, via: Transport) -> Intake {
         Intake::new(Arc::new(Rule::default()), &faults, 0, Arc::default(), via).unwrap()
     }
 
@@ -133,7 +147,7 @@ mod tests {
     fn a_stall_holds_what_comes_in_it_until_its_end_and_nothing_else() {
         let stall = Some(Stall { from: Duration::from_nanos(100), to: Duration::from_nanos(200) });
         let delay = Some(Delay::Fixed(Duration::from_nanos(20)));
-        let mut intake = intake(Faults { stall, delay, ..Faults::default() }, Via::Udp);
+        let mut intake = intake(Faults { stall, delay, ..Faults::default() }, Transport::Udp);
         let mut side = Side::default();
         let mut due = |now| intake.take(&query(), now, &mut side, &mut Vec::new()).unwrap().due_ns;
         let dues = [5_000, 5_099, 5_100, 5_150, 5_190, 5_200].map(&mut due);
@@ -149,26 +163,26 @@ mod tests {
             let taken = intake(faults.clone(), via).take(&query(), 0, &mut side, &mut Vec::new());
             taken.unwrap().ticket.fault
         };
-        assert_eq!((fault(Via::Udp), fault(Via::Tcp)), (None, Some(Fault::Reset)));
+        assert_eq!((fault(Transport::Udp), fault(Transport::Tcp)), (None, Some(Fault::Reset)));
     }
 
     #[test]
     fn a_query_without_a_question_cannot_be_lied_to_about_it() {
         let faults = Faults { wrong_question: ALL(), ..Faults::default() };
         let (mut side, mut out) = (Side::default(), Vec::new());
-        let taken = intake(faults, Via::Udp).take(&[0; 12], 0, &mut side, &mut out).unwrap();
+        let taken = intake(faults, Transport::Udp).take(&[0; 12], 0, &mut side, &mut out).unwrap();
         assert_eq!((taken.ticket.fault, taken.ticket.rcode, side.counts.malformed), (None, 1, 1));
     }
 
     #[test]
     fn what_is_lost_or_ignored_leaves_no_bytes_and_is_booked() {
         let faults = Faults { loss: ALL(), ..Faults::default() };
-        let mut intake = intake(faults, Via::Udp);
+        let mut intake = intake(faults, Transport::Udp);
         let (mut side, mut out) = (Side::default(), b"before".to_vec());
         let mut response = query();
         response[2] |= 0x80;
         for message in [&query()[..], &response, b"short"] {
-            assert!(intake.take(message, 0, &mut side, &mut out).is_none());
+            assert!(intake.take(message, 0, &mut side, &mut out).is_err());
         }
         assert_eq!(out, b"before");
         let counts = side.counts;

@@ -4,10 +4,11 @@
 //! ([`Faults`]), and keeps a [`Book`] of what it truly did.
 //!
 //! ```text
-//!            udp (a thread a socket) ─┐                        ┌─► answer (pure) ──► zone
-//!  server ──►                         ├─► intake, per query ───┤
-//!            tcp (one thread) ────────┘    │                   └─► faults (seeded)
-//!                                          └─► book: counts, RCODEs, hold times
+//!            udp (a thread a socket) ─────────┐                        ┌─► answer (pure) ──► zone
+//!  server ──► stream (a thread for TCP,       ├─► intake, per query ───┤
+//!                     DoT, DoH each)          │     │                  └─► faults (seeded)
+//!            quic (a thread for DoQ) ─────────┘     └─► book: counts, RCODEs, hold times, connections
+//!  tls ─────► certificate, versions and tickets of DoT, DoH and DoQ
 //!  xdp ─────► answers in the kernel what it can, and passes the rest on to all this
 //! ```
 #![forbid(unsafe_code)]
@@ -16,10 +17,14 @@ pub mod answer;
 pub mod book;
 pub mod faults;
 mod intake;
+pub mod kind;
 mod queue;
+mod quic;
 pub mod server;
 mod shared;
-mod tcp;
+mod sockets;
+mod stream;
+pub mod tls;
 mod udp;
 pub mod xdp;
 pub mod zone;
@@ -27,6 +32,8 @@ pub mod zone;
 pub use answer::{Echo, Rule};
 pub use book::{Book, Buckets};
 pub use faults::{Delay, Faults, Share, Stall};
+pub use kind::Transport;
 pub use server::{Config, Error, Responder, Running};
+pub use tls::{CertificateFiles, Resumption, TlsSettings, TlsVersions};
 pub use xdp::{XdpConfig, XdpResponder};
 pub use zone::Zone;

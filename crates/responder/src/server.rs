@@ -9,14 +9,17 @@ use std::time::Duration;
 
 use dnsdyno_sys::socket as sys_socket;
 use dnsdyno_sys::xdp::{Attached, Respond};
-use socket2::{Domain, Socket, Type};
 
-use crate::answer::{Rule, Via};
+use crate::answer::Rule;
 use crate::book::Book;
 use crate::faults::{Faults, FaultsError};
 use crate::intake::{FirstQuery, Intake};
+use crate::kind::Transport;
+use crate::quic::{QuicServer, QuicSettings};
 use crate::shared::SharedBook;
-use crate::tcp::{TcpServer, TcpSettings};
+use crate::sockets::{MOST_THREADS, Sockets, open_alone, open_tcp};
+use crate::stream::{StreamServer, StreamSettings};
+use crate::tls::{Identity, TlsError, TlsSettings};
 use crate::udp::UdpWorker;
 
 /// What a responder is to be. [`Config::default`] answers every name on a free port of 127.0.0.1.
@@ -31,15 +34,24 @@ pub struct Config {
     pub rule: Rule,
     /// What to do wrong.
     pub faults: Faults,
-    /// UDP sockets and threads on each port (SO_REUSEPORT), 1 to [`MOST_THREADS`]. Each has its
+    /// UDP sockets and threads on each port (SO_REUSEPORT), 1 to 1024. Each has its
     /// own stream of chance; the kernel shares clients out to them.
     pub threads: usize,
     /// Whether to serve TCP too (one thread a port).
     pub tcp: bool,
-    /// A TCP connection with nothing under way is closed after this long.
-    pub tcp_idle: Duration,
-    /// TCP connections open at once; further ones are closed as they come.
-    pub tcp_connections_max: usize,
+    /// Addresses of DNS over TLS; port 0 takes one that is free. One thread each.
+    pub dot: Vec<SocketAddr>,
+    /// Addresses of DNS over HTTP/2, at the path `/dns-query`; port 0 takes one that is free. One
+    /// thread each.
+    pub doh: Vec<SocketAddr>,
+    /// Addresses of DNS over QUIC; port 0 takes one that is free. One thread each.
+    pub doq: Vec<SocketAddr>,
+    /// Certificate, versions and tickets of the three.
+    pub tls: TlsSettings,
+    /// A connection with nothing under way is closed after this long.
+    pub idle: Duration,
+    /// Connections open at once on one address and transport; further ones are closed as they come.
+    pub connections_max: usize,
     /// Receive buffer of each UDP socket, in bytes (beyond the host's limit only as root).
     pub receive_buffer_bytes: usize,
     /// Send buffer of each UDP socket, in bytes.
@@ -55,8 +67,12 @@ impl Default for Config {
             faults: Faults::default(),
             threads: 1,
             tcp: true,
-            tcp_idle: Duration::from_secs(10),
-            tcp_connections_max: 65_536,
+            dot: Vec::new(),
+            doh: Vec::new(),
+            doq: Vec::new(),
+            tls: TlsSettings::default(),
+            idle: Duration::from_secs(10),
+            connections_max: 65_536,
             receive_buffer_bytes: 16 << 20,
             send_buffer_bytes: 4 << 20,
         }
@@ -71,16 +87,16 @@ pub enum Error {
         "{transport} port {address} is in use; stop what listens there, or choose another port (0 = any free one)"
     )]
     PortInUse {
-        /// `UDP` or `TCP`.
-        transport: &'static str,
+        /// What it was for.
+        transport: Transport,
         /// What was asked for.
         address: SocketAddr,
     },
     /// The address cannot be listened on.
     #[error("cannot listen on {transport} {address}: {source}{advice}")]
     Listen {
-        /// `UDP` or `TCP`.
-        transport: &'static str,
+        /// What it was for.
+        transport: Transport,
         /// What was asked for.
         address: SocketAddr,
         /// What the system said.
@@ -89,16 +105,21 @@ pub enum Error {
         advice: &'static str,
     },
     /// No port is free for both UDP and TCP.
-    #[error("found no port free for both UDP and TCP on {address} in {PORT_TRIES} tries; name one")]
+    #[error("found no port free for both UDP and TCP on {address} in {tries} tries; name one")]
     NoFreePort {
         /// What was asked for.
         address: SocketAddr,
+        /// How often it was tried.
+        tries: usize,
     },
+    /// TLS cannot be served.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     /// The faults are impossible.
     #[error(transparent)]
     Faults(#[from] FaultsError),
     /// The number of threads is impossible.
-    #[error("{threads} threads; take 1 to {MOST_THREADS}")]
+    #[error("{threads} threads; take 1 to 1024")]
     Threads {
         /// What was asked for.
         threads: usize,
@@ -118,6 +139,9 @@ pub struct Responder;
 #[derive(Debug)]
 pub struct Running {
     addresses: Vec<SocketAddr>,
+    /// Where it serves what needs an address of its own.
+    encrypted: Vec<(Transport, SocketAddr)>,
+    trust_pem: Option<String>,
     /// Goes first: what it would have answered comes to the sockets then.
     program: Option<Respond>,
     stop: Arc<AtomicBool>,
@@ -140,6 +164,8 @@ impl Responder {
         let sockets = listen.map(|listen| Sockets::open(&config, listen)).collect::<Result<Vec<_>, _>>()?;
         let mut running = Running {
             addresses: sockets.iter().map(|sockets| sockets.address).collect(),
+            encrypted: Vec::new(),
+            trust_pem: None,
             program: None,
             stop: Arc::new(AtomicBool::new(false)),
             threads: Vec::new(),
@@ -161,6 +187,20 @@ impl Running {
     /// All addresses at which it listens.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
+    }
+
+    /// Where it listens for `transport`: UDP and TCP share their addresses, the others have their own.
+    pub fn addresses_of(&self, transport: Transport) -> Vec<SocketAddr> {
+        match transport {
+            Transport::Udp | Transport::Tcp => self.addresses.clone(),
+            _ => self.encrypted.iter().filter(|(kind, _)| *kind == transport).map(|(_, at)| *at).collect(),
+        }
+    }
+
+    /// What a client must trust to verify the responder, in PEM: the authority that was made for it,
+    /// or the certificates that were given. `None` where it serves nothing encrypted.
+    pub fn trust_pem(&self) -> Option<&str> {
+        self.trust_pem.as_deref()
     }
 
     /// Where the program in the kernel runs that answers for this responder, if there is one.
@@ -194,13 +234,33 @@ impl Running {
     fn serve(&mut self, config: Config, sockets: Vec<Sockets>) -> Result<(), Error> {
         let rule = Arc::new(config.rule.clone());
         let start = Arc::new(FirstQuery::default());
+        let intake = |stream: usize, transport| {
+            Intake::new(Arc::clone(&rule), &config.faults, stream as u64, Arc::clone(&start), transport)
+        };
+        let addresses = sockets.len();
         for (i, sockets) in sockets.into_iter().enumerate() {
-            let intake = |stream: usize, via| {
-                let stream = (i * STREAMS_AN_ADDRESS + stream) as u64;
-                Intake::new(Arc::clone(&rule), &config.faults, stream, Arc::clone(&start), via)
-            };
-            self.serve_at(&config, sockets, intake)?;
+            let first = i * STREAMS_AN_ADDRESS;
+            self.serve_at(&config, sockets, |stream, transport| intake(first + stream, transport))?;
         }
+        let encrypted = [(Transport::Dot, &config.dot), (Transport::Doh, &config.doh)]
+            .into_iter()
+            .chain([(Transport::Doq, &config.doq)])
+            .flat_map(|(transport, listen)| listen.iter().map(move |listen| (transport, *listen)))
+            .collect::<Vec<_>>();
+        if encrypted.is_empty() {
+            return Ok(());
+        }
+        let ips: Vec<_> = encrypted.iter().map(|(_, listen)| listen.ip()).collect();
+        let identity = Identity::new(&config.tls, &ips)?;
+        for (i, (transport, listen)) in encrypted.into_iter().enumerate() {
+            let intake = intake(addresses * STREAMS_AN_ADDRESS + i, transport)?;
+            let address = match transport {
+                Transport::Doq => self.serve_quic(&config, &identity, listen, intake)?,
+                _ => self.serve_tls(&config, &identity, transport, listen, intake)?,
+            };
+            self.encrypted.push((transport, address));
+        }
+        self.trust_pem = Some(identity.trust_pem);
         Ok(())
     }
 
@@ -209,24 +269,72 @@ impl Running {
         &mut self,
         config: &Config,
         sockets: Sockets,
-        intake: impl Fn(usize, Via) -> Result<Intake, FaultsError>,
+        intake: impl Fn(usize, Transport) -> Result<Intake, FaultsError>,
     ) -> Result<(), Error> {
         for (i, socket) in sockets.udp.into_iter().enumerate() {
             self.udp_sockets.push(socket.try_clone().map_err(Error::Start)?);
             let book = self.new_book();
-            let worker = UdpWorker::new(socket, intake(i, Via::Udp)?, book, Arc::clone(&self.stop));
+            let worker = UdpWorker::new(socket, intake(i, Transport::Udp)?, book, Arc::clone(&self.stop));
             let worker = worker.map_err(Error::Start)?;
             self.spawn(format!("respond-udp-{i}"), move || worker.run())?;
         }
-        if let Some(listener) = sockets.tcp {
-            let book = self.new_book();
-            let settings = TcpSettings { idle: config.tcp_idle, connections_max: config.tcp_connections_max };
-            let intake = intake(TCP_STREAM, Via::Tcp)?;
-            let server = TcpServer::new(listener, intake, book, Arc::clone(&self.stop), settings);
-            let server = server.map_err(Error::Start)?;
-            self.spawn("respond-tcp".to_string(), move || server.run())?;
+        match sockets.tcp {
+            Some(listener) => {
+                let settings = stream_settings(config, Transport::Tcp);
+                self.serve_stream(listener, intake(TCP_STREAM, Transport::Tcp)?, settings)
+            }
+            None => Ok(()),
         }
-        Ok(())
+    }
+
+    fn serve_tls(
+        &mut self,
+        config: &Config,
+        identity: &Identity,
+        transport: Transport,
+        listen: SocketAddr,
+        intake: Intake,
+    ) -> Result<SocketAddr, Error> {
+        let protocol: &[u8] = if transport == Transport::Doh { b"h2" } else { b"dot" };
+        let tls = identity.stream_config(&config.tls, protocol)?;
+        let listener = open_tcp(transport, listen)?;
+        let address = listener.local_addr().map_err(Error::Start)?;
+        let settings = StreamSettings { tls: Some(tls), ..stream_settings(config, transport) };
+        self.serve_stream(listener, intake, settings)?;
+        Ok(address)
+    }
+
+    fn serve_stream(
+        &mut self,
+        listener: mio::net::TcpListener,
+        intake: Intake,
+        settings: StreamSettings,
+    ) -> Result<(), Error> {
+        let name = format!("respond-{}", settings.transport.key());
+        let book = self.new_book();
+        let server = StreamServer::new(listener, intake, book, Arc::clone(&self.stop), settings);
+        let server = server.map_err(Error::Start)?;
+        self.spawn(name, move || server.run())
+    }
+
+    fn serve_quic(
+        &mut self,
+        config: &Config,
+        identity: &Identity,
+        listen: SocketAddr,
+        intake: Intake,
+    ) -> Result<SocketAddr, Error> {
+        let tls = identity.quic_config(&config.tls, config.idle)?;
+        let socket = open_alone(config, Transport::Doq, listen)?;
+        let address = socket.local_addr().map_err(Error::Start)?;
+        self.udp_sockets.push(socket.try_clone().map_err(Error::Start)?);
+        let settings =
+            QuicSettings { connections_max: config.connections_max, close_after: config.faults.close_after };
+        let book = self.new_book();
+        let server = QuicServer::new(socket, tls, intake, book, Arc::clone(&self.stop), settings);
+        let server = server.map_err(Error::Start)?;
+        self.spawn("respond-doq".to_string(), move || server.run())?;
+        Ok(address)
     }
 
     fn new_book(&mut self) -> Arc<SharedBook> {
@@ -261,89 +369,15 @@ impl Drop for Running {
     }
 }
 
-/// Open sockets, all on one port.
-struct Sockets {
-    address: SocketAddr,
-    udp: Vec<UdpSocket>,
-    tcp: Option<mio::net::TcpListener>,
-}
-
-impl Sockets {
-    fn open(config: &Config, listen: SocketAddr) -> Result<Sockets, Error> {
-        if listen.port() != 0 {
-            return Sockets::open_at(config, listen);
-        }
-        for _ in 0..PORT_TRIES {
-            match Sockets::open_at(config, listen) {
-                // Free for UDP, but not for TCP: the kernel gives another one next time.
-                Err(Error::PortInUse { .. }) => {}
-                result => return result,
-            }
-        }
-        Err(Error::NoFreePort { address: listen })
-    }
-
-    fn open_at(config: &Config, listen: SocketAddr) -> Result<Sockets, Error> {
-        // Alone first: sockets that share a port would join a stranger's that shares it too.
-        let alone = open_udp(config, listen, false)?;
-        let address = alone.local_addr().map_err(|source| listen_error("UDP", listen, source))?;
-        let mut udp = vec![alone];
-        if config.threads > 1 {
-            udp.clear();
-            for _ in 0..config.threads {
-                udp.push(open_udp(config, address, true)?);
-            }
-        }
-        let tcp = if config.tcp { Some(open_tcp(address)?) } else { None };
-        Ok(Sockets { address, udp, tcp })
+fn stream_settings(config: &Config, transport: Transport) -> StreamSettings {
+    StreamSettings {
+        transport,
+        tls: None,
+        idle: config.idle,
+        connections_max: config.connections_max,
+        close_after: config.faults.close_after,
     }
 }
-
-fn open_udp(config: &Config, listen: SocketAddr, shared: bool) -> Result<UdpSocket, Error> {
-    let open = || -> io::Result<UdpSocket> {
-        let socket = Socket::new(Domain::for_address(listen), Type::DGRAM, None)?;
-        socket.set_reuse_port(shared)?;
-        socket.bind(&listen.into())?;
-        sys_socket::set_receive_buffer(&socket, config.receive_buffer_bytes)?;
-        sys_socket::set_send_buffer(&socket, config.send_buffer_bytes)?;
-        Ok(socket.into())
-    };
-    open().map_err(|source| listen_error("UDP", listen, source))
-}
-
-fn open_tcp(listen: SocketAddr) -> Result<mio::net::TcpListener, Error> {
-    let open = || -> io::Result<mio::net::TcpListener> {
-        let socket = Socket::new(Domain::for_address(listen), Type::STREAM, None)?;
-        // So that it can be started again while old connections wait to be forgotten.
-        socket.set_reuse_address(true)?;
-        socket.bind(&listen.into())?;
-        socket.listen(TCP_BACKLOG)?;
-        socket.set_nonblocking(true)?;
-        Ok(mio::net::TcpListener::from_std(socket.into()))
-    };
-    open().map_err(|source| listen_error("TCP", listen, source))
-}
-
-fn listen_error(transport: &'static str, address: SocketAddr, source: io::Error) -> Error {
-    let advice = match source.kind() {
-        io::ErrorKind::AddrInUse => return Error::PortInUse { transport, address },
-        io::ErrorKind::PermissionDenied => {
-            "; ports under 1024 need root or CAP_NET_BIND_SERVICE, take a higher one"
-        }
-        io::ErrorKind::AddrNotAvailable => "; no interface of this host has the address (see 'ip address')",
-        _ => "",
-    };
-    Error::Listen { transport, address, source, advice }
-}
-
-/// UDP threads at most: more than the cores of any host we know of are a typing error.
-pub const MOST_THREADS: usize = 1024;
-
-/// How often a port free for UDP may be taken for TCP before we give up.
-const PORT_TRIES: usize = 64;
-
-/// Connections that wait to be accepted; the host's `net.core.somaxconn` may allow fewer.
-const TCP_BACKLOG: i32 = 4096;
 
 /// The stream of chance of the TCP side, apart from those of the UDP threads.
 const TCP_STREAM: usize = MOST_THREADS;

@@ -126,7 +126,7 @@ impl UdpWorker {
         for (piece, packet) in self.receiver.packets() {
             let Some(peer) = self.receiver.peer(piece) else { continue };
             let begin = self.outbox.bytes.len();
-            let Some(taken) = self.intake.take(packet, now_ns, side, &mut self.outbox.bytes) else {
+            let Ok(taken) = self.intake.take(packet, now_ns, side, &mut self.outbox.bytes) else {
                 continue;
             };
             if taken.due_ns <= now_ns {

@@ -57,7 +57,7 @@ fn queries_in_one_write_are_all_answered_in_order() {
     writing.join().unwrap();
     let book = running.stop();
     assert_eq!((book.tcp.counts.received, book.tcp.counts.answered), (5_000, 5_000));
-    assert_eq!((book.connections.accepted, book.udp.counts.received), (1, 0));
+    assert_eq!((book.tcp.connections.accepted, book.udp.counts.received), (1, 0));
 }
 
 #[test]
@@ -167,29 +167,29 @@ fn answers_held_for_a_client_that_went_away_are_told() {
 #[test]
 fn idle_connections_are_closed_and_busy_ones_are_not() {
     let running = start(|config| {
-        config.tcp_idle = Duration::from_millis(100);
+        config.idle = Duration::from_millis(100);
         config.faults.delay = Some("400ms".parse().unwrap());
     });
     let mut idle = connect(&running);
     let mut busy = connect(&running);
     busy.write_all(&framed(&query(1))).unwrap();
     assert_eq!(idle.read(&mut [0]).unwrap(), 0);
-    assert_eq!(running.book().connections.closed_idle, 1);
+    assert_eq!(running.book().tcp.connections.closed_idle, 1);
     assert_eq!(id_of(&read_message(&mut busy).unwrap()), 1);
 }
 
 #[test]
 fn connections_over_the_bound_are_turned_away() {
-    let running = start(|config| config.tcp_connections_max = 2);
+    let running = start(|config| config.connections_max = 2);
     let mut kept = [connect(&running), connect(&running)];
-    wait_for(&running, |book| book.connections.accepted == 2);
+    wait_for(&running, |book| book.tcp.connections.accepted == 2);
     let mut third = connect(&running);
     assert_eq!(third.read(&mut [0]).unwrap_or(0), 0);
     for (number, stream) in kept.iter_mut().enumerate() {
         stream.write_all(&framed(&query(number as u16))).unwrap();
         assert_eq!(usize::from(id_of(&read_message(stream).unwrap())), number);
     }
-    let connections = running.stop().connections;
+    let connections = running.stop().tcp.connections;
     assert_eq!((connections.accepted, connections.turned_away), (3, 1));
 }
 

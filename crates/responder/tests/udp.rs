@@ -135,7 +135,7 @@ fn a_stall_holds_queries_and_answers_them_all_at_its_end() {
     let book = running.stop();
     assert_eq!(book.udp.counts.answered, 120);
     assert!(held > 10 && book.udp.counts.stalled >= held, "{held} {}", book.udp.counts.stalled);
-    assert!(book.udp.hold.exact().unwrap().max_ns > 200_000_000);
+    assert!(book.udp.hold.histogram().unwrap().exact().unwrap().max_ns > 200_000_000);
 }
 
 /// The quantile of sorted durations.

@@ -10,7 +10,10 @@ use anyhow::Context;
 use clap::{Args, ValueEnum};
 use dnsdyno_plan::units::parse_duration_ns;
 use dnsdyno_responder::xdp::{XdpConfig, XdpResponder};
-use dnsdyno_responder::{Buckets, Config, Delay, Echo, Faults, Responder, Rule, Running, Share, Stall, Zone};
+use dnsdyno_responder::{
+    Buckets, CertificateFiles, Config, Delay, Echo, Error, Faults, Responder, Resumption, Rule, Running,
+    Share, Stall, TlsSettings, TlsVersions, Transport, Zone,
+};
 use dnsdyno_sys::xdp::{Attach, Attached};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
@@ -33,6 +36,40 @@ pub(crate) struct RespondFlags {
     /// End after this time, such as 30s; else at Ctrl-C
     #[arg(long = "for", value_name = "T")]
     duration: Option<String>,
+
+    /// Address and port for DNS over TLS too; may be given several times
+    #[arg(long, value_name = "ADDRESS:PORT", help_heading = "Encrypted")]
+    dot: Vec<SocketAddr>,
+    /// Address and port for DNS over HTTP/2 too, at the path /dns-query; may be given several times
+    #[arg(long, value_name = "ADDRESS:PORT", help_heading = "Encrypted")]
+    doh: Vec<SocketAddr>,
+    /// Address and port for DNS over QUIC too; may be given several times
+    #[arg(long, value_name = "ADDRESS:PORT", help_heading = "Encrypted")]
+    doq: Vec<SocketAddr>,
+    /// Certificate chain (PEM); else one is made for localhost and the addresses
+    #[arg(long, value_name = "FILE", requires = "key", help_heading = "Encrypted")]
+    cert: Option<PathBuf>,
+    /// Private key of the certificate (PEM)
+    #[arg(long, value_name = "FILE", requires = "cert", help_heading = "Encrypted")]
+    key: Option<PathBuf>,
+    /// Write what a client must trust to this file (PEM), before it says that it listens
+    #[arg(long, value_name = "FILE", help_heading = "Encrypted")]
+    write_ca: Option<PathBuf>,
+    /// Speak only this version of TLS (DoQ is always 1.3)
+    #[arg(long, value_enum, value_name = "VERSION", help_heading = "Encrypted")]
+    tls_version: Option<TlsVersion>,
+    /// Give no tickets: each connection needs a full handshake
+    #[arg(long, conflicts_with = "early_data", help_heading = "Encrypted")]
+    no_resumption: bool,
+    /// Take early data (0-RTT) over DoT and DoQ
+    #[arg(long, help_heading = "Encrypted")]
+    early_data: bool,
+    /// Close connections with nothing under way after this time
+    #[arg(long, value_name = "T", default_value = "10s")]
+    idle: String,
+    /// Connections open at once on an address; more are closed as they come
+    #[arg(long, value_name = "N", default_value_t = 65_536)]
+    max_connections: usize,
 
     /// Answer questions for A with this address
     #[arg(long, value_name = "IPV4", default_value = "192.0.2.1", help_heading = "Answers")]
@@ -71,15 +108,49 @@ pub(crate) struct RespondFlags {
     /// Share of queries to answer with a few random bytes
     #[arg(long, value_name = "SHARE", default_value = "0", help_heading = "Faults")]
     garbage: Share,
-    /// Share of queries over TCP on which to reset the connection
-    #[arg(long, value_name = "SHARE", default_value = "0", help_heading = "Faults")]
-    reset: Share,
     /// Stand still from T1 to T2 after the first query, such as 3s..4s; then answer all that came
     #[arg(long, value_name = "T1..T2", help_heading = "Faults")]
     stall: Option<Stall>,
     /// What chance starts from: the same seed and the same queries give the same faults
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Faults")]
     seed: u64,
+
+    /// Share of queries on which to reset the connection
+    #[arg(long, value_name = "SHARE", default_value = "0", help_heading = ON_CONNECTIONS)]
+    reset: Share,
+    /// Share of queries to send half an answer, and then reset the connection
+    #[arg(long, value_name = "SHARE", default_value = "0", help_heading = ON_CONNECTIONS)]
+    cut: Share,
+    /// Share of queries whose answer says that it is 16 bytes longer than it is
+    #[arg(long, value_name = "SHARE", default_value = "0", help_heading = ON_CONNECTIONS)]
+    wrong_length: Share,
+    /// Share of queries whose answer is sent one byte at a time
+    #[arg(long, value_name = "SHARE", default_value = "0", help_heading = ON_CONNECTIONS)]
+    dribble: Share,
+    /// Share of queries whose answer lets the next one on the connection pass
+    #[arg(long, value_name = "SHARE", default_value = "0", help_heading = ON_CONNECTIONS)]
+    reorder: Share,
+    /// Share of queries over DoH to answer with status 500
+    #[arg(long, value_name = "SHARE", default_value = "0", help_heading = ON_CONNECTIONS)]
+    http_500: Share,
+    /// Share of queries over DoH and DoQ whose stream to reset
+    #[arg(long, value_name = "SHARE", default_value = "0", help_heading = ON_CONNECTIONS)]
+    stream_reset: Share,
+    /// Share of queries over DoH on which to say GOAWAY
+    #[arg(long, value_name = "SHARE", default_value = "0", help_heading = ON_CONNECTIONS)]
+    goaway: Share,
+    /// Close each connection in order after K answers
+    #[arg(long, value_name = "K", help_heading = ON_CONNECTIONS)]
+    close_after: Option<u64>,
+    /// Share of connections to accept and never answer on
+    #[arg(long, value_name = "SHARE", default_value = "0", help_heading = ON_CONNECTIONS)]
+    silent: Share,
+    /// Share of encrypted connections whose handshake never to answer
+    #[arg(long, value_name = "SHARE", default_value = "0", help_heading = ON_CONNECTIONS)]
+    no_handshake: Share,
+    /// Share of encrypted connections whose handshake to end with an alert
+    #[arg(long, value_name = "SHARE", default_value = "0", help_heading = ON_CONNECTIONS)]
+    tls_alert: Share,
 
     /// Answer in the kernel, in the driver of --interface; what is not plain goes up to the sockets
     ///
@@ -113,6 +184,15 @@ pub(crate) struct RespondFlags {
     buckets: bool,
 }
 
+/// Versions of TLS that can be asked for alone.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum TlsVersion {
+    #[value(name = "1.2")]
+    V12,
+    #[value(name = "1.3")]
+    V13,
+}
+
 /// Where the program in the kernel runs.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum XdpMode {
@@ -121,6 +201,8 @@ enum XdpMode {
     Generic,
 }
 
+const ON_CONNECTIONS: &str = "Faults of connections (TCP, DoT, DoH, DoQ)";
+
 const EXAMPLES: &str = "\
 The book is printed as JSON at the end, and at each SIGUSR1 while it serves.
 
@@ -128,6 +210,8 @@ Examples:
   dnsdyno respond --delay lognormal:2ms,0.5 --loss 1%
   dnsdyno respond --listen 127.0.0.1:0 --stall 3s..4s --for 15s --book book.json
   dnsdyno respond --zone example.zone --origin example.
+  dnsdyno respond --dot 127.0.0.1:8853 --doh 127.0.0.1:8443 --doq 127.0.0.1:8853 --write-ca ca.pem
+  dnsdyno respond --dot 127.0.0.1:8853 --close-after 10 --tls-alert 1%
   dnsdyno respond --xdp --interface eth1 --listen 192.0.2.53:53 --zone example.zone";
 
 pub(crate) fn respond(flags: RespondFlags) -> Outcome {
@@ -135,14 +219,23 @@ pub(crate) fn respond(flags: RespondFlags) -> Outcome {
     // From before it says that it listens: whoever waits for that may end it at once.
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGUSR1]).map_err(Failure::run_failed)?;
     let running = flags.start()?;
+    flags.write_ca(&running)?;
     let transports = if flags.no_tcp { "UDP" } else { "UDP and TCP" };
     let addresses: Vec<_> = running.addresses().iter().map(ToString::to_string).collect();
+    let encrypted: String = [Transport::Dot, Transport::Doh, Transport::Doq]
+        .into_iter()
+        .flat_map(|transport| running.addresses_of(transport).into_iter().map(move |at| (transport, at)))
+        .map(|(transport, at)| format!(", {at} ({transport})"))
+        .collect();
     let place = match (running.program(), &flags.interface) {
         (Some(Attached::Native), Some(name)) => format!(", answering in the driver of {name}"),
         (Some(Attached::Generic), Some(name)) => format!(", answering in the kernel's stack on {name}"),
         _ => String::new(),
     };
-    tell(&format!("responder: listening on {} ({transports}){place}; Ctrl-C ends it", addresses.join(" ")));
+    tell(&format!(
+        "responder: listening on {} ({transports}){encrypted}{place}; Ctrl-C ends it",
+        addresses.join(" ")
+    ));
     serve(&running, &mut signals, length, flags.buckets()).map_err(Failure::run_failed)?;
     let book = running.stop().to_json(flags.buckets());
     match &flags.book {
@@ -184,6 +277,38 @@ impl RespondFlags {
         Ok(length.map(Duration::from_nanos))
     }
 
+    /// Writes what a client must trust, where that is asked for.
+    fn write_ca(&self, running: &Running) -> Result<(), Failure> {
+        let Some(path) = &self.write_ca else { return Ok(()) };
+        let Some(pem) = running.trust_pem() else {
+            return Err(Failure::bad_input(anyhow::anyhow!(
+                "--write-ca has nothing to write: give --dot, --doh or --doq too"
+            )));
+        };
+        std::fs::write(path, pem)
+            .with_context(|| format!("cannot write the certificate to {}", path.display()))
+            .map_err(Failure::run_failed)
+    }
+
+    fn tls(&self) -> TlsSettings {
+        TlsSettings {
+            files: match (&self.cert, &self.key) {
+                (Some(chain), Some(key)) => Some(CertificateFiles { chain: chain.clone(), key: key.clone() }),
+                _ => None,
+            },
+            versions: match self.tls_version {
+                None => TlsVersions::Both,
+                Some(TlsVersion::V12) => TlsVersions::Only12,
+                Some(TlsVersion::V13) => TlsVersions::Only13,
+            },
+            resumption: match (self.no_resumption, self.early_data) {
+                (true, _) => Resumption::Off,
+                (false, true) => Resumption::EarlyData,
+                (false, false) => Resumption::Tickets,
+            },
+        }
+    }
+
     fn buckets(&self) -> Buckets {
         if self.buckets { Buckets::With } else { Buckets::Without }
     }
@@ -191,7 +316,10 @@ impl RespondFlags {
     fn start(&self) -> Result<Running, Failure> {
         let responder = self.config()?;
         let Some(interface) = &self.interface else {
-            return Responder::start(responder).map_err(Failure::run_failed);
+            return Responder::start(responder).map_err(|error| match error {
+                Error::Tls(_) | Error::Faults(_) => Failure::bad_input(error),
+                _ => Failure::run_failed(error),
+            });
         };
         let attach = match self.xdp_mode {
             XdpMode::Auto => Attach::Auto,
@@ -222,11 +350,30 @@ impl RespondFlags {
                 wrong_question: self.wrong_question,
                 garbage: self.garbage,
                 reset: self.reset,
+                cut: self.cut,
+                wrong_length: self.wrong_length,
+                dribble: self.dribble,
+                reorder: self.reorder,
+                server_error: self.http_500,
+                stream_reset: self.stream_reset,
+                goaway: self.goaway,
+                silent: self.silent,
+                no_handshake: self.no_handshake,
+                tls_alert: self.tls_alert,
+                close_after: self.close_after,
                 stall: self.stall,
                 seed: self.seed,
             },
             threads: self.threads,
             tcp: !self.no_tcp,
+            dot: self.dot.clone(),
+            doh: self.doh.clone(),
+            doq: self.doq.clone(),
+            tls: self.tls(),
+            idle: Duration::from_nanos(
+                parse_duration_ns(&self.idle).context("--idle").map_err(Failure::bad_input)?,
+            ),
+            connections_max: self.max_connections,
             ..Config::default()
         })
     }

@@ -1,0 +1,59 @@
+//! The ways by which a query can come.
+
+use std::fmt;
+
+use crate::answer::Via;
+
+/// How queries come, and how answers go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Transport {
+    /// DNS over UDP.
+    Udp,
+    /// DNS over TCP (RFC 7766).
+    Tcp,
+    /// DNS over TLS (RFC 7858).
+    Dot,
+    /// DNS over HTTP/2 (RFC 8484).
+    Doh,
+    /// DNS over QUIC (RFC 9250).
+    Doq,
+}
+
+impl Transport {
+    /// All of them, in the order of the book.
+    pub const ALL: [Transport; 5] =
+        [Transport::Udp, Transport::Tcp, Transport::Dot, Transport::Doh, Transport::Doq];
+
+    /// What bounds the length of an answer.
+    pub fn via(self) -> Via {
+        if self == Transport::Udp { Via::Udp } else { Via::Tcp }
+    }
+
+    /// Whether a connection begins with a TLS handshake.
+    pub fn has_handshake(self) -> bool {
+        matches!(self, Transport::Dot | Transport::Doh | Transport::Doq)
+    }
+
+    /// Its key in the book's JSON: `udp`, `tcp`, `dot`, `doh` or `doq`.
+    pub fn key(self) -> &'static str {
+        match self {
+            Transport::Udp => "udp",
+            Transport::Tcp => "tcp",
+            Transport::Dot => "dot",
+            Transport::Doh => "doh",
+            Transport::Doq => "doq",
+        }
+    }
+}
+
+impl fmt::Display for Transport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Transport::Udp => "UDP",
+            Transport::Tcp => "TCP",
+            Transport::Dot => "DoT",
+            Transport::Doh => "DoH",
+            Transport::Doq => "DoQ",
+        })
+    }
+}

@@ -1,0 +1,579 @@
+//! The side of DNS over QUIC (RFC 9250): one thread, one socket, many connections, a query a stream.
+//!
+//! ```text
+//!  recvmmsg ──► QUIC, which knows the connection ──► streams ──► intake ──► due now ──► stream
+//!                            │                                     │                      ▲
+//!  sendmmsg ◄── packets ◄────┘◄─── timers ◄── queue ◄──────────────┴──► due later ────────┘
+//! ```
+//!
+//! The library makes and reads packets and says when it wants to be called again; sockets and clocks
+//! are ours. What breaks the rules of RFC 9250 (an ID other than 0, several messages on a stream, one
+//! that is no query) closes its connection with DOQ_PROTOCOL_ERROR.
+
+mod connection;
+mod outbox;
+
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use bytes::BytesMut;
+use dnsdyno_sys::clock::monotonic_ns;
+use dnsdyno_sys::poll::Poller;
+use dnsdyno_sys::socket;
+use dnsdyno_sys::thread::set_timer_slack_ns;
+use dnsdyno_sys::udp::{Receiver, Sender};
+use domain::base::Message;
+use domain::base::opt::TcpKeepalive;
+use quinn_proto::{
+    ConnectionError, ConnectionHandle, ConnectionId, DatagramEvent, Dir, Endpoint, EndpointConfig, Event,
+    Incoming, StreamEvent, StreamId, VarInt,
+};
+
+use crate::book::{Side, Ticket};
+use crate::faults::{ConnectionFault, Fault};
+use crate::intake::{Intake, Unanswered};
+use crate::queue::DelayQueue;
+use crate::shared::SharedBook;
+use crate::tls::QuicTls;
+use connection::{Connection, INTERNAL_ERROR, KeptBack, NO_ERROR, PROTOCOL_ERROR, Progress, Query};
+use outbox::Outbox;
+
+/// Serves one UDP socket with QUIC.
+pub(crate) struct QuicServer {
+    socket: UdpSocket,
+    endpoint: Endpoint,
+    tls: QuicTls,
+    intake: Intake,
+    book: Arc<SharedBook>,
+    stop: Arc<AtomicBool>,
+    settings: QuicSettings,
+    poller: Poller,
+    receiver: Receiver,
+    sender: Sender,
+    outbox: Outbox,
+    connections: HashMap<ConnectionHandle, Connection>,
+    next_serial: u64,
+    queue: DelayQueue<Due>,
+    held_bytes: usize,
+    /// Connections on which something has happened in this round.
+    touched: Vec<ConnectionHandle>,
+    /// First packets that get no answer, however often they come.
+    withheld: HashSet<ConnectionId>,
+    /// One instant on both clocks.
+    epoch: (Instant, u64),
+    frame: Vec<u8>,
+}
+
+/// Bounds of the QUIC side.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct QuicSettings {
+    pub(crate) connections_max: usize,
+    pub(crate) close_after: Option<u64>,
+}
+
+/// What is to be done at an instant.
+enum Due {
+    /// An answer, its length before it.
+    Answer { handle: ConnectionHandle, serial: u64, stream: StreamId, ticket: Ticket, frame: Vec<u8> },
+    /// A look at a connection that goes on by the clock.
+    Timer { handle: ConnectionHandle, serial: u64 },
+}
+
+/// How a connection ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    ByClient,
+    Idle,
+    Lost,
+    Rules,
+    OnCommand,
+    ResetOnCommand,
+}
+
+impl QuicServer {
+    pub(crate) fn new(
+        socket: UdpSocket,
+        tls: QuicTls,
+        intake: Intake,
+        book: Arc<SharedBook>,
+        stop: Arc<AtomicBool>,
+        settings: QuicSettings,
+    ) -> io::Result<QuicServer> {
+        let poller = Poller::new(1)?;
+        poller.add(&socket, 0)?;
+        socket::join_received(&socket);
+        let sender = Sender::new(outbox::SEND_BATCH, socket::can_segment(&socket));
+        let config = Arc::new(EndpointConfig::default());
+        let endpoint = Endpoint::new(config, Some(Arc::clone(&tls.config)), true, None);
+        Ok(QuicServer {
+            socket,
+            endpoint,
+            tls,
+            intake,
+            book,
+            stop,
+            settings,
+            poller,
+            receiver: Receiver::new(RECEIVE_BATCH),
+            sender,
+            outbox: Outbox::default(),
+            connections: HashMap::new(),
+            next_serial: 0,
+            queue: DelayQueue::new(),
+            held_bytes: 0,
+            touched: Vec::new(),
+            withheld: HashSet::new(),
+            epoch: (Instant::now(), monotonic_ns()),
+            frame: Vec::new(),
+        })
+    }
+
+    /// Serves until told to stop; then tells all clients that it goes.
+    pub(crate) fn run(mut self) {
+        // Only a matter of precision: without it, answers leave up to 50 µs later.
+        let _ = set_timer_slack_ns(1);
+        while !self.stop.load(Ordering::Relaxed) {
+            if let Err(error) = self.round() {
+                self.book.write().failures.push(format!("the DoQ socket failed: {error}"));
+                break;
+            }
+        }
+        let shared = Arc::clone(&self.book);
+        let mut book = shared.write();
+        let side = &mut book.doq;
+        let held = std::iter::from_fn(|| self.queue.pop_due(u64::MAX));
+        let held = held.filter(|due| matches!(due, Due::Answer { .. })).count();
+        for connection in self.connections.values_mut().filter(|connection| !connection.is_over) {
+            side.counts.held_at_stop += connection.unsent() as u64;
+            side.connections.open_at_stop += 1;
+            connection.close(Instant::now(), NO_ERROR);
+            self.outbox.take_packets(&mut connection.quic);
+        }
+        side.counts.held_at_stop += held as u64;
+        self.outbox.send(&mut self.sender, &self.socket);
+    }
+
+    /// Takes what came, does what is due, sends what there is, and waits where there was nothing.
+    fn round(&mut self) -> io::Result<()> {
+        let shared = Arc::clone(&self.book);
+        let mut book = shared.write();
+        let received = self.receive(&mut book.doq)?;
+        let did_due = self.do_due(&mut book.doq);
+        let mut touched = std::mem::take(&mut self.touched);
+        touched.sort_unstable_by_key(|handle| handle.0);
+        touched.dedup();
+        for handle in touched.drain(..) {
+            self.progress(handle, &mut book.doq);
+        }
+        self.touched = touched;
+        self.outbox.send(&mut self.sender, &self.socket);
+        drop(book);
+        if received > 0 || did_due {
+            return Ok(());
+        }
+        let due_in_ns =
+            self.queue.next_due_ns().map_or(u64::MAX, |due_ns| due_ns.saturating_sub(monotonic_ns()));
+        if due_in_ns > SPIN_NS {
+            let _ready = self.poller.wait(Some((due_in_ns - SPIN_NS).min(STOP_CHECK_NS)))?;
+        }
+        Ok(())
+    }
+
+    fn receive(&mut self, side: &mut Side) -> io::Result<usize> {
+        let received = self.receiver.receive(&self.socket)?;
+        if received == 0 {
+            return Ok(0);
+        }
+        let now = Instant::now();
+        // QUIC takes its packets to keep, so they are copied out of the batch in any case.
+        let packets: Vec<(SocketAddr, BytesMut)> = self
+            .receiver
+            .packets()
+            .filter_map(|(piece, packet)| Some((self.receiver.peer(piece)?, BytesMut::from(packet))))
+            .collect();
+        let mut reply = Vec::new();
+        for (peer, packet) in packets {
+            reply.clear();
+            match self.endpoint.handle(now, peer, None, None, packet, &mut reply) {
+                Some(DatagramEvent::ConnectionEvent(handle, event)) => {
+                    let Some(connection) = self.connections.get_mut(&handle) else { continue };
+                    self.tls.resumed.store(false, Ordering::Relaxed);
+                    connection.quic.handle_event(event);
+                    connection.is_resumed |= self.tls.resumed.load(Ordering::Relaxed);
+                    self.touched.push(handle);
+                }
+                Some(DatagramEvent::NewConnection(incoming)) => self.accept(incoming, now, side),
+                Some(DatagramEvent::Response(transmit)) => self.outbox.push(&transmit, &reply),
+                None => {}
+            }
+        }
+        Ok(received)
+    }
+
+    fn accept(&mut self, incoming: Incoming, now: Instant, side: &mut Side) {
+        let id = *incoming.orig_dst_cid();
+        if self.withheld.contains(&id) {
+            return self.endpoint.ignore(incoming);
+        }
+        let book = &mut side.connections;
+        book.accepted += 1;
+        let mut reply = Vec::new();
+        if self.connections.len() >= self.settings.connections_max {
+            book.turned_away += 1;
+            let transmit = self.endpoint.refuse(incoming, &mut reply);
+            return self.outbox.push(&transmit, &reply);
+        }
+        let fault = self.intake.decide_connection();
+        if fault == Some(ConnectionFault::NoHandshake) {
+            book.handshakes_withheld += 1;
+            // Nobody will tell when the client gives up.
+            book.handshakes_failed += 1;
+            if self.withheld.len() >= MOST_WITHHELD {
+                self.withheld.clear();
+            }
+            self.withheld.insert(id);
+            return self.endpoint.ignore(incoming);
+        }
+        let config = (fault == Some(ConnectionFault::TlsAlert)).then(|| Arc::clone(&self.tls.refusing));
+        self.tls.resumed.store(false, Ordering::Relaxed);
+        match self.endpoint.accept(incoming, now, &mut reply, config) {
+            Ok((handle, quic)) => {
+                let mut connection = Connection::new(quic, self.next_serial, monotonic_ns());
+                self.next_serial += 1;
+                connection.fault = fault;
+                connection.is_resumed = self.tls.resumed.load(Ordering::Relaxed);
+                book.silent += u64::from(fault == Some(ConnectionFault::Silent));
+                self.connections.insert(handle, connection);
+                self.touched.push(handle);
+            }
+            Err(error) => {
+                match fault {
+                    Some(ConnectionFault::TlsAlert) => book.tls_alerts += 1,
+                    _ => book.handshakes_failed += 1,
+                }
+                if let Some(transmit) = error.response {
+                    self.outbox.push(&transmit, &reply);
+                }
+            }
+        }
+    }
+
+    /// Does all that is due; true where there was anything.
+    fn do_due(&mut self, side: &mut Side) -> bool {
+        let now_ns = monotonic_ns();
+        let mut did = false;
+        while let Some(due) = self.queue.pop_due(now_ns) {
+            did = true;
+            match due {
+                Due::Answer { handle, serial, stream, ticket, frame } => {
+                    self.held_bytes -= frame.len();
+                    let found = self.connections.remove(&handle).filter(|found| found.serial == serial);
+                    let Some(mut connection) = found else {
+                        side.counts.lost_with_connection += 1;
+                        continue;
+                    };
+                    connection.held -= 1;
+                    if connection.is_over || self.has_answered_enough(&connection) {
+                        side.counts.lost_with_connection += 1;
+                    } else {
+                        self.push(&mut connection, stream, frame, ticket, now_ns, side);
+                    }
+                    self.connections.insert(handle, connection);
+                    self.touched.push(handle);
+                }
+                Due::Timer { handle, serial } => {
+                    let Some(connection) = self.connections.get_mut(&handle) else { continue };
+                    if connection.serial != serial || connection.timer_ns.is_none_or(|at| at > now_ns) {
+                        continue;
+                    }
+                    connection.timer_ns = None;
+                    let now = Instant::now();
+                    if connection.quic.poll_timeout().is_some_and(|at| at <= now) {
+                        connection.quic.handle_timeout(now);
+                    }
+                    self.touched.push(handle);
+                }
+            }
+        }
+        did
+    }
+
+    /// Has a connection do all that it can: events, answers, packets, timers.
+    fn progress(&mut self, handle: ConnectionHandle, side: &mut Side) {
+        let Some(mut connection) = self.connections.remove(&handle) else { return };
+        let now_ns = monotonic_ns();
+        while let Some(event) = connection.quic.poll() {
+            self.take_event(handle, &mut connection, event, now_ns, side);
+        }
+        if let Some(kept) = connection.kept_back.take_if(|kept| kept.until_ns <= now_ns) {
+            self.begin(&mut connection, kept.stream, kept.frame, kept.ticket, now_ns, side);
+        }
+        self.write_all(&mut connection, now_ns, side);
+        let is_enough = self.has_answered_enough(&connection);
+        if is_enough && connection.writing.is_empty() && connection.unacknowledged == 0 {
+            self.end(&mut connection, End::OnCommand, Some(NO_ERROR), side);
+        }
+        self.outbox.take_packets(&mut connection.quic);
+        while let Some(event) = connection.quic.poll_endpoint_events() {
+            if let Some(event) = self.endpoint.handle_event(handle, event) {
+                connection.quic.handle_event(event);
+            }
+        }
+        if connection.quic.is_drained() {
+            return;
+        }
+        let (epoch, epoch_ns) = self.epoch;
+        let next_ns = connection.next_ns(|at| {
+            epoch_ns + u64::try_from(at.saturating_duration_since(epoch).as_nanos()).unwrap_or(u64::MAX / 2)
+        });
+        if let Some(next_ns) = next_ns
+            && connection.timer_ns.is_none_or(|known_ns| known_ns > next_ns)
+        {
+            connection.timer_ns = Some(next_ns);
+            self.queue.push(next_ns, Due::Timer { handle, serial: connection.serial });
+        }
+        self.connections.insert(handle, connection);
+    }
+
+    fn take_event(
+        &mut self,
+        handle: ConnectionHandle,
+        connection: &mut Connection,
+        event: Event,
+        now_ns: u64,
+        side: &mut Side,
+    ) {
+        match event {
+            Event::Connected => {
+                connection.is_connected = true;
+                side.handshake.record(now_ns.saturating_sub(connection.accepted_ns));
+                let book = &mut side.connections;
+                match (connection.is_resumed, connection.quic.has_0rtt()) {
+                    (true, true) => book.handshakes_early += 1,
+                    (true, false) => book.handshakes_resumed += 1,
+                    _ => book.handshakes_full += 1,
+                }
+            }
+            Event::ConnectionLost { reason } => {
+                let end = match reason {
+                    ConnectionError::TimedOut => End::Idle,
+                    ConnectionError::Reset => End::Lost,
+                    ConnectionError::ApplicationClosed(_) | ConnectionError::ConnectionClosed(_) => {
+                        End::ByClient
+                    }
+                    _ => End::Rules,
+                };
+                self.end(connection, end, None, side);
+            }
+            Event::Stream(StreamEvent::Opened { dir: Dir::Bi }) => {
+                while let Some(stream) = connection.quic.streams().accept(Dir::Bi) {
+                    self.read(handle, connection, stream, now_ns, side);
+                }
+            }
+            Event::Stream(StreamEvent::Readable { id }) => self.read(handle, connection, id, now_ns, side),
+            Event::Stream(StreamEvent::Finished { id: _ }) => {
+                connection.unacknowledged = connection.unacknowledged.saturating_sub(1);
+            }
+            Event::Stream(StreamEvent::Stopped { id, .. }) => {
+                if connection.writing.remove(&id).is_some() {
+                    side.counts.lost_with_connection += 1;
+                } else {
+                    connection.unacknowledged = connection.unacknowledged.saturating_sub(1);
+                }
+            }
+            // Room on a stream is tried out at the end of each round.
+            _ => {}
+        }
+    }
+
+    /// Reads a stream, and answers its query when that is whole.
+    fn read(
+        &mut self,
+        handle: ConnectionHandle,
+        connection: &mut Connection,
+        stream: StreamId,
+        now_ns: u64,
+        side: &mut Side,
+    ) {
+        if connection.is_over || self.has_answered_enough(connection) {
+            return;
+        }
+        let message = match connection.read(stream) {
+            Query::Nothing => return,
+            Query::Error => return self.end(connection, End::Rules, Some(PROTOCOL_ERROR), side),
+            Query::Message(message) => message,
+        };
+        if !std::mem::replace(&mut connection.is_asked, true) {
+            side.first_query.record(now_ns.saturating_sub(connection.accepted_ns));
+        }
+        side.counts.early += u64::from(!connection.is_connected);
+        if connection.fault == Some(ConnectionFault::Silent) {
+            side.counts.received += 1;
+            side.counts.silenced += 1;
+            return;
+        }
+        self.frame.clear();
+        self.frame.extend_from_slice(&[0, 0]);
+        let taken = match self.intake.take(&message, now_ns, side, &mut self.frame) {
+            Err(Unanswered::Dropped) => return,
+            Err(Unanswered::NotAQuery) => {
+                return self.end(connection, End::Rules, Some(PROTOCOL_ERROR), side);
+            }
+            Ok(_) if breaks_rules(&message) => {
+                side.counts.lost_with_connection += 1;
+                return self.end(connection, End::Rules, Some(PROTOCOL_ERROR), side);
+            }
+            Ok(taken) => taken,
+        };
+        let mut frame = std::mem::take(&mut self.frame);
+        let length = (frame.len() - 2) as u16; // the answer side keeps messages to 65,535 bytes
+        frame[..2].copy_from_slice(&length.to_be_bytes());
+        if taken.due_ns <= now_ns {
+            self.push(connection, stream, frame, taken.ticket, now_ns, side);
+        } else if self.held_bytes + frame.len() > HELD_BYTES {
+            side.counts.over_bound += 1;
+        } else {
+            self.held_bytes += frame.len();
+            connection.held += 1;
+            let (serial, ticket) = (connection.serial, taken.ticket);
+            self.queue.push(taken.due_ns, Due::Answer { handle, serial, stream, ticket, frame });
+        }
+    }
+
+    /// Answers as the fault says, or lets another answer pass first.
+    fn push(
+        &mut self,
+        connection: &mut Connection,
+        stream: StreamId,
+        frame: Vec<u8>,
+        ticket: Ticket,
+        now_ns: u64,
+        side: &mut Side,
+    ) {
+        if ticket.fault == Some(Fault::Reorder) && connection.kept_back.is_none() {
+            let until_ns = now_ns + KEEP_BACK_NS;
+            connection.kept_back = Some(KeptBack { stream, frame, ticket, until_ns });
+            return;
+        }
+        self.begin(connection, stream, frame, ticket, now_ns, side);
+        if let Some(kept) = connection.kept_back.take() {
+            side.counts.reordered += 1;
+            self.begin(connection, kept.stream, kept.frame, kept.ticket, now_ns, side);
+        }
+    }
+
+    fn begin(
+        &mut self,
+        connection: &mut Connection,
+        stream: StreamId,
+        mut frame: Vec<u8>,
+        ticket: Ticket,
+        now_ns: u64,
+        side: &mut Side,
+    ) {
+        connection.answers += 1;
+        match ticket.fault {
+            Some(Fault::StreamReset) => {
+                connection.reset(stream);
+                side.book_sent(&ticket, now_ns);
+            }
+            Some(Fault::Reset) => {
+                side.book_sent(&ticket, now_ns);
+                self.end(connection, End::ResetOnCommand, Some(INTERNAL_ERROR), side);
+            }
+            Some(Fault::Cut) => {
+                frame.truncate(frame.len() / 2);
+                connection.begin_half(stream, &frame);
+                // In a packet of its own: closing takes back what has not been sent.
+                self.outbox.take_packets(&mut connection.quic);
+                side.book_sent(&ticket, now_ns);
+                self.end(connection, End::ResetOnCommand, Some(INTERNAL_ERROR), side);
+            }
+            Some(Fault::WrongLength) => {
+                let told = (frame.len() - 2 + WRONG_LENGTH_BY).min(usize::from(u16::MAX)) as u16;
+                frame[..2].copy_from_slice(&told.to_be_bytes());
+                connection.begin(stream, frame, ticket, now_ns);
+            }
+            _ => connection.begin(stream, frame, ticket, now_ns),
+        }
+    }
+
+    fn write_all(&mut self, connection: &mut Connection, now_ns: u64, side: &mut Side) {
+        if connection.writing.is_empty() {
+            return;
+        }
+        let streams: Vec<StreamId> = connection.writing.keys().copied().collect();
+        for stream in streams {
+            match connection.write(stream, now_ns) {
+                Progress::Waits => continue,
+                Progress::Done(ticket) => side.book_sent(&ticket, monotonic_ns()),
+                Progress::Lost => side.counts.lost_with_connection += 1,
+            }
+            connection.writing.remove(&stream);
+        }
+    }
+
+    /// Books the end of a connection, and closes it with `code` where it is for us to close.
+    fn end(&mut self, connection: &mut Connection, end: End, code: Option<VarInt>, side: &mut Side) {
+        if std::mem::replace(&mut connection.is_over, true) {
+            return;
+        }
+        let book = &mut side.connections;
+        let count = match end {
+            _ if connection.fault == Some(ConnectionFault::TlsAlert) => &mut book.tls_alerts,
+            End::OnCommand => &mut book.closed_on_command,
+            End::ResetOnCommand => &mut book.reset_on_command,
+            _ if !connection.is_connected => &mut book.handshakes_failed,
+            End::ByClient => &mut book.closed_by_client,
+            End::Idle => &mut book.closed_idle,
+            End::Lost => &mut book.lost,
+            End::Rules => &mut book.closed_for_error,
+        };
+        *count += 1;
+        side.counts.lost_with_connection += connection.unsent() as u64;
+        connection.writing.clear();
+        connection.kept_back = None;
+        if let Some(code) = code {
+            connection.close(Instant::now(), code);
+        }
+    }
+
+    fn has_answered_enough(&self, connection: &Connection) -> bool {
+        self.settings.close_after.is_some_and(|most| connection.answers >= most)
+    }
+}
+
+/// Whether a query is one that must not come over QUIC: its ID is not 0 (RFC 9250 §4.2.1), or it asks
+/// for the keep-alive of TCP (§5.5.2).
+fn breaks_rules(message: &[u8]) -> bool {
+    let asks_keepalive = || {
+        let opt = Message::from_octets(message).ok()?.opt()?;
+        opt.opt().iter::<TcpKeepalive>().next()
+    };
+    message.first_chunk() != Some(&[0, 0]) || asks_keepalive().is_some()
+}
+
+/// How much longer than it is a message is told to be, on command.
+const WRONG_LENGTH_BY: usize = 16;
+
+/// How long an answer waits for another one to overtake it.
+const KEEP_BACK_NS: u64 = 50_000_000;
+
+/// Pieces a receive call.
+const RECEIVE_BATCH: usize = 32;
+
+/// Bytes of held answers before further ones are given up.
+const HELD_BYTES: usize = 1 << 30;
+
+/// The last stretch before something is due is not slept. Waking takes about this long.
+const SPIN_NS: u64 = 20_000;
+
+/// How often the thread looks whether it is to stop.
+const STOP_CHECK_NS: u64 = 20_000_000;
+
+/// First packets that are remembered as never to be answered.
+const MOST_WITHHELD: usize = 65_536;

@@ -1,0 +1,247 @@
+//! One QUIC connection: a query on each stream, its answer on the same.
+
+use std::collections::HashMap;
+use std::time::Instant;
+
+use bytes::Bytes;
+use quinn_proto::{ReadError, StreamId, VarInt, WriteError};
+
+use crate::book::Ticket;
+use crate::faults::{ConnectionFault, Fault};
+
+/// A connection, and what is under way on it.
+pub(crate) struct Connection {
+    pub(crate) quic: quinn_proto::Connection,
+    /// Handles are used again; this is not.
+    pub(crate) serial: u64,
+    pub(crate) fault: Option<ConnectionFault>,
+    /// When its first packet was taken from the kernel.
+    pub(crate) accepted_ns: u64,
+    /// Queries that are not whole, and the rest of streams that are answered.
+    reading: HashMap<StreamId, Reading>,
+    /// Answers of which QUIC has not taken everything.
+    pub(crate) writing: HashMap<StreamId, Writing>,
+    /// Streams whose answer the client has not acknowledged.
+    pub(crate) unacknowledged: usize,
+    /// An answer that waits for another one to pass, and how long.
+    pub(crate) kept_back: Option<KeptBack>,
+    /// Answers that were begun.
+    pub(crate) answers: u64,
+    /// Its answers in the delay queue.
+    pub(crate) held: usize,
+    /// When the next timer of it in the delay queue is due.
+    pub(crate) timer_ns: Option<u64>,
+    pub(crate) is_asked: bool,
+    pub(crate) is_connected: bool,
+    pub(crate) is_resumed: bool,
+    /// Its end is booked.
+    pub(crate) is_over: bool,
+}
+
+#[derive(Default)]
+struct Reading {
+    bytes: Vec<u8>,
+    is_taken: bool,
+}
+
+/// An answer on its way into QUIC.
+pub(crate) struct Writing {
+    frame: Vec<u8>,
+    at: usize,
+    ticket: Ticket,
+    /// When the next byte may go, where it goes byte by byte.
+    pub(crate) slow_next_ns: Option<u64>,
+}
+
+/// An answer that lets another one pass.
+pub(crate) struct KeptBack {
+    pub(crate) stream: StreamId,
+    pub(crate) frame: Vec<u8>,
+    pub(crate) ticket: Ticket,
+    pub(crate) until_ns: u64,
+}
+
+/// What reading a stream came to.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Query {
+    /// A whole message.
+    Message(Vec<u8>),
+    /// Not yet.
+    Nothing,
+    /// The client breaks a rule of RFC 9250.
+    Error,
+}
+
+/// What writing to a stream came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// QUIC has taken the whole answer.
+    Done(Ticket),
+    /// The stream has no room, or the next byte waits for its time.
+    Waits,
+    /// The client does not want it any more.
+    Lost,
+}
+
+impl Connection {
+    pub(crate) fn new(quic: quinn_proto::Connection, serial: u64, accepted_ns: u64) -> Connection {
+        Connection {
+            quic,
+            serial,
+            fault: None,
+            accepted_ns,
+            reading: HashMap::new(),
+            writing: HashMap::new(),
+            unacknowledged: 0,
+            kept_back: None,
+            answers: 0,
+            held: 0,
+            timer_ns: None,
+            is_asked: false,
+            is_connected: false,
+            is_resumed: false,
+            is_over: false,
+        }
+    }
+
+    /// Reads what has come on a stream.
+    pub(crate) fn read(&mut self, stream: StreamId) -> Query {
+        let mut receive = self.quic.recv_stream(stream);
+        let Ok(mut chunks) = receive.read(true) else { return Query::Nothing };
+        let reading = self.reading.entry(stream).or_default();
+        let is_ended = loop {
+            match chunks.next(usize::MAX) {
+                Ok(Some(chunk)) => reading.bytes.extend_from_slice(&chunk.bytes),
+                Ok(None) => break true,
+                Err(ReadError::Blocked) => break false,
+                Err(ReadError::Reset(_)) => {
+                    // Taken back before it was whole: no query.
+                    let _ = chunks.finalize();
+                    self.reading.remove(&stream);
+                    return Query::Nothing;
+                }
+            }
+            if reading.bytes.len() > MOST_BYTES {
+                break false;
+            }
+        };
+        let _ = chunks.finalize();
+        let query = reading.next_query(is_ended);
+        if is_ended {
+            self.reading.remove(&stream);
+        }
+        query
+    }
+
+    /// Begins to write an answer, its length before it.
+    pub(crate) fn begin(&mut self, stream: StreamId, frame: Vec<u8>, ticket: Ticket, now_ns: u64) {
+        let slow_next_ns = (ticket.fault == Some(Fault::Dribble)).then_some(now_ns);
+        self.writing.insert(stream, Writing { frame, at: 0, ticket, slow_next_ns });
+    }
+
+    /// Gives QUIC half an answer, after which nothing follows.
+    pub(crate) fn begin_half(&mut self, stream: StreamId, half: &[u8]) {
+        let _ = self.quic.send_stream(stream).write(half);
+    }
+
+    /// Gives QUIC what it takes of an answer. Whoever is told of an end takes it off `writing`.
+    pub(crate) fn write(&mut self, stream: StreamId, now_ns: u64) -> Progress {
+        let Some(writing) = self.writing.get_mut(&stream) else { return Progress::Waits };
+        let mut send = self.quic.send_stream(stream);
+        while writing.at < writing.frame.len() {
+            let mut end = writing.frame.len();
+            if let Some(next_ns) = &mut writing.slow_next_ns {
+                if now_ns < *next_ns {
+                    return Progress::Waits;
+                }
+                *next_ns = now_ns + DRIBBLE_NS;
+                end = writing.at + 1;
+            }
+            match send.write(&writing.frame[writing.at..end]) {
+                Ok(count) => writing.at += count,
+                Err(WriteError::Blocked) => return Progress::Waits,
+                Err(WriteError::Stopped(_) | WriteError::ClosedStream) => return Progress::Lost,
+            }
+        }
+        match send.finish() {
+            Ok(()) => {
+                self.unacknowledged += 1;
+                Progress::Done(writing.ticket)
+            }
+            Err(_) => Progress::Lost,
+        }
+    }
+
+    /// Resets a stream instead of answering on it.
+    pub(crate) fn reset(&mut self, stream: StreamId) {
+        let _ = self.quic.send_stream(stream).reset(INTERNAL_ERROR);
+    }
+
+    /// Closes the connection with an error code of RFC 9250.
+    pub(crate) fn close(&mut self, now: Instant, code: VarInt) {
+        self.quic.close(now, code, Bytes::new());
+    }
+
+    /// When something is to be done without a packet: QUIC's own timer, a byte of a dribble, or the
+    /// end of waiting for another answer. `to_ns` turns QUIC's time into ours.
+    pub(crate) fn next_ns(&mut self, to_ns: impl Fn(Instant) -> u64) -> Option<u64> {
+        let quic_ns = self.quic.poll_timeout().map(to_ns);
+        let slow_ns = self.writing.values().filter_map(|writing| writing.slow_next_ns).min();
+        let kept_ns = self.kept_back.as_ref().map(|kept| kept.until_ns);
+        [quic_ns, slow_ns, kept_ns].into_iter().flatten().min()
+    }
+
+    /// Queries whose answer is not wholly with QUIC; those in the delay queue are not among them.
+    pub(crate) fn unsent(&self) -> usize {
+        self.writing.len() + usize::from(self.kept_back.is_some())
+    }
+}
+
+impl Reading {
+    fn next_query(&mut self, is_ended: bool) -> Query {
+        let told = self.bytes.first_chunk().map(|length| usize::from(u16::from_be_bytes(*length)) + 2);
+        match told {
+            Some(told) if self.bytes.len() > told => Query::Error,
+            Some(told) if self.bytes.len() == told => {
+                if std::mem::replace(&mut self.is_taken, true) {
+                    return Query::Nothing;
+                }
+                Query::Message(self.bytes[2..].to_vec())
+            }
+            // A stream that ends before its message does, or without one.
+            _ if is_ended => Query::Error,
+            _ => Query::Nothing,
+        }
+    }
+}
+
+/// Error codes of RFC 9250 §4.3.
+pub(crate) const NO_ERROR: VarInt = VarInt::from_u32(0);
+pub(crate) const INTERNAL_ERROR: VarInt = VarInt::from_u32(1);
+pub(crate) const PROTOCOL_ERROR: VarInt = VarInt::from_u32(2);
+
+/// A message, and the length before it; more is an error.
+const MOST_BYTES: usize = 65_537;
+
+/// Time between two bytes of a dribble.
+const DRIBBLE_NS: u64 = 200_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stream_holds_one_message_and_nothing_else() {
+        let read =
+            |bytes: &[u8], is_ended| Reading { bytes: bytes.to_vec(), is_taken: false }.next_query(is_ended);
+        assert_eq!(read(b"\0\x02ab", false), Query::Message(b"ab".to_vec()));
+        assert_eq!(read(b"\0\x02ab", true), Query::Message(b"ab".to_vec()));
+        assert_eq!(read(b"\0\x02a", false), Query::Nothing);
+        for (bytes, is_ended) in [(&b"\0\x02a"[..], true), (b"\0\x02abc", false), (b"", true), (b"\0", true)]
+        {
+            assert_eq!(read(bytes, is_ended), Query::Error, "{bytes:?}");
+        }
+        let mut taken = Reading { bytes: b"\0\x01a".to_vec(), is_taken: true };
+        assert_eq!(taken.next_query(true), Query::Nothing);
+    }
+}

@@ -1,0 +1,425 @@
+//! DNS over HTTP/2 (RFC 8484) on one connection, without a socket and without a runtime.
+//!
+//! The library wants something to read from and to write to that may say "not yet", and somebody to
+//! call it again. Here that is two buffers: what came from the client is put in, the library is called
+//! until it has nothing more to do, and what it wrote is taken out. Nobody has to wake anybody.
+//!
+//! ```text
+//!   bytes in ──► Wire.input ──► h2 ──► requests ──► messages, or an error status at once
+//!   bytes out ◄── Wire.output ◄── h2 ◄── answers
+//! ```
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use bytes::Buf;
+use h2::server::{self, SendResponse};
+use h2::{Reason, RecvStream};
+use http::{Method, Request, Response, StatusCode, header};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use super::freshness::freshness_s;
+use crate::book::Ticket;
+use crate::faults::Fault;
+
+/// One connection's HTTP.
+pub(crate) struct Http {
+    wire: Arc<Mutex<Wire>>,
+    state: State,
+    /// Posted queries whose body is not whole.
+    uploads: Vec<Upload>,
+    /// Messages that wait to be answered, each with its stream.
+    ready: VecDeque<(u64, Vec<u8>)>,
+    /// Where the answers to messages go that were handed out.
+    waiting: HashMap<u64, SendResponse<Body>>,
+    next_stream: u64,
+    departed: Arc<Mutex<Vec<Departed>>>,
+    statuses: BTreeMap<u16, u64>,
+}
+
+enum State {
+    Greeting(Box<server::Handshake<Io, Body>>),
+    Open(Box<server::Connection<Io, Body>>),
+    /// Ended in order, or with an error.
+    Over {
+        in_order: bool,
+    },
+}
+
+struct Upload {
+    stream: u64,
+    respond: SendResponse<Body>,
+    body: RecvStream,
+    bytes: Vec<u8>,
+}
+
+/// What became of an answer that was given to the library.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Departed {
+    /// Its last byte is among the bytes that go out.
+    Sent(Ticket),
+    /// Its stream ended before it.
+    Lost,
+}
+
+/// The bytes of an answer; tells what became of them when the library lets go of them.
+struct Body {
+    bytes: Vec<u8>,
+    at: usize,
+    ticket: Option<Ticket>,
+    departed: Arc<Mutex<Vec<Departed>>>,
+}
+
+/// The two buffers between the socket and the library.
+#[derive(Default)]
+struct Wire {
+    input: Vec<u8>,
+    input_at: usize,
+    output: Vec<u8>,
+}
+
+/// The library's end of the wire.
+struct Io(Arc<Mutex<Wire>>);
+
+impl Http {
+    pub(crate) fn new() -> Http {
+        let wire = Arc::<Mutex<Wire>>::default();
+        let greeting = server::Builder::new()
+            .max_concurrent_streams(STREAMS)
+            .initial_window_size(STREAM_WINDOW)
+            .initial_connection_window_size(CONNECTION_WINDOW)
+            .max_header_list_size(HEADER_BYTES)
+            .max_concurrent_reset_streams(RESET_STREAMS)
+            .max_local_error_reset_streams(None)
+            .handshake(Io(Arc::clone(&wire)));
+        Http {
+            wire,
+            state: State::Greeting(Box::new(greeting)),
+            uploads: Vec::new(),
+            ready: VecDeque::new(),
+            waiting: HashMap::new(),
+            next_stream: 0,
+            departed: Arc::default(),
+            statuses: BTreeMap::new(),
+        }
+    }
+
+    /// Takes what the client sent. That it sends no more the library is never told: it would give up
+    /// what is under way.
+    pub(crate) fn take(&mut self, bytes: &[u8]) {
+        lock(&self.wire).input.extend_from_slice(bytes);
+    }
+
+    /// Does all that can be done, and appends what is to be sent to `outbox`.
+    pub(crate) fn work(&mut self, outbox: &mut Vec<u8>) {
+        let mut context = Context::from_waker(Waker::noop());
+        // Answering an error gives the connection something to do again.
+        while self.accept(&mut context) | self.read_uploads(&mut context) {}
+        let mut wire = lock(&self.wire);
+        outbox.append(&mut wire.output);
+    }
+
+    /// The next message that came whole, and the stream to answer it on.
+    pub(crate) fn next_message(&mut self) -> Option<(u64, Vec<u8>)> {
+        self.ready.pop_front()
+    }
+
+    /// Answers a message. The bytes go out at the next [`work`](Http::work).
+    pub(crate) fn answer(&mut self, stream: u64, message: &[u8], ticket: Ticket) {
+        let Some(mut respond) = self.waiting.remove(&stream) else {
+            return lock(&self.departed).push(Departed::Lost);
+        };
+        match ticket.fault {
+            Some(Fault::StreamReset) => {
+                respond.send_reset(Reason::INTERNAL_ERROR);
+                return lock(&self.departed).push(Departed::Sent(ticket));
+            }
+            Some(Fault::ServerError) => {
+                let sent = self.refuse(respond, StatusCode::INTERNAL_SERVER_ERROR);
+                let departed = if sent { Departed::Sent(ticket) } else { Departed::Lost };
+                return lock(&self.departed).push(departed);
+            }
+            _ => {}
+        }
+        let told = match ticket.fault {
+            Some(Fault::WrongLength) => message.len() + super::WRONG_LENGTH_BY,
+            _ => message.len(),
+        };
+        let response = Response::builder()
+            .header(header::CONTENT_TYPE, MESSAGE_TYPE)
+            .header(header::CONTENT_LENGTH, told)
+            .header(header::CACHE_CONTROL, format!("max-age={}", freshness_s(message)))
+            .body(());
+        let sent = response.ok().and_then(|response| respond.send_response(response, false).ok());
+        let Some(mut sending) = sent else {
+            return lock(&self.departed).push(Departed::Lost);
+        };
+        *self.statuses.entry(200).or_default() += 1;
+        let departed = Arc::clone(&self.departed);
+        let body = Body { bytes: message.to_vec(), at: 0, ticket: Some(ticket), departed };
+        // An error lets go of the body, which tells that it is lost.
+        let _ = sending.send_data(body, true);
+    }
+
+    /// A message that is no query.
+    pub(crate) fn refuse_message(&mut self, stream: u64) {
+        if let Some(respond) = self.waiting.remove(&stream) {
+            self.refuse(respond, StatusCode::BAD_REQUEST);
+        }
+    }
+
+    /// Says GOAWAY: what is under way is answered, and then the connection ends.
+    pub(crate) fn goaway(&mut self) {
+        if let State::Open(connection) = &mut self.state {
+            connection.graceful_shutdown();
+        }
+    }
+
+    /// What became of answers since the last call.
+    pub(crate) fn take_departed(&mut self) -> Vec<Departed> {
+        std::mem::take(&mut *lock(&self.departed))
+    }
+
+    /// Lets go of everything; tells how many answers had not left.
+    pub(crate) fn into_departed(self) -> u64 {
+        let departed = Arc::clone(&self.departed);
+        drop(self);
+        let lost = lock(&departed).len();
+        lost as u64
+    }
+
+    /// The statuses sent since the last call.
+    pub(crate) fn take_statuses(&mut self) -> BTreeMap<u16, u64> {
+        std::mem::take(&mut self.statuses)
+    }
+
+    /// Whether it has ended, and if so, whether in order.
+    pub(crate) fn over(&self) -> Option<bool> {
+        match self.state {
+            State::Over { in_order } => Some(in_order),
+            _ => None,
+        }
+    }
+
+    /// Calls the library until it has nothing more to give; true where there was anything.
+    fn accept(&mut self, context: &mut Context<'_>) -> bool {
+        let mut did = false;
+        loop {
+            match &mut self.state {
+                State::Over { .. } => return did,
+                State::Greeting(greeting) => match Pin::new(&mut **greeting).poll(context) {
+                    Poll::Pending => return did,
+                    Poll::Ready(Ok(connection)) => self.state = State::Open(Box::new(connection)),
+                    Poll::Ready(Err(_)) => self.state = State::Over { in_order: false },
+                },
+                State::Open(connection) => match connection.poll_accept(context) {
+                    Poll::Pending => return did,
+                    Poll::Ready(None) => self.state = State::Over { in_order: true },
+                    Poll::Ready(Some(Err(_))) => self.state = State::Over { in_order: false },
+                    Poll::Ready(Some(Ok((request, respond)))) => {
+                        did = true;
+                        self.take_request(request, respond);
+                    }
+                },
+            }
+        }
+    }
+
+    fn take_request(&mut self, request: Request<RecvStream>, respond: SendResponse<Body>) {
+        let stream = self.next_stream;
+        self.next_stream += 1;
+        match check(&request) {
+            Err(status) => drop(self.refuse(respond, status)),
+            Ok(Some(message)) => {
+                self.waiting.insert(stream, respond);
+                self.ready.push_back((stream, message));
+            }
+            Ok(None) => {
+                let body = request.into_body();
+                self.uploads.push(Upload { stream, respond, body, bytes: Vec::new() });
+            }
+        }
+    }
+
+    /// Reads what has come of the bodies; true where a message became whole, or was refused.
+    fn read_uploads(&mut self, context: &mut Context<'_>) -> bool {
+        let mut did = false;
+        let mut at = 0;
+        while at < self.uploads.len() {
+            match self.uploads[at].read(context) {
+                Poll::Pending => at += 1,
+                Poll::Ready(result) => {
+                    did = true;
+                    let upload = self.uploads.swap_remove(at);
+                    match result {
+                        Ok(true) => {
+                            self.waiting.insert(upload.stream, upload.respond);
+                            self.ready.push_back((upload.stream, upload.bytes));
+                        }
+                        Ok(false) => drop(self.refuse(upload.respond, StatusCode::PAYLOAD_TOO_LARGE)),
+                        // The client has taken its request back.
+                        Err(_) => {}
+                    }
+                }
+            }
+        }
+        did
+    }
+
+    /// Answers with a status and nothing else; false where the stream has gone.
+    fn refuse(&mut self, mut respond: SendResponse<Body>, status: StatusCode) -> bool {
+        let mut response = Response::builder().status(status);
+        if status == StatusCode::METHOD_NOT_ALLOWED {
+            response = response.header(header::ALLOW, "GET, POST");
+        }
+        let sent = response.body(()).ok().and_then(|response| respond.send_response(response, true).ok());
+        if sent.is_some() {
+            *self.statuses.entry(status.as_u16()).or_default() += 1;
+        }
+        sent.is_some()
+    }
+}
+
+impl Upload {
+    /// `Ok(true)` when the body is whole, `Ok(false)` when it is too long, an error when it breaks off.
+    fn read(&mut self, context: &mut Context<'_>) -> Poll<Result<bool, h2::Error>> {
+        loop {
+            match self.body.poll_data(context) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(None) => return Poll::Ready(Ok(true)),
+                Poll::Ready(Some(Err(error))) => return Poll::Ready(Err(error)),
+                Poll::Ready(Some(Ok(bytes))) => {
+                    self.body.flow_control().release_capacity(bytes.len())?;
+                    self.bytes.extend_from_slice(&bytes);
+                    if self.bytes.len() > MESSAGE_BYTES {
+                        return Poll::Ready(Ok(false));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The message in a request, `None` where it is in the body, or the status that refuses it.
+fn check(request: &Request<RecvStream>) -> Result<Option<Vec<u8>>, StatusCode> {
+    if request.uri().path() != PATH {
+        return Err(StatusCode::NOT_FOUND);
+    }
+    match *request.method() {
+        Method::GET => message_in(request.uri().query().unwrap_or("")).map(Some),
+        Method::POST => {
+            let headers = request.headers();
+            let value = |name| headers.get(name).and_then(|value| value.to_str().ok());
+            let media_type = value(header::CONTENT_TYPE).and_then(|value| value.split(';').next());
+            let length = value(header::CONTENT_LENGTH).and_then(|value| value.parse::<u64>().ok());
+            if !media_type.is_some_and(|media_type| media_type.trim().eq_ignore_ascii_case(MESSAGE_TYPE)) {
+                return Err(StatusCode::UNSUPPORTED_MEDIA_TYPE);
+            }
+            if length.is_some_and(|length| length > MESSAGE_BYTES as u64) {
+                return Err(StatusCode::PAYLOAD_TOO_LARGE);
+            }
+            Ok(None)
+        }
+        _ => Err(StatusCode::METHOD_NOT_ALLOWED),
+    }
+}
+
+/// The message in the `dns` variable of a query string (RFC 8484 §6: base64url, without padding).
+fn message_in(query: &str) -> Result<Vec<u8>, StatusCode> {
+    let text = query.split('&').find_map(|pair| pair.strip_prefix("dns="));
+    let text = text.filter(|text| !text.is_empty()).ok_or(StatusCode::BAD_REQUEST)?;
+    let message = URL_SAFE_NO_PAD.decode(text).map_err(|_| StatusCode::BAD_REQUEST)?;
+    if message.len() > MESSAGE_BYTES { Err(StatusCode::PAYLOAD_TOO_LARGE) } else { Ok(message) }
+}
+
+impl Buf for Body {
+    fn remaining(&self) -> usize {
+        self.bytes.len() - self.at
+    }
+
+    fn chunk(&self) -> &[u8] {
+        &self.bytes[self.at..]
+    }
+
+    fn advance(&mut self, count: usize) {
+        self.at += count;
+    }
+}
+
+impl Drop for Body {
+    fn drop(&mut self) {
+        if let Some(ticket) = self.ticket.take() {
+            let is_sent = self.at == self.bytes.len();
+            lock(&self.departed).push(if is_sent { Departed::Sent(ticket) } else { Departed::Lost });
+        }
+    }
+}
+
+impl AsyncRead for Io {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let mut wire = lock(&self.0);
+        let rest = &wire.input[wire.input_at..];
+        if rest.is_empty() {
+            return Poll::Pending;
+        }
+        let count = rest.len().min(buffer.remaining());
+        buffer.put_slice(&rest[..count]);
+        wire.input_at += count;
+        if wire.input_at == wire.input.len() {
+            wire.input.clear();
+            wire.input_at = 0;
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Io {
+    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        lock(&self.0).output.extend_from_slice(bytes);
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// One thread uses both ends, so nobody ever waits here; the library asks for what can be sent
+/// between threads.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Where queries go.
+const PATH: &str = "/dns-query";
+
+const MESSAGE_TYPE: &str = "application/dns-message";
+
+/// The longest message of DNS.
+const MESSAGE_BYTES: usize = 65_535;
+
+/// Streams of one connection under way at once.
+const STREAMS: u32 = 65_536;
+
+/// Room for one whole message on a stream, and for many on a connection.
+const STREAM_WINDOW: u32 = 128 * 1024;
+const CONNECTION_WINDOW: u32 = 16 << 20;
+
+/// A GET carries its query in the path: 65,535 bytes are 87,380 in base64.
+const HEADER_BYTES: u32 = 100 * 1024;
+
+/// Streams whose reset by us the client may not have heard of yet.
+const RESET_STREAMS: usize = 1024;
