@@ -2,8 +2,8 @@
 
 CARGO ?= cargo
 SERVERS := nsd bind9 unbound knot
-# For the in-kernel programs, and for hosts of our own in network namespaces.
-TOOLS := clang iproute2 ethtool
+# For the in-kernel programs, for hosts of our own in network namespaces, and to ask our own server.
+TOOLS := clang iproute2 ethtool dnsperf knot-dnsutils
 PEERS := dnsperf knot-dnsutils pdns-tools tcpdump
 
 .PHONY: help demo build test check bench install man clean

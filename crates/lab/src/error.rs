@@ -10,6 +10,9 @@ use std::time::Duration;
 /// Why the lab could not do what was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
+    /// A certificate cannot be made.
+    #[error("cannot make a certificate: {0}")]
+    Certificate(#[from] rcgen::Error),
     /// No template has this name.
     #[error("no server template is named {name:?}; the known ones are: {}", known.join(", "))]
     UnknownServer {

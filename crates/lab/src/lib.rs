@@ -18,6 +18,7 @@
 
 #![forbid(unsafe_code)]
 
+mod certificate;
 mod config;
 mod error;
 mod options;
@@ -30,6 +31,7 @@ mod spec;
 mod template;
 mod veth;
 
+pub use certificate::Certificate;
 pub use error::{LabError, StartFailure, StartFailureReason};
 pub use options::{ServerOptions, Zone, example_queries};
 pub use require::{Need, require};

@@ -11,6 +11,13 @@ use crate::ServerSpec;
 pub enum Need<'a> {
     /// The server of this name in `testbed/servers`, installed.
     Server(&'a str),
+    /// A program in the search path, and the package that has it.
+    Program {
+        /// Its name, such as `kdig`.
+        name: &'a str,
+        /// What `scripts/install-servers` installs for it.
+        package: &'a str,
+    },
     /// The rights of root.
     Root,
 }
@@ -42,6 +49,11 @@ impl Need<'_> {
             Self::Server(name) => {
                 let spec = ServerSpec::named(name).unwrap_or_else(|error| panic!("{error}"));
                 spec.program().err().map(|error| error.to_string())
+            }
+            Self::Program { name, package } => {
+                let paths = env::var_os("PATH").unwrap_or_default();
+                let is_there = env::split_paths(&paths).any(|folder| folder.join(name).is_file());
+                (!is_there).then(|| format!("{name} is missing; run: scripts/install-servers {package}"))
             }
             Self::Root if rustix::process::geteuid().is_root() => None,
             Self::Root => Some("the test needs the rights of root".to_owned()),

@@ -53,7 +53,8 @@ impl Intake {
         Ok(Intake { rule, decider: faults.decider(stream)?, stall: faults.stall, start, transport })
     }
 
-    /// Takes one message, received at `now_ns`, and appends what is to be sent to `out`. Books the message, and its end where it has come to one.
+    /// Takes one message, received at `now_ns`, and appends what is to be sent to `out`. Books the message, and
+    /// its end where it has come to one.
     #[inline]
     pub(crate) fn take(
         &mut self,

@@ -10,6 +10,7 @@
 //! | [`full_disk`] | the same for a disk or a folder that takes nothing |
 //! | [`truth`] | figures that a responder knows: durations, counters, whose fault a loss is |
 //! | [`respond`] | the responder from the command line |
+//! | [`encrypted`] | the responder over DoT, DoH and DoQ, as other people's clients see it |
 //! | [`in_kernel`] | the responder in the kernel: its book against the record, its end |
 //! | [`demo`] | the demo, the manual, the completions |
 //! | [`xdp`] | the same over AF_XDP, between two network namespaces |
@@ -22,6 +23,7 @@ mod support;
 
 mod bad_input;
 mod demo;
+mod encrypted;
 mod faults;
 mod full_disk;
 mod in_kernel;

@@ -10,25 +10,28 @@ use serde_json::Value;
 use crate::support::{DNSDYNO, Workplace};
 
 /// A responder of its own, beside the program that the workplace runs.
-struct Beside {
+pub(crate) struct Beside {
     child: Child,
     address: SocketAddr,
+    /// All addresses that it said, in its order.
+    pub(crate) addresses: Vec<SocketAddr>,
 }
 
 impl Beside {
     /// Starts it, and waits until it has said where it listens.
-    fn start(work: &Workplace, words: &str) -> Beside {
+    pub(crate) fn start(work: &Workplace, words: &str) -> Beside {
         let mut command = Command::new(DNSDYNO);
         command.args(words.split_whitespace()).current_dir(work.path("")).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut said = String::new();
         BufReader::new(child.stderr.take().unwrap()).read_line(&mut said).unwrap();
-        let address = said.split_whitespace().find_map(|word| word.parse().ok());
-        Beside { address: address.unwrap_or_else(|| panic!("no address in {said:?}")), child }
+        let addresses: Vec<_> = said.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+        let address = *addresses.first().unwrap_or_else(|| panic!("no address in {said:?}"));
+        Beside { child, address, addresses }
     }
 
     /// Ends it as Ctrl-C does; it must end in order.
-    fn end(mut self) {
+    pub(crate) fn end(mut self) {
         kill_process(Pid::from_child(&self.child), Signal::INT).unwrap();
         assert!(self.child.wait().unwrap().success());
     }

@@ -1,4 +1,5 @@
 //! A plain DNS client for the tests: one question, one answer, nothing of the crate under test.
+#![allow(dead_code, reason = "each test file uses some of it")]
 
 use std::net::{Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
 use std::str::FromStr;

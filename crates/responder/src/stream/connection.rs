@@ -295,13 +295,7 @@ impl Connection {
     pub(crate) fn write(&mut self, side: &mut Side) -> Result<(), Broken> {
         loop {
             let now_ns = monotonic_ns();
-            let count = self.may_hand(now_ns);
-            let handed = match count {
-                0 => 0,
-                count => self.pipe.write(&self.outbox[self.outbox_at..self.outbox_at + count])?,
-            };
-            self.outbox_at += handed;
-            self.handed += handed as u64;
+            let handed = if self.pipe.flush()? { self.hand(now_ns)? } else { 0 };
             if self.pipe.flush()? && self.written < self.handed {
                 self.written = self.handed;
                 self.active_ns = now_ns;
@@ -316,6 +310,29 @@ impl Connection {
             self.outbox_at = 0;
         }
         Ok(())
+    }
+
+    /// Gives the pipe what may go now, and tells how much it took.
+    ///
+    /// HTTP gives it answer by answer, so that each has a TLS record of its own: there are clients
+    /// that read one record at a time, and only one answer in each.
+    fn hand(&mut self, now_ns: u64) -> Result<usize, Broken> {
+        let most = self.may_hand(now_ns).min(WRITE_BYTES);
+        let mut ends = self.marks.iter().map(|(end, _)| *end).filter(|_| self.http.is_some());
+        let mut taken = 0;
+        while taken < most {
+            let at = self.handed;
+            let piece_end = ends.find(|end| *end > at);
+            let piece = piece_end.map_or(most - taken, |end| ((end - at) as usize).min(most - taken));
+            let count = self.pipe.write(&self.outbox[self.outbox_at..self.outbox_at + piece])?;
+            self.outbox_at += count;
+            self.handed += count as u64;
+            taken += count;
+            if count < piece {
+                break;
+            }
+        }
+        Ok(taken)
     }
 
     /// Bytes that may be given to the pipe now.
@@ -429,6 +446,10 @@ const BACKLOG_BYTES: usize = 4 << 20;
 
 /// Answers that are held before a connection is read no further.
 const BACKLOG_QUERIES: usize = 1 << 20;
+
+/// Bytes that are given to the pipe before what it made of them is with the kernel: whole TLS records,
+/// and few enough that what is booked as sent is sent.
+const WRITE_BYTES: usize = 64 * 1024;
 
 /// Time between two bytes of a dribble.
 const DRIBBLE_NS: u64 = 200_000;

@@ -111,18 +111,11 @@ impl Pipe {
         Ok(if is_end { Got::End } else { Got::Bytes(inbox.len() - begin) })
     }
 
-    /// Gives bytes to the kernel, or to TLS on their way there; tells how many were taken. Bytes are
-    /// with the kernel when [`flush`](Pipe::flush) has said so.
+    /// Gives bytes to the kernel, or to TLS on their way there; tells how many were taken (TLS
+    /// takes all, as one record or several). Bytes are with the kernel when [`flush`](Pipe::flush) has said so.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<usize, Broken> {
         match &mut self.tls {
-            Some(tls) => {
-                if tls.wants_write() && !self.flush()? {
-                    return Ok(0);
-                }
-                let bytes = &bytes[..bytes.len().min(WRITE_BYTES)];
-                let Some(tls) = &mut self.tls else { return Ok(0) };
-                tls.writer().write(bytes).map_err(|_| Broken::Lost)
-            }
+            Some(tls) => tls.writer().write(bytes).map_err(|_| Broken::Lost),
             None => loop {
                 match self.stream.write(bytes) {
                     Ok(0) => return Err(Broken::Lost),
@@ -206,10 +199,6 @@ fn is_for_later(error: &io::Error) -> bool {
 }
 
 const READ_BYTES: usize = 16 * 1024;
-
-/// Plain bytes that TLS is given before what it made of them is with the kernel: whole records, and
-/// few enough that what is booked as sent is sent.
-const WRITE_BYTES: usize = 64 * 1024;
 
 /// A record of TLS: an alert (21), version 1.2 as every version says, 2 bytes: fatal (2),
 /// handshake_failure (40).
