@@ -132,9 +132,11 @@ impl Cable {
     fn watched<R>(&self, work: impl FnOnce() -> R) -> anyhow::Result<(R, Vec<Reading>)> {
         let done = AtomicBool::new(false);
         let start = Instant::now();
+        // Before the work begins, however long the watcher takes to.
+        let first = self.read(start).context("cannot read the counters of the cable")?;
         thread::scope(|scope| {
             let watcher = scope.spawn(|| {
-                let mut readings = Vec::new();
+                let mut readings = vec![first];
                 loop {
                     // Asked before the reading: the last one is of after the end.
                     let last = done.load(Ordering::Acquire);
