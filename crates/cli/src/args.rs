@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
-use dnsdyno_plan::{Draft, Family};
+use dnsdyno_plan::{Draft, Family, TransportKind};
 
 use crate::cmd::respond::RespondFlags;
 
@@ -56,6 +56,8 @@ pub(crate) struct RunFlags {
     pub(crate) queries: QueryFlags,
     #[command(flatten)]
     pub(crate) load: LoadFlags,
+    #[command(flatten)]
+    pub(crate) connections: ConnectionFlags,
     #[command(flatten)]
     pub(crate) generator: GeneratorFlags,
     #[command(flatten)]
@@ -175,6 +177,23 @@ pub(crate) struct LoadFlags {
 }
 
 #[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Transport")]
+pub(crate) struct ConnectionFlags {
+    /// udp or tcp [default: udp]
+    #[arg(long, value_name = "TRANSPORT")]
+    transport: Option<TransportKind>,
+    /// Close a connection after Q queries, and open another; 0 keeps it [default: 0]
+    #[arg(long, value_name = "Q", visible_alias = "num-queries-per-conn")]
+    queries_per_connection: Option<u32>,
+    /// Close a connection on which nothing was under way for this time [default: never]
+    #[arg(long, value_name = "T")]
+    idle_timeout: Option<String>,
+    /// Let the first query of a connection travel with its SYN (TCP Fast Open)
+    #[arg(long)]
+    fast_open: bool,
+}
+
+#[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Generator")]
 pub(crate) struct GeneratorFlags {
     /// Threads [default: one a core]
@@ -183,10 +202,11 @@ pub(crate) struct GeneratorFlags {
     /// Let the kernel move the workers between CPUs; else each stays on one, where there are enough
     #[arg(long)]
     no_pin: bool,
-    /// Sockets, over all workers [default: one a worker; with AF_XDP 256 source ports]
+    /// Sockets, or clients with a connection each, over all workers [default: one a worker; with
+    /// AF_XDP 256 source ports; with --queries-per-connection the window, or 1000]
     #[arg(short = 'c', long, value_name = "N")]
     clients: Option<usize>,
-    /// Send from this address
+    /// Send from this address; over TCP also from those up to the end of ADDRESS/LENGTH, in turn
     #[arg(long, value_name = "ADDRESS")]
     local_address: Option<String>,
     /// Send from these ports, such as 20000..20099
@@ -290,7 +310,7 @@ pub(crate) struct DemoFlags {
 impl RunFlags {
     /// What the flags say, and nothing that they do not.
     pub(crate) fn draft(&self) -> Draft {
-        let RunFlags { target, queries, load, generator, way, output } = self;
+        let RunFlags { target, queries, load, connections, generator, way, output } = self;
         let set = |flag: bool| flag.then_some(true);
         Draft {
             name: output.name.clone(),
@@ -298,7 +318,7 @@ impl RunFlags {
             server: target.server.clone(),
             port: target.port,
             family: target.family,
-            transport: None,
+            transport: connections.transport,
             i_may_load_this_server: set(target.i_may_load_this_server),
             queries: queries.queries.clone(),
             ask: (!queries.ask.is_empty()).then(|| queries.ask.clone()),
@@ -328,6 +348,9 @@ impl RunFlags {
             workers: generator.workers,
             pin: generator.no_pin.then_some(false),
             clients: generator.clients,
+            queries_per_connection: connections.queries_per_connection,
+            idle_timeout: connections.idle_timeout.clone(),
+            fast_open: set(connections.fast_open),
             local_address: generator.local_address.clone(),
             local_ports: generator.local_ports.clone(),
             backend: way.backend.clone(),
@@ -365,6 +388,7 @@ Examples:
   dnsdyno run -s ::1 -a 'www.example AAAA' --stair 2k..25k --step 1k --hold 60s
   dnsdyno run -s 127.0.0.1 -d queries.txt --ramp 0..100k --over 60s --expect 'loss<0.1%'
   dnsdyno run -s 192.0.2.53 -d queries.txt --backend xdp --outstanding 1000 --for 30s
+  dnsdyno run -s 192.0.2.53 -d queries.txt --transport tcp --clients 10 --rate 20k --for 30s
 
 A run repeated from its own record:
   dnsdyno run --plan runs/NAME/plan.toml

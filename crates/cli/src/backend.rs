@@ -1,9 +1,12 @@
 //! Opens what the queries leave by: sockets, or an interface for AF_XDP; and says which it was.
 
+use std::net::IpAddr;
+
 use anyhow::anyhow;
-use dnsdyno_plan::{Backend, Plan, Questions, XdpCopy, XdpMode, XdpPlan, mac_text};
+use dnsdyno_plan::{Backend, Load, Plan, Questions, TransportKind, XdpCopy, XdpMode, XdpPlan, mac_text};
 use dnsdyno_record::{BackendInfo, XdpInfo};
 use dnsdyno_sys::thread;
+use dnsdyno_transport::tcp::{self, TcpConfig, TcpTransport};
 use dnsdyno_transport::udp::{UdpConfig, UdpTransport};
 use dnsdyno_transport::xdp::{self, Attach, Attached, CopyMode, Source, XdpConfig, XdpFacts, XdpLine};
 
@@ -14,8 +17,21 @@ use crate::screen::tell;
 pub(crate) enum Opened {
     /// Each worker's sockets.
     Sockets(Vec<UdpTransport>),
+    /// Each worker's clients.
+    Tcp(Vec<TcpTransport>),
     /// The interface.
     Xdp(Box<XdpLine>),
+}
+
+impl Opened {
+    /// How far ahead the start of the run must lie.
+    pub(crate) fn preparation_ns(&self, load: &Load) -> u64 {
+        match self {
+            Opened::Sockets(transports) => dnsdyno_engine::preparation_ns(transports, load),
+            Opened::Tcp(transports) => dnsdyno_engine::preparation_ns(transports, load),
+            Opened::Xdp(line) => dnsdyno_engine::preparation_ns(&line.transports, load),
+        }
+    }
 }
 
 /// A plan as it is carried out, with its way to the server.
@@ -46,7 +62,10 @@ pub(crate) fn open(plan: &Plan, otherwise: Option<&Plan>, questions: &Questions)
 
 fn by_sockets(plan: &Plan, why: Option<String>) -> Result<Way, Failure> {
     make_room_for_files(plan)?;
-    let opened = Opened::Sockets(open_sockets(plan)?);
+    let opened = match plan.transport {
+        TransportKind::Udp => Opened::Sockets(open_sockets(plan)?),
+        TransportKind::Tcp => Opened::Tcp(open_clients(plan)?),
+    };
     Ok(Way { plan: plan.clone(), opened, info: BackendInfo { why, xdp: None } })
 }
 
@@ -143,12 +162,52 @@ fn open_sockets(plan: &Plan) -> Result<Vec<UdpTransport>, Failure> {
     let mut port = || ports.as_mut().and_then(Iterator::next).unwrap_or(0);
     let mut transports = Vec::with_capacity(plan.workers);
     for worker in 0..plan.workers {
-        let sockets = plan.clients / plan.workers + usize::from(worker < plan.clients % plan.workers);
-        let local_ports: Vec<u16> = (0..sockets).map(|_| port()).collect();
+        let local_ports: Vec<u16> = (0..clients_of(plan, worker)).map(|_| port()).collect();
         transports.push(UdpTransport::open(&config, &local_ports).map_err(Failure::run_failed)?);
     }
     Ok(transports)
 }
+
+/// Makes each worker's clients; they connect when they have something to ask.
+fn open_clients(plan: &Plan) -> Result<Vec<TcpTransport>, Failure> {
+    let server = plan.target.address;
+    let local_addresses =
+        tcp::usable_addresses(server, local_addresses(plan)).map_err(Failure::run_failed)?;
+    let config = TcpConfig {
+        server,
+        local_addresses,
+        queries_each: plan.connections.queries_each,
+        idle_timeout_ns: plan.connections.idle_timeout_ns,
+        timeout_ns: plan.timeout_ns,
+        fast_open: plan.connections.fast_open,
+    };
+    let open = |worker| TcpTransport::open(&config, clients_of(plan, worker), worker);
+    (0..plan.workers).map(open).collect::<Result<_, _>>().map_err(Failure::run_failed)
+}
+
+/// The addresses that the plan allows to send from: none where the system chooses.
+fn local_addresses(plan: &Plan) -> impl Iterator<Item = IpAddr> {
+    let first = plan.local_address.map(|address| match address {
+        IpAddr::V4(address) => u128::from(address.to_bits()),
+        IpAddr::V6(address) => address.to_bits(),
+    });
+    let is_v4 = plan.local_address.is_some_and(|address| address.is_ipv4());
+    let host_bits = plan.local_prefix.map_or(0, |length| if is_v4 { 32 - length } else { 128 - length });
+    let hosts = 1u128.checked_shl(u32::from(host_bits)).unwrap_or(0).wrapping_sub(1);
+    let last = first.map(|first| (first | hosts).min(first.saturating_add(MOST_ADDRESSES - 1)));
+    first.into_iter().zip(last).flat_map(|(first, last)| first..=last).map(move |bits| match is_v4 {
+        true => IpAddr::V4((bits as u32).into()),
+        false => IpAddr::V6(bits.into()),
+    })
+}
+
+/// Sockets, or clients, of one worker.
+fn clients_of(plan: &Plan, worker: usize) -> usize {
+    plan.clients / plan.workers + usize::from(worker < plan.clients % plan.workers)
+}
+
+/// Addresses of a prefix that are looked at: each has tens of thousands of ports.
+const MOST_ADDRESSES: u128 = 1 << 12;
 
 /// Descriptors that a run has beside its sockets: standard streams, the record, epoll, and the
 /// scheduler's account of each worker.

@@ -60,7 +60,7 @@ pub(crate) fn run(
         keep_queries(&loaded.questions, &folder)?;
     }
     // The start lies ahead by what the workers need to make their tables, and the record says it.
-    let epoch_ns = clock::monotonic_ns() + dnsdyno_engine::preparation_ns(plan.clients, &plan.load);
+    let epoch_ns = clock::monotonic_ns() + opened.preparation_ns(&plan.load);
     let started_unix_ns = epoch_ns.saturating_add_signed(clock::wall_minus_monotonic_ns());
     let header = header_of(plan, info, &loaded, &folder, started_unix_ns);
     let host = HostInfo::gather(plan.target.address.ip());
@@ -129,6 +129,7 @@ fn drive(job: &Job<'_>, opened: Opened, epoch_ns: u64, control: &Control, scribe
         Opened::Sockets(transports) => {
             dnsdyno_engine::run(job, transports, epoch_ns, offset, control, scribe)
         }
+        Opened::Tcp(transports) => dnsdyno_engine::run(job, transports, epoch_ns, offset, control, scribe),
         Opened::Xdp(line) => {
             let fragments = line.fragment_counter();
             // The ports are held to the end.

@@ -40,6 +40,8 @@ pub(crate) struct Closing {
     pub(crate) late_after_settled: u64,
     /// How often a due query found no free ID.
     pub(crate) id_waits: u64,
+    /// How often a due query found no client that could ask it, in an open loop.
+    pub(crate) connection_waits: u64,
     /// Whether the user ended it.
     pub(crate) interrupted: bool,
 }
@@ -129,6 +131,14 @@ impl Book {
             count.sent += 1;
         }
         self.arrivals.sent += 1;
+    }
+
+    /// A query left once more, because the connection that it had left on was lost.
+    pub(crate) fn asked_again(&mut self, departure: &Departure, bytes: usize) {
+        let tally = self.tally(departure.intended_ns);
+        tally.requests += 1;
+        tally.asked_again += 1;
+        tally.bytes_sent += bytes as u64;
     }
 
     /// A query left, and nobody waits for its answer.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
-use dnsdyno_measure::{Arrivals, Evidence, Tally, verdict};
+use dnsdyno_measure::{Arrivals, ConnectFailure, Evidence, Tally, verdict};
 use dnsdyno_plan::schedule::Load;
 use dnsdyno_record::{Ended, Interval, Sum, WorkerUse};
 use dnsdyno_transport::Resources;
@@ -374,6 +374,12 @@ impl<'a, 'scope> Collector<'a, 'scope> {
             socket_drops: self.arrivals.socket_drops,
             fragments: 0,
             id_waits: closings().map(|closing| closing.id_waits).sum(),
+            connection_waits: closings().map(|closing| closing.connection_waits).sum(),
+            connects_without_port: self
+                .arrivals
+                .connections
+                .as_ref()
+                .map_or(0, |connections| connections.failed(ConnectFailure::NoLocalPort)),
             sockets: self.sockets,
             busiest_worker_cpu: self.workers.iter().map(busy).fold(0.0, f64::max),
             worst_worker_wait: self.workers.iter().map(waited).fold(0.0, f64::max),

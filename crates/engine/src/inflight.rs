@@ -14,9 +14,14 @@
 /// The table of one worker.
 pub(crate) struct InFlight {
     slots: Box<[Slot]>,
+    /// A power of two.
     ids_per_channel: u32,
-    /// The next place to look for a free slot, in each channel.
+    /// Places of each channel that were looked at for a free slot so far; the next one is the rest
+    /// of that by the number of IDs.
     hands: Box<[u32]>,
+    /// The hand of each channel when its connection before was lost, or that of the oldest query
+    /// that was under way then.
+    since: Box<[u32]>,
     oldest: u32,
     newest: u32,
     live: u32,
@@ -98,7 +103,8 @@ enum State {
 }
 
 impl InFlight {
-    /// A table for `channels` channels with `ids_per_channel` IDs each (at most 65,536).
+    /// A table for `channels` channels with `ids_per_channel` IDs each: a power of two, at most 65,536,
+    /// or none.
     pub(crate) fn new(channels: usize, ids_per_channel: u32, timeout_ns: u64) -> Self {
         let empty = Slot {
             intended_ns: 0,
@@ -112,6 +118,7 @@ impl InFlight {
             slots: vec![empty; channels * ids_per_channel as usize].into(),
             ids_per_channel,
             hands: vec![0; channels].into(),
+            since: vec![0; channels].into(),
             oldest: NOBODY,
             newest: NOBODY,
             live: 0,
@@ -138,8 +145,8 @@ impl InFlight {
     pub(crate) fn take_free(&mut self, channel: usize) -> Option<Place> {
         let base = channel as u32 * self.ids_per_channel;
         for _ in 0..PLACES_AT_ONCE.min(self.ids_per_channel) {
-            let hand = self.hands[channel];
-            self.hands[channel] = if hand + 1 == self.ids_per_channel { 0 } else { hand + 1 };
+            let hand = self.hands[channel] & (self.ids_per_channel - 1);
+            self.hands[channel] = self.hands[channel].wrapping_add(1);
             let state = &mut self.slots[(base + hand) as usize].state;
             if !matches!(state, State::Live | State::Taken) {
                 *state = State::Taken;
@@ -153,7 +160,10 @@ impl InFlight {
     /// places are given back in the order in which they were taken, newest first.
     pub(crate) fn give_back(&mut self, channel: usize, place: Place) {
         self.slots[place.index as usize].state = State::Free;
-        self.hands[channel] = place.index - channel as u32 * self.ids_per_channel;
+        let id = place.index - channel as u32 * self.ids_per_channel;
+        let hand = &mut self.hands[channel];
+        let back = (hand.wrapping_sub(id + 1) & (self.ids_per_channel - 1)) + 1;
+        *hand = hand.wrapping_sub(back);
     }
 
     /// Books a departure at its place: the newest of the line.
@@ -242,6 +252,32 @@ impl InFlight {
         self.end_oldest(State::Expired)
     }
 
+    /// The same, with the channel of the query.
+    pub(crate) fn expire_oldest_of(&mut self, now_ns: u64) -> Option<(usize, Departure)> {
+        let channel = self.oldest / self.ids_per_channel.max(1);
+        Some((channel as usize, self.expire_oldest(now_ns)?))
+    }
+
+    /// Names each query under way of a channel, as far as it left since this was last asked or was
+    /// under way then: with connections, those that are lost with the present one.
+    ///
+    /// It looks at the places used in that time, so that a short connection costs little.
+    pub(crate) fn each_since_last(&mut self, channel: usize, mut name: impl FnMut(u16, Departure)) {
+        let hand = self.hands[channel];
+        let used = hand.wrapping_sub(self.since[channel]).min(self.ids_per_channel);
+        let mut oldest = hand;
+        for back in (1..=used).rev() {
+            let place = hand.wrapping_sub(back);
+            let id = (place & (self.ids_per_channel - 1)) as u16;
+            let Some(departure) = self.live_at(channel, id) else { continue };
+            if oldest == hand {
+                oldest = place;
+            }
+            name(id, departure);
+        }
+        self.since[channel] = oldest;
+    }
+
     /// Ends the oldest query, whatever its age, because nobody waits for it any more.
     pub(crate) fn abandon_oldest(&mut self) -> Option<Departure> {
         self.end_oldest(State::Abandoned)
@@ -291,6 +327,19 @@ pub(crate) fn ids_per_channel(channels: usize, outstanding: Option<u64>) -> u32 
     let wanted = outstanding.map_or(0, |o| (2 * o.div_ceil(channels as u64)).next_power_of_two());
     shared.max(wanted).clamp(1_024, 65_536) as u32
 }
+
+/// The same for clients with connections: there may be tens of thousands, with a few queries each,
+/// and a connection that carries `most` queries needs no more IDs than for two of them.
+pub(crate) fn ids_per_client(clients: usize, outstanding: Option<u64>, most: Option<u32>) -> u32 {
+    let clients = clients.max(1);
+    let shared = 1u64 << (SLOTS_OF_A_RUN / clients).max(1).ilog2();
+    let wanted = outstanding.map_or(0, |o| (2 * o.div_ceil(clients as u64)).next_power_of_two());
+    let of_two = most.map_or(u64::MAX, |most| (2 * u64::from(most)).next_power_of_two());
+    shared.max(wanted).min(of_two).clamp(FEWEST_IDS_OF_A_CLIENT, 65_536) as u32
+}
+
+/// IDs of a client with a connection: enough to tell a second answer from an unexpected one.
+const FEWEST_IDS_OF_A_CLIENT: u64 = 16;
 
 /// No slot: an index past every table.
 const NOBODY: u32 = u32::MAX;
@@ -394,6 +443,45 @@ mod tests {
         assert_eq!(ids_per_channel(50_000, None), 1_024);
         assert_eq!(ids_per_channel(256, Some(256 * 10_000)), 32_768);
         assert_eq!(ids_per_channel(1, Some(65_536)), 65_536);
+    }
+
+    #[test]
+    fn clients_by_the_ten_thousand_have_a_few_ids_each() {
+        assert_eq!(ids_per_client(50_000, None, None), 32);
+        assert_eq!(ids_per_client(1, None, None), 65_536);
+        assert_eq!(ids_per_client(10, Some(100), Some(1)), 16);
+        assert_eq!(ids_per_client(1_000, None, Some(100)), 256);
+        assert_eq!(ids_per_client(50_000, Some(5_000_000), None), 256);
+    }
+
+    #[test]
+    fn a_lost_connection_names_what_is_under_way_and_so_does_the_next() {
+        let mut table = InFlight::new(2, 8, TIMEOUT_NS);
+        let lost = |table: &mut InFlight| {
+            let mut named = Vec::new();
+            table.each_since_last(0, |id, departure| named.push((id, departure.question)));
+            named
+        };
+        let ids: Vec<_> = (0..4).map(|question| depart_at(&mut table, 0, question)).collect();
+        for id in &ids[1..3] {
+            table.pair(0, *id, 1, |_| true);
+        }
+        assert_eq!(lost(&mut table), [(0, 0), (3, 3)]);
+        // They are asked again under the same ID, and two more.
+        (4..6).for_each(|question| drop(depart_at(&mut table, 1, question)));
+        assert_eq!(lost(&mut table), [(0, 0), (3, 3), (4, 4), (5, 5)]);
+        for id in [0, 3, 4] {
+            table.pair(0, id, 1, |_| true);
+        }
+        assert_eq!(lost(&mut table), [(5, 5)]);
+        table.pair(0, 5, 1, |_| true);
+        assert_eq!(lost(&mut table), []);
+        // More than there are places.
+        (0..20).for_each(|question| {
+            let id = depart_at(&mut table, 1, question);
+            table.pair(0, id, 1, |_| question < 19);
+        });
+        assert_eq!(lost(&mut table).iter().map(|(_, question)| *question).collect::<Vec<_>>(), [19]);
     }
 
     proptest! {

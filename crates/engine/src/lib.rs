@@ -8,6 +8,7 @@
 
 mod book;
 mod collector;
+mod connections;
 mod control;
 mod inflight;
 mod pace;
@@ -28,6 +29,7 @@ use rtrb::RingBuffer;
 
 use crate::book::Book;
 use crate::collector::{Collector, WorkerDesk};
+use crate::connections::Connected;
 use crate::inflight::InFlight;
 use crate::pace::{Pace, Window};
 use crate::worker::{Desk, Patience, Worker};
@@ -67,7 +69,7 @@ pub fn run<T: Transport + Send>(
 ) -> Sum {
     let workers = transports.len();
     let channels: usize = transports.iter().map(Transport::channels).sum();
-    let ids = inflight::ids_per_channel(channels, window_of(job.load));
+    let ids = ids_of(&transports, job.load);
     let at_work = AtomicUsize::new(workers);
     let at_work = &at_work;
     thread::scope(|scope| {
@@ -90,8 +92,15 @@ pub fn run<T: Transport + Send>(
                 let table = InFlight::new(transport.channels(), ids, job.timeout_ns);
                 let spare = (2 * job.timeout_ns / job.interval_ns + 4).min(MOST_SPARE_TALLIES) as usize;
                 let book = Book::new(job.interval_ns, types, is_open, spare, page_in, blank_out);
-                let desk =
-                    Desk { questions: job.questions, table, book, send_only: job.send_only, unpaired: 0 };
+                let clients = if T::CONNECTS { transport.channels() } else { 0 };
+                let desk = Desk {
+                    questions: job.questions,
+                    table,
+                    book,
+                    connected: Connected::new(clients),
+                    send_only: job.send_only,
+                    unpaired: 0,
+                };
                 transport.begin(epoch_ns);
                 let patience = Patience { timeout_ns: job.timeout_ns, over_ns: over_ns(job) };
                 let mut transport = Worker::new(transport, pace, desk, control, patience).run();
@@ -139,11 +148,22 @@ impl Drop for StopOnPanic<'_> {
     }
 }
 
-/// How long the workers of a run over `channels` channels need to make their tables, at most: the
+/// How long the workers of a run over these transports need to make their tables, at most: the
 /// start of the run must lie that far ahead.
-pub fn preparation_ns(channels: usize, load: &Load) -> u64 {
-    let slots = channels as u64 * u64::from(inflight::ids_per_channel(channels, window_of(load)));
-    PREPARATION_NS + slots * PREPARATION_NS_PER_SLOT
+pub fn preparation_ns<T: Transport>(transports: &[T], load: &Load) -> u64 {
+    let channels: usize = transports.iter().map(Transport::channels).sum();
+    PREPARATION_NS + channels as u64 * u64::from(ids_of(transports, load)) * PREPARATION_NS_PER_SLOT
+}
+
+/// IDs of each channel.
+fn ids_of<T: Transport>(transports: &[T], load: &Load) -> u32 {
+    let channels = transports.iter().map(Transport::channels).sum();
+    if T::CONNECTS {
+        let most = transports.first().and_then(Transport::most_under_way);
+        inflight::ids_per_client(channels, window_of(load), most)
+    } else {
+        inflight::ids_per_channel(channels, window_of(load))
+    }
 }
 
 /// When a load that nobody answers is over, whatever has not left by then: with a rate that the

@@ -11,10 +11,11 @@
 
 use dnsdyno_measure::NotSentReason;
 use dnsdyno_plan::source::Questions;
-use dnsdyno_transport::{Batch, Resources, Sink, Stopped, Transport, Wake};
+use dnsdyno_transport::{Batch, Came, ConnectionNews, Resources, Sink, Stopped, Transport, Turn, Wake};
 use dnsdyno_wire::{FLAG_QR, FLAG_TC, HEADER_LEN, patch_id, peek, same_question};
 
 use crate::book::{Book, Closing};
+use crate::connections::Connected;
 use crate::control::{Asked, Control};
 use crate::inflight::{Departure, InFlight, Pairing, Place};
 use crate::pace::{Due, Pace};
@@ -26,10 +27,12 @@ pub(crate) struct Worker<'a, T> {
     pub(crate) desk: Desk<'a>,
     pub(crate) control: &'a Control,
     pub(crate) patience: Patience,
-    batch: Batch,
+    pub(crate) batch: Batch,
     pending: Vec<Pending>,
     /// The channel that sends next: each batch goes to the next one.
     channel: usize,
+    /// How many messages the client takes whose channel that is; of transports that connect.
+    room: usize,
     /// When it last took up what was due.
     launched_ns: u64,
     /// The intended instant of the query that it took up last.
@@ -39,6 +42,7 @@ pub(crate) struct Worker<'a, T> {
     /// Until then nothing leaves, because nothing could.
     no_way_until_ns: u64,
     id_waits: u64,
+    connection_waits: u64,
     interrupted: bool,
     /// When the last of its queries had been taken up.
     exhausted_ns: Option<u64>,
@@ -83,11 +87,13 @@ impl<'a, T: Transport> Worker<'a, T> {
             batch: Batch::new(BATCH, USUAL_MESSAGE),
             pending: Vec::with_capacity(BATCH),
             channel: 0,
+            room: 0,
             launched_ns: 0,
             last_due_ns: 0,
             held_up_by: None,
             no_way_until_ns: 0,
             id_waits: 0,
+            connection_waits: 0,
             interrupted: false,
             exhausted_ns: None,
         }
@@ -100,7 +106,7 @@ impl<'a, T: Transport> Worker<'a, T> {
             let now_ns = self.transport.now_ns();
             self.desk.roll(now_ns, || self.transport.resources());
             match self.control.asked() {
-                Asked::Nothing => self.launch(now_ns),
+                Asked::Nothing => self.launch_due(now_ns),
                 Asked::StopSending => self.stop_sending(now_ns),
                 Asked::EndNow => {
                     self.end_now();
@@ -109,7 +115,13 @@ impl<'a, T: Transport> Worker<'a, T> {
             }
             self.transport.receive(&mut self.desk);
             // What came in time may not have been read yet, and counts as having come then.
-            self.desk.expire(self.transport.now_ns().saturating_sub(SLEPT_THROUGH_NS));
+            let expired_ns = self.transport.now_ns().saturating_sub(SLEPT_THROUGH_NS);
+            if T::CONNECTS {
+                self.ask_again();
+                self.expire_of_clients(expired_ns);
+            } else {
+                self.desk.expire(expired_ns);
+            }
             self.desk.book.settle(self.pace.taken_up_to_ns(now_ns));
             if self.pace.is_exhausted() {
                 self.exhausted_ns.get_or_insert(now_ns);
@@ -126,6 +138,7 @@ impl<'a, T: Transport> Worker<'a, T> {
         if UNMEASURED {
             self.desk.book.interrupt_open();
         }
+        self.transport.finish(&mut self.desk);
         let resources = self.transport.resources();
         let end_ns = self.transport.now_ns();
         let closing = Closing {
@@ -133,22 +146,39 @@ impl<'a, T: Transport> Worker<'a, T> {
             exhausted_ns: self.exhausted_ns.unwrap_or(end_ns),
             late_after_settled: 0,
             id_waits: self.id_waits,
+            connection_waits: self.connection_waits,
             interrupted: self.interrupted,
         };
         self.desk.book.close(resources, closing);
         self.transport
     }
 
+    /// Takes what is due and sends it: a batch over one channel, or, where each client takes only
+    /// some, as many messages over several.
+    fn launch_due(&mut self, now_ns: u64) {
+        let mut left = BATCH;
+        loop {
+            self.launch(now_ns);
+            left = left.saturating_sub(self.batch.len());
+            if !T::CONNECTS || self.batch.is_empty() || self.pace.holds_some() || left == 0 {
+                return;
+            }
+        }
+    }
+
     /// Takes what is due and sends it: at most one batch, over one channel.
     fn launch(&mut self, now_ns: u64) {
+        self.batch.clear();
+        self.pending.clear();
         if now_ns < self.no_way_until_ns {
             return;
         }
         self.launched_ns = now_ns;
-        self.batch.clear();
-        self.pending.clear();
         let mut given_up = 0;
         while !self.batch.is_full() && given_up < GIVEN_UP_AT_ONCE {
+            if T::CONNECTS && !self.batch.is_empty() && self.batch.len() >= self.room {
+                break;
+            }
             let under_way = self.desk.live() + self.pending.len() as u32;
             let Some(due) = self.pace.take(now_ns, under_way) else { break };
             if due.is_new {
@@ -180,6 +210,9 @@ impl<'a, T: Transport> Worker<'a, T> {
         if self.desk.send_only || UNMEASURED {
             return Some(Place::of_nobody(due.number));
         }
+        if T::CONNECTS {
+            return self.find_client(due);
+        }
         let tries = if self.batch.is_empty() { self.transport.channels() } else { 1 };
         for _ in 0..tries {
             if let Some(place) = self.desk.table.take_free(self.channel) {
@@ -195,6 +228,32 @@ impl<'a, T: Transport> Worker<'a, T> {
             // stretch of live slots, with free ones behind it, is no want of IDs.
             self.id_waits += u64::from(due.is_new && self.desk.table.is_nearly_full());
         }
+        None
+    }
+
+    /// A place of the client whose turn it is; one whose IDs are all in use is passed over.
+    fn find_client(&mut self, due: Due) -> Option<Place> {
+        if !self.batch.is_empty() {
+            return self.desk.table.take_free(self.channel);
+        }
+        for _ in 0..CLIENTS_ASKED {
+            match self.transport.turn() {
+                Ok(Turn { channel, room }) => (self.channel, self.room) = (channel, room),
+                Err(reason) => {
+                    self.held_up_by = Some(reason);
+                    let waits =
+                        due.is_new && self.pace.is_open() && reason == NotSentReason::NoFreeConnection;
+                    self.connection_waits += u64::from(waits);
+                    return None;
+                }
+            }
+            if let Some(place) = self.desk.table.take_free(self.channel) {
+                return Some(place);
+            }
+            self.transport.pass(self.channel);
+        }
+        self.held_up_by = Some(NotSentReason::NoFreeId);
+        self.id_waits += u64::from(due.is_new);
         None
     }
 
@@ -218,6 +277,7 @@ impl<'a, T: Transport> Worker<'a, T> {
                 }
             }
             Some(Stopped::Full) => self.held_up_by = Some(NotSentReason::SendBufferFull),
+            Some(Stopped::Later(reason)) => self.held_up_by = Some(reason),
             None => {}
         }
         if !self.desk.send_only && !UNMEASURED {
@@ -228,7 +288,9 @@ impl<'a, T: Transport> Worker<'a, T> {
         // The newest is held first, so that the oldest is taken first.
         self.pending[left..].iter().rev().for_each(|pending| self.pace.hold(pending.due));
         self.desk.note_in_flight();
-        self.turn_channel();
+        if !T::CONNECTS {
+            self.turn_channel();
+        }
     }
 
     fn turn_channel(&mut self) {
@@ -272,13 +334,22 @@ impl<'a, T: Transport> Worker<'a, T> {
             until_ns = until_ns.min(self.no_way_until_ns);
         } else if self.pace.holds_some() {
             // A full socket is tried again soon; after a failure of one message the next at once.
-            until_ns = if self.held_up_by.is_some() { until_ns.min(now_ns + RETRY_NS) } else { now_ns };
+            until_ns = match self.held_up_by {
+                None => now_ns,
+                // What frees a client wakes the worker.
+                Some(NotSentReason::NoFreeConnection) => until_ns,
+                Some(NotSentReason::NoLocalPort) => until_ns.min(now_ns + PORT_RETRY_NS),
+                Some(_) => until_ns.min(now_ns + RETRY_NS),
+            };
         } else if let Some(due_ns) = self.pace.next_due_ns(now_ns, self.desk.live()) {
             let leaves_ns = if self.pace.is_open() { self.joined_with_next(due_ns) } else { due_ns };
             until_ns = until_ns.min(leaves_ns);
             if self.pace.is_open() && leaves_ns <= now_ns + SLEPT_THROUGH_NS {
                 wake = if leaves_ns == due_ns { Wake::AtTime } else { Wake::AboutTime };
             }
+        }
+        if T::CONNECTS && self.desk.connected.has_more_to_ask() {
+            until_ns = until_ns.min(now_ns + PORT_RETRY_NS);
         }
         if until_ns > now_ns {
             self.transport.wait(until_ns, wake);
@@ -302,6 +373,8 @@ pub(crate) struct Desk<'a> {
     pub(crate) questions: &'a Questions,
     pub(crate) table: InFlight,
     pub(crate) book: Book,
+    /// Of transports that connect.
+    pub(crate) connected: Connected,
     pub(crate) send_only: bool,
     /// Queries under way of a build that pairs no answers; else 0.
     pub(crate) unpaired: u32,
@@ -334,6 +407,9 @@ impl Desk<'_> {
         if now_ns >= self.book.wall_end_ns() {
             self.book.roll(now_ns, resources);
             self.note_in_flight();
+            if self.connected.is_used() {
+                self.note_open();
+            }
         }
     }
 
@@ -358,20 +434,34 @@ impl Desk<'_> {
     }
 }
 
-impl Sink for Desk<'_> {
-    #[inline]
-    fn packet(&mut self, channel: usize, at_ns: u64, bytes: &[u8]) {
+/// What a message did.
+enum Paired {
+    /// It answered a query that had left at this instant.
+    Answered { sent_ns: u64 },
+    /// It ended a query, too late.
+    Overdue,
+    /// It ended none.
+    Beside,
+    /// It is no answer at all.
+    Malformed,
+}
+
+impl Desk<'_> {
+    /// Pairs a message with its query, and books what it is.
+    #[inline(always)]
+    fn pair(&mut self, channel: usize, at_ns: u64, bytes: &[u8]) -> Paired {
         if UNMEASURED {
             self.unpaired = self.unpaired.saturating_sub(1);
-            return self.book.answered_by_anyone();
+            self.book.answered_by_anyone();
+            return Paired::Overdue;
         }
         let Ok(answer) = peek(bytes) else {
             self.book.arrivals().beside.malformed += 1;
-            return;
+            return Paired::Malformed;
         };
         if answer.flags & FLAG_QR == 0 {
             self.book.arrivals().beside.malformed += 1;
-            return;
+            return Paired::Malformed;
         }
         let questions = self.questions;
         // A server that cannot read a query may answer with an error and no question at all:
@@ -387,16 +477,47 @@ impl Sink for Desk<'_> {
                 if answer.flags & FLAG_TC != 0 {
                     self.book.arrivals().beside.truncated += 1;
                 }
+                return Paired::Answered { sent_ns: departure.sent_ns };
             }
             Pairing::Overdue(departure) => {
                 self.book.timed_out(&departure);
                 self.book.late(&departure, answer.rcode, bytes.len());
+                return Paired::Overdue;
             }
             Pairing::Late(departure) => self.book.late(&departure, answer.rcode, bytes.len()),
             Pairing::Duplicate => self.book.arrivals().beside.duplicates += 1,
             Pairing::WrongQuestion => self.book.arrivals().beside.wrong_question += 1,
             Pairing::Unexpected => self.book.arrivals().beside.unexpected += 1,
         }
+        Paired::Beside
+    }
+}
+
+impl Sink for Desk<'_> {
+    #[inline]
+    fn packet(&mut self, channel: usize, at_ns: u64, bytes: &[u8]) {
+        self.pair(channel, at_ns, bytes);
+    }
+
+    fn answer(&mut self, channel: usize, at_ns: u64, since_ns: u64, bytes: &[u8]) -> Came {
+        match self.pair(channel, at_ns, bytes) {
+            Paired::Answered { sent_ns } => {
+                let query_ns = at_ns.saturating_sub(sent_ns.max(since_ns));
+                self.book.arrivals().connections_mut().query.record(query_ns);
+                Came::Answer
+            }
+            Paired::Overdue => Came::Answer,
+            Paired::Beside => Came::Beside,
+            Paired::Malformed => Came::Garbage,
+        }
+    }
+
+    fn connection(&mut self, channel: usize, at_ns: u64, news: ConnectionNews) {
+        self.hear(channel, at_ns, news);
+    }
+
+    fn reused(&mut self, queries: u64) {
+        self.book.arrivals().connections_mut().reused += queries;
     }
 
     fn refused(&mut self, channel: usize, _at_ns: u64, quoted: &[u8]) {
@@ -466,6 +587,12 @@ const CONTROL_NS: u64 = 50_000_000;
 
 /// When a closed loop asks again, after the host could not send a query.
 const NO_WAY_NS: u64 = 1_000_000;
+
+/// Clients whose turn it is that are asked for a free ID, one after the other.
+const CLIENTS_ASKED: usize = 64;
+
+/// When a connection is tried again for which there was no local port.
+const PORT_RETRY_NS: u64 = 1_000_000;
 
 /// When a full socket, or a table without a free ID, is tried again.
 const RETRY_NS: u64 = 50_000;

@@ -80,6 +80,10 @@ pub enum NotSentReason {
     TooLong,
     /// A firewall of this host forbids it.
     Forbidden,
+    /// Every client's connection had all it may carry, until the query was a timeout late.
+    NoFreeConnection,
+    /// No local port was free for a connection until the query was a timeout late.
+    NoLocalPort,
     /// Any other error of the system call.
     OtherError,
 }
@@ -92,13 +96,15 @@ pub struct NotSent {
 
 impl NotSentReason {
     /// All reasons, in the order of the record.
-    pub const ALL: [NotSentReason; 7] = [
+    pub const ALL: [NotSentReason; 9] = [
         NotSentReason::NoFreeId,
         NotSentReason::SendBufferFull,
         NotSentReason::GeneratorLate,
         NotSentReason::NoRoute,
         NotSentReason::TooLong,
         NotSentReason::Forbidden,
+        NotSentReason::NoFreeConnection,
+        NotSentReason::NoLocalPort,
         NotSentReason::OtherError,
     ];
 
@@ -111,6 +117,8 @@ impl NotSentReason {
             NotSentReason::NoRoute => "no_route",
             NotSentReason::TooLong => "too_long",
             NotSentReason::Forbidden => "forbidden",
+            NotSentReason::NoFreeConnection => "no_free_connection",
+            NotSentReason::NoLocalPort => "no_local_port",
             NotSentReason::OtherError => "other_error",
         }
     }
@@ -124,6 +132,8 @@ impl NotSentReason {
             NotSentReason::NoRoute => "no route",
             NotSentReason::TooLong => "message too long",
             NotSentReason::Forbidden => "forbidden by a firewall",
+            NotSentReason::NoFreeConnection => "no free connection",
+            NotSentReason::NoLocalPort => "no local port",
             NotSentReason::OtherError => "other socket error",
         }
     }
@@ -193,7 +203,7 @@ mod tests {
             assert_eq!(reason as usize, i);
             not_sent.add(reason, i as u64 + 1);
         }
-        assert_eq!(not_sent.total(), 28);
+        assert_eq!(not_sent.total(), 45);
         let keys: std::collections::BTreeSet<_> = NotSentReason::ALL.map(NotSentReason::key).into();
         assert_eq!(keys.len(), NotSentReason::ALL.len());
     }

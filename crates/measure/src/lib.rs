@@ -6,6 +6,7 @@
 //! them, and [`Warning`] says where the generator itself is in doubt.
 #![forbid(unsafe_code)]
 
+mod connections;
 mod ends;
 mod histogram;
 mod latency;
@@ -13,6 +14,7 @@ mod tally;
 mod verdict;
 mod warning;
 
+pub use connections::{ConnectFailure, ConnectionEnd, Connections};
 pub use ends::{Beside, Ends, NotSent, NotSentReason};
 pub use histogram::{Bucket, CEILING_NS, ExactFigures, FLOOR_NS, Histogram};
 pub use latency::{Latency, Quantile};

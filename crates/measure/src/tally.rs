@@ -5,7 +5,7 @@
 //! many were answered, and how late?" can only be said when the last of them has ended. "How
 //! many answers came in second 7?" is known at its end, and is what a live screen shows.
 
-use crate::{Beside, Ends, Histogram, Latency};
+use crate::{Beside, Connections, Ends, Histogram, Latency};
 
 /// What became of the queries whose intended instant lies in one interval.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,6 +14,8 @@ pub struct Tally {
     pub scheduled: u64,
     /// Requests that left (a query may be more than one, where it falls back to TCP).
     pub requests: u64,
+    /// Of the requests those that asked a query again, because its connection was lost.
+    pub asked_again: u64,
     /// How they ended; the sum is `scheduled` once the interval has settled.
     pub ends: Ends,
     /// Answered and late queries by extended RCODE.
@@ -47,6 +49,7 @@ impl Tally {
         Tally {
             scheduled: 0,
             requests: 0,
+            asked_again: 0,
             ends: Ends::default(),
             rcodes: Rcodes::default(),
             types: vec![TypeCount::default(); types],
@@ -77,6 +80,7 @@ impl Tally {
     pub fn merge(&mut self, other: &Tally) {
         self.scheduled += other.scheduled;
         self.requests += other.requests;
+        self.asked_again += other.asked_again;
         self.ends.merge(&other.ends);
         self.rcodes.merge(&other.rcodes);
         if self.types.len() < other.types.len() {
@@ -97,6 +101,7 @@ impl Tally {
     pub fn clear(&mut self) {
         self.scheduled = 0;
         self.requests = 0;
+        self.asked_again = 0;
         self.ends = Ends::default();
         self.rcodes.clear();
         self.types.fill(TypeCount::default());
@@ -136,9 +141,17 @@ pub struct Arrivals {
     pub cpu_ns: u64,
     /// Time that the workers were ready to run and had no CPU, in nanoseconds.
     pub cpu_wait_ns: u64,
+    /// What became of connections; `None` where the transport has none.
+    pub connections: Option<Box<Connections>>,
 }
 
 impl Arrivals {
+    /// The books of connections, made when they are first needed.
+    #[inline]
+    pub fn connections_mut(&mut self) -> &mut Connections {
+        self.connections.get_or_insert_default()
+    }
+
     /// Adds all that `other` holds.
     pub fn merge(&mut self, other: &Arrivals) {
         self.sent += other.sent;
@@ -153,20 +166,32 @@ impl Arrivals {
         self.in_flight_max += other.in_flight_max;
         self.cpu_ns += other.cpu_ns;
         self.cpu_wait_ns += other.cpu_wait_ns;
+        if let Some(connections) = &other.connections {
+            self.connections_mut().merge(connections);
+        }
     }
 
     /// Adds a later interval: as [`merge`](Self::merge), but peaks are no sums over time.
     pub fn merge_in_time(&mut self, later: &Arrivals) {
         let peak = self.in_flight_max.max(later.in_flight_max);
+        let open = |arrivals: &Arrivals| arrivals.connections.as_ref().map_or(0, |c| c.open_max);
+        let open_peak = open(self).max(open(later));
         self.merge(later);
         self.in_flight_max = peak;
+        if let Some(connections) = &mut self.connections {
+            connections.open_max = open_peak;
+        }
     }
 
     /// Forgets everything, keeps the memory.
     pub fn clear(&mut self) {
         let mut latency = std::mem::take(&mut self.latency);
         latency.clear();
-        *self = Arrivals { latency, ..Arrivals::default() };
+        let mut connections = self.connections.take();
+        if let Some(connections) = &mut connections {
+            connections.clear();
+        }
+        *self = Arrivals { latency, connections, ..Arrivals::default() };
     }
 }
 

@@ -15,6 +15,10 @@ pub struct Evidence {
     pub fragments: u64,
     /// Waits for a free ID, over all workers.
     pub id_waits: u64,
+    /// Waits for a client whose connection takes a query, over all workers; of an open loop.
+    pub connection_waits: u64,
+    /// Connections that found no local port.
+    pub connects_without_port: u64,
     /// Sockets, over all workers.
     pub sockets: u64,
     /// CPU time of the busiest worker as a share of one CPU, over its worst five intervals.
@@ -53,6 +57,12 @@ pub fn verdict(sum: &Tally, evidence: &Evidence) -> Vec<Warning> {
     }
     if evidence.id_waits > 0 {
         warnings.push(Warning::IdsExhausted { waits: evidence.id_waits, sockets: evidence.sockets });
+    }
+    if evidence.connection_waits > 0 {
+        warnings.push(Warning::ClientsBusy { waits: evidence.connection_waits, clients: evidence.sockets });
+    }
+    if evidence.connects_without_port > 0 {
+        warnings.push(Warning::PortsExhausted { connects: evidence.connects_without_port });
     }
     if evidence.clock_step_ns.unsigned_abs() >= CLOCK_STEP_NS {
         warnings.push(Warning::ClockStepped { step_ns: evidence.clock_step_ns });
@@ -119,6 +129,8 @@ mod tests {
         socket_drops: 0,
         fragments: 0,
         id_waits: 0,
+        connection_waits: 0,
+        connects_without_port: 0,
         sockets: 1,
         busiest_worker_cpu: 0.3,
         worst_worker_wait: 0.01,
@@ -160,6 +172,8 @@ mod tests {
         assert_eq!(names(Evidence { busiest_worker_cpu: 0.97, ..CALM }), ["cpu_saturated"]);
         assert_eq!(names(Evidence { worst_worker_wait: 0.4, ..CALM }), ["cpu_starved"]);
         assert_eq!(names(Evidence { id_waits: 1, ..CALM }), ["ids_exhausted"]);
+        assert_eq!(names(Evidence { connection_waits: 1, ..CALM }), ["clients_busy"]);
+        assert_eq!(names(Evidence { connects_without_port: 1, ..CALM }), ["ports_exhausted"]);
         assert_eq!(names(Evidence { clock_step_ns: -2_000_000_000, ..CALM }), ["clock_stepped"]);
     }
 

@@ -57,6 +57,18 @@ pub enum Warning {
         /// Sockets of the run.
         sockets: u64,
     },
+    /// Queries waited because each client's connection had all it may carry.
+    ClientsBusy {
+        /// How often a due query found no connection that takes it.
+        waits: u64,
+        /// Clients of the run.
+        clients: u64,
+    },
+    /// Connections found every local port in use.
+    PortsExhausted {
+        /// How many.
+        connects: u64,
+    },
     /// The wall clock jumped against the monotonic clock.
     ClockStepped {
         /// The largest jump, signed, in nanoseconds.
@@ -76,6 +88,8 @@ impl Warning {
             Warning::CpuSaturated { .. } => "cpu_saturated",
             Warning::CpuStarved { .. } => "cpu_starved",
             Warning::IdsExhausted { .. } => "ids_exhausted",
+            Warning::ClientsBusy { .. } => "clients_busy",
+            Warning::PortsExhausted { .. } => "ports_exhausted",
             Warning::ClockStepped { .. } => "clock_stepped",
         }
     }
@@ -101,6 +115,11 @@ impl Warning {
             Warning::CpuSaturated { .. } => "the generator may be the limit: add --workers or CPUs",
             Warning::CpuStarved { .. } => "other processes take the generator's CPUs: free or pin them",
             Warning::IdsExhausted { .. } => "add --clients: each socket has 65,536 IDs",
+            Warning::ClientsBusy { .. } => "add --clients: one that waits for its answers asks nothing more",
+            Warning::PortsExhausted { .. } => {
+                "send from more addresses (--local-address 127.0.1.0/24), widen net.ipv4.ip_local_port_range, \
+                 or ask more over each connection (--queries-per-connection)"
+            }
             Warning::ClockStepped { .. } => {
                 "latencies are not touched (they use the monotonic clock), but wall times of the record are"
             }
@@ -142,6 +161,15 @@ impl fmt::Display for Warning {
             }
             Warning::IdsExhausted { waits, sockets } => {
                 write!(f, "IDs exhausted: {waits} waits for a free ID on {sockets} sockets")
+            }
+            Warning::ClientsBusy { waits, clients } => {
+                write!(
+                    f,
+                    "clients busy: {waits} waits for one of {clients} clients whose connection takes a query"
+                )
+            }
+            Warning::PortsExhausted { connects } => {
+                write!(f, "local ports exhausted: {connects} connections found no free one")
             }
             Warning::ClockStepped { step_ns } => {
                 write!(f, "clock stepped: the wall clock jumped by {:.3} ms", step_ns as f64 * 1e-6)

@@ -152,7 +152,7 @@ impl Draft {
 }
 
 impl SourcePrefix {
-    fn parse(text: &str) -> Option<SourcePrefix> {
+    pub(crate) fn parse(text: &str) -> Option<SourcePrefix> {
         let (first, length) = text.split_once('/')?;
         let first: IpAddr = first.parse().ok()?;
         let most = if first.is_ipv4() { 32 } else { 128 };

@@ -102,7 +102,14 @@ pub struct Draft {
     pub pin: Option<bool>,
     /// Sockets, in all workers together.
     pub clients: Option<usize>,
-    /// The address to send from.
+    /// How many queries a connection carries before it is closed; 0 = any number.
+    pub queries_per_connection: Option<u32>,
+    /// How long a connection without a query under way is kept.
+    #[serde(deserialize_with = "quantity")]
+    pub idle_timeout: Option<String>,
+    /// Whether the first query may travel with the SYN.
+    pub fast_open: Option<bool>,
+    /// The address to send from; over TCP also `ADDRESS/LENGTH`.
     pub local_address: Option<String>,
     /// The ports to send from: `A..B`, `A-B` or one port.
     #[serde(deserialize_with = "quantity")]
@@ -232,7 +239,7 @@ impl Draft {
             name note server port family transport i_may_load_this_server queries ask strict keep_order
             recursion_desired checking_disabled authentic_data dnssec_ok edns_size nsid class
             outstanding rate ramp over stair step burst every hold duration count passes
-            timeout interval workers pin clients local_address local_ports backend interface next_hop vlan
+            timeout interval workers pin clients queries_per_connection idle_timeout fast_open local_address local_ports backend interface next_hop vlan
             source_prefix xdp_mode xdp_copy receive_buffer send_only seed piece
         )
     }

@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-use crate::plan::Family;
+use crate::plan::{Family, TransportKind};
 use crate::schedule::CurveError;
 use crate::units::UnitError;
 
@@ -199,6 +199,26 @@ pub enum PlanError {
     NotWithAuto {
         /// The option.
         option: &'static str,
+    },
+    /// An option that only a transport with connections can obey.
+    #[error(
+        "--{option} is about connections, and {transport} has none: add --transport tcp, or leave it out"
+    )]
+    NoConnections {
+        /// The option.
+        option: &'static str,
+        /// The transport.
+        transport: TransportKind,
+    },
+    /// An option that connections cannot obey.
+    #[error("--{option} does not go with --transport {transport}: {why}")]
+    NotOverConnections {
+        /// The option.
+        option: &'static str,
+        /// The transport.
+        transport: TransportKind,
+        /// The reason, and what to do instead.
+        why: &'static str,
     },
     /// Two options that say the source addresses.
     #[error("--local-address and --source-prefix both say where queries come from: leave one out")]

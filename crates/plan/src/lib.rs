@@ -17,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 mod backend;
+mod connections;
 mod draft;
 mod error;
 mod interval;
@@ -29,6 +30,7 @@ pub mod units;
 mod validate;
 
 pub use backend::{Backend, SourcePrefix, XdpCopy, XdpMode, XdpPlan, mac_text};
+pub use connections::ConnectionPlan;
 pub use draft::{Draft, PieceDraft};
 pub use error::PlanError;
 pub use plan::{Family, Note, Plan, PortRange, Stop, TransportKind};

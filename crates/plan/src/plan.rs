@@ -8,6 +8,7 @@ use dnsdyno_wire::{QueryForm, class_name};
 use serde::{Deserialize, Serialize};
 
 use crate::backend::Backend;
+use crate::connections::ConnectionPlan;
 use crate::draft::{Draft, PieceDraft};
 use crate::schedule::{Load, Phase, Piece, Shape};
 use crate::source::QuestionSource;
@@ -27,6 +28,8 @@ pub struct Plan {
     pub family: Family,
     /// How messages travel.
     pub transport: TransportKind,
+    /// How long connections live, where the transport has any.
+    pub connections: ConnectionPlan,
     /// Where the queries come from.
     pub source: QuestionSource,
     /// Whether a bad line of the query file is an error.
@@ -53,6 +56,9 @@ pub struct Plan {
     pub clients: usize,
     /// The address to send from; `None` = the system chooses. Of the same family as the target.
     pub local_address: Option<IpAddr>,
+    /// Where connections start from several addresses, from that one to the end of its prefix: the length of
+    /// the prefix in bits.
+    pub local_prefix: Option<u8>,
     /// The ports to send from, at least `clients` of them; `None` = the system chooses.
     pub local_ports: Option<PortRange>,
     /// How packets leave.
@@ -110,7 +116,10 @@ impl Plan {
             workers: Some(self.workers),
             pin: Some(self.pin),
             clients: Some(self.clients),
-            local_address: self.local_address.map(|address| address.to_string()),
+            local_address: self.local_address.map(|address| match self.local_prefix {
+                Some(length) => format!("{address}/{length}"),
+                None => address.to_string(),
+            }),
             local_ports: self.local_ports.map(|ports| ports.to_string()),
             receive_buffer: Some(format_size_bytes(u64::from(self.receive_buffer_bytes))),
             send_only: Some(self.send_only),
@@ -118,6 +127,7 @@ impl Plan {
             ..Draft::default()
         };
         self.backend.to_draft(&mut draft);
+        self.connections.to_draft(&mut draft);
         match &self.source {
             QuestionSource::File(path) => draft.queries = Some(path.display().to_string()),
             QuestionSource::Stdin => draft.queries = Some("-".to_owned()),
@@ -162,12 +172,15 @@ pub enum TransportKind {
     /// UDP, one message a datagram.
     #[default]
     Udp,
+    /// TCP, messages one after the other on connections (RFC 7766).
+    Tcp,
 }
 
 impl fmt::Display for TransportKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             TransportKind::Udp => f.write_str("udp"),
+            TransportKind::Tcp => f.write_str("tcp"),
         }
     }
 }
@@ -178,7 +191,8 @@ impl FromStr for TransportKind {
     fn from_str(text: &str) -> Result<TransportKind, String> {
         match text {
             "udp" => Ok(TransportKind::Udp),
-            _ => Err(format!("`{text}` is not a transport: use udp")),
+            "tcp" => Ok(TransportKind::Tcp),
+            _ => Err(format!("`{text}` is not a transport: use udp or tcp")),
         }
     }
 }

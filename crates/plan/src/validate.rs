@@ -5,12 +5,13 @@ use std::path::Path;
 
 use dnsdyno_wire::{CLASS_IN, MIN_EDNS_SIZE, QueryForm, parse_class};
 
-use crate::backend::Backend;
+use crate::backend::{Backend, SourcePrefix};
+use crate::connections::ConnectionPlan;
 use crate::draft::Draft;
 use crate::error::PlanError;
 use crate::interval::{check_interval, usual_interval_ns};
 use crate::load::{LoadChoice, choose_load};
-use crate::plan::{Note, Plan, PortRange, Stop};
+use crate::plan::{Note, Plan, PortRange, Stop, TransportKind};
 use crate::schedule::Load;
 use crate::source::QuestionSource;
 use crate::target::{Resolve, Target, Wanted, target_is_harmless};
@@ -47,7 +48,9 @@ impl Draft {
             return Err(PlanError::SendOnlyClosed);
         }
         let backend = Backend::of(self)?;
-        let threads = self.threads(host, &load, &backend)?;
+        let transport = self.transport.unwrap_or_default();
+        let connections = ConnectionPlan::of(self, transport)?;
+        let threads = self.threads(host, &load, &backend, &connections)?;
         let local_ports = self.local_ports(threads.clients, &backend)?;
         let timeout_ns = self.limited_duration("timeout", &self.timeout, TIMEOUT_NS)?;
         let usual_ns = Limits { default: usual_interval_ns(&load, timeout_ns), ..INTERVAL_NS };
@@ -55,7 +58,7 @@ impl Draft {
         check_interval(interval_ns, timeout_ns)?;
         let receive_buffer_bytes = self.receive_buffer()?;
         let seed = self.seed(host)?;
-        let local_address = self.local_address()?;
+        let (local_address, local_prefix) = self.local_address(transport)?;
         // Last, because this may ask the network.
         let target = self.target(host, self.source_address(local_address, &backend)?)?;
         Ok(Plan {
@@ -63,7 +66,8 @@ impl Draft {
             note: self.note.clone(),
             target,
             family: self.family.unwrap_or_default(),
-            transport: self.transport.unwrap_or_default(),
+            transport,
+            connections,
             source,
             strict: self.strict.unwrap_or(false),
             keep_order: self.keep_order.unwrap_or(false),
@@ -77,6 +81,7 @@ impl Draft {
             pin: self.pin.unwrap_or(true),
             clients: threads.clients,
             local_address,
+            local_prefix,
             local_ports,
             backend,
             receive_buffer_bytes,
@@ -137,7 +142,13 @@ impl Draft {
     }
 
     /// Workers and sockets, so that every worker has a socket and, in a closed loop, a query to wait for.
-    fn threads(&self, host: &Host<'_>, load: &Load, backend: &Backend) -> Result<Threads, PlanError> {
+    fn threads(
+        &self,
+        host: &Host<'_>,
+        load: &Load,
+        backend: &Backend,
+        connections: &ConnectionPlan,
+    ) -> Result<Threads, PlanError> {
         for (option, value) in [("workers", self.workers), ("clients", self.clients)] {
             match value {
                 Some(0) => return Err(PlanError::Zero { option }),
@@ -160,7 +171,13 @@ impl Draft {
                 threads.notes = vec![Note::FewerWorkers { asked, used: limit, limited_by }];
             }
         }
-        let usual = if backend.xdp().is_some() { XDP_CLIENTS.max(threads.workers) } else { threads.workers };
+        let usual = match (backend.xdp(), connections.queries_each, outstanding) {
+            (Some(_), ..) => XDP_CLIENTS.max(threads.workers),
+            // A connection that ends soon is asked little at once: each query of the window may need its own.
+            (None, Some(_), Some(outstanding)) => (outstanding as usize).clamp(threads.workers, MAX_CLIENTS),
+            (None, Some(_), None) => SHORT_LIVED_CLIENTS.max(threads.workers),
+            (None, None, _) => threads.workers,
+        };
         threads.clients = self.clients.unwrap_or(usual);
         // Each worker has its share of the window, and of the sockets.
         let share = outstanding.unwrap_or(0).div_ceil(threads.workers as u32) as usize;
@@ -227,13 +244,21 @@ impl Draft {
         }
     }
 
-    fn local_address(&self) -> Result<Option<IpAddr>, PlanError> {
-        let Some(text) = &self.local_address else { return Ok(None) };
-        text.parse().map(Some).map_err(|_| PlanError::Value {
-            option: "local-address",
-            text: text.clone(),
-            expected: "an address: write an IPv4 or IPv6 address of this machine",
-        })
+    /// The address to send from; of connections also the prefix up to whose end they start.
+    fn local_address(&self, transport: TransportKind) -> Result<(Option<IpAddr>, Option<u8>), PlanError> {
+        let Some(text) = &self.local_address else { return Ok((None, None)) };
+        if let Some(SourcePrefix { first, length }) = SourcePrefix::parse(text) {
+            let is_one = length == if first.is_ipv4() { 32 } else { 128 };
+            return match transport {
+                _ if is_one => Ok((Some(first), None)),
+                TransportKind::Udp => Err(PlanError::NoConnections { option: "local-address", transport }),
+                TransportKind::Tcp => Ok((Some(first), Some(length))),
+            };
+        }
+        let expected =
+            "an address: write an IPv4 or IPv6 address of this machine, over TCP also ADDRESS/LENGTH";
+        let wrong = |_| PlanError::Value { option: "local-address", text: text.clone(), expected };
+        text.parse().map(|address| (Some(address), None)).map_err(wrong)
     }
 
     /// An address of the family that queries are to be sent from, where the user says it.
@@ -318,6 +343,9 @@ const IDS_PER_SOCKET: usize = 1 << 16;
 /// Source ports of AF_XDP: enough for a card, and for a server with a socket a core, to spread
 /// the queries evenly over some tens of queues.
 const XDP_CLIENTS: usize = 256;
+
+/// Clients whose connections end soon, where only a rate is given: so many may wait for an answer at once.
+const SHORT_LIVED_CLIENTS: usize = 1_000;
 
 /// Each socket needs a port of its own.
 const MAX_CLIENTS: usize = 65_535;

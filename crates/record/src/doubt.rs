@@ -31,6 +31,10 @@ pub(crate) struct EvidenceShape {
     #[serde(default)]
     fragments: u64,
     id_waits: u64,
+    #[serde(default)]
+    connection_waits: u64,
+    #[serde(default)]
+    connects_without_port: u64,
     sockets: u64,
     busiest_worker_cpu: f64,
     worst_worker_wait: f64,
@@ -45,6 +49,8 @@ impl From<&Evidence> for EvidenceShape {
             socket_drops: evidence.socket_drops,
             fragments: evidence.fragments,
             id_waits: evidence.id_waits,
+            connection_waits: evidence.connection_waits,
+            connects_without_port: evidence.connects_without_port,
             sockets: evidence.sockets,
             busiest_worker_cpu: finite(evidence.busiest_worker_cpu),
             worst_worker_wait: finite(evidence.worst_worker_wait),
@@ -61,6 +67,8 @@ impl From<EvidenceShape> for Evidence {
             socket_drops: shape.socket_drops,
             fragments: shape.fragments,
             id_waits: shape.id_waits,
+            connection_waits: shape.connection_waits,
+            connects_without_port: shape.connects_without_port,
             sockets: shape.sockets,
             busiest_worker_cpu: shape.busiest_worker_cpu,
             worst_worker_wait: shape.worst_worker_wait,
@@ -93,6 +101,10 @@ impl From<&Warning> for WarningShape {
             Warning::IdsExhausted { waits, sockets } => {
                 vec![("waits", Whole(waits)), ("sockets", Whole(sockets))]
             }
+            Warning::ClientsBusy { waits, clients } => {
+                vec![("waits", Whole(waits)), ("clients", Whole(clients))]
+            }
+            Warning::PortsExhausted { connects } => vec![("connects", Whole(connects))],
             Warning::ClockStepped { step_ns } => vec![("step_ns", Signed(step_ns))],
         };
         WarningShape {
@@ -137,6 +149,10 @@ impl WarningShape {
             "ids_exhausted" => {
                 Warning::IdsExhausted { waits: self.whole("waits")?, sockets: self.whole("sockets")? }
             }
+            "clients_busy" => {
+                Warning::ClientsBusy { waits: self.whole("waits")?, clients: self.whole("clients")? }
+            }
+            "ports_exhausted" => Warning::PortsExhausted { connects: self.whole("connects")? },
             "clock_stepped" => Warning::ClockStepped { step_ns: self.signed("step_ns")? },
             _ => return None,
         })

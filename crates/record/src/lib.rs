@@ -14,6 +14,7 @@
 //! The format is described in `docs/formats/run.md` and in [`schema::RUN_SCHEMA`].
 #![forbid(unsafe_code)]
 
+mod connected;
 mod digest;
 mod doubt;
 mod host;

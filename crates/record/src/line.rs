@@ -196,6 +196,7 @@ impl Books<'_> {
             asked_qps: None,
             scheduled: self.tally.scheduled,
             requests: self.tally.requests,
+            asked_again: self.tally.asked_again,
             ends,
             beside: (&self.arrivals.beside).into(),
             rcodes,

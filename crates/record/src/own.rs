@@ -12,6 +12,7 @@ use dnsdyno_measure::{
 use dnsdyno_wire::{parse_type, rcode_name, type_name};
 use serde::{Deserialize, Serialize};
 
+use crate::connected::ConnectionsShape;
 use crate::doubt::{EvidenceShape, WarningShape};
 use crate::{Ended, InterfaceCounts, WorkerUse};
 
@@ -26,6 +27,8 @@ pub(crate) struct StatsShape {
     pub(crate) asked_qps: Option<f64>,
     pub(crate) scheduled: u64,
     pub(crate) requests: u64,
+    #[serde(default)]
+    pub(crate) asked_again: u64,
     pub(crate) ends: EndsShape,
     pub(crate) beside: BesideShape,
     pub(crate) rcodes: Vec<RcodeShape>,
@@ -117,6 +120,8 @@ pub(crate) struct ArrivalsShape {
     in_flight_max: u64,
     cpu_ns: u64,
     cpu_wait_ns: u64,
+    #[serde(default)]
+    connections: Option<ConnectionsShape>,
 }
 
 /// What makes a line of the right shape impossible: it was not written by dnsdyno as it is.
@@ -124,6 +129,8 @@ pub(crate) struct ArrivalsShape {
 pub(crate) enum ShapeError {
     #[error("unknown reason {0:?} under \"not_sent\"")]
     UnknownReason(String),
+    #[error("unknown end of a connection {0:?}")]
+    UnknownEnd(String),
     #[error("query type {0:?} is not in the header's list")]
     UnknownType(String),
     #[error("unknown warning {0:?}, or a figure of it is missing")]
@@ -235,6 +242,7 @@ impl From<&Arrivals> for ArrivalsShape {
             in_flight_max: arrivals.in_flight_max,
             cpu_ns: arrivals.cpu_ns,
             cpu_wait_ns: arrivals.cpu_wait_ns,
+            connections: arrivals.connections.as_deref().map(Into::into),
         }
     }
 }
@@ -255,6 +263,7 @@ impl ArrivalsShape {
             in_flight_max: self.in_flight_max,
             cpu_ns: self.cpu_ns,
             cpu_wait_ns: self.cpu_wait_ns,
+            connections: self.connections.map(|shape| shape.try_into().map(Box::new)).transpose()?,
         })
     }
 }
@@ -302,6 +311,7 @@ impl StatsShape {
         let tally = Tally {
             scheduled: self.scheduled,
             requests: self.requests,
+            asked_again: self.asked_again,
             ends: self.ends.try_into()?,
             rcodes,
             types: counts,

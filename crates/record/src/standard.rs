@@ -51,6 +51,11 @@ pub(crate) struct StandardConnInfo {
     packets_sent: u64,
     packets_received: u64,
     socket_errors: u64,
+    // With connections only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    handshakes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    handshakes_failed: Option<u64>,
 }
 
 /// Latency of the answered queries; only the buckets where there were none.
@@ -118,16 +123,19 @@ impl StandardStats {
 }
 
 impl StandardConnInfo {
-    /// The only transports so far are UDP and the imaginary link, which behaves like it.
+    /// Over connections a packet is a message, as the schema has no other word for it.
     fn new(tally: &Tally, arrivals: &Arrivals) -> Self {
         let beside = &arrivals.beside;
         let ended_no_query = beside.duplicates + beside.unexpected + beside.wrong_question + beside.malformed;
         let errors_of_sending = SOCKET_ERRORS.map(|reason| tally.ends.not_sent.of(reason));
+        let connections = arrivals.connections.as_deref();
         StandardConnInfo {
-            kind: "udp",
-            packets_sent: arrivals.sent,
+            kind: if connections.is_some() { "tcp" } else { "udp" },
+            packets_sent: arrivals.sent + tally.asked_again,
             packets_received: arrivals.answered + arrivals.late + ended_no_query,
             socket_errors: tally.ends.refused + errors_of_sending.iter().sum::<u64>(),
+            handshakes: connections.map(|connections| connections.established),
+            handshakes_failed: connections.map(|connections| connections.failed_total()),
         }
     }
 }
@@ -136,10 +144,11 @@ impl StandardConnInfo {
 const DNS_METRICS_VERSION: u32 = 20_240_530;
 
 /// The reasons of a query not sent that are errors of a socket call.
-const SOCKET_ERRORS: [NotSentReason; 5] = [
+const SOCKET_ERRORS: [NotSentReason; 6] = [
     NotSentReason::SendBufferFull,
     NotSentReason::NoRoute,
     NotSentReason::TooLong,
     NotSentReason::Forbidden,
+    NotSentReason::NoLocalPort,
     NotSentReason::OtherError,
 ];

@@ -70,9 +70,14 @@ fn every_line_follows_dns_metrics_where_its_schema_is_at_hand() {
 fn a_line_without_any_one_of_our_properties_or_with_one_more_is_refused() {
     let validator = ours();
     for line in sample_lines() {
-        for path in
-            ["/dnsdyno", "/dnsdyno/ends", "/dnsdyno/ends/not_sent", "/dnsdyno/beside", "/dnsdyno/arrivals"]
-        {
+        for path in [
+            "/dnsdyno",
+            "/dnsdyno/ends",
+            "/dnsdyno/ends/not_sent",
+            "/dnsdyno/beside",
+            "/dnsdyno/arrivals",
+            "/dnsdyno/arrivals/connections",
+        ] {
             let Some(Value::Object(object)) = line.pointer(path) else { continue };
             for key in object.keys() {
                 let mut without = line.clone();

@@ -7,6 +7,7 @@ use dnsdyno_record::{Digest, Headline, Row, WorkerUse};
 use dnsdyno_wire::{rcode_name, type_name};
 use serde_json::{Map, Value, json};
 
+use crate::connections;
 use crate::figures::{headline, judged, lateness, longest, lost, rate_qps, sent, share, socket_drops};
 
 /// The figures of [`summary`](crate::summary) as one object.
@@ -45,6 +46,7 @@ pub fn summary_json(digest: &Digest) -> Value {
         "more_events": digest.more_events,
         "generator": generator(digest),
         "workers": workers(digest),
+        "connections": connections::as_json(digest, latency),
         "interface": digest.sum.as_ref().and_then(|sum| sum.interface.as_ref()),
     })
 }
@@ -83,6 +85,7 @@ fn queries(tally: &Tally) -> Value {
         "scheduled": tally.scheduled,
         "sent": sent(tally),
         "requests": tally.requests,
+        "asked_again": tally.asked_again,
         "answered": ends.answered,
         "answered_late": ends.answered_late,
         "timed_out": ends.timed_out,

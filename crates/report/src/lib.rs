@@ -4,6 +4,7 @@
 //! that has just ended and one from last year are told in the same words.
 #![forbid(unsafe_code)]
 
+mod connections;
 pub mod expect;
 mod figures;
 mod json;

@@ -1,6 +1,9 @@
 //! Runs for the tests, made by hand through the calls a writer makes.
 
-use dnsdyno_measure::{Arrivals, Beside, Evidence, NotSentReason, Tally, TypeCount, Warning};
+use dnsdyno_measure::{
+    Arrivals, Beside, ConnectFailure, ConnectionEnd, Connections, Evidence, NotSentReason, Tally, TypeCount,
+    Warning,
+};
 use dnsdyno_record::{Digest, Ended, Event, Header, Headline, Interval, Phase, Sum};
 
 pub(crate) const SECOND: u64 = 1_000_000_000;
@@ -176,6 +179,25 @@ pub(crate) fn silent() -> Digest {
     tally.ends.timed_out = 600;
     tally.types[0].sent = 600;
     digest.interval(&Interval { tally, ..second(0, 600, 0) });
+    digest.sum(&calm_sum(&digest));
+    digest
+}
+
+/// Ten clients whose server closes each connection after fifty queries.
+pub(crate) fn over_tcp() -> Digest {
+    let mut digest = Digest::new(Header { transport: "tcp".into(), phases: Vec::new(), ..header() });
+    let mut interval = second(0, 2_000, 0);
+    interval.tally.requests += 7;
+    interval.tally.asked_again = 7;
+    let mut connections =
+        Connections { opened: 60, established: 52, reused: 1_940, open_max: 10, ..Connections::default() };
+    connections.add_failed(ConnectFailure::Refused, 8);
+    connections.add_ended(ConnectionEnd::ByServer, 40);
+    connections.add_ended(ConnectionEnd::ByUs, 12);
+    (0..52).for_each(|n| connections.connect.record(34_700 + n * 300));
+    (0..52).for_each(|_| connections.first_byte.record(2_000_000));
+    interval.arrivals.connections = Some(Box::new(connections));
+    digest.interval(&interval);
     digest.sum(&calm_sum(&digest));
     digest
 }

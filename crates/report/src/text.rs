@@ -4,6 +4,7 @@ use dnsdyno_measure::{Beside, Ends, Quantile, Tally};
 use dnsdyno_record::{BackendInfo, Digest, Ended, Header, Headline};
 use dnsdyno_wire::{rcode_name, type_name};
 
+use crate::connections;
 use crate::figures::{
     headline, judged, latency, lateness, longest, lost, other, rate_qps, sent, share, socket_drops,
 };
@@ -24,6 +25,7 @@ pub fn summary(digest: &Digest, width: usize) -> String {
     beside(&mut out, &digest.arrivals().beside, width);
     answers(&mut out, digest, width);
     latencies(&mut out, digest, width);
+    connections::write(&mut out, digest, width);
     rows::write(&mut out, digest, width);
     events(&mut out, digest, width);
     verdict(&mut out, digest, width);
@@ -65,11 +67,12 @@ fn head(out: &mut String, digest: &Digest, width: usize) {
     };
     let passes = digest.sum.as_ref().map_or(String::new(), |sum| format!(", {:.2} passes", sum.passes));
     entry("questions", &format!("{}{skipped}{passes}", count(header.questions)));
+    let has_sockets = header.backend.xdp.is_none() && header.transport == "udp";
     let generator = format!(
         "dnsdyno {}, {}, {}, timeout {}",
         header.version,
         counted(u64::from(header.workers), "worker"),
-        counted(u64::from(header.clients), if header.backend.xdp.is_some() { "client" } else { "socket" }),
+        counted(u64::from(header.clients), if has_sockets { "socket" } else { "client" }),
         setting(header.timeout_ns)
     );
     entry("generator", &generator);

@@ -5,7 +5,21 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 
 use crate::checked;
 
-/// A set of sockets to wait on (epoll, level-triggered).
+/// A socket that a wait named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ready {
+    /// The token it was added with.
+    pub token: u64,
+    /// It can be read.
+    pub readable: bool,
+    /// It can be written to.
+    pub writable: bool,
+    /// The other side has closed it, or it has an error to tell.
+    pub closing: bool,
+}
+
+/// A set of sockets to wait on (epoll). A socket is named as long as it is ready where it was added
+/// by [`add`](Self::add), and once each time it becomes so where by [`add_stream`](Self::add_stream).
 #[derive(Debug)]
 pub struct Poller {
     epoll: OwnedFd,
@@ -32,10 +46,35 @@ impl Poller {
         Ok(())
     }
 
+    /// Adds a stream, for good: each change of what can be done with it is told once.
+    pub fn add_stream(&self, socket: &impl AsFd, token: u64) -> io::Result<()> {
+        let wanted = libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP | libc::EPOLLET;
+        let mut event = libc::epoll_event { events: wanted as u32, u64: token };
+        let fd = socket.as_fd().as_raw_fd();
+        // SAFETY: `event` is valid for the call, both descriptors are open.
+        checked(unsafe { libc::epoll_ctl(self.epoll.as_raw_fd(), libc::EPOLL_CTL_ADD, fd, &mut event) })?;
+        Ok(())
+    }
+
     /// Waits until a socket is ready or `timeout_ns` has passed; gives the tokens of the ready.
     ///
     /// `None` waits for ever. A signal ends the wait early, with no token.
     pub fn wait(&mut self, timeout_ns: Option<u64>) -> io::Result<impl Iterator<Item = u64> + '_> {
+        Ok(self.wait_events(timeout_ns)?.iter().map(|event| event.u64))
+    }
+
+    /// The same, with what each is ready for.
+    pub fn wait_ready(&mut self, timeout_ns: Option<u64>) -> io::Result<impl Iterator<Item = Ready> + '_> {
+        let has = |event: &libc::epoll_event, flags: i32| event.events & flags as u32 != 0;
+        Ok(self.wait_events(timeout_ns)?.iter().map(move |event| Ready {
+            token: event.u64,
+            readable: has(event, libc::EPOLLIN),
+            writable: has(event, libc::EPOLLOUT),
+            closing: has(event, libc::EPOLLRDHUP | libc::EPOLLHUP | libc::EPOLLERR),
+        }))
+    }
+
+    fn wait_events(&mut self, timeout_ns: Option<u64>) -> io::Result<&[libc::epoll_event]> {
         let timeout = timeout_ns.map(|ns| libc::timespec {
             tv_sec: (ns / 1_000_000_000) as libc::time_t,
             tv_nsec: (ns % 1_000_000_000) as libc::c_long,
@@ -60,7 +99,7 @@ impl Poller {
             Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => self.wait_as_before_5_11(timeout)?,
             Err(error) => return Err(error),
         };
-        Ok(self.events[..ready].iter().map(|event| event.u64))
+        Ok(&self.events[..ready])
     }
 
     /// The same on kernels without `epoll_pwait2`: the set itself is waited for, to the nanosecond,
@@ -105,6 +144,22 @@ mod tests {
         socket.send_to(b"x", socket.local_addr().unwrap()).unwrap();
         assert_eq!(poller.wait_as_before_5_11(None).unwrap(), 1);
         assert_eq!({ poller.events[0].u64 }, 5);
+    }
+
+    #[test]
+    fn a_stream_is_named_once_for_each_change_and_with_what_changed() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let ours = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut theirs, _) = listener.accept().unwrap();
+        let mut poller = Poller::new(4).unwrap();
+        poller.add_stream(&ours, 3).unwrap();
+        let mut ready = || poller.wait_ready(Some(1_000_000_000)).unwrap().next();
+        assert!(matches!(ready(), Some(Ready { token: 3, readable: false, writable: true, closing: false })));
+        std::io::Write::write_all(&mut theirs, b"x").unwrap();
+        assert!(matches!(ready(), Some(Ready { readable: true, closing: false, .. })));
+        drop(theirs);
+        assert!(matches!(ready(), Some(Ready { closing: true, .. })));
+        assert_eq!(poller.wait_ready(Some(0)).unwrap().next(), None);
     }
 
     #[test]

@@ -51,6 +51,18 @@ pub fn stamp_arrivals(socket: &impl AsFd) -> bool {
     set(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1).is_ok()
 }
 
+/// Has the kernel choose the port of a bound socket when it connects, so that one port serves a
+/// connection to each server; false where it cannot.
+pub fn choose_port_on_connect(socket: &impl AsFd) -> bool {
+    set(socket, libc::SOL_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1).is_ok()
+}
+
+/// Lets what is written first travel with the SYN (TCP Fast Open), where the server is known to
+/// take it; false where the kernel cannot.
+pub fn write_before_connected(socket: &impl AsFd) -> bool {
+    set(socket, libc::SOL_TCP, libc::TCP_FASTOPEN_CONNECT, 1).is_ok()
+}
+
 fn set_buffer(socket: &impl AsFd, force: i32, plain: i32, bytes: usize) -> io::Result<usize> {
     let asked = bytes.min(i32::MAX as usize / 2) as i32;
     if set(socket, libc::SOL_SOCKET, force, asked).is_err() {

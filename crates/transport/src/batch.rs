@@ -45,6 +45,14 @@ impl Batch {
         Messages::new(&self.bytes, &self.ends)
     }
 
+    /// The messages one by one.
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let mut start = 0;
+        self.ends
+            .iter()
+            .map(move |end| &self.bytes[std::mem::replace(&mut start, *end as usize)..*end as usize])
+    }
+
     /// Takes all messages out, keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();

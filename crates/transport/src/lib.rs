@@ -8,16 +8,21 @@
 mod batch;
 pub mod sim;
 mod sleeper;
+pub mod tcp;
 pub mod udp;
 mod worker_clock;
 pub mod xdp;
 
 pub use batch::Batch;
 
-use dnsdyno_measure::NotSentReason;
+use dnsdyno_measure::{ConnectFailure, ConnectionEnd, NotSentReason};
 
 /// One worker's way to the server.
 pub trait Transport {
+    /// Whether each channel is a client that has one connection at a time. Such a transport is
+    /// asked whose [`turn`](Self::turn) it is, and tells the [`Sink`] of its connections.
+    const CONNECTS: bool = false;
+
     /// Makes the instant `epoch_ns` (on the clock of the host, or none at all in an imaginary
     /// link) the start of the run, and waits for it. Called once, on the worker's thread.
     fn begin(&mut self, epoch_ns: u64);
@@ -51,6 +56,26 @@ pub trait Transport {
         false
     }
 
+    /// The client that is to ask next, or why none can now; for transports that
+    /// [connect](Self::CONNECTS).
+    fn turn(&mut self) -> Result<Turn, NotSentReason> {
+        Ok(Turn { channel: 0, room: usize::MAX })
+    }
+
+    /// The client whose turn it is cannot ask: it is the next one's.
+    fn pass(&mut self, _channel: usize) {}
+
+    /// How many queries a channel can have under way; `None` = as many as there are IDs.
+    fn most_under_way(&self) -> Option<u32> {
+        None
+    }
+
+    /// A query of this channel has timed out: nothing waits for its answer any more.
+    fn expired(&mut self, _channel: usize) {}
+
+    /// Ends every connection; called once, after the last query has ended.
+    fn finish(&mut self, _sink: &mut impl Sink) {}
+
     /// What the host has spent on this worker and taken from it, since the start of the run.
     fn resources(&mut self) -> Resources;
 }
@@ -74,6 +99,66 @@ pub trait Sink {
 
     /// The network refused a message of ours that starts with the bytes `quoted`.
     fn refused(&mut self, channel: usize, at_ns: u64, quoted: &[u8]);
+
+    /// A message came, at `at_ns`, over a connection that queries could leave on from `since_ns` on.
+    fn answer(&mut self, channel: usize, at_ns: u64, _since_ns: u64, bytes: &[u8]) -> Came {
+        self.packet(channel, at_ns, bytes);
+        Came::Answer
+    }
+
+    /// Something happened to the connection of a channel.
+    fn connection(&mut self, _channel: usize, _at_ns: u64, _news: ConnectionNews) {}
+
+    /// So many queries left over connections that had carried one before.
+    fn reused(&mut self, _queries: u64) {}
+}
+
+/// Whose turn it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// The client's channel.
+    pub channel: usize,
+    /// How many queries it takes now; at least 1.
+    pub room: usize,
+}
+
+/// What a message over a connection turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Came {
+    /// It ended a query under way.
+    Answer,
+    /// It ended none.
+    Beside,
+    /// It is no DNS message: what follows on this connection cannot be trusted.
+    Garbage,
+}
+
+/// What happened to a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConnectionNews {
+    /// It was begun: a SYN is on its way.
+    Opened,
+    /// It could not even be begun. No query was handed over.
+    NotOpened(ConnectFailure),
+    /// It came to be; it had been begun at `opened_ns`.
+    Established {
+        /// When the SYN left.
+        opened_ns: u64,
+    },
+    /// The first byte came over it.
+    FirstByte {
+        /// When the SYN left.
+        opened_ns: u64,
+    },
+    /// It did not come to be. Its queries have not been answered, nor will be.
+    Failed(ConnectFailure),
+    /// It is over. The queries on it that have not been answered will not be.
+    Ended {
+        /// What ended it.
+        end: ConnectionEnd,
+        /// Queries that were answered over it.
+        answers: u64,
+    },
 }
 
 /// What became of a batch.
@@ -90,6 +175,8 @@ pub struct Sent {
 pub enum Stopped {
     /// There is no room now; the same message may leave later.
     Full,
+    /// There is no way for it now, for this reason; the same message may leave later.
+    Later(NotSentReason),
     /// The message cannot leave, and trying it again would not help.
     Failed(NotSentReason),
 }

@@ -13,6 +13,7 @@
 //! | [`encrypted`] | the responder over DoT, DoH and DoQ, as other people's clients see it |
 //! | [`in_kernel`] | the responder in the kernel: its book against the record, its end |
 //! | [`demo`] | the demo, the manual, the completions |
+//! | [`tcp`] | the same over connections: each of them counted, no query lost with one |
 //! | [`xdp`] | the same over AF_XDP, between two network namespaces |
 //! | [`faults`] | what happens in the middle of a run: ports that close, servers and generators that die, Ctrl-C |
 //!
@@ -29,5 +30,6 @@ mod full_disk;
 mod in_kernel;
 mod respond;
 mod servers;
+mod tcp;
 mod truth;
 mod xdp;

@@ -6,7 +6,10 @@
 
 use std::path::Path;
 
-use dnsdyno_measure::{Arrivals, Beside, Evidence, NotSentReason, Tally, TypeCount, Warning};
+use dnsdyno_measure::{
+    Arrivals, Beside, ConnectFailure, ConnectionEnd, Connections, Evidence, NotSentReason, Tally, TypeCount,
+    Warning,
+};
 use dnsdyno_record::{
     Ended, Event, Header, Headline, HostInfo, InterfaceCounts, Interval, Phase, RunWriter, Sum, WorkerUse,
 };
@@ -57,6 +60,7 @@ pub(crate) fn interval(index: u64) -> Interval {
     tally.ends.not_sent.add(NotSentReason::NoRoute, index % 2);
     tally.scheduled = tally.ends.total();
     tally.requests = tally.scheduled - tally.ends.not_sent.total();
+    tally.asked_again = index;
     tally.rcodes.add(0, answered - 10);
     tally.rcodes.add(3, 12);
     tally.rcodes.add(4000, 1);
@@ -85,6 +89,7 @@ pub(crate) fn interval(index: u64) -> Interval {
         in_flight_max: 17 + index,
         cpu_ns: 300_000_000,
         cpu_wait_ns: 1_000_000,
+        connections: (index % 2 == 0).then(|| Box::new(connections(index))),
     };
     let workers =
         [0, 1].map(|w| WorkerUse { cpu_ns: 150_000_000 + w, cpu_wait_ns: w, sent: 450, answered: 400 + w });
@@ -97,6 +102,23 @@ pub(crate) fn interval(index: u64) -> Interval {
         arrivals,
         workers: workers.into(),
     }
+}
+
+/// Connections whose figures all differ.
+pub(crate) fn connections(index: u64) -> Connections {
+    let mut connections = Connections {
+        opened: 50 + index,
+        established: 40,
+        reused: 800 + index,
+        open_max: 9 + index,
+        ..Connections::default()
+    };
+    ConnectFailure::ALL.iter().zip(1..).for_each(|(why, n)| connections.add_failed(*why, n));
+    ConnectionEnd::ALL.iter().zip(10..).for_each(|(end, n)| connections.add_ended(*end, n));
+    (0..40).for_each(|n| connections.connect.record(30_000 + n * 1_009));
+    (0..38).for_each(|n| connections.first_byte.record(90_000 + n * 1_013));
+    (0..700).for_each(|n| connections.query.record(60_000 + n * 1_019));
+    connections
 }
 
 pub(crate) fn event(at_ns: u64) -> Event {
@@ -127,6 +149,8 @@ pub(crate) fn sum(intervals: &[Interval]) -> Sum {
         warnings: vec![
             Warning::SocketDrops { packets: 3, timed_out: 70 },
             Warning::CpuSaturated { share: 0.1 + 0.2 + 0.63 },
+            Warning::ClientsBusy { waits: 8, clients: 4 },
+            Warning::PortsExhausted { connects: 6 },
             Warning::ClockStepped { step_ns: -12_345_678 },
         ],
         ended: Ended::ByTime,
@@ -136,6 +160,8 @@ pub(crate) fn sum(intervals: &[Interval]) -> Sum {
             socket_drops: 3,
             fragments: 5,
             id_waits: 0,
+            connection_waits: 8,
+            connects_without_port: 6,
             sockets: 8,
             busiest_worker_cpu: 0.1 + 0.2 + 0.63,
             worst_worker_wait: 1.0 / 7.0,

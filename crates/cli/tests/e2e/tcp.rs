@@ -1,0 +1,345 @@
+//! Over TCP: each connection and each query is what the server says it was, and none is lost.
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::thread;
+use std::time::Duration;
+
+use dnsdyno_lab::ServerOptions;
+use dnsdyno_measure::{Beside, ConnectFailure, ConnectionEnd, Connections, Latency, Quantile};
+use dnsdyno_record::Digest;
+use dnsdyno_responder::{Book, Config, Faults, Responder, Rule, Share};
+
+use crate::support::{Workplace, closed_port, real_server, responder};
+
+/// A run over TCP against a responder with these faults.
+fn measured(work: &Workplace, faults: Faults, load: &str) -> (Digest, Book) {
+    let server = responder(faults);
+    let words = format!(
+        "run -s {} -a www.example -a mail.example/AAAA --transport tcp {load} --quiet -o run",
+        server.address()
+    );
+    work.dnsdyno(&words).gives(0);
+    (work.record("run"), server.stop())
+}
+
+/// The connections of a run, whose counts add up.
+#[track_caller]
+fn connections(digest: &Digest) -> &Connections {
+    let connections = digest.arrivals().connections.as_deref().expect("a run over connections");
+    assert_eq!(connections.opened, connections.established + connections.failed_total(), "{connections:?}");
+    assert_eq!(connections.established, connections.ended_total(), "{connections:?}");
+    assert_eq!(connections.established, connections.connect.count());
+    connections
+}
+
+#[test]
+fn kept_connections_carry_everything_and_the_book_of_the_responder_agrees() {
+    for load in ["--rate 2k --for 1s --clients 5", "--outstanding 50 --count 5000 --clients 5"] {
+        let work = Workplace::new();
+        let (digest, book) = measured(&work, Faults::default(), load);
+        let tally = digest.tally();
+        assert_eq!((tally.ends.answered, tally.asked_again), (tally.scheduled, 0), "{load}");
+        assert_eq!(book.tcp.counts.received, tally.requests);
+        assert_eq!(book.udp.counts.received, 0);
+        let connections = connections(&digest);
+        assert_eq!((connections.opened, connections.established, connections.open_max), (5, 5, 5));
+        assert_eq!((book.connections.accepted, connections.ended(ConnectionEnd::ByUs)), (5, 5));
+        assert_eq!(connections.reused, tally.requests - 5);
+        assert_eq!(connections.query.count(), tally.ends.answered);
+        assert_eq!(digest.arrivals().beside, Beside::default());
+    }
+}
+
+#[test]
+fn a_connection_carries_as_many_queries_as_asked_for() {
+    for (each, load) in
+        [(1, "--outstanding 20"), (10, "--outstanding 20"), (1, "--rate 1k"), (10, "--rate 1k")]
+    {
+        let work = Workplace::new();
+        let (digest, book) = measured(
+            &work,
+            Faults::default(),
+            &format!("{load} --queries-per-connection {each} --count 1000"),
+        );
+        assert_eq!((digest.tally().ends.answered, digest.tally().requests), (1_000, 1_000), "{load} {each}");
+        assert_eq!(book.tcp.counts.answered, 1_000);
+        let connections = connections(&digest);
+        assert_eq!(connections.established, book.connections.accepted);
+        assert_eq!(connections.reused, 1_000 - connections.established);
+        let fewest = 1_000 / each;
+        // Each client may hold one that is not full when the run ends.
+        let most = if each == 1 { fewest } else { fewest + u64::from(digest.header.clients) };
+        assert!((fewest..=most).contains(&connections.established), "{} for {load}", connections.established);
+    }
+}
+
+#[test]
+fn queries_on_a_connection_that_is_reset_are_asked_again_and_none_is_lost() {
+    let work = Workplace::new();
+    let faults = Faults { reset: Share::new(0.02).unwrap(), seed: 3, ..Faults::default() };
+    let (digest, book) = measured(&work, faults, "--outstanding 40 --clients 4 --count 4000");
+    let tally = digest.tally();
+    assert_eq!(tally.ends.answered + tally.ends.refused, 4_000, "{:?}", tally.ends);
+    assert!(
+        book.tcp.counts.resets > 20 && tally.asked_again >= book.tcp.counts.resets,
+        "{:?}",
+        book.tcp.counts
+    );
+    let connections = connections(&digest);
+    assert_eq!(connections.established, book.connections.accepted);
+    assert!(connections.ended(ConnectionEnd::Reset) >= book.tcp.counts.resets);
+    assert!(book.tcp.counts.received <= tally.requests, "what was sent on a dead connection never came");
+}
+
+#[test]
+fn what_the_responder_does_wrong_is_counted_as_over_udp() {
+    let work = Workplace::new();
+    let percent = Share::new(0.01).unwrap();
+    let faults = Faults {
+        loss: percent,
+        duplicate: percent,
+        wrong_id: percent,
+        wrong_question: percent,
+        seed: 42,
+        ..Faults::default()
+    };
+    let (digest, book) = measured(&work, faults, "--rate 5k --for 1s --timeout 1s --clients 8");
+    let (ends, beside, did) = (digest.tally().ends, digest.arrivals().beside, book.tcp.counts);
+    assert_eq!((ends.total(), did.received), (5_000, 5_000));
+    assert!([did.dropped, did.duplicated, did.wrong_ids, did.wrong_questions].iter().all(|n| *n > 10));
+    assert_eq!((beside.duplicates, beside.wrong_question), (did.duplicated, did.wrong_questions));
+    assert_eq!(ends.timed_out, did.dropped + did.wrong_ids + did.wrong_questions);
+}
+
+#[test]
+fn a_connection_that_brings_garbage_is_given_up_and_its_queries_are_asked_again() {
+    let work = Workplace::new();
+    let faults = Faults { garbage: Share::new(0.01).unwrap(), seed: 5, ..Faults::default() };
+    let (digest, book) = measured(&work, faults, "--outstanding 20 --clients 4 --count 4000");
+    let connections = connections(&digest);
+    assert!(book.tcp.counts.garbage > 10);
+    assert!(connections.ended(ConnectionEnd::Garbled) > 10, "{connections:?}");
+    assert_eq!(digest.arrivals().beside.malformed, connections.ended(ConnectionEnd::Garbled));
+    assert_eq!(digest.tally().ends.answered + digest.tally().ends.refused, 4_000);
+}
+
+#[test]
+fn answers_of_all_lengths_come_whole() {
+    for size in [512, 5_000, 65_535] {
+        let work = Workplace::new();
+        let server =
+            Responder::start(Config { rule: Rule::FixedSize { bytes: size }, ..Config::default() }).unwrap();
+        let words = format!(
+            "run -s {} -a www.example --transport tcp --outstanding 8 --clients 2 --count 400 --quiet -o run",
+            server.address()
+        );
+        work.dnsdyno(&words).gives(0);
+        let tally = work.record("run").tally().clone();
+        assert_eq!((tally.ends.answered, tally.bytes_answered), (400, 400 * u64::from(size)));
+        assert_eq!(server.stop().tcp.counts.answered, 400);
+    }
+}
+
+#[test]
+fn a_port_that_nobody_listens_on_refuses_every_query() {
+    let work = Workplace::new();
+    let server = closed_port();
+    work.dnsdyno(&format!(
+        "run -s {server} -a www.example --transport tcp --rate 500 --for 1s --clients 3 --quiet -o run"
+    ))
+    .gives(0);
+    let digest = work.record("run");
+    assert_eq!(digest.tally().ends.refused, 500, "{:?}", digest.tally().ends);
+    let connections = connections(&digest);
+    assert_eq!(
+        (connections.established, connections.failed(ConnectFailure::Refused)),
+        (0, connections.opened)
+    );
+    assert!(work.dnsdyno("show run").gives(0).stdout.contains("failed: refused"));
+}
+
+#[test]
+fn a_listener_that_never_accepts_makes_connections_time_out() {
+    let work = Workplace::new();
+    // One place in the queue of those to be accepted; the rest get no answer to their SYN.
+    let listener = socket_with_backlog(0);
+    let server = listener.local_addr().unwrap();
+    let ran = work
+        .dnsdyno(&format!(
+            "run -s {server} -a www.example --transport tcp --outstanding 8 --queries-per-connection 1 --for 2s \
+             --timeout 500ms --quiet -o run"
+        ))
+        .gives(0);
+    assert!(ran.took < Duration::from_secs(10), "{:?}", ran.took);
+    let digest = work.record("run");
+    let ends = digest.tally().ends;
+    assert_eq!(ends.timed_out, digest.tally().scheduled, "{ends:?}");
+    assert!(connections(&digest).failed(ConnectFailure::TimedOut) > 4, "{:?}", connections(&digest).failed);
+}
+
+fn socket_with_backlog(backlog: i32) -> TcpListener {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    // Listening again changes the length of the queue.
+    socket2::SockRef::from(&listener).listen(backlog).unwrap();
+    listener
+}
+
+/// Answers every query at once with an empty NOERROR, and closes each connection after `each` of them.
+fn closes_after(each: usize) -> SocketAddr {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = listener.local_addr().unwrap();
+    // Ends with the test's process: it waits for connections that no longer come.
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            for _ in 0..each {
+                let mut length = [0; 2];
+                if stream.read_exact(&mut length).is_err() {
+                    break;
+                }
+                let mut message = vec![0; usize::from(u16::from_be_bytes(length))];
+                stream.read_exact(&mut message).unwrap();
+                message[2] |= 0x80;
+                stream.write_all(&[&length[..], &message].concat()).unwrap();
+            }
+            // Read what is under way, so that the kernel closes in order and does not reset.
+            let _ = stream.shutdown(std::net::Shutdown::Write);
+            let _ = stream.set_read_timeout(Some(Duration::from_millis(200)));
+            let mut rest = [0; 4_096];
+            while stream.read(&mut rest).is_ok_and(|n| n > 0) {}
+        }
+    });
+    address
+}
+
+#[test]
+fn a_server_that_closes_after_some_queries_is_asked_the_rest_on_new_connections() {
+    let work = Workplace::new();
+    let server = closes_after(25);
+    work.dnsdyno(&format!(
+        "run -s {server} -a www.example --transport tcp --outstanding 10 --clients 1 --workers 1 --count 1000 \
+         --quiet -o run"
+    ))
+    .gives(0);
+    let digest = work.record("run");
+    assert_eq!(digest.tally().ends.answered, 1_000, "{:?}", digest.tally().ends);
+    let connections = connections(&digest);
+    assert!((40..=41).contains(&connections.established), "{}", connections.established);
+    assert!((39..=40).contains(&connections.ended(ConnectionEnd::ByServer)));
+    assert!(digest.tally().asked_again > 0);
+    assert_eq!(digest.tally().requests, 1_000 + digest.tally().asked_again);
+}
+
+#[test]
+fn the_time_to_connect_and_that_of_the_query_are_told_apart() {
+    let work = Workplace::new();
+    let faults = Faults { delay: Some("20ms".parse().unwrap()), ..Faults::default() };
+    let (digest, _) = measured(&work, faults, "--rate 200 --for 1s --queries-per-connection 1");
+    let connections = connections(&digest);
+    let p50 = |histogram| match (Latency { answered: histogram, unanswered: 0 }).quantile(0.5) {
+        Some(Quantile::At(ns)) => ns,
+        other => panic!("{other:?}"),
+    };
+    assert!(p50(&connections.connect) < 5_000_000, "connect {}", p50(&connections.connect));
+    assert!((20_000_000..30_000_000).contains(&p50(&connections.query)), "query {}", p50(&connections.query));
+    assert!(p50(&connections.first_byte) >= p50(&connections.query));
+}
+
+#[test]
+fn an_idle_connection_is_closed_and_the_next_query_opens_another() {
+    let work = Workplace::new();
+    let (digest, book) =
+        measured(&work, Faults::default(), "--rate 5 --for 2s --clients 1 --idle-timeout 50ms");
+    assert_eq!(digest.tally().ends.answered, 10);
+    assert_eq!((connections(&digest).established, book.connections.accepted), (10, 10));
+}
+
+#[test]
+fn a_server_that_is_started_again_shows_as_a_gap_and_the_run_goes_on() {
+    let work = Workplace::new();
+    let server = responder(Faults::default());
+    let address = server.address();
+    let words = format!(
+        "run -s {address} -a www.example --transport tcp --clients 4 --rate 500 --for 4s --quiet -o run"
+    );
+    let mut generator = work.start(&words);
+    generator.until("its first queries are answered", || server.book().tcp.counts.answered > 300);
+    let first = server.stop();
+    generator.until("its queries are refused", || {
+        work.intervals("run").iter().any(|interval| interval.tally.ends.refused > 0)
+    });
+    let second = Responder::start(Config { listen: address, ..Config::default() }).unwrap();
+    generator.wait().gives(0);
+    let (digest, second) = (work.record("run"), second.stop());
+    let ends = digest.tally().ends;
+    assert_eq!(ends.total(), 2_000);
+    assert_eq!(ends.answered + ends.refused, 2_000, "{ends:?}");
+    assert!(ends.refused > 100 && second.tcp.counts.answered > 200, "{ends:?}");
+    assert_eq!(ends.answered, first.tcp.counts.answered + second.tcp.counts.answered);
+    assert!(connections(&digest).failed(ConnectFailure::Refused) > 0);
+}
+
+#[test]
+fn several_local_addresses_are_used_in_turn_and_those_of_nobody_refused() {
+    let work = Workplace::new();
+    let (digest, _) = measured(
+        &work,
+        Faults::default(),
+        "--outstanding 20 --queries-per-connection 1 --count 500 --local-address 127.0.1.0/28",
+    );
+    assert_eq!(digest.tally().ends.answered, 500);
+    assert!(work.read("run/plan.toml").contains("127.0.1.0/28"));
+    work.dnsdyno("run -s 127.0.0.1 -a a --transport tcp --local-address 203.0.113.0/30 --for 1s -o none")
+        .ends_refused(3, &["203.0.113.0", "ip address"]);
+}
+
+#[test]
+fn too_low_a_limit_of_open_files_is_told_at_the_start_with_the_number() {
+    let work = Workplace::new();
+    let script =
+        "ulimit -Hn 200; exec $0 run -s 127.0.0.1:9 -a a --transport tcp --clients 5000 --for 1s -o none";
+    let ran = work.shell(&format!("ulimit -n 200; {script}"));
+    // Root may raise any limit.
+    if ran.stderr.contains("open files") {
+        ran.ends_refused(3, &["--clients 5000 needs 5064 open files", "ulimit -n 5064"]);
+    }
+}
+
+/// A pass through the queries of the testbed over kept connections, and one with a connection for each few.
+fn is_asked_over_tcp(name: &str) {
+    let work = Workplace::with_queries();
+    let Some(server) = real_server(name, &ServerOptions::default()) else { return };
+    let queries = dnsdyno_lab::example_queries().lines().filter(|line| !line.starts_with(';')).count() as u64;
+    for (out, load) in [
+        ("kept", "--rate 1k --passes 4 --clients 4"),
+        ("short", "--outstanding 10 --passes 4 --queries-per-connection 3"),
+    ] {
+        work.dnsdyno(&format!("run -s {} -d q.txt --transport tcp {load} -o {out}", server.address()))
+            .gives(0);
+        let digest = work.record(out);
+        assert_eq!(digest.tally().ends.answered, 4 * queries, "{out}: {:?}", digest.tally().ends);
+        assert_eq!(digest.arrivals().beside, Beside::default());
+        assert_eq!(connections(&digest).failed_total(), 0);
+    }
+}
+
+#[test]
+fn nsd_is_asked_over_tcp() {
+    is_asked_over_tcp("nsd");
+}
+
+#[test]
+fn bind_is_asked_over_tcp() {
+    is_asked_over_tcp("bind");
+}
+
+#[test]
+fn knot_is_asked_over_tcp() {
+    is_asked_over_tcp("knot");
+}
+
+#[test]
+fn unbound_is_asked_over_tcp() {
+    is_asked_over_tcp("unbound");
+}

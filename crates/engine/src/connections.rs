@@ -1,0 +1,196 @@
+//! What a worker does about connections: it counts what becomes of them, and sees that no query is
+//! lost with one.
+//!
+//! ```text
+//!   connection lost ──► its unanswered queries ─┬─ asked again on the next (RFC 7766, 6.2.4)
+//!                                               └─ refused, where connections bring no answer
+//! ```
+
+use dnsdyno_measure::{ConnectFailure, ConnectionEnd};
+use dnsdyno_transport::{ConnectionNews, Stopped, Transport};
+use dnsdyno_wire::patch_id;
+
+use crate::inflight::Departure;
+use crate::worker::{Desk, Worker};
+
+/// The connections of a worker's clients.
+#[derive(Default)]
+pub(crate) struct Connected {
+    /// Connections that are there now.
+    open: u64,
+    /// How many connections of each client ended in a row without one answer.
+    fruitless: Vec<u8>,
+    /// Queries that wait to be asked again, those of one client together.
+    again: Vec<Again>,
+}
+
+/// A query that was on a connection which was lost.
+#[derive(Clone, Copy)]
+struct Again {
+    channel: u32,
+    id: u16,
+    /// Tells it from a later query with the same ID.
+    sent_ns: u64,
+}
+
+impl Connected {
+    /// Of `clients` clients.
+    pub(crate) fn new(clients: usize) -> Self {
+        Connected { fruitless: vec![0; clients], ..Connected::default() }
+    }
+
+    /// Whether there are clients at all.
+    pub(crate) fn is_used(&self) -> bool {
+        !self.fruitless.is_empty()
+    }
+
+    /// Whether queries wait to be asked again.
+    pub(crate) fn has_more_to_ask(&self) -> bool {
+        !self.again.is_empty()
+    }
+}
+
+impl Desk<'_> {
+    /// Counts what happened to a connection, and finds what was under way on one that is lost.
+    pub(crate) fn hear(&mut self, channel: usize, at_ns: u64, news: ConnectionNews) {
+        let counts = self.book.arrivals().connections_mut();
+        match news {
+            ConnectionNews::Opened => counts.opened += 1,
+            ConnectionNews::NotOpened(why) => {
+                counts.opened += 1;
+                counts.add_failed(why, 1);
+            }
+            ConnectionNews::Established { opened_ns } => {
+                counts.established += 1;
+                counts.connect.record(at_ns.saturating_sub(opened_ns));
+                self.connected.open += 1;
+                self.note_open();
+            }
+            ConnectionNews::FirstByte { opened_ns } => {
+                counts.first_byte.record(at_ns.saturating_sub(opened_ns));
+            }
+            ConnectionNews::Failed(why) => {
+                counts.add_failed(why, 1);
+                // One that took too long says nothing on the next.
+                self.settle_lost(channel, why == ConnectFailure::TimedOut);
+            }
+            ConnectionNews::Ended { end, answers } => {
+                counts.add_ended(end, 1);
+                self.connected.open -= 1;
+                let has_hope = self.has_hope(channel, end, answers);
+                self.settle_lost(channel, has_hope);
+            }
+        }
+    }
+
+    /// Whether to ask again what was under way: not for ever, where connections end without an answer.
+    fn has_hope(&mut self, channel: usize, end: ConnectionEnd, answers: u64) -> bool {
+        let Some(fruitless) = self.connected.fruitless.get_mut(channel) else { return false };
+        if answers > 0 || end == ConnectionEnd::ByUs {
+            *fruitless = 0;
+            return true;
+        }
+        *fruitless += 1;
+        let has_hope = *fruitless < MOST_FRUITLESS;
+        if !has_hope {
+            *fruitless = 0;
+        }
+        has_hope
+    }
+
+    /// What was under way on a connection is asked again, or refused.
+    fn settle_lost(&mut self, channel: usize, is_asked_again: bool) {
+        self.connected.again.retain(|again| again.channel as usize != channel);
+        let again = &mut self.connected.again;
+        let mut lost = 0;
+        self.table.each_since_last(channel, |id, departure| {
+            again.push(Again { channel: channel as u32, id, sent_ns: departure.sent_ns });
+            lost += 1;
+        });
+        if !is_asked_again && lost > 0 {
+            for i in self.connected.again.len() - lost..self.connected.again.len() {
+                let Again { id, .. } = self.connected.again[i];
+                if let Some(departure) = self.table.refuse(channel, id, |_| true) {
+                    self.book.refused(&departure);
+                }
+            }
+            let kept = self.connected.again.len() - lost;
+            self.connected.again.truncate(kept);
+        }
+    }
+
+    /// Notes how many connections there are; an interval begins with those of the one before.
+    pub(crate) fn note_open(&mut self) {
+        let open = self.connected.open;
+        let counts = self.book.arrivals().connections_mut();
+        counts.open_max = counts.open_max.max(open);
+    }
+
+    /// The query that waits to be asked again, if it is still under way.
+    fn still_under_way(&self, again: Again) -> Option<Departure> {
+        self.table
+            .live_at(again.channel as usize, again.id)
+            .filter(|departure| departure.sent_ns == again.sent_ns)
+    }
+}
+
+impl<T: Transport> Worker<'_, T> {
+    /// Asks again what was on connections that were lost, each client's on its next one. What
+    /// cannot leave now waits; its timeout goes on.
+    pub(crate) fn ask_again(&mut self) {
+        if self.desk.connected.again.is_empty() {
+            return;
+        }
+        let waiting = std::mem::take(&mut self.desk.connected.again);
+        for of_one in waiting.chunk_by(|a, b| a.channel == b.channel) {
+            for some in of_one.chunks(AGAIN_AT_ONCE) {
+                self.ask_again_of(some);
+            }
+        }
+    }
+
+    /// Asks again some queries of one client.
+    fn ask_again_of(&mut self, waiting: &[Again]) {
+        let channel = waiting[0].channel as usize;
+        self.batch.clear();
+        for again in waiting {
+            if let Some(departure) = self.desk.still_under_way(*again) {
+                let message = self.desk.questions.message(departure.question as usize);
+                patch_id(self.batch.push(message), again.id);
+            }
+        }
+        if self.batch.is_empty() {
+            return;
+        }
+        let sent = self.transport.send(channel, &self.batch);
+        for again in waiting {
+            let Some(departure) = self.desk.still_under_way(*again) else { continue };
+            match sent.stopped {
+                None => {
+                    let bytes = self.desk.questions.message(departure.question as usize).len();
+                    self.desk.book.asked_again(&departure, bytes);
+                }
+                Some(Stopped::Failed(_)) => {
+                    self.desk.table.refuse(channel, again.id, |_| true);
+                    self.desk.book.refused(&departure);
+                }
+                Some(Stopped::Full | Stopped::Later(_)) => self.desk.connected.again.push(*again),
+            }
+        }
+    }
+
+    /// Ends the queries whose timeout has passed, and tells their clients.
+    pub(crate) fn expire_of_clients(&mut self, now_ns: u64) {
+        while let Some((channel, departure)) = self.desk.table.expire_oldest_of(now_ns) {
+            self.desk.book.timed_out(&departure);
+            self.transport.expired(channel);
+        }
+    }
+}
+
+/// Connections of one client that may end one after the other without an answer, before what was
+/// asked on them counts as refused: a server that closes an idle connection does so once.
+const MOST_FRUITLESS: u8 = 3;
+
+/// Messages of one batch, as for all others.
+const AGAIN_AT_ONCE: usize = 64;

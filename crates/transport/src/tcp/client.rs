@@ -1,0 +1,151 @@
+//! One client: its connection, if it has one, and what waits on either side of it.
+//!
+//! ```text
+//!   Vacant ──► Opening ──► Open ──► Ending ──► Vacant
+//!                 └──────────────────^
+//! ```
+//!
+//! Buffers are there only while something is in them: fifty thousand idle clients hold none.
+
+use std::io::{self, Write};
+use std::net::TcpStream;
+
+/// A client and its connection.
+#[derive(Default)]
+pub(crate) struct Client {
+    pub(crate) stream: Option<TcpStream>,
+    pub(crate) phase: Phase,
+    /// Whether it stands in the line of those that can ask.
+    pub(crate) in_line: bool,
+    /// Whether anything came over this connection.
+    pub(crate) has_read: bool,
+    /// Number of its connections so far: tells an event of this one from one of an earlier one.
+    pub(crate) generation: u32,
+    /// Queries handed over for this connection.
+    pub(crate) asked: u32,
+    /// Those of them that have not ended.
+    pub(crate) under_way: u32,
+    /// Those of them that were answered over it.
+    pub(crate) answers: u32,
+    /// When this connection was begun.
+    pub(crate) opened_ns: u64,
+    /// When it came to be.
+    pub(crate) since_ns: u64,
+    /// When something last came over it; at first, when it was begun.
+    pub(crate) read_ns: u64,
+    /// The beginning of a message whose rest has not come.
+    pub(crate) inbox: Vec<u8>,
+    /// Queries that the kernel has not taken, of which the first `outbox_at` bytes have left.
+    pub(crate) outbox: Vec<u8>,
+    pub(crate) outbox_at: usize,
+}
+
+/// How far the connection of a client is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// There is none.
+    #[default]
+    Vacant,
+    /// A SYN is on its way.
+    Opening,
+    /// It is established.
+    Open,
+    /// It is over, and the worker has not been told yet.
+    Ending,
+}
+
+impl Client {
+    /// Whether the client could be handed a query now, given how many a connection carries.
+    pub(crate) fn can_ask(&self, limit: u32) -> bool {
+        self.phase != Phase::Ending && self.asked < limit && self.waiting() < OUTBOX_BOUND
+    }
+
+    /// Whether the connection has carried all that it is to carry.
+    pub(crate) fn is_spent(&self, limit: u32) -> bool {
+        self.asked >= limit && self.under_way == 0
+    }
+
+    /// Whether nothing is under way on the open connection.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.phase == Phase::Open && self.under_way == 0 && self.outbox.is_empty()
+    }
+
+    /// Bytes that the kernel has not taken.
+    pub(crate) fn waiting(&self) -> usize {
+        self.outbox.len() - self.outbox_at
+    }
+
+    /// Puts `frames` behind what waits.
+    pub(crate) fn queue(&mut self, frames: &[u8], spare: &mut Spare) {
+        if self.outbox.capacity() == 0 {
+            self.outbox = spare.take();
+        } else if self.outbox_at > OUTBOX_BOUND {
+            self.outbox.drain(..self.outbox_at);
+            self.outbox_at = 0;
+        }
+        self.outbox.extend_from_slice(frames);
+    }
+
+    /// Writes what waits, as far as the kernel takes it.
+    pub(crate) fn flush(&mut self, spare: &mut Spare) -> io::Result<()> {
+        let Some(stream) = &self.stream else { return Ok(()) };
+        while self.outbox_at < self.outbox.len() {
+            match write(stream, &self.outbox[self.outbox_at..])? {
+                0 => return Ok(()),
+                written => self.outbox_at += written,
+            }
+        }
+        spare.give_back(std::mem::take(&mut self.outbox));
+        self.outbox_at = 0;
+        Ok(())
+    }
+
+    /// Forgets the connection; the next one is of the next generation.
+    pub(crate) fn vacate(&mut self, spare: &mut Spare) {
+        spare.give_back(std::mem::take(&mut self.inbox));
+        spare.give_back(std::mem::take(&mut self.outbox));
+        *self = Client {
+            in_line: self.in_line,
+            generation: self.generation.wrapping_add(1),
+            ..Client::default()
+        };
+    }
+}
+
+/// Writes without waiting; 0 where the kernel takes nothing now.
+pub(crate) fn write(mut stream: &TcpStream, bytes: &[u8]) -> io::Result<usize> {
+    loop {
+        match stream.write(bytes) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(0),
+            written => return written,
+        }
+    }
+}
+
+/// Buffers that nobody uses, to be used again.
+#[derive(Default)]
+pub(crate) struct Spare {
+    buffers: Vec<Vec<u8>>,
+}
+
+impl Spare {
+    pub(crate) fn take(&mut self) -> Vec<u8> {
+        self.buffers.pop().unwrap_or_default()
+    }
+
+    /// Keeps a buffer, unless there are enough or it is so long that it would be a burden.
+    pub(crate) fn give_back(&mut self, mut buffer: Vec<u8>) {
+        if (1..=LONGEST_SPARE).contains(&buffer.capacity()) && self.buffers.len() < MOST_SPARE {
+            buffer.clear();
+            self.buffers.push(buffer);
+        }
+    }
+}
+
+/// A client with so many bytes of queries that its server does not take asks nothing more.
+const OUTBOX_BOUND: usize = 64 << 10;
+
+/// Spare buffers of a worker: 16 MiB at most, and in practice some kilobytes.
+const MOST_SPARE: usize = 4_096;
+const LONGEST_SPARE: usize = 4 << 10;
