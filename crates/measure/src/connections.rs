@@ -14,7 +14,7 @@ use crate::Histogram;
 pub enum ConnectFailure {
     /// The server's host said that nobody listens (RST).
     Refused,
-    /// No answer came to the SYN within the timeout.
+    /// No answer came to the SYN within the timeout, or while anybody waited for the connection.
     TimedOut,
     /// It was reset while it was being opened.
     Reset,

@@ -85,9 +85,10 @@ mod tests {
         let digest = sample::over_tcp();
         let text = summary(&digest, 100);
         let shown = "
-connections: opened 60   established 52   failed: refused 8   closed by the server 40   closed by us 12
-  at most 10 at once   reused by 1,940 queries   7 queries asked again after a loss
-  connect, from the SYN:   p50 41.7 µs   p99 49.2 µs   max 50.0 µs
+connections: opened 60   established 52   failed: refused 8   closed by the server 40
+  closed by us 12   at most 10 at once   reused by 1,940 queries
+  7 queries asked again after a loss
+  connect, from the SYN:   p50 42.2 µs   p99 50.0 µs   max 50.0 µs
   first byte, from the SYN:   p50 2.00 ms   p99 2.00 ms   max 2.00 ms
 ";
         assert!(text.contains(shown), "{text}");

@@ -404,9 +404,10 @@ impl TcpTransport {
         }
         self.next_sweep_ns = now_ns + self.sweep_ns;
         let idle_ns = self.idle_timeout_ns.unwrap_or(u64::MAX);
+        let opening_ns = self.timeout_ns + OPENING_GRACE_NS;
         for channel in 0..self.clients.len() {
             let client = &self.clients[channel];
-            if client.phase == Phase::Opening && now_ns.saturating_sub(client.opened_ns) >= self.timeout_ns {
+            if client.phase == Phase::Opening && now_ns.saturating_sub(client.opened_ns) >= opening_ns {
                 self.doom(channel, ConnectionNews::Failed(ConnectFailure::TimedOut));
             } else if client.is_idle()
                 && now_ns.saturating_sub(client.read_ns.max(client.since_ns)) >= idle_ns
@@ -528,10 +529,14 @@ impl Transport for TcpTransport {
         let now_ns = self.now_ns();
         let client = &mut self.clients[channel];
         client.under_way = client.under_way.saturating_sub(1);
+        let is_spent = client.is_spent(self.limit);
+        if client.phase == Phase::Opening && is_spent {
+            // Nobody waits for it any more.
+            return self.doom(channel, ConnectionNews::Failed(ConnectFailure::TimedOut));
+        }
         if client.phase != Phase::Open {
             return;
         }
-        let is_spent = client.is_spent(self.limit);
         if now_ns.saturating_sub(client.read_ns.max(client.since_ns)) >= SILENT_TIMEOUTS * self.timeout_ns {
             self.doom(channel, self.end_of(channel, ConnectionEnd::Silent));
         } else if is_spent {
@@ -608,6 +613,10 @@ const SPIN_NS: u64 = 4_000;
 /// shortest of these times, within bounds.
 const SHORTEST_SWEEP_NS: u64 = 1_000_000;
 const LONGEST_SWEEP_NS: u64 = 100_000_000;
+
+/// What waits for a connection times out before the connection does, or it would be asked again for
+/// the rest of a millisecond.
+const OPENING_GRACE_NS: u64 = 5_000_000;
 
 /// A connection over which nothing came for twice as long as anybody waits for an answer is of no
 /// use: once is not enough, for late answers are worth counting.

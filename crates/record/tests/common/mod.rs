@@ -89,7 +89,7 @@ pub(crate) fn interval(index: u64) -> Interval {
         in_flight_max: 17 + index,
         cpu_ns: 300_000_000,
         cpu_wait_ns: 1_000_000,
-        connections: (index % 2 == 0).then(|| Box::new(connections(index))),
+        connections: index.is_multiple_of(2).then(|| Box::new(connections(index))),
     };
     let workers =
         [0, 1].map(|w| WorkerUse { cpu_ns: 150_000_000 + w, cpu_wait_ns: w, sent: 450, answered: 400 + w });
@@ -115,9 +115,9 @@ pub(crate) fn connections(index: u64) -> Connections {
     };
     ConnectFailure::ALL.iter().zip(1..).for_each(|(why, n)| connections.add_failed(*why, n));
     ConnectionEnd::ALL.iter().zip(10..).for_each(|(end, n)| connections.add_ended(*end, n));
-    (0..40).for_each(|n| connections.connect.record(30_000 + n * 1_009));
-    (0..38).for_each(|n| connections.first_byte.record(90_000 + n * 1_013));
-    (0..700).for_each(|n| connections.query.record(60_000 + n * 1_019));
+    (0..40).for_each(|n| connections.connect.record(30_000 + n % 3 * 1_009));
+    (0..38).for_each(|n| connections.first_byte.record(90_000 + n % 3 * 1_013));
+    (0..700).for_each(|n| connections.query.record(60_000 + n % 3 * 1_019));
     connections
 }
 
