@@ -237,10 +237,10 @@ impl Draft {
         }
         either!(
             name note server port family transport i_may_load_this_server queries ask strict keep_order
-            recursion_desired checking_disabled authentic_data dnssec_ok edns_size nsid class
-            outstanding rate ramp over stair step burst every hold duration count passes
-            timeout interval workers pin clients queries_per_connection idle_timeout fast_open local_address
-            local_ports backend interface next_hop vlan source_prefix xdp_mode xdp_copy receive_buffer send_only seed piece
+            recursion_desired checking_disabled authentic_data dnssec_ok edns_size nsid class outstanding
+            rate ramp over stair step burst every hold duration count passes timeout interval workers pin
+            clients queries_per_connection idle_timeout fast_open local_address local_ports backend
+            interface next_hop vlan source_prefix xdp_mode xdp_copy receive_buffer send_only seed piece
         )
     }
 }

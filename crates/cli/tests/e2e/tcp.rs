@@ -44,7 +44,7 @@ fn kept_connections_carry_everything_and_the_book_of_the_responder_agrees() {
         assert_eq!(book.udp.counts.received, 0);
         let connections = connections(&digest);
         assert_eq!((connections.opened, connections.established, connections.open_max), (5, 5, 5));
-        assert_eq!((book.connections.accepted, connections.ended(ConnectionEnd::ByUs)), (5, 5));
+        assert_eq!((book.tcp.connections.accepted, connections.ended(ConnectionEnd::ByUs)), (5, 5));
         assert_eq!(connections.reused, tally.requests - 5);
         assert_eq!(connections.query.count(), tally.ends.answered);
         assert_eq!(digest.arrivals().beside, Beside::default());
@@ -65,7 +65,7 @@ fn a_connection_carries_as_many_queries_as_asked_for() {
         assert_eq!((digest.tally().ends.answered, digest.tally().requests), (1_000, 1_000), "{load} {each}");
         assert_eq!(book.tcp.counts.answered, 1_000);
         let connections = connections(&digest);
-        assert_eq!(connections.established, book.connections.accepted);
+        assert_eq!(connections.established, book.tcp.connections.accepted);
         assert_eq!(connections.reused, 1_000 - connections.established);
         let fewest = 1_000 / each;
         // Each client may hold one that is not full when the run ends.
@@ -87,7 +87,7 @@ fn queries_on_a_connection_that_is_reset_are_asked_again_and_none_is_lost() {
         book.tcp.counts
     );
     let connections = connections(&digest);
-    assert_eq!(connections.established, book.connections.accepted);
+    assert_eq!(connections.established, book.tcp.connections.accepted);
     assert!(connections.ended(ConnectionEnd::Reset) >= book.tcp.counts.resets);
     assert!(book.tcp.counts.received <= tally.requests, "what was sent on a dead connection never came");
 }
@@ -252,7 +252,7 @@ fn an_idle_connection_is_closed_and_the_next_query_opens_another() {
     let (digest, book) =
         measured(&work, Faults::default(), "--rate 5 --for 2s --clients 1 --idle-timeout 50ms");
     assert_eq!(digest.tally().ends.answered, 10);
-    assert_eq!((connections(&digest).established, book.connections.accepted), (10, 10));
+    assert_eq!((connections(&digest).established, book.tcp.connections.accepted), (10, 10));
 }
 
 #[test]
