@@ -106,8 +106,7 @@ impl Warning {
                  a full queue (`tc -s qdisc`)?"
             }
             Warning::SocketDrops { .. } => {
-                "these are not the server's losses: raise --receive-buffer (sockets) and net.core.rmem_max, \
-                 or add --workers"
+                "these are not the server's losses: raise --receive-buffer and net.core.rmem_max, or add --workers"
             }
             Warning::AnswersInFragments { .. } => {
                 "not the server's losses: ask for smaller answers (--edns-size 1232), or use --backend sockets"

@@ -52,7 +52,7 @@ mod tests {
             .lines()
             .map(|line| line.split("  ").filter(|word| !word.is_empty()).map(str::trim).collect())
             .collect();
-        assert_eq!(lines[2], ["0", "1,500,000", "1,000,000", "75 %", "10 %", "1000 ns"], "{text}");
+        assert_eq!(lines[2], ["0", "1,500,000", "1,000,000", "75.00 %", "10.00 %", "1000 ns"], "{text}");
         assert_eq!((lines.len(), lines[3][0], lines[3][5]), (4, "1", "-"), "{text}");
     }
 }
