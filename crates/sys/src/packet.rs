@@ -10,11 +10,11 @@
 //! behind the stack (UDP segmentation offload), so the rounds are shared.
 
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 
 use crate::checked;
 use crate::interface::Interface;
-use crate::udp::{Messages, Sent, equal_run};
+use crate::udp::{Messages, Run, Runs, Sent};
 
 /// Room for the headers of a packet: Ethernet, a tag, IPv6, UDP, and some.
 pub const HEADER_ROOM: usize = 80;
@@ -24,10 +24,7 @@ pub struct PacketSender {
     fd: OwnedFd,
     heads: Box<[Head]>,
     iovecs: Box<[[libc::iovec; 2]]>,
-    headers: Box<[libc::mmsghdr]>,
-    /// How many messages each header carries, of the call under way.
-    run_lengths: Box<[u32]>,
-    segment: bool,
+    runs: Runs,
 }
 
 // SAFETY: the raw pointers in the headers are written anew by each call, from memory that this
@@ -70,15 +67,11 @@ impl PacketSender {
         crate::socket::set_send_buffer(&fd, SEND_BUFFER)?;
         bind(&fd, interface)?;
         let empty = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
-        // SAFETY: all-zero is a valid value of this C struct (null pointers, zero lengths).
-        let header: libc::mmsghdr = unsafe { std::mem::zeroed() };
         Ok(PacketSender {
             fd,
             heads: vec![Head::EMPTY; batch].into(),
             iovecs: vec![[empty; 2]; batch].into(),
-            headers: vec![header; batch].into(),
-            run_lengths: vec![0; batch].into(),
-            segment: true,
+            runs: Runs::new(batch, true),
         })
     }
 
@@ -92,62 +85,23 @@ impl PacketSender {
         messages: Messages<'_>,
         write_header: impl Fn(usize, &mut [u8; HEADER_ROOM]) -> usize,
     ) -> Sent {
-        let mut accepted = 0;
-        while accepted < messages.len() {
-            let runs = self.fill_headers(messages, accepted, &write_header);
-            // SAFETY: the first `runs` headers point to memory that outlives the call: `messages`
-            // (borrowed by the caller) and our own arrays. The kernel only reads it, but for
-            // msg_len of our headers.
-            let taken = unsafe {
-                let headers = self.headers.as_mut_ptr();
-                libc::sendmmsg(self.fd.as_raw_fd(), headers, runs as libc::c_uint, libc::MSG_DONTWAIT)
-            };
-            if taken > 0 {
-                accepted += self.run_lengths[..taken as usize].iter().sum::<u32>() as usize;
-                continue;
-            }
-            let error = io::Error::last_os_error();
-            match error.raw_os_error() {
-                Some(libc::EINTR) => {}
-                // Kernels before 6.2 cut no packets of these sockets; whoever needs it gets single
-                // packets from now on.
-                Some(libc::EIO | libc::EINVAL | libc::EMSGSIZE) if self.run_lengths[0] > 1 => {
-                    self.segment = false;
-                }
-                _ => return Sent { accepted, error: Some(error) },
-            }
-        }
-        Sent { accepted, error: None }
-    }
-
-    /// Lays out headers for the messages from `first` on; returns how many.
-    fn fill_headers(
-        &mut self,
-        messages: Messages<'_>,
-        first: usize,
-        write_header: &impl Fn(usize, &mut [u8; HEADER_ROOM]) -> usize,
-    ) -> usize {
-        let (mut at, mut run) = (first, 0);
-        while at < messages.len() && run < self.headers.len() {
-            let count = if self.segment { equal_run(messages, at, |_| true) } else { 1 };
-            let bytes = messages.run(at, count);
-            let head = &mut self.heads[run];
+        let PacketSender { fd, heads, iovecs, runs } = self;
+        let lay_out = |Run { number, first, count }: Run, header: &mut libc::msghdr| {
+            let bytes = messages.run(first, count);
+            let head = &mut heads[number];
             let length = write_header(bytes.len(), &mut head.frame).clamp(UDP_LENGTH, HEADER_ROOM);
-            head.kernel = VirtioNetHeader::new(length, messages.get(at).len(), count);
+            head.kernel = VirtioNetHeader::new(length, messages.get(first).len(), count);
             let start =
                 std::ptr::from_mut(head).cast::<u8>().wrapping_add(std::mem::offset_of!(Head, kernel));
-            self.iovecs[run] = [
+            iovecs[number] = [
                 libc::iovec { iov_base: start.cast(), iov_len: size_of::<VirtioNetHeader>() + length },
                 libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() },
             ];
-            let header = &mut self.headers[run].msg_hdr;
-            header.msg_iov = self.iovecs[run].as_mut_ptr();
+            header.msg_iov = iovecs[number].as_mut_ptr();
             header.msg_iovlen = 2;
-            self.run_lengths[run] = count as u32;
-            at += count;
-            run += 1;
-        }
-        run
+        };
+        // SAFETY: the headers point to `messages`, borrowed by the caller, and to arrays of ours.
+        unsafe { runs.send(fd.as_fd(), messages, |_, _| true, lay_out) }
     }
 }
 

@@ -13,12 +13,14 @@
 mod address;
 mod errors;
 mod receive;
+mod runs;
 mod send;
 
 pub use errors::{ErrorQueue, Refusal};
 pub use receive::Receiver;
-pub(crate) use send::equal_run;
-pub use send::{Sender, Sent};
+pub use runs::Sent;
+pub(crate) use runs::{Run, Runs};
+pub use send::Sender;
 
 /// Messages that lie back to back: message `i` ends at `ends[i]` and starts where the one
 /// before it ends.
