@@ -11,84 +11,24 @@
 //! sink is told, and whoever counts queries decides.
 
 mod client;
+mod config;
 mod dial;
+mod opening;
+mod reading;
 
 use std::collections::VecDeque;
-use std::io::{self, Read};
-use std::net::{IpAddr, SocketAddr};
+use std::io;
 
 use dnsdyno_measure::{ConnectFailure, ConnectionEnd, NotSentReason};
 use dnsdyno_sys::poll::{Poller, Ready};
-use dnsdyno_sys::thread;
 
 use crate::worker_clock::WorkerClock;
-use crate::{Batch, Came, ConnectionNews, Resources, Sent, Sink, Stopped, Transport, Turn, Wake};
+use crate::{Batch, ConnectionNews, Resources, Sent, Sink, Transport, Turn, Wake};
 use client::{Client, Phase, Spare, write};
-use dial::{Begun, Dialer, Progress, failure_of, not_begun};
-
-/// What the clients of a run have in common.
-#[derive(Clone, Debug)]
-pub struct TcpConfig {
-    /// The server.
-    pub server: SocketAddr,
-    /// The addresses that connections start from, in turn; none of them lets the kernel choose.
-    pub local_addresses: Vec<IpAddr>,
-    /// After how many queries a connection is closed; `None` keeps it.
-    pub queries_each: Option<u32>,
-    /// How long a connection without a query under way is kept; `None` = for ever.
-    pub idle_timeout_ns: Option<u64>,
-    /// How long the opening of a connection may take, and how long a query is waited for.
-    pub timeout_ns: u64,
-    /// Whether the first query may travel with the SYN.
-    pub fast_open: bool,
-}
-
-/// Why clients cannot be had.
-#[derive(Debug, thiserror::Error)]
-pub enum TcpOpenError {
-    /// None of the local addresses is this host's.
-    #[error(
-        "cannot connect from {first} or what follows it: none is an address of this host; see `ip address`"
-    )]
-    NoUsableAddress {
-        /// The first address asked for.
-        first: IpAddr,
-    },
-    /// Too many open files.
-    #[error(
-        "this process may not open enough files (limit {soft}): ask for fewer clients with --clients, or raise it \
-         with `ulimit -n`"
-    )]
-    TooManyFiles {
-        /// The soft limit of open files.
-        soft: u64,
-    },
-    /// Anything else.
-    #[error("cannot prepare connections to {server}: {source}")]
-    Other {
-        /// The server.
-        server: SocketAddr,
-        /// What the kernel said.
-        source: io::Error,
-    },
-}
-
-/// Those of `candidates` that connections can start from on this host; at least one.
-///
-/// # Errors
-/// Where there is none.
-pub fn usable_addresses(
-    server: SocketAddr,
-    candidates: impl Iterator<Item = IpAddr>,
-) -> Result<Vec<IpAddr>, TcpOpenError> {
-    let mut candidates = candidates.peekable();
-    let Some(first) = candidates.peek().copied() else { return Ok(Vec::new()) };
-    match dial::usable(candidates) {
-        Ok(addresses) if addresses.is_empty() => Err(TcpOpenError::NoUsableAddress { first }),
-        Ok(addresses) => Ok(addresses),
-        Err(source) => Err(open_error(server, source)),
-    }
-}
+use config::open_error;
+pub use config::{TcpConfig, TcpOpenError, usable_addresses};
+use dial::{Dialer, failure_of};
+use reading::CHUNK;
 
 /// One worker's clients.
 pub struct TcpTransport {
@@ -163,58 +103,6 @@ impl TcpTransport {
             no_port_until_ns: 0,
             without_port: 0,
         })
-    }
-
-    /// Begins a connection of this client, and says when the call came back.
-    fn begin_connection(&mut self, channel: usize) -> Result<(), Stopped> {
-        if self.no_port_until_ns > self.clock.now_ns() {
-            return Err(Stopped::Later(NotSentReason::NoLocalPort));
-        }
-        let opened_ns = self.clock.now_ns();
-        let Begun { stream, outcome } =
-            self.dialer.begin().map_err(|error| self.could_not_begin(channel, opened_ns, &error))?;
-        self.without_port = 0;
-        let client = &mut self.clients[channel];
-        let token = u64::from(client.generation) << 32 | channel as u64;
-        let watched = self.poller.add_stream(&stream, token);
-        client.stream = Some(stream);
-        client.phase = Phase::Opening;
-        (client.opened_ns, client.read_ns) = (opened_ns, opened_ns);
-        self.news.push((channel as u32, opened_ns, ConnectionNews::Opened));
-        match outcome.and_then(|progress| watched.map(|()| progress)) {
-            // With Fast Open it may be written to, and nobody has answered.
-            Ok(Progress::Writable) if !self.fast_open => self.establish(channel, self.clock.now_ns()),
-            Ok(_) => {}
-            Err(error) => self.doom(channel, ConnectionNews::Failed(failure_of(&error))),
-        }
-        Ok(())
-    }
-
-    #[cold]
-    fn could_not_begin(&mut self, channel: usize, at_ns: u64, error: &io::Error) -> Stopped {
-        let (why, stopped) = not_begun(error)
-            .unwrap_or((ConnectFailure::OtherError, Stopped::Failed(NotSentReason::OtherError)));
-        self.news.push((channel as u32, at_ns, ConnectionNews::NotOpened(why)));
-        if why == ConnectFailure::NoLocalPort {
-            self.without_port += 1;
-            // Each address has ports of its own; looking for a free one among all takes long.
-            if self.without_port >= self.dialer.addresses() {
-                self.no_port_until_ns = at_ns + NO_PORT_PAUSE_NS;
-                self.without_port = 0;
-            }
-        }
-        stopped
-    }
-
-    fn establish(&mut self, channel: usize, at_ns: u64) {
-        let client = &mut self.clients[channel];
-        (client.phase, client.since_ns) = (Phase::Open, at_ns);
-        let opened_ns = client.opened_ns;
-        self.news.push((channel as u32, at_ns, ConnectionNews::Established { opened_ns }));
-        // What was to be asked may have timed out meanwhile.
-        if self.clients[channel].is_spent(self.limit) {
-            self.doom(channel, self.end_of(channel, ConnectionEnd::ByUs));
-        }
     }
 
     /// Takes a connection out of use; the sink hears of it when it next can.
@@ -302,97 +190,10 @@ impl TcpTransport {
         }
     }
 
-    /// Looks whether a connection that was begun has come to be.
-    fn finish_opening(&mut self, channel: usize, ready: Ready) {
-        let Some(stream) = &self.clients[channel].stream else { return };
-        match stream.take_error() {
-            Ok(Some(error)) | Err(error) => return self.break_off(channel, &error),
-            Ok(None) => {}
-        }
-        // With Fast Open a connection is writable before it is one.
-        let has_peer = !self.fast_open || stream.peer_addr().is_ok();
-        if (ready.writable || ready.readable) && has_peer {
-            self.establish(channel, self.clock.now_ns());
-        }
-    }
-
     fn flush(&mut self, channel: usize) {
         match self.clients[channel].flush(&mut self.spare) {
             Ok(()) => self.join_line(channel),
             Err(error) => self.break_off(channel, &error),
-        }
-    }
-
-    /// Reads what there is, up to the bound of a round.
-    fn read(&mut self, channel: usize, is_closing: bool, sink: &mut impl Sink) {
-        for _ in 0..ROUNDS {
-            let Some(mut stream) = self.clients[channel].stream.as_ref() else { return };
-            match stream.read(&mut self.chunk) {
-                Ok(0) => {
-                    let fate = self.end_of(channel, ConnectionEnd::ByServer);
-                    return self.doom(channel, fate);
-                }
-                Ok(length) => {
-                    self.take_in(channel, length, sink);
-                    let is_emptied = length < self.chunk.len() && !is_closing;
-                    if is_emptied || self.clients[channel].phase != Phase::Open {
-                        return;
-                    }
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return self.break_off(channel, &error),
-            }
-        }
-        // No event will tell of what is left.
-        self.unread.push(channel as u32);
-    }
-
-    /// Hands over the whole messages among what was read, and keeps the beginning of the next.
-    fn take_in(&mut self, channel: usize, length: usize, sink: &mut impl Sink) {
-        let at_ns = self.clock.now_ns();
-        let client = &mut self.clients[channel];
-        client.read_ns = at_ns;
-        if !std::mem::replace(&mut client.has_read, true) {
-            let opened_ns = client.opened_ns;
-            self.news.push((channel as u32, at_ns, ConnectionNews::FirstByte { opened_ns }));
-        }
-        let mut inbox = std::mem::take(&mut client.inbox);
-        let is_fresh = inbox.is_empty();
-        if !is_fresh {
-            inbox.extend_from_slice(&self.chunk[..length]);
-        }
-        let bytes = if is_fresh { &self.chunk[..length] } else { &inbox[..] };
-        let (mut at, mut is_garbled) = (0, false);
-        while let Some(message) = first_message(&bytes[at..]) {
-            at += LENGTH_BYTES + message.len();
-            match sink.answer(channel, at_ns, client.since_ns, message) {
-                Came::Answer => {
-                    client.answers = client.answers.saturating_add(1);
-                    client.under_way = client.under_way.saturating_sub(1);
-                }
-                Came::Beside => {}
-                Came::Garbage => {
-                    is_garbled = true;
-                    break;
-                }
-            }
-        }
-        if is_fresh && at < length {
-            inbox = self.spare.take();
-            inbox.extend_from_slice(&self.chunk[at..length]);
-        } else if !is_fresh {
-            inbox.drain(..at);
-        }
-        if inbox.is_empty() {
-            self.spare.give_back(inbox);
-        } else {
-            client.inbox = inbox;
-        }
-        if is_garbled {
-            self.doom(channel, self.end_of(channel, ConnectionEnd::Garbled));
-        } else if self.clients[channel].is_spent(self.limit) {
-            self.doom(channel, self.end_of(channel, ConnectionEnd::ByUs));
         }
     }
 
@@ -570,41 +371,11 @@ fn frame(batch: &Batch, frames: &mut Vec<u8>) {
     }
 }
 
-/// The whole message that `bytes` begin with.
-#[inline]
-fn first_message(bytes: &[u8]) -> Option<&[u8]> {
-    let length = usize::from(u16::from_be_bytes(*bytes.first_chunk()?));
-    bytes.get(LENGTH_BYTES..LENGTH_BYTES + length)
-}
-
-fn open_error(server: SocketAddr, source: io::Error) -> TcpOpenError {
-    match source.raw_os_error() {
-        Some(libc::EMFILE | libc::ENFILE) => {
-            let soft = thread::open_files_limit().map_or(0, |(soft, _)| soft);
-            TcpOpenError::TooManyFiles { soft }
-        }
-        _ => TcpOpenError::Other { server, source },
-    }
-}
-
-/// A message travels behind its length (RFC 1035, 4.2.2).
-const LENGTH_BYTES: usize = 2;
-
 /// Connections that one wait names: the others are named by the next.
 const EVENTS: usize = 1_024;
 
-/// Bytes that one call reads: the longest message, and more of short ones than a batch.
-const CHUNK: usize = 64 << 10;
-
-/// Full reads of one connection before the others get their turn.
-const ROUNDS: usize = 4;
-
 /// Clients of the line that are looked at for one with a connection, while no port is free.
 const LINE_LOOKED_AT: usize = 64;
-
-/// How long no connection is begun after none of the local addresses had a port: a search through
-/// all ports of an address takes the kernel a millisecond.
-const NO_PORT_PAUSE_NS: u64 = 10_000_000;
 
 /// A wait this short costs more than it gives back: the thread looks again instead.
 const SPIN_NS: u64 = 4_000;
