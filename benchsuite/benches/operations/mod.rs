@@ -96,6 +96,7 @@ fn engine(times: u64) {
         interval_ns: SECOND_NS,
         send_only: false,
         cpus: &[],
+        own_files: false,
     };
     let link = SimTransport::new(SimConfig::default(), 0, 1);
     black_box(run(&job, vec![link], 0, &|| 0, &Control::default(), &mut Nobody));

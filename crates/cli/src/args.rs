@@ -207,7 +207,7 @@ pub(crate) struct GeneratorFlags {
     #[arg(short = 'c', long, value_name = "N")]
     clients: Option<usize>,
     /// Send from this address; over TCP also from those up to the end of ADDRESS/LENGTH, in turn
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", visible_alias = "local")]
     local_address: Option<String>,
     /// Send from these ports, such as 20000..20099
     #[arg(long, value_name = "A..B")]

@@ -41,6 +41,8 @@ pub(crate) struct Way {
     pub(crate) opened: Opened,
     /// What the record says of it.
     pub(crate) info: BackendInfo,
+    /// Whether the workers need a table of open files each.
+    pub(crate) own_files: bool,
 }
 
 /// Opens the way that the plan asks for; where that cannot be had and `otherwise` is a plan that
@@ -61,12 +63,12 @@ pub(crate) fn open(plan: &Plan, otherwise: Option<&Plan>, questions: &Questions)
 }
 
 fn by_sockets(plan: &Plan, why: Option<String>) -> Result<Way, Failure> {
-    make_room_for_files(plan)?;
+    let own_files = make_room_for_files(plan)?;
     let opened = match plan.transport {
         TransportKind::Udp => Opened::Sockets(open_sockets(plan)?),
         TransportKind::Tcp => Opened::Tcp(open_clients(plan)?),
     };
-    Ok(Way { plan: plan.clone(), opened, info: BackendInfo { why, xdp: None } })
+    Ok(Way { plan: plan.clone(), opened, info: BackendInfo { why, xdp: None }, own_files })
 }
 
 fn by_xdp(plan: &Plan, wish: &XdpPlan, line: XdpLine) -> Way {
@@ -77,7 +79,7 @@ fn by_xdp(plan: &Plan, wish: &XdpPlan, line: XdpLine) -> Way {
     plan.backend = Backend::Xdp(XdpPlan { or_sockets: false, fits_workers: false, ..wish.clone() });
     let why = wish.or_sockets.then(|| "the interface towards the server takes it".to_owned());
     let info = BackendInfo { why, xdp: Some(info_of(&line.facts)) };
-    Way { plan, opened: Opened::Xdp(Box::new(line)), info }
+    Way { plan, opened: Opened::Xdp(Box::new(line)), info, own_files: false }
 }
 
 fn config_of(plan: &Plan, wish: &XdpPlan, questions: &Questions) -> XdpConfig {
@@ -130,24 +132,37 @@ fn info_of(facts: &XdpFacts) -> XdpInfo {
     }
 }
 
-/// Raises the limit of open files to what the sockets need, as far as the host allows.
-fn make_room_for_files(plan: &Plan) -> Result<(), Failure> {
+/// Raises the limit of open files to what the sockets need, as far as the host allows; says whether
+/// each worker must have a table of files of its own, to which the limit then applies.
+fn make_room_for_files(plan: &Plan) -> Result<bool, Failure> {
     // AF_XDP holds a socket for each of its ports, up to a number.
     let needed = match plan.backend {
         Backend::Sockets => plan.clients as u64 + FILES_BESIDE_SOCKETS,
         Backend::Xdp(_) => plan.clients.min(xdp::MOST_HELD) as u64 + FILES_BESIDE_SOCKETS + FILES_OF_QUEUES,
     };
     let (soft, hard) = thread::open_files_limit().map_err(Failure::run_failed)?;
-    if needed <= soft {
-        return Ok(());
+    if needed <= soft || thread::set_open_files_limit(needed).is_ok() {
+        return Ok(false);
     }
-    thread::set_open_files_limit(needed).map_err(|_| {
-        Failure::run_failed(anyhow!(
-            "--clients {} needs {needed} open files, and this process may have {soft} (at most {hard}): \
-             run `ulimit -n {needed}` first, or ask for fewer clients",
-            plan.clients
-        ))
-    })
+    // Only what connects opens its sockets on the worker's thread.
+    let connects = plan.transport != TransportKind::Udp;
+    let most_of_one = clients_of(plan, 0) as u64 + FILES_BESIDE_SOCKETS;
+    if connects && thread::set_open_files_limit(most_of_one.max(soft)).is_ok() {
+        return Ok(true);
+    }
+    let clients_each = hard.saturating_sub(FILES_BESIDE_SOCKETS);
+    let or_more_workers = match (plan.clients as u64).checked_div(clients_each) {
+        Some(whole) if connects => {
+            let workers = whole + u64::from(!(plan.clients as u64).is_multiple_of(clients_each));
+            format!(", share them among --workers {workers}, each of which may have {hard}")
+        }
+        _ => String::new(),
+    };
+    Err(Failure::run_failed(anyhow!(
+        "--clients {} needs {needed} open files, and this process may have {soft} (at most {hard}): \
+         run `ulimit -n {needed}` first{or_more_workers}, or ask for fewer clients",
+        plan.clients
+    )))
 }
 
 /// Opens each worker's sockets.

@@ -53,7 +53,7 @@ pub(crate) fn run(
         );
     }
     let loaded = load_questions(plan)?;
-    let Way { plan, opened, info } = backend::open(plan, otherwise, &loaded.questions)?;
+    let Way { plan, opened, info, own_files } = backend::open(plan, otherwise, &loaded.questions)?;
     let plan = &plan;
     let folder = output.folder.clone().unwrap_or_else(|| folder_of_now(plan));
     if plan.source == QuestionSource::Stdin {
@@ -81,6 +81,7 @@ pub(crate) fn run(
         interval_ns: plan.interval_ns,
         send_only: plan.send_only,
         cpus: &cpus_of(plan),
+        own_files,
     };
     let mut scribe = Scribe {
         screen: Screen::new(&header, output.quiet, end_of_schedule(plan)),

@@ -18,6 +18,8 @@ use crate::worker::{Desk, Worker};
 pub(crate) struct Connected {
     /// Connections that are there now.
     open: u64,
+    /// Whether one was refused of late, while there was none.
+    pub(crate) is_turned_away: bool,
     /// How many connections of each client ended in a row without one answer.
     fruitless: Vec<u8>,
     /// Queries that wait to be asked again, those of one client together.
@@ -71,6 +73,7 @@ impl Desk<'_> {
             }
             ConnectionNews::Failed(why) => {
                 counts.add_failed(why, 1);
+                self.connected.is_turned_away |= self.connected.open == 0;
                 // One that took too long says nothing on the next.
                 self.settle_lost(channel, why == ConnectFailure::TimedOut);
             }

@@ -23,7 +23,7 @@ use std::thread;
 use dnsdyno_plan::schedule::Load;
 use dnsdyno_plan::source::Questions;
 use dnsdyno_record::{Ended, Sum};
-use dnsdyno_sys::thread::pin_to_cpu;
+use dnsdyno_sys::thread::{own_open_files, pin_to_cpu};
 use dnsdyno_transport::{Sink, Transport, Wake};
 use rtrb::RingBuffer;
 
@@ -53,6 +53,9 @@ pub struct Job<'a> {
     pub send_only: bool,
     /// The CPU that each worker stays on; where there is none for it, the kernel chooses.
     pub cpus: &'a [usize],
+    /// Whether each worker has a table of open files of its own, because all of them together have
+    /// more than one table may hold.
+    pub own_files: bool,
 }
 
 /// Runs the job over the transports, one worker each, and returns when each query has ended.
@@ -85,6 +88,8 @@ pub fn run<T: Transport + Send>(
                 // First of all, so that its memory is near. A CPU that went away meanwhile is no
                 // reason to end: the kernel then chooses.
                 let _ = cpu.map(pin_to_cpu);
+                // Without it, connections beyond the limit fail, and are counted so.
+                let _ = job.own_files.then(own_open_files);
                 let here = AtWork(at_work);
                 // The table and the books are made where they are used, so that their memory
                 // lies near the worker's CPU.

@@ -117,6 +117,7 @@ impl<'a, T: Transport> Worker<'a, T> {
             // What came in time may not have been read yet, and counts as having come then.
             let expired_ns = self.transport.now_ns().saturating_sub(SLEPT_THROUGH_NS);
             if T::CONNECTS {
+                self.mind_closed_door();
                 self.ask_again();
                 self.expire_of_clients(expired_ns);
             } else {
@@ -290,6 +291,15 @@ impl<'a, T: Transport> Worker<'a, T> {
         self.desk.note_in_flight();
         if !T::CONNECTS {
             self.turn_channel();
+        }
+    }
+
+    /// A window asks for the next query at once, so how many are refused would be how fast we count
+    /// them: where nobody lets us in, it waits a little.
+    fn mind_closed_door(&mut self) {
+        let is_turned_away = std::mem::take(&mut self.desk.connected.is_turned_away);
+        if is_turned_away && !self.pace.is_open() {
+            self.no_way_until_ns = self.transport.now_ns() + NO_WAY_NS;
         }
     }
 

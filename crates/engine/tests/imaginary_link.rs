@@ -36,6 +36,7 @@ fn job<'a>(questions: &'a Questions, load: &'a Load) -> Job<'a> {
         interval_ns: SECOND_NS,
         send_only: false,
         cpus: &[],
+        own_files: false,
     }
 }
 

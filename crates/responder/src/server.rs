@@ -37,6 +37,9 @@ pub struct Config {
     /// UDP sockets and threads on each port (SO_REUSEPORT), 1 to 1024. Each has its
     /// own stream of chance; the kernel shares clients out to them.
     pub threads: usize,
+    /// Whether other responders may serve the same ports of UDP, TCP, DoT and DoH, and clients are
+    /// shared out between them (SO_REUSEPORT).
+    pub share_port: bool,
     /// Whether to serve TCP too (one thread a port).
     pub tcp: bool,
     /// Addresses of DNS over TLS; port 0 takes one that is free. One thread each.
@@ -66,6 +69,7 @@ impl Default for Config {
             rule: Rule::default(),
             faults: Faults::default(),
             threads: 1,
+            share_port: false,
             tcp: true,
             dot: Vec::new(),
             doh: Vec::new(),
@@ -297,7 +301,7 @@ impl Running {
     ) -> Result<SocketAddr, Error> {
         let protocol: &[u8] = if transport == Transport::Doh { b"h2" } else { b"dot" };
         let tls = identity.stream_config(&config.tls, protocol)?;
-        let listener = open_tcp(transport, listen)?;
+        let listener = open_tcp(transport, listen, config.share_port)?;
         let address = listener.local_addr().map_err(Error::Start)?;
         let settings = StreamSettings { tls: Some(tls), ..stream_settings(config, transport) };
         self.serve_stream(listener, intake, settings)?;

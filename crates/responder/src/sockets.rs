@@ -33,16 +33,17 @@ impl Sockets {
 
     fn open_at(config: &Config, listen: SocketAddr) -> Result<Sockets, Error> {
         // Alone first: sockets that share a port would join a stranger's that shares it too.
-        let alone = open_alone(config, Transport::Udp, listen)?;
-        let address = alone.local_addr().map_err(|source| listen_error(Transport::Udp, listen, source))?;
-        let mut udp = vec![alone];
-        if config.threads > 1 {
+        let joins_others = config.share_port && listen.port() != 0;
+        let first = open_udp(config, Transport::Udp, listen, joins_others)?;
+        let address = first.local_addr().map_err(|source| listen_error(Transport::Udp, listen, source))?;
+        let mut udp = vec![first];
+        if config.threads > 1 || config.share_port {
             udp.clear();
             for _ in 0..config.threads {
                 udp.push(open_udp(config, Transport::Udp, address, true)?);
             }
         }
-        let tcp = if config.tcp { Some(open_tcp(Transport::Tcp, address)?) } else { None };
+        let tcp = config.tcp.then(|| open_tcp(Transport::Tcp, address, config.share_port)).transpose()?;
         Ok(Sockets { address, udp, tcp })
     }
 }
@@ -73,11 +74,16 @@ fn open_udp(
     open().map_err(|source| listen_error(transport, listen, source))
 }
 
-pub(crate) fn open_tcp(transport: Transport, listen: SocketAddr) -> Result<mio::net::TcpListener, Error> {
+pub(crate) fn open_tcp(
+    transport: Transport,
+    listen: SocketAddr,
+    shared: bool,
+) -> Result<mio::net::TcpListener, Error> {
     let open = || -> io::Result<mio::net::TcpListener> {
         let socket = Socket::new(Domain::for_address(listen), Type::STREAM, None)?;
         // So that it can be started again while old connections wait to be forgotten.
         socket.set_reuse_address(true)?;
+        socket.set_reuse_port(shared)?;
         socket.bind(&listen.into())?;
         socket.listen(TCP_BACKLOG)?;
         socket.set_nonblocking(true)?;

@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::time::{Duration, Instant};
 
 use common::{Seen, ask_all, client, query, share, start, wait_for};
@@ -265,6 +266,32 @@ fn a_port_in_use_is_told_by_transport_and_address() {
     assert!(error.starts_with(&format!("TCP port {address} is in use")), "{error}");
     let without_tcp = Responder::start(Config { listen: address, tcp: false, ..Config::default() });
     assert_eq!(without_tcp.unwrap().address(), address);
+}
+
+#[test]
+fn responders_that_share_a_port_share_its_clients() {
+    let shared = |listen| Responder::start(Config { listen, share_port: true, ..Config::default() }).unwrap();
+    let first = shared(SocketAddr::from(([127, 0, 0, 1], 0)));
+    let second = shared(first.address());
+    assert_eq!(first.address(), second.address());
+    let query = query(7);
+    let mut connected = Vec::new();
+    for _ in 0..64 {
+        let client = UdpSocket::bind("127.0.0.1:0").unwrap();
+        client.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        client.send_to(&query, first.address()).unwrap();
+        client.recv(&mut [0; 512]).unwrap();
+        connected.push(TcpStream::connect(first.address()).unwrap());
+    }
+    let accepted = || [first.book(), second.book()].map(|book| book.tcp.connections.accepted);
+    wait_for(&first, |_| accepted().iter().sum::<u64>() == 64);
+    assert!(accepted().iter().all(|accepted| *accepted > 0), "{:?}", accepted());
+    let answered = [first.book().udp.counts.answered, second.book().udp.counts.answered];
+    assert_eq!(answered.iter().sum::<u64>(), 64);
+    assert!(answered.iter().all(|answered| *answered > 0), "{answered:?}");
+    // A stranger who does not share is told so.
+    let stranger = Responder::start(Config { listen: first.address(), ..Config::default() });
+    assert!(stranger.unwrap_err().to_string().contains("in use"));
 }
 
 #[test]

@@ -30,6 +30,9 @@ pub(crate) struct RespondFlags {
     /// UDP sockets and threads on each port
     #[arg(short = 'T', long, value_name = "N", default_value_t = 1)]
     threads: usize,
+    /// Let other responders listen on the same ports: the kernel shares clients out (SO_REUSEPORT)
+    #[arg(long)]
+    share_port: bool,
     /// Serve UDP only
     #[arg(long)]
     no_tcp: bool,
@@ -365,6 +368,7 @@ impl RespondFlags {
                 seed: self.seed,
             },
             threads: self.threads,
+            share_port: self.share_port,
             tcp: !self.no_tcp,
             dot: self.dot.clone(),
             doh: self.doh.clone(),
