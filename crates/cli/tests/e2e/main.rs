@@ -14,6 +14,7 @@
 //! | [`in_kernel`] | the responder in the kernel: its book against the record, its end |
 //! | [`demo`] | the demo, the manual, the completions |
 //! | [`tcp`] | the same over connections: each of them counted, no query lost with one |
+//! | [`clients`] | ports that run out, full queues of the server, Fast Open, closed doors |
 //! | [`xdp`] | the same over AF_XDP, between two network namespaces |
 //! | [`faults`] | what happens in the middle of a run: ports that close, servers and generators that die, Ctrl-C |
 //!
@@ -23,6 +24,7 @@
 mod support;
 
 mod bad_input;
+mod clients;
 mod demo;
 mod encrypted;
 mod faults;

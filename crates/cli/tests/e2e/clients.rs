@@ -1,0 +1,154 @@
+//! Clients beyond the usual: ports that run out, a queue of the server's kernel that is full, queries that travel with
+//! the SYN, doors that are closed. Most of it in a network namespace, whose kernel settings are the test's own.
+
+use std::time::Duration;
+
+use dnsdyno_measure::{ConnectFailure, Connections, Histogram, NotSentReason};
+
+use crate::support::{Workplace, closed_port, has_program, may_unshare};
+
+/// Runs `load` over TCP in a network namespace with these settings (paths under `/proc/sys/net`, and what to write
+/// there), against a responder of its own whose book is kept in `book`. Between the two words of `pause`, in seconds,
+/// the responder stands still. `None` where there can be no namespace.
+fn measured_apart(
+    work: &Workplace,
+    settings: &[(&str, &str)],
+    respond: &str,
+    pause: Option<f32>,
+    load: &str,
+) -> Option<(Connections, String)> {
+    if !may_unshare("-n") || !has_program("ip") {
+        return None;
+    }
+    // Older kernels lack one of them, and need it not.
+    let set = |(path, value): &(&str, &str)| {
+        format!("! [ -e /proc/sys/net/{path} ] || echo '{value}' > /proc/sys/net/{path}\n")
+    };
+    let settings: String = settings.iter().map(set).collect();
+    let (stop, resume) = match pause {
+        Some(seconds) => ("kill -STOP $server".to_owned(), format!("sleep {seconds}; kill -CONT $server")),
+        None => (String::new(), String::new()),
+    };
+    let script = format!(
+        "set -e
+        ip link set lo up
+        {settings}
+        $0 respond --listen 127.0.0.1:5300 --for 60s --book book {respond} 2> heard & server=$!
+        until grep -q listening heard; do sleep 0.02; done
+        {stop}
+        $0 run -s 127.0.0.1:5300 -a www.example --transport tcp {load} --quiet -o run > said & run=$!
+        {resume}
+        code=0; wait $run || code=$?
+        cat /proc/net/netstat > netstat
+        kill -INT $server; wait $server || true
+        exit $code"
+    );
+    work.shell_apart("-n", &script).gives(0);
+    let digest = work.record("run");
+    Some((digest.arrivals().connections.as_deref().cloned()?, work.read("said")))
+}
+
+#[test]
+fn local_ports_that_run_out_are_told_with_the_figure_and_the_cure() {
+    let work = Workplace::new();
+    let ports = [("ipv4/ip_local_port_range", "40000 40099")];
+    // Kept: the clients that have a connection carry on for those that have none.
+    let load = "--clients 300 --rate 500 --for 2s";
+    let Some((connections, said)) = measured_apart(&work, &ports, "", None, load) else { return };
+    let failed = connections.failed(ConnectFailure::NoLocalPort);
+    assert_eq!((connections.open_max, failed > 0), (100, true), "{connections:?}");
+    assert_eq!(work.record("run").tally().ends.answered, 1_000);
+    for words in [
+        &format!("local ports exhausted: {failed} connections") as &str,
+        "--local-address",
+        "ip_local_port_range",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+}
+
+#[test]
+fn queries_that_no_local_port_was_left_for_are_named_so() {
+    let work = Workplace::new();
+    let ports = [("ipv4/ip_local_port_range", "40000 40099")];
+    let load = "--queries-per-connection 1 --rate 500 --for 2s -t 1s";
+    let Some((connections, _)) = measured_apart(&work, &ports, "", None, load) else { return };
+    let ends = work.record("run").tally().ends;
+    let no_port = ends.not_sent.of(NotSentReason::NoLocalPort);
+    assert_eq!(ends.answered + no_port, 1_000, "{ends:?}");
+    assert!(no_port > 100 && connections.failed(ConnectFailure::NoLocalPort) > 0, "{ends:?}");
+    assert_eq!(ends.answered, connections.established);
+}
+
+#[test]
+fn a_queue_of_the_server_that_is_too_small_shows_in_the_connect_time_and_nowhere_else() {
+    let work = Workplace::new();
+    let settings = [
+        // Two connections wait to be accepted; the SYN of any other one is dropped.
+        ("core/somaxconn", "1"),
+        ("ipv4/tcp_syncookies", "0"),
+        // SYNs are sent again after 1, 3, 7 s; since Linux 6.5 after each second, unless one asks.
+        ("ipv4/tcp_syn_linear_timeouts", "0"),
+    ];
+    // The first 0.4 s miss twice, the rest of the 1.4 s once.
+    let load = "--queries-per-connection 1 --workers 1 --rate 50 --for 2s -t 20s";
+    let Some((connections, _)) = measured_apart(&work, &settings, "", Some(1.4), load) else { return };
+    assert_eq!((connections.established, connections.failed_total()), (100, 0));
+    let near = |at_s: f64, ns: u64| (at_s - 0.05..at_s + 0.3).contains(&(ns as f64 / 1e9));
+    let (mut after_1s, mut after_3s) = (0, 0);
+    for bucket in connections.connect.buckets().filter(|bucket| bucket.from_ns > 200_000_000) {
+        match bucket.from_ns {
+            ns if near(1.0, ns) => after_1s += bucket.count,
+            ns if near(3.0, ns) => after_3s += bucket.count,
+            // What is sent again can meet a full queue again.
+            ns => assert!(near(7.0, ns) || near(15.0, ns), "a connect time of {ns} ns"),
+        }
+    }
+    assert!(after_1s >= 20 && after_3s >= 5, "{after_1s} after 1 s, {after_3s} after 3 s");
+    // Those in the queue had a connection, and waited for the server.
+    assert!(count_above(&connections.query, 200_000_000) <= 3, "{:?}", connections.query.exact());
+    let digest = work.record("run");
+    assert!(count_above(&digest.tally().response, 900_000_000) >= after_1s + after_3s);
+}
+
+#[test]
+fn the_first_query_travels_with_the_syn_where_both_ends_allow_it() {
+    let work = Workplace::new();
+    // 1: as client, 2: as server, 0x400: for every listener.
+    let settings = [("ipv4/tcp_fastopen", "1027")];
+    let load = "--queries-per-connection 1 --count 200 --outstanding 1 --fast-open";
+    let Some((connections, _)) = measured_apart(&work, &settings, "", None, load) else { return };
+    assert_eq!(work.record("run").tally().ends.answered, 200);
+    assert_eq!((connections.established, connections.connect.count()), (200, 200));
+    let netstat = work.read("netstat");
+    // Each worker's first connection, or both, had to ask for the cookie.
+    for counter in ["TCPFastOpenActive", "TCPFastOpenPassive"] {
+        let count = kernel_count(&netstat, counter);
+        assert!((190..=200).contains(&count), "{counter} {count}");
+    }
+}
+
+#[test]
+fn a_closed_loop_does_not_knock_at_a_closed_door_as_fast_as_it_can() {
+    let work = Workplace::new();
+    let words = format!("run -s {} -a www.example --transport tcp --for 1s --quiet -o run", closed_port());
+    let ran = work.dnsdyno(&format!("{words} --outstanding 10 --workers 1")).gives(0);
+    let ends = work.record("run").tally().ends;
+    // Ten at a time, not more often than each millisecond.
+    assert!(ends.refused >= 10 && ends.refused <= 11_000, "{ends:?}");
+    assert!(ran.took < Duration::from_secs(20));
+}
+
+/// A counter of `/proc/net/netstat`, where a line of names goes before each line of values.
+fn kernel_count(netstat: &str, name: &str) -> u64 {
+    let lines: Vec<_> = netstat.lines().collect();
+    let found = lines.windows(2).find_map(|pair| {
+        let place = pair[0].split(' ').position(|word| word == name)?;
+        pair[1].split(' ').nth(place)?.parse().ok()
+    });
+    found.unwrap_or_else(|| panic!("no {name}"))
+}
+
+fn count_above(histogram: &Histogram, bound_ns: u64) -> u64 {
+    histogram.buckets().filter(|bucket| bucket.from_ns >= bound_ns).map(|bucket| bucket.count).sum()
+}
