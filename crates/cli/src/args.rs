@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
-use dnsdyno_plan::{Draft, Family, TransportKind};
+use dnsdyno_plan::{Draft, Family, HttpMethod, TlsVersions, TransportKind};
 
 use crate::cmd::respond::RespondFlags;
 
@@ -59,6 +59,8 @@ pub(crate) struct RunFlags {
     #[command(flatten)]
     pub(crate) connections: ConnectionFlags,
     #[command(flatten)]
+    pub(crate) encryption: EncryptionFlags,
+    #[command(flatten)]
     pub(crate) generator: GeneratorFlags,
     #[command(flatten)]
     pub(crate) way: WayFlags,
@@ -76,7 +78,7 @@ pub(crate) struct TargetFlags {
         help = "The server: NAME, ADDRESS, ADDRESS:PORT, [IPV6]:PORT or ADDRESS@PORT"
     )]
     server: Option<String>,
-    /// Its port [default: 53]
+    /// Its port [default: 53; of DoT and DoQ 853, of DoH 443]
     #[arg(short, long)]
     port: Option<u16>,
     /// Use only addresses of this family: any, v4 or v6
@@ -179,7 +181,7 @@ pub(crate) struct LoadFlags {
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Transport")]
 pub(crate) struct ConnectionFlags {
-    /// udp or tcp [default: udp]
+    /// udp, tcp, dot, doh (HTTP/2) or doq [default: udp]
     #[arg(long, value_name = "TRANSPORT")]
     transport: Option<TransportKind>,
     /// Close a connection after Q queries, and open another; 0 keeps it [default: 0]
@@ -191,6 +193,38 @@ pub(crate) struct ConnectionFlags {
     /// Let the first query of a connection travel with its SYN (TCP Fast Open)
     #[arg(long)]
     fast_open: bool,
+}
+
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Encryption (with --transport dot, doh or doq)")]
+pub(crate) struct EncryptionFlags {
+    /// Believe any certificate
+    #[arg(long)]
+    insecure: bool,
+    /// Trust the certificates in this PEM file, instead of the system's
+    #[arg(long, value_name = "FILE")]
+    ca: Option<String>,
+    /// The name in the server's certificate [default: the server as given by -s]
+    #[arg(long, value_name = "NAME")]
+    sni: Option<String>,
+    /// Speak only this version of TLS: 1.2 or 1.3
+    #[arg(long, value_name = "VERSION")]
+    tls_version: Option<TlsVersions>,
+    /// Make a full handshake each time; else sessions are resumed where the server allows
+    #[arg(long)]
+    no_resumption: bool,
+    /// Let queries travel with the first flight of a resumed handshake (0-RTT)
+    #[arg(long)]
+    early_data: bool,
+    /// How long a handshake may take [default: 5s]
+    #[arg(long, value_name = "T")]
+    handshake_timeout: Option<String>,
+    /// DoH: get or post [default: post]
+    #[arg(long, value_name = "METHOD")]
+    http_method: Option<HttpMethod>,
+    /// DoH: the path to ask at [default: /dns-query]
+    #[arg(long, value_name = "PATH")]
+    http_path: Option<String>,
 }
 
 #[derive(Debug, Default, Args)]
@@ -310,7 +344,7 @@ pub(crate) struct DemoFlags {
 impl RunFlags {
     /// What the flags say, and nothing that they do not.
     pub(crate) fn draft(&self) -> Draft {
-        let RunFlags { target, queries, load, connections, generator, way, output } = self;
+        let RunFlags { target, queries, load, connections, encryption, generator, way, output } = self;
         let set = |flag: bool| flag.then_some(true);
         Draft {
             name: output.name.clone(),
@@ -351,6 +385,15 @@ impl RunFlags {
             queries_per_connection: connections.queries_per_connection,
             idle_timeout: connections.idle_timeout.clone(),
             fast_open: set(connections.fast_open),
+            insecure: set(encryption.insecure),
+            ca: encryption.ca.clone(),
+            sni: encryption.sni.clone(),
+            tls_version: encryption.tls_version,
+            resumption: encryption.no_resumption.then_some(false),
+            early_data: set(encryption.early_data),
+            handshake_timeout: encryption.handshake_timeout.clone(),
+            http_method: encryption.http_method,
+            http_path: encryption.http_path.clone(),
             local_address: generator.local_address.clone(),
             local_ports: generator.local_ports.clone(),
             backend: way.backend.clone(),
@@ -426,13 +469,17 @@ mod tests {
         let typed = "dnsdyno run -s 127.0.0.1:5300 -d q.txt --stair 1k..5k --step 1k --hold 10s -t 2s \
                      -c 4 --backend xdp --interface eth0 --next-hop 2:0:0:0:0:1 --vlan 7 --source-prefix ::/0 \
                      --xdp-mode native --xdp-copy copy --no-pin --no-rd \
-                     --do --edns-size 1232 --local-ports 2000..2003 --name n";
+                     --do --edns-size 1232 --local-ports 2000..2003 --name n --insecure --ca c --sni s \
+                     --tls-version 1.3 --no-resumption --early-data --handshake-timeout 1s --http-method get \
+                     --http-path /q";
         let Verb::Run(flags) = Cli::parse_from(typed.split_whitespace()).verb else { panic!("no run") };
         let file = "server = \"127.0.0.1:5300\"\nqueries = \"q.txt\"\nstair = \"1k..5k\"\nstep = \"1k\"\n\
                     hold = \"10s\"\ntimeout = \"2s\"\nclients = 4\nbackend = \"xdp\"\ninterface = \"eth0\"\n\
                     next-hop = \"2:0:0:0:0:1\"\nvlan = 7\nsource-prefix = \"::/0\"\nxdp-mode = \"native\"\n\
                     xdp-copy = \"copy\"\npin = false\nrecursion-desired = false\n\
-                    dnssec-ok = true\nedns-size = 1232\nlocal-ports = \"2000..2003\"\nname = \"n\"";
+                    dnssec-ok = true\nedns-size = 1232\nlocal-ports = \"2000..2003\"\nname = \"n\"\n\
+                    insecure = true\nca = \"c\"\nsni = \"s\"\ntls-version = \"1.3\"\nresumption = false\n\
+                    early-data = true\nhandshake-timeout = \"1s\"\nhttp-method = \"get\"\nhttp-path = \"/q\"";
         assert_eq!(flags.draft(), Draft::from_toml(file).unwrap());
     }
 }

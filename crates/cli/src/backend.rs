@@ -3,10 +3,13 @@
 use std::net::IpAddr;
 
 use anyhow::anyhow;
-use dnsdyno_plan::{Backend, Load, Plan, Questions, TransportKind, XdpCopy, XdpMode, XdpPlan, mac_text};
+use dnsdyno_plan::{
+    Backend, Load, Plan, Questions, TlsVersions, TransportKind, Trust, XdpCopy, XdpMode, XdpPlan, mac_text,
+};
 use dnsdyno_record::{BackendInfo, XdpInfo};
 use dnsdyno_sys::thread;
 use dnsdyno_transport::tcp::{self, TcpConfig, TcpTransport};
+use dnsdyno_transport::tls::{Tls, TlsConfig, TlsTrust};
 use dnsdyno_transport::udp::{UdpConfig, UdpTransport};
 use dnsdyno_transport::xdp::{self, Attach, Attached, CopyMode, Source, XdpConfig, XdpFacts, XdpLine};
 
@@ -67,6 +70,14 @@ fn by_sockets(plan: &Plan, why: Option<String>) -> Result<Way, Failure> {
     let opened = match plan.transport {
         TransportKind::Udp => Opened::Sockets(open_sockets(plan)?),
         TransportKind::Tcp => Opened::Tcp(open_clients(plan)?),
+        TransportKind::Dot | TransportKind::Doh | TransportKind::Doq => {
+            // Whatever is wrong with certificates and names is told first.
+            tls_of(plan)?;
+            return Err(Failure::run_failed(anyhow!(
+                "{} is not among the transports of this build",
+                plan.transport
+            )));
+        }
     };
     Ok(Way { plan: plan.clone(), opened, info: BackendInfo { why, xdp: None }, own_files })
 }
@@ -198,6 +209,26 @@ fn open_clients(plan: &Plan) -> Result<Vec<TcpTransport>, Failure> {
     };
     let open = |worker| TcpTransport::open(&config, clients_of(plan, worker), worker);
     (0..plan.workers).map(open).collect::<Result<_, _>>().map_err(Failure::run_failed)
+}
+
+/// TLS as the plan has it.
+fn tls_of(plan: &Plan) -> Result<Tls, Failure> {
+    let encryption = &plan.encryption;
+    let config = TlsConfig {
+        server: plan.target.address,
+        asked: plan.target.asked.clone(),
+        server_name: encryption.server_name.clone(),
+        trust: match &encryption.trust {
+            Trust::System => TlsTrust::System,
+            Trust::File(path) => TlsTrust::File(path.clone()),
+            Trust::Anything => TlsTrust::Anything,
+        },
+        tls12: encryption.versions != TlsVersions::Only13,
+        tls13: encryption.versions != TlsVersions::Only12,
+        resumption: encryption.resumption,
+        early_data: encryption.early_data,
+    };
+    Tls::new(&config).map_err(Failure::bad_input)
 }
 
 /// The addresses that the plan allows to send from: none where the system chooses.

@@ -6,7 +6,7 @@
 //!                                               └─ refused, where connections bring no answer
 //! ```
 
-use dnsdyno_measure::{ConnectFailure, ConnectionEnd};
+use dnsdyno_measure::{ConnectFailure, ConnectionEnd, StreamFailure};
 use dnsdyno_transport::{ConnectionNews, Stopped, Transport};
 use dnsdyno_wire::patch_id;
 
@@ -71,6 +71,11 @@ impl Desk<'_> {
             ConnectionNews::FirstByte { opened_ns } => {
                 counts.first_byte.record(at_ns.saturating_sub(opened_ns));
             }
+            ConnectionNews::Handshaken { kind, begun_ns } => {
+                counts.encrypted_mut().add_handshake(kind, at_ns.saturating_sub(begun_ns));
+            }
+            ConnectionNews::HandshakeFailed(why) => counts.encrypted_mut().add_failed(why, 1),
+            ConnectionNews::EarlyRejected => counts.encrypted_mut().early_rejected += 1,
             ConnectionNews::Failed(why) => {
                 counts.add_failed(why, 1);
                 self.connected.is_turned_away |= self.connected.open == 0;
@@ -83,6 +88,23 @@ impl Desk<'_> {
                 let has_hope = self.has_hope(channel, end, answers);
                 self.settle_lost(channel, has_hope);
             }
+        }
+    }
+
+    /// A stream ended without an answer: its query is asked again where the server has said that it did
+    /// nothing about it, and is refused otherwise.
+    pub(crate) fn lose_stream(&mut self, channel: usize, id: u16, asked_ns: u64, why: StreamFailure) {
+        let arrivals = self.book.arrivals();
+        arrivals.connections_mut().encrypted_mut().add_stream(why, 1);
+        arrivals.beside.malformed += u64::from(why == StreamFailure::NoMessage);
+        // A later query may have got the ID since.
+        let query = self.table.live_at(channel, id).filter(|departure| departure.sent_ns <= asked_ns);
+        let Some(departure) = query else { return };
+        if why.is_safe_to_ask_again() {
+            let (channel, sent_ns) = (channel as u32, departure.sent_ns);
+            self.connected.again.push(Again { channel, id, sent_ns });
+        } else if let Some(departure) = self.table.refuse(channel, id, |_| true) {
+            self.book.refused(&departure);
         }
     }
 

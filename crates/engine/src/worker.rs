@@ -9,7 +9,7 @@
 //! Nothing in the loop takes a lock, writes a log or, once it has run for a timeout, asks for
 //! memory.
 
-use dnsdyno_measure::NotSentReason;
+use dnsdyno_measure::{NotSentReason, StreamFailure};
 use dnsdyno_plan::source::Questions;
 use dnsdyno_transport::{Batch, Came, ConnectionNews, Resources, Sink, Stopped, Transport, Turn, Wake};
 use dnsdyno_wire::{FLAG_QR, FLAG_TC, HEADER_LEN, patch_id, peek, same_question};
@@ -528,6 +528,14 @@ impl Sink for Desk<'_> {
 
     fn reused(&mut self, queries: u64) {
         self.book.arrivals().connections_mut().reused += queries;
+    }
+
+    fn status(&mut self, status: u16) {
+        self.book.arrivals().connections_mut().encrypted_mut().statuses.add(status, 1);
+    }
+
+    fn stream_failed(&mut self, channel: usize, id: u16, asked_ns: u64, why: StreamFailure) {
+        self.lose_stream(channel, id, asked_ns, why);
     }
 
     fn refused(&mut self, channel: usize, _at_ns: u64, quoted: &[u8]) {

@@ -5,9 +5,11 @@
 //!      └─────► failed: refused, timed out, ...
 //! ```
 //!
-//! At the end of a run both sums hold: `opened = established + failed`, `established = ended`.
+//! At the end of a run both sums hold: `opened = established + failed`, `established = ended`. Over TLS
+//! a connection is established when TCP is; what follows is counted in [`Encrypted`]. QUIC has one handshake
+//! for both, and a connection of QUIC is established with it.
 
-use crate::Histogram;
+use crate::{Encrypted, Histogram};
 
 /// Why a connection was never established.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +24,8 @@ pub enum ConnectFailure {
     NoLocalPort,
     /// No route, or an ICMP error on the way.
     Unreachable,
+    /// Its handshake failed, which is counted by reason apart; of QUIC.
+    Handshake,
     /// The run ended first.
     Abandoned,
     /// Any other error of a system call.
@@ -30,12 +34,13 @@ pub enum ConnectFailure {
 
 impl ConnectFailure {
     /// All failures, in the order of the record.
-    pub const ALL: [ConnectFailure; 7] = [
+    pub const ALL: [ConnectFailure; 8] = [
         ConnectFailure::Refused,
         ConnectFailure::TimedOut,
         ConnectFailure::Reset,
         ConnectFailure::NoLocalPort,
         ConnectFailure::Unreachable,
+        ConnectFailure::Handshake,
         ConnectFailure::Abandoned,
         ConnectFailure::OtherError,
     ];
@@ -48,6 +53,7 @@ impl ConnectFailure {
             ConnectFailure::Reset => "reset",
             ConnectFailure::NoLocalPort => "no_local_port",
             ConnectFailure::Unreachable => "unreachable",
+            ConnectFailure::Handshake => "handshake",
             ConnectFailure::Abandoned => "abandoned",
             ConnectFailure::OtherError => "other_error",
         }
@@ -61,6 +67,7 @@ impl ConnectFailure {
             ConnectFailure::Reset => "reset",
             ConnectFailure::NoLocalPort => "no local port",
             ConnectFailure::Unreachable => "unreachable",
+            ConnectFailure::Handshake => "handshake",
             ConnectFailure::Abandoned => "abandoned at the end of the run",
             ConnectFailure::OtherError => "other error",
         }
@@ -80,16 +87,28 @@ pub enum ConnectionEnd {
     Garbled,
     /// We closed it, because a query timed out on it and nothing else had come for as long.
     Silent,
+    /// Its handshake failed, which is counted by reason apart.
+    Handshake,
+    /// The server had said that it takes no more on it (GOAWAY).
+    GoneAway,
+    /// The server ended it with an alert of TLS, or with an error code of HTTP or QUIC.
+    Error,
+    /// We closed it, because the server broke a rule of TLS, HTTP or QUIC.
+    Protocol,
 }
 
 impl ConnectionEnd {
     /// All ends, in the order of the record.
-    pub const ALL: [ConnectionEnd; 5] = [
+    pub const ALL: [ConnectionEnd; 9] = [
         ConnectionEnd::ByServer,
         ConnectionEnd::ByUs,
         ConnectionEnd::Reset,
         ConnectionEnd::Garbled,
         ConnectionEnd::Silent,
+        ConnectionEnd::Handshake,
+        ConnectionEnd::GoneAway,
+        ConnectionEnd::Error,
+        ConnectionEnd::Protocol,
     ];
 
     /// The key in the record.
@@ -100,6 +119,10 @@ impl ConnectionEnd {
             ConnectionEnd::Reset => "reset",
             ConnectionEnd::Garbled => "garbled",
             ConnectionEnd::Silent => "silent",
+            ConnectionEnd::Handshake => "handshake",
+            ConnectionEnd::GoneAway => "gone_away",
+            ConnectionEnd::Error => "error",
+            ConnectionEnd::Protocol => "protocol",
         }
     }
 
@@ -111,6 +134,10 @@ impl ConnectionEnd {
             ConnectionEnd::Reset => "reset",
             ConnectionEnd::Garbled => "given up after a message that is none",
             ConnectionEnd::Silent => "given up as silent",
+            ConnectionEnd::Handshake => "without a handshake",
+            ConnectionEnd::GoneAway => "ended by GOAWAY",
+            ConnectionEnd::Error => "ended by the server with an error",
+            ConnectionEnd::Protocol => "given up after a breach of the rules",
         }
     }
 }
@@ -136,9 +163,17 @@ pub struct Connections {
     pub first_byte: Histogram,
     /// From the query's leaving over its connection to its answer, of those answered in time.
     pub query: Histogram,
+    /// Handshakes and streams; `None` where connections are not encrypted.
+    pub encrypted: Option<Box<Encrypted>>,
 }
 
 impl Connections {
+    /// The books of handshakes and streams, made when they are first needed.
+    #[inline]
+    pub fn encrypted_mut(&mut self) -> &mut Encrypted {
+        self.encrypted.get_or_insert_default()
+    }
+
     /// Counts `count` connections that could not be had.
     pub fn add_failed(&mut self, why: ConnectFailure, count: u64) {
         self.failed[why as usize] += count;
@@ -180,6 +215,9 @@ impl Connections {
         self.connect.merge(&other.connect);
         self.first_byte.merge(&other.first_byte);
         self.query.merge(&other.query);
+        if let Some(encrypted) = &other.encrypted {
+            self.encrypted_mut().merge(encrypted);
+        }
     }
 
     /// Forgets everything, keeps the memory.
@@ -187,7 +225,11 @@ impl Connections {
         let mut histograms = [&mut self.connect, &mut self.first_byte, &mut self.query].map(std::mem::take);
         histograms.iter_mut().for_each(Histogram::clear);
         let [connect, first_byte, query] = histograms;
-        *self = Connections { connect, first_byte, query, ..Connections::default() };
+        let mut encrypted = self.encrypted.take();
+        if let Some(encrypted) = &mut encrypted {
+            encrypted.clear();
+        }
+        *self = Connections { connect, first_byte, query, encrypted, ..Connections::default() };
     }
 }
 

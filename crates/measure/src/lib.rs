@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod connections;
+mod encrypted;
 mod ends;
 mod histogram;
 mod latency;
@@ -15,6 +16,7 @@ mod verdict;
 mod warning;
 
 pub use connections::{ConnectFailure, ConnectionEnd, Connections};
+pub use encrypted::{Encrypted, HandshakeFailure, HandshakeKind, Statuses, StreamFailure};
 pub use ends::{Beside, Ends, NotSent, NotSentReason};
 pub use histogram::{Bucket, CEILING_NS, ExactFigures, FLOOR_NS, Histogram};
 pub use latency::{Latency, Quantile};

@@ -21,7 +21,7 @@ impl ConnectionPlan {
     /// Reads what a draft says of it, and refuses what its transport cannot obey.
     pub(crate) fn of(draft: &Draft, transport: TransportKind) -> Result<ConnectionPlan, PlanError> {
         let idle_timeout_ns = read("idle-timeout", &draft.idle_timeout, parse_duration_ns)?;
-        if transport == TransportKind::Udp {
+        if !transport.connects() {
             let about_connections = [
                 ("queries-per-connection", draft.queries_per_connection.is_some()),
                 ("idle-timeout", idle_timeout_ns.is_some()),

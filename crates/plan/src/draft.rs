@@ -9,6 +9,7 @@ use std::path::Path;
 use serde::de::{Deserializer, Visitor};
 use serde::{Deserialize, Serialize};
 
+use crate::encryption::{HttpMethod, TlsVersions};
 use crate::error::PlanError;
 use crate::plan::{Family, TransportKind};
 use crate::target::has_port;
@@ -109,6 +110,25 @@ pub struct Draft {
     pub idle_timeout: Option<String>,
     /// Whether the first query may travel with the SYN.
     pub fast_open: Option<bool>,
+    /// Whether any certificate is believed.
+    pub insecure: Option<bool>,
+    /// A PEM file with the certificates to trust, instead of those of the system.
+    pub ca: Option<String>,
+    /// The name that the server's certificate must be for.
+    pub sni: Option<String>,
+    /// The one version of TLS to speak: `1.2` or `1.3`.
+    pub tls_version: Option<TlsVersions>,
+    /// Whether TLS sessions are resumed.
+    pub resumption: Option<bool>,
+    /// Whether queries travel with the first flight of a resumed handshake (0-RTT).
+    pub early_data: Option<bool>,
+    /// How long a handshake may take.
+    #[serde(deserialize_with = "quantity")]
+    pub handshake_timeout: Option<String>,
+    /// How HTTP asks: `get` or `post`.
+    pub http_method: Option<HttpMethod>,
+    /// The path that HTTP asks at.
+    pub http_path: Option<String>,
     /// The address to send from; over TCP also `ADDRESS/LENGTH`.
     pub local_address: Option<String>,
     /// The ports to send from: `A..B`, `A-B` or one port.
@@ -239,7 +259,8 @@ impl Draft {
             name note server port family transport i_may_load_this_server queries ask strict keep_order
             recursion_desired checking_disabled authentic_data dnssec_ok edns_size nsid class outstanding
             rate ramp over stair step burst every hold duration count passes timeout interval workers pin
-            clients queries_per_connection idle_timeout fast_open local_address local_ports backend
+            clients queries_per_connection idle_timeout fast_open insecure ca sni tls_version resumption
+            early_data handshake_timeout http_method http_path local_address local_ports backend
             interface next_hop vlan source_prefix xdp_mode xdp_copy receive_buffer send_only seed piece
         )
     }

@@ -220,6 +220,34 @@ pub enum PlanError {
         /// The reason, and what to do instead.
         why: &'static str,
     },
+    /// An option that only an encrypted transport can obey.
+    #[error(
+        "--{option} is about encryption, and {transport} has none: add --transport dot, doh or doq, or leave it out"
+    )]
+    NotEncrypted {
+        /// The option.
+        option: &'static str,
+        /// The transport.
+        transport: TransportKind,
+    },
+    /// An option that only HTTP can obey.
+    #[error("--{option} is about HTTP, and {transport} has none: add --transport doh, or leave it out")]
+    NoHttp {
+        /// The option.
+        option: &'static str,
+        /// The transport.
+        transport: TransportKind,
+    },
+    /// Two options that contradict each other.
+    #[error("--{option} does not go with --{other}: {why}")]
+    NotTogether {
+        /// One of them.
+        option: &'static str,
+        /// The other.
+        other: &'static str,
+        /// The reason, and what to do.
+        why: &'static str,
+    },
     /// Two options that say the source addresses.
     #[error("--local-address and --source-prefix both say where queries come from: leave one out")]
     TwoLocals,

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::backend::Backend;
 use crate::connections::ConnectionPlan;
 use crate::draft::{Draft, PieceDraft};
+use crate::encryption::EncryptionPlan;
 use crate::schedule::{Load, Phase, Piece, Shape};
 use crate::source::QuestionSource;
 use crate::target::Target;
@@ -30,6 +31,8 @@ pub struct Plan {
     pub transport: TransportKind,
     /// How long connections live, where the transport has any.
     pub connections: ConnectionPlan,
+    /// How they are encrypted, where they are.
+    pub encryption: EncryptionPlan,
     /// Where the queries come from.
     pub source: QuestionSource,
     /// Whether a bad line of the query file is an error.
@@ -128,6 +131,7 @@ impl Plan {
         };
         self.backend.to_draft(&mut draft);
         self.connections.to_draft(&mut draft);
+        self.encryption.to_draft(self.transport, &mut draft);
         match &self.source {
             QuestionSource::File(path) => draft.queries = Some(path.display().to_string()),
             QuestionSource::Stdin => draft.queries = Some("-".to_owned()),
@@ -174,14 +178,44 @@ pub enum TransportKind {
     Udp,
     /// TCP, messages one after the other on connections (RFC 7766).
     Tcp,
+    /// TLS, messages as over TCP (RFC 7858).
+    Dot,
+    /// HTTP/2 over TLS, a stream for each query (RFC 8484).
+    Doh,
+    /// QUIC, a stream for each query (RFC 9250).
+    Doq,
+}
+
+impl TransportKind {
+    /// Whether messages travel over connections.
+    pub fn connects(self) -> bool {
+        self != TransportKind::Udp
+    }
+
+    /// Whether they are encrypted.
+    pub fn is_encrypted(self) -> bool {
+        matches!(self, TransportKind::Dot | TransportKind::Doh | TransportKind::Doq)
+    }
+
+    /// The port that servers listen on.
+    pub fn default_port(self) -> u16 {
+        match self {
+            TransportKind::Udp | TransportKind::Tcp => 53,
+            TransportKind::Dot | TransportKind::Doq => 853,
+            TransportKind::Doh => 443,
+        }
+    }
 }
 
 impl fmt::Display for TransportKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            TransportKind::Udp => f.write_str("udp"),
-            TransportKind::Tcp => f.write_str("tcp"),
-        }
+        f.write_str(match self {
+            TransportKind::Udp => "udp",
+            TransportKind::Tcp => "tcp",
+            TransportKind::Dot => "dot",
+            TransportKind::Doh => "doh",
+            TransportKind::Doq => "doq",
+        })
     }
 }
 
@@ -192,7 +226,10 @@ impl FromStr for TransportKind {
         match text {
             "udp" => Ok(TransportKind::Udp),
             "tcp" => Ok(TransportKind::Tcp),
-            _ => Err(format!("`{text}` is not a transport: use udp or tcp")),
+            "dot" => Ok(TransportKind::Dot),
+            "doh" => Ok(TransportKind::Doh),
+            "doq" => Ok(TransportKind::Doq),
+            _ => Err(format!("`{text}` is not a transport: use udp, tcp, dot, doh or doq")),
         }
     }
 }

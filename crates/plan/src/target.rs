@@ -5,9 +5,6 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use crate::error::PlanError;
 use crate::plan::Family;
 
-/// The port of DNS over UDP and TCP.
-pub const DEFAULT_PORT: u16 = 53;
-
 /// The server of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
@@ -25,6 +22,8 @@ pub type Resolve<'a> = &'a dyn Fn(&str, u16) -> Result<Vec<SocketAddr>, String>;
 pub(crate) struct Wanted<'a> {
     pub(crate) server: &'a str,
     pub(crate) port: Option<u16>,
+    /// The port where none is said.
+    pub(crate) usual_port: u16,
     pub(crate) family: Family,
     pub(crate) local_address: Option<IpAddr>,
 }
@@ -37,7 +36,7 @@ impl Wanted<'_> {
             (Some(in_server), Some(in_option)) if in_server != in_option => {
                 return Err(PlanError::TwoPorts { in_server, in_option });
             }
-            (in_server, in_option) => in_server.or(in_option).unwrap_or(DEFAULT_PORT),
+            (in_server, in_option) => in_server.or(in_option).unwrap_or(self.usual_port),
         };
         if port == 0 {
             return Err(PlanError::Zero { option: "port" });
@@ -165,7 +164,9 @@ mod tests {
         local: Option<&str>,
     ) -> Result<String, PlanError> {
         let local_address = local.map(|text| text.parse().expect("a test address"));
-        Wanted { server, port, family, local_address }.find(&resolve).map(|target| target.address.to_string())
+        Wanted { server, port, usual_port: 53, family, local_address }
+            .find(&resolve)
+            .map(|target| target.address.to_string())
     }
 
     #[test]

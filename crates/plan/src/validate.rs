@@ -8,6 +8,7 @@ use dnsdyno_wire::{CLASS_IN, MIN_EDNS_SIZE, QueryForm, parse_class};
 use crate::backend::{Backend, SourcePrefix};
 use crate::connections::ConnectionPlan;
 use crate::draft::Draft;
+use crate::encryption::EncryptionPlan;
 use crate::error::PlanError;
 use crate::interval::{check_interval, usual_interval_ns};
 use crate::load::{LoadChoice, choose_load};
@@ -50,6 +51,7 @@ impl Draft {
         let backend = Backend::of(self)?;
         let transport = self.transport.unwrap_or_default();
         let connections = ConnectionPlan::of(self, transport)?;
+        let encryption = EncryptionPlan::of(self, transport, host.working_dir)?;
         let threads = self.threads(host, &load, &backend, &connections)?;
         let local_ports = self.local_ports(threads.clients, &backend)?;
         let timeout_ns = self.limited_duration("timeout", &self.timeout, TIMEOUT_NS)?;
@@ -60,7 +62,7 @@ impl Draft {
         let seed = self.seed(host)?;
         let (local_address, local_prefix) = self.local_address(transport)?;
         // Last, because this may ask the network.
-        let target = self.target(host, self.source_address(local_address, &backend)?)?;
+        let target = self.target(host, transport, self.source_address(local_address, &backend)?)?;
         Ok(Plan {
             name: self.name.clone(),
             note: self.note.clone(),
@@ -68,6 +70,7 @@ impl Draft {
             family: self.family.unwrap_or_default(),
             transport,
             connections,
+            encryption,
             source,
             strict: self.strict.unwrap_or(false),
             keep_order: self.keep_order.unwrap_or(false),
@@ -252,11 +255,11 @@ impl Draft {
             return match transport {
                 _ if is_one => Ok((Some(first), None)),
                 TransportKind::Udp => Err(PlanError::NoConnections { option: "local-address", transport }),
-                TransportKind::Tcp => Ok((Some(first), Some(length))),
+                _ => Ok((Some(first), Some(length))),
             };
         }
         let expected =
-            "an address: write an IPv4 or IPv6 address of this machine, over TCP also ADDRESS/LENGTH";
+            "an address: write an IPv4 or IPv6 address of this machine, over connections also ADDRESS/LENGTH";
         let wrong = |_| PlanError::Value { option: "local-address", text: text.clone(), expected };
         text.parse().map(|address| (Some(address), None)).map_err(wrong)
     }
@@ -274,10 +277,17 @@ impl Draft {
         }
     }
 
-    fn target(&self, host: &Host<'_>, local_address: Option<IpAddr>) -> Result<Target, PlanError> {
+    fn target(
+        &self,
+        host: &Host<'_>,
+        transport: TransportKind,
+        local_address: Option<IpAddr>,
+    ) -> Result<Target, PlanError> {
         let server = self.server.as_deref().ok_or(PlanError::NoServer)?;
         let family = self.family.unwrap_or_default();
-        let target = Wanted { server, port: self.port, family, local_address }.find(host.resolve)?;
+        let wanted =
+            Wanted { server, port: self.port, usual_port: transport.default_port(), family, local_address };
+        let target = wanted.find(host.resolve)?;
         let address = target.address.ip();
         if self.i_may_load_this_server != Some(true) && !target_is_harmless(address) {
             return Err(PlanError::MayNotLoad { address });

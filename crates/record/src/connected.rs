@@ -1,8 +1,10 @@
-//! Connections in the record.
+//! Connections, handshakes and streams in the record.
 
 use std::collections::BTreeMap;
 
-use dnsdyno_measure::{ConnectFailure, ConnectionEnd, Connections};
+use dnsdyno_measure::{
+    ConnectFailure, ConnectionEnd, Connections, Encrypted, HandshakeFailure, HandshakeKind, StreamFailure,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::own::{HistogramShape, ShapeError};
@@ -18,6 +20,57 @@ pub(crate) struct ConnectionsShape {
     connect: HistogramShape,
     first_byte: HistogramShape,
     query: HistogramShape,
+    // Not in records from before there was any.
+    #[serde(default)]
+    encrypted: Option<EncryptedShape>,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct EncryptedShape {
+    handshakes: BTreeMap<String, HistogramShape>,
+    failed: BTreeMap<String, u64>,
+    early_rejected: u64,
+    statuses: BTreeMap<u16, u64>,
+    streams: BTreeMap<String, u64>,
+}
+
+impl From<&Encrypted> for EncryptedShape {
+    fn from(encrypted: &Encrypted) -> Self {
+        let handshakes =
+            HandshakeKind::ALL.map(|kind| (kind.key().to_owned(), encrypted.handshake(kind).into()));
+        let failed = HandshakeFailure::ALL.map(|why| (why.key().to_owned(), encrypted.failed(why)));
+        let streams = StreamFailure::ALL.map(|why| (why.key().to_owned(), encrypted.stream(why)));
+        EncryptedShape {
+            handshakes: handshakes.into(),
+            failed: failed.into(),
+            early_rejected: encrypted.early_rejected,
+            statuses: encrypted.statuses.iter().collect(),
+            streams: streams.into(),
+        }
+    }
+}
+
+impl TryFrom<EncryptedShape> for Encrypted {
+    type Error = ShapeError;
+
+    fn try_from(shape: EncryptedShape) -> Result<Self, ShapeError> {
+        let mut encrypted = Encrypted { early_rejected: shape.early_rejected, ..Encrypted::default() };
+        for (key, histogram) in shape.handshakes {
+            let known = HandshakeKind::ALL.into_iter().find(|kind| kind.key() == key);
+            let kind = known.ok_or(ShapeError::UnknownEnd(key))?;
+            encrypted.handshakes[kind as usize] = histogram.try_into()?;
+        }
+        for (key, count) in shape.failed {
+            let known = HandshakeFailure::ALL.into_iter().find(|why| why.key() == key);
+            encrypted.add_failed(known.ok_or(ShapeError::UnknownEnd(key))?, count);
+        }
+        for (key, count) in shape.streams {
+            let known = StreamFailure::ALL.into_iter().find(|why| why.key() == key);
+            encrypted.add_stream(known.ok_or(ShapeError::UnknownEnd(key))?, count);
+        }
+        shape.statuses.into_iter().for_each(|(status, count)| encrypted.statuses.add(status, count));
+        Ok(encrypted)
+    }
 }
 
 impl From<&Connections> for ConnectionsShape {
@@ -34,6 +87,7 @@ impl From<&Connections> for ConnectionsShape {
             connect: (&connections.connect).into(),
             first_byte: (&connections.first_byte).into(),
             query: (&connections.query).into(),
+            encrypted: connections.encrypted.as_deref().map(Into::into),
         }
     }
 }
@@ -50,6 +104,7 @@ impl TryFrom<ConnectionsShape> for Connections {
             connect: shape.connect.try_into()?,
             first_byte: shape.first_byte.try_into()?,
             query: shape.query.try_into()?,
+            encrypted: shape.encrypted.map(|shape| shape.try_into().map(Box::new)).transpose()?,
             ..Connections::default()
         };
         for (key, count) in shape.failed {

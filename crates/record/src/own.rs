@@ -129,7 +129,7 @@ pub(crate) struct ArrivalsShape {
 pub(crate) enum ShapeError {
     #[error("unknown reason {0:?} under \"not_sent\"")]
     UnknownReason(String),
-    #[error("unknown end of a connection {0:?}")]
+    #[error("unknown end of a connection, handshake or stream {0:?}")]
     UnknownEnd(String),
     #[error("query type {0:?} is not in the header's list")]
     UnknownType(String),

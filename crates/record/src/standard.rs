@@ -58,6 +58,17 @@ pub(crate) struct StandardConnInfo {
     handshakes_failed: Option<u64>,
 }
 
+impl StandardConnInfo {
+    /// What dns-metrics calls a transport of ours that connects.
+    fn kind(transport: &str) -> &'static str {
+        match transport {
+            "dot" | "doh" => "tls_conn",
+            "doq" => "quic_conn",
+            _ => "tcp",
+        }
+    }
+}
+
 /// Latency of the answered queries; only the buckets where there were none.
 #[derive(Serialize)]
 pub(crate) struct StandardLatency {
@@ -117,25 +128,32 @@ impl StandardStats {
             discarded: arrivals.beside.malformed + arrivals.beside.wrong_question,
             response_rcodes: tally.rcodes.iter().map(|(code, count)| (rcode_name(code), count)).collect(),
             response_latency: StandardLatency::new(latency),
-            conn_info: StandardConnInfo::new(tally, arrivals),
+            conn_info: StandardConnInfo::new(header, tally, arrivals),
         }
     }
 }
 
 impl StandardConnInfo {
     /// Over connections a packet is a message, as the schema has no other word for it.
-    fn new(tally: &Tally, arrivals: &Arrivals) -> Self {
+    fn new(header: &Header, tally: &Tally, arrivals: &Arrivals) -> Self {
         let beside = &arrivals.beside;
         let ended_no_query = beside.duplicates + beside.unexpected + beside.wrong_question + beside.malformed;
         let errors_of_sending = SOCKET_ERRORS.map(|reason| tally.ends.not_sent.of(reason));
         let connections = arrivals.connections.as_deref();
         StandardConnInfo {
-            kind: if connections.is_some() { "tcp" } else { "udp" },
+            kind: if connections.is_some() { StandardConnInfo::kind(&header.transport) } else { "udp" },
             packets_sent: arrivals.sent + tally.asked_again,
             packets_received: arrivals.answered + arrivals.late + ended_no_query,
             socket_errors: tally.ends.refused + errors_of_sending.iter().sum::<u64>(),
-            handshakes: connections.map(|connections| connections.established),
-            handshakes_failed: connections.map(|connections| connections.failed_total()),
+            // The handshake of what carries the queries: of TLS and QUIC where there is one.
+            handshakes: connections.map(|connections| match &connections.encrypted {
+                Some(encrypted) => encrypted.done_total(),
+                None => connections.established,
+            }),
+            handshakes_failed: connections.map(|connections| match &connections.encrypted {
+                Some(encrypted) => encrypted.failed_total(),
+                None => connections.failed_total(),
+            }),
         }
     }
 }

@@ -1,6 +1,9 @@
 //! What became of connections, and how long they took: a part of the summary where there are any.
 
-use dnsdyno_measure::{ConnectFailure, ConnectionEnd, Connections, Histogram, Latency};
+use dnsdyno_measure::{
+    ConnectFailure, ConnectionEnd, Connections, Encrypted, HandshakeFailure, HandshakeKind, Histogram,
+    Latency, StreamFailure,
+};
 use dnsdyno_record::Digest;
 use serde_json::{Map, Value, json};
 
@@ -33,6 +36,46 @@ pub(crate) fn write(out: &mut String, digest: &Digest, width: usize) {
             flow(out, [name.to_owned()].into_iter().chain(figures), "   ", 2, 4, width);
         }
     }
+    if let Some(encrypted) = &connections.encrypted {
+        write_encrypted(out, encrypted, width);
+    }
+}
+
+/// Handshakes with their times, and streams.
+fn write_encrypted(out: &mut String, encrypted: &Encrypted, width: usize) {
+    let mut counts = vec!["handshakes:".to_owned()];
+    for kind in HandshakeKind::ALL {
+        let n = encrypted.handshake(kind).count();
+        if n > 0 || kind == HandshakeKind::Full {
+            counts.push(format!("{} {}", kind.key(), count(n)));
+        }
+    }
+    let failed = HandshakeFailure::ALL.into_iter().map(|why| (why, encrypted.failed(why)));
+    let failed = failed.filter(|(_, n)| *n > 0);
+    counts.extend(failed.map(|(why, n)| format!("failed: {} {}", why.words(), count(n))));
+    if encrypted.early_rejected > 0 {
+        counts.push(format!("early data not taken {}", count(encrypted.early_rejected)));
+    }
+    flow(out, counts, "   ", 2, 4, width);
+    for (name, kind) in [
+        ("full handshake:", HandshakeKind::Full),
+        ("resumed handshake:", HandshakeKind::Resumed),
+        ("early handshake (0-RTT):", HandshakeKind::Early),
+    ] {
+        if let Some(figures) = figures(encrypted.handshake(kind)) {
+            flow(out, [name.to_owned()].into_iter().chain(figures), "   ", 2, 4, width);
+        }
+    }
+    let statuses = encrypted.statuses.iter().map(|(status, n)| format!("{status} {}", count(n)));
+    let streams = StreamFailure::ALL.into_iter().map(|why| (why, encrypted.stream(why)));
+    let streams = streams.filter(|(_, n)| *n > 0).map(|(why, n)| format!("{} {}", why.words(), count(n)));
+    for (name, items) in
+        [("HTTP status:", statuses.collect::<Vec<_>>()), ("streams without an answer:", streams.collect())]
+    {
+        if !items.is_empty() {
+            flow(out, [name.to_owned()].into_iter().chain(items), "   ", 2, 4, width);
+        }
+    }
 }
 
 fn figures(histogram: &Histogram) -> Option<Vec<String>> {
@@ -61,7 +104,7 @@ pub(crate) fn as_json(digest: &Digest, latency: impl Fn(Latency<'_>) -> Value) -
     let Some(connections) = &digest.arrivals().connections else { return Value::Null };
     let failed = ConnectFailure::ALL.map(|why| (why.key().to_owned(), connections.failed(why).into()));
     let ended = ConnectionEnd::ALL.map(|end| (end.key().to_owned(), connections.ended(end).into()));
-    let of = |histogram| latency(Latency { answered: histogram, unanswered: 0 });
+    let of = |histogram: &Histogram| latency(Latency { answered: histogram, unanswered: 0 });
     json!({
         "opened": connections.opened,
         "established": connections.established,
@@ -73,6 +116,26 @@ pub(crate) fn as_json(digest: &Digest, latency: impl Fn(Latency<'_>) -> Value) -
         "connect": of(&connections.connect),
         "first_byte": of(&connections.first_byte),
         "query": of(&connections.query),
+        "encrypted": connections.encrypted.as_ref().map(|encrypted| encrypted_json(encrypted, &of)),
+    })
+}
+
+fn encrypted_json(encrypted: &Encrypted, of: &impl Fn(&Histogram) -> Value) -> Value {
+    let handshakes = HandshakeKind::ALL.map(|kind| {
+        let histogram = encrypted.handshake(kind);
+        let mut figures = of(histogram);
+        figures["count"] = histogram.count().into();
+        (kind.key().to_owned(), figures)
+    });
+    let failed = HandshakeFailure::ALL.map(|why| (why.key().to_owned(), encrypted.failed(why).into()));
+    let streams = StreamFailure::ALL.map(|why| (why.key().to_owned(), encrypted.stream(why).into()));
+    let statuses = encrypted.statuses.iter().map(|(status, n)| (status.to_string(), n.into()));
+    json!({
+        "handshakes": handshakes.into_iter().collect::<Map<_, _>>(),
+        "failed": failed.into_iter().collect::<Map<_, _>>(),
+        "early_rejected": encrypted.early_rejected,
+        "statuses": statuses.collect::<Map<_, _>>(),
+        "streams": streams.into_iter().collect::<Map<_, _>>(),
     })
 }
 
@@ -97,6 +160,26 @@ connections: opened 60   established 52   failed: refused 8   closed by the serv
         assert_eq!(json["connections"]["ended"]["by_server"], 40);
         assert_eq!(json["connections"]["connect"]["max"]["ns"], 50_000);
         assert_eq!(json["connections"]["asked_again"], 7);
+    }
+
+    #[test]
+    fn a_run_over_encrypted_connections_says_what_became_of_handshakes_and_streams() {
+        let digest = sample::over_doh();
+        let text = summary(&digest, 100);
+        let shown = "
+  handshakes:   full 10   resumed 30   failed: ended by the server's alert 3
+    early data not taken 2
+  full handshake:   p50 3.00 ms   p99 3.00 ms   max 3.00 ms
+  resumed handshake:   p50 1.01 ms   p99 1.01 ms   max 1.01 ms
+  HTTP status:   200 1,990   500 10
+  streams without an answer:   with another status than 200 10   refused by the server 4
+";
+        assert!(text.contains(shown), "{text}");
+        let json = &summary_json(&digest)["connections"]["encrypted"];
+        assert_eq!((&json["failed"]["alert"], &json["statuses"]["500"]), (&3.into(), &10.into()));
+        assert_eq!(json["handshakes"]["resumed"]["count"], 30);
+        assert_eq!((&json["streams"]["refused"], &json["early_rejected"]), (&4.into(), &2.into()));
+        assert!(summary_json(&sample::over_tcp())["connections"]["encrypted"].is_null());
     }
 
     #[test]

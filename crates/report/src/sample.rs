@@ -1,8 +1,8 @@
 //! Runs for the tests, made by hand through the calls a writer makes.
 
 use dnsdyno_measure::{
-    Arrivals, Beside, ConnectFailure, ConnectionEnd, Connections, Evidence, NotSentReason, Tally, TypeCount,
-    Warning,
+    Arrivals, Beside, ConnectFailure, ConnectionEnd, Connections, Encrypted, Evidence, HandshakeFailure,
+    HandshakeKind, NotSentReason, StreamFailure, Tally, TypeCount, Warning,
 };
 use dnsdyno_record::{Digest, Ended, Event, Header, Headline, Interval, Phase, Sum};
 
@@ -196,6 +196,28 @@ pub(crate) fn over_tcp() -> Digest {
     connections.add_ended(ConnectionEnd::ByUs, 12);
     (0..52).for_each(|n| connections.connect.record(34_700 + n * 300));
     (0..52).for_each(|_| connections.first_byte.record(2_000_000));
+    interval.arrivals.connections = Some(Box::new(connections));
+    digest.interval(&interval);
+    digest.sum(&calm_sum(&digest));
+    digest
+}
+
+/// DoH whose server resumes sessions, and fails now and then.
+pub(crate) fn over_doh() -> Digest {
+    let mut digest = Digest::new(Header { transport: "doh".into(), phases: Vec::new(), ..header() });
+    let mut interval = second(0, 2_000, 0);
+    let mut connections = Connections { opened: 43, established: 43, open_max: 10, ..Connections::default() };
+    connections.add_ended(ConnectionEnd::ByUs, 40);
+    connections.add_ended(ConnectionEnd::Handshake, 3);
+    let mut encrypted = Encrypted { early_rejected: 2, ..Encrypted::default() };
+    (0..10).for_each(|_| encrypted.add_handshake(HandshakeKind::Full, 3_000_000));
+    (0..30).for_each(|_| encrypted.add_handshake(HandshakeKind::Resumed, 1_010_000));
+    encrypted.add_failed(HandshakeFailure::Alert, 3);
+    encrypted.add_stream(StreamFailure::Status, 10);
+    encrypted.add_stream(StreamFailure::Refused, 4);
+    encrypted.statuses.add(200, 1_990);
+    encrypted.statuses.add(500, 10);
+    connections.encrypted = Some(Box::new(encrypted));
     interval.arrivals.connections = Some(Box::new(connections));
     digest.interval(&interval);
     digest.sum(&calm_sum(&digest));

@@ -9,13 +9,16 @@ mod batch;
 pub mod sim;
 mod sleeper;
 pub mod tcp;
+pub mod tls;
 pub mod udp;
 mod worker_clock;
 pub mod xdp;
 
 pub use batch::Batch;
 
-use dnsdyno_measure::{ConnectFailure, ConnectionEnd, NotSentReason};
+use dnsdyno_measure::{
+    ConnectFailure, ConnectionEnd, HandshakeFailure, HandshakeKind, NotSentReason, StreamFailure,
+};
 
 /// One worker's way to the server.
 pub trait Transport {
@@ -111,6 +114,13 @@ pub trait Sink {
 
     /// So many queries left over connections that had carried one before.
     fn reused(&mut self, _queries: u64) {}
+
+    /// An HTTP response came, with this status.
+    fn status(&mut self, _status: u16) {}
+
+    /// The stream that the query `id` of this channel had left on at `asked_ns` is over, and brought no
+    /// answer. Whoever counts queries decides whether it is asked again, and ends it if not.
+    fn stream_failed(&mut self, _channel: usize, _id: u16, _asked_ns: u64, _why: StreamFailure) {}
 }
 
 /// Whose turn it is.
@@ -145,6 +155,18 @@ pub enum ConnectionNews {
         /// When the SYN left.
         opened_ns: u64,
     },
+    /// Its handshake is done.
+    Handshaken {
+        /// How.
+        kind: HandshakeKind,
+        /// When it was begun.
+        begun_ns: u64,
+    },
+    /// Its handshake will not be done; that it has ended is told apart.
+    HandshakeFailed(HandshakeFailure),
+    /// The server has not taken the queries that travelled with the first flight of its handshake: they
+    /// have left again since.
+    EarlyRejected,
     /// The first byte came over it.
     FirstByte {
         /// When the SYN left.

@@ -7,8 +7,8 @@
 use std::path::Path;
 
 use dnsdyno_measure::{
-    Arrivals, Beside, ConnectFailure, ConnectionEnd, Connections, Evidence, NotSentReason, Tally, TypeCount,
-    Warning,
+    Arrivals, Beside, ConnectFailure, ConnectionEnd, Connections, Encrypted, Evidence, HandshakeFailure,
+    HandshakeKind, NotSentReason, StreamFailure, Tally, TypeCount, Warning,
 };
 use dnsdyno_record::{
     Ended, Event, Header, Headline, HostInfo, InterfaceCounts, Interval, Phase, RunWriter, Sum, WorkerUse,
@@ -118,7 +118,22 @@ pub(crate) fn connections(index: u64) -> Connections {
     (0..40).for_each(|n| connections.connect.record(30_000 + n % 3 * 1_009));
     (0..38).for_each(|n| connections.first_byte.record(90_000 + n % 3 * 1_013));
     (0..700).for_each(|n| connections.query.record(60_000 + n % 3 * 1_019));
+    connections.encrypted = index.is_multiple_of(4).then(|| Box::new(encrypted(index)));
     connections
+}
+
+/// Handshakes and streams whose figures all differ.
+fn encrypted(index: u64) -> Encrypted {
+    let mut encrypted = Encrypted { early_rejected: 5 + index, ..Encrypted::default() };
+    for (kind, n) in HandshakeKind::ALL.iter().zip(1..) {
+        (0..n).for_each(|_| encrypted.add_handshake(*kind, 1_000_000 * n));
+    }
+    HandshakeFailure::ALL.iter().zip(20..).for_each(|(why, n)| encrypted.add_failed(*why, n));
+    StreamFailure::ALL.iter().zip(30..).for_each(|(why, n)| encrypted.add_stream(*why, n));
+    [(200, 700), (404, 2 + index), (500, 1)]
+        .iter()
+        .for_each(|(status, n)| encrypted.statuses.add(*status, *n));
+    encrypted
 }
 
 pub(crate) fn event(at_ns: u64) -> Event {

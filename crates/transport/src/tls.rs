@@ -1,0 +1,334 @@
+//! TLS on our side: whom to trust, which sessions are kept, and what an error of it means. DoT, DoH and
+//! DoQ take their configurations from here.
+
+mod sessions;
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use dnsdyno_measure::HandshakeFailure;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{Resumption, WebPkiServerVerifier};
+use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::pem::{self, PemObject};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::version::{TLS12, TLS13};
+use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+
+pub use sessions::Sessions;
+
+/// What a run says of TLS.
+#[derive(Clone, Debug)]
+pub struct TlsConfig {
+    /// The server's address.
+    pub server: SocketAddr,
+    /// The server as the user named it: the name its certificate must be for, unless another is given.
+    pub asked: String,
+    /// Another name.
+    pub server_name: Option<String>,
+    /// Which certificates are believed.
+    pub trust: TlsTrust,
+    /// Whether TLS 1.2 is offered.
+    pub tls12: bool,
+    /// Whether TLS 1.3 is offered.
+    pub tls13: bool,
+    /// Whether sessions are kept and resumed.
+    pub resumption: bool,
+    /// Whether queries may travel with the first flight of a resumed handshake.
+    pub early_data: bool,
+}
+
+/// Which certificates are believed.
+#[derive(Clone, Debug)]
+pub enum TlsTrust {
+    /// Those that lead to a root of the system.
+    System,
+    /// Those that lead to one in this PEM file.
+    File(PathBuf),
+    /// All.
+    Anything,
+}
+
+/// Why TLS cannot be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsSetupError {
+    /// The file of certificates cannot be read.
+    #[error("cannot read the certificates to trust in {path}: {source}; --ca takes a PEM file", path = path.display())]
+    ReadFile {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The file holds none.
+    #[error(
+        "{path} holds no certificate to trust ({why}): --ca takes a PEM file with `BEGIN CERTIFICATE` in it",
+        path = path.display()
+    )]
+    NoCertificate {
+        /// The file.
+        path: PathBuf,
+        /// What was found instead.
+        why: String,
+    },
+    /// The system has no roots.
+    #[error(
+        "this host has no certificates to trust{why}: install them, name a file with --ca, or use --insecure"
+    )]
+    NoSystemRoots {
+        /// What the system said.
+        why: String,
+    },
+    /// No certificate can be for this name.
+    #[error(
+        "`{name}` is not a name that a certificate can be for: write a domain name or an address after --sni"
+    )]
+    BadName {
+        /// The name.
+        name: String,
+    },
+    /// Anything else.
+    #[error("TLS cannot be set up: {0}")]
+    Other(#[from] rustls::Error),
+}
+
+/// TLS of a run, of which each worker makes a configuration of its own.
+#[derive(Clone, Debug)]
+pub struct Tls {
+    name: ServerName<'static>,
+    verifier: Arc<dyn ServerCertVerifier>,
+    provider: Arc<CryptoProvider>,
+    versions: Vec<&'static rustls::SupportedProtocolVersion>,
+    resumption: bool,
+    early_data: bool,
+}
+
+impl Tls {
+    /// Reads what is to be trusted.
+    ///
+    /// # Errors
+    /// Where the certificates cannot be read, there are none, or the server's name can be in none.
+    pub fn new(config: &TlsConfig) -> Result<Tls, TlsSetupError> {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let verifier = match &config.trust {
+            TlsTrust::Anything => Arc::new(Credulous(Arc::clone(&provider))) as Arc<dyn ServerCertVerifier>,
+            TlsTrust::File(path) => verified_by(roots_in(path)?, &provider)?,
+            TlsTrust::System => verified_by(system_roots()?, &provider)?,
+        };
+        let mut versions = Vec::new();
+        versions.extend(config.tls13.then_some(&TLS13));
+        versions.extend(config.tls12.then_some(&TLS12));
+        let (resumption, early_data) = (config.resumption, config.early_data);
+        Ok(Tls { name: name_of(config)?, verifier, provider, versions, resumption, early_data })
+    }
+
+    /// The name that the server's certificate must be for.
+    pub fn server_name(&self) -> ServerName<'static> {
+        self.name.clone()
+    }
+
+    /// Whether queries may travel with the first flight of a resumed handshake.
+    pub fn early_data(&self) -> bool {
+        self.early_data
+    }
+
+    /// A configuration that offers these protocols (ALPN), and the sessions that it keeps for up to `clients`
+    /// clients: those of one worker, so that workers do not wait for each other.
+    ///
+    /// # Errors
+    /// Where the library finds nothing to offer.
+    pub fn client_config(
+        &self,
+        protocols: &[&[u8]],
+        clients: usize,
+    ) -> Result<(ClientConfig, Arc<Sessions>), TlsSetupError> {
+        let builder = ClientConfig::builder_with_provider(Arc::clone(&self.provider));
+        let mut config = builder
+            .with_protocol_versions(&self.versions)?
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::clone(&self.verifier))
+            .with_no_client_auth();
+        config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
+        config.enable_early_data = self.early_data;
+        let sessions = Arc::new(Sessions::new(clients));
+        config.resumption = match self.resumption {
+            true => Resumption::store(Arc::clone(&sessions) as Arc<_>),
+            false => Resumption::disabled(),
+        };
+        Ok((config, sessions))
+    }
+}
+
+/// What an error of TLS says of a handshake that it ended.
+pub fn failure_of(error: &rustls::Error) -> HandshakeFailure {
+    match error {
+        rustls::Error::AlertReceived(_) => HandshakeFailure::Alert,
+        rustls::Error::InvalidCertificate(why) => match why {
+            CertificateError::UnknownIssuer => HandshakeFailure::Untrusted,
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+                HandshakeFailure::WrongName
+            }
+            _ => HandshakeFailure::Certificate,
+        },
+        rustls::Error::NoCertificatesPresented | rustls::Error::UnsupportedNameType => {
+            HandshakeFailure::Certificate
+        }
+        _ => HandshakeFailure::Protocol,
+    }
+}
+
+/// `--sni`, or else the server as it was asked for, or else its address.
+fn name_of(config: &TlsConfig) -> Result<ServerName<'static>, TlsSetupError> {
+    match &config.server_name {
+        Some(name) => {
+            ServerName::try_from(name.clone()).map_err(|_| TlsSetupError::BadName { name: name.clone() })
+        }
+        None => Ok(ServerName::try_from(config.asked.trim_end_matches('.').to_owned())
+            .unwrap_or_else(|_| ServerName::from(config.server.ip()))),
+    }
+}
+
+fn verified_by(
+    roots: RootCertStore,
+    provider: &Arc<CryptoProvider>,
+) -> Result<Arc<dyn ServerCertVerifier>, TlsSetupError> {
+    let builder = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider));
+    let verifier = builder.build().map_err(|error| rustls::Error::General(error.to_string()))?;
+    Ok(verifier)
+}
+
+fn roots_in(path: &Path) -> Result<RootCertStore, TlsSetupError> {
+    let read = |source| TlsSetupError::ReadFile { path: path.to_owned(), source };
+    let text = std::fs::read(path).map_err(read)?;
+    let none = |why: String| TlsSetupError::NoCertificate { path: path.to_owned(), why };
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(&text) {
+        let certificate = certificate.map_err(|error: pem::Error| none(error.to_string()))?;
+        roots.add(certificate).map_err(|error| none(error.to_string()))?;
+    }
+    if roots.is_empty() { Err(none("nothing of that kind".to_owned())) } else { Ok(roots) }
+}
+
+/// Those roots of the system that can be read: one that cannot need not concern this run.
+fn system_roots() -> Result<RootCertStore, TlsSetupError> {
+    let found = rustls_native_certs::load_native_certs();
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(found.certs);
+    if roots.is_empty() {
+        let why = found.errors.first().map_or(String::new(), |error| format!(" ({error})"));
+        return Err(TlsSetupError::NoSystemRoots { why });
+    }
+    Ok(roots)
+}
+
+/// Believes any certificate, but not that somebody holds its key who does not.
+#[derive(Debug)]
+struct Credulous(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for Credulous {
+    fn verify_server_cert(
+        &self,
+        _end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls12_signature(message, certificate, signed, &self.0.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(message, certificate, signed, &self.0.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config() -> TlsConfig {
+        TlsConfig {
+            server: "192.0.2.1:853".parse().expect("an address"),
+            asked: "192.0.2.1".to_owned(),
+            server_name: None,
+            trust: TlsTrust::Anything,
+            tls12: true,
+            tls13: true,
+            resumption: true,
+            early_data: false,
+        }
+    }
+
+    fn name(asked: &str, sni: Option<&str>) -> String {
+        let config = TlsConfig { asked: asked.into(), server_name: sni.map(str::to_owned), ..config() };
+        Tls::new(&config).expect("a good name").server_name().to_str().into_owned()
+    }
+
+    #[test]
+    fn the_certificate_must_be_for_the_server_as_it_was_asked_for_unless_told_otherwise() {
+        assert_eq!(name("192.0.2.1", None), "192.0.2.1");
+        assert_eq!(name("ns.example", None), "ns.example");
+        assert_eq!(name("ns.example.", None), "ns.example");
+        assert_eq!(name("fe80::1%eth0", None), "192.0.2.1");
+        assert_eq!(name("192.0.2.1", Some("dns.example")), "dns.example");
+        let bad = TlsConfig { server_name: Some("a..b".into()), ..config() };
+        assert!(Tls::new(&bad).expect_err("no name").to_string().contains("--sni"));
+    }
+
+    #[test]
+    fn a_file_to_trust_that_is_none_is_told_with_its_name() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("ca.pem");
+        let told = |path: &Path| {
+            let config = TlsConfig { trust: TlsTrust::File(path.to_owned()), ..config() };
+            Tls::new(&config).expect_err("nothing to trust").to_string()
+        };
+        assert!(told(&path).contains("cannot read") && told(&path).contains("ca.pem"), "{}", told(&path));
+        for text in ["", "no certificate", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"] {
+            std::fs::write(&path, text).expect("a file");
+            assert!(told(&path).contains("holds no certificate") && told(&path).contains("--ca"), "{text}");
+        }
+    }
+
+    #[test]
+    fn each_worker_has_a_configuration_with_sessions_of_its_own() {
+        let tls = Tls::new(&config()).expect("TLS");
+        let (first, sessions) = tls.client_config(&[b"dot"], 4).expect("a configuration");
+        let (_, others) = tls.client_config(&[b"dot"], 4).expect("a configuration");
+        assert_eq!((first.alpn_protocols, first.enable_early_data), (vec![b"dot".to_vec()], false));
+        assert!(!Arc::ptr_eq(&sessions, &others));
+    }
+
+    #[test]
+    fn an_error_is_counted_by_what_it_says() {
+        use rustls::{AlertDescription, Error};
+        let cases = [
+            (Error::AlertReceived(AlertDescription::HandshakeFailure), HandshakeFailure::Alert),
+            (Error::InvalidCertificate(CertificateError::UnknownIssuer), HandshakeFailure::Untrusted),
+            (Error::InvalidCertificate(CertificateError::NotValidForName), HandshakeFailure::WrongName),
+            (Error::InvalidCertificate(CertificateError::Expired), HandshakeFailure::Certificate),
+            (Error::NoApplicationProtocol, HandshakeFailure::Protocol),
+        ];
+        cases.into_iter().for_each(|(error, failure)| assert_eq!(failure_of(&error), failure));
+    }
+}
