@@ -28,7 +28,7 @@ check: scripts-ready ## Format, lints, layers, licences
 	$(CARGO) run --quiet --locked --package xtask -- tidy
 	scripts/check-licences
 
-bench: scripts-ready ## Us against the peers, in turn, as root; the report goes to benchsuite/runs (about 25 min)
+bench: scripts-ready ## Us against the peers, in turn, as root; the report goes to benchsuite/runs (about 45 min)
 	scripts/install-servers $(PEERS) $(TOOLS)
 	$(CARGO) build --release --locked --package dnsdyno-cli
 	$(CARGO) run --quiet --release --locked --package dnsdyno-benchsuite -- $(or $(BENCH),all)

@@ -18,6 +18,8 @@ pub(crate) enum Account {
     Calidns,
     /// flamethrower's summary.
     Flame,
+    /// The counts of dnstcpbench.
+    Dnstcpbench,
 }
 
 /// What a generator says it did.
@@ -44,6 +46,7 @@ impl Account {
             Self::Kxdpgun => kxdpgun(&finished.stdout),
             Self::Calidns => calidns(&finished.stdout),
             Self::Flame => flame(&finished.stdout),
+            Self::Dnstcpbench => dnstcpbench(&finished.stdout, finished.wall.as_secs_f64()),
         }
     }
 }
@@ -122,6 +125,17 @@ fn flame(stdout: &str) -> anyhow::Result<Said> {
         figure("total rcvd  :")?.parse()?,
         figure("runtime     :")?.parse()?,
     ))
+}
+
+/// Queries that ended well, and all others; the time is that of the whole run, for it tells none.
+fn dnstcpbench(stdout: &str, seconds: f64) -> anyhow::Result<Said> {
+    let figure = |name: &str| -> anyhow::Result<u64> {
+        let (_, rest) = stdout.split_once(name).with_context(|| format!("no {name:?}"))?;
+        Some(rest.trim_start().split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default()).parse_to()
+    };
+    let answered = figure("OK:")?;
+    let others = figure("network errors:")? + figure("other errors:")? + figure("Timeouts:")?;
+    Ok(Said::plain(answered + others, answered, seconds))
 }
 
 /// The first word behind `name` on the line that begins with it.
@@ -207,6 +221,18 @@ mod tests {
         let text = "------\nrun id      : 7ffd\nrun start   : 2026-01-01T00:00:00Z\nruntime     : 5.02 s\n\
                     total sent  : 36000\ntotal rcvd  : 35990\nmin resp    : 0.1 ms\n";
         assert_eq!(flame(text).unwrap(), Said::plain(36_000, 35_990, 5.02));
+    }
+
+    #[test]
+    fn the_counts_of_dnstcpbench_are_read() {
+        // What dnstcpbench 4.7 printed, but for the errors.
+        let text = "Average qps: 1176.47, median qps: 1131.09\n\
+                    Average UDP latency: 9730.9usec, median: 8463.73usec\n\
+                    Average TCP latency: 29253.9usec, median: 3310.15usec\n\
+                    OK: 20000, network errors: 3, other errors: 2\n\
+                    Timeouts: 1\nTruncateds: 20000, auth answers: 20000\n";
+        assert_eq!(dnstcpbench(text, 16.5).unwrap(), Said::plain(20_006, 20_000, 16.5));
+        assert!(dnstcpbench("OK: x, network errors: 3, other errors: 2\nTimeouts: 1\n", 1.0).is_err());
     }
 
     #[test]

@@ -8,9 +8,13 @@
 mod accounts;
 mod cable;
 mod capture;
+mod churn;
+mod connections;
 mod cost;
+mod duel;
 mod figures;
 mod flood;
+mod held;
 mod link;
 mod memory;
 mod mixed;
@@ -20,6 +24,7 @@ mod pairs;
 mod programs;
 mod race;
 mod report;
+mod residence;
 mod responder;
 mod rig;
 mod scaling;
@@ -51,6 +56,15 @@ const BENCHMARKS: &[Benchmark] = &[
     Benchmark { name: "cost", place: RIG, run: cost::run },
     Benchmark { name: "speed", place: LOOPBACK, run: speed::run },
     Benchmark { name: "memory", place: LOOPBACK, run: memory::run },
+    Benchmark { name: "tcp-kept", place: CONNECTIONS, run: connections::tcp_kept },
+    Benchmark { name: "tcp-each", place: CONNECTIONS, run: connections::tcp_each },
+    Benchmark { name: "fallback", place: CONNECTIONS, run: connections::fallback },
+    Benchmark { name: "dot-kept", place: CONNECTIONS, run: connections::dot_kept },
+    Benchmark { name: "dot-each", place: CONNECTIONS, run: connections::dot_each },
+    Benchmark { name: "doh-kept", place: CONNECTIONS, run: connections::doh_kept },
+    Benchmark { name: "doq-kept", place: CONNECTIONS, run: connections::doq_kept },
+    Benchmark { name: "held", place: CONNECTIONS, run: held::run },
+    Benchmark { name: "churn", place: CONNECTIONS, run: churn::run },
 ];
 
 struct Benchmark {
@@ -64,12 +78,14 @@ struct Benchmark {
 const RIG: &str = "rig";
 /// The loopback interface and a responder in user space.
 const LOOPBACK: &str = "loopback";
+/// The loopback interface, and all that needs a connection.
+const CONNECTIONS: &str = "connections";
 
 /// Run dnsdyno and its peers in turn and report medians and ratios.
 #[derive(Debug, Parser)]
 #[command(name = "dnsdyno-benchsuite", version, max_term_width = 100)]
 struct Options {
-    /// Which to run: names as in benchsuite/README.md, rig (all on the cable), loopback, or all
+    /// Which to run: names as in benchsuite/README.md, rig (all on the cable), loopback, connections, or all
     #[arg(default_value = ALL)]
     benchmarks: Vec<String>,
     /// How often each program has its turn
@@ -84,7 +100,7 @@ struct Options {
     /// Queries that dnsdyno keeps outstanding over AF_XDP
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..))]
     xdp_outstanding: u32,
-    /// How long the run of memory lasts
+    /// How long the runs of memory and churn last
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     minutes: u32,
     /// What answers on the loopback: respond (dnsdyno's own), or a real server: nsd, bind, unbound or knot
@@ -122,7 +138,7 @@ pub(crate) struct Setting {
     pub(crate) outstanding: u32,
     /// Queries outstanding over AF_XDP.
     pub(crate) xdp_outstanding: u32,
-    /// Length of the run of `memory`.
+    /// Length of the runs of `memory` and `churn`.
     pub(crate) minutes: u32,
 }
 
@@ -200,7 +216,7 @@ fn choose(words: &[String]) -> anyhow::Result<Vec<&'static Benchmark>> {
         if !BENCHMARKS.iter().any(|benchmark| named(benchmark, word)) {
             let known: Vec<&str> = BENCHMARKS.iter().map(|benchmark| benchmark.name).collect();
             bail!(
-                "there is no benchmark {word:?}; there are {}; {RIG} and {LOOPBACK} for those of one place, and {ALL}",
+                "there is no benchmark {word:?}; there are {}; {RIG}, {LOOPBACK} and {CONNECTIONS} for those of one place, and {ALL}",
                 known.join(", ")
             );
         }

@@ -1,13 +1,13 @@
 //! Whether dnsdyno's memory grows in a long run: its resident size, read each second, at 50,000 queries a second.
 
-use std::fs;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use anyhow::{Context, ensure};
+use anyhow::Context;
 
 use crate::Setting;
 use crate::programs::{self, Generator, Target};
 use crate::report::{Bar, Sample, Section};
+use crate::residence::Watched;
 use crate::responder::Responder;
 
 pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
@@ -16,22 +16,8 @@ pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     let generator = Generator::dnsdyno(setting, &Target::loopback(setting, responder.port()), &load);
 
     let length = Duration::from_secs(60 * u64::from(setting.minutes));
-    let running = setting.rig.start(&generator.call, "generator")?;
-    let started = Instant::now();
-    let mut sizes = Vec::new();
-    loop {
-        let next_look = EVERY * (1 + sizes.len() as u32);
-        if running.ends_within(next_look.saturating_sub(started.elapsed()))? {
-            break;
-        }
-        let path = format!("/proc/{}/status", running.id());
-        let status = fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;
-        // A process that has just ended has no memory any more.
-        let Some(kib) = resident_kib(&status) else { break };
-        sizes.push(kib);
-        ensure!(started.elapsed() < length + GRACE, "dnsdyno does not end after its {length:?}");
-    }
-    let turn = generator.turn(&running.finish(GRACE)?)?;
+    let (finished, held) = Watched::start(&setting.rig, &generator, "generator")?.finish(length)?;
+    let (turn, sizes) = (generator.turn(&finished)?, held.kib);
     programs::forget_record(&setting.rig)?;
 
     // Whoever shortens the run still gets a first part to warm up in.
@@ -102,20 +88,10 @@ fn sample(program: &str, kib: u64) -> Sample {
     Sample { program: program.to_owned(), round: 1, figure: "resident_kib_each_second", value: kib as f64 }
 }
 
-/// From `VmRSS:      9876 kB` of `/proc/PID/status`.
-fn resident_kib(status: &str) -> Option<u64> {
-    status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?.split_whitespace().next()?.parse().ok()
-}
-
 const RATE_QPS: u32 = 50_000;
 
 /// How much of its size at the start the largest may be.
 const RATIO_BAR: f64 = 1.1;
-
-const EVERY: Duration = Duration::from_secs(1);
-
-/// What the run may take beyond its time.
-const GRACE: Duration = Duration::from_secs(60);
 
 #[cfg(test)]
 mod tests {
@@ -132,11 +108,5 @@ mod tests {
     fn a_run_that_ends_with_its_warm_up_is_not_judged() {
         assert_eq!(Growth::of(&[10, 100], 2), None);
         assert_eq!(Growth::of(&[], 6), None);
-    }
-
-    #[test]
-    fn the_resident_size_is_read_and_its_absence_is_seen() {
-        assert_eq!(resident_kib("Name:\tdnsdyno\nVmHWM:\t  10000 kB\nVmRSS:\t    9876 kB\n"), Some(9876));
-        assert_eq!(resident_kib("Name:\tdnsdyno\nState:\tZ (zombie)\n"), None);
     }
 }

@@ -76,14 +76,23 @@ impl Generator {
         Self::ours(setting, &setting.dnsdyno, target, load)
     }
 
+    /// As [`Generator::dnsdyno`], with a record of its own of this name, for those that run at the same time.
+    pub(crate) fn dnsdyno_beside(setting: &Setting, target: &Target, load: &str, record: &str) -> Self {
+        Self::recording(setting, &setting.dnsdyno, target, load, record)
+    }
+
     /// As [`Generator::dnsdyno`], from another build of it.
     pub(crate) fn ours(setting: &Setting, program: &Path, target: &Target, load: &str) -> Self {
+        Self::recording(setting, program, target, load, RECORD)
+    }
+
+    fn recording(setting: &Setting, program: &Path, target: &Target, load: &str, record: &str) -> Self {
         let call = target
             .call(program)
             .words(&format!("run -s {} {load} --quiet --json -d", target.address))
             .arg(&target.queries)
             .arg("--out")
-            .arg(setting.rig.work().join(RECORD));
+            .arg(setting.rig.work().join(record));
         let own = load.contains("--backend xdp");
         Self { brings_program: own, ..Self::pinned(setting, "dnsdyno", call, Account::Dnsdyno) }
     }
@@ -129,6 +138,18 @@ impl Generator {
             .arg(&target.queries)
             .words(&format!("{} {CALIDNS_FIRST_QPS} 100", target.address));
         Self::pinned(setting, "calidns", call, Account::Calidns)
+    }
+
+    /// dnstcpbench, from the path that was found: each query over UDP first, then over TCP; so many at once. It
+    /// has no rate and no duration.
+    pub(crate) fn dnstcpbench(setting: &Setting, program: &Path, target: &Target, at_once: u32) -> Self {
+        let (ip, port) = (target.address.ip(), target.address.port());
+        let call = target
+            .call(program)
+            .words(&format!("--udp-first --workers {at_once} --timeout-msec 5000 --file"))
+            .arg(&target.queries)
+            .words(&format!("{ip} {port}"));
+        Self::pinned(setting, "dnstcpbench", call, Account::Dnstcpbench)
     }
 
     /// flamethrower, from the path that was found, at its default pace.

@@ -231,6 +231,7 @@ const PEERS: &[(&str, &str)] = &[
     ("kxdpgun", "-V"),
     ("calidns", "--version"),
     ("flame", "--version"),
+    ("dnstcpbench", "--version"),
     ("tcpdump", "--version"),
     ("knotd", "-V"),
     ("nsd", "-v"),

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -19,6 +20,17 @@ pub(crate) struct Responder {
     process: Process,
     address: SocketAddr,
     command: String,
+    /// Where it serves what is encrypted, by the transport's name in lower case.
+    encrypted: Vec<(String, Encrypted)>,
+}
+
+/// A listener that encrypts.
+#[derive(Debug, Clone)]
+pub(crate) struct Encrypted {
+    /// On 127.0.0.1.
+    pub(crate) port: u16,
+    /// What a client must trust.
+    pub(crate) ca: PathBuf,
 }
 
 #[derive(Debug)]
@@ -40,7 +52,39 @@ impl Responder {
             .on(&[rig.server_cpu()]);
         let running = rig.start(&call, "responder")?;
         let address = running.wait_until(READY_WITHIN, listening_address).context("dnsdyno respond")?;
-        Ok(Self { process: Process::Ours(running), address, command: rig.shown(&call) })
+        let command = rig.shown(&call);
+        Ok(Self { process: Process::Ours(running), address, command, encrypted: Vec::new() })
+    }
+
+    /// Starts dnsdyno's own with TCP, DoT, DoH and DoQ, and whatever else `words` say; `tag` names its files.
+    pub(crate) fn start_encrypted(setting: &Setting, words: &str, tag: &str) -> anyhow::Result<Self> {
+        let rig = &setting.rig;
+        let ca = rig.work().join(format!("{tag}.pem"));
+        let call = Call::new(&setting.dnsdyno)
+            .words("respond --listen 127.0.0.1:0 --dot 127.0.0.1:0 --doh 127.0.0.1:0 --doq 127.0.0.1:0")
+            .words(words)
+            .arg("--write-ca")
+            .arg(&ca)
+            .on(&[rig.server_cpu()]);
+        let running = rig.start(&call, tag)?;
+        let line = running.wait_until(READY_WITHIN, listening_line).context("dnsdyno respond")?;
+        let at = |port| Encrypted { port, ca: ca.clone() };
+        let encrypted = encrypted_ports(&line).into_iter().map(|(name, port)| (name, at(port))).collect();
+        let address = listening_address(&line).context("dnsdyno respond does not say where it listens")?;
+        Ok(Self { process: Process::Ours(running), address, command: rig.shown(&call), encrypted })
+    }
+
+    /// Starts another of dnsdyno's own at the port of `first`, or at a free one, which others may then share.
+    pub(crate) fn start_sharing(setting: &Setting, first: Option<&Self>, tag: &str) -> anyhow::Result<Self> {
+        let rig = &setting.rig;
+        let port = first.map_or(0, Self::port);
+        let call = Call::new(&setting.dnsdyno)
+            .words(&format!("respond --listen 127.0.0.1:{port} --share-port --idle 10m"))
+            .on(&[rig.server_cpu()]);
+        let running = rig.start(&call, tag)?;
+        let address = running.wait_until(READY_WITHIN, listening_address).context("dnsdyno respond")?;
+        let command = rig.shown(&call);
+        Ok(Self { process: Process::Ours(running), address, command, encrypted: Vec::new() })
     }
 
     /// The lab starts it from a process that is bound to the server's CPU, and so it is bound too.
@@ -48,12 +92,18 @@ impl Responder {
         let server = ServerSpec::named(name)?.start(&ServerOptions::default())?;
         let address = server.address();
         let command = format!("{name}, one thread, as testbed/servers/{name}.toml says");
-        Ok(Self { process: Process::Real(Box::new(server)), address, command })
+        Ok(Self { process: Process::Real(Box::new(server)), address, command, encrypted: Vec::new() })
     }
 
     /// The port it answers on, on 127.0.0.1.
     pub(crate) fn port(&self) -> u16 {
         self.address.port()
+    }
+
+    /// Where it serves `transport`: `dot`, `doh` or `doq`.
+    pub(crate) fn encrypted(&self, transport: &str) -> anyhow::Result<&Encrypted> {
+        let found = self.encrypted.iter().find(|(name, _)| name == transport);
+        Ok(&found.with_context(|| format!("the responder serves no {transport}"))?.1)
     }
 
     /// How it was started, for the report.
@@ -82,6 +132,22 @@ fn listening_address(stderr: &str) -> Option<SocketAddr> {
     rest.split_once(' ')?.0.parse().ok()
 }
 
+/// The whole line that says where it listens.
+fn listening_line(stderr: &str) -> Option<String> {
+    let (whole, _) = stderr.rsplit_once('\n')?;
+    whole.lines().find(|line| line.contains("listening on ")).map(str::to_owned)
+}
+
+/// From `... 127.0.0.1:46189 (DoT), 127.0.0.1:41091 (DoQ); ...` the names in lower case, and the ports.
+fn encrypted_ports(line: &str) -> Vec<(String, u16)> {
+    let pairs = line.split([',', ';']).filter_map(|part| part.trim().rsplit_once(" ("));
+    let ports = pairs.filter_map(|(address, name)| {
+        let port = address.rsplit_once(':')?.1.parse().ok()?;
+        Some((name.strip_suffix(')')?.to_lowercase(), port))
+    });
+    ports.collect()
+}
+
 /// The first of the three numbers in `/proc/PID/task/TID/schedstat`.
 fn on_cpu_ns(schedstat: &str) -> Option<u64> {
     schedstat.split_whitespace().next()?.parse().ok()
@@ -98,6 +164,16 @@ mod tests {
         let line = "responder: listening on 127.0.0.1:40123 (UDP); Ctrl-C ends it\n";
         assert_eq!(listening_address(line), Some(SocketAddr::from(([127, 0, 0, 1], 40123))));
         assert_eq!(listening_address("responder: listening on 127.0.0.1:401"), None);
+    }
+
+    #[test]
+    fn the_ports_of_what_is_encrypted_are_read_by_name() {
+        let line = "responder: listening on 127.0.0.1:54411 (UDP and TCP), 127.0.0.1:46189 (DoT), \
+                    127.0.0.1:41091 (DoQ); Ctrl-C ends it";
+        let ports = encrypted_ports(line);
+        assert_eq!(&ports[1..], [("dot".to_owned(), 46_189), ("doq".to_owned(), 41_091)]);
+        assert_eq!(listening_line(&format!("{line}\nmore")).as_deref(), Some(line));
+        assert_eq!(listening_line(line), None);
     }
 
     #[test]

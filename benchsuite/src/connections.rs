@@ -1,0 +1,263 @@
+//! What needs a connection: TCP, the fallback from UDP, DoT, DoH and DoQ, kept or for one query each. The server is
+//! BIND, but for TCP with a connection each, which Knot takes faster, and for DoQ, where our own responder serves both
+//! sides of the comparison.
+
+use std::path::Path;
+
+use anyhow::Context;
+use dnsdyno_lab::{Certificate, Server, ServerOptions, ServerSpec, Zone};
+
+use crate::Setting;
+use crate::duel::{Duel, PER_CPU_SECOND, PER_SECOND};
+use crate::programs::{Generator, QUERY, Target};
+use crate::report::Section;
+use crate::responder::{Encrypted, Responder};
+use crate::rig::find_peer;
+
+/// TCP, ten connections kept.
+pub(crate) fn tcp_kept(setting: &Setting) -> anyhow::Result<Section> {
+    let bind = Bind::example()?;
+    let pair = Pair {
+        name: "tcp-kept",
+        what: "TCP, 10 connections kept, 100 queries outstanding",
+        ours: "--transport tcp --clients 10 --outstanding 100",
+        theirs: "-m tcp -c 10 -q 100",
+        bar: Bar::PerCpuSecond(2.0),
+    };
+    against_dnsperf(setting, &bind.plain(), pair)
+}
+
+/// TCP, a connection for each query; against Knot, which accepts them faster than BIND.
+pub(crate) fn tcp_each(setting: &Setting) -> anyhow::Result<Section> {
+    let knot = ServerSpec::named("knot")?.start(&ServerOptions::default())?;
+    let server = Asked {
+        port: knot.address().port(),
+        trust: String::new(),
+        name: "Knot",
+        command: "knot, one thread, as testbed/servers/knot.toml says".to_owned(),
+    };
+    let pair = Pair {
+        name: "tcp-each",
+        what: "TCP, a connection for each query, 100 at once",
+        ours: "--transport tcp --queries-per-connection 1 --outstanding 100",
+        theirs: "-m tcp -c 100 -q 100 -O num-queries-per-conn=1",
+        bar: Bar::PerSecond(50.0),
+    };
+    against_dnsperf(setting, &server, pair)
+}
+
+/// DoT, ten connections kept.
+pub(crate) fn dot_kept(setting: &Setting) -> anyhow::Result<Section> {
+    let bind = Bind::example()?;
+    let pair = Pair {
+        name: "dot-kept",
+        what: "DoT, 10 connections kept, 100 queries outstanding",
+        ours: "--transport dot --clients 10 --outstanding 100",
+        theirs: "-m dot -c 10 -q 100",
+        bar: Bar::PerCpuSecond(1.5),
+    };
+    against_dnsperf(setting, &bind.encrypted("dot")?, pair)
+}
+
+/// DoT, a connection for each query.
+pub(crate) fn dot_each(setting: &Setting) -> anyhow::Result<Section> {
+    let bind = Bind::example()?;
+    let pair = Pair {
+        name: "dot-each",
+        what: "DoT, a connection for each query, 100 at once; ours with a full handshake each",
+        ours: "--transport dot --queries-per-connection 1 --outstanding 100 --no-resumption",
+        theirs: "-m dot -c 100 -q 100 -O num-queries-per-conn=1",
+        bar: Bar::PerSecond(20.0),
+    };
+    against_dnsperf(setting, &bind.encrypted("dot")?, pair)
+}
+
+/// DoH over HTTP/2, ten connections kept.
+pub(crate) fn doh_kept(setting: &Setting) -> anyhow::Result<Section> {
+    let bind = Bind::example()?;
+    let server = bind.encrypted("doh")?;
+    let theirs = format!(
+        "-m doh -c 10 -q 100 -O doh-method=GET -O doh-uri=https://127.0.0.1:{}/dns-query",
+        server.port
+    );
+    let pair = Pair {
+        name: "doh-kept",
+        what: "DoH over HTTP/2 (GET), 10 connections kept, 100 queries outstanding",
+        ours: "--transport doh --http-method get --clients 10 --outstanding 100",
+        theirs: &theirs,
+        bar: Bar::PerCpuSecond(1.5),
+    };
+    against_dnsperf(setting, &server, pair)
+}
+
+/// DoQ, ten connections kept, against our own DoT.
+pub(crate) fn doq_kept(setting: &Setting) -> anyhow::Result<Section> {
+    let responder = Responder::start_encrypted(setting, "--threads 1", "responder")?;
+    let generator = |transport: &str, encrypted: &Encrypted| {
+        let target = Target::loopback(setting, encrypted.port);
+        let load = format!(
+            "--transport {transport} --ca {} --clients 10 --outstanding 100 --workers 1 --for {}s",
+            encrypted.ca.display(),
+            setting.seconds
+        );
+        Generator::dnsdyno(setting, &target, &load)
+            .named(&format!("dnsdyno over {transport}"), &[setting.rig.generator_cpu()])
+    };
+    Duel {
+        name: "doq-kept",
+        method: format!(
+            "DoQ against DoT, 10 connections kept, 100 queries outstanding, \"{QUERY}\", both against our responder."
+        ),
+        servers: vec![responder.command().to_owned()],
+        ours: generator("doq", responder.encrypted("doq")?),
+        theirs: Some(generator("dot", responder.encrypted("dot")?)),
+        figure: PER_CPU_SECOND,
+        bar: 0.6,
+    }
+    .run(setting)
+}
+
+/// UDP with TC, then TCP: answers of 11 kB, a new connection for each.
+pub(crate) fn fallback(setting: &Setting) -> anyhow::Result<Section> {
+    let bind = Bind::naptr()?;
+    let questions = |name: &str, lines: usize| {
+        let path = setting.rig.work().join(name);
+        let text = format!("{NAPTR_NAME} NAPTR\n").repeat(lines);
+        std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        anyhow::Ok(path)
+    };
+    let address = bind.server.address();
+    let target = |queries| Target { address, namespace: None, queries };
+    let load = format!(
+        "--transport udp+tcp --outstanding {AT_ONCE} --clients {AT_ONCE} --workers 1 --for {}s",
+        setting.seconds
+    );
+    let theirs = match find_peer("dnstcpbench") {
+        None => None,
+        // It asks each line once: as many as it gets through in about the time of a turn.
+        Some(program) => {
+            let queries = questions("naptr-many.txt", DNSTCPBENCH_QPS * setting.seconds as usize)?;
+            Some(Generator::dnstcpbench(setting, &program, &target(queries), AT_ONCE))
+        }
+    };
+    Duel {
+        name: "fallback",
+        method: format!(
+            "93 NAPTR records: a truncated answer over UDP, then 11 kB over a TCP connection of its own; {AT_ONCE} \
+             transactions at once, which for dnstcpbench are threads."
+        ),
+        servers: vec![bind.command()],
+        ours: Generator::dnsdyno(setting, &target(questions("naptr.txt", 1)?), &load),
+        theirs,
+        figure: PER_CPU_SECOND,
+        bar: 5.0,
+    }
+    .run(setting)
+}
+
+/// One of our transports beside dnsperf's.
+struct Pair<'a> {
+    name: &'static str,
+    what: &'a str,
+    ours: &'a str,
+    theirs: &'a str,
+    bar: Bar,
+}
+
+/// A listener of a server, as generators are told of it.
+struct Asked {
+    port: u16,
+    /// What ours needs to trust it.
+    trust: String,
+    name: &'static str,
+    command: String,
+}
+
+/// Which figure decides, and how many times theirs ours should be.
+#[derive(Clone, Copy)]
+enum Bar {
+    PerCpuSecond(f64),
+    PerSecond(f64),
+}
+
+fn against_dnsperf(setting: &Setting, server: &Asked, pair: Pair<'_>) -> anyhow::Result<Section> {
+    let seconds = setting.seconds;
+    let target = Target::loopback(setting, server.port);
+    let ours = format!("{}{} --workers 1 --for {seconds}s", pair.ours, server.trust);
+    let theirs = format!("{} -T 1 -l {seconds}", pair.theirs);
+    let (figure, bar) = match pair.bar {
+        Bar::PerCpuSecond(bar) => (PER_CPU_SECOND, bar),
+        Bar::PerSecond(bar) => (PER_SECOND, bar),
+    };
+    Duel {
+        name: pair.name,
+        method: format!("{}; \"{QUERY}\", against {}.", pair.what, server.name),
+        servers: vec![server.command.clone()],
+        ours: Generator::dnsdyno(setting, &target, &ours),
+        theirs: find_peer("dnsperf").map(|dnsperf| Generator::dnsperf(setting, &dnsperf, &target, &theirs)),
+        figure,
+        bar,
+    }
+    .run(setting)
+}
+
+/// BIND with everything it serves, and what a client must trust.
+struct Bind {
+    server: Server,
+    certificate: Certificate,
+}
+
+impl Bind {
+    fn example() -> anyhow::Result<Self> {
+        Self::start(Zone::example(), &[])
+    }
+
+    fn naptr() -> anyhow::Result<Self> {
+        let file = crate::repository().join("testbed/zones/naptr-93.zone");
+        let zone = Zone::from_file(NAPTR_ORIGIN, Path::new(&file))?;
+        Self::start(zone, &[("max_records_per_type", "0"), ("minimal_responses", "no")])
+    }
+
+    /// Each connection counts against its bound of TCP clients until it is closed on both sides.
+    fn start(zone: Zone, values: &[(&str, &str)]) -> anyhow::Result<Self> {
+        let certificate = Certificate::make()?;
+        let values = values.iter().chain(&[("tcp_clients", "1000")]);
+        let values = values.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let options = ServerOptions {
+            zone,
+            parts: vec!["dot_doh".to_owned()],
+            values: certificate.values().into_iter().chain(values).collect(),
+            ..ServerOptions::default()
+        };
+        let server = ServerSpec::named("bind")?.start(&options)?;
+        Ok(Self { server, certificate })
+    }
+
+    fn plain(&self) -> Asked {
+        self.asked(self.server.address().port(), String::new())
+    }
+
+    fn encrypted(&self, listener: &str) -> anyhow::Result<Asked> {
+        let address = self.server.listener(listener);
+        let port = address.with_context(|| format!("BIND has no {listener} listener"))?.port();
+        Ok(self.asked(port, format!(" --ca {}", self.certificate.ca_file().display())))
+    }
+
+    fn asked(&self, port: u16, trust: String) -> Asked {
+        Asked { port, trust, name: "BIND", command: self.command() }
+    }
+
+    fn command(&self) -> String {
+        "bind, one thread, as testbed/servers/bind.toml says, with its part dot_doh and 1000 TCP clients"
+            .to_owned()
+    }
+}
+
+const NAPTR_ORIGIN: &str = "epc.mnc001.mcc001.3gppnetwork.example.";
+const NAPTR_NAME: &str = "tac-lb01.tac-hb10.tac.epc.mnc001.mcc001.3gppnetwork.example";
+
+/// Transactions at once in the fallback, as in the figure that others measured.
+const AT_ONCE: u32 = 50;
+
+/// What dnstcpbench gets through in a second, or somewhat more.
+const DNSTCPBENCH_QPS: usize = 3_000;

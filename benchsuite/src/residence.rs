@@ -1,0 +1,99 @@
+//! What a generator holds while it runs: its resident memory and its open files, read each second.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, ensure};
+
+use crate::programs::Generator;
+use crate::rig::{Finished, Rig, Running};
+
+/// A generator at work, and what it has held so far.
+#[derive(Debug)]
+pub(crate) struct Watched {
+    running: Running,
+    started: Instant,
+    held: Residence,
+}
+
+/// Readings, the first of them after one second.
+#[derive(Debug, Default)]
+pub(crate) struct Residence {
+    /// Resident size.
+    pub(crate) kib: Vec<u64>,
+    /// Descriptors, those of threads with a table of their own included.
+    pub(crate) files: Vec<u64>,
+}
+
+impl Watched {
+    /// Starts the generator; `tag` names its output files.
+    pub(crate) fn start(rig: &Rig, generator: &Generator, tag: &str) -> anyhow::Result<Self> {
+        let running = rig.start(&generator.call, tag)?;
+        Ok(Self { running, started: Instant::now(), held: Residence::default() })
+    }
+
+    /// Reads until its end, which must come within `length` and some grace.
+    pub(crate) fn finish(mut self, length: Duration) -> anyhow::Result<(Finished, Residence)> {
+        while !self.look(length)? {}
+        Ok((self.running.finish(GRACE)?, self.held))
+    }
+
+    /// Waits for the next reading and takes it; says whether the generator has ended.
+    pub(crate) fn look(&mut self, length: Duration) -> anyhow::Result<bool> {
+        let next_look = EVERY * (1 + self.held.kib.len() as u32);
+        if self.running.ends_within(next_look.saturating_sub(self.started.elapsed()))? {
+            return Ok(true);
+        }
+        let path = format!("/proc/{}/status", self.running.id());
+        let status = fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;
+        // A process that has just ended has no memory any more.
+        let Some(kib) = resident_kib(&status) else { return Ok(true) };
+        self.held.kib.push(kib);
+        self.held.files.push(open_files(self.running.id()));
+        ensure!(self.started.elapsed() < length + GRACE, "the generator does not end after its {length:?}");
+        Ok(false)
+    }
+}
+
+impl Residence {
+    /// The largest of `readings`, 0 for none.
+    pub(crate) fn largest(readings: &[u64]) -> u64 {
+        readings.iter().copied().max().unwrap_or(0)
+    }
+}
+
+/// The most descriptors that a thread of the process has in its table.
+fn open_files(pid: u32) -> u64 {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let tables = tasks.filter_map(|task| Some(fs::read_dir(task.path().join("fd")).ok()?.count() as u64));
+    tables.max().unwrap_or(0)
+}
+
+/// From `VmRSS:      9876 kB` of `/proc/PID/status`.
+fn resident_kib(status: &str) -> Option<u64> {
+    status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?.split_whitespace().next()?.parse().ok()
+}
+
+const EVERY: Duration = Duration::from_secs(1);
+
+/// What a run may take beyond its time.
+const GRACE: Duration = Duration::from_secs(60);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_resident_size_is_read_and_its_absence_is_seen() {
+        assert_eq!(resident_kib("Name:\tdnsdyno\nVmHWM:\t  10000 kB\nVmRSS:\t    9876 kB\n"), Some(9876));
+        assert_eq!(resident_kib("Name:\tdnsdyno\nState:\tZ (zombie)\n"), None);
+    }
+
+    #[test]
+    fn the_open_files_of_this_process_are_counted() {
+        let before = open_files(std::process::id());
+        let opened: Vec<_> = (0..100).map(|_| fs::File::open("/proc/self/stat").unwrap()).collect();
+        let after = open_files(std::process::id());
+        assert!(before > 0 && after >= before + opened.len() as u64 / 2, "{before} {after}");
+    }
+}
