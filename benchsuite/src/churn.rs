@@ -1,5 +1,5 @@
-//! Whether connections leak: each transport over a server that does everything wrong that it can, in a long run. Resident
-//! memory and open files are read each second.
+//! Whether connections leak: each transport over a server that does everything wrong that it can, in a long run.
+//! Resident memory and open files are read each second.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! Fifty thousand TCP connections held by one generator, with 5,000 queries a second over them, each client in its turn.
+//! Fifty thousand TCP connections held by one generator, with 5,000 queries a second over them, each client in its
+//! turn.
 
 use std::time::Duration;
 
@@ -16,7 +17,8 @@ pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     let second = Responder::start_sharing(setting, Some(&first), "responder-2")?;
     let third = Responder::start_sharing(setting, Some(&first), "responder-3")?;
     let load = format!(
-        "--transport tcp --clients {CLIENTS} --workers 3 --local-address 127.0.1.0/24 --rate {RATE_QPS} --for {SECONDS}s"
+        "--transport tcp --clients {CLIENTS} --workers 3 --local-address 127.0.1.0/24 \
+         --rate {RATE_QPS} --for {SECONDS}s"
     );
     let generator = Generator::dnsdyno(setting, &Target::loopback(setting, first.port()), &load)
         .named("dnsdyno", setting.rig.cpus());
@@ -42,9 +44,9 @@ pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     Ok(Section {
         name: "held",
         method: format!(
-            "{CLIENTS} clients over TCP, {RATE_QPS} queries a second over them for {SECONDS} s, so that each asks every \
-             {} s; three workers, 256 local addresses, three responders on one port. The resident size (VmRSS) is read \
-             each second.",
+            "{CLIENTS} clients over TCP, {RATE_QPS} queries a second over them for {SECONDS} s, so that each asks \
+             every {} s; three workers, 256 local addresses, three responders on one port. The resident size (VmRSS) \
+             is read each second.",
             CLIENTS / RATE_QPS
         ),
         table: vec![

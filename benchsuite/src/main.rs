@@ -216,7 +216,8 @@ fn choose(words: &[String]) -> anyhow::Result<Vec<&'static Benchmark>> {
         if !BENCHMARKS.iter().any(|benchmark| named(benchmark, word)) {
             let known: Vec<&str> = BENCHMARKS.iter().map(|benchmark| benchmark.name).collect();
             bail!(
-                "there is no benchmark {word:?}; there are {}; {RIG}, {LOOPBACK} and {CONNECTIONS} for those of one place, and {ALL}",
+                "there is no benchmark {word:?}; there are {}; {RIG}, {LOOPBACK} and {CONNECTIONS} for \
+                 those of one place, and {ALL}",
                 known.join(", ")
             );
         }
