@@ -1,7 +1,7 @@
 # dnsdyno: everything a person types. Each target installs what it lacks, or says what it needs.
 
 CARGO ?= cargo
-SERVERS := nsd bind9 unbound knot
+SERVERS := nsd bind9 unbound knot pdns-server hickory-dns
 # For the in-kernel programs, for hosts of our own in network namespaces, and to ask our own server.
 TOOLS := clang iproute2 ethtool dnsperf knot-dnsutils
 PEERS := dnsperf knot-dnsutils pdns-tools tcpdump

@@ -59,7 +59,7 @@ impl ServerSpec {
         &self.template.package
     }
 
-    /// Whether its program is in `PATH` or an `sbin` folder.
+    /// Whether its program is in `PATH`, an `sbin` folder, or the folder of those that were built for the tests.
     pub fn is_installed(&self) -> bool {
         find_program(&self.template.program).is_some()
     }
@@ -149,14 +149,22 @@ pub(crate) struct ReadyTemplate {
     pub(crate) port_taken: Vec<String>,
 }
 
-/// A program by its path, or by its name in `PATH` and the `sbin` folders, which a user's `PATH` often lacks.
+/// A program by its path, or by its name in `PATH`, in the `sbin` folders, which a user's `PATH` often lacks, and in
+/// the folder that `scripts/build-hickory` builds into.
 fn find_program(program: &str) -> Option<PathBuf> {
     if program.contains('/') {
         return Path::new(program).is_file().then(|| PathBuf::from(program));
     }
     let path = env::var_os("PATH").unwrap_or_default();
-    let folders = env::split_paths(&path).chain(SBIN_FOLDERS.iter().map(PathBuf::from));
+    let folders = env::split_paths(&path).chain(SBIN_FOLDERS.iter().map(PathBuf::from)).chain(built_folder());
     folders.map(|folder| folder.join(program)).find(|candidate| candidate.is_file())
+}
+
+/// Where the programs are that no package of Debian has.
+fn built_folder() -> Option<PathBuf> {
+    let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let cache = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")))?;
+    Some(cache.join("dnsdyno/bin"))
 }
 
 const SBIN_FOLDERS: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
@@ -169,9 +177,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_embedded_template_parses_and_the_four_of_the_house_are_there() {
+    fn every_embedded_template_parses_and_those_of_the_house_are_there() {
         let names: Vec<String> = ServerSpec::all().iter().map(|spec| spec.name().to_owned()).collect();
-        for expected in ["bind", "knot", "nsd", "unbound"] {
+        for expected in ["bind", "hickory", "knot", "nsd", "pdns", "unbound"] {
             assert!(names.iter().any(|name| name == expected), "{expected} in {names:?}");
         }
     }

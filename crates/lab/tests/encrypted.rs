@@ -64,6 +64,11 @@ fn nsd_answers_over_dot() {
 }
 
 #[test]
+fn hickory_answers_over_dot() {
+    answers_encrypted("hickory", "dot_doq");
+}
+
+#[test]
 fn bind_truncates_the_naptr_answers_and_gives_them_whole_over_tcp() {
     if !require(&[Need::Server("bind")]) {
         return;

@@ -96,6 +96,16 @@ fn knot_is_counted_right() {
 }
 
 #[test]
+fn pdns_is_counted_right() {
+    is_counted_right("pdns", &ServerOptions::default());
+}
+
+#[test]
+fn hickory_is_counted_right() {
+    is_counted_right("hickory", &ServerOptions::default());
+}
+
+#[test]
 fn nsd_is_counted_right_over_ipv6() {
     is_counted_right("nsd", &on_ipv6());
 }
@@ -146,6 +156,11 @@ fn unbound_takes_the_options_of_queries() {
 #[test]
 fn knot_takes_the_options_of_queries() {
     takes_options("knot");
+}
+
+#[test]
+fn pdns_takes_the_options_of_queries() {
+    takes_options("pdns");
 }
 
 #[test]

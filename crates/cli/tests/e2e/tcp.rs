@@ -371,3 +371,8 @@ fn knot_is_asked_over_tcp() {
 fn unbound_is_asked_over_tcp() {
     is_asked_over_tcp("unbound");
 }
+
+#[test]
+fn pdns_is_asked_over_tcp() {
+    is_asked_over_tcp("pdns");
+}
