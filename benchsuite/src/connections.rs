@@ -2,7 +2,7 @@
 //! BIND, but for TCP with a connection each, which Knot takes faster, and for DoQ, where our own responder serves both
 //! sides of the comparison.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use dnsdyno_lab::{Certificate, Server, ServerOptions, ServerSpec, Zone};
@@ -22,6 +22,7 @@ pub(crate) fn tcp_kept(setting: &Setting) -> anyhow::Result<Section> {
         what: "TCP, 10 connections kept, 100 queries outstanding",
         ours: "--transport tcp --clients 10 --outstanding 100",
         theirs: "-m tcp -c 10 -q 100",
+        beside: None,
         bar: Bar::PerCpuSecond(2.0),
     };
     against_dnsperf(setting, &bind.plain(), pair)
@@ -38,9 +39,10 @@ pub(crate) fn tcp_each(setting: &Setting) -> anyhow::Result<Section> {
     };
     let pair = Pair {
         name: "tcp-each",
-        what: "TCP, a connection for each query, 100 at once",
-        ours: "--transport tcp --queries-per-connection 1 --outstanding 100",
-        theirs: "-m tcp -c 100 -q 100 -O num-queries-per-conn=1",
+        what: "TCP, a connection for each query, 10 at once",
+        ours: "--transport tcp --queries-per-connection 1 --outstanding 10",
+        theirs: "-m tcp -c 10 -q 10 -O num-queries-per-conn=1",
+        beside: Some(("dnsperf, 100 at once", "-m tcp -c 100 -q 100 -O num-queries-per-conn=1")),
         bar: Bar::PerSecond(50.0),
     };
     against_dnsperf(setting, &server, pair)
@@ -54,6 +56,7 @@ pub(crate) fn dot_kept(setting: &Setting) -> anyhow::Result<Section> {
         what: "DoT, 10 connections kept, 100 queries outstanding",
         ours: "--transport dot --clients 10 --outstanding 100",
         theirs: "-m dot -c 10 -q 100",
+        beside: None,
         bar: Bar::PerCpuSecond(1.5),
     };
     against_dnsperf(setting, &bind.encrypted("dot")?, pair)
@@ -64,9 +67,10 @@ pub(crate) fn dot_each(setting: &Setting) -> anyhow::Result<Section> {
     let bind = Bind::example()?;
     let pair = Pair {
         name: "dot-each",
-        what: "DoT, a connection for each query, 100 at once; ours with a full handshake each",
-        ours: "--transport dot --queries-per-connection 1 --outstanding 100 --no-resumption",
-        theirs: "-m dot -c 100 -q 100 -O num-queries-per-conn=1",
+        what: "DoT, a connection for each query, 10 at once; ours with a full handshake each",
+        ours: "--transport dot --queries-per-connection 1 --outstanding 10 --no-resumption",
+        theirs: "-m dot -c 10 -q 10 -O num-queries-per-conn=1",
+        beside: Some(("dnsperf, 100 at once", "-m dot -c 100 -q 100 -O num-queries-per-conn=1")),
         bar: Bar::PerSecond(20.0),
     };
     against_dnsperf(setting, &bind.encrypted("dot")?, pair)
@@ -85,6 +89,7 @@ pub(crate) fn doh_kept(setting: &Setting) -> anyhow::Result<Section> {
         what: "DoH over HTTP/2 (GET), 10 connections kept, 100 queries outstanding",
         ours: "--transport doh --http-method get --clients 10 --outstanding 100",
         theirs: &theirs,
+        beside: None,
         bar: Bar::PerCpuSecond(1.5),
     };
     against_dnsperf(setting, &server, pair)
@@ -110,7 +115,7 @@ pub(crate) fn doq_kept(setting: &Setting) -> anyhow::Result<Section> {
         ),
         servers: vec![responder.command().to_owned()],
         ours: generator("doq", responder.encrypted("doq")?),
-        theirs: Some(generator("dot", responder.encrypted("dot")?)),
+        theirs: vec![generator("dot", responder.encrypted("dot")?)],
         figure: PER_CPU_SECOND,
         bar: 0.6,
     }
@@ -133,11 +138,11 @@ pub(crate) fn fallback(setting: &Setting) -> anyhow::Result<Section> {
         setting.seconds
     );
     let theirs = match find_peer("dnstcpbench") {
-        None => None,
+        None => Vec::new(),
         // It asks each line once: as many as it gets through in about the time of a turn.
         Some(program) => {
             let queries = questions("naptr-many.txt", DNSTCPBENCH_QPS * setting.seconds as usize)?;
-            Some(Generator::dnstcpbench(setting, &program, &target(queries), AT_ONCE))
+            vec![Generator::dnstcpbench(setting, &program, &target(queries), AT_ONCE)]
         }
     };
     Duel {
@@ -161,6 +166,8 @@ struct Pair<'a> {
     what: &'a str,
     ours: &'a str,
     theirs: &'a str,
+    /// Another load of dnsperf, to be shown beside it under this label.
+    beside: Option<(&'static str, &'a str)>,
     bar: Bar,
 }
 
@@ -184,7 +191,16 @@ fn against_dnsperf(setting: &Setting, server: &Asked, pair: Pair<'_>) -> anyhow:
     let seconds = setting.seconds;
     let target = Target::loopback(setting, server.port);
     let ours = format!("{}{} --workers 1 --for {seconds}s", pair.ours, server.trust);
-    let theirs = format!("{} -T 1 -l {seconds}", pair.theirs);
+    let dnsperfs = |program: PathBuf| {
+        let beside = pair.beside.map(|(label, load)| (label, load.to_owned()));
+        let all = std::iter::once(("dnsperf", pair.theirs.to_owned())).chain(beside);
+        let started = all.map(|(label, load)| {
+            let load = format!("{load} -T 1 -l {seconds}");
+            let generator = Generator::dnsperf(setting, &program, &target, &load);
+            generator.named(label, &[setting.rig.generator_cpu()])
+        });
+        started.collect::<Vec<_>>()
+    };
     let (figure, bar) = match pair.bar {
         Bar::PerCpuSecond(bar) => (PER_CPU_SECOND, bar),
         Bar::PerSecond(bar) => (PER_SECOND, bar),
@@ -194,7 +210,7 @@ fn against_dnsperf(setting: &Setting, server: &Asked, pair: Pair<'_>) -> anyhow:
         method: format!("{}; \"{QUERY}\", against {}.", pair.what, server.name),
         servers: vec![server.command.clone()],
         ours: Generator::dnsdyno(setting, &target, &ours),
-        theirs: find_peer("dnsperf").map(|dnsperf| Generator::dnsperf(setting, &dnsperf, &target, &theirs)),
+        theirs: find_peer("dnsperf").into_iter().flat_map(dnsperfs).collect(),
         figure,
         bar,
     }

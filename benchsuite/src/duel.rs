@@ -22,8 +22,8 @@ pub(crate) struct Duel {
     /// The commands that started what answers.
     pub(crate) servers: Vec<String>,
     pub(crate) ours: Generator,
-    /// `None` where it is not installed.
-    pub(crate) theirs: Option<Generator>,
+    /// The first is the one to be judged against, the others are shown beside it. None where they are not installed.
+    pub(crate) theirs: Vec<Generator>,
     pub(crate) figure: Figure<Turn>,
     /// How many times theirs ours should be.
     pub(crate) bar: f64,
@@ -55,7 +55,7 @@ impl Duel {
             method: format!("{method} Turns of each: {}, of {} s.", setting.pairs, setting.seconds),
             table: table(&labels, &turns),
             bars: vec![Bar {
-                what: format!("{}, {}", figure.0, labels.join(" / ")),
+                what: format!("{}, {}", figure.0, labels[..labels.len().min(2)].join(" / ")),
                 bound: format!(">= {bar}"),
                 found: ratio.map_or("the peer is not installed".to_owned(), |ratio| ratio.to_string()),
                 met: ratio.map(|ratio| ratio.median >= bar),
