@@ -39,7 +39,7 @@ pub(crate) fn tcp_each(setting: &Setting) -> anyhow::Result<Section> {
     };
     let pair = Pair {
         name: "tcp-each",
-        what: "TCP, a connection for each query, 10 at once; ours from 16 local addresses, for it uses up the ports of one",
+        what: "TCP, a connection for each query, 10 at once; ours from 16 addresses, for it uses up the ports of one",
         ours: "--transport tcp --queries-per-connection 1 --outstanding 10 --local-address 127.0.1.0/28",
         theirs: "-m tcp -c 10 -q 10 -O num-queries-per-conn=1",
         beside: Some(("dnsperf, 100 at once", "-m tcp -c 100 -q 100 -O num-queries-per-conn=1")),
