@@ -432,6 +432,8 @@ Examples:
   dnsdyno run -s 127.0.0.1 -d queries.txt --ramp 0..100k --over 60s --expect 'loss<0.1%'
   dnsdyno run -s 192.0.2.53 -d queries.txt --backend xdp --outstanding 1000 --for 30s
   dnsdyno run -s 192.0.2.53 -d queries.txt --transport tcp --clients 10 --rate 20k --for 30s
+  dnsdyno run -s 192.0.2.53 -d queries.txt --transport dot --ca ca.pem --clients 10 --rate 20k --for 30s
+  dnsdyno run -s dns.example -d queries.txt --transport doh --http-method get --outstanding 100 --for 30s
 
 A run repeated from its own record:
   dnsdyno run --plan runs/NAME/plan.toml

@@ -4,11 +4,14 @@ use std::net::IpAddr;
 
 use anyhow::anyhow;
 use dnsdyno_plan::{
-    Backend, Load, Plan, Questions, TlsVersions, TransportKind, Trust, XdpCopy, XdpMode, XdpPlan, mac_text,
+    Backend, HttpMethod, Load, Plan, Questions, TlsVersions, TransportKind, Trust, XdpCopy, XdpMode, XdpPlan,
+    mac_text,
 };
 use dnsdyno_record::{BackendInfo, XdpInfo};
 use dnsdyno_sys::thread;
-use dnsdyno_transport::tcp::{self, TcpConfig, TcpTransport};
+use dnsdyno_transport::stream::{
+    self, DohSetup, DohTransport, DotTransport, Session, StreamConfig, Streams, TcpTransport,
+};
 use dnsdyno_transport::tls::{Tls, TlsConfig, TlsTrust};
 use dnsdyno_transport::udp::{UdpConfig, UdpTransport};
 use dnsdyno_transport::xdp::{self, Attach, Attached, CopyMode, Source, XdpConfig, XdpFacts, XdpLine};
@@ -22,6 +25,10 @@ pub(crate) enum Opened {
     Sockets(Vec<UdpTransport>),
     /// Each worker's clients.
     Tcp(Vec<TcpTransport>),
+    /// The same, over TLS.
+    Dot(Vec<DotTransport>),
+    /// The same, over HTTP.
+    Doh(Vec<DohTransport>),
     /// The interface.
     Xdp(Box<XdpLine>),
 }
@@ -32,6 +39,8 @@ impl Opened {
         match self {
             Opened::Sockets(transports) => dnsdyno_engine::preparation_ns(transports, load),
             Opened::Tcp(transports) => dnsdyno_engine::preparation_ns(transports, load),
+            Opened::Dot(transports) => dnsdyno_engine::preparation_ns(transports, load),
+            Opened::Doh(transports) => dnsdyno_engine::preparation_ns(transports, load),
             Opened::Xdp(line) => dnsdyno_engine::preparation_ns(&line.transports, load),
         }
     }
@@ -69,8 +78,10 @@ fn by_sockets(plan: &Plan, why: Option<String>) -> Result<Way, Failure> {
     let own_files = make_room_for_files(plan)?;
     let opened = match plan.transport {
         TransportKind::Udp => Opened::Sockets(open_sockets(plan)?),
-        TransportKind::Tcp => Opened::Tcp(open_clients(plan)?),
-        TransportKind::Dot | TransportKind::Doh | TransportKind::Doq => {
+        TransportKind::Tcp => Opened::Tcp(open_clients(plan, ())?),
+        TransportKind::Dot => Opened::Dot(open_clients(plan, tls_of(plan)?)?),
+        TransportKind::Doh => Opened::Doh(open_clients(plan, doh_of(plan)?)?),
+        TransportKind::Doq => {
             // Whatever is wrong with certificates and names is told first.
             tls_of(plan)?;
             return Err(Failure::run_failed(anyhow!(
@@ -195,19 +206,21 @@ fn open_sockets(plan: &Plan) -> Result<Vec<UdpTransport>, Failure> {
 }
 
 /// Makes each worker's clients; they connect when they have something to ask.
-fn open_clients(plan: &Plan) -> Result<Vec<TcpTransport>, Failure> {
+fn open_clients<S: Session>(plan: &Plan, session: S::Setup) -> Result<Vec<Streams<S>>, Failure> {
     let server = plan.target.address;
     let local_addresses =
-        tcp::usable_addresses(server, local_addresses(plan)).map_err(Failure::run_failed)?;
-    let config = TcpConfig {
+        stream::usable_addresses(server, local_addresses(plan)).map_err(Failure::run_failed)?;
+    let config = StreamConfig {
         server,
         local_addresses,
         queries_each: plan.connections.queries_each,
         idle_timeout_ns: plan.connections.idle_timeout_ns,
         timeout_ns: plan.timeout_ns,
         fast_open: plan.connections.fast_open,
+        handshake_timeout_ns: plan.encryption.handshake_timeout_ns,
+        session,
     };
-    let open = |worker| TcpTransport::open(&config, clients_of(plan, worker), worker);
+    let open = |worker| Streams::open(&config, clients_of(plan, worker), worker);
     (0..plan.workers).map(open).collect::<Result<_, _>>().map_err(Failure::run_failed)
 }
 
@@ -229,6 +242,20 @@ fn tls_of(plan: &Plan) -> Result<Tls, Failure> {
         early_data: encryption.early_data,
     };
     Tls::new(&config).map_err(Failure::bad_input)
+}
+
+/// HTTP as the plan has it.
+fn doh_of(plan: &Plan) -> Result<DohSetup, Failure> {
+    let tls = tls_of(plan)?;
+    // What a browser would say: the name, and the port where it is not the usual one.
+    let name = match tls.server_name().to_str().into_owned() {
+        address if address.contains(':') => format!("[{address}]"),
+        name => name,
+    };
+    let port = plan.target.address.port();
+    let authority = if port == TransportKind::Doh.default_port() { name } else { format!("{name}:{port}") };
+    let is_get = plan.encryption.http_method == HttpMethod::Get;
+    Ok(DohSetup { tls, authority, path: plan.encryption.http_path.clone(), is_get })
 }
 
 /// The addresses that the plan allows to send from: none where the system chooses.

@@ -93,19 +93,18 @@ impl Desk<'_> {
 
     /// A stream ended without an answer: its query is asked again where the server has said that it did
     /// nothing about it, and is refused otherwise.
-    pub(crate) fn lose_stream(&mut self, channel: usize, id: u16, asked_ns: u64, why: StreamFailure) {
-        let arrivals = self.book.arrivals();
-        arrivals.connections_mut().encrypted_mut().add_stream(why, 1);
-        arrivals.beside.malformed += u64::from(why == StreamFailure::NoMessage);
+    pub(crate) fn lose_stream(&mut self, channel: usize, id: u16, asked_ns: u64, why: StreamFailure) -> bool {
+        self.book.arrivals().connections_mut().encrypted_mut().add_stream(why, 1);
         // A later query may have got the ID since.
         let query = self.table.live_at(channel, id).filter(|departure| departure.sent_ns <= asked_ns);
-        let Some(departure) = query else { return };
+        let Some(departure) = query else { return false };
         if why.is_safe_to_ask_again() {
             let (channel, sent_ns) = (channel as u32, departure.sent_ns);
             self.connected.again.push(Again { channel, id, sent_ns });
         } else if let Some(departure) = self.table.refuse(channel, id, |_| true) {
             self.book.refused(&departure);
         }
+        true
     }
 
     /// Whether to ask again what was under way: not for ever, where connections end without an answer.
@@ -188,18 +187,18 @@ impl<T: Transport> Worker<'_, T> {
             return;
         }
         let sent = self.transport.send(channel, &self.batch);
+        let mut left = sent.accepted;
         for again in waiting {
             let Some(departure) = self.desk.still_under_way(*again) else { continue };
-            match sent.stopped {
-                None => {
-                    let bytes = self.desk.questions.message(departure.question as usize).len();
-                    self.desk.book.asked_again(&departure, bytes);
-                }
-                Some(Stopped::Failed(_)) => {
-                    self.desk.table.refuse(channel, again.id, |_| true);
-                    self.desk.book.refused(&departure);
-                }
-                Some(Stopped::Full | Stopped::Later(_)) => self.desk.connected.again.push(*again),
+            if left > 0 {
+                left -= 1;
+                let bytes = self.desk.questions.message(departure.question as usize).len();
+                self.desk.book.asked_again(&departure, bytes);
+            } else if let Some(Stopped::Failed(_)) = sent.stopped {
+                self.desk.table.refuse(channel, again.id, |_| true);
+                self.desk.book.refused(&departure);
+            } else {
+                self.desk.connected.again.push(*again);
             }
         }
     }

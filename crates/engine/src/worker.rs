@@ -534,8 +534,8 @@ impl Sink for Desk<'_> {
         self.book.arrivals().connections_mut().encrypted_mut().statuses.add(status, 1);
     }
 
-    fn stream_failed(&mut self, channel: usize, id: u16, asked_ns: u64, why: StreamFailure) {
-        self.lose_stream(channel, id, asked_ns, why);
+    fn stream_failed(&mut self, channel: usize, id: u16, asked_ns: u64, why: StreamFailure) -> bool {
+        self.lose_stream(channel, id, asked_ns, why)
     }
 
     fn refused(&mut self, channel: usize, _at_ns: u64, quoted: &[u8]) {

@@ -8,7 +8,7 @@
 mod batch;
 pub mod sim;
 mod sleeper;
-pub mod tcp;
+pub mod stream;
 pub mod tls;
 pub mod udp;
 mod worker_clock;
@@ -119,8 +119,11 @@ pub trait Sink {
     fn status(&mut self, _status: u16) {}
 
     /// The stream that the query `id` of this channel had left on at `asked_ns` is over, and brought no
-    /// answer. Whoever counts queries decides whether it is asked again, and ends it if not.
-    fn stream_failed(&mut self, _channel: usize, _id: u16, _asked_ns: u64, _why: StreamFailure) {}
+    /// answer. Whoever counts queries decides whether it is asked again, and ends it if not; tells
+    /// whether that query was still under way.
+    fn stream_failed(&mut self, _channel: usize, _id: u16, _asked_ns: u64, _why: StreamFailure) -> bool {
+        false
+    }
 }
 
 /// Whose turn it is.

@@ -11,6 +11,7 @@
 //! | [`truth`] | figures that a responder knows: durations, counters, whose fault a loss is |
 //! | [`respond`] | the responder from the command line |
 //! | [`encrypted`] | the responder over DoT, DoH and DoQ, as other people's clients see it |
+//! | [`encrypted_client`] | the same over DoT and DoH: handshakes, sessions, streams, statuses |
 //! | [`in_kernel`] | the responder in the kernel: its book against the record, its end |
 //! | [`demo`] | the demo, the manual, the completions |
 //! | [`tcp`] | the same over connections: each of them counted, no query lost with one |
@@ -27,6 +28,7 @@ mod bad_input;
 mod clients;
 mod demo;
 mod encrypted;
+mod encrypted_client;
 mod faults;
 mod full_disk;
 mod in_kernel;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use dnsdyno_measure::Tally;
+use dnsdyno_measure::{ConnectionEnd, Tally};
 use dnsdyno_record::{Digest, Interval, Line, RUN_FILE, RunReader, Sum, schema::RUN_SCHEMA};
 use jsonschema::Validator;
 use serde_json::Value;
@@ -15,6 +15,7 @@ pub(crate) fn check_record(run: &Path) -> Digest {
     lines_follow_the_schemas(run);
     let mut reader = RunReader::open(run).unwrap_or_else(|error| panic!("{error}"));
     let types = reader.header().types.len();
+    let transport = reader.header().transport.clone();
     let mut together = Tally::new(types);
     let mut count = 0;
     for line in &mut reader {
@@ -25,7 +26,10 @@ pub(crate) fn check_record(run: &Path) -> Digest {
                 together.merge(&interval.tally);
                 count += 1;
             }
-            Line::Sum(sum) => is_the_sum_of(&sum, together.clone(), run),
+            Line::Sum(sum) => {
+                is_the_sum_of(&sum, together.clone(), run);
+                connections_add_up(&sum, &transport, run);
+            }
             Line::Event(_) => {}
         }
     }
@@ -59,6 +63,23 @@ fn is_the_sum_of(sum: &Sum, mut together: Tally, run: &Path) {
     together.ends.came_late_after_all(sum.late_after_settled);
     assert_eq!(sum.tally.scheduled, together.scheduled, "{}: queries of sum and intervals", run.display());
     assert_eq!(sum.tally.ends, together.ends, "{}: ends of sum and intervals", run.display());
+}
+
+/// Each connection has one end, and, over TLS, one handshake.
+#[track_caller]
+fn connections_add_up(sum: &Sum, transport: &str, run: &Path) {
+    let Some(connections) = &sum.arrivals.connections else { return };
+    let of = run.display();
+    let begun = connections.established + connections.failed_total();
+    assert_eq!(connections.opened, begun, "{of}: {connections:?}");
+    assert_eq!(connections.established, connections.ended_total(), "{of}: {connections:?}");
+    if !["dot", "doh"].contains(&transport) || connections.established == 0 {
+        return;
+    }
+    let encrypted = connections.encrypted.as_ref().unwrap_or_else(|| panic!("{of}: no handshakes"));
+    let shaken = encrypted.done_total() + encrypted.failed_total();
+    assert_eq!(connections.established, shaken, "{of}: {connections:?}");
+    assert_eq!(connections.ended(ConnectionEnd::Handshake), encrypted.failed_total(), "{of}");
 }
 
 /// Each whole line is valid; the last one may be torn, where the writer was killed.

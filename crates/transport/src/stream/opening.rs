@@ -5,13 +5,14 @@ use std::io;
 use dnsdyno_measure::{ConnectFailure, ConnectionEnd, NotSentReason};
 use dnsdyno_sys::poll::Ready;
 
-use super::TcpTransport;
+use super::Streams;
 use super::client::Phase;
 use super::dial::{Begun, Progress, failure_of, not_begun};
+use super::session::Session;
 use crate::{ConnectionNews, Stopped};
 
-impl TcpTransport {
-    /// Begins a connection of this client, and says when the call came back.
+impl<S: Session> Streams<S> {
+    /// Begins a connection of this client; what is to be said first over it is then in `frames`.
     pub(super) fn begin_connection(&mut self, channel: usize) -> Result<(), Stopped> {
         if self.no_port_until_ns > self.clock.now_ns() {
             return Err(Stopped::Later(NotSentReason::NoLocalPort));
@@ -20,13 +21,19 @@ impl TcpTransport {
         let Begun { stream, outcome } =
             self.dialer.begin().map_err(|error| self.could_not_begin(channel, opened_ns, &error))?;
         self.without_port = 0;
+        let session = S::begin(&mut self.kit, &mut self.frames);
         let client = &mut self.clients[channel];
         let token = u64::from(client.generation) << 32 | channel as u64;
         let watched = self.poller.add_stream(&stream, token);
         client.stream = Some(stream);
+        client.session = session;
         client.phase = Phase::Opening;
         (client.opened_ns, client.read_ns) = (opened_ns, opened_ns);
         self.news.push((channel as u32, opened_ns, ConnectionNews::Opened));
+        if self.clients[channel].session.is_none() {
+            self.doom(channel, ConnectionNews::Failed(ConnectFailure::OtherError));
+            return Ok(());
+        }
         match outcome.and_then(|progress| watched.map(|()| progress)) {
             // With Fast Open it may be written to, and nobody has answered.
             Ok(Progress::Writable) if !self.fast_open => self.establish(channel, self.clock.now_ns()),
@@ -54,12 +61,12 @@ impl TcpTransport {
 
     pub(super) fn establish(&mut self, channel: usize, at_ns: u64) {
         let client = &mut self.clients[channel];
-        (client.phase, client.since_ns) = (Phase::Open, at_ns);
+        (client.phase, client.established_ns, client.since_ns) = (Phase::Open, at_ns, at_ns);
         let opened_ns = client.opened_ns;
         self.news.push((channel as u32, at_ns, ConnectionNews::Established { opened_ns }));
         // What was to be asked may have timed out meanwhile.
         if self.clients[channel].is_spent(self.limit) {
-            self.doom(channel, self.end_of(channel, ConnectionEnd::ByUs));
+            self.doom_open(channel, ConnectionEnd::ByUs);
         }
     }
 

@@ -6,10 +6,11 @@ use std::net::{IpAddr, SocketAddr};
 use dnsdyno_sys::thread;
 
 use super::dial;
+use crate::tls::TlsSetupError;
 
 /// What the clients of a run have in common.
 #[derive(Clone, Debug)]
-pub struct TcpConfig {
+pub struct StreamConfig<U> {
     /// The server.
     pub server: SocketAddr,
     /// The addresses that connections start from, in turn; none of them lets the kernel choose.
@@ -22,11 +23,15 @@ pub struct TcpConfig {
     pub timeout_ns: u64,
     /// Whether the first query may travel with the SYN.
     pub fast_open: bool,
+    /// How long a handshake may take, where there is one.
+    pub handshake_timeout_ns: u64,
+    /// What is said of sessions.
+    pub session: U,
 }
 
 /// Why clients cannot be had.
 #[derive(Debug, thiserror::Error)]
-pub enum TcpOpenError {
+pub enum StreamOpenError {
     /// None of the local addresses is this host's.
     #[error(
         "cannot connect from {first} or what follows it: none is an address of this host; see `ip address`"
@@ -44,6 +49,9 @@ pub enum TcpOpenError {
         /// The soft limit of open files.
         soft: u64,
     },
+    /// TLS cannot be had.
+    #[error(transparent)]
+    Tls(#[from] TlsSetupError),
     /// Anything else.
     #[error("cannot prepare connections to {server}: {source}")]
     Other {
@@ -61,22 +69,22 @@ pub enum TcpOpenError {
 pub fn usable_addresses(
     server: SocketAddr,
     candidates: impl Iterator<Item = IpAddr>,
-) -> Result<Vec<IpAddr>, TcpOpenError> {
+) -> Result<Vec<IpAddr>, StreamOpenError> {
     let mut candidates = candidates.peekable();
     let Some(first) = candidates.peek().copied() else { return Ok(Vec::new()) };
     match dial::usable(candidates) {
-        Ok(addresses) if addresses.is_empty() => Err(TcpOpenError::NoUsableAddress { first }),
+        Ok(addresses) if addresses.is_empty() => Err(StreamOpenError::NoUsableAddress { first }),
         Ok(addresses) => Ok(addresses),
         Err(source) => Err(open_error(server, source)),
     }
 }
 
-pub(super) fn open_error(server: SocketAddr, source: io::Error) -> TcpOpenError {
+pub(super) fn open_error(server: SocketAddr, source: io::Error) -> StreamOpenError {
     match source.raw_os_error() {
         Some(libc::EMFILE | libc::ENFILE) => {
             let soft = thread::open_files_limit().map_or(0, |(soft, _)| soft);
-            TcpOpenError::TooManyFiles { soft }
+            StreamOpenError::TooManyFiles { soft }
         }
-        _ => TcpOpenError::Other { server, source },
+        _ => StreamOpenError::Other { server, source },
     }
 }

@@ -10,10 +10,13 @@
 use std::io::{self, Write};
 use std::net::TcpStream;
 
+use super::session::Session;
+
 /// A client and its connection.
-#[derive(Default)]
-pub(crate) struct Client {
+pub(crate) struct Client<S> {
     pub(crate) stream: Option<TcpStream>,
+    /// What is between its bytes and messages; there from its first byte on.
+    pub(crate) session: Option<S>,
     pub(crate) phase: Phase,
     /// Whether it stands in the line of those that can ask.
     pub(crate) in_line: bool,
@@ -30,12 +33,12 @@ pub(crate) struct Client {
     /// When this connection was begun.
     pub(crate) opened_ns: u64,
     /// When it came to be.
+    pub(crate) established_ns: u64,
+    /// When queries could first leave over it.
     pub(crate) since_ns: u64,
-    /// When something last came over it; at first, when it was begun.
+    /// When something whole last came over it; at first, when it was begun.
     pub(crate) read_ns: u64,
-    /// The beginning of a message whose rest has not come.
-    pub(crate) inbox: Vec<u8>,
-    /// Queries that the kernel has not taken, of which the first `outbox_at` bytes have left.
+    /// What the kernel has not taken, of which the first `outbox_at` bytes have left.
     pub(crate) outbox: Vec<u8>,
     pub(crate) outbox_at: usize,
 }
@@ -54,10 +57,47 @@ pub(crate) enum Phase {
     Ending,
 }
 
-impl Client {
-    /// Whether the client could be handed a query now, given how many a connection carries.
-    pub(crate) fn can_ask(&self, limit: u32) -> bool {
-        self.phase != Phase::Ending && self.asked < limit && self.waiting() < OUTBOX_BOUND
+impl<S> Default for Client<S> {
+    fn default() -> Self {
+        Client {
+            stream: None,
+            session: None,
+            phase: Phase::Vacant,
+            in_line: false,
+            has_read: false,
+            generation: 0,
+            asked: 0,
+            under_way: 0,
+            answers: 0,
+            opened_ns: 0,
+            established_ns: 0,
+            since_ns: 0,
+            read_ns: 0,
+            outbox: Vec::new(),
+            outbox_at: 0,
+        }
+    }
+}
+
+impl<S: Session> Client<S> {
+    /// How many queries the client could be handed now, given how many a connection carries.
+    #[inline]
+    pub(crate) fn room(&self, limit: u32) -> usize {
+        if self.phase == Phase::Ending || self.asked >= limit || self.waiting() >= OUTBOX_BOUND {
+            return 0;
+        }
+        let of_session = self.session.as_ref().map_or(usize::MAX, S::room);
+        of_session.min((limit - self.asked) as usize)
+    }
+
+    /// Whether the handshake of the open connection is not done.
+    pub(crate) fn is_handshaking(&self) -> bool {
+        self.phase == Phase::Open && self.session.as_ref().is_some_and(S::is_handshaking)
+    }
+
+    /// What the open connection ends of, because it takes no more queries and nothing is under way.
+    pub(crate) fn retired(&self) -> Option<dnsdyno_measure::ConnectionEnd> {
+        if self.under_way > 0 { None } else { self.session.as_ref().and_then(S::retires) }
     }
 
     /// Whether the connection has carried all that it is to carry.
@@ -70,9 +110,9 @@ impl Client {
         self.phase == Phase::Open && self.under_way == 0 && self.outbox.is_empty()
     }
 
-    /// Bytes that the kernel has not taken.
+    /// Bytes that the kernel, or the session, has not taken.
     pub(crate) fn waiting(&self) -> usize {
-        self.outbox.len() - self.outbox_at
+        self.outbox.len() - self.outbox_at + self.session.as_ref().map_or(0, S::held_back)
     }
 
     /// Puts `frames` behind what waits.
@@ -102,7 +142,9 @@ impl Client {
 
     /// Forgets the connection; the next one is of the next generation.
     pub(crate) fn vacate(&mut self, spare: &mut Spare) {
-        spare.give_back(std::mem::take(&mut self.inbox));
+        if let Some(session) = self.session.take() {
+            session.end(spare);
+        }
         spare.give_back(std::mem::take(&mut self.outbox));
         *self = Client {
             in_line: self.in_line,
@@ -125,7 +167,7 @@ pub(crate) fn write(mut stream: &TcpStream, bytes: &[u8]) -> io::Result<usize> {
 
 /// Buffers that nobody uses, to be used again.
 #[derive(Default)]
-pub(crate) struct Spare {
+pub struct Spare {
     buffers: Vec<Vec<u8>>,
 }
 

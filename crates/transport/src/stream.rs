@@ -1,9 +1,10 @@
-//! TCP (RFC 7766): clients with one connection each, messages behind a length of two bytes, as many
-//! under way as one likes, answers in any order.
+//! Transports over TCP: clients with one connection each, as many queries under way as one likes,
+//! answers in any order. What a message looks like on the connection is its [`Session`]'s affair: TCP itself
+//! (RFC 7766), TLS (RFC 7858), or HTTP/2 over TLS (RFC 8484).
 //!
 //! ```text
 //!   line:  client 7, client 2, client 9 ...     whose turn it is to ask
-//!   client ── outbox ──► connection ──► inbox ── whole messages ──► sink
+//!   client ── session ── outbox ──► connection ──► session ── whole messages ──► sink
 //! ```
 //!
 //! A client opens its connection when it has something to ask and has none, and what it asks
@@ -13,26 +14,48 @@
 mod client;
 mod config;
 mod dial;
+mod doh;
+mod dot;
+mod http;
 mod opening;
+mod plain;
 mod reading;
+mod secure;
+mod session;
 
 use std::collections::VecDeque;
 use std::io;
 
-use dnsdyno_measure::{ConnectFailure, ConnectionEnd, NotSentReason};
+use dnsdyno_measure::{ConnectFailure, ConnectionEnd, HandshakeFailure, NotSentReason};
 use dnsdyno_sys::poll::{Poller, Ready};
 
 use crate::worker_clock::WorkerClock;
-use crate::{Batch, ConnectionNews, Resources, Sent, Sink, Transport, Turn, Wake};
+use crate::{Batch, ConnectionNews, Resources, Sent, Sink, Stopped, Transport, Turn, Wake};
 use client::{Client, Phase, Spare, write};
 use config::open_error;
-pub use config::{TcpConfig, TcpOpenError, usable_addresses};
+pub use config::{StreamConfig, StreamOpenError, usable_addresses};
 use dial::{Dialer, failure_of};
+use doh::Doh;
+pub use doh::DohSetup;
+use dot::Dot;
+use plain::Plain;
 use reading::CHUNK;
+use session::Reader;
+pub use session::Session;
 
-/// One worker's clients.
-pub struct TcpTransport {
-    clients: Vec<Client>,
+/// Clients over TCP.
+pub type TcpTransport = Streams<Plain>;
+
+/// Clients over TLS.
+pub type DotTransport = Streams<Dot>;
+
+/// Clients over HTTP/2 over TLS.
+pub type DohTransport = Streams<Doh>;
+
+/// One worker's clients, each of whose connections has a session of this kind.
+pub struct Streams<S: Session> {
+    clients: Vec<Client<S>>,
+    kit: S::Kit,
     /// Clients that may be asked next, the next one first. Some may turn out not to.
     line: VecDeque<u32>,
     dialer: Dialer,
@@ -45,7 +68,7 @@ pub struct TcpTransport {
     /// What happened while no sink was at hand.
     news: Vec<(u32, u64, ConnectionNews)>,
     reused: u64,
-    /// A batch as it travels: each message behind its length.
+    /// What is about to be written.
     frames: Vec<u8>,
     chunk: Box<[u8]>,
     spare: Spare,
@@ -54,6 +77,7 @@ pub struct TcpTransport {
     limit: u32,
     timeout_ns: u64,
     idle_timeout_ns: Option<u64>,
+    handshake_timeout_ns: u64,
     fast_open: bool,
     next_sweep_ns: u64,
     sweep_ns: u64,
@@ -63,18 +87,24 @@ pub struct TcpTransport {
     without_port: usize,
 }
 
-impl TcpTransport {
+impl<S: Session> Streams<S> {
     /// `clients` clients of worker number `worker`; none has a connection yet.
     ///
     /// # Errors
-    /// Where the host gives no epoll set.
-    pub fn open(config: &TcpConfig, clients: usize, worker: usize) -> Result<Self, TcpOpenError> {
+    /// Where the host gives no epoll set, or TLS cannot be had.
+    pub fn open(
+        config: &StreamConfig<S::Setup>,
+        clients: usize,
+        worker: usize,
+    ) -> Result<Self, StreamOpenError> {
         let poller = Poller::new(EVENTS.min(clients)).map_err(|source| open_error(config.server, source))?;
         let limit = config.queries_each.unwrap_or(u32::MAX);
         // Workers begin with different addresses, so that a few connections have different ones.
         let first = worker * config.local_addresses.len() / 2;
         let shortest_ns = config.timeout_ns.min(config.idle_timeout_ns.unwrap_or(u64::MAX));
-        Ok(TcpTransport {
+        let shortest_ns = shortest_ns.min(config.handshake_timeout_ns);
+        Ok(Streams {
+            kit: S::kit(&config.session, clients)?,
             clients: (0..clients).map(|_| Client { in_line: true, ..Client::default() }).collect(),
             line: (0..clients as u32).collect(),
             dialer: Dialer::new(
@@ -97,6 +127,7 @@ impl TcpTransport {
             limit,
             timeout_ns: config.timeout_ns,
             idle_timeout_ns: config.idle_timeout_ns,
+            handshake_timeout_ns: config.handshake_timeout_ns,
             fast_open: config.fast_open,
             next_sweep_ns: 0,
             sweep_ns: (shortest_ns / 20).clamp(SHORTEST_SWEEP_NS, LONGEST_SWEEP_NS),
@@ -115,18 +146,54 @@ impl TcpTransport {
         self.news.push((channel as u32, self.clock.now_ns(), fate));
     }
 
-    fn end_of(&self, channel: usize, end: ConnectionEnd) -> ConnectionNews {
-        ConnectionNews::Ended { end, answers: u64::from(self.clients[channel].answers) }
+    /// Takes an open connection out of use. One whose handshake is not done ends for want of it.
+    fn doom_open(&mut self, channel: usize, end: ConnectionEnd) {
+        let client = &self.clients[channel];
+        if client.is_handshaking() {
+            let why = match end {
+                ConnectionEnd::ByServer | ConnectionEnd::Reset => HandshakeFailure::Closed,
+                ConnectionEnd::ByUs | ConnectionEnd::Silent => HandshakeFailure::TimedOut,
+                _ => HandshakeFailure::Protocol,
+            };
+            return self.doom_handshake(channel, why);
+        }
+        let answers = u64::from(client.answers);
+        // A server that closes has perhaps said why before.
+        let retires = client.session.as_ref().and_then(S::retires);
+        let end = retires.filter(|_| end == ConnectionEnd::ByServer).unwrap_or(end);
+        if matches!(end, ConnectionEnd::ByUs | ConnectionEnd::GoneAway) {
+            self.say_goodbye(channel);
+        }
+        self.doom(channel, ConnectionNews::Ended { end, answers });
+    }
+
+    #[cold]
+    fn doom_handshake(&mut self, channel: usize, why: HandshakeFailure) {
+        if self.clients[channel].phase == Phase::Open {
+            self.news.push((channel as u32, self.clock.now_ns(), ConnectionNews::HandshakeFailed(why)));
+            self.doom(channel, ConnectionNews::Ended { end: ConnectionEnd::Handshake, answers: 0 });
+        }
+    }
+
+    /// Says what is to be said last, if the kernel takes it.
+    fn say_goodbye(&mut self, channel: usize) {
+        let client = &mut self.clients[channel];
+        let (Some(session), Some(stream)) = (&mut client.session, &client.stream) else { return };
+        self.frames.clear();
+        session.goodbye(&mut self.frames);
+        if !self.frames.is_empty() && client.outbox.is_empty() {
+            // Whoever closes need not know whether it was heard.
+            let _ = write(stream, &self.frames);
+        }
     }
 
     /// Dooms a connection on which a call failed.
     #[cold]
     fn break_off(&mut self, channel: usize, error: &io::Error) {
-        let fate = match self.clients[channel].phase {
-            Phase::Opening => ConnectionNews::Failed(failure_of(error)),
-            _ => self.end_of(channel, ConnectionEnd::Reset),
-        };
-        self.doom(channel, fate);
+        match self.clients[channel].phase {
+            Phase::Opening => self.doom(channel, ConnectionNews::Failed(failure_of(error))),
+            _ => self.doom_open(channel, ConnectionEnd::Reset),
+        }
     }
 
     /// Tells what happened, in order. A client whose connection is over can ask again from here on.
@@ -147,7 +214,7 @@ impl TcpTransport {
 
     fn join_line(&mut self, channel: usize) {
         let client = &mut self.clients[channel];
-        if !client.in_line && client.can_ask(self.limit) {
+        if !client.in_line && client.room(self.limit) > 0 {
             client.in_line = true;
             self.line.push_back(channel as u32);
         }
@@ -198,28 +265,78 @@ impl TcpTransport {
     }
 
     /// Ends what has taken too long to open, and what nobody has used for too long.
-    fn sweep(&mut self) {
+    fn sweep(&mut self, sink: &mut impl Sink) {
         let now_ns = self.clock.now_ns();
         if now_ns < self.next_sweep_ns {
             return;
         }
         self.next_sweep_ns = now_ns + self.sweep_ns;
+        if S::NEEDS_TIME {
+            self.give_up_old_streams(now_ns, sink);
+        }
         let idle_ns = self.idle_timeout_ns.unwrap_or(u64::MAX);
         let opening_ns = self.timeout_ns + OPENING_GRACE_NS;
         for channel in 0..self.clients.len() {
             let client = &self.clients[channel];
-            if client.phase == Phase::Opening && now_ns.saturating_sub(client.opened_ns) >= opening_ns {
+            let since = |instant_ns: u64| now_ns.saturating_sub(instant_ns);
+            if client.phase == Phase::Opening && since(client.opened_ns) >= opening_ns {
                 self.doom(channel, ConnectionNews::Failed(ConnectFailure::TimedOut));
-            } else if client.is_idle()
-                && now_ns.saturating_sub(client.read_ns.max(client.since_ns)) >= idle_ns
-            {
-                self.doom(channel, self.end_of(channel, ConnectionEnd::ByUs));
+            } else if client.is_handshaking() {
+                if since(client.established_ns) >= self.handshake_timeout_ns {
+                    self.doom_handshake(channel, HandshakeFailure::TimedOut);
+                }
+            } else if client.is_idle() && since(client.read_ns.max(client.since_ns)) >= idle_ns {
+                self.doom_open(channel, ConnectionEnd::ByUs);
             }
+        }
+    }
+
+    /// Gives up the streams whose answers nobody waits for any more, not even to count them as late.
+    fn give_up_old_streams(&mut self, now_ns: u64, sink: &mut impl Sink) {
+        let asked_ns = now_ns.saturating_sub(SILENT_TIMEOUTS * self.timeout_ns);
+        for channel in 0..self.clients.len() {
+            let client = &mut self.clients[channel];
+            let Some(session) = &mut client.session else { continue };
+            let (since_ns, established_ns) = (client.since_ns, client.established_ns);
+            let news = &mut self.news;
+            let mut reader = Reader {
+                sink,
+                news,
+                channel,
+                at_ns: now_ns,
+                since_ns,
+                established_ns,
+                answers: 0,
+                ended: 0,
+                has_heard: false,
+            };
+            self.frames.clear();
+            session.give_up(&mut self.kit, asked_ns, &mut self.frames, &mut reader);
+            if !self.frames.is_empty() {
+                self.write_frames(channel);
+                self.after_reading(channel);
+            }
+        }
+    }
+
+    /// Writes what is in `frames`, behind what waits.
+    fn write_frames(&mut self, channel: usize) {
+        let client = &mut self.clients[channel];
+        let mut written = Ok(0);
+        if client.outbox.is_empty() {
+            written = client.stream.as_ref().map_or(Ok(0), |stream| write(stream, &self.frames));
+        }
+        match written {
+            Ok(length) if length < self.frames.len() => {
+                client.queue(&self.frames[length..], &mut self.spare);
+            }
+            Ok(_) => {}
+            Err(error) => self.break_off(channel, &error),
         }
     }
 }
 
-impl Transport for TcpTransport {
+impl<S: Session> Transport for Streams<S> {
     const CONNECTS: bool = true;
 
     fn begin(&mut self, epoch_ns: u64) {
@@ -239,7 +356,8 @@ impl Transport for TcpTransport {
         let mut without_port = 0;
         while let Some(channel) = self.line.front().map(|channel| *channel as usize) {
             let client = &mut self.clients[channel];
-            if !client.can_ask(self.limit) {
+            let room = client.room(self.limit);
+            if room == 0 {
                 client.in_line = false;
                 self.line.pop_front();
             } else if client.phase == Phase::Vacant
@@ -253,7 +371,7 @@ impl Transport for TcpTransport {
                 }
                 self.line.rotate_left(1);
             } else {
-                return Ok(Turn { channel, room: (self.limit - client.asked) as usize });
+                return Ok(Turn { channel, room });
             }
         }
         Err(NotSentReason::NoFreeConnection)
@@ -269,19 +387,24 @@ impl Transport for TcpTransport {
 
     fn send(&mut self, channel: usize, batch: &Batch) -> Sent {
         let is_new = self.clients[channel].phase == Phase::Vacant;
+        self.frames.clear();
         if is_new && let Err(stopped) = self.begin_connection(channel) {
             return Sent { accepted: 0, stopped: Some(stopped) };
         }
-        frame(batch, &mut self.frames);
-        let connected_ns = if is_new { self.clock.now_ns() } else { 0 };
-        let count = batch.len() as u32;
+        let now_ns = if is_new || S::NEEDS_TIME { self.clock.now_ns() } else { 0 };
         let client = &mut self.clients[channel];
-        self.reused += u64::from(count - u32::from(client.asked == 0));
+        let asked = client
+            .session
+            .as_mut()
+            .map(|session| session.ask(&mut self.kit, batch, now_ns, &mut self.frames));
+        // Where there is no session, the connection is lost already: so are the queries, and are told so.
+        let count = asked.unwrap_or(batch.len()) as u32;
+        self.reused += u64::from(count - u32::from(client.asked == 0 && count > 0));
         client.asked = client.asked.saturating_add(count);
         client.under_way += count;
         let may_write = client.phase == Phase::Open || (is_new && client.phase == Phase::Opening);
         let mut written = Ok(0);
-        if may_write && client.outbox.is_empty() {
+        if may_write && client.outbox.is_empty() && !self.frames.is_empty() {
             written = client.stream.as_ref().map_or(Ok(0), |stream| write(stream, &self.frames));
         }
         match written {
@@ -291,17 +414,19 @@ impl Transport for TcpTransport {
                 }
                 // On this host a connection is there when the call comes back that began it.
                 if length > 0 && client.phase == Phase::Opening && !self.fast_open {
-                    self.establish(channel, connected_ns);
+                    self.establish(channel, now_ns);
                 }
             }
             Err(error) => self.break_off(channel, &error),
         }
         self.leave_front(channel);
-        Sent { accepted: batch.len(), stopped: None }
+        let is_short = (count as usize) < batch.len();
+        let stopped = is_short.then_some(Stopped::Later(NotSentReason::NoFreeConnection));
+        Sent { accepted: count as usize, stopped }
     }
 
     fn receive(&mut self, sink: &mut impl Sink) {
-        self.sweep();
+        self.sweep(sink);
         self.tell(sink);
         if !self.has_waited {
             self.look(0);
@@ -330,7 +455,7 @@ impl Transport for TcpTransport {
         let now_ns = self.now_ns();
         let client = &mut self.clients[channel];
         client.under_way = client.under_way.saturating_sub(1);
-        let is_spent = client.is_spent(self.limit);
+        let (is_spent, retired) = (client.is_spent(self.limit), client.retired());
         if client.phase == Phase::Opening && is_spent {
             // Nobody waits for it any more.
             return self.doom(channel, ConnectionNews::Failed(ConnectFailure::TimedOut));
@@ -339,9 +464,11 @@ impl Transport for TcpTransport {
             return;
         }
         if now_ns.saturating_sub(client.read_ns.max(client.since_ns)) >= SILENT_TIMEOUTS * self.timeout_ns {
-            self.doom(channel, self.end_of(channel, ConnectionEnd::Silent));
+            self.doom_open(channel, ConnectionEnd::Silent);
         } else if is_spent {
-            self.doom(channel, self.end_of(channel, ConnectionEnd::ByUs));
+            self.doom_open(channel, ConnectionEnd::ByUs);
+        } else if let Some(end) = retired {
+            self.doom_open(channel, end);
         }
     }
 
@@ -349,7 +476,10 @@ impl Transport for TcpTransport {
         for channel in 0..self.clients.len() {
             match self.clients[channel].phase {
                 Phase::Opening => self.doom(channel, ConnectionNews::Failed(ConnectFailure::Abandoned)),
-                Phase::Open => self.doom(channel, self.end_of(channel, ConnectionEnd::ByUs)),
+                Phase::Open if self.clients[channel].is_handshaking() => {
+                    self.doom_handshake(channel, HandshakeFailure::Abandoned);
+                }
+                Phase::Open => self.doom_open(channel, ConnectionEnd::ByUs),
                 Phase::Vacant | Phase::Ending => {}
             }
         }
@@ -359,15 +489,6 @@ impl Transport for TcpTransport {
     fn resources(&mut self) -> Resources {
         let used = self.clock.used();
         Resources { cpu_ns: used.cpu_ns, cpu_wait_ns: used.cpu_wait_ns, socket_drops: 0 }
-    }
-}
-
-/// Puts each message of the batch behind its length.
-fn frame(batch: &Batch, frames: &mut Vec<u8>) {
-    frames.clear();
-    for message in batch.iter() {
-        frames.extend_from_slice(&(message.len() as u16).to_be_bytes());
-        frames.extend_from_slice(message);
     }
 }
 

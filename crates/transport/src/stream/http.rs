@@ -1,0 +1,579 @@
+//! HTTP/2 as a DNS client needs it (RFC 9113, RFC 8484): a stream for each query, without a socket.
+//!
+//! ```text
+//!   query ─► HEADERS (, DATA) ─► stream 1, 3, 5 ... ─► HEADERS, DATA ─► answer, or why there is none
+//! ```
+//!
+//! Requests are as short as HPACK allows: the first says the headers, and the others point to them. What the
+//! server may send is never held up: windows are opened before they close.
+
+mod hpack;
+mod huffman;
+
+use std::collections::HashMap;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use dnsdyno_measure::{ConnectionEnd, StreamFailure};
+
+use super::client::Spare;
+use super::session::{Broken, Reader};
+use crate::{Came, Sink};
+use hpack::{Decoder, Head, RequestHead};
+
+/// What the HTTP of a worker's connections has in common.
+pub(super) struct HttpKit {
+    head: RequestHead,
+    /// Of GET: the path up to the message. `None` = POST.
+    get_path: Option<Vec<u8>>,
+    /// A query with the ID that it travels with.
+    query: Vec<u8>,
+    block: Vec<u8>,
+    path: Vec<u8>,
+    /// An answer with the ID that it was asked with.
+    answer: Vec<u8>,
+}
+
+impl HttpKit {
+    pub(super) fn new(authority: &str, path: &str, is_get: bool) -> Self {
+        HttpKit {
+            head: RequestHead::new(authority, path, is_get),
+            get_path: is_get.then(|| format!("{path}?dns=").into_bytes()),
+            query: Vec::new(),
+            block: Vec::new(),
+            path: Vec::new(),
+            answer: Vec::new(),
+        }
+    }
+}
+
+/// The HTTP of one connection.
+pub(super) struct Http {
+    /// The beginning of a frame whose rest has not come.
+    inbox: Vec<u8>,
+    decoder: Decoder,
+    /// Headers whose end has not come.
+    unfinished: Option<Unfinished>,
+    streams: HashMap<u32, Open>,
+    next_stream: u32,
+    /// Streams that the server takes at once.
+    most_streams: usize,
+    /// Bytes of bodies that the server takes now, over the connection and over a new stream.
+    window: i64,
+    stream_window: i64,
+    /// Bytes of bodies that came since the server was last told to go on.
+    unacknowledged: usize,
+    memory: Memory,
+    /// What the server's table shall be, where it has to be told.
+    table_update: Option<usize>,
+    /// The server takes no more, and what the connection then ends of.
+    retires: Option<ConnectionEnd>,
+}
+
+/// A stream on which an answer is waited for.
+struct Open {
+    query: u16,
+    asked_ns: u64,
+    head: Option<Head>,
+    body: Vec<u8>,
+}
+
+struct Unfinished {
+    stream: u32,
+    is_end: bool,
+    block: Vec<u8>,
+}
+
+/// Whether the server remembers the headers of requests.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Memory {
+    NotYet,
+    Knows,
+    Cannot,
+}
+
+/// A frame as it came.
+struct Frame<'a> {
+    kind: u8,
+    flags: u8,
+    stream: u32,
+    payload: &'a [u8],
+}
+
+impl Http {
+    /// Begins; appends what is said first to `out`.
+    pub(super) fn begin(out: &mut Vec<u8>) -> Self {
+        out.extend_from_slice(PREFACE);
+        let settings = [(ENABLE_PUSH, 0), (INITIAL_WINDOW_SIZE, STREAM_WINDOW)];
+        put_header(out, 6 * settings.len(), SETTINGS, 0, 0);
+        for (name, value) in settings {
+            out.extend_from_slice(&u16::to_be_bytes(name));
+            out.extend_from_slice(&u32::to_be_bytes(value));
+        }
+        put_window_update(out, CONNECTION_WINDOW - FIRST_WINDOW as u32);
+        Http {
+            inbox: Vec::new(),
+            decoder: Decoder::new(),
+            unfinished: None,
+            streams: HashMap::new(),
+            next_stream: 1,
+            most_streams: USUAL_STREAMS,
+            window: FIRST_WINDOW,
+            stream_window: FIRST_WINDOW,
+            unacknowledged: 0,
+            memory: Memory::NotYet,
+            table_update: None,
+            retires: None,
+        }
+    }
+
+    /// How many queries it takes now.
+    pub(super) fn room(&self) -> usize {
+        if self.retires.is_some() || self.window < LOW_WINDOW || self.stream_window < LOW_WINDOW {
+            return 0;
+        }
+        self.most_streams.saturating_sub(self.streams.len())
+    }
+
+    pub(super) fn retires(&self) -> Option<ConnectionEnd> {
+        self.retires
+    }
+
+    /// Asks `message` on a stream of its own, if there is room.
+    pub(super) fn ask(&mut self, kit: &mut HttpKit, message: &[u8], now_ns: u64, out: &mut Vec<u8>) -> bool {
+        let Some(id) = message.first_chunk::<2>().filter(|_| self.room() > 0) else { return false };
+        let query = u16::from_be_bytes(*id);
+        let HttpKit { query: text, block, path, .. } = kit;
+        text.clear();
+        // With an ID of 0 the same question is the same request (RFC 8484, 4.1).
+        text.extend_from_slice(&[0, 0]);
+        text.extend_from_slice(&message[2..]);
+        let body: &[u8] = if kit.get_path.is_some() { &[] } else { text };
+        if body.len() as i64 > self.window.min(self.stream_window) {
+            return false;
+        }
+        block.clear();
+        if let Some(bytes) = self.table_update.take() {
+            hpack::put_table_size(block, bytes);
+        }
+        let form = match self.memory {
+            Memory::NotYet => &kit.head.to_remember,
+            Memory::Knows => &kit.head.remembered,
+            Memory::Cannot => &kit.head.in_full,
+        };
+        if self.memory == Memory::NotYet {
+            self.memory = Memory::Knows;
+        }
+        block.extend_from_slice(&form.first);
+        let is_get = kit.get_path.as_ref().is_some_and(|beginning| {
+            path.clear();
+            path.extend_from_slice(beginning);
+            let (at, length) = (path.len(), text.len().div_ceil(3) * 4);
+            path.resize(at + length, 0);
+            // Cannot fail: there is room for the longest, and the rest is cut off.
+            let written = URL_SAFE_NO_PAD.encode_slice(&*text, &mut path[at..]).unwrap_or(0);
+            path.truncate(at + written);
+            hpack::put_path(block, path);
+            true
+        });
+        block.extend_from_slice(&form.then);
+        if !is_get {
+            hpack::put_content_length(block, text.len());
+        }
+        let stream = self.next_stream;
+        put_header(out, block.len(), HEADERS, END_HEADERS | if is_get { END_STREAM } else { 0 }, stream);
+        out.extend_from_slice(block);
+        if !is_get {
+            put_header(out, text.len(), DATA, END_STREAM, stream);
+            out.extend_from_slice(text);
+            self.window -= text.len() as i64;
+        }
+        self.streams.insert(stream, Open { query, asked_ns: now_ns, head: None, body: Vec::new() });
+        self.next_stream += 2;
+        if self.next_stream >= LAST_STREAM {
+            self.retires = Some(ConnectionEnd::ByUs);
+        }
+        true
+    }
+
+    /// Takes bytes that came; what is to be said in return is appended to `out`.
+    pub(super) fn take<K: Sink>(
+        &mut self,
+        kit: &mut HttpKit,
+        spare: &mut Spare,
+        came: &[u8],
+        out: &mut Vec<u8>,
+        reader: &mut Reader<'_, K>,
+    ) -> Result<(), Broken> {
+        let mut inbox = std::mem::take(&mut self.inbox);
+        let is_fresh = inbox.is_empty();
+        if !is_fresh {
+            inbox.extend_from_slice(came);
+        }
+        let bytes = if is_fresh { came } else { &inbox[..] };
+        let mut at = 0;
+        while let Some(frame) = first_frame(&bytes[at..])? {
+            at += FRAME_HEADER + frame.payload.len();
+            self.take_frame(kit, spare, &frame, out, reader)?;
+        }
+        if is_fresh && at < came.len() {
+            inbox = spare.take();
+            inbox.extend_from_slice(&came[at..]);
+        } else if !is_fresh {
+            inbox.drain(..at);
+            if inbox.is_empty() {
+                spare.give_back(std::mem::take(&mut inbox));
+            }
+        }
+        self.inbox = inbox;
+        if self.unacknowledged > CONNECTION_WINDOW as usize / 2 {
+            put_window_update(out, self.unacknowledged as u32);
+            self.unacknowledged = 0;
+        }
+        Ok(())
+    }
+
+    /// Gives up the streams of queries that were asked before this instant.
+    pub(super) fn give_up<K: Sink>(&mut self, asked_ns: u64, out: &mut Vec<u8>, reader: &mut Reader<'_, K>) {
+        self.streams.retain(|stream, open| {
+            let is_kept = open.asked_ns >= asked_ns;
+            if !is_kept {
+                put_reset(out, *stream, CANCEL);
+                reader.stream_failed(open.query, open.asked_ns, StreamFailure::GivenUp);
+            }
+            is_kept
+        });
+    }
+
+    pub(super) fn end(self, spare: &mut Spare) {
+        spare.give_back(self.inbox);
+    }
+
+    fn take_frame<K: Sink>(
+        &mut self,
+        kit: &mut HttpKit,
+        spare: &mut Spare,
+        frame: &Frame<'_>,
+        out: &mut Vec<u8>,
+        reader: &mut Reader<'_, K>,
+    ) -> Result<(), Broken> {
+        if self.unfinished.is_some() && frame.kind != CONTINUATION {
+            return Err(AGAINST_THE_RULES);
+        }
+        match frame.kind {
+            DATA => self.take_data(kit, spare, frame, out, reader),
+            HEADERS => {
+                let mut block = without_padding(frame)?;
+                if frame.flags & PRIORITY != 0 {
+                    block = block.get(PRIORITY_BYTES..).ok_or(AGAINST_THE_RULES)?;
+                }
+                let is_end = frame.flags & END_STREAM != 0;
+                if frame.flags & END_HEADERS == 0 {
+                    let block = block.to_vec();
+                    self.unfinished = Some(Unfinished { stream: frame.stream, is_end, block });
+                    return Ok(());
+                }
+                self.take_headers(kit, spare, frame.stream, is_end, block, reader)
+            }
+            CONTINUATION => {
+                let mut unfinished = self.unfinished.take().ok_or(AGAINST_THE_RULES)?;
+                unfinished.block.extend_from_slice(frame.payload);
+                if unfinished.stream != frame.stream || unfinished.block.len() > HEADER_BYTES {
+                    return Err(AGAINST_THE_RULES);
+                }
+                if frame.flags & END_HEADERS == 0 {
+                    self.unfinished = Some(unfinished);
+                    return Ok(());
+                }
+                let Unfinished { stream, is_end, block } = unfinished;
+                self.take_headers(kit, spare, stream, is_end, &block, reader)
+            }
+            RST_STREAM => {
+                let code = number(frame.payload)?;
+                let why = if code == REFUSED { StreamFailure::Refused } else { StreamFailure::Reset };
+                self.fail(frame.stream, why, spare, reader);
+                Ok(())
+            }
+            SETTINGS => self.take_settings(kit, frame, out),
+            PING if frame.flags & ACK == 0 => {
+                put_header(out, frame.payload.len(), PING, ACK, 0);
+                out.extend_from_slice(frame.payload);
+                Ok(())
+            }
+            GOAWAY => self.take_goaway(spare, frame, reader),
+            WINDOW_UPDATE => {
+                // A stream's own window is never waited for: a query is sent whole or not at all.
+                if frame.stream == 0 {
+                    self.window += i64::from(number(frame.payload)? & LAST_STREAM);
+                }
+                Ok(())
+            }
+            PUSH_PROMISE => Err(AGAINST_THE_RULES),
+            _ => Ok(()),
+        }
+    }
+
+    fn take_data<K: Sink>(
+        &mut self,
+        kit: &mut HttpKit,
+        spare: &mut Spare,
+        frame: &Frame<'_>,
+        out: &mut Vec<u8>,
+        reader: &mut Reader<'_, K>,
+    ) -> Result<(), Broken> {
+        self.unacknowledged += frame.payload.len();
+        let data = without_padding(frame)?;
+        let is_end = frame.flags & END_STREAM != 0;
+        // One that we gave up may still speak.
+        let Some(open) = self.streams.get_mut(&frame.stream) else { return Ok(()) };
+        if open.body.len() + data.len() > LONGEST_BODY {
+            put_reset(out, frame.stream, CANCEL);
+            self.fail(frame.stream, StreamFailure::Protocol, spare, reader);
+            return Ok(());
+        }
+        if is_end && open.body.is_empty() {
+            if let Some(open) = self.streams.remove(&frame.stream) {
+                deliver(kit, &open, data, reader);
+            }
+            return Ok(());
+        }
+        if open.body.capacity() == 0 {
+            open.body = spare.take();
+        }
+        open.body.extend_from_slice(data);
+        if is_end {
+            self.finish(kit, spare, frame.stream, reader);
+        }
+        Ok(())
+    }
+
+    fn take_headers<K: Sink>(
+        &mut self,
+        kit: &mut HttpKit,
+        spare: &mut Spare,
+        stream: u32,
+        is_end: bool,
+        block: &[u8],
+        reader: &mut Reader<'_, K>,
+    ) -> Result<(), Broken> {
+        // Read in any case: later ones may build on it.
+        let head = self.decoder.decode(block).ok_or(AGAINST_THE_RULES)?;
+        let Some(open) = self.streams.get_mut(&stream) else { return Ok(()) };
+        let is_informational = (100..200).contains(&head.status);
+        // What comes after a body are trailers, which say nothing to us.
+        if open.head.is_none() && !is_informational {
+            if head.status == 0 {
+                self.fail(stream, StreamFailure::Protocol, spare, reader);
+                return Ok(());
+            }
+            open.head = Some(head);
+            reader.status(head.status);
+        }
+        if is_end {
+            self.finish(kit, spare, stream, reader);
+        }
+        Ok(())
+    }
+
+    /// A stream has come to its end in order.
+    fn finish<K: Sink>(
+        &mut self,
+        kit: &mut HttpKit,
+        spare: &mut Spare,
+        stream: u32,
+        reader: &mut Reader<'_, K>,
+    ) {
+        if let Some(mut open) = self.streams.remove(&stream) {
+            let body = std::mem::take(&mut open.body);
+            deliver(kit, &open, &body, reader);
+            spare.give_back(body);
+        }
+    }
+
+    fn fail<K: Sink>(
+        &mut self,
+        stream: u32,
+        why: StreamFailure,
+        spare: &mut Spare,
+        reader: &mut Reader<'_, K>,
+    ) {
+        if let Some(open) = self.streams.remove(&stream) {
+            spare.give_back(open.body);
+            reader.stream_failed(open.query, open.asked_ns, why);
+        }
+    }
+
+    fn take_settings(&mut self, kit: &HttpKit, frame: &Frame<'_>, out: &mut Vec<u8>) -> Result<(), Broken> {
+        if frame.flags & ACK != 0 {
+            return Ok(());
+        }
+        if !frame.payload.len().is_multiple_of(6) {
+            return Err(AGAINST_THE_RULES);
+        }
+        for setting in frame.payload.chunks_exact(6) {
+            let (name, value) = (u16::from_be_bytes([setting[0], setting[1]]), number(&setting[2..])?);
+            match name {
+                HEADER_TABLE_SIZE if (value as usize) < hpack::TABLE_BYTES => {
+                    self.table_update = Some(value as usize);
+                    // What it would have to forget it is not asked to remember.
+                    if (value as usize) < kit.head.table_bytes() {
+                        self.memory = Memory::Cannot;
+                    }
+                }
+                MAX_CONCURRENT_STREAMS => self.most_streams = value as usize,
+                INITIAL_WINDOW_SIZE => self.stream_window = i64::from(value),
+                _ => {}
+            }
+        }
+        put_header(out, 0, SETTINGS, ACK, 0);
+        Ok(())
+    }
+
+    /// The server takes no more: what it has not begun may be asked elsewhere.
+    fn take_goaway<K: Sink>(
+        &mut self,
+        spare: &mut Spare,
+        frame: &Frame<'_>,
+        reader: &mut Reader<'_, K>,
+    ) -> Result<(), Broken> {
+        let last = number(frame.payload)? & LAST_STREAM;
+        let code = number(frame.payload.get(4..).unwrap_or_default())?;
+        self.retires = Some(if code == 0 { ConnectionEnd::GoneAway } else { ConnectionEnd::Error });
+        let mut beyond: Vec<u32> = self.streams.keys().copied().filter(|stream| *stream > last).collect();
+        beyond.sort_unstable();
+        for stream in beyond {
+            self.fail(stream, StreamFailure::GoneAway, spare, reader);
+        }
+        Ok(())
+    }
+}
+
+/// Hands a response over for what it is.
+fn deliver<K: Sink>(kit: &mut HttpKit, open: &Open, body: &[u8], reader: &mut Reader<'_, K>) {
+    let failed = |reader: &mut Reader<'_, K>, why| reader.stream_failed(open.query, open.asked_ns, why);
+    let Some(head) = open.head else { return failed(reader, StreamFailure::Protocol) };
+    if head.length.is_some_and(|length| length != body.len() as u64) {
+        return failed(reader, StreamFailure::Protocol);
+    }
+    if head.status != 200 {
+        return failed(reader, StreamFailure::Status);
+    }
+    kit.answer.clear();
+    // A body of another type is no message, whatever is in it.
+    if head.is_message {
+        kit.answer.extend_from_slice(body);
+    }
+    if let Some(id) = kit.answer.first_chunk_mut::<2>() {
+        // It came for an ID of 0; another one is wrong, and stays so.
+        *id = (u16::from_be_bytes(*id) ^ open.query).to_be_bytes();
+    }
+    if reader.answer(&kit.answer) == Came::Garbage {
+        failed(reader, StreamFailure::NoMessage);
+    }
+}
+
+/// The whole frame that `bytes` begin with.
+fn first_frame(bytes: &[u8]) -> Result<Option<Frame<'_>>, Broken> {
+    let Some(header) = bytes.first_chunk::<FRAME_HEADER>() else { return Ok(None) };
+    let length = u32::from_be_bytes([0, header[0], header[1], header[2]]) as usize;
+    if length > LONGEST_FRAME {
+        return Err(AGAINST_THE_RULES);
+    }
+    let stream = u32::from_be_bytes([header[5], header[6], header[7], header[8]]) & LAST_STREAM;
+    let payload = bytes.get(FRAME_HEADER..FRAME_HEADER + length);
+    Ok(payload.map(|payload| Frame { kind: header[3], flags: header[4], stream, payload }))
+}
+
+/// What a frame holds, where it may be filled up.
+fn without_padding<'a>(frame: &Frame<'a>) -> Result<&'a [u8], Broken> {
+    if frame.flags & PADDED == 0 {
+        return Ok(frame.payload);
+    }
+    let (padding, rest) = frame.payload.split_first().ok_or(AGAINST_THE_RULES)?;
+    let length = rest.len().checked_sub(usize::from(*padding)).ok_or(AGAINST_THE_RULES)?;
+    Ok(&rest[..length])
+}
+
+/// The number that a payload begins with.
+fn number(bytes: &[u8]) -> Result<u32, Broken> {
+    bytes.first_chunk().map(|bytes| u32::from_be_bytes(*bytes)).ok_or(AGAINST_THE_RULES)
+}
+
+fn put_header(out: &mut Vec<u8>, length: usize, kind: u8, flags: u8, stream: u32) {
+    out.extend_from_slice(&(length as u32).to_be_bytes()[1..]);
+    out.extend_from_slice(&[kind, flags]);
+    out.extend_from_slice(&stream.to_be_bytes());
+}
+
+fn put_window_update(out: &mut Vec<u8>, bytes: u32) {
+    put_header(out, 4, WINDOW_UPDATE, 0, 0);
+    out.extend_from_slice(&bytes.to_be_bytes());
+}
+
+fn put_reset(out: &mut Vec<u8>, stream: u32, code: u32) {
+    put_header(out, 4, RST_STREAM, 0, stream);
+    out.extend_from_slice(&code.to_be_bytes());
+}
+
+const AGAINST_THE_RULES: Broken = Broken::Ended(ConnectionEnd::Protocol);
+
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+const FRAME_HEADER: usize = 9;
+
+// Types of frames.
+const DATA: u8 = 0;
+const HEADERS: u8 = 1;
+const RST_STREAM: u8 = 3;
+const SETTINGS: u8 = 4;
+const PUSH_PROMISE: u8 = 5;
+const PING: u8 = 6;
+const GOAWAY: u8 = 7;
+const WINDOW_UPDATE: u8 = 8;
+const CONTINUATION: u8 = 9;
+
+// Flags of frames.
+const ACK: u8 = 0x1;
+const END_STREAM: u8 = 0x1;
+const END_HEADERS: u8 = 0x4;
+const PADDED: u8 = 0x8;
+const PRIORITY: u8 = 0x20;
+
+/// What stands before the headers of a stream with a priority.
+const PRIORITY_BYTES: usize = 5;
+
+// Settings.
+const HEADER_TABLE_SIZE: u16 = 1;
+const ENABLE_PUSH: u16 = 2;
+const MAX_CONCURRENT_STREAMS: u16 = 3;
+const INITIAL_WINDOW_SIZE: u16 = 4;
+
+// Codes of errors.
+const REFUSED: u32 = 7;
+const CANCEL: u32 = 8;
+
+/// The longest frame that we allow, which is what the standard begins with.
+const LONGEST_FRAME: usize = 16_384;
+
+/// Windows as the standard begins with them.
+const FIRST_WINDOW: i64 = 65_535;
+
+/// Of ours: more than the longest message for a stream, and more than comes between two readings for the
+/// connection.
+const STREAM_WINDOW: u32 = 128 << 10;
+const CONNECTION_WINDOW: u32 = 16 << 20;
+
+/// A server with less room than a long query needs is asked nothing.
+const LOW_WINDOW: i64 = 1_024;
+
+/// Streams at once until the server says how many it takes; the standard wants it to take so many.
+const USUAL_STREAMS: usize = 100;
+
+/// The last number of a stream, which is also the mask of one.
+const LAST_STREAM: u32 = 0x7fff_ffff;
+
+/// The longest DNS message.
+const LONGEST_BODY: usize = 65_535;
+
+/// Headers beyond this are an attack.
+const HEADER_BYTES: usize = 64 << 10;

@@ -1,0 +1,407 @@
+//! Headers of HTTP/2 (RFC 7541): of a response as much as says whether it is a DNS message, of a request all.
+
+use std::collections::VecDeque;
+
+use super::huffman;
+
+/// What a response says before its body.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Head {
+    /// 0 where none was said.
+    pub(super) status: u16,
+    /// Whether the body says to be a DNS message.
+    pub(super) is_message: bool,
+    /// How long the body says to be.
+    pub(super) length: Option<u64>,
+}
+
+/// Reads header blocks, each of which may build on those before.
+#[derive(Debug)]
+pub(super) struct Decoder {
+    /// Newest first.
+    table: VecDeque<Entry>,
+    size: usize,
+    most: usize,
+    text: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    name_length: usize,
+    size: usize,
+    field: Field,
+}
+
+/// A header, as far as it means anything to us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Field {
+    Status(u16),
+    ContentType(bool),
+    ContentLength(Option<u64>),
+    Other,
+}
+
+impl Decoder {
+    /// With an empty table of the size that the standard begins with.
+    pub(super) fn new() -> Self {
+        Decoder { table: VecDeque::new(), size: 0, most: TABLE_BYTES, text: Vec::new() }
+    }
+
+    /// Reads a whole block; `None` where it breaks the rules, after which no other can be read.
+    pub(super) fn decode(&mut self, block: &[u8]) -> Option<Head> {
+        let mut head = Head::default();
+        let mut rest = block;
+        while let Some(first) = rest.first().copied() {
+            let field = if first & 0x80 != 0 {
+                let index = integer(&mut rest, 7)?;
+                self.entry(index)?.field
+            } else if first & 0xe0 == 0x20 {
+                let most = integer(&mut rest, 5)?;
+                self.limit(most)?;
+                continue;
+            } else {
+                let is_kept = first & 0xc0 == 0x40;
+                let name = integer(&mut rest, if is_kept { 6 } else { 4 })?;
+                self.literal(name, is_kept, &mut rest)?
+            };
+            match field {
+                Field::Status(status) => head.status = status,
+                Field::ContentType(is_message) => head.is_message = is_message,
+                Field::ContentLength(length) => head.length = length,
+                Field::Other => {}
+            }
+        }
+        Some(head)
+    }
+
+    /// A header whose value stands in the block, and perhaps its name (0).
+    fn literal(&mut self, name: usize, is_kept: bool, rest: &mut &[u8]) -> Option<Field> {
+        let (kind, name_length) = match name {
+            0 => {
+                string(rest, &mut self.text)?;
+                (kind_of(&self.text), self.text.len())
+            }
+            index => {
+                let entry = self.entry(index)?;
+                (entry.field, entry.name_length)
+            }
+        };
+        string(rest, &mut self.text)?;
+        let field = match kind {
+            Field::Status(_) => Field::Status(number(&self.text).and_then(|n| u16::try_from(n).ok())?),
+            Field::ContentType(_) => Field::ContentType(is_message_type(&self.text)),
+            Field::ContentLength(_) => Field::ContentLength(number(&self.text)),
+            Field::Other => Field::Other,
+        };
+        if is_kept {
+            let size = name_length + self.text.len() + ENTRY_BYTES;
+            self.size += size;
+            self.table.push_front(Entry { name_length, size, field });
+            self.shrink();
+        }
+        Some(field)
+    }
+
+    fn entry(&self, index: usize) -> Option<Entry> {
+        match index {
+            0 => None,
+            1..=STATIC_ENTRIES => {
+                let field = match index {
+                    8..=14 => Field::Status(STATIC_STATUSES[index - 8]),
+                    28 => Field::ContentLength(None),
+                    31 => Field::ContentType(false),
+                    _ => Field::Other,
+                };
+                Some(Entry { name_length: usize::from(STATIC_NAMES[index - 1]), size: 0, field })
+            }
+            _ => self.table.get(index - STATIC_ENTRIES - 1).copied(),
+        }
+    }
+
+    fn limit(&mut self, most: usize) -> Option<()> {
+        if most > TABLE_BYTES {
+            return None;
+        }
+        self.most = most;
+        self.shrink();
+        Some(())
+    }
+
+    fn shrink(&mut self) {
+        while self.size > self.most {
+            match self.table.pop_back() {
+                Some(oldest) => self.size -= oldest.size,
+                None => self.size = 0,
+            }
+        }
+    }
+}
+
+fn kind_of(name: &[u8]) -> Field {
+    match name {
+        b":status" => Field::Status(0),
+        b"content-type" => Field::ContentType(false),
+        b"content-length" => Field::ContentLength(None),
+        _ => Field::Other,
+    }
+}
+
+/// Whether a content type is that of DNS messages; what may follow it says nothing.
+fn is_message_type(text: &[u8]) -> bool {
+    let end = text.iter().position(|byte| *byte == b';').unwrap_or(text.len());
+    text[..end].trim_ascii().eq_ignore_ascii_case(MESSAGE_TYPE)
+}
+
+fn number(text: &[u8]) -> Option<u64> {
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+/// An integer whose first byte has `bits` bits of it.
+fn integer(rest: &mut &[u8], bits: u32) -> Option<usize> {
+    let (first, mut after) = rest.split_first()?;
+    let most = (1usize << bits) - 1;
+    let mut value = usize::from(*first) & most;
+    if value == most {
+        let mut shift = 0;
+        loop {
+            let (byte, further) = after.split_first()?;
+            after = further;
+            value += usize::from(byte & 0x7f) << shift;
+            shift += 7;
+            if byte & 0x80 == 0 {
+                break;
+            }
+            // Four bytes say more than any header may be long.
+            if shift > 21 {
+                return None;
+            }
+        }
+    }
+    *rest = after;
+    Some(value)
+}
+
+/// A string, into `text`.
+fn string(rest: &mut &[u8], text: &mut Vec<u8>) -> Option<()> {
+    let is_huffman = rest.first()? & 0x80 != 0;
+    let length = integer(rest, 7)?;
+    let (bytes, after) = rest.split_at_checked(length)?;
+    *rest = after;
+    text.clear();
+    if is_huffman {
+        return huffman::decode(bytes, text);
+    }
+    text.extend_from_slice(bytes);
+    Some(())
+}
+
+/// The headers of all requests of a run, but for what differs from query to query.
+#[derive(Clone, Debug)]
+pub(super) struct RequestHead {
+    /// As they are first said, for the server to remember.
+    pub(super) to_remember: Form,
+    /// As they are said after that.
+    pub(super) remembered: Form,
+    /// As they are said to a server that remembers nothing.
+    pub(super) in_full: Form,
+}
+
+/// Headers as they are said.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Form {
+    /// Those that stand before any path.
+    pub(super) first: Vec<u8>,
+    /// Those that stand behind it: names with a colon come before all others.
+    pub(super) then: Vec<u8>,
+}
+
+impl RequestHead {
+    /// Of requests to `path` at `authority`. A GET's path differs each time, and is not among them.
+    pub(super) fn new(authority: &str, path: &str, is_get: bool) -> Self {
+        let [to_remember, remembered, in_full] = [Form::default(), Form::default(), Form::default()];
+        let mut head = RequestHead { to_remember, remembered, in_full };
+        // The method and `:scheme: https`.
+        let known = if is_get { [0x82, 0x87] } else { [0x83, 0x87] };
+        let kept: &[(usize, &[u8])] = match is_get {
+            true => &[(AUTHORITY, authority.as_bytes()), (ACCEPT, MESSAGE_TYPE)],
+            false => &[
+                (AUTHORITY, authority.as_bytes()),
+                (PATH, path.as_bytes()),
+                (ACCEPT, MESSAGE_TYPE),
+                (CONTENT_TYPE, MESSAGE_TYPE),
+            ],
+        };
+        for form in [&mut head.to_remember, &mut head.remembered, &mut head.in_full] {
+            form.first.extend_from_slice(&known);
+        }
+        for (place, (name, value)) in kept.iter().enumerate() {
+            let is_first = *name <= PATH;
+            let block = head.to_remember.part(is_first);
+            put_integer(block, 0x40, 6, *name);
+            put_string(block, value);
+            // The last that was said is the first of the table.
+            put_integer(head.remembered.part(is_first), 0x80, 7, STATIC_ENTRIES + kept.len() - place);
+            let block = head.in_full.part(is_first);
+            put_integer(block, 0, 4, *name);
+            put_string(block, value);
+        }
+        head
+    }
+
+    /// How much of the server's table they take.
+    pub(super) fn table_bytes(&self) -> usize {
+        // No entry takes more than what was written and what the standard adds.
+        self.to_remember.first.len() + self.to_remember.then.len() + 4 * (ENTRY_BYTES + 16)
+    }
+}
+
+impl Form {
+    fn part(&mut self, is_first: bool) -> &mut Vec<u8> {
+        if is_first { &mut self.first } else { &mut self.then }
+    }
+}
+
+/// Appends `:path`.
+pub(super) fn put_path(block: &mut Vec<u8>, path: &[u8]) {
+    put_integer(block, 0, 4, PATH);
+    put_string(block, path);
+}
+
+/// Appends `content-length`.
+pub(super) fn put_content_length(block: &mut Vec<u8>, length: usize) {
+    put_integer(block, 0, 4, CONTENT_LENGTH);
+    let (mut digits, mut at, mut left) = ([0; 20], 20, length);
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (left % 10) as u8;
+        left /= 10;
+        if left == 0 {
+            break;
+        }
+    }
+    put_string(block, &digits[at..]);
+}
+
+/// Appends the word that the table shall be this large from now on.
+pub(super) fn put_table_size(block: &mut Vec<u8>, bytes: usize) {
+    put_integer(block, 0x20, 5, bytes);
+}
+
+fn put_string(block: &mut Vec<u8>, text: &[u8]) {
+    put_integer(block, 0, 7, text.len());
+    block.extend_from_slice(text);
+}
+
+fn put_integer(block: &mut Vec<u8>, flags: u8, bits: u32, value: usize) {
+    let most = (1usize << bits) - 1;
+    if value < most {
+        return block.push(flags | value as u8);
+    }
+    block.push(flags | most as u8);
+    let mut left = value - most;
+    while left >= 0x80 {
+        block.push(left as u8 | 0x80);
+        left >>= 7;
+    }
+    block.push(left as u8);
+}
+
+pub(super) const MESSAGE_TYPE: &[u8] = b"application/dns-message";
+
+/// The table of a connection, unless its reader says otherwise.
+pub(super) const TABLE_BYTES: usize = 4_096;
+
+/// What an entry takes beside its name and its value.
+const ENTRY_BYTES: usize = 32;
+
+const STATIC_ENTRIES: usize = 61;
+const AUTHORITY: usize = 1;
+const PATH: usize = 4;
+const ACCEPT: usize = 19;
+const CONTENT_LENGTH: usize = 28;
+const CONTENT_TYPE: usize = 31;
+
+/// The statuses of entries 8 to 14.
+const STATIC_STATUSES: [u16; 7] = [200, 204, 206, 304, 400, 404, 500];
+
+/// How long the names of the static table are, from entry 1 on (RFC 7541, appendix A).
+#[rustfmt::skip]
+const STATIC_NAMES: [u8; STATIC_ENTRIES] = [
+    10, 7, 7, 5, 5, 7, 7, 7, 7, 7, 7, 7, 7, 7, 14, 15, 15, 13, 6, 27, 3, 5, 13, 13, 19, 16, 16, 14, 16, 13, 12, 6, 4, 4,
+    6, 7, 4, 4, 8, 17, 13, 8, 19, 13, 4, 8, 12, 18, 19, 5, 7, 7, 11, 6, 10, 25, 17, 10, 4, 3, 16,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(hex: &str) -> Vec<u8> {
+        let digit = |at: usize| u8::from_str_radix(&hex[at..at + 2], 16).expect("hexadecimal");
+        (0..hex.len()).step_by(2).map(digit).collect()
+    }
+
+    #[test]
+    fn the_responses_of_the_standards_examples_are_read_and_their_table_is_as_large() {
+        // RFC 7541, C.6: a table of 256 bytes, from which the third response drives entries out.
+        let mut decoder = Decoder { most: 256, ..Decoder::new() };
+        let first = concat!(
+            "488264025885aec3771a4b6196d07abe941054d444a8200595040b8166e082a62d1bff6e919d29ad171863c78f",
+            "0b97c8e9ae82ae43d3",
+        );
+        let third = concat!(
+            "88c16196d07abe941054d444a8200595040b8166e084a62d1bffc05a839bd9ab77ad94e7821dd7f2e6c7b335df",
+            "dfcd5b3960d5af27087f3672c1ab270fb5291f9587316065c003ed4ee5b1063d5007",
+        );
+        for (hex, status, size) in [(first, 302, 222), ("4883640effc1c0bf", 307, 222), (third, 200, 215)] {
+            let head = decoder.decode(&bytes(hex)).expect("a good block");
+            assert_eq!((head.status, decoder.size), (status, size), "{hex}");
+            assert!(!head.is_message && head.length.is_none());
+        }
+    }
+
+    #[test]
+    fn what_a_dns_message_says_is_read_from_literals_and_from_the_table() {
+        let mut block = vec![0x88];
+        put_integer(&mut block, 0x40, 6, CONTENT_TYPE);
+        put_string(&mut block, b"Application/DNS-message; q=1");
+        put_content_length(&mut block, 1_234);
+        let mut decoder = Decoder::new();
+        let told = Head { status: 200, is_message: true, length: Some(1_234) };
+        assert_eq!(decoder.decode(&block), Some(told));
+        // The type by its place, the length by a name in full.
+        let mut again = vec![0x89, 0x80 | 62, 0x00];
+        put_string(&mut again, b"content-length");
+        put_string(&mut again, b"7");
+        assert_eq!(decoder.decode(&again), Some(Head { status: 204, is_message: true, length: Some(7) }));
+    }
+
+    #[test]
+    fn a_block_against_the_rules_is_none() {
+        for hex in ["80", "be", "3fe21f", "48", "4882ff", "0f", "7fffffffffff"] {
+            assert_eq!(Decoder::new().decode(&bytes(hex)), None, "{hex}");
+        }
+    }
+
+    #[test]
+    fn a_request_is_the_same_in_its_three_forms() {
+        for is_get in [true, false] {
+            let head = RequestHead::new("dns.example:8443", "/dns-query", is_get);
+            let whole = |form: &Form, path: &[u8]| [&form.first[..], path, &form.then].concat();
+            let mut path = Vec::new();
+            if is_get {
+                put_path(&mut path, b"/dns-query?dns=AAA");
+            }
+            let [told, pointed, full] =
+                [&head.to_remember, &head.remembered, &head.in_full].map(|form| whole(form, &path));
+            assert_eq!(pointed.len() - path.len(), if is_get { 4 } else { 6 });
+            assert_eq!(pointed.last(), Some(&(0x80 | 62)));
+            let mut decoder = Decoder::new();
+            assert!(decoder.decode(&told).is_some());
+            assert!(decoder.size <= head.table_bytes());
+            assert_eq!(decoder.table.len(), if is_get { 2 } else { 4 });
+            assert!(decoder.decode(&pointed).is_some());
+            assert!(Decoder::new().decode(&full).is_some());
+            assert!(Decoder::new().decode(&pointed).is_none());
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Messages behind a length of two bytes each (RFC 1035, 4.2.2), as TCP and TLS carry them.
+
+use dnsdyno_measure::ConnectionEnd;
+
+use super::client::Spare;
+use super::config::StreamOpenError;
+use super::session::{Broken, Reader, Session};
+use crate::{Batch, Came, Sink};
+
+/// A session that adds nothing.
+#[derive(Debug, Default)]
+pub struct Plain {
+    inbox: Inbox,
+}
+
+impl Session for Plain {
+    type Setup = ();
+    type Kit = ();
+
+    fn kit(_: &(), _clients: usize) -> Result<(), StreamOpenError> {
+        Ok(())
+    }
+
+    fn begin(_: &mut (), _out: &mut Vec<u8>) -> Option<Self> {
+        Some(Plain::default())
+    }
+
+    #[inline]
+    fn ask(&mut self, _: &mut (), batch: &Batch, _now_ns: u64, out: &mut Vec<u8>) -> usize {
+        frame(batch, out);
+        batch.len()
+    }
+
+    #[inline]
+    fn take<K: Sink>(
+        &mut self,
+        _: &mut (),
+        spare: &mut Spare,
+        bytes: &[u8],
+        _out: &mut Vec<u8>,
+        reader: &mut Reader<'_, K>,
+    ) -> Result<(), Broken> {
+        self.inbox.take(spare, bytes, reader)
+    }
+
+    fn end(self, spare: &mut Spare) {
+        self.inbox.end(spare);
+    }
+}
+
+/// Puts each message of the batch behind its length.
+pub(super) fn frame(batch: &Batch, frames: &mut Vec<u8>) {
+    for message in batch.iter() {
+        frames.extend_from_slice(&(message.len() as u16).to_be_bytes());
+        frames.extend_from_slice(message);
+    }
+}
+
+/// The beginning of a message whose rest has not come.
+#[derive(Debug, Default)]
+pub(super) struct Inbox {
+    bytes: Vec<u8>,
+}
+
+impl Inbox {
+    /// Hands over the whole messages, and keeps the beginning of the next.
+    pub(super) fn take<K: Sink>(
+        &mut self,
+        spare: &mut Spare,
+        came: &[u8],
+        reader: &mut Reader<'_, K>,
+    ) -> Result<(), Broken> {
+        let is_fresh = self.bytes.is_empty();
+        if !is_fresh {
+            self.bytes.extend_from_slice(came);
+        }
+        let bytes = if is_fresh { came } else { &self.bytes[..] };
+        let mut at = 0;
+        while let Some(message) = first_message(&bytes[at..]) {
+            at += LENGTH_BYTES + message.len();
+            if reader.answer(message) == Came::Garbage {
+                return Err(Broken::Ended(ConnectionEnd::Garbled));
+            }
+        }
+        if is_fresh && at < came.len() {
+            self.bytes = spare.take();
+            self.bytes.extend_from_slice(&came[at..]);
+        } else if !is_fresh {
+            self.bytes.drain(..at);
+            if self.bytes.is_empty() {
+                spare.give_back(std::mem::take(&mut self.bytes));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn end(self, spare: &mut Spare) {
+        spare.give_back(self.bytes);
+    }
+}
+
+/// How long the first message is, with its length; `frames` are whole messages.
+pub(super) fn first_frame_bytes(frames: &[u8]) -> usize {
+    first_message(frames).map_or(frames.len(), |message| LENGTH_BYTES + message.len())
+}
+
+/// The whole message that `bytes` begin with.
+#[inline]
+fn first_message(bytes: &[u8]) -> Option<&[u8]> {
+    let length = usize::from(u16::from_be_bytes(*bytes.first_chunk()?));
+    bytes.get(LENGTH_BYTES..LENGTH_BYTES + length)
+}
+
+const LENGTH_BYTES: usize = 2;

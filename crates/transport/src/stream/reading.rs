@@ -1,0 +1,96 @@
+//! What comes over a connection: bytes in pieces of any size, which the session makes messages of.
+
+use std::io::{self, Read};
+
+use dnsdyno_measure::ConnectionEnd;
+
+use super::Streams;
+use super::client::Phase;
+use super::session::{Broken, Reader, Session};
+use crate::{ConnectionNews, Sink};
+
+impl<S: Session> Streams<S> {
+    /// Reads what there is, up to the bound of a round.
+    pub(super) fn read(&mut self, channel: usize, is_closing: bool, sink: &mut impl Sink) {
+        for _ in 0..ROUNDS {
+            let Some(mut stream) = self.clients[channel].stream.as_ref() else { return };
+            match stream.read(&mut self.chunk) {
+                Ok(0) => return self.doom_open(channel, ConnectionEnd::ByServer),
+                Ok(length) => {
+                    self.take_in(channel, length, sink);
+                    let is_emptied = length < self.chunk.len() && !is_closing;
+                    if is_emptied || self.clients[channel].phase != Phase::Open {
+                        return;
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return self.break_off(channel, &error),
+            }
+        }
+        // No event will tell of what is left.
+        self.unread.push(channel as u32);
+    }
+
+    /// Hands what was read to the session, and says what that has to say.
+    fn take_in(&mut self, channel: usize, length: usize, sink: &mut impl Sink) {
+        let at_ns = self.clock.now_ns();
+        let client = &mut self.clients[channel];
+        if !std::mem::replace(&mut client.has_read, true) {
+            let opened_ns = client.opened_ns;
+            self.news.push((channel as u32, at_ns, ConnectionNews::FirstByte { opened_ns }));
+        }
+        let Some(session) = &mut client.session else { return };
+        let mut reader = Reader {
+            sink,
+            news: &mut self.news,
+            channel,
+            at_ns,
+            since_ns: client.since_ns,
+            established_ns: client.established_ns,
+            answers: 0,
+            ended: 0,
+            has_heard: false,
+        };
+        self.frames.clear();
+        let bytes = &self.chunk[..length];
+        let taken = session.take(&mut self.kit, &mut self.spare, bytes, &mut self.frames, &mut reader);
+        let Reader { since_ns, answers, ended, has_heard, .. } = reader;
+        client.since_ns = since_ns;
+        if has_heard {
+            client.read_ns = at_ns;
+        }
+        client.answers = client.answers.saturating_add(answers);
+        client.under_way = client.under_way.saturating_sub(ended);
+        if !self.frames.is_empty() {
+            self.write_frames(channel);
+        }
+        match taken {
+            Ok(()) => self.after_reading(channel),
+            Err(Broken::Handshake(why)) => self.doom_handshake(channel, why),
+            Err(Broken::Ended(end)) => self.doom_open(channel, end),
+        }
+    }
+
+    /// Ends a connection that has done all it is to do, and lines the client up if it has room again.
+    #[inline]
+    pub(super) fn after_reading(&mut self, channel: usize) {
+        let client = &self.clients[channel];
+        if client.phase != Phase::Open {
+            return;
+        }
+        if client.is_spent(self.limit) {
+            self.doom_open(channel, ConnectionEnd::ByUs);
+        } else if let Some(end) = client.retired() {
+            self.doom_open(channel, end);
+        } else if !client.in_line {
+            self.join_line(channel);
+        }
+    }
+}
+
+/// Bytes that one call reads: the longest message, and more of short ones than a batch.
+pub(super) const CHUNK: usize = 64 << 10;
+
+/// Full reads of one connection before the others get their turn.
+const ROUNDS: usize = 4;
