@@ -9,6 +9,7 @@ use dnsdyno_plan::{
 };
 use dnsdyno_record::{BackendInfo, XdpInfo};
 use dnsdyno_sys::thread;
+use dnsdyno_transport::quic::{self, QuicConfig, QuicTransport};
 use dnsdyno_transport::stream::{
     self, DohSetup, DohTransport, DotTransport, Session, StreamConfig, Streams, TcpTransport,
 };
@@ -29,6 +30,8 @@ pub(crate) enum Opened {
     Dot(Vec<DotTransport>),
     /// The same, over HTTP.
     Doh(Vec<DohTransport>),
+    /// Each worker's clients over QUIC.
+    Doq(Vec<QuicTransport>),
     /// The interface.
     Xdp(Box<XdpLine>),
 }
@@ -41,6 +44,7 @@ impl Opened {
             Opened::Tcp(transports) => dnsdyno_engine::preparation_ns(transports, load),
             Opened::Dot(transports) => dnsdyno_engine::preparation_ns(transports, load),
             Opened::Doh(transports) => dnsdyno_engine::preparation_ns(transports, load),
+            Opened::Doq(transports) => dnsdyno_engine::preparation_ns(transports, load),
             Opened::Xdp(line) => dnsdyno_engine::preparation_ns(&line.transports, load),
         }
     }
@@ -81,14 +85,7 @@ fn by_sockets(plan: &Plan, why: Option<String>) -> Result<Way, Failure> {
         TransportKind::Tcp => Opened::Tcp(open_clients(plan, ())?),
         TransportKind::Dot => Opened::Dot(open_clients(plan, tls_of(plan)?)?),
         TransportKind::Doh => Opened::Doh(open_clients(plan, doh_of(plan)?)?),
-        TransportKind::Doq => {
-            // Whatever is wrong with certificates and names is told first.
-            tls_of(plan)?;
-            return Err(Failure::run_failed(anyhow!(
-                "{} is not among the transports of this build",
-                plan.transport
-            )));
-        }
+        TransportKind::Doq => Opened::Doq(open_quic_clients(plan)?),
     };
     Ok(Way { plan: plan.clone(), opened, info: BackendInfo { why, xdp: None }, own_files })
 }
@@ -159,6 +156,11 @@ fn info_of(facts: &XdpFacts) -> XdpInfo {
 fn make_room_for_files(plan: &Plan) -> Result<bool, Failure> {
     // AF_XDP holds a socket for each of its ports, up to a number.
     let needed = match plan.backend {
+        // Clients over QUIC share sockets.
+        Backend::Sockets if plan.transport == TransportKind::Doq => {
+            let sockets = (0..plan.workers).map(|worker| quic::sockets_of(clients_of(plan, worker)));
+            sockets.sum::<usize>() as u64 + FILES_BESIDE_SOCKETS
+        }
         Backend::Sockets => plan.clients as u64 + FILES_BESIDE_SOCKETS,
         Backend::Xdp(_) => plan.clients.min(xdp::MOST_HELD) as u64 + FILES_BESIDE_SOCKETS + FILES_OF_QUEUES,
     };
@@ -221,6 +223,24 @@ fn open_clients<S: Session>(plan: &Plan, session: S::Setup) -> Result<Vec<Stream
         session,
     };
     let open = |worker| Streams::open(&config, clients_of(plan, worker), worker);
+    (0..plan.workers).map(open).collect::<Result<_, _>>().map_err(Failure::run_failed)
+}
+
+/// Makes each worker's clients over QUIC, and the sockets that they share.
+fn open_quic_clients(plan: &Plan) -> Result<Vec<QuicTransport>, Failure> {
+    let server = plan.target.address;
+    let config = QuicConfig {
+        server,
+        local_addresses: stream::usable_addresses(server, local_addresses(plan))
+            .map_err(Failure::run_failed)?,
+        receive_buffer: plan.receive_buffer_bytes as usize,
+        queries_each: plan.connections.queries_each,
+        idle_timeout_ns: plan.connections.idle_timeout_ns,
+        timeout_ns: plan.timeout_ns,
+        handshake_timeout_ns: plan.encryption.handshake_timeout_ns,
+        tls: tls_of(plan)?,
+    };
+    let open = |worker| QuicTransport::open(&config, clients_of(plan, worker), worker);
     (0..plan.workers).map(open).collect::<Result<_, _>>().map_err(Failure::run_failed)
 }
 

@@ -133,6 +133,7 @@ fn drive(job: &Job<'_>, opened: Opened, epoch_ns: u64, control: &Control, scribe
         Opened::Tcp(transports) => dnsdyno_engine::run(job, transports, epoch_ns, offset, control, scribe),
         Opened::Dot(transports) => dnsdyno_engine::run(job, transports, epoch_ns, offset, control, scribe),
         Opened::Doh(transports) => dnsdyno_engine::run(job, transports, epoch_ns, offset, control, scribe),
+        Opened::Doq(transports) => dnsdyno_engine::run(job, transports, epoch_ns, offset, control, scribe),
         Opened::Xdp(line) => {
             let fragments = line.fragment_counter();
             // The ports are held to the end.

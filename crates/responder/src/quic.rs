@@ -384,6 +384,8 @@ impl QuicServer {
                 } else {
                     connection.unacknowledged = connection.unacknowledged.saturating_sub(1);
                 }
+                // Else the stream would count against those that the client may open.
+                connection.reset(id);
             }
             // Room on a stream is tried out at the end of each round.
             _ => {}

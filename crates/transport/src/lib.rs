@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod batch;
+pub mod quic;
 pub mod sim;
 mod sleeper;
 pub mod stream;

@@ -129,6 +129,11 @@ impl Tls {
         self.name.clone()
     }
 
+    /// What looks at the server's certificate.
+    pub(crate) fn verifier(&self) -> Arc<dyn ServerCertVerifier> {
+        Arc::clone(&self.verifier)
+    }
+
     /// Whether queries may travel with the first flight of a resumed handshake.
     pub fn early_data(&self) -> bool {
         self.early_data

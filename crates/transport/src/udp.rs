@@ -270,7 +270,7 @@ impl Transport for UdpTransport {
 }
 
 /// Opens one connected, non-blocking socket.
-fn connect(config: &UdpConfig, local_port: u16) -> Result<UdpSocket, OpenError> {
+pub(crate) fn connect(config: &UdpConfig, local_port: u16) -> Result<UdpSocket, OpenError> {
     let server = config.server;
     let any = |source: io::Error| open_error(source, config, local_port);
     let socket = Socket::new(Domain::for_address(server), Type::DGRAM, Some(Protocol::UDP)).map_err(any)?;

@@ -5,7 +5,7 @@
 //! | module | holds the program to |
 //! |---|---|
 //! | [`support`] | (what the others share: a place of work, the program in it, the checks of every record) |
-//! | [`servers`] | right counts against the four real servers; the summary, again and as JSON; expectations |
+//! | [`servers`] | right counts against the real servers; the summary, again and as JSON; expectations |
 //! | [`bad_input`] | a clear message and the right exit code for all that a user can get wrong |
 //! | [`full_disk`] | the same for a disk or a folder that takes nothing |
 //! | [`truth`] | figures that a responder knows: durations, counters, whose fault a loss is |
@@ -15,6 +15,7 @@
 //! | [`in_kernel`] | the responder in the kernel: its book against the record, its end |
 //! | [`demo`] | the demo, the manual, the completions |
 //! | [`tcp`] | the same over connections: each of them counted, no query lost with one |
+//! | [`doq`] | the same over QUIC: handshakes, streams, sessions, and each fault of the responder; a real server |
 //! | [`clients`] | ports that run out, full queues of the server, Fast Open, closed doors |
 //! | [`xdp`] | the same over AF_XDP, between two network namespaces |
 //! | [`faults`] | what happens in the middle of a run: ports that close, servers and generators that die, Ctrl-C |
@@ -27,6 +28,7 @@ mod support;
 mod bad_input;
 mod clients;
 mod demo;
+mod doq;
 mod encrypted;
 mod encrypted_client;
 mod faults;

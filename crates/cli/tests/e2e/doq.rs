@@ -1,0 +1,515 @@
+//! Over QUIC: each connection, handshake, stream and query is what the server says it was, and none is lost.
+
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
+
+use dnsdyno_lab::{Certificate, Need, ServerOptions, ServerSpec, require};
+use dnsdyno_measure::{
+    Beside, ConnectFailure, ConnectionEnd, Connections, Encrypted, HandshakeFailure, HandshakeKind, Latency,
+    Quantile, StreamFailure,
+};
+use dnsdyno_record::Digest;
+use dnsdyno_responder::{
+    Book, Config, Faults, Responder, Resumption, Rule, Running, Share, TlsSettings, Transport,
+};
+
+use crate::support::{Workplace, closed_port};
+
+/// A responder that serves DoQ, whose certificate is trusted in `ca.pem`.
+fn serve(work: &Workplace, config: Config) -> (Running, SocketAddr) {
+    let doq =
+        if config.doq.is_empty() { vec![SocketAddr::from((Ipv4Addr::LOCALHOST, 0))] } else { config.doq };
+    let server = Responder::start(Config { doq, ..config }).unwrap_or_else(|error| panic!("{error}"));
+    work.write("ca.pem", server.trust_pem().unwrap());
+    let address = server.addresses_of(Transport::Doq)[0];
+    (server, address)
+}
+
+/// A run over QUIC against such a responder.
+fn measured(work: &Workplace, config: Config, load: &str) -> (Digest, Book) {
+    let (server, address) = serve(work, config);
+    asked(work, address, load);
+    (work.record("run"), server.stop())
+}
+
+fn asked(work: &Workplace, address: SocketAddr, load: &str) {
+    // A run is never written over.
+    let _ = std::fs::remove_dir_all(work.path("run"));
+    let words = format!(
+        "run -s {address} -a www.example -a mail.example/AAAA --transport doq --ca ca.pem {load} --quiet -o run"
+    );
+    let ran = work.dnsdyno(&words).gives(0);
+    assert!(ran.took < Duration::from_secs(30), "{:?}", ran.took);
+}
+
+fn with(faults: Faults) -> Config {
+    Config { faults: Faults { seed: 7, ..faults }, ..Config::default() }
+}
+
+fn share(part: f64) -> Share {
+    Share::new(part).unwrap()
+}
+
+/// The connections of a run, whose counts add up; and what is known of their handshakes and streams.
+#[track_caller]
+fn connections(digest: &Digest) -> (&Connections, &Encrypted) {
+    let connections = digest.arrivals().connections.as_deref().expect("a run over connections");
+    assert_eq!(connections.opened, connections.established + connections.failed_total(), "{connections:?}");
+    assert_eq!(connections.established, connections.ended_total(), "{connections:?}");
+    assert_eq!(connections.established, connections.connect.count());
+    let encrypted = connections.encrypted.as_deref().expect("an encrypted transport");
+    // The handshake is that of the connection.
+    assert_eq!(encrypted.done_total(), connections.established, "{encrypted:?}");
+    let of_handshakes = [ConnectFailure::Handshake, ConnectFailure::TimedOut, ConnectFailure::Abandoned];
+    let failed: u64 = of_handshakes.iter().map(|why| connections.failed(*why)).sum();
+    assert_eq!(encrypted.failed_total(), failed, "{encrypted:?} {connections:?}");
+    (connections, encrypted)
+}
+
+/// What both sides say of handshakes and of connections closed by the client agrees.
+#[track_caller]
+fn handshakes_agree(digest: &Digest, book: &Book) {
+    let (_, encrypted) = connections(digest);
+    let done = [HandshakeKind::Full, HandshakeKind::Resumed, HandshakeKind::Early]
+        .map(|kind| encrypted.handshake(kind).count());
+    let theirs = &book.doq.connections;
+    assert_eq!(done, [theirs.handshakes_full, theirs.handshakes_resumed, theirs.handshakes_early]);
+    assert_eq!(theirs.accepted, theirs.ended(), "{theirs:?}");
+}
+
+#[test]
+fn kept_connections_carry_everything_and_the_book_of_the_responder_agrees() {
+    for load in ["--rate 2k --for 1s --clients 5", "--outstanding 50 --count 5000 --clients 5"] {
+        let work = Workplace::new();
+        let (digest, book) = measured(&work, Config::default(), load);
+        let tally = digest.tally();
+        assert_eq!((tally.ends.answered, tally.asked_again), (tally.scheduled, 0), "{load}");
+        assert_eq!((book.doq.counts.received, book.doq.counts.answered), (tally.requests, tally.requests));
+        assert_eq!(book.tcp.counts.received + book.udp.counts.received, 0);
+        let (ours, encrypted) = connections(&digest);
+        assert_eq!((ours.opened, ours.established, ours.open_max), (5, 5, 5));
+        assert_eq!((book.doq.connections.accepted, book.doq.connections.closed_by_client), (5, 5));
+        assert_eq!((ours.ended(ConnectionEnd::ByUs), ours.reused), (5, tally.requests - 5));
+        assert_eq!((ours.query.count(), encrypted.streams_total()), (tally.ends.answered, 0));
+        assert_eq!(digest.arrivals().beside, Beside::default());
+        handshakes_agree(&digest, &book);
+    }
+}
+
+#[test]
+fn a_connection_carries_as_many_queries_as_asked_for_and_the_next_resumes_its_session() {
+    for (each, load) in
+        [(1, "--outstanding 20"), (10, "--outstanding 20"), (1, "--rate 500"), (10, "--rate 1k")]
+    {
+        let work = Workplace::new();
+        let load = format!("{load} --queries-per-connection {each} --count 1000");
+        let (digest, book) = measured(&work, Config::default(), &load);
+        assert_eq!((digest.tally().ends.answered, digest.tally().requests), (1_000, 1_000), "{load}");
+        assert_eq!(book.doq.counts.answered, 1_000);
+        let (ours, encrypted) = connections(&digest);
+        assert_eq!(ours.established, book.doq.connections.accepted);
+        assert_eq!(ours.reused, 1_000 - ours.established);
+        let fewest = 1_000 / each;
+        // Each client may hold one that is not full when the run ends.
+        let most = if each == 1 { fewest } else { fewest + u64::from(digest.header.clients) };
+        assert!((fewest..=most).contains(&ours.established), "{} for {load}", ours.established);
+        assert!(encrypted.handshake(HandshakeKind::Resumed).count() > fewest / 2, "{encrypted:?}");
+        handshakes_agree(&digest, &book);
+    }
+}
+
+#[test]
+fn without_resumption_on_either_side_every_handshake_is_full() {
+    let off = TlsSettings { resumption: Resumption::Off, ..TlsSettings::default() };
+    for (tls, flag) in [(TlsSettings::default(), "--no-resumption"), (off, "")] {
+        let work = Workplace::new();
+        let load = format!("--outstanding 8 --queries-per-connection 1 --count 100 {flag}");
+        let (digest, book) = measured(&work, Config { tls, ..Config::default() }, &load);
+        let (ours, encrypted) = connections(&digest);
+        assert_eq!((ours.established, encrypted.handshake(HandshakeKind::Full).count()), (100, 100));
+        handshakes_agree(&digest, &book);
+    }
+}
+
+fn early() -> TlsSettings {
+    TlsSettings { resumption: Resumption::EarlyData, ..TlsSettings::default() }
+}
+
+#[test]
+fn queries_travel_with_the_first_flight_where_both_sides_allow_it() {
+    let load = "--outstanding 4 --queries-per-connection 1 --count 200";
+    for (tls, flag) in [(early(), "--early-data"), (early(), ""), (TlsSettings::default(), "--early-data")] {
+        let work = Workplace::new();
+        let is_early = flag == "--early-data" && matches!(tls.resumption, Resumption::EarlyData);
+        let (digest, book) = measured(&work, Config { tls, ..Config::default() }, &format!("{load} {flag}"));
+        assert_eq!(digest.tally().ends.answered, 200);
+        let (_, encrypted) = connections(&digest);
+        let done = encrypted.handshake(HandshakeKind::Early).count();
+        assert_eq!((done > 150, done > 0), (is_early, is_early), "{done} with {flag:?}");
+        assert_eq!((book.doq.counts.early, encrypted.early_rejected), (done, 0));
+        handshakes_agree(&digest, &book);
+    }
+}
+
+#[test]
+fn what_the_server_does_not_take_early_is_asked_again_after_the_handshake() {
+    let work = Workplace::new();
+    let (server, address) = serve(&work, Config { tls: early(), ..Config::default() });
+    let words = format!(
+        "run -s {address} -a www.example --transport doq --insecure --early-data --queries-per-connection 1 \
+         --clients 4 --rate 200 --for 4s --quiet -o run"
+    );
+    let mut generator = work.start(&words);
+    generator.until("early data is taken", || server.book().doq.connections.handshakes_early > 20);
+    let first = server.stop();
+    // It knows nothing of the sessions of the one before.
+    let (second, _) = serve(&work, Config { tls: early(), doq: vec![address], ..Config::default() });
+    generator.wait().gives(0);
+    let (digest, second) = (work.record("run"), second.stop());
+    let (_, encrypted) = connections(&digest);
+    assert!(encrypted.early_rejected > 0, "{encrypted:?}");
+    assert!(second.doq.connections.handshakes_early > 20, "{:?}", second.doq.connections);
+    let ends = digest.tally().ends;
+    assert_eq!((ends.total(), ends.answered + ends.refused), (800, 800), "{ends:?}");
+    assert_eq!(ends.answered, first.doq.counts.answered + second.doq.counts.answered);
+}
+
+#[test]
+fn what_the_responder_does_wrong_with_a_query_is_counted_by_its_name() {
+    let work = Workplace::new();
+    let faults = Faults {
+        loss: share(0.01),
+        wrong_question: share(0.01),
+        stream_reset: share(0.01),
+        dribble: share(0.01),
+        reorder: share(0.01),
+        ..Faults::default()
+    };
+    let (digest, book) = measured(&work, with(faults), "--rate 5k --for 1s --timeout 1s --clients 8");
+    let (ends, beside, did) = (digest.tally().ends, digest.arrivals().beside, book.doq.counts);
+    assert_eq!((ends.total(), did.received, digest.tally().asked_again), (5_000, 5_000, 0));
+    let wrong = [did.dropped, did.wrong_questions, did.stream_resets, did.dribbled, did.reordered];
+    assert!(wrong.iter().all(|n| *n > 10), "{did:?}");
+    assert_eq!((beside.wrong_question, beside.malformed), (did.wrong_questions, 0));
+    assert_eq!(ends.timed_out, did.dropped + did.wrong_questions);
+    let (ours, encrypted) = connections(&digest);
+    assert_eq!(
+        (encrypted.stream(StreamFailure::Reset), ends.refused),
+        (did.stream_resets, did.stream_resets)
+    );
+    assert_eq!((ours.established, ours.ended(ConnectionEnd::ByUs)), (8, 8));
+    handshakes_agree(&digest, &book);
+}
+
+#[test]
+fn a_stream_that_is_never_answered_is_given_up_so_that_others_get_its_place() {
+    let work = Workplace::new();
+    let faults = Faults { loss: share(0.5), ..Faults::default() };
+    let (digest, book) = measured(&work, with(faults), "--rate 1k --for 3s --timeout 200ms --clients 1");
+    let (_, encrypted) = connections(&digest);
+    let (given_up, dropped) = (encrypted.stream(StreamFailure::GivenUp), book.doq.counts.dropped);
+    assert!(given_up > dropped / 2 && given_up <= dropped, "{given_up} of {dropped}");
+    let ends = digest.tally().ends;
+    assert_eq!((ends.timed_out, ends.answered), (dropped, 3_000 - dropped), "{ends:?}");
+}
+
+#[test]
+fn what_breaks_the_rules_ends_the_connection_and_what_was_under_way_is_asked_again() {
+    let part = || share(0.005);
+    let cases = [
+        (Faults { garbage: part(), ..Faults::default() }, ConnectionEnd::Garbled),
+        (Faults { wrong_id: part(), ..Faults::default() }, ConnectionEnd::Protocol),
+        (Faults { wrong_length: part(), ..Faults::default() }, ConnectionEnd::Protocol),
+        (Faults { cut: part(), ..Faults::default() }, ConnectionEnd::Error),
+        (Faults { reset: part(), ..Faults::default() }, ConnectionEnd::Error),
+    ];
+    for (faults, end) in cases {
+        let work = Workplace::new();
+        let told = format!("{faults:?}");
+        let (digest, book) = measured(&work, with(faults), "--outstanding 20 --clients 4 --count 4000");
+        let (ours, _) = connections(&digest);
+        let did = book.doq.counts;
+        let wrong = did.garbage + did.wrong_ids + did.wrong_lengths + did.cuts + did.resets;
+        // One connection may have brought several before it was closed.
+        let ended = ours.ended(end);
+        assert!(wrong > 10 && ended > wrong / 2 && ended <= wrong, "{ended} of {wrong}: {told}");
+        assert_eq!(ended + ours.ended(ConnectionEnd::ByUs), ours.established, "{told}: {:?}", ours.ended);
+        let malformed = digest.arrivals().beside.malformed;
+        assert_eq!(malformed, if end == ConnectionEnd::Garbled { ended } else { 0 }, "{told}");
+        let (ends, tally) = (digest.tally().ends, digest.tally());
+        assert_eq!((ends.answered, ends.total()), (4_000, 4_000), "{told}: {ends:?}");
+        assert_eq!(tally.requests, 4_000 + tally.asked_again, "{told}");
+        assert!(tally.asked_again >= ended, "{told}");
+        assert_eq!(ours.established, book.doq.connections.accepted, "{told}");
+        handshakes_agree(&digest, &book);
+    }
+}
+
+#[test]
+fn a_server_that_closes_after_some_queries_is_asked_the_rest_on_new_connections() {
+    let work = Workplace::new();
+    let faults = Faults { close_after: Some(25), ..Faults::default() };
+    let (digest, book) =
+        measured(&work, with(faults), "--outstanding 10 --clients 1 --workers 1 --count 1000");
+    assert_eq!(digest.tally().ends.answered, 1_000, "{:?}", digest.tally().ends);
+    let (ours, _) = connections(&digest);
+    assert!((40..=41).contains(&ours.established), "{}", ours.established);
+    assert_eq!(ours.ended(ConnectionEnd::ByServer), book.doq.connections.closed_on_command);
+    assert!(digest.tally().asked_again > 0);
+}
+
+#[test]
+fn a_handshake_that_never_ends_is_given_up_in_its_own_time_and_its_queries_asked_again() {
+    let work = Workplace::new();
+    let faults = Faults { no_handshake: share(0.1), ..Faults::default() };
+    let load = "--outstanding 20 --queries-per-connection 2 --count 1000 --handshake-timeout 300ms";
+    let (digest, book) = measured(&work, with(faults), load);
+    assert_eq!(digest.tally().ends.answered, 1_000, "{:?}", digest.tally().ends);
+    let (ours, encrypted) = connections(&digest);
+    let withheld = book.doq.connections.handshakes_withheld;
+    assert!(withheld > 10);
+    // One that was held back when the run ended was not waited for.
+    let abandoned = encrypted.failed(HandshakeFailure::Abandoned);
+    assert_eq!(encrypted.failed(HandshakeFailure::TimedOut) + abandoned, withheld);
+    assert_eq!(ours.failed(ConnectFailure::TimedOut) + abandoned, withheld);
+    handshakes_agree(&digest, &book);
+
+    let all = Faults { no_handshake: share(1.0), ..Faults::default() };
+    let load = "--outstanding 4 --for 1s --timeout 400ms";
+    let (digest, _) = measured(&work, with(all), load);
+    let ends = digest.tally().ends;
+    assert_eq!((ends.timed_out, ends.answered), (digest.tally().scheduled, 0), "{ends:?}");
+}
+
+#[test]
+fn an_alert_ends_the_handshake_and_is_counted_as_one() {
+    let work = Workplace::new();
+    let faults = Faults { tls_alert: share(0.1), ..Faults::default() };
+    let (digest, book) =
+        measured(&work, with(faults), "--outstanding 20 --queries-per-connection 2 --count 1000");
+    let (ours, encrypted) = connections(&digest);
+    let alerts = book.doq.connections.tls_alerts;
+    assert!(alerts > 10);
+    assert_eq!(encrypted.failed(HandshakeFailure::Alert), alerts);
+    assert_eq!((ours.failed(ConnectFailure::Handshake), ours.failed_total()), (alerts, alerts));
+    let ends = digest.tally().ends;
+    assert_eq!(ends.answered + ends.refused, 1_000, "{ends:?}");
+    assert!(ends.refused >= alerts, "{ends:?}");
+}
+
+#[test]
+fn a_connection_that_is_silent_is_given_up_and_every_query_on_it_timed_out() {
+    let work = Workplace::new();
+    let faults = Faults { silent: share(0.5), ..Faults::default() };
+    let load = "--rate 200 --for 3s --clients 8 --timeout 300ms";
+    let (digest, book) = measured(&work, with(faults), load);
+    let ends = digest.tally().ends;
+    assert_eq!(ends.answered + ends.timed_out, 600, "{ends:?}");
+    let (ours, _) = connections(&digest);
+    let silent = book.doq.connections.silent;
+    assert!(silent > 1 && ends.timed_out > 10, "{silent} {ends:?}");
+    let ended = ours.ended(ConnectionEnd::Silent);
+    assert!(ended >= 1 && ended <= silent, "{ended} of {silent}");
+}
+
+#[test]
+fn a_slow_answer_holds_no_other() {
+    let work = Workplace::new();
+    // Whole in 200 µs a byte, which is 10 ms or more.
+    let faults = Faults { dribble: share(0.05), ..Faults::default() };
+    let (digest, book) = measured(&work, with(faults), "--rate 1k --for 2s --clients 1 --workers 1");
+    assert!(book.doq.counts.dribbled > 50, "{:?}", book.doq.counts);
+    assert_eq!(digest.tally().ends.answered, 2_000);
+    let (ours, _) = connections(&digest);
+    assert!(p(0.5, ours) < 5_000_000, "p50 {}", p(0.5, ours));
+    assert!(p(0.98, ours) > 8_000_000, "p98 {}", p(0.98, ours));
+}
+
+/// A percentile of the time from a query's leaving to its answer, in nanoseconds.
+fn p(part: f64, connections: &Connections) -> u64 {
+    match (Latency { answered: &connections.query, unanswered: 0 }).quantile(part) {
+        Some(Quantile::At(ns)) => ns,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_has_no_stream_waits_for_one() {
+    let work = Workplace::new();
+    // The responder allows 1,024 streams at once.
+    let (digest, book) =
+        measured(&work, Config::default(), "--outstanding 4000 --clients 1 --workers 1 --count 20000");
+    assert_eq!(digest.tally().ends.answered, 20_000, "{:?}", digest.tally().ends);
+    assert_eq!((book.doq.counts.answered, book.doq.connections.accepted), (20_000, 1));
+}
+
+#[test]
+fn answers_of_all_lengths_come_whole() {
+    for size in [512, 5_000, 65_535] {
+        let work = Workplace::new();
+        let config = Config { rule: Rule::FixedSize { bytes: size }, ..Config::default() };
+        let (digest, book) = measured(&work, config, "--outstanding 8 --clients 2 --count 200");
+        let tally = digest.tally();
+        assert_eq!((tally.ends.answered, tally.bytes_answered), (200, 200 * u64::from(size)));
+        assert_eq!(book.doq.counts.answered, 200);
+    }
+}
+
+#[test]
+fn clients_that_share_sockets_are_told_apart_over_both_families() {
+    for address in [SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), SocketAddr::from((Ipv6Addr::LOCALHOST, 0))] {
+        let work = Workplace::new();
+        let config = Config { doq: vec![address], ..Config::default() };
+        let (digest, book) = measured(&work, config, "--rate 3k --clients 300 --workers 1 --count 3000");
+        assert_eq!(digest.tally().ends.answered, 3_000, "{:?}", digest.tally().ends);
+        let (ours, _) = connections(&digest);
+        assert_eq!((ours.established, ours.open_max, book.doq.connections.accepted), (300, 300, 300));
+        assert_eq!(digest.arrivals().beside, Beside::default());
+    }
+}
+
+#[test]
+fn an_idle_connection_is_closed_by_us_or_by_the_server_and_the_next_query_opens_another() {
+    let work = Workplace::new();
+    let load = "--rate 5 --for 2s --clients 1";
+    let (digest, book) = measured(&work, Config::default(), &format!("{load} --idle-timeout 50ms"));
+    let (ours, _) = connections(&digest);
+    assert_eq!((digest.tally().ends.answered, ours.established), (10, 10));
+    assert_eq!((ours.ended(ConnectionEnd::ByUs), book.doq.connections.closed_by_client), (10, 10));
+
+    let hasty = Config { idle: Duration::from_millis(80), ..Config::default() };
+    let (digest, book) = measured(&work, hasty, load);
+    let (ours, _) = connections(&digest);
+    assert_eq!(digest.tally().ends.answered, 10, "{:?}", digest.tally().ends);
+    assert!(ours.ended(ConnectionEnd::ByServer) >= 8, "{:?}", ours.ended);
+    assert_eq!(ours.established, book.doq.connections.accepted);
+}
+
+#[test]
+fn a_certificate_that_is_not_trusted_or_for_another_name_ends_every_handshake() {
+    let work = Workplace::new();
+    let (server, address) = serve(&work, Config::default());
+    let stranger = Certificate::make().expect("a certificate");
+    let ca = stranger.ca_file().display().to_string();
+    for (trust, why) in [
+        (format!("--ca {ca}"), Some(HandshakeFailure::Untrusted)),
+        ("--ca ca.pem --sni other.example".to_owned(), Some(HandshakeFailure::WrongName)),
+        ("--ca ca.pem --sni localhost".to_owned(), None),
+        ("--insecure --sni other.example".to_owned(), None),
+    ] {
+        let words = format!(
+            "run -s {address} -a www.example --transport doq {trust} --rate 50 --for 400ms --clients 2 --quiet -o run"
+        );
+        work.dnsdyno(&words).gives(0);
+        let digest = work.record("run");
+        let (ours, encrypted) = connections(&digest);
+        let ends = digest.tally().ends;
+        match why {
+            Some(why) => {
+                assert_eq!((ends.refused, ours.established), (20, 0), "{trust}: {ends:?}");
+                assert_eq!(encrypted.failed(why), ours.failed(ConnectFailure::Handshake), "{encrypted:?}");
+            }
+            None => assert_eq!(ends.answered, 20, "{trust}: {ends:?}"),
+        }
+        std::fs::remove_dir_all(work.path("run")).unwrap();
+    }
+    server.stop();
+}
+
+#[test]
+fn a_port_that_nobody_listens_on_refuses_every_query() {
+    let work = Workplace::new();
+    let server = closed_port();
+    work.dnsdyno(&format!(
+        "run -s {server} -a www.example --transport doq --insecure --rate 500 --for 1s --clients 3 --quiet -o run"
+    ))
+    .gives(0);
+    let digest = work.record("run");
+    assert_eq!(digest.tally().ends.refused, 500, "{:?}", digest.tally().ends);
+    let connections = digest.arrivals().connections.as_deref().unwrap();
+    assert_eq!(
+        (connections.established, connections.failed(ConnectFailure::Refused)),
+        (0, connections.opened)
+    );
+}
+
+#[test]
+fn a_server_that_is_started_again_shows_as_a_gap_and_the_run_goes_on() {
+    let work = Workplace::new();
+    let (server, address) = serve(&work, Config::default());
+    let words = format!(
+        "run -s {address} -a www.example --transport doq --insecure --clients 4 --rate 500 --for 4s --quiet -o run"
+    );
+    let mut generator = work.start(&words);
+    generator.until("its first queries are answered", || server.book().doq.counts.answered > 300);
+    let first = server.stop();
+    generator.until("its queries are refused", || {
+        work.intervals("run").iter().any(|interval| interval.tally.ends.refused > 0)
+    });
+    let (second, _) = serve(&work, Config { doq: vec![address], ..Config::default() });
+    generator.wait().gives(0);
+    let (digest, second) = (work.record("run"), second.stop());
+    let ends = digest.tally().ends;
+    assert_eq!((ends.total(), ends.answered + ends.refused), (2_000, 2_000), "{ends:?}");
+    assert!(ends.refused > 100 && second.doq.counts.answered > 200, "{ends:?}");
+    assert_eq!(ends.answered, first.doq.counts.answered + second.doq.counts.answered);
+    assert!(connections(&digest).0.failed(ConnectFailure::Refused) > 0);
+}
+
+#[test]
+fn a_load_that_is_over_is_not_held_up_by_a_handshake_that_is_not() {
+    let work = Workplace::new();
+    let faults = Faults { no_handshake: share(1.0), ..Faults::default() };
+    let (server, address) = serve(&work, with(faults));
+    let ran = work
+        .dnsdyno(&format!(
+            "run -s {address} -a www.example --transport doq --ca ca.pem --rate 100 --for 500ms --timeout 500ms \
+             --handshake-timeout 30s --quiet -o run"
+        ))
+        .gives(0);
+    assert!(ran.took < Duration::from_secs(5), "{:?}", ran.took);
+    let digest = work.record("run");
+    assert_eq!(digest.tally().ends.timed_out, 50, "{:?}", digest.tally().ends);
+    connections(&digest);
+    server.stop();
+}
+
+#[test]
+fn hickory_is_asked_over_quic() {
+    let work = Workplace::with_queries();
+    if !require(&[Need::Server("hickory")]) {
+        return;
+    }
+    let certificate = Certificate::make().expect("a certificate");
+    let options = ServerOptions {
+        parts: vec!["dot_doq".to_owned()],
+        values: certificate.values(),
+        ..ServerOptions::default()
+    };
+    let spec = ServerSpec::named("hickory").expect("a template of that name");
+    let server = spec.start(&options).unwrap_or_else(|error| panic!("{error}"));
+    let address = server.listener("doq").expect("it serves DoQ");
+    let queries = dnsdyno_lab::example_queries().lines().filter(|line| !line.starts_with(';')).count() as u64;
+    for (out, load) in [
+        ("kept", "--rate 1k --passes 4 --clients 4"),
+        // It closes a connection after a hundred queries, with what it has not sent of their answers.
+        ("deep", "--outstanding 40 --passes 20 --clients 2"),
+        ("short", "--outstanding 10 --passes 2 --queries-per-connection 3"),
+    ] {
+        work.dnsdyno(&format!(
+            "run -s {address} -d q.txt --transport doq --ca {} --sni localhost {load} -o {out}",
+            certificate.ca_file().display()
+        ))
+        .gives(0);
+        let digest = work.record(out);
+        let tally = digest.tally();
+        assert_eq!(tally.ends.answered, tally.scheduled, "{out}: {:?}", tally.ends);
+        assert!(tally.scheduled >= 2 * queries);
+        assert_eq!(digest.arrivals().beside, Beside::default());
+        let (ours, encrypted) = connections(&digest);
+        assert_eq!((ours.failed_total(), encrypted.streams_total()), (0, 0), "{out}");
+        let in_order = ours.ended(ConnectionEnd::ByUs) + ours.ended(ConnectionEnd::ByServer);
+        assert_eq!(in_order, ours.established, "{out}: {:?}", ours.ended);
+    }
+    server.stop().expect("it stops");
+}

@@ -1,0 +1,557 @@
+//! DNS over QUIC (RFC 9250): clients with one connection each, a stream for each query, answers in any
+//! order, and none of them held up by another.
+//!
+//! ```text
+//!  send ──► streams ──► QUIC ──► packets of all clients ──► sendmmsg ──► a few sockets
+//!                        │ ▲                                                  │
+//!  sink ◄── streams ◄────┘ └─ timers      the client's, by connection ID ◄── recvmmsg
+//! ```
+//!
+//! The library makes and reads packets and says when it wants to be called again; sockets and clocks are
+//! ours. Clients share sockets where there are many: a connection ID tells whose a packet is.
+
+mod client;
+mod config;
+mod connection;
+mod fate;
+mod opening;
+mod outbox;
+mod reading;
+mod timers;
+
+use std::collections::VecDeque;
+use std::net::{IpAddr, UdpSocket};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use dnsdyno_measure::{ConnectFailure, ConnectionEnd, HandshakeFailure, NotSentReason, StreamFailure};
+use dnsdyno_sys::poll::Poller;
+use dnsdyno_sys::socket;
+use dnsdyno_sys::udp::{ErrorQueue, Receiver, Sender};
+use quinn_proto::{ClientConfig, Endpoint, EndpointConfig, EndpointEvent, VarInt};
+
+use crate::tls::Sessions;
+use crate::udp::{self, UdpConfig};
+use crate::worker_clock::WorkerClock;
+use crate::{Batch, ConnectionNews, Resources, Sent, Sink, Transport, Turn, Wake};
+use client::{Client, Phase, Waiting};
+use config::Notice;
+pub use config::{QuicConfig, QuicOpenError};
+use connection::{Asked, NO_ERROR, frame};
+use outbox::Outbox;
+use timers::{Entry, Timers};
+
+/// One worker's clients.
+pub struct QuicTransport {
+    clients: Vec<Client>,
+    /// Clients that may be asked next, the next one first. Some may turn out not to.
+    line: VecDeque<u32>,
+    endpoint: Endpoint,
+    /// Whose connection each of the endpoint's is.
+    owners: Vec<u32>,
+    /// Client `i` has socket `i` modulo their number.
+    sockets: Vec<Line>,
+    poller: Poller,
+    /// What the last wait named and nobody has looked at.
+    ready: Vec<u32>,
+    has_waited: bool,
+    sender: Sender,
+    receiver: Receiver,
+    errors: ErrorQueue,
+    timers: Timers,
+    /// Clients whose connections may have packets to send.
+    touched: Vec<u32>,
+    /// What happened while no sink was at hand.
+    news: Vec<(u32, u64, ConnectionNews)>,
+    /// Queries whose stream brought no answer, to be told of.
+    failed: Vec<(u32, Asked, StreamFailure)>,
+    reused: u64,
+    quic: ClientConfig,
+    /// What a look at a server's certificate came to.
+    notice: Arc<Notice>,
+    sessions: Arc<Sessions>,
+    config: QuicConfig,
+    server_name: String,
+    /// Queries that a connection carries.
+    limit: u32,
+    clock: WorkerClock,
+    /// One instant on the library's clock and on ours.
+    epoch: (Instant, u64),
+    next_sweep_ns: u64,
+    sweep_ns: u64,
+    /// A batch as it travels.
+    framed: Vec<(u16, Bytes)>,
+    message: Vec<u8>,
+}
+
+/// A socket, and what leaves by it.
+struct Line {
+    socket: UdpSocket,
+    outbox: Outbox,
+    /// Whether the kernel would take no more, the last time.
+    is_full: bool,
+    /// Whether its error queue must be looked at, because a call on it failed.
+    in_doubt: bool,
+}
+
+impl QuicTransport {
+    /// `clients` clients of worker number `worker`; none has a connection yet.
+    ///
+    /// # Errors
+    /// Where a socket or an epoll set cannot be had, or where TLS lacks what QUIC needs.
+    pub fn open(config: &QuicConfig, clients: usize, worker: usize) -> Result<Self, QuicOpenError> {
+        let (quic, notice, sessions) = config::client_config(config, clients)?;
+        let sockets = open_sockets(config, sockets_of(clients), worker)?;
+        let other = |source| QuicOpenError::Other { server: config.server, source };
+        let poller = Poller::new(sockets.len()).map_err(other)?;
+        for (i, line) in sockets.iter().enumerate() {
+            poller.add(&line.socket, i as u64).map_err(other)?;
+        }
+        let segment = sockets.first().is_some_and(|line| socket::can_segment(&line.socket));
+        let shortest_ns = config.timeout_ns.min(config.handshake_timeout_ns);
+        let shortest_ns = shortest_ns.min(config.idle_timeout_ns.unwrap_or(u64::MAX));
+        Ok(QuicTransport {
+            clients: (0..clients).map(|_| Client { in_line: true, ..Client::default() }).collect(),
+            line: (0..clients as u32).collect(),
+            endpoint: Endpoint::new(Arc::new(EndpointConfig::default()), None, true, None),
+            owners: Vec::new(),
+            ready: Vec::with_capacity(sockets.len()),
+            sockets,
+            poller,
+            has_waited: false,
+            sender: Sender::new(outbox::SEND_BATCH, segment),
+            receiver: Receiver::new(RECEIVE_BATCH),
+            errors: ErrorQueue::new(),
+            timers: Timers::default(),
+            touched: Vec::new(),
+            news: Vec::new(),
+            failed: Vec::new(),
+            reused: 0,
+            quic,
+            notice,
+            sessions,
+            server_name: config.tls.server_name().to_str().into_owned(),
+            limit: config.queries_each.unwrap_or(u32::MAX),
+            clock: WorkerClock::default(),
+            epoch: (Instant::now(), 0),
+            next_sweep_ns: 0,
+            sweep_ns: (shortest_ns / 20).clamp(SHORTEST_SWEEP_NS, LONGEST_SWEEP_NS),
+            framed: Vec::new(),
+            message: Vec::new(),
+            config: config.clone(),
+        })
+    }
+
+    /// When this wants its next turn, whatever comes: a timer of a connection, or packets that wait for
+    /// room.
+    pub fn next_turn_ns(&self) -> Option<u64> {
+        let is_full = self.sockets.iter().any(|line| line.is_full);
+        let retry_ns = is_full.then(|| self.clock.now_ns() + RETRY_NS);
+        [self.timers.next_ns(), retry_ns].into_iter().flatten().min()
+    }
+
+    /// Takes a connection out of use, with a word to the server where there is a `code` for it; the sink
+    /// hears of it when it next can.
+    fn doom(&mut self, channel: usize, fate: ConnectionNews, code: Option<VarInt>) {
+        let now = self.instant();
+        let client = &mut self.clients[channel];
+        if matches!(client.phase, Phase::Vacant | Phase::Ending) {
+            return;
+        }
+        client.phase = Phase::Ending;
+        if let Some(mut connection) = client.connection.take() {
+            if let Some(code) = code {
+                let socket = channel % self.sockets.len();
+                let outbox = &mut self.sockets[socket].outbox;
+                if client.awaits_ticket {
+                    // The server is to have our end of the handshake, too.
+                    outbox.take_packets(&mut connection.quic, now);
+                }
+                connection.quic.close(now, code, Bytes::new());
+                outbox.take_packets(&mut connection.quic, now);
+            }
+            // Nobody waits for it to be drained: what comes late for it is passed over.
+            self.endpoint.handle_event(connection.handle, EndpointEvent::drained());
+        }
+        self.news.push((channel as u32, self.clock.now_ns(), fate));
+    }
+
+    /// Ends a handshake that did not come to its end.
+    fn fail(&mut self, channel: usize, why: ConnectFailure, handshake: Option<HandshakeFailure>) {
+        if self.clients[channel].phase != Phase::Opening {
+            return;
+        }
+        if let Some(handshake) = handshake {
+            let now_ns = self.clock.now_ns();
+            self.news.push((channel as u32, now_ns, ConnectionNews::HandshakeFailed(handshake)));
+        }
+        let is_ours = matches!(handshake, Some(HandshakeFailure::TimedOut | HandshakeFailure::Abandoned));
+        self.doom(channel, ConnectionNews::Failed(why), is_ours.then_some(NO_ERROR));
+    }
+
+    fn end(&mut self, channel: usize, end: ConnectionEnd, code: Option<VarInt>) {
+        let answers = u64::from(self.clients[channel].answers);
+        self.doom(channel, ConnectionNews::Ended { end, answers }, code);
+    }
+
+    /// Tells what happened, in order. A client whose connection is over can ask again from here on.
+    fn tell(&mut self, sink: &mut impl Sink) {
+        if self.reused > 0 {
+            sink.reused(std::mem::take(&mut self.reused));
+        }
+        for i in 0..self.failed.len() {
+            let (channel, Asked { id, at_ns }, why) = self.failed[i];
+            sink.stream_failed(channel as usize, id, at_ns, why);
+        }
+        self.failed.clear();
+        for i in 0..self.news.len() {
+            let (channel, at_ns, news) = self.news[i];
+            if matches!(news, ConnectionNews::Failed(_) | ConnectionNews::Ended { .. }) {
+                self.clients[channel as usize].vacate();
+                self.join_line(channel as usize);
+            }
+            sink.connection(channel as usize, at_ns, news);
+        }
+        self.news.clear();
+    }
+
+    fn join_line(&mut self, channel: usize) {
+        let client = &mut self.clients[channel];
+        if !client.in_line && client.can_ask(self.limit) {
+            client.in_line = true;
+            self.line.push_back(channel as u32);
+        }
+    }
+
+    /// Puts the client behind the others, if it was its turn.
+    fn leave_front(&mut self, channel: usize) {
+        if self.line.front() == Some(&(channel as u32)) {
+            self.line.pop_front();
+            self.clients[channel].in_line = false;
+            self.join_line(channel);
+        }
+    }
+
+    /// Notes that the client's connection may have packets to send, or another timer.
+    fn touch(&mut self, channel: usize) {
+        if !std::mem::replace(&mut self.clients[channel].is_touched, true) {
+            self.touched.push(channel as u32);
+        }
+    }
+
+    /// Gives the kernel all packets that connections have to send, as far as it takes them.
+    fn flush(&mut self) {
+        for line in self.sockets.iter_mut().filter(|line| line.is_full) {
+            line.send(&mut self.sender);
+        }
+        let now = self.instant();
+        let mut touched = std::mem::take(&mut self.touched);
+        touched.retain(|channel| {
+            let has_more = self.take_packets(*channel as usize, now);
+            self.clients[*channel as usize].is_touched = has_more;
+            has_more
+        });
+        self.touched = touched;
+        for line in self.sockets.iter_mut().filter(|line| !line.outbox.is_empty() && !line.is_full) {
+            line.send(&mut self.sender);
+        }
+    }
+
+    /// Takes the packets of one connection, and sets its timer; true where it may have more.
+    fn take_packets(&mut self, channel: usize, now: Instant) -> bool {
+        let Some(connection) = &mut self.clients[channel].connection else { return false };
+        let socket = channel % self.sockets.len();
+        let line = &mut self.sockets[socket];
+        if line.is_full {
+            return true;
+        }
+        let has_more = line.outbox.take_packets(&mut connection.quic, now);
+        while let Some(event) = connection.quic.poll_endpoint_events() {
+            if let Some(event) = self.endpoint.handle_event(connection.handle, event) {
+                connection.quic.handle_event(event);
+            }
+        }
+        let due_ns = connection.quic.poll_timeout().map(|at| self.ns_of(at));
+        let lingers_until_ns = self.clients[channel].lingers_until_ns;
+        self.set_timer(channel, [due_ns, lingers_until_ns].into_iter().flatten().min());
+        has_more
+    }
+
+    fn set_timer(&mut self, channel: usize, due_ns: Option<u64>) {
+        let client = &mut self.clients[channel];
+        let (Some(connection), Some(due_ns)) = (&mut client.connection, due_ns) else { return };
+        if connection.timer_ns.is_none_or(|known_ns| known_ns > due_ns) {
+            connection.timer_ns = Some(due_ns);
+            self.timers.add(Entry { due_ns, channel: channel as u32, generation: client.generation });
+        }
+    }
+
+    /// Has every connection go on whose timer is due.
+    fn do_due(&mut self) {
+        let now_ns = self.clock.now_ns();
+        while let Some(Entry { due_ns, channel, generation }) = self.timers.pop_due(now_ns) {
+            let channel = channel as usize;
+            let now = self.instant();
+            let client = &mut self.clients[channel];
+            let Some(connection) = &mut client.connection else { continue };
+            // One that was entered anew meanwhile has an entry of its own.
+            if client.generation != generation || connection.timer_ns != Some(due_ns) {
+                continue;
+            }
+            connection.timer_ns = None;
+            if connection.quic.poll_timeout().is_some_and(|at| at <= now) {
+                connection.quic.handle_timeout(now);
+            }
+            self.touch(channel);
+        }
+    }
+
+    /// Ends what has taken too long to open, and what nobody has used for too long; gives up streams
+    /// that nobody waits for.
+    fn sweep(&mut self) {
+        let now_ns = self.clock.now_ns();
+        if now_ns < self.next_sweep_ns {
+            return;
+        }
+        self.next_sweep_ns = now_ns + self.sweep_ns;
+        let idle_ns = self.config.idle_timeout_ns.unwrap_or(u64::MAX);
+        let given_up_ns = now_ns.saturating_sub(GIVEN_UP_TIMEOUTS * self.config.timeout_ns);
+        for channel in 0..self.clients.len() {
+            let client = &mut self.clients[channel];
+            match client.phase {
+                Phase::Opening
+                    if now_ns.saturating_sub(client.opened_ns) >= self.config.handshake_timeout_ns =>
+                {
+                    self.fail(channel, ConnectFailure::TimedOut, Some(HandshakeFailure::TimedOut));
+                }
+                Phase::Open => {
+                    if client.is_idle() && now_ns.saturating_sub(client.quiet_since_ns()) >= idle_ns {
+                        self.end(channel, ConnectionEnd::ByUs, Some(NO_ERROR));
+                        continue;
+                    }
+                    let Some(connection) = &mut client.connection else { continue };
+                    let mut has_given_up = false;
+                    while let Some(asked) = connection.give_up_oldest(given_up_ns) {
+                        self.failed.push((channel as u32, asked, StreamFailure::GivenUp));
+                        has_given_up = true;
+                    }
+                    if has_given_up {
+                        self.touch(channel);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Now, on the library's clock.
+    fn instant(&self) -> Instant {
+        self.epoch.0 + Duration::from_nanos(self.clock.now_ns().saturating_sub(self.epoch.1))
+    }
+
+    /// An instant of the library on our clock.
+    fn ns_of(&self, at: Instant) -> u64 {
+        let after = at.saturating_duration_since(self.epoch.0).as_nanos();
+        self.epoch.1.saturating_add(u64::try_from(after).unwrap_or(u64::MAX))
+    }
+}
+
+impl Line {
+    fn send(&mut self, sender: &mut Sender) {
+        self.is_full = false;
+        // Each error takes one packet away, so this ends.
+        loop {
+            match self.outbox.send(sender, &self.socket) {
+                Ok(is_all) => return self.is_full = !is_all,
+                Err(_) => self.in_doubt = true,
+            }
+        }
+    }
+}
+
+impl Transport for QuicTransport {
+    const CONNECTS: bool = true;
+
+    fn begin(&mut self, epoch_ns: u64) {
+        self.clock.begin(epoch_ns);
+        self.epoch = (Instant::now(), self.clock.now_ns());
+    }
+
+    fn channels(&self) -> usize {
+        self.clients.len()
+    }
+
+    #[inline]
+    fn now_ns(&self) -> u64 {
+        self.clock.now_ns()
+    }
+
+    fn turn(&mut self) -> Result<Turn, NotSentReason> {
+        while let Some(channel) = self.line.front().map(|channel| *channel as usize) {
+            let client = &mut self.clients[channel];
+            if client.can_ask(self.limit) {
+                return Ok(Turn { channel, room: (self.limit - client.asked) as usize });
+            }
+            client.in_line = false;
+            self.line.pop_front();
+        }
+        Err(NotSentReason::NoFreeConnection)
+    }
+
+    fn pass(&mut self, channel: usize) {
+        self.leave_front(channel);
+    }
+
+    fn most_under_way(&self) -> Option<u32> {
+        (self.limit < u32::MAX).then_some(self.limit)
+    }
+
+    fn send(&mut self, channel: usize, batch: &Batch) -> Sent {
+        let now_ns = self.clock.now_ns();
+        if self.clients[channel].phase == Phase::Vacant
+            && let Err(stopped) = self.begin_connection(channel, now_ns)
+        {
+            return Sent { accepted: 0, stopped: Some(stopped) };
+        }
+        let room = batch.iter().map(|message| message.len() + connection::LENGTH_BYTES).sum();
+        frame(batch.iter(), &mut self.framed, room);
+        let count = batch.len() as u32;
+        let client = &mut self.clients[channel];
+        self.reused += u64::from(count - u32::from(client.asked == 0));
+        client.asked = client.asked.saturating_add(count);
+        client.under_way += count;
+        for (id, framed) in self.framed.drain(..) {
+            let may_ask = client.waiting.is_empty();
+            let connection = client.connection.as_mut().filter(|_| may_ask);
+            if !connection.is_some_and(|connection| connection.ask(id, &framed, now_ns)) {
+                client.waiting.push_back(Waiting { id, since_ns: now_ns, framed });
+            }
+        }
+        self.touch(channel);
+        self.leave_front(channel);
+        Sent { accepted: batch.len(), stopped: None }
+    }
+
+    fn receive(&mut self, sink: &mut impl Sink) {
+        self.sweep();
+        self.do_due();
+        self.progress_touched(sink);
+        self.flush();
+        self.tell(sink);
+        if !self.has_waited {
+            self.look(0);
+        }
+        self.has_waited = false;
+        let mut ready = std::mem::take(&mut self.ready);
+        for socket in ready.drain(..) {
+            self.receive_from(socket as usize);
+        }
+        self.ready = ready;
+        self.progress_touched(sink);
+        for socket in 0..self.sockets.len() {
+            if self.sockets[socket].in_doubt {
+                self.take_refusals(socket);
+            }
+        }
+        self.tell(sink);
+    }
+
+    fn wait(&mut self, until_ns: u64, _wake: Wake) {
+        self.flush();
+        let now_ns = self.now_ns();
+        let until_ns = self.next_turn_ns().map_or(until_ns, |turn_ns| turn_ns.min(until_ns));
+        if until_ns > now_ns + SPIN_NS && self.news.is_empty() && self.failed.is_empty() {
+            self.look(until_ns - now_ns);
+        }
+    }
+
+    fn expired(&mut self, channel: usize) {
+        let now_ns = self.now_ns();
+        let client = &mut self.clients[channel];
+        client.under_way = client.under_way.saturating_sub(1);
+        let is_spent = client.is_spent(self.limit);
+        if client.phase == Phase::Opening && is_spent {
+            // Nobody waits for it any more.
+            return self.fail(channel, ConnectFailure::TimedOut, Some(HandshakeFailure::TimedOut));
+        }
+        if client.phase != Phase::Open {
+            return;
+        }
+        if now_ns.saturating_sub(client.quiet_since_ns()) >= SILENT_TIMEOUTS * self.config.timeout_ns {
+            self.end(channel, ConnectionEnd::Silent, Some(NO_ERROR));
+        } else if is_spent {
+            self.end(channel, ConnectionEnd::ByUs, Some(NO_ERROR));
+        }
+    }
+
+    fn finish(&mut self, sink: &mut impl Sink) {
+        for channel in 0..self.clients.len() {
+            match self.clients[channel].phase {
+                Phase::Opening => {
+                    self.fail(channel, ConnectFailure::Abandoned, Some(HandshakeFailure::Abandoned));
+                }
+                Phase::Open => self.end(channel, ConnectionEnd::ByUs, Some(NO_ERROR)),
+                Phase::Vacant | Phase::Ending => {}
+            }
+        }
+        self.flush();
+        self.tell(sink);
+    }
+
+    fn resources(&mut self) -> Resources {
+        let used = self.clock.used();
+        let socket_drops = self.sockets.iter().map(|line| socket::drops(&line.socket).unwrap_or(0)).sum();
+        Resources { cpu_ns: used.cpu_ns, cpu_wait_ns: used.cpu_wait_ns, socket_drops }
+    }
+}
+
+/// How many sockets so many clients of a worker share.
+pub fn sockets_of(clients: usize) -> usize {
+    clients.clamp(1, MOST_SOCKETS)
+}
+
+fn open_sockets(config: &QuicConfig, count: usize, worker: usize) -> Result<Vec<Line>, QuicOpenError> {
+    let addresses = &config.local_addresses;
+    // Workers begin with different addresses, so that a few sockets have different ones.
+    let first = worker * addresses.len() / 2;
+    let local = |i: usize| -> Option<IpAddr> { addresses.get((first + i) % addresses.len().max(1)).copied() };
+    let open = |i| -> Result<Line, QuicOpenError> {
+        let udp = UdpConfig {
+            server: config.server,
+            local_address: local(i),
+            receive_buffer: config.receive_buffer,
+            send_only: false,
+        };
+        let socket = udp::connect(&udp, 0)?;
+        Ok(Line { socket, outbox: Outbox::default(), is_full: false, in_doubt: false })
+    };
+    (0..count).map(open).collect()
+}
+
+/// Sockets of a worker. A client of its own port each is what a server sees of real clients, and what
+/// spreads them over its threads; past this number more ports would spread no better, and each costs
+/// a system call a round.
+const MOST_SOCKETS: usize = 64;
+
+/// Packets, or joined packets, a receive call.
+const RECEIVE_BATCH: usize = 32;
+
+/// A wait this short costs more than it gives back: the thread looks again instead.
+const SPIN_NS: u64 = 4_000;
+
+/// When a full socket is tried again.
+const RETRY_NS: u64 = 50_000;
+
+/// How often connections are looked through for those whose time is over: twenty times within the
+/// shortest of these times, within bounds.
+const SHORTEST_SWEEP_NS: u64 = 1_000_000;
+const LONGEST_SWEEP_NS: u64 = 100_000_000;
+
+/// A connection over which nothing came for twice as long as anybody waits for an answer is of no
+/// use: once is not enough, for late answers are worth counting.
+const SILENT_TIMEOUTS: u64 = 2;
+
+/// A stream without an answer is given up after so many timeouts, so that a server which allows few can
+/// be asked on.
+const GIVEN_UP_TIMEOUTS: u64 = 2;

@@ -1,0 +1,159 @@
+//! What the clients of a run over QUIC have in common, and why they cannot be had.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use dnsdyno_measure::HandshakeFailure;
+use quinn_proto::crypto::rustls::QuicClientConfig;
+use quinn_proto::{ClientConfig, TransportConfig, VarInt};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{DigitallySignedStruct, SignatureScheme};
+
+use crate::tls::{self, Sessions, Tls, TlsSetupError};
+use crate::udp;
+
+/// What the clients of a run have in common.
+#[derive(Clone)]
+pub struct QuicConfig {
+    /// The server.
+    pub server: SocketAddr,
+    /// The addresses that sockets are bound to, in turn; none of them lets the kernel choose.
+    pub local_addresses: Vec<IpAddr>,
+    /// Bytes of receive buffer to ask for, for each socket.
+    pub receive_buffer: usize,
+    /// After how many queries a connection is closed; `None` keeps it.
+    pub queries_each: Option<u32>,
+    /// How long a connection without a query under way is kept; `None` = as long as the server keeps it.
+    pub idle_timeout_ns: Option<u64>,
+    /// How long a query is waited for.
+    pub timeout_ns: u64,
+    /// How long a handshake may take.
+    pub handshake_timeout_ns: u64,
+    /// How to do the handshake.
+    pub tls: Tls,
+}
+
+/// Why clients cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum QuicOpenError {
+    /// A socket could not be had.
+    #[error(transparent)]
+    Socket(#[from] udp::OpenError),
+    /// TLS cannot be had.
+    #[error(transparent)]
+    Tls(#[from] TlsSetupError),
+    /// TLS lacks what QUIC is made of.
+    #[error(
+        "DoQ needs TLS 1.3 with AES-128-GCM, which this configuration of TLS lacks: leave --tls-version out"
+    )]
+    NoSuite,
+    /// The host gives no epoll set.
+    #[error("cannot prepare connections to {server}: {source}")]
+    Other {
+        /// The server.
+        server: SocketAddr,
+        /// What the kernel said.
+        source: std::io::Error,
+    },
+}
+
+/// The configuration of QUIC for so many clients, what its verifier notices, and the sessions that it keeps.
+pub(super) fn client_config(
+    config: &QuicConfig,
+    clients: usize,
+) -> Result<(ClientConfig, Arc<Notice>, Arc<Sessions>), QuicOpenError> {
+    let (mut tls, sessions) = config.tls.client_config(&[b"doq"], clients)?;
+    let notice = Arc::<Notice>::default();
+    let verifier = Noticing { verifier: config.tls.verifier(), notice: Arc::clone(&notice) };
+    tls.dangerous().set_certificate_verifier(Arc::new(verifier));
+    let crypto = QuicClientConfig::try_from(tls).map_err(|_| QuicOpenError::NoSuite)?;
+    let mut quic = ClientConfig::new(Arc::new(crypto));
+    quic.transport_config(Arc::new(transport(config)));
+    Ok((quic, notice, sessions))
+}
+
+fn transport(config: &QuicConfig) -> TransportConfig {
+    let mut transport = TransportConfig::default();
+    // No stream is the server's to open (RFC 9250, 4.2).
+    transport.max_concurrent_bidi_streams(VarInt::from_u32(0));
+    transport.max_concurrent_uni_streams(VarInt::from_u32(0));
+    transport.datagram_receive_buffer_size(None);
+    // When to part is for our own idle timeout and for the server's.
+    transport.max_idle_timeout(None);
+    if config.queries_each.is_some_and(|most| most <= TOO_FEW_TO_PROBE) {
+        // To look for longer packets takes packets.
+        transport.mtu_discovery_config(None);
+    }
+    transport
+}
+
+/// What became of the certificate that was looked at last, until somebody takes the word. There is one in
+/// full handshakes only, and the library tells in no other way what kind a handshake was, or what is wrong
+/// with a certificate.
+#[derive(Debug, Default)]
+pub(super) struct Notice {
+    seen: Mutex<Option<Seen>>,
+}
+
+/// What a look at a certificate came to.
+pub(super) type Seen = Result<(), HandshakeFailure>;
+
+impl Notice {
+    /// Takes the word. A worker has its own, and only its thread uses it: the lock is never waited for.
+    pub(super) fn take(&self) -> Option<Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn leave(&self, seen: Seen) {
+        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Some(seen);
+    }
+}
+
+/// A verifier that leaves word when it is asked.
+#[derive(Debug)]
+struct Noticing {
+    verifier: Arc<dyn ServerCertVerifier>,
+    notice: Arc<Notice>,
+}
+
+impl ServerCertVerifier for Noticing {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        let verified =
+            self.verifier.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
+        self.notice.leave(verified.as_ref().map(|_| ()).map_err(tls::failure_of));
+        verified
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.verifier.verify_tls12_signature(message, certificate, signature)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.verifier.verify_tls13_signature(message, certificate, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.verifier.supported_verify_schemes()
+    }
+}
+
+/// A connection of so few queries does not look for the longest packet that the way takes.
+const TOO_FEW_TO_PROBE: u32 = 100;

@@ -1,0 +1,337 @@
+//! One QUIC connection: a query on each stream, its answer on the same (RFC 9250, 4.2).
+//!
+//! ```text
+//!   stream 0, 4, 8 ... of QUIC:    over │ asked │ over │ asked │ asked │ ──► the next to be opened
+//!                                  first ^
+//! ```
+//!
+//! Streams are numbered in the order of opening, so those that have not ended are a stretch of that
+//! line, looked up by their number alone.
+
+use std::collections::{HashMap, VecDeque};
+
+use bytes::{Bytes, BytesMut};
+use dnsdyno_measure::StreamFailure;
+use dnsdyno_wire::peek;
+use quinn_proto::{ConnectionHandle, Dir, ReadError, StreamId, VarInt, WriteError};
+
+/// A connection, and what is under way on it.
+pub(crate) struct Connection {
+    pub(crate) quic: quinn_proto::Connection,
+    pub(crate) handle: ConnectionHandle,
+    /// When the next of its timers that the worker knows of is due.
+    pub(crate) timer_ns: Option<u64>,
+    /// The number of the first stream in `streams`.
+    first: u64,
+    /// Those that have ended before an older one are `None`.
+    streams: VecDeque<Option<Asked>>,
+    /// Answers of which a part has come.
+    partial: HashMap<u64, Vec<u8>>,
+    /// Queries that QUIC has not wholly taken, and how much of them it has.
+    unwritten: VecDeque<(StreamId, Bytes)>,
+    /// What travelled before the handshake was done: to be asked again if the server does not take it.
+    early: VecDeque<Early>,
+}
+
+/// A query on a stream of its own.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked {
+    /// Its ID in the worker's table.
+    pub(crate) id: u16,
+    /// When the stream was opened.
+    pub(crate) at_ns: u64,
+}
+
+/// A query that left as early data.
+pub(crate) struct Early {
+    /// Its ID in the worker's table.
+    pub(crate) id: u16,
+    /// The message behind its length, as it travels.
+    pub(crate) framed: Bytes,
+}
+
+/// What reading a stream came to.
+#[derive(Debug)]
+pub(crate) enum Arrival {
+    /// A whole message is in the buffer, under this ID.
+    Message,
+    /// It brought no answer to this query.
+    Failed(Asked, StreamFailure),
+    /// The server breaks a rule of RFC 9250: the connection is not to be used any more.
+    Broken,
+    /// Something came, and more is to come.
+    Part,
+    /// Nothing of interest.
+    Nothing,
+}
+
+impl Connection {
+    pub(crate) fn new(quic: quinn_proto::Connection, handle: ConnectionHandle) -> Connection {
+        Connection {
+            quic,
+            handle,
+            timer_ns: None,
+            first: 0,
+            streams: VecDeque::new(),
+            partial: HashMap::new(),
+            unwritten: VecDeque::new(),
+            early: VecDeque::new(),
+        }
+    }
+
+    /// Asks a query on a stream of its own; false where the server allows no further stream now.
+    pub(crate) fn ask(&mut self, id: u16, framed: &Bytes, at_ns: u64) -> bool {
+        let Some(stream) = self.quic.streams().open(Dir::Bi) else { return false };
+        // The library numbers them in turn; this holds the line together should it ever begin anew.
+        if self.streams.is_empty() {
+            self.first = stream.index();
+        }
+        self.streams.push_back(Some(Asked { id, at_ns }));
+        if self.quic.is_handshaking() {
+            self.early.push_back(Early { id, framed: framed.clone() });
+        }
+        if self.unwritten.is_empty() {
+            if let Some(rest) = self.write(stream, framed.clone()) {
+                self.unwritten.push_back((stream, rest));
+            }
+        } else {
+            self.unwritten.push_back((stream, framed.clone()));
+        }
+        true
+    }
+
+    /// Gives QUIC what it takes of the queries that it has not taken.
+    pub(crate) fn write_rest(&mut self) {
+        while let Some((stream, rest)) = self.unwritten.pop_front() {
+            if let Some(rest) = self.write(stream, rest) {
+                return self.unwritten.push_front((stream, rest));
+            }
+        }
+    }
+
+    /// Writes a query and ends the stream's side of ours; gives back what was not taken.
+    fn write(&mut self, stream: StreamId, framed: Bytes) -> Option<Bytes> {
+        let mut send = self.quic.send_stream(stream);
+        let mut chunks = [framed];
+        while !chunks[0].is_empty() {
+            match send.write_chunks(&mut chunks) {
+                Ok(_) => {}
+                Err(WriteError::Blocked) => return Some(std::mem::take(&mut chunks[0])),
+                // The server has read enough of it: what it answers will show.
+                Err(WriteError::Stopped(_) | WriteError::ClosedStream) => return None,
+            }
+        }
+        let _ = send.finish();
+        None
+    }
+
+    /// Reads what has come on a stream. Of a whole message, `message` holds its bytes, with the ID that the
+    /// worker gave the query.
+    pub(crate) fn read(&mut self, stream: StreamId, message: &mut Vec<u8>) -> Arrival {
+        let number = stream.index();
+        let mut receive = self.quic.recv_stream(stream);
+        let Ok(mut chunks) = receive.read(true) else { return Arrival::Nothing };
+        let mut held = self.partial.remove(&number);
+        let (mut is_ended, mut is_reset, mut has_read) = (false, false, false);
+        // Nearly every answer comes in one piece.
+        let mut whole = Bytes::new();
+        loop {
+            match chunks.next(usize::MAX) {
+                Ok(Some(chunk)) => {
+                    has_read = true;
+                    match &mut held {
+                        Some(held) => held.extend_from_slice(&chunk.bytes),
+                        None if whole.is_empty() => whole = chunk.bytes,
+                        None => held = Some([&whole[..], &chunk.bytes].concat()),
+                    }
+                }
+                Ok(None) => is_ended = true,
+                Err(ReadError::Blocked) => {}
+                Err(ReadError::Reset(_)) => is_reset = true,
+            }
+            let length = held.as_ref().map_or(whole.len(), Vec::len);
+            if is_ended || is_reset || !has_read || length > MOST_BYTES {
+                break;
+            }
+            has_read = false;
+        }
+        let _ = chunks.finalize();
+        let came = held.as_deref().unwrap_or(&whole);
+        let asked = self.asked(number);
+        let arrival = if is_reset {
+            asked.map_or(Arrival::Nothing, |asked| Arrival::Failed(asked, StreamFailure::Reset))
+        } else {
+            take(came, is_ended, asked.map(|asked| asked.id), message)
+        };
+        match arrival {
+            Arrival::Part => {
+                let held = held.unwrap_or_else(|| whole.to_vec());
+                self.partial.insert(number, held);
+            }
+            Arrival::Message | Arrival::Failed(..) => self.end(number),
+            Arrival::Broken | Arrival::Nothing => {}
+        }
+        arrival
+    }
+
+    /// Gives up the oldest stream if it was opened before `before_ns`.
+    pub(crate) fn give_up_oldest(&mut self, before_ns: u64) -> Option<Asked> {
+        let oldest = (*self.streams.front()?).filter(|oldest| oldest.at_ns < before_ns)?;
+        self.give_up(self.first);
+        Some(oldest)
+    }
+
+    /// Forgets all streams, because the server has not taken the early data: they are to be asked anew.
+    pub(crate) fn forget_streams(&mut self) -> VecDeque<Early> {
+        self.streams.clear();
+        self.partial.clear();
+        self.unwritten.clear();
+        self.first = 0;
+        std::mem::take(&mut self.early)
+    }
+
+    /// The server has taken the early data.
+    pub(crate) fn forget_early(&mut self) {
+        self.early = VecDeque::new();
+    }
+
+    fn give_up(&mut self, number: u64) {
+        let stream = StreamId::new(quinn_proto::Side::Client, Dir::Bi, number);
+        // Of a stream that is over there is nothing to stop.
+        let _ = self.quic.recv_stream(stream).stop(REQUEST_CANCELLED);
+        self.partial.remove(&number);
+        self.end(number);
+    }
+
+    /// The query on this stream, where it has not ended.
+    fn asked(&self, number: u64) -> Option<Asked> {
+        *self.streams.get(usize::try_from(number.checked_sub(self.first)?).ok()?)?
+    }
+
+    fn end(&mut self, number: u64) {
+        let place = number.checked_sub(self.first).and_then(|place| usize::try_from(place).ok());
+        if let Some(stream) = place.and_then(|place| self.streams.get_mut(place)) {
+            *stream = None;
+        }
+        while self.streams.front().is_some_and(Option::is_none) {
+            self.streams.pop_front();
+            self.first += 1;
+        }
+    }
+}
+
+/// What the bytes of a stream are, of which `asked` is the ID of the query.
+fn take(came: &[u8], is_ended: bool, asked: Option<u16>, message: &mut Vec<u8>) -> Arrival {
+    let Some(id) = asked else {
+        // The rest of one that is over: only its end may come.
+        return if came.is_empty() { Arrival::Nothing } else { Arrival::Broken };
+    };
+    let told = came.first_chunk().map(|length| LENGTH_BYTES + usize::from(u16::from_be_bytes(*length)));
+    match told {
+        Some(told) if came.len() > told => Arrival::Broken,
+        Some(told) if came.len() == told => {
+            message.clear();
+            message.extend_from_slice(&came[LENGTH_BYTES..]);
+            // An ID other than 0 is against the rules (4.2.1); what is no message at all is for others to say.
+            let is_message = peek(message).is_ok();
+            if is_message && message.first_chunk() != Some(&[0, 0]) {
+                return Arrival::Broken;
+            }
+            if let Some(place) = message.first_chunk_mut() {
+                *place = id.to_be_bytes();
+            }
+            Arrival::Message
+        }
+        // An end before that of the message (4.3.3).
+        _ if is_ended => Arrival::Broken,
+        _ if came.is_empty() => Arrival::Nothing,
+        _ => Arrival::Part,
+    }
+}
+
+/// Puts messages behind their lengths, with the ID that they have over QUIC, into one piece of memory.
+/// Gives each with the ID that it had.
+pub(crate) fn frame<'a>(
+    messages: impl Iterator<Item = &'a [u8]>,
+    framed: &mut Vec<(u16, Bytes)>,
+    room: usize,
+) {
+    framed.clear();
+    let mut bytes = BytesMut::with_capacity(room);
+    for message in messages {
+        let id = message.first_chunk().map_or(0, |id| u16::from_be_bytes(*id));
+        bytes.extend_from_slice(&(message.len() as u16).to_be_bytes());
+        bytes.extend_from_slice(&[0; ID_BYTES][..ID_BYTES.min(message.len())]);
+        bytes.extend_from_slice(message.get(ID_BYTES..).unwrap_or_default());
+        framed.push((id, bytes.split().freeze()));
+    }
+}
+
+/// Bytes of the length before a message, and of the ID at its beginning.
+pub(crate) const LENGTH_BYTES: usize = 2;
+const ID_BYTES: usize = 2;
+
+/// A message, and the length before it; more is an error.
+const MOST_BYTES: usize = LENGTH_BYTES + 65_535;
+
+/// Error codes of RFC 9250 §4.3.
+pub(crate) const NO_ERROR: VarInt = VarInt::from_u32(0);
+pub(crate) const PROTOCOL_ERROR: VarInt = VarInt::from_u32(2);
+const REQUEST_CANCELLED: VarInt = VarInt::from_u32(3);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An answer to a query for `a.`, with this ID, behind its length.
+    fn answer(id: u16) -> Vec<u8> {
+        let mut message = Vec::new();
+        dnsdyno_wire::QueryForm::default().encode(b"\x01a\x00", 1, &mut message);
+        message[..2].copy_from_slice(&id.to_be_bytes());
+        message[2] |= 0x80;
+        [&(message.len() as u16).to_be_bytes()[..], &message].concat()
+    }
+
+    fn taken(came: &[u8], is_ended: bool) -> (Arrival, Vec<u8>) {
+        let mut message = Vec::new();
+        (take(came, is_ended, Some(0x1234), &mut message), message)
+    }
+
+    #[test]
+    fn an_answer_gets_the_id_of_its_query_back_whether_or_not_the_stream_has_ended() {
+        for is_ended in [false, true] {
+            let (arrival, message) = taken(&answer(0), is_ended);
+            assert!(matches!(arrival, Arrival::Message), "{arrival:?}");
+            assert_eq!((&message[..2], &message[3..]), (&[0x12, 0x34][..], &answer(0)[5..]));
+        }
+    }
+
+    #[test]
+    fn what_breaks_the_rules_of_dns_over_quic_is_told_from_what_is_not_whole() {
+        let whole = answer(0);
+        let more = [&whole[..], b"x"].concat();
+        for (came, is_ended) in
+            [(&answer(7)[..], true), (&more[..], false), (&whole[..9], true), (b"\0", true), (b"", true)]
+        {
+            let (arrival, _) = taken(came, is_ended);
+            assert!(matches!(arrival, Arrival::Broken), "{arrival:?} of {came:?}");
+        }
+        assert!(matches!(taken(&whole[..9], false).0, Arrival::Part));
+        assert!(matches!(taken(b"", false).0, Arrival::Nothing));
+        // Not a message: whoever pairs it says so.
+        assert!(matches!(taken(b"\0\x03abc", true).0, Arrival::Message));
+        assert!(matches!(take(b"x", false, None, &mut Vec::new()), Arrival::Broken));
+        assert!(matches!(take(b"", true, None, &mut Vec::new()), Arrival::Nothing));
+    }
+
+    #[test]
+    fn messages_travel_behind_their_length_with_id_0() {
+        let mut framed = Vec::new();
+        frame([&b"\x12\x34rest"[..], b"\x00\x05", b"x"].into_iter(), &mut framed, 64);
+        let expected: [(u16, &[u8]); 3] = [(0x1234, b"\0\x06\0\0rest"), (5, b"\0\x02\0\0"), (0, b"\0\x01\0")];
+        assert_eq!(framed.len(), 3);
+        for ((id, bytes), (expected_id, expected)) in framed.iter().zip(expected) {
+            assert_eq!((*id, &bytes[..]), (expected_id, expected));
+        }
+    }
+}

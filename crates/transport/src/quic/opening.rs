@@ -1,0 +1,92 @@
+//! How a client's connection comes to be, or does not.
+
+use dnsdyno_measure::{ConnectFailure, ConnectionEnd, HandshakeKind, NotSentReason};
+
+use super::QuicTransport;
+use super::client::Phase;
+use super::connection::{Connection, NO_ERROR};
+use crate::{ConnectionNews, Stopped};
+
+impl QuicTransport {
+    /// Begins a connection of this client.
+    pub(super) fn begin_connection(&mut self, channel: usize, opened_ns: u64) -> Result<(), Stopped> {
+        let (config, server) = (self.quic.clone(), self.config.server);
+        let now = self.instant();
+        let Ok((handle, quic)) = self.endpoint.connect(now, config, server, &self.server_name) else {
+            let news = ConnectionNews::NotOpened(ConnectFailure::OtherError);
+            self.news.push((channel as u32, opened_ns, news));
+            return Err(Stopped::Failed(NotSentReason::OtherError));
+        };
+        if self.owners.len() <= handle.0 {
+            self.owners.resize(handle.0 + 1, 0);
+        }
+        self.owners[handle.0] = channel as u32;
+        let client = &mut self.clients[channel];
+        let may_ask_now = quic.has_0rtt();
+        client.connection = Some(Box::new(Connection::new(quic, handle)));
+        client.phase = Phase::Opening;
+        (client.opened_ns, client.read_ns) = (opened_ns, opened_ns);
+        client.since_ns = if may_ask_now { opened_ns } else { u64::MAX };
+        self.news.push((channel as u32, opened_ns, ConnectionNews::Opened));
+        self.touch(channel);
+        Ok(())
+    }
+
+    /// The handshake of this client's connection is done.
+    pub(super) fn establish(&mut self, channel: usize, at_ns: u64) {
+        let client = &mut self.clients[channel];
+        let Some(connection) = client.connection.as_mut().filter(|_| client.phase == Phase::Opening) else {
+            return;
+        };
+        let was_early = client.since_ns != u64::MAX;
+        let is_taken = connection.quic.accepted_0rtt();
+        if is_taken {
+            connection.forget_early();
+        } else {
+            // Before those that wait already: they were asked first.
+            for early in connection.forget_streams().into_iter().rev() {
+                let since_ns = client.opened_ns;
+                client.waiting.push_front(super::Waiting { id: early.id, since_ns, framed: early.framed });
+            }
+            client.since_ns = at_ns;
+        }
+        let kind = match (client.seen.is_some(), is_taken) {
+            (true, _) => HandshakeKind::Full,
+            (false, true) => HandshakeKind::Early,
+            (false, false) => HandshakeKind::Resumed,
+        };
+        client.phase = Phase::Open;
+        client.awaits_ticket = is_taken;
+        let opened_ns = client.opened_ns;
+        self.news.push((channel as u32, at_ns, ConnectionNews::Established { opened_ns }));
+        let news = ConnectionNews::Handshaken { kind, begun_ns: opened_ns };
+        self.news.push((channel as u32, at_ns, news));
+        if was_early && !is_taken {
+            self.news.push((channel as u32, at_ns, ConnectionNews::EarlyRejected));
+        }
+        // What was to be asked may have timed out meanwhile.
+        if self.clients[channel].is_spent(self.limit) {
+            return self.end(channel, ConnectionEnd::ByUs, Some(NO_ERROR));
+        }
+        self.ask_waiting(channel);
+    }
+
+    /// Gives streams to the queries that wait for one, as far as the server allows them. Those that
+    /// nobody waits for any more are left out.
+    pub(super) fn ask_waiting(&mut self, channel: usize) {
+        let now_ns = self.clock.now_ns();
+        let client = &mut self.clients[channel];
+        let Some(connection) = &mut client.connection else { return };
+        while let Some(waiting) = client.waiting.pop_front() {
+            if now_ns.saturating_sub(waiting.since_ns) >= self.config.timeout_ns {
+                continue;
+            }
+            if !connection.ask(waiting.id, &waiting.framed, now_ns) {
+                client.waiting.push_front(waiting);
+                break;
+            }
+        }
+        self.touch(channel);
+        self.join_line(channel);
+    }
+}

@@ -1,0 +1,209 @@
+//! What comes from the server: packets, of which QUIC makes news of connections and bytes of streams.
+
+use std::io;
+use std::time::Duration;
+
+use bytes::BytesMut;
+use dnsdyno_measure::{ConnectFailure, ConnectionEnd, StreamFailure};
+use quinn_proto::{DatagramEvent, Event, StreamEvent, StreamId};
+
+use super::client::Phase;
+use super::connection::{Arrival, Asked, PROTOCOL_ERROR};
+use super::fate::{end_of, failure_of};
+use super::{NO_ERROR, QuicTransport};
+use crate::{Came, ConnectionNews, Sink};
+
+impl QuicTransport {
+    /// Waits for sockets that something has come to, and notes them.
+    pub(super) fn look(&mut self, timeout_ns: u64) {
+        // A failed wait (it has no cause here) only means that we look again.
+        if let Ok(ready) = self.poller.wait(Some(timeout_ns)) {
+            self.ready.extend(ready.map(|socket| socket as u32));
+        }
+        self.has_waited = true;
+    }
+
+    /// Takes what waits at a socket, up to the bound of a round, to the connections that it is for.
+    pub(super) fn receive_from(&mut self, socket: usize) {
+        for _ in 0..ROUNDS {
+            match self.receiver.receive(&self.sockets[socket].socket) {
+                Ok(0) => return,
+                Ok(_) => self.sort_out(),
+                Err(error) => {
+                    // That of an ICMP message; answers may wait behind it.
+                    self.sockets[socket].in_doubt |= error.kind() != io::ErrorKind::WouldBlock;
+                    continue;
+                }
+            }
+            if !self.receiver.is_full() {
+                return;
+            }
+        }
+    }
+
+    /// Gives each packet that was received to its connection.
+    fn sort_out(&mut self) {
+        let now = self.instant();
+        let mut reply = Vec::new();
+        let QuicTransport { receiver, endpoint, clients, owners, touched, notice, sessions, .. } = self;
+        for (_, packet) in receiver.packets() {
+            let packet = BytesMut::from(packet);
+            reply.clear();
+            let event = endpoint.handle(now, self.config.server, None, None, packet, &mut reply);
+            // A reply would be a word on a connection that is no more; nobody needs it.
+            let Some(DatagramEvent::ConnectionEvent(handle, event)) = event else { continue };
+            let Some(channel) = owners.get(handle.0).copied() else { continue };
+            let client = &mut clients[channel as usize];
+            let Some(connection) = client.connection.as_mut().filter(|open| open.handle == handle) else {
+                continue;
+            };
+            let stored = sessions.stored();
+            connection.quic.handle_event(event);
+            client.awaits_ticket &= sessions.stored() == stored;
+            if client.phase == Phase::Opening {
+                client.seen = notice.take().or(client.seen);
+            }
+            if !std::mem::replace(&mut client.is_touched, true) {
+                touched.push(channel);
+            }
+        }
+    }
+
+    /// Takes the events of every connection that something has happened to.
+    pub(super) fn progress_touched(&mut self, sink: &mut impl Sink) {
+        for i in 0..self.touched.len() {
+            self.progress(self.touched[i] as usize, sink);
+        }
+    }
+
+    fn progress(&mut self, channel: usize, sink: &mut impl Sink) {
+        while let Some(connection) = &mut self.clients[channel].connection {
+            let Some(event) = connection.quic.poll() else { break };
+            self.take_event(channel, event, sink);
+        }
+        let client = &self.clients[channel];
+        if let Some(until_ns) = client.lingers_until_ns
+            && (!client.awaits_ticket || self.clock.now_ns() >= until_ns)
+        {
+            self.end(channel, ConnectionEnd::ByUs, Some(NO_ERROR));
+        }
+    }
+
+    /// Closes a connection that has carried all that it is to carry. One whose query was answered before
+    /// its handshake was done stays for the sessions that the server gives after that: without them the
+    /// next connection could not ask as early.
+    fn part(&mut self, channel: usize) {
+        let now_ns = self.clock.now_ns();
+        let client = &mut self.clients[channel];
+        match &client.connection {
+            Some(connection) if client.awaits_ticket => {
+                let patience = (3 * connection.quic.rtt() + LINGER).as_nanos() as u64;
+                client.lingers_until_ns = Some(now_ns + patience);
+                self.touch(channel);
+            }
+            _ => self.end(channel, ConnectionEnd::ByUs, Some(NO_ERROR)),
+        }
+    }
+
+    fn take_event(&mut self, channel: usize, event: Event, sink: &mut impl Sink) {
+        match event {
+            Event::Stream(StreamEvent::Readable { id }) => self.read(channel, id, sink),
+            Event::Stream(StreamEvent::Available { .. }) => self.ask_waiting(channel),
+            Event::Stream(StreamEvent::Writable { .. }) => {
+                if let Some(connection) = &mut self.clients[channel].connection {
+                    connection.write_rest();
+                }
+            }
+            Event::Connected => self.establish(channel, self.clock.now_ns()),
+            Event::ConnectionLost { reason } => {
+                let client = &self.clients[channel];
+                if client.phase == Phase::Opening {
+                    let (why, handshake) = failure_of(&reason, client.seen);
+                    self.fail(channel, why, handshake);
+                } else {
+                    let end = end_of(&reason, client.is_idle());
+                    self.end(channel, end, None);
+                }
+            }
+            // That the server does not read on (some say so of a query that they have read) is no word on
+            // its answer.
+            _ => {}
+        }
+    }
+
+    /// Reads a stream, and hands over its answer when that is whole.
+    fn read(&mut self, channel: usize, stream: StreamId, sink: &mut impl Sink) {
+        let at_ns = self.clock.now_ns();
+        let client = &mut self.clients[channel];
+        let Some(connection) = &mut client.connection else { return };
+        let arrival = connection.read(stream, &mut self.message);
+        if matches!(arrival, Arrival::Message | Arrival::Part | Arrival::Broken) {
+            client.read_ns = at_ns;
+            if !std::mem::replace(&mut client.has_read, true) {
+                let opened_ns = client.opened_ns;
+                self.news.push((channel as u32, at_ns, ConnectionNews::FirstByte { opened_ns }));
+            }
+        }
+        let client = &mut self.clients[channel];
+        match arrival {
+            Arrival::Message => match sink.answer(channel, at_ns, client.since_ns, &self.message) {
+                Came::Answer => {
+                    client.answers = client.answers.saturating_add(1);
+                    client.under_way = client.under_way.saturating_sub(1);
+                    if client.is_spent(self.limit) {
+                        self.part(channel);
+                    }
+                }
+                Came::Beside => {}
+                Came::Garbage => self.end(channel, ConnectionEnd::Garbled, Some(PROTOCOL_ERROR)),
+            },
+            Arrival::Failed(asked, why) => self.lose_stream(channel, asked, why),
+            Arrival::Broken => self.end(channel, ConnectionEnd::Protocol, Some(PROTOCOL_ERROR)),
+            Arrival::Part | Arrival::Nothing => {}
+        }
+    }
+
+    /// The stream of this query brings no answer.
+    fn lose_stream(&mut self, channel: usize, asked: Asked, why: StreamFailure) {
+        self.failed.push((channel as u32, asked, why));
+        let client = &mut self.clients[channel];
+        client.under_way = client.under_way.saturating_sub(1);
+        if client.is_spent(self.limit) {
+            self.part(channel);
+        }
+    }
+
+    /// Takes the ICMP errors of a socket: where the server's port is closed, all its connections are over.
+    pub(super) fn take_refusals(&mut self, socket: usize) {
+        self.sockets[socket].in_doubt = false;
+        let mut why = None;
+        for _ in 0..REFUSALS_AT_ONCE {
+            let Some(refusal) = self.errors.next(&self.sockets[socket].socket) else { break };
+            why = why.or(match refusal.errno {
+                libc::ECONNREFUSED => Some(ConnectFailure::Refused),
+                libc::EHOSTUNREACH | libc::ENETUNREACH | libc::EACCES | libc::EPROTO => {
+                    Some(ConnectFailure::Unreachable)
+                }
+                _ => None,
+            });
+        }
+        let Some(why) = why else { return };
+        for channel in (socket..self.clients.len()).step_by(self.sockets.len()) {
+            match self.clients[channel].phase {
+                Phase::Opening => self.fail(channel, why, None),
+                Phase::Open => self.end(channel, ConnectionEnd::Reset, None),
+                Phase::Vacant | Phase::Ending => {}
+            }
+        }
+    }
+}
+
+/// Full batches of one socket before the others get their turn.
+const ROUNDS: usize = 4;
+
+/// ICMP errors that are taken at once; a closed port sends one for each packet.
+const REFUSALS_AT_ONCE: usize = 64;
+
+/// How long a connection stays for the server's sessions beyond three round trips: as long as a server may
+/// wait before it acknowledges anything (RFC 9000, 18.2).
+const LINGER: Duration = Duration::from_millis(25);
