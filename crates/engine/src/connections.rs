@@ -24,6 +24,10 @@ pub(crate) struct Connected {
     fruitless: Vec<u8>,
     /// Queries that wait to be asked again, those of one client together.
     again: Vec<Again>,
+    /// Whether a server has refused streams since this was last looked at.
+    refuses_streams: bool,
+    /// Until then nothing is asked again.
+    again_from_ns: u64,
 }
 
 /// A query that was on a connection which was lost.
@@ -101,6 +105,7 @@ impl Desk<'_> {
         if why.is_safe_to_ask_again() {
             let (channel, sent_ns) = (channel as u32, departure.sent_ns);
             self.connected.again.push(Again { channel, id, sent_ns });
+            self.connected.refuses_streams |= why == StreamFailure::Refused;
         } else if let Some(departure) = self.table.refuse(channel, id, |_| true) {
             self.book.refused(&departure);
         }
@@ -165,6 +170,14 @@ impl<T: Transport> Worker<'_, T> {
         if self.desk.connected.again.is_empty() {
             return;
         }
+        // A server that refuses streams is not asked for the same at once: it would be as often as it can.
+        let now_ns = self.transport.now_ns();
+        if std::mem::take(&mut self.desk.connected.refuses_streams) {
+            self.desk.connected.again_from_ns = now_ns + REFUSED_PAUSE_NS;
+        }
+        if now_ns < self.desk.connected.again_from_ns {
+            return;
+        }
         let waiting = std::mem::take(&mut self.desk.connected.again);
         for of_one in waiting.chunk_by(|a, b| a.channel == b.channel) {
             for some in of_one.chunks(AGAIN_AT_ONCE) {
@@ -215,6 +228,9 @@ impl<T: Transport> Worker<'_, T> {
 /// Connections of one client that may end one after the other without an answer, before what was
 /// asked on them counts as refused: a server that closes an idle connection does so once.
 const MOST_FRUITLESS: u8 = 3;
+
+/// How long nothing is asked again after a server has refused a stream.
+const REFUSED_PAUSE_NS: u64 = 10_000_000;
 
 /// Messages of one batch, as for all others.
 const AGAIN_AT_ONCE: usize = 64;

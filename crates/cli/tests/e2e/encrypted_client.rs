@@ -95,6 +95,7 @@ fn a_connection_for_each_query_resumes_the_sessions_of_earlier_ones() {
         for (more, tls) in [
             ("--outstanding 10", TlsSettings::default()),
             ("--rate 200", TlsSettings::default()),
+            ("--outstanding 10 --fast-open", TlsSettings::default()),
             ("--outstanding 10 --tls-version 1.2", TlsSettings::default()),
             ("--outstanding 10 --tls-version 1.3 --no-resumption", TlsSettings::default()),
             ("--outstanding 10", TlsSettings { versions: TlsVersions::Only12, ..TlsSettings::default() }),
@@ -352,6 +353,17 @@ fn a_server_that_never_shakes_hands_makes_queries_time_out_and_the_run_end() {
         let ends = digest.tally().ends;
         assert_eq!((ends.timed_out, ends.answered), (digest.tally().scheduled, 0), "{way:?} {ends:?}");
         assert!(books(&digest).1.failed_total() > 0, "{way:?}");
+    }
+}
+
+#[test]
+fn an_idle_connection_is_closed_and_the_next_query_shakes_hands_again() {
+    for way in &WAYS[..2] {
+        let work = Workplace::new();
+        let load = "--rate 10 --for 1s --clients 1 --workers 1 --idle-timeout 20ms";
+        let (digest, book) = measured(&work, Faults::default(), *way, load);
+        assert_eq!((digest.tally().ends.answered, book.connections.accepted), (10, 10), "{way:?}");
+        assert_eq!(handshakes(&digest), [1, 9, 0], "{way:?}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! DNS over HTTPS (RFC 8484): a stream of HTTP/2 for each query, inside TLS.
 
-use dnsdyno_measure::{ConnectionEnd, HandshakeFailure};
+use dnsdyno_measure::ConnectionEnd;
 
 use super::client::Spare;
 use super::config::StreamOpenError;
@@ -90,8 +90,6 @@ impl Session for Doh {
             Broken::Ended(ConnectionEnd::ByServer) => {
                 Broken::Ended(http.retires().unwrap_or(ConnectionEnd::ByServer))
             }
-            // A server that chose no protocol speaks another HTTP.
-            Broken::Ended(_) if secure.is_handshaking() => Broken::Handshake(HandshakeFailure::Protocol),
             other => other,
         })
     }

@@ -577,3 +577,6 @@ const LONGEST_BODY: usize = 65_535;
 
 /// Headers beyond this are an attack.
 const HEADER_BYTES: usize = 64 << 10;
+
+#[cfg(test)]
+mod tests;

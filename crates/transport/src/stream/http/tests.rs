@@ -1,0 +1,352 @@
+//! A server by hand: every frame it may send, whole and in pieces.
+
+use super::*;
+use crate::ConnectionNews;
+
+/// Takes what comes, and believes what has a QR bit.
+#[derive(Default)]
+struct Told {
+    answers: Vec<Vec<u8>>,
+    statuses: Vec<u16>,
+    failed: Vec<(u16, StreamFailure)>,
+}
+
+impl Sink for Told {
+    fn packet(&mut self, _: usize, _: u64, bytes: &[u8]) {
+        self.answers.push(bytes.to_vec());
+    }
+
+    fn refused(&mut self, _: usize, _: u64, _: &[u8]) {}
+
+    fn answer(&mut self, channel: usize, at_ns: u64, _: u64, bytes: &[u8]) -> Came {
+        self.packet(channel, at_ns, bytes);
+        if bytes.get(2).is_some_and(|flags| flags & 0x80 != 0) { Came::Answer } else { Came::Garbage }
+    }
+
+    fn status(&mut self, status: u16) {
+        self.statuses.push(status);
+    }
+
+    fn stream_failed(&mut self, _: usize, id: u16, _: u64, why: StreamFailure) -> bool {
+        self.failed.push((id, why));
+        true
+    }
+}
+
+/// A client, what it has been told, and what it has said.
+struct Scene {
+    http: Http,
+    kit: HttpKit,
+    told: Told,
+    news: Vec<(u32, u64, ConnectionNews)>,
+    said: Vec<u8>,
+    ended: u32,
+}
+
+impl Scene {
+    fn new(is_get: bool) -> Scene {
+        let mut said = Vec::new();
+        let http = Http::begin(&mut said);
+        let kit = HttpKit::new("dns.example", "/dns-query", is_get);
+        assert!(said.starts_with(PREFACE));
+        said.clear();
+        Scene { http, kit, told: Told::default(), news: Vec::new(), said, ended: 0 }
+    }
+
+    /// Asks with this ID, at the instant of the same number.
+    fn ask(&mut self, id: u16) -> bool {
+        self.http.ask(&mut self.kit, &message(id, 0x01), u64::from(id), &mut self.said)
+    }
+
+    fn take(&mut self, bytes: &[u8]) -> Result<(), Broken> {
+        let mut reader = Reader {
+            sink: &mut self.told,
+            news: &mut self.news,
+            channel: 0,
+            at_ns: 0,
+            since_ns: 0,
+            established_ns: 0,
+            answers: 0,
+            ended: 0,
+            has_heard: false,
+        };
+        let taken = self.http.take(&mut self.kit, &mut Spare::default(), bytes, &mut self.said, &mut reader);
+        self.ended += reader.ended;
+        taken
+    }
+
+    /// The frames said since this was last asked: kind, flags, stream, payload.
+    fn frames(&mut self) -> Vec<(u8, u8, u32, Vec<u8>)> {
+        let said = std::mem::take(&mut self.said);
+        let (mut frames, mut at) = (Vec::new(), 0);
+        while let Some(frame) = first_frame(&said[at..]).expect("frames of ours") {
+            at += FRAME_HEADER + frame.payload.len();
+            frames.push((frame.kind, frame.flags, frame.stream, frame.payload.to_vec()));
+        }
+        assert_eq!(at, said.len(), "whole frames");
+        frames
+    }
+}
+
+fn message(id: u16, flags: u8) -> Vec<u8> {
+    [&id.to_be_bytes()[..], &[flags, 0], &[0; 8], b"\x01a\x00\x00\x01\x00\x01"].concat()
+}
+
+fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    put_header(&mut bytes, payload.len(), kind, flags, stream);
+    bytes.extend_from_slice(payload);
+    bytes
+}
+
+/// Headers of a response, each value as a literal.
+fn head(status: &str, content_type: &str, length: Option<usize>) -> Vec<u8> {
+    let text = |text: &str| [&[text.len() as u8], text.as_bytes()].concat();
+    let mut block = [&[0x08][..], &text(status), &[0x0f, 0x10], &text(content_type)].concat();
+    if let Some(length) = length {
+        hpack::put_content_length(&mut block, length);
+    }
+    block
+}
+
+const DNS: &str = "application/dns-message";
+
+#[test]
+fn a_post_carries_the_message_with_an_id_of_0_and_its_answer_gets_the_id_back() {
+    let mut scene = Scene::new(false);
+    assert!(scene.ask(0x1234) && scene.ask(0x4321));
+    let said = scene.frames();
+    assert_eq!(
+        said.iter().map(|frame| (frame.0, frame.1, frame.2)).collect::<Vec<_>>(),
+        [(HEADERS, END_HEADERS, 1), (DATA, END_STREAM, 1), (HEADERS, END_HEADERS, 3), (DATA, END_STREAM, 3)]
+    );
+    assert_eq!((&said[1].3, said[2].3.len()), (&message(0, 0x01), 6 + 5), "the second points to the first");
+    let answer = message(0, 0x80);
+    // The second first: a slow answer holds up no other.
+    for stream in [3, 1] {
+        scene.take(&frame(HEADERS, END_HEADERS, stream, &head("200", DNS, Some(answer.len())))).unwrap();
+        scene.take(&frame(DATA, END_STREAM, stream, &answer)).unwrap();
+    }
+    assert_eq!(scene.told.answers, [message(0x4321, 0x80), message(0x1234, 0x80)]);
+    assert_eq!((scene.told.statuses.as_slice(), scene.ended), (&[200, 200][..], 2));
+    assert!(scene.http.streams.is_empty() && scene.told.failed.is_empty());
+}
+
+#[test]
+fn a_get_carries_the_message_in_its_path() {
+    let mut scene = Scene::new(true);
+    assert!(scene.ask(7));
+    let said = scene.frames();
+    assert_eq!((said.len(), said[0].1), (1, END_HEADERS | END_STREAM));
+    let path = format!("/dns-query?dns={}", URL_SAFE_NO_PAD.encode(message(0, 0x01)));
+    let block = String::from_utf8_lossy(&said[0].3).into_owned();
+    assert!(block.contains(&path), "{block:?}");
+    let accept = block.find("application/dns-message").expect("it accepts messages");
+    assert!(block.find(&path).is_some_and(|at| at < accept), "names with a colon come first");
+}
+
+#[test]
+fn a_response_may_come_in_pieces_of_any_kind() {
+    let mut scene = Scene::new(false);
+    assert!(scene.ask(5));
+    let (block, answer) = (head("200", DNS, None), message(0, 0x80));
+    let (first, rest) = block.split_at(9);
+    let padded = [&[3][..], &answer[..10], &[0; 3]].concat();
+    let bytes = [
+        frame(SETTINGS, 0, 0, &[]),
+        // Early hints before the response itself.
+        frame(HEADERS, END_HEADERS, 1, &head("103", "text/plain", None)),
+        frame(HEADERS, PRIORITY, 1, &[&[0; 5], first].concat()),
+        frame(CONTINUATION, END_HEADERS, 1, rest),
+        frame(DATA, PADDED, 1, &padded),
+        frame(0xbe, 0xff, 9, b"of a kind that nobody knows"),
+        frame(DATA, 0, 1, &answer[10..]),
+        // Trailers end it.
+        frame(HEADERS, END_HEADERS | END_STREAM, 1, &head("", "x", None)[2..]),
+    ]
+    .concat();
+    for byte in &bytes {
+        scene.take(std::slice::from_ref(byte)).unwrap();
+    }
+    assert_eq!((scene.told.answers, scene.told.statuses), (vec![message(5, 0x80)], vec![200]));
+    assert!(scene.http.inbox.is_empty() && scene.told.failed.is_empty());
+}
+
+#[test]
+fn what_is_no_answer_is_told_by_its_name() {
+    /// Status, content type, content length, body, and what it comes to.
+    type Case<'a> = (&'a str, &'a str, Option<usize>, &'a [u8], StreamFailure);
+    let (answer, query) = (message(0, 0x80), message(0, 0x01));
+    let cases: [Case<'_>; 6] = [
+        ("404", "text/html", None, b"no", StreamFailure::Status),
+        ("500", DNS, None, &answer, StreamFailure::Status),
+        ("200", "text/html", None, &answer, StreamFailure::NoMessage),
+        ("200", DNS, None, &query, StreamFailure::NoMessage),
+        ("200", DNS, None, b"", StreamFailure::NoMessage),
+        ("200", DNS, Some(999), &answer, StreamFailure::Protocol),
+    ];
+    for (status, content_type, length, body, why) in cases {
+        let mut scene = Scene::new(false);
+        assert!(scene.ask(9));
+        scene.take(&frame(HEADERS, END_HEADERS, 1, &head(status, content_type, length))).unwrap();
+        scene.take(&frame(DATA, END_STREAM, 1, body)).unwrap();
+        assert_eq!(scene.told.failed, [(9, why)], "{status} {content_type}");
+        assert_eq!(scene.told.statuses, [status.parse::<u16>().unwrap()]);
+        assert_eq!(scene.ended, 1);
+    }
+    // Headers alone, and no status at all.
+    for (block, why) in [(head("204", DNS, None), StreamFailure::Status), (vec![], StreamFailure::Protocol)] {
+        let mut scene = Scene::new(false);
+        assert!(scene.ask(9));
+        scene.take(&frame(HEADERS, END_HEADERS | END_STREAM, 1, &block)).unwrap();
+        assert_eq!(scene.told.failed, [(9, why)]);
+    }
+}
+
+#[test]
+fn a_wrong_id_stays_wrong() {
+    let mut scene = Scene::new(false);
+    assert!(scene.ask(0x00ff));
+    scene.take(&frame(HEADERS, END_HEADERS, 1, &head("200", DNS, None))).unwrap();
+    scene.take(&frame(DATA, END_STREAM, 1, &message(0x8000, 0x80))).unwrap();
+    assert_eq!(scene.told.answers, [message(0x80ff, 0x80)]);
+}
+
+#[test]
+fn a_reset_ends_its_stream_only_and_a_refusal_is_told_apart() {
+    let mut scene = Scene::new(false);
+    (1..=3).for_each(|id| assert!(scene.ask(id)));
+    scene.take(&frame(RST_STREAM, 0, 1, &REFUSED.to_be_bytes())).unwrap();
+    scene.take(&frame(RST_STREAM, 0, 3, &2u32.to_be_bytes())).unwrap();
+    scene.take(&frame(RST_STREAM, 0, 3, &2u32.to_be_bytes())).unwrap();
+    assert_eq!(scene.told.failed, [(1, StreamFailure::Refused), (2, StreamFailure::Reset)]);
+    assert_eq!((scene.http.streams.len(), scene.http.retires()), (1, None));
+}
+
+#[test]
+fn after_goaway_nothing_is_asked_and_what_lies_beyond_it_is_told() {
+    for (code, end) in [(0u32, ConnectionEnd::GoneAway), (11, ConnectionEnd::Error)] {
+        let mut scene = Scene::new(false);
+        (1..=3).for_each(|id| assert!(scene.ask(id)));
+        scene.take(&frame(GOAWAY, 0, 0, &[3u32.to_be_bytes(), code.to_be_bytes()].concat())).unwrap();
+        assert_eq!(scene.told.failed, [(3, StreamFailure::GoneAway)]);
+        assert_eq!((scene.http.retires(), scene.http.room(), scene.ask(4)), (Some(end), 0, false));
+        scene.take(&frame(HEADERS, END_HEADERS, 3, &head("200", DNS, None))).unwrap();
+        scene.take(&frame(DATA, END_STREAM, 3, &message(0, 0x80))).unwrap();
+        assert_eq!(scene.told.answers, [message(2, 0x80)], "what was taken is answered");
+    }
+}
+
+#[test]
+fn no_more_is_asked_at_once_than_the_server_takes() {
+    let mut scene = Scene::new(false);
+    assert_eq!(scene.http.room(), USUAL_STREAMS);
+    let setting = |name: u16, value: u32| [&name.to_be_bytes()[..], &value.to_be_bytes()].concat();
+    scene.take(&frame(SETTINGS, 0, 0, &setting(MAX_CONCURRENT_STREAMS, 2))).unwrap();
+    assert_eq!(scene.frames(), [(SETTINGS, ACK, 0, vec![])]);
+    assert_eq!((scene.ask(1), scene.ask(2), scene.ask(3)), (true, true, false));
+    scene.take(&frame(RST_STREAM, 0, 1, &[0; 4])).unwrap();
+    assert!(scene.ask(3));
+
+    // A window that closes holds queries up until it opens.
+    let mut scene = Scene::new(false);
+    scene.take(&frame(SETTINGS, 0, 0, &setting(MAX_CONCURRENT_STREAMS, 1_000_000))).unwrap();
+    let asked = (0..10_000).take_while(|id| scene.ask(*id)).count();
+    let length = message(0, 0).len();
+    assert!(
+        (FIRST_WINDOW - LOW_WINDOW) as usize / length <= asked && asked * length <= FIRST_WINDOW as usize
+    );
+    scene.take(&frame(WINDOW_UPDATE, 0, 0, &65_535u32.to_be_bytes())).unwrap();
+    assert!(scene.http.room() > 0 && scene.ask(1));
+}
+
+#[test]
+fn a_server_with_a_small_table_is_told_headers_in_full() {
+    let mut scene = Scene::new(false);
+    assert!(scene.ask(1));
+    let none = [&HEADER_TABLE_SIZE.to_be_bytes()[..], &[0; 4]].concat();
+    scene.take(&frame(SETTINGS, 0, 0, &none)).unwrap();
+    scene.frames();
+    assert!(scene.ask(2) && scene.ask(3));
+    let said = scene.frames();
+    assert_eq!(said[0].3[0], 0x20, "its table is to be empty from here on");
+    let mut decoder = Decoder::new();
+    for at in [0, 2] {
+        assert!(decoder.decode(&said[at].3).is_some());
+        assert!(String::from_utf8_lossy(&said[at].3).contains("/dns-query"));
+    }
+    assert!(said[2].3.len() < said[0].3.len(), "said once");
+}
+
+#[test]
+fn a_server_is_answered_where_it_asks_and_may_go_on_sending() {
+    let mut scene = Scene::new(false);
+    scene.take(&frame(PING, 0, 0, b"12345678")).unwrap();
+    scene.take(&frame(PING, ACK, 0, b"12345678")).unwrap();
+    assert_eq!(scene.frames(), [(PING, ACK, 0, b"12345678".to_vec())]);
+    // Of streams that are gone too: what they bring fills the window all the same.
+    let data = frame(DATA, 0, 99, &[0; LONGEST_FRAME]);
+    let before_half = CONNECTION_WINDOW as usize / 2 / LONGEST_FRAME;
+    (0..before_half).for_each(|_| scene.take(&data).unwrap());
+    assert_eq!(scene.frames(), []);
+    scene.take(&data).unwrap();
+    let opened = ((before_half + 1) * LONGEST_FRAME) as u32;
+    assert_eq!(scene.frames(), [(WINDOW_UPDATE, 0, 0, opened.to_be_bytes().to_vec())]);
+}
+
+#[test]
+fn a_stream_that_is_given_up_is_cancelled_and_may_still_speak() {
+    let mut scene = Scene::new(false);
+    assert!(scene.ask(10) && scene.ask(20));
+    scene.frames();
+    let mut reader = Reader {
+        sink: &mut scene.told,
+        news: &mut scene.news,
+        channel: 0,
+        at_ns: 0,
+        since_ns: 0,
+        established_ns: 0,
+        answers: 0,
+        ended: 0,
+        has_heard: false,
+    };
+    scene.http.give_up(15, &mut scene.said, &mut reader);
+    assert_eq!(scene.told.failed, [(10, StreamFailure::GivenUp)]);
+    assert_eq!(scene.frames(), [(RST_STREAM, 0, 1, CANCEL.to_be_bytes().to_vec())]);
+    scene.take(&frame(HEADERS, END_HEADERS, 1, &head("200", DNS, None))).unwrap();
+    scene.take(&frame(DATA, END_STREAM, 1, &message(0, 0x80))).unwrap();
+    assert_eq!((scene.told.answers.len(), scene.http.streams.len()), (0, 1));
+}
+
+#[test]
+fn a_body_longer_than_any_message_ends_its_stream() {
+    let mut scene = Scene::new(false);
+    assert!(scene.ask(1));
+    scene.frames();
+    scene.take(&frame(HEADERS, END_HEADERS, 1, &head("200", DNS, None))).unwrap();
+    (0..4).for_each(|_| scene.take(&frame(DATA, 0, 1, &[0; LONGEST_FRAME])).unwrap());
+    assert_eq!(scene.told.failed, [(1, StreamFailure::Protocol)]);
+    assert_eq!(scene.frames(), [(RST_STREAM, 0, 1, CANCEL.to_be_bytes().to_vec())]);
+}
+
+#[test]
+fn a_breach_of_the_rules_ends_the_connection() {
+    let unfinished = frame(HEADERS, 0, 1, &head("200", DNS, None));
+    let cases = [
+        frame(PUSH_PROMISE, END_HEADERS, 1, &[0; 8]),
+        frame(CONTINUATION, END_HEADERS, 1, &[]),
+        [unfinished, frame(DATA, 0, 1, b"")].concat(),
+        frame(HEADERS, END_HEADERS, 1, &[0x80]),
+        frame(DATA, PADDED, 1, &[9, 0]),
+        frame(SETTINGS, 0, 0, &[0; 5]),
+        frame(GOAWAY, 0, 0, &[0; 7]),
+        frame(RST_STREAM, 0, 1, &[0; 3]),
+        vec![0xff; FRAME_HEADER],
+        b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec(),
+    ];
+    for bytes in cases {
+        let mut scene = Scene::new(false);
+        assert!(scene.ask(1));
+        assert_eq!(scene.take(&bytes), Err(AGAINST_THE_RULES), "{bytes:x?}");
+    }
+}
