@@ -61,6 +61,7 @@ const BENCHMARKS: &[Benchmark] = &[
     Benchmark { name: "fallback", place: CONNECTIONS, run: connections::fallback },
     Benchmark { name: "dot-kept", place: CONNECTIONS, run: connections::dot_kept },
     Benchmark { name: "dot-each", place: CONNECTIONS, run: connections::dot_each },
+    Benchmark { name: "dot-each-bind", place: CONNECTIONS, run: connections::dot_each_bind },
     Benchmark { name: "doh-kept", place: CONNECTIONS, run: connections::doh_kept },
     Benchmark { name: "doq-kept", place: CONNECTIONS, run: connections::doq_kept },
     Benchmark { name: "held", place: CONNECTIONS, run: held::run },

@@ -15,7 +15,9 @@ use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signat
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::version::{TLS12, TLS13};
-use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls::{
+    CertificateError, CipherSuite, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
+};
 
 pub use sessions::Sessions;
 
@@ -111,7 +113,7 @@ impl Tls {
     /// # Errors
     /// Where the certificates cannot be read, there are none, or the server's name can be in none.
     pub fn new(config: &TlsConfig) -> Result<Tls, TlsSetupError> {
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let provider = Arc::new(provider());
         let verifier = match &config.trust {
             TlsTrust::Anything => Arc::new(Credulous(Arc::clone(&provider))) as Arc<dyn ServerCertVerifier>,
             TlsTrust::File(path) => verified_by(roots_in(path)?, &provider)?,
@@ -164,6 +166,19 @@ impl Tls {
         };
         Ok((config, sessions))
     }
+}
+
+/// The algorithms, those first that browsers and stub resolvers offer first: AES-128 with SHA-256, which processors
+/// compute themselves where SHA-384 is left to software.
+fn provider() -> CryptoProvider {
+    let mut provider = rustls::crypto::ring::default_provider();
+    provider.cipher_suites.sort_by_key(|suite| match suite.suite() {
+        CipherSuite::TLS13_AES_128_GCM_SHA256
+        | CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256
+        | CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 => 0,
+        _ => 1,
+    });
+    provider
 }
 
 /// What an error of TLS says of a handshake that it ended.
