@@ -14,13 +14,15 @@ mod client;
 mod config;
 mod connection;
 mod fate;
+mod leaving;
 mod opening;
 mod outbox;
+mod parting;
 mod reading;
 mod timers;
 
 use std::collections::VecDeque;
-use std::net::{IpAddr, UdpSocket};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -29,7 +31,7 @@ use dnsdyno_measure::{ConnectFailure, ConnectionEnd, HandshakeFailure, NotSentRe
 use dnsdyno_sys::poll::Poller;
 use dnsdyno_sys::socket;
 use dnsdyno_sys::udp::{ErrorQueue, Receiver, Sender};
-use quinn_proto::{ClientConfig, Endpoint, EndpointConfig, EndpointEvent, VarInt};
+use quinn_proto::{ClientConfig, Endpoint, EndpointConfig};
 
 use crate::tls::Sessions;
 use crate::udp::{self, UdpConfig};
@@ -39,8 +41,9 @@ use client::{Client, Phase, Waiting};
 use config::Notice;
 pub use config::{QuicConfig, QuicOpenError};
 use connection::{Asked, NO_ERROR, frame};
+use leaving::Line;
 use outbox::Outbox;
-use timers::{Entry, Timers};
+use timers::Timers;
 
 /// One worker's clients.
 pub struct QuicTransport {
@@ -83,16 +86,6 @@ pub struct QuicTransport {
     /// A batch as it travels.
     framed: Vec<(u16, Bytes)>,
     message: Vec<u8>,
-}
-
-/// A socket, and what leaves by it.
-struct Line {
-    socket: UdpSocket,
-    outbox: Outbox,
-    /// Whether the kernel would take no more, the last time.
-    is_full: bool,
-    /// Whether its error queue must be looked at, because a call on it failed.
-    in_doubt: bool,
 }
 
 impl QuicTransport {
@@ -151,50 +144,6 @@ impl QuicTransport {
         [self.timers.next_ns(), retry_ns].into_iter().flatten().min()
     }
 
-    /// Takes a connection out of use, with a word to the server where there is a `code` for it; the sink
-    /// hears of it when it next can.
-    fn doom(&mut self, channel: usize, fate: ConnectionNews, code: Option<VarInt>) {
-        let now = self.instant();
-        let client = &mut self.clients[channel];
-        if matches!(client.phase, Phase::Vacant | Phase::Ending) {
-            return;
-        }
-        client.phase = Phase::Ending;
-        if let Some(mut connection) = client.connection.take() {
-            if let Some(code) = code {
-                let socket = channel % self.sockets.len();
-                let outbox = &mut self.sockets[socket].outbox;
-                if client.awaits_ticket {
-                    // The server is to have our end of the handshake, too.
-                    outbox.take_packets(&mut connection.quic, now);
-                }
-                connection.quic.close(now, code, Bytes::new());
-                outbox.take_packets(&mut connection.quic, now);
-            }
-            // Nobody waits for it to be drained: what comes late for it is passed over.
-            self.endpoint.handle_event(connection.handle, EndpointEvent::drained());
-        }
-        self.news.push((channel as u32, self.clock.now_ns(), fate));
-    }
-
-    /// Ends a handshake that did not come to its end.
-    fn fail(&mut self, channel: usize, why: ConnectFailure, handshake: Option<HandshakeFailure>) {
-        if self.clients[channel].phase != Phase::Opening {
-            return;
-        }
-        if let Some(handshake) = handshake {
-            let now_ns = self.clock.now_ns();
-            self.news.push((channel as u32, now_ns, ConnectionNews::HandshakeFailed(handshake)));
-        }
-        let is_ours = matches!(handshake, Some(HandshakeFailure::TimedOut | HandshakeFailure::Abandoned));
-        self.doom(channel, ConnectionNews::Failed(why), is_ours.then_some(NO_ERROR));
-    }
-
-    fn end(&mut self, channel: usize, end: ConnectionEnd, code: Option<VarInt>) {
-        let answers = u64::from(self.clients[channel].answers);
-        self.doom(channel, ConnectionNews::Ended { end, answers }, code);
-    }
-
     /// Tells what happened, in order. A client whose connection is over can ask again from here on.
     fn tell(&mut self, sink: &mut impl Sink) {
         if self.reused > 0 {
@@ -240,111 +189,6 @@ impl QuicTransport {
         }
     }
 
-    /// Gives the kernel all packets that connections have to send, as far as it takes them.
-    fn flush(&mut self) {
-        for line in self.sockets.iter_mut().filter(|line| line.is_full) {
-            line.send(&mut self.sender);
-        }
-        let now = self.instant();
-        let mut touched = std::mem::take(&mut self.touched);
-        touched.retain(|channel| {
-            let has_more = self.take_packets(*channel as usize, now);
-            self.clients[*channel as usize].is_touched = has_more;
-            has_more
-        });
-        self.touched = touched;
-        for line in self.sockets.iter_mut().filter(|line| !line.outbox.is_empty() && !line.is_full) {
-            line.send(&mut self.sender);
-        }
-    }
-
-    /// Takes the packets of one connection, and sets its timer; true where it may have more.
-    fn take_packets(&mut self, channel: usize, now: Instant) -> bool {
-        let Some(connection) = &mut self.clients[channel].connection else { return false };
-        let socket = channel % self.sockets.len();
-        let line = &mut self.sockets[socket];
-        if line.is_full {
-            return true;
-        }
-        let has_more = line.outbox.take_packets(&mut connection.quic, now);
-        while let Some(event) = connection.quic.poll_endpoint_events() {
-            if let Some(event) = self.endpoint.handle_event(connection.handle, event) {
-                connection.quic.handle_event(event);
-            }
-        }
-        let due_ns = connection.quic.poll_timeout().map(|at| self.ns_of(at));
-        let lingers_until_ns = self.clients[channel].lingers_until_ns;
-        self.set_timer(channel, [due_ns, lingers_until_ns].into_iter().flatten().min());
-        has_more
-    }
-
-    fn set_timer(&mut self, channel: usize, due_ns: Option<u64>) {
-        let client = &mut self.clients[channel];
-        let (Some(connection), Some(due_ns)) = (&mut client.connection, due_ns) else { return };
-        if connection.timer_ns.is_none_or(|known_ns| known_ns > due_ns) {
-            connection.timer_ns = Some(due_ns);
-            self.timers.add(Entry { due_ns, channel: channel as u32, generation: client.generation });
-        }
-    }
-
-    /// Has every connection go on whose timer is due.
-    fn do_due(&mut self) {
-        let now_ns = self.clock.now_ns();
-        while let Some(Entry { due_ns, channel, generation }) = self.timers.pop_due(now_ns) {
-            let channel = channel as usize;
-            let now = self.instant();
-            let client = &mut self.clients[channel];
-            let Some(connection) = &mut client.connection else { continue };
-            // One that was entered anew meanwhile has an entry of its own.
-            if client.generation != generation || connection.timer_ns != Some(due_ns) {
-                continue;
-            }
-            connection.timer_ns = None;
-            if connection.quic.poll_timeout().is_some_and(|at| at <= now) {
-                connection.quic.handle_timeout(now);
-            }
-            self.touch(channel);
-        }
-    }
-
-    /// Ends what has taken too long to open, and what nobody has used for too long; gives up streams
-    /// that nobody waits for.
-    fn sweep(&mut self) {
-        let now_ns = self.clock.now_ns();
-        if now_ns < self.next_sweep_ns {
-            return;
-        }
-        self.next_sweep_ns = now_ns + self.sweep_ns;
-        let idle_ns = self.config.idle_timeout_ns.unwrap_or(u64::MAX);
-        let given_up_ns = now_ns.saturating_sub(GIVEN_UP_TIMEOUTS * self.config.timeout_ns);
-        for channel in 0..self.clients.len() {
-            let client = &mut self.clients[channel];
-            match client.phase {
-                Phase::Opening
-                    if now_ns.saturating_sub(client.opened_ns) >= self.config.handshake_timeout_ns =>
-                {
-                    self.fail(channel, ConnectFailure::TimedOut, Some(HandshakeFailure::TimedOut));
-                }
-                Phase::Open => {
-                    if client.is_idle() && now_ns.saturating_sub(client.quiet_since_ns()) >= idle_ns {
-                        self.end(channel, ConnectionEnd::ByUs, Some(NO_ERROR));
-                        continue;
-                    }
-                    let Some(connection) = &mut client.connection else { continue };
-                    let mut has_given_up = false;
-                    while let Some(asked) = connection.give_up_oldest(given_up_ns) {
-                        self.failed.push((channel as u32, asked, StreamFailure::GivenUp));
-                        has_given_up = true;
-                    }
-                    if has_given_up {
-                        self.touch(channel);
-                    }
-                }
-                _ => {}
-            }
-        }
-    }
-
     /// Now, on the library's clock.
     fn instant(&self) -> Instant {
         self.epoch.0 + Duration::from_nanos(self.clock.now_ns().saturating_sub(self.epoch.1))
@@ -354,19 +198,6 @@ impl QuicTransport {
     fn ns_of(&self, at: Instant) -> u64 {
         let after = at.saturating_duration_since(self.epoch.0).as_nanos();
         self.epoch.1.saturating_add(u64::try_from(after).unwrap_or(u64::MAX))
-    }
-}
-
-impl Line {
-    fn send(&mut self, sender: &mut Sender) {
-        self.is_full = false;
-        // Each error takes one packet away, so this ends.
-        loop {
-            match self.outbox.send(sender, &self.socket) {
-                Ok(is_all) => return self.is_full = !is_all,
-                Err(_) => self.in_doubt = true,
-            }
-        }
     }
 }
 
@@ -422,9 +253,12 @@ impl Transport for QuicTransport {
         client.asked = client.asked.saturating_add(count);
         client.under_way += count;
         for (id, framed) in self.framed.drain(..) {
-            let may_ask = client.waiting.is_empty();
-            let connection = client.connection.as_mut().filter(|_| may_ask);
-            if !connection.is_some_and(|connection| connection.ask(id, &framed, now_ns)) {
+            let asked = match &mut client.connection {
+                // What waits already was asked first.
+                Some(connection) if client.waiting.is_empty() => connection.ask(id, framed, now_ns),
+                _ => Err(framed),
+            };
+            if let Err(framed) = asked {
                 client.waiting.push_back(Waiting { id, since_ns: now_ns, framed });
             }
         }
@@ -551,7 +385,3 @@ const LONGEST_SWEEP_NS: u64 = 100_000_000;
 /// A connection over which nothing came for twice as long as anybody waits for an answer is of no
 /// use: once is not enough, for late answers are worth counting.
 const SILENT_TIMEOUTS: u64 = 2;
-
-/// A stream without an answer is given up after so many timeouts, so that a server which allows few can
-/// be asked on.
-const GIVEN_UP_TIMEOUTS: u64 = 2;

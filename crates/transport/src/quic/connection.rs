@@ -79,9 +79,9 @@ impl Connection {
         }
     }
 
-    /// Asks a query on a stream of its own; false where the server allows no further stream now.
-    pub(crate) fn ask(&mut self, id: u16, framed: &Bytes, at_ns: u64) -> bool {
-        let Some(stream) = self.quic.streams().open(Dir::Bi) else { return false };
+    /// Asks a query on a stream of its own; gives it back where the server allows no further stream now.
+    pub(crate) fn ask(&mut self, id: u16, framed: Bytes, at_ns: u64) -> Result<(), Bytes> {
+        let Some(stream) = self.quic.streams().open(Dir::Bi) else { return Err(framed) };
         // The library numbers them in turn; this holds the line together should it ever begin anew.
         if self.streams.is_empty() {
             self.first = stream.index();
@@ -90,14 +90,9 @@ impl Connection {
         if self.quic.is_handshaking() {
             self.early.push_back(Early { id, framed: framed.clone() });
         }
-        if self.unwritten.is_empty() {
-            if let Some(rest) = self.write(stream, framed.clone()) {
-                self.unwritten.push_back((stream, rest));
-            }
-        } else {
-            self.unwritten.push_back((stream, framed.clone()));
-        }
-        true
+        let rest = if self.unwritten.is_empty() { self.write(stream, framed) } else { Some(framed) };
+        self.unwritten.extend(rest.map(|rest| (stream, rest)));
+        Ok(())
     }
 
     /// Gives QUIC what it takes of the queries that it has not taken.
@@ -131,7 +126,7 @@ impl Connection {
         let number = stream.index();
         let mut receive = self.quic.recv_stream(stream);
         let Ok(mut chunks) = receive.read(true) else { return Arrival::Nothing };
-        let mut held = self.partial.remove(&number);
+        let mut held = if self.partial.is_empty() { None } else { self.partial.remove(&number) };
         let (mut is_ended, mut is_reset, mut has_read) = (false, false, false);
         // Nearly every answer comes in one piece.
         let mut whole = Bytes::new();
@@ -233,8 +228,7 @@ fn take(came: &[u8], is_ended: bool, asked: Option<u16>, message: &mut Vec<u8>) 
             message.clear();
             message.extend_from_slice(&came[LENGTH_BYTES..]);
             // An ID other than 0 is against the rules (4.2.1); what is no message at all is for others to say.
-            let is_message = peek(message).is_ok();
-            if is_message && message.first_chunk() != Some(&[0, 0]) {
+            if message.first_chunk() != Some(&[0, 0]) && peek(message).is_ok() {
                 return Arrival::Broken;
             }
             if let Some(place) = message.first_chunk_mut() {

@@ -3,7 +3,7 @@
 use dnsdyno_measure::{ConnectFailure, ConnectionEnd, HandshakeKind, NotSentReason};
 
 use super::QuicTransport;
-use super::client::Phase;
+use super::client::{Phase, Waiting};
 use super::connection::{Connection, NO_ERROR};
 use crate::{ConnectionNews, Stopped};
 
@@ -46,7 +46,7 @@ impl QuicTransport {
             // Before those that wait already: they were asked first.
             for early in connection.forget_streams().into_iter().rev() {
                 let since_ns = client.opened_ns;
-                client.waiting.push_front(super::Waiting { id: early.id, since_ns, framed: early.framed });
+                client.waiting.push_front(Waiting { id: early.id, since_ns, framed: early.framed });
             }
             client.since_ns = at_ns;
         }
@@ -81,8 +81,9 @@ impl QuicTransport {
             if now_ns.saturating_sub(waiting.since_ns) >= self.config.timeout_ns {
                 continue;
             }
-            if !connection.ask(waiting.id, &waiting.framed, now_ns) {
-                client.waiting.push_front(waiting);
+            let Waiting { id, since_ns, framed } = waiting;
+            if let Err(framed) = connection.ask(id, framed, now_ns) {
+                client.waiting.push_front(Waiting { id, since_ns, framed });
                 break;
             }
         }

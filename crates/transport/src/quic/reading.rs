@@ -1,7 +1,6 @@
 //! What comes from the server: packets, of which QUIC makes news of connections and bytes of streams.
 
 use std::io;
-use std::time::Duration;
 
 use bytes::BytesMut;
 use dnsdyno_measure::{ConnectFailure, ConnectionEnd, StreamFailure};
@@ -71,50 +70,36 @@ impl QuicTransport {
 
     /// Takes the events of every connection that something has happened to.
     pub(super) fn progress_touched(&mut self, sink: &mut impl Sink) {
+        // One instant for all: they came with the same call, or waited for it together.
+        let at_ns = self.clock.now_ns();
         for i in 0..self.touched.len() {
-            self.progress(self.touched[i] as usize, sink);
+            self.progress(self.touched[i] as usize, at_ns, sink);
         }
     }
 
-    fn progress(&mut self, channel: usize, sink: &mut impl Sink) {
+    fn progress(&mut self, channel: usize, at_ns: u64, sink: &mut impl Sink) {
         while let Some(connection) = &mut self.clients[channel].connection {
             let Some(event) = connection.quic.poll() else { break };
-            self.take_event(channel, event, sink);
+            self.take_event(channel, event, at_ns, sink);
         }
         let client = &self.clients[channel];
         if let Some(until_ns) = client.lingers_until_ns
-            && (!client.awaits_ticket || self.clock.now_ns() >= until_ns)
+            && (!client.awaits_ticket || at_ns >= until_ns)
         {
             self.end(channel, ConnectionEnd::ByUs, Some(NO_ERROR));
         }
     }
 
-    /// Closes a connection that has carried all that it is to carry. One whose query was answered before
-    /// its handshake was done stays for the sessions that the server gives after that: without them the
-    /// next connection could not ask as early.
-    fn part(&mut self, channel: usize) {
-        let now_ns = self.clock.now_ns();
-        let client = &mut self.clients[channel];
-        match &client.connection {
-            Some(connection) if client.awaits_ticket => {
-                let patience = (3 * connection.quic.rtt() + LINGER).as_nanos() as u64;
-                client.lingers_until_ns = Some(now_ns + patience);
-                self.touch(channel);
-            }
-            _ => self.end(channel, ConnectionEnd::ByUs, Some(NO_ERROR)),
-        }
-    }
-
-    fn take_event(&mut self, channel: usize, event: Event, sink: &mut impl Sink) {
+    fn take_event(&mut self, channel: usize, event: Event, at_ns: u64, sink: &mut impl Sink) {
         match event {
-            Event::Stream(StreamEvent::Readable { id }) => self.read(channel, id, sink),
+            Event::Stream(StreamEvent::Readable { id }) => self.read(channel, id, at_ns, sink),
             Event::Stream(StreamEvent::Available { .. }) => self.ask_waiting(channel),
             Event::Stream(StreamEvent::Writable { .. }) => {
                 if let Some(connection) = &mut self.clients[channel].connection {
                     connection.write_rest();
                 }
             }
-            Event::Connected => self.establish(channel, self.clock.now_ns()),
+            Event::Connected => self.establish(channel, at_ns),
             Event::ConnectionLost { reason } => {
                 let client = &self.clients[channel];
                 if client.phase == Phase::Opening {
@@ -132,8 +117,7 @@ impl QuicTransport {
     }
 
     /// Reads a stream, and hands over its answer when that is whole.
-    fn read(&mut self, channel: usize, stream: StreamId, sink: &mut impl Sink) {
-        let at_ns = self.clock.now_ns();
+    fn read(&mut self, channel: usize, stream: StreamId, at_ns: u64, sink: &mut impl Sink) {
         let client = &mut self.clients[channel];
         let Some(connection) = &mut client.connection else { return };
         let arrival = connection.read(stream, &mut self.message);
@@ -203,7 +187,3 @@ const ROUNDS: usize = 4;
 
 /// ICMP errors that are taken at once; a closed port sends one for each packet.
 const REFUSALS_AT_ONCE: usize = 64;
-
-/// How long a connection stays for the server's sessions beyond three round trips: as long as a server may
-/// wait before it acknowledges anything (RFC 9000, 18.2).
-const LINGER: Duration = Duration::from_millis(25);

@@ -1,0 +1,109 @@
+//! What leaves: the packets of all connections, a call for each socket; and when a connection goes on by
+//! the clock.
+
+use std::net::UdpSocket;
+use std::time::Instant;
+
+use dnsdyno_sys::udp::Sender;
+
+use super::QuicTransport;
+use super::outbox::Outbox;
+use super::timers::Entry;
+
+/// A socket, and what leaves by it.
+pub(super) struct Line {
+    pub(super) socket: UdpSocket,
+    pub(super) outbox: Outbox,
+    /// Whether the kernel would take no more, the last time.
+    pub(super) is_full: bool,
+    /// Whether its error queue must be looked at, because a call on it failed.
+    pub(super) in_doubt: bool,
+}
+
+impl Line {
+    fn send(&mut self, sender: &mut Sender) {
+        self.is_full = false;
+        // Each error takes one packet away, so this ends.
+        loop {
+            match self.outbox.send(sender, &self.socket) {
+                Ok(is_all) => return self.is_full = !is_all,
+                Err(_) => self.in_doubt = true,
+            }
+        }
+    }
+}
+
+impl QuicTransport {
+    /// Gives the kernel all packets that connections have to send, as far as it takes them.
+    pub(super) fn flush(&mut self) {
+        for line in self.sockets.iter_mut().filter(|line| line.is_full) {
+            line.send(&mut self.sender);
+        }
+        let now = self.instant();
+        let mut touched = std::mem::take(&mut self.touched);
+        touched.retain(|channel| {
+            let has_more = self.take_packets(*channel as usize, now);
+            self.clients[*channel as usize].is_touched = has_more;
+            has_more
+        });
+        self.touched = touched;
+        for line in self.sockets.iter_mut().filter(|line| !line.outbox.is_empty() && !line.is_full) {
+            line.send(&mut self.sender);
+        }
+    }
+
+    /// Takes the packets of one connection, and sets its timer; true where it may have more.
+    fn take_packets(&mut self, channel: usize, now: Instant) -> bool {
+        let Some(connection) = &mut self.clients[channel].connection else { return false };
+        let socket = channel % self.sockets.len();
+        let line = &mut self.sockets[socket];
+        if line.is_full {
+            return true;
+        }
+        let has_more = line.outbox.take_packets(&mut connection.quic, now);
+        while let Some(event) = connection.quic.poll_endpoint_events() {
+            if let Some(event) = self.endpoint.handle_event(connection.handle, event) {
+                connection.quic.handle_event(event);
+            }
+        }
+        let due_ns = connection.quic.poll_timeout().map(|at| self.ns_of(at));
+        let lingers_until_ns = self.clients[channel].lingers_until_ns;
+        self.set_timer(channel, [due_ns, lingers_until_ns].into_iter().flatten().min());
+        has_more
+    }
+
+    fn set_timer(&mut self, channel: usize, due_ns: Option<u64>) {
+        let client = &mut self.clients[channel];
+        let (Some(connection), Some(due_ns)) = (&mut client.connection, due_ns) else { return };
+        // Timers move a little with each packet; without grains each move would be an entry.
+        let due_ns = due_ns | (GRAIN_NS - 1);
+        if connection.timer_ns.is_none_or(|known_ns| known_ns > due_ns) {
+            connection.timer_ns = Some(due_ns);
+            self.timers.add(Entry { due_ns, channel: channel as u32, generation: client.generation });
+        }
+    }
+
+    /// Has every connection go on whose timer is due.
+    pub(super) fn do_due(&mut self) {
+        let now_ns = self.clock.now_ns();
+        while let Some(Entry { due_ns, channel, generation }) = self.timers.pop_due(now_ns) {
+            let channel = channel as usize;
+            let now = self.instant();
+            let client = &mut self.clients[channel];
+            let Some(connection) = &mut client.connection else { continue };
+            // One that was entered anew meanwhile has an entry of its own.
+            if client.generation != generation || connection.timer_ns != Some(due_ns) {
+                continue;
+            }
+            connection.timer_ns = None;
+            if connection.quic.poll_timeout().is_some_and(|at| at <= now) {
+                connection.quic.handle_timeout(now);
+            }
+            self.touch(channel);
+        }
+    }
+}
+
+/// To what timers are rounded up: a power of two, a quarter of the millisecond that QUIC reckons with
+/// (RFC 9002, 6.1.2).
+const GRAIN_NS: u64 = 1 << 18;

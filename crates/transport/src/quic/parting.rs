@@ -1,0 +1,120 @@
+//! How a client's connection ends: by what the server said, or because its time is over.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use dnsdyno_measure::{ConnectFailure, ConnectionEnd, HandshakeFailure, StreamFailure};
+use quinn_proto::{EndpointEvent, VarInt};
+
+use super::QuicTransport;
+use super::client::Phase;
+use super::connection::NO_ERROR;
+use crate::ConnectionNews;
+
+impl QuicTransport {
+    /// Takes a connection out of use, with a word to the server where there is a `code` for it; the sink
+    /// hears of it when it next can.
+    fn doom(&mut self, channel: usize, fate: ConnectionNews, code: Option<VarInt>) {
+        let now = self.instant();
+        let client = &mut self.clients[channel];
+        if matches!(client.phase, Phase::Vacant | Phase::Ending) {
+            return;
+        }
+        client.phase = Phase::Ending;
+        if let Some(mut connection) = client.connection.take() {
+            if let Some(code) = code {
+                let socket = channel % self.sockets.len();
+                let outbox = &mut self.sockets[socket].outbox;
+                if client.awaits_ticket {
+                    // The server is to have our end of the handshake, too.
+                    outbox.take_packets(&mut connection.quic, now);
+                }
+                connection.quic.close(now, code, Bytes::new());
+                outbox.take_packets(&mut connection.quic, now);
+            }
+            // Nobody waits for it to be drained: what comes late for it is passed over.
+            self.endpoint.handle_event(connection.handle, EndpointEvent::drained());
+        }
+        self.news.push((channel as u32, self.clock.now_ns(), fate));
+    }
+
+    /// Ends a handshake that did not come to its end.
+    pub(super) fn fail(&mut self, channel: usize, why: ConnectFailure, handshake: Option<HandshakeFailure>) {
+        if self.clients[channel].phase != Phase::Opening {
+            return;
+        }
+        if let Some(handshake) = handshake {
+            let now_ns = self.clock.now_ns();
+            self.news.push((channel as u32, now_ns, ConnectionNews::HandshakeFailed(handshake)));
+        }
+        let is_ours = matches!(handshake, Some(HandshakeFailure::TimedOut | HandshakeFailure::Abandoned));
+        self.doom(channel, ConnectionNews::Failed(why), is_ours.then_some(NO_ERROR));
+    }
+
+    pub(super) fn end(&mut self, channel: usize, end: ConnectionEnd, code: Option<VarInt>) {
+        let answers = u64::from(self.clients[channel].answers);
+        self.doom(channel, ConnectionNews::Ended { end, answers }, code);
+    }
+
+    /// Closes a connection that has carried all that it is to carry. One whose query was answered before
+    /// its handshake was done stays for the sessions that the server gives after that: without them the
+    /// next connection could not ask as early.
+    pub(super) fn part(&mut self, channel: usize) {
+        let now_ns = self.clock.now_ns();
+        let client = &mut self.clients[channel];
+        match &client.connection {
+            Some(connection) if client.awaits_ticket => {
+                let patience = (3 * connection.quic.rtt() + LINGER).as_nanos() as u64;
+                client.lingers_until_ns = Some(now_ns + patience);
+                self.touch(channel);
+            }
+            _ => self.end(channel, ConnectionEnd::ByUs, Some(NO_ERROR)),
+        }
+    }
+
+    /// Ends what has taken too long to open, and what nobody has used for too long; gives up streams
+    /// that nobody waits for.
+    pub(super) fn sweep(&mut self) {
+        let now_ns = self.clock.now_ns();
+        if now_ns < self.next_sweep_ns {
+            return;
+        }
+        self.next_sweep_ns = now_ns + self.sweep_ns;
+        let idle_ns = self.config.idle_timeout_ns.unwrap_or(u64::MAX);
+        let given_up_ns = now_ns.saturating_sub(GIVEN_UP_TIMEOUTS * self.config.timeout_ns);
+        for channel in 0..self.clients.len() {
+            let client = &mut self.clients[channel];
+            match client.phase {
+                Phase::Opening
+                    if now_ns.saturating_sub(client.opened_ns) >= self.config.handshake_timeout_ns =>
+                {
+                    self.fail(channel, ConnectFailure::TimedOut, Some(HandshakeFailure::TimedOut));
+                }
+                Phase::Open => {
+                    if client.is_idle() && now_ns.saturating_sub(client.quiet_since_ns()) >= idle_ns {
+                        self.end(channel, ConnectionEnd::ByUs, Some(NO_ERROR));
+                        continue;
+                    }
+                    let Some(connection) = &mut client.connection else { continue };
+                    let mut has_given_up = false;
+                    while let Some(asked) = connection.give_up_oldest(given_up_ns) {
+                        self.failed.push((channel as u32, asked, StreamFailure::GivenUp));
+                        has_given_up = true;
+                    }
+                    if has_given_up {
+                        self.touch(channel);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// How long a connection stays for the server's sessions beyond three round trips: as long as a server may
+/// wait before it acknowledges anything (RFC 9000, 18.2).
+const LINGER: Duration = Duration::from_millis(25);
+
+/// A stream without an answer is given up after so many timeouts, so that a server which allows few can
+/// be asked on.
+const GIVEN_UP_TIMEOUTS: u64 = 2;
