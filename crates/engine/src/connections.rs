@@ -83,8 +83,14 @@ impl Desk<'_> {
             ConnectionNews::Failed(why) => {
                 counts.add_failed(why, 1);
                 self.connected.is_turned_away |= self.connected.open == 0;
-                // One that took too long says nothing on the next.
-                self.settle_lost(channel, why == ConnectFailure::TimedOut);
+                let has_hope = match why {
+                    // One that took too long says nothing on the next.
+                    ConnectFailure::TimedOut => true,
+                    // Over QUIC; of other transports it ends a connection.
+                    ConnectFailure::Handshake => self.has_hope(channel, ConnectionEnd::Handshake, 0),
+                    _ => false,
+                };
+                self.settle_lost(channel, has_hope);
             }
             ConnectionNews::Ended { end, answers } => {
                 counts.add_ended(end, 1);

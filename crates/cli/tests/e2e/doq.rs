@@ -293,8 +293,9 @@ fn an_alert_ends_the_handshake_and_is_counted_as_one() {
     assert_eq!(encrypted.failed(HandshakeFailure::Alert), alerts);
     assert_eq!((ours.failed(ConnectFailure::Handshake), ours.failed_total()), (alerts, alerts));
     let ends = digest.tally().ends;
+    // Three in a row are rare.
     assert_eq!(ends.answered + ends.refused, 1_000, "{ends:?}");
-    assert!(ends.refused >= alerts, "{ends:?}");
+    assert!(ends.refused < alerts && digest.tally().asked_again >= alerts / 2, "{ends:?}");
 }
 
 #[test]
