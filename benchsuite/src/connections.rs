@@ -11,7 +11,7 @@ use crate::Setting;
 use crate::duel::{Duel, PER_CPU_SECOND, PER_SECOND};
 use crate::programs::{Generator, QUERY, Target};
 use crate::report::Section;
-use crate::responder::{Encrypted, Responder};
+use crate::responder::Responder;
 use crate::rig::find_peer;
 
 /// TCP, ten connections kept.
@@ -112,27 +112,59 @@ pub(crate) fn doh_kept(setting: &Setting) -> anyhow::Result<Section> {
     against_dnsperf(setting, &server, pair)
 }
 
-/// DoQ, ten connections kept, against our own DoT.
+/// DoQ, ten connections kept, against our own DoT; our own responder serves both, as fast as both can ask.
 pub(crate) fn doq_kept(setting: &Setting) -> anyhow::Result<Section> {
     let responder = Responder::start_encrypted(setting, "--threads 1", "responder")?;
-    let generator = |transport: &str, encrypted: &Encrypted| {
-        let target = Target::loopback(setting, encrypted.port);
+    let asked = |transport: &str| {
+        let encrypted = responder.encrypted(transport)?;
+        let trust = format!(" --ca {}", encrypted.ca.display());
+        let command = responder.command().to_owned();
+        anyhow::Ok(Asked { port: encrypted.port, trust, name: "our responder", command })
+    };
+    quic_against_tls(setting, "doq-kept", &asked("doq")?, &asked("dot")?)
+}
+
+/// The same against a real server that speaks both.
+pub(crate) fn doq_kept_hickory(setting: &Setting) -> anyhow::Result<Section> {
+    let certificate = Certificate::make()?;
+    let options = ServerOptions {
+        parts: vec!["dot_doq".to_owned()],
+        values: certificate.values(),
+        ..ServerOptions::default()
+    };
+    let server = ServerSpec::named("hickory")?.start(&options)?;
+    let asked = |transport: &str| {
+        let address = server.listener(transport).with_context(|| format!("Hickory has no {transport}"))?;
+        let trust = format!(" --ca {}", certificate.ca_file().display());
+        let command = "hickory, one thread, as testbed/servers/hickory.toml says, with its part dot_doq";
+        anyhow::Ok(Asked { port: address.port(), trust, name: "Hickory DNS", command: command.to_owned() })
+    };
+    quic_against_tls(setting, "doq-kept-hickory", &asked("doq")?, &asked("dot")?)
+}
+
+fn quic_against_tls(
+    setting: &Setting,
+    name: &'static str,
+    doq: &Asked,
+    dot: &Asked,
+) -> anyhow::Result<Section> {
+    let generator = |transport: &str, asked: &Asked| {
         let load = format!(
-            "--transport {transport} --ca {} --clients 10 --outstanding 100 --workers 1 --for {}s",
-            encrypted.ca.display(),
-            setting.seconds
+            "--transport {transport}{} --clients 10 --outstanding 100 --workers 1 --for {}s",
+            asked.trust, setting.seconds
         );
-        Generator::dnsdyno(setting, &target, &load)
+        Generator::dnsdyno(setting, &Target::loopback(setting, asked.port), &load)
             .named(&format!("dnsdyno over {transport}"), &[setting.rig.generator_cpu()])
     };
     Duel {
-        name: "doq-kept",
+        name,
         method: format!(
-            "DoQ against DoT, 10 connections kept, 100 queries outstanding, \"{QUERY}\", both against our responder."
+            "DoQ against DoT, 10 connections kept, 100 queries outstanding, \"{QUERY}\", both against {}.",
+            doq.name
         ),
-        servers: vec![responder.command().to_owned()],
-        ours: generator("doq", responder.encrypted("doq")?),
-        theirs: vec![generator("dot", responder.encrypted("dot")?)],
+        servers: vec![doq.command.clone()],
+        ours: generator("doq", doq),
+        theirs: vec![generator("dot", dot)],
         figure: PER_CPU_SECOND,
         bar: 0.6,
     }

@@ -64,6 +64,7 @@ const BENCHMARKS: &[Benchmark] = &[
     Benchmark { name: "dot-each-bind", place: CONNECTIONS, run: connections::dot_each_bind },
     Benchmark { name: "doh-kept", place: CONNECTIONS, run: connections::doh_kept },
     Benchmark { name: "doq-kept", place: CONNECTIONS, run: connections::doq_kept },
+    Benchmark { name: "doq-kept-hickory", place: CONNECTIONS, run: connections::doq_kept_hickory },
     Benchmark { name: "held", place: CONNECTIONS, run: held::run },
     Benchmark { name: "churn", place: CONNECTIONS, run: churn::run },
 ];
