@@ -331,6 +331,14 @@ mod tests {
     }
 
     #[test]
+    fn the_ciphers_of_browsers_are_offered_first_and_no_other_is_left_out() {
+        let suites: Vec<_> = provider().cipher_suites.iter().map(|suite| suite.suite()).collect();
+        assert!(suites[..3].iter().all(|suite| format!("{suite:?}").contains("AES_128_GCM")), "{suites:?}");
+        assert_eq!(suites[0], CipherSuite::TLS13_AES_128_GCM_SHA256);
+        assert_eq!(suites.len(), rustls::crypto::ring::default_provider().cipher_suites.len());
+    }
+
+    #[test]
     fn each_worker_has_a_configuration_with_sessions_of_its_own() {
         let tls = Tls::new(&config()).expect("TLS");
         let (first, sessions) = tls.client_config(&[b"dot"], 4).expect("a configuration");

@@ -12,6 +12,8 @@ use dnsdyno_responder::{
     Transport, book::Side,
 };
 
+use rustix::process::Signal;
+
 use crate::support::{Ran, Workplace, real_server};
 
 /// The ways to ask, as flags, with what the responder calls them.
@@ -353,6 +355,31 @@ fn a_server_that_never_shakes_hands_makes_queries_time_out_and_the_run_end() {
         let ends = digest.tally().ends;
         assert_eq!((ends.timed_out, ends.answered), (digest.tally().scheduled, 0), "{way:?} {ends:?}");
         assert!(books(&digest).1.failed_total() > 0, "{way:?}");
+    }
+}
+
+#[test]
+fn a_handshake_that_is_under_way_when_the_user_ends_the_run_is_abandoned() {
+    for way in &WAYS[..2] {
+        let work = Workplace::new();
+        let faults = Faults { no_handshake: percent(100.0), ..Faults::default() };
+        let server = start(&work, faults, TlsSettings::default());
+        let mut generator = work.start(&format!(
+            "run -s {} -a www.example {} --ca ca.pem --outstanding 6 --workers 1 --clients 1 --for 50s --timeout 40s \
+             --handshake-timeout 40s --quiet -o run",
+            server.addresses_of(way.1)[0],
+            way.0
+        ));
+        let withheld = || side(server.book(), way.1).connections.handshakes_withheld;
+        generator.until("its handshake is under way", || withheld() == 1);
+        generator.signal(Signal::INT);
+        generator.until("it says that it stops", || work.stderr().contains("stopping"));
+        generator.signal(Signal::INT);
+        generator.wait().gives(130);
+        let digest = work.record("run");
+        let (connections, encrypted) = books(&digest);
+        assert_eq!((connections.established, digest.tally().ends.interrupted), (1, 6), "{way:?}");
+        assert_eq!(encrypted.failed(HandshakeFailure::Abandoned), 1, "{way:?} {encrypted:?}");
     }
 }
 
