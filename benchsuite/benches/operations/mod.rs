@@ -97,6 +97,7 @@ fn engine(times: u64) {
         send_only: false,
         cpus: &[],
         own_files: false,
+        strips_edns: false,
     };
     let link = SimTransport::new(SimConfig::default(), 0, 1);
     black_box(run(&job, vec![link], 0, &|| 0, &Control::default(), &mut Nobody));

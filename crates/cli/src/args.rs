@@ -181,10 +181,16 @@ pub(crate) struct LoadFlags {
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Transport")]
 pub(crate) struct ConnectionFlags {
-    /// udp, tcp, dot, doh (HTTP/2) or doq [default: udp]
+    /// udp, tcp, udp+tcp (asks again over TCP what is truncated over UDP), dot, doh (HTTP/2) or doq
+    /// [default: udp]
     #[arg(long, value_name = "TRANSPORT")]
     transport: Option<TransportKind>,
-    /// Close a connection after Q queries, and open another; 0 keeps it [default: 0]
+    /// Several transports by weight, such as udp=60,tcp=15,dot=25; with a port of its own as dot@8853=25,
+    /// else encrypted ones have their usual port and the others that of the server
+    #[arg(long, value_name = "MIX")]
+    mix: Option<String>,
+    /// Close a connection after Q queries, and open another; 0 keeps it [default: 0, and 1 where
+    /// truncated answers are asked again]
     #[arg(long, value_name = "Q", visible_alias = "num-queries-per-conn")]
     queries_per_connection: Option<u32>,
     /// Close a connection on which nothing was under way for this time [default: never]
@@ -193,6 +199,9 @@ pub(crate) struct ConnectionFlags {
     /// Let the first query of a connection travel with its SYN (TCP Fast Open)
     #[arg(long)]
     fast_open: bool,
+    /// Over udp+tcp, the EDNS of what is asked again: same as over UDP, or none [default: same]
+    #[arg(long, value_name = "EDNS")]
+    tcp_edns: Option<String>,
 }
 
 #[derive(Debug, Default, Args)]
@@ -237,7 +246,8 @@ pub(crate) struct GeneratorFlags {
     #[arg(long)]
     no_pin: bool,
     /// Sockets, or clients with a connection each, over all workers [default: one a worker; with
-    /// AF_XDP 256 source ports; with --queries-per-connection the window, or 1000]
+    /// AF_XDP 256 source ports; with --queries-per-connection, or over udp+tcp, the window, or
+    /// 1000]; beside clients there is a UDP socket a worker, where UDP is part of the transport
     #[arg(short = 'c', long, value_name = "N")]
     clients: Option<usize>,
     /// Send from this address; over TCP also from those up to the end of ADDRESS/LENGTH, in turn
@@ -353,6 +363,7 @@ impl RunFlags {
             port: target.port,
             family: target.family,
             transport: connections.transport,
+            mix: connections.mix.clone(),
             i_may_load_this_server: set(target.i_may_load_this_server),
             queries: queries.queries.clone(),
             ask: (!queries.ask.is_empty()).then(|| queries.ask.clone()),
@@ -394,6 +405,7 @@ impl RunFlags {
             handshake_timeout: encryption.handshake_timeout.clone(),
             http_method: encryption.http_method,
             http_path: encryption.http_path.clone(),
+            tcp_edns: connections.tcp_edns.clone(),
             local_address: generator.local_address.clone(),
             local_ports: generator.local_ports.clone(),
             backend: way.backend.clone(),
@@ -473,7 +485,7 @@ mod tests {
                      --xdp-mode native --xdp-copy copy --no-pin --no-rd \
                      --do --edns-size 1232 --local-ports 2000..2003 --name n --insecure --ca c --sni s \
                      --tls-version 1.3 --no-resumption --early-data --handshake-timeout 1s --http-method get \
-                     --http-path /q";
+                     --http-path /q --transport udp+tcp --tcp-edns none";
         let Verb::Run(flags) = Cli::parse_from(typed.split_whitespace()).verb else { panic!("no run") };
         let file = "server = \"127.0.0.1:5300\"\nqueries = \"q.txt\"\nstair = \"1k..5k\"\nstep = \"1k\"\n\
                     hold = \"10s\"\ntimeout = \"2s\"\nclients = 4\nbackend = \"xdp\"\ninterface = \"eth0\"\n\
@@ -481,7 +493,8 @@ mod tests {
                     xdp-copy = \"copy\"\npin = false\nrecursion-desired = false\n\
                     dnssec-ok = true\nedns-size = 1232\nlocal-ports = \"2000..2003\"\nname = \"n\"\n\
                     insecure = true\nca = \"c\"\nsni = \"s\"\ntls-version = \"1.3\"\nresumption = false\n\
-                    early-data = true\nhandshake-timeout = \"1s\"\nhttp-method = \"get\"\nhttp-path = \"/q\"";
+                    early-data = true\nhandshake-timeout = \"1s\"\nhttp-method = \"get\"\nhttp-path = \"/q\"\n\
+                    transport = \"udp+tcp\"\ntcp-edns = \"none\"";
         assert_eq!(flags.draft(), Draft::from_toml(file).unwrap());
     }
 }

@@ -4,11 +4,12 @@ use std::net::IpAddr;
 
 use anyhow::anyhow;
 use dnsdyno_plan::{
-    Backend, HttpMethod, Load, Plan, Questions, TlsVersions, TransportKind, Trust, XdpCopy, XdpMode, XdpPlan,
-    mac_text,
+    Backend, HttpMethod, Load, MixMember, Plan, Questions, TlsVersions, TransportKind, Trust, XdpCopy,
+    XdpMode, XdpPlan, mac_text,
 };
 use dnsdyno_record::{BackendInfo, XdpInfo};
 use dnsdyno_sys::thread;
+use dnsdyno_transport::mixed::{Member, Mixed, Part};
 use dnsdyno_transport::quic::{self, QuicConfig, QuicTransport};
 use dnsdyno_transport::stream::{
     self, DohSetup, DohTransport, DotTransport, Session, StreamConfig, Streams, TcpTransport,
@@ -32,6 +33,8 @@ pub(crate) enum Opened {
     Doh(Vec<DohTransport>),
     /// Each worker's clients over QUIC.
     Doq(Vec<QuicTransport>),
+    /// Each worker's ways, where there are several.
+    Mixed(Vec<Mixed>),
     /// The interface.
     Xdp(Box<XdpLine>),
 }
@@ -45,6 +48,7 @@ impl Opened {
             Opened::Dot(transports) => dnsdyno_engine::preparation_ns(transports, load),
             Opened::Doh(transports) => dnsdyno_engine::preparation_ns(transports, load),
             Opened::Doq(transports) => dnsdyno_engine::preparation_ns(transports, load),
+            Opened::Mixed(transports) => dnsdyno_engine::preparation_ns(transports, load),
             Opened::Xdp(line) => dnsdyno_engine::preparation_ns(&line.transports, load),
         }
     }
@@ -86,6 +90,7 @@ fn by_sockets(plan: &Plan, why: Option<String>) -> Result<Way, Failure> {
         TransportKind::Dot => Opened::Dot(open_clients(plan, tls_of(plan)?)?),
         TransportKind::Doh => Opened::Doh(open_clients(plan, doh_of(plan)?)?),
         TransportKind::Doq => Opened::Doq(open_quic_clients(plan)?),
+        TransportKind::UdpTcp | TransportKind::Mix => Opened::Mixed(open_mix(plan)?),
     };
     Ok(Way { plan: plan.clone(), opened, info: BackendInfo { why, xdp: None }, own_files })
 }
@@ -161,7 +166,7 @@ fn make_room_for_files(plan: &Plan) -> Result<bool, Failure> {
             let sockets = (0..plan.workers).map(|worker| quic::sockets_of(clients_of(plan, worker)));
             sockets.sum::<usize>() as u64 + FILES_BESIDE_SOCKETS
         }
-        Backend::Sockets => plan.clients as u64 + FILES_BESIDE_SOCKETS,
+        Backend::Sockets => (plan.clients + plan.udp_sockets().unwrap_or(0)) as u64 + FILES_BESIDE_SOCKETS,
         Backend::Xdp(_) => plan.clients.min(xdp::MOST_HELD) as u64 + FILES_BESIDE_SOCKETS + FILES_OF_QUEUES,
     };
     let (soft, hard) = thread::open_files_limit().map_err(Failure::run_failed)?;
@@ -242,6 +247,61 @@ fn open_quic_clients(plan: &Plan) -> Result<Vec<QuicTransport>, Failure> {
     };
     let open = |worker| QuicTransport::open(&config, clients_of(plan, worker), worker);
     (0..plan.workers).map(open).collect::<Result<_, _>>().map_err(Failure::run_failed)
+}
+
+/// Opens each worker's ways of a mix, or the two of the fallback.
+fn open_mix(plan: &Plan) -> Result<Vec<Mixed>, Failure> {
+    let alone = [MixMember { transport: plan.transport, weight: 1.0, port: None }];
+    let members = if plan.mix.is_some() { &plan.mix.members[..] } else { &alone };
+    let mut of_worker: Vec<Vec<Member>> = (0..plan.workers).map(|_| Vec::new()).collect();
+    for member in members {
+        let opened = open_member(&plan_of(plan, members, member), member)?;
+        of_worker.iter_mut().zip(opened).for_each(|(members, opened)| members.push(opened));
+    }
+    let mixed = |(worker, members)| Mixed::new(members, plan.seed, worker);
+    of_worker.into_iter().enumerate().map(mixed).collect::<Result<_, _>>().map_err(Failure::run_failed)
+}
+
+/// Opens each worker's part of a member, whose own plan this is.
+fn open_member(plan: &Plan, member: &MixMember) -> Result<Vec<Member>, Failure> {
+    let sockets = || Ok(open_sockets(&Plan { clients: plan.workers, ..plan.clone() })?.into_iter());
+    let weight = member.weight;
+    let alone = |first| Member { weight, first, second: None };
+    Ok(match member.transport {
+        TransportKind::Udp | TransportKind::Mix => sockets()?.map(Part::Udp).map(alone).collect(),
+        TransportKind::Tcp => open_clients(plan, ())?.into_iter().map(Part::Tcp).map(alone).collect(),
+        TransportKind::Dot => {
+            open_clients(plan, tls_of(plan)?)?.into_iter().map(Part::Dot).map(alone).collect()
+        }
+        TransportKind::Doh => {
+            open_clients(plan, doh_of(plan)?)?.into_iter().map(Box::new).map(Part::Doh).map(alone).collect()
+        }
+        TransportKind::Doq => {
+            let boxed = open_quic_clients(plan)?.into_iter().map(Box::new);
+            boxed.map(Part::Doq).map(alone).collect()
+        }
+        TransportKind::UdpTcp => {
+            let halves = sockets()?.zip(open_clients(plan, ())?);
+            let both =
+                |(first, second)| Member { weight, first: Part::Udp(first), second: Some(Part::Tcp(second)) };
+            halves.map(both).collect()
+        }
+    })
+}
+
+/// The plan of a member as if it were alone. The clients of the run are dealt out by weight, and each
+/// worker has one at least.
+fn plan_of(plan: &Plan, members: &[MixMember], member: &MixMember) -> Plan {
+    let weights = members.iter().filter(|other| other.transport.connects()).map(|other| other.weight);
+    let share = member.weight / weights.sum::<f64>();
+    let mut own = plan.clone();
+    own.transport = member.transport;
+    own.clients = ((plan.clients as f64 * share).round() as usize).max(plan.workers);
+    own.target.address.set_port(member.port(plan.target.address.port()));
+    if member.transport == TransportKind::UdpTcp {
+        own.connections.queries_each = plan.connections.queries_each_again;
+    }
+    own
 }
 
 /// TLS as the plan has it.

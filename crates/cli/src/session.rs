@@ -2,6 +2,7 @@
 //! hands what comes to the record and the screen.
 
 use std::io::Write;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,10 +10,10 @@ use anyhow::Context;
 use dnsdyno_engine::{Control, Job, Live, Observer};
 use dnsdyno_measure::{vanished_sends, verdict};
 use dnsdyno_plan::source::Loaded;
-use dnsdyno_plan::{Load, Plan, QuestionSource, Questions};
+use dnsdyno_plan::{Load, MixMember, Plan, QuestionSource, Questions};
 use dnsdyno_record::{
-    BackendInfo, Digest, Ended, Event, Header, Headline, HostInfo, InterfaceCounts, Interval, Phase,
-    RunWriter, Sum,
+    BackendInfo, Digest, Ended, Event, Header, Headline, HostInfo, InterfaceCounts, Interval, MemberInfo,
+    Phase, RunWriter, Sum,
 };
 use dnsdyno_report::expect::{Expectation, Outcome as Judged, evaluate};
 use dnsdyno_report::{summary, summary_json, workers};
@@ -82,6 +83,7 @@ pub(crate) fn run(
         send_only: plan.send_only,
         cpus: &cpus_of(plan),
         own_files,
+        strips_edns: plan.connections.strips_edns,
     };
     let mut scribe = Scribe {
         screen: Screen::new(&header, output.quiet, end_of_schedule(plan)),
@@ -134,6 +136,7 @@ fn drive(job: &Job<'_>, opened: Opened, epoch_ns: u64, control: &Control, scribe
         Opened::Dot(transports) => dnsdyno_engine::run(job, transports, epoch_ns, offset, control, scribe),
         Opened::Doh(transports) => dnsdyno_engine::run(job, transports, epoch_ns, offset, control, scribe),
         Opened::Doq(transports) => dnsdyno_engine::run(job, transports, epoch_ns, offset, control, scribe),
+        Opened::Mixed(transports) => dnsdyno_engine::run(job, transports, epoch_ns, offset, control, scribe),
         Opened::Xdp(line) => {
             let fragments = line.fragment_counter();
             // The ports are held to the end.
@@ -230,13 +233,24 @@ fn header_of(
         target: plan.target.asked.clone(),
         address: plan.target.address,
         transport: plan.transport.to_string(),
+        mix: plan.mix.members.iter().map(|member| member_info(plan, member)).collect(),
         backend,
         workers: plan.workers as u32,
         clients: plan.clients as u32,
+        udp_sockets: plan.udp_sockets().map(|sockets| sockets as u32),
         questions: loaded.questions.len() as u64,
         bad_lines: loaded.bad_lines,
         send_only: plan.send_only,
         load,
+    }
+}
+
+fn member_info(plan: &Plan, member: &MixMember) -> MemberInfo {
+    let address = plan.target.address;
+    MemberInfo {
+        transport: member.transport.to_string(),
+        share: plan.mix.share(member),
+        address: SocketAddr::new(address.ip(), member.port(address.port())),
     }
 }
 

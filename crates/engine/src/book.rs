@@ -13,7 +13,7 @@
 
 use std::collections::VecDeque;
 
-use dnsdyno_measure::{Arrivals, NotSentReason, Tally};
+use dnsdyno_measure::{Arrivals, Fallback, MemberTally, NotSentReason, Tally};
 use dnsdyno_transport::Resources;
 use rtrb::{Consumer, Producer};
 
@@ -56,6 +56,8 @@ pub(crate) enum Blank {
 pub(crate) struct Book {
     interval_ns: u64,
     types: usize,
+    /// Members of a mix; 0 where there is no mix.
+    members: usize,
     /// Tallies from interval `first_open` on.
     open: VecDeque<Box<Tally>>,
     first_open: u64,
@@ -78,10 +80,11 @@ pub(crate) struct Book {
 }
 
 impl Book {
-    /// Books for a plan with `types` query types; `spare` tallies are made in advance.
+    /// Books for a plan with `types` query types, and `members` in its mix; `spare` tallies are made in advance.
     pub(crate) fn new(
         interval_ns: u64,
         types: usize,
+        members: usize,
         headline_is_response: bool,
         spare: usize,
         pages: Producer<Page>,
@@ -90,6 +93,7 @@ impl Book {
         Book {
             interval_ns,
             types,
+            members,
             open: VecDeque::with_capacity(spare + 8),
             first_open: 0,
             arrivals: Box::default(),
@@ -99,7 +103,7 @@ impl Book {
             pages,
             waiting: VecDeque::new(),
             blanks,
-            blank_tallies: (0..spare).map(|_| Box::new(Tally::new(types))).collect(),
+            blank_tallies: (0..spare).map(|_| Box::new(Tally::of_mix(types, members))).collect(),
             blank_arrivals: vec![Box::default(), Box::default()],
         }
     }
@@ -116,8 +120,10 @@ impl Book {
 
     /// A query of the schedule was taken up.
     #[inline]
-    pub(crate) fn scheduled(&mut self, intended_ns: u64) {
-        self.tally(intended_ns).scheduled += 1;
+    pub(crate) fn scheduled(&mut self, intended_ns: u64, member: u8) {
+        let tally = self.tally(intended_ns);
+        tally.scheduled += 1;
+        of(tally, member, |member| member.scheduled += 1);
     }
 
     /// A query left.
@@ -130,7 +136,21 @@ impl Book {
         if let Some(count) = tally.types.get_mut(type_slot) {
             count.sent += 1;
         }
+        of(tally, departure.member, |member| member.sent += 1);
         self.arrivals.sent += 1;
+    }
+
+    /// What is booked of transactions that may fall back to TCP, of the interval of this instant.
+    pub(crate) fn fallback(&mut self, intended_ns: u64) -> &mut Fallback {
+        self.tally(intended_ns).fallback_mut()
+    }
+
+    /// A query left over TCP, because its answer over UDP was truncated.
+    pub(crate) fn asked_over_tcp(&mut self, departure: &Departure, bytes: usize) {
+        let tally = self.tally(departure.intended_ns);
+        tally.requests += 1;
+        tally.bytes_sent += bytes as u64;
+        tally.fallback_mut().tcp_requests += 1;
     }
 
     /// A query left once more, because the connection that it had left on was lost.
@@ -169,6 +189,11 @@ impl Book {
         if let Some(count) = tally.types.get_mut(type_slot) {
             count.answered += 1;
         }
+        of(tally, departure.member, |member| {
+            member.ends.answered += 1;
+            member.response.record(response_ns);
+            member.service.record(service_ns);
+        });
         self.arrivals.answered += 1;
         self.arrivals.latency.record(headline_ns);
     }
@@ -191,7 +216,9 @@ impl Book {
 
     /// A query's timeout passed.
     pub(crate) fn timed_out(&mut self, departure: &Departure) {
-        self.tally(departure.intended_ns).ends.timed_out += 1;
+        let tally = self.tally(departure.intended_ns);
+        tally.ends.timed_out += 1;
+        of(tally, departure.member, |member| member.ends.timed_out += 1);
         self.arrivals.timed_out += 1;
     }
 
@@ -206,25 +233,32 @@ impl Book {
         }
         let tally = self.tally(departure.intended_ns);
         tally.ends.came_late_after_all(1);
+        of(tally, departure.member, |member| member.ends.came_late_after_all(1));
         tally.rcodes.add(rcode, 1);
         tally.bytes_answered += bytes as u64;
     }
 
     /// The network refused a query.
     pub(crate) fn refused(&mut self, departure: &Departure) {
-        self.tally(departure.intended_ns).ends.refused += 1;
+        let tally = self.tally(departure.intended_ns);
+        tally.ends.refused += 1;
+        of(tally, departure.member, |member| member.ends.refused += 1);
         self.arrivals.refused += 1;
     }
 
     /// A query was given up before it left.
-    pub(crate) fn not_sent(&mut self, intended_ns: u64, reason: NotSentReason) {
-        self.tally(intended_ns).ends.not_sent.add(reason, 1);
+    pub(crate) fn not_sent(&mut self, intended_ns: u64, member: u8, reason: NotSentReason) {
+        let tally = self.tally(intended_ns);
+        tally.ends.not_sent.add(reason, 1);
+        of(tally, member, |member| member.ends.not_sent.add(reason, 1));
         self.arrivals.not_sent += 1;
     }
 
     /// The user ended the run with this query due or under way.
-    pub(crate) fn interrupted(&mut self, intended_ns: u64) {
-        self.tally(intended_ns).ends.interrupted += 1;
+    pub(crate) fn interrupted(&mut self, intended_ns: u64, member: u8) {
+        let tally = self.tally(intended_ns);
+        tally.ends.interrupted += 1;
+        of(tally, member, |member| member.ends.interrupted += 1);
     }
 
     /// Hands out the wall intervals that are over at `now_ns`.
@@ -292,7 +326,7 @@ impl Book {
         if self.blank_tallies.is_empty() {
             self.fetch_blanks();
         }
-        self.blank_tallies.pop().unwrap_or_else(|| Box::new(Tally::new(self.types)))
+        self.blank_tallies.pop().unwrap_or_else(|| Box::new(Tally::of_mix(self.types, self.members)))
     }
 
     fn fetch_blanks(&mut self) {
@@ -311,5 +345,13 @@ impl Book {
                 return;
             }
         }
+    }
+}
+
+/// Books something on a member of the mix; where there is no mix, there is none.
+#[inline]
+fn of(tally: &mut Tally, member: u8, book: impl FnOnce(&mut MemberTally)) {
+    if let Some(member) = tally.members.get_mut(usize::from(member)) {
+        book(member);
     }
 }

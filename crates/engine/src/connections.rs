@@ -6,9 +6,8 @@
 //!                                               └─ refused, where connections bring no answer
 //! ```
 
-use dnsdyno_measure::{ConnectFailure, ConnectionEnd, StreamFailure};
+use dnsdyno_measure::{ConnectFailure, ConnectionEnd, HalfFailure, StreamFailure};
 use dnsdyno_transport::{ConnectionNews, Stopped, Transport};
-use dnsdyno_wire::patch_id;
 
 use crate::inflight::Departure;
 use crate::worker::{Desk, Worker};
@@ -20,6 +19,8 @@ pub(crate) struct Connected {
     open: u64,
     /// Whether one was refused of late, while there was none.
     pub(crate) is_turned_away: bool,
+    /// By client: whether its is.
+    is_there: Vec<bool>,
     /// How many connections of each client ended in a row without one answer.
     fruitless: Vec<u8>,
     /// Queries that wait to be asked again, those of one client together.
@@ -42,12 +43,23 @@ struct Again {
 impl Connected {
     /// Of `clients` clients.
     pub(crate) fn new(clients: usize) -> Self {
-        Connected { fruitless: vec![0; clients], ..Connected::default() }
+        Connected { is_there: vec![false; clients], fruitless: vec![0; clients], ..Connected::default() }
     }
 
     /// Whether there are clients at all.
     pub(crate) fn is_used(&self) -> bool {
         !self.fruitless.is_empty()
+    }
+
+    /// Whether this client has a connection.
+    pub(crate) fn is_there(&self, channel: usize) -> bool {
+        self.is_there.get(channel).copied().unwrap_or(false)
+    }
+
+    fn note_there(&mut self, channel: usize, is_there: bool) {
+        if let Some(known) = self.is_there.get_mut(channel) {
+            *known = is_there;
+        }
     }
 
     /// Whether queries wait to be asked again.
@@ -70,6 +82,7 @@ impl Desk<'_> {
                 counts.established += 1;
                 counts.connect.record(at_ns.saturating_sub(opened_ns));
                 self.connected.open += 1;
+                self.connected.note_there(channel, true);
                 self.note_open();
             }
             ConnectionNews::FirstByte { opened_ns } => {
@@ -90,13 +103,14 @@ impl Desk<'_> {
                     ConnectFailure::Handshake => self.has_hope(channel, ConnectionEnd::Handshake, 0),
                     _ => false,
                 };
-                self.settle_lost(channel, has_hope);
+                self.settle_lost(channel, has_hope, half_lost_with_opening(why));
             }
             ConnectionNews::Ended { end, answers } => {
                 counts.add_ended(end, 1);
                 self.connected.open -= 1;
+                self.connected.note_there(channel, false);
                 let has_hope = self.has_hope(channel, end, answers);
-                self.settle_lost(channel, has_hope);
+                self.settle_lost(channel, has_hope, half_lost_with(end));
             }
         }
     }
@@ -133,8 +147,8 @@ impl Desk<'_> {
         has_hope
     }
 
-    /// What was under way on a connection is asked again, or refused.
-    fn settle_lost(&mut self, channel: usize, is_asked_again: bool) {
+    /// What was under way on a connection is asked again, or refused; `why` says it of a second half.
+    fn settle_lost(&mut self, channel: usize, is_asked_again: bool, why: HalfFailure) {
         self.connected.again.retain(|again| again.channel as usize != channel);
         let again = &mut self.connected.again;
         let mut lost = 0;
@@ -147,6 +161,7 @@ impl Desk<'_> {
                 let Again { id, .. } = self.connected.again[i];
                 if let Some(departure) = self.table.refuse(channel, id, |_| true) {
                     self.book.refused(&departure);
+                    self.fail_tcp(channel, &departure, why);
                 }
             }
             let kept = self.connected.again.len() - lost;
@@ -198,8 +213,7 @@ impl<T: Transport> Worker<'_, T> {
         self.batch.clear();
         for again in waiting {
             if let Some(departure) = self.desk.still_under_way(*again) {
-                let message = self.desk.questions.message(departure.question as usize);
-                patch_id(self.batch.push(message), again.id);
+                self.desk.put(&mut self.batch, departure.question, again.id, channel);
             }
         }
         if self.batch.is_empty() {
@@ -211,11 +225,17 @@ impl<T: Transport> Worker<'_, T> {
             let Some(departure) = self.desk.still_under_way(*again) else { continue };
             if left > 0 {
                 left -= 1;
-                let bytes = self.desk.questions.message(departure.question as usize).len();
+                let bytes = self.desk.length_of(departure.question, channel);
                 self.desk.book.asked_again(&departure, bytes);
+                if self.desk.is_second(channel) {
+                    let fallback = self.desk.book.fallback(departure.intended_ns);
+                    fallback.tcp_requests += 1;
+                    fallback.tcp_asked_again += 1;
+                }
             } else if let Some(Stopped::Failed(_)) = sent.stopped {
                 self.desk.table.refuse(channel, again.id, |_| true);
                 self.desk.book.refused(&departure);
+                self.desk.fail_tcp(channel, &departure, HalfFailure::NotSent);
             } else {
                 self.desk.connected.again.push(*again);
             }
@@ -226,8 +246,33 @@ impl<T: Transport> Worker<'_, T> {
     pub(crate) fn expire_of_clients(&mut self, now_ns: u64) {
         while let Some((channel, departure)) = self.desk.table.expire_oldest_of(now_ns) {
             self.desk.book.timed_out(&departure);
+            self.desk.fail_udp(channel, &departure, HalfFailure::UdpTimedOut);
+            let is_there = self.desk.connected.is_there(channel);
+            let why = if is_there { HalfFailure::QueryTimedOut } else { HalfFailure::ConnectTimedOut };
+            self.desk.fail_tcp(channel, &departure, why);
             self.transport.expired(channel);
         }
+    }
+}
+
+/// What the second half of a transaction fails of, if its connection never came to be.
+fn half_lost_with_opening(why: ConnectFailure) -> HalfFailure {
+    match why {
+        ConnectFailure::Refused => HalfFailure::ConnectRefused,
+        ConnectFailure::TimedOut => HalfFailure::ConnectTimedOut,
+        ConnectFailure::NoLocalPort => HalfFailure::NoLocalPort,
+        _ => HalfFailure::ConnectFailed,
+    }
+}
+
+/// What it fails of, if the last of its connections ended.
+fn half_lost_with(end: ConnectionEnd) -> HalfFailure {
+    match end {
+        ConnectionEnd::Reset => HalfFailure::Reset,
+        ConnectionEnd::Garbled => HalfFailure::Garbled,
+        ConnectionEnd::ByUs | ConnectionEnd::Silent => HalfFailure::QueryTimedOut,
+        // The others are of encrypted connections, over which nothing is asked a second time.
+        _ => HalfFailure::Closed,
     }
 }
 

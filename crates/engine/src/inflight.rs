@@ -10,22 +10,55 @@
 //! The timeout is the same for all, so the oldest live query is always the next to expire. A
 //! slot keeps what it held after its query has ended, until its ID is used again: that is how a
 //! late answer and a duplicate are told from an answer that nobody asked for.
+//!
+//! Queries that are asked a second time (over TCP, after a truncated answer) stand in a line of
+//! their own, by their first sending: their timeout runs from there. Of both lines the older head
+//! expires next.
+
+use std::ops::Range;
 
 /// The table of one worker.
 pub(crate) struct InFlight {
     slots: Box<[Slot]>,
-    /// A power of two.
-    ids_per_channel: u32,
-    /// Places of each channel that were looked at for a free slot so far; the next one is the rest
-    /// of that by the number of IDs.
-    hands: Box<[u32]>,
-    /// The hand of each channel when its connection before was lost, or that of the oldest query
-    /// that was under way then.
-    since: Box<[u32]>,
-    oldest: u32,
-    newest: u32,
+    lanes: Box<[Lane]>,
+    lines: [Line; 2],
+    /// Slots of queries that are asked a second time; none in most runs.
+    second: Range<u32>,
     live: u32,
     timeout_ns: u64,
+}
+
+/// The slots of a channel.
+#[derive(Clone, Copy)]
+struct Lane {
+    /// Its first slot.
+    base: u32,
+    /// How many there are: a power of two, or 0.
+    ids: u32,
+    /// Places that were looked at for a free slot so far; the next one is the rest of that by the
+    /// number of IDs.
+    hand: u32,
+    /// The hand when its connection before was lost, or that of the oldest query that was under
+    /// way then.
+    since: u32,
+}
+
+/// The ends of a line of live slots.
+#[derive(Clone, Copy)]
+struct Line {
+    oldest: u32,
+    newest: u32,
+}
+
+/// Channels of one kind that follow one another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Lanes {
+    /// How many.
+    pub(crate) channels: usize,
+    /// IDs of each: a power of two, at most 65,536, or none.
+    pub(crate) ids: u32,
+    /// Whether their queries are asked for the second time.
+    pub(crate) are_second: bool,
 }
 
 /// A query under way, as it was sent.
@@ -37,6 +70,8 @@ pub(crate) struct Departure {
     pub(crate) sent_ns: u64,
     /// Which of the plan's questions it asks.
     pub(crate) question: u32,
+    /// Which member of a mix it belongs to; 0 where there is no mix.
+    pub(crate) member: u8,
 }
 
 /// What a packet with some ID turned out to be.
@@ -65,6 +100,11 @@ pub(crate) struct Place {
 }
 
 impl Place {
+    /// The number of its slot in the table.
+    pub(crate) fn slot(self) -> u32 {
+        self.index
+    }
+
     /// The place of a message whose answer nobody waits for; IDs follow the numbers of the queries.
     pub(crate) fn of_nobody(number: u64) -> Self {
         Place { index: NOBODY, id: number as u16 }
@@ -81,11 +121,13 @@ struct Slot {
     older: u32,
     newer: u32,
     state: State,
+    member: u8,
 }
 
 impl Slot {
     fn departure(&self) -> Departure {
-        Departure { intended_ns: self.intended_ns, sent_ns: self.sent_ns, question: self.question }
+        let Slot { intended_ns, sent_ns, question, member, .. } = *self;
+        Departure { intended_ns, sent_ns, question, member }
     }
 }
 
@@ -103,9 +145,14 @@ enum State {
 }
 
 impl InFlight {
-    /// A table for `channels` channels with `ids_per_channel` IDs each: a power of two, at most 65,536,
-    /// or none.
-    pub(crate) fn new(channels: usize, ids_per_channel: u32, timeout_ns: u64) -> Self {
+    /// A table for channels of one kind.
+    #[cfg(test)]
+    pub(crate) fn new(channels: usize, ids: u32, timeout_ns: u64) -> Self {
+        Self::of(&[Lanes { channels, ids, are_second: false }], timeout_ns)
+    }
+
+    /// A table for channels of these kinds; at most one of them asks for the second time.
+    pub(crate) fn of(kinds: &[Lanes], timeout_ns: u64) -> Self {
         let empty = Slot {
             intended_ns: 0,
             sent_ns: 0,
@@ -113,17 +160,32 @@ impl InFlight {
             older: NOBODY,
             newer: NOBODY,
             state: State::Free,
+            member: 0,
         };
+        let (mut lanes, mut slots, mut second) = (Vec::new(), 0, 0..0);
+        for &Lanes { channels, ids, are_second } in kinds {
+            let first = slots;
+            for _ in 0..channels {
+                lanes.push(Lane { base: slots, ids, hand: 0, since: 0 });
+                slots += ids;
+            }
+            if are_second {
+                second = first..slots;
+            }
+        }
         InFlight {
-            slots: vec![empty; channels * ids_per_channel as usize].into(),
-            ids_per_channel,
-            hands: vec![0; channels].into(),
-            since: vec![0; channels].into(),
-            oldest: NOBODY,
-            newest: NOBODY,
+            slots: vec![empty; slots as usize].into(),
+            lanes: lanes.into(),
+            lines: [Line { oldest: NOBODY, newest: NOBODY }; 2],
+            second,
             live: 0,
             timeout_ns,
         }
+    }
+
+    /// Slots of queries that are asked a second time.
+    pub(crate) fn second(&self) -> Range<u32> {
+        self.second.clone()
     }
 
     /// Queries under way.
@@ -143,14 +205,14 @@ impl InFlight {
     /// is nearly full costs little a call. `None` says that none was free there.
     #[inline]
     pub(crate) fn take_free(&mut self, channel: usize) -> Option<Place> {
-        let base = channel as u32 * self.ids_per_channel;
-        for _ in 0..PLACES_AT_ONCE.min(self.ids_per_channel) {
-            let hand = self.hands[channel] & (self.ids_per_channel - 1);
-            self.hands[channel] = self.hands[channel].wrapping_add(1);
-            let state = &mut self.slots[(base + hand) as usize].state;
+        let lane = &mut self.lanes[channel];
+        for _ in 0..PLACES_AT_ONCE.min(lane.ids) {
+            let hand = lane.hand & (lane.ids - 1);
+            lane.hand = lane.hand.wrapping_add(1);
+            let state = &mut self.slots[(lane.base + hand) as usize].state;
             if !matches!(state, State::Live | State::Taken) {
                 *state = State::Taken;
-                return Some(Place { index: base + hand, id: hand as u16 });
+                return Some(Place { index: lane.base + hand, id: hand as u16 });
             }
         }
         None
@@ -160,24 +222,45 @@ impl InFlight {
     /// places are given back in the order in which they were taken, newest first.
     pub(crate) fn give_back(&mut self, channel: usize, place: Place) {
         self.slots[place.index as usize].state = State::Free;
-        let id = place.index - channel as u32 * self.ids_per_channel;
-        let hand = &mut self.hands[channel];
-        let back = (hand.wrapping_sub(id + 1) & (self.ids_per_channel - 1)) + 1;
-        *hand = hand.wrapping_sub(back);
+        let lane = &mut self.lanes[channel];
+        let id = place.index - lane.base;
+        let back = (lane.hand.wrapping_sub(id + 1) & (lane.ids - 1)) + 1;
+        lane.hand = lane.hand.wrapping_sub(back);
     }
 
     /// Books a departure at its place: the newest of the line.
     #[inline]
     pub(crate) fn depart(&mut self, place: Place, departure: Departure) {
-        let older = self.newest;
-        let Departure { intended_ns, sent_ns, question } = departure;
-        self.slots[place.index as usize] =
-            Slot { intended_ns, sent_ns, question, older, newer: NOBODY, state: State::Live };
-        match self.slots.get_mut(older as usize) {
-            Some(slot) => slot.newer = place.index,
-            None => self.oldest = place.index,
+        let older = self.lines[FIRST].newest;
+        self.stand_in_line(FIRST, place.index, departure, older, NOBODY);
+    }
+
+    /// Books the second departure of a query at its place: in its line by its first one.
+    pub(crate) fn depart_again(&mut self, place: Place, departure: Departure) {
+        let (mut older, mut newer) = (self.lines[SECOND].newest, NOBODY);
+        // They are asked in the order of their first sending: only where one has waited in vain
+        // for a client or a port is there anything to pass.
+        while let Some(slot) = self.slots.get(older as usize)
+            && slot.sent_ns > departure.sent_ns
+        {
+            (older, newer) = (slot.older, older);
         }
-        self.newest = place.index;
+        self.stand_in_line(SECOND, place.index, departure, older, newer);
+    }
+
+    #[inline]
+    fn stand_in_line(&mut self, line: usize, index: u32, departure: Departure, older: u32, newer: u32) {
+        let Departure { intended_ns, sent_ns, question, member } = departure;
+        self.slots[index as usize] =
+            Slot { intended_ns, sent_ns, question, older, newer, state: State::Live, member };
+        match self.slots.get_mut(older as usize) {
+            Some(slot) => slot.newer = index,
+            None => self.lines[line].oldest = index,
+        }
+        match self.slots.get_mut(newer as usize) {
+            Some(slot) => slot.older = index,
+            None => self.lines[line].newest = index,
+        }
         self.live += 1;
     }
 
@@ -191,7 +274,7 @@ impl InFlight {
         now_ns: u64,
         asks: impl FnOnce(u32) -> bool,
     ) -> Pairing {
-        let Some(index) = self.index_of(channel, id) else { return Pairing::Unexpected };
+        let Some(index) = self.slot_of(channel, id) else { return Pairing::Unexpected };
         let (departure, state) = (self.slots[index as usize].departure(), self.slots[index as usize].state);
         if !matches!(state, State::Live | State::Answered | State::Expired) {
             return Pairing::Unexpected;
@@ -223,7 +306,7 @@ impl InFlight {
         id: u16,
         asks: impl FnOnce(u32) -> bool,
     ) -> Option<Departure> {
-        let index = self.index_of(channel, id)?;
+        let index = self.slot_of(channel, id)?;
         let slot = self.slots[index as usize];
         if slot.state != State::Live || !asks(slot.question) {
             return None;
@@ -233,13 +316,13 @@ impl InFlight {
     }
 
     /// The ID that follows `id` in its channel.
-    pub(crate) fn id_after(&self, id: u16) -> u16 {
-        ((u32::from(id) + 1) % self.ids_per_channel) as u16
+    pub(crate) fn id_after(&self, channel: usize, id: u16) -> u16 {
+        ((u32::from(id) + 1) % self.lanes[channel].ids.max(1)) as u16
     }
 
     /// The query under way with this ID, if there is one.
     pub(crate) fn live_at(&self, channel: usize, id: u16) -> Option<Departure> {
-        let slot = &self.slots[self.index_of(channel, id)? as usize];
+        let slot = &self.slots[self.slot_of(channel, id)? as usize];
         (slot.state == State::Live).then(|| slot.departure())
     }
 
@@ -254,8 +337,8 @@ impl InFlight {
 
     /// The same, with the channel of the query.
     pub(crate) fn expire_oldest_of(&mut self, now_ns: u64) -> Option<(usize, Departure)> {
-        let channel = self.oldest / self.ids_per_channel.max(1);
-        Some((channel as usize, self.expire_oldest(now_ns)?))
+        let channel = self.channel_of(self.oldest());
+        Some((channel, self.expire_oldest(now_ns)?))
     }
 
     /// Names each query under way of a channel, as far as it left since this was last asked or was
@@ -263,54 +346,76 @@ impl InFlight {
     ///
     /// It looks at the places used in that time, so that a short connection costs little.
     pub(crate) fn each_since_last(&mut self, channel: usize, mut name: impl FnMut(u16, Departure)) {
-        let hand = self.hands[channel];
-        let used = hand.wrapping_sub(self.since[channel]).min(self.ids_per_channel);
+        let Lane { ids, hand, since, .. } = self.lanes[channel];
+        let used = hand.wrapping_sub(since).min(ids);
         let mut oldest = hand;
         for back in (1..=used).rev() {
             let place = hand.wrapping_sub(back);
-            let id = (place & (self.ids_per_channel - 1)) as u16;
+            let id = (place & (ids - 1)) as u16;
             let Some(departure) = self.live_at(channel, id) else { continue };
             if oldest == hand {
                 oldest = place;
             }
             name(id, departure);
         }
-        self.since[channel] = oldest;
+        self.lanes[channel].since = oldest;
     }
 
-    /// Ends the oldest query, whatever its age, because nobody waits for it any more.
-    pub(crate) fn abandon_oldest(&mut self) -> Option<Departure> {
-        self.end_oldest(State::Abandoned)
+    /// Ends the oldest query, whatever its age, because nobody waits for it any more; gives its
+    /// slot too.
+    pub(crate) fn abandon_oldest(&mut self) -> Option<(u32, Departure)> {
+        Some((self.oldest(), self.end_oldest(State::Abandoned)?))
     }
 
     /// When the oldest query will expire.
     #[inline]
     pub(crate) fn next_expiry_ns(&self) -> Option<u64> {
-        self.slots.get(self.oldest as usize).map(|slot| slot.sent_ns + self.timeout_ns)
+        self.slots.get(self.oldest() as usize).map(|slot| slot.sent_ns + self.timeout_ns)
+    }
+
+    /// The slot of the oldest query, or [`NOBODY`].
+    #[inline]
+    fn oldest(&self) -> u32 {
+        let [first, second] = self.lines.map(|line| line.oldest);
+        if second == NOBODY {
+            return first;
+        }
+        let sent_ns = |index: u32| self.slots.get(index as usize).map_or(u64::MAX, |slot| slot.sent_ns);
+        if sent_ns(second) < sent_ns(first) { second } else { first }
     }
 
     fn end_oldest(&mut self, state: State) -> Option<Departure> {
-        let departure = self.slots.get(self.oldest as usize)?.departure();
-        self.end(self.oldest, state);
+        let oldest = self.oldest();
+        let departure = self.slots.get(oldest as usize)?.departure();
+        self.end(oldest, state);
         Some(departure)
     }
 
-    fn index_of(&self, channel: usize, id: u16) -> Option<u32> {
+    /// The channel whose slot this is; the last one where it is nobody's.
+    pub(crate) fn channel_of(&self, index: u32) -> usize {
+        self.lanes.partition_point(|lane| lane.base <= index).saturating_sub(1)
+    }
+
+    /// The slot of an ID of a channel; `None` where the channel has no such ID.
+    #[inline]
+    pub(crate) fn slot_of(&self, channel: usize, id: u16) -> Option<u32> {
+        let lane = &self.lanes[channel];
         let id = u32::from(id);
-        (id < self.ids_per_channel).then(|| channel as u32 * self.ids_per_channel + id)
+        (id < lane.ids).then_some(lane.base + id)
     }
 
     /// Takes a live slot out of the line.
     #[inline]
     fn end(&mut self, index: u32, state: State) {
         let Slot { older, newer, .. } = self.slots[index as usize];
+        let line = if self.second.contains(&index) { SECOND } else { FIRST };
         match self.slots.get_mut(older as usize) {
             Some(slot) => slot.newer = newer,
-            None => self.oldest = newer,
+            None => self.lines[line].oldest = newer,
         }
         match self.slots.get_mut(newer as usize) {
             Some(slot) => slot.older = older,
-            None => self.newest = older,
+            None => self.lines[line].newest = older,
         }
         self.slots[index as usize].state = state;
         self.live -= 1;
@@ -341,6 +446,10 @@ pub(crate) fn ids_per_client(clients: usize, outstanding: Option<u64>, most: Opt
 /// IDs of a client with a connection: enough to tell a second answer from an unexpected one.
 const FEWEST_IDS_OF_A_CLIENT: u64 = 16;
 
+/// The lines of live slots: queries that are asked for the first time, and those asked again.
+const FIRST: usize = 0;
+const SECOND: usize = 1;
+
 /// No slot: an index past every table.
 const NOBODY: u32 = u32::MAX;
 
@@ -361,7 +470,7 @@ mod tests {
 
     fn depart_at(table: &mut InFlight, now_ns: u64, question: u32) -> u16 {
         let place = table.take_free(0).unwrap();
-        table.depart(place, Departure { intended_ns: now_ns, sent_ns: now_ns, question });
+        table.depart(place, Departure { intended_ns: now_ns, sent_ns: now_ns, question, member: 0 });
         place.id
     }
 
@@ -398,6 +507,34 @@ mod tests {
             assert!(matches!(table.pair(0, id, i, |_| true), Pairing::Answer(_)));
         }
         assert_eq!(table.live(), 1);
+    }
+
+    #[test]
+    fn second_halves_expire_by_their_first_sending_among_the_others() {
+        let kinds = [
+            Lanes { channels: 1, ids: 1_024, are_second: false },
+            Lanes { channels: 2, ids: 16, are_second: true },
+        ];
+        let mut table = InFlight::of(&kinds, TIMEOUT_NS);
+        assert_eq!(table.second(), 1_024..1_056);
+        for sent_ns in [10, 30, 50] {
+            depart_at(&mut table, sent_ns, 0);
+        }
+        for (channel, sent_ns) in [(1, 20), (2, 5), (1, 40), (2, 15)] {
+            let place = table.take_free(channel).unwrap();
+            let again = Departure { intended_ns: sent_ns, sent_ns, question: 1, member: 0 };
+            table.depart_again(place, again);
+            assert_eq!(table.channel_of(place.slot()), channel);
+        }
+        // One from the middle of each line.
+        assert!(matches!(table.pair(2, 1, 60, |_| true), Pairing::Answer(d) if d.sent_ns == 15));
+        assert!(matches!(table.pair(0, 1, 60, |_| true), Pairing::Answer(d) if d.sent_ns == 30));
+        let mut expired = Vec::new();
+        while let Some((channel, departure)) = table.expire_oldest_of(2_000) {
+            expired.push((channel, departure.sent_ns));
+        }
+        assert_eq!(expired, [(2, 5), (0, 10), (1, 20), (1, 40), (0, 50)]);
+        assert_eq!((table.live(), table.next_expiry_ns()), (0, None));
     }
 
     #[test]
@@ -499,7 +636,9 @@ mod tests {
                 match what {
                     0 | 1 => match table.take_free(0) {
                         Some(place) => {
-                            let departure = Departure { intended_ns: now_ns, sent_ns: now_ns, question: i as u32 };
+                            let question = i as u32;
+                            let departure =
+                                Departure { intended_ns: now_ns, sent_ns: now_ns, question, member: 0 };
                             table.depart(place, departure);
                             prop_assert!(live.insert(place.id, departure).is_none());
                         }

@@ -11,6 +11,7 @@ mod collector;
 mod connections;
 mod control;
 mod inflight;
+mod mix;
 mod pace;
 mod worker;
 
@@ -24,13 +25,14 @@ use dnsdyno_plan::schedule::Load;
 use dnsdyno_plan::source::Questions;
 use dnsdyno_record::{Ended, Sum};
 use dnsdyno_sys::thread::{own_open_files, pin_to_cpu};
-use dnsdyno_transport::{Sink, Transport, Wake};
+use dnsdyno_transport::{Group, Sink, Transport, Wake};
 use rtrb::RingBuffer;
 
 use crate::book::Book;
 use crate::collector::{Collector, WorkerDesk};
 use crate::connections::Connected;
-use crate::inflight::InFlight;
+use crate::inflight::{InFlight, Lanes};
+use crate::mix::Mix;
 use crate::pace::{Pace, Window};
 use crate::worker::{Desk, Patience, Worker};
 
@@ -51,6 +53,8 @@ pub struct Job<'a> {
     pub interval_ns: u64,
     /// Whether nobody waits for answers.
     pub send_only: bool,
+    /// Whether what is asked again over TCP carries no OPT record.
+    pub strips_edns: bool,
     /// The CPU that each worker stays on; where there is none for it, the kernel chooses.
     pub cpus: &'a [usize],
     /// Whether each worker has a table of open files of its own, because all of them together have
@@ -72,7 +76,7 @@ pub fn run<T: Transport + Send>(
 ) -> Sum {
     let workers = transports.len();
     let channels: usize = transports.iter().map(Transport::channels).sum();
-    let ids = ids_of(&transports, job.load);
+    let lanes = &lanes_of(&transports, job);
     let at_work = AtomicUsize::new(workers);
     let at_work = &at_work;
     thread::scope(|scope| {
@@ -93,16 +97,23 @@ pub fn run<T: Transport + Send>(
                 let here = AtWork(at_work);
                 // The table and the books are made where they are used, so that their memory
                 // lies near the worker's CPU.
-                let ids = if job.send_only { 0 } else { ids };
-                let table = InFlight::new(transport.channels(), ids, job.timeout_ns);
+                let groups = transport.groups();
+                let own = |(group, lanes): (&Group, &Lanes)| Lanes { channels: group.channels, ..*lanes };
+                let own: Vec<Lanes> = groups.iter().zip(lanes).map(own).collect();
+                let table = InFlight::of(&own, job.timeout_ns);
+                let mix = T::MIXED.then(|| Box::new(Mix::new(&groups, &table, job.strips_edns)));
+                let members = groups.iter().filter(|group| !group.is_second).count();
+                // Of a mix of one, all that is known of it is known of the run.
+                let members = if members > 1 { members } else { 0 };
                 let spare = (2 * job.timeout_ns / job.interval_ns + 4).min(MOST_SPARE_TALLIES) as usize;
-                let book = Book::new(job.interval_ns, types, is_open, spare, page_in, blank_out);
+                let book = Book::new(job.interval_ns, types, members, is_open, spare, page_in, blank_out);
                 let clients = if T::CONNECTS { transport.channels() } else { 0 };
                 let desk = Desk {
                     questions: job.questions,
                     table,
                     book,
                     connected: Connected::new(clients),
+                    mix,
                     send_only: job.send_only,
                     unpaired: 0,
                 };
@@ -156,19 +167,34 @@ impl Drop for StopOnPanic<'_> {
 /// How long the workers of a run over these transports need to make their tables, at most: the
 /// start of the run must lie that far ahead.
 pub fn preparation_ns<T: Transport>(transports: &[T], load: &Load) -> u64 {
-    let channels: usize = transports.iter().map(Transport::channels).sum();
-    PREPARATION_NS + channels as u64 * u64::from(ids_of(transports, load)) * PREPARATION_NS_PER_SLOT
+    let slots = |lanes: &Lanes| lanes.channels as u64 * u64::from(lanes.ids);
+    let slots: u64 = lanes_by_load(transports, load).iter().map(slots).sum();
+    PREPARATION_NS + slots * PREPARATION_NS_PER_SLOT
 }
 
-/// IDs of each channel.
-fn ids_of<T: Transport>(transports: &[T], load: &Load) -> u32 {
-    let channels = transports.iter().map(Transport::channels).sum();
-    if T::CONNECTS {
-        let most = transports.first().and_then(Transport::most_under_way);
-        inflight::ids_per_client(channels, window_of(load), most)
-    } else {
-        inflight::ids_per_channel(channels, window_of(load))
+/// The channels of each group, of all transports together, and their IDs.
+fn lanes_by_load<T: Transport>(transports: &[T], load: &Load) -> Vec<Lanes> {
+    let of_each: Vec<Vec<Group>> = transports.iter().map(Transport::groups).collect();
+    let groups = of_each.first().map_or(&[][..], |groups| groups);
+    let lanes = |(number, group): (usize, &Group)| {
+        let channels =
+            of_each.iter().filter_map(|groups| groups.get(number)).map(|group| group.channels).sum();
+        let ids = match group.connects {
+            true => inflight::ids_per_client(channels, window_of(load), group.most_under_way),
+            false => inflight::ids_per_channel(channels, window_of(load)),
+        };
+        Lanes { channels, ids, are_second: group.is_second }
+    };
+    groups.iter().enumerate().map(lanes).collect()
+}
+
+/// The same, but without IDs where nobody waits for answers.
+fn lanes_of<T: Transport>(transports: &[T], job: &Job<'_>) -> Vec<Lanes> {
+    let mut lanes = lanes_by_load(transports, job.load);
+    if job.send_only {
+        lanes.iter_mut().for_each(|lanes| lanes.ids = 0);
     }
+    lanes
 }
 
 /// When a load that nobody answers is over, whatever has not left by then: with a rate that the

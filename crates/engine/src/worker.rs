@@ -9,7 +9,7 @@
 //! Nothing in the loop takes a lock, writes a log or, once it has run for a timeout, asks for
 //! memory.
 
-use dnsdyno_measure::{NotSentReason, StreamFailure};
+use dnsdyno_measure::{HalfFailure, NotSentReason, StreamFailure};
 use dnsdyno_plan::source::Questions;
 use dnsdyno_transport::{Batch, Came, ConnectionNews, Resources, Sink, Stopped, Transport, Turn, Wake};
 use dnsdyno_wire::{FLAG_QR, FLAG_TC, HEADER_LEN, patch_id, peek, same_question};
@@ -18,6 +18,7 @@ use crate::book::{Book, Closing};
 use crate::connections::Connected;
 use crate::control::{Asked, Control};
 use crate::inflight::{Departure, InFlight, Pairing, Place};
+use crate::mix::Mix;
 use crate::pace::{Due, Pace};
 
 /// A worker with its way to the server, its slice of the load and its books.
@@ -28,21 +29,21 @@ pub(crate) struct Worker<'a, T> {
     pub(crate) control: &'a Control,
     pub(crate) patience: Patience,
     pub(crate) batch: Batch,
-    pending: Vec<Pending>,
+    pub(crate) pending: Vec<Pending>,
     /// The channel that sends next: each batch goes to the next one.
     channel: usize,
     /// How many messages the client takes whose channel that is; of transports that connect.
     room: usize,
     /// When it last took up what was due.
-    launched_ns: u64,
+    pub(crate) launched_ns: u64,
     /// The intended instant of the query that it took up last.
-    last_due_ns: u64,
+    pub(crate) last_due_ns: u64,
     /// Why due queries could not leave the last time, if they could not.
     held_up_by: Option<NotSentReason>,
     /// Until then nothing leaves, because nothing could.
-    no_way_until_ns: u64,
-    id_waits: u64,
-    connection_waits: u64,
+    pub(crate) no_way_until_ns: u64,
+    pub(crate) id_waits: u64,
+    pub(crate) connection_waits: u64,
     interrupted: bool,
     /// When the last of its queries had been taken up.
     exhausted_ns: Option<u64>,
@@ -58,16 +59,18 @@ pub(crate) struct Patience {
 }
 
 impl Patience {
-    fn is_at_an_end(&self, now_ns: u64, intended_ns: u64) -> bool {
+    pub(crate) fn is_at_an_end(&self, now_ns: u64, intended_ns: u64) -> bool {
         now_ns >= self.over_ns || now_ns.saturating_sub(intended_ns) >= self.timeout_ns
     }
 }
 
 /// A message in the batch, about to leave.
-struct Pending {
-    due: Due,
-    place: Place,
-    question: u32,
+pub(crate) struct Pending {
+    pub(crate) due: Due,
+    pub(crate) place: Place,
+    pub(crate) question: u32,
+    /// Of a mix.
+    pub(crate) member: u8,
 }
 
 impl<'a, T: Transport> Worker<'a, T> {
@@ -157,6 +160,9 @@ impl<'a, T: Transport> Worker<'a, T> {
     /// Takes what is due and sends it: a batch over one channel, or, where each client takes only
     /// some, as many messages over several.
     fn launch_due(&mut self, now_ns: u64) {
+        if T::MIXED {
+            return self.launch_mixed(now_ns);
+        }
         let mut left = BATCH;
         loop {
             self.launch(now_ns);
@@ -183,12 +189,12 @@ impl<'a, T: Transport> Worker<'a, T> {
             let under_way = self.desk.live() + self.pending.len() as u32;
             let Some(due) = self.pace.take(now_ns, under_way) else { break };
             if due.is_new {
-                self.desk.book.scheduled(due.intended_ns);
+                self.desk.book.scheduled(due.intended_ns, 0);
                 self.last_due_ns = due.intended_ns;
             }
             if self.patience.is_at_an_end(now_ns, due.intended_ns) {
                 let reason = self.held_up_by.unwrap_or(NotSentReason::GeneratorLate);
-                self.desk.book.not_sent(due.intended_ns, reason);
+                self.desk.book.not_sent(due.intended_ns, 0, reason);
                 given_up += 1;
                 continue;
             }
@@ -199,7 +205,7 @@ impl<'a, T: Transport> Worker<'a, T> {
             let question = (due.number % self.desk.questions.len() as u64) as usize;
             let message = self.desk.questions.message(question);
             patch_id(self.batch.push(message), place.id);
-            self.pending.push(Pending { due, place, question: question as u32 });
+            self.pending.push(Pending { due, place, question: question as u32, member: 0 });
         }
         if !self.batch.is_empty() {
             self.send();
@@ -269,7 +275,7 @@ impl<'a, T: Transport> Worker<'a, T> {
         let mut left = sent.accepted;
         match sent.stopped {
             Some(Stopped::Failed(reason)) => {
-                self.desk.book.not_sent(self.pending[left].due.intended_ns, reason);
+                self.desk.book.not_sent(self.pending[left].due.intended_ns, 0, reason);
                 left += 1;
                 // A window asks for the next query at once, so how many never leave would be how
                 // fast we count them. One that is too long says nothing of the others.
@@ -313,10 +319,15 @@ impl<'a, T: Transport> Worker<'a, T> {
         self.interrupted |= !self.pace.is_exhausted();
         for _ in 0..GIVEN_UP_AT_ONCE {
             let Some(due) = self.pace.take_for_stop(now_ns) else { break };
+            // Nobody has drawn yet whose it would have been, in a mix.
+            let member = if T::MIXED { self.transport.next_member() } else { 0 };
             if due.is_new {
-                self.desk.book.scheduled(due.intended_ns);
+                self.desk.book.scheduled(due.intended_ns, member);
             }
-            self.desk.book.interrupted(due.intended_ns);
+            self.desk.book.interrupted(due.intended_ns, member);
+        }
+        if T::MIXED {
+            self.stop_mixed(now_ns);
         }
     }
 
@@ -326,7 +337,7 @@ impl<'a, T: Transport> Worker<'a, T> {
         self.interrupted |= !self.pace.is_exhausted() || self.desk.live() > 0;
         while self.pace.holds_some() {
             let Some(due) = self.pace.take(0, 0) else { break };
-            self.desk.book.interrupted(due.intended_ns);
+            self.desk.book.interrupted(due.intended_ns, 0);
         }
         self.pace.close();
         self.desk.interrupt_all();
@@ -358,6 +369,9 @@ impl<'a, T: Transport> Worker<'a, T> {
                 wake = if leaves_ns == due_ns { Wake::AtTime } else { Wake::AboutTime };
             }
         }
+        if T::MIXED {
+            until_ns = until_ns.min(self.mix_looks_again_ns(now_ns));
+        }
         if T::CONNECTS && self.desk.connected.has_more_to_ask() {
             until_ns = until_ns.min(now_ns + PORT_RETRY_NS);
         }
@@ -385,21 +399,24 @@ pub(crate) struct Desk<'a> {
     pub(crate) book: Book,
     /// Of transports that connect.
     pub(crate) connected: Connected,
+    /// Of transports of several kinds.
+    pub(crate) mix: Option<Box<Mix>>,
     pub(crate) send_only: bool,
     /// Queries under way of a build that pairs no answers; else 0.
     pub(crate) unpaired: u32,
 }
 
 impl Desk<'_> {
-    fn live(&self) -> u32 {
-        if UNMEASURED { self.unpaired } else { self.table.live() }
+    pub(crate) fn live(&self) -> u32 {
+        let waiting = self.mix.as_ref().map_or(0, |mix| mix.waiting());
+        waiting + if UNMEASURED { self.unpaired } else { self.table.live() }
     }
 
     /// Books a message that left.
     #[inline]
-    fn depart(&mut self, pending: &Pending, sent_ns: u64) {
-        let departure =
-            Departure { intended_ns: pending.due.intended_ns, sent_ns, question: pending.question };
+    pub(crate) fn depart(&mut self, pending: &Pending, sent_ns: u64) {
+        let Pending { due, question, member, .. } = *pending;
+        let departure = Departure { intended_ns: due.intended_ns, sent_ns, question, member };
         let question = pending.question as usize;
         let bytes = self.questions.message(question).len();
         self.book.sent(&departure, bytes, self.questions.type_slot(question));
@@ -423,7 +440,7 @@ impl Desk<'_> {
         }
     }
 
-    fn note_in_flight(&mut self) {
+    pub(crate) fn note_in_flight(&mut self) {
         let live = u64::from(self.table.live());
         let arrivals = self.book.arrivals();
         arrivals.in_flight_max = arrivals.in_flight_max.max(live);
@@ -438,16 +455,18 @@ impl Desk<'_> {
 
     /// Ends every query under way, because the user will not wait.
     fn interrupt_all(&mut self) {
-        while let Some(departure) = self.table.abandon_oldest() {
-            self.book.interrupted(departure.intended_ns);
+        while let Some((slot, departure)) = self.table.abandon_oldest() {
+            self.book.interrupted(departure.intended_ns, departure.member);
+            self.fail_half_of(slot, &departure, HalfFailure::UdpInterrupted, HalfFailure::Interrupted);
         }
+        self.interrupt_waiting(|_| true);
     }
 }
 
 /// What a message did.
 enum Paired {
-    /// It answered a query that had left at this instant.
-    Answered { sent_ns: u64 },
+    /// It answered a query; the ID.
+    Answered(Departure, u16),
     /// It ended a query, too late.
     Overdue,
     /// It ended none.
@@ -480,26 +499,53 @@ impl Desk<'_> {
             same_question(answer.question, questions.question(question as usize))
                 || (answer.question.is_empty() && answer.rcode != 0)
         };
+        let is_truncated = answer.flags & FLAG_TC != 0;
         match self.table.pair(channel, answer.id, at_ns, asks) {
             Pairing::Answer(departure) => {
+                if is_truncated {
+                    self.book.arrivals().beside.truncated += 1;
+                    if self.falls_back(channel) {
+                        self.begin_second(channel, &departure, at_ns);
+                        return Paired::Beside;
+                    }
+                }
                 let type_slot = questions.type_slot(departure.question as usize);
                 self.book.answered(&departure, at_ns, answer.rcode, bytes.len(), type_slot);
-                if answer.flags & FLAG_TC != 0 {
-                    self.book.arrivals().beside.truncated += 1;
-                }
-                return Paired::Answered { sent_ns: departure.sent_ns };
+                return Paired::Answered(departure, answer.id);
             }
             Pairing::Overdue(departure) => {
                 self.book.timed_out(&departure);
-                self.book.late(&departure, answer.rcode, bytes.len());
+                if let Some(slot) = self.table.slot_of(channel, answer.id) {
+                    let (udp, tcp) = (HalfFailure::UdpTimedOut, HalfFailure::QueryTimedOut);
+                    self.fail_half_of(slot, &departure, udp, tcp);
+                }
+                self.came_late(channel, &departure, is_truncated, answer.rcode, bytes.len());
                 return Paired::Overdue;
             }
-            Pairing::Late(departure) => self.book.late(&departure, answer.rcode, bytes.len()),
+            Pairing::Late(departure) => {
+                self.came_late(channel, &departure, is_truncated, answer.rcode, bytes.len());
+            }
             Pairing::Duplicate => self.book.arrivals().beside.duplicates += 1,
             Pairing::WrongQuestion => self.book.arrivals().beside.wrong_question += 1,
             Pairing::Unexpected => self.book.arrivals().beside.unexpected += 1,
         }
         Paired::Beside
+    }
+
+    fn came_late(
+        &mut self,
+        channel: usize,
+        departure: &Departure,
+        is_truncated: bool,
+        rcode: u16,
+        bytes: usize,
+    ) {
+        // Late, and not the answer either: its transaction stays without one.
+        if is_truncated && self.falls_back(channel) {
+            self.book.arrivals().late += 1;
+        } else {
+            self.book.late(departure, rcode, bytes);
+        }
     }
 }
 
@@ -511,8 +557,9 @@ impl Sink for Desk<'_> {
 
     fn answer(&mut self, channel: usize, at_ns: u64, since_ns: u64, bytes: &[u8]) -> Came {
         match self.pair(channel, at_ns, bytes) {
-            Paired::Answered { sent_ns } => {
-                let query_ns = at_ns.saturating_sub(sent_ns.max(since_ns));
+            Paired::Answered(departure, id) => {
+                let left_ns = self.end_second(channel, id, &departure, at_ns, since_ns);
+                let query_ns = at_ns.saturating_sub(left_ns.max(since_ns));
                 self.book.arrivals().connections_mut().query.record(query_ns);
                 Came::Answer
             }
@@ -550,6 +597,7 @@ impl Sink for Desk<'_> {
         };
         let Some(first) = self.table.refuse(channel, id, asks) else { return };
         self.book.refused(&first);
+        self.fail_udp(channel, &first, HalfFailure::UdpRefused);
         // On the loopback a run of equal messages travels as one packet, and one error speaks
         // for all of it. It shows: the error quotes more than the first message.
         let length = questions.message(first.question as usize).len();
@@ -558,13 +606,14 @@ impl Sink for Desk<'_> {
         }
         let mut id = id;
         for _ in 0..LONGEST_RUN {
-            id = self.table.id_after(id);
+            id = self.table.id_after(channel, id);
             match self.table.live_at(channel, id) {
                 // An older query that had the ID when the run was made: passed over then, and now.
                 Some(other) if other.sent_ns != first.sent_ns => {}
                 Some(next) if questions.message(next.question as usize).len() == length => {
                     self.table.refuse(channel, id, |_| true);
                     self.book.refused(&next);
+                    self.fail_udp(channel, &next, HalfFailure::UdpRefused);
                 }
                 _ => return,
             }
@@ -574,14 +623,14 @@ impl Sink for Desk<'_> {
 
 /// A build to show what pairing and measuring cost: it does neither. Its packets have to be
 /// counted on the wire.
-const UNMEASURED: bool = cfg!(feature = "unmeasured");
+pub(crate) const UNMEASURED: bool = cfg!(feature = "unmeasured");
 
 /// Messages that leave at once: what one system call moves well.
-const BATCH: usize = 64;
+pub(crate) const BATCH: usize = 64;
 
 /// Queries that are given up, or interrupted, in one turn: the worker must come round to its
 /// sockets and to the user.
-const GIVEN_UP_AT_ONCE: usize = 4_096;
+pub(crate) const GIVEN_UP_AT_ONCE: usize = 4_096;
 
 /// IDs that a run sent as one packet can span, those passed over included.
 const LONGEST_RUN: usize = 2 * BATCH;
@@ -604,13 +653,13 @@ const SLEPT_THROUGH_NS: u64 = 1_000_000;
 const CONTROL_NS: u64 = 50_000_000;
 
 /// When a closed loop asks again, after the host could not send a query.
-const NO_WAY_NS: u64 = 1_000_000;
+pub(crate) const NO_WAY_NS: u64 = 1_000_000;
 
 /// Clients whose turn it is that are asked for a free ID, one after the other.
-const CLIENTS_ASKED: usize = 64;
+pub(crate) const CLIENTS_ASKED: usize = 64;
 
 /// When a connection is tried again for which there was no local port.
-const PORT_RETRY_NS: u64 = 1_000_000;
+pub(crate) const PORT_RETRY_NS: u64 = 1_000_000;
 
 /// When a full socket, or a table without a free ID, is tried again.
-const RETRY_NS: u64 = 50_000;
+pub(crate) const RETRY_NS: u64 = 50_000;

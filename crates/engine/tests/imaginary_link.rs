@@ -37,6 +37,7 @@ fn job<'a>(questions: &'a Questions, load: &'a Load) -> Job<'a> {
         send_only: false,
         cpus: &[],
         own_files: false,
+        strips_edns: false,
     }
 }
 

@@ -47,6 +47,7 @@ fn measure(server: SocketAddr, load: &Load, receive_buffer: usize) -> Sum {
         send_only: false,
         cpus: &[],
         own_files: false,
+        strips_edns: false,
     };
     let config = UdpConfig { server, local_address: None, receive_buffer, send_only: false };
     let transports = (0..2).map(|_| UdpTransport::open(&config, &[0, 0]).unwrap()).collect();

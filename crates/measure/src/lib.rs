@@ -9,6 +9,7 @@
 mod connections;
 mod encrypted;
 mod ends;
+mod fallback;
 mod histogram;
 mod latency;
 mod tally;
@@ -18,8 +19,9 @@ mod warning;
 pub use connections::{ConnectFailure, ConnectionEnd, Connections};
 pub use encrypted::{Encrypted, HandshakeFailure, HandshakeKind, Statuses, StreamFailure};
 pub use ends::{Beside, Ends, NotSent, NotSentReason};
+pub use fallback::{Fallback, Half, HalfFailure};
 pub use histogram::{Bucket, CEILING_NS, ExactFigures, FLOOR_NS, Histogram};
 pub use latency::{Latency, Quantile};
-pub use tally::{Arrivals, Rcodes, Tally, TypeCount};
+pub use tally::{Arrivals, MemberTally, Rcodes, Tally, TypeCount};
 pub use verdict::{Evidence, vanished_sends, verdict};
 pub use warning::Warning;

@@ -5,7 +5,7 @@
 //! many were answered, and how late?" can only be said when the last of them has ended. "How
 //! many answers came in second 7?" is known at its end, and is what a live screen shows.
 
-use crate::{Beside, Connections, Ends, Histogram, Latency};
+use crate::{Beside, Connections, Ends, Fallback, Histogram, Latency};
 
 /// What became of the queries whose intended instant lies in one interval.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +32,53 @@ pub struct Tally {
     pub bytes_sent: u64,
     /// Bytes of DNS message in the answers that ended a query.
     pub bytes_answered: u64,
+    /// Transactions that could fall back to TCP; `None` where none can.
+    pub fallback: Option<Box<Fallback>>,
+    /// The queries of each member of a mix, in the order of the plan; none where all go one way.
+    pub members: Vec<MemberTally>,
+}
+
+/// What became of the queries of one member of a mix of transports.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MemberTally {
+    /// Queries that the schedule put here and that were this member's to ask.
+    pub scheduled: u64,
+    /// Queries that left.
+    pub sent: u64,
+    /// How they ended.
+    pub ends: Ends,
+    /// Answer − intended instant, of the answered.
+    pub response: Histogram,
+    /// Answer − actual send, of the answered.
+    pub service: Histogram,
+}
+
+impl MemberTally {
+    /// Response time with the unanswered queries in it.
+    pub fn response_latency(&self) -> Latency<'_> {
+        Latency { answered: &self.response, unanswered: self.ends.unanswered() }
+    }
+
+    /// Service time with the unanswered queries in it.
+    pub fn service_latency(&self) -> Latency<'_> {
+        Latency { answered: &self.service, unanswered: self.ends.unanswered_after_sending() }
+    }
+
+    /// Adds all that `other` holds.
+    pub fn merge(&mut self, other: &MemberTally) {
+        self.scheduled += other.scheduled;
+        self.sent += other.sent;
+        self.ends.merge(&other.ends);
+        self.response.merge(&other.response);
+        self.service.merge(&other.service);
+    }
+
+    /// Forgets everything, keeps the memory.
+    pub fn clear(&mut self) {
+        (self.scheduled, self.sent, self.ends) = (0, 0, Ends::default());
+        self.response.clear();
+        self.service.clear();
+    }
 }
 
 /// Queries of one type.
@@ -58,7 +105,20 @@ impl Tally {
             lateness: Histogram::new(),
             bytes_sent: 0,
             bytes_answered: 0,
+            fallback: None,
+            members: Vec::new(),
         }
+    }
+
+    /// The same for a mix of so many members.
+    pub fn of_mix(types: usize, members: usize) -> Self {
+        Tally { members: vec![MemberTally::default(); members], ..Tally::new(types) }
+    }
+
+    /// The books of the fallback to TCP, made when they are first needed.
+    #[inline]
+    pub fn fallback_mut(&mut self) -> &mut Fallback {
+        self.fallback.get_or_insert_default()
     }
 
     /// Whether each query has ended.
@@ -95,6 +155,13 @@ impl Tally {
         self.lateness.merge(&other.lateness);
         self.bytes_sent += other.bytes_sent;
         self.bytes_answered += other.bytes_answered;
+        if let Some(fallback) = &other.fallback {
+            self.fallback_mut().merge(fallback);
+        }
+        if self.members.len() < other.members.len() {
+            self.members.resize(other.members.len(), MemberTally::default());
+        }
+        self.members.iter_mut().zip(&other.members).for_each(|(mine, theirs)| mine.merge(theirs));
     }
 
     /// Forgets everything, keeps the memory.
@@ -110,6 +177,10 @@ impl Tally {
         self.lateness.clear();
         self.bytes_sent = 0;
         self.bytes_answered = 0;
+        if let Some(fallback) = &mut self.fallback {
+            fallback.clear();
+        }
+        self.members.iter_mut().for_each(MemberTally::clear);
     }
 }
 

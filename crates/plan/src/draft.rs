@@ -32,6 +32,8 @@ pub struct Draft {
     pub family: Option<Family>,
     /// How messages travel.
     pub transport: Option<TransportKind>,
+    /// Several transports by weight: `udp=60,tcp=40`.
+    pub mix: Option<String>,
     /// The user's word that this server may be loaded. Needed for public addresses.
     pub i_may_load_this_server: Option<bool>,
 
@@ -129,6 +131,8 @@ pub struct Draft {
     pub http_method: Option<HttpMethod>,
     /// The path that HTTP asks at.
     pub http_path: Option<String>,
+    /// What of EDNS a query carries that is asked again over TCP: `same` or `none`.
+    pub tcp_edns: Option<String>,
     /// The address to send from; over TCP also `ADDRESS/LENGTH`.
     pub local_address: Option<String>,
     /// The ports to send from: `A..B`, `A-B` or one port.
@@ -219,6 +223,9 @@ impl Draft {
                 self.duration = None;
             }
         }
+        if flags.transport.is_some() || flags.mix.is_some() {
+            (self.transport, self.mix) = (None, None);
+        }
         if let Some(server) = &flags.server {
             self.i_may_load_this_server = None;
             if has_port(server) {
@@ -256,11 +263,11 @@ impl Draft {
             ($($field:ident)*) => { Draft { $($field: top.$field.or(self.$field)),* } };
         }
         either!(
-            name note server port family transport i_may_load_this_server queries ask strict keep_order
+            name note server port family transport mix i_may_load_this_server queries ask strict keep_order
             recursion_desired checking_disabled authentic_data dnssec_ok edns_size nsid class outstanding
             rate ramp over stair step burst every hold duration count passes timeout interval workers pin
-            clients queries_per_connection idle_timeout fast_open insecure ca sni tls_version resumption
-            early_data handshake_timeout http_method http_path local_address local_ports backend
+            clients queries_per_connection idle_timeout fast_open tcp_edns insecure ca sni tls_version
+            resumption early_data handshake_timeout http_method http_path local_address local_ports backend
             interface next_hop vlan source_prefix xdp_mode xdp_copy receive_buffer send_only seed piece
         )
     }

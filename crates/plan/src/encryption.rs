@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::draft::Draft;
 use crate::error::PlanError;
+use crate::mix::Mix;
 use crate::plan::TransportKind;
 use crate::units::{format_duration_ns, parse_duration_ns};
 use crate::validate::read;
@@ -126,9 +127,10 @@ impl EncryptionPlan {
     pub(crate) fn of(
         draft: &Draft,
         transport: TransportKind,
+        mix: &Mix,
         working_dir: &Path,
     ) -> Result<EncryptionPlan, PlanError> {
-        refuse_strays(draft, transport)?;
+        refuse_strays(draft, transport, mix)?;
         let usual = EncryptionPlan::default();
         let timeout_ns = read("handshake-timeout", &draft.handshake_timeout, parse_duration_ns)?;
         if timeout_ns == Some(0) {
@@ -136,7 +138,8 @@ impl EncryptionPlan {
         }
         let versions = draft.tls_version.unwrap_or_default();
         let (resumption, early_data) = (draft.resumption.unwrap_or(true), draft.early_data.unwrap_or(false));
-        if transport == TransportKind::Doq && versions == TlsVersions::Only12 {
+        let has_quic = transport == TransportKind::Doq || mix.has(|other| other == TransportKind::Doq);
+        if has_quic && versions == TlsVersions::Only12 {
             return Err(PlanError::NotTogether {
                 option: "tls-version 1.2",
                 other: "transport doq",
@@ -170,8 +173,8 @@ impl EncryptionPlan {
     }
 
     /// Says it in the words of a draft, as far as it is not as usual.
-    pub(crate) fn to_draft(&self, transport: TransportKind, draft: &mut Draft) {
-        if !transport.is_encrypted() {
+    pub(crate) fn to_draft(&self, transport: TransportKind, mix: &Mix, draft: &mut Draft) {
+        if !is_encrypted(transport, mix) {
             return;
         }
         match &self.trust {
@@ -184,15 +187,25 @@ impl EncryptionPlan {
         draft.resumption = (!self.resumption).then_some(false);
         draft.early_data = self.early_data.then_some(true);
         draft.handshake_timeout = Some(format_duration_ns(self.handshake_timeout_ns));
-        if transport == TransportKind::Doh {
+        if has_http(transport, mix) {
             draft.http_method = Some(self.http_method);
             draft.http_path = Some(self.http_path.clone());
         }
     }
 }
 
-/// Options that say nothing over this transport.
-fn refuse_strays(draft: &Draft, transport: TransportKind) -> Result<(), PlanError> {
+/// Whether anything is encrypted.
+fn is_encrypted(transport: TransportKind, mix: &Mix) -> bool {
+    transport.is_encrypted() || mix.has(TransportKind::is_encrypted)
+}
+
+/// Whether anything travels in HTTP.
+fn has_http(transport: TransportKind, mix: &Mix) -> bool {
+    transport == TransportKind::Doh || mix.has(|other| other == TransportKind::Doh)
+}
+
+/// Options that say nothing over this transport, or over any of the mix.
+fn refuse_strays(draft: &Draft, transport: TransportKind, mix: &Mix) -> Result<(), PlanError> {
     let about_encryption = [
         ("insecure", draft.insecure == Some(true)),
         ("ca", draft.ca.is_some()),
@@ -206,8 +219,10 @@ fn refuse_strays(draft: &Draft, transport: TransportKind) -> Result<(), PlanErro
     let given =
         |options: &[(&'static str, bool)]| options.iter().find(|(_, given)| *given).map(|(name, _)| *name);
     match (given(&about_encryption), given(&about_http)) {
-        (Some(option), _) if !transport.is_encrypted() => Err(PlanError::NotEncrypted { option, transport }),
-        (_, Some(option)) if transport != TransportKind::Doh => Err(PlanError::NoHttp { option, transport }),
+        (Some(option), _) if !is_encrypted(transport, mix) => {
+            Err(PlanError::NotEncrypted { option, transport })
+        }
+        (_, Some(option)) if !has_http(transport, mix) => Err(PlanError::NoHttp { option, transport }),
         _ => Ok(()),
     }
 }
@@ -262,7 +277,7 @@ mod tests {
 
     fn of(text: &str, transport: TransportKind) -> Result<EncryptionPlan, PlanError> {
         let draft = Draft::from_toml(text).expect("a plan file");
-        EncryptionPlan::of(&draft, transport, Path::new("/work"))
+        EncryptionPlan::of(&draft, transport, &Mix::default(), Path::new("/work"))
     }
 
     #[test]
@@ -288,9 +303,26 @@ mod tests {
             ),
         ] {
             let mut draft = Draft::default();
-            plan.to_draft(transport, &mut draft);
-            assert_eq!(EncryptionPlan::of(&draft, transport, Path::new("/")), Ok(plan));
+            plan.to_draft(transport, &Mix::default(), &mut draft);
+            assert_eq!(EncryptionPlan::of(&draft, transport, &Mix::default(), Path::new("/")), Ok(plan));
         }
+    }
+
+    #[test]
+    fn a_mix_takes_the_options_of_what_is_in_it() {
+        let mix = |text: &str| {
+            let draft = Draft { mix: Some(text.to_owned()), ..Draft::default() };
+            Mix::of(&draft).expect("a good mix").0
+        };
+        let draft = Draft::from_toml("insecure = true\nhttp-path = \"/q\"").expect("a plan file");
+        let of = |mix: &Mix| EncryptionPlan::of(&draft, TransportKind::Mix, mix, Path::new("/"));
+        let encrypted = mix("udp=1,dot=1,doh=1");
+        let plan = of(&encrypted).expect("a good plan");
+        let mut said = Draft::default();
+        plan.to_draft(TransportKind::Mix, &encrypted, &mut said);
+        assert_eq!((said.insecure, said.http_path.as_deref()), (Some(true), Some("/q")));
+        assert!(matches!(of(&mix("udp=1,dot=1")), Err(PlanError::NoHttp { .. })));
+        assert!(matches!(of(&mix("udp=1,tcp=1")), Err(PlanError::NotEncrypted { .. })));
     }
 
     #[test]

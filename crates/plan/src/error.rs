@@ -248,6 +248,23 @@ pub enum PlanError {
         /// The reason, and what to do.
         why: &'static str,
     },
+    /// A transport, and a mix of them.
+    #[error("--transport and --mix both say how messages travel: leave one out")]
+    TwoTransports,
+    /// A mix that cannot be read.
+    #[error("--mix {text}: {reason}; write it like udp=60,tcp=40")]
+    BadMix {
+        /// What was given.
+        text: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// An option of the fallback without the fallback.
+    #[error("--{option} is about what is asked again over TCP: add --transport udp+tcp, or leave it out")]
+    NoFallback {
+        /// The option.
+        option: &'static str,
+    },
     /// Two options that say the source addresses.
     #[error("--local-address and --source-prefix both say where queries come from: leave one out")]
     TwoLocals,

@@ -11,6 +11,7 @@ use crate::backend::Backend;
 use crate::connections::ConnectionPlan;
 use crate::draft::{Draft, PieceDraft};
 use crate::encryption::EncryptionPlan;
+use crate::mix::Mix;
 use crate::schedule::{Load, Phase, Piece, Shape};
 use crate::source::QuestionSource;
 use crate::target::Target;
@@ -29,6 +30,8 @@ pub struct Plan {
     pub family: Family,
     /// How messages travel.
     pub transport: TransportKind,
+    /// The transports of a mix, where `transport` is one.
+    pub mix: Mix,
     /// How long connections live, where the transport has any.
     pub connections: ConnectionPlan,
     /// How they are encrypted, where they are.
@@ -55,7 +58,8 @@ pub struct Plan {
     pub workers: usize,
     /// Whether each of them stays on a CPU of its own, where there are enough.
     pub pin: bool,
-    /// Sockets, in all workers together (of AF_XDP: source ports): at least `workers`.
+    /// Sockets, in all workers together (of AF_XDP: source ports), or, where the transport has connections,
+    /// clients with a connection each: at least `workers`.
     pub clients: usize,
     /// The address to send from; `None` = the system chooses. Of the same family as the target.
     pub local_address: Option<IpAddr>,
@@ -79,6 +83,15 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// UDP sockets beside the clients with connections: one a worker for each member of a mix that has
+    /// them, as over UDP alone. `None` where there are none beside clients.
+    pub fn udp_sockets(&self) -> Option<usize> {
+        let has_sockets = |transport| matches!(transport, TransportKind::Udp | TransportKind::UdpTcp);
+        let in_mix = self.mix.members.iter().filter(|member| has_sockets(member.transport)).count();
+        let members = in_mix + usize::from(self.transport == TransportKind::UdpTcp);
+        (members > 0).then_some(members * self.workers)
+    }
+
     /// Whether questions of one length are put together: where batches are to be expected, which is in
     /// closed loop and from 100,000 queries a second on, and the user does not forbid it.
     pub fn groups_by_length(&self) -> bool {
@@ -131,7 +144,8 @@ impl Plan {
         };
         self.backend.to_draft(&mut draft);
         self.connections.to_draft(&mut draft);
-        self.encryption.to_draft(self.transport, &mut draft);
+        self.encryption.to_draft(self.transport, &self.mix, &mut draft);
+        self.mix.to_draft(&mut draft);
         match &self.source {
             QuestionSource::File(path) => draft.queries = Some(path.display().to_string()),
             QuestionSource::Stdin => draft.queries = Some("-".to_owned()),
@@ -178,18 +192,29 @@ pub enum TransportKind {
     Udp,
     /// TCP, messages one after the other on connections (RFC 7766).
     Tcp,
+    /// UDP, and TCP for what was truncated over UDP.
+    #[serde(rename = "udp+tcp")]
+    UdpTcp,
     /// TLS, messages as over TCP (RFC 7858).
     Dot,
     /// HTTP/2 over TLS, a stream for each query (RFC 8484).
     Doh,
     /// QUIC, a stream for each query (RFC 9250).
     Doq,
+    /// Several by weight; chosen by `mix`.
+    #[serde(skip_deserializing)]
+    Mix,
 }
 
 impl TransportKind {
-    /// Whether messages travel over connections.
+    /// Whether messages travel over connections, some of them at least.
     pub fn connects(self) -> bool {
         self != TransportKind::Udp
+    }
+
+    /// Whether queries leave by UDP sockets, some of them at least.
+    pub fn has_udp(self) -> bool {
+        matches!(self, TransportKind::Udp | TransportKind::UdpTcp | TransportKind::Mix)
     }
 
     /// Whether they are encrypted.
@@ -200,7 +225,7 @@ impl TransportKind {
     /// The port that servers listen on.
     pub fn default_port(self) -> u16 {
         match self {
-            TransportKind::Udp | TransportKind::Tcp => 53,
+            TransportKind::Udp | TransportKind::Tcp | TransportKind::UdpTcp | TransportKind::Mix => 53,
             TransportKind::Dot | TransportKind::Doq => 853,
             TransportKind::Doh => 443,
         }
@@ -212,9 +237,11 @@ impl fmt::Display for TransportKind {
         f.write_str(match self {
             TransportKind::Udp => "udp",
             TransportKind::Tcp => "tcp",
+            TransportKind::UdpTcp => "udp+tcp",
             TransportKind::Dot => "dot",
             TransportKind::Doh => "doh",
             TransportKind::Doq => "doq",
+            TransportKind::Mix => "mix",
         })
     }
 }
@@ -226,10 +253,11 @@ impl FromStr for TransportKind {
         match text {
             "udp" => Ok(TransportKind::Udp),
             "tcp" => Ok(TransportKind::Tcp),
+            "udp+tcp" => Ok(TransportKind::UdpTcp),
             "dot" => Ok(TransportKind::Dot),
             "doh" => Ok(TransportKind::Doh),
             "doq" => Ok(TransportKind::Doq),
-            _ => Err(format!("`{text}` is not a transport: use udp, tcp, dot, doh or doq")),
+            _ => Err(format!("`{text}` is not a transport: use udp, tcp, udp+tcp, dot, doh or doq")),
         }
     }
 }

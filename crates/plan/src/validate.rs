@@ -12,6 +12,7 @@ use crate::encryption::EncryptionPlan;
 use crate::error::PlanError;
 use crate::interval::{check_interval, usual_interval_ns};
 use crate::load::{LoadChoice, choose_load};
+use crate::mix::Mix;
 use crate::plan::{Note, Plan, PortRange, Stop, TransportKind};
 use crate::schedule::Load;
 use crate::source::QuestionSource;
@@ -49,10 +50,10 @@ impl Draft {
             return Err(PlanError::SendOnlyClosed);
         }
         let backend = Backend::of(self)?;
-        let transport = self.transport.unwrap_or_default();
-        let connections = ConnectionPlan::of(self, transport)?;
-        let encryption = EncryptionPlan::of(self, transport, host.working_dir)?;
-        let threads = self.threads(host, &load, &backend, &connections)?;
+        let (mix, transport) = Mix::of(self)?;
+        let connections = ConnectionPlan::of(self, transport, &mix)?;
+        let encryption = EncryptionPlan::of(self, transport, &mix, host.working_dir)?;
+        let threads = self.threads(host, &load, &backend, transport, &connections)?;
         let local_ports = self.local_ports(threads.clients, &backend)?;
         let timeout_ns = self.limited_duration("timeout", &self.timeout, TIMEOUT_NS)?;
         let usual_ns = Limits { default: usual_interval_ns(&load, timeout_ns), ..INTERVAL_NS };
@@ -69,6 +70,7 @@ impl Draft {
             target,
             family: self.family.unwrap_or_default(),
             transport,
+            mix,
             connections,
             encryption,
             source,
@@ -150,6 +152,7 @@ impl Draft {
         host: &Host<'_>,
         load: &Load,
         backend: &Backend,
+        transport: TransportKind,
         connections: &ConnectionPlan,
     ) -> Result<Threads, PlanError> {
         for (option, value) in [("workers", self.workers), ("clients", self.clients)] {
@@ -174,7 +177,8 @@ impl Draft {
                 threads.notes = vec![Note::FewerWorkers { asked, used: limit, limited_by }];
             }
         }
-        let usual = match (backend.xdp(), connections.queries_each, outstanding) {
+        let queries_each = connections.queries_each.or(connections.queries_each_again);
+        let usual = match (backend.xdp(), queries_each, outstanding) {
             (Some(_), ..) => XDP_CLIENTS.max(threads.workers),
             // A connection that ends soon is asked little at once: each query of the window may need its own.
             (None, Some(_), Some(outstanding)) => (outstanding as usize).clamp(threads.workers, MAX_CLIENTS),
@@ -184,8 +188,17 @@ impl Draft {
         threads.clients = self.clients.unwrap_or(usual);
         // Each worker has its share of the window, and of the sockets.
         let share = outstanding.unwrap_or(0).div_ceil(threads.workers as u32) as usize;
+        // With clients beside them, there is a socket a worker.
+        let has_both = transport.has_udp() && transport.connects();
+        let sockets = if has_both { 1 } else { threads.clients / threads.workers };
         match outstanding {
-            Some(outstanding) if share > threads.clients / threads.workers * IDS_PER_SOCKET => {
+            Some(outstanding) if share > sockets * IDS_PER_SOCKET && has_both => Err(out_of_range(
+                "outstanding",
+                u64::from(outstanding),
+                1,
+                (threads.workers * IDS_PER_SOCKET) as u64,
+            )),
+            Some(outstanding) if share > sockets * IDS_PER_SOCKET => {
                 let needed = threads.workers * share.div_ceil(IDS_PER_SOCKET);
                 Err(PlanError::TooManyOutstanding { outstanding, clients: threads.clients, needed })
             }

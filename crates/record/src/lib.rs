@@ -17,6 +17,7 @@
 mod connected;
 mod digest;
 mod doubt;
+mod fallback;
 mod host;
 mod interface;
 mod line;
@@ -36,7 +37,9 @@ pub use host::{HostInfo, InterfaceInfo};
 pub use interface::InterfaceCounts;
 pub use line::Line;
 pub use reader::{ReadError, RunReader};
-pub use run::{BackendInfo, Ended, Event, Header, Headline, Interval, Phase, Sum, WorkerUse, XdpInfo};
+pub use run::{
+    BackendInfo, Ended, Event, Header, Headline, Interval, MemberInfo, Phase, Sum, WorkerUse, XdpInfo,
+};
 pub use unsaved::Unsaved;
 pub use writer::{RunWriter, WriteError};
 

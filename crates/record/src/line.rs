@@ -206,6 +206,8 @@ impl Books<'_> {
             lateness: (&self.tally.lateness).into(),
             bytes_sent: self.tally.bytes_sent,
             bytes_answered: self.tally.bytes_answered,
+            fallback: self.tally.fallback.as_deref().map(Into::into),
+            members: self.tally.members.iter().map(Into::into).collect(),
             arrivals: self.arrivals.into(),
             workers: workers.to_vec(),
             ended: None,

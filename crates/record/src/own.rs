@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::connected::ConnectionsShape;
 use crate::doubt::{EvidenceShape, WarningShape};
+use crate::fallback::{FallbackShape, MemberShape};
 use crate::{Ended, InterfaceCounts, WorkerUse};
 
 /// Our property on a line of statistics; those of an interval first, those of a sum last.
@@ -38,6 +39,10 @@ pub(crate) struct StatsShape {
     pub(crate) lateness: HistogramShape,
     pub(crate) bytes_sent: u64,
     pub(crate) bytes_answered: u64,
+    #[serde(default)]
+    pub(crate) fallback: Option<FallbackShape>,
+    #[serde(default)]
+    pub(crate) members: Vec<MemberShape>,
     pub(crate) arrivals: ArrivalsShape,
     pub(crate) workers: Vec<WorkerUse>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -131,6 +136,8 @@ pub(crate) enum ShapeError {
     UnknownReason(String),
     #[error("unknown end of a connection, handshake or stream {0:?}")]
     UnknownEnd(String),
+    #[error("unknown failure of a transaction {0:?}")]
+    UnknownFailure(String),
     #[error("query type {0:?} is not in the header's list")]
     UnknownType(String),
     #[error("unknown warning {0:?}, or a figure of it is missing")]
@@ -320,6 +327,8 @@ impl StatsShape {
             lateness: self.lateness.try_into()?,
             bytes_sent: self.bytes_sent,
             bytes_answered: self.bytes_answered,
+            fallback: self.fallback.map(|shape| shape.try_into().map(Box::new)).transpose()?,
+            members: self.members.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?,
         };
         Ok((tally, self.arrivals.with(self.beside)?))
     }

@@ -44,8 +44,11 @@ pub struct Header {
     pub target: String,
     /// Where the queries went.
     pub address: SocketAddr,
-    /// `udp`, or the name of another transport.
+    /// `udp`, or the name of another transport; `mix` where there are several.
     pub transport: String,
+    /// The transports of a mix; [`Tally::members`] has the same order.
+    #[serde(default)]
+    pub mix: Vec<MemberInfo>,
     /// What the queries leave by.
     #[serde(default)]
     pub backend: BackendInfo,
@@ -53,6 +56,9 @@ pub struct Header {
     pub workers: u32,
     /// Sockets, or source ports of AF_XDP, over all workers.
     pub clients: u32,
+    /// UDP sockets over all workers, where there are clients beside them.
+    #[serde(default)]
+    pub udp_sockets: Option<u32>,
     /// Questions of one pass through the source.
     pub questions: u64,
     /// Lines of the source that held no question and were skipped.
@@ -61,6 +67,17 @@ pub struct Header {
     pub send_only: bool,
     /// The load in words, one line: "50,000 queries/s for 30 s".
     pub load: String,
+}
+
+/// One transport of a mix.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MemberInfo {
+    /// Its name.
+    pub transport: String,
+    /// Its share of the queries, as asked for; 0 to 1.
+    pub share: f64,
+    /// Where its queries went.
+    pub address: SocketAddr,
 }
 
 /// What the queries of a run leave by: sockets of the kernel, or AF_XDP.

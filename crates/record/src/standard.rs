@@ -140,10 +140,14 @@ impl StandardConnInfo {
         let ended_no_query = beside.duplicates + beside.unexpected + beside.wrong_question + beside.malformed;
         let errors_of_sending = SOCKET_ERRORS.map(|reason| tally.ends.not_sent.of(reason));
         let connections = arrivals.connections.as_deref();
+        // Messages beside the first of a query: asked again, or asked over TCP after a truncated answer.
+        let queries: u64 = tally.types.iter().map(|count| count.sent).sum();
+        let again = tally.requests.saturating_sub(queries);
+        let truncated = tally.fallback.as_ref().map_or(0, |fallback| fallback.begun);
         StandardConnInfo {
             kind: if connections.is_some() { StandardConnInfo::kind(&header.transport) } else { "udp" },
-            packets_sent: arrivals.sent + tally.asked_again,
-            packets_received: arrivals.answered + arrivals.late + ended_no_query,
+            packets_sent: arrivals.sent + again,
+            packets_received: arrivals.answered + arrivals.late + ended_no_query + truncated,
             socket_errors: tally.ends.refused + errors_of_sending.iter().sum::<u64>(),
             // The handshake of what carries the queries: of TLS and QUIC where there is one.
             handshakes: connections.map(|connections| match &connections.encrypted {

@@ -77,6 +77,11 @@ fn a_line_without_any_one_of_our_properties_or_with_one_more_is_refused() {
             "/dnsdyno/beside",
             "/dnsdyno/arrivals",
             "/dnsdyno/arrivals/connections",
+            "/dnsdyno/fallback",
+            "/dnsdyno/fallback/udp_failed",
+            "/dnsdyno/fallback/tcp_failed",
+            "/dnsdyno/members/0",
+            "/dnsdyno/mix/0",
         ] {
             let Some(Value::Object(object)) = line.pointer(path) else { continue };
             for key in object.keys() {

@@ -78,7 +78,7 @@ fn write_encrypted(out: &mut String, encrypted: &Encrypted, width: usize) {
     }
 }
 
-fn figures(histogram: &Histogram) -> Option<Vec<String>> {
+pub(crate) fn figures(histogram: &Histogram) -> Option<Vec<String>> {
     let exact = histogram.exact()?;
     let at = |q| match (Latency { answered: histogram, unanswered: 0 }).quantile(q) {
         Some(dnsdyno_measure::Quantile::At(ns)) => duration(ns),

@@ -176,8 +176,9 @@ impl Comparison {
 pub const KNOWN_METRICS: &str = "loss, answered, late, timeouts, unreachable, not_sent (percent of the queries, or a \
      count); p50, p90, p99.9 and any other percentile, avg, min, max (with response. or service. before \
      them, or lateness.); rate or qps (answers a second), sent_rate; truncated, noerror, servfail, nxdomain, \
-     refused and any other RCODE (percent of the answers, or a count); duplicates, unexpected, \
-     wrong_question, malformed, socket_drops (a count); generator=ok";
+     refused and any other RCODE (percent of the answers, or a count); fallback (asked again over TCP, percent \
+     of what was asked over UDP, or a count); duplicates, unexpected, wrong_question, \
+     malformed, socket_drops (a count); generator=ok";
 
 #[cfg(test)]
 mod tests;

@@ -8,12 +8,14 @@ use dnsdyno_wire::{rcode_name, type_name};
 use serde_json::{Map, Value, json};
 
 use crate::connections;
+use crate::fallback;
 use crate::figures::{headline, judged, lateness, longest, lost, rate_qps, sent, share, socket_drops};
 
 /// The figures of [`summary`](crate::summary) as one object.
 pub fn summary_json(digest: &Digest) -> Value {
     let tally = digest.tally();
     let over_ns = digest.schedule_ns();
+    let (fallback, mix) = fallback::as_json(digest, latency);
     json!({
         "run": run(digest),
         "complete": digest.is_complete(),
@@ -47,6 +49,8 @@ pub fn summary_json(digest: &Digest) -> Value {
         "generator": generator(digest),
         "workers": workers(digest),
         "connections": connections::as_json(digest, latency),
+        "fallback": fallback,
+        "mix": mix,
         "interface": digest.sum.as_ref().and_then(|sum| sum.interface.as_ref()),
     })
 }
@@ -70,6 +74,7 @@ fn run(digest: &Digest) -> Value {
         "timeout_ns": header.timeout_ns,
         "workers": header.workers,
         "clients": header.clients,
+        "udp_sockets": header.udp_sockets,
         "questions": header.questions,
         "bad_lines": header.bad_lines,
         "passes": digest.sum.as_ref().map(|sum| sum.passes),

@@ -6,6 +6,7 @@
 
 mod connections;
 pub mod expect;
+mod fallback;
 mod figures;
 mod json;
 mod layout;

@@ -1,10 +1,10 @@
 //! Runs for the tests, made by hand through the calls a writer makes.
 
 use dnsdyno_measure::{
-    Arrivals, Beside, ConnectFailure, ConnectionEnd, Connections, Encrypted, Evidence, HandshakeFailure,
-    HandshakeKind, NotSentReason, StreamFailure, Tally, TypeCount, Warning,
+    Arrivals, Beside, ConnectFailure, ConnectionEnd, Connections, Encrypted, Evidence, Fallback, HalfFailure,
+    HandshakeFailure, HandshakeKind, MemberTally, NotSentReason, StreamFailure, Tally, TypeCount, Warning,
 };
-use dnsdyno_record::{Digest, Ended, Event, Header, Headline, Interval, Phase, Sum};
+use dnsdyno_record::{Digest, Ended, Event, Header, Headline, Interval, MemberInfo, Phase, Sum};
 
 pub(crate) const SECOND: u64 = 1_000_000_000;
 
@@ -29,8 +29,10 @@ pub(crate) fn header() -> Header {
         target: "ns1.example".into(),
         address: "192.0.2.1:53".parse().unwrap(),
         transport: "udp".into(),
+        mix: Vec::new(),
         backend: Default::default(),
         workers: 2,
+        udp_sockets: None,
         clients: 8,
         questions: 10_000,
         bad_lines: 2,
@@ -219,6 +221,53 @@ pub(crate) fn over_doh() -> Digest {
     encrypted.statuses.add(500, 10);
     connections.encrypted = Some(Box::new(encrypted));
     interval.arrivals.connections = Some(Box::new(connections));
+    digest.interval(&interval);
+    digest.sum(&calm_sum(&digest));
+    digest
+}
+
+/// Two sockets and forty clients: a quarter of the answers is truncated, and some fail then.
+pub(crate) fn falling_back() -> Digest {
+    let both = Header { transport: "udp+tcp".into(), clients: 40, udp_sockets: Some(2), ..header() };
+    let mut digest = Digest::new(Header { phases: Vec::new(), ..both });
+    let mut interval = second(0, 2_000, 0);
+    let mut fallback =
+        Fallback { begun: 500, answered: 490, udp_requests: 2_000, tcp_requests: 505, ..Fallback::default() };
+    fallback.add_failed(HalfFailure::UdpTimedOut, 3);
+    fallback.add_failed(HalfFailure::ConnectRefused, 8);
+    fallback.add_failed(HalfFailure::QueryTimedOut, 2);
+    (0..490).for_each(|n| {
+        fallback.udp.record(400_000 + n);
+        fallback.waiting.record(20_000);
+        fallback.connect.record(35_000);
+        fallback.query.record(2_000_000);
+    });
+    interval.tally.fallback = Some(Box::new(fallback));
+    digest.interval(&interval);
+    digest.sum(&calm_sum(&digest));
+    digest
+}
+
+/// Three quarters over UDP, a quarter over TCP, of which some are lost.
+pub(crate) fn mixed() -> Digest {
+    let member = |transport: &str, share| MemberInfo {
+        transport: transport.into(),
+        share,
+        address: "192.0.2.1:53".parse().unwrap(),
+    };
+    let mix = vec![member("udp", 0.75), member("tcp", 0.25)];
+    let mut digest = Digest::new(Header { transport: "mix".into(), mix, phases: Vec::new(), ..header() });
+    let mut interval = second(0, 2_000, 0);
+    for (scheduled, lost, service_ns) in [(1_499, 0, 400_000), (501, 10, 900_000)] {
+        let mut member = MemberTally { scheduled, sent: scheduled, ..MemberTally::default() };
+        member.ends.answered = scheduled - lost;
+        member.ends.timed_out = lost;
+        (0..scheduled - lost).for_each(|_| {
+            member.service.record(service_ns);
+            member.response.record(service_ns + 100_000);
+        });
+        interval.tally.members.push(member);
+    }
     digest.interval(&interval);
     digest.sum(&calm_sum(&digest));
     digest

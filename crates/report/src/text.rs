@@ -5,6 +5,7 @@ use dnsdyno_record::{BackendInfo, Digest, Ended, Header, Headline};
 use dnsdyno_wire::{rcode_name, type_name};
 
 use crate::connections;
+use crate::fallback;
 use crate::figures::{
     headline, judged, latency, lateness, longest, lost, other, rate_qps, sent, share, socket_drops,
 };
@@ -25,6 +26,8 @@ pub fn summary(digest: &Digest, width: usize) -> String {
     beside(&mut out, &digest.arrivals().beside, width);
     answers(&mut out, digest, width);
     latencies(&mut out, digest, width);
+    fallback::write_mix(&mut out, digest, width);
+    fallback::write(&mut out, digest, width);
     connections::write(&mut out, digest, width);
     rows::write(&mut out, digest, width);
     events(&mut out, digest, width);
@@ -68,8 +71,11 @@ fn head(out: &mut String, digest: &Digest, width: usize) {
     let passes = digest.sum.as_ref().map_or(String::new(), |sum| format!(", {:.2} passes", sum.passes));
     entry("questions", &format!("{}{skipped}{passes}", count(header.questions)));
     let has_sockets = header.backend.xdp.is_none() && header.transport == "udp";
+    let beside = header
+        .udp_sockets
+        .map_or(String::new(), |sockets| format!(" beside {}", counted(u64::from(sockets), "UDP socket")));
     let generator = format!(
-        "dnsdyno {}, {}, {}, timeout {}",
+        "dnsdyno {}, {}, {}{beside}, timeout {}",
         header.version,
         counted(u64::from(header.workers), "worker"),
         counted(u64::from(header.clients), if has_sockets { "socket" } else { "client" }),
@@ -107,7 +113,11 @@ fn server(header: &Header) -> String {
     let address = header.address.to_string();
     let is_named = header.target != header.address.ip().to_string() && header.target != address;
     let target = if is_named { format!("{} ({address})", header.target) } else { address };
-    format!("{target} over {}", header.transport)
+    let several: Vec<_> = header.mix.iter().map(|member| member.transport.as_str()).collect();
+    match several.is_empty() {
+        true => format!("{target} over {}", header.transport),
+        false => format!("{target} over {}", several.join(", ")),
+    }
 }
 
 fn ended(digest: &Digest) -> &'static str {

@@ -1,7 +1,7 @@
 //! Waiting for sockets, to the microsecond.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use crate::checked;
 
@@ -119,6 +119,13 @@ impl Poller {
     }
 }
 
+/// A set can be waited for itself: it is readable while a socket of it is ready.
+impl AsFd for Poller {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.epoll.as_fd()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -160,6 +167,19 @@ mod tests {
         drop(theirs);
         assert!(matches!(ready(), Some(Ready { closing: true, .. })));
         assert_eq!(poller.wait_ready(Some(0)).unwrap().next(), None);
+    }
+
+    #[test]
+    fn a_set_of_sets_names_those_in_which_something_is_ready() {
+        let (a, b) = (UdpSocket::bind("127.0.0.1:0").unwrap(), UdpSocket::bind("127.0.0.1:0").unwrap());
+        let (mut inner, mut outer) = (Poller::new(4).unwrap(), Poller::new(4).unwrap());
+        inner.add(&b, 1).unwrap();
+        outer.add(&inner, 9).unwrap();
+        a.send_to(b"x", b.local_addr().unwrap()).unwrap();
+        assert_eq!(outer.wait(None).unwrap().collect::<Vec<_>>(), [9]);
+        assert_eq!(inner.wait(Some(0)).unwrap().collect::<Vec<_>>(), [1]);
+        b.recv_from(&mut [0; 8]).unwrap();
+        assert_eq!(outer.wait(Some(0)).unwrap().count(), 0);
     }
 
     #[test]

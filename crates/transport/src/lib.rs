@@ -6,6 +6,8 @@
 #![forbid(unsafe_code)]
 
 mod batch;
+mod chance;
+pub mod mixed;
 pub mod quic;
 pub mod sim;
 mod sleeper;
@@ -26,6 +28,11 @@ pub trait Transport {
     /// Whether each channel is a client that has one connection at a time. Such a transport is
     /// asked whose [`turn`](Self::turn) it is, and tells the [`Sink`] of its connections.
     const CONNECTS: bool = false;
+
+    /// Whether its channels are of several kinds, its [groups](Self::groups). Such a transport says
+    /// [which member](Self::next_member) of the mix asks next, and is asked for a turn
+    /// [in a group](Self::turn_of). It [connects](Self::CONNECTS).
+    const MIXED: bool = false;
 
     /// Makes the instant `epoch_ns` (on the clock of the host, or none at all in an imaginary
     /// link) the start of the run, and waits for it. Called once, on the worker's thread.
@@ -69,6 +76,27 @@ pub trait Transport {
     /// The client whose turn it is cannot ask: it is the next one's.
     fn pass(&mut self, _channel: usize) {}
 
+    /// Its channels by kind, in their order.
+    fn groups(&self) -> Vec<Group> {
+        vec![Group {
+            channels: self.channels(),
+            connects: Self::CONNECTS,
+            most_under_way: self.most_under_way(),
+            member: 0,
+            is_second: false,
+        }]
+    }
+
+    /// The member of the mix whose query the next one is.
+    fn next_member(&mut self) -> u8 {
+        0
+    }
+
+    /// As [`turn`](Self::turn), of the channels of one group; for [mixed](Self::MIXED) transports.
+    fn turn_of(&mut self, _group: usize) -> Result<Turn, NotSentReason> {
+        self.turn()
+    }
+
     /// How many queries a channel can have under way; `None` = as many as there are IDs.
     fn most_under_way(&self) -> Option<u32> {
         None
@@ -82,6 +110,21 @@ pub trait Transport {
 
     /// What the host has spent on this worker and taken from it, since the start of the run.
     fn resources(&mut self) -> Resources;
+}
+
+/// Channels of one kind that follow one another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// How many.
+    pub channels: usize,
+    /// Whether each is a client that has one connection at a time.
+    pub connects: bool,
+    /// How many queries a channel can have under way; `None` = as many as there are IDs.
+    pub most_under_way: Option<u32>,
+    /// The member of the mix that they belong to.
+    pub member: u8,
+    /// Whether only queries of the group before leave here, whose answers were truncated.
+    pub is_second: bool,
 }
 
 /// What ends a wait before its time.

@@ -23,6 +23,7 @@ mod timers;
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -33,6 +34,7 @@ use dnsdyno_sys::socket;
 use dnsdyno_sys::udp::{ErrorQueue, Receiver, Sender};
 use quinn_proto::{ClientConfig, Endpoint, EndpointConfig};
 
+use crate::mixed::InMix;
 use crate::tls::Sessions;
 use crate::udp::{self, UdpConfig};
 use crate::worker_clock::WorkerClock;
@@ -337,6 +339,25 @@ impl Transport for QuicTransport {
         let used = self.clock.used();
         let socket_drops = self.sockets.iter().map(|line| socket::drops(&line.socket).unwrap_or(0)).sum();
         Resources { cpu_ns: used.cpu_ns, cpu_wait_ns: used.cpu_wait_ns, socket_drops }
+    }
+}
+
+impl InMix for QuicTransport {
+    fn events(&self) -> BorrowedFd<'_> {
+        self.poller.as_fd()
+    }
+
+    fn has_more(&self) -> bool {
+        !self.news.is_empty() || !self.failed.is_empty()
+    }
+
+    fn before_wait(&mut self) -> Option<u64> {
+        self.flush();
+        self.next_turn_ns()
+    }
+
+    fn note_quiet(&mut self) {
+        self.has_waited = true;
     }
 }
 

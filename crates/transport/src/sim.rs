@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use dnsdyno_wire::HEADER_LEN;
 
+use crate::chance::Chance;
 use crate::{Batch, Resources, Sent, Sink, Stopped, Transport, Wake};
 
 /// How the imaginary server and the way to it behave.
@@ -92,7 +93,7 @@ impl SimTransport {
     /// A link with so many channels; `worker` makes the chances of each worker its own.
     pub fn new(config: SimConfig, worker: u64, channels: usize) -> Self {
         SimTransport {
-            chance: Chance::new(config.seed ^ worker.wrapping_mul(0x9E37_79B9_7F4A_7C15)),
+            chance: Chance::of_worker(config.seed, worker),
             config,
             channels,
             now_ns: 0,
@@ -192,35 +193,6 @@ impl Transport for SimTransport {
 
     fn resources(&mut self) -> Resources {
         Resources::default()
-    }
-}
-
-/// A small generator of chance (SplitMix64): 64 bits of state, every seed is good.
-struct Chance(u64);
-
-impl Chance {
-    fn new(seed: u64) -> Self {
-        Chance(seed)
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// Uniform in (0, 1].
-    fn unit(&mut self) -> f64 {
-        ((self.next() >> 11) + 1) as f64 / (1u64 << 53) as f64
-    }
-
-    fn hits(&mut self, share: f64) -> bool {
-        share > 0.0 && self.unit() <= share
-    }
-
-    fn exponential(&mut self, mean: f64) -> f64 {
-        -mean * self.unit().ln()
     }
 }
 

@@ -25,10 +25,12 @@ mod session;
 
 use std::collections::VecDeque;
 use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use dnsdyno_measure::{ConnectFailure, ConnectionEnd, HandshakeFailure, NotSentReason};
 use dnsdyno_sys::poll::{Poller, Ready};
 
+use crate::mixed::InMix;
 use crate::worker_clock::WorkerClock;
 use crate::{Batch, ConnectionNews, Resources, Sent, Sink, Stopped, Transport, Turn, Wake};
 use client::{Client, Phase, Spare, write};
@@ -489,6 +491,20 @@ impl<S: Session> Transport for Streams<S> {
     fn resources(&mut self) -> Resources {
         let used = self.clock.used();
         Resources { cpu_ns: used.cpu_ns, cpu_wait_ns: used.cpu_wait_ns, socket_drops: 0 }
+    }
+}
+
+impl<S: Session> InMix for Streams<S> {
+    fn events(&self) -> BorrowedFd<'_> {
+        self.poller.as_fd()
+    }
+
+    fn has_more(&self) -> bool {
+        !self.news.is_empty() || !self.unread.is_empty()
+    }
+
+    fn note_quiet(&mut self) {
+        self.has_waited = true;
     }
 }
 

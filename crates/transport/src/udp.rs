@@ -5,6 +5,7 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::os::fd::{AsFd, BorrowedFd};
 
 use dnsdyno_measure::NotSentReason;
 use dnsdyno_sys::thread;
@@ -12,6 +13,7 @@ use dnsdyno_sys::udp::{ErrorQueue, Receiver, Sender};
 use dnsdyno_sys::{poll::Poller, socket};
 use socket2::{Domain, Protocol, Socket, Type};
 
+use crate::mixed::InMix;
 use crate::sleeper::Sleeper;
 use crate::worker_clock::WorkerClock;
 use crate::{Batch, Resources, Sent, Sink, Stopped, Transport, Wake};
@@ -266,6 +268,17 @@ impl Transport for UdpTransport {
             cpu_wait_ns: used.cpu_wait_ns,
             socket_drops: if self.send_only { 0 } else { self.sockets.iter().map(drops).sum() },
         }
+    }
+}
+
+impl InMix for UdpTransport {
+    fn events(&self) -> BorrowedFd<'_> {
+        self.poller.as_fd()
+    }
+
+    fn note_quiet(&mut self) {
+        self.worth_a_look.fill(false);
+        self.has_waited = true;
     }
 }
 

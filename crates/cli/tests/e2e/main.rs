@@ -18,6 +18,8 @@
 //! | [`doq`] | the same over QUIC: handshakes, streams, sessions, and each fault of the responder; a real server |
 //! | [`clients`] | ports that run out, full queues of the server, Fast Open, closed doors |
 //! | [`xdp`] | the same over AF_XDP, between two network namespaces |
+//! | [`fallback`] | transactions that go on over TCP: their parts, their failures, against BIND with answers of 23 kB |
+//! | [`mix`] | several transports in one run: shares, figures, a member that stands still |
 //! | [`faults`] | what happens in the middle of a run: ports that close, servers and generators that die, Ctrl-C |
 //!
 //! Nothing here asserts on speed. A test that needs root or a server says so where it is skipped;
@@ -31,9 +33,11 @@ mod demo;
 mod doq;
 mod encrypted;
 mod encrypted_client;
+mod fallback;
 mod faults;
 mod full_disk;
 mod in_kernel;
+mod mix;
 mod respond;
 mod servers;
 mod tcp;

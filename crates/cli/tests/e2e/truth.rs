@@ -13,7 +13,7 @@ use rustix::process::Signal;
 use crate::support::{Workplace, responder};
 
 /// Makes a run until its figures satisfy `judge`, at most [`TRIES`] times; fails with the last complaint.
-fn within_some_tries(what: &str, judge: impl Fn(&Workplace) -> Result<(), String>) {
+pub(crate) fn within_some_tries(what: &str, judge: impl Fn(&Workplace) -> Result<(), String>) {
     let mut complaints = Vec::new();
     for _ in 0..TRIES {
         match judge(&Workplace::new()) {
@@ -33,7 +33,7 @@ fn measured(work: &Workplace, faults: Faults, load: &str) -> (Digest, Book) {
     (work.record("run"), server.stop())
 }
 
-fn quantile_ns(latency: Latency<'_>, q: f64) -> u64 {
+pub(crate) fn quantile_ns(latency: Latency<'_>, q: f64) -> u64 {
     match latency.quantile(q) {
         Some(Quantile::At(ns)) => ns,
         other => panic!("quantile {q} is {other:?}"),
@@ -41,7 +41,7 @@ fn quantile_ns(latency: Latency<'_>, q: f64) -> u64 {
 }
 
 /// An error, where the two differ by more than `share` and by more than 50 µs.
-fn close(what: &str, measured_ns: u64, truth_ns: u64, share: f64) -> Result<(), String> {
+pub(crate) fn close(what: &str, measured_ns: u64, truth_ns: u64, share: f64) -> Result<(), String> {
     let allowed = (truth_ns as f64 * share).max(50e3);
     if (measured_ns as f64 - truth_ns as f64).abs() <= allowed {
         return Ok(());

@@ -7,11 +7,12 @@
 use std::path::Path;
 
 use dnsdyno_measure::{
-    Arrivals, Beside, ConnectFailure, ConnectionEnd, Connections, Encrypted, Evidence, HandshakeFailure,
-    HandshakeKind, NotSentReason, StreamFailure, Tally, TypeCount, Warning,
+    Arrivals, Beside, ConnectFailure, ConnectionEnd, Connections, Encrypted, Evidence, Fallback, HalfFailure,
+    HandshakeFailure, HandshakeKind, MemberTally, NotSentReason, StreamFailure, Tally, TypeCount, Warning,
 };
 use dnsdyno_record::{
-    Ended, Event, Header, Headline, HostInfo, InterfaceCounts, Interval, Phase, RunWriter, Sum, WorkerUse,
+    Ended, Event, Header, Headline, HostInfo, InterfaceCounts, Interval, MemberInfo, Phase, RunWriter, Sum,
+    WorkerUse,
 };
 
 pub(crate) const SECOND: u64 = 1_000_000_000;
@@ -39,14 +40,51 @@ pub(crate) fn header(headline: Headline, phases: u64) -> Header {
         target: "localhost".into(),
         address: "[::1]:5300".parse().unwrap(),
         transport: "udp".into(),
+        mix: [("udp", 0.75), ("tcp", 0.25)]
+            .map(|(transport, share)| MemberInfo {
+                transport: transport.into(),
+                share,
+                address: "[::1]:5300".parse().unwrap(),
+            })
+            .into(),
         backend: Default::default(),
         workers: 2,
+        udp_sockets: Some(2),
         clients: 8,
         questions: 1_000,
         bad_lines: 2,
         send_only: false,
         load: "stair from 1,000 to 5,000 queries/s".into(),
     }
+}
+
+/// Transactions of two halves; each reason occurs.
+fn fallback(index: u64) -> Fallback {
+    let mut fallback = Fallback { answered: 20 + index, udp_requests: 500 + index, ..Fallback::default() };
+    for (n, why) in HalfFailure::ALL.into_iter().enumerate() {
+        fallback.add_failed(why, n as u64 + index);
+    }
+    fallback.begun = fallback.answered + fallback.failed_in(dnsdyno_measure::Half::Tcp);
+    (fallback.tcp_requests, fallback.tcp_asked_again) = (fallback.begun + 3, 3);
+    for (n, part) in [&mut fallback.udp, &mut fallback.waiting, &mut fallback.connect, &mut fallback.query]
+        .into_iter()
+        .enumerate()
+    {
+        (0..20 + index).for_each(|i| part.record((n as u64 + 1) * 70_001 + i * 1_003));
+    }
+    fallback
+}
+
+fn member(n: u64) -> MemberTally {
+    let mut member = MemberTally { scheduled: 30 + n, sent: 29 + n, ..MemberTally::default() };
+    member.ends.answered = 28 + n;
+    member.ends.timed_out = 1;
+    member.ends.not_sent.add(NotSentReason::NoFreeConnection, 1);
+    (0..28 + n).for_each(|i| {
+        member.response.record(90_000 + i * 1_009);
+        member.service.record(80_000 + i * 1_009);
+    });
+    member
 }
 
 pub(crate) fn interval(index: u64) -> Interval {
@@ -74,6 +112,8 @@ pub(crate) fn interval(index: u64) -> Interval {
         tally.response.record(120_000 + n % 20 * 50_023 + index);
     }
     (0..tally.requests).for_each(|n| tally.lateness.record(1_000 + n % 7 * 3_001));
+    tally.fallback = Some(Box::new(fallback(index)));
+    tally.members = (0..2).map(|n| member(10 * index + n)).collect();
     tally.bytes_sent = tally.requests * 40;
     tally.bytes_answered = answered * 90;
     let arrivals = Arrivals {

@@ -19,6 +19,8 @@ pub(crate) enum Metric {
     Queries(QueryCount),
     /// Answers of a kind, of all answers.
     Answers(AnswerCount),
+    /// Transactions asked again over TCP, of those asked over UDP.
+    Fallback,
     /// Packets that ended no query.
     Packets(PacketCount),
     Duration(Book, Figure),
@@ -95,6 +97,7 @@ impl Metric {
             "unreachable" => Metric::Queries(QueryCount::Unreachable),
             "not_sent" => Metric::Queries(QueryCount::NotSent),
             "truncated" => Metric::Answers(AnswerCount::Truncated),
+            "fallback" => Metric::Fallback,
             "duplicates" => Metric::Packets(PacketCount::Duplicates),
             "unexpected" => Metric::Packets(PacketCount::Unexpected),
             "wrong_question" => Metric::Packets(PacketCount::WrongQuestion),
@@ -109,7 +112,7 @@ impl Metric {
 
     pub(crate) fn unit(self) -> Unit {
         match self {
-            Metric::Queries(_) | Metric::Answers(_) => Unit::ShareOrCount,
+            Metric::Queries(_) | Metric::Answers(_) | Metric::Fallback => Unit::ShareOrCount,
             Metric::Packets(_) => Unit::Count,
             Metric::Duration(..) => Unit::Duration,
             Metric::AnsweredRate | Metric::SentRate => Unit::Rate,
@@ -127,6 +130,12 @@ impl Metric {
             Metric::Answers(which) => match tally.rcodes.total() {
                 0 => Measured::Nothing(NOTHING_ANSWERED),
                 whole => Measured::Part { part: which.of(digest), whole },
+            },
+            Metric::Fallback => match tally.fallback.as_deref() {
+                Some(fallback) if fallback.udp_requests > 0 => {
+                    Measured::Part { part: fallback.begun, whole: fallback.udp_requests }
+                }
+                _ => Measured::Nothing("no query could be asked again over TCP: see --transport udp+tcp"),
             },
             Metric::Packets(which) => Measured::Count(which.of(digest)),
             Metric::Duration(book, figure) => figure.of(book.of(digest), digest.header.timeout_ns),

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use dnsdyno_measure::{ConnectionEnd, Tally};
+use dnsdyno_measure::{ConnectionEnd, Half, MemberTally, Tally};
 use dnsdyno_record::{Digest, Interval, Line, RUN_FILE, RunReader, Sum, schema::RUN_SCHEMA};
 use jsonschema::Validator;
 use serde_json::Value;
@@ -51,9 +51,31 @@ fn add_up(tally: &Tally, of: &str) {
     assert_eq!(tally.response.count(), ends.answered, "{of}: response times");
     assert_eq!(tally.service.count(), ends.answered, "{of}: service times");
     assert_eq!(tally.types.iter().map(|n| n.answered).sum::<u64>(), ends.answered, "{of}: answers by type");
-    let left = tally.requests - tally.asked_again;
+    let fallback = tally.fallback.as_deref();
+    let over_tcp = fallback.map_or(0, |fallback| fallback.tcp_requests - fallback.tcp_asked_again);
+    let left = tally.requests - tally.asked_again - over_tcp;
     assert_eq!(tally.types.iter().map(|n| n.sent).sum::<u64>(), left, "{of}: queries that left, by type");
     assert_eq!(tally.lateness.count(), left, "{of}: lateness of each that left");
+    if let Some(fallback) = fallback {
+        assert_eq!(
+            fallback.begun,
+            fallback.answered + fallback.failed_in(Half::Tcp),
+            "{of}: {:?}",
+            fallback.failed
+        );
+        assert!(
+            fallback.begun <= fallback.udp_requests && over_tcp <= fallback.begun,
+            "{of}: {:?}",
+            fallback.failed
+        );
+    }
+    if !tally.members.is_empty() {
+        let sum = |count: fn(&MemberTally) -> u64| tally.members.iter().map(count).sum::<u64>();
+        assert_eq!(sum(|member| member.scheduled), tally.scheduled, "{of}: queries of the members");
+        assert_eq!(sum(|member| member.sent), left, "{of}: queries of the members that left");
+        assert_eq!(sum(|member| member.ends.total()), ends.total(), "{of}: ends of the members");
+        assert_eq!(sum(|member| member.response.count()), ends.answered, "{of}: answers of the members");
+    }
 }
 
 /// The sum is that of the intervals, but for answers that came when their interval was written.

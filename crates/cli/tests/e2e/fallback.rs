@@ -1,0 +1,355 @@
+//! UDP, then TCP: one transaction. The responder truncates over UDP and keeps a book of both; real servers
+//! truncate what does not fit.
+
+use std::net::TcpListener;
+use std::path::Path;
+
+use dnsdyno_lab::{Server, ServerOptions, Zone};
+use dnsdyno_measure::{Beside, Fallback, Half, HalfFailure, Histogram, Latency};
+use dnsdyno_record::Digest;
+use dnsdyno_responder::{Book, Config, Faults, Responder, Rule, Running, Share};
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::support::{Workplace, real_server};
+use crate::truth::{close, quantile_ns, within_some_tries};
+
+/// A responder that truncates every answer over UDP, after these faults.
+fn truncating(faults: Faults) -> Running {
+    start(Config { rule: Rule::Truncate(Box::default()), faults, ..Config::default() })
+}
+
+fn start(config: Config) -> Running {
+    Responder::start(config).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A run with the fallback against such a responder; its record and the responder's book.
+fn measured(work: &Workplace, server: Running, load: &str) -> (Digest, Book) {
+    let words = format!(
+        "run -s {} -a www.example -a mail.example/AAAA --transport udp+tcp {load} --quiet -o run",
+        server.address()
+    );
+    work.dnsdyno(&words).gives(0);
+    (work.record("run"), server.stop())
+}
+
+/// The books of the two halves, which add up.
+#[track_caller]
+fn halves(digest: &Digest) -> &Fallback {
+    let (tally, ends) = (digest.tally(), digest.tally().ends);
+    let fallback = tally.fallback.as_deref().expect("a run with two halves");
+    assert_eq!(ends.total(), tally.scheduled);
+    assert_eq!(fallback.begun, fallback.answered + fallback.failed_in(Half::Tcp), "{:?}", fallback.failed);
+    // What left was answered, or failed in one of its halves.
+    let failed = fallback.failed_in(Half::Udp) + fallback.failed_in(Half::Tcp);
+    assert_eq!(fallback.udp_requests, ends.answered + failed, "{:?} {ends:?}", fallback.failed);
+    assert_eq!(tally.requests, fallback.udp_requests + fallback.tcp_requests);
+    if let Some(connections) = digest.arrivals().connections.as_deref() {
+        assert_eq!(connections.opened, connections.established + connections.failed_total());
+        assert_eq!(connections.established, connections.ended_total());
+    }
+    fallback
+}
+
+fn at(histogram: &Histogram, q: f64) -> u64 {
+    quantile_ns(Latency { answered: histogram, unanswered: 0 }, q)
+}
+
+#[test]
+fn every_truncated_answer_is_asked_again_and_the_book_of_the_responder_agrees() {
+    for load in [
+        "--rate 1k --for 1s",
+        "--rate 1k --for 1s --queries-per-connection 0 --clients 4",
+        "--rate 1k --for 1s --queries-per-connection 10 --clients 8",
+        "--outstanding 20 --count 1000",
+        "--outstanding 20 --count 1000 --queries-per-connection 0 --clients 2",
+    ] {
+        let work = Workplace::new();
+        let (digest, book) = measured(&work, truncating(Faults::default()), load);
+        let (tally, fallback) = (digest.tally(), halves(&digest));
+        assert_eq!((tally.scheduled, tally.ends.answered), (1_000, 1_000), "{load}: {:?}", tally.ends);
+        assert_eq!((fallback.begun, fallback.udp_requests, fallback.tcp_requests), (1_000, 1_000, 1_000));
+        assert_eq!((book.udp.counts.truncated, book.tcp.counts.answered), (1_000, 1_000), "{load}");
+        assert_eq!(digest.arrivals().beside, Beside { truncated: 1_000, ..Beside::default() });
+        let connections = digest.arrivals().connections.as_deref().unwrap();
+        assert_eq!(connections.established, book.tcp.connections.accepted, "{load}");
+        let is_one_each = !load.contains("--queries-per-connection");
+        assert_eq!(connections.established == 1_000, is_one_each, "{load}");
+    }
+}
+
+#[test]
+fn the_parts_agree_with_what_the_responder_recorded() {
+    within_some_tries("UDP, connect and TCP query", |work| {
+        let faults =
+            Faults { delay: Some("uniform:20ms..60ms".parse().unwrap()), seed: 7, ..Faults::default() };
+        let (digest, book) = measured(work, truncating(faults), "--rate 500 --for 4s");
+        let fallback = halves(&digest);
+        assert_eq!((fallback.answered, book.tcp.counts.answered), (2_000, 2_000));
+        // Of all transactions, so that the parts must make up the whole run's service time.
+        let parts = [&fallback.udp, &fallback.waiting, &fallback.connect, &fallback.query];
+        let sums = parts.map(|part| part.exact().unwrap().sum_ns);
+        assert_eq!(sums.iter().sum::<u128>(), digest.tally().service.exact().unwrap().sum_ns);
+        for q in [0.5, 0.9, 0.99] {
+            close(&format!("UDP p{}", q * 100.0), at(&fallback.udp, q), book.udp.hold_ns(q).unwrap(), 0.03)?;
+            let hold_ns = book.tcp.hold_ns(q).unwrap();
+            close(&format!("TCP p{}", q * 100.0), at(&fallback.query, q), hold_ns, 0.03)?;
+        }
+        // The kernel of this very host opens connections without the responder: soon, whatever it delays.
+        let connections = digest.arrivals().connections.as_deref().unwrap();
+        if at(&fallback.connect, 0.5) > 1_000_000 {
+            return Err(format!("connect p50: {} ns", at(&fallback.connect, 0.5)));
+        }
+        [0.5, 0.9].into_iter().try_for_each(|q| {
+            let truth_ns = at(&connections.connect, q);
+            close(&format!("connect p{}", q * 100.0), at(&fallback.connect, q), truth_ns, 0.03)
+        })
+    });
+}
+
+#[test]
+fn only_what_does_not_fit_is_asked_again_and_edns_is_as_wanted() {
+    let answer = |bytes| Config { rule: Rule::FixedSize { bytes }, ..Config::default() };
+    for (bytes, edns, begun) in [
+        (1_200, "--edns-size 1232", 0),
+        (1_300, "--edns-size 1232", 200),
+        (1_300, "--edns-size 4096", 0),
+        (600, "", 200),
+        (65_535, "--edns-size 4096 --tcp-edns none", 200),
+    ] {
+        let work = Workplace::new();
+        let (digest, book) = measured(&work, start(answer(bytes)), &format!("--count 200 {edns}"));
+        let (tally, fallback) = (digest.tally(), halves(&digest));
+        assert_eq!((tally.ends.answered, fallback.begun), (200, begun), "{bytes} bytes, {edns}");
+        assert_eq!(book.tcp.counts.answered, begun);
+        assert_eq!(tally.bytes_answered, 200 * u64::from(bytes), "{bytes} bytes, {edns}");
+        // `www.example` and `mail.example` in turn: 29 and 30 bytes, and 11 of OPT.
+        let opt = if edns.is_empty() { 0 } else { 11 };
+        let again = if edns.contains("none") { 0 } else { opt };
+        assert_eq!(tally.bytes_sent, 200 * (29 + 30) / 2 + 200 * opt + begun * (29 + 30) / 2 + begun * again);
+    }
+}
+
+#[test]
+fn where_a_transaction_failed_over_tcp_has_a_name_under_each_fault() {
+    let all = Share::new(1.0).unwrap();
+    let faults = |change: &dyn Fn(&mut Faults)| {
+        let mut faults = Faults { seed: 3, ..Faults::default() };
+        change(&mut faults);
+        faults
+    };
+    let load = "--rate 200 --for 500ms --timeout 700ms";
+    for (what, faults, why, is_refused) in [
+        ("reset", faults(&|faults| faults.reset = all), HalfFailure::Reset, true),
+        ("cut", faults(&|faults| faults.cut = all), HalfFailure::Reset, true),
+        ("silent", faults(&|faults| faults.silent = all), HalfFailure::QueryTimedOut, false),
+        ("wrong length", faults(&|faults| faults.wrong_length = all), HalfFailure::QueryTimedOut, false),
+    ] {
+        let work = Workplace::new();
+        let (digest, book) = measured(&work, truncating(faults), load);
+        let (ends, fallback) = (digest.tally().ends, halves(&digest));
+        assert_eq!((fallback.begun, fallback.failed(why)), (100, 100), "{what}: {:?}", fallback.failed);
+        assert_eq!((ends.refused, ends.timed_out), if is_refused { (100, 0) } else { (0, 100) }, "{what}");
+        assert_eq!(book.udp.counts.truncated, 100);
+        // A connection that was lost is replaced, up to three in a row.
+        assert_eq!(fallback.tcp_requests, if is_refused { 300 } else { 100 }, "{what}");
+        let shown = work.dnsdyno("show run").gives(0).stdout;
+        assert!(shown.contains(&format!("failed over TCP:   {} 100", why.words())), "{what}: {shown}");
+    }
+}
+
+#[test]
+fn a_port_closed_for_tcp_refuses_and_one_that_drops_connections_lets_them_time_out() {
+    let udp_only = || Config { rule: Rule::Truncate(Box::default()), tcp: false, ..Config::default() };
+    {
+        let work = Workplace::new();
+        let (digest, _) = measured(&work, start(udp_only()), "--rate 200 --for 500ms");
+        let fallback = halves(&digest);
+        assert_eq!(fallback.failed(HalfFailure::ConnectRefused), 100, "{:?}", fallback.failed);
+        assert_eq!(digest.tally().ends.refused, 100);
+    }
+
+    let server = start(udp_only());
+    // One place in the queue of those to be accepted; the rest get no answer to their SYN.
+    let listener = TcpListener::bind(server.address()).unwrap();
+    socket2::SockRef::from(&listener).listen(0).unwrap();
+    let work = Workplace::new();
+    let (digest, _) = measured(&work, server, "--rate 200 --for 500ms --timeout 500ms");
+    let fallback = halves(&digest);
+    let connect = fallback.failed(HalfFailure::ConnectTimedOut);
+    assert_eq!(connect + fallback.failed(HalfFailure::QueryTimedOut), 100, "{:?}", fallback.failed);
+    assert!(connect > 90, "{:?}", fallback.failed);
+    assert_eq!(digest.tally().ends.timed_out, 100);
+}
+
+#[test]
+fn connections_that_are_lost_now_and_then_lose_no_transaction() {
+    let work = Workplace::new();
+    let faults =
+        Faults { reset: Share::new(0.05).unwrap(), close_after: Some(3), seed: 5, ..Faults::default() };
+    let (digest, book) = measured(
+        &work,
+        truncating(faults),
+        "--outstanding 20 --count 2000 --queries-per-connection 0 --clients 4",
+    );
+    let (tally, fallback) = (digest.tally(), halves(&digest));
+    assert_eq!(tally.ends.answered + tally.ends.refused, 2_000, "{:?}", tally.ends);
+    assert!(book.tcp.counts.resets > 20 && tally.ends.refused < 20, "{:?}", tally.ends);
+    assert_eq!(fallback.tcp_requests, fallback.begun + tally.asked_again);
+    assert_eq!(fallback.tcp_asked_again, tally.asked_again);
+    let connections = digest.arrivals().connections.as_deref().unwrap();
+    assert_eq!(connections.established, book.tcp.connections.accepted);
+}
+
+#[test]
+fn what_is_lost_or_doubled_over_udp_is_counted_there() {
+    let work = Workplace::new();
+    let (loss, twice) = (Share::new(0.05).unwrap(), Share::new(0.05).unwrap());
+    let faults = Faults { loss, duplicate: twice, seed: 11, ..Faults::default() };
+    let (digest, book) = measured(&work, truncating(faults), "--rate 1k --for 2s --timeout 500ms");
+    let (beside, fallback) = (digest.arrivals().beside, halves(&digest));
+    assert!(book.udp.counts.dropped > 50 && book.udp.counts.duplicated > 50);
+    assert_eq!(fallback.failed(HalfFailure::UdpTimedOut), book.udp.counts.dropped);
+    assert_eq!(fallback.failed(HalfFailure::QueryTimedOut), book.tcp.counts.dropped);
+    assert_eq!(fallback.begun, 2_000 - book.udp.counts.dropped);
+    // A connection of one query is closed with its answer: what comes twice over it goes nowhere.
+    assert!(
+        (book.udp.counts.duplicated..=book.udp.counts.duplicated + book.tcp.counts.duplicated)
+            .contains(&beside.duplicates)
+    );
+    assert_eq!((beside.unexpected, beside.wrong_question), (0, 0));
+}
+
+#[test]
+fn too_few_clients_are_told_and_what_they_cannot_take_ends_in_its_tcp_half() {
+    let work = Workplace::new();
+    let faults = Faults { delay: Some("50ms".parse().unwrap()), ..Faults::default() };
+    let (digest, _) =
+        measured(&work, truncating(faults), "--rate 400 --for 1s --timeout 300ms --clients 2 --workers 1");
+    let (ends, fallback) = (digest.tally().ends, halves(&digest));
+    // Two clients with a query of 50 ms each: forty a second, and nothing more.
+    assert!((1..80).contains(&fallback.answered), "{}", fallback.answered);
+    let late = [HalfFailure::NoClient, HalfFailure::ConnectTimedOut, HalfFailure::QueryTimedOut];
+    let late: u64 = late.map(|why| fallback.failed(why)).iter().sum();
+    assert_eq!((late, ends.timed_out), (400 - fallback.answered, late), "{ends:?}");
+    let names: Vec<_> = digest.warnings().iter().map(|warning| warning.name()).collect();
+    assert!(names.contains(&"clients_busy"), "{names:?}");
+}
+
+#[test]
+fn a_run_that_is_interrupted_ends_both_halves() {
+    let work = Workplace::new();
+    let faults = Faults { delay: Some("1s".parse().unwrap()), ..Faults::default() };
+    let server = truncating(faults);
+    let words = format!(
+        "run -s {} -a www.example --transport udp+tcp --rate 200 --for 20s --quiet -o run",
+        server.address()
+    );
+    let mut generator = work.start(&words);
+    generator.until("some are in their second half", || server.book().tcp.counts.received > 50);
+    generator.signal(Signal::INT);
+    generator.until("it says so", || work.stderr().contains("waiting for what is under way"));
+    generator.signal(Signal::INT);
+    generator.wait().gives(130);
+    let digest = work.record("run");
+    let fallback = halves(&digest);
+    let [udp, tcp] = [HalfFailure::UdpInterrupted, HalfFailure::Interrupted].map(|why| fallback.failed(why));
+    assert!(udp > 50 && tcp > 30, "{udp} and {tcp}");
+    assert!(digest.tally().ends.interrupted.abs_diff(udp + tcp) <= 2, "{:?}", digest.tally().ends);
+}
+
+#[test]
+fn the_summary_says_what_was_asked_again_in_text_as_json_and_to_expectations() {
+    let work = Workplace::new();
+    let server = truncating(Faults::default());
+    let words = format!(
+        "run -s {} -a www.example --transport udp+tcp --count 300 --quiet -o run --expect fallback=300 \
+         --expect fallback>99%",
+        server.address()
+    );
+    let shown = work.dnsdyno(&words).gives(0).stdout;
+    let line = "fallback: 300 of 300 transactions asked again over TCP (100 %)";
+    assert!(shown.contains(line), "{shown}");
+    assert!(shown.contains("over udp+tcp") && shown.contains("UDP socket"), "{shown}");
+    for part in
+        ["UDP, to the truncated answer:", "waiting for a client:", "connect:", "TCP query, once connected:"]
+    {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let json: Value = serde_json::from_str(&work.dnsdyno("show --json run").gives(0).stdout).unwrap();
+    assert_eq!((&json["fallback"]["begun"], &json["fallback"]["tcp_requests"]), (&300.into(), &300.into()));
+    assert_eq!(json["fallback"]["tcp_failed"]["no_client"], 0);
+    assert!(json["fallback"]["query"]["p99"]["ns"].as_u64().is_some() && json["mix"].is_null());
+    // The plan of the record asks for the same again.
+    assert!(work.read("run/plan.toml").contains("udp+tcp"));
+    work.dnsdyno("run --plan run/plan.toml --quiet -o again").gives(0);
+    assert_eq!(work.record("again").header.clients, work.record("run").header.clients);
+    drop(server);
+}
+
+#[test]
+fn what_the_fallback_cannot_obey_is_refused() {
+    let work = Workplace::new();
+    let run = |words: &str| work.dnsdyno(&format!("run -s 127.0.0.1 -a a --for 1s {words} -o none"));
+    run("--transport tcp --tcp-edns none").ends_refused(2, &["--tcp-edns", "--transport udp+tcp"]);
+    run("--transport udp+tcp --tcp-edns some").ends_refused(2, &["same or none"]);
+    run("--transport udp+tcp --send-only").ends_refused(2, &["--send-only", "udp+tcp"]);
+    run("--transport udp+tcp --backend xdp").ends_refused(2, &["--backend", "udp+tcp"]);
+}
+
+/// A server with the zone of so many NAPTR records at one name.
+fn with_naptr(name: &str, records: u32) -> Option<Server> {
+    let file = format!("../../testbed/zones/naptr-{records}.zone");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+    let mut options =
+        ServerOptions { zone: Zone::from_file(ORIGIN, &path).unwrap(), ..ServerOptions::default() };
+    if name == "bind" {
+        let values = [("max_records_per_type", "0"), ("minimal_responses", "no")];
+        options.values = values.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+    }
+    real_server(name, &options)
+}
+
+/// Every transaction ends over TCP with the whole answer, on new connections and on kept ones.
+fn is_asked_again(name: &str, records: u32, bytes: std::ops::Range<u64>) {
+    let work = Workplace::new();
+    let Some(server) = with_naptr(name, records) else { return };
+    let question = format!("tac-lb01.tac-hb10.tac.{ORIGIN}/NAPTR");
+    for (out, load) in [("new", ""), ("kept", "--queries-per-connection 0 --clients 4")] {
+        work.dnsdyno(&format!(
+            "run -s {} -a {question} --transport udp+tcp --edns-size 1232 --rate 500 --count 500 {load} --quiet \
+             -o {out}",
+            server.address()
+        ))
+        .gives(0);
+        let digest = work.record(out);
+        let (tally, fallback) = (digest.tally(), halves(&digest));
+        assert_eq!((tally.ends.answered, fallback.answered), (500, 500), "{out}: {:?}", tally.ends);
+        assert_eq!(tally.rcodes.of(0), 500);
+        let each = tally.bytes_answered / 500;
+        assert!(bytes.contains(&each) && tally.bytes_answered % 500 == 0, "{out}: {each} bytes");
+    }
+}
+
+#[test]
+fn bind_truncates_93_naptr_records_and_gives_them_all_over_tcp() {
+    is_asked_again("bind", 93, 10_000..12_500);
+}
+
+#[test]
+fn bind_truncates_202_naptr_records_and_gives_them_all_over_tcp() {
+    is_asked_again("bind", 202, 22_500..24_500);
+}
+
+#[test]
+fn knot_truncates_202_naptr_records_and_gives_them_all_over_tcp() {
+    is_asked_again("knot", 202, 21_000..24_500);
+}
+
+#[test]
+fn nsd_truncates_202_naptr_records_and_gives_them_all_over_tcp() {
+    is_asked_again("nsd", 202, 21_000..24_500);
+}
+
+/// Where the zones of NAPTR records belong.
+const ORIGIN: &str = "epc.mnc001.mcc001.3gppnetwork.example.";

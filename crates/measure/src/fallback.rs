@@ -1,0 +1,225 @@
+//! Transactions whose answer over UDP was truncated and that were asked again over TCP: how many,
+//! what their time was made of, and where those failed that failed.
+//!
+//! ```text
+//!   query ──── answer with TC ···· handed to a client ──── connected ──── answer
+//!     │◄────── udp ──────►│◄────── waiting ──────►│◄─ connect ─►│◄── query ──►│
+//!     │◄─────────────────────────── service time ──────────────────────────►│
+//! ```
+//!
+//! The four parts of a transaction add up to its service time, to the nanosecond.
+
+use crate::Histogram;
+
+/// Which of the two questions of a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Half {
+    /// The first, over UDP.
+    Udp,
+    /// The second, over TCP.
+    Tcp,
+}
+
+/// Where a transaction failed, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HalfFailure {
+    /// No answer came over UDP.
+    UdpTimedOut,
+    /// The network refused the query over UDP (ICMP).
+    UdpRefused,
+    /// The user ended the run before an answer came over UDP.
+    UdpInterrupted,
+    /// No client was free to ask over TCP until the timeout.
+    NoClient,
+    /// No local port was free for a connection until the timeout.
+    NoLocalPort,
+    /// The connection was refused (RST).
+    ConnectRefused,
+    /// The connection was not there when the timeout came.
+    ConnectTimedOut,
+    /// The connection was not to be had for another reason: reset while it was opened, unreachable.
+    ConnectFailed,
+    /// Connections were reset before they brought the answer.
+    Reset,
+    /// The server closed connections before they brought the answer.
+    Closed,
+    /// Connections brought something that is no DNS message instead of the answer.
+    Garbled,
+    /// The connection was there, and no answer came over it.
+    QueryTimedOut,
+    /// This host would not send the query over TCP.
+    NotSent,
+    /// The user ended the run during the second half.
+    Interrupted,
+}
+
+impl HalfFailure {
+    /// All failures, in the order of the record.
+    pub const ALL: [HalfFailure; 14] = [
+        HalfFailure::UdpTimedOut,
+        HalfFailure::UdpRefused,
+        HalfFailure::UdpInterrupted,
+        HalfFailure::NoClient,
+        HalfFailure::NoLocalPort,
+        HalfFailure::ConnectRefused,
+        HalfFailure::ConnectTimedOut,
+        HalfFailure::ConnectFailed,
+        HalfFailure::Reset,
+        HalfFailure::Closed,
+        HalfFailure::Garbled,
+        HalfFailure::QueryTimedOut,
+        HalfFailure::NotSent,
+        HalfFailure::Interrupted,
+    ];
+
+    /// The half that failed.
+    pub const fn half(self) -> Half {
+        match self {
+            HalfFailure::UdpTimedOut | HalfFailure::UdpRefused | HalfFailure::UdpInterrupted => Half::Udp,
+            _ => Half::Tcp,
+        }
+    }
+
+    /// The key in the record, under its half.
+    pub const fn key(self) -> &'static str {
+        match self {
+            HalfFailure::UdpTimedOut => "timed_out",
+            HalfFailure::UdpRefused => "refused",
+            HalfFailure::UdpInterrupted | HalfFailure::Interrupted => "interrupted",
+            HalfFailure::NoClient => "no_client",
+            HalfFailure::NoLocalPort => "no_local_port",
+            HalfFailure::ConnectRefused => "connect_refused",
+            HalfFailure::ConnectTimedOut => "connect_timed_out",
+            HalfFailure::ConnectFailed => "connect_failed",
+            HalfFailure::Reset => "reset",
+            HalfFailure::Closed => "closed",
+            HalfFailure::Garbled => "garbled",
+            HalfFailure::QueryTimedOut => "query_timed_out",
+            HalfFailure::NotSent => "not_sent",
+        }
+    }
+
+    /// The words in a summary.
+    pub const fn words(self) -> &'static str {
+        match self {
+            HalfFailure::UdpTimedOut => "timed out",
+            HalfFailure::UdpRefused => "refused",
+            HalfFailure::UdpInterrupted | HalfFailure::Interrupted => "interrupted",
+            HalfFailure::NoClient => "no free client",
+            HalfFailure::NoLocalPort => "no local port",
+            HalfFailure::ConnectRefused => "connect refused",
+            HalfFailure::ConnectTimedOut => "connect timed out",
+            HalfFailure::ConnectFailed => "connect failed",
+            HalfFailure::Reset => "reset",
+            HalfFailure::Closed => "closed by the server",
+            HalfFailure::Garbled => "no DNS message",
+            HalfFailure::QueryTimedOut => "query timed out",
+            HalfFailure::NotSent => "not sent",
+        }
+    }
+}
+
+/// The transactions of some time that could fall back to TCP.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Fallback {
+    /// Transactions whose answer over UDP was truncated: they went on over TCP. Once they have
+    /// ended, this is [`answered`](Self::answered) and the failures of the half over TCP.
+    pub begun: u64,
+    /// Those of them that were answered over TCP in time.
+    pub answered: u64,
+    /// Messages that left over UDP.
+    pub udp_requests: u64,
+    /// Messages that left over TCP.
+    pub tcp_requests: u64,
+    /// Of those the ones that asked once more, because a connection was lost.
+    pub tcp_asked_again: u64,
+    /// Transactions that failed after they had left, by half and reason, in the order of
+    /// [`HalfFailure::ALL`].
+    pub failed: [u64; HalfFailure::ALL.len()],
+    /// From the query over UDP to its truncated answer; as the next three, of those answered over TCP in time.
+    pub udp: Histogram,
+    /// From the truncated answer to the instant at which a client had the question.
+    pub waiting: Histogram,
+    /// From there until the client had a connection for it; nothing where it had one.
+    pub connect: Histogram,
+    /// From there to the answer.
+    pub query: Histogram,
+}
+
+impl Fallback {
+    /// Counts `count` transactions that failed.
+    pub fn add_failed(&mut self, why: HalfFailure, count: u64) {
+        self.failed[why as usize] += count;
+    }
+
+    /// Transactions that failed for this reason.
+    pub fn failed(&self, why: HalfFailure) -> u64 {
+        self.failed[why as usize]
+    }
+
+    /// All that failed in this half.
+    pub fn failed_in(&self, half: Half) -> u64 {
+        self.failures_of(half).map(|(_, count)| count).sum()
+    }
+
+    /// The reasons of this half, with their counts, none left out.
+    pub fn failures_of(&self, half: Half) -> impl Iterator<Item = (HalfFailure, u64)> + '_ {
+        HalfFailure::ALL.into_iter().filter(move |why| why.half() == half).map(|why| (why, self.failed(why)))
+    }
+
+    /// Adds all that `other` holds.
+    pub fn merge(&mut self, other: &Fallback) {
+        self.begun += other.begun;
+        self.answered += other.answered;
+        self.udp_requests += other.udp_requests;
+        self.tcp_requests += other.tcp_requests;
+        self.tcp_asked_again += other.tcp_asked_again;
+        self.failed.iter_mut().zip(other.failed).for_each(|(mine, theirs)| *mine += theirs);
+        self.udp.merge(&other.udp);
+        self.waiting.merge(&other.waiting);
+        self.connect.merge(&other.connect);
+        self.query.merge(&other.query);
+    }
+
+    /// Forgets everything, keeps the memory.
+    pub fn clear(&mut self) {
+        let parts = [&mut self.udp, &mut self.waiting, &mut self.connect, &mut self.query];
+        let [udp, waiting, connect, query] = parts.map(|histogram| {
+            histogram.clear();
+            std::mem::take(histogram)
+        });
+        *self = Fallback { udp, waiting, connect, query, ..Fallback::default() };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_failure_has_a_place_and_a_key_of_its_own_in_its_half() {
+        for (i, why) in HalfFailure::ALL.into_iter().enumerate() {
+            assert_eq!(why as usize, i);
+        }
+        let keys: std::collections::BTreeSet<_> =
+            HalfFailure::ALL.map(|why| (why.half() == Half::Udp, why.key())).into();
+        assert_eq!(keys.len(), HalfFailure::ALL.len());
+    }
+
+    #[test]
+    fn what_is_merged_adds_up_by_half_and_what_is_cleared_is_as_new() {
+        let mut one = Fallback { begun: 5, answered: 3, tcp_requests: 6, ..Fallback::default() };
+        one.add_failed(HalfFailure::UdpTimedOut, 4);
+        one.add_failed(HalfFailure::Reset, 1);
+        one.add_failed(HalfFailure::NoClient, 1);
+        one.query.record(5_000);
+        let mut both = one.clone();
+        both.merge(&one);
+        assert_eq!((both.begun, both.answered, both.tcp_requests), (10, 6, 12));
+        assert_eq!((both.failed_in(Half::Udp), both.failed_in(Half::Tcp)), (8, 4));
+        assert_eq!(both.begun, both.answered + both.failed_in(Half::Tcp));
+        assert_eq!(both.query.count(), 2);
+        both.clear();
+        assert_eq!(both, Fallback::default());
+    }
+}

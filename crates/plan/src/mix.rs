@@ -1,0 +1,152 @@
+//! A mix: which share of the queries goes by which transport.
+
+use std::fmt;
+
+use crate::draft::Draft;
+use crate::error::PlanError;
+use crate::plan::TransportKind;
+
+/// One transport of a mix.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MixMember {
+    /// The transport.
+    pub transport: TransportKind,
+    /// Its weight against those of the others; above 0.
+    pub weight: f64,
+    /// The server's port for it; `None` = the port of the run for what DNS has one port for, and the usual
+    /// one of the transport for what is encrypted.
+    pub port: Option<u16>,
+}
+
+impl MixMember {
+    /// The server's port for it, where `port` is the port of the run.
+    pub fn port(&self, port: u16) -> u16 {
+        self.port.unwrap_or(if self.transport.is_encrypted() { self.transport.default_port() } else { port })
+    }
+}
+
+/// The transports of a mix, at least two and none twice; empty where all queries go one way.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Mix {
+    /// In the order of the user.
+    pub members: Vec<MixMember>,
+}
+
+impl Mix {
+    /// Reads what a draft says of it, and which transport that makes.
+    pub(crate) fn of(draft: &Draft) -> Result<(Mix, TransportKind), PlanError> {
+        let Some(text) = &draft.mix else { return Ok((Mix::default(), draft.transport.unwrap_or_default())) };
+        if draft.transport.is_some() {
+            return Err(PlanError::TwoTransports);
+        }
+        let mix = Mix::parse(text).map_err(|reason| PlanError::BadMix { text: text.clone(), reason })?;
+        Ok((mix, TransportKind::Mix))
+    }
+
+    /// Whether queries go several ways.
+    pub fn is_some(&self) -> bool {
+        !self.members.is_empty()
+    }
+
+    /// The share of a member, 0 to 1.
+    pub fn share(&self, member: &MixMember) -> f64 {
+        member.weight / self.members.iter().map(|member| member.weight).sum::<f64>()
+    }
+
+    /// Says it in the words of a draft.
+    pub(crate) fn to_draft(&self, draft: &mut Draft) {
+        if self.is_some() {
+            draft.mix = Some(self.to_string());
+            draft.transport = None;
+        }
+    }
+
+    /// Whether any of its transports is such a one.
+    pub(crate) fn has(&self, is_such: impl Fn(TransportKind) -> bool) -> bool {
+        self.members.iter().any(|member| is_such(member.transport))
+    }
+
+    /// `udp=60,tcp=15,dot@8853=25`.
+    fn parse(text: &str) -> Result<Mix, String> {
+        let mut members: Vec<MixMember> = Vec::new();
+        for item in text.split(',') {
+            let (name, weight) = item
+                .split_once('=')
+                .ok_or_else(|| format!("`{}` has no weight; write TRANSPORT=WEIGHT", item.trim()))?;
+            let (name, port) = match name.split_once('@') {
+                None => (name, None),
+                Some((name, port)) => {
+                    let number = port.trim().parse().ok().filter(|number| *number > 0);
+                    (name, Some(number.ok_or_else(|| format!("`{}` is not a port", port.trim()))?))
+                }
+            };
+            let transport: TransportKind = name.trim().parse()?;
+            let weight: f64 = weight
+                .trim()
+                .trim_end_matches('%')
+                .parse()
+                .ok()
+                .filter(|weight: &f64| *weight > 0.0 && *weight <= HEAVIEST)
+                .ok_or_else(|| format!("`{}` is not a weight above 0", weight.trim()))?;
+            if members.iter().any(|member| member.transport == transport) {
+                return Err(format!("{transport} is in it twice"));
+            }
+            members.push(MixMember { transport, weight, port });
+        }
+        match members.len() {
+            0 | 1 => Err("one transport is no mix: give it to --transport".to_owned()),
+            _ => Ok(Mix { members }),
+        }
+    }
+}
+
+impl fmt::Display for Mix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, MixMember { transport, weight, port }) in self.members.iter().enumerate() {
+            let comma = if number == 0 { "" } else { "," };
+            let port = port.map_or(String::new(), |port| format!("@{port}"));
+            write!(f, "{comma}{transport}{port}={weight}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Shares of a millionth can be asked for, and no infinite ones.
+const HEAVIEST: f64 = 1e9;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mix_is_read_and_said_again() {
+        let mix = Mix::parse("udp=60, udp+tcp = 15%,tcp=2.5,dot@8853=2,doh=0.5").unwrap();
+        assert_eq!(mix.members.len(), 5);
+        let second = MixMember { transport: TransportKind::UdpTcp, weight: 15.0, port: None };
+        assert_eq!(mix.members[1], second);
+        assert_eq!(mix.share(&mix.members[0]), 60.0 / 80.0);
+        let ports: Vec<_> = mix.members.iter().map(|member| member.port(5300)).collect();
+        assert_eq!(ports, [5300, 5300, 5300, 8853, 443]);
+        assert_eq!(Mix::parse(&mix.to_string()), Ok(mix));
+    }
+
+    #[test]
+    fn what_is_no_mix_is_refused_with_the_reason() {
+        for (text, reason) in [
+            ("udp", "no weight"),
+            ("udp=1", "--transport"),
+            ("udp=1,udp=2", "twice"),
+            ("udp=1,tcp=0", "not a weight"),
+            ("udp=1,tcp=inf", "not a weight"),
+            ("udp=1,tcp=x", "not a weight"),
+            ("udp=1,pigeon=1", "pigeon"),
+            ("udp=1,dot@0=1", "not a port"),
+            ("udp=1,dot@x=1", "not a port"),
+            ("udp=1,mix=1", "mix"),
+            ("", "no weight"),
+        ] {
+            let told = Mix::parse(text).expect_err(text);
+            assert!(told.contains(reason), "{text}: {told}");
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Transactions that were asked again over TCP, and the members of a mix: parts of the summary where
+//! there are any.
+
+use dnsdyno_measure::{Fallback, Half, Latency, MemberTally, Tally};
+use dnsdyno_record::{Digest, Headline, MemberInfo};
+use serde_json::{Map, Value, json};
+
+use crate::connections::figures;
+use crate::figures::{rate_qps, share};
+use crate::layout::{Table, flow};
+use crate::rows::quantile;
+use crate::units::{count, percent, rate};
+
+/// Writes what was asked again, what its time was made of, and where it failed.
+pub(crate) fn write(out: &mut String, digest: &Digest, width: usize) {
+    let tally = digest.tally();
+    let Some(fallback) = &tally.fallback else { return };
+    let of_all = fallback.udp_requests;
+    let head = match share(fallback.begun, of_all) {
+        Some(part) => format!(
+            "fallback: {} of {} transactions asked again over TCP ({})",
+            count(fallback.begun),
+            count(of_all),
+            percent(part)
+        ),
+        None => "fallback: nothing left over UDP".to_owned(),
+    };
+    let counts = [
+        head,
+        format!("answered {}", count(fallback.answered)),
+        format!("requests over UDP {}", count(fallback.udp_requests)),
+        format!("over TCP {}", count(fallback.tcp_requests)),
+    ];
+    out.push('\n');
+    flow(out, counts, "   ", 0, 2, width);
+    for (name, histogram) in [
+        ("UDP, to the truncated answer:", &fallback.udp),
+        ("waiting for a client:", &fallback.waiting),
+        ("connect:", &fallback.connect),
+        ("TCP query, once connected:", &fallback.query),
+    ] {
+        if let Some(figures) = figures(histogram) {
+            flow(out, [name.to_owned()].into_iter().chain(figures), "   ", 2, 4, width);
+        }
+    }
+    for (half, name) in [(Half::Udp, "failed over UDP:"), (Half::Tcp, "failed over TCP:")] {
+        let seen = fallback.failures_of(half).filter(|(_, n)| *n > 0);
+        let told: Vec<_> = seen.map(|(why, n)| format!("{} {}", why.words(), count(n))).collect();
+        if !told.is_empty() {
+            flow(out, [name.to_owned()].into_iter().chain(told), "   ", 2, 4, width);
+        }
+    }
+}
+
+/// Writes a line for each transport of a mix.
+pub(crate) fn write_mix(out: &mut String, digest: &Digest, width: usize) {
+    let mix: Vec<_> = members(digest).collect();
+    if mix.is_empty() {
+        return;
+    }
+    let (tally, timeout_ns, over_ns) = (digest.tally(), digest.header.timeout_ns, digest.schedule_ns());
+    let column = |cell: &dyn Fn(&MemberInfo, &MemberTally) -> String| -> Vec<String> {
+        mix.iter().map(|(info, member)| cell(info, member)).collect()
+    };
+    let at = |q: f64| {
+        column(&|_, member| quantile(latency(digest.header.headline, member).quantile(q), timeout_ns))
+    };
+    let mut table = Table::default();
+    table.left("mix", 0, column(&|info, _| info.transport.clone()));
+    table.right("asked", 2, column(&|info, _| percent(info.share)));
+    table.right("sent", 0, column(&|_, member| of(member.sent, sent(tally))));
+    table.right("queries", 0, column(&|_, member| count(member.scheduled)));
+    table.right("answered", 3, column(&|_, member| count(member.ends.answered)));
+    table.right("answers/s", 4, column(&|_, member| rate(rate_qps(member.ends.answered, over_ns))));
+    table.right("lost", 1, column(&|_, member| of(lost(member), judged(member))));
+    table.right("p50", 0, at(0.5));
+    table.right("p99", 0, at(0.99));
+    out.push('\n');
+    table.write(out, width);
+}
+
+/// Both as objects; null where there is nothing of the kind.
+pub(crate) fn as_json(digest: &Digest, latency: impl Fn(Latency<'_>) -> Value) -> (Value, Value) {
+    let fallback = digest.tally().fallback.as_deref();
+    let fallback = fallback.map_or(Value::Null, |fallback| fallback_json(fallback, &latency));
+    let member = |(info, member): (&MemberInfo, &MemberTally)| {
+        json!({
+            "transport": info.transport,
+            "address": info.address,
+            "share_asked": info.share,
+            "share_sent": share(member.sent, sent(digest.tally())),
+            "scheduled": member.scheduled,
+            "sent": member.sent,
+            "answered": member.ends.answered,
+            "answered_late": member.ends.answered_late,
+            "timed_out": member.ends.timed_out,
+            "refused": member.ends.refused,
+            "not_sent": member.ends.not_sent.total(),
+            "interrupted": member.ends.interrupted,
+            "loss_share": share(lost(member), judged(member)),
+            "response": latency(member.response_latency()),
+            "service": latency(member.service_latency()),
+        })
+    };
+    let mix: Vec<_> = members(digest).map(member).collect();
+    (fallback, if mix.is_empty() { Value::Null } else { mix.into() })
+}
+
+fn fallback_json(fallback: &Fallback, latency: impl Fn(Latency<'_>) -> Value) -> Value {
+    let failed = |half| {
+        fallback.failures_of(half).map(|(why, n)| (why.key().to_owned(), n.into())).collect::<Map<_, _>>()
+    };
+    let of = |histogram| latency(Latency { answered: histogram, unanswered: 0 });
+    json!({
+        "begun": fallback.begun,
+        "share": share(fallback.begun, fallback.udp_requests),
+        "answered": fallback.answered,
+        "udp_requests": fallback.udp_requests,
+        "tcp_requests": fallback.tcp_requests,
+        "tcp_asked_again": fallback.tcp_asked_again,
+        "udp_failed": failed(Half::Udp),
+        "tcp_failed": failed(Half::Tcp),
+        "udp": of(&fallback.udp),
+        "waiting": of(&fallback.waiting),
+        "connect": of(&fallback.connect),
+        "query": of(&fallback.query),
+    })
+}
+
+/// The members of the mix with what became of their queries.
+fn members(digest: &Digest) -> impl Iterator<Item = (&MemberInfo, &MemberTally)> {
+    digest.header.mix.iter().zip(&digest.tally().members)
+}
+
+fn latency(which: Headline, member: &MemberTally) -> Latency<'_> {
+    match which {
+        Headline::Response => member.response_latency(),
+        Headline::Service => member.service_latency(),
+    }
+}
+
+fn sent(tally: &Tally) -> u64 {
+    tally.members.iter().map(|member| member.sent).sum()
+}
+
+fn judged(member: &MemberTally) -> u64 {
+    member.ends.total() - member.ends.interrupted
+}
+
+fn lost(member: &MemberTally) -> u64 {
+    judged(member) - member.ends.answered
+}
+
+fn of(part: u64, whole: u64) -> String {
+    share(part, whole).map_or("-".to_owned(), percent)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{sample, summary, summary_json};
+
+    #[test]
+    fn a_run_that_asks_again_says_how_often_what_it_took_and_where_it_failed() {
+        let digest = sample::falling_back();
+        let text = summary(&digest, 100);
+        let shown = "
+fallback: 500 of 2,000 transactions asked again over TCP (25.00 %)   answered 490
+  requests over UDP 2,000   over TCP 505
+  UDP, to the truncated answer:   p50 400 µs   p99 400 µs   max 400 µs
+  waiting for a client:   p50 20.0 µs   p99 20.0 µs   max 20.0 µs
+  connect:   p50 35.0 µs   p99 35.0 µs   max 35.0 µs
+  TCP query, once connected:   p50 2.00 ms   p99 2.00 ms   max 2.00 ms
+  failed over UDP:   timed out 3
+  failed over TCP:   connect refused 8   query timed out 2
+";
+        assert!(text.contains(shown), "{text}");
+        assert!(text.contains("40 clients beside 2 UDP sockets"), "{text}");
+        let json = summary_json(&digest);
+        assert_eq!((&json["fallback"]["share"], &json["fallback"]["answered"]), (&0.25.into(), &490.into()));
+        assert_eq!(json["fallback"]["tcp_failed"]["connect_refused"], 8);
+        assert_eq!(json["fallback"]["udp_failed"]["timed_out"], 3);
+        assert_eq!(json["fallback"]["connect"]["max"]["ns"], 35_000);
+        assert!(json["mix"].is_null());
+    }
+
+    #[test]
+    fn a_mix_has_a_line_for_each_transport() {
+        let digest = sample::mixed();
+        let text = summary(&digest, 100);
+        assert!(text.contains("over udp, tcp"), "{text}");
+        let shown = "
+  mix    asked     sent  queries  answered  answers/s    lost      p50     p99
+  udp  75.00 %  74.95 %    1,499     1,499      1,499     0 %   500 µs  500 µs
+  tcp  25.00 %  25.05 %      501       491        491  2.00 %  1.00 ms    >5 s
+";
+        assert!(text.contains(shown), "{text}");
+        let json = summary_json(&digest);
+        assert_eq!((&json["mix"][1]["transport"], &json["mix"][1]["timed_out"]), (&"tcp".into(), &10.into()));
+        assert_eq!(json["mix"][0]["share_asked"], 0.75);
+        assert_eq!(json["mix"][1]["response"]["p99"]["beyond_timeout"], true);
+        assert!(json["fallback"].is_null());
+    }
+
+    #[test]
+    fn a_run_of_one_kind_says_nothing_of_either() {
+        let text = summary(&sample::stair(), 80);
+        assert!(!text.contains("fallback") && !text.contains("mix"), "{text}");
+    }
+}
