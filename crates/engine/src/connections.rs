@@ -17,7 +17,7 @@ use crate::worker::{Desk, Worker};
 pub(crate) struct Connected {
     /// Connections that are there now.
     open: u64,
-    /// Whether one was refused of late, while there was none.
+    /// Whether one was refused of late, while there was none, or a client failed to shake hands again and again.
     pub(crate) is_turned_away: bool,
     /// By client: whether its is.
     is_there: Vec<bool>,
@@ -110,6 +110,7 @@ impl Desk<'_> {
                 self.connected.open -= 1;
                 self.connected.note_there(channel, false);
                 let has_hope = self.has_hope(channel, end, answers);
+                self.connected.is_turned_away |= end == ConnectionEnd::Handshake && !has_hope;
                 self.settle_lost(channel, has_hope, half_lost_with(end));
             }
         }

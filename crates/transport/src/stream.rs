@@ -177,14 +177,21 @@ impl<S: Session> Streams<S> {
         }
     }
 
-    /// Says what is to be said last, if the kernel takes it.
+    /// Says what a session says last.
     fn say_goodbye(&mut self, channel: usize) {
-        let client = &mut self.clients[channel];
-        let (Some(session), Some(stream)) = (&mut client.session, &client.stream) else { return };
         self.frames.clear();
-        session.goodbye(&mut self.frames);
-        if !self.frames.is_empty() && client.outbox.is_empty() {
-            // Whoever closes need not know whether it was heard.
+        if let Some(session) = &mut self.clients[channel].session {
+            session.goodbye(&mut self.frames);
+        }
+        self.write_last(channel);
+    }
+
+    /// Writes what is in `frames`, if the kernel takes it: whoever closes need not know whether it was heard.
+    fn write_last(&mut self, channel: usize) {
+        let client = &self.clients[channel];
+        if let (Some(stream), false, true) =
+            (&client.stream, self.frames.is_empty(), client.outbox.is_empty())
+        {
             let _ = write(stream, &self.frames);
         }
     }

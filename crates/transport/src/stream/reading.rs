@@ -62,13 +62,20 @@ impl<S: Session> Streams<S> {
         }
         client.answers = client.answers.saturating_add(answers);
         client.under_way = client.under_way.saturating_sub(ended);
-        if !self.frames.is_empty() {
-            self.write_frames(channel);
-        }
         match taken {
-            Ok(()) => self.after_reading(channel),
-            Err(Broken::Handshake(why)) => self.doom_handshake(channel, why),
-            Err(Broken::Ended(end)) => self.doom_open(channel, end),
+            Ok(()) => {
+                if !self.frames.is_empty() {
+                    self.write_frames(channel);
+                }
+                self.after_reading(channel);
+            }
+            Err(broken) => {
+                self.write_last(channel);
+                match broken {
+                    Broken::Handshake(why) => self.doom_handshake(channel, why),
+                    Broken::Ended(end) => self.doom_open(channel, end),
+                }
+            }
         }
     }
 
