@@ -186,6 +186,7 @@ impl QuicTransport {
 
     /// Notes that the client's connection may have packets to send, or another timer.
     fn touch(&mut self, channel: usize) {
+        self.clients[channel].acknowledgements.has_company = true;
         if !std::mem::replace(&mut self.clients[channel].is_touched, true) {
             self.touched.push(channel as u32);
         }

@@ -21,6 +21,7 @@ pub(crate) struct Client {
     pub(crate) in_line: bool,
     /// Whether its connection is among those that may have packets to send.
     pub(crate) is_touched: bool,
+    pub(crate) acknowledgements: Acknowledgements,
     /// Whether an answer, or a part of one, came over this connection.
     pub(crate) has_read: bool,
     /// What a look at the server's certificate came to, if there was one.
@@ -45,6 +46,28 @@ pub(crate) struct Client {
     pub(crate) read_ns: u64,
     /// Queries that have no stream yet, the oldest first.
     pub(crate) waiting: VecDeque<Waiting>,
+}
+
+/// What has come since a connection last sent anything. Acknowledgements of a few packets wait for the next
+/// query to travel with: alone, they would be every third packet that a busy client sends.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Acknowledgements {
+    /// Packets that came.
+    pub(crate) packets: u32,
+    /// Whether there is more to send than acknowledgements.
+    pub(crate) has_company: bool,
+    /// Until when they wait at most, where they do.
+    pub(crate) wait_until_ns: Option<u64>,
+}
+
+impl Acknowledgements {
+    /// Whether there is nothing else to send, and this can wait.
+    pub(crate) fn may_wait(&mut self, now_ns: u64, is_open: bool) -> bool {
+        if self.has_company || !is_open || !(FIRST_OWED..=MOST_OWED).contains(&self.packets) {
+            return false;
+        }
+        now_ns < *self.wait_until_ns.get_or_insert(now_ns + LONGEST_WAIT_NS)
+    }
 }
 
 /// A query that waits for the handshake, or for a stream that the server allows.
@@ -105,3 +128,31 @@ impl Client {
 
 /// A client with so many queries that wait for a stream asks nothing more.
 const MOST_WAITING: usize = 1_024;
+
+/// Of one packet, the library makes the acknowledgement wait itself.
+const FIRST_OWED: u32 = 2;
+
+/// More packets than this may be all that a server sends without a word from us (RFC 9002, 7.2: ten).
+const MOST_OWED: u32 = 3;
+
+/// Less than half of what we have told the server that an acknowledgement may wait (25 ms, RFC 9000, 18.2).
+const LONGEST_WAIT_NS: u64 = 10_000_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn acknowledgements_of_a_few_packets_wait_for_company_and_not_for_long() {
+        let may_wait = |packets, has_company, is_open, after_ns| {
+            let mut owed = Acknowledgements { packets, has_company, wait_until_ns: None };
+            let at_once = owed.may_wait(1_000, is_open);
+            at_once && owed.may_wait(1_000 + after_ns, is_open)
+        };
+        assert!(may_wait(2, false, true, LONGEST_WAIT_NS - 1) && may_wait(3, false, true, 0));
+        assert!(!may_wait(2, false, true, LONGEST_WAIT_NS), "its time is over");
+        assert!(!may_wait(1, false, true, 0) && !may_wait(4, false, true, 0));
+        assert!(!may_wait(2, true, true, 0), "it has company");
+        assert!(!may_wait(2, false, false, 0), "a handshake waits for nothing");
+    }
+}

@@ -7,6 +7,7 @@ use std::time::Instant;
 use dnsdyno_sys::udp::Sender;
 
 use super::QuicTransport;
+use super::client::{Acknowledgements, Phase};
 use super::outbox::Outbox;
 use super::timers::Entry;
 
@@ -54,25 +55,35 @@ impl QuicTransport {
 
     /// Takes the packets of one connection, and sets its timer; true where it may have more.
     fn take_packets(&mut self, channel: usize, now: Instant) -> bool {
-        let Some(connection) = &mut self.clients[channel].connection else { return false };
+        let client = &mut self.clients[channel];
+        let Some(connection) = &mut client.connection else { return false };
         let socket = channel % self.sockets.len();
         let line = &mut self.sockets[socket];
         if line.is_full {
             return true;
         }
+        if client.acknowledgements.may_wait(self.clock.now_ns(), client.phase == Phase::Open) {
+            self.set_next_timer(channel);
+            return false;
+        }
         let has_more = line.outbox.take_packets(&mut connection.quic, now);
+        client.acknowledgements = Acknowledgements::default();
         while let Some(event) = connection.quic.poll_endpoint_events() {
             if let Some(event) = self.endpoint.handle_event(connection.handle, event) {
                 connection.quic.handle_event(event);
             }
         }
-        let due_ns = connection.quic.poll_timeout().map(|at| self.ns_of(at));
-        let lingers_until_ns = self.clients[channel].lingers_until_ns;
-        self.set_timer(channel, [due_ns, lingers_until_ns].into_iter().flatten().min());
+        self.set_next_timer(channel);
         has_more
     }
 
-    fn set_timer(&mut self, channel: usize, due_ns: Option<u64>) {
+    /// Sees that the connection gets its turn when QUIC wants it, or when we do.
+    fn set_next_timer(&mut self, channel: usize) {
+        let client = &mut self.clients[channel];
+        let Some(connection) = &mut client.connection else { return };
+        let quic = connection.quic.poll_timeout();
+        let ours = [client.lingers_until_ns, client.acknowledgements.wait_until_ns];
+        let due_ns = quic.map(|at| self.ns_of(at)).into_iter().chain(ours.into_iter().flatten()).min();
         let client = &mut self.clients[channel];
         let (Some(connection), Some(due_ns)) = (&mut client.connection, due_ns) else { return };
         // Timers move a little with each packet; without grains each move would be an entry.

@@ -62,6 +62,7 @@ impl QuicTransport {
             if client.phase == Phase::Opening {
                 client.seen = notice.take().or(client.seen);
             }
+            client.acknowledgements.packets += 1;
             if !std::mem::replace(&mut client.is_touched, true) {
                 touched.push(channel);
             }
@@ -97,6 +98,7 @@ impl QuicTransport {
             Event::Stream(StreamEvent::Writable { .. }) => {
                 if let Some(connection) = &mut self.clients[channel].connection {
                     connection.write_rest();
+                    self.touch(channel);
                 }
             }
             Event::Connected => self.establish(channel, at_ns),
