@@ -27,13 +27,15 @@ pub(crate) fn write(out: &mut String, digest: &Digest, width: usize) {
     }
     out.push('\n');
     flow(out, counts, "   ", 0, 2, width);
+    // Over QUIC, connecting and shaking hands are one.
+    let start = if digest.header.transport == "doq" { "the first packet" } else { "the SYN" };
     for (name, histogram) in [
-        ("connect, from the SYN:", &connections.connect),
-        ("first byte, from the SYN:", &connections.first_byte),
-        ("query, once connected:", &connections.query),
+        (format!("connect, from {start}:"), &connections.connect),
+        (format!("first byte, from {start}:"), &connections.first_byte),
+        ("query, once connected:".to_owned(), &connections.query),
     ] {
         if let Some(figures) = figures(histogram) {
-            flow(out, [name.to_owned()].into_iter().chain(figures), "   ", 2, 4, width);
+            flow(out, [name].into_iter().chain(figures), "   ", 2, 4, width);
         }
     }
     if let Some(encrypted) = &connections.encrypted {
@@ -66,7 +68,7 @@ fn write_encrypted(out: &mut String, encrypted: &Encrypted, width: usize) {
             flow(out, [name.to_owned()].into_iter().chain(figures), "   ", 2, 4, width);
         }
     }
-    let statuses = encrypted.statuses.iter().map(|(status, n)| format!("{status} {}", count(n)));
+    let statuses = encrypted.statuses.iter().map(|(status, n)| format!("{status}: {}", count(n)));
     let streams = StreamFailure::ALL.into_iter().map(|why| (why, encrypted.stream(why)));
     let streams = streams.filter(|(_, n)| *n > 0).map(|(why, n)| format!("{} {}", why.words(), count(n)));
     for (name, items) in
@@ -171,7 +173,7 @@ connections: opened 60   established 52   failed: refused 8   closed by the serv
     early data not taken 2
   full handshake:   p50 3.00 ms   p99 3.00 ms   max 3.00 ms
   resumed handshake:   p50 1.01 ms   p99 1.01 ms   max 1.01 ms
-  HTTP status:   200 1,990   500 10
+  HTTP status:   200: 1,990   500: 10
   streams without an answer:   with another status than 200 10   refused by the server 4
 ";
         assert!(text.contains(shown), "{text}");

@@ -136,13 +136,18 @@ fn queries(out: &mut String, digest: &Digest, width: usize) {
     let (tally, over_ns) = (digest.tally(), digest.schedule_ns());
     let Ends { answered, answered_late, timed_out, refused, interrupted, .. } = tally.ends;
     let not_sent = tally.ends.not_sent.total();
+    // A connection that is lost refuses what was asked on it, whoever ended it.
+    let refused_words = match digest.arrivals().connections {
+        Some(_) => "refused or cut off",
+        None => "refused by the network",
+    };
     let lines = [
         ("scheduled", tally.scheduled, true),
         ("sent", sent(tally), true),
         ("answered", answered, !digest.header.send_only),
         ("answered late", answered_late, answered_late > 0),
         ("timed out", timed_out, timed_out > 0),
-        ("refused by the network", refused, refused > 0),
+        (refused_words, refused, refused > 0),
         ("not sent", not_sent, not_sent > 0),
         ("interrupted", interrupted, interrupted > 0),
     ];
