@@ -444,6 +444,8 @@ Examples:
   dnsdyno run -s 127.0.0.1 -d queries.txt --ramp 0..100k --over 60s --expect 'loss<0.1%'
   dnsdyno run -s 192.0.2.53 -d queries.txt --backend xdp --outstanding 1000 --for 30s
   dnsdyno run -s 192.0.2.53 -d queries.txt --transport tcp --clients 10 --rate 20k --for 30s
+  dnsdyno run -s 192.0.2.53 -d queries.txt --transport udp+tcp --edns-size 1232 --rate 5k --for 30s
+  dnsdyno run -s 192.0.2.53 -d queries.txt --mix udp=60,tcp=15,dot=25 --rate 20k --for 30s
   dnsdyno run -s 192.0.2.53 -d queries.txt --transport dot --ca ca.pem --clients 10 --rate 20k --for 30s
   dnsdyno run -s dns.example -d queries.txt --transport doh --http-method get --outstanding 100 --for 30s
 
@@ -461,7 +463,7 @@ Plan files say the same as the flags, and more by pieces:
   for = \"30s\"
 
 Expectations: loss, p50, p90, p95, p99, p99.9, max, avg, rate, answered, timeouts, any RCODE,
-lateness.p99 and generator, each with < <= > >= or =, such as 'p99<5ms' or 'generator=ok'.";
+fallback, lateness.p99 and generator, each with < <= > >= or =, such as 'p99<5ms' or 'generator=ok'.";
 
 #[cfg(test)]
 mod tests {

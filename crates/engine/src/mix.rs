@@ -321,7 +321,8 @@ impl<T: Transport> Worker<'_, T> {
         let Some(queue) = self.queue(number) else { return };
         let group = queue.group;
         queue.held_up_by = None;
-        let (mut left, mut tries) = (if group.connects { SERVED_AT_ONCE } else { BATCH }, 0);
+        let is_short_lived = group.connects && group.most_under_way.is_some();
+        let (mut left, mut tries) = (if is_short_lived { SERVED_AT_ONCE } else { BATCH }, 0);
         while left > 0 && self.queue(number).is_some_and(|queue| !queue.waiting.is_empty()) {
             let turn = match self.transport.turn_of(number) {
                 Ok(turn) => turn,
@@ -476,8 +477,8 @@ fn half_never_sent(held_up_by: Option<NotSentReason>) -> HalfFailure {
     }
 }
 
-/// Queries over connections that leave in one turn: each may open one, which takes some 20 µs, and
-/// what is due meanwhile must not wait for long.
+/// Queries over connections of a few each that leave in one turn: each may open one, which takes some
+/// 20 µs, and what is due meanwhile must not wait for long.
 const SERVED_AT_ONCE: usize = 16;
 
 /// Where a header counts the records of its additional section.

@@ -177,7 +177,7 @@ pub struct Beside {
     pub wrong_question: u64,
     /// No DNS message, or a query (QR = 0) where a response was due.
     pub malformed: u64,
-    /// Answers (they count as answered) with the TC bit.
+    /// Answers with the TC bit: they count as answered, but where they are asked again over TCP.
     pub truncated: u64,
 }
 

@@ -351,5 +351,10 @@ fn nsd_truncates_202_naptr_records_and_gives_them_all_over_tcp() {
     is_asked_again("nsd", 202, 21_000..24_500);
 }
 
+#[test]
+fn pdns_truncates_93_naptr_records_and_gives_them_all_over_tcp() {
+    is_asked_again("pdns", 93, 9_500..12_500);
+}
+
 /// Where the zones of NAPTR records belong.
 const ORIGIN: &str = "epc.mnc001.mcc001.3gppnetwork.example.";
