@@ -243,6 +243,15 @@ impl<T: Transport> Worker<'_, T> {
         self.serve_queues(now_ns, |_| true);
     }
 
+    /// Asks again what came truncated just now.
+    pub(crate) fn ask_over_tcp(&mut self) {
+        let is_wanted = |queue: &Queue| queue.group.is_second && !queue.waiting.is_empty();
+        if self.desk.mix.as_ref().is_some_and(|mix| mix.queues.iter().any(is_wanted)) {
+            let now_ns = self.transport.now_ns();
+            self.serve_queues(now_ns, |group| group.is_second);
+        }
+    }
+
     /// After the user's wish to stop: what has never left is interrupted, what is between its halves
     /// goes on.
     pub(crate) fn stop_mixed(&mut self, now_ns: u64) {

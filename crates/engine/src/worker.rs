@@ -117,6 +117,9 @@ impl<'a, T: Transport> Worker<'a, T> {
                 }
             }
             self.transport.receive(&mut self.desk);
+            if T::MIXED {
+                self.ask_over_tcp();
+            }
             // What came in time may not have been read yet, and counts as having come then.
             let expired_ns = self.transport.now_ns().saturating_sub(SLEPT_THROUGH_NS);
             if T::CONNECTS {

@@ -48,7 +48,16 @@ impl Poller {
 
     /// Adds a stream, for good: each change of what can be done with it is told once.
     pub fn add_stream(&self, socket: &impl AsFd, token: u64) -> io::Result<()> {
-        let wanted = libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP | libc::EPOLLET;
+        self.add_edges(socket, token, libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP)
+    }
+
+    /// The same for a stream to which nothing more will be written: that it could be is not told.
+    pub fn add_written_stream(&self, socket: &impl AsFd, token: u64) -> io::Result<()> {
+        self.add_edges(socket, token, libc::EPOLLIN | libc::EPOLLRDHUP)
+    }
+
+    fn add_edges(&self, socket: &impl AsFd, token: u64, wanted: i32) -> io::Result<()> {
+        let wanted = wanted | libc::EPOLLET;
         let mut event = libc::epoll_event { events: wanted as u32, u64: token };
         let fd = socket.as_fd().as_raw_fd();
         // SAFETY: `event` is valid for the call, both descriptors are open.
@@ -167,6 +176,20 @@ mod tests {
         drop(theirs);
         assert!(matches!(ready(), Some(Ready { closing: true, .. })));
         assert_eq!(poller.wait_ready(Some(0)).unwrap().next(), None);
+    }
+
+    #[test]
+    fn a_written_stream_is_named_for_what_comes_and_also_for_what_had_come() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let ours = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut theirs, _) = listener.accept().unwrap();
+        std::io::Write::write_all(&mut theirs, b"x").unwrap();
+        let mut poller = Poller::new(4).unwrap();
+        poller.add_written_stream(&ours, 3).unwrap();
+        let mut ready = || poller.wait_ready(Some(100_000_000)).unwrap().next();
+        assert!(matches!(ready(), Some(Ready { token: 3, readable: true, writable: false, .. })));
+        drop(theirs);
+        assert!(matches!(ready(), Some(Ready { closing: true, .. })));
     }
 
     #[test]

@@ -138,6 +138,16 @@ impl Mixed {
         })
     }
 
+    /// Waits for parts that have something, and notes which.
+    fn look(&mut self, timeout_ns: u64) {
+        match self.poller.wait(Some(timeout_ns)) {
+            Ok(ready) => ready.for_each(|part| self.is_ready[part as usize] = true),
+            // It has no cause here, and only means that we look everywhere.
+            Err(_) => self.is_ready.fill(true),
+        }
+        self.has_waited = true;
+    }
+
     /// The part that a channel belongs to, and the channel's number there.
     fn part_of(&mut self, channel: usize) -> (&mut Part, usize) {
         // A handful of parts: looking through them costs less than a table would.
@@ -205,9 +215,12 @@ impl Transport for Mixed {
     }
 
     fn receive(&mut self, sink: &mut impl Sink) {
-        let has_waited = std::mem::take(&mut self.has_waited);
+        if !std::mem::take(&mut self.has_waited) {
+            self.look(0);
+            self.has_waited = false;
+        }
         for (place, is_ready) in self.parts.iter_mut().zip(&mut self.is_ready) {
-            let is_quiet = has_waited && !std::mem::take(is_ready);
+            let is_quiet = !std::mem::take(is_ready);
             let mut sink = Behind { first: place.first, sink };
             each!(&mut place.part, transport => {
                 if is_quiet {
@@ -226,11 +239,7 @@ impl Transport for Mixed {
         if until_ns <= now_ns + SPIN_NS || self.parts.iter().any(has_more) {
             return;
         }
-        // A failed wait (it has no cause here) only means that we look everywhere.
-        if let Ok(ready) = self.poller.wait(Some(until_ns - now_ns)) {
-            ready.for_each(|part| self.is_ready[part as usize] = true);
-            self.has_waited = true;
-        }
+        self.look(until_ns - now_ns);
     }
 
     fn expired(&mut self, channel: usize) {

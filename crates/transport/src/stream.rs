@@ -428,6 +428,9 @@ impl<S: Session> Transport for Streams<S> {
             }
             Err(error) => self.break_off(channel, &error),
         }
+        if is_new {
+            self.watch(channel);
+        }
         self.leave_front(channel);
         let is_short = (count as usize) < batch.len();
         let stopped = is_short.then_some(Stopped::Later(NotSentReason::NoFreeConnection));
@@ -506,8 +509,12 @@ impl<S: Session> InMix for Streams<S> {
         self.poller.as_fd()
     }
 
+    /// That a connection has come to be may wait to be told; that one is over gives its client back.
     fn has_more(&self) -> bool {
-        !self.news.is_empty() || !self.unread.is_empty()
+        let is_over = |news: &ConnectionNews| {
+            !matches!(news, ConnectionNews::Opened | ConnectionNews::Established { .. })
+        };
+        self.news.iter().any(|(_, _, news)| is_over(news)) || !self.unread.is_empty()
     }
 
     fn note_quiet(&mut self) {

@@ -23,8 +23,6 @@ impl<S: Session> Streams<S> {
         self.without_port = 0;
         let session = S::begin(&mut self.kit, &mut self.frames);
         let client = &mut self.clients[channel];
-        let token = u64::from(client.generation) << 32 | channel as u64;
-        let watched = self.poller.add_stream(&stream, token);
         client.stream = Some(stream);
         client.session = session;
         client.phase = Phase::Opening;
@@ -34,13 +32,32 @@ impl<S: Session> Streams<S> {
             self.doom(channel, ConnectionNews::Failed(ConnectFailure::OtherError));
             return Ok(());
         }
-        match outcome.and_then(|progress| watched.map(|()| progress)) {
+        match outcome {
             // With Fast Open it may be written to, and nobody has answered.
             Ok(Progress::Writable) if !self.fast_open => self.establish(channel, self.clock.now_ns()),
             Ok(_) => {}
             Err(error) => self.doom(channel, ConnectionNews::Failed(failure_of(&error))),
         }
         Ok(())
+    }
+
+    /// Waits for what will happen on a new connection, once the first of it was written.
+    pub(super) fn watch(&mut self, channel: usize) {
+        let client = &self.clients[channel];
+        let (Some(stream), true) = (&client.stream, client.phase != Phase::Ending) else { return };
+        let token = u64::from(client.generation) << 32 | channel as u64;
+        // That it can be written to would be told at once, and is of no interest.
+        let is_written = self.limit == 1
+            && client.phase == Phase::Open
+            && client.outbox.is_empty()
+            && !client.is_handshaking();
+        let watched = match is_written {
+            true => self.poller.add_written_stream(stream, token),
+            false => self.poller.add_stream(stream, token),
+        };
+        if let Err(error) = watched {
+            self.break_off(channel, &error);
+        }
     }
 
     #[cold]
