@@ -435,7 +435,7 @@ fn where_a_transaction_failed_has_a_name() {
 
 #[test]
 fn what_finds_no_client_waits_within_its_timeout_and_then_says_so() {
-    let (tally, fallback) = fallback_in(World { clients: 3, query: Fate::Never, ..CALM });
+    let (tally, fallback) = fallback_in(World { clients: 1, query: Fate::Never, ..CALM });
     // They are asked in the order of their first sending, so most get a client when it is too late.
     let no_client = fallback.failed(HalfFailure::NoClient);
     assert!((100..1_900).contains(&no_client), "{:?}", fallback.failed);
