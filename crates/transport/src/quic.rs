@@ -141,8 +141,9 @@ impl QuicTransport {
     /// When this wants its next turn, whatever comes: a timer of a connection, or packets that wait for
     /// room.
     pub fn next_turn_ns(&self) -> Option<u64> {
-        let is_full = self.sockets.iter().any(|line| line.is_full);
-        let retry_ns = is_full.then(|| self.clock.now_ns() + RETRY_NS);
+        // Where one call had no room for all, the rest is asked for as soon.
+        let has_more = !self.touched.is_empty() || self.sockets.iter().any(|line| line.is_full);
+        let retry_ns = has_more.then(|| self.clock.now_ns() + RETRY_NS);
         [self.timers.next_ns(), retry_ns].into_iter().flatten().min()
     }
 

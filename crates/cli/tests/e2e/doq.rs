@@ -185,9 +185,10 @@ fn what_the_responder_does_wrong_with_a_query_is_counted_by_its_name() {
         reorder: share(0.01),
         ..Faults::default()
     };
-    let (digest, book) = measured(&work, with(faults), "--rate 5k --for 1s --timeout 1s --clients 8");
+    let (digest, book) = measured(&work, with(faults), "--rate 5k --for 1s --timeout 3s --clients 8");
     let (ends, beside, did) = (digest.tally().ends, digest.arrivals().beside, book.doq.counts);
-    assert_eq!((ends.total(), did.received, digest.tally().asked_again), (5_000, 5_000, 0));
+    let all = (ends.total(), did.received, digest.tally().asked_again);
+    assert_eq!(all, (5_000, 5_000, 0), "{ends:?} {:?}", digest.arrivals());
     let wrong = [did.dropped, did.wrong_questions, did.stream_resets, did.dribbled, did.reordered];
     assert!(wrong.iter().all(|n| *n > 10), "{did:?}");
     assert_eq!((beside.wrong_question, beside.malformed), (did.wrong_questions, 0));
