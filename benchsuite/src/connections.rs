@@ -16,7 +16,7 @@ use crate::rig::find_peer;
 
 /// TCP, ten connections kept.
 pub(crate) fn tcp_kept(setting: &Setting) -> anyhow::Result<Section> {
-    let bind = Bind::example()?;
+    let bind = Bind::example(setting)?;
     let pair = Pair {
         name: "tcp-kept",
         what: "TCP, 10 connections kept, 100 queries outstanding",
@@ -50,7 +50,7 @@ pub(crate) fn tcp_each(setting: &Setting) -> anyhow::Result<Section> {
 
 /// DoT, ten connections kept.
 pub(crate) fn dot_kept(setting: &Setting) -> anyhow::Result<Section> {
-    let bind = Bind::example()?;
+    let bind = Bind::example(setting)?;
     let pair = Pair {
         name: "dot-kept",
         what: "DoT, 10 connections kept, 100 queries outstanding",
@@ -78,7 +78,7 @@ pub(crate) fn dot_each(setting: &Setting) -> anyhow::Result<Section> {
 /// The same against BIND, whose CPU, and whose wait for an acknowledgement between its tickets and its answer, are then
 /// a part of what is measured.
 pub(crate) fn dot_each_bind(setting: &Setting) -> anyhow::Result<Section> {
-    let bind = Bind::example()?;
+    let bind = Bind::example(setting)?;
     against_dnsperf(setting, &bind.encrypted("dot")?, one_query_over_dot("dot-each-bind"))
 }
 
@@ -95,7 +95,7 @@ fn one_query_over_dot(name: &'static str) -> Pair<'static> {
 
 /// DoH over HTTP/2, ten connections kept.
 pub(crate) fn doh_kept(setting: &Setting) -> anyhow::Result<Section> {
-    let bind = Bind::example()?;
+    let bind = Bind::example(setting)?;
     let server = bind.encrypted("doh")?;
     let theirs = format!(
         "-m doh -c 10 -q 100 -O doh-method=GET -O doh-uri=https://127.0.0.1:{}/dns-query",
@@ -134,9 +134,10 @@ pub(crate) fn doq_kept_hickory(setting: &Setting) -> anyhow::Result<Section> {
         ..ServerOptions::default()
     };
     let server = ServerSpec::named("hickory")?.start(&options)?;
+    let ca = trusted(setting, &certificate)?;
     let asked = |transport: &str| {
         let address = server.listener(transport).with_context(|| format!("Hickory has no {transport}"))?;
-        let trust = format!(" --ca {}", certificate.ca_file().display());
+        let trust = format!(" --ca {}", ca.display());
         let command = "hickory, one thread, as testbed/servers/hickory.toml says, with its part dot_doq";
         anyhow::Ok(Asked { port: address.port(), trust, name: "Hickory DNS", command: command.to_owned() })
     };
@@ -174,7 +175,7 @@ fn quic_against_tls(
 
 /// UDP with TC, then TCP: answers of 11 kB, a new connection for each.
 pub(crate) fn fallback(setting: &Setting) -> anyhow::Result<Section> {
-    let bind = Bind::naptr()?;
+    let bind = Bind::naptr(setting)?;
     let questions = |name: &str, lines: usize| {
         let path = setting.rig.work().join(name);
         let text = format!("{NAPTR_NAME} NAPTR\n").repeat(lines);
@@ -270,23 +271,26 @@ fn against_dnsperf(setting: &Setting, server: &Asked, pair: Pair<'_>) -> anyhow:
 /// BIND with everything it serves, and what a client must trust.
 struct Bind {
     server: Server,
-    certificate: Certificate,
+    ca: PathBuf,
+    /// Its files must stay for as long as the server runs.
+    _certificate: Certificate,
 }
 
 impl Bind {
-    fn example() -> anyhow::Result<Self> {
-        Self::start(Zone::example(), &[])
+    fn example(setting: &Setting) -> anyhow::Result<Self> {
+        Self::start(setting, Zone::example(), &[])
     }
 
-    fn naptr() -> anyhow::Result<Self> {
+    fn naptr(setting: &Setting) -> anyhow::Result<Self> {
         let file = crate::repository().join("testbed/zones/naptr-93.zone");
         let zone = Zone::from_file(NAPTR_ORIGIN, Path::new(&file))?;
-        Self::start(zone, &[("max_records_per_type", "0"), ("minimal_responses", "no")])
+        Self::start(setting, zone, &[("max_records_per_type", "0"), ("minimal_responses", "no")])
     }
 
     /// Each connection counts against its bound of TCP clients until it is closed on both sides.
-    fn start(zone: Zone, values: &[(&str, &str)]) -> anyhow::Result<Self> {
+    fn start(setting: &Setting, zone: Zone, values: &[(&str, &str)]) -> anyhow::Result<Self> {
         let certificate = Certificate::make()?;
+        let ca = trusted(setting, &certificate)?;
         let values = values.iter().chain(&[("tcp_clients", "1000"), ("tcp_listen_queue", "1000")]);
         let values = values.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         let options = ServerOptions {
@@ -296,7 +300,7 @@ impl Bind {
             ..ServerOptions::default()
         };
         let server = ServerSpec::named("bind")?.start(&options)?;
-        Ok(Self { server, certificate })
+        Ok(Self { server, ca, _certificate: certificate })
     }
 
     fn plain(&self) -> Asked {
@@ -306,7 +310,7 @@ impl Bind {
     fn encrypted(&self, listener: &str) -> anyhow::Result<Asked> {
         let address = self.server.listener(listener);
         let port = address.with_context(|| format!("BIND has no {listener} listener"))?.port();
-        Ok(self.asked(port, format!(" --ca {}", self.certificate.ca_file().display())))
+        Ok(self.asked(port, format!(" --ca {}", self.ca.display())))
     }
 
     fn asked(&self, port: u16, trust: String) -> Asked {
@@ -318,6 +322,13 @@ impl Bind {
          queue of as many"
             .to_owned()
     }
+}
+
+/// What a client must trust, in the rig's folder, so that reports name no other.
+fn trusted(setting: &Setting, certificate: &Certificate) -> anyhow::Result<PathBuf> {
+    let ca = setting.rig.work().join("ca.pem");
+    std::fs::copy(certificate.ca_file(), &ca).with_context(|| format!("cannot write {}", ca.display()))?;
+    Ok(ca)
 }
 
 const NAPTR_ORIGIN: &str = "epc.mnc001.mcc001.3gppnetwork.example.";
