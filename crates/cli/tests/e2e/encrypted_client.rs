@@ -278,7 +278,7 @@ fn what_http_says_instead_of_an_answer_is_counted_by_its_name() {
         assert_eq!(encrypted.stream(StreamFailure::Reset), did.stream_resets);
         assert_eq!((ends.answered, ends.refused), (did.answered, did.server_errors + did.stream_resets));
         assert_eq!(connections.established, 4, "a stream is not its connection");
-        assert!(work.dnsdyno("show run").gives(0).stdout.contains("500 "));
+        assert!(work.dnsdyno("show run").gives(0).stdout.contains("500: "));
     }
 }
 
