@@ -1,7 +1,7 @@
-//! The times at which queries were on the near end of the cable, taken by tcpdump with the kernel's clock.
+//! The times at which queries passed the near end of the veth pair, captured by tcpdump with the kernel's clock.
 //!
 //! tcpdump writes a file while the generator runs and reads it back as text afterwards; a packet that carries
-//! several queries at once (a train handed to the kernel as one) counts as that many at its instant.
+//! several queries (segmentation offload) counts as that many at its instant.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, ensure};
 use rustix::process::Signal;
 
-use crate::cable::Cable;
 use crate::rig::{Call, Rig, Running};
+use crate::veth::Veth;
 
-/// A capture under way. Dropping it ends tcpdump.
+/// A running capture. Dropping it ends tcpdump.
 #[derive(Debug)]
 pub(crate) struct Capture {
     running: Running,
@@ -27,11 +27,11 @@ pub(crate) struct Capture {
 }
 
 impl Capture {
-    /// What it runs, on the near end of the cable.
-    pub(crate) fn call(rig: &Rig, tcpdump: &Path, cable: &Cable) -> Call {
-        // As root, tcpdump would become another user, whom the rig's folder does not admit; -Z keeps it as it is.
+    /// The command, at the near end of the veth pair.
+    pub(crate) fn call(rig: &Rig, tcpdump: &Path, veth: &Veth) -> Call {
+        // As root, tcpdump would change to another user, who may not write to the rig's folder; -Z prevents this.
         let user = if rustix::process::geteuid().is_root() { "-Z root" } else { "" };
-        let (near, responder) = (cable.near(), cable.responder());
+        let (near, responder) = (veth.near(), veth.responder());
         Call::new(tcpdump)
             .within(near.name())
             .words(&format!("-i {} -j host --time-stamp-precision=nano -n", near.interface))
@@ -41,25 +41,25 @@ impl Capture {
             .on(&[rig.server_cpu()])
     }
 
-    /// Starts it and returns when it listens.
-    pub(crate) fn start(rig: &Rig, tcpdump: &Path, cable: &Cable) -> anyhow::Result<Self> {
-        let ip = cable.near().ipv4;
-        let socket = cable.near().enter(|| UdpSocket::bind((ip, 0)))?.context("cannot open a UDP socket")?;
-        let running = rig.start(&Self::call(rig, tcpdump, cable), "tcpdump")?;
+    /// Starts it and returns when it captures.
+    pub(crate) fn start(rig: &Rig, tcpdump: &Path, veth: &Veth) -> anyhow::Result<Self> {
+        let ip = veth.near().ipv4;
+        let socket = veth.near().enter(|| UdpSocket::bind((ip, 0)))?.context("cannot open a UDP socket")?;
+        let running = rig.start(&Self::call(rig, tcpdump, veth), "tcpdump")?;
         running
             .wait_until(READY_WITHIN, |text| text.contains("listening on").then_some(()))
-            .context("cannot capture on the cable")?;
+            .context("cannot capture on the veth pair")?;
         let (tcpdump, file) = (tcpdump.to_owned(), rig.work().join(FILE));
-        Ok(Self { running, tcpdump, file, socket, responder: cable.responder() })
+        Ok(Self { running, tcpdump, file, socket, responder: veth.responder() })
     }
 
-    /// Ends it when it has taken in all there was; the instants of all queries of `query_bytes` each, in ns.
+    /// Ends the capture when it is complete. Returns the instants of all queries of `query_bytes` each, in ns.
     pub(crate) fn finish(self, rig: &Rig, query_bytes: u32) -> anyhow::Result<Vec<u64>> {
         self.drain()?;
         self.running.signal(Signal::INT)?;
         let farewell = self.running.finish(END_WITHIN)?.stderr;
         let dropped = dropped(&farewell).context("cannot read the counts of tcpdump")?;
-        ensure!(dropped == 0, "tcpdump lost {dropped} packets; the machine is too busy to judge");
+        ensure!(dropped == 0, "tcpdump lost {dropped} packets: the machine is too busy for this benchmark");
         let read =
             Call::new(&self.tcpdump).words("--time-stamp-precision=nano -tt -q -nn -r").arg(&self.file);
         let text = rig.run(&read, "packets", READ_WITHIN)?.stdout;
@@ -67,14 +67,13 @@ impl Capture {
         parse_packets(&text, query_bytes)
     }
 
-    /// Packets wait in the kernel's ring until tcpdump takes them, and an end would throw them away. So a packet of
-    /// ours goes after the last query, and when that has come to the file, all before it have. The file is written
-    /// through at SIGUSR2.
+    /// Packets wait in the kernel's ring until tcpdump reads them, and are lost if it ends before. So a marker packet
+    /// is sent after the last query: when it is in the file, so are all packets before it. SIGUSR2 flushes the file.
     fn drain(&self) -> anyhow::Result<()> {
-        self.socket.send_to(MARK, self.responder).context("cannot mark the end of the capture")?;
+        self.socket.send_to(MARK, self.responder).context("cannot send the end marker of the capture")?;
         let deadline = Instant::now() + END_WITHIN;
         while !ends_with_mark(&self.file).with_context(|| format!("cannot read {}", self.file.display()))? {
-            ensure!(Instant::now() < deadline, "tcpdump did not take in all packets within {END_WITHIN:?}");
+            ensure!(Instant::now() < deadline, "tcpdump did not read all packets within {END_WITHIN:?}");
             self.running.signal(Signal::USR2)?;
             ensure!(!self.running.ends_within(LOOK_AGAIN)?, "tcpdump ended too early");
         }

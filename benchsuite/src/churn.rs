@@ -1,4 +1,4 @@
-//! Whether connections leak: each transport over a server that does everything wrong that it can, in a long run.
+//! Whether connections leak: each transport against a server with all faults, in a long run.
 //! Resident memory and open files are read each second.
 
 use std::time::Duration;
@@ -9,8 +9,8 @@ use serde_json::Value;
 use crate::Setting;
 use crate::programs::{Generator, Target};
 use crate::report::{Bar, Sample, Section};
-use crate::residence::{Residence, Watched};
 use crate::responder::Responder;
+use crate::usage::{Monitored, Usage};
 
 pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     let responder = Responder::start_encrypted(setting, FAULTS, "responder")?;
@@ -19,15 +19,15 @@ pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     let generators = generators.into_iter().collect::<anyhow::Result<Vec<_>>>()?;
     let mut at_work = Vec::new();
     for (generator, transport) in generators.iter().zip(TRANSPORTS) {
-        at_work.push(Watched::start(&setting.rig, generator, transport)?);
+        at_work.push(Monitored::start(&setting.rig, generator, transport)?);
     }
-    // Together: a look at each of them each second.
+    // All at the same time: each is read every second.
     let mut section = Section {
         name: "churn",
         method: format!(
             "{RATE_QPS} queries a second for {} min over each transport at the same time, at most {EACH} on a \
              connection, against dnsdyno's responder with {FAULTS}. Resident size (VmRSS) and open files are read each \
-             second; the largest of the last tenth is held against the largest of the second tenth.",
+             second; the largest of the last tenth is compared with the largest of the second tenth.",
             setting.minutes
         ),
         commands: vec![responder.command().to_owned()],
@@ -49,12 +49,12 @@ pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     );
     let mut is_over = vec![false; at_work.len()];
     while is_over.contains(&false) {
-        for (watched, is_over) in at_work.iter_mut().zip(&mut is_over) {
-            *is_over = *is_over || watched.look(length)?;
+        for (monitored, is_over) in at_work.iter_mut().zip(&mut is_over) {
+            *is_over = *is_over || monitored.look(length)?;
         }
     }
-    for ((watched, generator), transport) in at_work.into_iter().zip(&generators).zip(TRANSPORTS) {
-        let (finished, held) = watched.finish(length)?;
+    for ((monitored, generator), transport) in at_work.into_iter().zip(&generators).zip(TRANSPORTS) {
+        let (finished, held) = monitored.finish(length)?;
         let summary: Value = serde_json::from_str(&finished.stdout)
             .with_context(|| format!("the summary over {transport}"))?;
         let number =
@@ -105,12 +105,12 @@ struct Tenths {
 }
 
 impl Tenths {
-    /// The first tenth is for warming up.
+    /// The first tenth is the warm-up.
     fn of(readings: &[u64]) -> Self {
         let tenth = (readings.len() / 10).max(1);
         let part = |from: usize| {
             let from = from.min(readings.len());
-            Residence::largest(&readings[from..(from + tenth).min(readings.len())])
+            Usage::largest(&readings[from..(from + tenth).min(readings.len())])
         };
         Self { second: part(tenth), last: part(readings.len().saturating_sub(tenth)) }
     }
@@ -134,14 +134,14 @@ fn samples(transport: &str, figure: &'static str, readings: &[u64]) -> Vec<Sampl
 
 const TRANSPORTS: [&str; 4] = ["tcp", "dot", "doh", "doq"];
 
-/// All that it can do wrong to a connection, on some of them.
+/// Every fault of the responder, on some of the connections.
 const FAULTS: &str = "--reset 1% --cut 1% --wrong-length 1% --dribble 1% --reorder 1% --http-500 1% --stream-reset 1% \
                       --goaway 1% --silent 1% --no-handshake 1% --tls-alert 1% --loss 1% --garbage 1%";
 
 const RATE_QPS: u32 = 300;
 const EACH: u32 = 5;
 
-/// How much of what it held early it may hold late; what is under way comes and goes.
+/// The largest ratio of late to early use; the number of outstanding queries varies.
 const RATIO_BAR: f64 = 1.15;
 
 #[cfg(test)]
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_tenth_is_held_against_the_second() {
+    fn the_last_tenth_is_compared_with_the_second() {
         let readings: Vec<u64> = (0..100).collect();
         assert_eq!(Tenths::of(&readings), Tenths { second: 19, last: 99 });
         assert_eq!(Tenths::of(&[7]), Tenths { second: 0, last: 7 });

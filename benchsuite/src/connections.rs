@@ -1,6 +1,6 @@
-//! What needs a connection: TCP, the fallback from UDP, DoT, DoH and DoQ, kept or for one query each. The server is
-//! BIND, but for TCP with a connection each, which Knot takes faster, and for DoQ, where our own responder serves both
-//! sides of the comparison.
+//! Transports with connections: TCP, the fallback from UDP, DoT, DoH and DoQ, with kept connections or one for each
+//! query. The server is BIND, except for TCP with a connection for each query, which Knot accepts faster, and for DoQ,
+//! where our own responder serves both sides of the comparison.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use anyhow::Context;
 use dnsdyno_lab::{Certificate, Server, ServerOptions, ServerSpec, Zone};
 
 use crate::Setting;
-use crate::duel::{Duel, PER_CPU_SECOND, PER_SECOND};
+use crate::loopback_comparison::{LoopbackComparison, PER_CPU_SECOND, PER_SECOND};
 use crate::programs::{Generator, QUERY, Target};
 use crate::report::Section;
 use crate::responder::Responder;
@@ -39,7 +39,7 @@ pub(crate) fn tcp_each(setting: &Setting) -> anyhow::Result<Section> {
     };
     let pair = Pair {
         name: "tcp-each",
-        what: "TCP, a connection for each query, 10 at once; ours from 16 addresses, for it uses up the ports of one",
+        what: "TCP, a connection for each query, 10 at once; dnsdyno from 16 addresses, to have enough ports",
         ours: "--transport tcp --queries-per-connection 1 --outstanding 10 --local-address 127.0.1.0/28",
         theirs: "-m tcp -c 10 -q 10 -O num-queries-per-conn=1",
         beside: Some(("dnsperf, 100 at once", "-m tcp -c 100 -q 100 -O num-queries-per-conn=1")),
@@ -62,7 +62,7 @@ pub(crate) fn dot_kept(setting: &Setting) -> anyhow::Result<Section> {
     against_dnsperf(setting, &bind.encrypted("dot")?, pair)
 }
 
-/// DoT, a connection for each query, against our own responder: nothing but the handshakes holds either side up.
+/// DoT, a connection for each query, against our own responder, so that only the handshakes limit either side.
 pub(crate) fn dot_each(setting: &Setting) -> anyhow::Result<Section> {
     let responder = Responder::start_encrypted(setting, "--threads 1", "responder")?;
     let encrypted = responder.encrypted("dot")?;
@@ -75,8 +75,8 @@ pub(crate) fn dot_each(setting: &Setting) -> anyhow::Result<Section> {
     against_dnsperf(setting, &server, one_query_over_dot("dot-each"))
 }
 
-/// The same against BIND, whose CPU, and whose wait for an acknowledgement between its tickets and its answer, are then
-/// a part of what is measured.
+/// The same against BIND. Its CPU time, and its wait for an acknowledgement between session tickets and response, are
+/// then part of the figure.
 pub(crate) fn dot_each_bind(setting: &Setting) -> anyhow::Result<Section> {
     let bind = Bind::example(setting)?;
     against_dnsperf(setting, &bind.encrypted("dot")?, one_query_over_dot("dot-each-bind"))
@@ -85,7 +85,7 @@ pub(crate) fn dot_each_bind(setting: &Setting) -> anyhow::Result<Section> {
 fn one_query_over_dot(name: &'static str) -> Pair<'static> {
     Pair {
         name,
-        what: "DoT, a connection for each query, 10 at once; ours verifies, and resumes nothing",
+        what: "DoT, a connection for each query, 10 at once; dnsdyno verifies certificates and resumes nothing",
         ours: "--transport dot --queries-per-connection 1 --outstanding 10 --no-resumption",
         theirs: "-m dot -c 10 -q 10 -O num-queries-per-conn=1",
         beside: Some(("dnsperf, 100 at once", "-m dot -c 100 -q 100 -O num-queries-per-conn=1")),
@@ -112,7 +112,7 @@ pub(crate) fn doh_kept(setting: &Setting) -> anyhow::Result<Section> {
     against_dnsperf(setting, &server, pair)
 }
 
-/// DoQ, ten connections kept, against our own DoT; our own responder serves both, as fast as both can ask.
+/// DoQ, ten connections kept, against our own DoT; our own responder serves both, faster than both can send.
 pub(crate) fn doq_kept(setting: &Setting) -> anyhow::Result<Section> {
     let responder = Responder::start_encrypted(setting, "--threads 1", "responder")?;
     let asked = |transport: &str| {
@@ -124,8 +124,8 @@ pub(crate) fn doq_kept(setting: &Setting) -> anyhow::Result<Section> {
     quic_against_tls(setting, "doq-kept", &asked("doq")?, &asked("dot")?)
 }
 
-/// The same against a real server that speaks both. It closes a connection over QUIC after a hundred queries, so that
-/// handshakes are a part of the figure.
+/// The same against a real server with both transports. It closes a QUIC connection after a hundred queries, so that
+/// handshakes are part of the figure.
 pub(crate) fn doq_kept_hickory(setting: &Setting) -> anyhow::Result<Section> {
     let certificate = Certificate::make()?;
     let options = ServerOptions {
@@ -158,7 +158,7 @@ fn quic_against_tls(
         Generator::dnsdyno(setting, &Target::loopback(setting, asked.port), &load)
             .named(&format!("dnsdyno over {transport}"), &[setting.rig.generator_cpu()])
     };
-    Duel {
+    LoopbackComparison {
         name,
         method: format!(
             "DoQ against DoT, 10 connections kept, 100 queries outstanding, \"{QUERY}\", both against {}.",
@@ -173,7 +173,7 @@ fn quic_against_tls(
     .run(setting)
 }
 
-/// UDP with TC, then TCP: answers of 11 kB, a new connection for each.
+/// UDP with TC, then TCP: responses of 11 kB, a new connection for each.
 pub(crate) fn fallback(setting: &Setting) -> anyhow::Result<Section> {
     let bind = Bind::naptr(setting)?;
     let questions = |name: &str, lines: usize| {
@@ -190,17 +190,17 @@ pub(crate) fn fallback(setting: &Setting) -> anyhow::Result<Section> {
     );
     let theirs = match find_peer("dnstcpbench") {
         None => Vec::new(),
-        // It asks each line once: as many as it gets through in about the time of a turn.
+        // It sends each line once: as many lines as it can send in about one turn.
         Some(program) => {
             let queries = questions("naptr-many.txt", DNSTCPBENCH_QPS * setting.seconds as usize)?;
             vec![Generator::dnstcpbench(setting, &program, &target(queries), AT_ONCE)]
         }
     };
-    Duel {
+    LoopbackComparison {
         name: "fallback",
         method: format!(
-            "93 NAPTR records: a truncated answer over UDP, then 11 kB over a TCP connection of its own; {AT_ONCE} \
-             transactions at once, which for dnstcpbench are threads."
+            "93 NAPTR records: a truncated response over UDP, then 11 kB over a new TCP connection; {AT_ONCE} \
+             transactions at once, which are threads in dnstcpbench."
         ),
         servers: vec![bind.command()],
         ours: Generator::dnsdyno(setting, &target(questions("naptr.txt", 1)?), &load),
@@ -222,7 +222,7 @@ struct Pair<'a> {
     bar: Bar,
 }
 
-/// A listener of a server, as generators are told of it.
+/// A listener of a server, as generators need to know it.
 struct Asked {
     port: u16,
     /// What ours needs to trust it.
@@ -231,7 +231,7 @@ struct Asked {
     command: String,
 }
 
-/// Which figure decides, and how many times theirs ours should be.
+/// The figure that decides, and the smallest ratio of ours to theirs.
 #[derive(Clone, Copy)]
 enum Bar {
     PerCpuSecond(f64),
@@ -256,7 +256,7 @@ fn against_dnsperf(setting: &Setting, server: &Asked, pair: Pair<'_>) -> anyhow:
         Bar::PerCpuSecond(bar) => (PER_CPU_SECOND, bar),
         Bar::PerSecond(bar) => (PER_SECOND, bar),
     };
-    Duel {
+    LoopbackComparison {
         name: pair.name,
         method: format!("{}; \"{QUERY}\", against {}.", pair.what, server.name),
         servers: vec![server.command.clone()],
@@ -268,7 +268,7 @@ fn against_dnsperf(setting: &Setting, server: &Asked, pair: Pair<'_>) -> anyhow:
     .run(setting)
 }
 
-/// BIND with everything it serves, and what a client must trust.
+/// BIND with all its listeners, and the certificate that a client must trust.
 struct Bind {
     server: Server,
     ca: PathBuf,
@@ -287,7 +287,7 @@ impl Bind {
         Self::start(setting, zone, &[("max_records_per_type", "0"), ("minimal_responses", "no")])
     }
 
-    /// Each connection counts against its bound of TCP clients until it is closed on both sides.
+    /// Each connection counts against BIND's limit of TCP clients until it is closed on both sides.
     fn start(setting: &Setting, zone: Zone, values: &[(&str, &str)]) -> anyhow::Result<Self> {
         let certificate = Certificate::make()?;
         let ca = trusted(setting, &certificate)?;
@@ -324,7 +324,7 @@ impl Bind {
     }
 }
 
-/// What a client must trust, in the rig's folder, so that reports name no other.
+/// The certificate that a client must trust, copied to the rig's folder, so that reports show no other folder.
 fn trusted(setting: &Setting, certificate: &Certificate) -> anyhow::Result<PathBuf> {
     let ca = setting.rig.work().join("ca.pem");
     std::fs::copy(certificate.ca_file(), &ca).with_context(|| format!("cannot write {}", ca.display()))?;
@@ -334,8 +334,8 @@ fn trusted(setting: &Setting, certificate: &Certificate) -> anyhow::Result<PathB
 const NAPTR_ORIGIN: &str = "epc.mnc001.mcc001.3gppnetwork.example.";
 const NAPTR_NAME: &str = "tac-lb01.tac-hb10.tac.epc.mnc001.mcc001.3gppnetwork.example";
 
-/// Transactions at once in the fallback, as in the figure that others measured.
+/// Transactions at once in the fallback, as in published measurements.
 const AT_ONCE: u32 = 50;
 
-/// What dnstcpbench gets through in a second, or somewhat more.
+/// Slightly more than dnstcpbench can send in a second.
 const DNSTCPBENCH_QPS: usize = 3_000;

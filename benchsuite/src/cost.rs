@@ -1,14 +1,14 @@
-//! What measuring costs: our own loop against a build of it that neither pairs answers nor takes latencies.
+//! What measuring costs: our own loop against a build that neither matches responses nor measures latencies.
 
 use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, ensure};
 
-use crate::cable::{Cable, FarEnd};
 use crate::programs::Generator;
-use crate::race::{ANSWERED, Bound, FOR_ANSWERS, Race};
 use crate::report::Section;
+use crate::rig_comparison::{ANSWERED, Bound, FOR_ANSWERS, RigComparison};
+use crate::veth::{FarEnd, Veth};
 use crate::{Setting, names, repository};
 
 pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
@@ -16,11 +16,11 @@ pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
         Some(path) => path.clone(),
         None => build()?,
     };
-    let cable = Cable::new(FarEnd::Reflect, 1)?;
-    let target = cable.target(&names::one(&setting.rig)?);
+    let veth = Veth::new(FarEnd::Reflect, 1)?;
+    let target = veth.target(&names::one(&setting.rig)?);
     let cpu = [setting.rig.generator_cpu()];
     let (sockets, xdp) = (crate::sockets::ours(setting), crate::xdp::ours(setting));
-    let outcome = Race::on(&cable, setting)
+    let outcome = RigComparison::on(&veth, setting)
         .with(Generator::dnsdyno(setting, &target, &sockets))
         .with(Generator::ours(setting, &unmeasured, &target, &sockets).named(UNMEASURED, &cpu))
         .with(Generator::dnsdyno(setting, &target, &xdp).named(AF_XDP, &cpu))
@@ -32,7 +32,7 @@ pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     ];
     let method = format!(
         "\"{}\", closed loop, for {} s, everything on one CPU, turns of each: {}. The unmeasured build (cargo feature \
-         {FEATURE}) counts answers and neither pairs nor times them. A cost of 15 % is a ratio of 0.85.",
+         {FEATURE}) only counts responses. A cost of 15 % is a ratio of 0.85.",
         names::ONE,
         setting.seconds,
         setting.pairs

@@ -48,7 +48,7 @@ pub(crate) fn samples<T, L: AsRef<str>>(
     samples
 }
 
-/// What programs said of themselves in their turns: `lines` gives those of one turn, and each is kept once.
+/// The lines, each once.
 pub(crate) fn once(lines: impl IntoIterator<Item = String>) -> Vec<String> {
     let mut kept: Vec<String> = Vec::new();
     for line in lines {

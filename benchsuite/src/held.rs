@@ -1,5 +1,5 @@
-//! Fifty thousand TCP connections held by one generator, with 5,000 queries a second over them, each client in its
-//! turn.
+//! Fifty thousand TCP connections held by one generator, with 5,000 queries a second over them, by each
+//! client in turn.
 
 use std::time::Duration;
 
@@ -9,8 +9,8 @@ use serde_json::Value;
 use crate::Setting;
 use crate::programs::{self, Generator, Target};
 use crate::report::{Bar, Sample, Section};
-use crate::residence::{Residence, Watched};
 use crate::responder::Responder;
+use crate::usage::{Monitored, Usage};
 
 pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     let first = Responder::start_sharing(setting, None, "responder-1")?;
@@ -22,8 +22,8 @@ pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     );
     let generator = Generator::dnsdyno(setting, &Target::loopback(setting, first.port()), &load)
         .named("dnsdyno", setting.rig.cpus());
-    let watched = Watched::start(&setting.rig, &generator, "generator")?;
-    let (finished, held) = watched.finish(Duration::from_secs(SECONDS))?;
+    let monitored = Monitored::start(&setting.rig, &generator, "generator")?;
+    let (finished, held) = monitored.finish(Duration::from_secs(SECONDS))?;
     let turn = generator.turn(&finished)?;
     programs::forget_record(&setting.rig)?;
 
@@ -33,7 +33,7 @@ pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     let open = number("/connections/open_max")?;
     let unanswered = number("/queries/scheduled")? - number("/queries/answered")?;
     let failed = number("/connections/opened")? - number("/connections/established")?;
-    let largest_kib = Residence::largest(&held.kib);
+    let largest_kib = Usage::largest(&held.kib);
     let bar = |what: &str, bound: String, found: u64, met| Bar {
         what: what.to_owned(),
         bound,
@@ -44,9 +44,9 @@ pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     Ok(Section {
         name: "held",
         method: format!(
-            "{CLIENTS} clients over TCP, {RATE_QPS} queries a second over them for {SECONDS} s, so that each asks \
-             every {} s; three workers, 256 local addresses, three responders on one port. The resident size (VmRSS) \
-             is read each second.",
+            "{CLIENTS} clients over TCP, {RATE_QPS} queries a second over them for {SECONDS} s, so that each client \
+             sends one every {} s; three workers, 256 local addresses, three responders on one port. The resident \
+             size (VmRSS) is read each second.",
             CLIENTS / RATE_QPS
         ),
         table: vec![
@@ -61,7 +61,7 @@ pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
             vec![
                 open.to_string(),
                 largest_kib.to_string(),
-                Residence::largest(&held.files).to_string(),
+                Usage::largest(&held.files).to_string(),
                 format!("{:.2}", turn.cpu_share()),
             ],
         ],
@@ -69,7 +69,7 @@ pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
             bar("connections at once", format!(">= {CLIENTS}"), open, open >= CLIENTS),
             bar("largest resident size, KiB", format!("<= {MOST_KIB}"), largest_kib, largest_kib <= MOST_KIB),
             bar("connections that failed", "0".to_owned(), failed, failed == 0),
-            bar("queries without an answer", "0".to_owned(), unanswered, unanswered == 0),
+            bar("queries without a response", "0".to_owned(), unanswered, unanswered == 0),
         ],
         notes: warned.collect(),
         commands: [&first, &second, &third]

@@ -1,37 +1,37 @@
-//! dnsdyno against its peers: the table of the benchmarks, and the order in which they run.
+//! dnsdyno against other load generators: the table of the benchmarks, and the order in which they run.
 //!
-//! Each benchmark runs us and the others in turn on one machine, so that what drifts meets all of them alike; what
-//! counts is the ratio. Nothing here fails because something was slow: a bar is reported as met or missed. What was
-//! found goes to `benchsuite/runs/DATE-HOST/`.
+//! Each benchmark runs dnsdyno and its peers in turn on one machine, so that changes of the machine affect all of them;
+//! the ratio counts. No benchmark fails because it was slow: a target is reported as met or missed. The report goes to
+//! `benchsuite/runs/DATE-HOST/`.
 #![forbid(unsafe_code)]
 
-mod accounts;
-mod cable;
 mod capture;
 mod churn;
 mod connections;
 mod cost;
-mod duel;
 mod figures;
 mod flood;
 mod held;
-mod link;
+mod loopback_comparison;
 mod memory;
 mod mixed;
 mod names;
 mod pacing;
 mod pairs;
 mod programs;
-mod race;
 mod report;
-mod residence;
+mod reported;
 mod responder;
 mod rig;
+mod rig_comparison;
 mod scaling;
 mod sockets;
 mod speed;
 mod steady;
 mod timer;
+mod traffic;
+mod usage;
+mod veth;
 mod windows;
 mod xdp;
 
@@ -76,24 +76,24 @@ struct Benchmark {
     run: fn(&Setting) -> anyhow::Result<Section>,
 }
 
-/// Two network namespaces, one cable: takes root.
+/// Two network namespaces with a veth pair: needs root.
 const RIG: &str = "rig";
 /// The loopback interface and a responder in user space.
 const LOOPBACK: &str = "loopback";
-/// The loopback interface, and all that needs a connection.
+/// The loopback interface, transports with connections.
 const CONNECTIONS: &str = "connections";
 
 /// Run dnsdyno and its peers in turn and report medians and ratios.
 #[derive(Debug, Parser)]
 #[command(name = "dnsdyno-benchsuite", version, max_term_width = 100)]
 struct Options {
-    /// Which to run: names as in benchsuite/README.md, rig (all on the cable), loopback, connections, or all
+    /// Which to run: names as in benchsuite/README.md, rig (all on the veth pair), loopback, connections, or all
     #[arg(default_value = ALL)]
     benchmarks: Vec<String>,
-    /// How often each program has its turn
+    /// Number of turns of each program
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     pairs: u32,
-    /// How long each turn lasts
+    /// Length of each turn, in seconds
     #[arg(long, value_name = "S", default_value_t = 5, value_parser = clap::value_parser!(u32).range(2..))]
     seconds: u32,
     /// Queries that dnsdyno keeps outstanding on sockets
@@ -102,35 +102,35 @@ struct Options {
     /// Queries that dnsdyno keeps outstanding over AF_XDP
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..))]
     xdp_outstanding: u32,
-    /// How long the runs of memory and churn last
+    /// Length of the runs of memory and churn, in minutes
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     minutes: u32,
-    /// What answers on the loopback: respond (dnsdyno's own), or a real server: nsd, bind, unbound or knot
+    /// The server on the loopback: respond (dnsdyno's own), or a real one: nsd, bind, unbound or knot
     #[arg(long, value_name = "SERVER", default_value = responder::OURS)]
     against: String,
-    /// The dnsdyno to measure [default: the one beside this program]
+    /// The dnsdyno to measure [default: the one in the folder of this program]
     #[arg(long, value_name = "PATH")]
     dnsdyno: Option<PathBuf>,
-    /// A dnsdyno built with --features unmeasured, for cost [default: it is built]
+    /// A dnsdyno built with --features unmeasured, for cost [default: built when needed]
     #[arg(long, value_name = "PATH")]
     unmeasured: Option<PathBuf>,
-    /// Where the report goes [default: benchsuite/runs/DATE-HOST]
+    /// Folder of the report [default: benchsuite/runs/DATE-HOST]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
 
-/// What every benchmark is given.
+/// The input of every benchmark.
 #[derive(Debug)]
 pub(crate) struct Setting {
     /// Starts programs and pins them.
     pub(crate) rig: Rig,
     /// The dnsdyno to measure.
     pub(crate) dnsdyno: PathBuf,
-    /// A dnsdyno that does not measure, where it is there.
+    /// A dnsdyno that does not measure, where one was given.
     pub(crate) unmeasured: Option<PathBuf>,
     /// A query file for the loopback: one line, [`programs::QUERY`].
     pub(crate) queries: PathBuf,
-    /// The name of what answers, as typed.
+    /// The name of the server, as typed.
     pub(crate) against: String,
     /// Turns of each program.
     pub(crate) pairs: usize,
@@ -162,7 +162,7 @@ fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let mut failed = false;
     for benchmark in chosen {
         eprintln!("{}:", benchmark.name);
-        // One that cannot be run takes nothing from the others.
+        // A benchmark that fails does not stop the others.
         let section = (benchmark.run)(&setting).unwrap_or_else(|error| {
             failed = true;
             eprintln!("benchsuite: {} could not be run: {error:#}", benchmark.name);
@@ -170,9 +170,13 @@ fn run(options: &Options) -> anyhow::Result<ExitCode> {
         });
         println!("{}", section.to_markdown());
         sections.push(section);
-        // Written after each, so that an interrupted evening is not lost.
+        // Written after each benchmark, so that an interrupted run keeps its results.
         folder.write(&machine, &sections)?;
-        ensure!(!rig::stopped(), "stopped by a signal; what is done is in {}", folder.path().display());
+        ensure!(
+            !rig::stopped(),
+            "stopped by a signal; the finished benchmarks are in {}",
+            folder.path().display()
+        );
     }
     println!("Report: {}", folder.path().display());
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
@@ -183,7 +187,7 @@ impl Setting {
         let dnsdyno = match &options.dnsdyno {
             Some(path) => path.clone(),
             None => std::env::current_exe()
-                .context("cannot tell where this program is")?
+                .context("cannot find the folder of this program")?
                 .with_file_name("dnsdyno"),
         };
         ensure!(
@@ -210,7 +214,7 @@ impl Setting {
     }
 }
 
-/// What the words name, in the order of the table, each once.
+/// The benchmarks that `words` name, in the order of the table, each once.
 fn choose(words: &[String]) -> anyhow::Result<Vec<&'static Benchmark>> {
     let named =
         |benchmark: &Benchmark, word: &str| word == ALL || word == benchmark.name || word == benchmark.place;
@@ -218,8 +222,8 @@ fn choose(words: &[String]) -> anyhow::Result<Vec<&'static Benchmark>> {
         if !BENCHMARKS.iter().any(|benchmark| named(benchmark, word)) {
             let known: Vec<&str> = BENCHMARKS.iter().map(|benchmark| benchmark.name).collect();
             bail!(
-                "there is no benchmark {word:?}; there are {}; {RIG}, {LOOPBACK} and {CONNECTIONS} for \
-                 those of one place, and {ALL}",
+                "there is no benchmark {word:?}; there are {}; {RIG}, {LOOPBACK} and {CONNECTIONS} name \
+                 all of one place, {ALL} names all",
                 known.join(", ")
             );
         }
@@ -227,7 +231,7 @@ fn choose(words: &[String]) -> anyhow::Result<Vec<&'static Benchmark>> {
     Ok(BENCHMARKS.iter().filter(|benchmark| words.iter().any(|word| named(benchmark, word))).collect())
 }
 
-/// The clone this program was built in; its report belongs there.
+/// The repository in which this program was built; the report goes there.
 pub(crate) fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."))
 }

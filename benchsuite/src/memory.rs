@@ -7,8 +7,8 @@ use anyhow::Context;
 use crate::Setting;
 use crate::programs::{self, Generator, Target};
 use crate::report::{Bar, Sample, Section};
-use crate::residence::Watched;
 use crate::responder::Responder;
+use crate::usage::Monitored;
 
 pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     let responder = Responder::start(setting)?;
@@ -16,11 +16,11 @@ pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     let generator = Generator::dnsdyno(setting, &Target::loopback(setting, responder.port()), &load);
 
     let length = Duration::from_secs(60 * u64::from(setting.minutes));
-    let (finished, held) = Watched::start(&setting.rig, &generator, "generator")?.finish(length)?;
+    let (finished, held) = Monitored::start(&setting.rig, &generator, "generator")?.finish(length)?;
     let (turn, sizes) = (generator.turn(&finished)?, held.kib);
     programs::forget_record(&setting.rig)?;
 
-    // Whoever shortens the run still gets a first part to warm up in.
+    // A short run has a warm-up too.
     let warm = (length / 10).min(Duration::from_secs(60));
     let growth =
         Growth::of(&sizes, warm.as_secs() as usize).context("the run was too short to judge its memory")?;
@@ -37,7 +37,7 @@ pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
         name: "memory",
         method: format!(
             "{RATE_QPS} queries a second for {} min, one worker, against {}. The resident size (VmRSS) is read \
-             each second; what it is after {seconds} s is held against the largest afterwards.",
+             each second; the largest later value is compared with that after {seconds} s.",
             setting.minutes, setting.against
         ),
         table: growth.table(seconds),
@@ -90,7 +90,7 @@ fn sample(program: &str, kib: u64) -> Sample {
 
 const RATE_QPS: u32 = 50_000;
 
-/// How much of its size at the start the largest may be.
+/// The largest ratio of any later size to the one after the warm-up.
 const RATIO_BAR: f64 = 1.1;
 
 #[cfg(test)]

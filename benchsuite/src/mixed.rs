@@ -1,17 +1,17 @@
-//! Answers a second on sockets, 10,000 names of mixed lengths, closed loop, everything on one CPU.
+//! Responses a second on sockets, 10,000 names of mixed lengths, closed loop, everything on one CPU.
 
-use crate::cable::{Cable, FarEnd};
 use crate::programs::Generator;
-use crate::race::{ANSWERED, Bound, FOR_ANSWERS, Race};
 use crate::report::Section;
+use crate::rig_comparison::{ANSWERED, Bound, FOR_ANSWERS, RigComparison};
 use crate::sockets::{ours, plain_dnsperf};
+use crate::veth::{FarEnd, Veth};
 use crate::{Setting, names};
 
 pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
-    let cable = Cable::new(FarEnd::Reflect, 1)?;
-    let target = cable.target(&names::mixed(&setting.rig)?);
+    let veth = Veth::new(FarEnd::Reflect, 1)?;
+    let target = veth.target(&names::mixed(&setting.rig)?);
     let load = ours(setting);
-    let outcome = Race::on(&cable, setting)
+    let outcome = RigComparison::on(&veth, setting)
         .with(Generator::dnsdyno(setting, &target, &load))
         .with_peer("dnsperf", "Debian: dnsperf", |dnsperf| plain_dnsperf(setting, &dnsperf, &target))
         .with(
@@ -22,7 +22,7 @@ pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     let bars = vec![outcome.bar("dnsdyno", "dnsperf", ANSWERED, Bound::AtLeast(3.5))];
     let method = format!(
         "10,000 different names of 10 to 60 characters, closed loop, {} outstanding, for {} s, generator, kernel and \
-         responder on one CPU, turns of each: {}. dnsdyno puts questions of one length together within 2,048; with \
+         responder on one CPU, turns of each: {}. dnsdyno groups queries of equal length within 2,048; with \
          --keep-order it does not.",
         setting.outstanding, setting.seconds, setting.pairs
     );

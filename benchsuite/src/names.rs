@@ -1,4 +1,4 @@
-//! The query files of rig A, the same in every run.
+//! The query files of the rig, the same in every run.
 
 use std::fmt::Write;
 use std::fs;
@@ -8,13 +8,13 @@ use anyhow::Context;
 
 use crate::rig::Rig;
 
-/// One question of 33 bytes: a header of 12, 17 of a name, 4 of type and class.
+/// One query of 33 bytes: a header of 12, a name of 17, and 4 for type and class.
 pub(crate) const ONE: &str = "ns.dyno.example A";
 
 /// The length of [`ONE`] as a message without EDNS.
 pub(crate) const ONE_BYTES: u32 = 33;
 
-/// A file of [`ONE`], often enough for a generator that uses its questions up.
+/// A file of [`ONE`], with enough lines for a generator that uses each line once.
 pub(crate) fn one(rig: &Rig) -> anyhow::Result<PathBuf> {
     write(rig, "one.txt", &format!("{ONE}\n").repeat(STEPS))
 }
@@ -30,7 +30,7 @@ fn write(rig: &Rig, name: &str, text: &str) -> anyhow::Result<PathBuf> {
     Ok(path)
 }
 
-/// A label that begins with the number of its line, so that no name comes twice, and chance for the rest.
+/// Labels start with the line number, so that all names differ, and continue with random letters.
 fn mixed_names() -> String {
     let mut chance = SplitMix(SEED);
     let mut text = String::new();
@@ -45,7 +45,7 @@ fn mixed_names() -> String {
     text
 }
 
-/// Steele's, Lea's and Flood's SplitMix64: enough chance for lengths and letters.
+/// SplitMix64 by Steele, Lea and Flood: random enough for lengths and letters.
 struct SplitMix(u64);
 
 impl SplitMix {
@@ -64,7 +64,7 @@ const LONGEST: usize = 60;
 const SUFFIX: &str = ".test";
 const SEED: u64 = 2026;
 
-/// More than anyone climbs from 60,000 by a quarter a step.
+/// More steps than any generator reaches from 60,000 by a quarter a step.
 const STEPS: usize = 32;
 
 #[cfg(test)]

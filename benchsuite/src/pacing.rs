@@ -1,9 +1,8 @@
-//! How evenly a generator holds 30,000 queries a second, judged by packet times on the cable: us, with one worker and
+//! How evenly a generator sends 30,000 queries a second, by packet times on the veth pair: dnsdyno with one worker and
 //! with the default, dnsperf and resperf.
 
 use anyhow::Context;
 
-use crate::cable::{Cable, FarEnd};
 use crate::capture::Capture;
 use crate::figures::{Figure, against, once, samples, shown, spread};
 use crate::pairs::{Spread, in_turn};
@@ -11,19 +10,20 @@ use crate::programs::{Generator, Target, Turn};
 use crate::report::{Bar, Section};
 use crate::rig::find_peer;
 use crate::timer::{self, Sleeps};
+use crate::veth::{FarEnd, Veth};
 use crate::windows::{self, Pacing};
 use crate::{Setting, names};
 
 pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     let rig = &setting.rig;
     let tcpdump = crate::rig::find_program("tcpdump").context("tcpdump is not installed")?;
-    let cable = Cable::new(FarEnd::Reflect, 1)?;
-    let generators = generators(setting, &cable.target(&names::one(rig)?));
+    let veth = Veth::new(FarEnd::Reflect, 1)?;
+    let generators = generators(setting, &veth.target(&names::one(rig)?));
     let sleeps = timer::sleeps(rig.generator_cpu(), 1_000_000_000 / u64::from(RATE_QPS))?;
 
     let turns = in_turn(setting.pairs, &generators, |round, generator| {
-        let capture = Capture::start(rig, &tcpdump, &cable)?;
-        let (turn, _) = cable.run(rig, generator, length_s(setting))?;
+        let capture = Capture::start(rig, &tcpdump, &veth)?;
+        let (turn, _) = veth.run(rig, generator, length_s(setting))?;
         let times_ns = capture.finish(rig, names::ONE_BYTES)?;
         let pacing = windows::judge(&times_ns, f64::from(RATE_QPS))
             .with_context(|| format!("{} did not send for two seconds", generator.label))?;
@@ -39,15 +39,15 @@ pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     })?;
 
     let labels: Vec<&str> = generators.iter().map(|generator| generator.label.as_str()).collect();
-    let mut commands = cable.commands();
-    commands.push(rig.shown(&Capture::call(rig, &tcpdump, &cable)));
+    let mut commands = veth.commands();
+    commands.push(rig.shown(&Capture::call(rig, &tcpdump, &veth)));
     commands.extend(generators.iter().map(|generator| rig.shown(&generator.call)));
     Ok(Section {
         name: "pacing",
         method: format!(
             "{RATE_QPS} queries a second for {} s, \"{}\", generator, kernel and responder on one CPU, turns of each: \
-             {}. tcpdump takes the packets where they leave, with the kernel's clock, on the other CPU. Windows \
-             begin with the first query, the last one is left out where it is not whole; the error is that of the \
+             {}. tcpdump captures the packets at the near interface, with the kernel's clock, on the other CPU. \
+             Windows start with the first query; an incomplete last window is left out. The error is that of the \
              count in a window.",
             length_s(setting),
             names::ONE,
@@ -61,22 +61,22 @@ pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     })
 }
 
-/// What this host allows, before anything is sent.
+/// The limits of this host, without sending anything.
 fn floor(sleeps: &Sleeps) -> String {
     format!(
-        "on this host, a loop that does nothing but sleep for the gap of {RATE_QPS} queries a second uses {:.1} us of \
-         CPU a sleep and comes back {:.1} us late at the median, {:.1} us at p99: whoever sleeps between queries \
-         pays that beside the sending, and whoever does not uses the whole CPU, as resperf does",
+        "on this host, a loop that only sleeps for the gap of {RATE_QPS} queries a second uses {:.1} us of \
+         CPU per sleep and wakes up {:.1} us late at the median, {:.1} us at p99: a generator that sleeps between \
+         queries has this cost in addition to sending; one that does not sleep, such as resperf, uses the whole CPU",
         sleeps.cpu_us, sleeps.late_p50_us, sleeps.late_p99_us
     )
 }
 
-/// Two whole seconds are needed to judge.
+/// The evaluation needs two whole seconds.
 fn length_s(setting: &Setting) -> u32 {
     setting.seconds.max(3)
 }
 
-/// Us first; each generator is bound to one CPU, except for ours with its default of one worker a CPU.
+/// dnsdyno first; each generator is bound to one CPU, except for ours with its default of one worker a CPU.
 fn generators(setting: &Setting, target: &Target) -> Vec<Generator> {
     let seconds = length_s(setting);
     let one = format!("--rate {RATE_QPS} --for {seconds}s --workers 1");
@@ -86,7 +86,7 @@ fn generators(setting: &Setting, target: &Target) -> Vec<Generator> {
         Generator::dnsdyno(setting, target, &default).named("dnsdyno, default workers", setting.rig.cpus()),
     ];
     if let Some(dnsperf) = find_peer("dnsperf") {
-        // Room enough that its window never holds it back.
+        // A window that never limits it.
         let load = format!("-Q {RATE_QPS} -q 1000 -c 1 -T 1 -l {seconds}");
         generators.push(Generator::dnsperf(setting, &dnsperf, target, &load));
     }
@@ -97,7 +97,7 @@ fn generators(setting: &Setting, target: &Target) -> Vec<Generator> {
     generators
 }
 
-/// A turn, and what the wire showed of it.
+/// A turn, and its packet times.
 #[derive(Debug)]
 struct Measured {
     turn: Turn,
@@ -149,7 +149,7 @@ fn table(labels: &[&str], turns: &[Vec<Measured>]) -> Vec<Vec<String>> {
         "gap p50 / p99 (us)",
         "CPU",
         "CPU us per query",
-        "us / it",
+        "dnsdyno / peer",
     ];
     let mut rows = vec![heading.map(str::to_owned).to_vec()];
     for (n, (label, measured)) in labels.iter().zip(turns).enumerate() {
@@ -173,7 +173,7 @@ fn table(labels: &[&str], turns: &[Vec<Measured>]) -> Vec<Vec<String>> {
     rows
 }
 
-/// Ours alone, judged on the worst turn ("in every second" means in every turn), and ours beside resperf's.
+/// dnsdyno alone, by its worst turn ("in every second" means in every turn), and compared with resperf.
 fn bars(labels: &[&str], turns: &[Vec<Measured>]) -> Vec<Bar> {
     let alone = |what: &str, figure, bound: f64| {
         let worst = spread(&turns[0], figure).map(|spread| spread.max);
@@ -188,10 +188,10 @@ fn bars(labels: &[&str], turns: &[Vec<Measured>]) -> Vec<Bar> {
     let beside = |figure: Figure<Measured>, what: &str, tolerance: f64| {
         let both = resperf.and_then(|theirs| Some((spread(&turns[0], figure)?, spread(theirs, figure)?)));
         Bar {
-            what: format!("dnsdyno, one worker, beside resperf: {what}"),
-            bound: format!("no worse ({tolerance} tolerated)"),
+            what: format!("dnsdyno, one worker, compared with resperf: {what}"),
+            bound: format!("not worse (tolerance {tolerance})"),
             found: both.map_or("no resperf".to_owned(), |(ours, theirs)| {
-                format!("{} beside {}", ours.show(4), theirs.show(4))
+                format!("{} against {}", ours.show(4), theirs.show(4))
             }),
             met: both.map(|(ours, theirs): (Spread, Spread)| ours.median <= theirs.median + tolerance),
         }
@@ -221,7 +221,7 @@ fn notes(labels: &[&str], turns: &[Vec<Measured>]) -> Vec<String> {
         notes.extend(once(warnings.map(|text| format!("{label} warned: {text}"))));
         if unseen > 0 {
             notes.push(format!(
-                "{label}: what was captured and what it says it sent differ by {unseen} queries over all turns"
+                "{label}: the captured and the reported number of queries differ by {unseen} over all turns"
             ));
         }
     }
@@ -240,10 +240,10 @@ const SECOND_BAR: f64 = 0.001;
 /// The largest error at the median of the windows of 10 ms.
 const HUNDREDTH_BAR: f64 = 0.01;
 
-/// The share of resperf's CPU time that ours is to stay below.
+/// The limit of dnsdyno's CPU time as a share of resperf's.
 const CPU_BAR: f64 = 0.5;
 
-/// What is no difference: a tenth of a microsecond is below what the clock of a packet holds on a busy host.
+/// Smaller differences do not count: packet timestamps on a busy host are not more exact.
 const GAP_TOLERANCE_US: f64 = 0.1;
 
 #[cfg(test)]
@@ -280,11 +280,11 @@ mod tests {
         assert_eq!(good[..2], [Some(true), Some(true)]);
         let bad = met(&["dnsdyno"], &[vec![measured(0.0005, 0.003), measured(0.002, 0.011)]]);
         assert_eq!(bad[..2], [Some(false), Some(false)]);
-        assert_eq!(bad[2..], [None; 5], "nothing is judged beside a resperf that is not there");
+        assert_eq!(bad[2..], [None; 5], "without resperf there is nothing to compare with");
     }
 
     #[test]
-    fn ours_is_held_against_resperf_and_not_against_the_one_next_to_it() {
+    fn dnsdyno_is_compared_with_resperf_and_not_with_its_neighbour_in_the_table() {
         let mut cheap = measured(0.0, 0.001);
         cheap.turn.cpu.system = Duration::ZERO;
         cheap.pacing.gap_p99_ns = 39_050;
@@ -305,10 +305,10 @@ mod tests {
     }
 
     #[test]
-    fn queries_that_the_capture_did_not_see_are_told() {
+    fn queries_that_were_not_captured_are_reported() {
         let mut odd = measured(0.0, 0.0);
         odd.unseen = 3;
-        assert!(notes(&["dnsdyno"], &[vec![odd]])[0].contains("differ by 3 queries"));
+        assert!(notes(&["dnsdyno"], &[vec![odd]])[0].contains("differ by 3 over"));
         assert!(notes(&["dnsdyno"], &[vec![measured(0.0, 0.0)]]).is_empty());
     }
 }

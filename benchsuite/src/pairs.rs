@@ -1,7 +1,7 @@
 //! Turns and ratios: the programs run A B A B, and each round gives one ratio.
 //!
-//! A machine drifts (other guests, heat, the host's scheduler). Two runs side by side meet the same weather, so the
-//! ratio within a round holds where absolute figures do not, and the median over the rounds passes over an odd one.
+//! The speed of a machine changes (other guests, heat, the host's scheduler). Two runs in a row see about the same
+//! conditions, so the ratio within a round is stable where absolute figures are not, and the median ignores outliers.
 
 use std::fmt;
 
@@ -38,7 +38,7 @@ impl fmt::Display for Spread {
     }
 }
 
-/// Runs every program once a round, in their order; what came out, by program, then by round.
+/// Runs every program once a round, in order. Returns the results by program, then by round.
 pub(crate) fn in_turn<P, T, E>(
     rounds: usize,
     programs: &[P],
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn the_ratio_is_taken_within_a_round_not_between_medians() {
-        // The machine was three times faster in the second round; both programs saw it.
+        // The machine was three times faster in the second round, for both programs.
         let (ours, theirs) = ([20.0, 60.0, 22.0], [10.0, 30.0, 10.0]);
         assert_eq!(ratio(&ours, &theirs), Some(Spread { median: 2.0, min: 2.0, max: 2.2 }));
     }

@@ -1,4 +1,4 @@
-//! The load generators: how each is told the same load, and what it did in a turn.
+//! The load generators: the command line of each for the same load, and its result of a turn.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -7,51 +7,50 @@ use std::time::Duration;
 use anyhow::{Context, ensure};
 
 use crate::Setting;
-use crate::accounts::{Account, Said};
+use crate::reported::{OutputFormat, Reported};
 use crate::rig::{Call, CpuTime, Finished, Rig};
 
-/// The question that generators ask on the loopback; real servers of the lab have it, dnsdyno's responder answers
-/// anything.
+/// The query on the loopback. It is in the zone of the lab's real servers; dnsdyno's responder answers any query.
 pub(crate) const QUERY: &str = "www.dyno.example A";
 
-/// Whom generators ask, and what.
+/// The server, and the queries to send.
 #[derive(Debug, Clone)]
 pub(crate) struct Target {
-    /// Who answers.
+    /// The server.
     pub(crate) address: SocketAddr,
-    /// The network namespace to ask from.
+    /// The network namespace to send from.
     pub(crate) namespace: Option<String>,
-    /// What to ask: a file of "name type" a line.
+    /// A query file, "name type" a line.
     pub(crate) queries: PathBuf,
 }
 
 /// A generator with its whole command line.
 #[derive(Debug, Clone)]
 pub(crate) struct Generator {
-    /// How it is called in the report.
+    /// Its name in the report.
     pub(crate) label: String,
     /// Its command line.
     pub(crate) call: Call,
-    /// Whether it puts a program of its own on its interface.
+    /// Whether it attaches its own XDP program to its interface.
     pub(crate) brings_program: bool,
-    /// Whether it waits for answers: else none is no failure.
+    /// Whether it waits for responses. If it does, a turn without any has failed.
     pub(crate) wants_answers: bool,
-    account: Account,
+    format: OutputFormat,
 }
 
-/// What a generator did in one turn.
+/// The result of one turn of a generator.
 #[derive(Debug, Clone)]
 pub(crate) struct Turn {
     pub(crate) sent: u64,
     pub(crate) answered: u64,
-    /// The time of sending, by its own account.
+    /// The time of sending, as it reports.
     pub(crate) seconds: f64,
-    /// Answers a second in its best step, for those that go through steps.
+    /// Responses a second in its best step, for generators with steps.
     pub(crate) best_qps: Option<f64>,
-    /// From its start to its end, as we saw it.
+    /// From its start to its end, measured by the suite.
     pub(crate) wall: Duration,
     pub(crate) cpu: CpuTime,
-    /// What it warned of itself; only dnsdyno does.
+    /// Its warnings about itself; only dnsdyno has them.
     pub(crate) warnings: Vec<String>,
 }
 
@@ -94,18 +93,18 @@ impl Generator {
             .arg("--out")
             .arg(setting.rig.work().join(record));
         let own = load.contains("--backend xdp");
-        Self { brings_program: own, ..Self::pinned(setting, "dnsdyno", call, Account::Dnsdyno) }
+        Self { brings_program: own, ..Self::pinned(setting, "dnsdyno", call, OutputFormat::Dnsdyno) }
     }
 
     /// dnsperf, from the path that was found, with the flags of `load`.
     pub(crate) fn dnsperf(setting: &Setting, program: &Path, target: &Target, load: &str) -> Self {
         let (ip, port) = (target.address.ip(), target.address.port());
         let call = target.call(program).words(&format!("-s {ip} -p {port} {load} -d")).arg(&target.queries);
-        Self::pinned(setting, "dnsperf", call, Account::Nominum)
+        Self::pinned(setting, "dnsperf", call, OutputFormat::Nominum)
     }
 
     /// resperf, from the path that was found, with the flags of `load`. It reads its file again and again, and
-    /// gives up on an answer after a second, so that a lost one does not keep it busy for 40 s more.
+    /// waits one second for a response, so that a lost one does not delay its end by 40 s.
     pub(crate) fn resperf(setting: &Setting, program: &Path, target: &Target, load: &str) -> Self {
         let (ip, port) = (target.address.ip(), target.address.port());
         let call = target
@@ -114,10 +113,10 @@ impl Generator {
             .arg(setting.rig.work().join("resperf.gnuplot"))
             .arg("-d")
             .arg(&target.queries);
-        Self::pinned(setting, "resperf", call, Account::Nominum)
+        Self::pinned(setting, "resperf", call, OutputFormat::Nominum)
     }
 
-    /// kxdpgun, from the path that was found. It sends as fast as it can, by a rate beyond its reach, and binds
+    /// kxdpgun, from the path that was found. It sends as fast as it can, at a rate that it cannot reach, and binds
     /// each of its threads itself.
     pub(crate) fn kxdpgun(setting: &Setting, program: &Path, target: &Target, load: &str) -> Self {
         let (ip, port, cpu) = (target.address.ip(), target.address.port(), setting.rig.generator_cpu());
@@ -126,18 +125,18 @@ impl Generator {
             .words(&format!("-Q {BEYOND_REACH_QPS} -b 64 -F {cpu} -p {port} {load} -i"))
             .arg(&target.queries)
             .arg(ip.to_string());
-        Self { brings_program: true, ..Self::pinned(setting, "kxdpgun", call, Account::Kxdpgun) }
+        Self { brings_program: true, ..Self::pinned(setting, "kxdpgun", call, OutputFormat::Kxdpgun) }
     }
 
     /// calidns, from the path that was found: it goes up by a quarter a step, each of about a second, until fewer
-    /// than 95 % of its queries are answered. Its queries are used up by a new one each step.
+    /// than 95 % of its queries are answered. Each step uses one more line of its file.
     pub(crate) fn calidns(setting: &Setting, program: &Path, target: &Target) -> Self {
         let call = target
             .call(program)
             .words("--increment 1.25 --minimum-success-rate 95")
             .arg(&target.queries)
             .words(&format!("{} {CALIDNS_FIRST_QPS} 100", target.address));
-        Self::pinned(setting, "calidns", call, Account::Calidns)
+        Self::pinned(setting, "calidns", call, OutputFormat::Calidns)
     }
 
     /// dnstcpbench, from the path that was found: each query over UDP first, then over TCP; so many at once. It
@@ -149,10 +148,10 @@ impl Generator {
             .words(&format!("--udp-first --workers {at_once} --timeout-msec 5000 --file"))
             .arg(&target.queries)
             .words(&format!("{ip} {port}"));
-        Self::pinned(setting, "dnstcpbench", call, Account::Dnstcpbench)
+        Self::pinned(setting, "dnstcpbench", call, OutputFormat::Dnstcpbench)
     }
 
-    /// flamethrower, from the path that was found, at its default pace.
+    /// flamethrower, from the path that was found, at its default rate.
     pub(crate) fn flame(setting: &Setting, program: &Path, target: &Target, seconds: u32) -> Self {
         let (ip, port) = (target.address.ip(), target.address.port());
         let call = target
@@ -160,16 +159,16 @@ impl Generator {
             .words(&format!("-p {port} -l {seconds} -g file -f"))
             .arg(&target.queries)
             .arg(ip.to_string());
-        Self::pinned(setting, "flamethrower", call, Account::Flame)
+        Self::pinned(setting, "flamethrower", call, OutputFormat::Flame)
     }
 
-    fn pinned(setting: &Setting, label: &str, call: Call, account: Account) -> Self {
+    fn pinned(setting: &Setting, label: &str, call: Call, format: OutputFormat) -> Self {
         Self {
             label: label.to_owned(),
             call: call.on(&[setting.rig.generator_cpu()]),
             brings_program: false,
             wants_answers: true,
-            account,
+            format,
         }
     }
 
@@ -178,7 +177,7 @@ impl Generator {
         Self { label: label.to_owned(), call: self.call.on(cpus), ..self }
     }
 
-    /// The same where nobody answers.
+    /// The same without responses.
     pub(crate) fn send_only(self) -> Self {
         Self { wants_answers: false, ..self }
     }
@@ -191,18 +190,18 @@ impl Generator {
         turn
     }
 
-    /// Reads the account of a run that has ended.
+    /// Reads the output of a run that has ended.
     pub(crate) fn turn(&self, finished: &Finished) -> anyhow::Result<Turn> {
-        let said = self.account.read(finished);
-        let Said { sent, answered, seconds, best_qps, warnings } =
-            said.with_context(|| format!("cannot read what {} printed", self.label))?;
-        ensure!(answered > 0 || !self.wants_answers, "{} got no answer", self.label);
+        let reported = self.format.read(finished);
+        let Reported { sent, answered, seconds, best_qps, warnings } =
+            reported.with_context(|| format!("cannot read what {} printed", self.label))?;
+        ensure!(answered > 0 || !self.wants_answers, "{} got no response", self.label);
         Ok(Turn { sent, answered, seconds, best_qps, wall: finished.wall, cpu: finished.cpu, warnings })
     }
 }
 
 impl Turn {
-    /// By its own account.
+    /// As it reports.
     pub(crate) fn answered_qps(&self) -> f64 {
         self.best_qps.unwrap_or(self.answered as f64 / self.seconds)
     }
@@ -216,12 +215,12 @@ impl Turn {
         self.cpu.total_s() * 1e6 / self.sent as f64
     }
 
-    /// Busy share of one CPU from start to end.
+    /// CPU time as a share of one CPU, from start to end.
     pub(crate) fn cpu_share(&self) -> f64 {
         self.cpu.total_s() / self.wall.as_secs_f64()
     }
 
-    /// Queries without an answer.
+    /// Queries without a response.
     pub(crate) fn lost(&self) -> u64 {
         self.sent.saturating_sub(self.answered)
     }
@@ -244,10 +243,10 @@ const RECORD: &str = "record";
 /// More than one CPU can send.
 const BEYOND_REACH_QPS: u32 = 10_000_000;
 
-/// Where calidns begins to climb.
+/// The first rate of calidns.
 const CALIDNS_FIRST_QPS: u32 = 60_000;
 
-/// What a generator may take beyond its time: loading, waiting for the last answers, writing.
+/// Extra time for a generator to load, wait for the last responses, and write.
 const GRACE: Duration = Duration::from_secs(60);
 
 #[cfg(test)]

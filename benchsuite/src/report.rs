@@ -9,18 +9,18 @@ use anyhow::Context;
 use crate::Setting;
 use crate::rig::{Call, find_program};
 
-/// What one benchmark found.
+/// The result of one benchmark.
 #[derive(Debug, Default)]
 pub(crate) struct Section {
     /// The benchmark's name, as typed.
     pub(crate) name: &'static str,
-    /// What was done, in a few sentences.
+    /// The method, in a few sentences.
     pub(crate) method: String,
-    /// What was found; the first row is the heading.
+    /// The figures; the first row is the heading.
     pub(crate) table: Vec<Vec<String>>,
-    /// What was hoped for.
+    /// The targets.
     pub(crate) bars: Vec<Bar>,
-    /// What a reader must know beside.
+    /// Remarks for the reader.
     pub(crate) notes: Vec<String>,
     /// Every command line, once.
     pub(crate) commands: Vec<String>,
@@ -28,13 +28,13 @@ pub(crate) struct Section {
     pub(crate) samples: Vec<Sample>,
 }
 
-/// A figure with its bound. Missing it is a finding, not a failure.
+/// A figure with its target. Missing it is a result, not a failure.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Bar {
     pub(crate) what: String,
     pub(crate) bound: String,
     pub(crate) found: String,
-    /// `None` where there was nothing to judge.
+    /// `None` where there was no figure.
     pub(crate) met: Option<bool>,
 }
 
@@ -49,13 +49,13 @@ pub(crate) struct Sample {
     pub(crate) value: f64,
 }
 
-/// What it ran on, and with what.
+/// The machine and the versions of the programs.
 #[derive(Debug)]
 pub(crate) struct Machine {
     lines: Vec<(&'static str, String)>,
 }
 
-/// Where the report goes.
+/// The folder of the report.
 #[derive(Debug)]
 pub(crate) struct RunFolder {
     path: PathBuf,
@@ -64,7 +64,7 @@ pub(crate) struct RunFolder {
 impl Section {
     /// A benchmark that could not be run.
     pub(crate) fn failed(name: &'static str, error: &anyhow::Error) -> Self {
-        Self { name, notes: vec![format!("It could not be run: {error:#}")], ..Self::default() }
+        Self { name, notes: vec![format!("could not be run: {error:#}")], ..Self::default() }
     }
 
     /// As a section of `summary.md`.
@@ -74,7 +74,7 @@ impl Section {
             text += &format!("\n{}\n", self.method);
         }
         text += &table(&self.table);
-        let heading = ["bar", "bound", "found", ""].map(str::to_owned).to_vec();
+        let heading = ["figure", "target", "result", ""].map(str::to_owned).to_vec();
         let bars = self.bars.iter().map(|bar| {
             let verdict = match bar.met {
                 Some(true) => "met",
@@ -95,7 +95,7 @@ impl Section {
 }
 
 impl Machine {
-    /// Looks at the machine and asks every program that is there for its version.
+    /// Reads the properties of the machine and the version of every installed program.
     pub(crate) fn look(setting: &Setting) -> Self {
         let rig = &setting.rig;
         let cpuinfo = read("/proc/cpuinfo");
@@ -108,7 +108,7 @@ impl Machine {
             ("host", hostname()),
             ("kernel", read("/proc/sys/kernel/osrelease")),
             ("CPU", format!("{} of {}", rig.cpus().len(), model.map_or("unknown", |(_, name)| name))),
-            ("placing", placing),
+            ("placement", placing),
             ("memory", memory.split_once(':').map_or(String::new(), |(_, size)| size.trim().to_owned())),
             ("load before", read("/proc/loadavg")),
             ("suite", command_line()),
@@ -163,13 +163,16 @@ impl RunFolder {
         let summaries: Vec<String> = sections.iter().map(Section::to_markdown).collect();
         write("README.md", readme(machine, sections))?;
         write("raw.csv", csv(sections))?;
-        write("summary.md", format!("# dnsdyno and its peers\n\n{READING}\n\n{}", summaries.join("\n")))
+        write(
+            "summary.md",
+            format!("# dnsdyno and other load generators\n\n{READING}\n\n{}", summaries.join("\n")),
+        )
     }
 }
 
 fn readme(machine: &Machine, sections: &[Section]) -> String {
     let mut text = format!(
-        "# A run of the benchmark suite\n\n`summary.md` has the findings, `raw.csv` each figure of each turn.\n{}",
+        "# A run of the benchmark suite\n\n`summary.md` has the results, `raw.csv` each figure of each turn.\n{}",
         machine.to_markdown()
     );
     text += "\n## Commands\n\n`$WORK` is the suite's temporary folder; ports differ from run to run.\n";
@@ -189,7 +192,7 @@ fn csv(sections: &[Section]) -> String {
     text
 }
 
-/// A table of which the first row is the heading; nothing for none.
+/// A table whose first row is the heading; empty without rows.
 fn table(rows: &[Vec<String>]) -> String {
     let Some(heading) = rows.first() else { return String::new() };
     let line = |row: &Vec<String>| format!("| {} |\n", row.join(" | "));
@@ -197,9 +200,9 @@ fn table(rows: &[Vec<String>]) -> String {
     format!("\n{}{rule}{}", line(heading), rows[1..].iter().map(line).collect::<String>())
 }
 
-/// The first line that holds a digit of what a program says of its version.
+/// The first line with a digit in the version text of a program.
 fn version_of(setting: &Setting, call: &Call) -> String {
-    // Some print their version on the way to complaining about their arguments: the words count, not the status.
+    // Some print their version with an error about their arguments: the text counts, not the status.
     let ended =
         setting.rig.start(call, "version").and_then(|child| child.finish_whatever_status(VERSION_WITHIN));
     let said = ended.map(|(_, finished)| finished.stdout + &finished.stderr).unwrap_or_default();
@@ -215,7 +218,7 @@ fn read(path: &str) -> String {
     fs::read_to_string(path).unwrap_or_default().trim().to_owned()
 }
 
-/// What was typed, without the folders of this machine.
+/// The command line, without the folders of this machine.
 fn command_line() -> String {
     let words = std::env::args().enumerate().map(|(n, word)| match Path::new(&word).file_name() {
         Some(name) if n == 0 || word.starts_with('/') => name.to_string_lossy().into_owned(),
@@ -224,7 +227,7 @@ fn command_line() -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// Programs that a benchmark may start, and how each is asked for its version.
+/// Programs that a benchmark may start, and the option that prints the version.
 const PEERS: &[(&str, &str)] = &[
     ("dnsperf", "-h"),
     ("resperf", "-h"),
@@ -242,8 +245,8 @@ const PEERS: &[(&str, &str)] = &[
 const VERSION_WITHIN: std::time::Duration = std::time::Duration::from_secs(10);
 
 const READING: &str = "\
-Figures are medians over the turns with the smallest and the largest in brackets. A ratio is taken within each
-round, us / them, and then its median. Absolute figures belong to this machine and hour; the ratios hold better.";
+Figures are medians over the turns, with the smallest and the largest in parentheses. A ratio (dnsdyno / peer) is taken
+within each round; its median is shown. Absolute figures depend on this machine and time; ratios are more stable.";
 
 #[cfg(test)]
 mod tests {
@@ -270,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missed_bar_is_told_beside_what_was_found() {
+    fn a_missed_target_is_reported_with_the_result() {
         let text = section().to_markdown();
         assert!(text.contains("| ratio | >= 2 | 1.5 | **missed** |"), "{text}");
         assert!(text.contains("| us | 7 |") && text.contains("- quiet machine"), "{text}");

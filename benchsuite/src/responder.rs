@@ -1,4 +1,4 @@
-//! What answers: dnsdyno's own responder, or a real server started by the lab; both on the server's CPU.
+//! The server: dnsdyno's own responder, or a real one started by the lab; both on the server's CPU.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -11,7 +11,7 @@ use dnsdyno_lab::{Server, ServerOptions, ServerSpec};
 use crate::Setting;
 use crate::rig::{Call, Running};
 
-/// How one asks for dnsdyno's own.
+/// The name that selects dnsdyno's own.
 pub(crate) const OURS: &str = "respond";
 
 /// A responder that answers. Dropping it ends it.
@@ -20,16 +20,16 @@ pub(crate) struct Responder {
     process: Process,
     address: SocketAddr,
     command: String,
-    /// Where it serves what is encrypted, by the transport's name in lower case.
+    /// Its encrypted listeners, by the transport's name in lower case.
     encrypted: Vec<(String, Encrypted)>,
 }
 
-/// A listener that encrypts.
+/// An encrypted listener.
 #[derive(Debug, Clone)]
 pub(crate) struct Encrypted {
     /// On 127.0.0.1.
     pub(crate) port: u16,
-    /// What a client must trust.
+    /// The certificate that a client must trust.
     pub(crate) ca: PathBuf,
 }
 
@@ -40,7 +40,7 @@ enum Process {
 }
 
 impl Responder {
-    /// Starts what the setting names, and returns when it answers.
+    /// Starts the server of the setting, and returns when it answers.
     pub(crate) fn start(setting: &Setting) -> anyhow::Result<Self> {
         if setting.against == OURS { Self::start_ours(setting) } else { Self::start_real(&setting.against) }
     }
@@ -56,7 +56,7 @@ impl Responder {
         Ok(Self { process: Process::Ours(running), address, command, encrypted: Vec::new() })
     }
 
-    /// Starts dnsdyno's own with TCP, DoT, DoH and DoQ, and whatever else `words` say; `tag` names its files.
+    /// Starts dnsdyno's own with TCP, DoT, DoH and DoQ, and the further arguments in `words`; `tag` names its files.
     pub(crate) fn start_encrypted(setting: &Setting, words: &str, tag: &str) -> anyhow::Result<Self> {
         let rig = &setting.rig;
         let ca = rig.work().join(format!("{tag}.pem"));
@@ -70,11 +70,11 @@ impl Responder {
         let line = running.wait_until(READY_WITHIN, listening_line).context("dnsdyno respond")?;
         let at = |port| Encrypted { port, ca: ca.clone() };
         let encrypted = encrypted_ports(&line).into_iter().map(|(name, port)| (name, at(port))).collect();
-        let address = listening_address(&line).context("dnsdyno respond does not say where it listens")?;
+        let address = listening_address(&line).context("dnsdyno respond did not print its addresses")?;
         Ok(Self { process: Process::Ours(running), address, command: rig.shown(&call), encrypted })
     }
 
-    /// Starts another of dnsdyno's own at the port of `first`, or at a free one, which others may then share.
+    /// Starts another of dnsdyno's own at the port of `first`, or at a free one that others can share.
     pub(crate) fn start_sharing(setting: &Setting, first: Option<&Self>, tag: &str) -> anyhow::Result<Self> {
         let rig = &setting.rig;
         let port = first.map_or(0, Self::port);
@@ -87,7 +87,7 @@ impl Responder {
         Ok(Self { process: Process::Ours(running), address, command, encrypted: Vec::new() })
     }
 
-    /// The lab starts it from a process that is bound to the server's CPU, and so it is bound too.
+    /// The lab starts it from a process that is bound to the server's CPU; the server inherits this.
     fn start_real(name: &str) -> anyhow::Result<Self> {
         let server = ServerSpec::named(name)?.start(&ServerOptions::default())?;
         let address = server.address();
@@ -103,7 +103,7 @@ impl Responder {
     /// Where it serves `transport`: `dot`, `doh` or `doq`.
     pub(crate) fn encrypted(&self, transport: &str) -> anyhow::Result<&Encrypted> {
         let found = self.encrypted.iter().find(|(name, _)| name == transport);
-        Ok(&found.with_context(|| format!("the responder serves no {transport}"))?.1)
+        Ok(&found.with_context(|| format!("the responder has no {transport} listener"))?.1)
     }
 
     /// How it was started, for the report.
@@ -111,7 +111,7 @@ impl Responder {
         &self.command
     }
 
-    /// CPU time that its threads have used so far. What a server forked is not in it.
+    /// CPU time that its threads have used so far. Forked processes are not included.
     pub(crate) fn cpu_time(&self) -> anyhow::Result<Duration> {
         let pid = match &self.process {
             Process::Ours(running) => running.id(),
@@ -119,7 +119,7 @@ impl Responder {
         };
         let folder = format!("/proc/{pid}/task");
         let threads = fs::read_dir(&folder).with_context(|| format!("cannot read {folder}"))?;
-        // A thread may end between the listing and the look.
+        // A thread may end between listing and reading.
         let texts =
             threads.flatten().filter_map(|thread| fs::read_to_string(thread.path().join("schedstat")).ok());
         Ok(Duration::from_nanos(texts.filter_map(|text| on_cpu_ns(&text)).sum()))
@@ -132,7 +132,7 @@ fn listening_address(stderr: &str) -> Option<SocketAddr> {
     rest.split_once(' ')?.0.parse().ok()
 }
 
-/// The whole line that says where it listens.
+/// The complete line with its addresses.
 fn listening_line(stderr: &str) -> Option<String> {
     let (whole, _) = stderr.rsplit_once('\n')?;
     whole.lines().find(|line| line.contains("listening on ")).map(str::to_owned)
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ports_of_what_is_encrypted_are_read_by_name() {
+    fn the_ports_of_encrypted_listeners_are_read_by_name() {
         let line = "responder: listening on 127.0.0.1:54411 (UDP and TCP), 127.0.0.1:46189 (DoT), \
                     127.0.0.1:41091 (DoQ); Ctrl-C ends it";
         let ports = encrypted_ports(line);

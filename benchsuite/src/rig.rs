@@ -1,11 +1,11 @@
-//! Child processes: pinned to a CPU, ended with us whatever happens, and what they cost.
+//! Child processes: bound to a CPU, ended together with this process in any case, and their CPU time.
 //!
 //! ```text
 //!   first CPU allowed: this suite, the responder, tcpdump        last CPU allowed: the generator
 //! ```
 //!
-//! On one CPU they share it. All children are started and awaited from the main thread: the kernel ends a child
-//! with the *thread* that started it, and the CPU time of a child is what the books of all children gain by it.
+//! With one CPU they share it. All children are started and awaited from the main thread: the kernel ends a child
+//! together with the *thread* that started it, and the CPU time of a child is the increase of the children's total.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -67,7 +67,7 @@ pub(crate) struct CpuTime {
     pub(crate) system: Duration,
 }
 
-/// Files, not pipes: nobody has to read them while the child runs.
+/// Files, not pipes, which would have to be read while the child runs.
 #[derive(Debug)]
 struct Output {
     stdout: PathBuf,
@@ -78,7 +78,7 @@ impl Rig {
     /// A rig whose temporary folder lies in `folder`. Binds this process, and what it starts without a CPU of its
     /// own, to the server's CPU.
     pub(crate) fn new(folder: &Path) -> anyhow::Result<Self> {
-        let cpus = dnsdyno_sys::thread::allowed_cpus().context("cannot tell the CPUs of this process")?;
+        let cpus = dnsdyno_sys::thread::allowed_cpus().context("cannot read the CPUs of this process")?;
         let server_cpu = *cpus.first().context("this process may run on no CPU")?;
         dnsdyno_sys::thread::pin_to_cpu(server_cpu).context("cannot bind this process to a CPU")?;
         fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
@@ -90,7 +90,7 @@ impl Rig {
         Ok(Self { cpus, work })
     }
 
-    /// The folder for what children read and write; it goes with the rig.
+    /// The folder for what children read and write; it is removed together with the rig.
     pub(crate) fn work(&self) -> &Path {
         self.work.path()
     }
@@ -100,7 +100,7 @@ impl Rig {
         &self.cpus
     }
 
-    /// The CPU of the responder and of all that watches.
+    /// The CPU of the responder and of the suite itself.
     pub(crate) fn server_cpu(&self) -> usize {
         self.cpus[0]
     }
@@ -134,7 +134,7 @@ impl Rig {
         Ok(Running { child, exit, started, finished: None, output, name: call.name() })
     }
 
-    /// Runs a child to its end, `within` at most. An exit status other than 0 is an error with its last words.
+    /// Runs a child to its end, `within` at most. An exit status other than 0 is an error with its last output.
     pub(crate) fn run(&self, call: &Call, tag: &str, within: Duration) -> anyhow::Result<Finished> {
         self.start(call, tag)?.finish(within)
     }
@@ -204,7 +204,7 @@ impl Call {
 
 impl fmt::Display for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The end of our names for namespaces says which end of the cable it is; the rest is of one run.
+        // The last part of a namespace's name says which end of the veth pair it is; the rest differs from run to run.
         if let Some(end) = self.namespace.as_ref().and_then(|name| name.rsplit('-').next()) {
             write!(f, "ip netns exec {end} ")?;
         }
@@ -238,7 +238,7 @@ impl Running {
         loop {
             ensure!(!stopped(), "stopped by a signal");
             let left = deadline.saturating_duration_since(Instant::now());
-            // The signal may have come to another thread, so nothing but a look tells of it.
+            // Another thread may have received the signal, so the flag must be read.
             if self.waits(left.min(HEAR_SIGNALS))? {
                 return Ok(true);
             }
@@ -248,7 +248,7 @@ impl Running {
         }
     }
 
-    /// Waits for the end, `within` at most, whatever signals come; says whether it has come.
+    /// Waits for the end, `within` at most, regardless of signals; says whether the child has ended.
     fn waits(&self, within: Duration) -> anyhow::Result<bool> {
         let deadline = Instant::now() + within;
         loop {
@@ -261,7 +261,7 @@ impl Running {
         }
     }
 
-    /// Waits until `shows` finds in standard error what it looks for.
+    /// Waits until `shows` finds a value in standard error.
     pub(crate) fn wait_until<T>(
         &self,
         within: Duration,
@@ -292,7 +292,7 @@ impl Running {
         }
     }
 
-    /// Waits for the end, `within` at most. An exit status other than 0 is an error with the child's last words.
+    /// Waits for the end, `within` at most. An exit status other than 0 is an error with the last lines of its output.
     pub(crate) fn finish(self, within: Duration) -> anyhow::Result<Finished> {
         let name = self.name.clone();
         let (status, finished) = self.finish_whatever_status(within)?;
@@ -372,11 +372,11 @@ impl CpuTime {
     }
 }
 
-/// From now on SIGINT, SIGTERM and SIGHUP are heard as a wish to stop, after which everything is cleared away; a
-/// second one ends the process at once.
+/// From now on SIGINT, SIGTERM and SIGHUP request a stop, after which everything is cleaned up; a second one ends the
+/// process at once.
 pub(crate) fn stop_on_signals() -> anyhow::Result<()> {
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
-        // In this order: the first signal finds the flag down.
+        // In this order: at the first signal the flag is not set yet.
         signal_hook::flag::register_conditional_shutdown(signal, 1, Arc::clone(&STOPPED))
             .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&STOPPED)))
             .context("cannot listen for signals")?;
@@ -384,7 +384,7 @@ pub(crate) fn stop_on_signals() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether somebody wished us to stop.
+/// Whether a signal requested a stop.
 pub(crate) fn stopped() -> bool {
     STOPPED.load(Ordering::Relaxed)
 }
@@ -395,7 +395,7 @@ fn remove_leftovers(folder: &Path) {
         let name = entry.file_name().to_string_lossy().into_owned();
         let id = name.split_once('-').and_then(|(id, _)| id.parse::<u32>().ok());
         if id.is_some_and(|id| !Path::new(&format!("/proc/{id}")).exists()) {
-            // What cannot be removed now will be tried again by the next rig; it hinders nobody.
+            // If this fails, the next rig tries again; leftovers do no harm.
             let _ = fs::remove_dir_all(entry.path());
         }
     }
@@ -409,7 +409,7 @@ pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
     places.map(|place| place.join(name)).find(|candidate| candidate.is_file())
 }
 
-/// A peer's program; where it is missing, one line says so.
+/// A peer's program; if it is missing, one line is printed.
 pub(crate) fn find_peer(name: &str) -> Option<PathBuf> {
     let found = find_program(name);
     if found.is_none() {
@@ -430,7 +430,7 @@ fn read_lossy(path: &Path) -> anyhow::Result<String> {
 fn last_lines(text: &str) -> String {
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     match lines.as_slice() {
-        [] => "it said nothing".to_owned(),
+        [] => "it printed nothing".to_owned(),
         lines => lines[lines.len().saturating_sub(LAST_LINES)..].join(" | "),
     }
 }
@@ -440,10 +440,10 @@ static STOPPED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 /// Where `ip netns` keeps its namespaces.
 const NAMESPACES: &str = "/run/netns";
 
-/// How soon a signal to stop is heard.
+/// How soon a stop request is noticed.
 const HEAR_SIGNALS: Duration = Duration::from_millis(100);
 
-/// How soon what a child wrote is looked at again.
+/// How often the output of a child is read.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// How long a child has to end by itself before it is killed.
@@ -456,7 +456,7 @@ const LAST_LINES: usize = 5;
 mod tests {
     use super::*;
 
-    /// A rig in a folder of its own, so that it clears away nothing of others.
+    /// A rig in a folder of its own, so that it removes nothing of others.
     fn rig() -> (TempDir, Rig) {
         let folder = tempfile::tempdir().expect("a folder");
         let rig = Rig::new(folder.path()).expect("a rig");
@@ -481,7 +481,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_that_fails_tells_its_last_words() {
+    fn a_child_that_fails_reports_its_last_lines() {
         let (_folder, rig) = rig();
         let error = rig.run(&shell("echo no such file >&2; exit 3"), "fails", SOON).unwrap_err().to_string();
         assert!(error.contains("no such file") && error.contains('3'), "{error}");
@@ -508,7 +508,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_rig_clears_away_what_a_killed_one_left_and_nothing_else() {
+    fn a_new_rig_removes_the_leftovers_of_a_killed_one_and_nothing_else() {
         let folder = tempfile::tempdir().unwrap();
         // No process has an id beyond the kernel's limit of 2^22.
         let (dead, alive) =

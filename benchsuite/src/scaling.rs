@@ -1,22 +1,22 @@
-//! What a second worker on a second CPU brings, on sockets and over AF_XDP.
+//! The gain of a second worker on a second CPU, on sockets and over AF_XDP.
 
 use anyhow::ensure;
 
-use crate::cable::{Cable, FarEnd};
 use crate::programs::Generator;
-use crate::race::{ANSWERED, Bound, FOR_ANSWERS, Race};
 use crate::report::Section;
+use crate::rig_comparison::{ANSWERED, Bound, FOR_ANSWERS, RigComparison};
+use crate::veth::{FarEnd, Veth};
 use crate::xdp::BACKEND;
 use crate::{Setting, names};
 
 pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     let rig = &setting.rig;
-    ensure!(rig.cpus().len() > 1, "two workers take two CPUs, and this process may use one");
+    ensure!(rig.cpus().len() > 1, "two workers need two CPUs, and this process may use only one");
     let both = [rig.server_cpu(), rig.generator_cpu()];
-    // Queue n is CPU n's, so there must be one for each of the two.
+    // Queue n belongs to CPU n, so both CPUs need one.
     let queues = both.iter().max().map_or(2, |cpu| *cpu as u32 + 1);
-    let cable = Cable::new(FarEnd::Reflect, queues)?;
-    let target = cable.target(&names::one(rig)?);
+    let veth = Veth::new(FarEnd::Reflect, queues)?;
+    let target = veth.target(&names::one(rig)?);
     let load = |workers: u32, outstanding: u32, backend: &str| {
         let outstanding = workers * outstanding;
         let seconds = setting.seconds;
@@ -26,7 +26,7 @@ pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     let xdp = |workers| load(workers, setting.xdp_outstanding, BACKEND);
     let ours =
         |load: String, label, cpus: &[usize]| Generator::dnsdyno(setting, &target, &load).named(label, cpus);
-    let outcome = Race::on(&cable, setting)
+    let outcome = RigComparison::on(&veth, setting)
         .with(ours(plain(2), SOCKETS_TWO, &both))
         .with(ours(plain(1), SOCKETS_ONE, &both[1..]))
         .with(ours(xdp(2), XDP_TWO, &both))
@@ -38,8 +38,8 @@ pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     ];
     let method = format!(
         "\"{}\", closed loop, {} outstanding a worker on sockets and {} over AF_XDP, for {} s, turns of each: {}. One \
-         worker on one CPU, two on two; the cable has a queue for each CPU, and the responder answers on the CPU that \
-         sent. One of the two bars is to be met.",
+         worker on one CPU, two on two; the interfaces have a queue for each CPU, and the responder answers on the CPU \
+         that sent. One of the two targets must be met.",
         names::ONE,
         setting.outstanding,
         setting.xdp_outstanding,

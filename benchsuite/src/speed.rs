@@ -1,8 +1,8 @@
-//! How many answers a generator takes in for a second of its own CPU time: us and dnsperf, 100 queries outstanding,
+//! Responses that a generator receives per second of its own CPU time: dnsdyno and dnsperf, 100 queries outstanding,
 //! one thread, one socket.
 //!
-//! The CPU time is the whole process's, loading and reporting included. The responder has a CPU of its own where
-//! there are two, so what the generator costs is told apart from how fast it was answered.
+//! The CPU time is that of the whole process, with loading and reporting. The responder has its own CPU where there are
+//! two, so the cost of the generator is separate from the speed of the responder.
 
 use crate::figures::{Figure, against, once, samples, shown, spread};
 use crate::pairs::in_turn;
@@ -29,7 +29,7 @@ pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
         let responder_s = responder.cpu_time()?.saturating_sub(before).as_secs_f64();
         let measured = Measured { responder_share: responder_s / turn.wall.as_secs_f64(), turn };
         eprintln!(
-            "  {} {}: {:.0} answers per CPU-second, {:.0} per second",
+            "  {} {}: {:.0} responses per CPU-second, {:.0} per second",
             round + 1,
             generator.label,
             measured.turn.answered_per_cpu_second(),
@@ -45,8 +45,8 @@ pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
         method: format!(
             "{OUTSTANDING} queries outstanding, one thread, one socket, \"{}\" for {seconds} s against {}, \
              turns of each: {}. CPU time is user and system time of the generator's process. On the \
-             loopback interface a train of queries handed to the kernel as one travels as one, both ways if \
-             the responder does the same; a network card takes it apart.",
+             loopback interface, queries that are sent to the kernel as one segmented message stay one packet, in both \
+             directions if the responder does the same; a network card separates them.",
             programs::QUERY,
             setting.against,
             setting.pairs
@@ -80,10 +80,10 @@ const FIGURES: [Figure<Measured>; 6] =
 fn table(labels: &[&str], turns: &[Vec<Measured>]) -> Vec<Vec<String>> {
     let heading = [
         "generator",
-        "answers per CPU-second",
-        "us / it",
-        "answers per second",
-        "us / it",
+        "responses per CPU-second",
+        "dnsdyno / peer",
+        "responses per second",
+        "dnsdyno / peer",
         "user CPU",
         "system CPU",
         "responder's CPU",
@@ -117,14 +117,14 @@ fn table(labels: &[&str], turns: &[Vec<Measured>]) -> Vec<Vec<String>> {
 fn bar(turns: &[Vec<Measured>]) -> Bar {
     let found = turns.get(1).and_then(|theirs| against(&turns[0], theirs, PER_CPU_SECOND));
     Bar {
-        what: "answers per CPU-second, dnsdyno / dnsperf".to_owned(),
+        what: "responses per CPU-second, dnsdyno / dnsperf".to_owned(),
         bound: format!(">= {RATIO_BAR:.1}"),
         found: found.map_or("no dnsperf".to_owned(), |ratio| ratio.to_string()),
         met: found.map(|ratio| ratio.median >= RATIO_BAR),
     }
 }
 
-/// What dnsdyno said of itself, each once.
+/// The warnings of dnsdyno, each once.
 fn warnings(ours: &[Measured]) -> Vec<String> {
     let said = ours.iter().flat_map(|measured| &measured.turn.warnings);
     once(said.map(|warning| format!("dnsdyno warned: {warning}")))
@@ -132,7 +132,7 @@ fn warnings(ours: &[Measured]) -> Vec<String> {
 
 const OUTSTANDING: u32 = 100;
 
-/// How many times dnsperf's answers per CPU-second ours should be.
+/// The smallest ratio of responses per CPU-second, dnsdyno / dnsperf.
 const RATIO_BAR: f64 = 2.0;
 
 #[cfg(test)]
@@ -150,15 +150,15 @@ mod tests {
     }
 
     #[test]
-    fn the_bar_is_judged_by_the_ratio_of_answers_per_cpu_second() {
-        // Slower by the clock, and cheaper by half and more: met.
+    fn the_ratio_of_responses_per_cpu_second_is_compared_with_the_target() {
+        // Fewer responses, for less than half the CPU time: met.
         let turns = [vec![measured(100, 1), measured(90, 1)], vec![measured(200, 5), measured(200, 4)]];
         let bar = bar(&turns);
         assert_eq!((bar.met, bar.found.as_str()), (Some(true), "2.15 (1.80..2.50)"));
     }
 
     #[test]
-    fn without_the_peer_nothing_is_judged_and_our_figures_stay() {
+    fn without_the_peer_there_is_no_ratio_and_our_figures_stay() {
         let turns = [vec![measured(100, 1)]];
         assert_eq!(bar(&turns).met, None);
         assert_eq!(table(&["dnsdyno"], &turns)[1][..4], ["dnsdyno", "100 (100..100)", "", "10 (10..10)"]);
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_warning_of_every_turn_is_told_once() {
+    fn a_warning_of_every_turn_is_reported_once() {
         assert_eq!(warnings(&[measured(1, 1), measured(1, 1)]), ["dnsdyno warned: hot"]);
     }
 }

@@ -1,16 +1,16 @@
-//! What a sleep costs on this host by itself: below it no generator can go that sleeps between its queries.
+//! The cost of a sleep on this host: the lower limit for a generator that sleeps between its queries.
 
 use std::thread;
 
 use anyhow::Context;
 use dnsdyno_sys::{clock, thread as sys_thread};
 
-/// What sleeps of one length came to.
+/// The cost and the error of sleeps of one length.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Sleeps {
     /// CPU time of one, on average.
     pub(crate) cpu_us: f64,
-    /// By how much one in two was too long at least, and one in a hundred.
+    /// How much too long the sleeps were, at the median and at p99.
     pub(crate) late_p50_us: f64,
     pub(crate) late_p99_us: f64,
 }
@@ -32,8 +32,8 @@ pub(crate) fn sleeps(cpu: usize, gap_ns: u64) -> anyhow::Result<Sleeps> {
     };
     let (cpu_ns, late_ns) = thread::spawn(work)
         .join()
-        .map_err(|_| anyhow::anyhow!("the sleeper panicked"))?
-        .context("cannot sleep on a CPU of its own")?;
+        .map_err(|_| anyhow::anyhow!("the sleeping thread panicked"))?
+        .context("cannot bind the sleeping thread to a CPU")?;
     Ok(of(cpu_ns, late_ns))
 }
 

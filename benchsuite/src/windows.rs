@@ -1,4 +1,4 @@
-//! How well a generator held its rate, from the times at which its queries were on the wire.
+//! How well a generator kept its rate, from the times at which its queries were sent.
 //!
 //! ```text
 //!   first query                                                            last query
@@ -18,7 +18,7 @@ pub(crate) struct Pacing {
     pub(crate) hundredth: Errors,
     /// The median distance of two queries.
     pub(crate) gap_p50_ns: u64,
-    /// The distance that 99 % of the queries keep at most.
+    /// The 99th percentile of the distance of two queries.
     pub(crate) gap_p99_ns: u64,
 }
 
@@ -29,8 +29,8 @@ pub(crate) struct Errors {
     pub(crate) p99: f64,
 }
 
-/// Judges queries that left at `times_ns` (ascending) against a constant `rate_qps`; `None` when they do not fill
-/// two seconds.
+/// Compares queries sent at `times_ns` (ascending) with a constant `rate_qps`; `None` when they do not fill two
+/// seconds.
 pub(crate) fn judge(times_ns: &[u64], rate_qps: f64) -> Option<Pacing> {
     let seconds = count_errors(times_ns, SECOND_NS, rate_qps);
     if seconds.len() < 2 {
@@ -69,7 +69,7 @@ fn count_errors(times_ns: &[u64], window_ns: u64, rate_qps: f64) -> Vec<f64> {
     errors
 }
 
-/// The smallest value that at least the share `quantile` of all does not exceed.
+/// The smallest value that at least the share `quantile` of all values do not exceed.
 fn at_quantile<T>(sorted: &[T], quantile: f64) -> Option<&T> {
     let rank = (quantile * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.max(1) - 1)
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn bursts_leave_the_second_right_and_the_gaps_wrong() {
+    fn bursts_have_no_error_by_second_and_wrong_gaps() {
         // Ten at once, each millisecond.
         let times: Vec<u64> = (0..=30_000).map(|n| n / 10 * 1_000_000).collect();
         let pacing = judge(&times, 10_000.0).unwrap();
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_of_less_than_two_seconds_is_not_judged() {
+    fn less_than_two_seconds_give_no_result() {
         assert_eq!(judge(&even(1, 100_000), 10_000.0), None);
         assert_eq!(judge(&[], 10_000.0), None);
     }

@@ -1,16 +1,16 @@
-//! Answers a second over AF_XDP with a latency for every query: us and kxdpgun, everything on one CPU.
+//! Responses a second over AF_XDP with a latency for every query: dnsdyno and kxdpgun, everything on one CPU.
 
-use crate::cable::{Cable, FarEnd};
 use crate::programs::Generator;
-use crate::race::{ANSWERED, Bound, FOR_ANSWERS, Race};
 use crate::report::Section;
+use crate::rig_comparison::{ANSWERED, Bound, FOR_ANSWERS, RigComparison};
+use crate::veth::{FarEnd, Veth};
 use crate::{Setting, names};
 
 pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
-    let cable = Cable::new(FarEnd::Reflect, 1)?;
-    let target = cable.target(&names::one(&setting.rig)?);
+    let veth = Veth::new(FarEnd::Reflect, 1)?;
+    let target = veth.target(&names::one(&setting.rig)?);
     let seconds = setting.seconds;
-    let outcome = Race::on(&cable, setting)
+    let outcome = RigComparison::on(&veth, setting)
         .with(Generator::dnsdyno(setting, &target, &ours(setting)))
         .with_peer("kxdpgun", "Debian: knot-dnsutils", |kxdpgun| {
             Generator::kxdpgun(setting, &kxdpgun, &target, &format!("-t {seconds}"))
@@ -19,8 +19,8 @@ pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     let bars = vec![outcome.bar("dnsdyno", "kxdpgun", ANSWERED, Bound::AtLeast(1.2))];
     let method = format!(
         "\"{}\" for {seconds} s, generator, kernel and responder on one CPU, turns of each: {}. dnsdyno in \
-         closed loop, {} outstanding, pairs every answer with its query and takes its latency; kxdpgun sends at \
-         a rate beyond its reach and counts.",
+         closed loop, {} outstanding, matches every response with its query and measures its latency; kxdpgun sends \
+         at a rate that it cannot reach and only counts.",
         names::ONE,
         setting.pairs,
         setting.xdp_outstanding
@@ -33,5 +33,5 @@ pub(crate) fn ours(setting: &Setting) -> String {
     format!("{BACKEND} --outstanding {} --workers 1 --for {}s", setting.xdp_outstanding, setting.seconds)
 }
 
-/// The near end is the only interface that there is.
+/// The near end is the only interface in its namespace.
 pub(crate) const BACKEND: &str = "--backend xdp --interface near";

@@ -1,7 +1,7 @@
-//! What the cable saw of a turn: the referee for every generator's own account.
+//! The packets of a turn, as counted by the interfaces: the reference for what every generator reports.
 //!
 //! ```text
-//!   packets ^                    ______  the end: answers that came late, waiting for none
+//!   packets ^                    ______  the end: late responses, or none
 //!           |                  /
 //!           |                / ────────  95 %
 //!           |              /
@@ -11,7 +11,7 @@
 
 use std::io;
 
-/// The counters of the cable at one instant.
+/// The counters of both interfaces at one instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Reading {
     /// Since the start of the watch.
@@ -22,20 +22,20 @@ pub(crate) struct Reading {
     pub(crate) answered: u64,
 }
 
-/// What happened on the cable in one turn.
+/// The packets of one turn.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Link {
+pub(crate) struct Traffic {
     /// Packets that arrived at the far end.
     pub(crate) sent: u64,
     /// Packets that arrived at the near end.
     pub(crate) answered: u64,
-    /// The rate of the former while the middle nine tenths of them came.
+    /// The rate at the far end while the middle nine tenths of them arrived.
     pub(crate) sent_qps: f64,
-    /// The same of the latter; 0 without any.
+    /// The same at the near end; 0 without any.
     pub(crate) answered_qps: f64,
 }
 
-impl Link {
+impl Traffic {
     /// From readings in their order; `None` where nothing was sent.
     pub(crate) fn of(readings: &[Reading]) -> Option<Self> {
         let (first, last) = (readings.first()?, readings.last()?);
@@ -48,7 +48,7 @@ impl Link {
     }
 }
 
-/// Packets a second between the instants at which 5 % and 95 % of them had come.
+/// Packets a second between the instants at which 5 % and 95 % of them had arrived.
 fn middle_rate(readings: &[Reading], count: impl Fn(&Reading) -> u64) -> Option<f64> {
     let (first, last) = (count(readings.first()?), count(readings.last()?));
     let all = (last - first) as f64;
@@ -72,7 +72,7 @@ pub(crate) fn packets_received(text: &str, interface: &str) -> io::Result<u64> {
     received.ok_or_else(|| io::Error::other(format!("no counters of {interface} in {text:?}")))
 }
 
-/// What is left out at each edge.
+/// The share that is left out at each end.
 const EDGE: f64 = 0.05;
 
 #[cfg(test)]
@@ -94,10 +94,10 @@ mod tests {
         let mut counts = vec![(7, 3); 50];
         counts.extend((1..=100).map(|n| (7 + n * 1000, 3 + n * 900)));
         counts.extend([(100_007, 90_003); 80]);
-        let link = Link::of(&readings(&counts)).unwrap();
-        assert_eq!((link.sent, link.answered), (100_000, 90_000));
-        assert!((link.sent_qps - 100_000.0).abs() < 1.0, "{link:?}");
-        assert!((link.answered_qps - 90_000.0).abs() < 1.0, "{link:?}");
+        let traffic = Traffic::of(&readings(&counts)).unwrap();
+        assert_eq!((traffic.sent, traffic.answered), (100_000, 90_000));
+        assert!((traffic.sent_qps - 100_000.0).abs() < 1.0, "{traffic:?}");
+        assert!((traffic.answered_qps - 90_000.0).abs() < 1.0, "{traffic:?}");
     }
 
     #[test]
@@ -105,16 +105,16 @@ mod tests {
         let mut counts: Vec<(u64, u64)> = (0..=50).map(|n| (n * 1000, 0)).collect();
         counts.extend([(50_000, 0); 90]);
         counts.extend((51..=100).map(|n| (n * 1000, 0)));
-        let link = Link::of(&readings(&counts)).unwrap();
+        let traffic = Traffic::of(&readings(&counts)).unwrap();
         // 90,000 packets in 0.9 s and a stall of 0.9 s.
-        assert!((link.sent_qps - 50_000.0).abs() < 500.0, "{link:?}");
-        assert_eq!((link.answered, link.answered_qps), (0, 0.0));
+        assert!((traffic.sent_qps - 50_000.0).abs() < 500.0, "{traffic:?}");
+        assert_eq!((traffic.answered, traffic.answered_qps), (0, 0.0));
     }
 
     #[test]
     fn without_a_packet_there_is_no_rate() {
-        assert_eq!(Link::of(&readings(&[(5, 5), (5, 5)])), None);
-        assert_eq!(Link::of(&[]), None);
+        assert_eq!(Traffic::of(&readings(&[(5, 5), (5, 5)])), None);
+        assert_eq!(Traffic::of(&[]), None);
     }
 
     #[test]

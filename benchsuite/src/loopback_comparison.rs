@@ -1,4 +1,4 @@
-//! Two generators in turn against one server on the loopback, and the one figure that decides between them.
+//! Generators in turn against one server on the loopback, compared by one figure.
 
 use crate::Setting;
 use crate::figures::{Figure, against, once, samples, shown};
@@ -6,38 +6,38 @@ use crate::pairs::in_turn;
 use crate::programs::{Generator, Turn};
 use crate::report::{Bar, Section};
 
-/// Answers, which are transactions, for a second of the generator's CPU time.
+/// Responses (one for each transaction) per second of the generator's CPU time.
 pub(crate) const PER_CPU_SECOND: Figure<Turn> = ("answered_per_cpu_second", Turn::answered_per_cpu_second);
-/// Answers a second, by the generator's own account.
+/// Responses a second, as reported by the generator.
 pub(crate) const PER_SECOND: Figure<Turn> = ("answered_qps", Turn::answered_qps);
 const CPU_SHARE: Figure<Turn> = ("cpu_share", Turn::cpu_share);
 const UNANSWERED: Figure<Turn> = ("unanswered", |turn| turn.lost() as f64);
 const FIGURES: [Figure<Turn>; 4] = [PER_CPU_SECOND, PER_SECOND, CPU_SHARE, UNANSWERED];
 
-/// Who meets whom, and what counts.
+/// The generators, and the figure that decides.
 #[derive(Debug)]
-pub(crate) struct Duel {
+pub(crate) struct LoopbackComparison {
     pub(crate) name: &'static str,
     pub(crate) method: String,
-    /// The commands that started what answers.
+    /// The commands that started the servers.
     pub(crate) servers: Vec<String>,
     pub(crate) ours: Generator,
-    /// The first is the one to be judged against, the others are shown beside it. None where they are not installed.
+    /// The first is compared with ours, the others are only shown. Empty where none is installed.
     pub(crate) theirs: Vec<Generator>,
     pub(crate) figure: Figure<Turn>,
-    /// How many times theirs ours should be.
+    /// The smallest ratio of ours to theirs.
     pub(crate) bar: f64,
 }
 
-impl Duel {
-    /// Runs both in turn.
+impl LoopbackComparison {
+    /// Runs all in turn.
     pub(crate) fn run(self, setting: &Setting) -> anyhow::Result<Section> {
         let Self { name, method, servers, ours, theirs, figure, bar } = self;
         let generators: Vec<Generator> = std::iter::once(ours).chain(theirs).collect();
         let turns = in_turn(setting.pairs, &generators, |round, generator| {
             let turn = generator.run(&setting.rig, setting.seconds)?;
             eprintln!(
-                "  {} {}: {:.0} answers per CPU-second, {:.0} per second, {} unanswered",
+                "  {} {}: {:.0} responses per CPU-second, {:.0} per second, {} unanswered",
                 round + 1,
                 generator.label,
                 turn.answered_per_cpu_second(),
@@ -70,10 +70,10 @@ impl Duel {
 fn table(labels: &[&str], turns: &[Vec<Turn>]) -> Vec<Vec<String>> {
     let heading = [
         "generator",
-        "answers per CPU-second",
-        "us / it",
-        "answers per second",
-        "us / it",
+        "responses per CPU-second",
+        "dnsdyno / peer",
+        "responses per second",
+        "dnsdyno / peer",
         "CPU",
         "unanswered",
     ];

@@ -1,16 +1,16 @@
-//! Rig A: two network namespaces on one cable, a responder in the kernel at the far end, and counters that see all.
+//! The rig: two network namespaces, a veth pair between them, a responder in the kernel at the far end, and counters.
 //!
 //! ```text
 //!   namespace "near"                                 namespace "far"
 //!   generator ──► [near 10.77.0.1] ════════════ [far 10.77.0.2] XDP: reflect, or drop
-//!                  XDP: pass, unless the          counted here: what reached the responder
-//!                  generator brings its own
-//!                  counted here: what came back
+//!                  XDP: pass, unless the          counted here: queries that arrived
+//!                  generator attaches its own
+//!                  counted here: responses that arrived
 //! ```
 //!
-//! The kernel does all work of the cable and of the responder on the CPU that sent the packet, so a generator bound to
-//! one CPU shares it with both. The counters are read from the other CPU while it runs: one clock and one referee for
-//! all generators.
+//! The kernel does all work of the veth pair and of the responder on the CPU that sent the packet, so a generator bound
+//! to one CPU shares it with both. The counters are read from the other CPU while it runs: one clock and one reference
+//! for all generators.
 
 use std::fs::File;
 use std::io;
@@ -26,21 +26,21 @@ use dnsdyno_lab::{Namespace, VethPair};
 use dnsdyno_sys::interface::Interface;
 use dnsdyno_sys::xdp::{Attach, Discard, Pass, Reflect, XdpError};
 
-use crate::link::{Link, Reading, packets_received};
 use crate::programs::{Generator, Target, Turn};
 use crate::rig::Rig;
+use crate::traffic::{Reading, Traffic, packets_received};
 
-/// What is at the far end.
+/// The XDP program at the far end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FarEnd {
-    /// Every query comes back as its own answer.
+    /// Every query is returned as its own response.
     Reflect,
     /// Every query is dropped.
     Drop,
 }
 
-/// The cable. Dropping it takes it away with both namespaces.
-pub(crate) struct Cable {
+/// The veth pair. Dropping it removes it and both namespaces.
+pub(crate) struct Veth {
     // Dropped before the interfaces that they are on.
     _far: FarProgram,
     near_counts: File,
@@ -50,34 +50,34 @@ pub(crate) struct Cable {
     queues: u32,
 }
 
-/// Kept for as long as it is to run.
-#[expect(dead_code, reason = "held for their drop alone")]
+/// Kept as long as it must run.
+#[expect(dead_code, reason = "kept only until they are dropped")]
 enum FarProgram {
     Reflect(Reflect),
     Discard(Discard),
 }
 
-impl Cable {
-    /// A cable with `queues` queues each way; queue n is CPU n's.
+impl Veth {
+    /// A veth pair with `queues` queues in each direction; queue n belongs to CPU n.
     pub(crate) fn new(far_end: FarEnd, queues: u32) -> anyhow::Result<Self> {
-        ensure!(rustix::process::geteuid().is_root(), "two namespaces and a cable take the rights of root");
+        ensure!(rustix::process::geteuid().is_root(), "namespaces and a veth pair need root");
         let pair = VethPair::new(queues)?;
         let far = on_interface(pair.far(), |interface| match far_end {
             FarEnd::Reflect => Reflect::attach(interface, Attach::Native, PORT).map(FarProgram::Reflect),
             FarEnd::Drop => Discard::attach(interface, Attach::Native, PORT).map(FarProgram::Discard),
         })?;
-        // As network cards have it: else the kernel hands packets over one by one.
+        // As on network cards; otherwise the kernel delivers packets one by one.
         let near = pair.near().enter(|| Interface::named(pair.near().interface))?;
         near.and_then(|near| near.join_arrivals(true)).context("cannot switch GRO on")?;
         let (near_counts, far_counts) = (counters(pair.near())?, counters(pair.far())?);
-        let cable = Self { _far: far, near_counts, far_counts, pair, far_end, queues };
+        let veth = Self { _far: far, near_counts, far_counts, pair, far_end, queues };
         if queues > 1 {
-            cable.give_each_cpu_its_queue()?;
+            veth.give_each_cpu_its_queue()?;
         }
-        Ok(cable)
+        Ok(veth)
     }
 
-    /// The responder, asked from the near end for what `queries` holds.
+    /// The responder, as target from the near end with the queries in `queries`.
     pub(crate) fn target(&self, queries: &Path) -> Target {
         Target {
             address: self.responder(),
@@ -86,7 +86,7 @@ impl Cable {
         }
     }
 
-    /// Where the responder answers.
+    /// The address of the responder.
     pub(crate) fn responder(&self) -> SocketAddr {
         SocketAddr::new(self.pair.far().ipv4.into(), PORT)
     }
@@ -96,7 +96,7 @@ impl Cable {
         self.pair.near()
     }
 
-    /// How it is built, as one would type it.
+    /// The commands that build it.
     pub(crate) fn commands(&self) -> Vec<String> {
         let queues = self.queues;
         let far = match self.far_end {
@@ -108,37 +108,41 @@ impl Cable {
                 "ip link add near numrxqueues {queues} numtxqueues {queues} type veth peer name far \
                  numrxqueues {queues} numtxqueues {queues}    # far is 10.77.0.2 and {far}"
             ),
-            "ethtool -K near gro on    # as network cards have it; pairs of virtual interfaces do not"
-                .to_owned(),
+            "ethtool -K near gro on    # as on network cards; it is off by default on veth".to_owned(),
             "# near is 10.77.0.1; for generators on sockets it has ebpf/ends.bpf.c, pass, native".to_owned(),
         ]
     }
 
-    /// Runs a generator at the near end, with what it needs there, and watches the cable.
-    pub(crate) fn run(&self, rig: &Rig, generator: &Generator, seconds: u32) -> anyhow::Result<(Turn, Link)> {
+    /// Runs a generator at the near end, with the XDP program it needs there, and reads the counters.
+    pub(crate) fn run(
+        &self,
+        rig: &Rig,
+        generator: &Generator,
+        seconds: u32,
+    ) -> anyhow::Result<(Turn, Traffic)> {
         let pass = (!generator.brings_program && self.far_end == FarEnd::Reflect)
             .then(|| on_interface(self.near(), |near| Pass::attach(near, Attach::Native)))
             .transpose()?;
-        let (turn, readings) = self.watched(|| generator.run(rig, seconds))?;
+        let (turn, readings) = self.monitored(|| generator.run(rig, seconds))?;
         drop(pass);
         if generator.brings_program {
-            // kxdpgun leaves its program behind; ours takes it off itself, and then this does nothing.
+            // kxdpgun leaves its program attached; dnsdyno removes its own, and then this does nothing.
             self.near().ip(&["link", "set", "dev", self.near().interface, "xdp", "off"])?;
         }
-        Ok((turn?, Link::of(&readings).context("no packet was seen on the cable")?))
+        Ok((turn?, Traffic::of(&readings).context("no packet was counted on the veth pair")?))
     }
 
-    /// Does `work` while the counters are read; what they were at the beginning and the end is among the readings.
-    fn watched<R>(&self, work: impl FnOnce() -> R) -> anyhow::Result<(R, Vec<Reading>)> {
+    /// Does `work` while the counters are read; the readings include the values at the start and at the end.
+    fn monitored<R>(&self, work: impl FnOnce() -> R) -> anyhow::Result<(R, Vec<Reading>)> {
         let done = AtomicBool::new(false);
         let start = Instant::now();
-        // Before the work begins, however long the watcher takes to.
-        let first = self.read(start).context("cannot read the counters of the cable")?;
+        // Before the work starts, even if the reading thread starts later.
+        let first = self.read(start).context("cannot read the counters of the veth pair")?;
         thread::scope(|scope| {
             let watcher = scope.spawn(|| {
                 let mut readings = vec![first];
                 loop {
-                    // Asked before the reading: the last one is of after the end.
+                    // Read before the counters, so that the last reading is after the end.
                     let last = done.load(Ordering::Acquire);
                     readings.push(self.read(start)?);
                     if last {
@@ -150,8 +154,8 @@ impl Cable {
             let result = work();
             done.store(true, Ordering::Release);
             let readings =
-                watcher.join().map_err(|_| anyhow::anyhow!("the watcher of the cable panicked"))?;
-            Ok((result, readings.context("cannot read the counters of the cable")?))
+                watcher.join().map_err(|_| anyhow::anyhow!("the thread that reads the counters panicked"))?;
+            Ok((result, readings.context("cannot read the counters of the veth pair")?))
         })
     }
 
@@ -192,10 +196,10 @@ fn on_interface<R: Send>(
     end.enter(attach)?
 }
 
-/// The counters of a namespace's interfaces; the file stays that namespace's wherever it is read.
+/// The counters of a namespace's interfaces; the open file belongs to that namespace wherever it is read.
 fn counters(end: &Namespace) -> anyhow::Result<File> {
     let open = || File::open("/proc/thread-self/net/dev");
-    end.enter(open)?.context("cannot open the counters of the cable")
+    end.enter(open)?.context("cannot open the counters of the veth pair")
 }
 
 fn read_all(file: &File) -> io::Result<String> {
@@ -207,7 +211,7 @@ fn read_all(file: &File) -> io::Result<String> {
 /// The port of the responder.
 const PORT: u16 = 53;
 
-/// Fine enough for the edges of a run of two seconds, and rare enough to cost nothing.
+/// Often enough for the start and end of a run of two seconds, at no noticeable cost.
 const READ_EVERY: Duration = Duration::from_millis(10);
 
 #[cfg(test)]
@@ -218,46 +222,46 @@ mod tests {
 
     use super::*;
 
-    /// Sends that many queries from the near end, one by one, and waits for each answer where there is to be one.
-    fn ask(cable: &Cable, queries: u64) {
-        let ip = cable.near().ipv4;
-        let socket = cable.near().enter(|| UdpSocket::bind((ip, 0)).unwrap()).unwrap();
+    /// Sends so many queries from the near end, one by one, and waits for each response where one is expected.
+    fn ask(veth: &Veth, queries: u64) {
+        let ip = veth.near().ipv4;
+        let socket = veth.near().enter(|| UdpSocket::bind((ip, 0)).unwrap()).unwrap();
         socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
         for _ in 0..queries {
-            socket.send_to(&[7, 7, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0], cable.responder()).unwrap();
-            if cable.far_end == FarEnd::Reflect {
+            socket.send_to(&[7, 7, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0], veth.responder()).unwrap();
+            if veth.far_end == FarEnd::Reflect {
                 assert_eq!(socket.recv(&mut [0; 64]).unwrap(), 12);
             }
         }
     }
 
-    fn link(cable: &Cable, queries: u64) -> Link {
-        let ((), readings) = cable.watched(|| ask(cable, queries)).unwrap();
-        Link::of(&readings).unwrap()
+    fn traffic(veth: &Veth, queries: u64) -> Traffic {
+        let ((), readings) = veth.monitored(|| ask(veth, queries)).unwrap();
+        Traffic::of(&readings).unwrap()
     }
 
     #[test]
-    fn the_cable_counts_queries_and_answers_whatever_their_sender_says() {
+    fn the_interfaces_count_queries_and_responses_independently_of_the_sender() {
         if !require(&[Need::Root]) {
             return;
         }
-        // Two queues: every query has to find its way on either.
+        // Two queues: every query must arrive on either.
         for queues in [1, 2] {
-            let cable = Cable::new(FarEnd::Reflect, queues).unwrap();
-            let _pass = on_interface(cable.near(), |near| Pass::attach(near, Attach::Native)).unwrap();
-            let seen = link(&cable, 500);
-            // Neighbours are looked for, too.
+            let veth = Veth::new(FarEnd::Reflect, queues).unwrap();
+            let _pass = on_interface(veth.near(), |near| Pass::attach(near, Attach::Native)).unwrap();
+            let seen = traffic(&veth, 500);
+            // Neighbour discovery is counted too.
             assert!((500..520).contains(&seen.sent) && (500..520).contains(&seen.answered), "{seen:?}");
         }
     }
 
     #[test]
-    fn at_the_end_of_a_flood_queries_are_counted_and_nothing_comes_back() {
+    fn at_the_dropping_end_queries_are_counted_and_there_are_no_responses() {
         if !require(&[Need::Root]) {
             return;
         }
-        let cable = Cable::new(FarEnd::Drop, 1).unwrap();
-        let seen = link(&cable, 500);
+        let veth = Veth::new(FarEnd::Drop, 1).unwrap();
+        let seen = traffic(&veth, 500);
         assert!((500..520).contains(&seen.sent) && seen.answered < 20, "{seen:?}");
     }
 }

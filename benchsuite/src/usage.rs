@@ -1,4 +1,4 @@
-//! What a generator holds while it runs: its resident memory and its open files, read each second.
+//! The resident memory and the open files of a running generator, read each second.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -8,32 +8,32 @@ use anyhow::{Context, ensure};
 use crate::programs::Generator;
 use crate::rig::{Finished, Rig, Running};
 
-/// A generator at work, and what it has held so far.
+/// A running generator, and the readings so far.
 #[derive(Debug)]
-pub(crate) struct Watched {
+pub(crate) struct Monitored {
     running: Running,
     started: Instant,
-    held: Residence,
+    held: Usage,
 }
 
 /// Readings, the first of them after one second.
 #[derive(Debug, Default)]
-pub(crate) struct Residence {
+pub(crate) struct Usage {
     /// Resident size.
     pub(crate) kib: Vec<u64>,
-    /// Descriptors, those of threads with a table of their own included.
+    /// File descriptors, including those of threads with their own table.
     pub(crate) files: Vec<u64>,
 }
 
-impl Watched {
+impl Monitored {
     /// Starts the generator; `tag` names its output files.
     pub(crate) fn start(rig: &Rig, generator: &Generator, tag: &str) -> anyhow::Result<Self> {
         let running = rig.start(&generator.call, tag)?;
-        Ok(Self { running, started: Instant::now(), held: Residence::default() })
+        Ok(Self { running, started: Instant::now(), held: Usage::default() })
     }
 
-    /// Reads until its end, which must come within `length` and some grace.
-    pub(crate) fn finish(mut self, length: Duration) -> anyhow::Result<(Finished, Residence)> {
+    /// Reads until its end, which must be within `length` and some extra time.
+    pub(crate) fn finish(mut self, length: Duration) -> anyhow::Result<(Finished, Usage)> {
         while !self.look(length)? {}
         Ok((self.running.finish(GRACE)?, self.held))
     }
@@ -46,16 +46,16 @@ impl Watched {
         }
         let path = format!("/proc/{}/status", self.running.id());
         let status = fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;
-        // A process that has just ended has no memory any more.
+        // A process that has just ended has no resident size.
         let Some(kib) = resident_kib(&status) else { return Ok(true) };
         self.held.kib.push(kib);
         self.held.files.push(open_files(self.running.id()));
-        ensure!(self.started.elapsed() < length + GRACE, "the generator does not end after its {length:?}");
+        ensure!(self.started.elapsed() < length + GRACE, "the generator did not end after {length:?}");
         Ok(false)
     }
 }
 
-impl Residence {
+impl Usage {
     /// The largest of `readings`, 0 for none.
     pub(crate) fn largest(readings: &[u64]) -> u64 {
         readings.iter().copied().max().unwrap_or(0)
@@ -76,7 +76,7 @@ fn resident_kib(status: &str) -> Option<u64> {
 
 const EVERY: Duration = Duration::from_secs(1);
 
-/// What a run may take beyond its time.
+/// Extra time for a run to end.
 const GRACE: Duration = Duration::from_secs(60);
 
 #[cfg(test)]
