@@ -6,10 +6,10 @@ SERVERS := nsd bind9 unbound knot pdns-server hickory-dns
 TOOLS := clang iproute2 ethtool dnsperf knot-dnsutils
 PEERS := dnsperf knot-dnsutils pdns-tools tcpdump
 
-.PHONY: help demo build test check bench install man clean
+.PHONY: help demo build test check instructions bench install man clean
 
 help: ## What there is to type
-	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 22
 
 demo: scripts-ready ## The main job against the built-in responder, no set-up (about 20 s)
 	$(CARGO) run --quiet --release --locked --package dnsdyno-cli -- demo
@@ -19,14 +19,20 @@ build: scripts-ready ## The program, in target/release/dnsdyno
 
 test: scripts-ready ## All tests, with real servers from Debian's packages
 	scripts/install-servers $(SERVERS) $(TOOLS)
-	$(CARGO) test --workspace --locked
+	CARGO='$(CARGO)' scripts/run-tests
 
-check: scripts-ready ## Format, lints, layers, licences
+check: scripts-ready ## Format, lints, layers, circles, schema, licences
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- --deny warnings
 	$(CARGO) run --quiet --locked --package xtask -- layers
+	$(CARGO) run --quiet --locked --package xtask -- circles
 	$(CARGO) run --quiet --locked --package xtask -- tidy
+	$(CARGO) run --quiet --locked --package xtask -- schema --check
 	scripts/check-licences
+
+instructions: scripts-ready ## The instructions of each step of a worker's loop, held against their bounds
+	scripts/install-servers valgrind
+	$(CARGO) run --quiet --profile counted --locked --package dnsdyno-benchsuite --example instructions
 
 bench: scripts-ready ## Us against the peers, in turn, as root; the report goes to benchsuite/runs (about 45 min)
 	scripts/install-servers $(PEERS) $(TOOLS)

@@ -29,6 +29,7 @@ mod require;
 mod server;
 mod spec;
 mod template;
+mod tries;
 mod veth;
 
 pub use certificate::Certificate;
@@ -37,4 +38,5 @@ pub use options::{ServerOptions, Zone, example_queries};
 pub use require::{Need, require};
 pub use server::Server;
 pub use spec::ServerSpec;
+pub use tries::within_tries;
 pub use veth::{Namespace, VethPair};

@@ -150,7 +150,7 @@ pub(crate) struct ReadyTemplate {
 }
 
 /// A program by its path, or by its name in `PATH`, in the `sbin` folders, which a user's `PATH` often lacks, and in
-/// the folder that `scripts/build-hickory` builds into.
+/// the folder that `scripts/build-program` builds into.
 fn find_program(program: &str) -> Option<PathBuf> {
     if program.contains('/') {
         return Path::new(program).is_file().then(|| PathBuf::from(program));

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use dnsdyno_lab::within_tries;
 use dnsdyno_measure::{Latency, Quantile};
 use dnsdyno_record::Digest;
 use dnsdyno_responder::{Book, Delay, Faults, Share};
@@ -12,16 +13,9 @@ use rustix::process::Signal;
 
 use crate::support::{Workplace, responder};
 
-/// Makes a run until its figures satisfy `judge`, at most [`TRIES`] times; fails with the last complaint.
+/// Makes a run until its figures satisfy `judge`, at most [`TRIES`] times; fails with all complaints.
 pub(crate) fn within_some_tries(what: &str, judge: impl Fn(&Workplace) -> Result<(), String>) {
-    let mut complaints = Vec::new();
-    for _ in 0..TRIES {
-        match judge(&Workplace::new()) {
-            Ok(()) => return,
-            Err(complaint) => complaints.push(complaint),
-        }
-    }
-    panic!("{what}, {TRIES} times: {complaints:#?}");
+    within_tries(TRIES, what, |_| judge(&Workplace::new()));
 }
 
 /// One run against a responder with these faults; its record and the responder's book.
@@ -184,4 +178,4 @@ fn a_run_of_one_query_does_not_doubt_itself_for_what_it_did_before_the_start() {
 }
 
 /// Runs that a busy host may spoil.
-const TRIES: usize = 3;
+pub(crate) const TRIES: usize = 3;

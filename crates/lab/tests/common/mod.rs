@@ -10,7 +10,7 @@ use domain::base::iana::{Rcode, Rtype};
 use domain::base::{Message, MessageBuilder, Name};
 use domain::rdata::A;
 
-/// Asks over UDP, once more if a datagram is lost.
+/// Asks over UDP.
 pub(crate) fn ask_udp(server: SocketAddr, name: &str, rtype: Rtype) -> Message<Vec<u8>> {
     let query = query(name, rtype);
     let any = if server.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
