@@ -1,167 +1,238 @@
 //! A plan as the user gives it: by flags, by a plan file, or both. Nothing is checked yet, nothing filled in.
 //!
-//! Flags and plan file say the same in the same words: `--edns-size 1232` is `edns-size = 1232`. Quantities
-//! stay as the text the user wrote until [`Draft::validate`] reads them.
+//! An option has one place, its field of [`Draft`]: flag, help, man page, completion, key of the plan file and line
+//! of the record's `plan.toml` are made from it. Flags and plan file use the same words: `--edns-size 1232` is
+//! `edns-size = 1232`; a flag that switches something off, such as `--no-pin`, is `pin = false`. Quantities stay
+//! as the text the user wrote until [`Draft::validate`] reads them.
+//!
+//! Where an option has no meaning in every run, it has a row in [`RULES`].
 
-use std::fmt;
-use std::path::Path;
-
-use serde::de::{Deserializer, Visitor};
+use clap::Args;
 use serde::{Deserialize, Serialize};
 
-use crate::encryption::{HttpMethod, TlsVersions};
+use crate::addresses::SourcePrefix;
 use crate::error::PlanError;
-use crate::plan::{Family, TransportKind};
-use crate::target::has_port;
+use crate::kinds::TlsVersions::Only12;
+use crate::kinds::TransportKind::{Doh, Doq, UdpTcp};
+use crate::kinds::{Family, HttpMethod, TlsVersions, TransportKind};
+use crate::quantity::{needed_quantity, quantity};
 
-/// What the user asked for. Each field is a flag of the same name and a key of the plan file; `None` = not
-/// said. Text fields with a unit hold what [`crate::units`] reads, such as `50k` or `1.5s`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+/// What the user asked for; `None` = not said. Text fields with a unit hold what [`crate::units`] reads, such as
+/// `50k` or `1.5s`.
+#[derive(Debug, Clone, Default, PartialEq, Args, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Draft {
-    /// A name for the run.
-    pub name: Option<String>,
-    /// A remark, kept in the record.
-    pub note: Option<String>,
-
-    /// The server: `name`, `address`, `address:port`, `[v6]:port` or `address@port`.
+    /// The server.
+    #[arg(short, long, value_name = "SERVER", help_heading = SERVER,
+        help = "The server: NAME, ADDRESS, ADDRESS:PORT, [IPV6]:PORT or ADDRESS@PORT")]
     pub server: Option<String>,
-    /// The server's port.
+    /// Its port [default: 53; of DoT and DoQ 853, of DoH 443]
+    #[arg(short, long, help_heading = SERVER)]
     pub port: Option<u16>,
-    /// Which addresses of the server may be used.
+    /// Use only addresses of this family: any, v4 or v6
+    #[arg(short = 'f', long, value_name = "FAMILY", help_heading = SERVER)]
     pub family: Option<Family>,
-    /// How messages travel.
-    pub transport: Option<TransportKind>,
-    /// Several transports by weight: `udp=60,tcp=40`.
-    pub mix: Option<String>,
-    /// The user's word that this server may be loaded. Needed for public addresses.
+    /// Send to a public address: it is yours, or its owner agreed
+    #[arg(long, num_args = 0, default_missing_value = "true", help_heading = SERVER)]
     pub i_may_load_this_server: Option<bool>,
-
-    /// The query file; `-` = standard input.
+    /// File of queries, "name type" a line as for dnsperf; - for standard input
+    #[arg(short = 'd', long, value_name = "FILE", help_heading = QUERIES)]
     pub queries: Option<String>,
-    /// Questions given one by one: `name`, `name TYPE` or `name/TYPE`.
+    /// Ask for this name, "name", "name TYPE" or "name/TYPE"; may be given several times
+    #[arg(short, long, value_name = "NAME", help_heading = QUERIES)]
     pub ask: Option<Vec<String>>,
-    /// Whether a bad line of the query file is an error.
+    /// Make a bad line of the file an error; else it is skipped and counted
+    #[arg(long, num_args = 0, default_missing_value = "true", help_heading = QUERIES)]
     pub strict: Option<bool>,
-    /// Ask in the order of the file, even where putting questions of one length together would be faster.
+    /// Ask in the order of the file; else, in closed loop and from 100k qps on, questions of one
+    /// length are put together within 2,048 lines, which is faster
+    #[arg(long, num_args = 0, default_missing_value = "true", help_heading = QUERIES)]
     pub keep_order: Option<bool>,
-    /// The RD bit.
-    pub recursion_desired: Option<bool>,
-    /// The CD bit.
-    pub checking_disabled: Option<bool>,
-    /// The AD bit.
-    pub authentic_data: Option<bool>,
-    /// The DO bit; brings EDNS with it.
-    pub dnssec_ok: Option<bool>,
-    /// The EDNS UDP payload size in bytes; brings EDNS with it.
+    /// EDNS with this UDP payload size
+    #[arg(long, value_name = "BYTES", help_heading = QUERIES)]
     pub edns_size: Option<u16>,
-    /// Ask for the server's identifier; brings EDNS with it.
+    /// Set the DO bit (DNSSEC OK); implies EDNS
+    #[arg(long, visible_alias = "do", num_args = 0, default_missing_value = "true", help_heading = QUERIES)]
+    pub dnssec_ok: Option<bool>,
+    /// Ask for the server's identity (NSID); implies EDNS
+    #[arg(long, num_args = 0, default_missing_value = "true", help_heading = QUERIES)]
     pub nsid: Option<bool>,
-    /// The class of every question: `IN`, `CH`, `CLASSnnn`.
+    /// Clear the RD bit, which is set by default as in dnsperf
+    #[arg(long = "no-recursion", visible_alias = "no-rd", num_args = 0, default_missing_value = "false",
+        help_heading = QUERIES)]
+    pub recursion_desired: Option<bool>,
+    /// Set the CD bit
+    #[arg(long, visible_alias = "cd", num_args = 0, default_missing_value = "true", help_heading = QUERIES)]
+    pub checking_disabled: Option<bool>,
+    /// Set the AD bit
+    #[arg(long, visible_alias = "ad", num_args = 0, default_missing_value = "true", help_heading = QUERIES)]
+    pub authentic_data: Option<bool>,
+    /// Class of the queries [default: IN]
+    #[arg(long, value_name = "CLASS", help_heading = QUERIES)]
     pub class: Option<String>,
-
-    /// Closed loop: how many queries are outstanding at any time.
+    /// Closed loop: keep N queries outstanding
+    #[arg(short = 'q', long, value_name = "N", help_heading = LOAD)]
     pub outstanding: Option<u32>,
-    /// Open loop: one rate.
+    /// Open loop: this many queries a second, such as 50k
+    #[arg(short = 'r', long, value_name = "QPS", help_heading = LOAD)]
     #[serde(deserialize_with = "quantity")]
     pub rate: Option<String>,
-    /// Open loop: `A..B`, with `over` and perhaps `hold`.
+    /// From A to B queries a second, evenly, --over T; then --hold H at B
+    #[arg(long, value_name = "A..B", help_heading = LOAD)]
     pub ramp: Option<String>,
-    /// How long a ramp takes.
+    /// The length of the ramp
+    #[arg(long, value_name = "T", help_heading = LOAD)]
     #[serde(deserialize_with = "quantity")]
     pub over: Option<String>,
-    /// Open loop: `A..B`, with `step` and `hold`.
+    /// From A to B queries a second in steps of --step, each held for --hold
+    #[arg(long, value_name = "A..B", help_heading = LOAD)]
     pub stair: Option<String>,
-    /// How much the rate changes from step to step of a stair.
+    /// The height of a step of the stair
+    #[arg(long, value_name = "QPS", help_heading = LOAD)]
     #[serde(deserialize_with = "quantity")]
     pub step: Option<String>,
-    /// Open loop: `BASE..PEAK`, with `every`, `hold` and `for`.
+    /// BASE queries a second, and PEAK for the last --hold H of each --every T, --for D in all
+    #[arg(long, value_name = "BASE..PEAK", help_heading = LOAD)]
     pub burst: Option<String>,
-    /// From one burst to the next.
+    /// The distance of two bursts
+    #[arg(long, value_name = "T", help_heading = LOAD)]
     #[serde(deserialize_with = "quantity")]
     pub every: Option<String>,
-    /// How long each step of a stair, each burst, or the end of a ramp lasts.
+    /// How long a step, a burst, or the rate after a ramp is held
+    #[arg(long, value_name = "T", help_heading = LOAD)]
     #[serde(deserialize_with = "quantity")]
     pub hold: Option<String>,
-
-    /// Ends the run after this time.
+    /// Do not wait for answers; without a rate, send as fast as this host can
+    #[arg(long, num_args = 0, default_missing_value = "true", help_heading = LOAD)]
+    pub send_only: Option<bool>,
+    /// End after this time, such as 30s or 10m
+    #[arg(short = 'l', long = "for", value_name = "T", help_heading = LOAD)]
     #[serde(rename = "for", deserialize_with = "quantity")]
     pub duration: Option<String>,
-    /// Ends the run after this many queries.
+    /// End after this many queries
+    #[arg(short = 'n', long, value_name = "N", help_heading = LOAD)]
     #[serde(deserialize_with = "quantity")]
     pub count: Option<String>,
-    /// Ends the run after the queries were asked this many times.
+    /// End after this many passes through the file
+    #[arg(long, value_name = "N", help_heading = LOAD)]
     pub passes: Option<u64>,
-
-    /// How long an answer is waited for.
+    /// How long to wait for an answer [default: 5s]
+    #[arg(short = 't', long, value_name = "T", help_heading = LOAD)]
     #[serde(deserialize_with = "quantity")]
     pub timeout: Option<String>,
-    /// How long an interval of the record is.
-    #[serde(deserialize_with = "quantity")]
-    pub interval: Option<String>,
-    /// Threads that send and receive.
-    pub workers: Option<usize>,
-    /// Whether each of them stays on one CPU.
-    pub pin: Option<bool>,
-    /// Sockets, in all workers together.
-    pub clients: Option<usize>,
-    /// How many queries a connection carries before it is closed; 0 = any number.
+    /// udp, tcp, udp+tcp (asks again over TCP what is truncated over UDP), dot, doh (HTTP/2) or doq
+    /// [default: udp]
+    #[arg(long, value_name = "TRANSPORT", help_heading = TRANSPORT)]
+    pub transport: Option<TransportKind>,
+    /// Several transports by weight, such as udp=60,tcp=15,dot=25; with a port of its own as dot@8853=25,
+    /// else encrypted ones have their usual port and the others that of the server
+    #[arg(long, value_name = "MIX", help_heading = TRANSPORT)]
+    pub mix: Option<String>,
+    /// Close a connection after Q queries, and open another; 0 keeps it [default: 0, and 1 where
+    /// truncated answers are asked again]
+    #[arg(long, value_name = "Q", visible_alias = "num-queries-per-conn", help_heading = TRANSPORT)]
     pub queries_per_connection: Option<u32>,
-    /// How long a connection without a query under way is kept.
+    /// Close a connection on which nothing was under way for this time [default: never]
+    #[arg(long, value_name = "T", help_heading = TRANSPORT)]
     #[serde(deserialize_with = "quantity")]
     pub idle_timeout: Option<String>,
-    /// Whether the first query may travel with the SYN.
+    /// Let the first query of a connection travel with its SYN (TCP Fast Open)
+    #[arg(long, num_args = 0, default_missing_value = "true", help_heading = TRANSPORT)]
     pub fast_open: Option<bool>,
-    /// Whether any certificate is believed.
+    /// Over udp+tcp, the EDNS of what is asked again: same as over UDP, or none [default: same]
+    #[arg(long, value_name = "EDNS", help_heading = TRANSPORT)]
+    pub tcp_edns: Option<String>,
+    /// Believe any certificate
+    #[arg(long, num_args = 0, default_missing_value = "true", help_heading = ENCRYPTION)]
     pub insecure: Option<bool>,
-    /// A PEM file with the certificates to trust, instead of those of the system.
+    /// Trust the certificates in this PEM file, instead of the system's
+    #[arg(long, value_name = "FILE", help_heading = ENCRYPTION)]
     pub ca: Option<String>,
-    /// The name that the server's certificate must be for.
+    /// The name in the server's certificate [default: the server as given by -s]
+    #[arg(long, value_name = "NAME", help_heading = ENCRYPTION)]
     pub sni: Option<String>,
-    /// The one version of TLS to speak: `1.2` or `1.3`.
+    /// Speak only this version of TLS: 1.2 or 1.3
+    #[arg(long, value_name = "VERSION", help_heading = ENCRYPTION)]
     pub tls_version: Option<TlsVersions>,
-    /// Whether TLS sessions are resumed.
+    /// Make a full handshake each time; else sessions are resumed where the server allows
+    #[arg(long = "no-resumption", num_args = 0, default_missing_value = "false", help_heading = ENCRYPTION)]
     pub resumption: Option<bool>,
-    /// Whether queries travel with the first flight of a resumed handshake (0-RTT).
+    /// Let queries travel with the first flight of a resumed handshake (0-RTT)
+    #[arg(long, num_args = 0, default_missing_value = "true", help_heading = ENCRYPTION)]
     pub early_data: Option<bool>,
-    /// How long a handshake may take.
+    /// How long a handshake may take [default: 5s]
+    #[arg(long, value_name = "T", help_heading = ENCRYPTION)]
     #[serde(deserialize_with = "quantity")]
     pub handshake_timeout: Option<String>,
-    /// How HTTP asks: `get` or `post`.
+    /// DoH: get or post [default: post]
+    #[arg(long, value_name = "METHOD", help_heading = ENCRYPTION)]
     pub http_method: Option<HttpMethod>,
-    /// The path that HTTP asks at.
+    /// DoH: the path to ask at [default: /dns-query]
+    #[arg(long, value_name = "PATH", help_heading = ENCRYPTION)]
     pub http_path: Option<String>,
-    /// What of EDNS a query carries that is asked again over TCP: `same` or `none`.
-    pub tcp_edns: Option<String>,
-    /// The address to send from; over TCP also `ADDRESS/LENGTH`.
+    /// Threads [default: one a core]
+    #[arg(short = 'T', long, value_name = "N", help_heading = GENERATOR)]
+    pub workers: Option<usize>,
+    /// Let the kernel move the workers between CPUs; else each stays on one, where there are enough
+    #[arg(long = "no-pin", num_args = 0, default_missing_value = "false", help_heading = GENERATOR)]
+    pub pin: Option<bool>,
+    /// Sockets, or clients with a connection each, over all workers [default: one a worker; with
+    /// AF_XDP 256 source ports; with --queries-per-connection, or over udp+tcp, the window, or
+    /// 1000]; beside clients there is a UDP socket a worker, where UDP is part of the transport
+    #[arg(short = 'c', long, value_name = "N", help_heading = GENERATOR)]
+    pub clients: Option<usize>,
+    /// Send from this address; over TCP also from those up to the end of ADDRESS/LENGTH, in turn
+    #[arg(long, value_name = "ADDRESS", visible_alias = "local", help_heading = GENERATOR)]
     pub local_address: Option<String>,
-    /// The ports to send from: `A..B`, `A-B` or one port.
+    /// Send from these ports, such as 20000..20099
+    #[arg(long, value_name = "A..B", help_heading = GENERATOR)]
     #[serde(deserialize_with = "quantity")]
     pub local_ports: Option<String>,
-    /// How packets leave: `sockets`, `xdp` or `auto`.
-    pub backend: Option<String>,
-    /// AF_XDP: the interface.
-    pub interface: Option<String>,
-    /// AF_XDP: the Ethernet address to send to.
-    pub next_hop: Option<String>,
-    /// AF_XDP: the 802.1Q tag of the queries.
-    pub vlan: Option<u16>,
-    /// AF_XDP: addresses to send from, `ADDRESS/LENGTH`.
-    pub source_prefix: Option<String>,
-    /// AF_XDP: `auto`, `native` or `generic`.
-    pub xdp_mode: Option<String>,
-    /// AF_XDP: `auto`, `zero-copy` or `copy`.
-    pub xdp_copy: Option<String>,
-    /// The receive buffer asked of the system for each socket.
+    /// Receive buffer of each socket [default: 4M]
+    #[arg(long, value_name = "BYTES", help_heading = GENERATOR)]
     #[serde(deserialize_with = "quantity")]
     pub receive_buffer: Option<String>,
-    /// Whether answers are neither awaited nor counted.
-    pub send_only: Option<bool>,
-    /// What random choices start from. Text, because TOML has no room for all of u64.
+    /// What chance starts from; the same seed asks for the same load
+    #[arg(long, value_name = "N", help_heading = GENERATOR)]
     #[serde(deserialize_with = "quantity")]
     pub seed: Option<String>,
+    /// sockets; xdp, which passes by the kernel's network stack (needs root, and an Ethernet
+    /// interface); or auto, which takes xdp where it can be had [default: sockets]
+    #[arg(long, value_name = "BACKEND", help_heading = WAY_OUT)]
+    pub backend: Option<String>,
+    /// AF_XDP: the interface [default: the one that the route leads over]
+    #[arg(long, value_name = "NAME", help_heading = WAY_OUT)]
+    pub interface: Option<String>,
+    /// AF_XDP: send to this Ethernet address [default: looked up]
+    #[arg(long, value_name = "MAC", help_heading = WAY_OUT)]
+    pub next_hop: Option<String>,
+    /// AF_XDP: the VLAN tag of the queries
+    #[arg(long, value_name = "ID", help_heading = WAY_OUT)]
+    pub vlan: Option<u16>,
+    /// AF_XDP: send from ADDRESS on to the end of its prefix, all of which you have routed back to
+    /// the interface
+    #[arg(long, value_name = "ADDRESS/LENGTH", help_heading = WAY_OUT)]
+    pub source_prefix: Option<String>,
+    /// AF_XDP: run the program that picks out the answers in the driver (native), in the kernel's
+    /// stack (generic), or as the driver can [default: auto]
+    #[arg(long, value_name = "MODE", help_heading = WAY_OUT)]
+    pub xdp_mode: Option<String>,
+    /// AF_XDP: zero-copy, copy, or as the driver can [default: auto]
+    #[arg(long, value_name = "WAY", help_heading = WAY_OUT)]
+    pub xdp_copy: Option<String>,
+    /// A name for the run
+    #[arg(long, help_heading = OUTPUT)]
+    pub name: Option<String>,
+    /// A remark on the run
+    #[arg(long, help_heading = OUTPUT)]
+    pub note: Option<String>,
+    /// Length of an interval of the record [default: 1s, or less for short phases]
+    #[arg(long, value_name = "T", help_heading = OUTPUT)]
+    #[serde(deserialize_with = "quantity")]
+    pub interval: Option<String>,
 
-    /// Open loop: any pieces, in the order of time.
+    /// Open loop: any pieces, in the order of time. Only in a plan file.
+    #[arg(skip)]
     pub piece: Option<Vec<PieceDraft>>,
 }
 
@@ -187,54 +258,6 @@ pub struct PieceDraft {
 }
 
 impl Draft {
-    /// Reads a plan file.
-    pub fn read(path: &Path) -> Result<Draft, PlanError> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|source| PlanError::ReadPlan { path: path.to_owned(), reason: source.to_string() })?;
-        Draft::from_toml(&text).map_err(|reason| PlanError::BadPlan { path: path.to_owned(), reason })
-    }
-
-    /// Reads the text of a plan file. The error names the line, and the key where that is unknown.
-    pub fn from_toml(text: &str) -> Result<Draft, String> {
-        toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())
-    }
-
-    /// The text of a plan file that says the same.
-    pub fn to_toml(&self) -> Result<String, PlanError> {
-        toml::to_string(self).map_err(|error| PlanError::WritePlan(error.to_string()))
-    }
-
-    /// This draft with `flags` laid over it: what both say, the flags say.
-    ///
-    /// Some things are said in groups, and a group is taken from the flags as a whole: the shape of the load
-    /// (a rate on the command line replaces the ramp of the file), where queries come from, and what ends
-    /// the run. The permission to load a server goes with the server it was given for.
-    pub fn overlay(mut self, flags: Draft) -> Draft {
-        if flags.load_kinds().next().is_some() && !flags.load_kinds().eq(self.load_kinds()) {
-            self.forget_load();
-        }
-        if flags.queries.is_some() || flags.ask.is_some() {
-            (self.queries, self.ask) = (None, None);
-        }
-        if flags.duration.is_some() || flags.count.is_some() || flags.passes.is_some() {
-            (self.count, self.passes) = (None, None);
-            // The time is a part of the shape of bursts.
-            if self.burst.is_none() {
-                self.duration = None;
-            }
-        }
-        if flags.transport.is_some() || flags.mix.is_some() {
-            (self.transport, self.mix) = (None, None);
-        }
-        if let Some(server) = &flags.server {
-            self.i_may_load_this_server = None;
-            if has_port(server) {
-                self.port = None;
-            }
-        }
-        self.or_from(flags)
-    }
-
     /// The options that each choose a load, of those that were given.
     pub(crate) fn load_kinds(&self) -> impl Iterator<Item = &'static str> + use<> {
         [
@@ -249,139 +272,146 @@ impl Draft {
         .filter_map(|(option, given)| given.then_some(option))
     }
 
-    fn forget_load(&mut self) {
-        (self.outstanding, self.rate, self.piece) = (None, None, None);
-        (self.ramp, self.over, self.hold) = (None, None, None);
-        (self.stair, self.step) = (None, None);
-        (self.burst, self.every) = (None, None);
+    /// How packets are to leave, in the user's word.
+    pub(crate) fn backend(&self) -> &str {
+        self.backend.as_deref().unwrap_or("sockets")
     }
 
-    /// Field by field, what `top` says or else what this says.
-    fn or_from(self, top: Draft) -> Draft {
-        // Naming every field makes a forgotten one an error of the compiler.
-        macro_rules! either {
-            ($($field:ident)*) => { Draft { $($field: top.$field.or(self.$field)),* } };
+    /// Whether more than one address may be sent from.
+    fn has_local_prefix(&self) -> bool {
+        self.local_address.as_deref().and_then(SourcePrefix::parse).is_some_and(|prefix| !prefix.is_host())
+    }
+
+    /// Refuses the first option that has no meaning in this run. `transports` are those of the mix, or the one of
+    /// the run.
+    pub(crate) fn refuse_misfits(
+        &self,
+        transport: TransportKind,
+        transports: &[TransportKind],
+    ) -> Result<(), PlanError> {
+        let run = Run { draft: self, transports };
+        match RULES.iter().find(|(_, is_given, fits, _)| is_given(self) && !fits(&run)) {
+            Some((option, .., sentence)) => {
+                let sentence = sentence.replace("{transport}", &transport.to_string());
+                Err(PlanError::Misfit { option, sentence })
+            }
+            None => Ok(()),
         }
-        either!(
-            name note server port family transport mix i_may_load_this_server queries ask strict keep_order
-            recursion_desired checking_disabled authentic_data dnssec_ok edns_size nsid class outstanding
-            rate ramp over stair step burst every hold duration count passes timeout interval workers pin
-            clients queries_per_connection idle_timeout fast_open tcp_edns insecure ca sni tls_version
-            resumption early_data handshake_timeout http_method http_path local_address local_ports backend
-            interface next_hop vlan source_prefix xdp_mode xdp_copy receive_buffer send_only seed piece
-        )
     }
 }
 
-/// Reads a quantity that is written as text or as a bare number.
-fn quantity<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    needed_quantity(deserializer).map(Some)
+/// What decides whether an option has a meaning.
+struct Run<'a> {
+    draft: &'a Draft,
+    transports: &'a [TransportKind],
 }
 
-fn needed_quantity<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    deserializer.deserialize_any(QuantityVisitor)
-}
-
-struct QuantityVisitor;
-
-impl Visitor<'_> for QuantityVisitor {
-    type Value = String;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a number, or a text such as \"50k\" or \"1.5s\"")
+impl Run<'_> {
+    fn has(&self, kind: TransportKind) -> bool {
+        self.transports.contains(&kind)
     }
 
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<String, E> {
-        Ok(text.to_owned())
+    fn has_steps(&self) -> bool {
+        self.draft.ramp.is_some() || self.draft.stair.is_some() || self.draft.burst.is_some()
     }
 
-    fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<String, E> {
-        Ok(number.to_string())
+    fn connects(&self) -> bool {
+        self.transports.iter().any(|kind| kind.connects())
     }
 
-    fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<String, E> {
-        Ok(number.to_string())
+    fn has_xdp(&self) -> bool {
+        self.draft.backend() != "sockets"
     }
 
-    fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<String, E> {
-        if number.is_finite() { Ok(number.to_string()) } else { Err(E::custom("not a finite number")) }
+    fn has_one_backend(&self) -> bool {
+        self.draft.backend() != "auto"
+    }
+
+    fn is_encrypted(&self) -> bool {
+        self.transports.iter().any(|kind| kind.is_encrypted())
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// An option; whether it is given; in which runs it has a meaning; and what the user reads after its name where it
+/// has none.
+type Rule = (&'static str, fn(&Draft) -> bool, fn(&Run<'_>) -> bool, &'static str);
 
-    fn draft(text: &str) -> Draft {
-        Draft::from_toml(text).expect("a good plan file")
-    }
+/// Which option fits which load, transport and backend, and which other options.
+const RULES: &[Rule] = &[
+    ("over", |d| d.over.is_some(), |run| run.draft.ramp.is_some(), RAMP),
+    ("step", |d| d.step.is_some(), |run| run.draft.stair.is_some(), STAIR),
+    ("every", |d| d.every.is_some(), |run| run.draft.burst.is_some(), BURST),
+    ("hold", |d| d.hold.is_some(), |run| run.has_steps(), HELD),
+    ("send-only", |d| d.send_only == Some(true), |run| run.draft.outstanding.is_none(), NO_WINDOW),
+    ("interface", |d| d.interface.is_some(), |run| run.has_xdp(), XDP),
+    ("next-hop", |d| d.next_hop.is_some(), |run| run.has_xdp(), XDP),
+    ("vlan", |d| d.vlan.is_some(), |run| run.has_xdp(), XDP),
+    ("source-prefix", |d| d.source_prefix.is_some(), |run| run.has_xdp(), XDP),
+    ("xdp-mode", |d| d.xdp_mode.is_some(), |run| run.has_xdp(), XDP),
+    ("xdp-copy", |d| d.xdp_copy.is_some(), |run| run.has_xdp(), XDP),
+    ("next-hop", |d| d.next_hop.is_some(), |run| run.has_one_backend(), NOT_AUTO),
+    ("vlan", |d| d.vlan.is_some(), |run| run.has_one_backend(), NOT_AUTO),
+    ("source-prefix", |d| d.source_prefix.is_some(), |run| run.has_one_backend(), NOT_AUTO),
+    ("local-address", |d| d.local_address.is_some(), |run| run.draft.source_prefix.is_none(), ONE_SOURCE),
+    ("transport", |d| d.transport.is_some(), |run| run.draft.mix.is_none(), ONE_TRANSPORT),
+    ("tcp-edns", |d| d.tcp_edns.is_some(), |run| run.has(UdpTcp), FALLBACK),
+    ("queries-per-connection", |d| d.queries_per_connection.is_some(), |run| run.connects(), CONNECTIONS),
+    ("idle-timeout", |d| d.idle_timeout.is_some(), |run| run.connects(), CONNECTIONS),
+    ("fast-open", |d| d.fast_open == Some(true), |run| run.connects(), CONNECTIONS),
+    ("local-address", Draft::has_local_prefix, |run| run.connects(), CONNECTIONS),
+    ("send-only", |d| d.send_only == Some(true), |run| !run.connects(), SENDING_ONLY),
+    ("backend", |d| d.backend() != "sockets", |run| !run.connects(), DATAGRAMS),
+    ("local-ports", |d| d.local_ports.is_some(), |run| !run.connects(), PORTS),
+    ("insecure", |d| d.insecure == Some(true), |run| run.is_encrypted(), ENCRYPTED),
+    ("ca", |d| d.ca.is_some(), |run| run.is_encrypted(), ENCRYPTED),
+    ("sni", |d| d.sni.is_some(), |run| run.is_encrypted(), ENCRYPTED),
+    ("tls-version", |d| d.tls_version.is_some(), |run| run.is_encrypted(), ENCRYPTED),
+    ("no-resumption", |d| d.resumption == Some(false), |run| run.is_encrypted(), ENCRYPTED),
+    ("early-data", |d| d.early_data == Some(true), |run| run.is_encrypted(), ENCRYPTED),
+    ("handshake-timeout", |d| d.handshake_timeout.is_some(), |run| run.is_encrypted(), ENCRYPTED),
+    ("http-method", |d| d.http_method.is_some(), |run| run.has(Doh), HTTP),
+    ("http-path", |d| d.http_path.is_some(), |run| run.has(Doh), HTTP),
+    ("tls-version 1.2", |d| d.tls_version == Some(Only12), |run| !run.has(Doq), QUIC),
+    ("early-data", |d| d.early_data == Some(true), |run| run.draft.tls_version != Some(Only12), EARLY),
+    ("early-data", |d| d.early_data == Some(true), |run| run.draft.resumption != Some(false), RESUMED),
+    ("ca", |d| d.ca.is_some(), |run| run.draft.insecure != Some(true), TRUST),
+];
 
-    #[test]
-    fn quantities_may_be_text_or_bare_numbers() {
-        let read = draft("rate = 50000\nfor = 1.5\ntimeout = \"5s\"\ncount = \"1M\"\nseed = 7");
-        assert_eq!(read.rate.as_deref(), Some("50000"));
-        assert_eq!(read.duration.as_deref(), Some("1.5"));
-        assert_eq!(read.timeout.as_deref(), Some("5s"));
-        assert_eq!((read.count.as_deref(), read.seed.as_deref()), (Some("1M"), Some("7")));
-    }
+const RAMP: &str = "says nothing without --ramp: add that, or leave it out";
+const STAIR: &str = "says nothing without --stair: add that, or leave it out";
+const BURST: &str = "says nothing without --burst: add that, or leave it out";
+const HELD: &str = "says nothing without --ramp, --stair or --burst: add that, or leave it out";
+const NO_WINDOW: &str = "waits for no answers, so --outstanding says nothing: leave it out to send as fast as this \
+                         host can, or give a --rate";
+const XDP: &str = "is for AF_XDP, and this run uses sockets: add --backend xdp, or leave it out";
+const NOT_AUTO: &str = "changes the packets in a way that sockets cannot, so --backend auto could not fall back to \
+                        them: use --backend xdp, or leave it out";
+const ONE_SOURCE: &str = "and --source-prefix both say where queries come from: leave one out";
+const ONE_TRANSPORT: &str = "and --mix both say how messages travel: leave one out";
+const FALLBACK: &str = "is about what is asked again over TCP: add --transport udp+tcp, or leave it out";
+const CONNECTIONS: &str =
+    "is about connections, and {transport} has none: add --transport tcp, or leave it out";
+const SENDING_ONLY: &str = "does not go with --transport {transport}: a connection stands still once nobody reads \
+                            its answers: leave it out";
+const DATAGRAMS: &str = "does not go with --transport {transport}: AF_XDP sends datagrams only: leave it out";
+const PORTS: &str = "does not go with --transport {transport}: a port rests after its connection, so the kernel \
+                     must choose: leave it out, and use --local-address for more of them";
+const ENCRYPTED: &str =
+    "is about encryption, and {transport} has none: add --transport dot, doh or doq, or leave it out";
+const HTTP: &str = "is about HTTP, and {transport} has none: add --transport doh, or leave it out";
+const QUIC: &str = "does not go with --transport doq: QUIC has TLS 1.3 in it: leave the version out";
+const EARLY: &str = "does not go with --tls-version 1.2: only TLS 1.3 has early data: leave one out";
+const RESUMED: &str =
+    "does not go with --no-resumption: early data travels in a session that is resumed: leave one out";
+const TRUST: &str =
+    "does not go with --insecure: one says whom to trust, the other to trust anybody: leave one out";
 
-    #[test]
-    fn an_unknown_key_is_an_error_that_names_it() {
-        let error = Draft::from_toml("rate = 1\nretries = 3\n").expect_err("no such key");
-        assert!(error.contains("retries") && error.contains("line 2"), "{error}");
-        let error = Draft::from_toml("[[piece]]\nrate = 1\nfor = 1\nholds = 2").expect_err("no such key");
-        assert!(error.contains("holds"), "{error}");
-    }
-
-    #[test]
-    fn a_piece_without_a_length_and_a_value_of_the_wrong_kind_are_errors() {
-        assert!(Draft::from_toml("[[piece]]\nrate = 1").expect_err("no length").contains("for"));
-        assert!(Draft::from_toml("rate = true").expect_err("no number").contains("a number, or a text"));
-        assert!(Draft::from_toml("family = \"v5\"").expect_err("no family").contains("v5"));
-        assert!(Draft::from_toml("port = 70000").is_err());
-        assert!(Draft::from_toml("rate = inf").is_err());
-    }
-
-    #[test]
-    fn flags_win_over_the_file_and_leave_the_rest() {
-        let both = draft("server = \"a\"\ntimeout = \"2s\"\nworkers = 3").overlay(draft("timeout = \"1s\""));
-        assert_eq!(both, draft("server = \"a\"\ntimeout = \"1s\"\nworkers = 3"));
-    }
-
-    #[test]
-    fn a_load_on_the_command_line_replaces_another_kind_and_refines_the_same() {
-        let file = draft("stair = \"1k..5k\"\nstep = \"1k\"\nhold = \"10s\"");
-        assert_eq!(file.clone().overlay(draft("rate = 7")), draft("rate = 7"));
-        assert_eq!(
-            file.clone().overlay(draft("hold = \"1s\"")),
-            draft("stair = \"1k..5k\"\nstep = \"1k\"\nhold = \"1s\"")
-        );
-        assert_eq!(
-            file.overlay(draft("stair = \"2k..3k\"")),
-            draft("stair = \"2k..3k\"\nstep = \"1k\"\nhold = \"10s\"")
-        );
-    }
-
-    #[test]
-    fn what_ends_the_run_and_where_queries_come_from_are_replaced_as_a_whole() {
-        let file = draft("passes = 1\nqueries = \"file\"");
-        assert_eq!(file.overlay(draft("for = 60\nask = [\"a\"]")), draft("for = 60\nask = [\"a\"]"));
-        let bursts = draft("burst = \"1..2\"\nfor = 60\ncount = 5");
-        assert_eq!(bursts.overlay(draft("passes = 2")), draft("burst = \"1..2\"\nfor = 60\npasses = 2"));
-    }
-
-    #[test]
-    fn a_permission_goes_with_its_server_and_a_port_in_the_server_wins() {
-        let file = draft("server = \"a\"\nport = 5300\ni-may-load-this-server = true");
-        assert_eq!(file.clone().overlay(draft("server = \"b:53\"")), draft("server = \"b:53\""));
-        assert_eq!(file.overlay(draft("server = \"b\"")), draft("server = \"b\"\nport = 5300"));
-    }
-
-    #[test]
-    fn a_draft_survives_the_way_through_its_file() {
-        let text = "server = \"a\"\nask = [\"x AAAA\"]\nrate = \"5\"\nfor = \"1s\"\nseed = \"18446744073709551615\"\n\
-                    [[piece]]\nrate = \"0..5k\"\nfor = \"3s\"\nlabel = \"warm-up\"\n";
-        let read = draft(text);
-        assert_eq!(draft(&read.to_toml().expect("a plan file")), read);
-    }
-}
+/// The heading of the options that say how much load, which a `--plan` of the command line belongs to.
+pub const LOAD: &str = "Load (one of them; default: --outstanding 100)";
+const SERVER: &str = "Server";
+const QUERIES: &str = "Queries";
+const TRANSPORT: &str = "Transport";
+const ENCRYPTION: &str = "Encryption (with --transport dot, doh or doq)";
+const GENERATOR: &str = "Generator";
+const WAY_OUT: &str = "Way out";
+const OUTPUT: &str = "Output";

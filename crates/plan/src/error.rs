@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-use crate::plan::{Family, TransportKind};
+use crate::kinds::Family;
 use crate::schedule::CurveError;
 use crate::units::UnitError;
 
@@ -132,13 +132,13 @@ pub enum PlanError {
         /// Another.
         second: &'static str,
     },
-    /// An option without the one it belongs to.
-    #[error("--{option} says nothing without {owner}: add that, or leave it out")]
-    Stray {
-        /// The option.
+    /// An option that has no meaning in this run.
+    #[error("--{option} {sentence}")]
+    Misfit {
+        /// The option without its dashes.
         option: &'static str,
-        /// What it belongs to.
-        owner: &'static str,
+        /// Why, and what to do: the rest of a sentence that begins with the option.
+        sentence: String,
     },
     /// A load without a part it needs.
     #[error("--{load} needs --{missing}: add it, such as --{missing} {example}")]
@@ -153,12 +153,6 @@ pub enum PlanError {
     /// A load that cannot be scheduled.
     #[error(transparent)]
     Curve(#[from] CurveError),
-    /// Send-only with a window.
-    #[error(
-        "--send-only waits for no answers, so --outstanding says nothing: leave it out to send as fast as this \
-         host can, or give a --rate"
-    )]
-    SendOnlyClosed,
     /// Intervals too short for the timeout.
     #[error(
         "--interval {interval} is too short for --timeout {timeout}: every interval stays in memory until its \
@@ -185,72 +179,6 @@ pub enum PlanError {
         /// How many sockets the window needs.
         needed: usize,
     },
-    /// An option of AF_XDP without AF_XDP.
-    #[error("--{option} is for AF_XDP, and this run uses sockets: add --backend xdp, or leave it out")]
-    OnlyXdp {
-        /// The option.
-        option: &'static str,
-    },
-    /// An option that sockets could not obey, where they may have to.
-    #[error(
-        "--{option} changes the packets in a way that sockets cannot, so --backend auto could not fall back to \
-         them: use --backend xdp, or leave it out"
-    )]
-    NotWithAuto {
-        /// The option.
-        option: &'static str,
-    },
-    /// An option that only a transport with connections can obey.
-    #[error(
-        "--{option} is about connections, and {transport} has none: add --transport tcp, or leave it out"
-    )]
-    NoConnections {
-        /// The option.
-        option: &'static str,
-        /// The transport.
-        transport: TransportKind,
-    },
-    /// An option that connections cannot obey.
-    #[error("--{option} does not go with --transport {transport}: {why}")]
-    NotOverConnections {
-        /// The option.
-        option: &'static str,
-        /// The transport.
-        transport: TransportKind,
-        /// The reason, and what to do instead.
-        why: &'static str,
-    },
-    /// An option that only an encrypted transport can obey.
-    #[error(
-        "--{option} is about encryption, and {transport} has none: add --transport dot, doh or doq, or leave it out"
-    )]
-    NotEncrypted {
-        /// The option.
-        option: &'static str,
-        /// The transport.
-        transport: TransportKind,
-    },
-    /// An option that only HTTP can obey.
-    #[error("--{option} is about HTTP, and {transport} has none: add --transport doh, or leave it out")]
-    NoHttp {
-        /// The option.
-        option: &'static str,
-        /// The transport.
-        transport: TransportKind,
-    },
-    /// Two options that contradict each other.
-    #[error("--{option} does not go with --{other}: {why}")]
-    NotTogether {
-        /// One of them.
-        option: &'static str,
-        /// The other.
-        other: &'static str,
-        /// The reason, and what to do.
-        why: &'static str,
-    },
-    /// A transport, and a mix of them.
-    #[error("--transport and --mix both say how messages travel: leave one out")]
-    TwoTransports,
     /// A mix that cannot be read.
     #[error("--mix {text}: {reason}; write it like udp=60,tcp=40")]
     BadMix {
@@ -259,15 +187,6 @@ pub enum PlanError {
         /// What is wrong with it.
         reason: String,
     },
-    /// An option of the fallback without the fallback.
-    #[error("--{option} is about what is asked again over TCP: add --transport udp+tcp, or leave it out")]
-    NoFallback {
-        /// The option.
-        option: &'static str,
-    },
-    /// Two options that say the source addresses.
-    #[error("--local-address and --source-prefix both say where queries come from: leave one out")]
-    TwoLocals,
     /// Fewer local ports than sockets.
     #[error(
         "--local-ports {ports} holds {held} port(s), and {clients} socket(s) need one each: widen it, or \

@@ -16,29 +16,38 @@
 //! whoever runs it brings the time.
 #![forbid(unsafe_code)]
 
+mod addresses;
 mod backend;
 mod connections;
 mod draft;
 mod encryption;
 mod error;
 mod interval;
+mod kinds;
 mod load;
 mod mix;
+mod overlay;
 mod plan;
+mod quantity;
 pub mod schedule;
 pub mod source;
+mod stop;
 mod target;
 pub mod units;
-mod validate;
+mod values;
+mod workers;
 
-pub use backend::{Backend, SourcePrefix, XdpCopy, XdpMode, XdpPlan, mac_text};
+pub use addresses::{PortRange, SourcePrefix};
+pub use backend::{Backend, XdpCopy, XdpMode, XdpPlan, mac_text};
 pub use connections::ConnectionPlan;
-pub use draft::{Draft, PieceDraft};
-pub use encryption::{EncryptionPlan, HttpMethod, TlsVersions, Trust};
+pub use draft::{Draft, LOAD as LOAD_HEADING, PieceDraft};
+pub use encryption::{EncryptionPlan, Trust};
 pub use error::PlanError;
+pub use kinds::{Family, HttpMethod, TlsVersions, TransportKind};
 pub use mix::{Mix, MixMember};
-pub use plan::{Family, Note, Plan, PortRange, Stop, TransportKind};
+pub use plan::{Host, Plan};
 pub use schedule::{Cursor, Curve, Load, Phase, Shape};
 pub use source::{QuestionSource, Questions};
+pub use stop::Stop;
 pub use target::{Resolve, Target, target_is_harmless};
-pub use validate::Host;
+pub use workers::Note;

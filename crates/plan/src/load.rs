@@ -2,11 +2,11 @@
 
 use crate::draft::{Draft, PieceDraft};
 use crate::error::PlanError;
-use crate::plan::Stop;
 use crate::schedule::{Burst, Constant, Load, Piece, Piecewise, Ramp, Shape, Stair};
 use crate::source::QuestionSource;
+use crate::stop::Stop;
 use crate::units::{UnitError, parse_duration_ns, parse_range, parse_rate_qps};
-use crate::validate::read;
+use crate::values::read;
 
 /// The window of a closed loop where no load is asked for, as in dnsperf.
 const DEFAULT_OUTSTANDING: u32 = 100;
@@ -36,7 +36,6 @@ pub(crate) fn choose_load(
     if let (Some(first), Some(second)) = (kind, kinds.next()) {
         return Err(PlanError::TwoLoads { first, second });
     }
-    refuse_strays(draft, kind)?;
     let ends_by_itself = !matches!(kind, None | Some("outstanding" | "rate"));
     let stop = if stop == Stop::default() && !ends_by_itself { default_stop(source) } else { stop };
     let shape = match kind {
@@ -60,22 +59,6 @@ pub(crate) fn choose_load(
         curve = curve.cut_at(end_ns)?;
     }
     Ok(LoadChoice { load: Load::Open(curve), shape: Some(shape), stop })
-}
-
-/// Options that say more about a load which was not asked for.
-fn refuse_strays(draft: &Draft, kind: Option<&'static str>) -> Result<(), PlanError> {
-    let companions: [(&'static str, bool, &[&str], &'static str); 4] = [
-        ("over", draft.over.is_some(), &["ramp"], "--ramp"),
-        ("step", draft.step.is_some(), &["stair"], "--stair"),
-        ("every", draft.every.is_some(), &["burst"], "--burst"),
-        ("hold", draft.hold.is_some(), &["ramp", "stair", "burst"], "--ramp, --stair or --burst"),
-    ];
-    for (option, given, owners, owner) in companions {
-        if given && !kind.is_some_and(|kind| owners.contains(&kind)) {
-            return Err(PlanError::Stray { option, owner });
-        }
-    }
-    Ok(())
 }
 
 /// A file is asked through once, as dnsperf does.

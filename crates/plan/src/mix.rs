@@ -1,10 +1,8 @@
 //! A mix: which share of the queries goes by which transport.
 
-use std::fmt;
-
 use crate::draft::Draft;
 use crate::error::PlanError;
-use crate::plan::TransportKind;
+use crate::kinds::TransportKind;
 
 /// One transport of a mix.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,11 +32,10 @@ pub struct Mix {
 
 impl Mix {
     /// Reads what a draft says of it, and which transport that makes.
-    pub(crate) fn of(draft: &Draft) -> Result<(Mix, TransportKind), PlanError> {
-        let Some(text) = &draft.mix else { return Ok((Mix::default(), draft.transport.unwrap_or_default())) };
-        if draft.transport.is_some() {
-            return Err(PlanError::TwoTransports);
-        }
+    pub(crate) fn of(draft: &mut Draft) -> Result<(Mix, TransportKind), PlanError> {
+        let Some(text) = &draft.mix else {
+            return Ok((Mix::default(), *draft.transport.get_or_insert_default()));
+        };
         let mix = Mix::parse(text).map_err(|reason| PlanError::BadMix { text: text.clone(), reason })?;
         Ok((mix, TransportKind::Mix))
     }
@@ -53,17 +50,12 @@ impl Mix {
         member.weight / self.members.iter().map(|member| member.weight).sum::<f64>()
     }
 
-    /// Says it in the words of a draft.
-    pub(crate) fn to_draft(&self, draft: &mut Draft) {
-        if self.is_some() {
-            draft.mix = Some(self.to_string());
-            draft.transport = None;
+    /// Its transports, or `alone` where there is no mix.
+    pub(crate) fn transports(&self, alone: TransportKind) -> Vec<TransportKind> {
+        match self.is_some() {
+            true => self.members.iter().map(|member| member.transport).collect(),
+            false => vec![alone],
         }
-    }
-
-    /// Whether any of its transports is such a one.
-    pub(crate) fn has(&self, is_such: impl Fn(TransportKind) -> bool) -> bool {
-        self.members.iter().any(|member| is_such(member.transport))
     }
 
     /// `udp=60,tcp=15,dot@8853=25`.
@@ -100,17 +92,6 @@ impl Mix {
     }
 }
 
-impl fmt::Display for Mix {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (number, MixMember { transport, weight, port }) in self.members.iter().enumerate() {
-            let comma = if number == 0 { "" } else { "," };
-            let port = port.map_or(String::new(), |port| format!("@{port}"));
-            write!(f, "{comma}{transport}{port}={weight}")?;
-        }
-        Ok(())
-    }
-}
-
 /// Shares of a millionth can be asked for, and no infinite ones.
 const HEAVIEST: f64 = 1e9;
 
@@ -119,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mix_is_read_and_said_again() {
+    fn a_mix_is_read_with_its_weights_and_ports() {
         let mix = Mix::parse("udp=60, udp+tcp = 15%,tcp=2.5,dot@8853=2,doh=0.5").unwrap();
         assert_eq!(mix.members.len(), 5);
         let second = MixMember { transport: TransportKind::UdpTcp, weight: 15.0, port: None };
@@ -127,7 +108,6 @@ mod tests {
         assert_eq!(mix.share(&mix.members[0]), 60.0 / 80.0);
         let ports: Vec<_> = mix.members.iter().map(|member| member.port(5300)).collect();
         assert_eq!(ports, [5300, 5300, 5300, 8853, 443]);
-        assert_eq!(Mix::parse(&mix.to_string()), Ok(mix));
     }
 
     #[test]

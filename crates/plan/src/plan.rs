@@ -1,21 +1,29 @@
-//! A plan: what a run does, in full, after every rule was checked. Nothing checks again after this.
+//! A plan: what a run does, in full. Every rule is checked here, once, and every default filled in; nothing checks
+//! again after this.
 
-use std::fmt;
 use std::net::IpAddr;
-use std::str::FromStr;
+use std::ops::RangeInclusive;
+use std::path::Path;
 
-use dnsdyno_wire::{QueryForm, class_name};
-use serde::{Deserialize, Serialize};
+use dnsdyno_wire::{CLASS_IN, MIN_EDNS_SIZE, QueryForm, parse_class};
 
+use crate::addresses::{PortRange, SourcePrefix};
 use crate::backend::Backend;
 use crate::connections::ConnectionPlan;
-use crate::draft::{Draft, PieceDraft};
+use crate::draft::Draft;
 use crate::encryption::EncryptionPlan;
+use crate::error::PlanError;
+use crate::interval::{check_interval, usual_interval_ns};
+use crate::kinds::TransportKind;
+use crate::load::{LoadChoice, choose_load};
 use crate::mix::Mix;
-use crate::schedule::{Load, Phase, Piece, Shape};
+use crate::schedule::{Load, Phase, Shape};
 use crate::source::QuestionSource;
-use crate::target::Target;
-use crate::units::{format_duration_ns, format_rate_qps, format_size_bytes};
+use crate::stop::Stop;
+use crate::target::{Resolve, Target, Wanted, target_is_harmless};
+use crate::units::{format_duration_ns, format_size_bytes, parse_duration_ns, parse_size_bytes};
+use crate::values::{absolute, filled, limited, read_as, within};
+use crate::workers::{Note, Workers};
 
 /// What a run does. Made by [`Draft::validate`].
 #[derive(Debug, Clone, PartialEq)]
@@ -26,8 +34,6 @@ pub struct Plan {
     pub note: Option<String>,
     /// The server.
     pub target: Target,
-    /// Which addresses of the server were allowed.
-    pub family: Family,
     /// How messages travel.
     pub transport: TransportKind,
     /// The transports of a mix, where `transport` is one.
@@ -76,10 +82,10 @@ pub struct Plan {
     pub send_only: bool,
     /// What random choices start from.
     pub seed: u64,
-    /// The user's word that the server may be loaded.
-    pub i_may_load_this_server: bool,
     /// What was changed of what the user asked for, to be shown to them.
     pub notes: Vec<Note>,
+    /// The same in the user's words, with every default filled in (see [`Plan::to_draft`]).
+    pub draft: Draft,
 }
 
 impl Plan {
@@ -105,295 +111,190 @@ impl Plan {
         batches && !self.keep_order
     }
 
-    /// A draft that says the whole plan in plain words: validated again, it is the same plan.
+    /// A draft that says the whole plan: validated again, it is the same plan. What was changed since, because
+    /// only the host knows it, is in it.
     pub fn to_draft(&self) -> Draft {
-        let mut draft = Draft {
-            name: self.name.clone(),
-            note: self.note.clone(),
-            server: Some(self.target.asked.clone()),
-            port: Some(self.target.address.port()),
-            family: Some(self.family),
-            transport: Some(self.transport),
-            i_may_load_this_server: self.i_may_load_this_server.then_some(true),
-            strict: Some(self.strict),
-            keep_order: Some(self.keep_order),
-            recursion_desired: Some(self.form.recursion_desired),
-            checking_disabled: Some(self.form.checking_disabled),
-            authentic_data: Some(self.form.authentic_data),
-            dnssec_ok: Some(self.form.dnssec_ok),
-            edns_size: self.form.edns_size,
-            nsid: Some(self.form.nsid),
-            class: Some(class_name(self.form.class).into_owned()),
-            duration: self.stop.duration_ns.map(format_duration_ns),
-            count: self.stop.count.map(|count| count.to_string()),
-            passes: self.stop.passes,
-            timeout: Some(format_duration_ns(self.timeout_ns)),
-            interval: Some(format_duration_ns(self.interval_ns)),
+        Draft {
             workers: Some(self.workers),
-            pin: Some(self.pin),
             clients: Some(self.clients),
-            local_address: self.local_address.map(|address| match self.local_prefix {
-                Some(length) => format!("{address}/{length}"),
-                None => address.to_string(),
-            }),
-            local_ports: self.local_ports.map(|ports| ports.to_string()),
-            receive_buffer: Some(format_size_bytes(u64::from(self.receive_buffer_bytes))),
-            send_only: Some(self.send_only),
-            seed: Some(self.seed.to_string()),
-            ..Draft::default()
-        };
-        self.backend.to_draft(&mut draft);
-        self.connections.to_draft(&mut draft);
-        self.encryption.to_draft(self.transport, &self.mix, &mut draft);
-        self.mix.to_draft(&mut draft);
-        match &self.source {
-            QuestionSource::File(path) => draft.queries = Some(path.display().to_string()),
-            QuestionSource::Stdin => draft.queries = Some("-".to_owned()),
-            QuestionSource::Given(items) => draft.ask = Some(items.clone()),
+            backend: Some(self.backend.word().to_owned()),
+            ..self.draft.clone()
         }
-        if let (Load::Closed { outstanding }, false) = (&self.load, self.send_only) {
+    }
+}
+
+/// What a draft must be told of the machine it runs on, because a plan itself does no input or output.
+#[derive(Clone, Copy)]
+pub struct Host<'a> {
+    /// CPU cores to use, at least 1: the default number of workers.
+    pub cores: usize,
+    /// What relative paths start from.
+    pub working_dir: &'a Path,
+    /// A seed nobody used before, for plans that name none.
+    pub fresh_seed: u64,
+    /// Looks up the addresses of a server that is given by name.
+    pub resolve: Resolve<'a>,
+}
+
+impl Draft {
+    /// Checks every rule, fills in every default, and looks up the server's address.
+    ///
+    /// Defaults: closed loop with 100 outstanding (with send-only: a flood); one pass through the file
+    /// where neither the load nor an option ends the run, 10 s where names were given instead; timeout
+    /// 5 s; interval 1 s, or less for short phases; one worker a core, and each on its own; one socket a
+    /// worker (AF_XDP: 256 source ports); receive buffer 4 MiB.
+    pub fn validate(&self, host: &Host<'_>) -> Result<Plan, PlanError> {
+        let mut draft = self.clone();
+        let source = source(&mut draft, host.working_dir)?;
+        let form = form(&mut draft)?;
+        let backend = Backend::of(&mut draft)?;
+        let (mix, transport) = Mix::of(&mut draft)?;
+        let transports = mix.transports(transport);
+        self.refuse_misfits(transport, &transports)?;
+        let LoadChoice { load, shape, stop } = choose_load(&draft, Stop::of(&draft)?, &source)?;
+        let send_only = *draft.send_only.get_or_insert(false);
+        if let (Load::Closed { outstanding }, false) = (&load, send_only) {
             draft.outstanding = Some(*outstanding);
         }
-        if let Some(shape) = &self.shape {
-            draft_shape(shape, &mut draft);
-        }
-        draft
-    }
-}
-
-/// What ends a run. At least one is set unless the load itself ends.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Stop {
-    /// After this time, in nanoseconds.
-    pub duration_ns: Option<u64>,
-    /// After this many queries.
-    pub count: Option<u64>,
-    /// After all queries were asked this many times.
-    pub passes: Option<u64>,
-}
-
-impl Stop {
-    /// After how many queries the run ends, with `questions` of them in a pass; `None` = not by number.
-    pub fn query_limit(&self, questions: usize) -> Option<u64> {
-        let by_passes = self.passes.map(|passes| passes.saturating_mul(questions as u64));
-        match (self.count, by_passes) {
-            (Some(count), Some(limit)) => Some(count.min(limit)),
-            (count, limit) => count.or(limit),
-        }
-    }
-}
-
-/// How messages travel.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum TransportKind {
-    /// UDP, one message a datagram.
-    #[default]
-    Udp,
-    /// TCP, messages one after the other on connections (RFC 7766).
-    Tcp,
-    /// UDP, and TCP for what was truncated over UDP.
-    #[serde(rename = "udp+tcp")]
-    UdpTcp,
-    /// TLS, messages as over TCP (RFC 7858).
-    Dot,
-    /// HTTP/2 over TLS, a stream for each query (RFC 8484).
-    Doh,
-    /// QUIC, a stream for each query (RFC 9250).
-    Doq,
-    /// Several by weight; chosen by `mix`.
-    #[serde(skip_deserializing)]
-    Mix,
-}
-
-impl TransportKind {
-    /// Whether messages travel over connections, some of them at least.
-    pub fn connects(self) -> bool {
-        self != TransportKind::Udp
-    }
-
-    /// Whether queries leave by UDP sockets, some of them at least.
-    pub fn has_udp(self) -> bool {
-        matches!(self, TransportKind::Udp | TransportKind::UdpTcp | TransportKind::Mix)
-    }
-
-    /// Whether they are encrypted.
-    pub fn is_encrypted(self) -> bool {
-        matches!(self, TransportKind::Dot | TransportKind::Doh | TransportKind::Doq)
-    }
-
-    /// The port that servers listen on.
-    pub fn default_port(self) -> u16 {
-        match self {
-            TransportKind::Udp | TransportKind::Tcp | TransportKind::UdpTcp | TransportKind::Mix => 53,
-            TransportKind::Dot | TransportKind::Doq => 853,
-            TransportKind::Doh => 443,
-        }
-    }
-}
-
-impl fmt::Display for TransportKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            TransportKind::Udp => "udp",
-            TransportKind::Tcp => "tcp",
-            TransportKind::UdpTcp => "udp+tcp",
-            TransportKind::Dot => "dot",
-            TransportKind::Doh => "doh",
-            TransportKind::Doq => "doq",
-            TransportKind::Mix => "mix",
+        draft.duration = draft.duration.take().or(stop.duration_ns.map(format_duration_ns));
+        draft.passes = stop.passes;
+        let connections = ConnectionPlan::of(&mut draft, transport, &transports)?;
+        let encryption = EncryptionPlan::of(&mut draft, &transports, host.working_dir)?;
+        let Workers { workers, clients, notes } =
+            Workers::of(&mut draft, host.cores, &load, &backend, transport, &connections)?;
+        let local_ports = local_ports(&draft, clients, &backend)?;
+        let timeout_ns = filled("timeout", &mut draft.timeout, "5s", parse_duration_ns)?;
+        limited("timeout", timeout_ns, TIMEOUT_NS, format_duration_ns)?;
+        let usual = format_duration_ns(usual_interval_ns(&load, timeout_ns));
+        let interval_ns = filled("interval", &mut draft.interval, &usual, parse_duration_ns)?;
+        limited("interval", interval_ns, INTERVAL_NS, format_duration_ns)?;
+        check_interval(interval_ns, timeout_ns)?;
+        let buffer_bytes = filled("receive-buffer", &mut draft.receive_buffer, "4M", parse_size_bytes)?;
+        limited("receive-buffer", buffer_bytes, BUFFER_BYTES, format_size_bytes)?;
+        let seed = read_as("seed", &draft.seed, |text| text.parse().ok(), SEED)?.unwrap_or(host.fresh_seed);
+        draft.seed = Some(seed.to_string());
+        let (local_address, local_prefix) =
+            read_as("local-address", &draft.local_address, address_or_prefix, ADDRESS)?.unzip();
+        // Last, because this may ask the network.
+        let target = target(&mut draft, host, transport, local_address, &backend)?;
+        Ok(Plan {
+            name: draft.name.clone(),
+            note: draft.note.clone(),
+            target,
+            transport,
+            mix,
+            connections,
+            encryption,
+            source,
+            strict: *draft.strict.get_or_insert(false),
+            keep_order: *draft.keep_order.get_or_insert(false),
+            form,
+            load,
+            shape,
+            stop,
+            timeout_ns,
+            interval_ns,
+            workers,
+            pin: *draft.pin.get_or_insert(true),
+            clients,
+            local_address,
+            local_prefix: local_prefix.flatten(),
+            local_ports,
+            backend,
+            receive_buffer_bytes: buffer_bytes as u32,
+            send_only,
+            seed,
+            notes,
+            draft,
         })
     }
 }
 
-impl FromStr for TransportKind {
-    type Err = String;
+fn source(draft: &mut Draft, working_dir: &Path) -> Result<QuestionSource, PlanError> {
+    match (&mut draft.queries, &draft.ask) {
+        (Some(_), Some(_)) => Err(PlanError::TwoSources),
+        (Some(path), None) if path == "-" => Ok(QuestionSource::Stdin),
+        (Some(path), None) => Ok(QuestionSource::File(absolute(path, working_dir))),
+        (None, Some(items)) if !items.is_empty() => Ok(QuestionSource::Given(items.clone())),
+        (None, _) => Err(PlanError::NoQueries),
+    }
+}
 
-    fn from_str(text: &str) -> Result<TransportKind, String> {
-        match text {
-            "udp" => Ok(TransportKind::Udp),
-            "tcp" => Ok(TransportKind::Tcp),
-            "udp+tcp" => Ok(TransportKind::UdpTcp),
-            "dot" => Ok(TransportKind::Dot),
-            "doh" => Ok(TransportKind::Doh),
-            "doq" => Ok(TransportKind::Doq),
-            _ => Err(format!("`{text}` is not a transport: use udp, tcp, udp+tcp, dot, doh or doq")),
+fn form(draft: &mut Draft) -> Result<QueryForm, PlanError> {
+    Ok(QueryForm {
+        recursion_desired: *draft.recursion_desired.get_or_insert(true),
+        checking_disabled: *draft.checking_disabled.get_or_insert(false),
+        authentic_data: *draft.authentic_data.get_or_insert(false),
+        dnssec_ok: *draft.dnssec_ok.get_or_insert(false),
+        edns_size: within("edns-size", draft.edns_size, u64::from(MIN_EDNS_SIZE)..=u64::from(u16::MAX))?,
+        nsid: *draft.nsid.get_or_insert(false),
+        class: read_as("class", &draft.class, parse_class, CLASS)?.unwrap_or(CLASS_IN),
+    })
+}
+
+fn local_ports(draft: &Draft, clients: usize, backend: &Backend) -> Result<Option<PortRange>, PlanError> {
+    let range = read_as("local-ports", &draft.local_ports, PortRange::parse, PORTS)?;
+    // Each address of a prefix has all the ports; how many there are is seen when it is opened.
+    let has_addresses = backend.xdp().is_some_and(|xdp| xdp.source_prefix.is_some());
+    match range.map(|range| range.count()).filter(|held| *held < clients && !has_addresses) {
+        Some(held) => {
+            let ports = draft.local_ports.clone().unwrap_or_default();
+            Err(PlanError::TooFewPorts { ports, held, clients })
         }
+        None => Ok(range),
     }
 }
 
-/// Which addresses may be used.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Family {
-    /// Both.
-    #[default]
-    Any,
-    /// IPv4 only.
-    V4,
-    /// IPv6 only.
-    V6,
-}
-
-impl Family {
-    /// The family of an address.
-    pub fn of(address: IpAddr) -> Family {
-        if address.is_ipv4() { Family::V4 } else { Family::V6 }
-    }
-
-    /// Whether an address belongs to it.
-    pub fn admits(self, address: IpAddr) -> bool {
-        self == Family::Any || self == Family::of(address)
+/// The address to send from; of connections also the prefix up to whose end they start.
+fn address_or_prefix(text: &str) -> Option<(IpAddr, Option<u8>)> {
+    match SourcePrefix::parse(text) {
+        Some(prefix) => Some((prefix.first, (!prefix.is_host()).then_some(prefix.length))),
+        None => text.parse().ok().map(|address| (address, None)),
     }
 }
 
-impl fmt::Display for Family {
-    /// As a word before "address".
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Family::Any => "IP",
-            Family::V4 => "IPv4",
-            Family::V6 => "IPv6",
-        })
+fn target(
+    draft: &mut Draft,
+    host: &Host<'_>,
+    transport: TransportKind,
+    local_address: Option<IpAddr>,
+    backend: &Backend,
+) -> Result<Target, PlanError> {
+    let server = draft.server.as_deref().ok_or(PlanError::NoServer)?;
+    let family = *draft.family.get_or_insert_default();
+    let prefix = backend.xdp().and_then(|xdp| xdp.source_prefix);
+    let local_address = local_address.or(prefix.map(|prefix| prefix.first));
+    let wanted =
+        Wanted { server, port: draft.port, usual_port: transport.default_port(), family, local_address };
+    let target = wanted.find(host.resolve)?;
+    let address = target.address.ip();
+    if draft.i_may_load_this_server != Some(true) && !target_is_harmless(address) {
+        return Err(PlanError::MayNotLoad { address });
     }
+    (draft.server, draft.port) = (Some(target.asked.clone()), Some(target.address.port()));
+    Ok(target)
 }
 
-impl FromStr for Family {
-    type Err = String;
+const SEED: &str = "a whole number from 0 to 18446744073709551615";
+const CLASS: &str = "a class: use IN, CH, HS, ANY or CLASSnnn";
+const PORTS: &str = "a range of ports from 1 to 65535: write it like 20000..29999";
+const ADDRESS: &str =
+    "an address: write an IPv4 or IPv6 address of this machine, over connections also ADDRESS/LENGTH";
 
-    fn from_str(text: &str) -> Result<Family, String> {
-        match text {
-            "any" => Ok(Family::Any),
-            "v4" => Ok(Family::V4),
-            "v6" => Ok(Family::V6),
-            _ => Err(format!("`{text}` is not an address family: use any, v4 or v6")),
-        }
-    }
-}
+const SECOND_NS: u64 = 1_000_000_000;
 
-/// Local ports, both ends included.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PortRange {
-    /// The first port, at least 1.
-    pub first: u16,
-    /// The last port, not before the first.
-    pub last: u16,
-}
+/// Ten minutes are longer than any resolver tries. The usual 5 s are what dnsperf waits.
+const TIMEOUT_NS: RangeInclusive<u64> = 1_000_000..=600 * SECOND_NS;
 
-impl PortRange {
-    /// How many ports it holds, at least 1.
-    pub fn count(&self) -> usize {
-        usize::from(self.last - self.first) + 1
-    }
+/// Below 10 ms a record would hold more lines than queries.
+const INTERVAL_NS: RangeInclusive<u64> = 10_000_000..=3600 * SECOND_NS;
 
-    /// The ports in order.
-    pub fn ports(&self) -> std::ops::RangeInclusive<u16> {
-        self.first..=self.last
-    }
-}
+/// Up to half of what the system's option, a signed 32-bit number, can say: Linux doubles it. The usual 4 MiB hold
+/// tens of thousands of responses, so that a worker that is away for some milliseconds loses none.
+const BUFFER_BYTES: RangeInclusive<u64> = 1..=1 << 30;
 
-impl fmt::Display for PortRange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}..{}", self.first, self.last)
-    }
-}
-
-/// Something the user asked for that was changed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Note {
-    /// Fewer workers than asked for.
-    FewerWorkers {
-        /// How many were asked for.
-        asked: usize,
-        /// How many there are.
-        used: usize,
-        /// The option that has no room for more.
-        limited_by: &'static str,
-    },
-}
-
-impl fmt::Display for Note {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Note::FewerWorkers { asked, used, limited_by } => {
-                write!(f, "{used} workers instead of {asked}: --{limited_by} has no work for more")
-            }
-        }
-    }
-}
-
-/// Says a shape in the words of a draft.
-fn draft_shape(shape: &Shape, draft: &mut Draft) {
-    let range = |from, to| Some(format!("{}..{}", format_rate_qps(from), format_rate_qps(to)));
-    match shape {
-        Shape::Constant(shape) => draft.rate = Some(format_rate_qps(shape.rate_qps)),
-        Shape::Ramp(shape) => {
-            draft.ramp = range(shape.from_qps, shape.to_qps);
-            draft.over = Some(format_duration_ns(shape.over_ns));
-            draft.hold = (shape.hold_ns > 0).then(|| format_duration_ns(shape.hold_ns));
-        }
-        Shape::Stair(shape) => {
-            draft.stair = range(shape.from_qps, shape.to_qps);
-            draft.step = Some(format_rate_qps(shape.step_qps));
-            draft.hold = Some(format_duration_ns(shape.hold_ns));
-        }
-        Shape::Burst(shape) => {
-            draft.burst = range(shape.base_qps, shape.peak_qps);
-            draft.every = Some(format_duration_ns(shape.every_ns));
-            draft.hold = Some(format_duration_ns(shape.hold_ns));
-        }
-        Shape::Pieces(shape) => draft.piece = Some(shape.pieces.iter().map(draft_piece).collect()),
-    }
-}
-
-fn draft_piece(piece: &Piece) -> PieceDraft {
-    let (from, to) = (format_rate_qps(piece.rate_from_qps), format_rate_qps(piece.rate_to_qps));
-    PieceDraft {
-        rate: if from == to { from } else { format!("{from}..{to}") },
-        duration: format_duration_ns(piece.duration_ns),
-        label: Some(piece.label.clone()),
-    }
-}
-
-/// Below this rate queries leave one by one, and their order costs nothing.
+/// Below this rate queries are sent one by one, and their order costs nothing.
 const GROUPING_RATE_QPS: f64 = 100_000.0;
+
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use crate::error::PlanError;
-use crate::plan::Family;
+use crate::kinds::Family;
 
 /// The server of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]

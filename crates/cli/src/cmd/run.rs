@@ -16,9 +16,11 @@ use crate::summary::{Form, parse_expectations, print};
 
 pub(crate) fn run(flags: RunFlags) -> Outcome {
     let expectations = parse_expectations(&flags.output.expect)?;
-    let draft = match &flags.load.plan {
-        Some(file) => Draft::read(file).map_err(Failure::bad_input)?.overlay(flags.draft()),
-        None => flags.draft(),
+    let draft = match &flags.plan {
+        Some(file) => {
+            Draft::read(file).and_then(|draft| draft.overlay(flags.draft)).map_err(Failure::bad_input)?
+        }
+        None => flags.draft,
     };
     let plan = validate(&draft)?;
     let may_use_sockets = plan.backend.xdp().is_some_and(|xdp| xdp.or_sockets);

@@ -1,0 +1,154 @@
+//! Plan files: read, written, and laid under the flags of the command line.
+
+use std::path::Path;
+
+use toml::Table;
+
+use crate::draft::Draft;
+use crate::error::PlanError;
+use crate::target::has_port;
+
+impl Draft {
+    /// Reads a plan file.
+    pub fn read(path: &Path) -> Result<Draft, PlanError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| PlanError::ReadPlan { path: path.to_owned(), reason: source.to_string() })?;
+        Draft::from_toml(&text).map_err(|reason| PlanError::BadPlan { path: path.to_owned(), reason })
+    }
+
+    /// Reads the text of a plan file. The error names the line, and the key where that is unknown.
+    pub fn from_toml(text: &str) -> Result<Draft, String> {
+        toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())
+    }
+
+    /// The text of a plan file that says the same.
+    pub fn to_toml(&self) -> Result<String, PlanError> {
+        toml::to_string(self).map_err(|error| PlanError::WritePlan(error.to_string()))
+    }
+
+    /// This draft with `flags` laid over it: what both say, the flags say.
+    ///
+    /// Some things are said in groups, and a group is taken from the flags as a whole: the shape of the load
+    /// (a rate on the command line replaces the ramp of the file), where queries come from, and what ends
+    /// the run. The permission to load a server goes with the server it was given for.
+    pub fn overlay(mut self, flags: Draft) -> Result<Draft, PlanError> {
+        if flags.load_kinds().next().is_some() && !flags.load_kinds().eq(self.load_kinds()) {
+            self.forget_load();
+        }
+        if flags.queries.is_some() || flags.ask.is_some() {
+            (self.queries, self.ask) = (None, None);
+        }
+        if flags.duration.is_some() || flags.count.is_some() || flags.passes.is_some() {
+            (self.count, self.passes) = (None, None);
+            // The time is a part of the shape of bursts.
+            if self.burst.is_none() {
+                self.duration = None;
+            }
+        }
+        if flags.transport.is_some() || flags.mix.is_some() {
+            (self.transport, self.mix) = (None, None);
+        }
+        if let Some(server) = &flags.server {
+            self.i_may_load_this_server = None;
+            if has_port(server) {
+                self.port = None;
+            }
+        }
+        // Key by key, what the flags say or else what this says.
+        let cannot = |error: &dyn std::fmt::Display| PlanError::WritePlan(error.to_string());
+        let mut keys = Table::try_from(self).map_err(|error| cannot(&error))?;
+        keys.extend(Table::try_from(flags).map_err(|error| cannot(&error))?);
+        keys.try_into().map_err(|error| cannot(&error))
+    }
+
+    fn forget_load(&mut self) {
+        (self.outstanding, self.rate, self.piece) = (None, None, None);
+        (self.ramp, self.over, self.hold) = (None, None, None);
+        (self.stair, self.step) = (None, None);
+        (self.burst, self.every) = (None, None);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn draft(text: &str) -> Draft {
+        Draft::from_toml(text).expect("a good plan file")
+    }
+
+    impl Draft {
+        fn under(self, flags: Draft) -> Draft {
+            self.overlay(flags).expect("a plan")
+        }
+    }
+
+    #[test]
+    fn quantities_may_be_text_or_bare_numbers() {
+        let read = draft("rate = 50000\nfor = 1.5\ntimeout = \"5s\"\ncount = \"1M\"\nseed = 7");
+        assert_eq!(read.rate.as_deref(), Some("50000"));
+        assert_eq!(read.duration.as_deref(), Some("1.5"));
+        assert_eq!(read.timeout.as_deref(), Some("5s"));
+        assert_eq!((read.count.as_deref(), read.seed.as_deref()), (Some("1M"), Some("7")));
+    }
+
+    #[test]
+    fn an_unknown_key_is_an_error_that_names_it() {
+        let error = Draft::from_toml("rate = 1\nretries = 3\n").expect_err("no such key");
+        assert!(error.contains("retries") && error.contains("line 2"), "{error}");
+        let error = Draft::from_toml("[[piece]]\nrate = 1\nfor = 1\nholds = 2").expect_err("no such key");
+        assert!(error.contains("holds"), "{error}");
+    }
+
+    #[test]
+    fn a_piece_without_a_length_and_a_value_of_the_wrong_kind_are_errors() {
+        assert!(Draft::from_toml("[[piece]]\nrate = 1").expect_err("no length").contains("for"));
+        assert!(Draft::from_toml("rate = true").expect_err("no number").contains("a number, or a text"));
+        assert!(Draft::from_toml("family = \"v5\"").expect_err("no family").contains("v5"));
+        assert!(Draft::from_toml("port = 70000").is_err());
+        assert!(Draft::from_toml("rate = inf").is_err());
+    }
+
+    #[test]
+    fn flags_win_over_the_file_and_leave_the_rest() {
+        let both = draft("server = \"a\"\ntimeout = \"2s\"\nworkers = 3").under(draft("timeout = \"1s\""));
+        assert_eq!(both, draft("server = \"a\"\ntimeout = \"1s\"\nworkers = 3"));
+    }
+
+    #[test]
+    fn a_load_on_the_command_line_replaces_another_kind_and_refines_the_same() {
+        let file = draft("stair = \"1k..5k\"\nstep = \"1k\"\nhold = \"10s\"");
+        assert_eq!(file.clone().under(draft("rate = 7")), draft("rate = 7"));
+        assert_eq!(
+            file.clone().under(draft("hold = \"1s\"")),
+            draft("stair = \"1k..5k\"\nstep = \"1k\"\nhold = \"1s\"")
+        );
+        assert_eq!(
+            file.under(draft("stair = \"2k..3k\"")),
+            draft("stair = \"2k..3k\"\nstep = \"1k\"\nhold = \"10s\"")
+        );
+    }
+
+    #[test]
+    fn what_ends_the_run_and_where_queries_come_from_are_replaced_as_a_whole() {
+        let file = draft("passes = 1\nqueries = \"file\"");
+        assert_eq!(file.under(draft("for = 60\nask = [\"a\"]")), draft("for = 60\nask = [\"a\"]"));
+        let bursts = draft("burst = \"1..2\"\nfor = 60\ncount = 5");
+        assert_eq!(bursts.under(draft("passes = 2")), draft("burst = \"1..2\"\nfor = 60\npasses = 2"));
+    }
+
+    #[test]
+    fn a_permission_goes_with_its_server_and_a_port_in_the_server_wins() {
+        let file = draft("server = \"a\"\nport = 5300\ni-may-load-this-server = true");
+        assert_eq!(file.clone().under(draft("server = \"b:53\"")), draft("server = \"b:53\""));
+        assert_eq!(file.under(draft("server = \"b\"")), draft("server = \"b\"\nport = 5300"));
+    }
+
+    #[test]
+    fn a_draft_survives_the_way_through_its_file() {
+        let text = "server = \"a\"\nask = [\"x AAAA\"]\nrate = \"5\"\nfor = \"1s\"\nseed = \"18446744073709551615\"\n\
+                    [[piece]]\nrate = \"0..5k\"\nfor = \"3s\"\nlabel = \"warm-up\"\n";
+        let read = draft(text);
+        assert_eq!(draft(&read.to_toml().expect("a plan file")), read);
+    }
+}

@@ -1,0 +1,41 @@
+//! Quantities in a plan file: written as text with a unit, or as a bare number.
+
+use std::fmt;
+
+use serde::de::{Deserializer, Error, Visitor};
+
+/// Reads the quantity of an option that may be left out.
+pub(crate) fn quantity<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    needed_quantity(deserializer).map(Some)
+}
+
+/// Reads a quantity that must be there.
+pub(crate) fn needed_quantity<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    deserializer.deserialize_any(QuantityVisitor)
+}
+
+struct QuantityVisitor;
+
+impl Visitor<'_> for QuantityVisitor {
+    type Value = String;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a number, or a text such as \"50k\" or \"1.5s\"")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<String, E> {
+        Ok(text.to_owned())
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<String, E> {
+        Ok(number.to_string())
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<String, E> {
+        Ok(number.to_string())
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<String, E> {
+        if number.is_finite() { Ok(number.to_string()) } else { Err(E::custom("not a finite number")) }
+    }
+}

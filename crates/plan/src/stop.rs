@@ -1,0 +1,37 @@
+//! What ends a run, as far as the load does not.
+
+use crate::draft::Draft;
+use crate::error::PlanError;
+use crate::units::{parse_count, parse_duration_ns};
+use crate::values::{above_zero, read};
+
+/// What ends a run. At least one is set unless the load itself ends.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Stop {
+    /// After this time, in nanoseconds.
+    pub duration_ns: Option<u64>,
+    /// After this many queries.
+    pub count: Option<u64>,
+    /// After all queries were asked this many times.
+    pub passes: Option<u64>,
+}
+
+impl Stop {
+    /// What the user said ends the run; nothing is filled in yet.
+    pub(crate) fn of(draft: &Draft) -> Result<Stop, PlanError> {
+        Ok(Stop {
+            duration_ns: above_zero("for", read("for", &draft.duration, parse_duration_ns)?)?,
+            count: above_zero("count", read("count", &draft.count, parse_count)?)?,
+            passes: above_zero("passes", draft.passes)?,
+        })
+    }
+
+    /// After how many queries the run ends, with `questions` of them in a pass; `None` = not by number.
+    pub fn query_limit(&self, questions: usize) -> Option<u64> {
+        let by_passes = self.passes.map(|passes| passes.saturating_mul(questions as u64));
+        match (self.count, by_passes) {
+            (Some(count), Some(limit)) => Some(count.min(limit)),
+            (count, limit) => count.or(limit),
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! How many threads and sockets a run has: every worker has a socket and, in a closed loop, a query to wait for.
+
+use std::fmt;
+
+use crate::backend::Backend;
+use crate::connections::ConnectionPlan;
+use crate::draft::Draft;
+use crate::error::PlanError;
+use crate::kinds::TransportKind;
+use crate::schedule::Load;
+use crate::values::{above_zero, limited};
+
+/// Threads and sockets.
+pub(crate) struct Workers {
+    pub(crate) workers: usize,
+    pub(crate) clients: usize,
+    pub(crate) notes: Vec<Note>,
+}
+
+/// Something the user asked for that was changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Note {
+    /// Fewer workers than asked for.
+    FewerWorkers {
+        /// How many were asked for.
+        asked: usize,
+        /// How many there are.
+        used: usize,
+        /// The option that has no room for more.
+        limited_by: &'static str,
+    },
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Note::FewerWorkers { asked, used, limited_by } => {
+                write!(f, "{used} workers instead of {asked}: --{limited_by} has no work for more")
+            }
+        }
+    }
+}
+
+impl Workers {
+    /// Reads what a draft says of them; `cores` is the number of workers where it says nothing.
+    pub(crate) fn of(
+        draft: &mut Draft,
+        cores: usize,
+        load: &Load,
+        backend: &Backend,
+        transport: TransportKind,
+        connections: &ConnectionPlan,
+    ) -> Result<Workers, PlanError> {
+        for (option, value) in [("workers", draft.workers), ("clients", draft.clients)] {
+            if let Some(number) = above_zero(option, value)? {
+                limited(option, number as u64, 1..=MAX_CLIENTS as u64, |number| number.to_string())?;
+            }
+        }
+        let window = match load {
+            Load::Closed { outstanding } => Some(*outstanding),
+            Load::Open(_) => None,
+        };
+        let asked = draft.workers.unwrap_or(cores.clamp(1, MAX_CLIENTS));
+        let (mut workers, mut notes) = (asked, Vec::new());
+        let limits = [("clients", draft.clients), ("outstanding", window.map(|window| window as usize))];
+        for (limited_by, limit) in limits {
+            let Some(limit) = limit.filter(|limit| *limit < workers) else { continue };
+            workers = limit;
+            // Whoever left the number to us need not be told how it was chosen.
+            if draft.workers.is_some() {
+                notes = vec![Note::FewerWorkers { asked, used: limit, limited_by }];
+            }
+        }
+        let queries_each = connections.queries_each.or(connections.queries_each_again);
+        let usual = match (backend.xdp(), queries_each, window) {
+            (Some(_), ..) => XDP_CLIENTS.max(workers),
+            // A connection that ends soon carries few queries at once: each query of the window may need its own.
+            (None, Some(_), Some(window)) => (window as usize).clamp(workers, MAX_CLIENTS),
+            (None, Some(_), None) => SHORT_LIVED_CLIENTS.max(workers),
+            (None, None, _) => workers,
+        };
+        let clients = draft.clients.unwrap_or(usual);
+        (draft.workers, draft.clients) = (Some(workers), Some(clients));
+        check_window(window.unwrap_or(0), workers, clients, transport)?;
+        Ok(Workers { workers, clients, notes })
+    }
+}
+
+/// Refuses a window for whose queries the sockets have too few message IDs.
+fn check_window(
+    outstanding: u32,
+    workers: usize,
+    clients: usize,
+    transport: TransportKind,
+) -> Result<(), PlanError> {
+    // Each worker has its share of the window, and of the sockets; with clients beside them, there is a socket a
+    // worker.
+    let share = outstanding.div_ceil(workers as u32) as usize;
+    let has_both = transport.has_udp() && transport.connects();
+    let sockets = if has_both { 1 } else { clients / workers };
+    if share <= sockets * IDS_PER_SOCKET {
+        return Ok(());
+    }
+    if has_both {
+        let most = (workers * IDS_PER_SOCKET) as u64;
+        limited("outstanding", u64::from(outstanding), 1..=most, |number| number.to_string())?;
+    }
+    let needed = workers * share.div_ceil(IDS_PER_SOCKET);
+    Err(PlanError::TooManyOutstanding { outstanding, clients, needed })
+}
+
+/// A message ID has 16 bits.
+const IDS_PER_SOCKET: usize = 1 << 16;
+
+/// Source ports of AF_XDP: enough for a card, and for a server with a socket a core, to spread
+/// the queries evenly over some tens of queues.
+const XDP_CLIENTS: usize = 256;
+
+/// Clients whose connections end soon, where only a rate is given: so many may wait for a response at once.
+const SHORT_LIVED_CLIENTS: usize = 1_000;
+
+/// Each socket needs a port of its own.
+const MAX_CLIENTS: usize = 65_535;
