@@ -129,9 +129,9 @@ pub(crate) struct QueryFlags {
 }
 
 #[derive(Debug, Default, Args)]
-#[command(next_help_heading = "Load (one of them; default: --outstanding 100)")]
+#[command(next_help_heading = "Load (one shape, a window, or both; default: --outstanding 100)")]
 pub(crate) struct LoadFlags {
-    /// Closed loop: keep N queries outstanding
+    /// Closed loop: keep N queries outstanding. With a rate or another shape: hold a query back while N are
     #[arg(short = 'q', long, value_name = "N")]
     outstanding: Option<u32>,
     /// Open loop: this many queries a second, such as 50k

@@ -209,14 +209,14 @@ fn header_of(
     let load = match (&plan.load, &plan.shape) {
         (Load::Closed { .. }, _) if plan.send_only => "flood, as fast as this host sends".to_owned(),
         (Load::Closed { outstanding }, _) => format!("closed loop, {outstanding} outstanding"),
-        (Load::Open(_), Some(shape)) => shape.to_string(),
-        (Load::Open(_), None) => "open loop".to_owned(),
+        (Load::Open { window, .. }, shape) => {
+            let shape = shape.as_ref().map_or_else(|| "open loop".to_owned(), ToString::to_string);
+            window.map_or_else(|| shape.clone(), |window| format!("{shape}, at most {window} outstanding"))
+        }
     };
-    let phases = match &plan.load {
-        Load::Open(curve) => curve.phases().iter().map(phase_of).collect(),
-        Load::Closed { .. } => Vec::new(),
-    };
-    let headline = if matches!(plan.load, Load::Open(_)) { Headline::Response } else { Headline::Service };
+    let phases =
+        plan.load.curve().map_or_else(Vec::new, |curve| curve.phases().iter().map(phase_of).collect());
+    let headline = if plan.load.curve().is_some() { Headline::Response } else { Headline::Service };
     let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     Header {
         run_id: format!("{name}-{:08x}", (started_unix_ns ^ plan.seed) as u32),
@@ -267,10 +267,7 @@ fn limit_of(plan: &Plan, questions: &Questions) -> Option<(u64, Ended)> {
 
 /// When the last query is due, where the plan says so by time.
 fn end_of_schedule(plan: &Plan) -> Option<u64> {
-    match &plan.load {
-        Load::Open(curve) => curve.duration_ns(),
-        Load::Closed { .. } => plan.stop.duration_ns,
-    }
+    plan.load.curve().map_or(plan.stop.duration_ns, |curve| curve.duration_ns())
 }
 
 /// `runs/2026-03-09T14-05-00`, with the run's name where it has one.

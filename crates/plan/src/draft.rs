@@ -60,7 +60,7 @@ pub struct Draft {
     /// The class of every question: `IN`, `CH`, `CLASSnnn`.
     pub class: Option<String>,
 
-    /// Closed loop: how many queries are outstanding at any time.
+    /// Closed loop: how many queries are outstanding at any time. Open loop: a query is held back while so many are.
     pub outstanding: Option<u32>,
     /// Open loop: one rate.
     #[serde(deserialize_with = "quantity")]
@@ -209,9 +209,19 @@ impl Draft {
     /// Some things are said in groups, and a group is taken from the flags as a whole: the shape of the load
     /// (a rate on the command line replaces the ramp of the file), where queries come from, and what ends
     /// the run. The permission to load a server goes with the server it was given for.
+    ///
+    /// `outstanding` beside a shape is its window. It stays when the flags replace the shape, and flags that say
+    /// `outstanding` alone change it. Where the file has no window, `outstanding` alone is another load (closed
+    /// loop) and replaces the shape; a shape replaces a closed loop.
     pub fn overlay(mut self, flags: Draft) -> Draft {
-        if flags.load_kinds().next().is_some() && !flags.load_kinds().eq(self.load_kinds()) {
-            self.forget_load();
+        let (has_shape, had_shape) =
+            (flags.load_shapes().next().is_some(), self.load_shapes().next().is_some());
+        if has_shape && !had_shape {
+            self.outstanding = None;
+        }
+        let is_new_shape = has_shape && !flags.load_shapes().eq(self.load_shapes());
+        if is_new_shape || (!has_shape && flags.outstanding.is_some() && self.outstanding.is_none()) {
+            self.forget_shape();
         }
         if flags.queries.is_some() || flags.ask.is_some() {
             (self.queries, self.ask) = (None, None);
@@ -235,10 +245,9 @@ impl Draft {
         self.or_from(flags)
     }
 
-    /// The options that each choose a load, of those that were given.
-    pub(crate) fn load_kinds(&self) -> impl Iterator<Item = &'static str> + use<> {
+    /// The options that each choose the shape of an open loop, of those that were given.
+    pub(crate) fn load_shapes(&self) -> impl Iterator<Item = &'static str> + use<> {
         [
-            ("outstanding", self.outstanding.is_some()),
             ("rate", self.rate.is_some()),
             ("ramp", self.ramp.is_some()),
             ("stair", self.stair.is_some()),
@@ -249,8 +258,8 @@ impl Draft {
         .filter_map(|(option, given)| given.then_some(option))
     }
 
-    fn forget_load(&mut self) {
-        (self.outstanding, self.rate, self.piece) = (None, None, None);
+    fn forget_shape(&mut self) {
+        (self.rate, self.piece) = (None, None);
         (self.ramp, self.over, self.hold) = (None, None, None);
         (self.stair, self.step) = (None, None);
         (self.burst, self.every) = (None, None);
@@ -360,6 +369,21 @@ mod tests {
             file.overlay(draft("stair = \"2k..3k\"")),
             draft("stair = \"2k..3k\"\nstep = \"1k\"\nhold = \"10s\"")
         );
+    }
+
+    #[test]
+    fn a_window_stays_beside_another_shape_and_alone_it_is_another_load() {
+        let polite = draft("ramp = \"1..5k\"\nover = 10\noutstanding = 50");
+        assert_eq!(polite.clone().overlay(draft("rate = 7")), draft("rate = 7\noutstanding = 50"));
+        assert_eq!(
+            polite.clone().overlay(draft("outstanding = 9")),
+            draft("ramp = \"1..5k\"\nover = 10\noutstanding = 9")
+        );
+        let both = draft("rate = 7\noutstanding = 9");
+        assert_eq!(polite.overlay(both.clone()), both);
+        assert_eq!(draft("rate = 7").overlay(draft("outstanding = 9")), draft("outstanding = 9"));
+        assert_eq!(draft("outstanding = 9").overlay(draft("rate = 7")), draft("rate = 7"));
+        assert_eq!(draft("outstanding = 9").overlay(both.clone()), both);
     }
 
     #[test]

@@ -95,13 +95,11 @@ impl Plan {
     /// Whether questions of one length are put together: where batches are to be expected, which is in
     /// closed loop and from 100,000 queries a second on, and the user does not forbid it.
     pub fn groups_by_length(&self) -> bool {
-        let batches = match &self.load {
-            Load::Closed { .. } => true,
-            Load::Open(curve) => {
-                let peak = |phase: &Phase| phase.rate_from_qps.max(phase.rate_to_qps);
-                curve.phases().iter().map(peak).fold(0.0, f64::max) >= GROUPING_RATE_QPS
-            }
-        };
+        let peak = |phase: &Phase| phase.rate_from_qps.max(phase.rate_to_qps);
+        let batches = self
+            .load
+            .curve()
+            .is_none_or(|curve| curve.phases().iter().map(peak).fold(0.0, f64::max) >= GROUPING_RATE_QPS);
         batches && !self.keep_order
     }
 
@@ -151,8 +149,8 @@ impl Plan {
             QuestionSource::Stdin => draft.queries = Some("-".to_owned()),
             QuestionSource::Given(items) => draft.ask = Some(items.clone()),
         }
-        if let (Load::Closed { outstanding }, false) = (&self.load, self.send_only) {
-            draft.outstanding = Some(*outstanding);
+        if !self.send_only {
+            draft.outstanding = self.load.window();
         }
         if let Some(shape) = &self.shape {
             draft_shape(shape, &mut draft);

@@ -162,10 +162,7 @@ impl Draft {
                 _ => {}
             }
         }
-        let outstanding = match load {
-            Load::Closed { outstanding } => Some(*outstanding),
-            Load::Open(_) => None,
-        };
+        let outstanding = load.window();
         let asked = self.workers.unwrap_or(host.cores.clamp(1, MAX_CLIENTS));
         let mut threads = Threads { workers: asked, clients: 0, notes: Vec::new() };
         let window = outstanding.map(|outstanding| outstanding as usize);
