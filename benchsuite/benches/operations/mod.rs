@@ -1,6 +1,13 @@
 //! The steps of the loop that each query goes through, for `benches/micro.rs`, which takes their time, and
 //! `examples/instructions.rs`, which counts their instructions.
 
+// The frames of AF_XDP are no part of the transport's interface, and a step of each query all the same.
+#[allow(dead_code, reason = "of the frames only what this counts is used")]
+#[path = "../../../crates/transport/src/xdp/frame.rs"]
+mod frame;
+
+mod echo;
+
 use std::hint::black_box;
 
 use dnsdyno_engine::{Control, Job, Live, Observer, run};
@@ -8,8 +15,11 @@ use dnsdyno_measure::Histogram;
 use dnsdyno_plan::schedule::{Constant, Load, Ramp};
 use dnsdyno_plan::source::{Questions, QuestionsBuilder};
 use dnsdyno_record::Interval;
+use dnsdyno_transport::Transport;
 use dnsdyno_transport::sim::{SimConfig, SimTransport};
 use dnsdyno_wire::{QueryForm, encode_name, patch_id, peek, same_question};
+
+use echo::{Echo, Kind};
 
 /// One step.
 pub(crate) struct Operation {
@@ -26,7 +36,13 @@ pub(crate) const OPERATIONS: &[Operation] = &[
     Operation { name: "record", repeat: record },
     Operation { name: "due_at", repeat: due_at },
     Operation { name: "next_due", repeat: next_due },
-    Operation { name: "engine", repeat: engine },
+    Operation {
+        name: "engine",
+        repeat: |times| engine(times, SimTransport::new(SimConfig::default(), 0, 1)),
+    },
+    Operation { name: "tcp_kept", repeat: |times| engine(times, Echo::<true>::new(Kind::Tcp)) },
+    Operation { name: "mix_of_one", repeat: |times| engine(times, Echo::<true>::new(Kind::MixOfOne)) },
+    Operation { name: "xdp", repeat: |times| engine(times, Echo::<false>::new(Kind::Xdp)) },
 ];
 
 /// A question into the batch, with its ID.
@@ -83,10 +99,10 @@ fn next_due(times: u64) {
     }
 }
 
-/// All of it, on the imaginary link: taken up, sent, paired, booked, settled. The link's own work is in it.
-fn engine(times: u64) {
+/// All of it, over one worker's link: scheduled, sent, paired, booked, settled. The link's own work is in it.
+fn engine<T: Transport + Send>(times: u64, link: T) {
     let Ok(curve) = constant(times) else { return };
-    let (questions, load) = (questions(), Load::Open(curve));
+    let (questions, load) = (questions(), Load::Open { curve, window: None });
     let job = Job {
         questions: &questions,
         load: &load,
@@ -99,7 +115,6 @@ fn engine(times: u64) {
         own_files: false,
         strips_edns: false,
     };
-    let link = SimTransport::new(SimConfig::default(), 0, 1);
     black_box(run(&job, vec![link], 0, &|| 0, &Control::default(), &mut Nobody));
 }
 

@@ -13,9 +13,9 @@ use dnsdyno_record::{Ended, Interval, Sum, WorkerUse};
 use dnsdyno_transport::Resources;
 use rtrb::{Consumer, Producer};
 
-use crate::Job;
-use crate::book::{Blank, Closing, Page};
 use crate::control::{Asked, Control};
+use crate::job::Job;
+use crate::ledger::{Blank, Closing, HeldBack, Page};
 
 /// Is told how a run goes on.
 pub trait Observer {
@@ -27,6 +27,9 @@ pub trait Observer {
 
     /// The user has asked to stop; `at_ns` is the end of the last wall interval told. Called once.
     fn stopping(&mut self, at_ns: u64);
+
+    /// The run is over, and a full window held queries back past their intended instant.
+    fn held_back(&mut self, _held_back: HeldBack) {}
 }
 
 /// The wall interval that is just over.
@@ -158,6 +161,14 @@ impl<'a, 'scope> Collector<'a, 'scope> {
             }
         }
         self.hand_on(observer);
+        let mut held_back = HeldBack::default();
+        self.workers
+            .iter()
+            .filter_map(|worker| worker.closing)
+            .for_each(|done| held_back.merge(&done.held_back));
+        if held_back.queries > 0 {
+            observer.held_back(held_back);
+        }
         self.sum()
     }
 
@@ -231,7 +242,7 @@ impl<'a, 'scope> Collector<'a, 'scope> {
         self.next_settled += 1;
         let mut tally = Tally::new(self.job.questions.types().len());
         sheets.tallies.iter().flatten().for_each(|sheet| tally.merge(sheet));
-        let is_open = matches!(self.job.load, Load::Open(_));
+        let is_open = self.job.load.curve().is_some();
         let uses: Vec<WorkerUse> = sheets.arrivals.iter().map(use_of).collect();
         let interval = Interval {
             index,
@@ -268,7 +279,7 @@ impl<'a, 'scope> Collector<'a, 'scope> {
     /// The rate that the schedule asks for in an interval, from the number of queries due; nothing
     /// is asked past the limit, or once the user wants to stop.
     fn asked_qps(&self, index: u64) -> f64 {
-        let Load::Open(curve) = self.job.load else { return 0.0 };
+        let Some(curve) = self.job.load.curve() else { return 0.0 };
         if self.told_stopping {
             return 0.0;
         }
@@ -342,10 +353,10 @@ impl<'a, 'scope> Collector<'a, 'scope> {
     fn schedule_ns(&self, ended: &Ended, exhausted_ns: Option<u64>) -> u64 {
         let exhausted_ns = exhausted_ns.unwrap_or(0);
         match (ended, self.job.load) {
-            (Ended::ByTime, Load::Open(curve)) => curve.duration_ns().unwrap_or(exhausted_ns),
+            (Ended::ByTime, Load::Open { curve, .. }) => curve.duration_ns().unwrap_or(exhausted_ns),
             (Ended::ByTime, Load::Closed { .. }) => self.job.end_ns.unwrap_or(exhausted_ns),
             // The query after the last would have been due then.
-            (Ended::ByCount | Ended::ByPasses, Load::Open(curve)) => {
+            (Ended::ByCount | Ended::ByPasses, Load::Open { curve, .. }) => {
                 curve.due_at(self.tally.scheduled).or(curve.duration_ns()).unwrap_or(exhausted_ns)
             }
             _ => exhausted_ns,
@@ -370,7 +381,7 @@ impl<'a, 'scope> Collector<'a, 'scope> {
         };
         let closings = || self.workers.iter().filter_map(|worker| worker.closing);
         Evidence {
-            open_loop: matches!(self.job.load, Load::Open(_)),
+            open_loop: self.job.load.curve().is_some(),
             schedule_ns,
             socket_drops: self.arrivals.socket_drops,
             fragments: self.workers.iter().map(|worker| worker.resources.fragments).max().unwrap_or(0),

@@ -1,8 +1,8 @@
-//! How a run is told to stop, from a signal or another thread.
+//! How a run is stopped: by the user, from a signal or another thread, or because a part of it has failed.
 
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
-/// The one thing that a user can ask of a run under way.
+/// The one thing that a user can ask of a run.
 #[derive(Debug, Default)]
 pub struct Control {
     asked: AtomicU8,
@@ -13,9 +13,9 @@ pub struct Control {
 pub enum Asked {
     /// Nothing: go on.
     Nothing,
-    /// Send no more, wait for what is under way.
+    /// Send no more, wait for what is outstanding.
     StopSending,
-    /// End now; what is under way is interrupted.
+    /// End now; what is outstanding is interrupted.
     EndNow,
 }
 
@@ -36,6 +36,39 @@ impl Control {
             1 => Asked::StopSending,
             _ => Asked::EndNow,
         }
+    }
+}
+
+/// What every worker looks at in each turn.
+#[derive(Clone, Copy)]
+pub(crate) struct Signals<'a> {
+    user: &'a Control,
+    /// Whether a thread of the run has failed: the others then end at once, because what they would go on to measure
+    /// is not what was asked for.
+    has_failed: &'a AtomicBool,
+}
+
+impl<'a> Signals<'a> {
+    pub(crate) fn new(user: &'a Control, has_failed: &'a AtomicBool) -> Self {
+        Signals { user, has_failed }
+    }
+
+    #[inline]
+    pub(crate) fn asked(&self) -> Asked {
+        if self.has_failed.load(Ordering::Relaxed) { Asked::EndNow } else { self.user.asked() }
+    }
+
+    /// Sets the signal, when this is dropped by a thread that panics.
+    pub(crate) fn fail_on_panic(self) -> impl Drop + use<'a> {
+        FailOnPanic(self.has_failed)
+    }
+}
+
+struct FailOnPanic<'a>(&'a AtomicBool);
+
+impl Drop for FailOnPanic<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_or(std::thread::panicking(), Ordering::Relaxed);
     }
 }
 

@@ -1,19 +1,18 @@
-//! Queries under way: one slot for each (channel, ID), and a line of them by age.
+//! Outstanding queries: one slot for each (channel, ID), and a line of them by age.
 //!
 //! ```text
 //!  channel 0  | slot | slot | slot | ...     IDs of a channel are used in turn, so that an ID
-//!  channel 1  | slot | slot | slot | ...     rests as long as possible before it comes again
+//!  channel 1  | slot | slot | slot | ...     rests as long as possible before it is used again
 //!                 |     ^
 //!                 +-----+--- oldest ◄─► ... ◄─► newest     (the live ones, by sending)
 //! ```
 //!
 //! The timeout is the same for all, so the oldest live query is always the next to expire. A
 //! slot keeps what it held after its query has ended, until its ID is used again: that is how a
-//! late answer and a duplicate are told from an answer that nobody asked for.
+//! late response and a duplicate differ from an unexpected one.
 //!
-//! Queries that are asked a second time (over TCP, after a truncated answer) stand in a line of
-//! their own, by their first sending: their timeout runs from there. Of both lines the older head
-//! expires next.
+//! Queries of the TCP part of a fallback stand in a line of their own, by their first sending: their
+//! timeout runs from there. Of both lines the older head expires next.
 
 use std::ops::Range;
 
@@ -22,8 +21,8 @@ pub(crate) struct InFlight {
     slots: Box<[Slot]>,
     lanes: Box<[Lane]>,
     lines: [Line; 2],
-    /// Slots of queries that are asked a second time; none in most runs.
-    second: Range<u32>,
+    /// Slots of the TCP part of a fallback; none in most runs.
+    fallback: Range<u32>,
     live: u32,
     timeout_ns: u64,
 }
@@ -38,8 +37,8 @@ struct Lane {
     /// Places that were looked at for a free slot so far; the next one is the rest of that by the
     /// number of IDs.
     hand: u32,
-    /// The hand when its connection before was lost, or that of the oldest query that was under
-    /// way then.
+    /// The hand when its connection before was lost, or that of the oldest query that was
+    /// outstanding then.
     since: u32,
 }
 
@@ -57,16 +56,16 @@ pub(crate) struct Lanes {
     pub(crate) channels: usize,
     /// IDs of each: a power of two, at most 65,536, or none.
     pub(crate) ids: u32,
-    /// Whether their queries are asked for the second time.
-    pub(crate) are_second: bool,
+    /// Whether they are the TCP part of a fallback.
+    pub(crate) are_fallback: bool,
 }
 
-/// A query under way, as it was sent.
+/// An outstanding query, as it was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Departure {
     /// The instant at which it was due.
     pub(crate) intended_ns: u64,
-    /// The instant at which it left.
+    /// The instant at which it was sent.
     pub(crate) sent_ns: u64,
     /// Which of the plan's questions it asks.
     pub(crate) question: u32,
@@ -74,24 +73,24 @@ pub(crate) struct Departure {
     pub(crate) member: u8,
 }
 
-/// What a packet with some ID turned out to be.
+/// What a response with some ID turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Pairing {
-    /// The answer of a query under way.
-    Answer(Departure),
-    /// The answer of a query under way, whose timeout has passed without being booked yet.
+pub(crate) enum Match {
+    /// That of an outstanding query.
+    Response(Departure),
+    /// That of an outstanding query, whose timeout has passed without being counted yet.
     Overdue(Departure),
-    /// The answer of a query that was booked as timed out.
+    /// That of a query that was counted as timed out.
     Late(Departure),
-    /// One more answer of an answered query.
+    /// One more of an answered query.
     Duplicate,
-    /// The ID of a query under way, but another question.
+    /// The ID of an outstanding query, but another question.
     WrongQuestion,
-    /// Nobody asked.
+    /// No query was sent with this ID.
     Unexpected,
 }
 
-/// A place taken for a message about to leave.
+/// A place taken for a message about to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     index: u32,
@@ -105,9 +104,9 @@ impl Place {
         self.index
     }
 
-    /// The place of a message whose answer nobody waits for; IDs follow the numbers of the queries.
-    pub(crate) fn of_nobody(number: u64) -> Self {
-        Place { index: NOBODY, id: number as u16 }
+    /// The place of a message whose response is not waited for; IDs follow the numbers of the queries.
+    pub(crate) fn none(number: u64) -> Self {
+        Place { index: NONE, id: number as u16 }
     }
 }
 
@@ -117,7 +116,7 @@ struct Slot {
     intended_ns: u64,
     sent_ns: u64,
     question: u32,
-    /// Towards the older and the newer live query, or [`NOBODY`].
+    /// Towards the older and the newer live query, or [`NONE`].
     older: u32,
     newer: u32,
     state: State,
@@ -133,14 +132,14 @@ impl Slot {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Nobody has used the ID, or its answer is of no interest any more.
+    /// The ID was not used, or its message was not sent.
     Free,
-    /// Its message is in the batch that is about to leave.
+    /// Its message is in the batch that is about to be sent.
     Taken,
     Live,
     Answered,
     Expired,
-    /// The network refused it, or the user ended the run: no answer to it is expected.
+    /// The network refused it, or the user ended the run: no response to it is expected.
     Abandoned,
 }
 
@@ -148,47 +147,52 @@ impl InFlight {
     /// A table for channels of one kind.
     #[cfg(test)]
     pub(crate) fn new(channels: usize, ids: u32, timeout_ns: u64) -> Self {
-        Self::of(&[Lanes { channels, ids, are_second: false }], timeout_ns)
+        Self::of(&[Lanes { channels, ids, are_fallback: false }], timeout_ns)
     }
 
-    /// A table for channels of these kinds; at most one of them asks for the second time.
+    /// A table for channels of these kinds; at most one of them is the TCP part of a fallback.
     pub(crate) fn of(kinds: &[Lanes], timeout_ns: u64) -> Self {
         let empty = Slot {
             intended_ns: 0,
             sent_ns: 0,
             question: 0,
-            older: NOBODY,
-            newer: NOBODY,
+            older: NONE,
+            newer: NONE,
             state: State::Free,
             member: 0,
         };
-        let (mut lanes, mut slots, mut second) = (Vec::new(), 0, 0..0);
-        for &Lanes { channels, ids, are_second } in kinds {
+        let (mut lanes, mut slots, mut fallback) = (Vec::new(), 0, 0..0);
+        for &Lanes { channels, ids, are_fallback } in kinds {
             let first = slots;
             for _ in 0..channels {
                 lanes.push(Lane { base: slots, ids, hand: 0, since: 0 });
                 slots += ids;
             }
-            if are_second {
-                second = first..slots;
+            if are_fallback {
+                fallback = first..slots;
             }
         }
         InFlight {
             slots: vec![empty; slots as usize].into(),
             lanes: lanes.into(),
-            lines: [Line { oldest: NOBODY, newest: NOBODY }; 2],
-            second,
+            lines: [Line { oldest: NONE, newest: NONE }; 2],
+            fallback,
             live: 0,
             timeout_ns,
         }
     }
 
-    /// Slots of queries that are asked a second time.
-    pub(crate) fn second(&self) -> Range<u32> {
-        self.second.clone()
+    /// How many slots there are.
+    pub(crate) fn slots(&self) -> usize {
+        self.slots.len()
     }
 
-    /// Queries under way.
+    /// Slots of the TCP part of a fallback.
+    pub(crate) fn fallback(&self) -> Range<u32> {
+        self.fallback.clone()
+    }
+
+    /// Outstanding queries.
     pub(crate) fn live(&self) -> u32 {
         self.live
     }
@@ -198,8 +202,8 @@ impl InFlight {
         self.live as usize >= self.slots.len() / 10 * 9
     }
 
-    /// Takes an ID that no live query of this channel uses. Its message either leaves
-    /// ([`depart`](Self::depart)) or does not ([`give_back`](Self::give_back)).
+    /// Takes an ID that no live query of this channel uses. Its message either is sent
+    /// ([`depart`](Self::depart)) or is not ([`give_back`](Self::give_back)).
     ///
     /// Looks at a bounded number of places and goes on from there the next time, so a table that
     /// is nearly full costs little a call. `None` says that none was free there.
@@ -218,7 +222,7 @@ impl InFlight {
         None
     }
 
-    /// Gives back the place of a message that did not leave; its ID is the next to be used if the
+    /// Gives back the place of a message that was not sent; its ID is the next to be used if the
     /// places are given back in the order in which they were taken, newest first.
     pub(crate) fn give_back(&mut self, channel: usize, place: Place) {
         self.slots[place.index as usize].state = State::Free;
@@ -228,24 +232,24 @@ impl InFlight {
         lane.hand = lane.hand.wrapping_sub(back);
     }
 
-    /// Books a departure at its place: the newest of the line.
+    /// Puts a query that was sent at its place: the newest of the line.
     #[inline]
     pub(crate) fn depart(&mut self, place: Place, departure: Departure) {
         let older = self.lines[FIRST].newest;
-        self.stand_in_line(FIRST, place.index, departure, older, NOBODY);
+        self.stand_in_line(FIRST, place.index, departure, older, NONE);
     }
 
-    /// Books the second departure of a query at its place: in its line by its first one.
-    pub(crate) fn depart_again(&mut self, place: Place, departure: Departure) {
-        let (mut older, mut newer) = (self.lines[SECOND].newest, NOBODY);
-        // They are asked in the order of their first sending: only where one has waited in vain
+    /// The same in the TCP part of a fallback: in its line by its first sending.
+    pub(crate) fn depart_in_fallback(&mut self, place: Place, departure: Departure) {
+        let (mut older, mut newer) = (self.lines[FALLBACK].newest, NONE);
+        // They are sent in the order of their first sending: only where one has waited in vain
         // for a client or a port is there anything to pass.
         while let Some(slot) = self.slots.get(older as usize)
             && slot.sent_ns > departure.sent_ns
         {
             (older, newer) = (slot.older, older);
         }
-        self.stand_in_line(SECOND, place.index, departure, older, newer);
+        self.stand_in_line(FALLBACK, place.index, departure, older, newer);
     }
 
     #[inline]
@@ -264,51 +268,51 @@ impl InFlight {
         self.live += 1;
     }
 
-    /// Pairs an answer that came at `now_ns` with its query; `asks` says whether it carries the
-    /// question of that number.
+    /// Pairs a response that was received at `now_ns` with its query; `asks` says whether it carries the
+    /// question of the query in this slot, with this number.
     #[inline]
     pub(crate) fn pair(
         &mut self,
         channel: usize,
         id: u16,
         now_ns: u64,
-        asks: impl FnOnce(u32) -> bool,
-    ) -> Pairing {
-        let Some(index) = self.slot_of(channel, id) else { return Pairing::Unexpected };
+        asks: impl FnOnce(u32, u32) -> bool,
+    ) -> Match {
+        let Some(index) = self.slot_of(channel, id) else { return Match::Unexpected };
         let (departure, state) = (self.slots[index as usize].departure(), self.slots[index as usize].state);
         if !matches!(state, State::Live | State::Answered | State::Expired) {
-            return Pairing::Unexpected;
+            return Match::Unexpected;
         }
-        if !asks(departure.question) {
-            return if state == State::Live { Pairing::WrongQuestion } else { Pairing::Unexpected };
+        if !asks(index, departure.question) {
+            return if state == State::Live { Match::WrongQuestion } else { Match::Unexpected };
         }
         match state {
             State::Live => {
                 self.end(index, State::Answered);
                 if now_ns.saturating_sub(departure.sent_ns) >= self.timeout_ns {
-                    Pairing::Overdue(departure)
+                    Match::Overdue(departure)
                 } else {
-                    Pairing::Answer(departure)
+                    Match::Response(departure)
                 }
             }
             State::Expired => {
                 self.slots[index as usize].state = State::Answered;
-                Pairing::Late(departure)
+                Match::Late(departure)
             }
-            _ => Pairing::Duplicate,
+            _ => Match::Duplicate,
         }
     }
 
-    /// Ends a query that the network refused; `None` where it is not under way.
+    /// Ends a query that the network refused; `None` where it is not outstanding.
     pub(crate) fn refuse(
         &mut self,
         channel: usize,
         id: u16,
-        asks: impl FnOnce(u32) -> bool,
+        asks: impl FnOnce(u32, u32) -> bool,
     ) -> Option<Departure> {
         let index = self.slot_of(channel, id)?;
         let slot = self.slots[index as usize];
-        if slot.state != State::Live || !asks(slot.question) {
+        if slot.state != State::Live || !asks(index, slot.question) {
             return None;
         }
         self.end(index, State::Abandoned);
@@ -320,29 +324,23 @@ impl InFlight {
         ((u32::from(id) + 1) % self.lanes[channel].ids.max(1)) as u16
     }
 
-    /// The query under way with this ID, if there is one.
+    /// The outstanding query with this ID, if there is one.
     pub(crate) fn live_at(&self, channel: usize, id: u16) -> Option<Departure> {
         let slot = &self.slots[self.slot_of(channel, id)? as usize];
         (slot.state == State::Live).then(|| slot.departure())
     }
 
-    /// Ends the oldest query if its timeout has passed at `now_ns`.
+    /// Ends the oldest query if its timeout has passed at `now_ns`, and names its slot.
     #[inline]
-    pub(crate) fn expire_oldest(&mut self, now_ns: u64) -> Option<Departure> {
+    pub(crate) fn expire_oldest(&mut self, now_ns: u64) -> Option<(u32, Departure)> {
         if self.next_expiry_ns()? > now_ns {
             return None;
         }
         self.end_oldest(State::Expired)
     }
 
-    /// The same, with the channel of the query.
-    pub(crate) fn expire_oldest_of(&mut self, now_ns: u64) -> Option<(usize, Departure)> {
-        let channel = self.channel_of(self.oldest());
-        Some((channel, self.expire_oldest(now_ns)?))
-    }
-
-    /// Names each query under way of a channel, as far as it left since this was last asked or was
-    /// under way then: with connections, those that are lost with the present one.
+    /// Names each outstanding query of a channel that was sent since this was last called or was
+    /// outstanding then: with connections, those that are lost with the present one.
     ///
     /// It looks at the places used in that time, so that a short connection costs little.
     pub(crate) fn each_since_last(&mut self, channel: usize, mut name: impl FnMut(u16, Departure)) {
@@ -361,10 +359,9 @@ impl InFlight {
         self.lanes[channel].since = oldest;
     }
 
-    /// Ends the oldest query, whatever its age, because nobody waits for it any more; gives its
-    /// slot too.
+    /// Ends the oldest query, whatever its age, because its response is not waited for any more.
     pub(crate) fn abandon_oldest(&mut self) -> Option<(u32, Departure)> {
-        Some((self.oldest(), self.end_oldest(State::Abandoned)?))
+        self.end_oldest(State::Abandoned)
     }
 
     /// When the oldest query will expire.
@@ -373,25 +370,25 @@ impl InFlight {
         self.slots.get(self.oldest() as usize).map(|slot| slot.sent_ns + self.timeout_ns)
     }
 
-    /// The slot of the oldest query, or [`NOBODY`].
+    /// The slot of the oldest query, or [`NONE`].
     #[inline]
     fn oldest(&self) -> u32 {
-        let [first, second] = self.lines.map(|line| line.oldest);
-        if second == NOBODY {
+        let [first, fallback] = self.lines.map(|line| line.oldest);
+        if fallback == NONE {
             return first;
         }
         let sent_ns = |index: u32| self.slots.get(index as usize).map_or(u64::MAX, |slot| slot.sent_ns);
-        if sent_ns(second) < sent_ns(first) { second } else { first }
+        if sent_ns(fallback) < sent_ns(first) { fallback } else { first }
     }
 
-    fn end_oldest(&mut self, state: State) -> Option<Departure> {
+    fn end_oldest(&mut self, state: State) -> Option<(u32, Departure)> {
         let oldest = self.oldest();
         let departure = self.slots.get(oldest as usize)?.departure();
         self.end(oldest, state);
-        Some(departure)
+        Some((oldest, departure))
     }
 
-    /// The channel whose slot this is; the last one where it is nobody's.
+    /// The channel whose slot this is; the last one where it is no slot.
     pub(crate) fn channel_of(&self, index: u32) -> usize {
         self.lanes.partition_point(|lane| lane.base <= index).saturating_sub(1)
     }
@@ -408,7 +405,7 @@ impl InFlight {
     #[inline]
     fn end(&mut self, index: u32, state: State) {
         let Slot { older, newer, .. } = self.slots[index as usize];
-        let line = if self.second.contains(&index) { SECOND } else { FIRST };
+        let line = if self.fallback.contains(&index) { FALLBACK } else { FIRST };
         match self.slots.get_mut(older as usize) {
             Some(slot) => slot.newer = newer,
             None => self.lines[line].oldest = newer,
@@ -443,18 +440,18 @@ pub(crate) fn ids_per_client(clients: usize, outstanding: Option<u64>, most: Opt
     shared.max(wanted).min(of_two).clamp(FEWEST_IDS_OF_A_CLIENT, 65_536) as u32
 }
 
-/// IDs of a client with a connection: enough to tell a second answer from an unexpected one.
+/// IDs of a client with a connection: enough for a duplicate to be no unexpected response.
 const FEWEST_IDS_OF_A_CLIENT: u64 = 16;
 
-/// The lines of live slots: queries that are asked for the first time, and those asked again.
+/// The lines of live slots: of queries that are sent for the first time, and of those that fall back.
 const FIRST: usize = 0;
-const SECOND: usize = 1;
+const FALLBACK: usize = 1;
 
 /// No slot: an index past every table.
-const NOBODY: u32 = u32::MAX;
+const NONE: u32 = u32::MAX;
 
 /// Places that one search looks at: a stretch of live slots this long means that nearly all IDs
-/// are in use, and then the queries wait for answers anyway.
+/// are in use, and then the queries wait for responses anyway.
 const PLACES_AT_ONCE: u32 = 4_096;
 
 /// Slots of all channels of a run together: 64 MiB.
@@ -475,26 +472,26 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_ends_its_query_and_a_second_one_is_a_duplicate() {
+    fn a_response_ends_its_query_and_a_second_one_is_a_duplicate() {
         let mut table = InFlight::new(1, 1_024, TIMEOUT_NS);
         let id = depart_at(&mut table, 5, 7);
-        assert_eq!(table.pair(0, id, 10, |q| q == 8), Pairing::WrongQuestion);
-        assert!(matches!(table.pair(0, id, 10, |q| q == 7), Pairing::Answer(d) if d.question == 7));
-        assert_eq!(table.pair(0, id, 11, |q| q == 7), Pairing::Duplicate);
-        assert_eq!(table.pair(0, id, 11, |_| false), Pairing::Unexpected);
-        assert_eq!(table.pair(0, id + 1, 11, |_| true), Pairing::Unexpected);
+        assert_eq!(table.pair(0, id, 10, |_, q| q == 8), Match::WrongQuestion);
+        assert!(matches!(table.pair(0, id, 10, |_, q| q == 7), Match::Response(d) if d.question == 7));
+        assert_eq!(table.pair(0, id, 11, |_, q| q == 7), Match::Duplicate);
+        assert_eq!(table.pair(0, id, 11, |_, _| false), Match::Unexpected);
+        assert_eq!(table.pair(0, id + 1, 11, |_, _| true), Match::Unexpected);
         assert_eq!(table.live(), 0);
     }
 
     #[test]
-    fn an_answer_after_the_timeout_is_late_whether_or_not_it_was_booked() {
+    fn a_response_after_the_timeout_is_late_whether_or_not_it_was_counted() {
         let mut table = InFlight::new(1, 1_024, TIMEOUT_NS);
         let (swept, unswept) = (depart_at(&mut table, 0, 1), depart_at(&mut table, 0, 2));
         assert!(table.expire_oldest(TIMEOUT_NS - 1).is_none());
-        assert!(table.expire_oldest(TIMEOUT_NS).is_some_and(|d| d.question == 1));
-        assert!(matches!(table.pair(0, swept, 2_000, |_| true), Pairing::Late(d) if d.question == 1));
-        assert_eq!(table.pair(0, swept, 2_001, |_| true), Pairing::Duplicate);
-        assert!(matches!(table.pair(0, unswept, 2_000, |_| true), Pairing::Overdue(d) if d.question == 2));
+        assert!(table.expire_oldest(TIMEOUT_NS).is_some_and(|(_, d)| d.question == 1));
+        assert!(matches!(table.pair(0, swept, 2_000, |_, _| true), Match::Late(d) if d.question == 1));
+        assert_eq!(table.pair(0, swept, 2_001, |_, _| true), Match::Duplicate);
+        assert!(matches!(table.pair(0, unswept, 2_000, |_, _| true), Match::Overdue(d) if d.question == 2));
     }
 
     #[test]
@@ -504,34 +501,34 @@ mod tests {
         for i in 0..5_000 {
             let id = depart_at(&mut table, i, 1);
             assert_ne!(id, held);
-            assert!(matches!(table.pair(0, id, i, |_| true), Pairing::Answer(_)));
+            assert!(matches!(table.pair(0, id, i, |_, _| true), Match::Response(_)));
         }
         assert_eq!(table.live(), 1);
     }
 
     #[test]
-    fn second_halves_expire_by_their_first_sending_among_the_others() {
+    fn queries_that_fell_back_expire_by_their_first_sending_among_the_others() {
         let kinds = [
-            Lanes { channels: 1, ids: 1_024, are_second: false },
-            Lanes { channels: 2, ids: 16, are_second: true },
+            Lanes { channels: 1, ids: 1_024, are_fallback: false },
+            Lanes { channels: 2, ids: 16, are_fallback: true },
         ];
         let mut table = InFlight::of(&kinds, TIMEOUT_NS);
-        assert_eq!(table.second(), 1_024..1_056);
+        assert_eq!(table.fallback(), 1_024..1_056);
         for sent_ns in [10, 30, 50] {
             depart_at(&mut table, sent_ns, 0);
         }
         for (channel, sent_ns) in [(1, 20), (2, 5), (1, 40), (2, 15)] {
             let place = table.take_free(channel).unwrap();
             let again = Departure { intended_ns: sent_ns, sent_ns, question: 1, member: 0 };
-            table.depart_again(place, again);
+            table.depart_in_fallback(place, again);
             assert_eq!(table.channel_of(place.slot()), channel);
         }
         // One from the middle of each line.
-        assert!(matches!(table.pair(2, 1, 60, |_| true), Pairing::Answer(d) if d.sent_ns == 15));
-        assert!(matches!(table.pair(0, 1, 60, |_| true), Pairing::Answer(d) if d.sent_ns == 30));
+        assert!(matches!(table.pair(2, 1, 60, |_, _| true), Match::Response(d) if d.sent_ns == 15));
+        assert!(matches!(table.pair(0, 1, 60, |_, _| true), Match::Response(d) if d.sent_ns == 30));
         let mut expired = Vec::new();
-        while let Some((channel, departure)) = table.expire_oldest_of(2_000) {
-            expired.push((channel, departure.sent_ns));
+        while let Some((slot, departure)) = table.expire_oldest(2_000) {
+            expired.push((table.channel_of(slot), departure.sent_ns));
         }
         assert_eq!(expired, [(2, 5), (0, 10), (1, 20), (1, 40), (0, 50)]);
         assert_eq!((table.live(), table.next_expiry_ns()), (0, None));
@@ -548,7 +545,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_never_takes_an_id_twice_and_gives_back_what_did_not_leave() {
+    fn a_batch_never_takes_an_id_twice_and_gives_back_what_was_not_sent() {
         let mut table = InFlight::new(1, 1_024, TIMEOUT_NS);
         let places: Vec<_> = std::iter::from_fn(|| table.take_free(0)).collect();
         assert_eq!(places.len(), 1_024);
@@ -560,11 +557,11 @@ mod tests {
     }
 
     #[test]
-    fn an_abandoned_query_has_no_late_answer() {
+    fn an_abandoned_query_has_no_late_response() {
         let mut table = InFlight::new(1, 1_024, TIMEOUT_NS);
         let id = depart_at(&mut table, 0, 1);
         assert!(table.abandon_oldest().is_some());
-        assert_eq!(table.pair(0, id, 1, |_| true), Pairing::Unexpected);
+        assert_eq!(table.pair(0, id, 1, |_, _| true), Match::Unexpected);
     }
 
     #[test]
@@ -592,7 +589,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_connection_names_what_is_under_way_and_so_does_the_next() {
+    fn a_lost_connection_names_what_is_outstanding_and_so_does_the_next() {
         let mut table = InFlight::new(2, 8, TIMEOUT_NS);
         let lost = |table: &mut InFlight| {
             let mut named = Vec::new();
@@ -601,24 +598,24 @@ mod tests {
         };
         let ids: Vec<_> = (0..4).map(|question| depart_at(&mut table, 0, question)).collect();
         for id in &ids[1..3] {
-            table.pair(0, *id, 1, |_| true);
+            table.pair(0, *id, 1, |_, _| true);
         }
         assert_eq!(lost(&mut table), [(0, 0), (3, 3)]);
-        // They are asked again under the same ID, and two more.
+        // They are retried under the same ID, and two more.
         for question in 4..6 {
             depart_at(&mut table, 1, question);
         }
         assert_eq!(lost(&mut table), [(0, 0), (3, 3), (4, 4), (5, 5)]);
         for id in [0, 3, 4] {
-            table.pair(0, id, 1, |_| true);
+            table.pair(0, id, 1, |_, _| true);
         }
         assert_eq!(lost(&mut table), [(5, 5)]);
-        table.pair(0, 5, 1, |_| true);
+        table.pair(0, 5, 1, |_, _| true);
         assert_eq!(lost(&mut table), []);
         // More than there are places.
         (0..20).for_each(|question| {
             let id = depart_at(&mut table, 1, question);
-            table.pair(0, id, 1, |_| question < 19);
+            table.pair(0, id, 1, |_, _| question < 19);
         });
         assert_eq!(lost(&mut table).iter().map(|(_, question)| *question).collect::<Vec<_>>(), [19]);
     }
@@ -645,15 +642,15 @@ mod tests {
                         None => prop_assert_eq!(live.len(), 32),
                     },
                     2 => {
-                        let paired = table.pair(0, id, now_ns, |_| true);
+                        let paired = table.pair(0, id, now_ns, |_, _| true);
                         match live.remove(&id) {
                             Some(truth) => prop_assert!(
-                                paired == Pairing::Answer(truth) || paired == Pairing::Overdue(truth)),
+                                paired == Match::Response(truth) || paired == Match::Overdue(truth)),
                             None => prop_assert!(matches!(
-                                paired, Pairing::Late(_) | Pairing::Duplicate | Pairing::Unexpected)),
+                                paired, Match::Late(_) | Match::Duplicate | Match::Unexpected)),
                         }
                     }
-                    _ => while let Some(expired) = table.expire_oldest(now_ns) {
+                    _ => while let Some((_, expired)) = table.expire_oldest(now_ns) {
                         let oldest = live.iter().min_by_key(|(_, d)| d.sent_ns).map(|(id, d)| (*id, *d));
                         prop_assert_eq!(oldest.map(|(_, d)| d), Some(expired));
                         live.remove(&oldest.unwrap().0);

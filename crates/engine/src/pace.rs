@@ -1,34 +1,36 @@
-//! When the next query is due: by the curve of the plan, or by a window of outstanding queries.
+//! When the next query is due: by the curve of the plan, with or without a window, or by a window alone.
 
 use dnsdyno_plan::schedule::Cursor;
 
 /// One worker's slice of the load.
 pub(crate) struct Pace {
     kind: Kind,
-    /// Queries that were due and could not leave; the oldest last.
-    held: Vec<Due>,
-    /// Nothing more will be taken up: the load is over, or the user ended it.
+    /// Most queries of this worker that may be outstanding; a further one is held back.
+    window: u32,
+    /// How long a due query may be held back.
+    timeout_ns: u64,
+    /// Every query due before this instant that was not scheduled by then was held back.
+    held_before_ns: u64,
+    /// Nothing more will be scheduled: the load is over, or the user ended it.
     stopped: bool,
 }
 
 enum Kind {
-    /// The schedule says when.
+    /// The curve says when.
     Open(Cursor),
-    /// An answer makes room for the next.
-    Closed(Window),
+    /// A response makes room for the next.
+    Closed(Numbers),
 }
 
-/// A worker's part of a closed loop.
-pub(crate) struct Window {
-    /// Most queries under way at once.
-    pub(crate) size: u32,
-    /// The number of its next query.
+/// The queries of a worker in a closed loop.
+pub(crate) struct Numbers {
+    /// The number of the next one.
     pub(crate) next: u64,
-    /// Distance of its numbers: as many as there are workers.
+    /// The distance of its numbers: as many as there are workers.
     pub(crate) stride: u64,
-    /// No query with this number or a higher one is asked.
+    /// No query with this number or a higher one is scheduled.
     pub(crate) limit: u64,
-    /// No query is asked at this instant or later.
+    /// No query is scheduled at this instant or later.
     pub(crate) end_ns: u64,
 }
 
@@ -37,99 +39,98 @@ pub(crate) struct Window {
 pub(crate) struct Due {
     /// Its number in the run, over all workers.
     pub(crate) number: u64,
-    /// The instant at which it should leave.
+    /// The instant at which it should be sent.
     pub(crate) intended_ns: u64,
-    /// Whether it is taken for the first time.
+    /// Whether nothing has held it up yet since it was scheduled.
     pub(crate) is_new: bool,
+    /// Whether the window was full when it was due.
+    pub(crate) was_held_back: bool,
 }
 
 impl Pace {
-    /// The slice that `cursor` walks.
-    pub(crate) fn open(cursor: Cursor) -> Self {
-        Pace { kind: Kind::Open(cursor), held: Vec::new(), stopped: false }
+    /// The slice that `cursor` walks; a query waits for up to `timeout_ns` while `window` are outstanding.
+    pub(crate) fn open(cursor: Cursor, window: Option<u32>, timeout_ns: u64) -> Self {
+        let window = window.unwrap_or(u32::MAX);
+        Pace { kind: Kind::Open(cursor), window, timeout_ns, held_before_ns: 0, stopped: false }
     }
 
-    /// Queries one after the other, as there is room in the window.
-    pub(crate) fn closed(window: Window) -> Self {
-        Pace { stopped: window.size == 0, kind: Kind::Closed(window), held: Vec::new() }
+    /// Queries one after the other, as there is room in a window of this size.
+    pub(crate) fn closed(numbers: Numbers, window: u32) -> Self {
+        let kind = Kind::Closed(numbers);
+        Pace { kind, window, timeout_ns: 0, held_before_ns: 0, stopped: window == 0 }
     }
 
-    /// The next query that is due at `now_ns`, with `under_way` queries of this worker on their
-    /// way or about to leave.
+    /// The next query that is due at `now_ns`, with `outstanding` queries of this worker outstanding or waiting to
+    /// be sent. One that was held back for the timeout is given whatever is outstanding.
     #[inline]
-    pub(crate) fn take(&mut self, now_ns: u64, under_way: u32) -> Option<Due> {
-        if let Some(due) = self.held.pop() {
-            return Some(Due { is_new: false, ..due });
-        }
+    pub(crate) fn take(&mut self, now_ns: u64, outstanding: u32) -> Option<Due> {
         if self.stopped {
             return None;
         }
         match &mut self.kind {
             Kind::Open(cursor) => {
                 let intended_ns = cursor.due_ns().filter(|due_ns| *due_ns <= now_ns)?;
+                if outstanding >= self.window {
+                    self.held_before_ns = now_ns + 1;
+                    if now_ns - intended_ns < self.timeout_ns {
+                        return None;
+                    }
+                }
                 let number = cursor.n();
                 cursor.advance();
-                Some(Due { number, intended_ns, is_new: true })
+                let was_held_back = intended_ns < self.held_before_ns;
+                Some(Due { number, intended_ns, is_new: true, was_held_back })
             }
-            Kind::Closed(window) => {
-                if now_ns >= window.end_ns {
+            Kind::Closed(numbers) => {
+                if now_ns >= numbers.end_ns {
                     self.stopped = true;
                     return None;
                 }
-                if under_way >= window.size || window.next >= window.limit {
+                if outstanding >= self.window || numbers.next >= numbers.limit {
                     return None;
                 }
-                let number = window.next;
-                window.next += window.stride;
-                Some(Due { number, intended_ns: now_ns, is_new: true })
+                let number = numbers.next;
+                numbers.next += numbers.stride;
+                Some(Due { number, intended_ns: now_ns, is_new: true, was_held_back: false })
             }
         }
     }
 
-    /// Whether a schedule says when queries are due, and not the answers.
+    /// Whether a schedule says when queries are due, and not the responses.
     pub(crate) fn is_open(&self) -> bool {
         matches!(self.kind, Kind::Open(_))
     }
 
-    /// Takes back a query that could not leave. It is the next to be taken, so of several the
-    /// newest must be held first.
-    pub(crate) fn hold(&mut self, due: Due) {
-        self.held.push(due);
+    /// Whether the window has no room.
+    pub(crate) fn is_full(&self, outstanding: u32) -> bool {
+        outstanding >= self.window
     }
 
-    /// Whether queries wait that could not leave.
-    pub(crate) fn holds_some(&self) -> bool {
-        !self.held.is_empty()
-    }
-
-    /// Takes up nothing more of the load; what is held stays.
+    /// Schedules nothing more.
     pub(crate) fn close(&mut self) {
         self.stopped = true;
     }
 
     /// After the user's wish to stop: the queries that were due by `now_ns`, one a call.
     pub(crate) fn take_for_stop(&mut self, now_ns: u64) -> Option<Due> {
-        // A window has no backlog: what it did not take up was never due.
-        let due = match self.kind {
-            Kind::Open(_) => self.take(now_ns, 0),
-            Kind::Closed(_) => self.held.pop().map(|due| Due { is_new: false, ..due }),
-        };
+        // A closed loop has no backlog: what it did not schedule was never due.
+        let due = if self.is_open() { self.take(now_ns, 0) } else { None };
         self.stopped |= due.is_none();
         due
     }
 
     /// Whether no query will ever be due again.
     pub(crate) fn is_exhausted(&self) -> bool {
-        let nothing_left = match &self.kind {
-            Kind::Open(cursor) => cursor.due_ns().is_none(),
-            Kind::Closed(window) => window.next >= window.limit,
-        };
-        self.held.is_empty() && (self.stopped || nothing_left)
+        self.stopped
+            || match &self.kind {
+                Kind::Open(cursor) => cursor.due_ns().is_none(),
+                Kind::Closed(numbers) => numbers.next >= numbers.limit,
+            }
     }
 
-    /// Every query due before this instant was taken up, seen at `now_ns`.
+    /// Every query due before this instant was scheduled, seen at `now_ns`.
     #[inline]
-    pub(crate) fn taken_up_to_ns(&self, now_ns: u64) -> u64 {
+    pub(crate) fn scheduled_up_to_ns(&self, now_ns: u64) -> u64 {
         match &self.kind {
             Kind::Open(cursor) if !self.stopped => {
                 cursor.due_ns().map_or(now_ns, |due_ns| due_ns.min(now_ns))
@@ -139,14 +140,41 @@ impl Pace {
     }
 
     /// When to look again, if nothing else happens.
-    pub(crate) fn next_due_ns(&self, now_ns: u64, under_way: u32) -> Option<u64> {
+    pub(crate) fn next_due_ns(&self, now_ns: u64, outstanding: u32) -> Option<u64> {
         if self.stopped {
             return None;
         }
         match &self.kind {
+            // What frees the window is received, and wakes the worker.
+            Kind::Open(cursor) if self.is_full(outstanding) => {
+                cursor.due_ns().map(|due_ns| due_ns.saturating_add(self.timeout_ns))
+            }
             Kind::Open(cursor) => cursor.due_ns(),
-            Kind::Closed(window) if window.next >= window.limit => None,
-            Kind::Closed(window) => Some(if under_way < window.size { now_ns } else { window.end_ns }),
+            Kind::Closed(numbers) if numbers.next >= numbers.limit => None,
+            Kind::Closed(numbers) => Some(if self.is_full(outstanding) { numbers.end_ns } else { now_ns }),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dnsdyno_plan::schedule::Constant;
+
+    #[test]
+    fn a_full_window_holds_queries_back_until_there_is_room_or_their_timeout() {
+        let curve = Constant { rate_qps: 10.0, duration_ns: Some(1_000_000_000) }.curve().unwrap();
+        let mut pace = Pace::open(curve.cursor(0, 1), Some(2), 300_000_000);
+        let ms = |due: Due| (due.intended_ns / 1_000_000, due.was_held_back);
+        assert_eq!(pace.take(0, 0).map(ms), Some((0, false)));
+        assert_eq!((pace.take(150_000_000, 2), pace.next_due_ns(150_000_000, 2)), (None, Some(400_000_000)));
+        assert_eq!(pace.scheduled_up_to_ns(150_000_000), 100_000_000);
+        assert_eq!(pace.take(160_000_000, 1).map(ms), Some((100, true)));
+        // Due after the window had room again.
+        assert_eq!(pace.take(200_000_000, 1).map(ms), Some((200, false)));
+        assert_eq!(pace.take(599_999_999, 2), None);
+        assert_eq!(pace.take(600_000_000, 2).map(ms), Some((300, true)));
+        assert_eq!(pace.take(600_000_000, 2), None);
+        assert_eq!(pace.take(600_000_000, 0).map(ms), Some((400, true)));
     }
 }

@@ -33,7 +33,7 @@ fn questions() -> Questions {
 }
 
 fn constant(rate_qps: f64, duration_ns: u64) -> Load {
-    Load::Open(Constant { rate_qps, duration_ns: Some(duration_ns) }.curve().unwrap())
+    Load::Open { curve: Constant { rate_qps, duration_ns: Some(duration_ns) }.curve().unwrap(), window: None }
 }
 
 fn measure(server: SocketAddr, load: &Load, receive_buffer: usize) -> Sum {

@@ -176,7 +176,6 @@ impl Imaginary {
 
 impl Transport for Imaginary {
     const CONNECTS: bool = true;
-    const MIXED: bool = true;
 
     fn begin(&mut self, _: u64) {}
 
@@ -312,7 +311,10 @@ fn questions() -> Questions {
 }
 
 fn constant(rate_qps: f64, seconds: u64) -> Load {
-    Load::Open(Constant { rate_qps, duration_ns: Some(seconds * SECOND_NS) }.curve().unwrap())
+    Load::Open {
+        curve: Constant { rate_qps, duration_ns: Some(seconds * SECOND_NS) }.curve().unwrap(),
+        window: None,
+    }
 }
 
 /// Runs on one worker; the answers are waited for 200 ms.

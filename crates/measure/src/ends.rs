@@ -84,6 +84,8 @@ pub enum NotSentReason {
     NoFreeConnection,
     /// No local port was free for a connection until the query was a timeout late.
     NoLocalPort,
+    /// As many queries as the window allows were outstanding until the query was a timeout late.
+    WindowFull,
     /// Any other error of the system call.
     OtherError,
 }
@@ -96,7 +98,7 @@ pub struct NotSent {
 
 impl NotSentReason {
     /// All reasons, in the order of the record.
-    pub const ALL: [NotSentReason; 9] = [
+    pub const ALL: [NotSentReason; 10] = [
         NotSentReason::NoFreeId,
         NotSentReason::SendBufferFull,
         NotSentReason::GeneratorLate,
@@ -105,6 +107,7 @@ impl NotSentReason {
         NotSentReason::Forbidden,
         NotSentReason::NoFreeConnection,
         NotSentReason::NoLocalPort,
+        NotSentReason::WindowFull,
         NotSentReason::OtherError,
     ];
 
@@ -119,6 +122,7 @@ impl NotSentReason {
             NotSentReason::Forbidden => "forbidden",
             NotSentReason::NoFreeConnection => "no_free_connection",
             NotSentReason::NoLocalPort => "no_local_port",
+            NotSentReason::WindowFull => "window_full",
             NotSentReason::OtherError => "other_error",
         }
     }
@@ -134,6 +138,7 @@ impl NotSentReason {
             NotSentReason::Forbidden => "forbidden by a firewall",
             NotSentReason::NoFreeConnection => "no free connection",
             NotSentReason::NoLocalPort => "no local port",
+            NotSentReason::WindowFull => "window full",
             NotSentReason::OtherError => "other socket error",
         }
     }
@@ -203,7 +208,7 @@ mod tests {
             assert_eq!(reason as usize, i);
             not_sent.add(reason, i as u64 + 1);
         }
-        assert_eq!(not_sent.total(), 45);
+        assert_eq!(not_sent.total(), 55);
         let keys: std::collections::BTreeSet<_> = NotSentReason::ALL.map(NotSentReason::key).into();
         assert_eq!(keys.len(), NotSentReason::ALL.len());
     }

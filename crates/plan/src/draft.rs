@@ -70,7 +70,7 @@ pub struct Draft {
     /// Class of the queries [default: IN]
     #[arg(long, value_name = "CLASS", help_heading = QUERIES)]
     pub class: Option<String>,
-    /// Closed loop: keep N queries outstanding
+    /// Closed loop: keep N queries outstanding. With a rate or another shape: hold a query back while N are
     #[arg(short = 'q', long, value_name = "N", help_heading = LOAD)]
     pub outstanding: Option<u32>,
     /// Open loop: this many queries a second, such as 50k
@@ -258,10 +258,9 @@ pub struct PieceDraft {
 }
 
 impl Draft {
-    /// The options that each choose a load, of those that were given.
-    pub(crate) fn load_kinds(&self) -> impl Iterator<Item = &'static str> + use<> {
+    /// The options that each choose the shape of an open loop, of those that were given.
+    pub(crate) fn load_shapes(&self) -> impl Iterator<Item = &'static str> + use<> {
         [
-            ("outstanding", self.outstanding.is_some()),
             ("rate", self.rate.is_some()),
             ("ramp", self.ramp.is_some()),
             ("stair", self.stair.is_some()),
@@ -407,7 +406,7 @@ const TRUST: &str =
     "does not go with --insecure: one says whom to trust, the other to trust anybody: leave one out";
 
 /// The heading of the options that say how much load, which a `--plan` of the command line belongs to.
-pub const LOAD: &str = "Load (one of them; default: --outstanding 100)";
+pub const LOAD: &str = "Load (one shape, a window, or both; default: --outstanding 100)";
 const SERVER: &str = "Server";
 const QUERIES: &str = "Queries";
 const TRANSPORT: &str = "Transport";

@@ -15,7 +15,7 @@ const MOST_OPEN_INTERVALS: u64 = 1_000;
 /// The interval for this load, where the user gave none: no interval lies in two phases, so that a
 /// report can show each phase alone.
 pub(crate) fn usual_interval_ns(load: &Load, timeout_ns: u64) -> u64 {
-    let Load::Open(curve) = load else { return USUAL_NS[0] };
+    let Some(curve) = load.curve() else { return USUAL_NS[0] };
     let fits = |interval_ns: &&u64| {
         curve.phases().iter().all(|phase| phase.from_ns.is_multiple_of(**interval_ns))
             && is_affordable(**interval_ns, timeout_ns)
@@ -48,12 +48,13 @@ mod tests {
 
     fn stair(hold_ns: u64) -> Load {
         let stair = Stair { from_qps: 100.0, to_qps: 300.0, step_qps: 100.0, hold_ns };
-        Load::Open(stair.curve().unwrap())
+        Load::Open { curve: stair.curve().unwrap(), window: None }
     }
 
     #[test]
     fn every_phase_begins_with_an_interval() {
-        let constant = Load::Open(Constant { rate_qps: 1.0, duration_ns: None }.curve().unwrap());
+        let curve = Constant { rate_qps: 1.0, duration_ns: None }.curve().unwrap();
+        let constant = Load::Open { curve, window: None };
         let timeout_ns = 5 * SECOND_NS;
         assert_eq!(usual_interval_ns(&constant, timeout_ns), SECOND_NS);
         assert_eq!(usual_interval_ns(&stair(2 * SECOND_NS), timeout_ns), SECOND_NS);

@@ -31,12 +31,15 @@ pub(crate) fn choose_load(
     stop: Stop,
     source: &QuestionSource,
 ) -> Result<LoadChoice, PlanError> {
-    let mut kinds = draft.load_kinds();
-    let kind = kinds.next();
-    if let (Some(first), Some(second)) = (kind, kinds.next()) {
+    let mut shapes = draft.load_shapes();
+    let kind = shapes.next();
+    if let (Some(first), Some(second)) = (kind, shapes.next()) {
         return Err(PlanError::TwoLoads { first, second });
     }
-    let ends_by_itself = !matches!(kind, None | Some("outstanding" | "rate"));
+    if draft.outstanding == Some(0) {
+        return Err(PlanError::Zero { option: "outstanding" });
+    }
+    let ends_by_itself = !matches!(kind, None | Some("rate"));
     let stop = if stop == Stop::default() && !ends_by_itself { default_stop(source) } else { stop };
     let shape = match kind {
         Some("rate") => constant(draft, stop)?,
@@ -48,9 +51,6 @@ pub(crate) fn choose_load(
             let is_flood = draft.send_only.unwrap_or(false);
             let default = if is_flood { FLOOD } else { DEFAULT_OUTSTANDING };
             let outstanding = draft.outstanding.unwrap_or(default);
-            if outstanding == 0 {
-                return Err(PlanError::Zero { option: "outstanding" });
-            }
             return Ok(LoadChoice { load: Load::Closed { outstanding }, shape: None, stop });
         }
     };
@@ -58,7 +58,7 @@ pub(crate) fn choose_load(
     if let Some(end_ns) = stop.duration_ns {
         curve = curve.cut_at(end_ns)?;
     }
-    Ok(LoadChoice { load: Load::Open(curve), shape: Some(shape), stop })
+    Ok(LoadChoice { load: Load::Open { curve, window: draft.outstanding }, shape: Some(shape), stop })
 }
 
 /// A file is asked through once, as dnsperf does.

@@ -31,9 +31,19 @@ impl Draft {
     /// Some things are said in groups, and a group is taken from the flags as a whole: the shape of the load
     /// (a rate on the command line replaces the ramp of the file), where queries come from, and what ends
     /// the run. The permission to load a server goes with the server it was given for.
+    ///
+    /// `outstanding` beside a shape is its window. It stays when the flags replace the shape, and flags that say
+    /// `outstanding` alone change it. Where the file has no window, `outstanding` alone is another load (closed
+    /// loop) and replaces the shape; a shape replaces a closed loop.
     pub fn overlay(mut self, flags: Draft) -> Result<Draft, PlanError> {
-        if flags.load_kinds().next().is_some() && !flags.load_kinds().eq(self.load_kinds()) {
-            self.forget_load();
+        let (has_shape, had_shape) =
+            (flags.load_shapes().next().is_some(), self.load_shapes().next().is_some());
+        if has_shape && !had_shape {
+            self.outstanding = None;
+        }
+        let is_new_shape = has_shape && !flags.load_shapes().eq(self.load_shapes());
+        if is_new_shape || (!has_shape && flags.outstanding.is_some() && self.outstanding.is_none()) {
+            self.forget_shape();
         }
         if flags.queries.is_some() || flags.ask.is_some() {
             (self.queries, self.ask) = (None, None);
@@ -61,8 +71,8 @@ impl Draft {
         keys.try_into().map_err(|error| cannot(&error))
     }
 
-    fn forget_load(&mut self) {
-        (self.outstanding, self.rate, self.piece) = (None, None, None);
+    fn forget_shape(&mut self) {
+        (self.rate, self.piece) = (None, None);
         (self.ramp, self.over, self.hold) = (None, None, None);
         (self.stair, self.step) = (None, None);
         (self.burst, self.every) = (None, None);
@@ -127,6 +137,21 @@ mod tests {
             file.under(draft("stair = \"2k..3k\"")),
             draft("stair = \"2k..3k\"\nstep = \"1k\"\nhold = \"10s\"")
         );
+    }
+
+    #[test]
+    fn a_window_stays_beside_another_shape_and_alone_it_is_another_load() {
+        let polite = draft("ramp = \"1..5k\"\nover = 10\noutstanding = 50");
+        assert_eq!(polite.clone().under(draft("rate = 7")), draft("rate = 7\noutstanding = 50"));
+        assert_eq!(
+            polite.clone().under(draft("outstanding = 9")),
+            draft("ramp = \"1..5k\"\nover = 10\noutstanding = 9")
+        );
+        let both = draft("rate = 7\noutstanding = 9");
+        assert_eq!(polite.under(both.clone()), both);
+        assert_eq!(draft("rate = 7").under(draft("outstanding = 9")), draft("outstanding = 9"));
+        assert_eq!(draft("outstanding = 9").under(draft("rate = 7")), draft("rate = 7"));
+        assert_eq!(draft("outstanding = 9").under(both.clone()), both);
     }
 
     #[test]

@@ -101,13 +101,11 @@ impl Plan {
     /// Whether questions of one length are put together: where batches are to be expected, which is in
     /// closed loop and from 100,000 queries a second on, and the user does not forbid it.
     pub fn groups_by_length(&self) -> bool {
-        let batches = match &self.load {
-            Load::Closed { .. } => true,
-            Load::Open(curve) => {
-                let peak = |phase: &Phase| phase.rate_from_qps.max(phase.rate_to_qps);
-                curve.phases().iter().map(peak).fold(0.0, f64::max) >= GROUPING_RATE_QPS
-            }
-        };
+        let peak = |phase: &Phase| phase.rate_from_qps.max(phase.rate_to_qps);
+        let batches = self
+            .load
+            .curve()
+            .is_none_or(|curve| curve.phases().iter().map(peak).fold(0.0, f64::max) >= GROUPING_RATE_QPS);
         batches && !self.keep_order
     }
 
@@ -153,8 +151,8 @@ impl Draft {
         self.refuse_misfits(transport, &transports)?;
         let LoadChoice { load, shape, stop } = choose_load(&draft, Stop::of(&draft)?, &source)?;
         let send_only = *draft.send_only.get_or_insert(false);
-        if let (Load::Closed { outstanding }, false) = (&load, send_only) {
-            draft.outstanding = Some(*outstanding);
+        if !send_only {
+            draft.outstanding = load.window();
         }
         draft.duration = draft.duration.take().or(stop.duration_ns.map(format_duration_ns));
         draft.passes = stop.passes;

@@ -56,10 +56,7 @@ impl Workers {
                 limited(option, number as u64, 1..=MAX_CLIENTS as u64, |number| number.to_string())?;
             }
         }
-        let window = match load {
-            Load::Closed { outstanding } => Some(*outstanding),
-            Load::Open(_) => None,
-        };
+        let window = load.window();
         let asked = draft.workers.unwrap_or(cores.clamp(1, MAX_CLIENTS));
         let (mut workers, mut notes) = (asked, Vec::new());
         let limits = [("clients", draft.clients), ("outstanding", window.map(|window| window as usize))];

@@ -20,14 +20,14 @@ pub(crate) fn header_of(
     let load = match (&plan.load, &plan.shape) {
         (Load::Closed { .. }, _) if plan.send_only => "flood, as fast as this host sends".to_owned(),
         (Load::Closed { outstanding }, _) => format!("closed loop, {outstanding} outstanding"),
-        (Load::Open(_), Some(shape)) => shape.to_string(),
-        (Load::Open(_), None) => "open loop".to_owned(),
+        (Load::Open { window, .. }, shape) => {
+            let shape = shape.as_ref().map_or_else(|| "open loop".to_owned(), ToString::to_string);
+            window.map_or_else(|| shape.clone(), |window| format!("{shape}, at most {window} outstanding"))
+        }
     };
-    let phases = match &plan.load {
-        Load::Open(curve) => curve.phases().iter().map(phase_of).collect(),
-        Load::Closed { .. } => Vec::new(),
-    };
-    let headline = if matches!(plan.load, Load::Open(_)) { Headline::Response } else { Headline::Service };
+    let phases =
+        plan.load.curve().map_or_else(Vec::new, |curve| curve.phases().iter().map(phase_of).collect());
+    let headline = if plan.load.curve().is_some() { Headline::Response } else { Headline::Service };
     let name = folder.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
     let name = name.unwrap_or_default();
     Header {

@@ -2,7 +2,7 @@
 
 use dnsdyno_engine::{Control, Job, Live, preparation_ns};
 use dnsdyno_plan::source::Loaded;
-use dnsdyno_plan::{Load, Plan, QuestionSource};
+use dnsdyno_plan::{Plan, QuestionSource};
 use dnsdyno_record::{
     BackendInfo, Ended, Event, FinishedRun, HostInfo, InterfaceCounts, Interval, Sum, WriteError,
 };
@@ -187,8 +187,5 @@ fn limit_of(plan: &Plan, loaded: &Loaded) -> Option<(u64, Ended)> {
 
 /// When the last query is due, where the plan says so by time.
 fn end_of_schedule(plan: &Plan) -> Option<u64> {
-    match &plan.load {
-        Load::Open(curve) => curve.duration_ns(),
-        Load::Closed { .. } => plan.stop.duration_ns,
-    }
+    plan.load.curve().map_or(plan.stop.duration_ns, |curve| curve.duration_ns())
 }

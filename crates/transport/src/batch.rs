@@ -26,11 +26,13 @@ impl Batch {
     }
 
     /// How many messages it holds.
+    #[inline]
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
     /// Whether it holds none.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
@@ -46,6 +48,7 @@ impl Batch {
     }
 
     /// The messages one by one.
+    #[inline]
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
         let mut start = 0;
         self.ends

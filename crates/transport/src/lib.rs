@@ -36,11 +36,6 @@ pub trait Transport {
     /// asked whose [`turn`](Self::turn) it is, and tells the [`Sink`] of its connections.
     const CONNECTS: bool = false;
 
-    /// Whether its channels are of several kinds, its [groups](Self::groups). Such a transport says
-    /// [which member](Self::next_member) of the mix asks next, and is asked for a turn
-    /// [in a group](Self::turn_of). It [connects](Self::CONNECTS).
-    const MIXED: bool = false;
-
     /// Makes the instant `epoch_ns` (on the clock of the host, or none at all in an imaginary
     /// link) the start of the run, and waits for it. Called once, on the worker's thread.
     fn begin(&mut self, epoch_ns: u64);
@@ -83,6 +78,12 @@ pub trait Transport {
     /// The client whose turn it is cannot ask: it is the next one's.
     fn pass(&mut self, _channel: usize) {}
 
+    /// How many queries a channel takes now, at least 1, or why it can take none; for queries that only this channel
+    /// may send.
+    fn room_of(&self, _channel: usize) -> Result<usize, NotSentReason> {
+        Ok(usize::MAX)
+    }
+
     /// Its channels by kind, in their order.
     fn groups(&self) -> Vec<Group> {
         vec![Group {
@@ -99,7 +100,7 @@ pub trait Transport {
         0
     }
 
-    /// As [`turn`](Self::turn), of the channels of one group; for [mixed](Self::MIXED) transports.
+    /// As [`turn`](Self::turn), of the channels of one group that connects.
     fn turn_of(&mut self, _group: usize) -> Result<Turn, NotSentReason> {
         self.turn()
     }

@@ -125,8 +125,6 @@ struct Place {
     channels: usize,
     member: u8,
     is_second: bool,
-    /// The channel whose turn it is, where nobody but us takes turns.
-    hand: usize,
 }
 
 impl Mixed {
@@ -143,7 +141,7 @@ impl Mixed {
             let both = [Some((member.first, false)), member.second.map(|part| (part, true))];
             for (part, is_second) in both.into_iter().flatten() {
                 let channels = each!(&part, transport => transport.channels());
-                parts.push(Place { part, first, channels, member: number as u8, is_second, hand: 0 });
+                parts.push(Place { part, first, channels, member: number as u8, is_second });
                 first += channels;
             }
         }
@@ -182,7 +180,6 @@ impl Mixed {
 
 impl Transport for Mixed {
     const CONNECTS: bool = true;
-    const MIXED: bool = true;
 
     fn begin(&mut self, epoch_ns: u64) {
         // Each has a clock of its own, and all show the same time.
@@ -218,13 +215,14 @@ impl Transport for Mixed {
 
     fn turn_of(&mut self, group: usize) -> Result<Turn, NotSentReason> {
         let place = &mut self.parts[group];
-        if !place.part.connects() {
-            let channel = place.hand;
-            place.hand = if channel + 1 == place.channels { 0 } else { channel + 1 };
-            return Ok(Turn { channel: place.first + channel, room: usize::MAX });
-        }
         let turn = each!(&mut place.part, clients => clients.turn())?;
         Ok(Turn { channel: place.first + turn.channel, ..turn })
+    }
+
+    fn room_of(&self, channel: usize) -> Result<usize, NotSentReason> {
+        let number = self.parts.iter().rposition(|place| place.first <= channel).unwrap_or(0);
+        let place = &self.parts[number];
+        each!(&place.part, transport => transport.room_of(channel - place.first))
     }
 
     fn pass(&mut self, channel: usize) {

@@ -235,6 +235,14 @@ impl Transport for QuicTransport {
         Err(NotSentReason::NoFreeConnection)
     }
 
+    fn room_of(&self, channel: usize) -> Result<usize, NotSentReason> {
+        let client = &self.clients[channel];
+        if !client.can_ask(self.limit) {
+            return Err(NotSentReason::NoFreeConnection);
+        }
+        Ok((self.limit - client.asked) as usize)
+    }
+
     fn pass(&mut self, channel: usize) {
         self.leave_front(channel);
     }

@@ -387,6 +387,13 @@ impl<S: Session> Transport for Streams<S> {
         Err(NotSentReason::NoFreeConnection)
     }
 
+    fn room_of(&self, channel: usize) -> Result<usize, NotSentReason> {
+        match self.clients[channel].room(self.limit) {
+            0 => Err(NotSentReason::NoFreeConnection),
+            room => Ok(room),
+        }
+    }
+
     fn pass(&mut self, channel: usize) {
         self.leave_front(channel);
     }

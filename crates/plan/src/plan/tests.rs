@@ -69,8 +69,14 @@ fn queries_come_from_a_file_standard_input_or_names() {
 }
 
 #[test]
-fn exactly_one_load_may_be_asked_for() {
-    let options = ["outstanding = 5", "rate = 5", "ramp = \"1..5\"", "stair = \"1..5\"", "burst = \"1..5\""];
+fn one_shape_may_be_asked_for_and_each_may_have_a_window() {
+    for shape in ["rate = 5\nfor = 1", "ramp = \"1..5\"\nover = 1", "[[piece]]\nrate = 1\nfor = 1"] {
+        assert_eq!(good(shape).load.window(), None);
+        let plan = good(&format!("outstanding = 5\n{shape}"));
+        assert!(plan.load.window() == Some(5) && plan.load.curve().is_some() && plan.shape.is_some());
+        assert_eq!(refused(&format!("outstanding = 0\n{shape}")), PlanError::Zero { option: "outstanding" });
+    }
+    let options = ["rate = 5", "ramp = \"1..5\"", "stair = \"1..5\"", "burst = \"1..5\""];
     for (i, first) in options.iter().enumerate() {
         for second in &options[i + 1..] {
             assert!(matches!(refused(&format!("{first}\n{second}")), PlanError::TwoLoads { .. }));
@@ -93,7 +99,7 @@ fn a_rate_of_zero_is_refused_by_name() {
 #[test]
 fn a_constant_rate_ends_by_time_count_or_passes() {
     let total = |more: &str| match good(&format!("rate = \"1k\"\n{more}")).load {
-        Load::Open(curve) => curve.total(),
+        Load::Open { curve, .. } => curve.total(),
         Load::Closed { .. } => panic!("not a rate"),
     };
     assert_eq!(total("for = 3"), Some(3000));
@@ -230,6 +236,7 @@ fn every_worker_has_a_socket_and_in_a_closed_loop_a_query() {
     assert_eq!(threads("clients = 50"), (4, 50, 0));
     assert_eq!(threads("workers = 8\nclients = 3"), (3, 3, 1));
     assert_eq!(threads("workers = 8\noutstanding = 2"), (2, 2, 1));
+    assert_eq!(threads("workers = 8\nrate = 5\noutstanding = 2"), (2, 2, 1));
     assert_eq!(threads("workers = 8\noutstanding = 2\nclients = 5"), (2, 5, 1));
     assert_eq!(threads("workers = 8\nrate = 1"), (8, 8, 0));
     assert_eq!(refused("workers = 0"), PlanError::Zero { option: "workers" });
@@ -322,7 +329,8 @@ fn send_only_takes_a_rate_or_floods_and_has_no_window() {
 
 #[test]
 fn a_time_limit_cuts_a_shape_that_would_go_on() {
-    let Load::Open(curve) = good("ramp = \"0..100\"\nover = 10\nfor = 5").load else { panic!("not a ramp") };
+    let load = good("ramp = \"0..100\"\nover = 10\nfor = 5").load;
+    let Some(curve) = load.curve() else { panic!("not a ramp") };
     assert_eq!((curve.duration_ns(), curve.total()), (Some(5 * SECOND), Some(125)));
 }
 
@@ -330,6 +338,7 @@ fn a_time_limit_cuts_a_shape_that_would_go_on() {
 fn a_plan_written_to_its_file_and_read_again_is_the_same_plan() {
     let plans = [
         "",
+        "rate = \"2k\"\noutstanding = 7",
         "outstanding = 7\ncount = \"1M\"\nname = \"n\"\nnote = \"two\\nlines\"",
         "rate = \"33.3k\"\nfor = \"1.5s\"\nsend-only = true",
         "rate = 0.1\npasses = 3\nstrict = true\nedns-size = 1400\nnsid = true\nclass = \"CLASS77\"",

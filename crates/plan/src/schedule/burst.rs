@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::curve::{Curve, CurveError, MAX_PIECES, Piece};
+use super::curve::{Curve, CurveError, MAX_PIECES};
+use super::piece::Piece;
 use crate::units::{format_duration_ns, format_rate_qps};
 
 /// Bursts. Phases are named `base` and `peak`, in turn.

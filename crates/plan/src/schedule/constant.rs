@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::curve::{Curve, CurveError, ENDLESS_NS, Piece};
+use super::curve::{Curve, CurveError};
+use super::piece::{ENDLESS_NS, Piece};
 use crate::units::{format_duration_ns, format_rate_qps};
 
 /// A constant rate.

@@ -1,8 +1,6 @@
 //! A walk along a curve: the instants of one worker's queries, one after the other, without searching.
 
-use std::sync::Arc;
-
-use super::span::Span;
+use super::span::{Instants, Span};
 
 /// One worker's share of a curve: every `stride`-th query, in order. Never goes back.
 ///
@@ -12,8 +10,8 @@ use super::span::Span;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Cursor {
-    spans: Arc<[Span]>,
-    /// The index of `span` in `spans`.
+    instants: Instants,
+    /// Of pieces, the index of `span`.
     at: usize,
     /// A copy of the current piece, so that a step touches nothing else.
     span: Span,
@@ -26,10 +24,13 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    pub(super) fn new(spans: Arc<[Span]>, first: u64, stride: u64) -> Cursor {
-        let span = spans[0];
+    pub(super) fn new(instants: Instants, first: u64, stride: u64) -> Cursor {
+        let span = match &instants {
+            Instants::OfPieces(spans) => spans[0],
+            Instants::OfEach(_) => Span::default(),
+        };
         let mut cursor =
-            Cursor { spans, at: 0, span, n: first, stride: stride.max(1), limit: u64::MAX, due_ns: None };
+            Cursor { instants, at: 0, span, n: first, stride: stride.max(1), limit: u64::MAX, due_ns: None };
         cursor.settle();
         cursor
     }
@@ -78,10 +79,18 @@ impl Cursor {
         if self.n >= self.limit {
             return;
         }
-        while self.n >= self.span.end {
-            let Some(&next) = self.spans.get(self.at + 1) else { return };
-            self.at += 1;
-            self.span = next;
+        match &self.instants {
+            Instants::OfPieces(spans) => {
+                while self.n >= self.span.end {
+                    let Some(&next) = spans.get(self.at + 1) else { return };
+                    self.at += 1;
+                    self.span = next;
+                }
+            }
+            Instants::OfEach(instants) => {
+                let Some(&due_ns) = instants.get(self.n as usize) else { return };
+                self.span = Span::of_one(self.n, due_ns);
+            }
         }
         self.due_ns = Some(self.span.due_ns(self.n));
     }

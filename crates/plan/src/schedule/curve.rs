@@ -11,41 +11,20 @@
 //!
 //! Query `n` is due at the instant the area passes `n`: query 0 at the start of the first piece with a rate,
 //! and a query whose turn falls on the edge of a pause after the pause. Each instant is worked out from `n`
-//! itself, never from the instant before, so nothing adds up however long the run.
+//! itself, never from the instant before, so nothing adds up however long the run. Where the queries have instants
+//! of their own, the curve is the list of these.
 
 use std::sync::Arc;
 
 use super::cursor::Cursor;
-use super::span::{Asked, Span};
-
-/// The length of a piece that never ends, in nanoseconds. Only the last piece may have it.
-pub const ENDLESS_NS: u64 = u64::MAX;
+use super::piece::{ENDLESS_NS, Piece};
+use super::span::{Asked, Instants, Span};
 
 /// The highest rate a curve may ask for: one query a nanosecond, the unit of its instants.
 pub const MAX_RATE_QPS: f64 = 1e9;
 
 /// The most pieces a curve may have: bursts each second for two days. It bounds memory to some 60 MB.
 pub const MAX_PIECES: usize = 400_000;
-
-/// A stretch of the curve whose rate changes evenly, or not at all.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Piece {
-    /// The rate at its start, in queries per second.
-    pub rate_from_qps: f64,
-    /// The rate at its end, in queries per second.
-    pub rate_to_qps: f64,
-    /// How long it lasts, in nanoseconds; [`ENDLESS_NS`] = for ever.
-    pub duration_ns: u64,
-    /// What a report calls it.
-    pub label: String,
-}
-
-impl Piece {
-    /// A piece of one rate.
-    pub fn flat(rate_qps: f64, duration_ns: u64, label: impl Into<String>) -> Piece {
-        Piece { rate_from_qps: rate_qps, rate_to_qps: rate_qps, duration_ns, label: label.into() }
-    }
-}
 
 /// A stretch of the run that a report shows on its own. Each piece of a curve is one.
 #[derive(Debug, Clone, PartialEq)]
@@ -89,6 +68,9 @@ pub enum CurveError {
     /// A stair whose step is 0.
     #[error("a stair with steps of 0 gets nowhere: give --step a rate above 0")]
     NoStep,
+    /// Instants of a source that go back.
+    #[error("query {0} of the source is due before the one in front of it: sort the queries by time")]
+    Order(usize),
     /// Bursts that leave no time between them.
     #[error(
         "bursts that last as long as their distance are one long burst: make --hold shorter than --every"
@@ -99,7 +81,7 @@ pub enum CurveError {
 /// A load curve. Cheap to clone: clones share the pieces.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Curve {
-    spans: Arc<[Span]>,
+    instants: Instants,
     phases: Arc<[Phase]>,
 }
 
@@ -135,26 +117,57 @@ impl Curve {
         if spans.iter().all(Span::is_empty) {
             return Err(CurveError::NoQueries);
         }
-        Ok(Curve { spans: spans.into(), phases: phases.into() })
+        Ok(Curve { instants: Instants::OfPieces(spans.into()), phases: phases.into() })
+    }
+
+    /// The curve whose query `n` is due at `instants[n]`, in nanoseconds since the start. It is one phase of this
+    /// name.
+    pub(super) fn of_instants(instants: Arc<[u64]>, label: &str) -> Result<Curve, CurveError> {
+        if let Some(before) = instants.windows(2).position(|pair| pair[0] > pair[1]) {
+            return Err(CurveError::Order(before + 1));
+        }
+        let last_ns = *instants.last().ok_or(CurveError::NoQueries)?;
+        let to_ns = Some(last_ns + 1).filter(|end| *end < ENDLESS_NS / 2).ok_or(CurveError::TooLong)?;
+        let rate_qps = instants.len() as f64 * 1e9 / to_ns as f64;
+        let (rate_from_qps, rate_to_qps) = (rate_qps, rate_qps);
+        let phase = Phase { label: label.to_owned(), from_ns: 0, to_ns, rate_from_qps, rate_to_qps };
+        Ok(Curve { instants: Instants::OfEach(instants), phases: [phase].into() })
     }
 
     /// When query `n` (counted from 0) should leave, in nanoseconds since the start; `None` past the end.
     pub fn due_at(&self, n: u64) -> Option<u64> {
-        let at = self.spans.partition_point(|span| span.end <= n);
-        self.spans.get(at).map(|span| span.due_ns(n))
+        match &self.instants {
+            Instants::OfPieces(spans) => {
+                let at = spans.partition_point(|span| span.end <= n);
+                spans.get(at).map(|span| span.due_ns(n))
+            }
+            Instants::OfEach(instants) => instants.get(n as usize).copied(),
+        }
     }
 
     /// How many queries are due at `t_ns` or before: exactly those with `due_at(n) <= t_ns`.
     pub fn due_by(&self, t_ns: u64) -> u64 {
-        // Piece 0 starts at 0, so there is always one before the partition point.
-        let at = self.spans.partition_point(|span| span.start_ns <= t_ns);
-        self.spans[..at].last().map_or(0, |span| span.due_by(t_ns))
+        match &self.instants {
+            // Piece 0 starts at 0, so there is always one before the partition point.
+            Instants::OfPieces(spans) => {
+                let at = spans.partition_point(|span| span.start_ns <= t_ns);
+                spans[..at].last().map_or(0, |span| span.due_by(t_ns))
+            }
+            Instants::OfEach(instants) => instants.partition_point(|due_ns| *due_ns <= t_ns) as u64,
+        }
     }
 
-    /// The rate asked at `t_ns`, in queries per second; 0 past the end.
+    /// The rate asked at `t_ns`, in queries per second; 0 past the end. Of given instants it is their mean rate.
     pub fn rate_at(&self, t_ns: u64) -> f64 {
-        let at = self.spans.partition_point(|span| span.start_ns <= t_ns);
-        self.spans[..at].last().map_or(0.0, |span| span.rate_at(t_ns))
+        match &self.instants {
+            Instants::OfPieces(spans) => {
+                let at = spans.partition_point(|span| span.start_ns <= t_ns);
+                spans[..at].last().map_or(0.0, |span| span.rate_at(t_ns))
+            }
+            Instants::OfEach(_) => {
+                self.phases.iter().find(|phase| t_ns < phase.to_ns).map_or(0.0, |phase| phase.rate_from_qps)
+            }
+        }
     }
 
     /// How long the curve lasts, in nanoseconds; `None` where it never ends.
@@ -165,7 +178,10 @@ impl Curve {
     /// How many queries the curve asks for; `None` where it never ends.
     pub fn total(&self) -> Option<u64> {
         self.duration_ns()?;
-        self.spans.last().map(|span| span.end)
+        match &self.instants {
+            Instants::OfPieces(spans) => spans.last().map(|span| span.end),
+            Instants::OfEach(instants) => Some(instants.len() as u64),
+        }
     }
 
     /// The phases, in the order of time, without gaps.
@@ -181,7 +197,7 @@ impl Curve {
     /// A cursor over queries `first`, `first + stride`, `first + 2 stride`, …: a worker's share.
     /// A `stride` of 0 is taken as 1.
     pub fn cursor(&self, first: u64, stride: u64) -> Cursor {
-        Cursor::new(Arc::clone(&self.spans), first, stride)
+        Cursor::new(self.instants.clone(), first, stride)
     }
 
     /// The same curve, ending at `end_ns` where it would go on.
@@ -189,7 +205,14 @@ impl Curve {
         if self.duration_ns().is_some_and(|length| length <= end_ns) {
             return Ok(self.clone());
         }
-        let kept = self.phases.iter().zip(self.spans.iter()).take_while(|(phase, _)| phase.from_ns < end_ns);
+        let spans = match &self.instants {
+            Instants::OfPieces(spans) => spans,
+            Instants::OfEach(instants) => {
+                let kept = &instants[..instants.partition_point(|due_ns| *due_ns < end_ns)];
+                return Curve::of_instants(kept.into(), &self.phases[0].label);
+            }
+        };
+        let kept = self.phases.iter().zip(spans.iter()).take_while(|(phase, _)| phase.from_ns < end_ns);
         Curve::new(
             kept.map(|(phase, span)| match phase.to_ns {
                 to_ns if to_ns > end_ns => Piece {

@@ -1,4 +1,5 @@
-//! When to send: a load is either a [`Curve`] over time (open loop) or a window of queries (closed loop).
+//! When to send: a load is either a [`Curve`] over time (open loop), perhaps with a window that holds it back, or
+//! a window alone (closed loop).
 //!
 //! Each shape a user can ask for is one small file that gives the pieces of a curve. Everything after that
 //! knows curves only.
@@ -7,17 +8,21 @@ mod burst;
 mod constant;
 mod cursor;
 mod curve;
+mod piece;
 mod piecewise;
 mod ramp;
+mod replay;
 mod span;
 mod stair;
 
 pub use burst::Burst;
 pub use constant::Constant;
 pub use cursor::Cursor;
-pub use curve::{Curve, CurveError, ENDLESS_NS, MAX_PIECES, MAX_RATE_QPS, Phase, Piece};
+pub use curve::{Curve, CurveError, MAX_PIECES, MAX_RATE_QPS, Phase};
+pub use piece::{ENDLESS_NS, Piece};
 pub use piecewise::Piecewise;
 pub use ramp::Ramp;
+pub use replay::Replay;
 pub use stair::Stair;
 
 use std::fmt;
@@ -25,13 +30,37 @@ use std::fmt;
 /// The load of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Load {
-    /// Open loop: queries leave when the curve says so, whatever the server does.
-    Open(Curve),
+    /// Open loop: queries are due when the curve says so, whatever the server does.
+    Open {
+        /// When they are due.
+        curve: Curve,
+        /// At least 1: a due query is held back while this many are outstanding, in all workers together.
+        /// `None` = none is held back.
+        window: Option<u32>,
+    },
     /// Closed loop: a query leaves as soon as fewer than this many are outstanding, in all workers together.
     Closed {
         /// The size of the window, at least 1.
         outstanding: u32,
     },
+}
+
+impl Load {
+    /// When queries are due; `None` in a closed loop.
+    pub fn curve(&self) -> Option<&Curve> {
+        match self {
+            Load::Open { curve, .. } => Some(curve),
+            Load::Closed { .. } => None,
+        }
+    }
+
+    /// The most queries that may be outstanding, in all workers together; `None` = any number.
+    pub fn window(&self) -> Option<u32> {
+        match self {
+            Load::Open { window, .. } => *window,
+            Load::Closed { outstanding } => Some(*outstanding),
+        }
+    }
 }
 
 /// The shape an open-loop load was asked for in: what a curve was made from.

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::curve::{Curve, CurveError, Piece};
+use super::curve::{Curve, CurveError};
+use super::piece::Piece;
 use crate::units::format_duration_ns;
 
 /// A curve given piece by piece. A piece with rate 0 is a pause.

@@ -5,7 +5,18 @@
 //! sqrt(r0² + 2am))` is the same root without that. Where the rate falls, the piece is looked at from its
 //! end, where it is a rising one.
 
-use super::curve::{ENDLESS_NS, Piece};
+use std::sync::Arc;
+
+use super::piece::{ENDLESS_NS, Piece};
+
+/// Where the instants of a curve come from.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Instants {
+    /// Worked out from pieces, at least one.
+    OfPieces(Arc<[Span]>),
+    /// Given one by one, ascending.
+    OfEach(Arc<[u64]>),
+}
 
 /// How many queries were asked for up to some instant: whole ones apart from the fraction, because at 10^11
 /// queries an f64 holds only the fifth digit after the point.
@@ -52,7 +63,7 @@ impl Asked {
 }
 
 /// A piece of the curve with what was worked out for it once. It holds queries `first` up to before `end`.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Span {
     pub(super) first: u64,
     pub(super) end: u64,
@@ -85,6 +96,11 @@ impl Span {
             rate_to_qps,
             acceleration: (rate_to_qps - rate_from_qps) / seconds(piece.duration_ns),
         }
+    }
+
+    /// The piece that holds query `n` alone, due at `due_ns`.
+    pub(super) fn of_one(n: u64, due_ns: u64) -> Span {
+        Span { first: n, end: n + 1, start_ns: due_ns, duration_ns: 1, ..Span::default() }
     }
 
     pub(super) fn is_empty(&self) -> bool {

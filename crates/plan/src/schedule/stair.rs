@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::curve::{Curve, CurveError, MAX_PIECES, Piece};
+use super::curve::{Curve, CurveError, MAX_PIECES};
+use super::piece::Piece;
 use crate::units::{format_duration_ns, format_rate_qps};
 
 /// A stair. Each step is a phase, named by its rate.

@@ -1,13 +1,15 @@
 //! What to ask: queries from a file, from standard input, or given one by one; encoded once.
 
 mod given;
+mod maker;
 mod order;
 mod questions;
 mod text;
 
 pub use given::read_given;
+pub use maker::Maker;
 pub use order::LENGTH_WINDOW;
-pub use questions::{Full, OTHER_TYPES, Questions, QuestionsBuilder};
+pub use questions::{Full, OTHER_TYPES, Own, Questions, QuestionsBuilder};
 pub use text::{BadLine, BadReason, Loaded, MAX_BAD_LINES_KEPT, read_text};
 
 use std::fs::File;

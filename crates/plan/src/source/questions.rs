@@ -8,22 +8,47 @@
 //!
 //! That is five bytes a query beside its message. Ten million queries are some 400 MB, and sending one is a
 //! copy of a slice and a patch of its ID.
+//!
+//! Queries of one form need no more. What some queries have beside their message stands in a column of its own,
+//! which is empty where no query has it: a tail of another length, an instant, a client. What is only made when a
+//! query is sent is a [`Maker`]'s.
 
-use dnsdyno_wire::{HEADER_LEN, QueryForm};
+use std::sync::Arc;
+
+use dnsdyno_wire::{HEADER_LEN, QueryForm, peek};
+
+use super::maker::Maker;
 
 /// Stands in [`Questions::types`] for all types beyond the 255 that have a slot of their own. It is also the
 /// number of a type IANA reserves and nobody asks for.
 pub const OTHER_TYPES: u16 = 0xFFFF;
 
 /// The messages of a run, in the order they are asked (see [`Questions::group_by_length`]).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Questions {
     pub(super) arena: Vec<u8>,
     pub(super) ends: Vec<u32>,
     pub(super) type_slots: Vec<u8>,
     types: Vec<u16>,
-    /// The octets after the question, the same in each message.
+    /// The octets after the question, the same in each message without a length of its own.
     tail_len: usize,
+    /// The octets after the question of each message; empty where all have the same.
+    pub(super) tail_lens: Vec<u16>,
+    /// When each query is due, in nanoseconds since the start; empty where the load says it.
+    instants: Vec<u64>,
+    /// The client that sends each query; empty where any may.
+    pub(super) clients: Vec<u32>,
+    maker: Option<Arc<dyn Maker>>,
+}
+
+/// What a query has of its own beside its message; the fields are the same for all queries of a source.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Own {
+    /// When it is due, in nanoseconds since the start of the run; not before the query in front of it.
+    pub at_ns: Option<u64>,
+    /// The number of the client that sends it. Clients are counted over all workers and, past those that there
+    /// are, again from the first.
+    pub client: Option<u32>,
 }
 
 impl Questions {
@@ -46,11 +71,35 @@ impl Questions {
         &self.arena[start..self.ends[i] as usize]
     }
 
-    /// The question of message `i` as on the wire: name, type, class. Panics as [`Questions::message`] does.
+    /// The question of message `i` as on the wire: name, type, class. It is what a response is paired by; where it
+    /// is empty, the ID alone is. Panics as [`Questions::message`] does.
     #[inline]
     pub fn question(&self, i: usize) -> &[u8] {
         let message = self.message(i);
-        &message[HEADER_LEN..message.len() - self.tail_len]
+        let tail_len = if self.tail_lens.is_empty() { self.tail_len } else { usize::from(self.tail_lens[i]) };
+        &message[HEADER_LEN..message.len() - tail_len]
+    }
+
+    /// When each query is due, for a load that takes its instants from the source; empty where they have none.
+    pub fn instants(&self) -> &[u64] {
+        &self.instants
+    }
+
+    /// The client that sends query `i`; `None` where any may.
+    #[inline]
+    pub fn client(&self, i: usize) -> Option<u32> {
+        self.clients.get(i).copied()
+    }
+
+    /// What makes each message when it is sent; `None` where they are sent as they are.
+    #[inline]
+    pub fn maker(&self) -> Option<&dyn Maker> {
+        self.maker.as_deref()
+    }
+
+    /// These queries, each made by `maker` when it is sent.
+    pub fn made_by(self, maker: Arc<dyn Maker>) -> Questions {
+        Questions { maker: Some(maker), ..self }
     }
 
     /// The index in [`Questions::types`] of the type that message `i` asks for. Panics as
@@ -96,6 +145,10 @@ impl QuestionsBuilder {
                 type_slots: Vec::new(),
                 types: Vec::new(),
                 tail_len: form.tail_len(),
+                tail_lens: Vec::new(),
+                instants: Vec::new(),
+                clients: Vec::new(),
+                maker: None,
             },
             slot_of_type: vec![NO_SLOT; usize::from(u16::MAX) + 1].into_boxed_slice(),
         }
@@ -109,13 +162,38 @@ impl QuestionsBuilder {
             return Err(Full);
         }
         self.form.encode(name_wire, qtype, &mut questions.arena);
-        questions.ends.push(questions.arena.len() as u32);
+        if !questions.tail_lens.is_empty() {
+            questions.tail_lens.push(questions.tail_len as u16);
+        }
+        self.end_message(qtype);
+        Ok(())
+    }
+
+    /// Adds a whole message as it is, with ID 0, and what it has of its own. Where its question cannot be read, or
+    /// it has not exactly one, its response is paired by the ID alone, and its type is 0.
+    pub fn push_message(&mut self, message: &[u8], own: Own) -> Result<(), Full> {
+        let questions = &mut self.questions;
+        if message.len() > MAX_MESSAGE_BYTES || message.len() > MAX_ARENA_BYTES - questions.arena.len() {
+            return Err(Full);
+        }
+        let found = peek(message).ok();
+        let question_len = found.as_ref().map_or(0, |peek| peek.question.len());
+        questions.tail_lens.resize(questions.ends.len(), questions.tail_len as u16);
+        questions.tail_lens.push(message.len().saturating_sub(HEADER_LEN + question_len) as u16);
+        questions.instants.extend(own.at_ns);
+        questions.clients.extend(own.client);
+        questions.arena.extend_from_slice(message);
+        self.end_message(found.and_then(|peek| peek.qtype()).unwrap_or(0));
+        Ok(())
+    }
+
+    fn end_message(&mut self, qtype: u16) {
         let slot = match self.slot_of_type[usize::from(qtype)] {
             NO_SLOT => self.new_slot(qtype),
             slot => slot as u8,
         };
+        self.questions.ends.push(self.questions.arena.len() as u32);
         self.questions.type_slots.push(slot);
-        Ok(())
     }
 
     /// How many queries there are by now.
@@ -150,6 +228,9 @@ impl QuestionsBuilder {
         slot as u8
     }
 }
+
+/// The longest DNS message.
+const MAX_MESSAGE_BYTES: usize = u16::MAX as usize;
 
 /// What an end of type u32 can say.
 const MAX_ARENA_BYTES: usize = u32::MAX as usize;
@@ -192,6 +273,30 @@ mod tests {
             let sum: usize = (0..4).map(|i| questions.message(i).len()).sum();
             assert_eq!(questions.encoded_bytes(), sum);
         }
+    }
+
+    #[test]
+    fn messages_with_tails_of_their_own_keep_their_questions_among_them() {
+        let form = QueryForm { nsid: true, ..QueryForm::default() };
+        let mut builder = QuestionsBuilder::new(form, 0);
+        let mut message = Vec::new();
+        QueryForm::default().encode(&wire("b.example"), 28, &mut message);
+        for tail in [0, 11, 300] {
+            assert_eq!(
+                builder.push_message(&[&message[..], &vec![7; tail]].concat(), Own::default()),
+                Ok(())
+            );
+        }
+        assert_eq!(builder.push(&wire("b.example"), 28), Ok(()));
+        // Two questions: nothing to pair by but the ID.
+        let two = [0, 0, 1, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 0, 1, 0, 1];
+        assert_eq!(builder.push_message(&two, Own { at_ns: Some(3), client: Some(9) }), Ok(()));
+        let questions = builder.finish();
+        assert_eq!(
+            (0..5).map(|i| questions.question(i)).collect::<Vec<_>>(),
+            [&[&message[HEADER_LEN..]; 4][..], &[&[]]].concat()
+        );
+        assert_eq!(questions.types(), [28, 0]);
     }
 
     #[test]

@@ -17,7 +17,7 @@ use super::questions::{Questions, QuestionsBuilder};
 pub const MAX_BAD_LINES_KEPT: usize = 20;
 
 /// What was read, and what was skipped.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Loaded {
     /// The queries, at least one.
     pub questions: Questions,

@@ -1,7 +1,7 @@
 //! Curves held against exact arithmetic, against each other, and against themselves.
 
 use super::*;
-use crate::schedule::{Burst, Constant, Ramp, Stair};
+use crate::schedule::{Burst, Constant, Ramp, Replay, Stair};
 use proptest::prelude::*;
 
 const SECOND: u64 = 1_000_000_000;
@@ -268,4 +268,22 @@ proptest! {
         let curve = curve(&pieces);
         prop_assert_eq!(curve.cursor(first, 3).next().map(|(_, due_ns)| due_ns), curve.due_at(first));
     }
+}
+
+#[test]
+fn instants_of_a_source_are_kept_and_dealt_out_to_workers() {
+    let replay = |instants: &[u64]| Replay { instants: instants.into() }.curve();
+    let curve = replay(&[0, 5, 5, 9]).expect("a good curve");
+    let walked: Vec<_> = (0..2).flat_map(|worker| curve.cursor(worker, 2)).collect();
+    assert_eq!(walked, [(0, 0), (2, 5), (1, 5), (3, 9)]);
+    assert_eq!(
+        (curve.total(), curve.duration_ns(), curve.due_at(2), curve.due_at(4)),
+        (Some(4), Some(10), Some(5), None)
+    );
+    assert_eq!((curve.due_by(4), curve.due_by(5), curve.due_by(100)), (1, 3, 4));
+    assert_eq!((curve.rate_at(9), curve.rate_at(10)), (4e8, 0.0));
+    assert_eq!(curve.cut_at(9).expect("some are due before").total(), Some(3));
+    assert_eq!(curve.cut_at(0), Err(CurveError::NoQueries));
+    assert_eq!(replay(&[3, 2]), Err(CurveError::Order(1)));
+    assert_eq!(replay(&[]), Err(CurveError::NoQueries));
 }

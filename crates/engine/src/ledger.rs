@@ -1,4 +1,4 @@
-//! One worker's books: a tally for each interval that has not settled, and the arrivals of the
+//! One worker's ledger: a tally for each interval that has not settled, and the arrivals of the
 //! wall interval under way.
 //!
 //! ```text
@@ -8,7 +8,7 @@
 //!  wall clock:          ...one interval at a time, handed out at its end
 //! ```
 //!
-//! Books are handed to the collector whole, and come back empty to be used again, so that the
+//! Tallies are handed to the collector whole, and come back empty to be used again, so that the
 //! worker neither stops nor (once it has run for a timeout) asks for memory.
 
 use std::collections::VecDeque;
@@ -34,26 +34,48 @@ pub(crate) enum Page {
 pub(crate) struct Closing {
     /// When its last query had ended.
     pub(crate) end_ns: u64,
-    /// When the last of its queries had been taken up.
+    /// When the last of its queries had been scheduled.
     pub(crate) exhausted_ns: u64,
-    /// Answers that came after their interval had been handed out.
+    /// Responses that were received after their interval had been handed out.
     pub(crate) late_after_settled: u64,
     /// How often a due query found no free ID.
     pub(crate) id_waits: u64,
-    /// How often a due query found no client that could ask it, in an open loop.
+    /// How often a due query found no client that could send it, in an open loop.
     pub(crate) connection_waits: u64,
+    /// Due queries that a full window held back.
+    pub(crate) held_back: HeldBack,
     /// Whether the user ended it.
     pub(crate) interrupted: bool,
 }
 
-/// Empty books that came back.
+/// Queries that a full window held back past their intended instant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HeldBack {
+    /// How many.
+    pub queries: u64,
+    /// For how long, together, in nanoseconds.
+    pub sum_ns: u64,
+    /// The longest, in nanoseconds.
+    pub max_ns: u64,
+}
+
+impl HeldBack {
+    /// Adds what `other` holds.
+    pub(crate) fn merge(&mut self, other: &HeldBack) {
+        self.queries += other.queries;
+        self.sum_ns += other.sum_ns;
+        self.max_ns = self.max_ns.max(other.max_ns);
+    }
+}
+
+/// Empty tallies that came back.
 pub(crate) enum Blank {
     Tally(Box<Tally>),
     Arrivals(Box<Arrivals>),
 }
 
-/// The books of one worker.
-pub(crate) struct Book {
+/// The ledger of one worker.
+pub(crate) struct Ledger {
     interval_ns: u64,
     types: usize,
     /// Members of a mix; 0 where there is no mix.
@@ -66,8 +88,9 @@ pub(crate) struct Book {
     /// Response time in open loop, service time in closed loop: what `arrivals` keeps.
     headline_is_response: bool,
     late_after_settled: u64,
+    held_back: HeldBack,
     pages: Producer<Page>,
-    /// Pages that found the way to the collector full. Empty but when the disk stalls.
+    /// Pages that found the ring to the collector full. Empty but when the disk stalls.
     waiting: VecDeque<Page>,
     blanks: Consumer<Blank>,
     #[expect(
@@ -79,8 +102,8 @@ pub(crate) struct Book {
     blank_arrivals: Vec<Box<Arrivals>>,
 }
 
-impl Book {
-    /// Books for a plan with `types` query types, and `members` in its mix; `spare` tallies are made in advance.
+impl Ledger {
+    /// A ledger for a plan with `types` query types, and `members` in its mix; `spare` tallies are made in advance.
     pub(crate) fn new(
         interval_ns: u64,
         types: usize,
@@ -90,7 +113,7 @@ impl Book {
         pages: Producer<Page>,
         blanks: Consumer<Blank>,
     ) -> Self {
-        Book {
+        Ledger {
             interval_ns,
             types,
             members,
@@ -100,6 +123,7 @@ impl Book {
             wall_index: 0,
             headline_is_response,
             late_after_settled: 0,
+            held_back: HeldBack::default(),
             pages,
             waiting: VecDeque::new(),
             blanks,
@@ -108,17 +132,17 @@ impl Book {
         }
     }
 
-    /// The wall interval under way.
+    /// The present wall interval.
     pub(crate) fn arrivals(&mut self) -> &mut Arrivals {
         &mut self.arrivals
     }
 
-    /// The first instant after the wall interval under way.
+    /// The first instant after the present wall interval.
     pub(crate) fn wall_end_ns(&self) -> u64 {
         (self.wall_index + 1) * self.interval_ns
     }
 
-    /// A query of the schedule was taken up.
+    /// A query of the load was scheduled.
     #[inline]
     pub(crate) fn scheduled(&mut self, intended_ns: u64, member: u8) {
         let tally = self.tally(intended_ns);
@@ -126,7 +150,7 @@ impl Book {
         of(tally, member, |member| member.scheduled += 1);
     }
 
-    /// A query left.
+    /// A query was sent.
     #[inline]
     pub(crate) fn sent(&mut self, departure: &Departure, bytes: usize, type_slot: usize) {
         let tally = self.tally(departure.intended_ns);
@@ -140,28 +164,35 @@ impl Book {
         self.arrivals.sent += 1;
     }
 
-    /// What is booked of transactions that may fall back to TCP, of the interval of this instant.
+    /// A due query was held back by a full window for so long, until it was scheduled. The one place where this is
+    /// counted.
+    #[cold]
+    pub(crate) fn held_back(&mut self, held_ns: u64) {
+        self.held_back.merge(&HeldBack { queries: 1, sum_ns: held_ns, max_ns: held_ns });
+    }
+
+    /// The counters of transactions that may fall back to TCP, of the interval of this instant.
     pub(crate) fn fallback(&mut self, intended_ns: u64) -> &mut Fallback {
         self.tally(intended_ns).fallback_mut()
     }
 
-    /// A query left over TCP, because its answer over UDP was truncated.
-    pub(crate) fn asked_over_tcp(&mut self, departure: &Departure, bytes: usize) {
+    /// A query was sent over TCP, because its response over UDP was truncated.
+    pub(crate) fn sent_over_tcp(&mut self, departure: &Departure, bytes: usize) {
         let tally = self.tally(departure.intended_ns);
         tally.requests += 1;
         tally.bytes_sent += bytes as u64;
         tally.fallback_mut().tcp_requests += 1;
     }
 
-    /// A query left once more, because the connection that it had left on was lost.
-    pub(crate) fn asked_again(&mut self, departure: &Departure, bytes: usize) {
+    /// A query was sent once more, because the connection that it had been sent on was lost.
+    pub(crate) fn retried(&mut self, departure: &Departure, bytes: usize) {
         let tally = self.tally(departure.intended_ns);
         tally.requests += 1;
         tally.asked_again += 1;
         tally.bytes_sent += bytes as u64;
     }
 
-    /// A query left, and nobody waits for its answer.
+    /// A query was sent, and its response is not waited for.
     #[inline]
     pub(crate) fn sent_only(&mut self, intended_ns: u64) {
         self.tally(intended_ns).ends.sent_only += 1;
@@ -198,7 +229,7 @@ impl Book {
         self.arrivals.latency.record(headline_ns);
     }
 
-    /// A packet came, in a build that pairs none: it is taken for the answer to the oldest query.
+    /// A packet was received, in a build that pairs none: it is taken for the response to the oldest query.
     #[inline]
     pub(crate) fn answered_by_anyone(&mut self) {
         if let Some(tally) = self.open.iter_mut().find(|tally| !tally.is_settled()) {
@@ -207,7 +238,7 @@ impl Book {
         }
     }
 
-    /// Ends what such a build still takes to be under way.
+    /// Ends what such a build still takes to be outstanding.
     pub(crate) fn interrupt_open(&mut self) {
         for tally in &mut self.open {
             tally.ends.interrupted += tally.scheduled.saturating_sub(tally.ends.total());
@@ -222,9 +253,9 @@ impl Book {
         self.arrivals.timed_out += 1;
     }
 
-    /// The answer came of a query that was booked as timed out.
+    /// The response was received of a query that was counted as timed out.
     ///
-    /// If its interval was handed out already, only the sum will know.
+    /// If its interval was handed out already, only the sum will have it.
     pub(crate) fn late(&mut self, departure: &Departure, rcode: u16, bytes: usize) {
         self.arrivals.late += 1;
         if departure.intended_ns / self.interval_ns < self.first_open {
@@ -246,7 +277,7 @@ impl Book {
         self.arrivals.refused += 1;
     }
 
-    /// A query was given up before it left.
+    /// A query was given up before it was sent.
     pub(crate) fn not_sent(&mut self, intended_ns: u64, member: u8, reason: NotSentReason) {
         let tally = self.tally(intended_ns);
         tally.ends.not_sent.add(reason, 1);
@@ -254,7 +285,7 @@ impl Book {
         self.arrivals.not_sent += 1;
     }
 
-    /// The user ended the run with this query due or under way.
+    /// The user ended the run with this query due or outstanding.
     pub(crate) fn interrupted(&mut self, intended_ns: u64, member: u8) {
         let tally = self.tally(intended_ns);
         tally.ends.interrupted += 1;
@@ -275,10 +306,10 @@ impl Book {
     }
 
     /// Hands out the intervals that have settled, given that every query due before
-    /// `taken_up_to_ns` was taken up.
+    /// `scheduled_up_to_ns` was scheduled.
     #[inline]
-    pub(crate) fn settle(&mut self, taken_up_to_ns: u64) {
-        while (self.first_open + 1) * self.interval_ns <= taken_up_to_ns
+    pub(crate) fn settle(&mut self, scheduled_up_to_ns: u64) {
+        while (self.first_open + 1) * self.interval_ns <= scheduled_up_to_ns
             && self.open.front().is_none_or(|tally| tally.is_settled())
         {
             let tally = self.open.pop_front().unwrap_or_else(|| self.blank_tally());
@@ -288,22 +319,22 @@ impl Book {
         }
     }
 
-    /// Closes the books at `end_ns`, when every query has ended: hands out all that is left.
+    /// Closes the ledger, when every query has ended: hands out all that remains.
     pub(crate) fn close(mut self, resources: Resources, closing: Closing) {
         let last = (closing.end_ns / self.interval_ns).max(self.wall_index);
         while self.wall_index <= last {
             self.pass(resources);
         }
         self.settle((last + 1) * self.interval_ns);
-        let late_after_settled = self.late_after_settled;
-        self.waiting.push_back(Page::Done(Closing { late_after_settled, ..closing }));
+        let Ledger { late_after_settled, held_back, .. } = self;
+        self.waiting.push_back(Page::Done(Closing { late_after_settled, held_back, ..closing }));
         while !self.waiting.is_empty() && !self.pages.is_abandoned() {
             self.flush();
             std::thread::yield_now();
         }
     }
 
-    /// Hands out the wall interval under way and begins the next.
+    /// Hands out the present wall interval and begins the next.
     fn pass(&mut self, resources: Resources) {
         let blank = self.blank_arrivals.pop().unwrap_or_default();
         let arrivals = std::mem::replace(&mut self.arrivals, blank);

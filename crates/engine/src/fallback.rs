@@ -1,0 +1,92 @@
+//! Transactions that may fall back from UDP to TCP: the channels of both parts, and what a slot does not hold of a
+//! query that is sent over TCP because its response over UDP was truncated.
+//!
+//! ```text
+//!   due ──► UDP channel ──► truncated response ──► queue of the TCP group ──► client ──► response
+//! ```
+
+use std::ops::Range;
+
+use dnsdyno_measure::{ConnectFailure, ConnectionEnd, HalfFailure, NotSentReason};
+
+use crate::groups::Groups;
+
+/// The fallback of a worker; of most runs there is none, and it has no channels.
+#[derive(Default)]
+pub(crate) struct Fallback {
+    /// Channels whose queries fall back.
+    pub(crate) udp: Range<usize>,
+    /// Channels of the TCP part.
+    pub(crate) tcp: Range<usize>,
+    /// The group of the TCP part.
+    pub(crate) group: usize,
+    /// Whether the OPT record is left out of what is sent over TCP.
+    pub(crate) strips_edns: bool,
+    parts: Box<[Parts]>,
+    first_slot: u32,
+}
+
+/// When the parts of a transaction began.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Parts {
+    /// When the truncated response was received.
+    pub(crate) truncated_ns: u64,
+    /// When the client was given the query.
+    pub(crate) handed_ns: u64,
+}
+
+impl Fallback {
+    /// The fallback of one member of these groups, if one has it; its TCP part has these slots.
+    pub(crate) fn of(groups: &Groups, slots: Range<u32>, strips_edns: bool) -> Self {
+        let Some(group) = groups.all.iter().position(|queue| queue.group.is_second) else {
+            return Fallback::default();
+        };
+        let channels = |number: usize| {
+            let queue = &groups.all[number];
+            queue.first_channel..queue.first_channel + queue.group.channels
+        };
+        Fallback {
+            udp: channels(group - 1),
+            tcp: channels(group),
+            group,
+            strips_edns,
+            parts: vec![Parts::default(); slots.len()].into(),
+            first_slot: slots.start,
+        }
+    }
+
+    /// The parts of the transaction whose query has this slot, in the TCP part.
+    pub(crate) fn parts(&mut self, slot: u32) -> Option<&mut Parts> {
+        self.parts.get_mut(slot.checked_sub(self.first_slot)? as usize)
+    }
+}
+
+/// Why the TCP part of a transaction failed, if it was never sent.
+pub(crate) fn failure_unsent(held_up_by: Option<NotSentReason>) -> HalfFailure {
+    match held_up_by {
+        Some(NotSentReason::NoFreeConnection | NotSentReason::NoFreeId) => HalfFailure::NoClient,
+        Some(NotSentReason::NoLocalPort) => HalfFailure::NoLocalPort,
+        _ => HalfFailure::NotSent,
+    }
+}
+
+/// Why it failed, if its connection was not established.
+pub(crate) fn failure_of_connect(why: ConnectFailure) -> HalfFailure {
+    match why {
+        ConnectFailure::Refused => HalfFailure::ConnectRefused,
+        ConnectFailure::TimedOut => HalfFailure::ConnectTimedOut,
+        ConnectFailure::NoLocalPort => HalfFailure::NoLocalPort,
+        _ => HalfFailure::ConnectFailed,
+    }
+}
+
+/// Why it failed, if the last of its connections ended.
+pub(crate) fn failure_of_end(end: ConnectionEnd) -> HalfFailure {
+    match end {
+        ConnectionEnd::Reset => HalfFailure::Reset,
+        ConnectionEnd::Garbled => HalfFailure::Garbled,
+        ConnectionEnd::ByUs | ConnectionEnd::Silent => HalfFailure::QueryTimedOut,
+        // The others are of encrypted connections, over which nothing falls back.
+        _ => HalfFailure::Closed,
+    }
+}

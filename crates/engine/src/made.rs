@@ -1,0 +1,108 @@
+//! What was made of queries when they were sent, by slot: to pair their responses, and to make them again.
+
+use dnsdyno_plan::source::{Maker, Questions};
+use dnsdyno_transport::Batch;
+use dnsdyno_wire::{HEADER_LEN, patch_id, peek};
+
+/// Empty where queries are sent as they are.
+#[derive(Default)]
+pub(crate) struct Made {
+    slots: Box<[Slot]>,
+    message: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Slot {
+    number: u64,
+    question_hash: u64,
+}
+
+/// A query that is put into a batch.
+#[derive(Clone, Copy)]
+pub(crate) struct Copied {
+    /// Its number in the run.
+    pub(crate) number: u64,
+    pub(crate) question: u32,
+    pub(crate) id: u16,
+    /// Where it will be in the table.
+    pub(crate) slot: u32,
+    /// Whether it is sent without what follows its question.
+    pub(crate) is_bare: bool,
+}
+
+impl Made {
+    /// For a table with so many slots.
+    pub(crate) fn new(questions: &Questions, slots: usize) -> Self {
+        match questions.maker() {
+            Some(_) => Made { slots: vec![Slot::default(); slots].into(), message: Vec::with_capacity(LONG) },
+            None => Made::default(),
+        }
+    }
+
+    /// The number of the query in this slot; 0 where queries are sent as they are.
+    pub(crate) fn number(&self, slot: u32) -> u64 {
+        self.slots.get(slot as usize).map_or(0, |made| made.number)
+    }
+
+    /// Whether this is the question that was made for the slot; `None` where queries are sent as they are.
+    #[inline]
+    pub(crate) fn is_question(&self, slot: u32, question: &[u8]) -> Option<bool> {
+        if self.slots.is_empty() {
+            return None;
+        }
+        self.slots.get(slot as usize).map(|made| made.question_hash == hash(question))
+    }
+
+    /// Puts a query into the batch, made if that is to be.
+    #[inline]
+    pub(crate) fn put(&mut self, questions: &Questions, batch: &mut Batch, query: Copied) {
+        let question = query.question as usize;
+        let message = questions.message(question);
+        if let Some(maker) = questions.maker() {
+            return self.put_made(maker, message, batch, query);
+        }
+        if query.is_bare {
+            return put_bare(message, questions.question(question).len(), batch, query.id);
+        }
+        patch_id(batch.push(message), query.id);
+    }
+
+    #[cold]
+    fn put_made(&mut self, maker: &dyn Maker, message: &[u8], batch: &mut Batch, query: Copied) {
+        self.message.clear();
+        self.message.extend_from_slice(message);
+        patch_id(&mut self.message, query.id);
+        maker.make(query.number, &mut self.message);
+        let question = peek(&self.message).map_or(&[][..], |made| made.question);
+        if let Some(slot) = self.slots.get_mut(query.slot as usize) {
+            *slot = Slot { number: query.number, question_hash: hash(question) };
+        }
+        match query.is_bare {
+            true => put_bare(&self.message, question.len(), batch, query.id),
+            false => drop(batch.push(&self.message)),
+        }
+    }
+}
+
+/// Puts header and question of a message into the batch.
+fn put_bare(message: &[u8], question_len: usize, batch: &mut Batch, id: u16) {
+    let length = HEADER_LEN + question_len;
+    let copy = batch.push(&message[..length]);
+    patch_id(copy, id);
+    if length < message.len() {
+        copy[ADDITIONAL_COUNT..HEADER_LEN].fill(0);
+    }
+}
+
+/// FNV-1a without regard to ASCII case, as questions compare (RFC 4343). A length octet is no letter.
+fn hash(question: &[u8]) -> u64 {
+    question.iter().fold(0xCBF2_9CE4_8422_2325, |hash, octet| {
+        (hash ^ u64::from(octet.to_ascii_lowercase())).wrapping_mul(0x0100_0000_01B3)
+    })
+}
+
+/// Where a header counts the records of its additional section.
+const ADDITIONAL_COUNT: usize = 10;
+
+/// Octets to set aside for a message that is made. A longer one makes its buffer grow once.
+const LONG: usize = 1_024;

@@ -1,0 +1,19 @@
+//! The instants of a source as they are.
+
+use std::sync::Arc;
+
+use super::curve::{Curve, CurveError};
+
+/// Queries that are due when their source says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Replay {
+    /// When each query is due, in nanoseconds since the start, ascending.
+    pub instants: Arc<[u64]>,
+}
+
+impl Replay {
+    /// One phase, `replay`, over after the last query.
+    pub fn curve(&self) -> Result<Curve, CurveError> {
+        Curve::of_instants(Arc::clone(&self.instants), "replay")
+    }
+}
