@@ -23,7 +23,10 @@ fn questions() -> Questions {
 }
 
 fn constant(rate_qps: f64, seconds: u64) -> Load {
-    Load::Open { curve: Constant { rate_qps, duration_ns: Some(seconds * SECOND_NS) }.curve().unwrap(), window: None }
+    Load::Open {
+        curve: Constant { rate_qps, duration_ns: Some(seconds * SECOND_NS) }.curve().unwrap(),
+        window: None,
+    }
 }
 
 fn job<'a>(questions: &'a Questions, load: &'a Load) -> Job<'a> {

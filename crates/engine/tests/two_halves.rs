@@ -311,7 +311,10 @@ fn questions() -> Questions {
 }
 
 fn constant(rate_qps: f64, seconds: u64) -> Load {
-    Load::Open { curve: Constant { rate_qps, duration_ns: Some(seconds * SECOND_NS) }.curve().unwrap(), window: None }
+    Load::Open {
+        curve: Constant { rate_qps, duration_ns: Some(seconds * SECOND_NS) }.curve().unwrap(),
+        window: None,
+    }
 }
 
 /// Runs on one worker; the answers are waited for 200 ms.
