@@ -58,7 +58,8 @@ impl Job<'_> {
 
     /// A worker's slice of the load: every `workers`-th query, and its part of the window. Where queries have clients
     /// of their own, it walks all of them, to schedule those of its clients.
-    pub(crate) fn pace(&self, Share { worker, workers }: Share) -> Pace {
+    pub(crate) fn pace(&self, share: Share) -> Pace {
+        let Share { worker, workers } = share;
         let limit = self.limit.as_ref().map_or(u64::MAX, |(limit, _)| *limit);
         let has_clients = self.questions.client(0).is_some();
         let (first, stride) = if has_clients { (0, 1) } else { (u64::from(worker), u64::from(workers)) };
@@ -73,8 +74,7 @@ impl Job<'_> {
                 Pace::closed(Numbers { next: first, stride, limit, end_ns }, part(*outstanding))
             }
         };
-        let is_its = |i: usize| self.questions.client(i).is_some_and(|client| client % workers == worker);
-        if has_clients && !(0..self.questions.len()).any(is_its) {
+        if has_clients && !(0..self.questions.len()).any(|i| share.holds(self.questions.client(i))) {
             pace.close();
         }
         pace

@@ -44,30 +44,31 @@ impl Made {
         self.slots.get(slot as usize).map_or(0, |made| made.number)
     }
 
-    /// Whether this is the question that was made for the slot; `None` where queries are sent as they are.
+    /// Whether queries are sent as they are.
     #[inline]
-    pub(crate) fn is_question(&self, slot: u32, question: &[u8]) -> Option<bool> {
-        if self.slots.is_empty() {
-            return None;
-        }
-        self.slots.get(slot as usize).map(|made| made.question_hash == hash(question))
+    pub(crate) fn is_empty(&self) -> bool {
+        self.slots.is_empty()
     }
 
-    /// Puts a query into the batch, made if that is to be.
-    #[inline]
+    /// Whether this is the question that was made for the slot.
+    #[cold]
+    pub(crate) fn is_question(&self, slot: u32, question: &[u8]) -> bool {
+        self.slots.get(slot as usize).is_some_and(|made| made.question_hash == hash(question))
+    }
+
+    /// Puts a query into the batch that is not sent as it is, or may not be.
     pub(crate) fn put(&mut self, questions: &Questions, batch: &mut Batch, query: Copied) {
         let question = query.question as usize;
         let message = questions.message(question);
         if let Some(maker) = questions.maker() {
-            return self.put_made(maker, message, batch, query);
+            self.put_made(maker, message, batch, query);
+        } else if query.is_bare {
+            put_bare(message, questions.question(question).len(), batch, query.id);
+        } else {
+            patch_id(batch.push(message), query.id);
         }
-        if query.is_bare {
-            return put_bare(message, questions.question(question).len(), batch, query.id);
-        }
-        patch_id(batch.push(message), query.id);
     }
 
-    #[cold]
     fn put_made(&mut self, maker: &dyn Maker, message: &[u8], batch: &mut Batch, query: Copied) {
         self.message.clear();
         self.message.extend_from_slice(message);

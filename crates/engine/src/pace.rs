@@ -62,7 +62,7 @@ impl Pace {
 
     /// The next query that is due at `now_ns`, with `outstanding` queries of this worker outstanding or waiting to
     /// be sent. One that was held back for the timeout is given whatever is outstanding.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take(&mut self, now_ns: u64, outstanding: u32) -> Option<Due> {
         if self.stopped {
             return None;

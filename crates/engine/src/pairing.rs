@@ -204,23 +204,18 @@ impl Pairing<'_> {
             return Outcome::Malformed;
         };
         let (questions, made) = (self.questions, &self.made);
+        // A server that cannot read a query may answer with an error and no question at all, and a query may have
+        // none: the ID is then all there is to pair by.
         let asks = |slot: u32, question: u32| {
-            let is_same = made.is_question(slot, response.question);
-            let key = questions.question(question as usize);
-            // A server that cannot read a query may answer with an error and no question at all, and a query may
-            // have none: the ID is then all there is to pair by.
-            is_same.unwrap_or_else(|| same_question(response.question, key) || key.is_empty())
+            if !made.is_empty() {
+                return made.is_question(slot, response.question);
+            }
+            let asked = questions.question(question as usize);
+            same_question(response.question, asked)
+                || asked.is_empty()
                 || (response.question.is_empty() && response.rcode != 0)
         };
         let is_truncated = response.flags & FLAG_TC != 0;
-        let counts = |pairing: &mut Self, departure: &Departure| {
-            // Late, and not the final response either: its transaction stays without one.
-            if is_truncated && pairing.fallback.udp.contains(&channel) {
-                pairing.ledger.arrivals().late += 1;
-            } else {
-                pairing.ledger.late(departure, response.rcode, bytes.len());
-            }
-        };
         match self.table.pair(channel, response.id, at_ns, asks) {
             Match::Response(departure) => {
                 if is_truncated {
@@ -232,21 +227,42 @@ impl Pairing<'_> {
                 }
                 let type_slot = questions.type_slot(departure.question as usize);
                 self.ledger.answered(&departure, at_ns, response.rcode, bytes.len(), type_slot);
-                return Outcome::Paired(departure, response.id);
+                Outcome::Paired(departure, response.id)
             }
-            Match::Overdue(departure) => {
-                self.ledger.timed_out(&departure);
-                let (udp, tcp) = (HalfFailure::UdpTimedOut, HalfFailure::QueryTimedOut);
-                self.fail_part(channel, &departure, udp, tcp);
-                counts(self, &departure);
-                return Outcome::Overdue;
+            other => self.note_other(channel, other, is_truncated, response.rcode, bytes.len()),
+        }
+    }
+
+    /// Counts a response that answers no query in time.
+    #[cold]
+    fn note_other(
+        &mut self,
+        channel: usize,
+        found: Match,
+        is_truncated: bool,
+        rcode: u16,
+        bytes: usize,
+    ) -> Outcome {
+        match found {
+            Match::Response(_) => {}
+            Match::Overdue(departure) | Match::Late(departure) => {
+                if let Match::Overdue(_) = found {
+                    self.ledger.timed_out(&departure);
+                    let (udp, tcp) = (HalfFailure::UdpTimedOut, HalfFailure::QueryTimedOut);
+                    self.fail_part(channel, &departure, udp, tcp);
+                }
+                // Late, and not the final response either: its transaction stays without one.
+                if is_truncated && self.fallback.udp.contains(&channel) {
+                    self.ledger.arrivals().late += 1;
+                } else {
+                    self.ledger.late(&departure, rcode, bytes);
+                }
             }
-            Match::Late(departure) => counts(self, &departure),
             Match::Duplicate => self.ledger.arrivals().beside.duplicates += 1,
             Match::WrongQuestion => self.ledger.arrivals().beside.wrong_question += 1,
             Match::Unexpected => self.ledger.arrivals().beside.unexpected += 1,
         }
-        Outcome::Stray
+        if let Match::Overdue(_) = found { Outcome::Overdue } else { Outcome::Stray }
     }
 
     /// A truncated response ended the UDP part of a transaction: the TCP part waits for a client.
@@ -263,9 +279,10 @@ impl Pairing<'_> {
         self.ledger.fallback(intended_ns).begun += 1;
     }
 
-    /// A response was received over a connection: counts the parts of its transaction, if that fell back. Gives the
-    /// instant at which the client was given the query.
-    fn end_connected(
+    /// Counts the parts of a transaction that fell back and is answered. Gives the instant at which the client was
+    /// given the query.
+    #[cold]
+    fn end_fallback(
         &mut self,
         channel: usize,
         id: u16,
@@ -273,9 +290,6 @@ impl Pairing<'_> {
         at_ns: u64,
         since_ns: u64,
     ) -> u64 {
-        if !self.fallback.tcp.contains(&channel) {
-            return departure.sent_ns;
-        }
         let parts = self.table.slot_of(channel, id).and_then(|slot| self.fallback.parts(slot).copied());
         let Some(Parts { truncated_ns, handed_ns }) = parts else { return departure.sent_ns };
         let connected_ns = since_ns.max(handed_ns);
@@ -367,7 +381,10 @@ impl Sink for Pairing<'_> {
     fn answer(&mut self, channel: usize, at_ns: u64, since_ns: u64, bytes: &[u8]) -> Came {
         match self.pair(channel, at_ns, bytes) {
             Outcome::Paired(departure, id) => {
-                let handed_ns = self.end_connected(channel, id, &departure, at_ns, since_ns);
+                let handed_ns = match self.fallback.tcp.contains(&channel) {
+                    true => self.end_fallback(channel, id, &departure, at_ns, since_ns),
+                    false => departure.sent_ns,
+                };
                 let query_ns = at_ns.saturating_sub(handed_ns.max(since_ns));
                 self.ledger.arrivals().connections_mut().query.record(query_ns);
                 Came::Answer
@@ -442,12 +459,14 @@ impl Sink for Pairing<'_> {
         let Some(id) = quoted.get(..2).map(|id| u16::from_be_bytes([id[0], id[1]])) else { return };
         // ICMP quotes at least eight bytes of the packet; what it quotes of the question must fit.
         let asks = |slot: u32, question: u32| {
-            // Of a question that was made, only the whole is known.
-            let is_made = peek(quoted).ok().and_then(|query| made.is_question(slot, query.question));
-            let asked = if questions.maker().is_some() { &[] } else { questions.question(question as usize) };
+            if !made.is_empty() {
+                // Of a question that was made, only the whole is known.
+                return peek(quoted).map_or(true, |query| made.is_question(slot, query.question));
+            }
+            let asked = questions.question(question as usize);
             let quoted = quoted.get(HEADER_LEN..).unwrap_or_default();
             let length = quoted.len().min(asked.len());
-            is_made.unwrap_or(quoted[..length] == asked[..length])
+            quoted[..length] == asked[..length]
         };
         let Some(first) = self.table.refuse(channel, id, asks) else { return };
         self.ledger.refused(&first);
@@ -455,7 +474,7 @@ impl Sink for Pairing<'_> {
         // On the loopback a run of equal messages travels as one packet, and one error is for all of it. It shows:
         // the error quotes more than the first message. How long one is that was made is not known.
         let length = questions.message(first.question as usize).len();
-        if quoted.len() <= length || questions.maker().is_some() {
+        if quoted.len() <= length || !self.made.is_empty() {
             return;
         }
         let mut id = id;

@@ -11,6 +11,7 @@
 
 use dnsdyno_measure::{HalfFailure, NotSentReason};
 use dnsdyno_transport::{Batch, Group, Stopped, Transport, Turn};
+use dnsdyno_wire::patch_id;
 
 use crate::connections::Retry;
 use crate::groups::{BATCH, Queue, Waiting};
@@ -54,7 +55,15 @@ pub(crate) struct Share {
     pub(crate) workers: u32,
 }
 
+impl Share {
+    /// Whether the queries of this client are this worker's.
+    pub(crate) fn holds(&self, client: Option<u32>) -> bool {
+        client.is_some_and(|client| client % self.workers == self.worker)
+    }
+}
+
 impl Patience {
+    #[inline]
     fn is_over(&self, now_ns: u64, since_ns: u64) -> bool {
         now_ns >= self.over_ns || now_ns.saturating_sub(since_ns) >= self.timeout_ns
     }
@@ -120,19 +129,21 @@ impl Sending {
     ) {
         self.scheduled_at_ns = now_ns;
         let (questions, is_mix) = (pairing.questions, pairing.groups.members() > 1);
+        let has_clients = questions.client(0).is_some();
         let mut outstanding = pairing.outstanding();
         let (mut capacity, mut given_up) = (pairing.groups.capacity(), 0);
+        let (mut member, mut queue) = (0, pairing.groups.of_member(0));
         while capacity > 0 && given_up < GIVEN_UP_AT_ONCE {
             let Some(due) = pace.take(now_ns, outstanding) else { return };
             let question = (due.number % questions.len() as u64) as u32;
-            if let Some(client) = questions.client(question as usize)
-                && client % self.share.workers != self.share.worker
-            {
+            if has_clients && !self.share.holds(questions.client(question as usize)) {
                 given_up += 1;
                 continue;
             }
-            let member = if is_mix { transport.next_member() } else { 0 };
-            let queue = pairing.groups.of_member(member);
+            if is_mix {
+                member = transport.next_member();
+                queue = pairing.groups.of_member(member);
+            }
             pairing.ledger.scheduled(due.intended_ns, member);
             self.last_due_ns = due.intended_ns;
             if due.was_held_back {
@@ -257,16 +268,22 @@ impl Sending {
         let expects_responses = pairing.expects_responses();
         let Queue { group, waiting, .. } = &pairing.groups.all[number];
         let is_bare = group.is_second && pairing.fallback.strips_edns;
+        let is_as_loaded = !is_bare && pairing.questions.maker().is_none();
         for query in waiting.iter().take(most) {
             let place = match expects_responses {
                 true => pairing.table.take_free(channel),
                 false => Some(Place::none(query.due.number)),
             };
             let Some(place) = place else { break };
+            self.places.push(place);
+            if is_as_loaded {
+                let message = pairing.questions.message(query.question as usize);
+                patch_id(self.batch.push(message), place.id);
+                continue;
+            }
             let (number, question) = (query.due.number, query.question);
             let copied = Copied { number, question, id: place.id, slot: place.slot(), is_bare };
             pairing.made.put(pairing.questions, &mut self.batch, copied);
-            self.places.push(place);
         }
     }
 

@@ -73,7 +73,7 @@ impl Questions {
 
     /// The question of message `i` as on the wire: name, type, class. It is what a response is paired by; where it
     /// is empty, the ID alone is. Panics as [`Questions::message`] does.
-    #[inline]
+    #[inline(always)]
     pub fn question(&self, i: usize) -> &[u8] {
         let message = self.message(i);
         let tail_len = if self.tail_lens.is_empty() { self.tail_len } else { usize::from(self.tail_lens[i]) };
