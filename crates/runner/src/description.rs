@@ -128,7 +128,7 @@ mod tests {
     fn description_of(toml: &str) -> (Kind, Description) {
         let draft =
             Draft::from_toml(&format!("server = \"127.0.0.1\"\nask = [\"www.example A\"]\n{toml}")).unwrap();
-        let plan = crate::validate(&draft).unwrap();
+        let plan = crate::host::validate(&draft).unwrap();
         let loaded = plan.source.load(plan.form, true).unwrap();
         describe(&plan, &loaded.questions)
     }

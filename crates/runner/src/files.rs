@@ -3,7 +3,7 @@
 use dnsdyno_sys::thread;
 use dnsdyno_transport::{Description, Kind, files};
 
-use crate::RunError;
+use crate::error::RunError;
 
 /// Raises the limit of open files to what the transports need, as far as the host allows. Says whether each
 /// worker must have a table of open files of its own, to which the limit then applies.

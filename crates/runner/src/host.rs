@@ -7,7 +7,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use dnsdyno_plan::{Draft, Host, Plan};
 use dnsdyno_sys::thread;
 
-use crate::RunError;
+use crate::error::RunError;
 
 /// Makes a plan of a draft on this host.
 ///

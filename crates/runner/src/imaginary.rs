@@ -7,8 +7,8 @@ use dnsdyno_record::{BackendInfo, FinishedRun, PlanRunner};
 use dnsdyno_transport::sim::SimConfig;
 use dnsdyno_transport::{Description, Kind, open};
 
-use crate::RunError;
 use crate::description::describe;
+use crate::error::RunError;
 use crate::local::load;
 use crate::recorder::Keep;
 use crate::run::Run;

@@ -6,8 +6,8 @@ use dnsdyno_plan::{Backend, Plan, XdpPlan};
 use dnsdyno_record::{BackendInfo, FinishedRun, PlanRunner};
 use dnsdyno_transport::{Kind, Opened, open};
 
-use crate::RunError;
 use crate::description::describe;
+use crate::error::RunError;
 use crate::files::make_room;
 use crate::header::xdp_info;
 use crate::observer::{Note, Observer};

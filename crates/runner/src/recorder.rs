@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use dnsdyno_plan::{Plan, QuestionSource, Questions};
 use dnsdyno_record::{Digest, Event, FinishedRun, Header, HostInfo, Interval, RunWriter, Sum, WriteError};
 
-use crate::RunError;
+use crate::error::RunError;
 
 /// Where the records of runs are kept.
 #[derive(Clone, Debug, Default)]

@@ -9,7 +9,7 @@ use dnsdyno_record::{
 use dnsdyno_sys::{clock, thread};
 use dnsdyno_transport::{Kind, Transport, Visitor};
 
-use crate::RunError;
+use crate::error::RunError;
 use crate::header::header_of;
 use crate::observer::{Note, Observer};
 use crate::recorder::{Keep, Recorder, keep_queries};

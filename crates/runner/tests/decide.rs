@@ -22,7 +22,7 @@ fn plan(rate: u64, duration: &str) -> Plan {
 
 /// An imaginary server of this capacity, with a short queue.
 fn server(capacity_qps: u64) -> ImaginaryRunner {
-    let server = SimConfig { service_ns: 1_000_000_000 / capacity_qps, queue: 20, ..SimConfig::default() };
+    let server = SimConfig { service_ns: 1_000_000_000 / capacity_qps, queue: 5, ..SimConfig::default() };
     ImaginaryRunner { server, keep: Keep::Memory }
 }
 
@@ -32,7 +32,7 @@ fn find_limit<R: PlanRunner>(runner: &mut R) -> Result<u64, R::Error> {
     let (mut held, mut broken) = (1_000, 20_000);
     while broken - held > held / 100 {
         let rate = (held + broken) / 2;
-        let digest = runner.run(&plan(rate, "200ms"))?.digest;
+        let digest = runner.run(&plan(rate, "500ms"))?.digest;
         let (answered, scheduled) = (digest.tally().ends.answered, digest.tally().scheduled);
         *(if answered * 100 >= scheduled * 99 { &mut held } else { &mut broken }) = rate;
     }

@@ -35,14 +35,15 @@ use dnsdyno_sys::socket;
 use dnsdyno_sys::udp::{ErrorQueue, Receiver, Sender};
 use quinn_proto::{ClientConfig, Endpoint, EndpointConfig};
 
+use crate::description::Description;
 use crate::mixed::InMix;
-use crate::tls::Sessions;
+use crate::tls::{Sessions, Tls};
 use crate::udp::{self, UdpConfig};
 use crate::worker_clock::WorkerClock;
 use crate::{Batch, ConnectionNews, Resources, Sent, Sink, Transport, Turn, Wake};
 use client::{Client, Phase, Waiting};
 use config::Notice;
-pub use config::{QuicConfig, QuicOpenError};
+pub use config::QuicOpenError;
 use connection::{Asked, NO_ERROR, frame};
 use leaving::Line;
 use outbox::Outbox;
@@ -77,7 +78,7 @@ pub struct QuicTransport {
     /// What a look at a server's certificate came to.
     notice: Arc<Notice>,
     sessions: Arc<Sessions>,
-    config: QuicConfig,
+    config: Description,
     server_name: String,
     /// Queries that a connection carries.
     limit: u32,
@@ -92,13 +93,20 @@ pub struct QuicTransport {
 }
 
 impl QuicTransport {
-    /// `clients` clients of worker number `worker`; none has a connection yet.
+    /// The clients of worker number `worker`, whose sockets are bound to these addresses in turn (to none: as the
+    /// kernel chooses); none has a connection yet.
     ///
     /// # Errors
     /// Where a socket or an epoll set cannot be had, or where TLS lacks what QUIC needs.
-    pub fn open(config: &QuicConfig, clients: usize, worker: usize) -> Result<Self, QuicOpenError> {
-        let (quic, notice, sessions) = config::client_config(config, clients)?;
-        let sockets = open_sockets(config, sockets_of(clients), worker)?;
+    fn open(
+        config: &Description,
+        tls: &Tls,
+        addresses: &[IpAddr],
+        worker: usize,
+    ) -> Result<Self, QuicOpenError> {
+        let clients = config.clients_of(worker);
+        let (quic, notice, sessions) = config::client_config(config, tls, clients)?;
+        let sockets = open_sockets(config, addresses, sockets_of(clients), worker)?;
         let other = |source| QuicOpenError::Other { server: config.server, source };
         let poller = Poller::new(sockets.len()).map_err(other)?;
         for (i, line) in sockets.iter().enumerate() {
@@ -127,7 +135,7 @@ impl QuicTransport {
             quic,
             notice,
             sessions,
-            server_name: config.tls.server_name().to_str().into_owned(),
+            server_name: tls.server_name().to_str().into_owned(),
             limit: config.queries_each.unwrap_or(u32::MAX),
             clock: WorkerClock::default(),
             epoch: (Instant::now(), 0),
@@ -377,8 +385,12 @@ fn sockets_of(clients: usize) -> usize {
     clients.clamp(1, MOST_SOCKETS)
 }
 
-fn open_sockets(config: &QuicConfig, count: usize, worker: usize) -> Result<Vec<Line>, QuicOpenError> {
-    let addresses = &config.local_addresses;
+fn open_sockets(
+    config: &Description,
+    addresses: &[IpAddr],
+    count: usize,
+    worker: usize,
+) -> Result<Vec<Line>, QuicOpenError> {
     // Workers begin with different addresses, so that a few sockets have different ones.
     let first = worker * addresses.len() / 2;
     let local = |i: usize| -> Option<IpAddr> { addresses.get((first + i) % addresses.len().max(1)).copied() };

@@ -26,17 +26,20 @@ mod session;
 
 use std::collections::VecDeque;
 use std::io;
+use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use dnsdyno_measure::{ConnectFailure, ConnectionEnd, HandshakeFailure, NotSentReason};
 use dnsdyno_sys::poll::{Poller, Ready};
 
+use crate::description::Description;
 use crate::mixed::InMix;
 use crate::worker_clock::WorkerClock;
 use crate::{Batch, ConnectionNews, Resources, Sent, Sink, Stopped, Transport, Turn, Wake};
 use client::{Client, Phase, Spare, write};
+pub use config::StreamOpenError;
 use config::open_error;
-pub use config::{StreamConfig, StreamOpenError, usable_addresses};
+pub(crate) use config::usable_addresses;
 use dial::{Dialer, failure_of};
 use doh::Doh;
 pub use doh::DohSetup;
@@ -91,32 +94,29 @@ pub struct Streams<S: Session> {
 }
 
 impl<S: Session> Streams<S> {
-    /// `clients` clients of worker number `worker`; none has a connection yet.
+    /// The clients of worker number `worker`, whose sessions have this setup and whose connections start from
+    /// these addresses in turn (from none: as the kernel chooses); none has a connection yet.
     ///
     /// # Errors
     /// Where the host gives no epoll set, or TLS cannot be had.
-    pub fn open(
-        config: &StreamConfig<S::Setup>,
-        clients: usize,
+    fn open(
+        config: &Description,
+        session: &S::Setup,
+        local_addresses: &[IpAddr],
         worker: usize,
     ) -> Result<Self, StreamOpenError> {
+        let clients = config.clients_of(worker);
         let poller = Poller::new(EVENTS.min(clients)).map_err(|source| open_error(config.server, source))?;
         let limit = config.queries_each.unwrap_or(u32::MAX);
         // Workers begin with different addresses, so that a few connections have different ones.
-        let first = worker * config.local_addresses.len() / 2;
+        let first = worker * local_addresses.len() / 2;
         let shortest_ns = config.timeout_ns.min(config.idle_timeout_ns.unwrap_or(u64::MAX));
         let shortest_ns = shortest_ns.min(config.handshake_timeout_ns);
         Ok(Streams {
-            kit: S::kit(&config.session, clients)?,
+            kit: S::kit(session, clients)?,
             clients: (0..clients).map(|_| Client { in_line: true, ..Client::default() }).collect(),
             line: (0..clients as u32).collect(),
-            dialer: Dialer::new(
-                config.server,
-                config.local_addresses.clone(),
-                first,
-                config.fast_open,
-                limit > 1,
-            ),
+            dialer: Dialer::new(config.server, local_addresses.to_vec(), first, config.fast_open, limit > 1),
             poller,
             ready: Vec::with_capacity(EVENTS),
             has_waited: false,
