@@ -6,10 +6,11 @@ use std::process::Command;
 use anyhow::{Context, ensure};
 
 use crate::cable::{Cable, FarEnd};
+use crate::names;
 use crate::programs::Generator;
 use crate::race::{ANSWERED, Bound, FOR_ANSWERS, Race};
 use crate::report::Section;
-use crate::{Setting, names, repository};
+use crate::setting::{Setting, repository};
 
 pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     let unmeasured = match &setting.unmeasured {

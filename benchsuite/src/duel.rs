@@ -1,10 +1,10 @@
 //! Two generators in turn against one server on the loopback, and the one figure that decides between them.
 
-use crate::Setting;
 use crate::figures::{Figure, against, once, samples, shown};
 use crate::pairs::in_turn;
 use crate::programs::{Generator, Turn};
 use crate::report::{Bar, Section};
+use crate::setting::Setting;
 
 /// Answers, which are transactions, for a second of the generator's CPU time.
 pub(crate) const PER_CPU_SECOND: Figure<Turn> = ("answered_per_cpu_second", Turn::answered_per_cpu_second);

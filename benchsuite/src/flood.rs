@@ -2,11 +2,12 @@
 
 use crate::cable::{Cable, FarEnd};
 use crate::figures::{Figure, spread};
+use crate::names;
 use crate::programs::Generator;
 use crate::race::{Bound, CPU_US, Lap, Race, SENT, SENT_SAID};
 use crate::report::Section;
+use crate::setting::Setting;
 use crate::xdp::BACKEND;
-use crate::{Setting, names};
 
 pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     let cable = Cable::new(FarEnd::Drop, 1)?;

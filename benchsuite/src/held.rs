@@ -6,11 +6,11 @@ use std::time::Duration;
 use anyhow::Context;
 use serde_json::Value;
 
-use crate::Setting;
 use crate::programs::{self, Generator, Target};
 use crate::report::{Bar, Sample, Section};
 use crate::residence::{Residence, Watched};
 use crate::responder::Responder;
+use crate::setting::Setting;
 
 pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     let first = Responder::start_sharing(setting, None, "responder-1")?;

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use anyhow::Context;
 
-use crate::Setting;
 use crate::programs::{self, Generator, Target};
 use crate::report::{Bar, Sample, Section};
 use crate::residence::Watched;
 use crate::responder::Responder;
+use crate::setting::Setting;
 
 pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     let responder = Responder::start(setting)?;

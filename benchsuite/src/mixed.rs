@@ -1,11 +1,12 @@
 //! Answers a second on sockets, 10,000 names of mixed lengths, closed loop, everything on one CPU.
 
 use crate::cable::{Cable, FarEnd};
+use crate::names;
 use crate::programs::Generator;
 use crate::race::{ANSWERED, Bound, FOR_ANSWERS, Race};
 use crate::report::Section;
+use crate::setting::Setting;
 use crate::sockets::{ours, plain_dnsperf};
-use crate::{Setting, names};
 
 pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     let cable = Cable::new(FarEnd::Reflect, 1)?;

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use anyhow::{Context, ensure};
 
-use crate::Setting;
 use crate::accounts::{Account, Said};
 use crate::rig::{Call, CpuTime, Finished, Rig};
+use crate::setting::Setting;
 
 /// The question that generators ask on the loopback; real servers of the lab have it, dnsdyno's responder answers
 /// anything.

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use anyhow::ensure;
 
-use crate::Setting;
 use crate::cable::Cable;
 use crate::figures::{Figure, against, once, samples, shown};
 use crate::link::Link;
 use crate::programs::{Generator, Turn};
 use crate::report::{Bar, Section};
 use crate::rig::{find_program, stopped};
+use crate::setting::Setting;
 
 /// One turn of a generator, by its own account and by the cable's.
 #[derive(Debug, Clone)]

@@ -3,11 +3,12 @@
 use anyhow::ensure;
 
 use crate::cable::{Cable, FarEnd};
+use crate::names;
 use crate::programs::Generator;
 use crate::race::{ANSWERED, Bound, FOR_ANSWERS, Race};
 use crate::report::Section;
+use crate::setting::Setting;
 use crate::xdp::BACKEND;
-use crate::{Setting, names};
 
 pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     let rig = &setting.rig;

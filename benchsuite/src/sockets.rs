@@ -1,11 +1,12 @@
 //! Answers a second on sockets, one name, closed loop, everything on one CPU: us and every peer there is.
 
 use crate::cable::{Cable, FarEnd};
+use crate::names;
 use crate::programs::{Generator, Target};
 use crate::race::{ANSWERED, Bound, FOR_ANSWERS, Lap, Race};
 use crate::report::Section;
 use crate::rig::{find_program, stopped};
-use crate::{Setting, names};
+use crate::setting::Setting;
 
 pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     let cable = Cable::new(FarEnd::Reflect, 1)?;

@@ -2,10 +2,11 @@
 
 use crate::cable::{Cable, FarEnd};
 use crate::figures::Figure;
+use crate::names;
 use crate::programs::Generator;
 use crate::race::{ANSWERED, Bound, CPU_US, Lap, Race, SENT};
 use crate::report::Section;
-use crate::{Setting, names};
+use crate::setting::Setting;
 
 pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     let cable = Cable::new(FarEnd::Reflect, 1)?;

@@ -1,10 +1,11 @@
 //! Answers a second over AF_XDP with a latency for every query: us and kxdpgun, everything on one CPU.
 
 use crate::cable::{Cable, FarEnd};
+use crate::names;
 use crate::programs::Generator;
 use crate::race::{ANSWERED, Bound, FOR_ANSWERS, Race};
 use crate::report::Section;
-use crate::{Setting, names};
+use crate::setting::Setting;
 
 pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     let cable = Cable::new(FarEnd::Reflect, 1)?;
