@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use dnsdyno_lab::{Certificate, Server, ServerOptions, ServerSpec, Zone};
 
-use crate::Setting;
+use crate::setting::Setting;
 use crate::loopback_comparison::{LoopbackComparison, PER_CPU_SECOND, PER_SECOND};
 use crate::programs::{Generator, QUERY, Target};
 use crate::report::Section;
@@ -282,7 +282,7 @@ impl Bind {
     }
 
     fn naptr(setting: &Setting) -> anyhow::Result<Self> {
-        let file = crate::repository().join("testbed/zones/naptr-93.zone");
+        let file = crate::setting::repository().join("testbed/zones/naptr-93.zone");
         let zone = Zone::from_file(NAPTR_ORIGIN, Path::new(&file))?;
         Self::start(setting, zone, &[("max_records_per_type", "0"), ("minimal_responses", "no")])
     }

@@ -9,7 +9,8 @@ use crate::programs::Generator;
 use crate::report::Section;
 use crate::rig_comparison::{ANSWERED, Bound, FOR_ANSWERS, RigComparison};
 use crate::veth::{FarEnd, Veth};
-use crate::{Setting, names, repository};
+use crate::setting::{Setting, repository};
+use crate::names;
 
 pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     let unmeasured = match &setting.unmeasured {

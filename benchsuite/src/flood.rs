@@ -1,12 +1,12 @@
 //! Queries a second sent without waiting for responses: our backends and kxdpgun, everything on one CPU.
 
 use crate::figures::{Figure, spread};
+use crate::names;
 use crate::programs::Generator;
 use crate::report::Section;
 use crate::rig_comparison::{Bound, CPU_US, Measurement, RigComparison, SENT, SENT_SAID};
 use crate::veth::{FarEnd, Veth};
 use crate::xdp::BACKEND;
-use crate::{Setting, names};
 
 pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     let veth = Veth::new(FarEnd::Drop, 1)?;

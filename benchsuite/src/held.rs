@@ -6,7 +6,6 @@ use std::time::Duration;
 use anyhow::Context;
 use serde_json::Value;
 
-use crate::Setting;
 use crate::programs::{self, Generator, Target};
 use crate::report::{Bar, Sample, Section};
 use crate::responder::Responder;

@@ -1,10 +1,10 @@
 //! Generators in turn against one server on the loopback, compared by one figure.
 
-use crate::Setting;
 use crate::figures::{Figure, against, once, samples, shown};
 use crate::pairs::in_turn;
 use crate::programs::{Generator, Turn};
 use crate::report::{Bar, Section};
+use crate::setting::Setting;
 
 /// Responses (one for each transaction) per second of the generator's CPU time.
 pub(crate) const PER_CPU_SECOND: Figure<Turn> = ("answered_per_cpu_second", Turn::answered_per_cpu_second);

@@ -25,6 +25,7 @@ mod responder;
 mod rig;
 mod rig_comparison;
 mod scaling;
+mod setting;
 mod sockets;
 mod speed;
 mod steady;
@@ -35,7 +36,7 @@ mod veth;
 mod windows;
 mod xdp;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail, ensure};
@@ -43,6 +44,7 @@ use clap::Parser;
 
 use crate::report::{Machine, RunFolder, Section};
 use crate::rig::Rig;
+use crate::setting::{Setting, repository};
 
 /// Every benchmark by its name, and the place it runs in. A new one is one file and one line here.
 const BENCHMARKS: &[Benchmark] = &[
@@ -119,31 +121,6 @@ struct Options {
     out: Option<PathBuf>,
 }
 
-/// The input of every benchmark.
-#[derive(Debug)]
-pub(crate) struct Setting {
-    /// Starts programs and pins them.
-    pub(crate) rig: Rig,
-    /// The dnsdyno to measure.
-    pub(crate) dnsdyno: PathBuf,
-    /// A dnsdyno that does not measure, where one was given.
-    pub(crate) unmeasured: Option<PathBuf>,
-    /// A query file for the loopback: one line, [`programs::QUERY`].
-    pub(crate) queries: PathBuf,
-    /// The name of the server, as typed.
-    pub(crate) against: String,
-    /// Turns of each program.
-    pub(crate) pairs: usize,
-    /// Length of a turn.
-    pub(crate) seconds: u32,
-    /// Queries outstanding on sockets.
-    pub(crate) outstanding: u32,
-    /// Queries outstanding over AF_XDP.
-    pub(crate) xdp_outstanding: u32,
-    /// Length of the runs of `memory` and `churn`.
-    pub(crate) minutes: u32,
-}
-
 fn main() -> ExitCode {
     run(&Options::parse()).unwrap_or_else(|error| {
         eprintln!("benchsuite: {error:#}");
@@ -154,7 +131,7 @@ fn main() -> ExitCode {
 fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let chosen = choose(&options.benchmarks)?;
     rig::stop_on_signals()?;
-    let setting = Setting::new(options)?;
+    let setting = options.setting()?;
     let machine = Machine::look(&setting);
     let folder = RunFolder::make(options.out.as_deref(), &repository().join("benchsuite/runs"))?;
 
@@ -182,9 +159,9 @@ fn run(options: &Options) -> anyhow::Result<ExitCode> {
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-impl Setting {
-    fn new(options: &Options) -> anyhow::Result<Self> {
-        let dnsdyno = match &options.dnsdyno {
+impl Options {
+    fn setting(&self) -> anyhow::Result<Setting> {
+        let dnsdyno = match &self.dnsdyno {
             Some(path) => path.clone(),
             None => std::env::current_exe()
                 .context("cannot find the folder of this program")?
@@ -199,17 +176,17 @@ impl Setting {
         let queries = rig.work().join("queries.txt");
         std::fs::write(&queries, format!("{}\n", programs::QUERY))
             .with_context(|| format!("cannot write {}", queries.display()))?;
-        Ok(Self {
+        Ok(Setting {
             rig,
             dnsdyno,
             queries,
-            against: options.against.clone(),
-            pairs: options.pairs as usize,
-            seconds: options.seconds,
-            outstanding: options.outstanding,
-            xdp_outstanding: options.xdp_outstanding,
-            unmeasured: options.unmeasured.clone(),
-            minutes: options.minutes,
+            against: self.against.clone(),
+            pairs: self.pairs as usize,
+            seconds: self.seconds,
+            outstanding: self.outstanding,
+            xdp_outstanding: self.xdp_outstanding,
+            unmeasured: self.unmeasured.clone(),
+            minutes: self.minutes,
         })
     }
 }
@@ -229,11 +206,6 @@ fn choose(words: &[String]) -> anyhow::Result<Vec<&'static Benchmark>> {
         }
     }
     Ok(BENCHMARKS.iter().filter(|benchmark| words.iter().any(|word| named(benchmark, word))).collect())
-}
-
-/// The repository in which this program was built; the report goes there.
-pub(crate) fn repository() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."))
 }
 
 const ALL: &str = "all";

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use anyhow::Context;
 
-use crate::Setting;
 use crate::programs::{self, Generator, Target};
 use crate::report::{Bar, Sample, Section};
 use crate::responder::Responder;

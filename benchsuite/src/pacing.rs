@@ -5,14 +5,15 @@ use anyhow::Context;
 
 use crate::capture::Capture;
 use crate::figures::{Figure, against, once, samples, shown, spread};
+use crate::names;
 use crate::pairs::{Spread, in_turn};
 use crate::programs::{Generator, Target, Turn};
 use crate::report::{Bar, Section};
 use crate::rig::find_peer;
+use crate::setting::Setting;
 use crate::timer::{self, Sleeps};
 use crate::veth::{FarEnd, Veth};
 use crate::windows::{self, Pacing};
-use crate::{Setting, names};
 
 pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     let rig = &setting.rig;

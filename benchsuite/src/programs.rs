@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, ensure};
 
-use crate::Setting;
+use crate::setting::Setting;
 use crate::reported::{OutputFormat, Reported};
 use crate::rig::{Call, CpuTime, Finished, Rig};
 

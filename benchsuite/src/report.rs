@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use crate::Setting;
 use crate::rig::{Call, find_program};
+use crate::setting::Setting;
 
 /// The result of one benchmark.
 #[derive(Debug, Default)]

@@ -8,8 +8,8 @@ use std::time::Duration;
 use anyhow::Context;
 use dnsdyno_lab::{Server, ServerOptions, ServerSpec};
 
-use crate::Setting;
 use crate::rig::{Call, Running};
+use crate::setting::Setting;
 
 /// The name that selects dnsdyno's own.
 pub(crate) const OURS: &str = "respond";

@@ -7,7 +7,6 @@ use crate::report::Section;
 use crate::rig_comparison::{ANSWERED, Bound, FOR_ANSWERS, RigComparison};
 use crate::veth::{FarEnd, Veth};
 use crate::xdp::BACKEND;
-use crate::{Setting, names};
 
 pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     let rig = &setting.rig;

@@ -6,11 +6,12 @@
 
 use crate::figures::{Figure, against, once, samples, shown, spread};
 use crate::pairs::in_turn;
+use crate::programs;
 use crate::programs::{Generator, Target, Turn};
 use crate::report::{Bar, Section};
 use crate::responder::Responder;
 use crate::rig::find_peer;
-use crate::{Setting, programs};
+use crate::setting::Setting;
 
 pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     let seconds = setting.seconds;

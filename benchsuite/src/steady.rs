@@ -1,11 +1,12 @@
 //! The CPU time of a constant 50,000 queries a second: dnsdyno and dnsperf on one CPU.
 
 use crate::figures::Figure;
+use crate::names;
 use crate::programs::Generator;
 use crate::report::Section;
 use crate::rig_comparison::{ANSWERED, Bound, CPU_US, Measurement, RigComparison, SENT};
 use crate::veth::{FarEnd, Veth};
-use crate::{Setting, names};
+use crate::setting::Setting;
 
 pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     let veth = Veth::new(FarEnd::Reflect, 1)?;

@@ -4,7 +4,8 @@ use crate::programs::Generator;
 use crate::report::Section;
 use crate::rig_comparison::{ANSWERED, Bound, FOR_ANSWERS, RigComparison};
 use crate::veth::{FarEnd, Veth};
-use crate::{Setting, names};
+use crate::setting::Setting;
+use crate::names;
 
 pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     let veth = Veth::new(FarEnd::Reflect, 1)?;
