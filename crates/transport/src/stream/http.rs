@@ -56,9 +56,13 @@ pub(super) struct Http {
     unfinished: Option<Unfinished>,
     streams: HashMap<u32, Open>,
     next_stream: u32,
-    /// Streams that the server takes at once.
+    /// The body of a query that exceeded the window: no query is sent before the rest of it.
+    unsent: Option<Unsent>,
+    /// Streams that the server allows at once (SETTINGS_MAX_CONCURRENT_STREAMS).
     most_streams: usize,
-    /// Bytes of bodies that the server takes now, over the connection and over a new stream.
+    /// The longest frame that the server accepts (SETTINGS_MAX_FRAME_SIZE).
+    most_frame: usize,
+    /// Bytes of request bodies that the server accepts now, over the connection and over a new stream.
     window: i64,
     stream_window: i64,
     /// Bytes of bodies that came since the server was last told to go on.
@@ -76,6 +80,15 @@ struct Open {
     asked_ns: u64,
     head: Option<Head>,
     body: Vec<u8>,
+}
+
+/// The rest of a request body, which waits for the server to open its window.
+struct Unsent {
+    stream: u32,
+    /// What the stream's window still allows; negative after the server has made it smaller.
+    window: i64,
+    body: Vec<u8>,
+    sent: usize,
 }
 
 struct Unfinished {
@@ -117,7 +130,9 @@ impl Http {
             unfinished: None,
             streams: HashMap::new(),
             next_stream: 1,
+            unsent: None,
             most_streams: USUAL_STREAMS,
+            most_frame: LONGEST_FRAME,
             window: FIRST_WINDOW,
             stream_window: FIRST_WINDOW,
             unacknowledged: 0,
@@ -129,7 +144,7 @@ impl Http {
 
     /// How many queries it takes now.
     pub(super) fn room(&self) -> usize {
-        if self.retires.is_some() || self.window < LOW_WINDOW || self.stream_window < LOW_WINDOW {
+        if self.retires.is_some() || self.unsent.is_some() || self.window < LOW_WINDOW {
             return 0;
         }
         self.most_streams.saturating_sub(self.streams.len())
@@ -148,10 +163,6 @@ impl Http {
         // With an ID of 0 the same question is the same request (RFC 8484, 4.1).
         text.extend_from_slice(&[0, 0]);
         text.extend_from_slice(&message[2..]);
-        let body: &[u8] = if kit.get_path.is_some() { &[] } else { text };
-        if body.len() as i64 > self.window.min(self.stream_window) {
-            return false;
-        }
         block.clear();
         if let Some(bytes) = self.table_update.take() {
             hpack::put_table_size(block, bytes);
@@ -181,14 +192,17 @@ impl Http {
             hpack::put_content_length(block, text.len());
         }
         let stream = self.next_stream;
-        put_header(out, block.len(), HEADERS, END_HEADERS | if is_get { END_STREAM } else { 0 }, stream);
-        out.extend_from_slice(block);
-        if !is_get {
-            put_header(out, text.len(), DATA, END_STREAM, stream);
-            out.extend_from_slice(text);
-            self.window -= text.len() as i64;
-        }
+        put_headers(out, block, stream, is_get, self.most_frame);
         self.streams.insert(stream, Open { query, asked_ns: now_ns, head: None, body: Vec::new() });
+        if !is_get {
+            let sent = text.len().min(self.window.min(self.stream_window).max(0) as usize);
+            self.window -= sent as i64;
+            put_data(out, &text[..sent], stream, sent == text.len(), self.most_frame);
+            if sent < text.len() {
+                let window = self.stream_window - sent as i64;
+                self.unsent = Some(Unsent { stream, window, body: text[sent..].to_vec(), sent: 0 });
+            }
+        }
         self.next_stream += 2;
         if self.next_stream >= LAST_STREAM {
             self.retires = Some(ConnectionEnd::ByUs);
@@ -226,6 +240,7 @@ impl Http {
             }
         }
         self.inbox = inbox;
+        self.send_rest(out);
         if self.unacknowledged > CONNECTION_WINDOW as usize / 2 {
             put_window_update(out, self.unacknowledged as u32);
             self.unacknowledged = 0;
@@ -243,10 +258,30 @@ impl Http {
             }
             is_kept
         });
+        self.send_rest(out);
     }
 
     pub(super) fn end(self, spare: &mut Spare) {
         spare.give_back(self.inbox);
+    }
+
+    /// Sends of the unsent body what the windows allow now.
+    fn send_rest(&mut self, out: &mut Vec<u8>) {
+        let Some(unsent) = &mut self.unsent else { return };
+        // The server may have ended the stream without waiting for all of it.
+        if !self.streams.contains_key(&unsent.stream) {
+            self.unsent = None;
+            return;
+        }
+        let rest = &unsent.body[unsent.sent..];
+        let count = rest.len().min(self.window.min(unsent.window).max(0) as usize);
+        put_data(out, &rest[..count], unsent.stream, count == rest.len(), self.most_frame);
+        self.window -= count as i64;
+        unsent.window -= count as i64;
+        unsent.sent += count;
+        if unsent.sent == unsent.body.len() {
+            self.unsent = None;
+        }
     }
 
     fn take_frame<K: Sink>(
@@ -302,9 +337,15 @@ impl Http {
             }
             GOAWAY => self.take_goaway(spare, frame, reader),
             WINDOW_UPDATE => {
-                // A stream's own window is never waited for: a query is sent whole or not at all.
-                if frame.stream == 0 {
-                    self.window += i64::from(number(frame.payload)? & LAST_STREAM);
+                let opened = i64::from(number(frame.payload)? & LAST_STREAM);
+                match &mut self.unsent {
+                    _ if frame.stream == 0 => self.window += opened,
+                    Some(unsent) if unsent.stream == frame.stream => unsent.window += opened,
+                    // All of that stream's body has been sent already.
+                    _ => {}
+                }
+                if self.window > MOST_WINDOW {
+                    return Err(AGAINST_THE_RULES);
                 }
                 Ok(())
             }
@@ -421,7 +462,17 @@ impl Http {
                     }
                 }
                 MAX_CONCURRENT_STREAMS => self.most_streams = value as usize,
-                INITIAL_WINDOW_SIZE => self.stream_window = i64::from(value),
+                INITIAL_WINDOW_SIZE if i64::from(value) > MOST_WINDOW => return Err(AGAINST_THE_RULES),
+                INITIAL_WINDOW_SIZE => {
+                    // It applies to open streams, too (RFC 9113, 6.9.2).
+                    let change = i64::from(value) - self.stream_window;
+                    self.stream_window += change;
+                    self.unsent.iter_mut().for_each(|unsent| unsent.window += change);
+                }
+                MAX_FRAME_SIZE if !(LONGEST_FRAME..1 << 24).contains(&(value as usize)) => {
+                    return Err(AGAINST_THE_RULES);
+                }
+                MAX_FRAME_SIZE => self.most_frame = value as usize,
                 _ => {}
             }
         }
@@ -505,6 +556,33 @@ fn put_header(out: &mut Vec<u8>, length: usize, kind: u8, flags: u8, stream: u32
     out.extend_from_slice(&stream.to_be_bytes());
 }
 
+/// Appends a header block, in CONTINUATION frames behind the first where it exceeds a frame.
+fn put_headers(out: &mut Vec<u8>, block: &[u8], stream: u32, is_end: bool, most_frame: usize) {
+    let (mut kind, mut flags) = (HEADERS, if is_end { END_STREAM } else { 0 });
+    let mut rest = block;
+    loop {
+        let (piece, after) = rest.split_at(rest.len().min(most_frame));
+        flags |= if after.is_empty() { END_HEADERS } else { 0 };
+        put_header(out, piece.len(), kind, flags, stream);
+        out.extend_from_slice(piece);
+        if after.is_empty() {
+            return;
+        }
+        (kind, flags, rest) = (CONTINUATION, 0, after);
+    }
+}
+
+/// Appends a body, or a piece of it, in as many DATA frames as it needs.
+fn put_data(out: &mut Vec<u8>, body: &[u8], stream: u32, is_end: bool, most_frame: usize) {
+    let mut rest = body;
+    while !rest.is_empty() {
+        let (piece, after) = rest.split_at(rest.len().min(most_frame));
+        put_header(out, piece.len(), DATA, if is_end && after.is_empty() { END_STREAM } else { 0 }, stream);
+        out.extend_from_slice(piece);
+        rest = after;
+    }
+}
+
 fn put_window_update(out: &mut Vec<u8>, bytes: u32) {
     put_header(out, 4, WINDOW_UPDATE, 0, 0);
     out.extend_from_slice(&bytes.to_be_bytes());
@@ -547,23 +625,25 @@ const HEADER_TABLE_SIZE: u16 = 1;
 const ENABLE_PUSH: u16 = 2;
 const MAX_CONCURRENT_STREAMS: u16 = 3;
 const INITIAL_WINDOW_SIZE: u16 = 4;
+const MAX_FRAME_SIZE: u16 = 5;
 
 // Codes of errors.
 const REFUSED: u32 = 7;
 const CANCEL: u32 = 8;
 
-/// The longest frame that we allow, which is what the standard begins with.
+/// The longest frame that either side accepts before it says otherwise (RFC 9113, 4.2); we never do.
 const LONGEST_FRAME: usize = 16_384;
 
-/// Windows as the standard begins with them.
+/// Windows as the standard begins with them, and the largest that it allows.
 const FIRST_WINDOW: i64 = 65_535;
+const MOST_WINDOW: i64 = 0x7fff_ffff;
 
 /// Of ours: more than the longest message for a stream, and more than comes between two readings for the
 /// connection.
 const STREAM_WINDOW: u32 = 128 << 10;
 const CONNECTION_WINDOW: u32 = 16 << 20;
 
-/// A server with less room than a long query needs is asked nothing.
+/// With less window than a long query needs no query is sent, so that few bodies have to wait for the rest.
 const LOW_WINDOW: i64 = 1_024;
 
 /// Streams at once until the server says how many it takes; the standard wants it to take so many.

@@ -88,6 +88,28 @@ impl Scene {
     }
 }
 
+/// A query of so many bytes, all different from their neighbours.
+fn long_query(id: u16, length: usize) -> Vec<u8> {
+    let mut query = message(id, 0x01);
+    query.extend((query.len()..length).map(|at| at as u8));
+    query
+}
+
+fn setting(name: u16, value: u32) -> Vec<u8> {
+    frame(SETTINGS, 0, 0, &[&name.to_be_bytes()[..], &value.to_be_bytes()].concat())
+}
+
+/// Kind, flags and length of each frame, which may be longer than we accept ourselves.
+fn shapes(mut said: &[u8]) -> Vec<(u8, u8, usize)> {
+    let mut shapes = Vec::new();
+    while let Some(header) = said.first_chunk::<FRAME_HEADER>() {
+        let length = u32::from_be_bytes([0, header[0], header[1], header[2]]) as usize;
+        shapes.push((header[3], header[4], length));
+        said = &said[FRAME_HEADER + length..];
+    }
+    shapes
+}
+
 fn message(id: u16, flags: u8) -> Vec<u8> {
     [&id.to_be_bytes()[..], &[flags, 0], &[0; 8], b"\x01a\x00\x00\x01\x00\x01"].concat()
 }
@@ -258,6 +280,92 @@ fn no_more_is_asked_at_once_than_the_server_takes() {
     );
     scene.take(&frame(WINDOW_UPDATE, 0, 0, &65_535u32.to_be_bytes())).unwrap();
     assert!(scene.http.room() > 0 && scene.ask(1));
+}
+
+#[test]
+fn a_body_longer_than_a_frame_travels_in_several() {
+    let mut scene = Scene::new(false);
+    let query = long_query(1, 40_000);
+    assert!(scene.http.ask(&mut scene.kit, &query, 0, &mut scene.said));
+    let frames = scene.frames();
+    let shapes_of: Vec<_> = frames.iter().map(|frame| (frame.0, frame.1, frame.3.len())).collect();
+    let data = [(DATA, 0, 16_384), (DATA, 0, 16_384), (DATA, END_STREAM, 40_000 - 2 * 16_384)];
+    assert_eq!((shapes_of[0].0, &shapes_of[1..]), (HEADERS, &data[..]));
+    let body: Vec<u8> = frames[1..].iter().flat_map(|frame| frame.3.clone()).collect();
+    assert!(body[..2] == [0, 0] && body[2..] == query[2..]);
+
+    // A server may accept longer ones, of a length that the standard allows.
+    let mut scene = Scene::new(false);
+    scene.take(&setting(MAX_FRAME_SIZE, 20_000)).unwrap();
+    scene.said.clear();
+    assert!(scene.http.ask(&mut scene.kit, &query, 0, &mut scene.said));
+    assert_eq!(shapes(&scene.said)[1..], [(DATA, 0, 20_000), (DATA, END_STREAM, 20_000)]);
+    for value in [16_383, 1 << 24] {
+        assert_eq!(Scene::new(false).take(&setting(MAX_FRAME_SIZE, value)), Err(AGAINST_THE_RULES));
+    }
+}
+
+#[test]
+fn a_path_longer_than_a_frame_is_continued() {
+    let mut scene = Scene::new(true);
+    let query = long_query(0, 65_535);
+    assert!(scene.http.ask(&mut scene.kit, &query, 0, &mut scene.said));
+    let frames = scene.frames();
+    let last = frames.len() - 1;
+    assert_eq!(frames.len(), 6, "87 kB in frames of 16 kB");
+    for (at, (kind, flags, stream, _)) in frames.iter().enumerate() {
+        let expected_kind = if at == 0 { HEADERS } else { CONTINUATION };
+        let expected_flags = if at == 0 { END_STREAM } else { 0 } | if at == last { END_HEADERS } else { 0 };
+        assert_eq!((*kind, *flags, *stream), (expected_kind, expected_flags, 1));
+    }
+    let block: Vec<u8> = frames.iter().flat_map(|frame| frame.3.clone()).collect();
+    assert!(Decoder::new().decode(&block).is_some());
+    let path = URL_SAFE_NO_PAD.encode(&query);
+    assert!(block.windows(path.len()).any(|window| window == path.as_bytes()));
+}
+
+#[test]
+fn a_body_longer_than_the_window_waits_for_it_to_open() {
+    let mut scene = Scene::new(false);
+    scene.take(&setting(INITIAL_WINDOW_SIZE, 10_000)).unwrap();
+    scene.said.clear();
+    let query = long_query(1, 35_000);
+    assert!(scene.http.ask(&mut scene.kit, &query, 1, &mut scene.said));
+    assert_eq!(shapes(&scene.said)[1..], [(DATA, 0, 10_000)]);
+    assert_eq!((scene.http.room(), scene.ask(2)), (0, false), "the rest is sent first");
+    let mut said = |scene: &mut Scene, bytes: &[u8]| {
+        scene.said.clear();
+        scene.take(bytes).unwrap();
+        shapes(&scene.said)
+    };
+    let update = |stream, bytes: u32| frame(WINDOW_UPDATE, 0, stream, &bytes.to_be_bytes());
+    // The connection's window is not what holds it up, nor is another stream's.
+    assert_eq!(said(&mut scene, &[update(0, 10), update(3, 90_000)].concat()), []);
+    assert_eq!(said(&mut scene, &update(1, 9_000)), [(DATA, 0, 9_000)]);
+    // Settings change the window of an open stream too: it may close further, and opens again.
+    let acknowledged = (SETTINGS, ACK, 0);
+    assert_eq!(said(&mut scene, &setting(INITIAL_WINDOW_SIZE, 5_000)), [acknowledged]);
+    assert_eq!(said(&mut scene, &update(1, 6_000)), [(DATA, 0, 1_000)]);
+    assert_eq!(
+        said(&mut scene, &setting(INITIAL_WINDOW_SIZE, 65_535)),
+        [acknowledged, (DATA, END_STREAM, 15_000)]
+    );
+    // The connection's window: 65,535 and 10, of which 35,000 are used.
+    let query = long_query(3, 40_000);
+    assert!(scene.http.ask(&mut scene.kit, &query, 3, &mut scene.said));
+    assert_eq!(said(&mut scene, &update(0, 9_000)), [(DATA, 0, 9_000)]);
+    assert_eq!(said(&mut scene, &update(0, 455)), [(DATA, END_STREAM, 455)]);
+    assert_eq!(scene.take(&setting(INITIAL_WINDOW_SIZE, 1 << 31)), Err(AGAINST_THE_RULES));
+}
+
+#[test]
+fn a_query_that_is_given_up_does_not_wait_for_a_window_any_more() {
+    let mut scene = Scene::new(false);
+    scene.take(&setting(INITIAL_WINDOW_SIZE, 0)).unwrap();
+    assert!(scene.ask(1) && scene.http.room() == 0);
+    scene.take(&frame(RST_STREAM, 0, 1, &REFUSED.to_be_bytes())).unwrap();
+    assert_eq!(scene.told.failed, [(1, StreamFailure::Refused)]);
+    assert_eq!(scene.http.room(), USUAL_STREAMS);
 }
 
 #[test]
