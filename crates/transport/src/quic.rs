@@ -27,7 +27,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use dnsdyno_measure::{ConnectFailure, ConnectionEnd, HandshakeFailure, NotSentReason, StreamFailure};
 use dnsdyno_sys::poll::Poller;
 use dnsdyno_sys::socket;
@@ -85,8 +85,15 @@ pub struct QuicTransport {
     epoch: (Instant, u64),
     next_sweep_ns: u64,
     sweep_ns: u64,
-    /// A batch as it travels.
+    /// A batch as it travels, and where its bytes are: the library keeps them until they are acknowledged.
     framed: Vec<(u16, Bytes)>,
+    outgoing: BytesMut,
+    /// Where received packets are copied to, because the library takes them to keep. Like `outgoing` it is one
+    /// long block of which each packet is a part, so that memory is allocated once for a thousand of them, or
+    /// used again.
+    incoming: BytesMut,
+    /// What the endpoint would reply to a packet that belongs to no connection.
+    reply: Vec<u8>,
     message: Vec<u8>,
 }
 
@@ -133,6 +140,9 @@ impl QuicTransport {
             next_sweep_ns: 0,
             sweep_ns: (shortest_ns / 20).clamp(SHORTEST_SWEEP_NS, LONGEST_SWEEP_NS),
             framed: Vec::new(),
+            outgoing: BytesMut::with_capacity(BLOCK_BYTES),
+            incoming: BytesMut::with_capacity(BLOCK_BYTES),
+            reply: Vec::new(),
             message: Vec::new(),
             config: config.clone(),
         })
@@ -249,8 +259,7 @@ impl Transport for QuicTransport {
         {
             return Sent { accepted: 0, stopped: Some(stopped) };
         }
-        let room = batch.iter().map(|message| message.len() + connection::LENGTH_BYTES).sum();
-        frame(batch.iter(), &mut self.framed, room);
+        frame(batch.iter(), &mut self.framed, &mut self.outgoing);
         let count = batch.len() as u32;
         let client = &mut self.clients[channel];
         self.reused += u64::from(count - u32::from(client.asked == 0));
@@ -393,6 +402,9 @@ const MOST_SOCKETS: usize = 64;
 
 /// Packets, or joined packets, a receive call.
 const RECEIVE_BATCH: usize = 32;
+
+/// Bytes of a block of which messages and packets are parts; the most that `bytes` allocates anew as large.
+const BLOCK_BYTES: usize = 64 << 10;
 
 /// A wait this short costs more than it gives back: the thread looks again instead.
 const SPIN_NS: u64 = 4_000;

@@ -243,15 +243,14 @@ fn take(came: &[u8], is_ended: bool, asked: Option<u16>, message: &mut Vec<u8>) 
     }
 }
 
-/// Puts messages behind their lengths, with the ID that they have over QUIC, into one piece of memory.
-/// Gives each with the ID that it had.
+/// Puts messages behind their lengths, with the ID that they have over QUIC; `bytes` is where they lie. Gives
+/// each with the ID that it had.
 pub(crate) fn frame<'a>(
     messages: impl Iterator<Item = &'a [u8]>,
     framed: &mut Vec<(u16, Bytes)>,
-    room: usize,
+    bytes: &mut BytesMut,
 ) {
     framed.clear();
-    let mut bytes = BytesMut::with_capacity(room);
     for message in messages {
         let id = message.first_chunk().map_or(0, |id| u16::from_be_bytes(*id));
         bytes.extend_from_slice(&(message.len() as u16).to_be_bytes());
@@ -321,7 +320,7 @@ mod tests {
     #[test]
     fn messages_travel_behind_their_length_with_id_0() {
         let mut framed = Vec::new();
-        frame([&b"\x12\x34rest"[..], b"\x00\x05", b"x"].into_iter(), &mut framed, 64);
+        frame([&b"\x12\x34rest"[..], b"\x00\x05", b"x"].into_iter(), &mut framed, &mut BytesMut::new());
         let expected: [(u16, &[u8]); 3] = [(0x1234, b"\0\x06\0\0rest"), (5, b"\0\x02\0\0"), (0, b"\0\x01\0")];
         assert_eq!(framed.len(), 3);
         for ((id, bytes), (expected_id, expected)) in framed.iter().zip(expected) {

@@ -2,7 +2,6 @@
 
 use std::io;
 
-use bytes::BytesMut;
 use dnsdyno_measure::{ConnectFailure, ConnectionEnd, StreamFailure};
 use quinn_proto::{DatagramEvent, Event, StreamEvent, StreamId};
 
@@ -43,13 +42,13 @@ impl QuicTransport {
     /// Gives each packet that was received to its connection.
     fn sort_out(&mut self) {
         let now = self.instant();
-        let mut reply = Vec::new();
         let QuicTransport { receiver, endpoint, clients, owners, touched, notice, sessions, .. } = self;
         for (_, packet) in receiver.packets() {
-            let packet = BytesMut::from(packet);
-            reply.clear();
-            let event = endpoint.handle(now, self.config.server, None, None, packet, &mut reply);
-            // A reply would be a word on a connection that is no more; nobody needs it.
+            self.incoming.extend_from_slice(packet);
+            let packet = self.incoming.split();
+            // A reply would be about a connection that has ended; it is not sent.
+            self.reply.clear();
+            let event = endpoint.handle(now, self.config.server, None, None, packet, &mut self.reply);
             let Some(DatagramEvent::ConnectionEvent(handle, event)) = event else { continue };
             let Some(channel) = owners.get(handle.0).copied() else { continue };
             let client = &mut clients[channel as usize];
