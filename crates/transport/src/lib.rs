@@ -7,17 +7,24 @@
 
 mod batch;
 mod chance;
+mod description;
 pub mod mixed;
+mod open;
 pub mod quic;
 pub mod sim;
 mod sleeper;
 pub mod stream;
+mod table;
 pub mod tls;
 pub mod udp;
 mod worker_clock;
 pub mod xdp;
 
 pub use batch::Batch;
+pub use description::{
+    Description, Kind, MemberDescription, Open, OpenError, PartDescription, PartKind, XdpDescription,
+};
+pub use open::{Opened, Visitor, files, open};
 
 use dnsdyno_measure::{
     ConnectFailure, ConnectionEnd, HandshakeFailure, HandshakeKind, NotSentReason, StreamFailure,
@@ -259,4 +266,6 @@ pub struct Resources {
     pub cpu_wait_ns: u64,
     /// Packets dropped at the worker's sockets for want of buffer.
     pub socket_drops: u64,
+    /// IP fragments of responses that AF_XDP could not join, on the interface that all workers share.
+    pub fragments: u64,
 }

@@ -20,25 +20,10 @@ use dnsdyno_measure::{NotSentReason, StreamFailure};
 use dnsdyno_sys::poll::Poller;
 
 use crate::chance::Chance;
-use crate::quic::QuicTransport;
-use crate::stream::{DohTransport, DotTransport, TcpTransport};
-use crate::udp::UdpTransport;
+use crate::description::{Description, Open, OpenError, PartDescription, PartKind};
+use crate::table::transports;
 use crate::worker_clock::WorkerClock;
 use crate::{Batch, Came, ConnectionNews, Group, Resources, Sent, Sink, Transport, Turn, Wake};
-
-/// One way of a mix.
-pub enum Part {
-    /// Sockets.
-    Udp(UdpTransport),
-    /// Clients with a connection each.
-    Tcp(TcpTransport),
-    /// The same, over TLS.
-    Dot(DotTransport),
-    /// The same, over HTTP.
-    Doh(Box<DohTransport>),
-    /// The same, over QUIC.
-    Doq(Box<QuicTransport>),
-}
 
 /// One member of a mix.
 pub struct Member {
@@ -50,15 +35,53 @@ pub struct Member {
     pub second: Option<Part>,
 }
 
+macro_rules! parts {
+    (parts { $($(#[$doc:meta])* $part:ident: $($type:ident)::+,)+ } alone { $($alone:tt)* }) => {
+        /// One part of a mix.
+        #[expect(clippy::large_enum_variant, reason = "a worker has a handful")]
+        pub enum Part {
+            $($(#[$doc])* $part($crate::$($type)::+),)+
+        }
+
+        impl Part {
+            /// Opens the part of each worker.
+            fn open_all(part: &PartDescription) -> Result<Vec<Part>, OpenError> {
+                Ok(match part.kind {
+                    $(PartKind::$part => Open::open_all(&part.description)?.into_iter().map(Part::$part).collect(),)+
+                })
+            }
+
+            fn files(part: &PartDescription) -> usize {
+                match part.kind {
+                    $(PartKind::$part => <$crate::$($type)::+ as Open>::files(&part.description),)+
+                }
+            }
+
+            fn connects(&self) -> bool {
+                match self {
+                    $(Part::$part(_) => <$crate::$($type)::+ as Transport>::CONNECTS,)+
+                }
+            }
+        }
+    };
+}
+
+transports!(parts);
+
 /// Does the same with whichever transport a part is.
 macro_rules! each {
     ($part:expr, $transport:ident => $does:expr) => {
+        transports!(match_part($part)($transport)($does))
+    };
+}
+
+macro_rules! match_part {
+    (
+        ($part:expr) ($transport:ident) ($does:expr)
+        parts { $($(#[$doc:meta])* $kind:ident: $($type:ident)::+,)+ } alone { $($alone:tt)* }
+    ) => {
         match $part {
-            Part::Udp($transport) => $does,
-            Part::Tcp($transport) => $does,
-            Part::Dot($transport) => $does,
-            Part::Doh($transport) => $does,
-            Part::Doq($transport) => $does,
+            $(Part::$kind($transport) => $does,)+
         }
     };
 }
@@ -181,7 +204,7 @@ impl Transport for Mixed {
     fn groups(&self) -> Vec<Group> {
         let group = |place: &Place| Group {
             channels: place.channels,
-            connects: !matches!(place.part, Part::Udp(_)),
+            connects: place.part.connects(),
             most_under_way: each!(&place.part, transport => transport.most_under_way()),
             member: place.member,
             is_second: place.is_second,
@@ -195,7 +218,7 @@ impl Transport for Mixed {
 
     fn turn_of(&mut self, group: usize) -> Result<Turn, NotSentReason> {
         let place = &mut self.parts[group];
-        if let Part::Udp(_) = place.part {
+        if !place.part.connects() {
             let channel = place.hand;
             place.hand = if channel + 1 == place.channels { 0 } else { channel + 1 };
             return Ok(Turn { channel: place.first + channel, room: usize::MAX });
@@ -262,7 +285,30 @@ impl Transport for Mixed {
             cpu_ns: used.cpu_ns,
             cpu_wait_ns: used.cpu_wait_ns,
             socket_drops: self.parts.iter_mut().map(drops).sum(),
+            fragments: 0,
         }
+    }
+}
+
+impl Open for Mixed {
+    fn open_all(description: &Description) -> Result<Vec<Self>, OpenError> {
+        let mut of_worker: Vec<Vec<Member>> = (0..description.workers).map(|_| Vec::new()).collect();
+        for member in &description.members {
+            let first = Part::open_all(&member.first)?;
+            let second = member.fallback.as_ref().map(Part::open_all).transpose()?;
+            let mut second = second.into_iter().flatten();
+            for (members, first) in of_worker.iter_mut().zip(first) {
+                members.push(Member { weight: member.weight, first, second: second.next() });
+            }
+        }
+        let mixed = |(worker, members)| Mixed::new(members, description.seed, worker);
+        of_worker.into_iter().enumerate().map(mixed).collect::<Result<_, _>>().map_err(OpenError::refused)
+    }
+
+    fn files(description: &Description) -> usize {
+        let parts =
+            description.members.iter().flat_map(|member| [Some(&member.first), member.fallback.as_ref()]);
+        parts.flatten().map(Part::files).sum()
     }
 }
 

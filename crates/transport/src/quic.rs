@@ -15,6 +15,7 @@ mod config;
 mod connection;
 mod fate;
 mod leaving;
+mod open;
 mod opening;
 mod outbox;
 mod parting;
@@ -349,7 +350,7 @@ impl Transport for QuicTransport {
     fn resources(&mut self) -> Resources {
         let used = self.clock.used();
         let socket_drops = self.sockets.iter().map(|line| socket::drops(&line.socket).unwrap_or(0)).sum();
-        Resources { cpu_ns: used.cpu_ns, cpu_wait_ns: used.cpu_wait_ns, socket_drops }
+        Resources { cpu_ns: used.cpu_ns, cpu_wait_ns: used.cpu_wait_ns, socket_drops, fragments: 0 }
     }
 }
 
@@ -373,7 +374,7 @@ impl InMix for QuicTransport {
 }
 
 /// How many sockets so many clients of a worker share.
-pub fn sockets_of(clients: usize) -> usize {
+fn sockets_of(clients: usize) -> usize {
     clients.clamp(1, MOST_SOCKETS)
 }
 

@@ -10,53 +10,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use dnsdyno_wire::HEADER_LEN;
 
 use crate::chance::Chance;
+pub use crate::description::SimConfig;
+use crate::description::{Description, Open, OpenError};
 use crate::{Batch, Resources, Sent, Sink, Stopped, Transport, Wake};
-
-/// How the imaginary server and the way to it behave.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SimConfig {
-    /// What makes two runs different; the same for the same.
-    pub seed: u64,
-    /// Shortest round trip.
-    pub delay_ns: u64,
-    /// Mean of what chance adds to it, exponentially distributed.
-    pub jitter_ns: u64,
-    /// Share of queries that are lost, 0 to 1.
-    pub loss: f64,
-    /// Share of answers that come twice.
-    pub duplicates: f64,
-    /// Share of answers that carry another question.
-    pub wrong_questions: f64,
-    /// Share of queries that the network refuses.
-    pub refused: f64,
-    /// From when to when the server stands still; answers due then come at its end.
-    pub stall_ns: Option<(u64, u64)>,
-    /// Messages that the link holds at once; a further one finds it full.
-    pub room: usize,
-}
-
-impl Default for SimConfig {
-    /// A quiet local network: 200 µs and a little.
-    fn default() -> Self {
-        SimConfig {
-            seed: 1,
-            delay_ns: 200_000,
-            jitter_ns: 20_000,
-            loss: 0.0,
-            duplicates: 0.0,
-            wrong_questions: 0.0,
-            refused: 0.0,
-            stall_ns: None,
-            room: usize::MAX,
-        }
-    }
-}
 
 /// One worker's imaginary channels.
 pub struct SimTransport {
     config: SimConfig,
     channels: usize,
     now_ns: u64,
+    /// When the server will have worked on all that it has.
+    served_ns: u64,
     chance: Chance,
     under_way: BinaryHeap<Reverse<Event>>,
     /// Numbers the events, so that those of one instant keep their order.
@@ -97,6 +61,7 @@ impl SimTransport {
             config,
             channels,
             now_ns: 0,
+            served_ns: 0,
             under_way: BinaryHeap::new(),
             events: 0,
             truth: Arc::default(),
@@ -117,10 +82,22 @@ impl SimTransport {
         self.under_way.push(Reverse(Event { at_ns, number: self.events, channel, refused, bytes }));
     }
 
-    /// When an answer to a query of now comes.
-    fn answer_at(&mut self) -> u64 {
+    /// When the server has worked on a query of now; `None` where too many wait for it already.
+    fn serve(&mut self) -> Option<u64> {
+        let SimConfig { service_ns, queue, .. } = self.config;
+        let begins_ns = self.served_ns.max(self.now_ns);
+        let bound_ns = service_ns.saturating_mul(queue.try_into().unwrap_or(u64::MAX));
+        if service_ns > 0 && begins_ns - self.now_ns > bound_ns {
+            return None;
+        }
+        self.served_ns = begins_ns + service_ns;
+        Some(self.served_ns)
+    }
+
+    /// When the response arrives to a query that the server is done with at `served_ns`.
+    fn answer_at(&mut self, served_ns: u64) -> u64 {
         let at_ns =
-            self.now_ns + self.config.delay_ns + self.chance.exponential(self.config.jitter_ns as f64) as u64;
+            served_ns + self.config.delay_ns + self.chance.exponential(self.config.jitter_ns as f64) as u64;
         match self.config.stall_ns {
             Some((from_ns, to_ns)) if (from_ns..to_ns).contains(&at_ns) => to_ns,
             _ => at_ns,
@@ -138,7 +115,8 @@ impl SimTransport {
             let at_ns = self.now_ns + self.config.delay_ns;
             return self.happens(at_ns, channel, true, message.to_vec());
         }
-        let at_ns = self.answer_at();
+        let Some(served_ns) = self.serve() else { return self.note(|truth| truth.lost += 1) };
+        let at_ns = self.answer_at(served_ns);
         let mut answer = message.to_vec();
         answer[2] |= 0x80; // QR: this is a response.
         if self.chance.hits(self.config.wrong_questions) {
@@ -150,6 +128,17 @@ impl SimTransport {
             self.happens(at_ns + 1, channel, false, answer.clone());
         }
         self.happens(at_ns, channel, false, answer);
+    }
+}
+
+impl Open for SimTransport {
+    fn open_all(description: &Description) -> Result<Vec<Self>, OpenError> {
+        let open = |worker| SimTransport::new(description.sim, worker as u64, description.clients_of(worker));
+        Ok((0..description.workers).map(open).collect())
+    }
+
+    fn files(_: &Description) -> usize {
+        0
     }
 }
 
@@ -235,6 +224,35 @@ mod tests {
     fn the_same_seed_gives_the_same_answers_and_another_seed_others() {
         assert_eq!(ten_thousand_queries(7), ten_thousand_queries(7));
         assert_ne!(ten_thousand_queries(7), ten_thousand_queries(8));
+    }
+
+    #[test]
+    fn a_server_with_a_capacity_answers_one_after_the_other_and_loses_what_finds_its_queue_full() {
+        let config = SimConfig {
+            service_ns: 1_000_000,
+            queue: 3,
+            delay_ns: 500,
+            jitter_ns: 0,
+            ..SimConfig::default()
+        };
+        let mut link = SimTransport::new(config, 0, 1);
+        let mut seen = Seen::default();
+        let mut batch = Batch::new(1, 64);
+        for _ in 0..10 {
+            batch.clear();
+            batch.push(&[0; 33]);
+            link.send(0, &batch);
+        }
+        while !link.under_way.is_empty() {
+            link.wait(u64::MAX / 2, Wake::OnArrival);
+            link.receive(&mut seen);
+        }
+        // One is worked on, three wait.
+        assert_eq!(
+            seen.0.iter().map(|seen| seen.1).collect::<Vec<_>>(),
+            [1, 2, 3, 4].map(|i| i * 1_000_000 + 500)
+        );
+        assert_eq!(link.truth().lock().unwrap().lost, 6);
     }
 
     #[test]

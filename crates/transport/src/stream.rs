@@ -17,6 +17,7 @@ mod dial;
 mod doh;
 mod dot;
 mod http;
+mod open;
 mod opening;
 mod plain;
 mod reading;
@@ -500,7 +501,7 @@ impl<S: Session> Transport for Streams<S> {
 
     fn resources(&mut self) -> Resources {
         let used = self.clock.used();
-        Resources { cpu_ns: used.cpu_ns, cpu_wait_ns: used.cpu_wait_ns, socket_drops: 0 }
+        Resources { cpu_ns: used.cpu_ns, cpu_wait_ns: used.cpu_wait_ns, ..Resources::default() }
     }
 }
 

@@ -13,6 +13,7 @@ use dnsdyno_sys::udp::{ErrorQueue, Receiver, Sender};
 use dnsdyno_sys::{poll::Poller, socket};
 use socket2::{Domain, Protocol, Socket, Type};
 
+use crate::description::{Description, Open};
 use crate::mixed::InMix;
 use crate::sleeper::Sleeper;
 use crate::worker_clock::WorkerClock;
@@ -267,7 +268,26 @@ impl Transport for UdpTransport {
             cpu_ns: used.cpu_ns,
             cpu_wait_ns: used.cpu_wait_ns,
             socket_drops: if self.send_only { 0 } else { self.sockets.iter().map(drops).sum() },
+            fragments: 0,
         }
+    }
+}
+
+impl Open for UdpTransport {
+    fn open_all(description: &Description) -> Result<Vec<Self>, crate::OpenError> {
+        let config = UdpConfig {
+            server: description.server,
+            local_address: description.local_address,
+            receive_buffer: description.receive_buffer,
+            send_only: description.send_only,
+        };
+        let mut ports = description.local_ports.map(|(first, last)| first..=last);
+        let mut port = |_| ports.as_mut().and_then(Iterator::next).unwrap_or(0);
+        let mut open = |worker| {
+            let local_ports: Vec<u16> = (0..description.clients_of(worker)).map(&mut port).collect();
+            UdpTransport::open(&config, &local_ports).map_err(crate::OpenError::refused)
+        };
+        (0..description.workers).map(&mut open).collect()
     }
 }
 

@@ -11,7 +11,7 @@ use dnsdyno_sys::interface::{Interface, LinkState};
 use dnsdyno_sys::xdp::Reflect;
 use dnsdyno_sys::{clock, thread};
 use dnsdyno_transport::xdp::{
-    Attach, Attached, CopyMode, Source, XdpConfig, XdpError, XdpLine, XdpOpenError, XdpTransport, open,
+    Attach, Attached, CopyMode, Source, XdpConfig, XdpError, XdpOpenError, XdpTransport, open,
 };
 use dnsdyno_transport::{Batch, Sent, Sink, Stopped, Transport, Wake};
 
@@ -35,7 +35,7 @@ fn config(server: IpAddr) -> XdpConfig {
     }
 }
 
-fn open_near(pair: &VethPair, config: &XdpConfig) -> Result<XdpLine, XdpOpenError> {
+fn open_near(pair: &VethPair, config: &XdpConfig) -> Result<Vec<XdpTransport>, XdpOpenError> {
     pair.near().enter(|| open(config)).unwrap()
 }
 
@@ -113,10 +113,10 @@ fn every_query_is_answered_over_both_families_with_and_without_a_tag() {
         (pair.near().ipv6.into(), pair.far().ipv6.into()),
     ] {
         let mut line = open_near(&pair, &config(server)).unwrap();
-        assert_eq!((line.facts.source, line.facts.next_hop), (ours, far_mac));
-        assert_eq!((line.facts.interface.as_str(), line.facts.queues), ("near", 1));
-        assert_eq!(line.facts.attached, Attached::Native);
-        every_query_comes_back(&mut line.transports[0]);
+        assert_eq!((line[0].facts().source, line[0].facts().next_hop), (ours, far_mac));
+        assert_eq!((line[0].facts().interface.as_str(), line[0].facts().queues), ("near", 1));
+        assert_eq!(line[0].facts().attached, Attached::Native);
+        every_query_comes_back(&mut line[0]);
         drop(line);
         // A tag, many source addresses, and everything given.
         let tagged = XdpConfig {
@@ -129,7 +129,7 @@ fn every_query_is_answered_over_both_families_with_and_without_a_tag() {
             ..config(server)
         };
         let mut line = open_near(&pair, &tagged).unwrap();
-        every_query_comes_back(&mut line.transports[0]);
+        every_query_comes_back(&mut line[0]);
     }
 }
 
@@ -147,7 +147,7 @@ fn the_host_of_the_server_finds_our_packets_correct() {
         far.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
         for attach in [Attach::Native, Attach::Generic] {
             let mut line = open_near(&pair, &XdpConfig { attach, ..config(server) }).unwrap();
-            let transport = &mut line.transports[0];
+            let transport = &mut line[0];
             transport.begin(clock::monotonic_ns());
             let mut buffer = [0; 1500];
             for length in 12..300 {
@@ -182,8 +182,8 @@ fn an_answer_that_comes_to_another_worker_reaches_its_own() {
     let _reflector = reflector(&pair);
     let two = XdpConfig { workers: 2, channels: 8, ..config(pair.far().ipv4.into()) };
     let mut line = open_near(&pair, &two).unwrap();
-    let mut others = line.transports.split_off(1);
-    let (first, second) = (&mut line.transports[0], &mut others[0]);
+    let mut others = line.split_off(1);
+    let (first, second) = (&mut line[0], &mut others[0]);
     let epoch_ns = clock::monotonic_ns();
     first.begin(epoch_ns);
     second.begin(epoch_ns);
@@ -243,7 +243,7 @@ fn a_packet_that_is_read_late_is_booked_when_it_came() {
         let reflect = || Reflect::attach(&Interface::named("far").unwrap(), attach, PORT).unwrap();
         let _reflector = pair.far().enter(reflect).unwrap();
         let mut line = open_near(&pair, &XdpConfig { attach, ..config(pair.far().ipv4.into()) }).unwrap();
-        let transport = &mut line.transports[0];
+        let transport = &mut line[0];
         transport.begin(clock::monotonic_ns());
         let mut late_ns = u64::MAX;
         // On a host that stands still between two lines of this test once, it does not ten times.
@@ -272,7 +272,7 @@ fn a_link_that_goes_down_is_counted_and_comes_back() {
     let pair = VethPair::new(1).unwrap();
     let _reflector = reflector(&pair);
     let mut line = open_near(&pair, &config(pair.far().ipv4.into())).unwrap();
-    let transport = &mut line.transports[0];
+    let transport = &mut line[0];
     transport.begin(clock::monotonic_ns());
     let near = pair.near().enter(|| Interface::named("near").unwrap()).unwrap();
     let messages: Vec<_> = (0..20).map(|id| query(id, 40)).collect();
@@ -303,7 +303,7 @@ fn a_message_that_fits_in_no_packet_fails_alone() {
     }
     let pair = VethPair::new(1).unwrap();
     let mut line = open_near(&pair, &config(pair.far().ipv4.into())).unwrap();
-    let transport = &mut line.transports[0];
+    let transport = &mut line[0];
     let longest = 1500 - 28;
     let messages = [query(1, 40), query(2, longest), query(3, longest + 1), query(4, 40)];
     let too_long = Some(Stopped::Failed(NotSentReason::TooLong));
@@ -362,7 +362,7 @@ fn a_send_only_run_sends_everything_and_drops_the_answers_unseen() {
     far.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
     let send_only = XdpConfig { send_only: true, ..config(pair.far().ipv4.into()) };
     let mut line = open_near(&pair, &send_only).unwrap();
-    let transport = &mut line.transports[0];
+    let transport = &mut line[0];
     transport.begin(clock::monotonic_ns());
     // A socket of the host beside our ports hears, and on ours there can be none.
     let bind = |port| pair.near().enter(|| UdpSocket::bind((pair.near().ipv4, port))).unwrap();
@@ -392,7 +392,7 @@ fn a_wait_ends_at_its_time_or_with_an_answer() {
     let pair = VethPair::new(1).unwrap();
     let far = pair.far().enter(|| UdpSocket::bind((pair.far().ipv4, PORT)).unwrap()).unwrap();
     let mut line = open_near(&pair, &config(pair.far().ipv4.into())).unwrap();
-    let transport = &mut line.transports[0];
+    let transport = &mut line[0];
     transport.begin(clock::monotonic_ns());
     let start_ns = transport.now_ns();
     transport.wait(start_ns + 3_000_000, Wake::OnArrival);

@@ -12,7 +12,9 @@
 mod addressing;
 mod error;
 mod frame;
+mod line;
 mod mailbox;
+mod open;
 mod ports;
 mod route;
 mod worker;
@@ -23,16 +25,16 @@ use std::sync::Arc;
 
 pub use dnsdyno_sys::xdp::{Attach, Attached, CopyMode, XdpError};
 pub use error::XdpOpenError;
-pub use ports::MOST_HELD;
+pub use line::XdpFacts;
 pub use worker::XdpTransport;
 
 use addressing::{Addressing, addresses, bits, port_count};
 use dnsdyno_sys::interface::{Interface, LinkState};
 use dnsdyno_sys::xdp::{Filter, Redirect, Socket, SocketConfig};
 use frame::{Ethernet, Header};
+use line::Line;
 use mailbox::Mailbox;
-
-use crate::Transport;
+use ports::MOST_HELD;
 
 /// How queries are to reach the server.
 #[derive(Clone, Debug)]
@@ -85,67 +87,12 @@ pub enum Source {
     },
 }
 
-/// The opened interface: a transport for each worker, and what was found on the way.
-pub struct XdpLine {
-    /// One for each worker, in order.
-    pub transports: Vec<XdpTransport>,
-    /// What the record says of it.
-    pub facts: XdpFacts,
-    /// Keeps our ports from other programs: drop it when the run is over.
-    pub ports: PortsHeld,
-    redirect: Arc<Redirect>,
-}
-
-/// Our ports, kept from other programs of this host until it is dropped.
-#[derive(Debug)]
-pub struct PortsHeld(#[expect(dead_code, reason = "held, not read")] ports::Held);
-
-/// What was found and chosen.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct XdpFacts {
-    /// The interface.
-    pub interface: String,
-    /// Its queues, of which each has a socket.
-    pub queues: u32,
-    /// Where the program runs.
-    pub attached: Attached,
-    /// Whether packets pass without a copy, on every queue.
-    pub zero_copy: bool,
-    /// The first address that we send from.
-    pub source: IpAddr,
-    /// Our ports, first and last, on each address.
-    pub ports: (u16, u16),
-    /// The Ethernet address that we send to.
-    pub next_hop: [u8; 6],
-    /// The 802.1Q tag of the queries.
-    pub vlan: Option<u16>,
-    /// The interface's MTU in bytes.
-    pub mtu: usize,
-}
-
-impl XdpLine {
-    /// Channels of all workers.
-    pub fn clients(&self) -> usize {
-        self.transports.iter().map(Transport::channels).sum()
-    }
-
-    /// IP fragments of answers that came so far. They are not paired: the answer was larger than
-    /// a packet of the path.
-    pub fn fragments(&self) -> u64 {
-        self.redirect.fragments()
-    }
-
-    /// A way to read [`fragments`](Self::fragments) when the line itself is gone. As long as one
-    /// is held the program stays attached.
-    pub fn fragment_counter(&self) -> impl Fn() -> u64 + Send + Sync + 'static {
-        let redirect = self.redirect.clone();
-        move || redirect.fragments()
-    }
-}
-
-/// Opens the interface for a run. Call it in the network namespace of the run; it may take two
-/// seconds where a neighbour must be found.
-pub fn open(config: &XdpConfig) -> Result<XdpLine, XdpOpenError> {
+/// Opens the interface for a run: a transport for each worker. Call it in the network namespace of the run; it
+/// may take two seconds where a neighbour must be found.
+///
+/// # Errors
+/// Where the host has no such way to the server, or does not give it to us.
+pub fn open(config: &XdpConfig) -> Result<Vec<XdpTransport>, XdpOpenError> {
     let plan = Plan::new(config)?;
     let queues = plan.interface.queues();
     // The kernel refuses a second program too, but only when the ports of a second run have turned
@@ -173,9 +120,8 @@ pub fn open(config: &XdpConfig) -> Result<XdpLine, XdpOpenError> {
         vlan: config.vlan,
         mtu: plan.mtu,
     };
-    let redirect = Arc::new(redirect);
-    let transports = deal_out(&plan, config, (addressing, workers), sockets, &redirect)?;
-    Ok(XdpLine { transports, facts, ports: PortsHeld(held), redirect })
+    let line = Arc::new(Line { facts, redirect, _ports: held });
+    deal_out(&plan, config, (addressing, workers), sockets, &line)
 }
 
 /// A socket for each queue, each already fed by the program.
@@ -207,7 +153,7 @@ fn deal_out(
     config: &XdpConfig,
     (addressing, workers): (Addressing, usize),
     sockets: Vec<Socket>,
-    redirect: &Arc<Redirect>,
+    line: &Arc<Line>,
 ) -> Result<Vec<XdpTransport>, XdpOpenError> {
     let failed = |what| move |reason| XdpOpenError::Tables { what, reason };
     let mailboxes = Mailbox::for_all(workers).map_err(failed("the socket limit"))?;
@@ -232,7 +178,7 @@ fn deal_out(
             interface,
             mtu: plan.mtu,
             send_only: config.send_only,
-            redirect: redirect.clone(),
+            line: Arc::clone(line),
         });
         transports.push(transport.map_err(failed("the socket limit"))?);
     }

@@ -70,7 +70,7 @@ fn bind(source: SocketAddr) -> io::Result<Socket> {
 }
 
 /// How many sockets hold the ports of a run at most, for each is an open file.
-pub const MOST_HELD: usize = 4_096;
+pub(super) const MOST_HELD: usize = 4_096;
 
 /// Below this are the ports of servers; most hosts give ports out from 32,768 on.
 pub(super) const FIRST_TRIED: u16 = 20_000;

@@ -7,10 +7,11 @@ use dnsdyno_measure::NotSentReason;
 use dnsdyno_sys::interface::{Interface, LinkState};
 use dnsdyno_sys::packet::PacketSender;
 use dnsdyno_sys::poll::Poller;
-use dnsdyno_sys::xdp::{Flushed, Redirect, Socket};
+use dnsdyno_sys::xdp::{Flushed, Socket};
 
 use super::addressing::Addressing;
 use super::frame::{Header, read};
+use super::line::{Line, XdpFacts};
 use super::mailbox::Mailbox;
 use crate::sleeper::Sleeper;
 use crate::worker_clock::WorkerClock;
@@ -45,7 +46,7 @@ pub(super) struct Parts {
     pub(super) mtu: usize,
     pub(super) send_only: bool,
     /// Keeps the program attached while the worker is at work.
-    pub(super) redirect: Arc<Redirect>,
+    pub(super) line: Arc<Line>,
 }
 
 impl XdpTransport {
@@ -71,9 +72,15 @@ impl XdpTransport {
         })
     }
 
-    /// IP fragments of answers on the whole interface, so far.
+    /// IP fragments of responses on the whole interface, so far. They are not paired: the response was larger
+    /// than a packet of the path.
     pub fn fragments(&self) -> u64 {
-        self.parts.redirect.fragments()
+        self.parts.line.redirect.fragments()
+    }
+
+    /// What was found of the interface.
+    pub fn facts(&self) -> &XdpFacts {
+        &self.parts.line.facts
     }
 
     /// Writes packets into a socket's ring.
@@ -235,6 +242,7 @@ impl Transport for XdpTransport {
             cpu_ns: used.cpu_ns,
             cpu_wait_ns: used.cpu_wait_ns,
             socket_drops: if self.parts.send_only { 0 } else { drops + self.parts.mailbox.lost() },
+            fragments: self.fragments(),
         }
     }
 }

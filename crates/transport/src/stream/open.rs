@@ -1,0 +1,67 @@
+//! How clients over TCP open themselves from the description of a run, and what their sessions take from it.
+
+use super::Streams;
+use super::config::{StreamConfig, usable_addresses};
+use super::doh::{Doh, DohSetup};
+use super::dot::Dot;
+use super::plain::Plain;
+use super::session::Session;
+use crate::description::{Description, Open, OpenError};
+use crate::tls::Tls;
+
+/// A session whose setup stands in the description of a run.
+pub trait Described: Session {
+    /// What the sessions of the run have in common.
+    ///
+    /// # Errors
+    /// Where what is said of TLS is not usable.
+    fn setup(description: &Description) -> Result<Self::Setup, OpenError>;
+}
+
+impl Described for Plain {
+    fn setup(_: &Description) -> Result<(), OpenError> {
+        Ok(())
+    }
+}
+
+impl Described for Dot {
+    fn setup(description: &Description) -> Result<Tls, OpenError> {
+        Tls::new(&description.tls).map_err(OpenError::unusable)
+    }
+}
+
+impl Described for Doh {
+    fn setup(description: &Description) -> Result<DohSetup, OpenError> {
+        let tls = Dot::setup(description)?;
+        // What a browser would say: the name, and the port where it is not the usual one.
+        let name = match tls.server_name().to_str().into_owned() {
+            address if address.contains(':') => format!("[{address}]"),
+            name => name,
+        };
+        let port = description.server.port();
+        let authority = if port == HTTPS_PORT { name } else { format!("{name}:{port}") };
+        let (path, is_get) = (description.http_path.clone(), description.http_get);
+        Ok(DohSetup { tls, authority, path, is_get })
+    }
+}
+
+impl<S: Described> Open for Streams<S> {
+    fn open_all(description: &Description) -> Result<Vec<Self>, OpenError> {
+        let session = S::setup(description)?;
+        let local_addresses = usable_addresses(description.server, description.local_addresses());
+        let config = StreamConfig {
+            server: description.server,
+            local_addresses: local_addresses.map_err(OpenError::refused)?,
+            queries_each: description.queries_each,
+            idle_timeout_ns: description.idle_timeout_ns,
+            timeout_ns: description.timeout_ns,
+            fast_open: description.fast_open,
+            handshake_timeout_ns: description.handshake_timeout_ns,
+            session,
+        };
+        let open = |worker| Streams::open(&config, description.clients_of(worker), worker);
+        (0..description.workers).map(open).collect::<Result<_, _>>().map_err(OpenError::refused)
+    }
+}
+
+const HTTPS_PORT: u16 = 443;
