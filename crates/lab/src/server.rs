@@ -42,9 +42,19 @@ struct Setup {
     folder: TempDir,
 }
 
+impl ServerSpec {
+    /// Starts a server of this kind and returns when it answers.
+    ///
+    /// # Errors
+    /// [`LabError::Start`] when it was started and does not serve; the others say what was missing before.
+    pub fn start(&self, options: &ServerOptions) -> Result<Server, LabError> {
+        Server::start(self, options)
+    }
+}
+
 impl Server {
     /// Starts a server; takes a new port and tries again when something else was quicker to the first.
-    pub(crate) fn start(spec: &ServerSpec, options: &ServerOptions) -> Result<Self, LabError> {
+    fn start(spec: &ServerSpec, options: &ServerOptions) -> Result<Self, LabError> {
         let mut attempt = 1;
         loop {
             let mut setup = Setup::new(spec, options)?;

@@ -8,8 +8,8 @@ use std::process::{Command, Stdio};
 
 use serde::Deserialize;
 
+use crate::LabError;
 use crate::ready::ReadyTransport;
-use crate::{LabError, Server, ServerOptions};
 
 /// A kind of server that can be started.
 #[derive(Debug, Clone)]
@@ -95,14 +95,6 @@ impl ServerSpec {
             printed: printed.trim().to_owned(),
         })
     }
-
-    /// Starts a server of this kind and returns when it answers.
-    ///
-    /// # Errors
-    /// [`LabError::Start`] when it was started and does not serve; the others say what was missing before.
-    pub fn start(&self, options: &ServerOptions) -> Result<Server, LabError> {
-        Server::start(self, options)
-    }
 }
 
 /// The fields of a template file.
@@ -175,6 +167,7 @@ const EMBEDDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/templates.
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ServerOptions;
 
     #[test]
     fn every_embedded_template_parses_and_those_of_the_house_are_there() {

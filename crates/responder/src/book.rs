@@ -15,12 +15,12 @@ use dnsdyno_measure::Rcodes;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::answer::NXDOMAIN;
 use crate::faults::Fault;
 use crate::kind::Transport;
+use crate::message::NXDOMAIN;
 
 pub use counts::{Connections, Counts};
-pub use times::Times;
+pub use times::{Buckets, Times};
 
 /// All that one responder did, up to some instant.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -105,15 +105,6 @@ pub struct Side {
     pub handshake: Times,
     /// Over HTTP: the answers by their status, 200 among them.
     pub statuses: BTreeMap<u16, u64>,
-}
-
-/// Whether a histogram is written with all its buckets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Buckets {
-    /// Only count, average, percentiles and extremes.
-    Without,
-    /// `[from_ns, to_ns, count]` of each bucket too.
-    With,
 }
 
 /// What is known of an answer that is on its way out.

@@ -46,6 +46,7 @@
 //! (answered FORMERR with a bare header) is answered properly where it drew "wrong question".
 
 mod delay;
+mod error;
 mod text;
 
 use std::time::Duration;
@@ -56,6 +57,7 @@ use rand::{RngExt, SeedableRng};
 use dnsdyno_wire::HEADER_LEN;
 
 pub use delay::{Delay, LONGEST_DELAY};
+pub use error::FaultsError;
 pub use text::TextError;
 
 use crate::kind::Transport;
@@ -208,37 +210,6 @@ pub struct Decision {
     pub fault: Option<Fault>,
     /// How long to hold the answer, in nanoseconds.
     pub delay_ns: u64,
-}
-
-/// Why a set of faults is impossible.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-pub enum FaultsError {
-    /// The shares leave no room for each other.
-    #[error(
-        "the faults add up to {percent} % of the queries; a query suffers one at most, so take 100 % or less"
-    )]
-    Over100 {
-        /// Their sum, in percent.
-        percent: f64,
-    },
-    /// A delay that no clock measures.
-    #[error("the delay is not possible: {reason}")]
-    Delay {
-        /// What is wrong with it.
-        reason: &'static str,
-    },
-    /// The shares of connections leave no room for each other.
-    #[error("the faults of connections add up to {percent} %; a connection suffers one at most")]
-    ConnectionsOver100 {
-        /// Their sum, in percent.
-        percent: f64,
-    },
-    /// A connection that is to be closed before it has answered.
-    #[error("close-after 0 would answer nothing; take 1 or more, or --silent 100%")]
-    CloseAfter,
-    /// A stall that ends before it starts.
-    #[error("the stall ends before it starts; write it as START..END, such as 3s..4s")]
-    Stall,
 }
 
 /// Draws the decisions for the queries of one socket, one by one.
@@ -398,6 +369,15 @@ const STREAM_STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// What tells the chance of connections from that of queries.
 const CONNECTION_STEP: u64 = 0xD1B5_4A32_D192_ED03;
+
+/// How many bytes longer than it is a message is declared to be, on command.
+pub(crate) const WRONG_LENGTH_BY: usize = 16;
+
+/// How long a response that is to be reordered waits for another one.
+pub(crate) const KEEP_BACK_NS: u64 = 50_000_000;
+
+/// Time between two bytes of a response that is sent one byte at a time.
+pub(crate) const DRIBBLE_NS: u64 = 200_000;
 
 #[cfg(test)]
 mod tests {

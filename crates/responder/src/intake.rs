@@ -4,10 +4,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::answer::{FORMERR, Reply, Rule, Silence, answer};
+use crate::answer::{Reply, Rule, answer};
 use crate::book::{Side, Ticket};
 use crate::faults::{ConnectionFault, Decider, Fault, Faults, FaultsError, Stall};
 use crate::kind::Transport;
+use crate::message::{FORMERR, Silence};
 
 /// Takes in the queries of one socket.
 pub(crate) struct Intake {

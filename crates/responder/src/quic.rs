@@ -34,7 +34,7 @@ use quinn_proto::{
 };
 
 use crate::book::{Side, Ticket};
-use crate::faults::{ConnectionFault, Fault};
+use crate::faults::{ConnectionFault, Fault, KEEP_BACK_NS, WRONG_LENGTH_BY};
 use crate::intake::{Intake, Unanswered};
 use crate::queue::DelayQueue;
 use crate::shared::SharedBook;
@@ -558,12 +558,6 @@ fn breaks_rules(message: &[u8]) -> bool {
     };
     message.first_chunk() != Some(&[0, 0]) || asks_keepalive().is_some()
 }
-
-/// How much longer than it is a message is told to be, on command.
-const WRONG_LENGTH_BY: usize = 16;
-
-/// How long an answer waits for another one to overtake it.
-const KEEP_BACK_NS: u64 = 50_000_000;
 
 /// Pieces a receive call.
 const RECEIVE_BATCH: usize = 32;

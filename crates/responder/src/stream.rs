@@ -537,9 +537,6 @@ fn set_length(frame: &mut [u8]) {
     frame[..2].copy_from_slice(&length.to_be_bytes());
 }
 
-/// How much longer than it is a message is told to be, on command.
-const WRONG_LENGTH_BY: usize = 16;
-
 const LISTENER: Token = Token(0);
 
 const EVENTS: usize = 1024;

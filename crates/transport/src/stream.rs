@@ -20,31 +20,28 @@ mod http;
 mod open;
 mod opening;
 mod plain;
+mod pool;
 mod reading;
 mod secure;
 mod session;
+mod state;
 
-use std::collections::VecDeque;
-use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use dnsdyno_measure::{ConnectFailure, ConnectionEnd, HandshakeFailure, NotSentReason};
-use dnsdyno_sys::poll::{Poller, Ready};
+use dnsdyno_sys::poll::Ready;
 
 use crate::mixed::InMix;
-use crate::worker_clock::WorkerClock;
 use crate::{Batch, ConnectionNews, Resources, Sent, Sink, Stopped, Transport, Turn, Wake};
-use client::{Client, Phase, Spare, write};
-use config::open_error;
+use client::{Phase, write};
 pub use config::{StreamConfig, StreamOpenError, usable_addresses};
-use dial::{Dialer, failure_of};
 use doh::Doh;
 pub use doh::DohSetup;
 use dot::Dot;
 use plain::Plain;
-use reading::CHUNK;
 use session::Reader;
 pub use session::Session;
+pub use state::Streams;
 
 /// Clients over TCP.
 pub type TcpTransport = Streams<Plain>;
@@ -55,199 +52,7 @@ pub type DotTransport = Streams<Dot>;
 /// Clients over HTTP/2 over TLS.
 pub type DohTransport = Streams<Doh>;
 
-/// One worker's clients, each of whose connections has a session of this kind.
-pub struct Streams<S: Session> {
-    clients: Vec<Client<S>>,
-    kit: S::Kit,
-    /// Clients that may be asked next, the next one first. Some may turn out not to.
-    line: VecDeque<u32>,
-    dialer: Dialer,
-    poller: Poller,
-    /// What the last wait named and nobody has looked at.
-    ready: Vec<Ready>,
-    has_waited: bool,
-    /// Clients whose connection had more than one round may take.
-    unread: Vec<u32>,
-    /// What happened while no sink was at hand.
-    news: Vec<(u32, u64, ConnectionNews)>,
-    reused: u64,
-    /// What is about to be written.
-    frames: Vec<u8>,
-    chunk: Box<[u8]>,
-    spare: Spare,
-    clock: WorkerClock,
-    /// Queries that a connection carries.
-    limit: u32,
-    timeout_ns: u64,
-    idle_timeout_ns: Option<u64>,
-    handshake_timeout_ns: u64,
-    fast_open: bool,
-    next_sweep_ns: u64,
-    sweep_ns: u64,
-    /// No connection is begun before this instant, because no local port was free.
-    no_port_until_ns: u64,
-    /// Connections in a row that found no port.
-    without_port: usize,
-}
-
 impl<S: Session> Streams<S> {
-    /// `clients` clients of worker number `worker`; none has a connection yet.
-    ///
-    /// # Errors
-    /// Where the host gives no epoll set, or TLS cannot be had.
-    pub fn open(
-        config: &StreamConfig<S::Setup>,
-        clients: usize,
-        worker: usize,
-    ) -> Result<Self, StreamOpenError> {
-        let poller = Poller::new(EVENTS.min(clients)).map_err(|source| open_error(config.server, source))?;
-        let limit = config.queries_each.unwrap_or(u32::MAX);
-        // Workers begin with different addresses, so that a few connections have different ones.
-        let first = worker * config.local_addresses.len() / 2;
-        let shortest_ns = config.timeout_ns.min(config.idle_timeout_ns.unwrap_or(u64::MAX));
-        let shortest_ns = shortest_ns.min(config.handshake_timeout_ns);
-        Ok(Streams {
-            kit: S::kit(&config.session, clients)?,
-            clients: (0..clients).map(|_| Client { in_line: true, ..Client::default() }).collect(),
-            line: (0..clients as u32).collect(),
-            dialer: Dialer::new(
-                config.server,
-                config.local_addresses.clone(),
-                first,
-                config.fast_open,
-                limit > 1,
-            ),
-            poller,
-            ready: Vec::with_capacity(EVENTS),
-            has_waited: false,
-            unread: Vec::new(),
-            news: Vec::new(),
-            reused: 0,
-            frames: Vec::new(),
-            chunk: vec![0; CHUNK].into(),
-            spare: Spare::default(),
-            clock: WorkerClock::default(),
-            limit,
-            timeout_ns: config.timeout_ns,
-            idle_timeout_ns: config.idle_timeout_ns,
-            handshake_timeout_ns: config.handshake_timeout_ns,
-            fast_open: config.fast_open,
-            next_sweep_ns: 0,
-            sweep_ns: (shortest_ns / 20).clamp(SHORTEST_SWEEP_NS, LONGEST_SWEEP_NS),
-            no_port_until_ns: 0,
-            without_port: 0,
-        })
-    }
-
-    /// Takes a connection out of use; the sink hears of it when it next can.
-    fn doom(&mut self, channel: usize, fate: ConnectionNews) {
-        let client = &mut self.clients[channel];
-        if matches!(client.phase, Phase::Vacant | Phase::Ending) {
-            return;
-        }
-        client.phase = Phase::Ending;
-        self.news.push((channel as u32, self.clock.now_ns(), fate));
-    }
-
-    /// Takes an open connection out of use. One whose handshake is not done ends for want of it.
-    fn doom_open(&mut self, channel: usize, end: ConnectionEnd) {
-        let client = &self.clients[channel];
-        if client.is_handshaking() {
-            let why = match end {
-                ConnectionEnd::ByServer | ConnectionEnd::Reset => HandshakeFailure::Closed,
-                ConnectionEnd::ByUs | ConnectionEnd::Silent => HandshakeFailure::TimedOut,
-                _ => HandshakeFailure::Protocol,
-            };
-            return self.doom_handshake(channel, why);
-        }
-        let answers = u64::from(client.answers);
-        // A server that closes has perhaps said why before.
-        let retires = client.session.as_ref().and_then(S::retires);
-        let end = retires.filter(|_| end == ConnectionEnd::ByServer).unwrap_or(end);
-        if matches!(end, ConnectionEnd::ByUs | ConnectionEnd::GoneAway) {
-            self.say_goodbye(channel);
-        }
-        self.doom(channel, ConnectionNews::Ended { end, answers });
-    }
-
-    #[cold]
-    fn doom_handshake(&mut self, channel: usize, why: HandshakeFailure) {
-        if self.clients[channel].phase == Phase::Open {
-            self.news.push((channel as u32, self.clock.now_ns(), ConnectionNews::HandshakeFailed(why)));
-            self.doom(channel, ConnectionNews::Ended { end: ConnectionEnd::Handshake, answers: 0 });
-        }
-    }
-
-    /// Says what a session says last.
-    fn say_goodbye(&mut self, channel: usize) {
-        self.frames.clear();
-        if let Some(session) = &mut self.clients[channel].session {
-            session.goodbye(&mut self.frames);
-        }
-        self.write_last(channel);
-    }
-
-    /// Writes what is in `frames`, if the kernel takes it: whoever closes need not know whether it was heard.
-    fn write_last(&mut self, channel: usize) {
-        let client = &self.clients[channel];
-        if let (Some(stream), false, true) =
-            (&client.stream, self.frames.is_empty(), client.outbox.is_empty())
-        {
-            let _ = write(stream, &self.frames);
-        }
-    }
-
-    /// Dooms a connection on which a call failed.
-    #[cold]
-    fn break_off(&mut self, channel: usize, error: &io::Error) {
-        match self.clients[channel].phase {
-            Phase::Opening => self.doom(channel, ConnectionNews::Failed(failure_of(error))),
-            _ => self.doom_open(channel, ConnectionEnd::Reset),
-        }
-    }
-
-    /// Tells what happened, in order. A client whose connection is over can ask again from here on.
-    fn tell(&mut self, sink: &mut impl Sink) {
-        if self.reused > 0 {
-            sink.reused(std::mem::take(&mut self.reused));
-        }
-        for i in 0..self.news.len() {
-            let (channel, at_ns, news) = self.news[i];
-            if matches!(news, ConnectionNews::Failed(_) | ConnectionNews::Ended { .. }) {
-                self.clients[channel as usize].vacate(&mut self.spare);
-                self.join_line(channel as usize);
-            }
-            sink.connection(channel as usize, at_ns, news);
-        }
-        self.news.clear();
-    }
-
-    fn join_line(&mut self, channel: usize) {
-        let client = &mut self.clients[channel];
-        if !client.in_line && client.room(self.limit) > 0 {
-            client.in_line = true;
-            self.line.push_back(channel as u32);
-        }
-    }
-
-    /// Puts the client behind the others, if it was its turn.
-    fn leave_front(&mut self, channel: usize) {
-        if self.line.front() == Some(&(channel as u32)) {
-            self.line.pop_front();
-            self.clients[channel].in_line = false;
-            self.join_line(channel);
-        }
-    }
-
-    /// Waits for connections that something happened to, and notes them.
-    fn look(&mut self, timeout_ns: u64) {
-        // A failed wait (it has no cause here) only means that we look again.
-        if let Ok(ready) = self.poller.wait_ready(Some(timeout_ns)) {
-            self.ready.extend(ready);
-        }
-        self.has_waited = true;
-    }
-
     fn serve(&mut self, ready: Ready, sink: &mut impl Sink) {
         let (channel, generation) =
             ((ready.token & u64::from(u32::MAX)) as usize, (ready.token >> 32) as u32);
@@ -264,13 +69,6 @@ impl<S: Session> Streams<S> {
         }
         if self.clients[channel].phase == Phase::Open && (ready.readable || ready.closing) {
             self.read(channel, ready.closing, sink);
-        }
-    }
-
-    fn flush(&mut self, channel: usize) {
-        match self.clients[channel].flush(&mut self.spare) {
-            Ok(()) => self.join_line(channel),
-            Err(error) => self.break_off(channel, &error),
         }
     }
 
@@ -326,22 +124,6 @@ impl<S: Session> Streams<S> {
                 self.write_frames(channel);
                 self.after_reading(channel);
             }
-        }
-    }
-
-    /// Writes what is in `frames`, behind what waits.
-    fn write_frames(&mut self, channel: usize) {
-        let client = &mut self.clients[channel];
-        let mut written = Ok(0);
-        if client.outbox.is_empty() {
-            written = client.stream.as_ref().map_or(Ok(0), |stream| write(stream, &self.frames));
-        }
-        match written {
-            Ok(length) if length < self.frames.len() => {
-                client.queue(&self.frames[length..], &mut self.spare);
-            }
-            Ok(_) => {}
-            Err(error) => self.break_off(channel, &error),
         }
     }
 }
@@ -420,7 +202,7 @@ impl<S: Session> Transport for Streams<S> {
         match written {
             Ok(length) => {
                 if length < self.frames.len() {
-                    client.queue(&self.frames[length..], &mut self.spare);
+                    client.queue(&self.frames[length..], &mut self.pool);
                 }
                 // On this host a connection is there when the call comes back that began it.
                 if length > 0 && client.phase == Phase::Opening && !self.fast_open {
@@ -523,19 +305,11 @@ impl<S: Session> InMix for Streams<S> {
     }
 }
 
-/// Connections that one wait names: the others are named by the next.
-const EVENTS: usize = 1_024;
-
 /// Clients of the line that are looked at for one with a connection, while no port is free.
 const LINE_LOOKED_AT: usize = 64;
 
 /// A wait this short costs more than it gives back: the thread looks again instead.
 const SPIN_NS: u64 = 4_000;
-
-/// How often connections are looked through for those whose time is over: twenty times within the
-/// shortest of these times, within bounds.
-const SHORTEST_SWEEP_NS: u64 = 1_000_000;
-const LONGEST_SWEEP_NS: u64 = 100_000_000;
 
 /// What waits for a connection times out before the connection does, or it would be asked again for
 /// the rest of a millisecond.

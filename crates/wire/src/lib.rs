@@ -18,16 +18,16 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod header;
 mod name;
 mod peek;
 mod query;
 mod types;
 
+pub use header::{FLAG_AD, FLAG_CD, FLAG_QR, FLAG_RD, FLAG_TC, HEADER_LEN, QUESTION_FIXED_LEN};
 pub use name::{MAX_LABEL_LEN, MAX_NAME_LEN, NameError, encode_name, name_to_text};
-pub use peek::{FLAG_AD, FLAG_CD, FLAG_QR, FLAG_RD, FLAG_TC, Malformed, Peek, peek, peek_id, same_question};
-pub use query::{
-    DEFAULT_EDNS_SIZE, HEADER_LEN, MIN_EDNS_SIZE, OPT_LEN, QUESTION_FIXED_LEN, QueryForm, patch_id,
-};
+pub use peek::{Malformed, Peek, peek, peek_id, same_question};
+pub use query::{DEFAULT_EDNS_SIZE, MIN_EDNS_SIZE, OPT_LEN, QueryForm, patch_id};
 pub use types::{
     CLASS_IN, TYPE_A, TYPE_OPT, class_name, parse_class, parse_type, parse_type_bytes, rcode_name, type_name,
 };

@@ -3,20 +3,9 @@
 //! Whatever comes from the network may be anything at all. Every read here is bounded by the packet, no
 //! compression pointer is followed, and nothing is allocated.
 
+use crate::header::{FLAG_QR, FLAG_TC, HEADER_LEN, QUESTION_FIXED_LEN};
 use crate::name::{MAX_LABEL_LEN, MAX_NAME_LEN};
-use crate::query::{HEADER_LEN, QUESTION_FIXED_LEN};
 use crate::types::TYPE_OPT;
-
-/// The QR bit of [`Peek::flags`]: the message is an answer.
-pub const FLAG_QR: u16 = 0x8000;
-/// The TC bit of [`Peek::flags`]: the answer was cut to fit.
-pub const FLAG_TC: u16 = 0x0200;
-/// The RD bit of [`Peek::flags`]: recursion was desired.
-pub const FLAG_RD: u16 = 0x0100;
-/// The AD bit of [`Peek::flags`]: the data was validated.
-pub const FLAG_AD: u16 = 0x0020;
-/// The CD bit of [`Peek::flags`]: checking was disabled.
-pub const FLAG_CD: u16 = 0x0010;
 
 /// What [`peek`] found. Borrows the packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,13 +1,7 @@
 //! How a query is built: once, when the questions are loaded. Afterwards only its ID is patched.
 
-use crate::peek::{FLAG_AD, FLAG_CD, FLAG_RD};
+use crate::header::{FLAG_AD, FLAG_CD, FLAG_RD, HEADER_LEN, QUESTION_FIXED_LEN};
 use crate::types::{CLASS_IN, TYPE_OPT};
-
-/// The header of every DNS message, in octets.
-pub const HEADER_LEN: usize = 12;
-
-/// What a question holds beside its name, in octets: type and class.
-pub const QUESTION_FIXED_LEN: usize = 4;
 
 /// An OPT record without options, in octets: root owner, type, class, TTL, length of its data.
 pub const OPT_LEN: usize = 11;

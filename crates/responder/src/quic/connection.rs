@@ -7,7 +7,7 @@ use bytes::Bytes;
 use quinn_proto::{ReadError, StreamId, VarInt, WriteError};
 
 use crate::book::Ticket;
-use crate::faults::{ConnectionFault, Fault};
+use crate::faults::{ConnectionFault, DRIBBLE_NS, Fault};
 
 /// A connection, and what is under way on it.
 pub(crate) struct Connection {
@@ -222,9 +222,6 @@ pub(crate) const PROTOCOL_ERROR: VarInt = VarInt::from_u32(2);
 
 /// A message, and the length before it; more is an error.
 const MOST_BYTES: usize = 65_537;
-
-/// Time between two bytes of a dribble.
-const DRIBBLE_NS: u64 = 200_000;
 
 #[cfg(test)]
 mod tests {

@@ -6,11 +6,10 @@ use std::io;
 
 use dnsdyno_sys::clock::monotonic_ns;
 
-use super::WRONG_LENGTH_BY;
 use super::http::{Departed, Http};
 use super::pipe::{Broken, Got, Handshake, Pipe};
 use crate::book::{Side, Ticket};
-use crate::faults::{ConnectionFault, Fault};
+use crate::faults::{ConnectionFault, DRIBBLE_NS, Fault, KEEP_BACK_NS, WRONG_LENGTH_BY};
 
 /// A connection, and what is under way on it.
 pub(crate) struct Connection {
@@ -450,9 +449,3 @@ const BACKLOG_QUERIES: usize = 1 << 20;
 /// Bytes that are given to the pipe before what it made of them is with the kernel: whole TLS records,
 /// and few enough that what is booked as sent is sent.
 const WRITE_BYTES: usize = 64 * 1024;
-
-/// Time between two bytes of a dribble.
-const DRIBBLE_NS: u64 = 200_000;
-
-/// How long an answer waits for another one to overtake it.
-const KEEP_BACK_NS: u64 = 50_000_000;

@@ -25,7 +25,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::freshness::freshness_s;
 use crate::book::Ticket;
-use crate::faults::Fault;
+use crate::faults::{Fault, WRONG_LENGTH_BY};
 
 /// One connection's HTTP.
 pub(crate) struct Http {
@@ -147,7 +147,7 @@ impl Http {
             _ => {}
         }
         let told = match ticket.fault {
-            Some(Fault::WrongLength) => message.len() + super::WRONG_LENGTH_BY,
+            Some(Fault::WrongLength) => message.len() + WRONG_LENGTH_BY,
             _ => message.len(),
         };
         let response = Response::builder()

@@ -12,10 +12,9 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use super::program::other;
 use super::ring::{Consumer, Producer};
 use super::umem::Umem;
-use super::{Attached, XdpError};
+use super::{Attached, XdpError, other};
 use crate::checked;
 use crate::interface::Interface;
 

@@ -1,38 +1,11 @@
 //! What leaves: the packets of all connections, a call for each socket; and when a connection goes on by
 //! the clock.
 
-use std::net::UdpSocket;
 use std::time::Instant;
 
-use dnsdyno_sys::udp::Sender;
-
-use super::QuicTransport;
 use super::client::{Acknowledgements, Phase};
-use super::outbox::Outbox;
+use super::state::QuicTransport;
 use super::timers::Entry;
-
-/// A socket, and what leaves by it.
-pub(super) struct Line {
-    pub(super) socket: UdpSocket,
-    pub(super) outbox: Outbox,
-    /// Whether the kernel would take no more, the last time.
-    pub(super) is_full: bool,
-    /// Whether its error queue must be looked at, because a call on it failed.
-    pub(super) in_doubt: bool,
-}
-
-impl Line {
-    fn send(&mut self, sender: &mut Sender) {
-        self.is_full = false;
-        // Each error takes one packet away, so this ends.
-        loop {
-            match self.outbox.send(sender, &self.socket) {
-                Ok(is_all) => return self.is_full = !is_all,
-                Err(_) => self.in_doubt = true,
-            }
-        }
-    }
-}
 
 impl QuicTransport {
     /// Gives the kernel all packets that connections have to send, as far as it takes them.

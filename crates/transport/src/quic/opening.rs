@@ -2,9 +2,9 @@
 
 use dnsdyno_measure::{ConnectFailure, ConnectionEnd, HandshakeKind, NotSentReason};
 
-use super::QuicTransport;
 use super::client::{Phase, Waiting};
 use super::connection::{Connection, NO_ERROR};
+use super::state::QuicTransport;
 use crate::{ConnectionNews, Stopped};
 
 impl QuicTransport {

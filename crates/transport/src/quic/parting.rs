@@ -6,9 +6,9 @@ use bytes::Bytes;
 use dnsdyno_measure::{ConnectFailure, ConnectionEnd, HandshakeFailure, StreamFailure};
 use quinn_proto::{EndpointEvent, VarInt};
 
-use super::QuicTransport;
 use super::client::Phase;
 use super::connection::NO_ERROR;
+use super::state::QuicTransport;
 use crate::ConnectionNews;
 
 impl QuicTransport {

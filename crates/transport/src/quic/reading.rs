@@ -6,9 +6,9 @@ use dnsdyno_measure::{ConnectFailure, ConnectionEnd, StreamFailure};
 use quinn_proto::{DatagramEvent, Event, StreamEvent, StreamId};
 
 use super::client::Phase;
-use super::connection::{Arrival, Asked, PROTOCOL_ERROR};
+use super::connection::{Arrival, Asked, NO_ERROR, PROTOCOL_ERROR};
 use super::fate::{end_of, failure_of};
-use super::{NO_ERROR, QuicTransport};
+use super::state::QuicTransport;
 use crate::{Came, ConnectionNews, Sink};
 
 impl QuicTransport {

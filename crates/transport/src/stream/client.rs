@@ -10,6 +10,7 @@
 use std::io::{self, Write};
 use std::net::TcpStream;
 
+use super::pool::BufferPool;
 use super::session::Session;
 
 /// A client and its connection.
@@ -116,9 +117,9 @@ impl<S: Session> Client<S> {
     }
 
     /// Puts `frames` behind what waits.
-    pub(crate) fn queue(&mut self, frames: &[u8], spare: &mut Spare) {
+    pub(crate) fn queue(&mut self, frames: &[u8], pool: &mut BufferPool) {
         if self.outbox.capacity() == 0 {
-            self.outbox = spare.take();
+            self.outbox = pool.take();
         } else if self.outbox_at > OUTBOX_BOUND {
             self.outbox.drain(..self.outbox_at);
             self.outbox_at = 0;
@@ -127,7 +128,7 @@ impl<S: Session> Client<S> {
     }
 
     /// Writes what waits, as far as the kernel takes it.
-    pub(crate) fn flush(&mut self, spare: &mut Spare) -> io::Result<()> {
+    pub(crate) fn flush(&mut self, pool: &mut BufferPool) -> io::Result<()> {
         let Some(stream) = &self.stream else { return Ok(()) };
         while self.outbox_at < self.outbox.len() {
             match write(stream, &self.outbox[self.outbox_at..])? {
@@ -135,17 +136,17 @@ impl<S: Session> Client<S> {
                 written => self.outbox_at += written,
             }
         }
-        spare.give_back(std::mem::take(&mut self.outbox));
+        pool.give_back(std::mem::take(&mut self.outbox));
         self.outbox_at = 0;
         Ok(())
     }
 
     /// Forgets the connection; the next one is of the next generation.
-    pub(crate) fn vacate(&mut self, spare: &mut Spare) {
+    pub(crate) fn vacate(&mut self, pool: &mut BufferPool) {
         if let Some(session) = self.session.take() {
-            session.end(spare);
+            session.end(pool);
         }
-        spare.give_back(std::mem::take(&mut self.outbox));
+        pool.give_back(std::mem::take(&mut self.outbox));
         *self = Client {
             in_line: self.in_line,
             generation: self.generation.wrapping_add(1),
@@ -165,29 +166,5 @@ pub(crate) fn write(mut stream: &TcpStream, bytes: &[u8]) -> io::Result<usize> {
     }
 }
 
-/// Buffers that nobody uses, to be used again.
-#[derive(Default)]
-pub struct Spare {
-    buffers: Vec<Vec<u8>>,
-}
-
-impl Spare {
-    pub(crate) fn take(&mut self) -> Vec<u8> {
-        self.buffers.pop().unwrap_or_default()
-    }
-
-    /// Keeps a buffer, unless there are enough or it is so long that it would be a burden.
-    pub(crate) fn give_back(&mut self, mut buffer: Vec<u8>) {
-        if (1..=LONGEST_SPARE).contains(&buffer.capacity()) && self.buffers.len() < MOST_SPARE {
-            buffer.clear();
-            self.buffers.push(buffer);
-        }
-    }
-}
-
 /// A client with so many bytes of queries that its server does not take asks nothing more.
 const OUTBOX_BOUND: usize = 64 << 10;
-
-/// Spare buffers of a worker: 16 MiB at most, and in practice some kilobytes.
-const MOST_SPARE: usize = 4_096;
-const LONGEST_SPARE: usize = 4 << 10;

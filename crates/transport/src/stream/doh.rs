@@ -2,9 +2,9 @@
 
 use dnsdyno_measure::ConnectionEnd;
 
-use super::client::Spare;
 use super::config::StreamOpenError;
 use super::http::{Http, HttpKit};
+use super::pool::BufferPool;
 use super::secure::{Secure, SecureKit};
 use super::session::{Broken, Reader, Session};
 use crate::tls::Tls;
@@ -72,7 +72,7 @@ impl Session for Doh {
     fn take<K: Sink>(
         &mut self,
         kit: &mut DohKit,
-        spare: &mut Spare,
+        pool: &mut BufferPool,
         bytes: &[u8],
         out: &mut Vec<u8>,
         reader: &mut Reader<'_, K>,
@@ -80,7 +80,7 @@ impl Session for Doh {
         let Doh { secure, http } = self;
         kit.plain.clear();
         let taken = secure.read(&mut kit.secure, bytes, out, reader, |came, reader| {
-            http.take(&mut kit.http, spare, came, &mut kit.plain, reader)
+            http.take(&mut kit.http, pool, came, &mut kit.plain, reader)
         });
         if !kit.plain.is_empty() {
             secure.write(&kit.secure, &kit.plain, out);
@@ -128,7 +128,7 @@ impl Session for Doh {
         self.secure.goodbye(out);
     }
 
-    fn end(self, spare: &mut Spare) {
-        self.http.end(spare);
+    fn end(self, pool: &mut BufferPool) {
+        self.http.end(pool);
     }
 }

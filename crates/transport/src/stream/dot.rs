@@ -2,9 +2,9 @@
 //! leave at once share a write: there are servers that answer the first of a record and wait for the next
 //! packet before they look at the others.
 
-use super::client::Spare;
 use super::config::StreamOpenError;
 use super::plain::{Inbox, first_frame_bytes, frame};
+use super::pool::BufferPool;
 use super::secure::{Secure, SecureKit};
 use super::session::{Broken, Reader, Session};
 use crate::tls::Tls;
@@ -47,13 +47,13 @@ impl Session for Dot {
     fn take<K: Sink>(
         &mut self,
         kit: &mut DotKit,
-        spare: &mut Spare,
+        pool: &mut BufferPool,
         bytes: &[u8],
         out: &mut Vec<u8>,
         reader: &mut Reader<'_, K>,
     ) -> Result<(), Broken> {
         let Dot { secure, inbox } = self;
-        secure.read(&mut kit.secure, bytes, out, reader, |plain, reader| inbox.take(spare, plain, reader))
+        secure.read(&mut kit.secure, bytes, out, reader, |plain, reader| inbox.take(pool, plain, reader))
     }
 
     fn held_back(&self) -> usize {
@@ -68,7 +68,7 @@ impl Session for Dot {
         self.secure.goodbye(out);
     }
 
-    fn end(self, spare: &mut Spare) {
-        self.inbox.end(spare);
+    fn end(self, pool: &mut BufferPool) {
+        self.inbox.end(pool);
     }
 }

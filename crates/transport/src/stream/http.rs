@@ -16,7 +16,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use dnsdyno_measure::{ConnectionEnd, StreamFailure};
 
-use super::client::Spare;
+use super::pool::BufferPool;
 use super::session::{Broken, Reader};
 use crate::{Came, Sink};
 use hpack::{Decoder, Head, RequestHead};
@@ -214,7 +214,7 @@ impl Http {
     pub(super) fn take<K: Sink>(
         &mut self,
         kit: &mut HttpKit,
-        spare: &mut Spare,
+        pool: &mut BufferPool,
         came: &[u8],
         out: &mut Vec<u8>,
         reader: &mut Reader<'_, K>,
@@ -228,15 +228,15 @@ impl Http {
         let mut at = 0;
         while let Some(frame) = first_frame(&bytes[at..])? {
             at += FRAME_HEADER + frame.payload.len();
-            self.take_frame(kit, spare, &frame, out, reader)?;
+            self.take_frame(kit, pool, &frame, out, reader)?;
         }
         if is_fresh && at < came.len() {
-            inbox = spare.take();
+            inbox = pool.take();
             inbox.extend_from_slice(&came[at..]);
         } else if !is_fresh {
             inbox.drain(..at);
             if inbox.is_empty() {
-                spare.give_back(std::mem::take(&mut inbox));
+                pool.give_back(std::mem::take(&mut inbox));
             }
         }
         self.inbox = inbox;
@@ -261,8 +261,8 @@ impl Http {
         self.send_rest(out);
     }
 
-    pub(super) fn end(self, spare: &mut Spare) {
-        spare.give_back(self.inbox);
+    pub(super) fn end(self, pool: &mut BufferPool) {
+        pool.give_back(self.inbox);
     }
 
     /// Sends of the unsent body what the windows allow now.
@@ -287,7 +287,7 @@ impl Http {
     fn take_frame<K: Sink>(
         &mut self,
         kit: &mut HttpKit,
-        spare: &mut Spare,
+        pool: &mut BufferPool,
         frame: &Frame<'_>,
         out: &mut Vec<u8>,
         reader: &mut Reader<'_, K>,
@@ -296,7 +296,7 @@ impl Http {
             return Err(AGAINST_THE_RULES);
         }
         match frame.kind {
-            DATA => self.take_data(kit, spare, frame, out, reader),
+            DATA => self.take_data(kit, pool, frame, out, reader),
             HEADERS => {
                 let mut block = without_padding(frame)?;
                 if frame.flags & PRIORITY != 0 {
@@ -308,7 +308,7 @@ impl Http {
                     self.unfinished = Some(Unfinished { stream: frame.stream, is_end, block });
                     return Ok(());
                 }
-                self.take_headers(kit, spare, frame.stream, is_end, block, reader)
+                self.take_headers(kit, pool, frame.stream, is_end, block, reader)
             }
             CONTINUATION => {
                 let mut unfinished = self.unfinished.take().ok_or(AGAINST_THE_RULES)?;
@@ -321,12 +321,12 @@ impl Http {
                     return Ok(());
                 }
                 let Unfinished { stream, is_end, block } = unfinished;
-                self.take_headers(kit, spare, stream, is_end, &block, reader)
+                self.take_headers(kit, pool, stream, is_end, &block, reader)
             }
             RST_STREAM => {
                 let code = number(frame.payload)?;
                 let why = if code == REFUSED { StreamFailure::Refused } else { StreamFailure::Reset };
-                self.fail(frame.stream, why, spare, reader);
+                self.fail(frame.stream, why, pool, reader);
                 Ok(())
             }
             SETTINGS => self.take_settings(kit, frame, out),
@@ -335,7 +335,7 @@ impl Http {
                 out.extend_from_slice(frame.payload);
                 Ok(())
             }
-            GOAWAY => self.take_goaway(spare, frame, reader),
+            GOAWAY => self.take_goaway(pool, frame, reader),
             WINDOW_UPDATE => {
                 let opened = i64::from(number(frame.payload)? & LAST_STREAM);
                 match &mut self.unsent {
@@ -357,7 +357,7 @@ impl Http {
     fn take_data<K: Sink>(
         &mut self,
         kit: &mut HttpKit,
-        spare: &mut Spare,
+        pool: &mut BufferPool,
         frame: &Frame<'_>,
         out: &mut Vec<u8>,
         reader: &mut Reader<'_, K>,
@@ -369,7 +369,7 @@ impl Http {
         let Some(open) = self.streams.get_mut(&frame.stream) else { return Ok(()) };
         if open.body.len() + data.len() > LONGEST_BODY {
             put_reset(out, frame.stream, CANCEL);
-            self.fail(frame.stream, StreamFailure::Protocol, spare, reader);
+            self.fail(frame.stream, StreamFailure::Protocol, pool, reader);
             return Ok(());
         }
         if is_end && open.body.is_empty() {
@@ -379,11 +379,11 @@ impl Http {
             return Ok(());
         }
         if open.body.capacity() == 0 {
-            open.body = spare.take();
+            open.body = pool.take();
         }
         open.body.extend_from_slice(data);
         if is_end {
-            self.finish(kit, spare, frame.stream, reader);
+            self.finish(kit, pool, frame.stream, reader);
         }
         Ok(())
     }
@@ -391,7 +391,7 @@ impl Http {
     fn take_headers<K: Sink>(
         &mut self,
         kit: &mut HttpKit,
-        spare: &mut Spare,
+        pool: &mut BufferPool,
         stream: u32,
         is_end: bool,
         block: &[u8],
@@ -404,14 +404,14 @@ impl Http {
         // What comes after a body are trailers, which say nothing to us.
         if open.head.is_none() && !is_informational {
             if head.status == 0 {
-                self.fail(stream, StreamFailure::Protocol, spare, reader);
+                self.fail(stream, StreamFailure::Protocol, pool, reader);
                 return Ok(());
             }
             open.head = Some(head);
             reader.status(head.status);
         }
         if is_end {
-            self.finish(kit, spare, stream, reader);
+            self.finish(kit, pool, stream, reader);
         }
         Ok(())
     }
@@ -420,14 +420,14 @@ impl Http {
     fn finish<K: Sink>(
         &mut self,
         kit: &mut HttpKit,
-        spare: &mut Spare,
+        pool: &mut BufferPool,
         stream: u32,
         reader: &mut Reader<'_, K>,
     ) {
         if let Some(mut open) = self.streams.remove(&stream) {
             let body = std::mem::take(&mut open.body);
             deliver(kit, &open, &body, reader);
-            spare.give_back(body);
+            pool.give_back(body);
         }
     }
 
@@ -435,11 +435,11 @@ impl Http {
         &mut self,
         stream: u32,
         why: StreamFailure,
-        spare: &mut Spare,
+        pool: &mut BufferPool,
         reader: &mut Reader<'_, K>,
     ) {
         if let Some(open) = self.streams.remove(&stream) {
-            spare.give_back(open.body);
+            pool.give_back(open.body);
             reader.stream_failed(open.query, open.asked_ns, why);
         }
     }
@@ -483,7 +483,7 @@ impl Http {
     /// The server takes no more: what it has not begun may be asked elsewhere.
     fn take_goaway<K: Sink>(
         &mut self,
-        spare: &mut Spare,
+        pool: &mut BufferPool,
         frame: &Frame<'_>,
         reader: &mut Reader<'_, K>,
     ) -> Result<(), Broken> {
@@ -493,7 +493,7 @@ impl Http {
         let mut beyond: Vec<u32> = self.streams.keys().copied().filter(|stream| *stream > last).collect();
         beyond.sort_unstable();
         for stream in beyond {
-            self.fail(stream, StreamFailure::GoneAway, spare, reader);
+            self.fail(stream, StreamFailure::GoneAway, pool, reader);
         }
         Ok(())
     }

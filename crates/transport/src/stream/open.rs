@@ -1,11 +1,11 @@
 //! How clients over TCP open themselves from the description of a run, and what their sessions take from it.
 
-use super::Streams;
 use super::config::{StreamConfig, usable_addresses};
 use super::doh::{Doh, DohSetup};
 use super::dot::Dot;
 use super::plain::Plain;
 use super::session::Session;
+use super::state::Streams;
 use crate::description::{Description, Open, OpenError};
 use crate::tls::Tls;
 

@@ -5,10 +5,10 @@ use std::io;
 use dnsdyno_measure::{ConnectFailure, ConnectionEnd, NotSentReason};
 use dnsdyno_sys::poll::Ready;
 
-use super::Streams;
 use super::client::Phase;
 use super::dial::{Begun, Progress, failure_of, not_begun};
 use super::session::Session;
+use super::state::Streams;
 use crate::{ConnectionNews, Stopped};
 
 impl<S: Session> Streams<S> {

@@ -2,8 +2,8 @@
 
 use dnsdyno_measure::ConnectionEnd;
 
-use super::client::Spare;
 use super::config::StreamOpenError;
+use super::pool::BufferPool;
 use super::session::{Broken, Reader, Session};
 use crate::{Batch, Came, Sink};
 
@@ -35,16 +35,16 @@ impl Session for Plain {
     fn take<K: Sink>(
         &mut self,
         _: &mut (),
-        spare: &mut Spare,
+        pool: &mut BufferPool,
         bytes: &[u8],
         _out: &mut Vec<u8>,
         reader: &mut Reader<'_, K>,
     ) -> Result<(), Broken> {
-        self.inbox.take(spare, bytes, reader)
+        self.inbox.take(pool, bytes, reader)
     }
 
-    fn end(self, spare: &mut Spare) {
-        self.inbox.end(spare);
+    fn end(self, pool: &mut BufferPool) {
+        self.inbox.end(pool);
     }
 }
 
@@ -66,7 +66,7 @@ impl Inbox {
     /// Hands over the whole messages, and keeps the beginning of the next.
     pub(super) fn take<K: Sink>(
         &mut self,
-        spare: &mut Spare,
+        pool: &mut BufferPool,
         came: &[u8],
         reader: &mut Reader<'_, K>,
     ) -> Result<(), Broken> {
@@ -83,19 +83,19 @@ impl Inbox {
             }
         }
         if is_fresh && at < came.len() {
-            self.bytes = spare.take();
+            self.bytes = pool.take();
             self.bytes.extend_from_slice(&came[at..]);
         } else if !is_fresh {
             self.bytes.drain(..at);
             if self.bytes.is_empty() {
-                spare.give_back(std::mem::take(&mut self.bytes));
+                pool.give_back(std::mem::take(&mut self.bytes));
             }
         }
         Ok(())
     }
 
-    pub(super) fn end(self, spare: &mut Spare) {
-        spare.give_back(self.bytes);
+    pub(super) fn end(self, pool: &mut BufferPool) {
+        pool.give_back(self.bytes);
     }
 }
 

@@ -4,9 +4,9 @@ use std::io::{self, Read};
 
 use dnsdyno_measure::ConnectionEnd;
 
-use super::Streams;
 use super::client::Phase;
 use super::session::{Broken, Reader, Session};
+use super::state::Streams;
 use crate::{ConnectionNews, Sink};
 
 impl<S: Session> Streams<S> {
@@ -54,7 +54,7 @@ impl<S: Session> Streams<S> {
         };
         self.frames.clear();
         let bytes = &self.chunk[..length];
-        let taken = session.take(&mut self.kit, &mut self.spare, bytes, &mut self.frames, &mut reader);
+        let taken = session.take(&mut self.kit, &mut self.pool, bytes, &mut self.frames, &mut reader);
         let Reader { since_ns, answers, ended, has_heard, .. } = reader;
         client.since_ns = since_ns;
         if has_heard {
@@ -95,9 +95,6 @@ impl<S: Session> Streams<S> {
         }
     }
 }
-
-/// Bytes that one call reads: the longest message, and more of short ones than a batch.
-pub(super) const CHUNK: usize = 64 << 10;
 
 /// Full reads of one connection before the others get their turn.
 const ROUNDS: usize = 4;

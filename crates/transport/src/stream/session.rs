@@ -10,8 +10,8 @@
 
 use dnsdyno_measure::{ConnectionEnd, HandshakeFailure, HandshakeKind, StreamFailure};
 
-use super::client::Spare;
 use super::config::StreamOpenError;
+use super::pool::BufferPool;
 use crate::{Batch, Came, ConnectionNews, Sink};
 
 /// The session of one connection.
@@ -43,7 +43,7 @@ pub trait Session: Sized + Send {
     fn take<K: Sink>(
         &mut self,
         kit: &mut Self::Kit,
-        spare: &mut Spare,
+        pool: &mut BufferPool,
         bytes: &[u8],
         out: &mut Vec<u8>,
         reader: &mut Reader<'_, K>,
@@ -84,7 +84,7 @@ pub trait Session: Sized + Send {
     fn goodbye(&mut self, _out: &mut Vec<u8>) {}
 
     /// Gives its buffers back.
-    fn end(self, spare: &mut Spare);
+    fn end(self, pool: &mut BufferPool);
 }
 
 /// Why a connection is of no use any more.

@@ -70,7 +70,8 @@ impl Scene {
             ended: 0,
             has_heard: false,
         };
-        let taken = self.http.take(&mut self.kit, &mut Spare::default(), bytes, &mut self.said, &mut reader);
+        let taken =
+            self.http.take(&mut self.kit, &mut BufferPool::default(), bytes, &mut self.said, &mut reader);
         self.ended += reader.ended;
         taken
     }
@@ -333,7 +334,7 @@ fn a_body_longer_than_the_window_waits_for_it_to_open() {
     assert!(scene.http.ask(&mut scene.kit, &query, 1, &mut scene.said));
     assert_eq!(shapes(&scene.said)[1..], [(DATA, 0, 10_000)]);
     assert_eq!((scene.http.room(), scene.ask(2)), (0, false), "the rest is sent first");
-    let mut said = |scene: &mut Scene, bytes: &[u8]| {
+    let said = |scene: &mut Scene, bytes: &[u8]| {
         scene.said.clear();
         scene.take(bytes).unwrap();
         shapes(&scene.said)

@@ -1,0 +1,233 @@
+//! The clients of one worker: what opening, reading, sending and closing have in common.
+
+use std::collections::VecDeque;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::{Bytes, BytesMut};
+use dnsdyno_measure::StreamFailure;
+use dnsdyno_sys::poll::Poller;
+use dnsdyno_sys::socket;
+use dnsdyno_sys::udp::{ErrorQueue, Receiver, Sender};
+use quinn_proto::{ClientConfig, Endpoint, EndpointConfig};
+
+use super::client::Client;
+use super::config::{self, Notice, QuicConfig, QuicOpenError};
+use super::connection::Asked;
+use super::outbox::{self, Line, Outbox};
+use super::timers::Timers;
+use crate::tls::Sessions;
+use crate::udp::{self, UdpConfig};
+use crate::worker_clock::WorkerClock;
+use crate::{ConnectionNews, Sink};
+
+/// One worker's clients.
+pub struct QuicTransport {
+    pub(super) clients: Vec<Client>,
+    /// Clients that may be asked next, the next one first. Some may turn out not to.
+    pub(super) line: VecDeque<u32>,
+    pub(super) endpoint: Endpoint,
+    /// Whose connection each of the endpoint's is.
+    pub(super) owners: Vec<u32>,
+    /// Client `i` has socket `i` modulo their number.
+    pub(super) sockets: Vec<Line>,
+    pub(super) poller: Poller,
+    /// What the last wait named and nobody has looked at.
+    pub(super) ready: Vec<u32>,
+    pub(super) has_waited: bool,
+    pub(super) sender: Sender,
+    pub(super) receiver: Receiver,
+    pub(super) errors: ErrorQueue,
+    pub(super) timers: Timers,
+    /// Clients whose connections may have packets to send.
+    pub(super) touched: Vec<u32>,
+    /// What happened while no sink was at hand.
+    pub(super) news: Vec<(u32, u64, ConnectionNews)>,
+    /// Queries whose stream brought no answer, to be told of.
+    pub(super) failed: Vec<(u32, Asked, StreamFailure)>,
+    pub(super) reused: u64,
+    pub(super) quic: ClientConfig,
+    /// What a look at a server's certificate came to.
+    pub(super) notice: Arc<Notice>,
+    pub(super) sessions: Arc<Sessions>,
+    pub(super) config: QuicConfig,
+    pub(super) server_name: String,
+    /// Queries that a connection carries.
+    pub(super) limit: u32,
+    pub(super) clock: WorkerClock,
+    /// One instant on the library's clock and on ours.
+    pub(super) epoch: (Instant, u64),
+    pub(super) next_sweep_ns: u64,
+    pub(super) sweep_ns: u64,
+    /// A batch as it travels, and where its bytes are: the library keeps them until they are acknowledged.
+    pub(super) framed: Vec<(u16, Bytes)>,
+    pub(super) outgoing: BytesMut,
+    /// Where received packets are copied to, because the library takes them to keep. Like `outgoing` it is one
+    /// long block of which each packet is a part, so that memory is allocated once for a thousand of them, or
+    /// used again.
+    pub(super) incoming: BytesMut,
+    /// What the endpoint would reply to a packet that belongs to no connection.
+    pub(super) reply: Vec<u8>,
+    pub(super) message: Vec<u8>,
+}
+
+impl QuicTransport {
+    /// `clients` clients of worker number `worker`; none has a connection yet.
+    ///
+    /// # Errors
+    /// Where a socket or an epoll set cannot be had, or where TLS lacks what QUIC needs.
+    pub fn open(config: &QuicConfig, clients: usize, worker: usize) -> Result<Self, QuicOpenError> {
+        let (quic, notice, sessions) = config::client_config(config, clients)?;
+        let sockets = open_sockets(config, sockets_of(clients), worker)?;
+        let other = |source| QuicOpenError::Other { server: config.server, source };
+        let poller = Poller::new(sockets.len()).map_err(other)?;
+        for (i, line) in sockets.iter().enumerate() {
+            poller.add(&line.socket, i as u64).map_err(other)?;
+        }
+        let segment = sockets.first().is_some_and(|line| socket::can_segment(&line.socket));
+        let shortest_ns = config.timeout_ns.min(config.handshake_timeout_ns);
+        let shortest_ns = shortest_ns.min(config.idle_timeout_ns.unwrap_or(u64::MAX));
+        Ok(QuicTransport {
+            clients: (0..clients).map(|_| Client { in_line: true, ..Client::default() }).collect(),
+            line: (0..clients as u32).collect(),
+            endpoint: Endpoint::new(Arc::new(EndpointConfig::default()), None, true, None),
+            owners: Vec::new(),
+            ready: Vec::with_capacity(sockets.len()),
+            sockets,
+            poller,
+            has_waited: false,
+            sender: Sender::new(outbox::SEND_BATCH, segment),
+            receiver: Receiver::new(RECEIVE_BATCH),
+            errors: ErrorQueue::new(),
+            timers: Timers::default(),
+            touched: Vec::new(),
+            news: Vec::new(),
+            failed: Vec::new(),
+            reused: 0,
+            quic,
+            notice,
+            sessions,
+            server_name: config.tls.server_name().to_str().into_owned(),
+            limit: config.queries_each.unwrap_or(u32::MAX),
+            clock: WorkerClock::default(),
+            epoch: (Instant::now(), 0),
+            next_sweep_ns: 0,
+            sweep_ns: (shortest_ns / 20).clamp(SHORTEST_SWEEP_NS, LONGEST_SWEEP_NS),
+            framed: Vec::new(),
+            outgoing: BytesMut::with_capacity(BLOCK_BYTES),
+            incoming: BytesMut::with_capacity(BLOCK_BYTES),
+            reply: Vec::new(),
+            message: Vec::new(),
+            config: config.clone(),
+        })
+    }
+
+    /// When this wants its next turn, whatever comes: a timer of a connection, or packets that wait for
+    /// room.
+    pub fn next_turn_ns(&self) -> Option<u64> {
+        // Where one call had no room for all, the rest is asked for as soon.
+        let has_more = !self.touched.is_empty() || self.sockets.iter().any(|line| line.is_full);
+        let retry_ns = has_more.then(|| self.clock.now_ns() + RETRY_NS);
+        [self.timers.next_ns(), retry_ns].into_iter().flatten().min()
+    }
+
+    /// Tells what happened, in order. A client whose connection is over can ask again from here on.
+    pub(super) fn tell(&mut self, sink: &mut impl Sink) {
+        if self.reused > 0 {
+            sink.reused(std::mem::take(&mut self.reused));
+        }
+        for i in 0..self.failed.len() {
+            let (channel, Asked { id, at_ns }, why) = self.failed[i];
+            sink.stream_failed(channel as usize, id, at_ns, why);
+        }
+        self.failed.clear();
+        for i in 0..self.news.len() {
+            let (channel, at_ns, news) = self.news[i];
+            if matches!(news, ConnectionNews::Failed(_) | ConnectionNews::Ended { .. }) {
+                self.clients[channel as usize].vacate();
+                self.join_line(channel as usize);
+            }
+            sink.connection(channel as usize, at_ns, news);
+        }
+        self.news.clear();
+    }
+
+    pub(super) fn join_line(&mut self, channel: usize) {
+        let client = &mut self.clients[channel];
+        if !client.in_line && client.can_ask(self.limit) {
+            client.in_line = true;
+            self.line.push_back(channel as u32);
+        }
+    }
+
+    /// Puts the client behind the others, if it was its turn.
+    pub(super) fn leave_front(&mut self, channel: usize) {
+        if self.line.front() == Some(&(channel as u32)) {
+            self.line.pop_front();
+            self.clients[channel].in_line = false;
+            self.join_line(channel);
+        }
+    }
+
+    /// Notes that the client's connection may have packets to send, or another timer.
+    pub(super) fn touch(&mut self, channel: usize) {
+        self.clients[channel].acknowledgements.has_company = true;
+        if !std::mem::replace(&mut self.clients[channel].is_touched, true) {
+            self.touched.push(channel as u32);
+        }
+    }
+
+    /// Now, on the library's clock.
+    pub(super) fn instant(&self) -> Instant {
+        self.epoch.0 + Duration::from_nanos(self.clock.now_ns().saturating_sub(self.epoch.1))
+    }
+
+    /// An instant of the library on our clock.
+    pub(super) fn ns_of(&self, at: Instant) -> u64 {
+        let after = at.saturating_duration_since(self.epoch.0).as_nanos();
+        self.epoch.1.saturating_add(u64::try_from(after).unwrap_or(u64::MAX))
+    }
+}
+
+/// How many sockets so many clients of a worker share.
+pub(super) fn sockets_of(clients: usize) -> usize {
+    clients.clamp(1, MOST_SOCKETS)
+}
+
+fn open_sockets(config: &QuicConfig, count: usize, worker: usize) -> Result<Vec<Line>, QuicOpenError> {
+    let addresses = &config.local_addresses;
+    // Workers begin with different addresses, so that a few sockets have different ones.
+    let first = worker * addresses.len() / 2;
+    let local = |i: usize| -> Option<IpAddr> { addresses.get((first + i) % addresses.len().max(1)).copied() };
+    let open = |i| -> Result<Line, QuicOpenError> {
+        let udp = UdpConfig {
+            server: config.server,
+            local_address: local(i),
+            receive_buffer: config.receive_buffer,
+            send_only: false,
+        };
+        let socket = udp::connect(&udp, 0)?;
+        Ok(Line { socket, outbox: Outbox::default(), is_full: false, in_doubt: false })
+    };
+    (0..count).map(open).collect()
+}
+
+/// Sockets of a worker. A client of its own port each is what a server sees of real clients, and what
+/// spreads them over its threads; past this number more ports would spread no better, and each costs
+/// a system call a round.
+const MOST_SOCKETS: usize = 64;
+
+/// Packets, or joined packets, a receive call.
+const RECEIVE_BATCH: usize = 32;
+
+/// Bytes of a block of which messages and packets are parts; the most that `bytes` allocates anew as large.
+const BLOCK_BYTES: usize = 64 << 10;
+
+/// When a full socket is tried again.
+const RETRY_NS: u64 = 50_000;
+
+/// How often connections are looked through for those whose time is over: twenty times within the
+/// shortest of these times, within bounds.
+const SHORTEST_SWEEP_NS: u64 = 1_000_000;
+const LONGEST_SWEEP_NS: u64 = 100_000_000;
