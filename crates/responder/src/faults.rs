@@ -251,10 +251,10 @@ impl Faults {
         let seed = self.seed.wrapping_add(stream.wrapping_mul(STREAM_STEP));
         Ok(Decider {
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
-            faults: on_a_line(self.shares()),
+            faults: cumulative(self.shares()),
             delay: self.delay.as_ref().map(Delay::sampler).transpose()?,
             connection_rng: Xoshiro256PlusPlus::seed_from_u64(seed ^ CONNECTION_STEP),
-            connection_faults: on_a_line(self.connection_shares()),
+            connection_faults: cumulative(self.connection_shares()),
         })
     }
 
@@ -293,7 +293,7 @@ fn over_100<const N: usize>(shares: [Share; N]) -> Option<f64> {
 }
 
 /// The shares side by side, each with its upper end; those of nothing are left out.
-fn on_a_line<T, const N: usize>(shares: [(Share, T); N]) -> Vec<(f64, T)> {
+fn cumulative<T, const N: usize>(shares: [(Share, T); N]) -> Vec<(f64, T)> {
     let mut end = 0.0;
     let shares = shares.into_iter().filter(|(share, _)| share.0 > 0.0);
     shares
@@ -329,7 +329,7 @@ impl Decider {
 
     /// Does to an answer, which starts at `start`, what the fault says; false where it changes no
     /// bytes (a reset is no matter of bytes) or finds no question to change.
-    pub fn spoil(&mut self, fault: Fault, answer: &mut Vec<u8>, start: usize) -> bool {
+    pub fn corrupt(&mut self, fault: Fault, answer: &mut Vec<u8>, start: usize) -> bool {
         match fault {
             Fault::WrongId => flip_id(&mut answer[start..]),
             Fault::WrongQuestion => change_question(&mut answer[start..]),
@@ -501,20 +501,20 @@ mod tests {
             crate::answer::answer(&crate::answer::Rule::default(), &query, crate::answer::Via::Udp, &mut whole);
             let right = dnsdyno_wire::peek(&whole[4..]).unwrap();
             let mut decider = Faults { seed, ..Faults::default() }.decider(0).unwrap();
-            let mut spoiled = |fault| {
+            let mut corrupted = |fault| {
                 let mut bytes = whole.clone();
-                assert!(decider.spoil(fault, &mut bytes, 4));
+                assert!(decider.corrupt(fault, &mut bytes, 4));
                 assert_eq!(&bytes[..4], b"kept");
                 bytes.split_off(4)
             };
-            let wrong_id = spoiled(Fault::WrongId);
+            let wrong_id = corrupted(Fault::WrongId);
             let peek = dnsdyno_wire::peek(&wrong_id).unwrap();
             prop_assert_eq!((peek.id, peek.question), (right.id ^ 0x8000, right.question));
-            let wrong_question = spoiled(Fault::WrongQuestion);
+            let wrong_question = corrupted(Fault::WrongQuestion);
             let peek = dnsdyno_wire::peek(&wrong_question).unwrap();
             prop_assert_eq!(peek.id, right.id);
             prop_assert!(!dnsdyno_wire::same_question(peek.question, right.question));
-            let garbage = spoiled(Fault::Garbage);
+            let garbage = corrupted(Fault::Garbage);
             prop_assert!(dnsdyno_wire::peek(&garbage).is_err() && !garbage.is_empty());
         }
     }

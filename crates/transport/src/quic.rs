@@ -11,15 +11,15 @@
 //! ours. Clients share sockets where there are many: a connection ID tells whose a packet is.
 
 mod client;
+mod close;
+mod close_reason;
 mod config;
 mod connection;
-mod fate;
-mod leaving;
+mod handshake;
 mod open;
-mod opening;
 mod outbox;
-mod parting;
-mod reading;
+mod receiving;
+mod sending;
 mod state;
 mod timers;
 
@@ -54,19 +54,19 @@ impl Transport for QuicTransport {
     }
 
     fn turn(&mut self) -> Result<Turn, NotSentReason> {
-        while let Some(channel) = self.line.front().map(|channel| *channel as usize) {
+        while let Some(channel) = self.queue.front().map(|channel| *channel as usize) {
             let client = &mut self.clients[channel];
-            if client.can_ask(self.limit) {
-                return Ok(Turn { channel, room: (self.limit - client.asked) as usize });
+            if client.can_send(self.limit) {
+                return Ok(Turn { channel, room: (self.limit - client.queries) as usize });
             }
-            client.in_line = false;
-            self.line.pop_front();
+            client.is_queued = false;
+            self.queue.pop_front();
         }
         Err(NotSentReason::NoFreeConnection)
     }
 
     fn pass(&mut self, channel: usize) {
-        self.leave_front(channel);
+        self.move_to_back(channel);
     }
 
     fn most_under_way(&self) -> Option<u32> {
@@ -83,21 +83,21 @@ impl Transport for QuicTransport {
         frame(batch.iter(), &mut self.framed, &mut self.outgoing);
         let count = batch.len() as u32;
         let client = &mut self.clients[channel];
-        self.reused += u64::from(count - u32::from(client.asked == 0));
-        client.asked = client.asked.saturating_add(count);
-        client.under_way += count;
+        self.reused += u64::from(count - u32::from(client.queries == 0));
+        client.queries = client.queries.saturating_add(count);
+        client.outstanding += count;
         for (id, framed) in self.framed.drain(..) {
-            let asked = match &mut client.connection {
+            let result = match &mut client.connection {
                 // What waits already was asked first.
-                Some(connection) if client.waiting.is_empty() => connection.ask(id, framed, now_ns),
+                Some(connection) if client.waiting.is_empty() => connection.open_stream(id, framed, now_ns),
                 _ => Err(framed),
             };
-            if let Err(framed) = asked {
+            if let Err(framed) = result {
                 client.waiting.push_back(Waiting { id, since_ns: now_ns, framed });
             }
         }
         self.touch(channel);
-        self.leave_front(channel);
+        self.move_to_back(channel);
         Sent { accepted: batch.len(), stopped: None }
     }
 
@@ -106,9 +106,9 @@ impl Transport for QuicTransport {
         self.do_due();
         self.progress_touched(sink);
         self.flush();
-        self.tell(sink);
+        self.report(sink);
         if !self.has_waited {
-            self.look(0);
+            self.poll(0);
         }
         self.has_waited = false;
         let mut ready = std::mem::take(&mut self.ready);
@@ -118,11 +118,11 @@ impl Transport for QuicTransport {
         self.ready = ready;
         self.progress_touched(sink);
         for socket in 0..self.sockets.len() {
-            if self.sockets[socket].in_doubt {
+            if self.sockets[socket].has_error {
                 self.take_refusals(socket);
             }
         }
-        self.tell(sink);
+        self.report(sink);
     }
 
     fn wait(&mut self, until_ns: u64, _wake: Wake) {
@@ -130,14 +130,14 @@ impl Transport for QuicTransport {
         let now_ns = self.now_ns();
         let until_ns = self.next_turn_ns().map_or(until_ns, |turn_ns| turn_ns.min(until_ns));
         if until_ns > now_ns + SPIN_NS && self.news.is_empty() && self.failed.is_empty() {
-            self.look(until_ns - now_ns);
+            self.poll(until_ns - now_ns);
         }
     }
 
     fn expired(&mut self, channel: usize) {
         let now_ns = self.now_ns();
         let client = &mut self.clients[channel];
-        client.under_way = client.under_way.saturating_sub(1);
+        client.outstanding = client.outstanding.saturating_sub(1);
         let is_spent = client.is_spent(self.limit);
         if client.phase == Phase::Opening && is_spent {
             // Nobody waits for it any more.
@@ -164,12 +164,13 @@ impl Transport for QuicTransport {
             }
         }
         self.flush();
-        self.tell(sink);
+        self.report(sink);
     }
 
     fn resources(&mut self) -> Resources {
         let used = self.clock.used();
-        let socket_drops = self.sockets.iter().map(|line| socket::drops(&line.socket).unwrap_or(0)).sum();
+        let socket_drops =
+            self.sockets.iter().map(|sending| socket::drops(&sending.socket).unwrap_or(0)).sum();
         Resources { cpu_ns: used.cpu_ns, cpu_wait_ns: used.cpu_wait_ns, socket_drops, fragments: 0 }
     }
 }

@@ -13,18 +13,18 @@
 
 mod client;
 mod config;
+mod connecting;
 mod dial;
 mod doh;
 mod dot;
 mod http;
 mod open;
-mod opening;
 mod plain;
 mod pool;
 mod reading;
-mod secure;
 mod session;
 mod state;
+mod tls_session;
 
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -80,7 +80,7 @@ impl<S: Session> Streams<S> {
         }
         self.next_sweep_ns = now_ns + self.sweep_ns;
         if S::NEEDS_TIME {
-            self.give_up_old_streams(now_ns, sink);
+            self.cancel_old_streams(now_ns, sink);
         }
         let idle_ns = self.idle_timeout_ns.unwrap_or(u64::MAX);
         let opening_ns = self.timeout_ns + OPENING_GRACE_NS;
@@ -88,20 +88,20 @@ impl<S: Session> Streams<S> {
             let client = &self.clients[channel];
             let since = |instant_ns: u64| now_ns.saturating_sub(instant_ns);
             if client.phase == Phase::Opening && since(client.opened_ns) >= opening_ns {
-                self.doom(channel, ConnectionNews::Failed(ConnectFailure::TimedOut));
+                self.end_connection(channel, ConnectionNews::Failed(ConnectFailure::TimedOut));
             } else if client.is_handshaking() {
                 if since(client.established_ns) >= self.handshake_timeout_ns {
-                    self.doom_handshake(channel, HandshakeFailure::TimedOut);
+                    self.fail_handshake(channel, HandshakeFailure::TimedOut);
                 }
             } else if client.is_idle() && since(client.read_ns.max(client.since_ns)) >= idle_ns {
-                self.doom_open(channel, ConnectionEnd::ByUs);
+                self.end_open(channel, ConnectionEnd::ByUs);
             }
         }
     }
 
     /// Gives up the streams whose answers nobody waits for any more, not even to count them as late.
-    fn give_up_old_streams(&mut self, now_ns: u64, sink: &mut impl Sink) {
-        let asked_ns = now_ns.saturating_sub(SILENT_TIMEOUTS * self.timeout_ns);
+    fn cancel_old_streams(&mut self, now_ns: u64, sink: &mut impl Sink) {
+        let sent_ns = now_ns.saturating_sub(SILENT_TIMEOUTS * self.timeout_ns);
         for channel in 0..self.clients.len() {
             let client = &mut self.clients[channel];
             let Some(session) = &mut client.session else { continue };
@@ -116,10 +116,10 @@ impl<S: Session> Streams<S> {
                 established_ns,
                 answers: 0,
                 ended: 0,
-                has_heard: false,
+                has_received: false,
             };
             self.frames.clear();
-            session.give_up(&mut self.kit, asked_ns, &mut self.frames, &mut reader);
+            session.cancel_before(&mut self.shared, sent_ns, &mut self.frames, &mut reader);
             if !self.frames.is_empty() {
                 self.write_frames(channel);
                 self.after_reading(channel);
@@ -146,22 +146,22 @@ impl<S: Session> Transport for Streams<S> {
 
     fn turn(&mut self) -> Result<Turn, NotSentReason> {
         let mut without_port = 0;
-        while let Some(channel) = self.line.front().map(|channel| *channel as usize) {
+        while let Some(channel) = self.queue.front().map(|channel| *channel as usize) {
             let client = &mut self.clients[channel];
-            let room = client.room(self.limit);
+            let room = client.capacity(self.limit);
             if room == 0 {
-                client.in_line = false;
-                self.line.pop_front();
+                client.is_queued = false;
+                self.queue.pop_front();
             } else if client.phase == Phase::Vacant
                 && self.no_port_until_ns > 0
                 && self.no_port_until_ns > self.clock.now_ns()
             {
                 // One that has a connection can still ask.
                 without_port += 1;
-                if without_port > LINE_LOOKED_AT.min(self.line.len()) {
+                if without_port > LINE_LOOKED_AT.min(self.queue.len()) {
                     return Err(NotSentReason::NoLocalPort);
                 }
-                self.line.rotate_left(1);
+                self.queue.rotate_left(1);
             } else {
                 return Ok(Turn { channel, room });
             }
@@ -170,7 +170,7 @@ impl<S: Session> Transport for Streams<S> {
     }
 
     fn pass(&mut self, channel: usize) {
-        self.leave_front(channel);
+        self.move_to_back(channel);
     }
 
     fn most_under_way(&self) -> Option<u32> {
@@ -185,15 +185,15 @@ impl<S: Session> Transport for Streams<S> {
         }
         let now_ns = if is_new || S::NEEDS_TIME { self.clock.now_ns() } else { 0 };
         let client = &mut self.clients[channel];
-        let asked = client
+        let count = client
             .session
             .as_mut()
-            .map(|session| session.ask(&mut self.kit, batch, now_ns, &mut self.frames));
+            .map(|session| session.encode(&mut self.shared, batch, now_ns, &mut self.frames));
         // Where there is no session, the connection is lost already: so are the queries, and are told so.
-        let count = asked.unwrap_or(batch.len()) as u32;
-        self.reused += u64::from(count - u32::from(client.asked == 0 && count > 0));
-        client.asked = client.asked.saturating_add(count);
-        client.under_way += count;
+        let count = count.unwrap_or(batch.len()) as u32;
+        self.reused += u64::from(count - u32::from(client.queries == 0 && count > 0));
+        client.queries = client.queries.saturating_add(count);
+        client.outstanding += count;
         let may_write = client.phase == Phase::Open || (is_new && client.phase == Phase::Opening);
         let mut written = Ok(0);
         if may_write && client.outbox.is_empty() && !self.frames.is_empty() {
@@ -209,12 +209,12 @@ impl<S: Session> Transport for Streams<S> {
                     self.establish(channel, now_ns);
                 }
             }
-            Err(error) => self.break_off(channel, &error),
+            Err(error) => self.fail_on_error(channel, &error),
         }
         if is_new {
             self.watch(channel);
         }
-        self.leave_front(channel);
+        self.move_to_back(channel);
         let is_short = (count as usize) < batch.len();
         let stopped = is_short.then_some(Stopped::Later(NotSentReason::NoFreeConnection));
         Sent { accepted: count as usize, stopped }
@@ -222,9 +222,9 @@ impl<S: Session> Transport for Streams<S> {
 
     fn receive(&mut self, sink: &mut impl Sink) {
         self.sweep(sink);
-        self.tell(sink);
+        self.report(sink);
         if !self.has_waited {
-            self.look(0);
+            self.poll(0);
         }
         self.has_waited = false;
         for i in 0..self.ready.len() {
@@ -236,49 +236,51 @@ impl<S: Session> Transport for Streams<S> {
                 self.read(channel as usize, true, sink);
             }
         }
-        self.tell(sink);
+        self.report(sink);
     }
 
     fn wait(&mut self, until_ns: u64, _wake: Wake) {
         let now_ns = self.now_ns();
         if until_ns > now_ns + SPIN_NS && self.news.is_empty() && self.unread.is_empty() {
-            self.look(until_ns - now_ns);
+            self.poll(until_ns - now_ns);
         }
     }
 
     fn expired(&mut self, channel: usize) {
         let now_ns = self.now_ns();
         let client = &mut self.clients[channel];
-        client.under_way = client.under_way.saturating_sub(1);
-        let (is_spent, retired) = (client.is_spent(self.limit), client.retired());
+        client.outstanding = client.outstanding.saturating_sub(1);
+        let (is_spent, drained) = (client.is_spent(self.limit), client.drained());
         if client.phase == Phase::Opening && is_spent {
             // Nobody waits for it any more.
-            return self.doom(channel, ConnectionNews::Failed(ConnectFailure::TimedOut));
+            return self.end_connection(channel, ConnectionNews::Failed(ConnectFailure::TimedOut));
         }
         if client.phase != Phase::Open {
             return;
         }
         if now_ns.saturating_sub(client.read_ns.max(client.since_ns)) >= SILENT_TIMEOUTS * self.timeout_ns {
-            self.doom_open(channel, ConnectionEnd::Silent);
+            self.end_open(channel, ConnectionEnd::Silent);
         } else if is_spent {
-            self.doom_open(channel, ConnectionEnd::ByUs);
-        } else if let Some(end) = retired {
-            self.doom_open(channel, end);
+            self.end_open(channel, ConnectionEnd::ByUs);
+        } else if let Some(end) = drained {
+            self.end_open(channel, end);
         }
     }
 
     fn finish(&mut self, sink: &mut impl Sink) {
         for channel in 0..self.clients.len() {
             match self.clients[channel].phase {
-                Phase::Opening => self.doom(channel, ConnectionNews::Failed(ConnectFailure::Abandoned)),
-                Phase::Open if self.clients[channel].is_handshaking() => {
-                    self.doom_handshake(channel, HandshakeFailure::Abandoned);
+                Phase::Opening => {
+                    self.end_connection(channel, ConnectionNews::Failed(ConnectFailure::Abandoned))
                 }
-                Phase::Open => self.doom_open(channel, ConnectionEnd::ByUs),
+                Phase::Open if self.clients[channel].is_handshaking() => {
+                    self.fail_handshake(channel, HandshakeFailure::Abandoned);
+                }
+                Phase::Open => self.end_open(channel, ConnectionEnd::ByUs),
                 Phase::Vacant | Phase::Ending => {}
             }
         }
-        self.tell(sink);
+        self.report(sink);
     }
 
     fn resources(&mut self) -> Resources {

@@ -76,9 +76,9 @@ pub enum OpenError {
 pub struct UdpTransport {
     sockets: Vec<UdpSocket>,
     /// Sockets whose error queue must be looked at, because a call on them failed.
-    in_doubt: Vec<bool>,
+    has_error: Vec<bool>,
     /// Sockets worth a call: all, but after a wait only those that it named.
-    worth_a_look: Vec<bool>,
+    may_have_data: Vec<bool>,
     /// Before this instant each socket was empty; what is read later has come later.
     emptied_ns: Vec<u64>,
     /// Whether the kernel says when a packet came.
@@ -108,8 +108,8 @@ impl UdpTransport {
         let stamped = !config.send_only && sockets.iter().all(socket::stamp_arrivals);
         let segment = sockets.first().is_some_and(socket::can_segment);
         Ok(UdpTransport {
-            in_doubt: vec![false; sockets.len()],
-            worth_a_look: vec![true; sockets.len()],
+            has_error: vec![false; sockets.len()],
+            may_have_data: vec![true; sockets.len()],
             emptied_ns: vec![0; sockets.len()],
             stamped,
             has_waited: false,
@@ -126,11 +126,11 @@ impl UdpTransport {
     }
 
     /// Waits for sockets that have something, and notes which: the others are not called.
-    fn look_at_ready(&mut self, timeout_ns: u64) {
+    fn poll_sockets(&mut self, timeout_ns: u64) {
         // A failed wait (it has no cause here) only means that we look everywhere.
         if let Ok(ready) = self.poller.wait(Some(timeout_ns)) {
-            self.worth_a_look.fill(false);
-            ready.for_each(|channel| self.worth_a_look[channel as usize] = true);
+            self.may_have_data.fill(false);
+            ready.for_each(|channel| self.may_have_data[channel as usize] = true);
             self.has_waited = true;
         }
     }
@@ -140,7 +140,7 @@ impl UdpTransport {
     /// The kernel's stamps are of the wall clock, so it is their age that counts. Only a step of
     /// that clock since the packet came could make it a wrong one; it is kept within what is known.
     #[inline]
-    fn hand_over(&self, channel: usize, sink: &mut impl Sink) {
+    fn deliver(&self, channel: usize, sink: &mut impl Sink) {
         let (looked_ns, looked_wall_ns) =
             if self.stamped { self.clock.now_and_wall_ns() } else { (self.clock.now_ns(), 0) };
         let (mut piece, mut at_ns) = (usize::MAX, looked_ns);
@@ -157,7 +157,7 @@ impl UdpTransport {
 
     /// Takes the ICMP errors of a socket.
     fn take_refusals(&mut self, channel: usize, sink: &mut impl Sink) {
-        self.in_doubt[channel] = false;
+        self.has_error[channel] = false;
         for _ in 0..REFUSALS_AT_ONCE {
             let Some(refusal) = self.errors.next(&self.sockets[channel]) else { return };
             if is_refusal(refusal.errno) {
@@ -165,7 +165,7 @@ impl UdpTransport {
                 sink.refused(channel, at_ns, refusal.quoted);
             }
         }
-        self.in_doubt[channel] = true;
+        self.has_error[channel] = true;
     }
 }
 
@@ -196,8 +196,8 @@ impl Transport for UdpTransport {
             let Some(error) = sent.error else { return Sent { accepted, stopped: None } };
             let errno = error.raw_os_error().unwrap_or(0);
             let again = sent.accepted == 0 && last_error == Some(errno);
-            match told_by_icmp(errno) {
-                true if errno == libc::ECONNREFUSED || !again => self.in_doubt[channel] = true,
+            match may_be_icmp(errno) {
+                true if errno == libc::ECONNREFUSED || !again => self.has_error[channel] = true,
                 _ => return Sent { accepted, stopped: Some(stopped_by(errno)) },
             }
             last_error = Some(errno);
@@ -211,12 +211,12 @@ impl Transport for UdpTransport {
             return;
         }
         if !self.has_waited && self.sockets.len() > SWEPT_SOCKETS {
-            self.look_at_ready(0);
+            self.poll_sockets(0);
         }
         self.has_waited = false;
         for channel in 0..self.sockets.len() {
             // A worker that does not rest looks everywhere the next time.
-            if !std::mem::replace(&mut self.worth_a_look[channel], true) && !self.in_doubt[channel] {
+            if !std::mem::replace(&mut self.may_have_data[channel], true) && !self.has_error[channel] {
                 continue;
             }
             for _ in 0..self.rounds {
@@ -230,17 +230,17 @@ impl Transport for UdpTransport {
                     Err(_) => {
                         // The error of an ICMP message; the packet it is about waits in the
                         // error queue, and answers may wait behind it.
-                        self.in_doubt[channel] = true;
+                        self.has_error[channel] = true;
                         continue;
                     }
                 }
-                self.hand_over(channel, sink);
+                self.deliver(channel, sink);
                 if !self.receiver.is_full() {
                     self.emptied_ns[channel] = asked_ns;
                     break;
                 }
             }
-            if self.in_doubt[channel] {
+            if self.has_error[channel] {
                 self.take_refusals(channel, sink);
             }
         }
@@ -253,7 +253,7 @@ impl Transport for UdpTransport {
         }
         let now_ns = self.now_ns();
         if until_ns > now_ns + SPIN_NS {
-            self.look_at_ready(until_ns - now_ns);
+            self.poll_sockets(until_ns - now_ns);
         }
     }
 
@@ -297,7 +297,7 @@ impl InMix for UdpTransport {
     }
 
     fn note_quiet(&mut self) {
-        self.worth_a_look.fill(false);
+        self.may_have_data.fill(false);
         self.has_waited = true;
     }
 }
@@ -359,7 +359,7 @@ fn stopped_by(errno: i32) -> Stopped {
 }
 
 /// Whether the error may be that of an earlier message, as an ICMP packet told it.
-fn told_by_icmp(errno: i32) -> bool {
+fn may_be_icmp(errno: i32) -> bool {
     is_refusal(errno) || errno == libc::EMSGSIZE
 }
 

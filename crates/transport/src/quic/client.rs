@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 
-use super::config::Seen;
+use super::config::Verification;
 use super::connection::Connection;
 
 /// A client and its connection.
@@ -17,15 +17,15 @@ use super::connection::Connection;
 pub(crate) struct Client {
     pub(crate) connection: Option<Box<Connection>>,
     pub(crate) phase: Phase,
-    /// Whether it stands in the line of those that can ask.
-    pub(crate) in_line: bool,
+    /// Whether it stands in the sending of those that can ask.
+    pub(crate) is_queued: bool,
     /// Whether its connection is among those that may have packets to send.
     pub(crate) is_touched: bool,
     pub(crate) acknowledgements: Acknowledgements,
     /// Whether an answer, or a part of one, came over this connection.
     pub(crate) has_read: bool,
     /// What a look at the server's certificate came to, if there was one.
-    pub(crate) seen: Option<Seen>,
+    pub(crate) verification: Option<Verification>,
     /// Whether it was asked before its handshake was done, and no session for the next has come since.
     pub(crate) awaits_ticket: bool,
     /// Until when it stays at most, though it has carried all that it is to carry.
@@ -33,9 +33,9 @@ pub(crate) struct Client {
     /// Number of its connections so far: tells a timer of this one from one of an earlier one.
     pub(crate) generation: u32,
     /// Queries handed over for this connection.
-    pub(crate) asked: u32,
+    pub(crate) queries: u32,
     /// Those of them that have not ended.
-    pub(crate) under_way: u32,
+    pub(crate) outstanding: u32,
     /// Those of them that were answered over it.
     pub(crate) answers: u32,
     /// When this connection was begun.
@@ -55,7 +55,7 @@ pub(crate) struct Acknowledgements {
     /// Packets that came.
     pub(crate) packets: u32,
     /// Whether there is more to send than acknowledgements.
-    pub(crate) has_company: bool,
+    pub(crate) has_data: bool,
     /// Until when they wait at most, where they do.
     pub(crate) wait_until_ns: Option<u64>,
 }
@@ -63,7 +63,7 @@ pub(crate) struct Acknowledgements {
 impl Acknowledgements {
     /// Whether there is nothing else to send, and this can wait.
     pub(crate) fn may_wait(&mut self, now_ns: u64, is_open: bool) -> bool {
-        if self.has_company || !is_open || !(FIRST_OWED..=MOST_OWED).contains(&self.packets) {
+        if self.has_data || !is_open || !(FIRST_OWED..=MOST_OWED).contains(&self.packets) {
             return false;
         }
         now_ns < *self.wait_until_ns.get_or_insert(now_ns + LONGEST_WAIT_NS)
@@ -96,18 +96,18 @@ pub(crate) enum Phase {
 
 impl Client {
     /// Whether the client could be handed a query now, given how many a connection carries.
-    pub(crate) fn can_ask(&self, limit: u32) -> bool {
-        self.phase != Phase::Ending && self.asked < limit && self.waiting.len() < MOST_WAITING
+    pub(crate) fn can_send(&self, limit: u32) -> bool {
+        self.phase != Phase::Ending && self.queries < limit && self.waiting.len() < MOST_WAITING
     }
 
     /// Whether the connection has carried all that it is to carry.
     pub(crate) fn is_spent(&self, limit: u32) -> bool {
-        self.asked >= limit && self.under_way == 0
+        self.queries >= limit && self.outstanding == 0
     }
 
     /// Whether nothing is under way on the open connection.
     pub(crate) fn is_idle(&self) -> bool {
-        self.phase == Phase::Open && self.under_way == 0
+        self.phase == Phase::Open && self.outstanding == 0
     }
 
     /// Since when nothing has come over it.
@@ -118,7 +118,7 @@ impl Client {
     /// Forgets the connection; the next one is of the next generation.
     pub(crate) fn vacate(&mut self) {
         *self = Client {
-            in_line: self.in_line,
+            is_queued: self.is_queued,
             is_touched: self.is_touched,
             generation: self.generation.wrapping_add(1),
             ..Client::default()
@@ -144,8 +144,8 @@ mod tests {
 
     #[test]
     fn acknowledgements_of_a_few_packets_wait_for_company_and_not_for_long() {
-        let may_wait = |packets, has_company, is_open, after_ns| {
-            let mut owed = Acknowledgements { packets, has_company, wait_until_ns: None };
+        let may_wait = |packets, has_data, is_open, after_ns| {
+            let mut owed = Acknowledgements { packets, has_data, wait_until_ns: None };
             let at_once = owed.may_wait(1_000, is_open);
             at_once && owed.may_wait(1_000 + after_ns, is_open)
         };

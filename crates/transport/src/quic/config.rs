@@ -62,15 +62,16 @@ pub enum QuicOpenError {
 pub(super) fn client_config(
     config: &QuicConfig,
     clients: usize,
-) -> Result<(ClientConfig, Arc<Notice>, Arc<Sessions>), QuicOpenError> {
+) -> Result<(ClientConfig, Arc<VerifierResult>, Arc<Sessions>), QuicOpenError> {
     let (mut tls, sessions) = config.tls.client_config(&[b"doq"], clients)?;
-    let notice = Arc::<Notice>::default();
-    let verifier = Noticing { verifier: config.tls.verifier(), notice: Arc::clone(&notice) };
+    let verifier_result = Arc::<VerifierResult>::default();
+    let verifier =
+        RecordingVerifier { verifier: config.tls.verifier(), verifier_result: Arc::clone(&verifier_result) };
     tls.dangerous().set_certificate_verifier(Arc::new(verifier));
     let crypto = QuicClientConfig::try_from(tls).map_err(|_| QuicOpenError::NoSuite)?;
     let mut quic = ClientConfig::new(Arc::new(crypto));
     quic.transport_config(Arc::new(transport(config)));
-    Ok((quic, notice, sessions))
+    Ok((quic, verifier_result, sessions))
 }
 
 fn transport(config: &QuicConfig) -> TransportConfig {
@@ -92,32 +93,32 @@ fn transport(config: &QuicConfig) -> TransportConfig {
 /// full handshakes only, and the library tells in no other way what kind a handshake was, or what is wrong
 /// with a certificate.
 #[derive(Debug, Default)]
-pub(super) struct Notice {
-    seen: Mutex<Option<Seen>>,
+pub(super) struct VerifierResult {
+    verification: Mutex<Option<Verification>>,
 }
 
 /// What a look at a certificate came to.
-pub(super) type Seen = Result<(), HandshakeFailure>;
+pub(super) type Verification = Result<(), HandshakeFailure>;
 
-impl Notice {
+impl VerifierResult {
     /// Takes the word. A worker has its own, and only its thread uses it: the lock is never waited for.
-    pub(super) fn take(&self) -> Option<Seen> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).take()
+    pub(super) fn take(&self) -> Option<Verification> {
+        self.verification.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    fn leave(&self, seen: Seen) {
-        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Some(seen);
+    fn set(&self, verification: Verification) {
+        *self.verification.lock().unwrap_or_else(PoisonError::into_inner) = Some(verification);
     }
 }
 
 /// A verifier that leaves word when it is asked.
 #[derive(Debug)]
-struct Noticing {
+struct RecordingVerifier {
     verifier: Arc<dyn ServerCertVerifier>,
-    notice: Arc<Notice>,
+    verifier_result: Arc<VerifierResult>,
 }
 
-impl ServerCertVerifier for Noticing {
+impl ServerCertVerifier for RecordingVerifier {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -128,7 +129,7 @@ impl ServerCertVerifier for Noticing {
     ) -> Result<ServerCertVerified, rustls::Error> {
         let verified =
             self.verifier.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
-        self.notice.leave(verified.as_ref().map(|_| ()).map_err(tls::failure_of));
+        self.verifier_result.set(verified.as_ref().map(|_| ()).map_err(tls::failure_of));
         verified
     }
 

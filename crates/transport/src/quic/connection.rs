@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Streams are numbered in the order of opening, so those that have not ended are a stretch of that
-//! line, looked up by their number alone.
+//! sending, looked up by their number alone.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -24,7 +24,7 @@ pub(crate) struct Connection {
     /// The number of the first stream in `streams`.
     first: u64,
     /// Those that have ended before an older one are `None`.
-    streams: VecDeque<Option<Asked>>,
+    streams: VecDeque<Option<StreamQuery>>,
     /// Answers of which a part has come.
     partial: HashMap<u64, Vec<u8>>,
     /// Queries that QUIC has not wholly taken, and how much of them it has.
@@ -35,7 +35,7 @@ pub(crate) struct Connection {
 
 /// A query on a stream of its own.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct StreamQuery {
     /// Its ID in the worker's table.
     pub(crate) id: u16,
     /// When the stream was opened.
@@ -56,7 +56,7 @@ pub(crate) enum Arrival {
     /// A whole message is in the buffer, under this ID.
     Message,
     /// It brought no answer to this query.
-    Failed(Asked, StreamFailure),
+    Failed(StreamQuery, StreamFailure),
     /// The server breaks a rule of RFC 9250: the connection is not to be used any more.
     Broken,
     /// Something came, and more is to come.
@@ -80,13 +80,13 @@ impl Connection {
     }
 
     /// Asks a query on a stream of its own; gives it back where the server allows no further stream now.
-    pub(crate) fn ask(&mut self, id: u16, framed: Bytes, at_ns: u64) -> Result<(), Bytes> {
+    pub(crate) fn open_stream(&mut self, id: u16, framed: Bytes, at_ns: u64) -> Result<(), Bytes> {
         let Some(stream) = self.quic.streams().open(Dir::Bi) else { return Err(framed) };
-        // The library numbers them in turn; this holds the line together should it ever begin anew.
+        // The library numbers them in turn; this holds the sending together should it ever begin anew.
         if self.streams.is_empty() {
             self.first = stream.index();
         }
-        self.streams.push_back(Some(Asked { id, at_ns }));
+        self.streams.push_back(Some(StreamQuery { id, at_ns }));
         if self.quic.is_handshaking() {
             self.early.push_back(Early { id, framed: framed.clone() });
         }
@@ -152,11 +152,11 @@ impl Connection {
         }
         let _ = chunks.finalize();
         let came = held.as_deref().unwrap_or(&whole);
-        let asked = self.asked(number);
+        let query = self.query_on(number);
         let arrival = if is_reset {
-            asked.map_or(Arrival::Nothing, |asked| Arrival::Failed(asked, StreamFailure::Reset))
+            query.map_or(Arrival::Nothing, |query| Arrival::Failed(query, StreamFailure::Reset))
         } else {
-            take(came, is_ended, asked.map(|asked| asked.id), message)
+            take(came, is_ended, query.map(|query| query.id), message)
         };
         match arrival {
             Arrival::Part => {
@@ -170,9 +170,9 @@ impl Connection {
     }
 
     /// Gives up the oldest stream if it was opened before `before_ns`.
-    pub(crate) fn give_up_oldest(&mut self, before_ns: u64) -> Option<Asked> {
+    pub(crate) fn cancel_oldest(&mut self, before_ns: u64) -> Option<StreamQuery> {
         let oldest = (*self.streams.front()?).filter(|oldest| oldest.at_ns < before_ns)?;
-        self.give_up(self.first);
+        self.cancel(self.first);
         Some(oldest)
     }
 
@@ -190,7 +190,7 @@ impl Connection {
         self.early = VecDeque::new();
     }
 
-    fn give_up(&mut self, number: u64) {
+    fn cancel(&mut self, number: u64) {
         let stream = StreamId::new(quinn_proto::Side::Client, Dir::Bi, number);
         // Of a stream that is over there is nothing to stop.
         let _ = self.quic.recv_stream(stream).stop(REQUEST_CANCELLED);
@@ -199,7 +199,7 @@ impl Connection {
     }
 
     /// The query on this stream, where it has not ended.
-    fn asked(&self, number: u64) -> Option<Asked> {
+    fn query_on(&self, number: u64) -> Option<StreamQuery> {
         *self.streams.get(usize::try_from(number.checked_sub(self.first)?).ok()?)?
     }
 
@@ -216,8 +216,8 @@ impl Connection {
 }
 
 /// What the bytes of a stream are, of which `asked` is the ID of the query.
-fn take(came: &[u8], is_ended: bool, asked: Option<u16>, message: &mut Vec<u8>) -> Arrival {
-    let Some(id) = asked else {
+fn take(came: &[u8], is_ended: bool, query: Option<u16>, message: &mut Vec<u8>) -> Arrival {
+    let Some(id) = query else {
         // The rest of one that is over: only its end may come.
         return if came.is_empty() { Arrival::Nothing } else { Arrival::Broken };
     };

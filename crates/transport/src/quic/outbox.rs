@@ -67,23 +67,23 @@ impl Outbox {
 }
 
 /// A socket, and what leaves by it.
-pub(crate) struct Line {
+pub(crate) struct SendSocket {
     pub(crate) socket: UdpSocket,
     pub(crate) outbox: Outbox,
     /// Whether the kernel would take no more, the last time.
     pub(crate) is_full: bool,
     /// Whether its error queue must be looked at, because a call on it failed.
-    pub(crate) in_doubt: bool,
+    pub(crate) has_error: bool,
 }
 
-impl Line {
+impl SendSocket {
     pub(crate) fn send(&mut self, sender: &mut Sender) {
         self.is_full = false;
         // Each error takes one packet away, so this ends.
         loop {
             match self.outbox.send(sender, &self.socket) {
                 Ok(is_all) => return self.is_full = !is_all,
-                Err(_) => self.in_doubt = true,
+                Err(_) => self.has_error = true,
             }
         }
     }

@@ -13,9 +13,9 @@ use dnsdyno_sys::udp::{ErrorQueue, Receiver, Sender};
 use quinn_proto::{ClientConfig, Endpoint, EndpointConfig};
 
 use super::client::Client;
-use super::config::{self, Notice, QuicConfig, QuicOpenError};
-use super::connection::Asked;
-use super::outbox::{self, Line, Outbox};
+use super::config::{self, QuicConfig, QuicOpenError, VerifierResult};
+use super::connection::StreamQuery;
+use super::outbox::{self, Outbox, SendSocket};
 use super::timers::Timers;
 use crate::tls::Sessions;
 use crate::udp::{self, UdpConfig};
@@ -26,12 +26,12 @@ use crate::{ConnectionNews, Sink};
 pub struct QuicTransport {
     pub(super) clients: Vec<Client>,
     /// Clients that may be asked next, the next one first. Some may turn out not to.
-    pub(super) line: VecDeque<u32>,
+    pub(super) queue: VecDeque<u32>,
     pub(super) endpoint: Endpoint,
     /// Whose connection each of the endpoint's is.
     pub(super) owners: Vec<u32>,
     /// Client `i` has socket `i` modulo their number.
-    pub(super) sockets: Vec<Line>,
+    pub(super) sockets: Vec<SendSocket>,
     pub(super) poller: Poller,
     /// What the last wait named and nobody has looked at.
     pub(super) ready: Vec<u32>,
@@ -45,11 +45,11 @@ pub struct QuicTransport {
     /// What happened while no sink was at hand.
     pub(super) news: Vec<(u32, u64, ConnectionNews)>,
     /// Queries whose stream brought no answer, to be told of.
-    pub(super) failed: Vec<(u32, Asked, StreamFailure)>,
+    pub(super) failed: Vec<(u32, StreamQuery, StreamFailure)>,
     pub(super) reused: u64,
     pub(super) quic: ClientConfig,
     /// What a look at a server's certificate came to.
-    pub(super) notice: Arc<Notice>,
+    pub(super) verifier_result: Arc<VerifierResult>,
     pub(super) sessions: Arc<Sessions>,
     pub(super) config: QuicConfig,
     pub(super) server_name: String,
@@ -78,19 +78,19 @@ impl QuicTransport {
     /// # Errors
     /// Where a socket or an epoll set cannot be had, or where TLS lacks what QUIC needs.
     pub fn open(config: &QuicConfig, clients: usize, worker: usize) -> Result<Self, QuicOpenError> {
-        let (quic, notice, sessions) = config::client_config(config, clients)?;
+        let (quic, verifier_result, sessions) = config::client_config(config, clients)?;
         let sockets = open_sockets(config, sockets_of(clients), worker)?;
         let other = |source| QuicOpenError::Other { server: config.server, source };
         let poller = Poller::new(sockets.len()).map_err(other)?;
-        for (i, line) in sockets.iter().enumerate() {
-            poller.add(&line.socket, i as u64).map_err(other)?;
+        for (i, sending) in sockets.iter().enumerate() {
+            poller.add(&sending.socket, i as u64).map_err(other)?;
         }
-        let segment = sockets.first().is_some_and(|line| socket::can_segment(&line.socket));
+        let segment = sockets.first().is_some_and(|sending| socket::can_segment(&sending.socket));
         let shortest_ns = config.timeout_ns.min(config.handshake_timeout_ns);
         let shortest_ns = shortest_ns.min(config.idle_timeout_ns.unwrap_or(u64::MAX));
         Ok(QuicTransport {
-            clients: (0..clients).map(|_| Client { in_line: true, ..Client::default() }).collect(),
-            line: (0..clients as u32).collect(),
+            clients: (0..clients).map(|_| Client { is_queued: true, ..Client::default() }).collect(),
+            queue: (0..clients as u32).collect(),
             endpoint: Endpoint::new(Arc::new(EndpointConfig::default()), None, true, None),
             owners: Vec::new(),
             ready: Vec::with_capacity(sockets.len()),
@@ -106,7 +106,7 @@ impl QuicTransport {
             failed: Vec::new(),
             reused: 0,
             quic,
-            notice,
+            verifier_result,
             sessions,
             server_name: config.tls.server_name().to_str().into_owned(),
             limit: config.queries_each.unwrap_or(u32::MAX),
@@ -127,18 +127,18 @@ impl QuicTransport {
     /// room.
     pub fn next_turn_ns(&self) -> Option<u64> {
         // Where one call had no room for all, the rest is asked for as soon.
-        let has_more = !self.touched.is_empty() || self.sockets.iter().any(|line| line.is_full);
+        let has_more = !self.touched.is_empty() || self.sockets.iter().any(|sending| sending.is_full);
         let retry_ns = has_more.then(|| self.clock.now_ns() + RETRY_NS);
         [self.timers.next_ns(), retry_ns].into_iter().flatten().min()
     }
 
     /// Tells what happened, in order. A client whose connection is over can ask again from here on.
-    pub(super) fn tell(&mut self, sink: &mut impl Sink) {
+    pub(super) fn report(&mut self, sink: &mut impl Sink) {
         if self.reused > 0 {
             sink.reused(std::mem::take(&mut self.reused));
         }
         for i in 0..self.failed.len() {
-            let (channel, Asked { id, at_ns }, why) = self.failed[i];
+            let (channel, StreamQuery { id, at_ns }, why) = self.failed[i];
             sink.stream_failed(channel as usize, id, at_ns, why);
         }
         self.failed.clear();
@@ -146,33 +146,33 @@ impl QuicTransport {
             let (channel, at_ns, news) = self.news[i];
             if matches!(news, ConnectionNews::Failed(_) | ConnectionNews::Ended { .. }) {
                 self.clients[channel as usize].vacate();
-                self.join_line(channel as usize);
+                self.enqueue(channel as usize);
             }
             sink.connection(channel as usize, at_ns, news);
         }
         self.news.clear();
     }
 
-    pub(super) fn join_line(&mut self, channel: usize) {
+    pub(super) fn enqueue(&mut self, channel: usize) {
         let client = &mut self.clients[channel];
-        if !client.in_line && client.can_ask(self.limit) {
-            client.in_line = true;
-            self.line.push_back(channel as u32);
+        if !client.is_queued && client.can_send(self.limit) {
+            client.is_queued = true;
+            self.queue.push_back(channel as u32);
         }
     }
 
     /// Puts the client behind the others, if it was its turn.
-    pub(super) fn leave_front(&mut self, channel: usize) {
-        if self.line.front() == Some(&(channel as u32)) {
-            self.line.pop_front();
-            self.clients[channel].in_line = false;
-            self.join_line(channel);
+    pub(super) fn move_to_back(&mut self, channel: usize) {
+        if self.queue.front() == Some(&(channel as u32)) {
+            self.queue.pop_front();
+            self.clients[channel].is_queued = false;
+            self.enqueue(channel);
         }
     }
 
     /// Notes that the client's connection may have packets to send, or another timer.
     pub(super) fn touch(&mut self, channel: usize) {
-        self.clients[channel].acknowledgements.has_company = true;
+        self.clients[channel].acknowledgements.has_data = true;
         if !std::mem::replace(&mut self.clients[channel].is_touched, true) {
             self.touched.push(channel as u32);
         }
@@ -195,12 +195,12 @@ pub(super) fn sockets_of(clients: usize) -> usize {
     clients.clamp(1, MOST_SOCKETS)
 }
 
-fn open_sockets(config: &QuicConfig, count: usize, worker: usize) -> Result<Vec<Line>, QuicOpenError> {
+fn open_sockets(config: &QuicConfig, count: usize, worker: usize) -> Result<Vec<SendSocket>, QuicOpenError> {
     let addresses = &config.local_addresses;
     // Workers begin with different addresses, so that a few sockets have different ones.
     let first = worker * addresses.len() / 2;
     let local = |i: usize| -> Option<IpAddr> { addresses.get((first + i) % addresses.len().max(1)).copied() };
-    let open = |i| -> Result<Line, QuicOpenError> {
+    let open = |i| -> Result<SendSocket, QuicOpenError> {
         let udp = UdpConfig {
             server: config.server,
             local_address: local(i),
@@ -208,7 +208,7 @@ fn open_sockets(config: &QuicConfig, count: usize, worker: usize) -> Result<Vec<
             send_only: false,
         };
         let socket = udp::connect(&udp, 0)?;
-        Ok(Line { socket, outbox: Outbox::default(), is_full: false, in_doubt: false })
+        Ok(SendSocket { socket, outbox: Outbox::default(), is_full: false, has_error: false })
     };
     (0..count).map(open).collect()
 }

@@ -20,15 +20,15 @@ pub(crate) struct Client<S> {
     pub(crate) session: Option<S>,
     pub(crate) phase: Phase,
     /// Whether it stands in the line of those that can ask.
-    pub(crate) in_line: bool,
+    pub(crate) is_queued: bool,
     /// Whether anything came over this connection.
     pub(crate) has_read: bool,
     /// Number of its connections so far: tells an event of this one from one of an earlier one.
     pub(crate) generation: u32,
     /// Queries handed over for this connection.
-    pub(crate) asked: u32,
+    pub(crate) queries: u32,
     /// Those of them that have not ended.
-    pub(crate) under_way: u32,
+    pub(crate) outstanding: u32,
     /// Those of them that were answered over it.
     pub(crate) answers: u32,
     /// When this connection was begun.
@@ -64,11 +64,11 @@ impl<S> Default for Client<S> {
             stream: None,
             session: None,
             phase: Phase::Vacant,
-            in_line: false,
+            is_queued: false,
             has_read: false,
             generation: 0,
-            asked: 0,
-            under_way: 0,
+            queries: 0,
+            outstanding: 0,
             answers: 0,
             opened_ns: 0,
             established_ns: 0,
@@ -83,12 +83,12 @@ impl<S> Default for Client<S> {
 impl<S: Session> Client<S> {
     /// How many queries the client could be handed now, given how many a connection carries.
     #[inline]
-    pub(crate) fn room(&self, limit: u32) -> usize {
-        if self.phase == Phase::Ending || self.asked >= limit || self.waiting() >= OUTBOX_BOUND {
+    pub(crate) fn capacity(&self, limit: u32) -> usize {
+        if self.phase == Phase::Ending || self.queries >= limit || self.waiting() >= OUTBOX_BOUND {
             return 0;
         }
-        let of_session = self.session.as_ref().map_or(usize::MAX, S::room);
-        of_session.min((limit - self.asked) as usize)
+        let of_session = self.session.as_ref().map_or(usize::MAX, S::capacity);
+        of_session.min((limit - self.queries) as usize)
     }
 
     /// Whether the handshake of the open connection is not done.
@@ -97,18 +97,18 @@ impl<S: Session> Client<S> {
     }
 
     /// What the open connection ends of, because it takes no more queries and nothing is under way.
-    pub(crate) fn retired(&self) -> Option<dnsdyno_measure::ConnectionEnd> {
-        if self.under_way > 0 { None } else { self.session.as_ref().and_then(S::retires) }
+    pub(crate) fn drained(&self) -> Option<dnsdyno_measure::ConnectionEnd> {
+        if self.outstanding > 0 { None } else { self.session.as_ref().and_then(S::closing) }
     }
 
     /// Whether the connection has carried all that it is to carry.
     pub(crate) fn is_spent(&self, limit: u32) -> bool {
-        self.asked >= limit && self.under_way == 0
+        self.queries >= limit && self.outstanding == 0
     }
 
     /// Whether nothing is under way on the open connection.
     pub(crate) fn is_idle(&self) -> bool {
-        self.phase == Phase::Open && self.under_way == 0 && self.outbox.is_empty()
+        self.phase == Phase::Open && self.outstanding == 0 && self.outbox.is_empty()
     }
 
     /// Bytes that the kernel, or the session, has not taken.
@@ -148,7 +148,7 @@ impl<S: Session> Client<S> {
         }
         pool.give_back(std::mem::take(&mut self.outbox));
         *self = Client {
-            in_line: self.in_line,
+            is_queued: self.is_queued,
             generation: self.generation.wrapping_add(1),
             ..Client::default()
         };

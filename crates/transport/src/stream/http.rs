@@ -22,7 +22,7 @@ use crate::{Came, Sink};
 use hpack::{Decoder, Head, RequestHead};
 
 /// What the HTTP of a worker's connections has in common.
-pub(super) struct HttpKit {
+pub(super) struct HttpShared {
     head: RequestHead,
     /// Of GET: the path up to the message. `None` = POST.
     get_path: Option<Vec<u8>>,
@@ -34,9 +34,9 @@ pub(super) struct HttpKit {
     answer: Vec<u8>,
 }
 
-impl HttpKit {
+impl HttpShared {
     pub(super) fn new(authority: &str, path: &str, is_get: bool) -> Self {
-        HttpKit {
+        HttpShared {
             head: RequestHead::new(authority, path, is_get),
             get_path: is_get.then(|| format!("{path}?dns=").into_bytes()),
             query: Vec::new(),
@@ -53,8 +53,8 @@ pub(super) struct Http {
     inbox: Vec<u8>,
     decoder: Decoder,
     /// Headers whose end has not come.
-    unfinished: Option<Unfinished>,
-    streams: HashMap<u32, Open>,
+    header_block: Option<HeaderBlock>,
+    streams: HashMap<u32, Stream>,
     next_stream: u32,
     /// The body of a query that exceeded the window: no query is sent before the rest of it.
     unsent: Option<Unsent>,
@@ -67,17 +67,17 @@ pub(super) struct Http {
     stream_window: i64,
     /// Bytes of bodies that came since the server was last told to go on.
     unacknowledged: usize,
-    memory: Memory,
+    server_table: ServerTable,
     /// What the server's table shall be, where it has to be told.
     table_update: Option<usize>,
     /// The server takes no more, and what the connection then ends of.
-    retires: Option<ConnectionEnd>,
+    closing: Option<ConnectionEnd>,
 }
 
 /// A stream on which an answer is waited for.
-struct Open {
+struct Stream {
     query: u16,
-    asked_ns: u64,
+    sent_ns: u64,
     head: Option<Head>,
     body: Vec<u8>,
 }
@@ -91,7 +91,7 @@ struct Unsent {
     sent: usize,
 }
 
-struct Unfinished {
+struct HeaderBlock {
     stream: u32,
     is_end: bool,
     block: Vec<u8>,
@@ -99,10 +99,10 @@ struct Unfinished {
 
 /// Whether the server remembers the headers of requests.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Memory {
-    NotYet,
-    Knows,
-    Cannot,
+enum ServerTable {
+    Empty,
+    Filled,
+    TooSmall,
 }
 
 /// A frame as it came.
@@ -127,7 +127,7 @@ impl Http {
         Http {
             inbox: Vec::new(),
             decoder: Decoder::new(),
-            unfinished: None,
+            header_block: None,
             streams: HashMap::new(),
             next_stream: 1,
             unsent: None,
@@ -136,29 +136,35 @@ impl Http {
             window: FIRST_WINDOW,
             stream_window: FIRST_WINDOW,
             unacknowledged: 0,
-            memory: Memory::NotYet,
+            server_table: ServerTable::Empty,
             table_update: None,
-            retires: None,
+            closing: None,
         }
     }
 
     /// How many queries it takes now.
-    pub(super) fn room(&self) -> usize {
-        if self.retires.is_some() || self.unsent.is_some() || self.window < LOW_WINDOW {
+    pub(super) fn capacity(&self) -> usize {
+        if self.closing.is_some() || self.unsent.is_some() || self.window < LOW_WINDOW {
             return 0;
         }
         self.most_streams.saturating_sub(self.streams.len())
     }
 
-    pub(super) fn retires(&self) -> Option<ConnectionEnd> {
-        self.retires
+    pub(super) fn closing(&self) -> Option<ConnectionEnd> {
+        self.closing
     }
 
     /// Asks `message` on a stream of its own, if there is room.
-    pub(super) fn ask(&mut self, kit: &mut HttpKit, message: &[u8], now_ns: u64, out: &mut Vec<u8>) -> bool {
-        let Some(id) = message.first_chunk::<2>().filter(|_| self.room() > 0) else { return false };
+    pub(super) fn encode(
+        &mut self,
+        shared: &mut HttpShared,
+        message: &[u8],
+        now_ns: u64,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        let Some(id) = message.first_chunk::<2>().filter(|_| self.capacity() > 0) else { return false };
         let query = u16::from_be_bytes(*id);
-        let HttpKit { query: text, block, path, .. } = kit;
+        let HttpShared { query: text, block, path, .. } = shared;
         text.clear();
         // With an ID of 0 the same question is the same request (RFC 8484, 4.1).
         text.extend_from_slice(&[0, 0]);
@@ -167,16 +173,16 @@ impl Http {
         if let Some(bytes) = self.table_update.take() {
             hpack::put_table_size(block, bytes);
         }
-        let form = match self.memory {
-            Memory::NotYet => &kit.head.to_remember,
-            Memory::Knows => &kit.head.remembered,
-            Memory::Cannot => &kit.head.in_full,
+        let form = match self.server_table {
+            ServerTable::Empty => &shared.head.inserting,
+            ServerTable::Filled => &shared.head.indexed,
+            ServerTable::TooSmall => &shared.head.literal,
         };
-        if self.memory == Memory::NotYet {
-            self.memory = Memory::Knows;
+        if self.server_table == ServerTable::Empty {
+            self.server_table = ServerTable::Filled;
         }
-        block.extend_from_slice(&form.first);
-        let is_get = kit.get_path.as_ref().is_some_and(|beginning| {
+        block.extend_from_slice(&form.before_path);
+        let is_get = shared.get_path.as_ref().is_some_and(|beginning| {
             path.clear();
             path.extend_from_slice(beginning);
             let (at, length) = (path.len(), text.len().div_ceil(3) * 4);
@@ -187,13 +193,13 @@ impl Http {
             hpack::put_path(block, path);
             true
         });
-        block.extend_from_slice(&form.then);
+        block.extend_from_slice(&form.after_path);
         if !is_get {
             hpack::put_content_length(block, text.len());
         }
         let stream = self.next_stream;
         put_headers(out, block, stream, is_get, self.most_frame);
-        self.streams.insert(stream, Open { query, asked_ns: now_ns, head: None, body: Vec::new() });
+        self.streams.insert(stream, Stream { query, sent_ns: now_ns, head: None, body: Vec::new() });
         if !is_get {
             let sent = text.len().min(self.window.min(self.stream_window).max(0) as usize);
             self.window -= sent as i64;
@@ -205,15 +211,15 @@ impl Http {
         }
         self.next_stream += 2;
         if self.next_stream >= LAST_STREAM {
-            self.retires = Some(ConnectionEnd::ByUs);
+            self.closing = Some(ConnectionEnd::ByUs);
         }
         true
     }
 
     /// Takes bytes that came; what is to be said in return is appended to `out`.
-    pub(super) fn take<K: Sink>(
+    pub(super) fn read<K: Sink>(
         &mut self,
-        kit: &mut HttpKit,
+        shared: &mut HttpShared,
         pool: &mut BufferPool,
         came: &[u8],
         out: &mut Vec<u8>,
@@ -228,7 +234,7 @@ impl Http {
         let mut at = 0;
         while let Some(frame) = first_frame(&bytes[at..])? {
             at += FRAME_HEADER + frame.payload.len();
-            self.take_frame(kit, pool, &frame, out, reader)?;
+            self.take_frame(shared, pool, &frame, out, reader)?;
         }
         if is_fresh && at < came.len() {
             inbox = pool.take();
@@ -249,12 +255,17 @@ impl Http {
     }
 
     /// Gives up the streams of queries that were asked before this instant.
-    pub(super) fn give_up<K: Sink>(&mut self, asked_ns: u64, out: &mut Vec<u8>, reader: &mut Reader<'_, K>) {
+    pub(super) fn cancel_before<K: Sink>(
+        &mut self,
+        sent_ns: u64,
+        out: &mut Vec<u8>,
+        reader: &mut Reader<'_, K>,
+    ) {
         self.streams.retain(|stream, open| {
-            let is_kept = open.asked_ns >= asked_ns;
+            let is_kept = open.sent_ns >= sent_ns;
             if !is_kept {
                 put_reset(out, *stream, CANCEL);
-                reader.stream_failed(open.query, open.asked_ns, StreamFailure::GivenUp);
+                reader.stream_failed(open.query, open.sent_ns, StreamFailure::GivenUp);
             }
             is_kept
         });
@@ -286,42 +297,42 @@ impl Http {
 
     fn take_frame<K: Sink>(
         &mut self,
-        kit: &mut HttpKit,
+        shared: &mut HttpShared,
         pool: &mut BufferPool,
         frame: &Frame<'_>,
         out: &mut Vec<u8>,
         reader: &mut Reader<'_, K>,
     ) -> Result<(), Broken> {
-        if self.unfinished.is_some() && frame.kind != CONTINUATION {
-            return Err(AGAINST_THE_RULES);
+        if self.header_block.is_some() && frame.kind != CONTINUATION {
+            return Err(PROTOCOL_ERROR);
         }
         match frame.kind {
-            DATA => self.take_data(kit, pool, frame, out, reader),
+            DATA => self.take_data(shared, pool, frame, out, reader),
             HEADERS => {
                 let mut block = without_padding(frame)?;
                 if frame.flags & PRIORITY != 0 {
-                    block = block.get(PRIORITY_BYTES..).ok_or(AGAINST_THE_RULES)?;
+                    block = block.get(PRIORITY_BYTES..).ok_or(PROTOCOL_ERROR)?;
                 }
                 let is_end = frame.flags & END_STREAM != 0;
                 if frame.flags & END_HEADERS == 0 {
                     let block = block.to_vec();
-                    self.unfinished = Some(Unfinished { stream: frame.stream, is_end, block });
+                    self.header_block = Some(HeaderBlock { stream: frame.stream, is_end, block });
                     return Ok(());
                 }
-                self.take_headers(kit, pool, frame.stream, is_end, block, reader)
+                self.take_headers(shared, pool, frame.stream, is_end, block, reader)
             }
             CONTINUATION => {
-                let mut unfinished = self.unfinished.take().ok_or(AGAINST_THE_RULES)?;
-                unfinished.block.extend_from_slice(frame.payload);
-                if unfinished.stream != frame.stream || unfinished.block.len() > HEADER_BYTES {
-                    return Err(AGAINST_THE_RULES);
+                let mut header_block = self.header_block.take().ok_or(PROTOCOL_ERROR)?;
+                header_block.block.extend_from_slice(frame.payload);
+                if header_block.stream != frame.stream || header_block.block.len() > HEADER_BYTES {
+                    return Err(PROTOCOL_ERROR);
                 }
                 if frame.flags & END_HEADERS == 0 {
-                    self.unfinished = Some(unfinished);
+                    self.header_block = Some(header_block);
                     return Ok(());
                 }
-                let Unfinished { stream, is_end, block } = unfinished;
-                self.take_headers(kit, pool, stream, is_end, &block, reader)
+                let HeaderBlock { stream, is_end, block } = header_block;
+                self.take_headers(shared, pool, stream, is_end, &block, reader)
             }
             RST_STREAM => {
                 let code = number(frame.payload)?;
@@ -329,7 +340,7 @@ impl Http {
                 self.fail(frame.stream, why, pool, reader);
                 Ok(())
             }
-            SETTINGS => self.take_settings(kit, frame, out),
+            SETTINGS => self.take_settings(shared, frame, out),
             PING if frame.flags & ACK == 0 => {
                 put_header(out, frame.payload.len(), PING, ACK, 0);
                 out.extend_from_slice(frame.payload);
@@ -345,18 +356,18 @@ impl Http {
                     _ => {}
                 }
                 if self.window > MOST_WINDOW {
-                    return Err(AGAINST_THE_RULES);
+                    return Err(PROTOCOL_ERROR);
                 }
                 Ok(())
             }
-            PUSH_PROMISE => Err(AGAINST_THE_RULES),
+            PUSH_PROMISE => Err(PROTOCOL_ERROR),
             _ => Ok(()),
         }
     }
 
     fn take_data<K: Sink>(
         &mut self,
-        kit: &mut HttpKit,
+        shared: &mut HttpShared,
         pool: &mut BufferPool,
         frame: &Frame<'_>,
         out: &mut Vec<u8>,
@@ -374,7 +385,7 @@ impl Http {
         }
         if is_end && open.body.is_empty() {
             if let Some(open) = self.streams.remove(&frame.stream) {
-                deliver(kit, &open, data, reader);
+                deliver(shared, &open, data, reader);
             }
             return Ok(());
         }
@@ -383,14 +394,14 @@ impl Http {
         }
         open.body.extend_from_slice(data);
         if is_end {
-            self.finish(kit, pool, frame.stream, reader);
+            self.finish(shared, pool, frame.stream, reader);
         }
         Ok(())
     }
 
     fn take_headers<K: Sink>(
         &mut self,
-        kit: &mut HttpKit,
+        shared: &mut HttpShared,
         pool: &mut BufferPool,
         stream: u32,
         is_end: bool,
@@ -398,7 +409,7 @@ impl Http {
         reader: &mut Reader<'_, K>,
     ) -> Result<(), Broken> {
         // Read in any case: later ones may build on it.
-        let head = self.decoder.decode(block).ok_or(AGAINST_THE_RULES)?;
+        let head = self.decoder.decode(block).ok_or(PROTOCOL_ERROR)?;
         let Some(open) = self.streams.get_mut(&stream) else { return Ok(()) };
         let is_informational = (100..200).contains(&head.status);
         // What comes after a body are trailers, which say nothing to us.
@@ -411,7 +422,7 @@ impl Http {
             reader.status(head.status);
         }
         if is_end {
-            self.finish(kit, pool, stream, reader);
+            self.finish(shared, pool, stream, reader);
         }
         Ok(())
     }
@@ -419,14 +430,14 @@ impl Http {
     /// A stream has come to its end in order.
     fn finish<K: Sink>(
         &mut self,
-        kit: &mut HttpKit,
+        shared: &mut HttpShared,
         pool: &mut BufferPool,
         stream: u32,
         reader: &mut Reader<'_, K>,
     ) {
         if let Some(mut open) = self.streams.remove(&stream) {
             let body = std::mem::take(&mut open.body);
-            deliver(kit, &open, &body, reader);
+            deliver(shared, &open, &body, reader);
             pool.give_back(body);
         }
     }
@@ -440,16 +451,21 @@ impl Http {
     ) {
         if let Some(open) = self.streams.remove(&stream) {
             pool.give_back(open.body);
-            reader.stream_failed(open.query, open.asked_ns, why);
+            reader.stream_failed(open.query, open.sent_ns, why);
         }
     }
 
-    fn take_settings(&mut self, kit: &HttpKit, frame: &Frame<'_>, out: &mut Vec<u8>) -> Result<(), Broken> {
+    fn take_settings(
+        &mut self,
+        shared: &HttpShared,
+        frame: &Frame<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Broken> {
         if frame.flags & ACK != 0 {
             return Ok(());
         }
         if !frame.payload.len().is_multiple_of(6) {
-            return Err(AGAINST_THE_RULES);
+            return Err(PROTOCOL_ERROR);
         }
         for setting in frame.payload.chunks_exact(6) {
             let (name, value) = (u16::from_be_bytes([setting[0], setting[1]]), number(&setting[2..])?);
@@ -457,12 +473,12 @@ impl Http {
                 HEADER_TABLE_SIZE if (value as usize) < hpack::TABLE_BYTES => {
                     self.table_update = Some(value as usize);
                     // What it would have to forget it is not asked to remember.
-                    if (value as usize) < kit.head.table_bytes() {
-                        self.memory = Memory::Cannot;
+                    if (value as usize) < shared.head.table_bytes() {
+                        self.server_table = ServerTable::TooSmall;
                     }
                 }
                 MAX_CONCURRENT_STREAMS => self.most_streams = value as usize,
-                INITIAL_WINDOW_SIZE if i64::from(value) > MOST_WINDOW => return Err(AGAINST_THE_RULES),
+                INITIAL_WINDOW_SIZE if i64::from(value) > MOST_WINDOW => return Err(PROTOCOL_ERROR),
                 INITIAL_WINDOW_SIZE => {
                     // It applies to open streams, too (RFC 9113, 6.9.2).
                     let change = i64::from(value) - self.stream_window;
@@ -470,7 +486,7 @@ impl Http {
                     self.unsent.iter_mut().for_each(|unsent| unsent.window += change);
                 }
                 MAX_FRAME_SIZE if !(LONGEST_FRAME..1 << 24).contains(&(value as usize)) => {
-                    return Err(AGAINST_THE_RULES);
+                    return Err(PROTOCOL_ERROR);
                 }
                 MAX_FRAME_SIZE => self.most_frame = value as usize,
                 _ => {}
@@ -489,7 +505,7 @@ impl Http {
     ) -> Result<(), Broken> {
         let last = number(frame.payload)? & LAST_STREAM;
         let code = number(frame.payload.get(4..).unwrap_or_default())?;
-        self.retires = Some(if code == 0 { ConnectionEnd::GoneAway } else { ConnectionEnd::Error });
+        self.closing = Some(if code == 0 { ConnectionEnd::GoneAway } else { ConnectionEnd::Error });
         let mut beyond: Vec<u32> = self.streams.keys().copied().filter(|stream| *stream > last).collect();
         beyond.sort_unstable();
         for stream in beyond {
@@ -500,8 +516,8 @@ impl Http {
 }
 
 /// Hands a response over for what it is.
-fn deliver<K: Sink>(kit: &mut HttpKit, open: &Open, body: &[u8], reader: &mut Reader<'_, K>) {
-    let failed = |reader: &mut Reader<'_, K>, why| reader.stream_failed(open.query, open.asked_ns, why);
+fn deliver<K: Sink>(shared: &mut HttpShared, open: &Stream, body: &[u8], reader: &mut Reader<'_, K>) {
+    let failed = |reader: &mut Reader<'_, K>, why| reader.stream_failed(open.query, open.sent_ns, why);
     let Some(head) = open.head else { return failed(reader, StreamFailure::Protocol) };
     if head.length.is_some_and(|length| length != body.len() as u64) {
         return failed(reader, StreamFailure::Protocol);
@@ -509,16 +525,16 @@ fn deliver<K: Sink>(kit: &mut HttpKit, open: &Open, body: &[u8], reader: &mut Re
     if head.status != 200 {
         return failed(reader, StreamFailure::Status);
     }
-    kit.answer.clear();
+    shared.answer.clear();
     // A body of another type is no message, whatever is in it.
     if head.is_message {
-        kit.answer.extend_from_slice(body);
+        shared.answer.extend_from_slice(body);
     }
-    if let Some(id) = kit.answer.first_chunk_mut::<2>() {
+    if let Some(id) = shared.answer.first_chunk_mut::<2>() {
         // It came for an ID of 0; another one is wrong, and stays so.
         *id = (u16::from_be_bytes(*id) ^ open.query).to_be_bytes();
     }
-    if reader.answer(&kit.answer) == Came::Garbage {
+    if reader.answer(&shared.answer) == Came::Garbage {
         failed(reader, StreamFailure::NoMessage);
     }
 }
@@ -528,7 +544,7 @@ fn first_frame(bytes: &[u8]) -> Result<Option<Frame<'_>>, Broken> {
     let Some(header) = bytes.first_chunk::<FRAME_HEADER>() else { return Ok(None) };
     let length = u32::from_be_bytes([0, header[0], header[1], header[2]]) as usize;
     if length > LONGEST_FRAME {
-        return Err(AGAINST_THE_RULES);
+        return Err(PROTOCOL_ERROR);
     }
     let stream = u32::from_be_bytes([header[5], header[6], header[7], header[8]]) & LAST_STREAM;
     let payload = bytes.get(FRAME_HEADER..FRAME_HEADER + length);
@@ -540,14 +556,14 @@ fn without_padding<'a>(frame: &Frame<'a>) -> Result<&'a [u8], Broken> {
     if frame.flags & PADDED == 0 {
         return Ok(frame.payload);
     }
-    let (padding, rest) = frame.payload.split_first().ok_or(AGAINST_THE_RULES)?;
-    let length = rest.len().checked_sub(usize::from(*padding)).ok_or(AGAINST_THE_RULES)?;
+    let (padding, rest) = frame.payload.split_first().ok_or(PROTOCOL_ERROR)?;
+    let length = rest.len().checked_sub(usize::from(*padding)).ok_or(PROTOCOL_ERROR)?;
     Ok(&rest[..length])
 }
 
 /// The number that a payload begins with.
 fn number(bytes: &[u8]) -> Result<u32, Broken> {
-    bytes.first_chunk().map(|bytes| u32::from_be_bytes(*bytes)).ok_or(AGAINST_THE_RULES)
+    bytes.first_chunk().map(|bytes| u32::from_be_bytes(*bytes)).ok_or(PROTOCOL_ERROR)
 }
 
 fn put_header(out: &mut Vec<u8>, length: usize, kind: u8, flags: u8, stream: u32) {
@@ -593,7 +609,7 @@ fn put_reset(out: &mut Vec<u8>, stream: u32, code: u32) {
     out.extend_from_slice(&code.to_be_bytes());
 }
 
-const AGAINST_THE_RULES: Broken = Broken::Ended(ConnectionEnd::Protocol);
+const PROTOCOL_ERROR: Broken = Broken::Ended(ConnectionEnd::Protocol);
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 

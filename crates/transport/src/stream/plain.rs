@@ -15,9 +15,9 @@ pub struct Plain {
 
 impl Session for Plain {
     type Setup = ();
-    type Kit = ();
+    type Shared = ();
 
-    fn kit(_: &(), _clients: usize) -> Result<(), StreamOpenError> {
+    fn shared(_: &(), _clients: usize) -> Result<(), StreamOpenError> {
         Ok(())
     }
 
@@ -26,13 +26,13 @@ impl Session for Plain {
     }
 
     #[inline]
-    fn ask(&mut self, _: &mut (), batch: &Batch, _now_ns: u64, out: &mut Vec<u8>) -> usize {
+    fn encode(&mut self, _: &mut (), batch: &Batch, _now_ns: u64, out: &mut Vec<u8>) -> usize {
         frame(batch, out);
         batch.len()
     }
 
     #[inline]
-    fn take<K: Sink>(
+    fn read<K: Sink>(
         &mut self,
         _: &mut (),
         pool: &mut BufferPool,
@@ -40,7 +40,7 @@ impl Session for Plain {
         _out: &mut Vec<u8>,
         reader: &mut Reader<'_, K>,
     ) -> Result<(), Broken> {
-        self.inbox.take(pool, bytes, reader)
+        self.inbox.read(pool, bytes, reader)
     }
 
     fn end(self, pool: &mut BufferPool) {
@@ -64,7 +64,7 @@ pub(super) struct Inbox {
 
 impl Inbox {
     /// Hands over the whole messages, and keeps the beginning of the next.
-    pub(super) fn take<K: Sink>(
+    pub(super) fn read<K: Sink>(
         &mut self,
         pool: &mut BufferPool,
         came: &[u8],

@@ -1,4 +1,4 @@
-//! Memory that connections hold only while something is in it: fifty thousand idle clients hold none.
+//! ServerTable that connections hold only while something is in it: fifty thousand idle clients hold none.
 
 /// Buffers of a worker that are not in use.
 #[derive(Default)]

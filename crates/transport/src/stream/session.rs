@@ -19,7 +19,7 @@ pub trait Session: Sized + Send {
     /// What a run says of its sessions.
     type Setup;
     /// What the sessions of a worker have in common.
-    type Kit: Send;
+    type Shared: Send;
     /// Whether a session must know when it was asked.
     const NEEDS_TIME: bool = false;
 
@@ -27,22 +27,22 @@ pub trait Session: Sized + Send {
     ///
     /// # Errors
     /// Where TLS has nothing to offer.
-    fn kit(setup: &Self::Setup, clients: usize) -> Result<Self::Kit, StreamOpenError>;
+    fn shared(setup: &Self::Setup, clients: usize) -> Result<Self::Shared, StreamOpenError>;
 
     /// A new session; appends what it says first to `out`. `None` where there is no way to begin.
-    fn begin(kit: &mut Self::Kit, out: &mut Vec<u8>) -> Option<Self>;
+    fn begin(shared: &mut Self::Shared, out: &mut Vec<u8>) -> Option<Self>;
 
     /// Asks the messages of `batch`, in order, as far as there is room; appends what is to travel now to
     /// `out`. Tells how many were taken.
-    fn ask(&mut self, kit: &mut Self::Kit, batch: &Batch, now_ns: u64, out: &mut Vec<u8>) -> usize;
+    fn encode(&mut self, shared: &mut Self::Shared, batch: &Batch, now_ns: u64, out: &mut Vec<u8>) -> usize;
 
     /// Takes what came over the connection; appends what is to be said in return to `out`.
     ///
     /// # Errors
     /// Where the connection is of no use any more. What is in `out` should still be said.
-    fn take<K: Sink>(
+    fn read<K: Sink>(
         &mut self,
-        kit: &mut Self::Kit,
+        shared: &mut Self::Shared,
         pool: &mut BufferPool,
         bytes: &[u8],
         out: &mut Vec<u8>,
@@ -50,7 +50,7 @@ pub trait Session: Sized + Send {
     ) -> Result<(), Broken>;
 
     /// How many messages it takes now.
-    fn room(&self) -> usize {
+    fn capacity(&self) -> usize {
         usize::MAX
     }
 
@@ -66,14 +66,14 @@ pub trait Session: Sized + Send {
 
     /// Whether it will never take another message, though those under way may be answered; and what the
     /// connection then ends of.
-    fn retires(&self) -> Option<ConnectionEnd> {
+    fn closing(&self) -> Option<ConnectionEnd> {
         None
     }
 
-    /// Gives up what was asked before `asked_ns` and has not been answered, where that takes room.
-    fn give_up<K: Sink>(
+    /// Gives up what was asked before `sent_ns` and has not been answered, where that takes room.
+    fn cancel_before<K: Sink>(
         &mut self,
-        _kit: &mut Self::Kit,
+        _kit: &mut Self::Shared,
         _asked_ns: u64,
         _out: &mut Vec<u8>,
         _reader: &mut Reader<'_, K>,
@@ -81,7 +81,7 @@ pub trait Session: Sized + Send {
     }
 
     /// Appends the last words, where there are any.
-    fn goodbye(&mut self, _out: &mut Vec<u8>) {}
+    fn close(&mut self, _out: &mut Vec<u8>) {}
 
     /// Gives its buffers back.
     fn end(self, pool: &mut BufferPool);
@@ -111,14 +111,14 @@ pub struct Reader<'a, K> {
     /// Queries under way that have ended so far.
     pub(super) ended: u32,
     /// Whether anything whole has come.
-    pub(super) has_heard: bool,
+    pub(super) has_received: bool,
 }
 
 impl<K: Sink> Reader<'_, K> {
     /// A message came.
     #[inline]
     pub(super) fn answer(&mut self, message: &[u8]) -> Came {
-        self.has_heard = true;
+        self.has_received = true;
         let came = self.sink.answer(self.channel, self.at_ns, self.since_ns, message);
         if came == Came::Answer {
             self.answers += 1;
@@ -129,27 +129,27 @@ impl<K: Sink> Reader<'_, K> {
 
     /// The handshake is done.
     pub(super) fn handshaken(&mut self, kind: HandshakeKind) {
-        self.has_heard = true;
+        self.has_received = true;
         let begun_ns = self.established_ns;
-        self.tell(ConnectionNews::Handshaken { kind, begun_ns });
+        self.report(ConnectionNews::Handshaken { kind, begun_ns });
         if kind != HandshakeKind::Early {
             self.since_ns = self.at_ns;
         }
     }
 
     /// Something happened to the connection.
-    pub(super) fn tell(&mut self, news: ConnectionNews) {
+    pub(super) fn report(&mut self, news: ConnectionNews) {
         self.news.push((self.channel as u32, self.at_ns, news));
     }
 
     /// An HTTP response came.
     pub(super) fn status(&mut self, status: u16) {
-        self.has_heard = true;
+        self.has_received = true;
         self.sink.status(status);
     }
 
     /// A stream ended without an answer.
-    pub(super) fn stream_failed(&mut self, id: u16, asked_ns: u64, why: StreamFailure) {
-        self.ended += u32::from(self.sink.stream_failed(self.channel, id, asked_ns, why));
+    pub(super) fn stream_failed(&mut self, id: u16, sent_ns: u64, why: StreamFailure) {
+        self.ended += u32::from(self.sink.stream_failed(self.channel, id, sent_ns, why));
     }
 }

@@ -17,9 +17,9 @@ use crate::{ConnectionNews, Sink};
 /// One worker's clients, each of whose connections has a session of this kind.
 pub struct Streams<S: Session> {
     pub(super) clients: Vec<Client<S>>,
-    pub(super) kit: S::Kit,
+    pub(super) shared: S::Shared,
     /// Clients that may be asked next, the next one first. Some may turn out not to.
-    pub(super) line: VecDeque<u32>,
+    pub(super) queue: VecDeque<u32>,
     pub(super) dialer: Dialer,
     pub(super) poller: Poller,
     /// What the last wait named and nobody has looked at.
@@ -66,9 +66,9 @@ impl<S: Session> Streams<S> {
         let shortest_ns = config.timeout_ns.min(config.idle_timeout_ns.unwrap_or(u64::MAX));
         let shortest_ns = shortest_ns.min(config.handshake_timeout_ns);
         Ok(Streams {
-            kit: S::kit(&config.session, clients)?,
-            clients: (0..clients).map(|_| Client { in_line: true, ..Client::default() }).collect(),
-            line: (0..clients as u32).collect(),
+            shared: S::shared(&config.session, clients)?,
+            clients: (0..clients).map(|_| Client { is_queued: true, ..Client::default() }).collect(),
+            queue: (0..clients as u32).collect(),
             dialer: Dialer::new(
                 config.server,
                 config.local_addresses.clone(),
@@ -99,17 +99,17 @@ impl<S: Session> Streams<S> {
     }
 
     /// Takes a connection out of use; the sink hears of it when it next can.
-    pub(super) fn doom(&mut self, channel: usize, fate: ConnectionNews) {
+    pub(super) fn end_connection(&mut self, channel: usize, event: ConnectionNews) {
         let client = &mut self.clients[channel];
         if matches!(client.phase, Phase::Vacant | Phase::Ending) {
             return;
         }
         client.phase = Phase::Ending;
-        self.news.push((channel as u32, self.clock.now_ns(), fate));
+        self.news.push((channel as u32, self.clock.now_ns(), event));
     }
 
     /// Takes an open connection out of use. One whose handshake is not done ends for want of it.
-    pub(super) fn doom_open(&mut self, channel: usize, end: ConnectionEnd) {
+    pub(super) fn end_open(&mut self, channel: usize, end: ConnectionEnd) {
         let client = &self.clients[channel];
         if client.is_handshaking() {
             let why = match end {
@@ -117,31 +117,31 @@ impl<S: Session> Streams<S> {
                 ConnectionEnd::ByUs | ConnectionEnd::Silent => HandshakeFailure::TimedOut,
                 _ => HandshakeFailure::Protocol,
             };
-            return self.doom_handshake(channel, why);
+            return self.fail_handshake(channel, why);
         }
         let answers = u64::from(client.answers);
         // A server that closes has perhaps said why before.
-        let retires = client.session.as_ref().and_then(S::retires);
-        let end = retires.filter(|_| end == ConnectionEnd::ByServer).unwrap_or(end);
+        let closing = client.session.as_ref().and_then(S::closing);
+        let end = closing.filter(|_| end == ConnectionEnd::ByServer).unwrap_or(end);
         if matches!(end, ConnectionEnd::ByUs | ConnectionEnd::GoneAway) {
-            self.say_goodbye(channel);
+            self.close_session(channel);
         }
-        self.doom(channel, ConnectionNews::Ended { end, answers });
+        self.end_connection(channel, ConnectionNews::Ended { end, answers });
     }
 
     #[cold]
-    pub(super) fn doom_handshake(&mut self, channel: usize, why: HandshakeFailure) {
+    pub(super) fn fail_handshake(&mut self, channel: usize, why: HandshakeFailure) {
         if self.clients[channel].phase == Phase::Open {
             self.news.push((channel as u32, self.clock.now_ns(), ConnectionNews::HandshakeFailed(why)));
-            self.doom(channel, ConnectionNews::Ended { end: ConnectionEnd::Handshake, answers: 0 });
+            self.end_connection(channel, ConnectionNews::Ended { end: ConnectionEnd::Handshake, answers: 0 });
         }
     }
 
     /// Says what a session says last.
-    pub(super) fn say_goodbye(&mut self, channel: usize) {
+    pub(super) fn close_session(&mut self, channel: usize) {
         self.frames.clear();
         if let Some(session) = &mut self.clients[channel].session {
-            session.goodbye(&mut self.frames);
+            session.close(&mut self.frames);
         }
         self.write_last(channel);
     }
@@ -158,15 +158,15 @@ impl<S: Session> Streams<S> {
 
     /// Dooms a connection on which a call failed.
     #[cold]
-    pub(super) fn break_off(&mut self, channel: usize, error: &io::Error) {
+    pub(super) fn fail_on_error(&mut self, channel: usize, error: &io::Error) {
         match self.clients[channel].phase {
-            Phase::Opening => self.doom(channel, ConnectionNews::Failed(failure_of(error))),
-            _ => self.doom_open(channel, ConnectionEnd::Reset),
+            Phase::Opening => self.end_connection(channel, ConnectionNews::Failed(failure_of(error))),
+            _ => self.end_open(channel, ConnectionEnd::Reset),
         }
     }
 
     /// Tells what happened, in order. A client whose connection is over can ask again from here on.
-    pub(super) fn tell(&mut self, sink: &mut impl Sink) {
+    pub(super) fn report(&mut self, sink: &mut impl Sink) {
         if self.reused > 0 {
             sink.reused(std::mem::take(&mut self.reused));
         }
@@ -174,32 +174,32 @@ impl<S: Session> Streams<S> {
             let (channel, at_ns, news) = self.news[i];
             if matches!(news, ConnectionNews::Failed(_) | ConnectionNews::Ended { .. }) {
                 self.clients[channel as usize].vacate(&mut self.pool);
-                self.join_line(channel as usize);
+                self.enqueue(channel as usize);
             }
             sink.connection(channel as usize, at_ns, news);
         }
         self.news.clear();
     }
 
-    pub(super) fn join_line(&mut self, channel: usize) {
+    pub(super) fn enqueue(&mut self, channel: usize) {
         let client = &mut self.clients[channel];
-        if !client.in_line && client.room(self.limit) > 0 {
-            client.in_line = true;
-            self.line.push_back(channel as u32);
+        if !client.is_queued && client.capacity(self.limit) > 0 {
+            client.is_queued = true;
+            self.queue.push_back(channel as u32);
         }
     }
 
     /// Puts the client behind the others, if it was its turn.
-    pub(super) fn leave_front(&mut self, channel: usize) {
-        if self.line.front() == Some(&(channel as u32)) {
-            self.line.pop_front();
-            self.clients[channel].in_line = false;
-            self.join_line(channel);
+    pub(super) fn move_to_back(&mut self, channel: usize) {
+        if self.queue.front() == Some(&(channel as u32)) {
+            self.queue.pop_front();
+            self.clients[channel].is_queued = false;
+            self.enqueue(channel);
         }
     }
 
     /// Waits for connections that something happened to, and notes them.
-    pub(super) fn look(&mut self, timeout_ns: u64) {
+    pub(super) fn poll(&mut self, timeout_ns: u64) {
         // A failed wait (it has no cause here) only means that we look again.
         if let Ok(ready) = self.poller.wait_ready(Some(timeout_ns)) {
             self.ready.extend(ready);
@@ -209,8 +209,8 @@ impl<S: Session> Streams<S> {
 
     pub(super) fn flush(&mut self, channel: usize) {
         match self.clients[channel].flush(&mut self.pool) {
-            Ok(()) => self.join_line(channel),
-            Err(error) => self.break_off(channel, &error),
+            Ok(()) => self.enqueue(channel),
+            Err(error) => self.fail_on_error(channel, &error),
         }
     }
 
@@ -226,7 +226,7 @@ impl<S: Session> Streams<S> {
                 client.queue(&self.frames[length..], &mut self.pool);
             }
             Ok(_) => {}
-            Err(error) => self.break_off(channel, &error),
+            Err(error) => self.fail_on_error(channel, &error),
         }
     }
 }

@@ -6,14 +6,14 @@ use dnsdyno_measure::{ConnectFailure, ConnectionEnd, StreamFailure};
 use quinn_proto::{DatagramEvent, Event, StreamEvent, StreamId};
 
 use super::client::Phase;
-use super::connection::{Arrival, Asked, NO_ERROR, PROTOCOL_ERROR};
-use super::fate::{end_of, failure_of};
+use super::close_reason::{end_of, failure_of};
+use super::connection::{Arrival, NO_ERROR, PROTOCOL_ERROR, StreamQuery};
 use super::state::QuicTransport;
 use crate::{Came, ConnectionNews, Sink};
 
 impl QuicTransport {
     /// Waits for sockets that something has come to, and notes them.
-    pub(super) fn look(&mut self, timeout_ns: u64) {
+    pub(super) fn poll(&mut self, timeout_ns: u64) {
         // A failed wait (it has no cause here) only means that we look again.
         if let Ok(ready) = self.poller.wait(Some(timeout_ns)) {
             self.ready.extend(ready.map(|socket| socket as u32));
@@ -26,10 +26,10 @@ impl QuicTransport {
         for _ in 0..ROUNDS {
             match self.receiver.receive(&self.sockets[socket].socket) {
                 Ok(0) => return,
-                Ok(_) => self.sort_out(),
+                Ok(_) => self.dispatch(),
                 Err(error) => {
                     // That of an ICMP message; answers may wait behind it.
-                    self.sockets[socket].in_doubt |= error.kind() != io::ErrorKind::WouldBlock;
+                    self.sockets[socket].has_error |= error.kind() != io::ErrorKind::WouldBlock;
                     continue;
                 }
             }
@@ -40,9 +40,10 @@ impl QuicTransport {
     }
 
     /// Gives each packet that was received to its connection.
-    fn sort_out(&mut self) {
+    fn dispatch(&mut self) {
         let now = self.instant();
-        let QuicTransport { receiver, endpoint, clients, owners, touched, notice, sessions, .. } = self;
+        let QuicTransport { receiver, endpoint, clients, owners, touched, verifier_result, sessions, .. } =
+            self;
         for (_, packet) in receiver.packets() {
             self.incoming.extend_from_slice(packet);
             let packet = self.incoming.split();
@@ -59,7 +60,7 @@ impl QuicTransport {
             connection.quic.handle_event(event);
             client.awaits_ticket &= sessions.stored() == stored;
             if client.phase == Phase::Opening {
-                client.seen = notice.take().or(client.seen);
+                client.verification = verifier_result.take().or(client.verification);
             }
             client.acknowledgements.packets += 1;
             if !std::mem::replace(&mut client.is_touched, true) {
@@ -93,7 +94,7 @@ impl QuicTransport {
     fn take_event(&mut self, channel: usize, event: Event, at_ns: u64, sink: &mut impl Sink) {
         match event {
             Event::Stream(StreamEvent::Readable { id }) => self.read(channel, id, at_ns, sink),
-            Event::Stream(StreamEvent::Available { .. }) => self.ask_waiting(channel),
+            Event::Stream(StreamEvent::Available { .. }) => self.send_waiting(channel),
             Event::Stream(StreamEvent::Writable { .. }) => {
                 if let Some(connection) = &mut self.clients[channel].connection {
                     connection.write_rest();
@@ -104,7 +105,7 @@ impl QuicTransport {
             Event::ConnectionLost { reason } => {
                 let client = &self.clients[channel];
                 if client.phase == Phase::Opening {
-                    let (why, handshake) = failure_of(&reason, client.seen);
+                    let (why, handshake) = failure_of(&reason, client.verification);
                     self.fail(channel, why, handshake);
                 } else {
                     let end = end_of(&reason, client.is_idle());
@@ -134,33 +135,33 @@ impl QuicTransport {
             Arrival::Message => match sink.answer(channel, at_ns, client.since_ns, &self.message) {
                 Came::Answer => {
                     client.answers = client.answers.saturating_add(1);
-                    client.under_way = client.under_way.saturating_sub(1);
+                    client.outstanding = client.outstanding.saturating_sub(1);
                     if client.is_spent(self.limit) {
-                        self.part(channel);
+                        self.close_complete(channel);
                     }
                 }
                 Came::Beside => {}
                 Came::Garbage => self.end(channel, ConnectionEnd::Garbled, Some(PROTOCOL_ERROR)),
             },
-            Arrival::Failed(asked, why) => self.lose_stream(channel, asked, why),
+            Arrival::Failed(query, why) => self.fail_stream(channel, query, why),
             Arrival::Broken => self.end(channel, ConnectionEnd::Protocol, Some(PROTOCOL_ERROR)),
             Arrival::Part | Arrival::Nothing => {}
         }
     }
 
     /// The stream of this query brings no answer.
-    fn lose_stream(&mut self, channel: usize, asked: Asked, why: StreamFailure) {
-        self.failed.push((channel as u32, asked, why));
+    fn fail_stream(&mut self, channel: usize, query: StreamQuery, why: StreamFailure) {
+        self.failed.push((channel as u32, query, why));
         let client = &mut self.clients[channel];
-        client.under_way = client.under_way.saturating_sub(1);
+        client.outstanding = client.outstanding.saturating_sub(1);
         if client.is_spent(self.limit) {
-            self.part(channel);
+            self.close_complete(channel);
         }
     }
 
     /// Takes the ICMP errors of a socket: where the server's port is closed, all its connections are over.
     pub(super) fn take_refusals(&mut self, socket: usize) {
-        self.sockets[socket].in_doubt = false;
+        self.sockets[socket].has_error = false;
         let mut why = None;
         for _ in 0..REFUSALS_AT_ONCE {
             let Some(refusal) = self.errors.next(&self.sockets[socket].socket) else { break };

@@ -3,19 +3,19 @@
 use dnsdyno_measure::{ConnectFailure, ConnectionEnd, HandshakeFailure};
 use quinn_proto::{ConnectionError, TransportErrorCode};
 
-use super::config::Seen;
+use super::config::Verification;
 use super::connection::NO_ERROR;
 
-/// Why a handshake did not come to its end, where a look at the server's certificate came to `seen`; no reason of
+/// Why a handshake did not come to its end, where a look at the server's certificate came to `verification`; no reason of
 /// the handshake's own where there was none.
 pub(crate) fn failure_of(
     error: &ConnectionError,
-    seen: Option<Seen>,
+    verification: Option<Verification>,
 ) -> (ConnectFailure, Option<HandshakeFailure>) {
     let handshake = |why| (ConnectFailure::Handshake, Some(why));
     match error {
         ConnectionError::TransportError(_) => {
-            handshake(seen.and_then(Result::err).unwrap_or(HandshakeFailure::Protocol))
+            handshake(verification.and_then(Result::err).unwrap_or(HandshakeFailure::Protocol))
         }
         ConnectionError::ConnectionClosed(close)
             if close.error_code == TransportErrorCode::CONNECTION_REFUSED =>

@@ -14,7 +14,7 @@ use crate::ConnectionNews;
 impl QuicTransport {
     /// Takes a connection out of use, with a word to the server where there is a `code` for it; the sink
     /// hears of it when it next can.
-    fn doom(&mut self, channel: usize, fate: ConnectionNews, code: Option<VarInt>) {
+    fn end_connection(&mut self, channel: usize, event: ConnectionNews, code: Option<VarInt>) {
         let now = self.instant();
         let client = &mut self.clients[channel];
         if matches!(client.phase, Phase::Vacant | Phase::Ending) {
@@ -35,7 +35,7 @@ impl QuicTransport {
             // Nobody waits for it to be drained: what comes late for it is passed over.
             self.endpoint.handle_event(connection.handle, EndpointEvent::drained());
         }
-        self.news.push((channel as u32, self.clock.now_ns(), fate));
+        self.news.push((channel as u32, self.clock.now_ns(), event));
     }
 
     /// Ends a handshake that did not come to its end.
@@ -48,18 +48,18 @@ impl QuicTransport {
             self.news.push((channel as u32, now_ns, ConnectionNews::HandshakeFailed(handshake)));
         }
         let is_ours = matches!(handshake, Some(HandshakeFailure::TimedOut | HandshakeFailure::Abandoned));
-        self.doom(channel, ConnectionNews::Failed(why), is_ours.then_some(NO_ERROR));
+        self.end_connection(channel, ConnectionNews::Failed(why), is_ours.then_some(NO_ERROR));
     }
 
     pub(super) fn end(&mut self, channel: usize, end: ConnectionEnd, code: Option<VarInt>) {
         let answers = u64::from(self.clients[channel].answers);
-        self.doom(channel, ConnectionNews::Ended { end, answers }, code);
+        self.end_connection(channel, ConnectionNews::Ended { end, answers }, code);
     }
 
     /// Closes a connection that has carried all that it is to carry. One whose query was answered before
     /// its handshake was done stays for the sessions that the server gives after that: without them the
     /// next connection could not ask as early.
-    pub(super) fn part(&mut self, channel: usize) {
+    pub(super) fn close_complete(&mut self, channel: usize) {
         let now_ns = self.clock.now_ns();
         let client = &mut self.clients[channel];
         match &client.connection {
@@ -97,8 +97,8 @@ impl QuicTransport {
                     }
                     let Some(connection) = &mut client.connection else { continue };
                     let mut has_given_up = false;
-                    while let Some(asked) = connection.give_up_oldest(given_up_ns) {
-                        self.failed.push((channel as u32, asked, StreamFailure::GivenUp));
+                    while let Some(query) = connection.cancel_oldest(given_up_ns) {
+                        self.failed.push((channel as u32, query, StreamFailure::GivenUp));
                         has_given_up = true;
                     }
                     if has_given_up {

@@ -50,7 +50,7 @@ impl QuicTransport {
             }
             client.since_ns = at_ns;
         }
-        let kind = match (client.seen.is_some(), is_taken) {
+        let kind = match (client.verification.is_some(), is_taken) {
             (true, _) => HandshakeKind::Full,
             (false, true) => HandshakeKind::Early,
             (false, false) => HandshakeKind::Resumed,
@@ -68,12 +68,12 @@ impl QuicTransport {
         if self.clients[channel].is_spent(self.limit) {
             return self.end(channel, ConnectionEnd::ByUs, Some(NO_ERROR));
         }
-        self.ask_waiting(channel);
+        self.send_waiting(channel);
     }
 
     /// Gives streams to the queries that wait for one, as far as the server allows them. Those that
     /// nobody waits for any more are left out.
-    pub(super) fn ask_waiting(&mut self, channel: usize) {
+    pub(super) fn send_waiting(&mut self, channel: usize) {
         let now_ns = self.clock.now_ns();
         let client = &mut self.clients[channel];
         let Some(connection) = &mut client.connection else { return };
@@ -82,12 +82,12 @@ impl QuicTransport {
                 continue;
             }
             let Waiting { id, since_ns, framed } = waiting;
-            if let Err(framed) = connection.ask(id, framed, now_ns) {
+            if let Err(framed) = connection.open_stream(id, framed, now_ns) {
                 client.waiting.push_front(Waiting { id, since_ns, framed });
                 break;
             }
         }
         self.touch(channel);
-        self.join_line(channel);
+        self.enqueue(channel);
     }
 }

@@ -10,8 +10,8 @@ use super::timers::Entry;
 impl QuicTransport {
     /// Gives the kernel all packets that connections have to send, as far as it takes them.
     pub(super) fn flush(&mut self) {
-        for line in self.sockets.iter_mut().filter(|line| line.is_full) {
-            line.send(&mut self.sender);
+        for sending in self.sockets.iter_mut().filter(|sending| sending.is_full) {
+            sending.send(&mut self.sender);
         }
         let now = self.instant();
         let mut touched = std::mem::take(&mut self.touched);
@@ -21,8 +21,10 @@ impl QuicTransport {
             has_more
         });
         self.touched = touched;
-        for line in self.sockets.iter_mut().filter(|line| !line.outbox.is_empty() && !line.is_full) {
-            line.send(&mut self.sender);
+        for sending in
+            self.sockets.iter_mut().filter(|sending| !sending.outbox.is_empty() && !sending.is_full)
+        {
+            sending.send(&mut self.sender);
         }
     }
 
@@ -31,15 +33,15 @@ impl QuicTransport {
         let client = &mut self.clients[channel];
         let Some(connection) = &mut client.connection else { return false };
         let socket = channel % self.sockets.len();
-        let line = &mut self.sockets[socket];
-        if line.is_full {
+        let sending = &mut self.sockets[socket];
+        if sending.is_full {
             return true;
         }
         if client.acknowledgements.may_wait(self.clock.now_ns(), client.phase == Phase::Open) {
             self.set_next_timer(channel);
             return false;
         }
-        let has_more = line.outbox.take_packets(&mut connection.quic, now);
+        let has_more = sending.outbox.take_packets(&mut connection.quic, now);
         client.acknowledgements = Acknowledgements::default();
         while let Some(event) = connection.quic.poll_endpoint_events() {
             if let Some(event) = self.endpoint.handle_event(connection.handle, event) {

@@ -21,7 +21,7 @@ impl<S: Session> Streams<S> {
         let Begun { stream, outcome } =
             self.dialer.begin().map_err(|error| self.could_not_begin(channel, opened_ns, &error))?;
         self.without_port = 0;
-        let session = S::begin(&mut self.kit, &mut self.frames);
+        let session = S::begin(&mut self.shared, &mut self.frames);
         let client = &mut self.clients[channel];
         client.stream = Some(stream);
         client.session = session;
@@ -29,14 +29,14 @@ impl<S: Session> Streams<S> {
         (client.opened_ns, client.read_ns) = (opened_ns, opened_ns);
         self.news.push((channel as u32, opened_ns, ConnectionNews::Opened));
         if self.clients[channel].session.is_none() {
-            self.doom(channel, ConnectionNews::Failed(ConnectFailure::OtherError));
+            self.end_connection(channel, ConnectionNews::Failed(ConnectFailure::OtherError));
             return Ok(());
         }
         match outcome {
             // With Fast Open it may be written to, and nobody has answered.
             Ok(Progress::Writable) if !self.fast_open => self.establish(channel, self.clock.now_ns()),
             Ok(_) => {}
-            Err(error) => self.doom(channel, ConnectionNews::Failed(failure_of(&error))),
+            Err(error) => self.end_connection(channel, ConnectionNews::Failed(failure_of(&error))),
         }
         Ok(())
     }
@@ -56,7 +56,7 @@ impl<S: Session> Streams<S> {
             false => self.poller.add_stream(stream, token),
         };
         if let Err(error) = watched {
-            self.break_off(channel, &error);
+            self.fail_on_error(channel, &error);
         }
     }
 
@@ -83,7 +83,7 @@ impl<S: Session> Streams<S> {
         self.news.push((channel as u32, at_ns, ConnectionNews::Established { opened_ns }));
         // What was to be asked may have timed out meanwhile.
         if self.clients[channel].is_spent(self.limit) {
-            self.doom_open(channel, ConnectionEnd::ByUs);
+            self.end_open(channel, ConnectionEnd::ByUs);
         }
     }
 
@@ -91,7 +91,7 @@ impl<S: Session> Streams<S> {
     pub(super) fn finish_opening(&mut self, channel: usize, ready: Ready) {
         let Some(stream) = &self.clients[channel].stream else { return };
         match stream.take_error() {
-            Ok(Some(error)) | Err(error) => return self.break_off(channel, &error),
+            Ok(Some(error)) | Err(error) => return self.fail_on_error(channel, &error),
             Ok(None) => {}
         }
         // With Fast Open a connection is writable before it is one.

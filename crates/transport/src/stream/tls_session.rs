@@ -18,7 +18,7 @@ use crate::tls::{Tls, failure_of};
 use crate::{ConnectionNews, Sink};
 
 /// What the TLS of a worker's connections has in common.
-pub(super) struct SecureKit {
+pub(super) struct TlsShared {
     config: Arc<ClientConfig>,
     name: ServerName<'static>,
     /// Whether the server must choose the protocol we offer.
@@ -29,7 +29,7 @@ pub(super) struct SecureKit {
     plain: Vec<u8>,
 }
 
-impl SecureKit {
+impl TlsShared {
     /// For connections that speak `protocol`; where the server must, it has to say so (ALPN). What is
     /// to be said begins with as much as `unit` says that belongs into one record.
     pub(super) fn new(
@@ -41,12 +41,12 @@ impl SecureKit {
     ) -> Result<Self, StreamOpenError> {
         let (config, _) = tls.client_config(&[protocol], clients)?;
         let (config, name) = (Arc::new(config), tls.server_name());
-        Ok(SecureKit { config, name, must_agree, unit, plain: Vec::new() })
+        Ok(TlsShared { config, name, must_agree, unit, plain: Vec::new() })
     }
 }
 
 /// The TLS of one connection.
-pub(super) struct Secure {
+pub(super) struct TlsSession {
     tls: Box<ClientConnection>,
     is_done: bool,
     /// What is to be said once the handshake is done.
@@ -55,14 +55,14 @@ pub(super) struct Secure {
     early: Vec<u8>,
 }
 
-impl Secure {
+impl TlsSession {
     /// Begins a handshake, whose first words are appended to `out`.
-    pub(super) fn begin(kit: &SecureKit, out: &mut Vec<u8>) -> Option<Self> {
-        let mut tls = ClientConnection::new(Arc::clone(&kit.config), kit.name.clone()).ok()?;
+    pub(super) fn begin(shared: &TlsShared, out: &mut Vec<u8>) -> Option<Self> {
+        let mut tls = ClientConnection::new(Arc::clone(&shared.config), shared.name.clone()).ok()?;
         // Bounded by what it is given: the client's outbox is looked at before.
         tls.set_buffer_limit(None);
         let mut secure =
-            Secure { tls: Box::new(tls), is_done: false, held_back: Vec::new(), early: Vec::new() };
+            TlsSession { tls: Box::new(tls), is_done: false, held_back: Vec::new(), early: Vec::new() };
         secure.take_records(out);
         Some(secure)
     }
@@ -76,15 +76,15 @@ impl Secure {
     }
 
     /// Says `plain`, which is whole units, now or once it can be said.
-    pub(super) fn write(&mut self, kit: &SecureKit, plain: &[u8], out: &mut Vec<u8>) {
+    pub(super) fn write(&mut self, shared: &TlsShared, plain: &[u8], out: &mut Vec<u8>) {
         if self.is_done {
-            return self.encrypt(kit, plain, out);
+            return self.encrypt(shared, plain, out);
         }
         let mut left = plain;
         // What follows what was held back must be held back too.
         while self.held_back.is_empty() && !left.is_empty() {
             let Some(mut early) = self.tls.early_data() else { break };
-            let unit = (kit.unit)(left);
+            let unit = (shared.unit)(left);
             if unit > early.bytes_left() {
                 break;
             }
@@ -104,7 +104,7 @@ impl Secure {
     /// Takes what came: plain bytes go to `each`, what TLS has to say to `out`.
     pub(super) fn read<K: Sink>(
         &mut self,
-        kit: &mut SecureKit,
+        shared: &mut TlsShared,
         mut bytes: &[u8],
         out: &mut Vec<u8>,
         reader: &mut Reader<'_, K>,
@@ -120,18 +120,18 @@ impl Secure {
                 Err(error) => return Err(self.broken(&error, out)),
             };
             if !self.is_done && !self.tls.is_handshaking() {
-                self.finish(kit, out, reader)?;
+                self.finish(shared, out, reader)?;
             }
             if self.tls.wants_write() {
                 self.take_records(out);
             }
             let length = state.plaintext_bytes_to_read();
             if length > 0 {
-                if kit.plain.len() < length {
-                    kit.plain.resize(length, 0);
+                if shared.plain.len() < length {
+                    shared.plain.resize(length, 0);
                 }
-                let length = self.tls.reader().read(&mut kit.plain[..length]).unwrap_or(0);
-                each(&kit.plain[..length], reader)?;
+                let length = self.tls.reader().read(&mut shared.plain[..length]).unwrap_or(0);
+                each(&shared.plain[..length], reader)?;
             }
             if state.peer_has_closed() {
                 return Err(match self.is_done {
@@ -144,7 +144,7 @@ impl Secure {
     }
 
     /// Says that nothing more will be said.
-    pub(super) fn goodbye(&mut self, out: &mut Vec<u8>) {
+    pub(super) fn close(&mut self, out: &mut Vec<u8>) {
         self.tls.send_close_notify();
         self.take_records(out);
     }
@@ -152,11 +152,12 @@ impl Secure {
     /// What the handshake came to; what was held back is said now.
     fn finish<K: Sink>(
         &mut self,
-        kit: &SecureKit,
+        shared: &TlsShared,
         out: &mut Vec<u8>,
         reader: &mut Reader<'_, K>,
     ) -> Result<(), Broken> {
-        if kit.must_agree && self.tls.alpn_protocol() != kit.config.alpn_protocols.first().map(Vec::as_slice)
+        if shared.must_agree
+            && self.tls.alpn_protocol() != shared.config.alpn_protocols.first().map(Vec::as_slice)
         {
             return Err(Broken::Handshake(HandshakeFailure::Protocol));
         }
@@ -169,17 +170,17 @@ impl Secure {
         });
         let early = std::mem::take(&mut self.early);
         if !early.is_empty() && !is_early {
-            reader.tell(ConnectionNews::EarlyRejected);
-            self.encrypt(kit, &early, out);
+            reader.report(ConnectionNews::EarlyRejected);
+            self.encrypt(shared, &early, out);
         }
         let held_back = std::mem::take(&mut self.held_back);
-        self.encrypt(kit, &held_back, out);
+        self.encrypt(shared, &held_back, out);
         Ok(())
     }
 
-    fn encrypt(&mut self, kit: &SecureKit, mut plain: &[u8], out: &mut Vec<u8>) {
+    fn encrypt(&mut self, shared: &TlsShared, mut plain: &[u8], out: &mut Vec<u8>) {
         while !plain.is_empty() {
-            let (unit, rest) = plain.split_at((kit.unit)(plain));
+            let (unit, rest) = plain.split_at((shared.unit)(plain));
             // Takes all: there is no limit.
             let _ = self.tls.writer().write_all(unit);
             plain = rest;
@@ -229,8 +230,8 @@ mod tests {
 
     /// A client and a server without a wire, and what the client has read and been told.
     struct Pair {
-        kit: SecureKit,
-        ours: Secure,
+        shared: TlsShared,
+        ours: TlsSession,
         theirs: ServerConnection,
         said: Vec<u8>,
         read: Vec<u8>,
@@ -259,11 +260,11 @@ mod tests {
                 early_data: false,
             })
             .unwrap();
-            let kit = SecureKit::new(&tls, b"h2", must_agree, first_frame_bytes, 1).unwrap();
+            let shared = TlsShared::new(&tls, b"h2", must_agree, first_frame_bytes, 1).unwrap();
             let mut said = Vec::new();
-            let ours = Secure::begin(&kit, &mut said).unwrap();
+            let ours = TlsSession::begin(&shared, &mut said).unwrap();
             let theirs = ServerConnection::new(Arc::new(config)).unwrap();
-            Pair { kit, ours, theirs, said, read: Vec::new(), news: Vec::new() }
+            Pair { shared, ours, theirs, said, read: Vec::new(), news: Vec::new() }
         }
 
         /// Carries what each side has said to the other, until neither has anything to say; what the
@@ -296,10 +297,10 @@ mod tests {
                 established_ns: 3,
                 answers: 0,
                 ended: 0,
-                has_heard: false,
+                has_received: false,
             };
             let read = &mut self.read;
-            self.ours.read(&mut self.kit, bytes, &mut self.said, &mut reader, |plain, _| {
+            self.ours.read(&mut self.shared, bytes, &mut self.said, &mut reader, |plain, _| {
                 read.extend_from_slice(plain);
                 Ok(())
             })
@@ -317,7 +318,7 @@ mod tests {
     fn what_is_asked_before_the_handshake_is_held_back_and_said_after_it_each_in_a_record() {
         let mut pair = Pair::new(false, &[]);
         let frames = b"\0\x03one\0\x03two\0\x05three";
-        pair.ours.write(&pair.kit, frames, &mut pair.said);
+        pair.ours.write(&pair.shared, frames, &mut pair.said);
         assert_eq!((pair.ours.held_back(), pair.ours.is_handshaking()), (frames.len(), true));
         pair.talk(1).unwrap();
         assert_eq!(pair.heard_by_server(), frames);
@@ -325,7 +326,7 @@ mod tests {
         let told = ConnectionNews::Handshaken { kind: HandshakeKind::Full, begun_ns: 3 };
         assert_eq!(pair.news, [(0, 7, told)]);
 
-        pair.ours.write(&pair.kit, frames, &mut pair.said);
+        pair.ours.write(&pair.shared, frames, &mut pair.said);
         let (mut records, mut at) = (0, 0);
         while let Some(header) = pair.said.get(at..at + 5) {
             assert_eq!(header[0], 23, "a record of data");
