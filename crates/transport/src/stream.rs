@@ -1,15 +1,17 @@
-//! Transports over TCP: clients with one connection each, as many queries under way as one likes,
-//! answers in any order. What a message looks like on the connection is its [`Session`]'s affair: TCP itself
-//! (RFC 7766), TLS (RFC 7858), or HTTP/2 over TLS (RFC 8484).
+//! Transports over TCP: clients with one connection each, any number of outstanding queries, responses in
+//! any order. The [`Session`] knows how a message looks on the connection: TCP itself (RFC 7766), TLS
+//! (RFC 7858), or HTTP/2 over TLS (RFC 8484).
 //!
 //! ```text
-//!   line:  client 7, client 2, client 9 ...     whose turn it is to ask
+//!   queue: client 7, client 2, client 9 ...     which client sends next
 //!   client ── session ── outbox ──► connection ──► session ── whole messages ──► sink
 //! ```
 //!
-//! A client opens its connection when it has something to ask and has none, and what it asks
-//! meanwhile waits in its outbox. What is on a connection that is lost is not asked again here: the
-//! sink is told, and whoever counts queries decides.
+//! A channel is a client, not a connection: connections follow one another on it while its message IDs
+//! continue, so a query keeps its slot, its timeout and its ID when it is retried on the next connection.
+//! A client opens a connection when it has a query to send and none is open; until it is established its
+//! queries wait in the outbox. Queries on a lost connection are not retried here: the sink is informed,
+//! and the engine decides.
 
 mod client;
 mod config;
@@ -72,7 +74,7 @@ impl<S: Session> Streams<S> {
         }
     }
 
-    /// Ends what has taken too long to open, and what nobody has used for too long.
+    /// Closes connections that took too long to open, and those that were idle for too long.
     fn sweep(&mut self, sink: &mut impl Sink) {
         let now_ns = self.clock.now_ns();
         if now_ns < self.next_sweep_ns {
@@ -99,7 +101,8 @@ impl<S: Session> Streams<S> {
         }
     }
 
-    /// Gives up the streams whose answers nobody waits for any more, not even to count them as late.
+    /// Cancels the streams of queries that have timed out so long ago that a response is not even
+    /// counted as late.
     fn cancel_old_streams(&mut self, now_ns: u64, sink: &mut impl Sink) {
         let sent_ns = now_ns.saturating_sub(SILENT_TIMEOUTS * self.timeout_ns);
         for channel in 0..self.clients.len() {
@@ -156,7 +159,7 @@ impl<S: Session> Transport for Streams<S> {
                 && self.no_port_until_ns > 0
                 && self.no_port_until_ns > self.clock.now_ns()
             {
-                // One that has a connection can still ask.
+                // Another client may have an open connection.
                 without_port += 1;
                 if without_port > LINE_LOOKED_AT.min(self.queue.len()) {
                     return Err(NotSentReason::NoLocalPort);
@@ -189,7 +192,8 @@ impl<S: Session> Transport for Streams<S> {
             .session
             .as_mut()
             .map(|session| session.encode(&mut self.shared, batch, now_ns, &mut self.frames));
-        // Where there is no session, the connection is lost already: so are the queries, and are told so.
+        // Without a session the connection is lost already, and the queries with it; they are
+        // reported as such.
         let count = count.unwrap_or(batch.len()) as u32;
         self.reused += u64::from(count - u32::from(client.queries == 0 && count > 0));
         client.queries = client.queries.saturating_add(count);
@@ -204,7 +208,8 @@ impl<S: Session> Transport for Streams<S> {
                 if length < self.frames.len() {
                     client.queue(&self.frames[length..], &mut self.pool);
                 }
-                // On this host a connection is there when the call comes back that began it.
+                // A connection to this host is established when the call that started it
+                // returns.
                 if length > 0 && client.phase == Phase::Opening && !self.fast_open {
                     self.establish(channel, now_ns);
                 }
@@ -252,7 +257,7 @@ impl<S: Session> Transport for Streams<S> {
         client.outstanding = client.outstanding.saturating_sub(1);
         let (is_spent, drained) = (client.is_spent(self.limit), client.drained());
         if client.phase == Phase::Opening && is_spent {
-            // Nobody waits for it any more.
+            // No query waits for it any more.
             return self.end_connection(channel, ConnectionNews::Failed(ConnectFailure::TimedOut));
         }
         if client.phase != Phase::Open {
@@ -294,7 +299,7 @@ impl<S: Session> InMix for Streams<S> {
         self.poller.as_fd()
     }
 
-    /// That a connection has come to be may wait to be told; that one is over gives its client back.
+    /// That a connection was established may be reported later; the end of one frees its client.
     fn has_more(&self) -> bool {
         let is_over = |news: &ConnectionNews| {
             !matches!(news, ConnectionNews::Opened | ConnectionNews::Established { .. })
@@ -307,16 +312,16 @@ impl<S: Session> InMix for Streams<S> {
     }
 }
 
-/// Clients of the line that are looked at for one with a connection, while no port is free.
+/// Clients that are examined for one with a connection while no local port is free.
 const LINE_LOOKED_AT: usize = 64;
 
-/// A wait this short costs more than it gives back: the thread looks again instead.
+/// For a wait this short no system call is made: it would cost more than it saves.
 const SPIN_NS: u64 = 4_000;
 
-/// What waits for a connection times out before the connection does, or it would be asked again for
-/// the rest of a millisecond.
+/// The queries on a connection time out before its opening does; otherwise they would be retried for the
+/// rest of a millisecond.
 const OPENING_GRACE_NS: u64 = 5_000_000;
 
-/// A connection over which nothing came for twice as long as anybody waits for an answer is of no
-/// use: once is not enough, for late answers are worth counting.
+/// A connection is closed when nothing was received over it for twice the timeout: not after one timeout,
+/// because late responses are counted.
 const SILENT_TIMEOUTS: u64 = 2;

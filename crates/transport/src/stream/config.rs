@@ -1,4 +1,4 @@
-//! What the clients of a run have in common, and why they cannot be had.
+//! What the clients of a run have in common, and why they cannot be opened.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -17,22 +17,22 @@ pub struct StreamConfig<U> {
     pub local_addresses: Vec<IpAddr>,
     /// After how many queries a connection is closed; `None` keeps it.
     pub queries_each: Option<u32>,
-    /// How long a connection without a query under way is kept; `None` = for ever.
+    /// How long a connection without an outstanding query is kept; `None` = for ever.
     pub idle_timeout_ns: Option<u64>,
-    /// How long the opening of a connection may take, and how long a query is waited for.
+    /// How long the opening of a connection may take, and after how long a query times out.
     pub timeout_ns: u64,
-    /// Whether the first query may travel with the SYN.
+    /// Whether the first query may be sent with the SYN.
     pub fast_open: bool,
     /// How long a handshake may take, where there is one.
     pub handshake_timeout_ns: u64,
-    /// What is said of sessions.
+    /// The configuration of its sessions.
     pub session: U,
 }
 
-/// Why clients cannot be had.
+/// Why clients cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum StreamOpenError {
-    /// None of the local addresses is this host's.
+    /// None of the local addresses belongs to this host.
     #[error(
         "cannot connect from {first} or what follows it: none is an address of this host; see `ip address`"
     )]
@@ -49,7 +49,7 @@ pub enum StreamOpenError {
         /// The soft limit of open files.
         soft: u64,
     },
-    /// TLS cannot be had.
+    /// TLS cannot be set up.
     #[error(transparent)]
     Tls(#[from] TlsSetupError),
     /// Anything else.

@@ -10,7 +10,7 @@ use super::tls_session::{TlsSession, TlsShared};
 use crate::tls::Tls;
 use crate::{Batch, Sink};
 
-/// What a run says of HTTP.
+/// The configuration of HTTP.
 #[derive(Clone, Debug)]
 pub struct DohSetup {
     /// The TLS under it.
@@ -33,7 +33,7 @@ pub struct Doh {
 pub struct DohShared {
     secure: TlsShared,
     http: HttpShared,
-    /// What HTTP says, before TLS.
+    /// HTTP frames, before they are encrypted.
     plain: Vec<u8>,
 }
 
@@ -86,7 +86,7 @@ impl Session for Doh {
             secure.write(&shared.secure, &shared.plain, out);
         }
         taken.map_err(|broken| match broken {
-            // Some servers end TLS where HTTP has said why.
+            // Some servers close TLS after HTTP has given the reason.
             Broken::Ended(ConnectionEnd::ByServer) => {
                 Broken::Ended(http.closing().unwrap_or(ConnectionEnd::ByServer))
             }

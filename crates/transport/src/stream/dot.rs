@@ -1,6 +1,6 @@
-//! DNS over TLS (RFC 7858): messages as over TCP, inside TLS. Each has a record of its own, and those that
-//! leave at once share a write: there are servers that answer the first of a record and wait for the next
-//! packet before they look at the others.
+//! DNS over TLS (RFC 7858): messages as over TCP, inside TLS. Each query has a TLS record of its own, and
+//! those that are sent at the same time share one write: NSD 4.6 answers the first query of a record, and
+//! reads the others only when the next packet arrives.
 
 use super::config::StreamOpenError;
 use super::plain::{Inbox, first_frame_bytes, frame};
@@ -19,7 +19,7 @@ pub struct Dot {
 /// What the sessions of a worker have in common.
 pub struct DotShared {
     secure: TlsShared,
-    /// A batch, each message behind its length.
+    /// A batch, each message preceded by its length.
     plain: Vec<u8>,
 }
 
@@ -28,7 +28,7 @@ impl Session for Dot {
     type Shared = DotShared;
 
     fn shared(setup: &Tls, clients: usize) -> Result<DotShared, StreamOpenError> {
-        // Many servers of DoT know nothing of ALPN.
+        // Many DoT servers do not support ALPN.
         let secure = TlsShared::new(setup, b"dot", false, first_frame_bytes, clients)?;
         Ok(DotShared { secure, plain: Vec::new() })
     }

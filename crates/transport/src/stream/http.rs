@@ -1,11 +1,15 @@
 //! HTTP/2 as a DNS client needs it (RFC 9113, RFC 8484): a stream for each query, without a socket.
 //!
 //! ```text
-//!   query ─► HEADERS (, DATA) ─► stream 1, 3, 5 ... ─► HEADERS, DATA ─► answer, or why there is none
+//!   query ─► HEADERS (, DATA) ─► stream 1, 3, 5 ... ─► HEADERS, DATA ─► response, or why there is none
 //! ```
 //!
-//! Requests are as short as HPACK allows: the first says the headers, and the others point to them. What the
-//! server may send is never held up: windows are opened before they close.
+//! Own code, where the responder uses `h2`: a DNS client needs little of HTTP/2, and the worker's loop
+//! must not allocate, lock or wake other threads. The two implementations also test each other.
+//!
+//! Requests are as short as HPACK allows: the first one inserts the headers into the server's table, the
+//! others refer to them. The receive windows are extended before they are exhausted, so the server never
+//! has to wait.
 
 mod hpack;
 mod huffman;
@@ -24,13 +28,13 @@ use hpack::{Decoder, Head, RequestHead};
 /// What the HTTP of a worker's connections has in common.
 pub(super) struct HttpShared {
     head: RequestHead,
-    /// Of GET: the path up to the message. `None` = POST.
+    /// For GET: the path up to the message. `None` = POST.
     get_path: Option<Vec<u8>>,
-    /// A query with the ID that it travels with.
+    /// A query with the ID 0.
     query: Vec<u8>,
     block: Vec<u8>,
     path: Vec<u8>,
-    /// An answer with the ID that it was asked with.
+    /// A response with the ID of its query.
     answer: Vec<u8>,
 }
 
@@ -49,14 +53,14 @@ impl HttpShared {
 
 /// The HTTP of one connection.
 pub(super) struct Http {
-    /// The beginning of a frame whose rest has not come.
+    /// The beginning of a frame that was not received completely.
     inbox: Vec<u8>,
     decoder: Decoder,
-    /// Headers whose end has not come.
+    /// A header block that was not received completely.
     header_block: Option<HeaderBlock>,
     streams: HashMap<u32, Stream>,
     next_stream: u32,
-    /// The body of a query that exceeded the window: no query is sent before the rest of it.
+    /// The rest of a body that exceeded the window; no other query is sent before it.
     unsent: Option<Unsent>,
     /// Streams that the server allows at once (SETTINGS_MAX_CONCURRENT_STREAMS).
     most_streams: usize,
@@ -65,16 +69,16 @@ pub(super) struct Http {
     /// Bytes of request bodies that the server accepts now, over the connection and over a new stream.
     window: i64,
     stream_window: i64,
-    /// Bytes of bodies that came since the server was last told to go on.
+    /// Bytes of bodies that were received since the last WINDOW_UPDATE of ours.
     unacknowledged: usize,
     server_table: ServerTable,
-    /// What the server's table shall be, where it has to be told.
+    /// The new size of the server's table, if it has to be announced.
     table_update: Option<usize>,
-    /// The server takes no more, and what the connection then ends of.
+    /// Why the connection takes no more queries, if it does not.
     closing: Option<ConnectionEnd>,
 }
 
-/// A stream on which an answer is waited for.
+/// A stream with an outstanding query.
 struct Stream {
     query: u16,
     sent_ns: u64,
@@ -97,7 +101,7 @@ struct HeaderBlock {
     block: Vec<u8>,
 }
 
-/// Whether the server remembers the headers of requests.
+/// Whether the server's table holds the headers of requests.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ServerTable {
     Empty,
@@ -105,7 +109,7 @@ enum ServerTable {
     TooSmall,
 }
 
-/// A frame as it came.
+/// A received frame.
 struct Frame<'a> {
     kind: u8,
     flags: u8,
@@ -114,7 +118,7 @@ struct Frame<'a> {
 }
 
 impl Http {
-    /// Begins; appends what is said first to `out`.
+    /// Starts a connection; appends its first frames to `out`.
     pub(super) fn begin(out: &mut Vec<u8>) -> Self {
         out.extend_from_slice(PREFACE);
         let settings = [(ENABLE_PUSH, 0), (INITIAL_WINDOW_SIZE, STREAM_WINDOW)];
@@ -142,7 +146,7 @@ impl Http {
         }
     }
 
-    /// How many queries it takes now.
+    /// How many queries it accepts now.
     pub(super) fn capacity(&self) -> usize {
         if self.closing.is_some() || self.unsent.is_some() || self.window < LOW_WINDOW {
             return 0;
@@ -154,7 +158,7 @@ impl Http {
         self.closing
     }
 
-    /// Asks `message` on a stream of its own, if there is room.
+    /// Writes `message` on a stream of its own; false where there is no capacity.
     pub(super) fn encode(
         &mut self,
         shared: &mut HttpShared,
@@ -166,7 +170,8 @@ impl Http {
         let query = u16::from_be_bytes(*id);
         let HttpShared { query: text, block, path, .. } = shared;
         text.clear();
-        // With an ID of 0 the same question is the same request (RFC 8484, 4.1).
+        // With an ID of 0 equal queries are equal requests, which caches recognize (RFC 8484,
+        // 4.1).
         text.extend_from_slice(&[0, 0]);
         text.extend_from_slice(&message[2..]);
         block.clear();
@@ -187,7 +192,8 @@ impl Http {
             path.extend_from_slice(beginning);
             let (at, length) = (path.len(), text.len().div_ceil(3) * 4);
             path.resize(at + length, 0);
-            // Cannot fail: there is room for the longest, and the rest is cut off.
+            // Cannot fail: the path has the length of the longest encoding, and is truncated
+            // afterwards.
             let written = URL_SAFE_NO_PAD.encode_slice(&*text, &mut path[at..]).unwrap_or(0);
             path.truncate(at + written);
             hpack::put_path(block, path);
@@ -216,7 +222,7 @@ impl Http {
         true
     }
 
-    /// Takes bytes that came; what is to be said in return is appended to `out`.
+    /// Reads received bytes; appends frames that are to be sent to `out`.
     pub(super) fn read<K: Sink>(
         &mut self,
         shared: &mut HttpShared,
@@ -254,7 +260,7 @@ impl Http {
         Ok(())
     }
 
-    /// Gives up the streams of queries that were asked before this instant.
+    /// Cancels the streams of queries that were sent before this instant.
     pub(super) fn cancel_before<K: Sink>(
         &mut self,
         sent_ns: u64,
@@ -276,7 +282,7 @@ impl Http {
         pool.give_back(self.inbox);
     }
 
-    /// Sends of the unsent body what the windows allow now.
+    /// Sends as much of the unsent body as the windows allow now.
     fn send_rest(&mut self, out: &mut Vec<u8>) {
         let Some(unsent) = &mut self.unsent else { return };
         // The server may have ended the stream without waiting for all of it.
@@ -376,7 +382,7 @@ impl Http {
         self.unacknowledged += frame.payload.len();
         let data = without_padding(frame)?;
         let is_end = frame.flags & END_STREAM != 0;
-        // One that we gave up may still speak.
+        // Of a cancelled stream data may still be received.
         let Some(open) = self.streams.get_mut(&frame.stream) else { return Ok(()) };
         if open.body.len() + data.len() > LONGEST_BODY {
             put_reset(out, frame.stream, CANCEL);
@@ -408,11 +414,11 @@ impl Http {
         block: &[u8],
         reader: &mut Reader<'_, K>,
     ) -> Result<(), Broken> {
-        // Read in any case: later ones may build on it.
+        // Decoded in any case: later blocks may refer to it.
         let head = self.decoder.decode(block).ok_or(PROTOCOL_ERROR)?;
         let Some(open) = self.streams.get_mut(&stream) else { return Ok(()) };
         let is_informational = (100..200).contains(&head.status);
-        // What comes after a body are trailers, which say nothing to us.
+        // Headers after a body are trailers, which are ignored.
         if open.head.is_none() && !is_informational {
             if head.status == 0 {
                 self.fail(stream, StreamFailure::Protocol, pool, reader);
@@ -427,7 +433,7 @@ impl Http {
         Ok(())
     }
 
-    /// A stream has come to its end in order.
+    /// Handles the regular end of a stream.
     fn finish<K: Sink>(
         &mut self,
         shared: &mut HttpShared,
@@ -472,7 +478,7 @@ impl Http {
             match name {
                 HEADER_TABLE_SIZE if (value as usize) < hpack::TABLE_BYTES => {
                     self.table_update = Some(value as usize);
-                    // What it would have to forget it is not asked to remember.
+                    // A table too small for the headers is not used for them.
                     if (value as usize) < shared.head.table_bytes() {
                         self.server_table = ServerTable::TooSmall;
                     }
@@ -496,7 +502,7 @@ impl Http {
         Ok(())
     }
 
-    /// The server takes no more: what it has not begun may be asked elsewhere.
+    /// The server accepts no more requests: those it has not processed may be retried elsewhere.
     fn take_goaway<K: Sink>(
         &mut self,
         pool: &mut BufferPool,
@@ -515,7 +521,7 @@ impl Http {
     }
 }
 
-/// Hands a response over for what it is.
+/// Reports a response, or why it is none.
 fn deliver<K: Sink>(shared: &mut HttpShared, open: &Stream, body: &[u8], reader: &mut Reader<'_, K>) {
     let failed = |reader: &mut Reader<'_, K>, why| reader.stream_failed(open.query, open.sent_ns, why);
     let Some(head) = open.head else { return failed(reader, StreamFailure::Protocol) };
@@ -526,12 +532,12 @@ fn deliver<K: Sink>(shared: &mut HttpShared, open: &Stream, body: &[u8], reader:
         return failed(reader, StreamFailure::Status);
     }
     shared.answer.clear();
-    // A body of another type is no message, whatever is in it.
+    // A body of another type is not a message, whatever its content is.
     if head.is_message {
         shared.answer.extend_from_slice(body);
     }
     if let Some(id) = shared.answer.first_chunk_mut::<2>() {
-        // It came for an ID of 0; another one is wrong, and stays so.
+        // The query had the ID 0; a wrong ID stays wrong.
         *id = (u16::from_be_bytes(*id) ^ open.query).to_be_bytes();
     }
     if reader.answer(&shared.answer) == Came::Garbage {
@@ -539,7 +545,7 @@ fn deliver<K: Sink>(shared: &mut HttpShared, open: &Stream, body: &[u8], reader:
     }
 }
 
-/// The whole frame that `bytes` begin with.
+/// The complete frame at the start of `bytes`, if there is one.
 fn first_frame(bytes: &[u8]) -> Result<Option<Frame<'_>>, Broken> {
     let Some(header) = bytes.first_chunk::<FRAME_HEADER>() else { return Ok(None) };
     let length = u32::from_be_bytes([0, header[0], header[1], header[2]]) as usize;
@@ -551,7 +557,7 @@ fn first_frame(bytes: &[u8]) -> Result<Option<Frame<'_>>, Broken> {
     Ok(payload.map(|payload| Frame { kind: header[3], flags: header[4], stream, payload }))
 }
 
-/// What a frame holds, where it may be filled up.
+/// The payload of a frame without its padding.
 fn without_padding<'a>(frame: &Frame<'a>) -> Result<&'a [u8], Broken> {
     if frame.flags & PADDED == 0 {
         return Ok(frame.payload);
@@ -561,7 +567,7 @@ fn without_padding<'a>(frame: &Frame<'a>) -> Result<&'a [u8], Broken> {
     Ok(&rest[..length])
 }
 
-/// The number that a payload begins with.
+/// The number at the start of a payload.
 fn number(bytes: &[u8]) -> Result<u32, Broken> {
     bytes.first_chunk().map(|bytes| u32::from_be_bytes(*bytes)).ok_or(PROTOCOL_ERROR)
 }
@@ -572,7 +578,7 @@ fn put_header(out: &mut Vec<u8>, length: usize, kind: u8, flags: u8, stream: u32
     out.extend_from_slice(&stream.to_be_bytes());
 }
 
-/// Appends a header block, in CONTINUATION frames behind the first where it exceeds a frame.
+/// Appends a header block, in CONTINUATION frames after the first one where it exceeds a frame.
 fn put_headers(out: &mut Vec<u8>, block: &[u8], stream: u32, is_end: bool, most_frame: usize) {
     let (mut kind, mut flags) = (HEADERS, if is_end { END_STREAM } else { 0 });
     let mut rest = block;
@@ -633,7 +639,7 @@ const END_HEADERS: u8 = 0x4;
 const PADDED: u8 = 0x8;
 const PRIORITY: u8 = 0x20;
 
-/// What stands before the headers of a stream with a priority.
+/// Bytes before the headers of a stream with a priority.
 const PRIORITY_BYTES: usize = 5;
 
 // Settings.
@@ -643,26 +649,26 @@ const MAX_CONCURRENT_STREAMS: u16 = 3;
 const INITIAL_WINDOW_SIZE: u16 = 4;
 const MAX_FRAME_SIZE: u16 = 5;
 
-// Codes of errors.
+// Error codes.
 const REFUSED: u32 = 7;
 const CANCEL: u32 = 8;
 
 /// The longest frame that either side accepts before it says otherwise (RFC 9113, 4.2); we never do.
 const LONGEST_FRAME: usize = 16_384;
 
-/// Windows as the standard begins with them, and the largest that it allows.
+/// The initial windows of the standard, and the largest that it allows.
 const FIRST_WINDOW: i64 = 65_535;
 const MOST_WINDOW: i64 = 0x7fff_ffff;
 
-/// Of ours: more than the longest message for a stream, and more than comes between two readings for the
-/// connection.
+/// Our receive windows: for a stream more than the longest message, for the connection more than is
+/// received between two reads.
 const STREAM_WINDOW: u32 = 128 << 10;
 const CONNECTION_WINDOW: u32 = 16 << 20;
 
-/// With less window than a long query needs no query is sent, so that few bodies have to wait for the rest.
+/// With a smaller window no query is sent, so that few bodies have to wait for the rest.
 const LOW_WINDOW: i64 = 1_024;
 
-/// Streams at once until the server says how many it takes; the standard wants it to take so many.
+/// Concurrent streams until the server announces its limit; the standard recommends to allow as many.
 const USUAL_STREAMS: usize = 100;
 
 /// The last number of a stream, which is also the mask of one.
@@ -671,7 +677,7 @@ const LAST_STREAM: u32 = 0x7fff_ffff;
 /// The longest DNS message.
 const LONGEST_BODY: usize = 65_535;
 
-/// Headers beyond this are an attack.
+/// Longer header blocks are treated as an attack.
 const HEADER_BYTES: usize = 64 << 10;
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ impl Described for Dot {
 impl Described for Doh {
     fn setup(description: &Description) -> Result<DohSetup, OpenError> {
         let tls = Dot::setup(description)?;
-        // What a browser would say: the name, and the port where it is not the usual one.
+        // As a browser does: the name, and the port unless it is the default one.
         let name = match tls.server_name().to_str().into_owned() {
             address if address.contains(':') => format!("[{address}]"),
             name => name,

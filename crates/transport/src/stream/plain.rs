@@ -1,4 +1,4 @@
-//! Messages behind a length of two bytes each (RFC 1035, 4.2.2), as TCP and TLS carry them.
+//! Messages preceded by their length in two bytes (RFC 1035, 4.2.2), as over TCP and TLS.
 
 use dnsdyno_measure::ConnectionEnd;
 
@@ -7,7 +7,7 @@ use super::pool::BufferPool;
 use super::session::{Broken, Reader, Session};
 use crate::{Batch, Came, Sink};
 
-/// A session that adds nothing.
+/// A session without a handshake or encryption.
 #[derive(Debug, Default)]
 pub struct Plain {
     inbox: Inbox,
@@ -48,7 +48,7 @@ impl Session for Plain {
     }
 }
 
-/// Puts each message of the batch behind its length.
+/// Appends each message of the batch, preceded by its length.
 pub(super) fn frame(batch: &Batch, frames: &mut Vec<u8>) {
     for message in batch.iter() {
         frames.extend_from_slice(&(message.len() as u16).to_be_bytes());
@@ -56,14 +56,14 @@ pub(super) fn frame(batch: &Batch, frames: &mut Vec<u8>) {
     }
 }
 
-/// The beginning of a message whose rest has not come.
+/// The beginning of a message that was not received completely.
 #[derive(Debug, Default)]
 pub(super) struct Inbox {
     bytes: Vec<u8>,
 }
 
 impl Inbox {
-    /// Hands over the whole messages, and keeps the beginning of the next.
+    /// Hands over the complete messages, and keeps the beginning of the next.
     pub(super) fn read<K: Sink>(
         &mut self,
         pool: &mut BufferPool,
@@ -99,12 +99,12 @@ impl Inbox {
     }
 }
 
-/// How long the first message is, with its length; `frames` are whole messages.
+/// The length of the first message, its length field included; `frames` are complete messages.
 pub(super) fn first_frame_bytes(frames: &[u8]) -> usize {
     first_message(frames).map_or(frames.len(), |message| LENGTH_BYTES + message.len())
 }
 
-/// The whole message that `bytes` begin with.
+/// The complete message at the start of `bytes`, if there is one.
 #[inline]
 fn first_message(bytes: &[u8]) -> Option<&[u8]> {
     let length = usize::from(u16::from_be_bytes(*bytes.first_chunk()?));

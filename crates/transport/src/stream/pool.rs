@@ -1,4 +1,4 @@
-//! ServerTable that connections hold only while something is in it: fifty thousand idle clients hold none.
+//! Buffers that connections hold only while something is in them: fifty thousand idle clients hold none.
 
 /// Buffers of a worker that are not in use.
 #[derive(Default)]
@@ -20,6 +20,6 @@ impl BufferPool {
     }
 }
 
-/// BufferPool buffers of a worker: 16 MiB at most, and in practice some kilobytes.
+/// Buffers kept by a worker: 16 MiB at most, and in practice some kilobytes.
 const MOST_BUFFERS: usize = 4_096;
 const LONGEST_BUFFER: usize = 4 << 10;

@@ -1,4 +1,4 @@
-//! What comes over a connection: bytes in pieces of any size, which the session makes messages of.
+//! Receiving over a connection: bytes in pieces of any size, which the session turns into messages.
 
 use std::io::{self, Read};
 
@@ -10,7 +10,7 @@ use super::state::Streams;
 use crate::{ConnectionNews, Sink};
 
 impl<S: Session> Streams<S> {
-    /// Reads what there is, up to the bound of a round.
+    /// Reads what was received, up to the bound of a round.
     pub(super) fn read(&mut self, channel: usize, is_closing: bool, sink: &mut impl Sink) {
         for _ in 0..ROUNDS {
             let Some(mut stream) = self.clients[channel].stream.as_ref() else { return };
@@ -28,11 +28,11 @@ impl<S: Session> Streams<S> {
                 Err(error) => return self.fail_on_error(channel, &error),
             }
         }
-        // No event will tell of what is left.
+        // No event will report the rest.
         self.unread.push(channel as u32);
     }
 
-    /// Hands what was read to the session, and says what that has to say.
+    /// Hands what was read to the session, and sends what it wants to be sent.
     fn pass_to_session(&mut self, channel: usize, length: usize, sink: &mut impl Sink) {
         let at_ns = self.clock.now_ns();
         let client = &mut self.clients[channel];
@@ -79,7 +79,7 @@ impl<S: Session> Streams<S> {
         }
     }
 
-    /// Ends a connection that has done all it is to do, and lines the client up if it has room again.
+    /// Closes a connection that is complete, and queues the client if it has capacity again.
     #[inline]
     pub(super) fn after_reading(&mut self, channel: usize) {
         let client = &self.clients[channel];
@@ -96,5 +96,5 @@ impl<S: Session> Streams<S> {
     }
 }
 
-/// Full reads of one connection before the others get their turn.
+/// Full reads of one connection before the others are served.
 const ROUNDS: usize = 4;

@@ -18,24 +18,24 @@ use crate::{ConnectionNews, Sink};
 pub struct Streams<S: Session> {
     pub(super) clients: Vec<Client<S>>,
     pub(super) shared: S::Shared,
-    /// Clients that may be asked next, the next one first. Some may turn out not to.
+    /// Clients that may send next, in order. Some may turn out to be unable to.
     pub(super) queue: VecDeque<u32>,
     pub(super) dialer: Dialer,
     pub(super) poller: Poller,
-    /// What the last wait named and nobody has looked at.
+    /// Events of the last wait that were not processed yet.
     pub(super) ready: Vec<Ready>,
     pub(super) has_waited: bool,
-    /// Clients whose connection had more than one round may take.
+    /// Clients whose connection had more data than one round may read.
     pub(super) unread: Vec<u32>,
-    /// What happened while no sink was at hand.
+    /// Events of connections, to be reported to the sink.
     pub(super) news: Vec<(u32, u64, ConnectionNews)>,
     pub(super) reused: u64,
-    /// What is about to be written.
+    /// Bytes to be written.
     pub(super) frames: Vec<u8>,
     pub(super) chunk: Box<[u8]>,
     pub(super) pool: BufferPool,
     pub(super) clock: WorkerClock,
-    /// Queries that a connection carries.
+    /// Queries that a connection carries at most.
     pub(super) limit: u32,
     pub(super) timeout_ns: u64,
     pub(super) idle_timeout_ns: Option<u64>,
@@ -43,9 +43,9 @@ pub struct Streams<S: Session> {
     pub(super) fast_open: bool,
     pub(super) next_sweep_ns: u64,
     pub(super) sweep_ns: u64,
-    /// No connection is begun before this instant, because no local port was free.
+    /// No connection is started before this instant, because no local port was free.
     pub(super) no_port_until_ns: u64,
-    /// Connections in a row that found no port.
+    /// Connection attempts in a row that found no port.
     pub(super) without_port: usize,
 }
 
@@ -53,7 +53,7 @@ impl<S: Session> Streams<S> {
     /// `clients` clients of worker number `worker`; none has a connection yet.
     ///
     /// # Errors
-    /// Where the host gives no epoll set, or TLS cannot be had.
+    /// Where the host provides no epoll set, or TLS cannot be set up.
     pub fn open(
         config: &StreamConfig<S::Setup>,
         clients: usize,
@@ -61,7 +61,7 @@ impl<S: Session> Streams<S> {
     ) -> Result<Self, StreamOpenError> {
         let poller = Poller::new(EVENTS.min(clients)).map_err(|source| open_error(config.server, source))?;
         let limit = config.queries_each.unwrap_or(u32::MAX);
-        // Workers begin with different addresses, so that a few connections have different ones.
+        // Workers start with different addresses, so that a few connections have different ones.
         let first = worker * config.local_addresses.len() / 2;
         let shortest_ns = config.timeout_ns.min(config.idle_timeout_ns.unwrap_or(u64::MAX));
         let shortest_ns = shortest_ns.min(config.handshake_timeout_ns);
@@ -98,7 +98,7 @@ impl<S: Session> Streams<S> {
         })
     }
 
-    /// Takes a connection out of use; the sink hears of it when it next can.
+    /// Takes a connection out of use, and keeps the event for the sink.
     pub(super) fn end_connection(&mut self, channel: usize, event: ConnectionNews) {
         let client = &mut self.clients[channel];
         if matches!(client.phase, Phase::Vacant | Phase::Ending) {
@@ -108,7 +108,7 @@ impl<S: Session> Streams<S> {
         self.news.push((channel as u32, self.clock.now_ns(), event));
     }
 
-    /// Takes an open connection out of use. One whose handshake is not done ends for want of it.
+    /// Takes an open connection out of use. During its handshake that is a failed handshake.
     pub(super) fn end_open(&mut self, channel: usize, end: ConnectionEnd) {
         let client = &self.clients[channel];
         if client.is_handshaking() {
@@ -120,7 +120,7 @@ impl<S: Session> Streams<S> {
             return self.fail_handshake(channel, why);
         }
         let answers = u64::from(client.answers);
-        // A server that closes has perhaps said why before.
+        // A server that closes the connection may have given the reason before.
         let closing = client.session.as_ref().and_then(S::closing);
         let end = closing.filter(|_| end == ConnectionEnd::ByServer).unwrap_or(end);
         if matches!(end, ConnectionEnd::ByUs | ConnectionEnd::GoneAway) {
@@ -137,7 +137,7 @@ impl<S: Session> Streams<S> {
         }
     }
 
-    /// Says what a session says last.
+    /// Sends the last bytes of a session.
     pub(super) fn close_session(&mut self, channel: usize) {
         self.frames.clear();
         if let Some(session) = &mut self.clients[channel].session {
@@ -146,7 +146,8 @@ impl<S: Session> Streams<S> {
         self.write_last(channel);
     }
 
-    /// Writes what is in `frames`, if the kernel takes it: whoever closes need not know whether it was heard.
+    /// Writes `frames` if the kernel accepts them: whether they arrive does not matter for a
+    /// connection that ends.
     pub(super) fn write_last(&mut self, channel: usize) {
         let client = &self.clients[channel];
         if let (Some(stream), false, true) =
@@ -156,7 +157,7 @@ impl<S: Session> Streams<S> {
         }
     }
 
-    /// Dooms a connection on which a call failed.
+    /// Ends a connection on which a call failed.
     #[cold]
     pub(super) fn fail_on_error(&mut self, channel: usize, error: &io::Error) {
         match self.clients[channel].phase {
@@ -165,7 +166,7 @@ impl<S: Session> Streams<S> {
         }
     }
 
-    /// Tells what happened, in order. A client whose connection is over can ask again from here on.
+    /// Reports events, in order. A client whose connection has ended can send again from here on.
     pub(super) fn report(&mut self, sink: &mut impl Sink) {
         if self.reused > 0 {
             sink.reused(std::mem::take(&mut self.reused));
@@ -189,7 +190,7 @@ impl<S: Session> Streams<S> {
         }
     }
 
-    /// Puts the client behind the others, if it was its turn.
+    /// Moves the client to the end of the queue, if it is at the front.
     pub(super) fn move_to_back(&mut self, channel: usize) {
         if self.queue.front() == Some(&(channel as u32)) {
             self.queue.pop_front();
@@ -198,9 +199,9 @@ impl<S: Session> Streams<S> {
         }
     }
 
-    /// Waits for connections that something happened to, and notes them.
+    /// Waits for connections with events, and keeps the events.
     pub(super) fn poll(&mut self, timeout_ns: u64) {
-        // A failed wait (it has no cause here) only means that we look again.
+        // After a failed wait (no cause is known) the worker polls again.
         if let Ok(ready) = self.poller.wait_ready(Some(timeout_ns)) {
             self.ready.extend(ready);
         }
@@ -214,7 +215,7 @@ impl<S: Session> Streams<S> {
         }
     }
 
-    /// Writes what is in `frames`, behind what waits.
+    /// Writes `frames`, after what waits in the outbox.
     pub(super) fn write_frames(&mut self, channel: usize) {
         let client = &mut self.clients[channel];
         let mut written = Ok(0);
@@ -231,13 +232,13 @@ impl<S: Session> Streams<S> {
     }
 }
 
-/// Connections that one wait names: the others are named by the next.
+/// Connections reported by one wait; the others are reported by the next.
 const EVENTS: usize = 1_024;
 
-/// Bytes that one call reads: the longest message, and more of short ones than a batch.
+/// Bytes that one call reads: the longest message, and of short ones more than a batch.
 const CHUNK: usize = 64 << 10;
 
-/// How often connections are looked through for those whose time is over: twenty times within the
-/// shortest of these times, within bounds.
+/// How often connections are checked for timeouts: twenty times within the shortest of them, within
+/// bounds.
 const SHORTEST_SWEEP_NS: u64 = 1_000_000;
 const LONGEST_SWEEP_NS: u64 = 100_000_000;

@@ -23,15 +23,15 @@ pub(super) struct TlsShared {
     name: ServerName<'static>,
     /// Whether the server must choose the protocol we offer.
     must_agree: bool,
-    /// How much of what is to be said belongs into one record.
+    /// How many bytes of the given ones belong into one record.
     unit: fn(&[u8]) -> usize,
-    /// Room for what was decrypted.
+    /// Decrypted bytes.
     plain: Vec<u8>,
 }
 
 impl TlsShared {
-    /// For connections that speak `protocol`; where the server must, it has to say so (ALPN). What is
-    /// to be said begins with as much as `unit` says that belongs into one record.
+    /// For connections with `protocol`; with `must_agree` the server has to select it (ALPN). `unit`
+    /// returns how many bytes at the start of the given ones belong into one record.
     pub(super) fn new(
         tls: &Tls,
         protocol: &[u8],
@@ -49,17 +49,17 @@ impl TlsShared {
 pub(super) struct TlsSession {
     tls: Box<ClientConnection>,
     is_done: bool,
-    /// What is to be said once the handshake is done.
+    /// What is to be sent once the handshake is done.
     held_back: Vec<u8>,
-    /// What was said before, in case the server does not take it.
+    /// What was sent as early data, in case the server rejects it.
     early: Vec<u8>,
 }
 
 impl TlsSession {
-    /// Begins a handshake, whose first words are appended to `out`.
+    /// Starts a handshake, whose first flight is appended to `out`.
     pub(super) fn begin(shared: &TlsShared, out: &mut Vec<u8>) -> Option<Self> {
         let mut tls = ClientConnection::new(Arc::clone(&shared.config), shared.name.clone()).ok()?;
-        // Bounded by what it is given: the client's outbox is looked at before.
+        // Bounded by what it is given: the client's outbox is checked before.
         tls.set_buffer_limit(None);
         let mut secure =
             TlsSession { tls: Box::new(tls), is_done: false, held_back: Vec::new(), early: Vec::new() };
@@ -75,7 +75,7 @@ impl TlsSession {
         self.held_back.len()
     }
 
-    /// Says `plain`, which is whole units, now or once it can be said.
+    /// Sends `plain`, which is complete units, now or once the handshake is done.
     pub(super) fn write(&mut self, shared: &TlsShared, plain: &[u8], out: &mut Vec<u8>) {
         if self.is_done {
             return self.encrypt(shared, plain, out);
@@ -101,7 +101,8 @@ impl TlsSession {
         }
     }
 
-    /// Takes what came: plain bytes go to `each`, what TLS has to say to `out`.
+    /// Reads received bytes: decrypted ones are passed to `each`, records to be sent are appended to
+    /// `out`.
     pub(super) fn read<K: Sink>(
         &mut self,
         shared: &mut TlsShared,
@@ -111,7 +112,8 @@ impl TlsSession {
         mut each: impl FnMut(&[u8], &mut Reader<'_, K>) -> Result<(), Broken>,
     ) -> Result<(), Broken> {
         while !bytes.is_empty() {
-            // From memory; it takes some kilobytes at a time, and nothing once the server has said goodbye.
+            // From memory; it takes some kilobytes at a time, and nothing once the server has
+            // sent close_notify.
             if self.tls.read_tls(&mut bytes).is_ok_and(|taken| taken == 0) {
                 break;
             }
@@ -143,13 +145,13 @@ impl TlsSession {
         Ok(())
     }
 
-    /// Says that nothing more will be said.
+    /// Sends close_notify.
     pub(super) fn close(&mut self, out: &mut Vec<u8>) {
         self.tls.send_close_notify();
         self.take_records(out);
     }
 
-    /// What the handshake came to; what was held back is said now.
+    /// Reports how the handshake was done, and sends what was held back.
     fn finish<K: Sink>(
         &mut self,
         shared: &TlsShared,
@@ -181,7 +183,7 @@ impl TlsSession {
     fn encrypt(&mut self, shared: &TlsShared, mut plain: &[u8], out: &mut Vec<u8>) {
         while !plain.is_empty() {
             let (unit, rest) = plain.split_at((shared.unit)(plain));
-            // Takes all: there is no limit.
+            // Takes everything: there is no limit.
             let _ = self.tls.writer().write_all(unit);
             plain = rest;
         }
@@ -197,7 +199,7 @@ impl TlsSession {
         }
     }
 
-    /// What an error means; what is to be said of it is appended to `out`.
+    /// What an error means; an alert that is to be sent is appended to `out`.
     #[cold]
     fn broken(&mut self, error: &rustls::Error, out: &mut Vec<u8>) -> Broken {
         self.take_records(out);
@@ -220,7 +222,7 @@ mod tests {
     use crate::stream::plain::first_frame_bytes;
     use crate::tls::{TlsConfig, TlsTrust};
 
-    /// Hears nothing but the news of a connection.
+    /// Ignores everything: only the events of the connection are of interest.
     struct Deaf;
 
     impl Sink for Deaf {
@@ -228,7 +230,7 @@ mod tests {
         fn refused(&mut self, _: usize, _: u64, _: &[u8]) {}
     }
 
-    /// A client and a server without a wire, and what the client has read and been told.
+    /// A client and a server connected in memory, what the client has read, and its events.
     struct Pair {
         shared: TlsShared,
         ours: TlsSession,
@@ -239,7 +241,7 @@ mod tests {
     }
 
     impl Pair {
-        /// The server speaks `protocols`; a client that must agree offers `h2`.
+        /// The server supports `protocols`; a client that must agree offers `h2`.
         fn new(must_agree: bool, protocols: &[&[u8]]) -> Pair {
             let certificate = Certificate::make().unwrap();
             let chain = CertificateDer::from_pem_file(certificate.cert_file()).unwrap();
@@ -267,8 +269,8 @@ mod tests {
             Pair { shared, ours, theirs, said, read: Vec::new(), news: Vec::new() }
         }
 
-        /// Carries what each side has said to the other, until neither has anything to say; what the
-        /// server says comes `step` bytes at a time.
+        /// Passes bytes between the two until neither has any to send; the server's are passed
+        /// `step` at a time.
         fn talk(&mut self, step: usize) -> Result<(), Broken> {
             loop {
                 let mut rest = &std::mem::take(&mut self.said)[..];
