@@ -1,4 +1,4 @@
-//! What the clients of a run over QUIC have in common, and why they cannot be had.
+//! What the clients of a run over QUIC have in common, and why they cannot be opened.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,31 +24,32 @@ pub struct QuicConfig {
     pub receive_buffer: usize,
     /// After how many queries a connection is closed; `None` keeps it.
     pub queries_each: Option<u32>,
-    /// How long a connection without a query under way is kept; `None` = as long as the server keeps it.
+    /// How long a connection without an outstanding query is kept; `None` = as long as the server
+    /// keeps it.
     pub idle_timeout_ns: Option<u64>,
-    /// How long a query is waited for.
+    /// After how long a query times out.
     pub timeout_ns: u64,
     /// How long a handshake may take.
     pub handshake_timeout_ns: u64,
-    /// How to do the handshake.
+    /// The TLS configuration.
     pub tls: Tls,
 }
 
-/// Why clients cannot be had.
+/// Why clients cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum QuicOpenError {
-    /// A socket could not be had.
+    /// A socket could not be opened.
     #[error(transparent)]
     Socket(#[from] udp::OpenError),
-    /// TLS cannot be had.
+    /// TLS cannot be set up.
     #[error(transparent)]
     Tls(#[from] TlsSetupError),
-    /// TLS lacks what QUIC is made of.
+    /// TLS lacks what QUIC needs.
     #[error(
         "DoQ needs TLS 1.3 with AES-128-GCM, which this configuration of TLS lacks: leave --tls-version out"
     )]
     NoSuite,
-    /// The host gives no epoll set.
+    /// The host provides no epoll set.
     #[error("cannot prepare connections to {server}: {source}")]
     Other {
         /// The server.
@@ -58,7 +59,7 @@ pub enum QuicOpenError {
     },
 }
 
-/// The configuration of QUIC for so many clients, what its verifier notices, and the sessions that it keeps.
+/// The configuration of QUIC for so many clients, the result of its verifier, and its session store.
 pub(super) fn client_config(
     config: &QuicConfig,
     clients: usize,
@@ -76,32 +77,32 @@ pub(super) fn client_config(
 
 fn transport(config: &QuicConfig) -> TransportConfig {
     let mut transport = TransportConfig::default();
-    // No stream is the server's to open (RFC 9250, 4.2).
+    // A server must not open streams (RFC 9250, 4.2).
     transport.max_concurrent_bidi_streams(VarInt::from_u32(0));
     transport.max_concurrent_uni_streams(VarInt::from_u32(0));
     transport.datagram_receive_buffer_size(None);
-    // When to part is for our own idle timeout and for the server's.
+    // Idle connections are closed by our own idle timeout and by the server's.
     transport.max_idle_timeout(None);
     if config.queries_each.is_some_and(|most| most <= TOO_FEW_TO_PROBE) {
-        // To look for longer packets takes packets.
+        // Path MTU discovery sends packets of its own.
         transport.mtu_discovery_config(None);
     }
     transport
 }
 
-/// What became of the certificate that was looked at last, until somebody takes the word. There is one in
-/// full handshakes only, and the library tells in no other way what kind a handshake was, or what is wrong
-/// with a certificate.
+/// The result of the last verification of a certificate. Only full handshakes verify one, and the library
+/// reports neither the kind of a handshake nor what is wrong with a certificate: without this, only the
+/// alert would be known.
 #[derive(Debug, Default)]
 pub(super) struct VerifierResult {
     verification: Mutex<Option<Verification>>,
 }
 
-/// What a look at a certificate came to.
+/// The result of verifying a certificate.
 pub(super) type Verification = Result<(), HandshakeFailure>;
 
 impl VerifierResult {
-    /// Takes the word. A worker has its own, and only its thread uses it: the lock is never waited for.
+    /// Takes the result. Only the worker's thread uses it, so the lock is never contended.
     pub(super) fn take(&self) -> Option<Verification> {
         self.verification.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -111,7 +112,7 @@ impl VerifierResult {
     }
 }
 
-/// A verifier that leaves word when it is asked.
+/// A verifier that keeps its result.
 #[derive(Debug)]
 struct RecordingVerifier {
     verifier: Arc<dyn ServerCertVerifier>,
@@ -156,5 +157,5 @@ impl ServerCertVerifier for RecordingVerifier {
     }
 }
 
-/// A connection of so few queries does not look for the longest packet that the way takes.
+/// Path MTU discovery is off for connections with so few queries.
 const TOO_FEW_TO_PROBE: u32 = 100;

@@ -1,4 +1,4 @@
-//! How a client's connection comes to be, or does not.
+//! How a client's connection is opened and its handshake ends.
 
 use dnsdyno_measure::{ConnectFailure, ConnectionEnd, HandshakeKind, NotSentReason};
 
@@ -8,7 +8,7 @@ use super::state::QuicTransport;
 use crate::{ConnectionNews, Stopped};
 
 impl QuicTransport {
-    /// Begins a connection of this client.
+    /// Starts a connection of this client.
     pub(super) fn begin_connection(&mut self, channel: usize, opened_ns: u64) -> Result<(), Stopped> {
         let (config, server) = (self.quic.clone(), self.config.server);
         let now = self.instant();
@@ -32,7 +32,7 @@ impl QuicTransport {
         Ok(())
     }
 
-    /// The handshake of this client's connection is done.
+    /// Handles the end of the handshake of this client's connection.
     pub(super) fn establish(&mut self, channel: usize, at_ns: u64) {
         let client = &mut self.clients[channel];
         let Some(connection) = client.connection.as_mut().filter(|_| client.phase == Phase::Opening) else {
@@ -43,7 +43,7 @@ impl QuicTransport {
         if is_taken {
             connection.forget_early();
         } else {
-            // Before those that wait already: they were asked first.
+            // Before the waiting queries: these were sent first.
             for early in connection.forget_streams().into_iter().rev() {
                 let since_ns = client.opened_ns;
                 client.waiting.push_front(Waiting { id: early.id, since_ns, framed: early.framed });
@@ -64,15 +64,15 @@ impl QuicTransport {
         if was_early && !is_taken {
             self.news.push((channel as u32, at_ns, ConnectionNews::EarlyRejected));
         }
-        // What was to be asked may have timed out meanwhile.
+        // Its queries may have timed out meanwhile.
         if self.clients[channel].is_spent(self.limit) {
             return self.end(channel, ConnectionEnd::ByUs, Some(NO_ERROR));
         }
         self.send_waiting(channel);
     }
 
-    /// Gives streams to the queries that wait for one, as far as the server allows them. Those that
-    /// nobody waits for any more are left out.
+    /// Opens streams for the waiting queries, as far as the server allows it. Those that have timed
+    /// out are dropped.
     pub(super) fn send_waiting(&mut self, channel: usize) {
         let now_ns = self.clock.now_ns();
         let client = &mut self.clients[channel];

@@ -1,4 +1,4 @@
-//! What comes from the server: packets, of which QUIC makes news of connections and bytes of streams.
+//! Receiving from the server: packets, which QUIC turns into events of connections and bytes of streams.
 
 use std::io;
 
@@ -12,23 +12,23 @@ use super::state::QuicTransport;
 use crate::{Came, ConnectionNews, Sink};
 
 impl QuicTransport {
-    /// Waits for sockets that something has come to, and notes them.
+    /// Waits for sockets that have packets, and keeps their numbers.
     pub(super) fn poll(&mut self, timeout_ns: u64) {
-        // A failed wait (it has no cause here) only means that we look again.
+        // After a failed wait (no cause is known) the worker polls again.
         if let Ok(ready) = self.poller.wait(Some(timeout_ns)) {
             self.ready.extend(ready.map(|socket| socket as u32));
         }
         self.has_waited = true;
     }
 
-    /// Takes what waits at a socket, up to the bound of a round, to the connections that it is for.
+    /// Passes the packets of a socket to their connections, up to the bound of a round.
     pub(super) fn receive_from(&mut self, socket: usize) {
         for _ in 0..ROUNDS {
             match self.receiver.receive(&self.sockets[socket].socket) {
                 Ok(0) => return,
                 Ok(_) => self.dispatch(),
                 Err(error) => {
-                    // That of an ICMP message; answers may wait behind it.
+                    // An ICMP error; responses may follow it.
                     self.sockets[socket].has_error |= error.kind() != io::ErrorKind::WouldBlock;
                     continue;
                 }
@@ -39,7 +39,7 @@ impl QuicTransport {
         }
     }
 
-    /// Gives each packet that was received to its connection.
+    /// Passes each received packet to its connection.
     fn dispatch(&mut self) {
         let now = self.instant();
         let QuicTransport { receiver, endpoint, clients, owners, touched, verifier_result, sessions, .. } =
@@ -69,9 +69,9 @@ impl QuicTransport {
         }
     }
 
-    /// Takes the events of every connection that something has happened to.
+    /// Processes the events of every connection that something was received for.
     pub(super) fn progress_touched(&mut self, sink: &mut impl Sink) {
-        // One instant for all: they came with the same call, or waited for it together.
+        // The same instant for all: they were received with the same call.
         let at_ns = self.clock.now_ns();
         for i in 0..self.touched.len() {
             self.progress(self.touched[i] as usize, at_ns, sink);
@@ -112,13 +112,13 @@ impl QuicTransport {
                     self.end(channel, end, None);
                 }
             }
-            // That the server does not read on (some say so of a query that they have read) is no word on
-            // its answer.
+            // A server may stop reading a query (some do once they have read it); its response
+            // may still follow.
             _ => {}
         }
     }
 
-    /// Reads a stream, and hands over its answer when that is whole.
+    /// Reads a stream, and hands over its response when it is complete.
     fn read(&mut self, channel: usize, stream: StreamId, at_ns: u64, sink: &mut impl Sink) {
         let client = &mut self.clients[channel];
         let Some(connection) = &mut client.connection else { return };
@@ -149,7 +149,7 @@ impl QuicTransport {
         }
     }
 
-    /// The stream of this query brings no answer.
+    /// The stream of this query ended without a response.
     fn fail_stream(&mut self, channel: usize, query: StreamQuery, why: StreamFailure) {
         self.failed.push((channel as u32, query, why));
         let client = &mut self.clients[channel];
@@ -159,7 +159,8 @@ impl QuicTransport {
         }
     }
 
-    /// Takes the ICMP errors of a socket: where the server's port is closed, all its connections are over.
+    /// Reads the ICMP errors of a socket: where the server's port is closed, all its connections have
+    /// ended.
     pub(super) fn take_refusals(&mut self, socket: usize) {
         self.sockets[socket].has_error = false;
         let mut why = None;
@@ -184,8 +185,8 @@ impl QuicTransport {
     }
 }
 
-/// Full batches of one socket before the others get their turn.
+/// Full batches of one socket before the others are served.
 const ROUNDS: usize = 4;
 
-/// ICMP errors that are taken at once; a closed port sends one for each packet.
+/// ICMP errors that are read at once; a closed port sends one for each packet.
 const REFUSALS_AT_ONCE: usize = 64;

@@ -25,15 +25,15 @@ use crate::{ConnectionNews, Sink};
 /// One worker's clients.
 pub struct QuicTransport {
     pub(super) clients: Vec<Client>,
-    /// Clients that may be asked next, the next one first. Some may turn out not to.
+    /// Clients that may send next, in order. Some may turn out to be unable to.
     pub(super) queue: VecDeque<u32>,
     pub(super) endpoint: Endpoint,
-    /// Whose connection each of the endpoint's is.
+    /// The client of each connection of the endpoint.
     pub(super) owners: Vec<u32>,
     /// Client `i` has socket `i` modulo their number.
     pub(super) sockets: Vec<SendSocket>,
     pub(super) poller: Poller,
-    /// What the last wait named and nobody has looked at.
+    /// Sockets reported by the last wait that were not read yet.
     pub(super) ready: Vec<u32>,
     pub(super) has_waited: bool,
     pub(super) sender: Sender,
@@ -42,30 +42,30 @@ pub struct QuicTransport {
     pub(super) timers: Timers,
     /// Clients whose connections may have packets to send.
     pub(super) touched: Vec<u32>,
-    /// What happened while no sink was at hand.
+    /// Events of connections, to be reported to the sink.
     pub(super) news: Vec<(u32, u64, ConnectionNews)>,
-    /// Queries whose stream brought no answer, to be told of.
+    /// Queries whose stream ended without a response, to be reported.
     pub(super) failed: Vec<(u32, StreamQuery, StreamFailure)>,
     pub(super) reused: u64,
     pub(super) quic: ClientConfig,
-    /// What a look at a server's certificate came to.
+    /// The result of verifying the server's certificate.
     pub(super) verifier_result: Arc<VerifierResult>,
     pub(super) sessions: Arc<Sessions>,
     pub(super) config: QuicConfig,
     pub(super) server_name: String,
-    /// Queries that a connection carries.
+    /// Queries that a connection carries at most.
     pub(super) limit: u32,
     pub(super) clock: WorkerClock,
-    /// One instant on the library's clock and on ours.
+    /// The same instant on the library's clock and on ours.
     pub(super) epoch: (Instant, u64),
     pub(super) next_sweep_ns: u64,
     pub(super) sweep_ns: u64,
-    /// A batch as it travels, and where its bytes are: the library keeps them until they are acknowledged.
+    /// A batch as it is sent, and its bytes: the library keeps them until they are acknowledged.
     pub(super) framed: Vec<(u16, Bytes)>,
     pub(super) outgoing: BytesMut,
-    /// Where received packets are copied to, because the library takes them to keep. Like `outgoing` it is one
-    /// long block of which each packet is a part, so that memory is allocated once for a thousand of them, or
-    /// used again.
+    /// Where received packets are copied to, because the library takes ownership of them. Like
+    /// `outgoing` it is one long block of which each packet is a part: memory is allocated, or used
+    /// again, once for a thousand packets.
     pub(super) incoming: BytesMut,
     /// What the endpoint would reply to a packet that belongs to no connection.
     pub(super) reply: Vec<u8>,
@@ -76,7 +76,7 @@ impl QuicTransport {
     /// `clients` clients of worker number `worker`; none has a connection yet.
     ///
     /// # Errors
-    /// Where a socket or an epoll set cannot be had, or where TLS lacks what QUIC needs.
+    /// Where a socket or an epoll set cannot be opened, or where TLS lacks what QUIC needs.
     pub fn open(config: &QuicConfig, clients: usize, worker: usize) -> Result<Self, QuicOpenError> {
         let (quic, verifier_result, sessions) = config::client_config(config, clients)?;
         let sockets = open_sockets(config, sockets_of(clients), worker)?;
@@ -123,16 +123,16 @@ impl QuicTransport {
         })
     }
 
-    /// When this wants its next turn, whatever comes: a timer of a connection, or packets that wait for
-    /// room.
+    /// When this has to be called next: for a timer of a connection, or for packets that could not be
+    /// sent.
     pub fn next_turn_ns(&self) -> Option<u64> {
-        // Where one call had no room for all, the rest is asked for as soon.
+        // Where one call could not send all packets, the next one follows as soon.
         let has_more = !self.touched.is_empty() || self.sockets.iter().any(|sending| sending.is_full);
         let retry_ns = has_more.then(|| self.clock.now_ns() + RETRY_NS);
         [self.timers.next_ns(), retry_ns].into_iter().flatten().min()
     }
 
-    /// Tells what happened, in order. A client whose connection is over can ask again from here on.
+    /// Reports events, in order. A client whose connection has ended can send again from here on.
     pub(super) fn report(&mut self, sink: &mut impl Sink) {
         if self.reused > 0 {
             sink.reused(std::mem::take(&mut self.reused));
@@ -161,7 +161,7 @@ impl QuicTransport {
         }
     }
 
-    /// Puts the client behind the others, if it was its turn.
+    /// Moves the client to the end of the queue, if it is at the front.
     pub(super) fn move_to_back(&mut self, channel: usize) {
         if self.queue.front() == Some(&(channel as u32)) {
             self.queue.pop_front();
@@ -178,12 +178,12 @@ impl QuicTransport {
         }
     }
 
-    /// Now, on the library's clock.
+    /// The current time on the library's clock.
     pub(super) fn instant(&self) -> Instant {
         self.epoch.0 + Duration::from_nanos(self.clock.now_ns().saturating_sub(self.epoch.1))
     }
 
-    /// An instant of the library on our clock.
+    /// An instant of the library's clock on ours.
     pub(super) fn ns_of(&self, at: Instant) -> u64 {
         let after = at.saturating_duration_since(self.epoch.0).as_nanos();
         self.epoch.1.saturating_add(u64::try_from(after).unwrap_or(u64::MAX))
@@ -197,7 +197,7 @@ pub(super) fn sockets_of(clients: usize) -> usize {
 
 fn open_sockets(config: &QuicConfig, count: usize, worker: usize) -> Result<Vec<SendSocket>, QuicOpenError> {
     let addresses = &config.local_addresses;
-    // Workers begin with different addresses, so that a few sockets have different ones.
+    // Workers start with different addresses, so that a few sockets have different ones.
     let first = worker * addresses.len() / 2;
     let local = |i: usize| -> Option<IpAddr> { addresses.get((first + i) % addresses.len().max(1)).copied() };
     let open = |i| -> Result<SendSocket, QuicOpenError> {
@@ -213,21 +213,22 @@ fn open_sockets(config: &QuicConfig, count: usize, worker: usize) -> Result<Vec<
     (0..count).map(open).collect()
 }
 
-/// Sockets of a worker. A client of its own port each is what a server sees of real clients, and what
-/// spreads them over its threads; past this number more ports would spread no better, and each costs
-/// a system call a round.
+/// Sockets of a worker. Real clients have a port each, and different ports spread the clients over the
+/// server's threads; more ports than this would not improve that, and each costs a system call in every
+/// round.
 const MOST_SOCKETS: usize = 64;
 
-/// Packets, or joined packets, a receive call.
+/// Packets, or joined packets, in one receive call.
 const RECEIVE_BATCH: usize = 32;
 
-/// Bytes of a block of which messages and packets are parts; the most that `bytes` allocates anew as large.
+/// Bytes of a block that messages and packets are parts of; the largest that the library `bytes`
+/// allocates again at the same size.
 const BLOCK_BYTES: usize = 64 << 10;
 
 /// When a full socket is tried again.
 const RETRY_NS: u64 = 50_000;
 
-/// How often connections are looked through for those whose time is over: twenty times within the
-/// shortest of these times, within bounds.
+/// How often connections are checked for timeouts: twenty times within the shortest of them, within
+/// bounds.
 const SHORTEST_SWEEP_NS: u64 = 1_000_000;
 const LONGEST_SWEEP_NS: u64 = 100_000_000;
