@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use dnsdyno_lab::{Certificate, Server, ServerOptions, ServerSpec, Zone};
 
-use crate::setting::Setting;
 use crate::loopback_comparison::{LoopbackComparison, PER_CPU_SECOND, PER_SECOND};
 use crate::programs::{Generator, QUERY, Target};
 use crate::report::Section;
 use crate::responder::Responder;
 use crate::rig::find_peer;
+use crate::setting::Setting;
 
 /// TCP, ten connections kept.
 pub(crate) fn tcp_kept(setting: &Setting) -> anyhow::Result<Section> {

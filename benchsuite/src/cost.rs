@@ -5,12 +5,12 @@ use std::process::Command;
 
 use anyhow::{Context, ensure};
 
+use crate::names;
 use crate::programs::Generator;
 use crate::report::Section;
 use crate::rig_comparison::{ANSWERED, Bound, FOR_ANSWERS, RigComparison};
-use crate::veth::{FarEnd, Veth};
 use crate::setting::{Setting, repository};
-use crate::names;
+use crate::veth::{FarEnd, Veth};
 
 pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     let unmeasured = match &setting.unmeasured {

@@ -1,12 +1,12 @@
 //! Responses a second on sockets, 10,000 names of mixed lengths, closed loop, everything on one CPU.
 
+use crate::names;
 use crate::programs::Generator;
 use crate::report::Section;
 use crate::rig_comparison::{ANSWERED, Bound, FOR_ANSWERS, RigComparison};
+use crate::setting::Setting;
 use crate::sockets::{ours, plain_dnsperf};
 use crate::veth::{FarEnd, Veth};
-use crate::setting::Setting;
-use crate::names;
 
 pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     let veth = Veth::new(FarEnd::Reflect, 1)?;

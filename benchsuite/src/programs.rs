@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use anyhow::{Context, ensure};
 
-use crate::setting::Setting;
 use crate::reported::{OutputFormat, Reported};
 use crate::rig::{Call, CpuTime, Finished, Rig};
+use crate::setting::Setting;
 
 /// The query on the loopback. It is in the zone of the lab's real servers; dnsdyno's responder answers any query.
 pub(crate) const QUERY: &str = "www.dyno.example A";

@@ -5,20 +5,13 @@ use std::path::PathBuf;
 
 use anyhow::ensure;
 
-<<<<<<< HEAD:benchsuite/src/rig_comparison.rs
-use crate::setting::Setting;
-=======
-use crate::cable::Cable;
->>>>>>> gates:benchsuite/src/race.rs
 use crate::figures::{Figure, against, once, samples, shown};
 use crate::programs::{Generator, Turn};
 use crate::report::{Bar, Section};
 use crate::rig::{find_program, stopped};
-<<<<<<< HEAD:benchsuite/src/rig_comparison.rs
+use crate::setting::Setting;
 use crate::traffic::Traffic;
 use crate::veth::Veth;
-=======
->>>>>>> gates:benchsuite/src/race.rs
 
 /// One turn of a generator: what it reports, and what the interfaces counted.
 #[derive(Debug, Clone)]

@@ -1,12 +1,12 @@
 //! Responses a second on sockets, one name, closed loop, everything on one CPU: dnsdyno and every installed peer.
 
+use crate::names;
 use crate::programs::{Generator, Target};
 use crate::report::Section;
 use crate::rig::{find_program, stopped};
 use crate::rig_comparison::{ANSWERED, Bound, FOR_ANSWERS, Measurement, RigComparison};
-use crate::veth::{FarEnd, Veth};
 use crate::setting::Setting;
-use crate::names;
+use crate::veth::{FarEnd, Veth};
 
 pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     let veth = Veth::new(FarEnd::Reflect, 1)?;

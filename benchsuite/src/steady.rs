@@ -5,8 +5,8 @@ use crate::names;
 use crate::programs::Generator;
 use crate::report::Section;
 use crate::rig_comparison::{ANSWERED, Bound, CPU_US, Measurement, RigComparison, SENT};
-use crate::veth::{FarEnd, Veth};
 use crate::setting::Setting;
+use crate::veth::{FarEnd, Veth};
 
 pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     let veth = Veth::new(FarEnd::Reflect, 1)?;

@@ -1,11 +1,11 @@
 //! Responses a second over AF_XDP with a latency for every query: dnsdyno and kxdpgun, everything on one CPU.
 
+use crate::names;
 use crate::programs::Generator;
 use crate::report::Section;
 use crate::rig_comparison::{ANSWERED, Bound, FOR_ANSWERS, RigComparison};
-use crate::veth::{FarEnd, Veth};
 use crate::setting::Setting;
-use crate::names;
+use crate::veth::{FarEnd, Veth};
 
 pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     let veth = Veth::new(FarEnd::Reflect, 1)?;

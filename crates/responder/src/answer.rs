@@ -25,7 +25,6 @@
 //!   becomes an empty one with TC=1. No record is cut out of a set.
 
 mod cases;
-mod query;
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
@@ -34,11 +33,14 @@ use dnsdyno_wire::{
     CLASS_IN, FLAG_CD, FLAG_QR, FLAG_RD, FLAG_TC, HEADER_LEN, MIN_EDNS_SIZE, OPT_LEN, TYPE_A,
 };
 
+use crate::message::{
+    BADVERS, CLASS_ANY, Content, Parsed, Query, REFUSED, SERVFAIL, TYPE_AAAA, TYPE_AXFR, TYPE_IXFR, TYPE_TXT,
+    parse,
+};
 use crate::zone::Zone;
 
+pub use crate::message::Silence;
 pub use cases::{Case, Expected, ExpectedAnswer, cases};
-use query::Parsed;
-pub(crate) use query::Query;
 
 /// What the responder says to a well-formed question.
 #[derive(Clone, Debug)]
@@ -109,18 +111,9 @@ pub enum Reply {
     Silence(Silence),
 }
 
-/// Why a message gets no answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Silence {
-    /// It is shorter than a DNS header.
-    TooShort,
-    /// It is an answer itself (QR=1): answering could go back and forth for ever.
-    NotAQuery,
-}
-
 /// Appends the answer of `rule` to `message` to `out`. Allocates nothing but the growth of `out`.
 pub fn answer(rule: &Rule, message: &[u8], via: Via, out: &mut Vec<u8>) -> Reply {
-    let query = match query::parse(message) {
+    let query = match parse(message) {
         Parsed::Query(query) => query,
         Parsed::Silence(silence) => return Reply::Silence(silence),
         Parsed::Refused { rcode, question_end } => {
@@ -146,14 +139,6 @@ pub fn answer(rule: &Rule, message: &[u8], via: Via, out: &mut Vec<u8>) -> Reply
         rcode: u16::from(header.extended) << 4 | u16::from(header.rcode),
         truncated: header.truncated,
     }
-}
-
-/// What is said of the records of a rule, to go into the header.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Content {
-    pub(crate) rcode: u8,
-    pub(crate) answers: u16,
-    pub(crate) authorities: u16,
 }
 
 /// All of the header that is not copied from the query.
@@ -288,19 +273,6 @@ fn write_header(response: &mut [u8], header: Header) {
 /// The UDP payload size that our OPT records tell (what the DNS community agreed on in 2020 to
 /// stay clear of fragments).
 pub const EDNS_SIZE: u16 = 1232;
-
-pub(crate) const FORMERR: u8 = 1;
-pub(crate) const SERVFAIL: u8 = 2;
-pub(crate) const NXDOMAIN: u8 = 3;
-pub(crate) const NOTIMP: u8 = 4;
-pub(crate) const REFUSED: u8 = 5;
-pub(crate) const BADVERS: u16 = 16;
-
-pub(crate) const TYPE_TXT: u16 = 16;
-pub(crate) const TYPE_AAAA: u16 = 28;
-const TYPE_IXFR: u16 = 251;
-const TYPE_AXFR: u16 = 252;
-pub(crate) const CLASS_ANY: u16 = 255;
 
 const FLAG_AA: u16 = 0x0400;
 const OPCODE_MASK: u16 = 0x7800;

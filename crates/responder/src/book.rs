@@ -15,12 +15,12 @@ use dnsdyno_measure::Rcodes;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::answer::NXDOMAIN;
 use crate::faults::Fault;
 use crate::kind::Transport;
+use crate::message::NXDOMAIN;
 
 pub use counts::{Connections, Counts};
-pub use times::Times;
+pub use times::{Buckets, Times};
 
 /// All that one responder did, up to some instant.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -107,18 +107,9 @@ pub struct Side {
     pub statuses: BTreeMap<u16, u64>,
 }
 
-/// Whether a histogram is written with all its buckets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Buckets {
-    /// Only count, average, percentiles and extremes.
-    Without,
-    /// `[from_ns, to_ns, count]` of each bucket too.
-    With,
-}
-
 /// What is known of an answer that is on its way out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Ticket {
+pub(crate) struct ResponseInfo {
     pub(crate) received_ns: u64,
     pub(crate) fault: Option<Fault>,
     pub(crate) rcode: u16,
@@ -239,8 +230,8 @@ impl Side {
     }
 
     /// Books an answer that began to leave at `sent_ns`.
-    pub(crate) fn book_sent(&mut self, ticket: &Ticket, sent_ns: u64) {
-        match ticket.fault {
+    pub(crate) fn book_sent(&mut self, info: &ResponseInfo, sent_ns: u64) {
+        match info.fault {
             Some(Fault::WrongId) => self.counts.wrong_ids += 1,
             Some(Fault::WrongQuestion) => self.counts.wrong_questions += 1,
             Some(Fault::Garbage) => self.counts.garbage += 1,
@@ -252,11 +243,11 @@ impl Side {
             // A loss is never sent; it was booked when it was decided. Who reorders, and who says
             // GOAWAY, books that where it is done.
             None | Some(Fault::Duplicate | Fault::Loss | Fault::Dribble | Fault::Reorder | Fault::GoAway) => {
-                self.counts.dribbled += u64::from(ticket.fault == Some(Fault::Dribble));
+                self.counts.dribbled += u64::from(info.fault == Some(Fault::Dribble));
                 self.counts.answered += 1;
-                self.counts.truncated += u64::from(ticket.truncated);
-                self.rcodes.add(ticket.rcode, 1);
-                self.hold.record(sent_ns.saturating_sub(ticket.received_ns));
+                self.counts.truncated += u64::from(info.truncated);
+                self.rcodes.add(info.rcode, 1);
+                self.hold.record(sent_ns.saturating_sub(info.received_ns));
             }
         }
     }
@@ -266,15 +257,15 @@ impl Side {
 mod tests {
     use super::*;
 
-    fn ticket(fault: Option<Fault>) -> Ticket {
-        Ticket { received_ns: 1_000, fault, rcode: 0, truncated: false }
+    fn info(fault: Option<Fault>) -> ResponseInfo {
+        ResponseInfo { received_ns: 1_000, fault, rcode: 0, truncated: false }
     }
 
     #[test]
     fn only_proper_answers_have_a_hold_time() {
         let mut side = Side::default();
         for fault in [None, Some(Fault::Duplicate), Some(Fault::WrongId), Some(Fault::Garbage)] {
-            side.book_sent(&ticket(fault), 5_001_000);
+            side.book_sent(&info(fault), 5_001_000);
         }
         assert_eq!((side.hold.count(), side.counts.answered, side.counts.ended()), (2, 2, 4));
         assert_eq!(side.hold_ns(0.99), Some(5_000_000));
@@ -310,7 +301,7 @@ mod tests {
     #[test]
     fn json_tells_counts_rcodes_percentiles_and_buckets_where_asked() {
         let mut book = Book::default();
-        book.udp.book_sent(&ticket(None), 2_001_000);
+        book.udp.book_sent(&info(None), 2_001_000);
         let json = book.to_json(Buckets::With);
         assert_eq!(json["udp"]["counts"]["answered"], 1);
         assert_eq!(json["udp"]["rcodes"]["NOERROR"], 1);

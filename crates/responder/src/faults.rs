@@ -46,6 +46,7 @@
 //! (answered FORMERR with a bare header) is answered properly where it drew "wrong question".
 
 mod delay;
+mod error;
 mod text;
 
 use std::time::Duration;
@@ -56,6 +57,7 @@ use rand::{RngExt, SeedableRng};
 use dnsdyno_wire::HEADER_LEN;
 
 pub use delay::{Delay, LONGEST_DELAY};
+pub use error::FaultsError;
 pub use text::TextError;
 
 use crate::kind::Transport;
@@ -210,37 +212,6 @@ pub struct Decision {
     pub delay_ns: u64,
 }
 
-/// Why a set of faults is impossible.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-pub enum FaultsError {
-    /// The shares leave no room for each other.
-    #[error(
-        "the faults add up to {percent} % of the queries; a query suffers one at most, so take 100 % or less"
-    )]
-    Over100 {
-        /// Their sum, in percent.
-        percent: f64,
-    },
-    /// A delay that no clock measures.
-    #[error("the delay is not possible: {reason}")]
-    Delay {
-        /// What is wrong with it.
-        reason: &'static str,
-    },
-    /// The shares of connections leave no room for each other.
-    #[error("the faults of connections add up to {percent} %; a connection suffers one at most")]
-    ConnectionsOver100 {
-        /// Their sum, in percent.
-        percent: f64,
-    },
-    /// A connection that is to be closed before it has answered.
-    #[error("close-after 0 would answer nothing; take 1 or more, or --silent 100%")]
-    CloseAfter,
-    /// A stall that ends before it starts.
-    #[error("the stall ends before it starts; write it as START..END, such as 3s..4s")]
-    Stall,
-}
-
 /// Draws the decisions for the queries of one socket, one by one.
 #[derive(Clone, Debug)]
 pub struct Decider {
@@ -280,10 +251,10 @@ impl Faults {
         let seed = self.seed.wrapping_add(stream.wrapping_mul(STREAM_STEP));
         Ok(Decider {
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
-            faults: on_a_line(self.shares()),
+            faults: cumulative(self.shares()),
             delay: self.delay.as_ref().map(Delay::sampler).transpose()?,
             connection_rng: Xoshiro256PlusPlus::seed_from_u64(seed ^ CONNECTION_STEP),
-            connection_faults: on_a_line(self.connection_shares()),
+            connection_faults: cumulative(self.connection_shares()),
         })
     }
 
@@ -322,7 +293,7 @@ fn over_100<const N: usize>(shares: [Share; N]) -> Option<f64> {
 }
 
 /// The shares side by side, each with its upper end; those of nothing are left out.
-fn on_a_line<T, const N: usize>(shares: [(Share, T); N]) -> Vec<(f64, T)> {
+fn cumulative<T, const N: usize>(shares: [(Share, T); N]) -> Vec<(f64, T)> {
     let mut end = 0.0;
     let shares = shares.into_iter().filter(|(share, _)| share.0 > 0.0);
     shares
@@ -358,7 +329,7 @@ impl Decider {
 
     /// Does to an answer, which starts at `start`, what the fault says; false where it changes no
     /// bytes (a reset is no matter of bytes) or finds no question to change.
-    pub fn spoil(&mut self, fault: Fault, answer: &mut Vec<u8>, start: usize) -> bool {
+    pub fn corrupt(&mut self, fault: Fault, answer: &mut Vec<u8>, start: usize) -> bool {
         match fault {
             Fault::WrongId => flip_id(&mut answer[start..]),
             Fault::WrongQuestion => change_question(&mut answer[start..]),
@@ -398,6 +369,15 @@ const STREAM_STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// What tells the chance of connections from that of queries.
 const CONNECTION_STEP: u64 = 0xD1B5_4A32_D192_ED03;
+
+/// How many bytes longer than it is a message is declared to be, on command.
+pub(crate) const WRONG_LENGTH_BY: usize = 16;
+
+/// How long a response that is to be reordered waits for another one.
+pub(crate) const KEEP_BACK_NS: u64 = 50_000_000;
+
+/// Time between two bytes of a response that is sent one byte at a time.
+pub(crate) const DRIBBLE_NS: u64 = 200_000;
 
 #[cfg(test)]
 mod tests {
@@ -521,20 +501,20 @@ mod tests {
             crate::answer::answer(&crate::answer::Rule::default(), &query, crate::answer::Via::Udp, &mut whole);
             let right = dnsdyno_wire::peek(&whole[4..]).unwrap();
             let mut decider = Faults { seed, ..Faults::default() }.decider(0).unwrap();
-            let mut spoiled = |fault| {
+            let mut corrupted = |fault| {
                 let mut bytes = whole.clone();
-                assert!(decider.spoil(fault, &mut bytes, 4));
+                assert!(decider.corrupt(fault, &mut bytes, 4));
                 assert_eq!(&bytes[..4], b"kept");
                 bytes.split_off(4)
             };
-            let wrong_id = spoiled(Fault::WrongId);
+            let wrong_id = corrupted(Fault::WrongId);
             let peek = dnsdyno_wire::peek(&wrong_id).unwrap();
             prop_assert_eq!((peek.id, peek.question), (right.id ^ 0x8000, right.question));
-            let wrong_question = spoiled(Fault::WrongQuestion);
+            let wrong_question = corrupted(Fault::WrongQuestion);
             let peek = dnsdyno_wire::peek(&wrong_question).unwrap();
             prop_assert_eq!(peek.id, right.id);
             prop_assert!(!dnsdyno_wire::same_question(peek.question, right.question));
-            let garbage = spoiled(Fault::Garbage);
+            let garbage = corrupted(Fault::Garbage);
             prop_assert!(dnsdyno_wire::peek(&garbage).is_err() && !garbage.is_empty());
         }
     }

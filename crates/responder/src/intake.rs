@@ -4,10 +4,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::answer::{FORMERR, Reply, Rule, Silence, answer};
-use crate::book::{Side, Ticket};
+use crate::answer::{Reply, Rule, answer};
+use crate::book::{ResponseInfo, Side};
 use crate::faults::{ConnectionFault, Decider, Fault, Faults, FaultsError, Stall};
 use crate::kind::Transport;
+use crate::message::{FORMERR, Silence};
 
 /// Takes in the queries of one socket.
 pub(crate) struct Intake {
@@ -20,8 +21,8 @@ pub(crate) struct Intake {
 
 /// An answer that was appended, and when it may leave.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Taken {
-    pub(crate) ticket: Ticket,
+pub(crate) struct Accepted {
+    pub(crate) info: ResponseInfo,
     pub(crate) due_ns: u64,
 }
 
@@ -56,13 +57,13 @@ impl Intake {
     /// Takes one message, received at `now_ns`, and appends what is to be sent to `out`. Books the message, and
     /// its end where it has come to one.
     #[inline]
-    pub(crate) fn take(
+    pub(crate) fn process(
         &mut self,
         message: &[u8],
         now_ns: u64,
         side: &mut Side,
         out: &mut Vec<u8>,
-    ) -> Result<Taken, Unanswered> {
+    ) -> Result<Accepted, Unanswered> {
         side.counts.received += 1;
         let begin = out.len();
         let (rcode, truncated) = match answer(&self.rule, message, self.transport.via(), out) {
@@ -88,11 +89,11 @@ impl Intake {
             }
             Some(fault) if !fault.is_possible(self.transport) => None,
             Some(fault @ (Fault::WrongId | Fault::WrongQuestion | Fault::Garbage)) => {
-                self.decider.spoil(fault, out, begin).then_some(fault)
+                self.decider.corrupt(fault, out, begin).then_some(fault)
             }
             fault => fault,
         };
-        Ok(Taken { ticket: Ticket { received_ns: now_ns, fault, rcode, truncated }, due_ns })
+        Ok(Accepted { info: ResponseInfo { received_ns: now_ns, fault, rcode, truncated }, due_ns })
     }
 
     /// What to do wrong to the next connection.
@@ -150,7 +151,7 @@ mod tests {
         let delay = Some(Delay::Fixed(Duration::from_nanos(20)));
         let mut intake = intake(Faults { stall, delay, ..Faults::default() }, Transport::Udp);
         let mut side = Side::default();
-        let mut due = |now| intake.take(&query(), now, &mut side, &mut Vec::new()).unwrap().due_ns;
+        let mut due = |now| intake.process(&query(), now, &mut side, &mut Vec::new()).unwrap().due_ns;
         let dues = [5_000, 5_099, 5_100, 5_150, 5_190, 5_200].map(&mut due);
         assert_eq!(dues, [5_020, 5_119, 5_200, 5_200, 5_210, 5_220]);
         assert_eq!(side.counts.stalled, 3);
@@ -161,8 +162,8 @@ mod tests {
         let faults = Faults { reset: ALL(), ..Faults::default() };
         let mut side = Side::default();
         let mut fault = |via| {
-            let taken = intake(faults.clone(), via).take(&query(), 0, &mut side, &mut Vec::new());
-            taken.unwrap().ticket.fault
+            let taken = intake(faults.clone(), via).process(&query(), 0, &mut side, &mut Vec::new());
+            taken.unwrap().info.fault
         };
         assert_eq!((fault(Transport::Udp), fault(Transport::Tcp)), (None, Some(Fault::Reset)));
     }
@@ -171,8 +172,8 @@ mod tests {
     fn a_query_without_a_question_cannot_be_lied_to_about_it() {
         let faults = Faults { wrong_question: ALL(), ..Faults::default() };
         let (mut side, mut out) = (Side::default(), Vec::new());
-        let taken = intake(faults, Transport::Udp).take(&[0; 12], 0, &mut side, &mut out).unwrap();
-        assert_eq!((taken.ticket.fault, taken.ticket.rcode, side.counts.malformed), (None, 1, 1));
+        let taken = intake(faults, Transport::Udp).process(&[0; 12], 0, &mut side, &mut out).unwrap();
+        assert_eq!((taken.info.fault, taken.info.rcode, side.counts.malformed), (None, 1, 1));
     }
 
     #[test]
@@ -183,7 +184,7 @@ mod tests {
         let mut response = query();
         response[2] |= 0x80;
         for message in [&query()[..], &response, b"short"] {
-            assert!(intake.take(message, 0, &mut side, &mut out).is_err());
+            assert!(intake.process(message, 0, &mut side, &mut out).is_err());
         }
         assert_eq!(out, b"before");
         let counts = side.counts;

@@ -15,9 +15,11 @@
 
 pub mod answer;
 pub mod book;
+mod config;
 pub mod faults;
 mod intake;
 pub mod kind;
+mod message;
 mod queue;
 mod quic;
 pub mod server;
@@ -31,9 +33,10 @@ pub mod zone;
 
 pub use answer::{Echo, Rule};
 pub use book::{Book, Buckets};
+pub use config::{Config, Error};
 pub use faults::{Delay, Faults, Share, Stall};
 pub use kind::Transport;
-pub use server::{Config, Error, Responder, Running};
+pub use server::{Responder, Running};
 pub use tls::{CertificateFiles, Resumption, TlsSettings, TlsVersions};
 pub use xdp::{XdpConfig, XdpResponder};
 pub use zone::Zone;

@@ -33,8 +33,8 @@ use quinn_proto::{
     Incoming, StreamEvent, StreamId, VarInt,
 };
 
-use crate::book::{Side, Ticket};
-use crate::faults::{ConnectionFault, Fault};
+use crate::book::{ResponseInfo, Side};
+use crate::faults::{ConnectionFault, Fault, KEEP_BACK_NS, WRONG_LENGTH_BY};
 use crate::intake::{Intake, Unanswered};
 use crate::queue::DelayQueue;
 use crate::shared::SharedBook;
@@ -78,7 +78,7 @@ pub(crate) struct QuicSettings {
 /// What is to be done at an instant.
 enum Due {
     /// An answer, its length before it.
-    Answer { handle: ConnectionHandle, serial: u64, stream: StreamId, ticket: Ticket, frame: Vec<u8> },
+    Answer { handle: ConnectionHandle, serial: u64, stream: StreamId, info: ResponseInfo, frame: Vec<u8> },
     /// A look at a connection that goes on by the clock.
     Timer { handle: ConnectionHandle, serial: u64 },
 }
@@ -162,7 +162,7 @@ impl QuicServer {
         let shared = Arc::clone(&self.book);
         let mut book = shared.write();
         let received = self.receive(&mut book.doq)?;
-        let did_due = self.do_due(&mut book.doq);
+        let had_due = self.process_due(&mut book.doq);
         let mut touched = std::mem::take(&mut self.touched);
         touched.sort_unstable_by_key(|handle| handle.0);
         touched.dedup();
@@ -172,7 +172,7 @@ impl QuicServer {
         self.touched = touched;
         self.outbox.send(&mut self.sender, &self.socket);
         drop(book);
-        if received > 0 || did_due {
+        if received > 0 || had_due {
             return Ok(());
         }
         let due_in_ns =
@@ -263,13 +263,13 @@ impl QuicServer {
     }
 
     /// Does all that is due; true where there was anything.
-    fn do_due(&mut self, side: &mut Side) -> bool {
+    fn process_due(&mut self, side: &mut Side) -> bool {
         let now_ns = monotonic_ns();
         let mut did = false;
         while let Some(due) = self.queue.pop_due(now_ns) {
             did = true;
             match due {
-                Due::Answer { handle, serial, stream, ticket, frame } => {
+                Due::Answer { handle, serial, stream, info, frame } => {
                     self.held_bytes -= frame.len();
                     let found = self.connections.remove(&handle).filter(|found| found.serial == serial);
                     let Some(mut connection) = found else {
@@ -280,7 +280,7 @@ impl QuicServer {
                     if connection.is_over || self.has_answered_enough(&connection) {
                         side.counts.lost_with_connection += 1;
                     } else {
-                        self.push(&mut connection, stream, frame, ticket, now_ns, side);
+                        self.push(&mut connection, stream, frame, info, now_ns, side);
                     }
                     self.connections.insert(handle, connection);
                     self.touched.push(handle);
@@ -310,7 +310,7 @@ impl QuicServer {
             self.take_event(handle, &mut connection, event, now_ns, side);
         }
         if let Some(kept) = connection.kept_back.take_if(|kept| kept.until_ns <= now_ns) {
-            self.begin(&mut connection, kept.stream, kept.frame, kept.ticket, now_ns, side);
+            self.begin(&mut connection, kept.stream, kept.frame, kept.info, now_ns, side);
         }
         self.write_all(&mut connection, now_ns, side);
         let is_enough = self.has_answered_enough(&connection);
@@ -420,7 +420,7 @@ impl QuicServer {
         }
         self.frame.clear();
         self.frame.extend_from_slice(&[0, 0]);
-        let taken = match self.intake.take(&message, now_ns, side, &mut self.frame) {
+        let taken = match self.intake.process(&message, now_ns, side, &mut self.frame) {
             Err(Unanswered::Dropped) => return,
             Err(Unanswered::NotAQuery) => {
                 return self.end(connection, End::Rules, Some(PROTOCOL_ERROR), side);
@@ -435,14 +435,14 @@ impl QuicServer {
         let length = (frame.len() - 2) as u16; // the answer side keeps messages to 65,535 bytes
         frame[..2].copy_from_slice(&length.to_be_bytes());
         if taken.due_ns <= now_ns {
-            self.push(connection, stream, frame, taken.ticket, now_ns, side);
+            self.push(connection, stream, frame, taken.info, now_ns, side);
         } else if self.held_bytes + frame.len() > HELD_BYTES {
             side.counts.over_bound += 1;
         } else {
             self.held_bytes += frame.len();
             connection.held += 1;
-            let (serial, ticket) = (connection.serial, taken.ticket);
-            self.queue.push(taken.due_ns, Due::Answer { handle, serial, stream, ticket, frame });
+            let (serial, info) = (connection.serial, taken.info);
+            self.queue.push(taken.due_ns, Due::Answer { handle, serial, stream, info, frame });
         }
     }
 
@@ -452,19 +452,19 @@ impl QuicServer {
         connection: &mut Connection,
         stream: StreamId,
         frame: Vec<u8>,
-        ticket: Ticket,
+        info: ResponseInfo,
         now_ns: u64,
         side: &mut Side,
     ) {
-        if ticket.fault == Some(Fault::Reorder) && connection.kept_back.is_none() {
+        if info.fault == Some(Fault::Reorder) && connection.kept_back.is_none() {
             let until_ns = now_ns + KEEP_BACK_NS;
-            connection.kept_back = Some(KeptBack { stream, frame, ticket, until_ns });
+            connection.kept_back = Some(KeptBack { stream, frame, info, until_ns });
             return;
         }
-        self.begin(connection, stream, frame, ticket, now_ns, side);
+        self.begin(connection, stream, frame, info, now_ns, side);
         if let Some(kept) = connection.kept_back.take() {
             side.counts.reordered += 1;
-            self.begin(connection, kept.stream, kept.frame, kept.ticket, now_ns, side);
+            self.begin(connection, kept.stream, kept.frame, kept.info, now_ns, side);
         }
     }
 
@@ -473,18 +473,18 @@ impl QuicServer {
         connection: &mut Connection,
         stream: StreamId,
         mut frame: Vec<u8>,
-        ticket: Ticket,
+        info: ResponseInfo,
         now_ns: u64,
         side: &mut Side,
     ) {
         connection.answers += 1;
-        match ticket.fault {
+        match info.fault {
             Some(Fault::StreamReset) => {
                 connection.reset(stream);
-                side.book_sent(&ticket, now_ns);
+                side.book_sent(&info, now_ns);
             }
             Some(Fault::Reset) => {
-                side.book_sent(&ticket, now_ns);
+                side.book_sent(&info, now_ns);
                 self.end(connection, End::ResetOnCommand, Some(INTERNAL_ERROR), side);
             }
             Some(Fault::Cut) => {
@@ -492,15 +492,15 @@ impl QuicServer {
                 connection.begin_half(stream, &frame);
                 // In a packet of its own: closing takes back what has not been sent.
                 self.outbox.take_packets(&mut connection.quic);
-                side.book_sent(&ticket, now_ns);
+                side.book_sent(&info, now_ns);
                 self.end(connection, End::ResetOnCommand, Some(INTERNAL_ERROR), side);
             }
             Some(Fault::WrongLength) => {
-                let told = (frame.len() - 2 + WRONG_LENGTH_BY).min(usize::from(u16::MAX)) as u16;
-                frame[..2].copy_from_slice(&told.to_be_bytes());
-                connection.begin(stream, frame, ticket, now_ns);
+                let declared = (frame.len() - 2 + WRONG_LENGTH_BY).min(usize::from(u16::MAX)) as u16;
+                frame[..2].copy_from_slice(&declared.to_be_bytes());
+                connection.begin(stream, frame, info, now_ns);
             }
-            _ => connection.begin(stream, frame, ticket, now_ns),
+            _ => connection.begin(stream, frame, info, now_ns),
         }
     }
 
@@ -512,7 +512,7 @@ impl QuicServer {
         for stream in streams {
             match connection.write(stream, now_ns) {
                 Progress::Waits => continue,
-                Progress::Done(ticket) => side.book_sent(&ticket, monotonic_ns()),
+                Progress::Done(info) => side.book_sent(&info, monotonic_ns()),
                 Progress::Lost => side.counts.lost_with_connection += 1,
             }
             connection.writing.remove(&stream);
@@ -558,12 +558,6 @@ fn breaks_rules(message: &[u8]) -> bool {
     };
     message.first_chunk() != Some(&[0, 0]) || asks_keepalive().is_some()
 }
-
-/// How much longer than it is a message is told to be, on command.
-const WRONG_LENGTH_BY: usize = 16;
-
-/// How long an answer waits for another one to overtake it.
-const KEEP_BACK_NS: u64 = 50_000_000;
 
 /// Pieces a receive call.
 const RECEIVE_BATCH: usize = 32;

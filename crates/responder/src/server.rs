@@ -1,139 +1,24 @@
 //! Starts the responder, tells what it does, and stops it.
 
-use std::io;
-use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use dnsdyno_sys::socket as sys_socket;
 use dnsdyno_sys::xdp::{Attached, Respond};
 
-use crate::answer::Rule;
 use crate::book::Book;
-use crate::faults::{Faults, FaultsError};
+use crate::config::{Config, Error};
+use crate::faults::FaultsError;
 use crate::intake::{FirstQuery, Intake};
 use crate::kind::Transport;
 use crate::quic::{QuicServer, QuicSettings};
 use crate::shared::SharedBook;
 use crate::sockets::{MOST_THREADS, Sockets, open_alone, open_tcp};
 use crate::stream::{StreamServer, StreamSettings};
-use crate::tls::{Identity, TlsError, TlsSettings};
+use crate::tls::Identity;
 use crate::udp::UdpWorker;
-
-/// What a responder is to be. [`Config::default`] answers every name on a free port of 127.0.0.1.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// Address and port of UDP and TCP alike; port 0 takes one that is free for both. On a
-    /// wildcard address the kernel chooses the source address of UDP answers.
-    pub listen: SocketAddr,
-    /// Further addresses; port 0 takes one that is free there.
-    pub listen_also: Vec<SocketAddr>,
-    /// What to answer.
-    pub rule: Rule,
-    /// What to do wrong.
-    pub faults: Faults,
-    /// UDP sockets and threads on each port (SO_REUSEPORT), 1 to 1024. Each has its
-    /// own stream of chance; the kernel shares clients out to them.
-    pub threads: usize,
-    /// Whether other responders may serve the same ports of UDP, TCP, DoT and DoH, and clients are
-    /// shared out between them (SO_REUSEPORT).
-    pub share_port: bool,
-    /// Whether to serve TCP too (one thread a port).
-    pub tcp: bool,
-    /// Addresses of DNS over TLS; port 0 takes one that is free. One thread each.
-    pub dot: Vec<SocketAddr>,
-    /// Addresses of DNS over HTTP/2, at the path `/dns-query`; port 0 takes one that is free. One
-    /// thread each.
-    pub doh: Vec<SocketAddr>,
-    /// Addresses of DNS over QUIC; port 0 takes one that is free. One thread each.
-    pub doq: Vec<SocketAddr>,
-    /// Certificate, versions and tickets of the three.
-    pub tls: TlsSettings,
-    /// A connection with nothing under way is closed after this long.
-    pub idle: Duration,
-    /// Connections open at once on one address and transport; further ones are closed as they come.
-    pub connections_max: usize,
-    /// Receive buffer of each UDP socket, in bytes (beyond the host's limit only as root).
-    pub receive_buffer_bytes: usize,
-    /// Send buffer of each UDP socket, in bytes.
-    pub send_buffer_bytes: usize,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Config {
-            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-            listen_also: Vec::new(),
-            rule: Rule::default(),
-            faults: Faults::default(),
-            threads: 1,
-            share_port: false,
-            tcp: true,
-            dot: Vec::new(),
-            doh: Vec::new(),
-            doq: Vec::new(),
-            tls: TlsSettings::default(),
-            idle: Duration::from_secs(10),
-            connections_max: 65_536,
-            receive_buffer_bytes: 16 << 20,
-            send_buffer_bytes: 4 << 20,
-        }
-    }
-}
-
-/// Why a responder does not start.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// Somebody has the port.
-    #[error(
-        "{transport} port {address} is in use; stop what listens there, or choose another port (0 = any free one)"
-    )]
-    PortInUse {
-        /// What it was for.
-        transport: Transport,
-        /// What was asked for.
-        address: SocketAddr,
-    },
-    /// The address cannot be listened on.
-    #[error("cannot listen on {transport} {address}: {source}{advice}")]
-    Listen {
-        /// What it was for.
-        transport: Transport,
-        /// What was asked for.
-        address: SocketAddr,
-        /// What the system said.
-        source: io::Error,
-        /// What to do, where the reason has a known cure.
-        advice: &'static str,
-    },
-    /// No port is free for both UDP and TCP.
-    #[error("found no port free for both UDP and TCP on {address} in {tries} tries; name one")]
-    NoFreePort {
-        /// What was asked for.
-        address: SocketAddr,
-        /// How often it was tried.
-        tries: usize,
-    },
-    /// TLS cannot be served.
-    #[error(transparent)]
-    Tls(#[from] TlsError),
-    /// The faults are impossible.
-    #[error(transparent)]
-    Faults(#[from] FaultsError),
-    /// The number of threads is impossible.
-    #[error("{threads} threads; take 1 to 1024")]
-    Threads {
-        /// What was asked for.
-        threads: usize,
-    },
-    /// The system gives no thread or no poll descriptor.
-    #[error(
-        "cannot start serving: {0}; look at the limits of processes and open files (ulimit -u, ulimit -n)"
-    )]
-    Start(#[source] io::Error),
-}
 
 /// Starts responders.
 #[derive(Debug)]

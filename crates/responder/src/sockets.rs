@@ -6,8 +6,8 @@ use std::net::{SocketAddr, UdpSocket};
 use dnsdyno_sys::socket as sys_socket;
 use socket2::{Domain, Socket, Type};
 
+use crate::config::{Config, Error};
 use crate::kind::Transport;
-use crate::server::{Config, Error};
 
 /// Open sockets, all on one port.
 pub(crate) struct Sockets {

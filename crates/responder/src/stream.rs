@@ -31,13 +31,13 @@ use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token};
 use rustls::{ServerConfig, ServerConnection};
 
-use crate::book::{Book, Connections, Side, Ticket};
+use crate::book::{Book, Connections, ResponseInfo, Side};
 use crate::faults::{ConnectionFault, Fault};
 use crate::intake::{Intake, Unanswered};
 use crate::kind::Transport;
 use crate::queue::DelayQueue;
 use crate::shared::SharedBook;
-use connection::{Connection, Input, Spare};
+use connection::{Buffers, Connection, Input};
 use http::Http;
 use pipe::{Broken, Handshake, Pipe};
 
@@ -62,7 +62,7 @@ pub(crate) struct StreamServer {
     accept_again_ns: Option<u64>,
     next_sweep_ns: u64,
     frame: Vec<u8>,
-    spare: Spare,
+    buffers: Buffers,
 }
 
 /// What a stream server speaks, and its bounds.
@@ -79,9 +79,9 @@ pub(crate) struct StreamSettings {
 /// What is to be done at an instant.
 enum Due {
     /// An answer, its length before it.
-    Answer { token: usize, stream: u64, ticket: Ticket, frame: Vec<u8> },
+    Answer { token: usize, stream: u64, info: ResponseInfo, frame: Vec<u8> },
     /// A look at a connection that goes on by the clock.
-    Look { token: usize },
+    Timer { token: usize },
 }
 
 /// How a connection ends.
@@ -123,7 +123,7 @@ impl StreamServer {
             accept_again_ns: None,
             next_sweep_ns: 0,
             frame: Vec::new(),
-            spare: Spare::default(),
+            buffers: Buffers::default(),
         })
     }
 
@@ -146,7 +146,7 @@ impl StreamServer {
         let held = std::iter::from_fn(|| self.queue.pop_due(u64::MAX));
         let held = held.filter(|due| matches!(due, Due::Answer { .. })).count();
         side.counts.held_at_stop += (held + unsent) as u64;
-        let open = self.connections.values().filter(|connection| !connection.is_leaving).count();
+        let open = self.connections.values().filter(|connection| !connection.is_closing).count();
         side.connections.open_at_stop += open as u64;
     }
 
@@ -242,28 +242,28 @@ impl StreamServer {
         // Out of the map while it is served, so that it and the rest can be changed.
         let Some(mut connection) = self.connections.remove(&token) else { return };
         let side = book.side_mut(self.settings.transport);
-        connection.borrow(&mut self.spare);
-        let end = self.converse(token, &mut connection, side);
+        connection.borrow_buffers(&mut self.buffers);
+        let end = self.serve_round(token, &mut connection, side);
         // What broke may have come right behind the end of the handshake.
         note_handshake(&mut connection, side);
         self.keep_or_close(token, connection, end, side);
     }
 
     /// One round of a connection; tells how it ends, if it does.
-    fn converse(
+    fn serve_round(
         &mut self,
         token: usize,
         connection: &mut Connection,
         side: &mut Side,
     ) -> Result<Option<End>, Broken> {
-        if connection.is_leaving {
+        if connection.is_closing {
             return connection.pipe.discard().map(|_| None);
         }
         match connection.fault {
             // Its end is the client's: it gives up.
             Some(ConnectionFault::NoHandshake) => return connection.pipe.discard().map(|_| None),
             Some(ConnectionFault::TlsAlert) => {
-                return connection.pipe.discard().map(|said_hello| said_hello.then_some(End::Alert));
+                return connection.pipe.discard().map(|has_hello| has_hello.then_some(End::Alert));
             }
             Some(ConnectionFault::Silent) | None => {}
         }
@@ -307,7 +307,7 @@ impl StreamServer {
             }
             self.frame.clear();
             self.frame.extend_from_slice(&[0, 0]);
-            let taken = self.intake.take(&message, now_ns, side, &mut self.frame);
+            let taken = self.intake.process(&message, now_ns, side, &mut self.frame);
             drop(message);
             match taken {
                 Err(Unanswered::NotAQuery) => connection.refuse(stream),
@@ -315,8 +315,8 @@ impl StreamServer {
                 Ok(taken) => {
                     set_length(&mut self.frame);
                     if taken.due_ns > now_ns {
-                        self.hold(token, stream, taken.ticket, taken.due_ns, connection, side);
-                    } else if let Some(end) = self.push(connection, stream, taken.ticket, now_ns, side) {
+                        self.hold(token, stream, taken.info, taken.due_ns, connection, side);
+                    } else if let Some(end) = self.push(connection, stream, taken.info, now_ns, side) {
                         return Some(end);
                     }
                 }
@@ -331,23 +331,23 @@ impl StreamServer {
         &mut self,
         connection: &mut Connection,
         stream: u64,
-        ticket: Ticket,
+        info: ResponseInfo,
         now_ns: u64,
         side: &mut Side,
     ) -> Option<End> {
-        match ticket.fault {
+        match info.fault {
             Some(Fault::Reset) => {}
             Some(Fault::Cut) => {
-                connection.push(stream, &mut self.frame, ticket, now_ns, side);
+                connection.push(stream, &mut self.frame, info, now_ns, side);
                 // The half that the socket does not take at once is cut off too.
                 let _ = connection.write(side);
             }
             _ => {
-                connection.push(stream, &mut self.frame, ticket, now_ns, side);
+                connection.push(stream, &mut self.frame, info, now_ns, side);
                 return None;
             }
         }
-        side.book_sent(&ticket, now_ns);
+        side.book_sent(&info, now_ns);
         Some(End::ResetOnCommand)
     }
 
@@ -355,7 +355,7 @@ impl StreamServer {
         &mut self,
         token: usize,
         stream: u64,
-        ticket: Ticket,
+        info: ResponseInfo,
         due_ns: u64,
         connection: &mut Connection,
         side: &mut Side,
@@ -366,7 +366,7 @@ impl StreamServer {
         }
         self.held_bytes += self.frame.len();
         connection.held += 1;
-        self.queue.push(due_ns, Due::Answer { token, stream, ticket, frame: self.frame.clone() });
+        self.queue.push(due_ns, Due::Answer { token, stream, info, frame: self.frame.clone() });
     }
 
     /// Sends all that is due. Answers that leave on one connection leave in one write.
@@ -376,11 +376,11 @@ impl StreamServer {
         let mut touched = Vec::new();
         while let Some(due) = self.queue.pop_due(now_ns) {
             match due {
-                Due::Look { token } => touched.push(token),
-                Due::Answer { token, stream, ticket, frame } => {
+                Due::Timer { token } => touched.push(token),
+                Due::Answer { token, stream, info, frame } => {
                     self.held_bytes -= frame.len();
                     self.frame = frame;
-                    self.release(token, stream, ticket, now_ns, side);
+                    self.release(token, stream, info, now_ns, side);
                     touched.push(token);
                 }
             }
@@ -389,10 +389,10 @@ impl StreamServer {
         touched.dedup();
         for token in touched {
             let Some(mut connection) = self.connections.remove(&token) else { continue };
-            connection.look_ns = connection.look_ns.filter(|look_ns| *look_ns > now_ns);
-            connection.borrow(&mut self.spare);
+            connection.timer_ns = connection.timer_ns.filter(|timer_ns| *timer_ns > now_ns);
+            connection.borrow_buffers(&mut self.buffers);
             let end =
-                if connection.is_leaving { Ok(None) } else { self.finish(token, &mut connection, side) };
+                if connection.is_closing { Ok(None) } else { self.finish(token, &mut connection, side) };
             if connection.has_unread() {
                 self.unread.push(token);
             }
@@ -401,18 +401,18 @@ impl StreamServer {
     }
 
     /// Pushes the answer in `frame`, which was held.
-    fn release(&mut self, token: usize, stream: u64, ticket: Ticket, now_ns: u64, side: &mut Side) {
+    fn release(&mut self, token: usize, stream: u64, info: ResponseInfo, now_ns: u64, side: &mut Side) {
         let Some(mut connection) = self.connections.remove(&token) else {
             side.counts.lost_with_connection += 1;
             return;
         };
         connection.held -= 1;
-        if connection.is_leaving || self.has_answered_enough(&connection) {
+        if connection.is_closing || self.has_answered_enough(&connection) {
             side.counts.lost_with_connection += 1;
             self.connections.insert(token, connection);
             return;
         }
-        let end = self.push(&mut connection, stream, ticket, now_ns, side);
+        let end = self.push(&mut connection, stream, info, now_ns, side);
         self.keep_or_close(token, connection, Ok(end), side);
     }
 
@@ -426,17 +426,17 @@ impl StreamServer {
         connection.release_kept_back(monotonic_ns(), side);
         connection.work(side);
         connection.write(side)?;
-        if let Some(look_ns) = connection.next_look_ns()
-            && connection.look_ns.is_none_or(|known_ns| known_ns > look_ns)
+        if let Some(timer_ns) = connection.next_timer_ns()
+            && connection.timer_ns.is_none_or(|known_ns| known_ns > timer_ns)
         {
-            connection.look_ns = Some(look_ns);
-            self.queue.push(look_ns, Due::Look { token });
+            connection.timer_ns = Some(timer_ns);
+            self.queue.push(timer_ns, Due::Timer { token });
         }
         let is_written = connection.is_written();
         Ok(match connection.http_over() {
-            Some(false) if !connection.said_goaway => Some(End::Rules),
+            Some(false) if !connection.sent_goaway => Some(End::Rules),
             Some(_) if is_written => {
-                Some(if connection.said_goaway { End::OnCommand } else { End::ByClient })
+                Some(if connection.sent_goaway { End::OnCommand } else { End::ByClient })
             }
             _ if is_written && self.has_answered_enough(connection) => Some(End::OnCommand),
             _ => connection.is_done().then_some(End::ByClient),
@@ -454,7 +454,7 @@ impl StreamServer {
         end: Result<Option<End>, Broken>,
         side: &mut Side,
     ) {
-        connection.give_back(&mut self.spare);
+        connection.return_buffers(&mut self.buffers);
         let end = match end {
             Ok(None) => {
                 self.connections.insert(token, connection);
@@ -465,15 +465,15 @@ impl StreamServer {
             Err(Broken::Ended) => End::ByClient,
             Err(Broken::Rules) => End::Rules,
         };
-        if connection.is_leaving {
+        if connection.is_closing {
             return;
         }
         self.book_end(&connection, end, &mut side.connections);
-        connection.give_up(side);
+        connection.book_lost(side);
         match end {
             End::OnCommand => {
                 // Closed at once with something unread, it would be reset instead.
-                if connection.leave().is_ok() {
+                if connection.close_for_writing().is_ok() {
                     self.connections.insert(token, connection);
                 }
             }
@@ -489,7 +489,7 @@ impl StreamServer {
         let count = match end {
             _ if has_handshake && !connection.is_handshake_booked && !is_by_us => &mut book.handshakes_failed,
             End::OnCommand => &mut book.closed_on_command,
-            _ if connection.said_goaway => &mut book.closed_on_command,
+            _ if connection.sent_goaway => &mut book.closed_on_command,
             End::ResetOnCommand => &mut book.reset_on_command,
             End::Alert => &mut book.tls_alerts,
             End::ByClient => &mut book.closed_by_client,
@@ -508,9 +508,9 @@ impl StreamServer {
             let is_quiet = connection.held == 0 && now_ns.saturating_sub(connection.active_ns) >= idle_ns;
             // One that is silent on command is silent for as long as the client bears it.
             let is_idle = is_quiet && connection.fault.is_none();
-            if is_idle && !connection.is_leaving {
+            if is_idle && !connection.is_closing {
                 side.connections.closed_idle += 1;
-                connection.give_up(side);
+                connection.book_lost(side);
                 let _ = connection.pipe.end();
             }
             !is_idle
@@ -536,9 +536,6 @@ fn set_length(frame: &mut [u8]) {
     let length = (frame.len() - 2) as u16;
     frame[..2].copy_from_slice(&length.to_be_bytes());
 }
-
-/// How much longer than it is a message is told to be, on command.
-const WRONG_LENGTH_BY: usize = 16;
 
 const LISTENER: Token = Token(0);
 

@@ -21,7 +21,7 @@ use dnsdyno_sys::socket;
 use dnsdyno_sys::thread::set_timer_slack_ns;
 use dnsdyno_sys::udp::{Messages, Receiver, Sender};
 
-use crate::book::{Side, Ticket};
+use crate::book::{ResponseInfo, Side};
 use crate::intake::Intake;
 use crate::queue::DelayQueue;
 use crate::shared::SharedBook;
@@ -40,12 +40,12 @@ pub(crate) struct UdpWorker {
     /// Bytes of the answers in the queue.
     held_bytes: usize,
     /// Buffers of answers that have left the queue, for the next ones.
-    spare: Vec<Vec<u8>>,
+    free_buffers: Vec<Vec<u8>>,
 }
 
 /// An answer in the queue.
 struct Held {
-    ticket: Ticket,
+    info: ResponseInfo,
     peer: SocketAddr,
     bytes: Vec<u8>,
 }
@@ -57,7 +57,7 @@ struct Outbox {
     ends: Vec<u32>,
     peers: Vec<SocketAddr>,
     /// `None` for the second copy of a duplicate.
-    tickets: Vec<Option<Ticket>>,
+    infos: Vec<Option<ResponseInfo>>,
 }
 
 impl UdpWorker {
@@ -82,7 +82,7 @@ impl UdpWorker {
             outbox: Outbox::default(),
             queue: DelayQueue::new(),
             held_bytes: 0,
-            spare: Vec::new(),
+            free_buffers: Vec::new(),
         })
     }
 
@@ -106,7 +106,7 @@ impl UdpWorker {
         let received = self.receiver.receive(&self.socket)?;
         let now_ns = monotonic_ns();
         if received > 0 {
-            self.take_in(now_ns, &mut book.udp);
+            self.process_received(now_ns, &mut book.udp);
         }
         self.release_due(now_ns, &mut book.udp);
         self.outbox.send(&mut self.sender, &self.socket, &mut book.udp);
@@ -122,15 +122,15 @@ impl UdpWorker {
         Ok(())
     }
 
-    fn take_in(&mut self, now_ns: u64, side: &mut Side) {
+    fn process_received(&mut self, now_ns: u64, side: &mut Side) {
         for (piece, packet) in self.receiver.packets() {
             let Some(peer) = self.receiver.peer(piece) else { continue };
             let begin = self.outbox.bytes.len();
-            let Ok(taken) = self.intake.take(packet, now_ns, side, &mut self.outbox.bytes) else {
+            let Ok(taken) = self.intake.process(packet, now_ns, side, &mut self.outbox.bytes) else {
                 continue;
             };
             if taken.due_ns <= now_ns {
-                self.outbox.close(taken.ticket, peer);
+                self.outbox.close(taken.info, peer);
                 if self.outbox.bytes.len() >= OUTBOX_BYTES {
                     self.outbox.send(&mut self.sender, &self.socket, side);
                 }
@@ -140,11 +140,11 @@ impl UdpWorker {
             if self.held_bytes + answer.len() > HELD_BYTES {
                 side.counts.over_bound += 1;
             } else {
-                let mut bytes = self.spare.pop().unwrap_or_default();
+                let mut bytes = self.free_buffers.pop().unwrap_or_default();
                 bytes.clear();
                 bytes.extend_from_slice(answer);
                 self.held_bytes += bytes.len();
-                self.queue.push(taken.due_ns, Held { ticket: taken.ticket, peer, bytes });
+                self.queue.push(taken.due_ns, Held { info: taken.info, peer, bytes });
             }
             self.outbox.bytes.truncate(begin);
         }
@@ -154,9 +154,9 @@ impl UdpWorker {
         while let Some(held) = self.queue.pop_due(now_ns) {
             self.held_bytes -= held.bytes.len();
             self.outbox.bytes.extend_from_slice(&held.bytes);
-            self.outbox.close(held.ticket, held.peer);
-            if self.spare.len() < SPARE_BUFFERS {
-                self.spare.push(held.bytes);
+            self.outbox.close(held.info, held.peer);
+            if self.free_buffers.len() < SPARE_BUFFERS {
+                self.free_buffers.push(held.bytes);
             }
             if self.outbox.bytes.len() >= OUTBOX_BYTES {
                 self.outbox.send(&mut self.sender, &self.socket, side);
@@ -168,20 +168,20 @@ impl UdpWorker {
 impl Outbox {
     /// Ends the answer whose bytes were just appended.
     #[inline]
-    fn close(&mut self, ticket: Ticket, peer: SocketAddr) {
+    fn close(&mut self, info: ResponseInfo, peer: SocketAddr) {
         let begin = self.ends.last().map_or(0, |end| *end as usize);
         let end = self.bytes.len();
-        self.push(end, Some(ticket), peer);
-        if ticket.fault == Some(crate::faults::Fault::Duplicate) {
+        self.push(end, Some(info), peer);
+        if info.fault == Some(crate::faults::Fault::Duplicate) {
             self.bytes.extend_from_within(begin..end);
             self.push(self.bytes.len(), None, peer);
         }
     }
 
-    fn push(&mut self, end: usize, ticket: Option<Ticket>, peer: SocketAddr) {
+    fn push(&mut self, end: usize, info: Option<ResponseInfo>, peer: SocketAddr) {
         // At most OUTBOX_BYTES and one answer twice: far under 4 GiB.
         self.ends.push(end as u32);
-        self.tickets.push(ticket);
+        self.infos.push(info);
         self.peers.push(peer);
     }
 
@@ -195,10 +195,10 @@ impl Outbox {
             let messages = Messages::new(&self.bytes, &self.ends[..last]).skip(first);
             let sent_ns = monotonic_ns();
             let sent = sender.send_to(socket, messages, &self.peers[first..last]);
-            let tickets = &self.tickets[first..first + sent.accepted];
-            for ticket in tickets {
-                match ticket {
-                    Some(ticket) => side.book_sent(ticket, sent_ns),
+            let infos = &self.infos[first..first + sent.accepted];
+            for info in infos {
+                match info {
+                    Some(info) => side.book_sent(info, sent_ns),
                     None => side.counts.duplicated += 1,
                 }
             }
@@ -209,7 +209,7 @@ impl Outbox {
                     std::thread::sleep(SEND_PAUSE);
                 }
                 Some(_) => {
-                    side.counts.send_errors += u64::from(self.tickets[first].is_some());
+                    side.counts.send_errors += u64::from(self.infos[first].is_some());
                     first += 1;
                 }
                 None => tries = 0,
@@ -218,7 +218,7 @@ impl Outbox {
         self.bytes.clear();
         self.ends.clear();
         self.peers.clear();
-        self.tickets.clear();
+        self.infos.clear();
     }
 }
 

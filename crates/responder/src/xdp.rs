@@ -26,8 +26,9 @@ use dnsdyno_sys::interface::{Interface, LinkState};
 use dnsdyno_sys::xdp::{Attach, Counts, Respond, Settings, XdpError};
 
 use crate::book::InKernel;
+use crate::config::{Config, Error};
 use crate::faults::Faults;
-use crate::server::{Config, Error, Responder, Running};
+use crate::server::{Responder, Running};
 
 use table::Table;
 

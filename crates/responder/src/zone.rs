@@ -15,15 +15,16 @@
 //! like the rest), adds no glue, and gives DNSSEC records only where their type is asked for.
 
 mod file;
+mod record;
 
 use std::collections::HashMap;
 
 use dnsdyno_wire::MAX_NAME_LEN;
 
-use crate::answer::{CLASS_ANY, Content, NXDOMAIN, Query, REFUSED};
+use crate::message::{CLASS_ANY, Content, NXDOMAIN, Query, REFUSED};
 
-use file::Line;
 pub use file::ZoneError;
+use record::{Record, is_under, parent};
 
 /// The records of one zone.
 #[derive(Clone, Debug)]
@@ -94,18 +95,18 @@ impl Zone {
         if is_under(name, &self.apex) { self.find(name) } else { None }
     }
 
-    fn add(&mut self, line: &Line) {
+    fn add(&mut self, record: &Record) {
         // Every name between the apex and this one exists too.
-        let mut name = &line.owner[..];
+        let mut name = &record.owner[..];
         while name.len() > self.apex.len() && !self.names.contains_key(name) {
             self.names.insert(name.into(), Node::default());
             name = parent(name);
         }
-        let node = self.names.entry(line.owner.clone().into()).or_default();
-        let record = [&OWNER_IS_QUESTION[..], &line.record_after_owner(line.ttl_s)].concat();
-        match node.sets.iter_mut().find(|set| set.rtype == line.rtype) {
-            Some(set) => set.add(&record),
-            None => node.sets.push(RecordSet { rtype: line.rtype, bytes: record, starts: vec![0] }),
+        let node = self.names.entry(record.owner.clone().into()).or_default();
+        let bytes = [&OWNER_IS_QUESTION[..], &record.after_owner(record.ttl_s)].concat();
+        match node.sets.iter_mut().find(|set| set.rtype == record.rtype) {
+            Some(set) => set.add(&bytes),
+            None => node.sets.push(RecordSet { rtype: record.rtype, bytes, starts: vec![0] }),
         }
     }
 
@@ -237,22 +238,6 @@ impl LowerName {
     }
 }
 
-/// The name less its first label; nothing for the root, so that going up always ends.
-fn parent(name: &[u8]) -> &[u8] {
-    match name.first() {
-        Some(length) if *length > 0 => name.get(1 + usize::from(*length)..).unwrap_or_default(),
-        _ => &[],
-    }
-}
-
-/// Whether a name is the apex or lies under it, both in lower case.
-fn is_under(mut name: &[u8], apex: &[u8]) -> bool {
-    while name.len() > apex.len() {
-        name = parent(name);
-    }
-    name == apex
-}
-
 /// A pointer to a place in the message; chains are kept so short that 14 bits suffice.
 fn pointer(at: usize) -> [u8; 2] {
     (0xC000 | at as u16).to_be_bytes()
@@ -269,16 +254,3 @@ const RECORD_HEAD_LEN: usize = 12;
 /// Aliases followed in one answer. More are a loop, or as good as one: the answer then ends with
 /// what was found. 16 of the longest stay within reach of a pointer (16,383 bytes).
 const MOST_ALIASES: usize = 16;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_lie_under_their_ancestors_only() {
-        assert!(is_under(b"\x03www\x07example\x00", b"\x07example\x00"));
-        assert!(is_under(b"\x07example\x00", b"\x00"));
-        assert!(!is_under(b"\x0amyexample1\x00", b"\x08example1\x00"));
-        assert!(!is_under(b"\x00", b"\x07example\x00"));
-    }
-}

@@ -1,53 +1,50 @@
-//! Transports over TCP: clients with one connection each, as many queries under way as one likes,
-//! answers in any order. What a message looks like on the connection is its [`Session`]'s affair: TCP itself
-//! (RFC 7766), TLS (RFC 7858), or HTTP/2 over TLS (RFC 8484).
+//! Transports over TCP: clients with one connection each, any number of outstanding queries, responses in
+//! any order. The [`Session`] knows how a message looks on the connection: TCP itself (RFC 7766), TLS
+//! (RFC 7858), or HTTP/2 over TLS (RFC 8484).
 //!
 //! ```text
-//!   line:  client 7, client 2, client 9 ...     whose turn it is to ask
+//!   queue: client 7, client 2, client 9 ...     which client sends next
 //!   client ── session ── outbox ──► connection ──► session ── whole messages ──► sink
 //! ```
 //!
-//! A client opens its connection when it has something to ask and has none, and what it asks
-//! meanwhile waits in its outbox. What is on a connection that is lost is not asked again here: the
-//! sink is told, and whoever counts queries decides.
+//! A channel is a client, not a connection: connections follow one another on it while its message IDs
+//! continue, so a query keeps its slot, its timeout and its ID when it is retried on the next connection.
+//! A client opens a connection when it has a query to send and none is open; until it is established its
+//! queries wait in the outbox. Queries on a lost connection are not retried here: the sink is informed,
+//! and the engine decides.
 
 mod client;
 mod config;
+mod connecting;
 mod dial;
 mod doh;
 mod dot;
 mod http;
 mod open;
-mod opening;
 mod plain;
+mod pool;
 mod reading;
-mod secure;
 mod session;
+mod state;
+mod tls_session;
 
-use std::collections::VecDeque;
-use std::io;
-use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use dnsdyno_measure::{ConnectFailure, ConnectionEnd, HandshakeFailure, NotSentReason};
-use dnsdyno_sys::poll::{Poller, Ready};
+use dnsdyno_sys::poll::Ready;
 
-use crate::description::Description;
 use crate::mixed::InMix;
-use crate::worker_clock::WorkerClock;
 use crate::{Batch, ConnectionNews, Resources, Sent, Sink, Stopped, Transport, Turn, Wake};
-use client::{Client, Phase, Spare, write};
+use client::{Phase, write};
 pub use config::StreamOpenError;
-use config::open_error;
 pub(crate) use config::usable_addresses;
-use dial::{Dialer, failure_of};
 use doh::Doh;
 pub use doh::DohSetup;
 use dot::Dot;
 use plain::Plain;
-use reading::CHUNK;
 use session::Reader;
 pub use session::Session;
+pub use state::Streams;
 
 /// Clients over TCP.
 pub type TcpTransport = Streams<Plain>;
@@ -58,196 +55,7 @@ pub type DotTransport = Streams<Dot>;
 /// Clients over HTTP/2 over TLS.
 pub type DohTransport = Streams<Doh>;
 
-/// One worker's clients, each of whose connections has a session of this kind.
-pub struct Streams<S: Session> {
-    clients: Vec<Client<S>>,
-    kit: S::Kit,
-    /// Clients that may be asked next, the next one first. Some may turn out not to.
-    line: VecDeque<u32>,
-    dialer: Dialer,
-    poller: Poller,
-    /// What the last wait named and nobody has looked at.
-    ready: Vec<Ready>,
-    has_waited: bool,
-    /// Clients whose connection had more than one round may take.
-    unread: Vec<u32>,
-    /// What happened while no sink was at hand.
-    news: Vec<(u32, u64, ConnectionNews)>,
-    reused: u64,
-    /// What is about to be written.
-    frames: Vec<u8>,
-    chunk: Box<[u8]>,
-    spare: Spare,
-    clock: WorkerClock,
-    /// Queries that a connection carries.
-    limit: u32,
-    timeout_ns: u64,
-    idle_timeout_ns: Option<u64>,
-    handshake_timeout_ns: u64,
-    fast_open: bool,
-    next_sweep_ns: u64,
-    sweep_ns: u64,
-    /// No connection is begun before this instant, because no local port was free.
-    no_port_until_ns: u64,
-    /// Connections in a row that found no port.
-    without_port: usize,
-}
-
 impl<S: Session> Streams<S> {
-    /// The clients of worker number `worker`, whose sessions have this setup and whose connections start from
-    /// these addresses in turn (from none: as the kernel chooses); none has a connection yet.
-    ///
-    /// # Errors
-    /// Where the host gives no epoll set, or TLS cannot be had.
-    fn open(
-        config: &Description,
-        session: &S::Setup,
-        local_addresses: &[IpAddr],
-        worker: usize,
-    ) -> Result<Self, StreamOpenError> {
-        let clients = config.clients_of(worker);
-        let poller = Poller::new(EVENTS.min(clients)).map_err(|source| open_error(config.server, source))?;
-        let limit = config.queries_each.unwrap_or(u32::MAX);
-        // Workers begin with different addresses, so that a few connections have different ones.
-        let first = worker * local_addresses.len() / 2;
-        let shortest_ns = config.timeout_ns.min(config.idle_timeout_ns.unwrap_or(u64::MAX));
-        let shortest_ns = shortest_ns.min(config.handshake_timeout_ns);
-        Ok(Streams {
-            kit: S::kit(session, clients)?,
-            clients: (0..clients).map(|_| Client { in_line: true, ..Client::default() }).collect(),
-            line: (0..clients as u32).collect(),
-            dialer: Dialer::new(config.server, local_addresses.to_vec(), first, config.fast_open, limit > 1),
-            poller,
-            ready: Vec::with_capacity(EVENTS),
-            has_waited: false,
-            unread: Vec::new(),
-            news: Vec::new(),
-            reused: 0,
-            frames: Vec::new(),
-            chunk: vec![0; CHUNK].into(),
-            spare: Spare::default(),
-            clock: WorkerClock::default(),
-            limit,
-            timeout_ns: config.timeout_ns,
-            idle_timeout_ns: config.idle_timeout_ns,
-            handshake_timeout_ns: config.handshake_timeout_ns,
-            fast_open: config.fast_open,
-            next_sweep_ns: 0,
-            sweep_ns: (shortest_ns / 20).clamp(SHORTEST_SWEEP_NS, LONGEST_SWEEP_NS),
-            no_port_until_ns: 0,
-            without_port: 0,
-        })
-    }
-
-    /// Takes a connection out of use; the sink hears of it when it next can.
-    fn doom(&mut self, channel: usize, fate: ConnectionNews) {
-        let client = &mut self.clients[channel];
-        if matches!(client.phase, Phase::Vacant | Phase::Ending) {
-            return;
-        }
-        client.phase = Phase::Ending;
-        self.news.push((channel as u32, self.clock.now_ns(), fate));
-    }
-
-    /// Takes an open connection out of use. One whose handshake is not done ends for want of it.
-    fn doom_open(&mut self, channel: usize, end: ConnectionEnd) {
-        let client = &self.clients[channel];
-        if client.is_handshaking() {
-            let why = match end {
-                ConnectionEnd::ByServer | ConnectionEnd::Reset => HandshakeFailure::Closed,
-                ConnectionEnd::ByUs | ConnectionEnd::Silent => HandshakeFailure::TimedOut,
-                _ => HandshakeFailure::Protocol,
-            };
-            return self.doom_handshake(channel, why);
-        }
-        let answers = u64::from(client.answers);
-        // A server that closes has perhaps said why before.
-        let retires = client.session.as_ref().and_then(S::retires);
-        let end = retires.filter(|_| end == ConnectionEnd::ByServer).unwrap_or(end);
-        if matches!(end, ConnectionEnd::ByUs | ConnectionEnd::GoneAway) {
-            self.say_goodbye(channel);
-        }
-        self.doom(channel, ConnectionNews::Ended { end, answers });
-    }
-
-    #[cold]
-    fn doom_handshake(&mut self, channel: usize, why: HandshakeFailure) {
-        if self.clients[channel].phase == Phase::Open {
-            self.news.push((channel as u32, self.clock.now_ns(), ConnectionNews::HandshakeFailed(why)));
-            self.doom(channel, ConnectionNews::Ended { end: ConnectionEnd::Handshake, answers: 0 });
-        }
-    }
-
-    /// Says what a session says last.
-    fn say_goodbye(&mut self, channel: usize) {
-        self.frames.clear();
-        if let Some(session) = &mut self.clients[channel].session {
-            session.goodbye(&mut self.frames);
-        }
-        self.write_last(channel);
-    }
-
-    /// Writes what is in `frames`, if the kernel takes it: whoever closes need not know whether it was heard.
-    fn write_last(&mut self, channel: usize) {
-        let client = &self.clients[channel];
-        if let (Some(stream), false, true) =
-            (&client.stream, self.frames.is_empty(), client.outbox.is_empty())
-        {
-            let _ = write(stream, &self.frames);
-        }
-    }
-
-    /// Dooms a connection on which a call failed.
-    #[cold]
-    fn break_off(&mut self, channel: usize, error: &io::Error) {
-        match self.clients[channel].phase {
-            Phase::Opening => self.doom(channel, ConnectionNews::Failed(failure_of(error))),
-            _ => self.doom_open(channel, ConnectionEnd::Reset),
-        }
-    }
-
-    /// Tells what happened, in order. A client whose connection is over can ask again from here on.
-    fn tell(&mut self, sink: &mut impl Sink) {
-        if self.reused > 0 {
-            sink.reused(std::mem::take(&mut self.reused));
-        }
-        for i in 0..self.news.len() {
-            let (channel, at_ns, news) = self.news[i];
-            if matches!(news, ConnectionNews::Failed(_) | ConnectionNews::Ended { .. }) {
-                self.clients[channel as usize].vacate(&mut self.spare);
-                self.join_line(channel as usize);
-            }
-            sink.connection(channel as usize, at_ns, news);
-        }
-        self.news.clear();
-    }
-
-    fn join_line(&mut self, channel: usize) {
-        let client = &mut self.clients[channel];
-        if !client.in_line && client.room(self.limit) > 0 {
-            client.in_line = true;
-            self.line.push_back(channel as u32);
-        }
-    }
-
-    /// Puts the client behind the others, if it was its turn.
-    fn leave_front(&mut self, channel: usize) {
-        if self.line.front() == Some(&(channel as u32)) {
-            self.line.pop_front();
-            self.clients[channel].in_line = false;
-            self.join_line(channel);
-        }
-    }
-
-    /// Waits for connections that something happened to, and notes them.
-    fn look(&mut self, timeout_ns: u64) {
-        // A failed wait (it has no cause here) only means that we look again.
-        if let Ok(ready) = self.poller.wait_ready(Some(timeout_ns)) {
-            self.ready.extend(ready);
-        }
-        self.has_waited = true;
-    }
-
     fn serve(&mut self, ready: Ready, sink: &mut impl Sink) {
         let (channel, generation) =
             ((ready.token & u64::from(u32::MAX)) as usize, (ready.token >> 32) as u32);
@@ -267,14 +75,7 @@ impl<S: Session> Streams<S> {
         }
     }
 
-    fn flush(&mut self, channel: usize) {
-        match self.clients[channel].flush(&mut self.spare) {
-            Ok(()) => self.join_line(channel),
-            Err(error) => self.break_off(channel, &error),
-        }
-    }
-
-    /// Ends what has taken too long to open, and what nobody has used for too long.
+    /// Closes connections that took too long to open, and those that were idle for too long.
     fn sweep(&mut self, sink: &mut impl Sink) {
         let now_ns = self.clock.now_ns();
         if now_ns < self.next_sweep_ns {
@@ -282,7 +83,7 @@ impl<S: Session> Streams<S> {
         }
         self.next_sweep_ns = now_ns + self.sweep_ns;
         if S::NEEDS_TIME {
-            self.give_up_old_streams(now_ns, sink);
+            self.cancel_old_streams(now_ns, sink);
         }
         let idle_ns = self.idle_timeout_ns.unwrap_or(u64::MAX);
         let opening_ns = self.timeout_ns + OPENING_GRACE_NS;
@@ -290,20 +91,21 @@ impl<S: Session> Streams<S> {
             let client = &self.clients[channel];
             let since = |instant_ns: u64| now_ns.saturating_sub(instant_ns);
             if client.phase == Phase::Opening && since(client.opened_ns) >= opening_ns {
-                self.doom(channel, ConnectionNews::Failed(ConnectFailure::TimedOut));
+                self.end_connection(channel, ConnectionNews::Failed(ConnectFailure::TimedOut));
             } else if client.is_handshaking() {
                 if since(client.established_ns) >= self.handshake_timeout_ns {
-                    self.doom_handshake(channel, HandshakeFailure::TimedOut);
+                    self.fail_handshake(channel, HandshakeFailure::TimedOut);
                 }
             } else if client.is_idle() && since(client.read_ns.max(client.since_ns)) >= idle_ns {
-                self.doom_open(channel, ConnectionEnd::ByUs);
+                self.end_open(channel, ConnectionEnd::ByUs);
             }
         }
     }
 
-    /// Gives up the streams whose answers nobody waits for any more, not even to count them as late.
-    fn give_up_old_streams(&mut self, now_ns: u64, sink: &mut impl Sink) {
-        let asked_ns = now_ns.saturating_sub(SILENT_TIMEOUTS * self.timeout_ns);
+    /// Cancels the streams of queries that have timed out so long ago that a response is not even
+    /// counted as late.
+    fn cancel_old_streams(&mut self, now_ns: u64, sink: &mut impl Sink) {
+        let sent_ns = now_ns.saturating_sub(SILENT_TIMEOUTS * self.timeout_ns);
         for channel in 0..self.clients.len() {
             let client = &mut self.clients[channel];
             let Some(session) = &mut client.session else { continue };
@@ -318,30 +120,14 @@ impl<S: Session> Streams<S> {
                 established_ns,
                 answers: 0,
                 ended: 0,
-                has_heard: false,
+                has_received: false,
             };
             self.frames.clear();
-            session.give_up(&mut self.kit, asked_ns, &mut self.frames, &mut reader);
+            session.cancel_before(&mut self.shared, sent_ns, &mut self.frames, &mut reader);
             if !self.frames.is_empty() {
                 self.write_frames(channel);
                 self.after_reading(channel);
             }
-        }
-    }
-
-    /// Writes what is in `frames`, behind what waits.
-    fn write_frames(&mut self, channel: usize) {
-        let client = &mut self.clients[channel];
-        let mut written = Ok(0);
-        if client.outbox.is_empty() {
-            written = client.stream.as_ref().map_or(Ok(0), |stream| write(stream, &self.frames));
-        }
-        match written {
-            Ok(length) if length < self.frames.len() => {
-                client.queue(&self.frames[length..], &mut self.spare);
-            }
-            Ok(_) => {}
-            Err(error) => self.break_off(channel, &error),
         }
     }
 }
@@ -364,22 +150,22 @@ impl<S: Session> Transport for Streams<S> {
 
     fn turn(&mut self) -> Result<Turn, NotSentReason> {
         let mut without_port = 0;
-        while let Some(channel) = self.line.front().map(|channel| *channel as usize) {
+        while let Some(channel) = self.queue.front().map(|channel| *channel as usize) {
             let client = &mut self.clients[channel];
-            let room = client.room(self.limit);
+            let room = client.capacity(self.limit);
             if room == 0 {
-                client.in_line = false;
-                self.line.pop_front();
+                client.is_queued = false;
+                self.queue.pop_front();
             } else if client.phase == Phase::Vacant
                 && self.no_port_until_ns > 0
                 && self.no_port_until_ns > self.clock.now_ns()
             {
-                // One that has a connection can still ask.
+                // Another client may have an open connection.
                 without_port += 1;
-                if without_port > LINE_LOOKED_AT.min(self.line.len()) {
+                if without_port > LINE_LOOKED_AT.min(self.queue.len()) {
                     return Err(NotSentReason::NoLocalPort);
                 }
-                self.line.rotate_left(1);
+                self.queue.rotate_left(1);
             } else {
                 return Ok(Turn { channel, room });
             }
@@ -387,15 +173,8 @@ impl<S: Session> Transport for Streams<S> {
         Err(NotSentReason::NoFreeConnection)
     }
 
-    fn room_of(&self, channel: usize) -> Result<usize, NotSentReason> {
-        match self.clients[channel].room(self.limit) {
-            0 => Err(NotSentReason::NoFreeConnection),
-            room => Ok(room),
-        }
-    }
-
     fn pass(&mut self, channel: usize) {
-        self.leave_front(channel);
+        self.move_to_back(channel);
     }
 
     fn most_under_way(&self) -> Option<u32> {
@@ -410,15 +189,16 @@ impl<S: Session> Transport for Streams<S> {
         }
         let now_ns = if is_new || S::NEEDS_TIME { self.clock.now_ns() } else { 0 };
         let client = &mut self.clients[channel];
-        let asked = client
+        let count = client
             .session
             .as_mut()
-            .map(|session| session.ask(&mut self.kit, batch, now_ns, &mut self.frames));
-        // Where there is no session, the connection is lost already: so are the queries, and are told so.
-        let count = asked.unwrap_or(batch.len()) as u32;
-        self.reused += u64::from(count - u32::from(client.asked == 0 && count > 0));
-        client.asked = client.asked.saturating_add(count);
-        client.under_way += count;
+            .map(|session| session.encode(&mut self.shared, batch, now_ns, &mut self.frames));
+        // Without a session the connection is lost already, and the queries with it; they are
+        // reported as such.
+        let count = count.unwrap_or(batch.len()) as u32;
+        self.reused += u64::from(count - u32::from(client.queries == 0 && count > 0));
+        client.queries = client.queries.saturating_add(count);
+        client.outstanding += count;
         let may_write = client.phase == Phase::Open || (is_new && client.phase == Phase::Opening);
         let mut written = Ok(0);
         if may_write && client.outbox.is_empty() && !self.frames.is_empty() {
@@ -427,19 +207,20 @@ impl<S: Session> Transport for Streams<S> {
         match written {
             Ok(length) => {
                 if length < self.frames.len() {
-                    client.queue(&self.frames[length..], &mut self.spare);
+                    client.queue(&self.frames[length..], &mut self.pool);
                 }
-                // On this host a connection is there when the call comes back that began it.
+                // A connection to this host is established when the call that started it
+                // returns.
                 if length > 0 && client.phase == Phase::Opening && !self.fast_open {
                     self.establish(channel, now_ns);
                 }
             }
-            Err(error) => self.break_off(channel, &error),
+            Err(error) => self.fail_on_error(channel, &error),
         }
         if is_new {
             self.watch(channel);
         }
-        self.leave_front(channel);
+        self.move_to_back(channel);
         let is_short = (count as usize) < batch.len();
         let stopped = is_short.then_some(Stopped::Later(NotSentReason::NoFreeConnection));
         Sent { accepted: count as usize, stopped }
@@ -447,9 +228,9 @@ impl<S: Session> Transport for Streams<S> {
 
     fn receive(&mut self, sink: &mut impl Sink) {
         self.sweep(sink);
-        self.tell(sink);
+        self.report(sink);
         if !self.has_waited {
-            self.look(0);
+            self.poll(0);
         }
         self.has_waited = false;
         for i in 0..self.ready.len() {
@@ -461,49 +242,51 @@ impl<S: Session> Transport for Streams<S> {
                 self.read(channel as usize, true, sink);
             }
         }
-        self.tell(sink);
+        self.report(sink);
     }
 
     fn wait(&mut self, until_ns: u64, _wake: Wake) {
         let now_ns = self.now_ns();
         if until_ns > now_ns + SPIN_NS && self.news.is_empty() && self.unread.is_empty() {
-            self.look(until_ns - now_ns);
+            self.poll(until_ns - now_ns);
         }
     }
 
     fn expired(&mut self, channel: usize) {
         let now_ns = self.now_ns();
         let client = &mut self.clients[channel];
-        client.under_way = client.under_way.saturating_sub(1);
-        let (is_spent, retired) = (client.is_spent(self.limit), client.retired());
+        client.outstanding = client.outstanding.saturating_sub(1);
+        let (is_spent, drained) = (client.is_spent(self.limit), client.drained());
         if client.phase == Phase::Opening && is_spent {
-            // Nobody waits for it any more.
-            return self.doom(channel, ConnectionNews::Failed(ConnectFailure::TimedOut));
+            // No query waits for it any more.
+            return self.end_connection(channel, ConnectionNews::Failed(ConnectFailure::TimedOut));
         }
         if client.phase != Phase::Open {
             return;
         }
         if now_ns.saturating_sub(client.read_ns.max(client.since_ns)) >= SILENT_TIMEOUTS * self.timeout_ns {
-            self.doom_open(channel, ConnectionEnd::Silent);
+            self.end_open(channel, ConnectionEnd::Silent);
         } else if is_spent {
-            self.doom_open(channel, ConnectionEnd::ByUs);
-        } else if let Some(end) = retired {
-            self.doom_open(channel, end);
+            self.end_open(channel, ConnectionEnd::ByUs);
+        } else if let Some(end) = drained {
+            self.end_open(channel, end);
         }
     }
 
     fn finish(&mut self, sink: &mut impl Sink) {
         for channel in 0..self.clients.len() {
             match self.clients[channel].phase {
-                Phase::Opening => self.doom(channel, ConnectionNews::Failed(ConnectFailure::Abandoned)),
-                Phase::Open if self.clients[channel].is_handshaking() => {
-                    self.doom_handshake(channel, HandshakeFailure::Abandoned);
+                Phase::Opening => {
+                    self.end_connection(channel, ConnectionNews::Failed(ConnectFailure::Abandoned))
                 }
-                Phase::Open => self.doom_open(channel, ConnectionEnd::ByUs),
+                Phase::Open if self.clients[channel].is_handshaking() => {
+                    self.fail_handshake(channel, HandshakeFailure::Abandoned);
+                }
+                Phase::Open => self.end_open(channel, ConnectionEnd::ByUs),
                 Phase::Vacant | Phase::Ending => {}
             }
         }
-        self.tell(sink);
+        self.report(sink);
     }
 
     fn resources(&mut self) -> Resources {
@@ -517,7 +300,7 @@ impl<S: Session> InMix for Streams<S> {
         self.poller.as_fd()
     }
 
-    /// That a connection has come to be may wait to be told; that one is over gives its client back.
+    /// That a connection was established may be reported later; the end of one frees its client.
     fn has_more(&self) -> bool {
         let is_over = |news: &ConnectionNews| {
             !matches!(news, ConnectionNews::Opened | ConnectionNews::Established { .. })
@@ -530,24 +313,16 @@ impl<S: Session> InMix for Streams<S> {
     }
 }
 
-/// Connections that one wait names: the others are named by the next.
-const EVENTS: usize = 1_024;
-
-/// Clients of the line that are looked at for one with a connection, while no port is free.
+/// Clients that are examined for one with a connection while no local port is free.
 const LINE_LOOKED_AT: usize = 64;
 
-/// A wait this short costs more than it gives back: the thread looks again instead.
+/// For a wait this short no system call is made: it would cost more than it saves.
 const SPIN_NS: u64 = 4_000;
 
-/// How often connections are looked through for those whose time is over: twenty times within the
-/// shortest of these times, within bounds.
-const SHORTEST_SWEEP_NS: u64 = 1_000_000;
-const LONGEST_SWEEP_NS: u64 = 100_000_000;
-
-/// What waits for a connection times out before the connection does, or it would be asked again for
-/// the rest of a millisecond.
+/// The queries on a connection time out before its opening does; otherwise they would be retried for the
+/// rest of a millisecond.
 const OPENING_GRACE_NS: u64 = 5_000_000;
 
-/// A connection over which nothing came for twice as long as anybody waits for an answer is of no
-/// use: once is not enough, for late answers are worth counting.
+/// A connection is closed when nothing was received over it for twice the timeout: not after one timeout,
+/// because late responses are counted.
 const SILENT_TIMEOUTS: u64 = 2;

@@ -115,7 +115,9 @@ impl Tls {
     pub fn new(config: &TlsConfig) -> Result<Tls, TlsSetupError> {
         let provider = Arc::new(provider());
         let verifier = match &config.trust {
-            TlsTrust::Anything => Arc::new(Credulous(Arc::clone(&provider))) as Arc<dyn ServerCertVerifier>,
+            TlsTrust::Anything => {
+                Arc::new(NoVerification(Arc::clone(&provider))) as Arc<dyn ServerCertVerifier>
+            }
             TlsTrust::File(path) => verified_by(roots_in(path)?, &provider)?,
             TlsTrust::System => verified_by(system_roots()?, &provider)?,
         };
@@ -245,9 +247,9 @@ fn system_roots() -> Result<RootCertStore, TlsSetupError> {
 
 /// Believes any certificate, but not that somebody holds its key who does not.
 #[derive(Debug)]
-struct Credulous(Arc<CryptoProvider>);
+struct NoVerification(Arc<CryptoProvider>);
 
-impl ServerCertVerifier for Credulous {
+impl ServerCertVerifier for NoVerification {
     fn verify_server_cert(
         &self,
         _end_entity: &CertificateDer<'_>,

@@ -1,7 +1,13 @@
 //! Plain UDP sockets, connected to the server.
 //!
-//! Connected, because the kernel then takes packets from the server only, looks up no route per
-//! packet, and tells ICMP errors to the socket that caused them.
+//! Connected, because the kernel then accepts packets from the server only, looks up no route for each
+//! packet, and reports ICMP errors to the socket whose packet caused them. The errors are read from the
+//! socket's error queue, each with the packet it quotes, so a refusal ends the query it belongs to. Where
+//! several messages of one length were sent as one packet (on the loopback interface), one error stands
+//! for all of them: it quotes more than the first.
+//!
+//! The kernel stamps received packets (SO_TIMESTAMPNS), so a worker of an open loop need not wake up for
+//! each response: it sleeps until the next query is due and reads then.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -28,11 +34,11 @@ pub struct UdpConfig {
     pub local_address: Option<IpAddr>,
     /// Bytes of receive buffer to ask for, for each socket.
     pub receive_buffer: usize,
-    /// Whether answers are of interest; a send-only run leaves them to the kernel.
+    /// Whether responses are of interest; a send-only run leaves them to the kernel.
     pub send_only: bool,
 }
 
-/// Why a socket could not be had.
+/// Why a socket could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// Too many open files.
@@ -44,13 +50,13 @@ pub enum OpenError {
         /// The soft limit of open files.
         soft: u64,
     },
-    /// The local address is none of this host's.
+    /// The local address does not belong to this host.
     #[error("cannot send from {ip}: it is no address of this host; see `ip address`", ip = address.ip())]
     NotOurAddress {
         /// The address asked for.
         address: SocketAddr,
     },
-    /// The local port is taken.
+    /// The local port is in use.
     #[error("cannot send from port {port}: another program uses it; choose other ports with --local-ports")]
     PortTaken {
         /// The port asked for.
@@ -75,15 +81,15 @@ pub enum OpenError {
 /// One worker's sockets.
 pub struct UdpTransport {
     sockets: Vec<UdpSocket>,
-    /// Sockets whose error queue must be looked at, because a call on them failed.
-    in_doubt: Vec<bool>,
-    /// Sockets worth a call: all, but after a wait only those that it named.
-    worth_a_look: Vec<bool>,
-    /// Before this instant each socket was empty; what is read later has come later.
+    /// Sockets whose error queue must be read, because a call on them failed.
+    has_error: Vec<bool>,
+    /// Sockets that may have packets: all of them, but after a wait only those that it named.
+    may_have_data: Vec<bool>,
+    /// At this instant each socket was empty; what is read later was received later.
     emptied_ns: Vec<u64>,
-    /// Whether the kernel says when a packet came.
+    /// Whether the kernel reports when it received a packet.
     stamped: bool,
-    /// Whether a wait has said so since they were last looked at.
+    /// Whether a wait has filled `may_have_data` since the sockets were last read.
     has_waited: bool,
     poller: Poller,
     sender: Sender,
@@ -92,7 +98,7 @@ pub struct UdpTransport {
     send_only: bool,
     clock: WorkerClock,
     sleeper: Sleeper,
-    /// Receives that one round may take of a socket, so that sending gets its turn.
+    /// Receive calls on one socket in one round; then it is time to send again.
     rounds: usize,
 }
 
@@ -108,8 +114,8 @@ impl UdpTransport {
         let stamped = !config.send_only && sockets.iter().all(socket::stamp_arrivals);
         let segment = sockets.first().is_some_and(socket::can_segment);
         Ok(UdpTransport {
-            in_doubt: vec![false; sockets.len()],
-            worth_a_look: vec![true; sockets.len()],
+            has_error: vec![false; sockets.len()],
+            may_have_data: vec![true; sockets.len()],
             emptied_ns: vec![0; sockets.len()],
             stamped,
             has_waited: false,
@@ -125,22 +131,22 @@ impl UdpTransport {
         })
     }
 
-    /// Waits for sockets that have something, and notes which: the others are not called.
-    fn look_at_ready(&mut self, timeout_ns: u64) {
-        // A failed wait (it has no cause here) only means that we look everywhere.
+    /// Waits for sockets that have packets, and notes which: the others are not called.
+    fn poll_sockets(&mut self, timeout_ns: u64) {
+        // After a failed wait (no cause is known) all sockets are read.
         if let Ok(ready) = self.poller.wait(Some(timeout_ns)) {
-            self.worth_a_look.fill(false);
-            ready.for_each(|channel| self.worth_a_look[channel as usize] = true);
+            self.may_have_data.fill(false);
+            ready.for_each(|channel| self.may_have_data[channel as usize] = true);
             self.has_waited = true;
         }
     }
 
-    /// Hands over what was received, each packet with the instant at which the kernel took it in.
+    /// Hands over the received packets, each with the instant at which the kernel received it.
     ///
-    /// The kernel's stamps are of the wall clock, so it is their age that counts. Only a step of
-    /// that clock since the packet came could make it a wrong one; it is kept within what is known.
+    /// The kernel's stamps are taken from the wall clock, so only their age is used. A step of that
+    /// clock could make it wrong; the result is kept within the known bounds.
     #[inline]
-    fn hand_over(&self, channel: usize, sink: &mut impl Sink) {
+    fn deliver(&self, channel: usize, sink: &mut impl Sink) {
         let (looked_ns, looked_wall_ns) =
             if self.stamped { self.clock.now_and_wall_ns() } else { (self.clock.now_ns(), 0) };
         let (mut piece, mut at_ns) = (usize::MAX, looked_ns);
@@ -155,9 +161,9 @@ impl UdpTransport {
         }
     }
 
-    /// Takes the ICMP errors of a socket.
+    /// Reads the ICMP errors of a socket.
     fn take_refusals(&mut self, channel: usize, sink: &mut impl Sink) {
-        self.in_doubt[channel] = false;
+        self.has_error[channel] = false;
         for _ in 0..REFUSALS_AT_ONCE {
             let Some(refusal) = self.errors.next(&self.sockets[channel]) else { return };
             if is_refusal(refusal.errno) {
@@ -165,7 +171,7 @@ impl UdpTransport {
                 sink.refused(channel, at_ns, refusal.quoted);
             }
         }
-        self.in_doubt[channel] = true;
+        self.has_error[channel] = true;
     }
 }
 
@@ -187,17 +193,18 @@ impl Transport for UdpTransport {
         let mut messages = batch.messages();
         let mut accepted = 0;
         let mut last_error = None;
-        // The error of an earlier message, told by ICMP, fails one later call, which then sends
-        // nothing: asking again sends, or tells the next such error. An error that comes back
-        // with no message sent in between, and is none of the refused port, is of this message.
+        // The ICMP error of an earlier message makes one later call fail, which then sends
+        // nothing; the next call sends, or reports the next such error. The same error twice
+        // without a message sent in between is about this message, unless it is that of the closed
+        // port.
         for _ in 0..REFUSALS_AT_ONCE {
             let sent = self.sender.send(&self.sockets[channel], messages);
             accepted += sent.accepted;
             let Some(error) = sent.error else { return Sent { accepted, stopped: None } };
             let errno = error.raw_os_error().unwrap_or(0);
             let again = sent.accepted == 0 && last_error == Some(errno);
-            match told_by_icmp(errno) {
-                true if errno == libc::ECONNREFUSED || !again => self.in_doubt[channel] = true,
+            match may_be_icmp(errno) {
+                true if errno == libc::ECONNREFUSED || !again => self.has_error[channel] = true,
                 _ => return Sent { accepted, stopped: Some(stopped_by(errno)) },
             }
             last_error = Some(errno);
@@ -211,12 +218,12 @@ impl Transport for UdpTransport {
             return;
         }
         if !self.has_waited && self.sockets.len() > SWEPT_SOCKETS {
-            self.look_at_ready(0);
+            self.poll_sockets(0);
         }
         self.has_waited = false;
         for channel in 0..self.sockets.len() {
-            // A worker that does not rest looks everywhere the next time.
-            if !std::mem::replace(&mut self.worth_a_look[channel], true) && !self.in_doubt[channel] {
+            // A worker that does not wait reads all sockets in the next round.
+            if !std::mem::replace(&mut self.may_have_data[channel], true) && !self.has_error[channel] {
                 continue;
             }
             for _ in 0..self.rounds {
@@ -228,19 +235,19 @@ impl Transport for UdpTransport {
                     }
                     Ok(_) => {}
                     Err(_) => {
-                        // The error of an ICMP message; the packet it is about waits in the
-                        // error queue, and answers may wait behind it.
-                        self.in_doubt[channel] = true;
+                        // An ICMP error; the packet it quotes is in the error
+                        // queue, and responses may follow it.
+                        self.has_error[channel] = true;
                         continue;
                     }
                 }
-                self.hand_over(channel, sink);
+                self.deliver(channel, sink);
                 if !self.receiver.is_full() {
                     self.emptied_ns[channel] = asked_ns;
                     break;
                 }
             }
-            if self.in_doubt[channel] {
+            if self.has_error[channel] {
                 self.take_refusals(channel, sink);
             }
         }
@@ -253,7 +260,7 @@ impl Transport for UdpTransport {
         }
         let now_ns = self.now_ns();
         if until_ns > now_ns + SPIN_NS {
-            self.look_at_ready(until_ns - now_ns);
+            self.poll_sockets(until_ns - now_ns);
         }
     }
 
@@ -297,7 +304,7 @@ impl InMix for UdpTransport {
     }
 
     fn note_quiet(&mut self) {
-        self.worth_a_look.fill(false);
+        self.may_have_data.fill(false);
         self.has_waited = true;
     }
 }
@@ -325,7 +332,7 @@ pub(crate) fn connect(config: &UdpConfig, local_port: u16) -> Result<UdpSocket, 
     Ok(socket.into())
 }
 
-/// What the user can do about a socket that could not be had.
+/// Says what the user can do about a socket that could not be opened.
 fn open_error(source: io::Error, config: &UdpConfig, local_port: u16) -> OpenError {
     let server = config.server;
     match source.raw_os_error() {
@@ -345,7 +352,7 @@ fn open_error(source: io::Error, config: &UdpConfig, local_port: u16) -> OpenErr
     }
 }
 
-/// What an error of the system call says of the message.
+/// What an error of the system call means for the message.
 fn stopped_by(errno: i32) -> Stopped {
     match errno {
         libc::EAGAIN | libc::ENOBUFS | libc::ENOMEM => Stopped::Full,
@@ -358,33 +365,33 @@ fn stopped_by(errno: i32) -> Stopped {
     }
 }
 
-/// Whether the error may be that of an earlier message, as an ICMP packet told it.
-fn told_by_icmp(errno: i32) -> bool {
+/// Whether the error may be an ICMP error about an earlier message.
+fn may_be_icmp(errno: i32) -> bool {
     is_refusal(errno) || errno == libc::EMSGSIZE
 }
 
-/// Errors of the error queue that say "this query will get no answer".
+/// Errors of the error queue that mean: this query will not be answered.
 fn is_refusal(errno: i32) -> bool {
     matches!(errno, libc::ECONNREFUSED | libc::EHOSTUNREACH | libc::ENETUNREACH | libc::EACCES | libc::EPROTO)
 }
 
-/// Packets that one system call moves: past 64 the cost of the call is no longer to be seen.
+/// Packets in one system call: beyond 64 the cost of the call no longer matters.
 pub const BATCH: usize = 64;
 
-/// Full batches that are received before sending gets its turn again.
+/// Full batches that are received before it is time to send again.
 const ROUNDS: usize = 4;
 
-/// ICMP errors that are taken at once; a closed port sends one for each query.
+/// ICMP errors that are read at once; a closed port sends one for each query.
 const REFUSALS_AT_ONCE: usize = 64;
 
 /// With more sockets than this, asking the kernel which are ready costs less than calling each.
 const SWEPT_SOCKETS: usize = 4;
 
-/// A wait this short costs more than it gives back: the thread looks again instead.
+/// For a wait this short no system call is made: it would cost more than it saves.
 const SPIN_NS: u64 = 4_000;
 
-/// Room for the packets of a burst on their way out.
+/// Space for the packets of a burst.
 const SEND_BUFFER: usize = 1 << 20;
 
-/// The kernel drops the answers of a send-only run at once instead of storing them.
+/// The kernel drops the responses of a send-only run at once instead of storing them.
 const SEND_ONLY_RECEIVE_BUFFER: usize = 1;

@@ -13,7 +13,8 @@ use domain::base::record::ParsedRecord;
 use domain::base::{Message, ParsedName};
 use domain::rdata::AllRecordData;
 
-use super::{BADVERS, Echo, FORMERR, NOTIMP, NXDOMAIN, REFUSED, Rule, Via};
+use super::{Echo, Rule, Via};
+use crate::message::{BADVERS, FORMERR, NOTIMP, NXDOMAIN, REFUSED};
 use crate::zone::Zone;
 
 /// A question, the rule that is asked, and what must come back.

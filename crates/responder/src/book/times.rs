@@ -3,7 +3,14 @@
 use dnsdyno_measure::Histogram;
 use serde_json::{Value, json};
 
-use super::Buckets;
+/// Whether a histogram is written with all its buckets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Buckets {
+    /// Only count, average, percentiles and extremes.
+    Without,
+    /// `[from_ns, to_ns, count]` of each bucket too.
+    With,
+}
 
 /// Durations in nanoseconds. Empty, it is as small as a pointer: a book has many, and most transports
 /// of most responders are never asked.

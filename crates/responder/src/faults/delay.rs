@@ -6,7 +6,7 @@ use rand::RngExt;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand_distr::{Distribution, Exp, LogNormal, Normal};
 
-use super::FaultsError;
+use super::error::FaultsError;
 
 /// How long an answer is held back, from the receipt of its query.
 ///

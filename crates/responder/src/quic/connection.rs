@@ -6,8 +6,8 @@ use std::time::Instant;
 use bytes::Bytes;
 use quinn_proto::{ReadError, StreamId, VarInt, WriteError};
 
-use crate::book::Ticket;
-use crate::faults::{ConnectionFault, Fault};
+use crate::book::ResponseInfo;
+use crate::faults::{ConnectionFault, DRIBBLE_NS, Fault};
 
 /// A connection, and what is under way on it.
 pub(crate) struct Connection {
@@ -48,7 +48,7 @@ struct Reading {
 pub(crate) struct Writing {
     frame: Vec<u8>,
     at: usize,
-    ticket: Ticket,
+    info: ResponseInfo,
     /// When the next byte may go, where it goes byte by byte.
     pub(crate) slow_next_ns: Option<u64>,
 }
@@ -57,7 +57,7 @@ pub(crate) struct Writing {
 pub(crate) struct KeptBack {
     pub(crate) stream: StreamId,
     pub(crate) frame: Vec<u8>,
-    pub(crate) ticket: Ticket,
+    pub(crate) info: ResponseInfo,
     pub(crate) until_ns: u64,
 }
 
@@ -76,7 +76,7 @@ pub(crate) enum Query {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
     /// QUIC has taken the whole answer.
-    Done(Ticket),
+    Done(ResponseInfo),
     /// The stream has no room, or the next byte waits for its time.
     Waits,
     /// The client does not want it any more.
@@ -115,7 +115,7 @@ impl Connection {
                 Ok(None) => break true,
                 Err(ReadError::Blocked) => break false,
                 Err(ReadError::Reset(_)) => {
-                    // Taken back before it was whole: no query.
+                    // Accepted back before it was whole: no query.
                     let _ = chunks.finalize();
                     self.reading.remove(&stream);
                     return Query::Nothing;
@@ -134,9 +134,9 @@ impl Connection {
     }
 
     /// Begins to write an answer, its length before it.
-    pub(crate) fn begin(&mut self, stream: StreamId, frame: Vec<u8>, ticket: Ticket, now_ns: u64) {
-        let slow_next_ns = (ticket.fault == Some(Fault::Dribble)).then_some(now_ns);
-        self.writing.insert(stream, Writing { frame, at: 0, ticket, slow_next_ns });
+    pub(crate) fn begin(&mut self, stream: StreamId, frame: Vec<u8>, info: ResponseInfo, now_ns: u64) {
+        let slow_next_ns = (info.fault == Some(Fault::Dribble)).then_some(now_ns);
+        self.writing.insert(stream, Writing { frame, at: 0, info, slow_next_ns });
     }
 
     /// Gives QUIC half an answer, after which nothing follows.
@@ -166,7 +166,7 @@ impl Connection {
         match send.finish() {
             Ok(()) => {
                 self.unacknowledged += 1;
-                Progress::Done(writing.ticket)
+                Progress::Done(writing.info)
             }
             Err(_) => Progress::Lost,
         }
@@ -199,10 +199,10 @@ impl Connection {
 
 impl Reading {
     fn next_query(&mut self, is_ended: bool) -> Query {
-        let told = self.bytes.first_chunk().map(|length| usize::from(u16::from_be_bytes(*length)) + 2);
-        match told {
-            Some(told) if self.bytes.len() > told => Query::Error,
-            Some(told) if self.bytes.len() == told => {
+        let declared = self.bytes.first_chunk().map(|length| usize::from(u16::from_be_bytes(*length)) + 2);
+        match declared {
+            Some(declared) if self.bytes.len() > declared => Query::Error,
+            Some(declared) if self.bytes.len() == declared => {
                 if std::mem::replace(&mut self.is_taken, true) {
                     return Query::Nothing;
                 }
@@ -222,9 +222,6 @@ pub(crate) const PROTOCOL_ERROR: VarInt = VarInt::from_u32(2);
 
 /// A message, and the length before it; more is an error.
 const MOST_BYTES: usize = 65_537;
-
-/// Time between two bytes of a dribble.
-const DRIBBLE_NS: u64 = 200_000;
 
 #[cfg(test)]
 mod tests {

@@ -6,11 +6,10 @@ use std::io;
 
 use dnsdyno_sys::clock::monotonic_ns;
 
-use super::WRONG_LENGTH_BY;
-use super::http::{Departed, Http};
+use super::http::{Http, Outcome};
 use super::pipe::{Broken, Got, Handshake, Pipe};
-use crate::book::{Side, Ticket};
-use crate::faults::{ConnectionFault, Fault};
+use crate::book::{ResponseInfo, Side};
+use crate::faults::{ConnectionFault, DRIBBLE_NS, Fault, KEEP_BACK_NS, WRONG_LENGTH_BY};
 
 /// A connection, and what is under way on it.
 pub(crate) struct Connection {
@@ -25,9 +24,9 @@ pub(crate) struct Connection {
     /// Answers, of which the first `outbox_at` bytes were given to the pipe.
     outbox: Vec<u8>,
     outbox_at: usize,
-    /// Where each unwritten answer ends, counted over the whole connection; no ticket for the
+    /// Where each unwritten answer ends, counted over the whole connection; no info for the
     /// second copy of a duplicate.
-    marks: VecDeque<(u64, Option<Ticket>)>,
+    marks: VecDeque<(u64, Option<ResponseInfo>)>,
     /// From where to where bytes go one at a time, counted the same.
     slow: VecDeque<(u64, u64)>,
     /// When the next of them may go.
@@ -49,11 +48,11 @@ pub(crate) struct Connection {
     /// The first query has come; the handshake is booked; GOAWAY was said.
     pub(crate) is_asked: bool,
     pub(crate) is_handshake_booked: bool,
-    pub(crate) said_goaway: bool,
+    pub(crate) sent_goaway: bool,
     /// Our side is closed; what still comes is not looked at.
-    pub(crate) is_leaving: bool,
+    pub(crate) is_closing: bool,
     /// The instant of a look in the delay queue.
-    pub(crate) look_ns: Option<u64>,
+    pub(crate) timer_ns: Option<u64>,
     /// Taking messages stopped because too much waits to be written.
     is_paused: bool,
     /// The client sends no more.
@@ -63,7 +62,7 @@ pub(crate) struct Connection {
 struct KeptBack {
     stream: u64,
     frame: Vec<u8>,
-    ticket: Ticket,
+    info: ResponseInfo,
     until_ns: u64,
 }
 
@@ -79,7 +78,7 @@ pub(crate) enum Input {
 /// Buffers of a connection that is being served. Many connections are open and few are busy: idle ones
 /// keep no memory for what is not there.
 #[derive(Default)]
-pub(crate) struct Spare {
+pub(crate) struct Buffers {
     inbox: Vec<u8>,
     outbox: Vec<u8>,
 }
@@ -107,30 +106,30 @@ impl Connection {
             active_ns: now_ns,
             is_asked: false,
             is_handshake_booked: false,
-            said_goaway: false,
-            is_leaving: false,
-            look_ns: None,
+            sent_goaway: false,
+            is_closing: false,
+            timer_ns: None,
             is_paused: false,
             is_ended: false,
         }
     }
 
-    /// Takes buffers to work with; [`give_back`](Self::give_back) returns what it does not need.
-    pub(crate) fn borrow(&mut self, spare: &mut Spare) {
+    /// Takes buffers to work with; [`return_buffers`](Self::return_buffers) returns what it does not need.
+    pub(crate) fn borrow_buffers(&mut self, buffers: &mut Buffers) {
         if self.inbox.capacity() == 0 {
-            std::mem::swap(&mut self.inbox, &mut spare.inbox);
+            std::mem::swap(&mut self.inbox, &mut buffers.inbox);
         }
         if self.outbox.capacity() == 0 {
-            std::mem::swap(&mut self.outbox, &mut spare.outbox);
+            std::mem::swap(&mut self.outbox, &mut buffers.outbox);
         }
     }
 
-    pub(crate) fn give_back(&mut self, spare: &mut Spare) {
-        if self.inbox.is_empty() && self.inbox.capacity() > spare.inbox.capacity() {
-            std::mem::swap(&mut self.inbox, &mut spare.inbox);
+    pub(crate) fn return_buffers(&mut self, buffers: &mut Buffers) {
+        if self.inbox.is_empty() && self.inbox.capacity() > buffers.inbox.capacity() {
+            std::mem::swap(&mut self.inbox, &mut buffers.inbox);
         }
-        if self.outbox.is_empty() && self.outbox.capacity() > spare.outbox.capacity() {
-            std::mem::swap(&mut self.outbox, &mut spare.outbox);
+        if self.outbox.is_empty() && self.outbox.capacity() > buffers.outbox.capacity() {
+            std::mem::swap(&mut self.outbox, &mut buffers.outbox);
         }
         if self.inbox.is_empty() {
             self.inbox = Vec::new();
@@ -204,50 +203,50 @@ impl Connection {
         &mut self,
         stream: u64,
         frame: &mut Vec<u8>,
-        ticket: Ticket,
+        info: ResponseInfo,
         now_ns: u64,
         side: &mut Side,
     ) {
-        if ticket.fault == Some(Fault::Reorder) && self.kept_back.is_none() {
+        if info.fault == Some(Fault::Reorder) && self.kept_back.is_none() {
             let frame = std::mem::take(frame);
-            self.kept_back = Some(KeptBack { stream, frame, ticket, until_ns: now_ns + KEEP_BACK_NS });
+            self.kept_back = Some(KeptBack { stream, frame, info, until_ns: now_ns + KEEP_BACK_NS });
             return;
         }
-        self.append(stream, frame, ticket, side);
+        self.append(stream, frame, info, side);
         if let Some(mut kept) = self.kept_back.take() {
             side.counts.reordered += 1;
-            self.append(kept.stream, &mut kept.frame, kept.ticket, side);
+            self.append(kept.stream, &mut kept.frame, kept.info, side);
         }
     }
 
-    fn append(&mut self, stream: u64, frame: &mut [u8], ticket: Ticket, side: &mut Side) {
+    fn append(&mut self, stream: u64, frame: &mut [u8], info: ResponseInfo, side: &mut Side) {
         self.answers += 1;
         let begin = self.outbox.len();
         let from = self.pushed;
         match &mut self.http {
             Some(http) => {
-                http.answer(stream, &frame[2..], ticket);
-                if ticket.fault == Some(Fault::GoAway) && !self.said_goaway {
+                http.answer(stream, &frame[2..], info);
+                if info.fault == Some(Fault::GoAway) && !self.sent_goaway {
                     http.goaway();
-                    self.said_goaway = true;
+                    self.sent_goaway = true;
                     side.connections.goaways += 1;
                 }
                 http.work(&mut self.outbox);
                 self.pushed += (self.outbox.len() - begin) as u64;
-                self.mark_departed(side);
+                self.book_outcomes(side);
             }
             None => {
-                if ticket.fault == Some(Fault::WrongLength) {
-                    let told = (frame.len() - 2 + WRONG_LENGTH_BY).min(usize::from(u16::MAX)) as u16;
-                    frame[..2].copy_from_slice(&told.to_be_bytes());
+                if info.fault == Some(Fault::WrongLength) {
+                    let declared = (frame.len() - 2 + WRONG_LENGTH_BY).min(usize::from(u16::MAX)) as u16;
+                    frame[..2].copy_from_slice(&declared.to_be_bytes());
                 }
-                self.append_once(frame, Some(ticket));
-                if ticket.fault == Some(Fault::Duplicate) {
+                self.append_once(frame, Some(info));
+                if info.fault == Some(Fault::Duplicate) {
                     self.append_once(frame, None);
                 }
             }
         }
-        match ticket.fault {
+        match info.fault {
             Some(Fault::Dribble) => self.slow.push_back((from, self.pushed)),
             Some(Fault::Cut) => {
                 let kept = (self.outbox.len() - begin) / 2;
@@ -258,12 +257,12 @@ impl Connection {
         }
     }
 
-    fn append_once(&mut self, frame: &[u8], ticket: Option<Ticket>) {
+    fn append_once(&mut self, frame: &[u8], info: Option<ResponseInfo>) {
         self.outbox.extend_from_slice(frame);
         self.pushed += frame.len() as u64;
         // Half an answer never ends.
-        if ticket.is_none_or(|ticket| ticket.fault != Some(Fault::Cut)) {
-            self.marks.push_back((self.pushed, ticket));
+        if info.is_none_or(|info| info.fault != Some(Fault::Cut)) {
+            self.marks.push_back((self.pushed, info));
         }
     }
 
@@ -273,17 +272,17 @@ impl Connection {
             let begin = self.outbox.len();
             http.work(&mut self.outbox);
             self.pushed += (self.outbox.len() - begin) as u64;
-            self.mark_departed(side);
+            self.book_outcomes(side);
         }
     }
 
-    fn mark_departed(&mut self, side: &mut Side) {
+    fn book_outcomes(&mut self, side: &mut Side) {
         let Some(http) = &mut self.http else { return };
-        for departed in http.take_departed() {
-            match departed {
-                Departed::Sent(ticket) if ticket.fault == Some(Fault::Cut) => {}
-                Departed::Sent(ticket) => self.marks.push_back((self.pushed, Some(ticket))),
-                Departed::Lost => side.counts.lost_with_connection += 1,
+        for outcome in http.take_outcomes() {
+            match outcome {
+                Outcome::Sent(info) if info.fault == Some(Fault::Cut) => {}
+                Outcome::Sent(info) => self.marks.push_back((self.pushed, Some(info))),
+                Outcome::Lost => side.counts.lost_with_connection += 1,
             }
         }
         for (status, count) in http.take_statuses() {
@@ -353,12 +352,12 @@ impl Connection {
     }
 
     fn book_written(&mut self, now_ns: u64, side: &mut Side) {
-        while let Some((end, ticket)) = self.marks.front() {
+        while let Some((end, info)) = self.marks.front() {
             if *end > self.written {
                 break;
             }
-            match ticket {
-                Some(ticket) => side.book_sent(ticket, now_ns),
+            match info {
+                Some(info) => side.book_sent(info, now_ns),
                 None => side.counts.duplicated += 1,
             }
             self.marks.pop_front();
@@ -367,7 +366,7 @@ impl Connection {
 
     /// When to look at it again without an event, if ever: the next byte of a dribble, or the end of
     /// waiting for another answer.
-    pub(crate) fn next_look_ns(&self) -> Option<u64> {
+    pub(crate) fn next_timer_ns(&self) -> Option<u64> {
         let is_slow = self.slow.front().is_some_and(|(from, _)| *from <= self.handed);
         let slow_ns = is_slow.then_some(self.slow_next_ns);
         let kept_ns = self.kept_back.as_ref().map(|kept| kept.until_ns);
@@ -377,7 +376,7 @@ impl Connection {
     /// Lets go of an answer that no other one has overtaken in time.
     pub(crate) fn release_kept_back(&mut self, now_ns: u64, side: &mut Side) {
         if let Some(mut kept) = self.kept_back.take_if(|kept| kept.until_ns <= now_ns) {
-            self.append(kept.stream, &mut kept.frame, kept.ticket, side);
+            self.append(kept.stream, &mut kept.frame, kept.info, side);
         }
     }
 
@@ -393,7 +392,7 @@ impl Connection {
 
     /// Queries whose answer is not wholly written; those in the delay queue are not among them.
     pub(crate) fn unsent(&self) -> usize {
-        let marked = self.marks.iter().filter(|(_, ticket)| ticket.is_some()).count();
+        let marked = self.marks.iter().filter(|(_, info)| info.is_some()).count();
         marked + usize::from(self.kept_back.is_some())
     }
 
@@ -419,17 +418,17 @@ impl Connection {
     }
 
     /// Gives up all that has not left, and books it as lost.
-    pub(crate) fn give_up(&mut self, side: &mut Side) {
+    pub(crate) fn book_lost(&mut self, side: &mut Side) {
         side.counts.lost_with_connection += self.unsent() as u64;
         self.marks.clear();
         self.kept_back = None;
         // What HTTP still holds, because the client takes no more.
-        side.counts.lost_with_connection += self.http.take().map_or(0, |http| http.into_departed());
+        side.counts.lost_with_connection += self.http.take().map_or(0, |http| http.into_lost());
     }
 
     /// Closes our side; the client may still talk, and is not listened to.
-    pub(crate) fn leave(&mut self) -> io::Result<()> {
-        self.is_leaving = true;
+    pub(crate) fn close_for_writing(&mut self) -> io::Result<()> {
+        self.is_closing = true;
         self.pipe.end()
     }
 
@@ -450,9 +449,3 @@ const BACKLOG_QUERIES: usize = 1 << 20;
 /// Bytes that are given to the pipe before what it made of them is with the kernel: whole TLS records,
 /// and few enough that what is booked as sent is sent.
 const WRITE_BYTES: usize = 64 * 1024;
-
-/// Time between two bytes of a dribble.
-const DRIBBLE_NS: u64 = 200_000;
-
-/// How long an answer waits for another one to overtake it.
-const KEEP_BACK_NS: u64 = 50_000_000;

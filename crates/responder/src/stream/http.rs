@@ -24,8 +24,8 @@ use http::{Method, Request, Response, StatusCode, header};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::freshness::freshness_s;
-use crate::book::Ticket;
-use crate::faults::Fault;
+use crate::book::ResponseInfo;
+use crate::faults::{Fault, WRONG_LENGTH_BY};
 
 /// One connection's HTTP.
 pub(crate) struct Http {
@@ -38,12 +38,12 @@ pub(crate) struct Http {
     /// Where the answers to messages go that were handed out.
     waiting: HashMap<u64, SendResponse<Body>>,
     next_stream: u64,
-    departed: Arc<Mutex<Vec<Departed>>>,
+    outcomes: Arc<Mutex<Vec<Outcome>>>,
     statuses: BTreeMap<u16, u64>,
 }
 
 enum State {
-    Greeting(Box<server::Handshake<Io, Body>>),
+    Handshaking(Box<server::Handshake<Io, Body>>),
     Open(Box<server::Connection<Io, Body>>),
     /// Ended in order, or with an error.
     Over {
@@ -60,9 +60,9 @@ struct Upload {
 
 /// What became of an answer that was given to the library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Departed {
+pub(crate) enum Outcome {
     /// Its last byte is among the bytes that go out.
-    Sent(Ticket),
+    Sent(ResponseInfo),
     /// Its stream ended before it.
     Lost,
 }
@@ -71,8 +71,8 @@ pub(crate) enum Departed {
 struct Body {
     bytes: Vec<u8>,
     at: usize,
-    ticket: Option<Ticket>,
-    departed: Arc<Mutex<Vec<Departed>>>,
+    info: Option<ResponseInfo>,
+    outcomes: Arc<Mutex<Vec<Outcome>>>,
 }
 
 /// The two buffers between the socket and the library.
@@ -89,7 +89,7 @@ struct Io(Arc<Mutex<Wire>>);
 impl Http {
     pub(crate) fn new() -> Http {
         let wire = Arc::<Mutex<Wire>>::default();
-        let greeting = server::Builder::new()
+        let handshake = server::Builder::new()
             .max_concurrent_streams(STREAMS)
             .initial_window_size(STREAM_WINDOW)
             .initial_connection_window_size(CONNECTION_WINDOW)
@@ -99,12 +99,12 @@ impl Http {
             .handshake(Io(Arc::clone(&wire)));
         Http {
             wire,
-            state: State::Greeting(Box::new(greeting)),
+            state: State::Handshaking(Box::new(handshake)),
             uploads: Vec::new(),
             ready: VecDeque::new(),
             waiting: HashMap::new(),
             next_stream: 0,
-            departed: Arc::default(),
+            outcomes: Arc::default(),
             statuses: BTreeMap::new(),
         }
     }
@@ -130,38 +130,38 @@ impl Http {
     }
 
     /// Answers a message. The bytes go out at the next [`work`](Http::work).
-    pub(crate) fn answer(&mut self, stream: u64, message: &[u8], ticket: Ticket) {
+    pub(crate) fn answer(&mut self, stream: u64, message: &[u8], info: ResponseInfo) {
         let Some(mut respond) = self.waiting.remove(&stream) else {
-            return lock(&self.departed).push(Departed::Lost);
+            return lock(&self.outcomes).push(Outcome::Lost);
         };
-        match ticket.fault {
+        match info.fault {
             Some(Fault::StreamReset) => {
                 respond.send_reset(Reason::INTERNAL_ERROR);
-                return lock(&self.departed).push(Departed::Sent(ticket));
+                return lock(&self.outcomes).push(Outcome::Sent(info));
             }
             Some(Fault::ServerError) => {
                 let sent = self.refuse(respond, StatusCode::INTERNAL_SERVER_ERROR);
-                let departed = if sent { Departed::Sent(ticket) } else { Departed::Lost };
-                return lock(&self.departed).push(departed);
+                let outcomes = if sent { Outcome::Sent(info) } else { Outcome::Lost };
+                return lock(&self.outcomes).push(outcomes);
             }
             _ => {}
         }
-        let told = match ticket.fault {
-            Some(Fault::WrongLength) => message.len() + super::WRONG_LENGTH_BY,
+        let declared = match info.fault {
+            Some(Fault::WrongLength) => message.len() + WRONG_LENGTH_BY,
             _ => message.len(),
         };
         let response = Response::builder()
             .header(header::CONTENT_TYPE, MESSAGE_TYPE)
-            .header(header::CONTENT_LENGTH, told)
+            .header(header::CONTENT_LENGTH, declared)
             .header(header::CACHE_CONTROL, format!("max-age={}", freshness_s(message)))
             .body(());
         let sent = response.ok().and_then(|response| respond.send_response(response, false).ok());
         let Some(mut sending) = sent else {
-            return lock(&self.departed).push(Departed::Lost);
+            return lock(&self.outcomes).push(Outcome::Lost);
         };
         *self.statuses.entry(200).or_default() += 1;
-        let departed = Arc::clone(&self.departed);
-        let body = Body { bytes: message.to_vec(), at: 0, ticket: Some(ticket), departed };
+        let outcomes = Arc::clone(&self.outcomes);
+        let body = Body { bytes: message.to_vec(), at: 0, info: Some(info), outcomes };
         // An error lets go of the body, which tells that it is lost.
         let _ = sending.send_data(body, true);
     }
@@ -181,15 +181,15 @@ impl Http {
     }
 
     /// What became of answers since the last call.
-    pub(crate) fn take_departed(&mut self) -> Vec<Departed> {
-        std::mem::take(&mut *lock(&self.departed))
+    pub(crate) fn take_outcomes(&mut self) -> Vec<Outcome> {
+        std::mem::take(&mut *lock(&self.outcomes))
     }
 
     /// Lets go of everything; tells how many answers had not left.
-    pub(crate) fn into_departed(self) -> u64 {
-        let departed = Arc::clone(&self.departed);
+    pub(crate) fn into_lost(self) -> u64 {
+        let outcomes = Arc::clone(&self.outcomes);
         drop(self);
-        let lost = lock(&departed).len();
+        let lost = lock(&outcomes).len();
         lost as u64
     }
 
@@ -212,7 +212,7 @@ impl Http {
         loop {
             match &mut self.state {
                 State::Over { .. } => return did,
-                State::Greeting(greeting) => match Pin::new(&mut **greeting).poll(context) {
+                State::Handshaking(handshake) => match Pin::new(&mut **handshake).poll(context) {
                     Poll::Pending => return did,
                     Poll::Ready(Ok(connection)) => self.state = State::Open(Box::new(connection)),
                     Poll::Ready(Err(_)) => self.state = State::Over { in_order: false },
@@ -353,9 +353,9 @@ impl Buf for Body {
 
 impl Drop for Body {
     fn drop(&mut self) {
-        if let Some(ticket) = self.ticket.take() {
+        if let Some(info) = self.info.take() {
             let is_sent = self.at == self.bytes.len();
-            lock(&self.departed).push(if is_sent { Departed::Sent(ticket) } else { Departed::Lost });
+            lock(&self.outcomes).push(if is_sent { Outcome::Sent(info) } else { Outcome::Lost });
         }
     }
 }

@@ -15,7 +15,8 @@ use std::net::SocketAddr;
 use dnsdyno_sys::xdp::{Address, Chunk, Records, RecordsKind, Settings, Slot};
 use dnsdyno_wire::{CLASS_IN, HEADER_LEN, QUESTION_FIXED_LEN, TYPE_A};
 
-use crate::answer::{CLASS_ANY, Content, EDNS_SIZE, Query, TYPE_AAAA};
+use crate::answer::EDNS_SIZE;
+use crate::message::{CLASS_ANY, Content, Query, TYPE_AAAA};
 use crate::{Echo, Rule, Zone};
 
 /// What the program is loaded with.

@@ -5,13 +5,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use domain::base::iana::Class;
-use domain::base::name::{Name, ParsedName, ToName};
-use domain::base::rdata::{ComposeRecordData, ParseRecordData, RecordData};
-use domain::dep::octseq::Parser;
-use domain::rdata::ZoneRecordData;
-use domain::zonefile::inplace::{Entry, ScannedRecord, Zonefile};
+use domain::base::name::Name;
+use domain::zonefile::inplace::{Entry, Zonefile};
 
-use super::{Zone, is_under};
+use super::Zone;
+use super::record::{Record, is_under};
 
 /// Why a zone file cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -125,7 +123,7 @@ impl Zone {
             let line = lines.at(file.current_offset());
             match entry {
                 Entry::Record(record) => {
-                    let record = Line::of(&record, line);
+                    let record = Record::of(&record, line);
                     records.push(record.ok_or_else(|| ZoneError::Name { path: path.into(), line })?);
                 }
                 Entry::Include { .. } => return Err(ZoneError::Include { path: path.into(), line }),
@@ -134,63 +132,27 @@ impl Zone {
         Zone::build(records, path)
     }
 
-    fn build(records: Vec<Line>, path: &Path) -> Result<Zone, ZoneError> {
-        let mut soas = records.iter().filter(|line| line.rtype == TYPE_SOA);
+    fn build(records: Vec<Record>, path: &Path) -> Result<Zone, ZoneError> {
+        let mut soas = records.iter().filter(|record| record.rtype == TYPE_SOA);
         let soa = soas.next().ok_or_else(|| ZoneError::NoSoa { path: path.into() })?;
         if let Some(second) = soas.next() {
-            return Err(ZoneError::SecondSoa { path: path.into(), line: second.number });
+            return Err(ZoneError::SecondSoa { path: path.into(), line: second.line });
         }
-        let negative_soa = soa.record_after_owner(soa.ttl_s.min(soa_minimum(&soa.data)));
+        let negative_soa = soa.after_owner(soa.ttl_s.min(soa_minimum(&soa.data)));
         let apex: Box<[u8]> = soa.owner.clone().into();
         let mut zone = Zone { apex, names: HashMap::new(), negative_soa: negative_soa.into() };
-        for line in records {
-            if !is_under(&line.owner, &zone.apex) {
+        for record in records {
+            if !is_under(&record.owner, &zone.apex) {
                 return Err(ZoneError::OutsideZone {
                     path: path.into(),
-                    line: line.number,
-                    name: dnsdyno_wire::name_to_text(&line.owner),
+                    line: record.line,
+                    name: dnsdyno_wire::name_to_text(&record.owner),
                     apex: dnsdyno_wire::name_to_text(&zone.apex),
                 });
             }
-            zone.add(&line);
+            zone.add(&record);
         }
         Ok(zone)
-    }
-}
-
-/// A record of the file, taken apart.
-pub(super) struct Line {
-    pub(super) number: usize,
-    /// In lower case.
-    pub(super) owner: Vec<u8>,
-    pub(super) rtype: u16,
-    pub(super) ttl_s: u32,
-    pub(super) data: Vec<u8>,
-}
-
-impl Line {
-    /// `None` where a name in it is none.
-    fn of(record: &ScannedRecord, number: usize) -> Option<Line> {
-        let (mut owner, mut data) = (Vec::new(), Vec::new());
-        // Appending to a Vec cannot fail.
-        let Ok(()) = record.owner().compose_canonical(&mut owner);
-        let Ok(()) = record.data().compose_rdata(&mut data);
-        let rtype = record.data().rtype();
-        let line = Line { number, owner, rtype: rtype.to_int(), ttl_s: record.ttl().as_secs(), data };
-        let owner_is_whole = Name::from_octets(&line.owner[..]).is_ok();
-        // Reading back what was composed finds a name that ends before its last byte.
-        let mut parser = Parser::from_ref(&line.data[..]);
-        let read = ZoneRecordData::<&[u8], ParsedName<&[u8]>>::parse_rdata(rtype, &mut parser);
-        let data_is_whole = read.is_ok_and(|data| data.is_some()) && parser.remaining() == 0;
-        (owner_is_whole && data_is_whole).then_some(line)
-    }
-
-    /// Type, class, TTL, length and data.
-    pub(super) fn record_after_owner(&self, ttl_s: u32) -> Vec<u8> {
-        let class = Class::IN.to_int().to_be_bytes();
-        // A record is at most as long as its text, and data over 65,535 bytes has no text form.
-        let length = (self.data.len() as u16).to_be_bytes();
-        [&self.rtype.to_be_bytes()[..], &class, &ttl_s.to_be_bytes(), &length, &self.data].concat()
     }
 }
 

@@ -24,11 +24,32 @@ mod socket;
 mod umem;
 
 pub use ends::{Discard, Pass};
-pub use program::{Attach, Attached, Filter, Redirect, Reflect};
+pub use program::{Filter, Redirect, Reflect};
 pub use respond::{Address, Chunk, Counts, Records, RecordsKind, Respond, Settings, Slot};
 pub use socket::{CopyMode, Flushed, Socket, SocketConfig, Statistics};
 
 use std::io;
+
+/// Where in the interface a program is to run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Attach {
+    /// In the driver, and where it cannot, in the kernel's stack.
+    #[default]
+    Auto,
+    /// In the driver.
+    Native,
+    /// In the kernel's stack: any interface can, slower.
+    Generic,
+}
+
+/// Where a program runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attached {
+    /// In the driver.
+    Native,
+    /// In the kernel's stack.
+    Generic,
+}
 
 /// Why packets cannot be had past the network stack.
 #[derive(Debug, thiserror::Error)]
@@ -129,4 +150,8 @@ pub enum XdpError {
         /// What the kernel, or the loader, said.
         reason: String,
     },
+}
+
+fn other(interface: &str, what: &'static str, reason: impl ToString) -> XdpError {
+    XdpError::Other { interface: interface.to_owned(), what, reason: reason.to_string() }
 }

@@ -8,29 +8,8 @@ use aya::maps::{MapError, PerCpuArray, XskMap};
 use aya::programs::{ProgramError, Xdp};
 use aya::{Ebpf, EbpfError, EbpfLoader, Pod, include_bytes_aligned};
 
-use super::{Socket, XdpError, link};
+use super::{Attach, Attached, Socket, XdpError, link, other};
 use crate::interface::Interface;
-
-/// Where in the interface a program is to run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Attach {
-    /// In the driver, and where it cannot, in the kernel's stack.
-    #[default]
-    Auto,
-    /// In the driver.
-    Native,
-    /// In the kernel's stack: any interface can, slower.
-    Generic,
-}
-
-/// Where a program runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Attached {
-    /// In the driver.
-    Native,
-    /// In the kernel's stack.
-    Generic,
-}
 
 /// Which packets [`Redirect`] takes: UDP from the server to us. Mirrors `struct filter` in
 /// `ebpf/redirect.bpf.c`.
@@ -270,10 +249,6 @@ fn refused_call(interface: &Interface, what: &'static str, error: io::Error) -> 
         Some(libc::ENOSYS) => XdpError::KernelLacks { what: "BPF" },
         _ => other(interface.name(), what, error),
     }
-}
-
-pub(super) fn other(interface: &str, what: &'static str, reason: impl ToString) -> XdpError {
-    XdpError::Other { interface: interface.to_owned(), what, reason: reason.to_string() }
 }
 
 /// The objects that the build script made; empty where it had no clang.

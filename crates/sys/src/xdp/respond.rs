@@ -9,8 +9,8 @@ use std::net::SocketAddr;
 use aya::maps::{Array, MapError, PerCpuArray};
 use aya::{Ebpf, EbpfLoader, Pod, include_bytes_aligned};
 
-use super::program::{Attachment, other};
-use super::{Attach, Attached, XdpError};
+use super::program::Attachment;
+use super::{Attach, Attached, XdpError, other};
 use crate::interface::Interface;
 
 /// What the program is told before it is loaded. Mirrors `struct settings`.

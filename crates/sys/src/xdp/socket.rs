@@ -12,10 +12,9 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use super::program::other;
 use super::ring::{Consumer, Producer};
 use super::umem::Umem;
-use super::{Attached, XdpError};
+use super::{Attached, XdpError, other};
 use crate::checked;
 use crate::interface::Interface;
 
@@ -44,6 +43,16 @@ pub struct SocketConfig {
     pub tx_frames: u32,
     /// Bytes of a frame: 2,048 or 4,096. Of a received packet's, 256 are not for use.
     pub frame_size: u32,
+}
+
+impl SocketConfig {
+    /// Places in each of the two rings on the sending side: twice as many as frames, for places that are
+    /// cancelled.
+    fn tx_places(&self) -> io::Result<u32> {
+        self.tx_frames.checked_mul(2).ok_or_else(|| {
+            io::Error::new(io::ErrorKind::InvalidInput, format!("{} frames are too many", self.tx_frames))
+        })
+    }
 }
 
 /// What the kernel counted, since the socket was made.
@@ -95,21 +104,23 @@ impl Socket {
     pub fn bind(interface: &Interface, attached: Attached, config: &SocketConfig) -> Result<Self, XdpError> {
         let name = interface.name();
         let fd = open().map_err(|error| refused_open(name, error))?;
-        let umem = Umem::new(config.rx_frames + config.tx_frames, config.frame_size)
+        let umem = Umem::new(config.rx_frames, config.tx_frames, config.frame_size)
             .map_err(|error| other(name, "reserving memory", error))?;
+        let tx_places = config.tx_places().map_err(|error| other(name, "making a ring", error))?;
         set_option(&fd, libc::XDP_UMEM_REG, &umem.registration())
             .map_err(|error| refused_memory(name, error))?;
         // As many places as frames go round on the ring's side, so the rings of the receiving side
         // are never full; on the sending side twice, for places that were cancelled.
         for (option, size) in [
             (libc::XDP_UMEM_FILL_RING, config.rx_frames),
-            (libc::XDP_UMEM_COMPLETION_RING, 2 * config.tx_frames),
+            (libc::XDP_UMEM_COMPLETION_RING, tx_places),
             (libc::XDP_RX_RING, config.rx_frames),
-            (libc::XDP_TX_RING, 2 * config.tx_frames),
+            (libc::XDP_TX_RING, tx_places),
         ] {
             set_option(&fd, option, &size).map_err(|error| other(name, "making a ring", error))?;
         }
-        let mut socket = map_rings(fd, umem, config).map_err(|error| other(name, "mapping a ring", error))?;
+        let mut socket =
+            map_rings(fd, umem, config, tx_places).map_err(|error| other(name, "mapping a ring", error))?;
         // In place before the queue is ours, so that the first packet finds a frame.
         for frame in 0..config.rx_frames {
             socket.fill.push(socket.umem.address(frame));
@@ -120,7 +131,8 @@ impl Socket {
         // More packets a system call than the kernel's 32, where it can (Linux 6.17); and room for
         // what is on its way out. Both are of help only, so a refusal is none of an error.
         let _ = set_option(&socket.fd, XDP_MAX_TX_SKB_BUDGET, &MOST_A_CALL.min(config.tx_frames));
-        let _ = crate::socket::set_send_buffer(&socket.fd, config.tx_frames as usize * SKB_BYTES);
+        let _ =
+            crate::socket::set_send_buffer(&socket.fd, (config.tx_frames as usize).saturating_mul(SKB_BYTES));
         Ok(socket)
     }
 
@@ -317,7 +329,7 @@ fn open() -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-fn map_rings(fd: OwnedFd, umem: Umem, config: &SocketConfig) -> io::Result<Socket> {
+fn map_rings(fd: OwnedFd, umem: Umem, config: &SocketConfig, tx_places: u32) -> io::Result<Socket> {
     // SAFETY: all-zero is a valid value of this struct of integers.
     let mut offsets: libc::xdp_mmap_offsets = unsafe { std::mem::zeroed() };
     get_option(&fd, libc::XDP_MMAP_OFFSETS, &mut offsets)?;
@@ -327,8 +339,8 @@ fn map_rings(fd: OwnedFd, umem: Umem, config: &SocketConfig) -> io::Result<Socke
     Ok(Socket {
         rx: Consumer::map(socket, libc::XDP_PGOFF_RX_RING, &offsets.rx, config.rx_frames)?,
         fill: Producer::map(socket, fill, &offsets.fr, config.rx_frames)?,
-        tx: Producer::map(socket, libc::XDP_PGOFF_TX_RING, &offsets.tx, 2 * config.tx_frames)?,
-        completion: Consumer::map(socket, completion, &offsets.cr, 2 * config.tx_frames)?,
+        tx: Producer::map(socket, libc::XDP_PGOFF_TX_RING, &offsets.tx, tx_places)?,
+        completion: Consumer::map(socket, completion, &offsets.cr, tx_places)?,
         free: (0..config.tx_frames).rev().map(|frame| umem.address(config.rx_frames + frame)).collect(),
         fd,
         umem,

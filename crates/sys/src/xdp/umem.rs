@@ -11,9 +11,21 @@ pub(super) struct Umem {
 }
 
 impl Umem {
-    /// `frames` frames of `frame_size` bytes (a power of two, 2,048 or the size of a page).
-    pub(super) fn new(frames: u32, frame_size: u32) -> io::Result<Self> {
-        Ok(Umem { memory: Mapping::anonymous(frames as usize * frame_size as usize)?, frame_size })
+    /// `rx_frames` and, behind them, `tx_frames` frames of `frame_size` bytes (a power of two, 2,048 or the
+    /// size of a page).
+    pub(super) fn new(rx_frames: u32, tx_frames: u32, frame_size: u32) -> io::Result<Self> {
+        // Addresses are masked by the size of a frame, see `frame_of`.
+        if !frame_size.is_power_of_two() {
+            return Err(invalid(format!("a frame of {frame_size} bytes is not a power of two")));
+        }
+        let frames = rx_frames.checked_add(tx_frames);
+        let length = frames.and_then(|frames| (frames as usize).checked_mul(frame_size as usize));
+        let length = length.filter(|length| *length > 0).ok_or_else(|| {
+            invalid(format!(
+                "{rx_frames} and {tx_frames} frames of {frame_size} bytes cannot be one memory area"
+            ))
+        })?;
+        Ok(Umem { memory: Mapping::anonymous(length)?, frame_size })
     }
 
     /// How the kernel is told of it.
@@ -42,7 +54,8 @@ impl Umem {
     #[inline]
     pub(super) fn packet(&self, address: u64, length: u32) -> Option<&[u8]> {
         let end = address.checked_add(u64::from(length))?;
-        if end > self.memory.length() as u64 || end - self.frame_of(address) > u64::from(self.frame_size) {
+        let in_frame = end.checked_sub(self.frame_of(address))?;
+        if end > self.memory.length() as u64 || in_frame > u64::from(self.frame_size) {
             return None;
         }
         // SAFETY: the bytes lie in the mapping and are initialised (zeroed, or written by the
@@ -75,12 +88,50 @@ impl Umem {
     #[inline]
     pub(super) fn frame_mut(&mut self, address: u64) -> Option<&mut [u8]> {
         let frame_size = self.frame_size as usize;
-        if address as usize + frame_size > self.memory.length() {
+        let end = address.checked_add(u64::from(self.frame_size))?;
+        if end > self.memory.length() as u64 {
             return None;
         }
         // SAFETY: as for `packet`; `self` is borrowed mutably, so no slice of it is alive.
         Some(unsafe {
             std::slice::from_raw_parts_mut(self.memory.start().as_ptr().add(address as usize), frame_size)
         })
+    }
+}
+
+fn invalid(why: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_size_that_no_memory_has_is_refused_with_its_numbers() {
+        let most = u32::MAX;
+        let cases = [
+            (0, 0, 4_096, "0 and 0 frames"),
+            (8, 8, 3_000, "3000 bytes"),
+            (most, 1, 2_048, "4294967295 and"),
+        ];
+        for (rx_frames, tx_frames, frame_size, named) in cases {
+            let error = Umem::new(rx_frames, tx_frames, frame_size).err().expect("no such memory");
+            assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+            assert!(error.to_string().contains(named), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_address_outside_the_memory_is_no_packet_however_large_it_is() {
+        let mut umem = Umem::new(2, 2, 2_048).expect("memory");
+        let end = 4 * 2_048;
+        assert!(umem.packet(2_048, 2_048).is_some() && umem.frame_mut(end - 2_048).is_some());
+        for (address, length) in [(end, 1), (2_049, 2_048), (u64::MAX, 0), (u64::MAX, 1), (u64::MAX - 9, 9)] {
+            assert!(umem.packet(address, length).is_none(), "{length} at {address}");
+        }
+        for address in [end, end - 1, u64::MAX - 2_047, u64::MAX] {
+            assert!(umem.frame_mut(address).is_none() && umem.take_stamp(address) == 0, "{address}");
+        }
     }
 }

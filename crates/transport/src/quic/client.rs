@@ -1,4 +1,4 @@
-//! One client: its connection, if it has one, and what waits for it.
+//! One client: its connection, if it has one, and the queries that wait for it.
 //!
 //! ```text
 //!   Vacant ──► Opening ──► Open ──► Ending ──► Vacant
@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 
-use super::config::Seen;
+use super::config::Verification;
 use super::connection::Connection;
 
 /// A client and its connection.
@@ -17,53 +17,55 @@ use super::connection::Connection;
 pub(crate) struct Client {
     pub(crate) connection: Option<Box<Connection>>,
     pub(crate) phase: Phase,
-    /// Whether it stands in the line of those that can ask.
-    pub(crate) in_line: bool,
+    /// Whether it is in the queue of clients that can send.
+    pub(crate) is_queued: bool,
     /// Whether its connection is among those that may have packets to send.
     pub(crate) is_touched: bool,
     pub(crate) acknowledgements: Acknowledgements,
-    /// Whether an answer, or a part of one, came over this connection.
+    /// Whether a response, or a part of one, was received over this connection.
     pub(crate) has_read: bool,
-    /// What a look at the server's certificate came to, if there was one.
-    pub(crate) seen: Option<Seen>,
-    /// Whether it was asked before its handshake was done, and no session for the next has come since.
+    /// The result of verifying the server's certificate, if it was verified.
+    pub(crate) verification: Option<Verification>,
+    /// Whether queries were sent as early data, and no session ticket for the next connection was
+    /// received since.
     pub(crate) awaits_ticket: bool,
-    /// Until when it stays at most, though it has carried all that it is to carry.
+    /// Until when it is kept open at most, though all its queries were answered.
     pub(crate) lingers_until_ns: Option<u64>,
-    /// Number of its connections so far: tells a timer of this one from one of an earlier one.
+    /// Number of its connections so far; it distinguishes timers of this connection from those of an
+    /// earlier one.
     pub(crate) generation: u32,
     /// Queries handed over for this connection.
-    pub(crate) asked: u32,
+    pub(crate) queries: u32,
     /// Those of them that have not ended.
-    pub(crate) under_way: u32,
+    pub(crate) outstanding: u32,
     /// Those of them that were answered over it.
     pub(crate) answers: u32,
-    /// When this connection was begun.
+    /// When this connection was started.
     pub(crate) opened_ns: u64,
-    /// From when on queries could leave on it.
+    /// From when on queries could be sent over it.
     pub(crate) since_ns: u64,
-    /// When an answer last came over it; at first, when it was begun.
+    /// When a response was last received over it; at first, when it was started.
     pub(crate) read_ns: u64,
     /// Queries that have no stream yet, the oldest first.
     pub(crate) waiting: VecDeque<Waiting>,
 }
 
-/// What has come since a connection last sent anything. Acknowledgements of a few packets wait for the next
-/// query to travel with: alone, they would be every third packet that a busy client sends.
+/// What was received since a connection last sent anything. Acknowledgements of a few packets wait for
+/// the next query, to be sent with it: sent alone, they would be every third packet of a busy client.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Acknowledgements {
-    /// Packets that came.
+    /// Packets received.
     pub(crate) packets: u32,
     /// Whether there is more to send than acknowledgements.
-    pub(crate) has_company: bool,
+    pub(crate) has_data: bool,
     /// Until when they wait at most, where they do.
     pub(crate) wait_until_ns: Option<u64>,
 }
 
 impl Acknowledgements {
-    /// Whether there is nothing else to send, and this can wait.
+    /// Whether there are only acknowledgements to send, and they can wait.
     pub(crate) fn may_wait(&mut self, now_ns: u64, is_open: bool) -> bool {
-        if self.has_company || !is_open || !(FIRST_OWED..=MOST_OWED).contains(&self.packets) {
+        if self.has_data || !is_open || !(FIRST_OWED..=MOST_OWED).contains(&self.packets) {
             return false;
         }
         now_ns < *self.wait_until_ns.get_or_insert(now_ns + LONGEST_WAIT_NS)
@@ -76,49 +78,49 @@ pub(crate) struct Waiting {
     pub(crate) id: u16,
     /// Since when.
     pub(crate) since_ns: u64,
-    /// The message behind its length, as it travels.
+    /// The message with its length before it, as it is sent.
     pub(crate) framed: Bytes,
 }
 
-/// How far the connection of a client is.
+/// The state of a client's connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// There is none.
     #[default]
     Vacant,
-    /// Its handshake is under way.
+    /// The handshake has started.
     Opening,
     /// Its handshake is done.
     Open,
-    /// It is over, and the worker has not been told yet.
+    /// It has ended, and the worker has not been informed yet.
     Ending,
 }
 
 impl Client {
-    /// Whether the client could be handed a query now, given how many a connection carries.
-    pub(crate) fn can_ask(&self, limit: u32) -> bool {
-        self.phase != Phase::Ending && self.asked < limit && self.waiting.len() < MOST_WAITING
+    /// Whether the client can be given a query now; a connection carries `limit`.
+    pub(crate) fn can_send(&self, limit: u32) -> bool {
+        self.phase != Phase::Ending && self.queries < limit && self.waiting.len() < MOST_WAITING
     }
 
-    /// Whether the connection has carried all that it is to carry.
+    /// Whether the connection has carried all its queries and none is outstanding.
     pub(crate) fn is_spent(&self, limit: u32) -> bool {
-        self.asked >= limit && self.under_way == 0
+        self.queries >= limit && self.outstanding == 0
     }
 
-    /// Whether nothing is under way on the open connection.
+    /// Whether no query is outstanding on the open connection.
     pub(crate) fn is_idle(&self) -> bool {
-        self.phase == Phase::Open && self.under_way == 0
+        self.phase == Phase::Open && self.outstanding == 0
     }
 
-    /// Since when nothing has come over it.
+    /// Since when nothing was received over it.
     pub(crate) fn quiet_since_ns(&self) -> u64 {
         self.read_ns.max(self.since_ns)
     }
 
-    /// Forgets the connection; the next one is of the next generation.
+    /// Drops the connection; the next one is of the next generation.
     pub(crate) fn vacate(&mut self) {
         *self = Client {
-            in_line: self.in_line,
+            is_queued: self.is_queued,
             is_touched: self.is_touched,
             generation: self.generation.wrapping_add(1),
             ..Client::default()
@@ -126,16 +128,16 @@ impl Client {
     }
 }
 
-/// A client with so many queries that wait for a stream asks nothing more.
+/// A client with so many queries that wait for a stream is given no more queries.
 const MOST_WAITING: usize = 1_024;
 
-/// Of one packet, the library makes the acknowledgement wait itself.
+/// The library itself delays the acknowledgement of a single packet.
 const FIRST_OWED: u32 = 2;
 
-/// More packets than this may be all that a server sends without a word from us (RFC 9002, 7.2: ten).
+/// A server may send no more packets than ten without an acknowledgement (RFC 9002, 7.2).
 const MOST_OWED: u32 = 3;
 
-/// Less than half of what we have told the server that an acknowledgement may wait (25 ms, RFC 9000, 18.2).
+/// Less than half of the delay that we have announced to the server (25 ms, RFC 9000, 18.2).
 const LONGEST_WAIT_NS: u64 = 10_000_000;
 
 #[cfg(test)]
@@ -144,8 +146,8 @@ mod tests {
 
     #[test]
     fn acknowledgements_of_a_few_packets_wait_for_company_and_not_for_long() {
-        let may_wait = |packets, has_company, is_open, after_ns| {
-            let mut owed = Acknowledgements { packets, has_company, wait_until_ns: None };
+        let may_wait = |packets, has_data, is_open, after_ns| {
+            let mut owed = Acknowledgements { packets, has_data, wait_until_ns: None };
             let at_once = owed.may_wait(1_000, is_open);
             at_once && owed.may_wait(1_000 + after_ns, is_open)
         };

@@ -1,4 +1,4 @@
-//! The library's configuration of the clients of a run over QUIC, and why they cannot be had.
+//! The configuration of `quinn-proto` for the clients of a run over QUIC, and why they cannot be opened.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,21 +14,21 @@ use crate::description::Description;
 use crate::tls::{self, Sessions, Tls, TlsSetupError};
 use crate::udp;
 
-/// Why clients cannot be had.
+/// Why clients cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum QuicOpenError {
-    /// A socket could not be had.
+    /// A socket could not be opened.
     #[error(transparent)]
     Socket(#[from] udp::OpenError),
-    /// TLS cannot be had.
+    /// TLS cannot be set up.
     #[error(transparent)]
     Tls(#[from] TlsSetupError),
-    /// TLS lacks what QUIC is made of.
+    /// TLS lacks what QUIC needs.
     #[error(
         "DoQ needs TLS 1.3 with AES-128-GCM, which this configuration of TLS lacks: leave --tls-version out"
     )]
     NoSuite,
-    /// The host gives no epoll set.
+    /// The host provides no epoll set.
     #[error("cannot prepare connections to {server}: {source}")]
     Other {
         /// The server.
@@ -38,67 +38,68 @@ pub enum QuicOpenError {
     },
 }
 
-/// The configuration of QUIC for so many clients, what its verifier notices, and the sessions that it keeps.
+/// The configuration of QUIC for so many clients, the result of its verifier, and its session store.
 pub(super) fn client_config(
     config: &Description,
     tls: &Tls,
     clients: usize,
-) -> Result<(ClientConfig, Arc<Notice>, Arc<Sessions>), QuicOpenError> {
+) -> Result<(ClientConfig, Arc<VerifierResult>, Arc<Sessions>), QuicOpenError> {
     let (mut client, sessions) = tls.client_config(&[b"doq"], clients)?;
-    let notice = Arc::<Notice>::default();
-    let verifier = Noticing { verifier: tls.verifier(), notice: Arc::clone(&notice) };
+    let verifier_result = Arc::<VerifierResult>::default();
+    let verifier =
+        RecordingVerifier { verifier: tls.verifier(), verifier_result: Arc::clone(&verifier_result) };
     client.dangerous().set_certificate_verifier(Arc::new(verifier));
     let crypto = QuicClientConfig::try_from(client).map_err(|_| QuicOpenError::NoSuite)?;
     let mut quic = ClientConfig::new(Arc::new(crypto));
     quic.transport_config(Arc::new(transport(config)));
-    Ok((quic, notice, sessions))
+    Ok((quic, verifier_result, sessions))
 }
 
 fn transport(config: &Description) -> TransportConfig {
     let mut transport = TransportConfig::default();
-    // No stream is the server's to open (RFC 9250, 4.2).
+    // A server must not open streams (RFC 9250, 4.2).
     transport.max_concurrent_bidi_streams(VarInt::from_u32(0));
     transport.max_concurrent_uni_streams(VarInt::from_u32(0));
     transport.datagram_receive_buffer_size(None);
-    // When to part is for our own idle timeout and for the server's.
+    // Idle connections are closed by our own idle timeout and by the server's.
     transport.max_idle_timeout(None);
     if config.queries_each.is_some_and(|most| most <= TOO_FEW_TO_PROBE) {
-        // To look for longer packets takes packets.
+        // Path MTU discovery sends packets of its own.
         transport.mtu_discovery_config(None);
     }
     transport
 }
 
-/// What became of the certificate that was looked at last, until somebody takes the word. There is one in
-/// full handshakes only, and the library tells in no other way what kind a handshake was, or what is wrong
-/// with a certificate.
+/// The result of the last verification of a certificate. Only full handshakes verify one, and the library
+/// reports neither the kind of a handshake nor what is wrong with a certificate: without this, only the
+/// alert would be known.
 #[derive(Debug, Default)]
-pub(super) struct Notice {
-    seen: Mutex<Option<Seen>>,
+pub(super) struct VerifierResult {
+    verification: Mutex<Option<Verification>>,
 }
 
-/// What a look at a certificate came to.
-pub(super) type Seen = Result<(), HandshakeFailure>;
+/// The result of verifying a certificate.
+pub(super) type Verification = Result<(), HandshakeFailure>;
 
-impl Notice {
-    /// Takes the word. A worker has its own, and only its thread uses it: the lock is never waited for.
-    pub(super) fn take(&self) -> Option<Seen> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).take()
+impl VerifierResult {
+    /// Takes the result. Only the worker's thread uses it, so the lock is never contended.
+    pub(super) fn take(&self) -> Option<Verification> {
+        self.verification.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    fn leave(&self, seen: Seen) {
-        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Some(seen);
+    fn set(&self, verification: Verification) {
+        *self.verification.lock().unwrap_or_else(PoisonError::into_inner) = Some(verification);
     }
 }
 
-/// A verifier that leaves word when it is asked.
+/// A verifier that keeps its result.
 #[derive(Debug)]
-struct Noticing {
+struct RecordingVerifier {
     verifier: Arc<dyn ServerCertVerifier>,
-    notice: Arc<Notice>,
+    verifier_result: Arc<VerifierResult>,
 }
 
-impl ServerCertVerifier for Noticing {
+impl ServerCertVerifier for RecordingVerifier {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -109,7 +110,7 @@ impl ServerCertVerifier for Noticing {
     ) -> Result<ServerCertVerified, rustls::Error> {
         let verified =
             self.verifier.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
-        self.notice.leave(verified.as_ref().map(|_| ()).map_err(tls::failure_of));
+        self.verifier_result.set(verified.as_ref().map(|_| ()).map_err(tls::failure_of));
         verified
     }
 
@@ -136,5 +137,5 @@ impl ServerCertVerifier for Noticing {
     }
 }
 
-/// A connection of so few queries does not look for the longest packet that the way takes.
+/// Path MTU discovery is off for connections with so few queries.
 const TOO_FEW_TO_PROBE: u32 = 100;

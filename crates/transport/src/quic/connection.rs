@@ -1,12 +1,13 @@
-//! One QUIC connection: a query on each stream, its answer on the same (RFC 9250, 4.2).
+//! One QUIC connection: each query on a stream of its own, its response on the same stream (RFC 9250,
+//! 4.2).
 //!
 //! ```text
-//!   stream 0, 4, 8 ... of QUIC:    over │ asked │ over │ asked │ asked │ ──► the next to be opened
-//!                                  first ^
+//!   stream 0, 4, 8 ... of QUIC:    ended │ open │ ended │ open │ open │ ──► the next to be opened
+//!                                   first ^
 //! ```
 //!
-//! Streams are numbered in the order of opening, so those that have not ended are a stretch of that
-//! line, looked up by their number alone.
+//! Streams are numbered in the order of opening, so those that have not ended are a range, indexed by
+//! their number.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -15,7 +16,7 @@ use dnsdyno_measure::StreamFailure;
 use dnsdyno_wire::peek;
 use quinn_proto::{ConnectionHandle, Dir, ReadError, StreamId, VarInt, WriteError};
 
-/// A connection, and what is under way on it.
+/// A connection, and its outstanding queries.
 pub(crate) struct Connection {
     pub(crate) quic: quinn_proto::Connection,
     pub(crate) handle: ConnectionHandle,
@@ -24,44 +25,44 @@ pub(crate) struct Connection {
     /// The number of the first stream in `streams`.
     first: u64,
     /// Those that have ended before an older one are `None`.
-    streams: VecDeque<Option<Asked>>,
-    /// Answers of which a part has come.
+    streams: VecDeque<Option<StreamQuery>>,
+    /// Responses that were received in part.
     partial: HashMap<u64, Vec<u8>>,
-    /// Queries that QUIC has not wholly taken, and how much of them it has.
+    /// Queries that QUIC has not accepted completely, and the rest of them.
     unwritten: VecDeque<(StreamId, Bytes)>,
-    /// What travelled before the handshake was done: to be asked again if the server does not take it.
+    /// What was sent as early data: to be sent again if the server rejects it.
     early: VecDeque<Early>,
 }
 
 /// A query on a stream of its own.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct StreamQuery {
     /// Its ID in the worker's table.
     pub(crate) id: u16,
     /// When the stream was opened.
     pub(crate) at_ns: u64,
 }
 
-/// A query that left as early data.
+/// A query that was sent as early data.
 pub(crate) struct Early {
     /// Its ID in the worker's table.
     pub(crate) id: u16,
-    /// The message behind its length, as it travels.
+    /// The message with its length before it, as it is sent.
     pub(crate) framed: Bytes,
 }
 
-/// What reading a stream came to.
+/// The result of reading a stream.
 #[derive(Debug)]
 pub(crate) enum Arrival {
-    /// A whole message is in the buffer, under this ID.
+    /// A complete message is in the buffer, with the ID of its query.
     Message,
-    /// It brought no answer to this query.
-    Failed(Asked, StreamFailure),
-    /// The server breaks a rule of RFC 9250: the connection is not to be used any more.
+    /// The stream ended without a response to this query.
+    Failed(StreamQuery, StreamFailure),
+    /// The server violates RFC 9250: the connection must not be used any more.
     Broken,
-    /// Something came, and more is to come.
+    /// Part of a message was received.
     Part,
-    /// Nothing of interest.
+    /// Nothing was received.
     Nothing,
 }
 
@@ -79,14 +80,16 @@ impl Connection {
         }
     }
 
-    /// Asks a query on a stream of its own; gives it back where the server allows no further stream now.
-    pub(crate) fn ask(&mut self, id: u16, framed: Bytes, at_ns: u64) -> Result<(), Bytes> {
+    /// Sends a query on a stream of its own; returns it where the server allows no further stream
+    /// now.
+    pub(crate) fn open_stream(&mut self, id: u16, framed: Bytes, at_ns: u64) -> Result<(), Bytes> {
         let Some(stream) = self.quic.streams().open(Dir::Bi) else { return Err(framed) };
-        // The library numbers them in turn; this holds the line together should it ever begin anew.
+        // The library numbers them in order; this keeps `streams` right should it ever start
+        // again.
         if self.streams.is_empty() {
             self.first = stream.index();
         }
-        self.streams.push_back(Some(Asked { id, at_ns }));
+        self.streams.push_back(Some(StreamQuery { id, at_ns }));
         if self.quic.is_handshaking() {
             self.early.push_back(Early { id, framed: framed.clone() });
         }
@@ -95,7 +98,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Gives QUIC what it takes of the queries that it has not taken.
+    /// Passes the rest of the queries to QUIC, as far as it accepts them.
     pub(crate) fn write_rest(&mut self) {
         while let Some((stream, rest)) = self.unwritten.pop_front() {
             if let Some(rest) = self.write(stream, rest) {
@@ -104,7 +107,7 @@ impl Connection {
         }
     }
 
-    /// Writes a query and ends the stream's side of ours; gives back what was not taken.
+    /// Writes a query and finishes our side of the stream; returns what was not accepted.
     fn write(&mut self, stream: StreamId, framed: Bytes) -> Option<Bytes> {
         let mut send = self.quic.send_stream(stream);
         let mut chunks = [framed];
@@ -112,7 +115,7 @@ impl Connection {
             match send.write_chunks(&mut chunks) {
                 Ok(_) => {}
                 Err(WriteError::Blocked) => return Some(std::mem::take(&mut chunks[0])),
-                // The server has read enough of it: what it answers will show.
+                // The server needs no more of the query; it may still answer it.
                 Err(WriteError::Stopped(_) | WriteError::ClosedStream) => return None,
             }
         }
@@ -120,15 +123,15 @@ impl Connection {
         None
     }
 
-    /// Reads what has come on a stream. Of a whole message, `message` holds its bytes, with the ID that the
-    /// worker gave the query.
+    /// Reads what was received on a stream. A complete message is put into `message`, with the ID
+    /// that the worker gave the query.
     pub(crate) fn read(&mut self, stream: StreamId, message: &mut Vec<u8>) -> Arrival {
         let number = stream.index();
         let mut receive = self.quic.recv_stream(stream);
         let Ok(mut chunks) = receive.read(true) else { return Arrival::Nothing };
         let mut held = if self.partial.is_empty() { None } else { self.partial.remove(&number) };
         let (mut is_ended, mut is_reset, mut has_read) = (false, false, false);
-        // Nearly every answer comes in one piece.
+        // Nearly every response is received in one piece.
         let mut whole = Bytes::new();
         loop {
             match chunks.next(usize::MAX) {
@@ -152,11 +155,11 @@ impl Connection {
         }
         let _ = chunks.finalize();
         let came = held.as_deref().unwrap_or(&whole);
-        let asked = self.asked(number);
+        let query = self.query_on(number);
         let arrival = if is_reset {
-            asked.map_or(Arrival::Nothing, |asked| Arrival::Failed(asked, StreamFailure::Reset))
+            query.map_or(Arrival::Nothing, |query| Arrival::Failed(query, StreamFailure::Reset))
         } else {
-            take(came, is_ended, asked.map(|asked| asked.id), message)
+            take(came, is_ended, query.map(|query| query.id), message)
         };
         match arrival {
             Arrival::Part => {
@@ -169,14 +172,15 @@ impl Connection {
         arrival
     }
 
-    /// Gives up the oldest stream if it was opened before `before_ns`.
-    pub(crate) fn give_up_oldest(&mut self, before_ns: u64) -> Option<Asked> {
+    /// Cancels the oldest stream if it was opened before `before_ns`.
+    pub(crate) fn cancel_oldest(&mut self, before_ns: u64) -> Option<StreamQuery> {
         let oldest = (*self.streams.front()?).filter(|oldest| oldest.at_ns < before_ns)?;
-        self.give_up(self.first);
+        self.cancel(self.first);
         Some(oldest)
     }
 
-    /// Forgets all streams, because the server has not taken the early data: they are to be asked anew.
+    /// Forgets all streams, because the server has rejected the early data; returns the queries to be
+    /// sent again.
     pub(crate) fn forget_streams(&mut self) -> VecDeque<Early> {
         self.streams.clear();
         self.partial.clear();
@@ -185,21 +189,21 @@ impl Connection {
         std::mem::take(&mut self.early)
     }
 
-    /// The server has taken the early data.
+    /// The server has accepted the early data.
     pub(crate) fn forget_early(&mut self) {
         self.early = VecDeque::new();
     }
 
-    fn give_up(&mut self, number: u64) {
+    fn cancel(&mut self, number: u64) {
         let stream = StreamId::new(quinn_proto::Side::Client, Dir::Bi, number);
-        // Of a stream that is over there is nothing to stop.
+        // A stream that has ended cannot be stopped.
         let _ = self.quic.recv_stream(stream).stop(REQUEST_CANCELLED);
         self.partial.remove(&number);
         self.end(number);
     }
 
-    /// The query on this stream, where it has not ended.
-    fn asked(&self, number: u64) -> Option<Asked> {
+    /// The outstanding query on this stream, if there is one.
+    fn query_on(&self, number: u64) -> Option<StreamQuery> {
         *self.streams.get(usize::try_from(number.checked_sub(self.first)?).ok()?)?
     }
 
@@ -215,10 +219,10 @@ impl Connection {
     }
 }
 
-/// What the bytes of a stream are, of which `asked` is the ID of the query.
-fn take(came: &[u8], is_ended: bool, asked: Option<u16>, message: &mut Vec<u8>) -> Arrival {
-    let Some(id) = asked else {
-        // The rest of one that is over: only its end may come.
+/// Interprets the bytes of a stream; `query` is the ID of its query.
+fn take(came: &[u8], is_ended: bool, query: Option<u16>, message: &mut Vec<u8>) -> Arrival {
+    let Some(id) = query else {
+        // After the message of an ended stream nothing but the end may follow.
         return if came.is_empty() { Arrival::Nothing } else { Arrival::Broken };
     };
     let told = came.first_chunk().map(|length| LENGTH_BYTES + usize::from(u16::from_be_bytes(*length)));
@@ -227,7 +231,8 @@ fn take(came: &[u8], is_ended: bool, asked: Option<u16>, message: &mut Vec<u8>) 
         Some(told) if came.len() == told => {
             message.clear();
             message.extend_from_slice(&came[LENGTH_BYTES..]);
-            // An ID other than 0 is against the rules (4.2.1); what is no message at all is for others to say.
+            // An ID other than 0 violates 4.2.1. A malformed message is reported by the code
+            // that pairs it.
             if message.first_chunk() != Some(&[0, 0]) && peek(message).is_ok() {
                 return Arrival::Broken;
             }
@@ -236,22 +241,21 @@ fn take(came: &[u8], is_ended: bool, asked: Option<u16>, message: &mut Vec<u8>) 
             }
             Arrival::Message
         }
-        // An end before that of the message (4.3.3).
+        // The stream ended before its message was complete (4.3.3).
         _ if is_ended => Arrival::Broken,
         _ if came.is_empty() => Arrival::Nothing,
         _ => Arrival::Part,
     }
 }
 
-/// Puts messages behind their lengths, with the ID that they have over QUIC, into one piece of memory.
-/// Gives each with the ID that it had.
+/// Puts messages behind their lengths, with the ID that they have over QUIC, into `bytes`. Gives each
+/// with its original ID.
 pub(crate) fn frame<'a>(
     messages: impl Iterator<Item = &'a [u8]>,
     framed: &mut Vec<(u16, Bytes)>,
-    room: usize,
+    bytes: &mut BytesMut,
 ) {
     framed.clear();
-    let mut bytes = BytesMut::with_capacity(room);
     for message in messages {
         let id = message.first_chunk().map_or(0, |id| u16::from_be_bytes(*id));
         bytes.extend_from_slice(&(message.len() as u16).to_be_bytes());
@@ -261,11 +265,11 @@ pub(crate) fn frame<'a>(
     }
 }
 
-/// Bytes of the length before a message, and of the ID at its beginning.
+/// Bytes of the length before a message, and of the ID at its start.
 pub(crate) const LENGTH_BYTES: usize = 2;
 const ID_BYTES: usize = 2;
 
-/// A message, and the length before it; more is an error.
+/// A message with its length; more is an error.
 const MOST_BYTES: usize = LENGTH_BYTES + 65_535;
 
 /// Error codes of RFC 9250 §4.3.
@@ -277,7 +281,7 @@ const REQUEST_CANCELLED: VarInt = VarInt::from_u32(3);
 mod tests {
     use super::*;
 
-    /// An answer to a query for `a.`, with this ID, behind its length.
+    /// A response to a query for `a.`, with this ID, preceded by its length.
     fn answer(id: u16) -> Vec<u8> {
         let mut message = Vec::new();
         dnsdyno_wire::QueryForm::default().encode(b"\x01a\x00", 1, &mut message);
@@ -312,7 +316,7 @@ mod tests {
         }
         assert!(matches!(taken(&whole[..9], false).0, Arrival::Part));
         assert!(matches!(taken(b"", false).0, Arrival::Nothing));
-        // Not a message: whoever pairs it says so.
+        // Not a message: the code that pairs it reports that.
         assert!(matches!(taken(b"\0\x03abc", true).0, Arrival::Message));
         assert!(matches!(take(b"x", false, None, &mut Vec::new()), Arrival::Broken));
         assert!(matches!(take(b"", true, None, &mut Vec::new()), Arrival::Nothing));
@@ -321,7 +325,7 @@ mod tests {
     #[test]
     fn messages_travel_behind_their_length_with_id_0() {
         let mut framed = Vec::new();
-        frame([&b"\x12\x34rest"[..], b"\x00\x05", b"x"].into_iter(), &mut framed, 64);
+        frame([&b"\x12\x34rest"[..], b"\x00\x05", b"x"].into_iter(), &mut framed, &mut BytesMut::new());
         let expected: [(u16, &[u8]); 3] = [(0x1234, b"\0\x06\0\0rest"), (5, b"\0\x02\0\0"), (0, b"\0\x01\0")];
         assert_eq!(framed.len(), 3);
         for ((id, bytes), (expected_id, expected)) in framed.iter().zip(expected) {

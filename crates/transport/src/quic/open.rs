@@ -1,6 +1,6 @@
 //! How clients over QUIC open themselves from the description of a run.
 
-use super::{QuicTransport, sockets_of};
+use super::state::{QuicTransport, sockets_of};
 use crate::description::{Description, Open, OpenError};
 use crate::stream::usable_addresses;
 use crate::tls::Tls;

@@ -1,4 +1,4 @@
-//! Packets on their way out of one socket.
+//! Packets to be sent by one socket.
 
 use std::io;
 use std::net::UdpSocket;
@@ -6,21 +6,21 @@ use std::time::Instant;
 
 use dnsdyno_sys::udp::{Messages, Sender};
 
-/// Packets back to back. Those of one connection that are equally long leave in one header; the sender
-/// sees to that.
+/// Packets back to back. Packets of one length that follow one another are sent with one header (UDP GSO)
+/// by the sender.
 #[derive(Default)]
 pub(crate) struct Outbox {
     bytes: Vec<u8>,
     ends: Vec<u32>,
-    /// Of these, so many have left.
+    /// How many of them were sent.
     gone: usize,
-    /// What the library writes to, which it does at the start of a buffer only.
+    /// Where the library writes packets to, which it does at the start of a buffer only.
     fresh: Vec<u8>,
 }
 
 impl Outbox {
-    /// Takes what a connection has to send now. What does not fit is asked for after the next sending;
-    /// true where there may be more.
+    /// Takes the packets that a connection has to send now, as far as there is space; true where
+    /// there may be more.
     pub(crate) fn take_packets(&mut self, quic: &mut quinn_proto::Connection, now: Instant) -> bool {
         while self.ends.len() < MOST_PACKETS {
             self.fresh.clear();
@@ -36,13 +36,13 @@ impl Outbox {
         true
     }
 
-    /// Whether nothing waits here.
+    /// Whether no packet waits to be sent.
     pub(crate) fn is_empty(&self) -> bool {
         self.gone == self.ends.len()
     }
 
-    /// Sends what the kernel takes. An error is that of a packet, which is lost; `Ok(false)` where the
-    /// socket is full.
+    /// Sends what the kernel accepts. An error concerns one packet, which is lost; `Ok(false)` where
+    /// the socket is full.
     pub(crate) fn send(&mut self, sender: &mut Sender, socket: &UdpSocket) -> io::Result<bool> {
         while self.gone < self.ends.len() {
             let last = (self.gone + SEND_BATCH).min(self.ends.len());
@@ -53,7 +53,7 @@ impl Outbox {
                 None => {}
                 Some(error) if is_full(&error) => return Ok(false),
                 Some(error) => {
-                    // QUIC sends its contents again, if anything takes them.
+                    // QUIC retransmits its contents where needed.
                     self.gone = (self.gone + 1).min(self.ends.len());
                     return Err(error);
                 }
@@ -66,6 +66,29 @@ impl Outbox {
     }
 }
 
+/// A socket, and the packets to be sent by it.
+pub(crate) struct SendSocket {
+    pub(crate) socket: UdpSocket,
+    pub(crate) outbox: Outbox,
+    /// Whether the kernel accepted no more packets the last time.
+    pub(crate) is_full: bool,
+    /// Whether its error queue must be read, because a call on it failed.
+    pub(crate) has_error: bool,
+}
+
+impl SendSocket {
+    pub(crate) fn send(&mut self, sender: &mut Sender) {
+        self.is_full = false;
+        // Each error consumes one packet, so this ends.
+        loop {
+            match self.outbox.send(sender, &self.socket) {
+                Ok(is_all) => return self.is_full = !is_all,
+                Err(_) => self.has_error = true,
+            }
+        }
+    }
+}
+
 fn is_full(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::ENOBUFS | libc::ENOMEM))
 }
@@ -73,8 +96,8 @@ fn is_full(error: &io::Error) -> bool {
 /// Packets a send call.
 pub(crate) const SEND_BATCH: usize = 64;
 
-/// Packets that wait for one sending; a call of the library may go past it by as many as it gives.
+/// Packets that wait to be sent; one call of the library may exceed it by the packets of that call.
 const MOST_PACKETS: usize = 256;
 
-/// Packets of one connection that are asked for at a time.
+/// Packets of one connection that are taken at a time.
 const TRANSMIT_PACKETS: usize = 16;

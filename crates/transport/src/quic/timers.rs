@@ -1,7 +1,7 @@
-//! When connections go on by the clock: the timers of QUIC, in one queue for all.
+//! The timers of all QUIC connections of a worker, in one queue.
 //!
-//! A connection changes its timers with each packet, nearly always to a later instant. So each has at
-//! most one entry that counts; when that is due and the timer is not, it is entered again.
+//! A connection changes its timer with each packet, nearly always to a later instant. So it has at most
+//! one valid entry; when that is due and the timer is not, it is entered again.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,12 +12,12 @@ pub(crate) struct Timers {
     queue: BinaryHeap<Reverse<Entry>>,
 }
 
-/// A client's connection, to be looked at.
+/// When a client's connection has to be processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Entry {
     pub(crate) due_ns: u64,
     pub(crate) channel: u32,
-    /// Which of the client's connections is meant.
+    /// The generation of the client's connection.
     pub(crate) generation: u32,
 }
 

@@ -1,59 +1,61 @@
-//! One client: its connection, if it has one, and what waits on either side of it.
+//! One client: its connection, if it has one, and the bytes that wait to be sent or read.
 //!
 //! ```text
 //!   Vacant ──► Opening ──► Open ──► Ending ──► Vacant
 //!                 └──────────────────^
 //! ```
 //!
-//! Buffers are there only while something is in them: fifty thousand idle clients hold none.
+//! Buffers are allocated only while they hold something: fifty thousand idle clients hold none.
 
 use std::io::{self, Write};
 use std::net::TcpStream;
 
+use super::pool::BufferPool;
 use super::session::Session;
 
 /// A client and its connection.
 pub(crate) struct Client<S> {
     pub(crate) stream: Option<TcpStream>,
-    /// What is between its bytes and messages; there from its first byte on.
+    /// Converts between bytes and messages; exists as long as the connection.
     pub(crate) session: Option<S>,
     pub(crate) phase: Phase,
-    /// Whether it stands in the line of those that can ask.
-    pub(crate) in_line: bool,
-    /// Whether anything came over this connection.
+    /// Whether it is in the queue of clients that can send.
+    pub(crate) is_queued: bool,
+    /// Whether anything was received over this connection.
     pub(crate) has_read: bool,
-    /// Number of its connections so far: tells an event of this one from one of an earlier one.
+    /// Number of its connections so far; it distinguishes events of this connection from those of an
+    /// earlier one.
     pub(crate) generation: u32,
     /// Queries handed over for this connection.
-    pub(crate) asked: u32,
+    pub(crate) queries: u32,
     /// Those of them that have not ended.
-    pub(crate) under_way: u32,
+    pub(crate) outstanding: u32,
     /// Those of them that were answered over it.
     pub(crate) answers: u32,
-    /// When this connection was begun.
+    /// When this connection was started.
     pub(crate) opened_ns: u64,
-    /// When it came to be.
+    /// When it was established.
     pub(crate) established_ns: u64,
-    /// When queries could first leave over it.
+    /// From when on queries could be sent over it.
     pub(crate) since_ns: u64,
-    /// When something whole last came over it; at first, when it was begun.
+    /// When a whole message or handshake was last received over it; at first, when it was started.
     pub(crate) read_ns: u64,
-    /// What the kernel has not taken, of which the first `outbox_at` bytes have left.
+    /// What the kernel has not accepted yet; its first `outbox_at` bytes have been sent.
     pub(crate) outbox: Vec<u8>,
     pub(crate) outbox_at: usize,
 }
 
-/// How far the connection of a client is.
+/// The state of a client's connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// There is none.
     #[default]
     Vacant,
-    /// A SYN is on its way.
+    /// A SYN was sent.
     Opening,
     /// It is established.
     Open,
-    /// It is over, and the worker has not been told yet.
+    /// It has ended, and the worker has not been informed yet.
     Ending,
 }
 
@@ -63,11 +65,11 @@ impl<S> Default for Client<S> {
             stream: None,
             session: None,
             phase: Phase::Vacant,
-            in_line: false,
+            is_queued: false,
             has_read: false,
             generation: 0,
-            asked: 0,
-            under_way: 0,
+            queries: 0,
+            outstanding: 0,
             answers: 0,
             opened_ns: 0,
             established_ns: 0,
@@ -80,45 +82,45 @@ impl<S> Default for Client<S> {
 }
 
 impl<S: Session> Client<S> {
-    /// How many queries the client could be handed now, given how many a connection carries.
+    /// How many queries the client can be given now; a connection carries `limit`.
     #[inline]
-    pub(crate) fn room(&self, limit: u32) -> usize {
-        if self.phase == Phase::Ending || self.asked >= limit || self.waiting() >= OUTBOX_BOUND {
+    pub(crate) fn capacity(&self, limit: u32) -> usize {
+        if self.phase == Phase::Ending || self.queries >= limit || self.waiting() >= OUTBOX_BOUND {
             return 0;
         }
-        let of_session = self.session.as_ref().map_or(usize::MAX, S::room);
-        of_session.min((limit - self.asked) as usize)
+        let of_session = self.session.as_ref().map_or(usize::MAX, S::capacity);
+        of_session.min((limit - self.queries) as usize)
     }
 
-    /// Whether the handshake of the open connection is not done.
+    /// Whether the open connection is still in its handshake.
     pub(crate) fn is_handshaking(&self) -> bool {
         self.phase == Phase::Open && self.session.as_ref().is_some_and(S::is_handshaking)
     }
 
-    /// What the open connection ends of, because it takes no more queries and nothing is under way.
-    pub(crate) fn retired(&self) -> Option<dnsdyno_measure::ConnectionEnd> {
-        if self.under_way > 0 { None } else { self.session.as_ref().and_then(S::retires) }
+    /// Why the open connection is to be closed: it takes no more queries and none is outstanding.
+    pub(crate) fn drained(&self) -> Option<dnsdyno_measure::ConnectionEnd> {
+        if self.outstanding > 0 { None } else { self.session.as_ref().and_then(S::closing) }
     }
 
-    /// Whether the connection has carried all that it is to carry.
+    /// Whether the connection has carried all its queries and none is outstanding.
     pub(crate) fn is_spent(&self, limit: u32) -> bool {
-        self.asked >= limit && self.under_way == 0
+        self.queries >= limit && self.outstanding == 0
     }
 
-    /// Whether nothing is under way on the open connection.
+    /// Whether no query is outstanding on the open connection.
     pub(crate) fn is_idle(&self) -> bool {
-        self.phase == Phase::Open && self.under_way == 0 && self.outbox.is_empty()
+        self.phase == Phase::Open && self.outstanding == 0 && self.outbox.is_empty()
     }
 
-    /// Bytes that the kernel, or the session, has not taken.
+    /// Bytes that the kernel, or the session, has not accepted yet.
     pub(crate) fn waiting(&self) -> usize {
         self.outbox.len() - self.outbox_at + self.session.as_ref().map_or(0, S::held_back)
     }
 
-    /// Puts `frames` behind what waits.
-    pub(crate) fn queue(&mut self, frames: &[u8], spare: &mut Spare) {
+    /// Appends `frames` to the outbox.
+    pub(crate) fn queue(&mut self, frames: &[u8], pool: &mut BufferPool) {
         if self.outbox.capacity() == 0 {
-            self.outbox = spare.take();
+            self.outbox = pool.take();
         } else if self.outbox_at > OUTBOX_BOUND {
             self.outbox.drain(..self.outbox_at);
             self.outbox_at = 0;
@@ -126,8 +128,8 @@ impl<S: Session> Client<S> {
         self.outbox.extend_from_slice(frames);
     }
 
-    /// Writes what waits, as far as the kernel takes it.
-    pub(crate) fn flush(&mut self, spare: &mut Spare) -> io::Result<()> {
+    /// Writes the outbox, as far as the kernel accepts it.
+    pub(crate) fn flush(&mut self, pool: &mut BufferPool) -> io::Result<()> {
         let Some(stream) = &self.stream else { return Ok(()) };
         while self.outbox_at < self.outbox.len() {
             match write(stream, &self.outbox[self.outbox_at..])? {
@@ -135,26 +137,26 @@ impl<S: Session> Client<S> {
                 written => self.outbox_at += written,
             }
         }
-        spare.give_back(std::mem::take(&mut self.outbox));
+        pool.give_back(std::mem::take(&mut self.outbox));
         self.outbox_at = 0;
         Ok(())
     }
 
-    /// Forgets the connection; the next one is of the next generation.
-    pub(crate) fn vacate(&mut self, spare: &mut Spare) {
+    /// Drops the connection; the next one is of the next generation.
+    pub(crate) fn vacate(&mut self, pool: &mut BufferPool) {
         if let Some(session) = self.session.take() {
-            session.end(spare);
+            session.end(pool);
         }
-        spare.give_back(std::mem::take(&mut self.outbox));
+        pool.give_back(std::mem::take(&mut self.outbox));
         *self = Client {
-            in_line: self.in_line,
+            is_queued: self.is_queued,
             generation: self.generation.wrapping_add(1),
             ..Client::default()
         };
     }
 }
 
-/// Writes without waiting; 0 where the kernel takes nothing now.
+/// Writes without waiting; 0 where the kernel accepts nothing now.
 pub(crate) fn write(mut stream: &TcpStream, bytes: &[u8]) -> io::Result<usize> {
     loop {
         match stream.write(bytes) {
@@ -165,29 +167,5 @@ pub(crate) fn write(mut stream: &TcpStream, bytes: &[u8]) -> io::Result<usize> {
     }
 }
 
-/// Buffers that nobody uses, to be used again.
-#[derive(Default)]
-pub struct Spare {
-    buffers: Vec<Vec<u8>>,
-}
-
-impl Spare {
-    pub(crate) fn take(&mut self) -> Vec<u8> {
-        self.buffers.pop().unwrap_or_default()
-    }
-
-    /// Keeps a buffer, unless there are enough or it is so long that it would be a burden.
-    pub(crate) fn give_back(&mut self, mut buffer: Vec<u8>) {
-        if (1..=LONGEST_SPARE).contains(&buffer.capacity()) && self.buffers.len() < MOST_SPARE {
-            buffer.clear();
-            self.buffers.push(buffer);
-        }
-    }
-}
-
-/// A client with so many bytes of queries that its server does not take asks nothing more.
+/// A client with so many unsent bytes of queries is given no more queries.
 const OUTBOX_BOUND: usize = 64 << 10;
-
-/// Spare buffers of a worker: 16 MiB at most, and in practice some kilobytes.
-const MOST_SPARE: usize = 4_096;
-const LONGEST_SPARE: usize = 4 << 10;

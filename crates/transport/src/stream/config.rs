@@ -1,4 +1,4 @@
-//! The addresses that the clients of a run start from, and why clients cannot be had.
+//! The local addresses of the clients of a run, and why clients cannot be opened.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -8,10 +8,10 @@ use dnsdyno_sys::thread;
 use super::dial;
 use crate::tls::TlsSetupError;
 
-/// Why clients cannot be had.
+/// Why clients cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum StreamOpenError {
-    /// None of the local addresses is this host's.
+    /// None of the local addresses belongs to this host.
     #[error(
         "cannot connect from {first} or what follows it: none is an address of this host; see `ip address`"
     )]
@@ -28,7 +28,7 @@ pub enum StreamOpenError {
         /// The soft limit of open files.
         soft: u64,
     },
-    /// TLS cannot be had.
+    /// TLS cannot be set up.
     #[error(transparent)]
     Tls(#[from] TlsSetupError),
     /// Anything else.

@@ -9,35 +9,35 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::Stopped;
 
-/// Opens connections to one server, from one local address after the other.
+/// Opens connections to one server, from each local address in turn.
 pub(crate) struct Dialer {
     server: SocketAddr,
     locals: Vec<IpAddr>,
     next: usize,
     fast_open: bool,
-    /// Whether a query is to leave at once even if another one is on its way.
+    /// Whether a query is sent at once even if another one is outstanding (TCP_NODELAY).
     at_once: bool,
 }
 
-/// A connection that has been begun.
+/// A connection that was started.
 pub(crate) struct Begun {
     pub(crate) stream: TcpStream,
-    /// The kernel's word on it, where it knew at once.
+    /// What the kernel reported, where it knew at once.
     pub(crate) outcome: io::Result<Progress>,
 }
 
-/// How far a connection came within the call that began it.
+/// How far a connection was established within the call that started it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
-    /// It is established, or, with Fast Open, may be written to as if it were.
+    /// It is established, or, with Fast Open, can be written to as if it were.
     Writable,
-    /// The SYN is on its way.
+    /// The SYN was sent.
     UnderWay,
 }
 
 impl Dialer {
-    /// Connections to `server` from `locals` in turn, beginning with number `first`; with none of
-    /// them, the kernel chooses.
+    /// Connections to `server` from `locals` in turn, starting with number `first`; where there are
+    /// none the kernel chooses.
     pub(crate) fn new(
         server: SocketAddr,
         locals: Vec<IpAddr>,
@@ -49,9 +49,9 @@ impl Dialer {
         Dialer { server, locals, next, fast_open, at_once }
     }
 
-    /// Begins a connection. An error is of the host, not of the server.
+    /// Starts a connection. An error is caused by this host, not by the server.
     pub(crate) fn begin(&mut self) -> io::Result<Begun> {
-        // The standard library's sockets wait; one call makes one that does not.
+        // The standard library's sockets block; this call makes a non-blocking one.
         let kind = Type::STREAM.nonblocking();
         let socket = Socket::new(Domain::for_address(self.server), kind, Some(Protocol::TCP))?;
         if self.at_once {
@@ -96,8 +96,8 @@ pub(crate) fn usable(candidates: impl Iterator<Item = IpAddr>) -> io::Result<Vec
     Ok(usable)
 }
 
-/// What an error says that comes before any packet left: why there is no connection, and what
-/// becomes of the query. `None` where the error is the server's answer.
+/// What an error means that occurs before any packet was sent: why there is no connection, and what
+/// happens to the query. `None` where the server caused the error.
 pub(crate) fn not_begun(error: &io::Error) -> Option<(ConnectFailure, Stopped)> {
     let failed = |reason| Stopped::Failed(reason);
     Some(match error.raw_os_error() {
@@ -114,7 +114,7 @@ pub(crate) fn not_begun(error: &io::Error) -> Option<(ConnectFailure, Stopped)> 
     })
 }
 
-/// What an error says of a connection that had been begun.
+/// What an error of a started connection means.
 pub(crate) fn failure_of(error: &io::Error) -> ConnectFailure {
     match error.raw_os_error() {
         Some(libc::ECONNREFUSED) => ConnectFailure::Refused,

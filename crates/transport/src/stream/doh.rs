@@ -2,15 +2,15 @@
 
 use dnsdyno_measure::ConnectionEnd;
 
-use super::client::Spare;
 use super::config::StreamOpenError;
-use super::http::{Http, HttpKit};
-use super::secure::{Secure, SecureKit};
+use super::http::{Http, HttpShared};
+use super::pool::BufferPool;
 use super::session::{Broken, Reader, Session};
+use super::tls_session::{TlsSession, TlsShared};
 use crate::tls::Tls;
 use crate::{Batch, Sink};
 
-/// What a run says of HTTP.
+/// The configuration of HTTP.
 #[derive(Clone, Debug)]
 pub struct DohSetup {
     /// The TLS under it.
@@ -25,77 +25,77 @@ pub struct DohSetup {
 
 /// A session of HTTP over TLS.
 pub struct Doh {
-    secure: Secure,
+    secure: TlsSession,
     http: Http,
 }
 
 /// What the sessions of a worker have in common.
-pub struct DohKit {
-    secure: SecureKit,
-    http: HttpKit,
-    /// What HTTP says, before TLS.
+pub struct DohShared {
+    secure: TlsShared,
+    http: HttpShared,
+    /// HTTP frames, before they are encrypted.
     plain: Vec<u8>,
 }
 
 impl Session for Doh {
     type Setup = DohSetup;
-    type Kit = DohKit;
+    type Shared = DohShared;
     const NEEDS_TIME: bool = true;
 
-    fn kit(setup: &DohSetup, clients: usize) -> Result<DohKit, StreamOpenError> {
-        let secure = SecureKit::new(&setup.tls, b"h2", true, <[u8]>::len, clients)?;
-        let http = HttpKit::new(&setup.authority, &setup.path, setup.is_get);
-        Ok(DohKit { secure, http, plain: Vec::new() })
+    fn shared(setup: &DohSetup, clients: usize) -> Result<DohShared, StreamOpenError> {
+        let secure = TlsShared::new(&setup.tls, b"h2", true, <[u8]>::len, clients)?;
+        let http = HttpShared::new(&setup.authority, &setup.path, setup.is_get);
+        Ok(DohShared { secure, http, plain: Vec::new() })
     }
 
-    fn begin(kit: &mut DohKit, out: &mut Vec<u8>) -> Option<Self> {
-        let mut secure = Secure::begin(&kit.secure, out)?;
-        kit.plain.clear();
-        let http = Http::begin(&mut kit.plain);
-        secure.write(&kit.secure, &kit.plain, out);
+    fn begin(shared: &mut DohShared, out: &mut Vec<u8>) -> Option<Self> {
+        let mut secure = TlsSession::begin(&shared.secure, out)?;
+        shared.plain.clear();
+        let http = Http::begin(&mut shared.plain);
+        secure.write(&shared.secure, &shared.plain, out);
         Some(Doh { secure, http })
     }
 
-    fn ask(&mut self, kit: &mut DohKit, batch: &Batch, now_ns: u64, out: &mut Vec<u8>) -> usize {
-        kit.plain.clear();
-        let mut asked = 0;
+    fn encode(&mut self, shared: &mut DohShared, batch: &Batch, now_ns: u64, out: &mut Vec<u8>) -> usize {
+        shared.plain.clear();
+        let mut encoded = 0;
         for message in batch.iter() {
-            if !self.http.ask(&mut kit.http, message, now_ns, &mut kit.plain) {
+            if !self.http.encode(&mut shared.http, message, now_ns, &mut shared.plain) {
                 break;
             }
-            asked += 1;
+            encoded += 1;
         }
-        self.secure.write(&kit.secure, &kit.plain, out);
-        asked
+        self.secure.write(&shared.secure, &shared.plain, out);
+        encoded
     }
 
-    fn take<K: Sink>(
+    fn read<K: Sink>(
         &mut self,
-        kit: &mut DohKit,
-        spare: &mut Spare,
+        shared: &mut DohShared,
+        pool: &mut BufferPool,
         bytes: &[u8],
         out: &mut Vec<u8>,
         reader: &mut Reader<'_, K>,
     ) -> Result<(), Broken> {
         let Doh { secure, http } = self;
-        kit.plain.clear();
-        let taken = secure.read(&mut kit.secure, bytes, out, reader, |came, reader| {
-            http.take(&mut kit.http, spare, came, &mut kit.plain, reader)
+        shared.plain.clear();
+        let taken = secure.read(&mut shared.secure, bytes, out, reader, |came, reader| {
+            http.read(&mut shared.http, pool, came, &mut shared.plain, reader)
         });
-        if !kit.plain.is_empty() {
-            secure.write(&kit.secure, &kit.plain, out);
+        if !shared.plain.is_empty() {
+            secure.write(&shared.secure, &shared.plain, out);
         }
         taken.map_err(|broken| match broken {
-            // Some servers end TLS where HTTP has said why.
+            // Some servers close TLS after HTTP has given the reason.
             Broken::Ended(ConnectionEnd::ByServer) => {
-                Broken::Ended(http.retires().unwrap_or(ConnectionEnd::ByServer))
+                Broken::Ended(http.closing().unwrap_or(ConnectionEnd::ByServer))
             }
             other => other,
         })
     }
 
-    fn room(&self) -> usize {
-        self.http.room()
+    fn capacity(&self) -> usize {
+        self.http.capacity()
     }
 
     fn held_back(&self) -> usize {
@@ -106,29 +106,29 @@ impl Session for Doh {
         self.secure.is_handshaking()
     }
 
-    fn retires(&self) -> Option<ConnectionEnd> {
-        self.http.retires()
+    fn closing(&self) -> Option<ConnectionEnd> {
+        self.http.closing()
     }
 
-    fn give_up<K: Sink>(
+    fn cancel_before<K: Sink>(
         &mut self,
-        kit: &mut DohKit,
-        asked_ns: u64,
+        shared: &mut DohShared,
+        sent_ns: u64,
         out: &mut Vec<u8>,
         reader: &mut Reader<'_, K>,
     ) {
-        kit.plain.clear();
-        self.http.give_up(asked_ns, &mut kit.plain, reader);
-        if !kit.plain.is_empty() {
-            self.secure.write(&kit.secure, &kit.plain, out);
+        shared.plain.clear();
+        self.http.cancel_before(sent_ns, &mut shared.plain, reader);
+        if !shared.plain.is_empty() {
+            self.secure.write(&shared.secure, &shared.plain, out);
         }
     }
 
-    fn goodbye(&mut self, out: &mut Vec<u8>) {
-        self.secure.goodbye(out);
+    fn close(&mut self, out: &mut Vec<u8>) {
+        self.secure.close(out);
     }
 
-    fn end(self, spare: &mut Spare) {
-        self.http.end(spare);
+    fn end(self, pool: &mut BufferPool) {
+        self.http.end(pool);
     }
 }

@@ -1,59 +1,59 @@
-//! DNS over TLS (RFC 7858): messages as over TCP, inside TLS. Each has a record of its own, and those that
-//! leave at once share a write: there are servers that answer the first of a record and wait for the next
-//! packet before they look at the others.
+//! DNS over TLS (RFC 7858): messages as over TCP, inside TLS. Each query has a TLS record of its own, and
+//! those that are sent at the same time share one write: NSD 4.6 answers the first query of a record, and
+//! reads the others only when the next packet arrives.
 
-use super::client::Spare;
 use super::config::StreamOpenError;
 use super::plain::{Inbox, first_frame_bytes, frame};
-use super::secure::{Secure, SecureKit};
+use super::pool::BufferPool;
 use super::session::{Broken, Reader, Session};
+use super::tls_session::{TlsSession, TlsShared};
 use crate::tls::Tls;
 use crate::{Batch, Sink};
 
 /// A session of TLS.
 pub struct Dot {
-    secure: Secure,
+    secure: TlsSession,
     inbox: Inbox,
 }
 
 /// What the sessions of a worker have in common.
-pub struct DotKit {
-    secure: SecureKit,
-    /// A batch, each message behind its length.
+pub struct DotShared {
+    secure: TlsShared,
+    /// A batch, each message preceded by its length.
     plain: Vec<u8>,
 }
 
 impl Session for Dot {
     type Setup = Tls;
-    type Kit = DotKit;
+    type Shared = DotShared;
 
-    fn kit(setup: &Tls, clients: usize) -> Result<DotKit, StreamOpenError> {
-        // Many servers of DoT know nothing of ALPN.
-        let secure = SecureKit::new(setup, b"dot", false, first_frame_bytes, clients)?;
-        Ok(DotKit { secure, plain: Vec::new() })
+    fn shared(setup: &Tls, clients: usize) -> Result<DotShared, StreamOpenError> {
+        // Many DoT servers do not support ALPN.
+        let secure = TlsShared::new(setup, b"dot", false, first_frame_bytes, clients)?;
+        Ok(DotShared { secure, plain: Vec::new() })
     }
 
-    fn begin(kit: &mut DotKit, out: &mut Vec<u8>) -> Option<Self> {
-        Some(Dot { secure: Secure::begin(&kit.secure, out)?, inbox: Inbox::default() })
+    fn begin(shared: &mut DotShared, out: &mut Vec<u8>) -> Option<Self> {
+        Some(Dot { secure: TlsSession::begin(&shared.secure, out)?, inbox: Inbox::default() })
     }
 
-    fn ask(&mut self, kit: &mut DotKit, batch: &Batch, _now_ns: u64, out: &mut Vec<u8>) -> usize {
-        kit.plain.clear();
-        frame(batch, &mut kit.plain);
-        self.secure.write(&kit.secure, &kit.plain, out);
+    fn encode(&mut self, shared: &mut DotShared, batch: &Batch, _now_ns: u64, out: &mut Vec<u8>) -> usize {
+        shared.plain.clear();
+        frame(batch, &mut shared.plain);
+        self.secure.write(&shared.secure, &shared.plain, out);
         batch.len()
     }
 
-    fn take<K: Sink>(
+    fn read<K: Sink>(
         &mut self,
-        kit: &mut DotKit,
-        spare: &mut Spare,
+        shared: &mut DotShared,
+        pool: &mut BufferPool,
         bytes: &[u8],
         out: &mut Vec<u8>,
         reader: &mut Reader<'_, K>,
     ) -> Result<(), Broken> {
         let Dot { secure, inbox } = self;
-        secure.read(&mut kit.secure, bytes, out, reader, |plain, reader| inbox.take(spare, plain, reader))
+        secure.read(&mut shared.secure, bytes, out, reader, |plain, reader| inbox.read(pool, plain, reader))
     }
 
     fn held_back(&self) -> usize {
@@ -64,11 +64,11 @@ impl Session for Dot {
         self.secure.is_handshaking()
     }
 
-    fn goodbye(&mut self, out: &mut Vec<u8>) {
-        self.secure.goodbye(out);
+    fn close(&mut self, out: &mut Vec<u8>) {
+        self.secure.close(out);
     }
 
-    fn end(self, spare: &mut Spare) {
-        self.inbox.end(spare);
+    fn end(self, pool: &mut BufferPool) {
+        self.inbox.end(pool);
     }
 }

@@ -1,11 +1,15 @@
 //! HTTP/2 as a DNS client needs it (RFC 9113, RFC 8484): a stream for each query, without a socket.
 //!
 //! ```text
-//!   query ─► HEADERS (, DATA) ─► stream 1, 3, 5 ... ─► HEADERS, DATA ─► answer, or why there is none
+//!   query ─► HEADERS (, DATA) ─► stream 1, 3, 5 ... ─► HEADERS, DATA ─► response, or why there is none
 //! ```
 //!
-//! Requests are as short as HPACK allows: the first says the headers, and the others point to them. What the
-//! server may send is never held up: windows are opened before they close.
+//! Own code, where the responder uses `h2`: a DNS client needs little of HTTP/2, and the worker's loop
+//! must not allocate, lock or wake other threads. The two implementations also test each other.
+//!
+//! Requests are as short as HPACK allows: the first one inserts the headers into the server's table, the
+//! others refer to them. The receive windows are extended before they are exhausted, so the server never
+//! has to wait.
 
 mod hpack;
 mod huffman;
@@ -16,27 +20,27 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use dnsdyno_measure::{ConnectionEnd, StreamFailure};
 
-use super::client::Spare;
+use super::pool::BufferPool;
 use super::session::{Broken, Reader};
 use crate::{Came, Sink};
 use hpack::{Decoder, Head, RequestHead};
 
 /// What the HTTP of a worker's connections has in common.
-pub(super) struct HttpKit {
+pub(super) struct HttpShared {
     head: RequestHead,
-    /// Of GET: the path up to the message. `None` = POST.
+    /// For GET: the path up to the message. `None` = POST.
     get_path: Option<Vec<u8>>,
-    /// A query with the ID that it travels with.
+    /// A query with the ID 0.
     query: Vec<u8>,
     block: Vec<u8>,
     path: Vec<u8>,
-    /// An answer with the ID that it was asked with.
+    /// A response with the ID of its query.
     answer: Vec<u8>,
 }
 
-impl HttpKit {
+impl HttpShared {
     pub(super) fn new(authority: &str, path: &str, is_get: bool) -> Self {
-        HttpKit {
+        HttpShared {
             head: RequestHead::new(authority, path, is_get),
             get_path: is_get.then(|| format!("{path}?dns=").into_bytes()),
             query: Vec::new(),
@@ -49,50 +53,63 @@ impl HttpKit {
 
 /// The HTTP of one connection.
 pub(super) struct Http {
-    /// The beginning of a frame whose rest has not come.
+    /// The beginning of a frame that was not received completely.
     inbox: Vec<u8>,
     decoder: Decoder,
-    /// Headers whose end has not come.
-    unfinished: Option<Unfinished>,
-    streams: HashMap<u32, Open>,
+    /// A header block that was not received completely.
+    header_block: Option<HeaderBlock>,
+    streams: HashMap<u32, Stream>,
     next_stream: u32,
-    /// Streams that the server takes at once.
+    /// The rest of a body that exceeded the window; no other query is sent before it.
+    unsent: Option<Unsent>,
+    /// Streams that the server allows at once (SETTINGS_MAX_CONCURRENT_STREAMS).
     most_streams: usize,
-    /// Bytes of bodies that the server takes now, over the connection and over a new stream.
+    /// The longest frame that the server accepts (SETTINGS_MAX_FRAME_SIZE).
+    most_frame: usize,
+    /// Bytes of request bodies that the server accepts now, over the connection and over a new stream.
     window: i64,
     stream_window: i64,
-    /// Bytes of bodies that came since the server was last told to go on.
+    /// Bytes of bodies that were received since the last WINDOW_UPDATE of ours.
     unacknowledged: usize,
-    memory: Memory,
-    /// What the server's table shall be, where it has to be told.
+    server_table: ServerTable,
+    /// The new size of the server's table, if it has to be announced.
     table_update: Option<usize>,
-    /// The server takes no more, and what the connection then ends of.
-    retires: Option<ConnectionEnd>,
+    /// Why the connection takes no more queries, if it does not.
+    closing: Option<ConnectionEnd>,
 }
 
-/// A stream on which an answer is waited for.
-struct Open {
+/// A stream with an outstanding query.
+struct Stream {
     query: u16,
-    asked_ns: u64,
+    sent_ns: u64,
     head: Option<Head>,
     body: Vec<u8>,
 }
 
-struct Unfinished {
+/// The rest of a request body, which waits for the server to open its window.
+struct Unsent {
+    stream: u32,
+    /// What the stream's window still allows; negative after the server has made it smaller.
+    window: i64,
+    body: Vec<u8>,
+    sent: usize,
+}
+
+struct HeaderBlock {
     stream: u32,
     is_end: bool,
     block: Vec<u8>,
 }
 
-/// Whether the server remembers the headers of requests.
+/// Whether the server's table holds the headers of requests.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Memory {
-    NotYet,
-    Knows,
-    Cannot,
+enum ServerTable {
+    Empty,
+    Filled,
+    TooSmall,
 }
 
-/// A frame as it came.
+/// A received frame.
 struct Frame<'a> {
     kind: u8,
     flags: u8,
@@ -101,7 +118,7 @@ struct Frame<'a> {
 }
 
 impl Http {
-    /// Begins; appends what is said first to `out`.
+    /// Starts a connection; appends its first frames to `out`.
     pub(super) fn begin(out: &mut Vec<u8>) -> Self {
         out.extend_from_slice(PREFACE);
         let settings = [(ENABLE_PUSH, 0), (INITIAL_WINDOW_SIZE, STREAM_WINDOW)];
@@ -114,93 +131,102 @@ impl Http {
         Http {
             inbox: Vec::new(),
             decoder: Decoder::new(),
-            unfinished: None,
+            header_block: None,
             streams: HashMap::new(),
             next_stream: 1,
+            unsent: None,
             most_streams: USUAL_STREAMS,
+            most_frame: LONGEST_FRAME,
             window: FIRST_WINDOW,
             stream_window: FIRST_WINDOW,
             unacknowledged: 0,
-            memory: Memory::NotYet,
+            server_table: ServerTable::Empty,
             table_update: None,
-            retires: None,
+            closing: None,
         }
     }
 
-    /// How many queries it takes now.
-    pub(super) fn room(&self) -> usize {
-        if self.retires.is_some() || self.window < LOW_WINDOW || self.stream_window < LOW_WINDOW {
+    /// How many queries it accepts now.
+    pub(super) fn capacity(&self) -> usize {
+        if self.closing.is_some() || self.unsent.is_some() || self.window < LOW_WINDOW {
             return 0;
         }
         self.most_streams.saturating_sub(self.streams.len())
     }
 
-    pub(super) fn retires(&self) -> Option<ConnectionEnd> {
-        self.retires
+    pub(super) fn closing(&self) -> Option<ConnectionEnd> {
+        self.closing
     }
 
-    /// Asks `message` on a stream of its own, if there is room.
-    pub(super) fn ask(&mut self, kit: &mut HttpKit, message: &[u8], now_ns: u64, out: &mut Vec<u8>) -> bool {
-        let Some(id) = message.first_chunk::<2>().filter(|_| self.room() > 0) else { return false };
+    /// Writes `message` on a stream of its own; false where there is no capacity.
+    pub(super) fn encode(
+        &mut self,
+        shared: &mut HttpShared,
+        message: &[u8],
+        now_ns: u64,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        let Some(id) = message.first_chunk::<2>().filter(|_| self.capacity() > 0) else { return false };
         let query = u16::from_be_bytes(*id);
-        let HttpKit { query: text, block, path, .. } = kit;
+        let HttpShared { query: text, block, path, .. } = shared;
         text.clear();
-        // With an ID of 0 the same question is the same request (RFC 8484, 4.1).
+        // With an ID of 0 equal queries are equal requests, which caches recognize (RFC 8484,
+        // 4.1).
         text.extend_from_slice(&[0, 0]);
         text.extend_from_slice(&message[2..]);
-        let body: &[u8] = if kit.get_path.is_some() { &[] } else { text };
-        if body.len() as i64 > self.window.min(self.stream_window) {
-            return false;
-        }
         block.clear();
         if let Some(bytes) = self.table_update.take() {
             hpack::put_table_size(block, bytes);
         }
-        let form = match self.memory {
-            Memory::NotYet => &kit.head.to_remember,
-            Memory::Knows => &kit.head.remembered,
-            Memory::Cannot => &kit.head.in_full,
+        let form = match self.server_table {
+            ServerTable::Empty => &shared.head.inserting,
+            ServerTable::Filled => &shared.head.indexed,
+            ServerTable::TooSmall => &shared.head.literal,
         };
-        if self.memory == Memory::NotYet {
-            self.memory = Memory::Knows;
+        if self.server_table == ServerTable::Empty {
+            self.server_table = ServerTable::Filled;
         }
-        block.extend_from_slice(&form.first);
-        let is_get = kit.get_path.as_ref().is_some_and(|beginning| {
+        block.extend_from_slice(&form.before_path);
+        let is_get = shared.get_path.as_ref().is_some_and(|beginning| {
             path.clear();
             path.extend_from_slice(beginning);
             let (at, length) = (path.len(), text.len().div_ceil(3) * 4);
             path.resize(at + length, 0);
-            // Cannot fail: there is room for the longest, and the rest is cut off.
+            // Cannot fail: the path has the length of the longest encoding, and is truncated
+            // afterwards.
             let written = URL_SAFE_NO_PAD.encode_slice(&*text, &mut path[at..]).unwrap_or(0);
             path.truncate(at + written);
             hpack::put_path(block, path);
             true
         });
-        block.extend_from_slice(&form.then);
+        block.extend_from_slice(&form.after_path);
         if !is_get {
             hpack::put_content_length(block, text.len());
         }
         let stream = self.next_stream;
-        put_header(out, block.len(), HEADERS, END_HEADERS | if is_get { END_STREAM } else { 0 }, stream);
-        out.extend_from_slice(block);
+        put_headers(out, block, stream, is_get, self.most_frame);
+        self.streams.insert(stream, Stream { query, sent_ns: now_ns, head: None, body: Vec::new() });
         if !is_get {
-            put_header(out, text.len(), DATA, END_STREAM, stream);
-            out.extend_from_slice(text);
-            self.window -= text.len() as i64;
+            let sent = text.len().min(self.window.min(self.stream_window).max(0) as usize);
+            self.window -= sent as i64;
+            put_data(out, &text[..sent], stream, sent == text.len(), self.most_frame);
+            if sent < text.len() {
+                let window = self.stream_window - sent as i64;
+                self.unsent = Some(Unsent { stream, window, body: text[sent..].to_vec(), sent: 0 });
+            }
         }
-        self.streams.insert(stream, Open { query, asked_ns: now_ns, head: None, body: Vec::new() });
         self.next_stream += 2;
         if self.next_stream >= LAST_STREAM {
-            self.retires = Some(ConnectionEnd::ByUs);
+            self.closing = Some(ConnectionEnd::ByUs);
         }
         true
     }
 
-    /// Takes bytes that came; what is to be said in return is appended to `out`.
-    pub(super) fn take<K: Sink>(
+    /// Reads received bytes; appends frames that are to be sent to `out`.
+    pub(super) fn read<K: Sink>(
         &mut self,
-        kit: &mut HttpKit,
-        spare: &mut Spare,
+        shared: &mut HttpShared,
+        pool: &mut BufferPool,
         came: &[u8],
         out: &mut Vec<u8>,
         reader: &mut Reader<'_, K>,
@@ -214,18 +240,19 @@ impl Http {
         let mut at = 0;
         while let Some(frame) = first_frame(&bytes[at..])? {
             at += FRAME_HEADER + frame.payload.len();
-            self.take_frame(kit, spare, &frame, out, reader)?;
+            self.take_frame(shared, pool, &frame, out, reader)?;
         }
         if is_fresh && at < came.len() {
-            inbox = spare.take();
+            inbox = pool.take();
             inbox.extend_from_slice(&came[at..]);
         } else if !is_fresh {
             inbox.drain(..at);
             if inbox.is_empty() {
-                spare.give_back(std::mem::take(&mut inbox));
+                pool.give_back(std::mem::take(&mut inbox));
             }
         }
         self.inbox = inbox;
+        self.send_rest(out);
         if self.unacknowledged > CONNECTION_WINDOW as usize / 2 {
             put_window_update(out, self.unacknowledged as u32);
             self.unacknowledged = 0;
@@ -233,90 +260,121 @@ impl Http {
         Ok(())
     }
 
-    /// Gives up the streams of queries that were asked before this instant.
-    pub(super) fn give_up<K: Sink>(&mut self, asked_ns: u64, out: &mut Vec<u8>, reader: &mut Reader<'_, K>) {
+    /// Cancels the streams of queries that were sent before this instant.
+    pub(super) fn cancel_before<K: Sink>(
+        &mut self,
+        sent_ns: u64,
+        out: &mut Vec<u8>,
+        reader: &mut Reader<'_, K>,
+    ) {
         self.streams.retain(|stream, open| {
-            let is_kept = open.asked_ns >= asked_ns;
+            let is_kept = open.sent_ns >= sent_ns;
             if !is_kept {
                 put_reset(out, *stream, CANCEL);
-                reader.stream_failed(open.query, open.asked_ns, StreamFailure::GivenUp);
+                reader.stream_failed(open.query, open.sent_ns, StreamFailure::GivenUp);
             }
             is_kept
         });
+        self.send_rest(out);
     }
 
-    pub(super) fn end(self, spare: &mut Spare) {
-        spare.give_back(self.inbox);
+    pub(super) fn end(self, pool: &mut BufferPool) {
+        pool.give_back(self.inbox);
+    }
+
+    /// Sends as much of the unsent body as the windows allow now.
+    fn send_rest(&mut self, out: &mut Vec<u8>) {
+        let Some(unsent) = &mut self.unsent else { return };
+        // The server may have ended the stream without waiting for all of it.
+        if !self.streams.contains_key(&unsent.stream) {
+            self.unsent = None;
+            return;
+        }
+        let rest = &unsent.body[unsent.sent..];
+        let count = rest.len().min(self.window.min(unsent.window).max(0) as usize);
+        put_data(out, &rest[..count], unsent.stream, count == rest.len(), self.most_frame);
+        self.window -= count as i64;
+        unsent.window -= count as i64;
+        unsent.sent += count;
+        if unsent.sent == unsent.body.len() {
+            self.unsent = None;
+        }
     }
 
     fn take_frame<K: Sink>(
         &mut self,
-        kit: &mut HttpKit,
-        spare: &mut Spare,
+        shared: &mut HttpShared,
+        pool: &mut BufferPool,
         frame: &Frame<'_>,
         out: &mut Vec<u8>,
         reader: &mut Reader<'_, K>,
     ) -> Result<(), Broken> {
-        if self.unfinished.is_some() && frame.kind != CONTINUATION {
-            return Err(AGAINST_THE_RULES);
+        if self.header_block.is_some() && frame.kind != CONTINUATION {
+            return Err(PROTOCOL_ERROR);
         }
         match frame.kind {
-            DATA => self.take_data(kit, spare, frame, out, reader),
+            DATA => self.take_data(shared, pool, frame, out, reader),
             HEADERS => {
                 let mut block = without_padding(frame)?;
                 if frame.flags & PRIORITY != 0 {
-                    block = block.get(PRIORITY_BYTES..).ok_or(AGAINST_THE_RULES)?;
+                    block = block.get(PRIORITY_BYTES..).ok_or(PROTOCOL_ERROR)?;
                 }
                 let is_end = frame.flags & END_STREAM != 0;
                 if frame.flags & END_HEADERS == 0 {
                     let block = block.to_vec();
-                    self.unfinished = Some(Unfinished { stream: frame.stream, is_end, block });
+                    self.header_block = Some(HeaderBlock { stream: frame.stream, is_end, block });
                     return Ok(());
                 }
-                self.take_headers(kit, spare, frame.stream, is_end, block, reader)
+                self.take_headers(shared, pool, frame.stream, is_end, block, reader)
             }
             CONTINUATION => {
-                let mut unfinished = self.unfinished.take().ok_or(AGAINST_THE_RULES)?;
-                unfinished.block.extend_from_slice(frame.payload);
-                if unfinished.stream != frame.stream || unfinished.block.len() > HEADER_BYTES {
-                    return Err(AGAINST_THE_RULES);
+                let mut header_block = self.header_block.take().ok_or(PROTOCOL_ERROR)?;
+                header_block.block.extend_from_slice(frame.payload);
+                if header_block.stream != frame.stream || header_block.block.len() > HEADER_BYTES {
+                    return Err(PROTOCOL_ERROR);
                 }
                 if frame.flags & END_HEADERS == 0 {
-                    self.unfinished = Some(unfinished);
+                    self.header_block = Some(header_block);
                     return Ok(());
                 }
-                let Unfinished { stream, is_end, block } = unfinished;
-                self.take_headers(kit, spare, stream, is_end, &block, reader)
+                let HeaderBlock { stream, is_end, block } = header_block;
+                self.take_headers(shared, pool, stream, is_end, &block, reader)
             }
             RST_STREAM => {
                 let code = number(frame.payload)?;
                 let why = if code == REFUSED { StreamFailure::Refused } else { StreamFailure::Reset };
-                self.fail(frame.stream, why, spare, reader);
+                self.fail(frame.stream, why, pool, reader);
                 Ok(())
             }
-            SETTINGS => self.take_settings(kit, frame, out),
+            SETTINGS => self.take_settings(shared, frame, out),
             PING if frame.flags & ACK == 0 => {
                 put_header(out, frame.payload.len(), PING, ACK, 0);
                 out.extend_from_slice(frame.payload);
                 Ok(())
             }
-            GOAWAY => self.take_goaway(spare, frame, reader),
+            GOAWAY => self.take_goaway(pool, frame, reader),
             WINDOW_UPDATE => {
-                // A stream's own window is never waited for: a query is sent whole or not at all.
-                if frame.stream == 0 {
-                    self.window += i64::from(number(frame.payload)? & LAST_STREAM);
+                let opened = i64::from(number(frame.payload)? & LAST_STREAM);
+                match &mut self.unsent {
+                    _ if frame.stream == 0 => self.window += opened,
+                    Some(unsent) if unsent.stream == frame.stream => unsent.window += opened,
+                    // All of that stream's body has been sent already.
+                    _ => {}
+                }
+                if self.window > MOST_WINDOW {
+                    return Err(PROTOCOL_ERROR);
                 }
                 Ok(())
             }
-            PUSH_PROMISE => Err(AGAINST_THE_RULES),
+            PUSH_PROMISE => Err(PROTOCOL_ERROR),
             _ => Ok(()),
         }
     }
 
     fn take_data<K: Sink>(
         &mut self,
-        kit: &mut HttpKit,
-        spare: &mut Spare,
+        shared: &mut HttpShared,
+        pool: &mut BufferPool,
         frame: &Frame<'_>,
         out: &mut Vec<u8>,
         reader: &mut Reader<'_, K>,
@@ -324,69 +382,69 @@ impl Http {
         self.unacknowledged += frame.payload.len();
         let data = without_padding(frame)?;
         let is_end = frame.flags & END_STREAM != 0;
-        // One that we gave up may still speak.
+        // Of a cancelled stream data may still be received.
         let Some(open) = self.streams.get_mut(&frame.stream) else { return Ok(()) };
         if open.body.len() + data.len() > LONGEST_BODY {
             put_reset(out, frame.stream, CANCEL);
-            self.fail(frame.stream, StreamFailure::Protocol, spare, reader);
+            self.fail(frame.stream, StreamFailure::Protocol, pool, reader);
             return Ok(());
         }
         if is_end && open.body.is_empty() {
             if let Some(open) = self.streams.remove(&frame.stream) {
-                deliver(kit, &open, data, reader);
+                deliver(shared, &open, data, reader);
             }
             return Ok(());
         }
         if open.body.capacity() == 0 {
-            open.body = spare.take();
+            open.body = pool.take();
         }
         open.body.extend_from_slice(data);
         if is_end {
-            self.finish(kit, spare, frame.stream, reader);
+            self.finish(shared, pool, frame.stream, reader);
         }
         Ok(())
     }
 
     fn take_headers<K: Sink>(
         &mut self,
-        kit: &mut HttpKit,
-        spare: &mut Spare,
+        shared: &mut HttpShared,
+        pool: &mut BufferPool,
         stream: u32,
         is_end: bool,
         block: &[u8],
         reader: &mut Reader<'_, K>,
     ) -> Result<(), Broken> {
-        // Read in any case: later ones may build on it.
-        let head = self.decoder.decode(block).ok_or(AGAINST_THE_RULES)?;
+        // Decoded in any case: later blocks may refer to it.
+        let head = self.decoder.decode(block).ok_or(PROTOCOL_ERROR)?;
         let Some(open) = self.streams.get_mut(&stream) else { return Ok(()) };
         let is_informational = (100..200).contains(&head.status);
-        // What comes after a body are trailers, which say nothing to us.
+        // Headers after a body are trailers, which are ignored.
         if open.head.is_none() && !is_informational {
             if head.status == 0 {
-                self.fail(stream, StreamFailure::Protocol, spare, reader);
+                self.fail(stream, StreamFailure::Protocol, pool, reader);
                 return Ok(());
             }
             open.head = Some(head);
             reader.status(head.status);
         }
         if is_end {
-            self.finish(kit, spare, stream, reader);
+            self.finish(shared, pool, stream, reader);
         }
         Ok(())
     }
 
-    /// A stream has come to its end in order.
+    /// Handles the regular end of a stream.
     fn finish<K: Sink>(
         &mut self,
-        kit: &mut HttpKit,
-        spare: &mut Spare,
+        shared: &mut HttpShared,
+        pool: &mut BufferPool,
         stream: u32,
         reader: &mut Reader<'_, K>,
     ) {
         if let Some(mut open) = self.streams.remove(&stream) {
             let body = std::mem::take(&mut open.body);
-            deliver(kit, &open, &body, reader);
-            spare.give_back(body);
+            deliver(shared, &open, &body, reader);
+            pool.give_back(body);
         }
     }
 
@@ -394,34 +452,49 @@ impl Http {
         &mut self,
         stream: u32,
         why: StreamFailure,
-        spare: &mut Spare,
+        pool: &mut BufferPool,
         reader: &mut Reader<'_, K>,
     ) {
         if let Some(open) = self.streams.remove(&stream) {
-            spare.give_back(open.body);
-            reader.stream_failed(open.query, open.asked_ns, why);
+            pool.give_back(open.body);
+            reader.stream_failed(open.query, open.sent_ns, why);
         }
     }
 
-    fn take_settings(&mut self, kit: &HttpKit, frame: &Frame<'_>, out: &mut Vec<u8>) -> Result<(), Broken> {
+    fn take_settings(
+        &mut self,
+        shared: &HttpShared,
+        frame: &Frame<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Broken> {
         if frame.flags & ACK != 0 {
             return Ok(());
         }
         if !frame.payload.len().is_multiple_of(6) {
-            return Err(AGAINST_THE_RULES);
+            return Err(PROTOCOL_ERROR);
         }
         for setting in frame.payload.chunks_exact(6) {
             let (name, value) = (u16::from_be_bytes([setting[0], setting[1]]), number(&setting[2..])?);
             match name {
                 HEADER_TABLE_SIZE if (value as usize) < hpack::TABLE_BYTES => {
                     self.table_update = Some(value as usize);
-                    // What it would have to forget it is not asked to remember.
-                    if (value as usize) < kit.head.table_bytes() {
-                        self.memory = Memory::Cannot;
+                    // A table too small for the headers is not used for them.
+                    if (value as usize) < shared.head.table_bytes() {
+                        self.server_table = ServerTable::TooSmall;
                     }
                 }
                 MAX_CONCURRENT_STREAMS => self.most_streams = value as usize,
-                INITIAL_WINDOW_SIZE => self.stream_window = i64::from(value),
+                INITIAL_WINDOW_SIZE if i64::from(value) > MOST_WINDOW => return Err(PROTOCOL_ERROR),
+                INITIAL_WINDOW_SIZE => {
+                    // It applies to open streams, too (RFC 9113, 6.9.2).
+                    let change = i64::from(value) - self.stream_window;
+                    self.stream_window += change;
+                    self.unsent.iter_mut().for_each(|unsent| unsent.window += change);
+                }
+                MAX_FRAME_SIZE if !(LONGEST_FRAME..1 << 24).contains(&(value as usize)) => {
+                    return Err(PROTOCOL_ERROR);
+                }
+                MAX_FRAME_SIZE => self.most_frame = value as usize,
                 _ => {}
             }
         }
@@ -429,28 +502,28 @@ impl Http {
         Ok(())
     }
 
-    /// The server takes no more: what it has not begun may be asked elsewhere.
+    /// The server accepts no more requests: those it has not processed may be retried elsewhere.
     fn take_goaway<K: Sink>(
         &mut self,
-        spare: &mut Spare,
+        pool: &mut BufferPool,
         frame: &Frame<'_>,
         reader: &mut Reader<'_, K>,
     ) -> Result<(), Broken> {
         let last = number(frame.payload)? & LAST_STREAM;
         let code = number(frame.payload.get(4..).unwrap_or_default())?;
-        self.retires = Some(if code == 0 { ConnectionEnd::GoneAway } else { ConnectionEnd::Error });
+        self.closing = Some(if code == 0 { ConnectionEnd::GoneAway } else { ConnectionEnd::Error });
         let mut beyond: Vec<u32> = self.streams.keys().copied().filter(|stream| *stream > last).collect();
         beyond.sort_unstable();
         for stream in beyond {
-            self.fail(stream, StreamFailure::GoneAway, spare, reader);
+            self.fail(stream, StreamFailure::GoneAway, pool, reader);
         }
         Ok(())
     }
 }
 
-/// Hands a response over for what it is.
-fn deliver<K: Sink>(kit: &mut HttpKit, open: &Open, body: &[u8], reader: &mut Reader<'_, K>) {
-    let failed = |reader: &mut Reader<'_, K>, why| reader.stream_failed(open.query, open.asked_ns, why);
+/// Reports a response, or why it is none.
+fn deliver<K: Sink>(shared: &mut HttpShared, open: &Stream, body: &[u8], reader: &mut Reader<'_, K>) {
+    let failed = |reader: &mut Reader<'_, K>, why| reader.stream_failed(open.query, open.sent_ns, why);
     let Some(head) = open.head else { return failed(reader, StreamFailure::Protocol) };
     if head.length.is_some_and(|length| length != body.len() as u64) {
         return failed(reader, StreamFailure::Protocol);
@@ -458,51 +531,78 @@ fn deliver<K: Sink>(kit: &mut HttpKit, open: &Open, body: &[u8], reader: &mut Re
     if head.status != 200 {
         return failed(reader, StreamFailure::Status);
     }
-    kit.answer.clear();
-    // A body of another type is no message, whatever is in it.
+    shared.answer.clear();
+    // A body of another type is not a message, whatever its content is.
     if head.is_message {
-        kit.answer.extend_from_slice(body);
+        shared.answer.extend_from_slice(body);
     }
-    if let Some(id) = kit.answer.first_chunk_mut::<2>() {
-        // It came for an ID of 0; another one is wrong, and stays so.
+    if let Some(id) = shared.answer.first_chunk_mut::<2>() {
+        // The query had the ID 0; a wrong ID stays wrong.
         *id = (u16::from_be_bytes(*id) ^ open.query).to_be_bytes();
     }
-    if reader.answer(&kit.answer) == Came::Garbage {
+    if reader.answer(&shared.answer) == Came::Garbage {
         failed(reader, StreamFailure::NoMessage);
     }
 }
 
-/// The whole frame that `bytes` begin with.
+/// The complete frame at the start of `bytes`, if there is one.
 fn first_frame(bytes: &[u8]) -> Result<Option<Frame<'_>>, Broken> {
     let Some(header) = bytes.first_chunk::<FRAME_HEADER>() else { return Ok(None) };
     let length = u32::from_be_bytes([0, header[0], header[1], header[2]]) as usize;
     if length > LONGEST_FRAME {
-        return Err(AGAINST_THE_RULES);
+        return Err(PROTOCOL_ERROR);
     }
     let stream = u32::from_be_bytes([header[5], header[6], header[7], header[8]]) & LAST_STREAM;
     let payload = bytes.get(FRAME_HEADER..FRAME_HEADER + length);
     Ok(payload.map(|payload| Frame { kind: header[3], flags: header[4], stream, payload }))
 }
 
-/// What a frame holds, where it may be filled up.
+/// The payload of a frame without its padding.
 fn without_padding<'a>(frame: &Frame<'a>) -> Result<&'a [u8], Broken> {
     if frame.flags & PADDED == 0 {
         return Ok(frame.payload);
     }
-    let (padding, rest) = frame.payload.split_first().ok_or(AGAINST_THE_RULES)?;
-    let length = rest.len().checked_sub(usize::from(*padding)).ok_or(AGAINST_THE_RULES)?;
+    let (padding, rest) = frame.payload.split_first().ok_or(PROTOCOL_ERROR)?;
+    let length = rest.len().checked_sub(usize::from(*padding)).ok_or(PROTOCOL_ERROR)?;
     Ok(&rest[..length])
 }
 
-/// The number that a payload begins with.
+/// The number at the start of a payload.
 fn number(bytes: &[u8]) -> Result<u32, Broken> {
-    bytes.first_chunk().map(|bytes| u32::from_be_bytes(*bytes)).ok_or(AGAINST_THE_RULES)
+    bytes.first_chunk().map(|bytes| u32::from_be_bytes(*bytes)).ok_or(PROTOCOL_ERROR)
 }
 
 fn put_header(out: &mut Vec<u8>, length: usize, kind: u8, flags: u8, stream: u32) {
     out.extend_from_slice(&(length as u32).to_be_bytes()[1..]);
     out.extend_from_slice(&[kind, flags]);
     out.extend_from_slice(&stream.to_be_bytes());
+}
+
+/// Appends a header block, in CONTINUATION frames after the first one where it exceeds a frame.
+fn put_headers(out: &mut Vec<u8>, block: &[u8], stream: u32, is_end: bool, most_frame: usize) {
+    let (mut kind, mut flags) = (HEADERS, if is_end { END_STREAM } else { 0 });
+    let mut rest = block;
+    loop {
+        let (piece, after) = rest.split_at(rest.len().min(most_frame));
+        flags |= if after.is_empty() { END_HEADERS } else { 0 };
+        put_header(out, piece.len(), kind, flags, stream);
+        out.extend_from_slice(piece);
+        if after.is_empty() {
+            return;
+        }
+        (kind, flags, rest) = (CONTINUATION, 0, after);
+    }
+}
+
+/// Appends a body, or a piece of it, in as many DATA frames as it needs.
+fn put_data(out: &mut Vec<u8>, body: &[u8], stream: u32, is_end: bool, most_frame: usize) {
+    let mut rest = body;
+    while !rest.is_empty() {
+        let (piece, after) = rest.split_at(rest.len().min(most_frame));
+        put_header(out, piece.len(), DATA, if is_end && after.is_empty() { END_STREAM } else { 0 }, stream);
+        out.extend_from_slice(piece);
+        rest = after;
+    }
 }
 
 fn put_window_update(out: &mut Vec<u8>, bytes: u32) {
@@ -515,7 +615,7 @@ fn put_reset(out: &mut Vec<u8>, stream: u32, code: u32) {
     out.extend_from_slice(&code.to_be_bytes());
 }
 
-const AGAINST_THE_RULES: Broken = Broken::Ended(ConnectionEnd::Protocol);
+const PROTOCOL_ERROR: Broken = Broken::Ended(ConnectionEnd::Protocol);
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
@@ -539,7 +639,7 @@ const END_HEADERS: u8 = 0x4;
 const PADDED: u8 = 0x8;
 const PRIORITY: u8 = 0x20;
 
-/// What stands before the headers of a stream with a priority.
+/// Bytes before the headers of a stream with a priority.
 const PRIORITY_BYTES: usize = 5;
 
 // Settings.
@@ -547,26 +647,28 @@ const HEADER_TABLE_SIZE: u16 = 1;
 const ENABLE_PUSH: u16 = 2;
 const MAX_CONCURRENT_STREAMS: u16 = 3;
 const INITIAL_WINDOW_SIZE: u16 = 4;
+const MAX_FRAME_SIZE: u16 = 5;
 
-// Codes of errors.
+// Error codes.
 const REFUSED: u32 = 7;
 const CANCEL: u32 = 8;
 
-/// The longest frame that we allow, which is what the standard begins with.
+/// The longest frame that either side accepts before it says otherwise (RFC 9113, 4.2); we never do.
 const LONGEST_FRAME: usize = 16_384;
 
-/// Windows as the standard begins with them.
+/// The initial windows of the standard, and the largest that it allows.
 const FIRST_WINDOW: i64 = 65_535;
+const MOST_WINDOW: i64 = 0x7fff_ffff;
 
-/// Of ours: more than the longest message for a stream, and more than comes between two readings for the
-/// connection.
+/// Our receive windows: for a stream more than the longest message, for the connection more than is
+/// received between two reads.
 const STREAM_WINDOW: u32 = 128 << 10;
 const CONNECTION_WINDOW: u32 = 16 << 20;
 
-/// A server with less room than a long query needs is asked nothing.
+/// With a smaller window no query is sent, so that few bodies have to wait for the rest.
 const LOW_WINDOW: i64 = 1_024;
 
-/// Streams at once until the server says how many it takes; the standard wants it to take so many.
+/// Concurrent streams until the server announces its limit; the standard recommends to allow as many.
 const USUAL_STREAMS: usize = 100;
 
 /// The last number of a stream, which is also the mask of one.
@@ -575,7 +677,7 @@ const LAST_STREAM: u32 = 0x7fff_ffff;
 /// The longest DNS message.
 const LONGEST_BODY: usize = 65_535;
 
-/// Headers beyond this are an attack.
+/// Longer header blocks are treated as an attack.
 const HEADER_BYTES: usize = 64 << 10;
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! How clients over TCP open themselves from the description of a run, and what their sessions take from it.
 
-use super::Streams;
 use super::config::usable_addresses;
 use super::doh::{Doh, DohSetup};
 use super::dot::Dot;
 use super::plain::Plain;
 use super::session::Session;
+use super::state::Streams;
 use crate::description::{Description, Open, OpenError};
 use crate::tls::Tls;
 
@@ -33,7 +33,7 @@ impl Described for Dot {
 impl Described for Doh {
     fn setup(description: &Description) -> Result<DohSetup, OpenError> {
         let tls = Dot::setup(description)?;
-        // What a browser would say: the name, and the port where it is not the usual one.
+        // As a browser does: the name, and the port unless it is the default one.
         let name = match tls.server_name().to_str().into_owned() {
             address if address.contains(':') => format!("[{address}]"),
             name => name,

@@ -1,13 +1,13 @@
-//! Messages behind a length of two bytes each (RFC 1035, 4.2.2), as TCP and TLS carry them.
+//! Messages preceded by their length in two bytes (RFC 1035, 4.2.2), as over TCP and TLS.
 
 use dnsdyno_measure::ConnectionEnd;
 
-use super::client::Spare;
 use super::config::StreamOpenError;
+use super::pool::BufferPool;
 use super::session::{Broken, Reader, Session};
 use crate::{Batch, Came, Sink};
 
-/// A session that adds nothing.
+/// A session without a handshake or encryption.
 #[derive(Debug, Default)]
 pub struct Plain {
     inbox: Inbox,
@@ -15,9 +15,9 @@ pub struct Plain {
 
 impl Session for Plain {
     type Setup = ();
-    type Kit = ();
+    type Shared = ();
 
-    fn kit(_: &(), _clients: usize) -> Result<(), StreamOpenError> {
+    fn shared(_: &(), _clients: usize) -> Result<(), StreamOpenError> {
         Ok(())
     }
 
@@ -26,29 +26,29 @@ impl Session for Plain {
     }
 
     #[inline]
-    fn ask(&mut self, _: &mut (), batch: &Batch, _now_ns: u64, out: &mut Vec<u8>) -> usize {
+    fn encode(&mut self, _: &mut (), batch: &Batch, _now_ns: u64, out: &mut Vec<u8>) -> usize {
         frame(batch, out);
         batch.len()
     }
 
     #[inline]
-    fn take<K: Sink>(
+    fn read<K: Sink>(
         &mut self,
         _: &mut (),
-        spare: &mut Spare,
+        pool: &mut BufferPool,
         bytes: &[u8],
         _out: &mut Vec<u8>,
         reader: &mut Reader<'_, K>,
     ) -> Result<(), Broken> {
-        self.inbox.take(spare, bytes, reader)
+        self.inbox.read(pool, bytes, reader)
     }
 
-    fn end(self, spare: &mut Spare) {
-        self.inbox.end(spare);
+    fn end(self, pool: &mut BufferPool) {
+        self.inbox.end(pool);
     }
 }
 
-/// Puts each message of the batch behind its length.
+/// Appends each message of the batch, preceded by its length.
 pub(super) fn frame(batch: &Batch, frames: &mut Vec<u8>) {
     for message in batch.iter() {
         frames.extend_from_slice(&(message.len() as u16).to_be_bytes());
@@ -56,17 +56,17 @@ pub(super) fn frame(batch: &Batch, frames: &mut Vec<u8>) {
     }
 }
 
-/// The beginning of a message whose rest has not come.
+/// The beginning of a message that was not received completely.
 #[derive(Debug, Default)]
 pub(super) struct Inbox {
     bytes: Vec<u8>,
 }
 
 impl Inbox {
-    /// Hands over the whole messages, and keeps the beginning of the next.
-    pub(super) fn take<K: Sink>(
+    /// Hands over the complete messages, and keeps the beginning of the next.
+    pub(super) fn read<K: Sink>(
         &mut self,
-        spare: &mut Spare,
+        pool: &mut BufferPool,
         came: &[u8],
         reader: &mut Reader<'_, K>,
     ) -> Result<(), Broken> {
@@ -83,28 +83,28 @@ impl Inbox {
             }
         }
         if is_fresh && at < came.len() {
-            self.bytes = spare.take();
+            self.bytes = pool.take();
             self.bytes.extend_from_slice(&came[at..]);
         } else if !is_fresh {
             self.bytes.drain(..at);
             if self.bytes.is_empty() {
-                spare.give_back(std::mem::take(&mut self.bytes));
+                pool.give_back(std::mem::take(&mut self.bytes));
             }
         }
         Ok(())
     }
 
-    pub(super) fn end(self, spare: &mut Spare) {
-        spare.give_back(self.bytes);
+    pub(super) fn end(self, pool: &mut BufferPool) {
+        pool.give_back(self.bytes);
     }
 }
 
-/// How long the first message is, with its length; `frames` are whole messages.
+/// The length of the first message, its length field included; `frames` are complete messages.
 pub(super) fn first_frame_bytes(frames: &[u8]) -> usize {
     first_message(frames).map_or(frames.len(), |message| LENGTH_BYTES + message.len())
 }
 
-/// The whole message that `bytes` begin with.
+/// The complete message at the start of `bytes`, if there is one.
 #[inline]
 fn first_message(bytes: &[u8]) -> Option<&[u8]> {
     let length = usize::from(u16::from_be_bytes(*bytes.first_chunk()?));

@@ -1,23 +1,23 @@
-//! What comes over a connection: bytes in pieces of any size, which the session makes messages of.
+//! Receiving over a connection: bytes in pieces of any size, which the session turns into messages.
 
 use std::io::{self, Read};
 
 use dnsdyno_measure::ConnectionEnd;
 
-use super::Streams;
 use super::client::Phase;
 use super::session::{Broken, Reader, Session};
+use super::state::Streams;
 use crate::{ConnectionNews, Sink};
 
 impl<S: Session> Streams<S> {
-    /// Reads what there is, up to the bound of a round.
+    /// Reads what was received, up to the bound of a round.
     pub(super) fn read(&mut self, channel: usize, is_closing: bool, sink: &mut impl Sink) {
         for _ in 0..ROUNDS {
             let Some(mut stream) = self.clients[channel].stream.as_ref() else { return };
             match stream.read(&mut self.chunk) {
-                Ok(0) => return self.doom_open(channel, ConnectionEnd::ByServer),
+                Ok(0) => return self.end_open(channel, ConnectionEnd::ByServer),
                 Ok(length) => {
-                    self.take_in(channel, length, sink);
+                    self.pass_to_session(channel, length, sink);
                     let is_emptied = length < self.chunk.len() && !is_closing;
                     if is_emptied || self.clients[channel].phase != Phase::Open {
                         return;
@@ -25,15 +25,15 @@ impl<S: Session> Streams<S> {
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return self.break_off(channel, &error),
+                Err(error) => return self.fail_on_error(channel, &error),
             }
         }
-        // No event will tell of what is left.
+        // No event will report the rest.
         self.unread.push(channel as u32);
     }
 
-    /// Hands what was read to the session, and says what that has to say.
-    fn take_in(&mut self, channel: usize, length: usize, sink: &mut impl Sink) {
+    /// Hands what was read to the session, and sends what it wants to be sent.
+    fn pass_to_session(&mut self, channel: usize, length: usize, sink: &mut impl Sink) {
         let at_ns = self.clock.now_ns();
         let client = &mut self.clients[channel];
         if !std::mem::replace(&mut client.has_read, true) {
@@ -50,18 +50,18 @@ impl<S: Session> Streams<S> {
             established_ns: client.established_ns,
             answers: 0,
             ended: 0,
-            has_heard: false,
+            has_received: false,
         };
         self.frames.clear();
         let bytes = &self.chunk[..length];
-        let taken = session.take(&mut self.kit, &mut self.spare, bytes, &mut self.frames, &mut reader);
-        let Reader { since_ns, answers, ended, has_heard, .. } = reader;
+        let taken = session.read(&mut self.shared, &mut self.pool, bytes, &mut self.frames, &mut reader);
+        let Reader { since_ns, answers, ended, has_received, .. } = reader;
         client.since_ns = since_ns;
-        if has_heard {
+        if has_received {
             client.read_ns = at_ns;
         }
         client.answers = client.answers.saturating_add(answers);
-        client.under_way = client.under_way.saturating_sub(ended);
+        client.outstanding = client.outstanding.saturating_sub(ended);
         match taken {
             Ok(()) => {
                 if !self.frames.is_empty() {
@@ -72,14 +72,14 @@ impl<S: Session> Streams<S> {
             Err(broken) => {
                 self.write_last(channel);
                 match broken {
-                    Broken::Handshake(why) => self.doom_handshake(channel, why),
-                    Broken::Ended(end) => self.doom_open(channel, end),
+                    Broken::Handshake(why) => self.fail_handshake(channel, why),
+                    Broken::Ended(end) => self.end_open(channel, end),
                 }
             }
         }
     }
 
-    /// Ends a connection that has done all it is to do, and lines the client up if it has room again.
+    /// Closes a connection that is complete, and queues the client if it has capacity again.
     #[inline]
     pub(super) fn after_reading(&mut self, channel: usize) {
         let client = &self.clients[channel];
@@ -87,17 +87,14 @@ impl<S: Session> Streams<S> {
             return;
         }
         if client.is_spent(self.limit) {
-            self.doom_open(channel, ConnectionEnd::ByUs);
-        } else if let Some(end) = client.retired() {
-            self.doom_open(channel, end);
-        } else if !client.in_line {
-            self.join_line(channel);
+            self.end_open(channel, ConnectionEnd::ByUs);
+        } else if let Some(end) = client.drained() {
+            self.end_open(channel, end);
+        } else if !client.is_queued {
+            self.enqueue(channel);
         }
     }
 }
 
-/// Bytes that one call reads: the longest message, and more of short ones than a batch.
-pub(super) const CHUNK: usize = 64 << 10;
-
-/// Full reads of one connection before the others get their turn.
+/// Full reads of one connection before the others are served.
 const ROUNDS: usize = 4;

@@ -1,60 +1,60 @@
-//! What stands between the bytes of a connection and DNS messages: nothing but a length, TLS, or HTTP over
-//! TLS.
+//! The layer between the bytes of a connection and DNS messages: a length, TLS, or HTTP over TLS.
 //!
 //! ```text
-//!   messages ── ask ──► session ──► bytes to be written
-//!   bytes read ─ take ─► session ──► answers, and what it says in return
+//!   messages ── encode ──► session ──► bytes to be written
+//!   bytes read ─ read ──► session ──► responses, and bytes to be written
 //! ```
 //!
-//! A session has no socket and no clock. It may hold back what it is asked until its handshake is done.
+//! A session has no socket and no clock. It may hold queries back until its handshake is done. The
+//! clients around it, their connections and their counters are the same for all kinds.
 
 use dnsdyno_measure::{ConnectionEnd, HandshakeFailure, HandshakeKind, StreamFailure};
 
-use super::client::Spare;
 use super::config::StreamOpenError;
+use super::pool::BufferPool;
 use crate::{Batch, Came, ConnectionNews, Sink};
 
 /// The session of one connection.
 pub trait Session: Sized + Send {
-    /// What a run says of its sessions.
+    /// The configuration of the sessions of a run.
     type Setup;
     /// What the sessions of a worker have in common.
-    type Kit: Send;
-    /// Whether a session must know when it was asked.
+    type Shared: Send;
+    /// Whether a session needs the time at which a query is sent.
     const NEEDS_TIME: bool = false;
 
     /// What the sessions of a worker with `clients` clients have in common.
     ///
     /// # Errors
-    /// Where TLS has nothing to offer.
-    fn kit(setup: &Self::Setup, clients: usize) -> Result<Self::Kit, StreamOpenError>;
+    /// Where TLS cannot be set up.
+    fn shared(setup: &Self::Setup, clients: usize) -> Result<Self::Shared, StreamOpenError>;
 
-    /// A new session; appends what it says first to `out`. `None` where there is no way to begin.
-    fn begin(kit: &mut Self::Kit, out: &mut Vec<u8>) -> Option<Self>;
+    /// A new session; appends its first bytes to `out`. `None` where it cannot start.
+    fn begin(shared: &mut Self::Shared, out: &mut Vec<u8>) -> Option<Self>;
 
-    /// Asks the messages of `batch`, in order, as far as there is room; appends what is to travel now to
-    /// `out`. Tells how many were taken.
-    fn ask(&mut self, kit: &mut Self::Kit, batch: &Batch, now_ns: u64, out: &mut Vec<u8>) -> usize;
+    /// Writes the messages of `batch`, in order, as far as there is capacity; appends what is to be
+    /// sent now to `out`. Returns how many were accepted.
+    fn encode(&mut self, shared: &mut Self::Shared, batch: &Batch, now_ns: u64, out: &mut Vec<u8>) -> usize;
 
-    /// Takes what came over the connection; appends what is to be said in return to `out`.
+    /// Reads bytes received over the connection; appends what is to be sent to `out`.
     ///
     /// # Errors
-    /// Where the connection is of no use any more. What is in `out` should still be said.
-    fn take<K: Sink>(
+    /// Where the connection cannot be used any more. What is in `out` should still be sent.
+    fn read<K: Sink>(
         &mut self,
-        kit: &mut Self::Kit,
-        spare: &mut Spare,
+        shared: &mut Self::Shared,
+        pool: &mut BufferPool,
         bytes: &[u8],
         out: &mut Vec<u8>,
         reader: &mut Reader<'_, K>,
     ) -> Result<(), Broken>;
 
-    /// How many messages it takes now.
-    fn room(&self) -> usize {
+    /// How many messages it accepts now.
+    fn capacity(&self) -> usize {
         usize::MAX
     }
 
-    /// Bytes that it holds back.
+    /// Bytes that it holds back until the handshake is done.
     fn held_back(&self) -> usize {
         0
     }
@@ -64,61 +64,62 @@ pub trait Session: Sized + Send {
         false
     }
 
-    /// Whether it will never take another message, though those under way may be answered; and what the
-    /// connection then ends of.
-    fn retires(&self) -> Option<ConnectionEnd> {
+    /// Why the connection accepts no more messages, if it does not, though outstanding queries may
+    /// still be answered.
+    fn closing(&self) -> Option<ConnectionEnd> {
         None
     }
 
-    /// Gives up what was asked before `asked_ns` and has not been answered, where that takes room.
-    fn give_up<K: Sink>(
+    /// Cancels queries that were sent before `sent_ns` and are still outstanding, where they occupy
+    /// streams.
+    fn cancel_before<K: Sink>(
         &mut self,
-        _kit: &mut Self::Kit,
+        _kit: &mut Self::Shared,
         _asked_ns: u64,
         _out: &mut Vec<u8>,
         _reader: &mut Reader<'_, K>,
     ) {
     }
 
-    /// Appends the last words, where there are any.
-    fn goodbye(&mut self, _out: &mut Vec<u8>) {}
+    /// Appends the last bytes before the connection is closed, where there are any.
+    fn close(&mut self, _out: &mut Vec<u8>) {}
 
-    /// Gives its buffers back.
-    fn end(self, spare: &mut Spare);
+    /// Returns its buffers.
+    fn end(self, pool: &mut BufferPool);
 }
 
-/// Why a connection is of no use any more.
+/// Why a connection cannot be used any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Broken {
     /// Its handshake failed.
     Handshake(HandshakeFailure),
-    /// It has to end, or has ended, like this.
+    /// It has ended, or must be ended, for this reason.
     Ended(ConnectionEnd),
 }
 
-/// Takes what a session finds in the bytes of one reading, and hands it on.
+/// Takes what a session reads from the bytes of one call, and passes it to the sink.
 pub struct Reader<'a, K> {
     pub(super) sink: &'a mut K,
     pub(super) news: &'a mut Vec<(u32, u64, ConnectionNews)>,
     pub(super) channel: usize,
     pub(super) at_ns: u64,
-    /// When queries could first leave over the connection.
+    /// From when on queries could be sent over the connection.
     pub(super) since_ns: u64,
-    /// When the connection came to be.
+    /// When the connection was established.
     pub(super) established_ns: u64,
-    /// Answers so far.
+    /// Responses so far that ended a query.
     pub(super) answers: u32,
-    /// Queries under way that have ended so far.
+    /// Outstanding queries that have ended so far.
     pub(super) ended: u32,
-    /// Whether anything whole has come.
-    pub(super) has_heard: bool,
+    /// Whether a complete message, or handshake, was received.
+    pub(super) has_received: bool,
 }
 
 impl<K: Sink> Reader<'_, K> {
-    /// A message came.
+    /// A message was received.
     #[inline]
     pub(super) fn answer(&mut self, message: &[u8]) -> Came {
-        self.has_heard = true;
+        self.has_received = true;
         let came = self.sink.answer(self.channel, self.at_ns, self.since_ns, message);
         if came == Came::Answer {
             self.answers += 1;
@@ -129,27 +130,27 @@ impl<K: Sink> Reader<'_, K> {
 
     /// The handshake is done.
     pub(super) fn handshaken(&mut self, kind: HandshakeKind) {
-        self.has_heard = true;
+        self.has_received = true;
         let begun_ns = self.established_ns;
-        self.tell(ConnectionNews::Handshaken { kind, begun_ns });
+        self.report(ConnectionNews::Handshaken { kind, begun_ns });
         if kind != HandshakeKind::Early {
             self.since_ns = self.at_ns;
         }
     }
 
     /// Something happened to the connection.
-    pub(super) fn tell(&mut self, news: ConnectionNews) {
+    pub(super) fn report(&mut self, news: ConnectionNews) {
         self.news.push((self.channel as u32, self.at_ns, news));
     }
 
-    /// An HTTP response came.
+    /// An HTTP response was received.
     pub(super) fn status(&mut self, status: u16) {
-        self.has_heard = true;
+        self.has_received = true;
         self.sink.status(status);
     }
 
-    /// A stream ended without an answer.
-    pub(super) fn stream_failed(&mut self, id: u16, asked_ns: u64, why: StreamFailure) {
-        self.ended += u32::from(self.sink.stream_failed(self.channel, id, asked_ns, why));
+    /// A stream ended without a response.
+    pub(super) fn stream_failed(&mut self, id: u16, sent_ns: u64, why: StreamFailure) {
+        self.ended += u32::from(self.sink.stream_failed(self.channel, id, sent_ns, why));
     }
 }

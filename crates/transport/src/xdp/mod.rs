@@ -5,15 +5,15 @@
 //!   worker 1 ── socket of queue 1, 3, ...      answer finds its worker whatever queue it came on
 //! ```
 //!
-//! [`open`] finds the way to the server in the host's tables, attaches the program that takes the
+//! [`open`] finds the route to the server in the host's tables, attaches the program that takes the
 //! server's answers off the interface, binds a socket to each of its queues, and deals them out
 //! to the workers. The host keeps everything else, and has all of it back when the run is over.
 
 mod addressing;
 mod error;
+mod forwarding;
 mod frame;
 mod line;
-mod mailbox;
 mod open;
 mod ports;
 mod route;
@@ -31,9 +31,9 @@ pub use worker::XdpTransport;
 use addressing::{Addressing, addresses, bits, port_count};
 use dnsdyno_sys::interface::{Interface, LinkState};
 use dnsdyno_sys::xdp::{Filter, Redirect, Socket, SocketConfig};
+use forwarding::Forwarding;
 use frame::{Ethernet, Header};
 use line::Line;
-use mailbox::Mailbox;
 use ports::MOST_HELD;
 
 /// How queries are to reach the server.
@@ -91,7 +91,7 @@ pub enum Source {
 /// may take two seconds where a neighbour must be found.
 ///
 /// # Errors
-/// Where the host has no such way to the server, or does not give it to us.
+/// Where the host has no route to the server, or refuses what is needed.
 pub fn open(config: &XdpConfig) -> Result<Vec<XdpTransport>, XdpOpenError> {
     let plan = Plan::new(config)?;
     let queues = plan.interface.queues();
@@ -121,7 +121,7 @@ pub fn open(config: &XdpConfig) -> Result<Vec<XdpTransport>, XdpOpenError> {
         mtu: plan.mtu,
     };
     let line = Arc::new(Line { facts, redirect, _ports: held });
-    deal_out(&plan, config, (addressing, workers), sockets, &line)
+    make_workers(&plan, config, (addressing, workers), sockets, &line)
 }
 
 /// A socket for each queue, each already fed by the program.
@@ -147,8 +147,8 @@ fn bind_all(
     Ok(sockets)
 }
 
-/// Every worker's sockets, channels and mailbox.
-fn deal_out(
+/// Every worker's sockets, channels and forwarding.
+fn make_workers(
     plan: &Plan,
     config: &XdpConfig,
     (addressing, workers): (Addressing, usize),
@@ -156,14 +156,14 @@ fn deal_out(
     line: &Arc<Line>,
 ) -> Result<Vec<XdpTransport>, XdpOpenError> {
     let failed = |what| move |reason| XdpOpenError::Tables { what, reason };
-    let mailboxes = Mailbox::for_all(workers).map_err(failed("the socket limit"))?;
+    let forwardings = Forwarding::for_all(workers).map_err(failed("the socket limit"))?;
     let mut hands: Vec<Vec<Socket>> = (0..workers).map(|_| Vec::new()).collect();
     for (number, socket) in sockets.into_iter().enumerate() {
         hands[number % workers].push(socket);
     }
     let each = addressing.all() / workers;
     let mut transports = Vec::with_capacity(workers);
-    for (number, (sockets, mailbox)) in hands.into_iter().zip(mailboxes).enumerate() {
+    for (number, (sockets, forwarding)) in hands.into_iter().zip(forwardings).enumerate() {
         let first = number * each;
         let headers = (first..first + each)
             .map(|channel| Header::new(&plan.ethernet, addressing.source_of(channel), config.server))
@@ -174,7 +174,7 @@ fn deal_out(
             sockets,
             headers,
             addressing,
-            mailbox,
+            forwarding,
             interface,
             mtu: plan.mtu,
             send_only: config.send_only,
@@ -204,18 +204,18 @@ impl Plan {
         {
             named = Some(Interface::indexed(v6.scope_id()).map_err(tables("the interfaces"))?);
         }
-        // An interface that is down has no routes; "no route" would be a poor way to say so.
+        // An interface that is down has no routes; "no route" would be misleading.
         if let Some(interface) = named.as_ref().filter(|found| found.link_state() == LinkState::Down) {
             return Err(XdpError::InterfaceDown { interface: interface.name().to_owned() }.into());
         }
-        let way = route::to(server, named.as_ref().map(Interface::index)).map_err(tables("the routes"))?;
+        let route = route::to(server, named.as_ref().map(Interface::index)).map_err(tables("the routes"))?;
         let no_route = XdpOpenError::NoRoute { server };
         let is_given = config.next_hop.is_some() && config.source != Source::Route;
-        let interface = match (named, way) {
-            (_, Some(way)) if way.is_local => return Err(XdpOpenError::OnThisHost { server }),
+        let interface = match (named, route) {
+            (_, Some(route)) if route.is_local => return Err(XdpOpenError::OnThisHost { server }),
             // With everything given no route is needed.
-            (Some(interface), way) if way.is_some() || is_given => interface,
-            (None, Some(way)) => Interface::indexed(way.interface).map_err(tables("the interfaces"))?,
+            (Some(interface), route) if route.is_some() || is_given => interface,
+            (None, Some(route)) => Interface::indexed(route.interface).map_err(tables("the interfaces"))?,
             _ => return Err(no_route),
         };
         let name = || interface.name().to_owned();
@@ -223,11 +223,11 @@ impl Plan {
             return Err(XdpError::InterfaceDown { interface: name() }.into());
         }
         let ours = interface.mac().map_err(|_| XdpOpenError::NotEthernet { interface: name() })?;
-        let source = choose_source(config, &interface, way)?;
+        let source = choose_source(config, &interface, route)?;
         let next_hop = match config.next_hop {
             Some(mac) => mac,
             None => {
-                let next_hop = way.map_or(server, |way| way.next_hop);
+                let next_hop = route.map_or(server, |route| route.next_hop);
                 route::find_neighbour(interface.index(), next_hop)
                     .map_err(tables("the neighbours"))?
                     .ok_or_else(|| XdpOpenError::NoNeighbour { interface: name(), next_hop })?
@@ -308,12 +308,12 @@ fn is_link_local(address: IpAddr) -> bool {
 fn choose_source(
     config: &XdpConfig,
     interface: &Interface,
-    way: Option<route::Way>,
+    route: Option<route::Route>,
 ) -> Result<(IpAddr, u8), XdpOpenError> {
     let server = config.server.ip();
     let (address, prefix) = match config.source {
         Source::Route => {
-            let source = way.and_then(|way| way.source).ok_or(XdpOpenError::NoRoute { server })?;
+            let source = route.and_then(|route| route.source).ok_or(XdpOpenError::NoRoute { server })?;
             (source, bits(source))
         }
         Source::Address(address) => (address, bits(address)),

@@ -1,4 +1,4 @@
-//! The way to the server, as the host's own tables know it (netlink).
+//! The route to the server, as the host's own tables know it (netlink).
 //!
 //! Messages are made and read by `netlink-packet-route` over a plain blocking socket: the host is
 //! asked a handful of times before a run, which needs no asynchronous runtime.
@@ -22,7 +22,7 @@ use netlink_sys::{Socket, SocketAddr as NetlinkAddress};
 
 /// Where packets to a server leave, and to whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Way {
+pub(super) struct Route {
     /// The index of the interface.
     pub(super) interface: u32,
     /// The address that the host would send from.
@@ -33,48 +33,48 @@ pub(super) struct Way {
     pub(super) is_local: bool,
 }
 
-/// The way to `server`, over `interface` where that is given; `None` where no route leads there.
-pub(super) fn to(server: IpAddr, interface: Option<u32>) -> io::Result<Option<Way>> {
-    let mut question = RouteMessage::default();
-    question.header.address_family = family(server);
-    question.header.destination_prefix_length = if server.is_ipv4() { 32 } else { 128 };
-    question.header.flags = RouteFlags::empty();
-    question.attributes.push(RouteAttribute::Destination(RouteAddress::from(server)));
-    question.attributes.extend(interface.map(RouteAttribute::Oif));
-    let mut way = None;
-    let asked = ask(RouteNetlinkMessage::GetRoute(question), 0, |answer| {
-        if let RouteNetlinkMessage::NewRoute(route) = answer {
-            way = read_route(&route, server);
+/// The route to `server`, over `interface` where that is given; `None` where no route leads there.
+pub(super) fn to(server: IpAddr, interface: Option<u32>) -> io::Result<Option<Route>> {
+    let mut request = RouteMessage::default();
+    request.header.address_family = family(server);
+    request.header.destination_prefix_length = if server.is_ipv4() { 32 } else { 128 };
+    request.header.flags = RouteFlags::empty();
+    request.attributes.push(RouteAttribute::Destination(RouteAddress::from(server)));
+    request.attributes.extend(interface.map(RouteAttribute::Oif));
+    let mut route = None;
+    let result = ask(RouteNetlinkMessage::GetRoute(request), 0, |reply| {
+        if let RouteNetlinkMessage::NewRoute(message) = reply {
+            route = read_route(&message, server);
         }
     });
-    match asked {
+    match result {
         Err(error) if is_no_route(&error) => Ok(None),
-        asked => asked.map(|()| way),
+        result => result.map(|()| route),
     }
 }
 
-fn read_route(route: &RouteMessage, server: IpAddr) -> Option<Way> {
-    let mut way = Way { interface: 0, source: None, next_hop: server, is_local: false };
-    way.is_local = route.header.kind == RouteType::Local;
-    for attribute in &route.attributes {
+fn read_route(message: &RouteMessage, server: IpAddr) -> Option<Route> {
+    let is_local = message.header.kind == RouteType::Local;
+    let mut route = Route { interface: 0, source: None, next_hop: server, is_local };
+    for attribute in &message.attributes {
         match attribute {
-            RouteAttribute::Oif(index) => way.interface = *index,
-            RouteAttribute::PrefSource(address) => way.source = ip_of(address),
-            RouteAttribute::Gateway(address) => way.next_hop = ip_of(address)?,
+            RouteAttribute::Oif(index) => route.interface = *index,
+            RouteAttribute::PrefSource(address) => route.source = ip_of(address),
+            RouteAttribute::Gateway(address) => route.next_hop = ip_of(address)?,
             // An IPv4 route by an IPv6 gateway.
-            RouteAttribute::Via(RouteVia::Inet6(address)) => way.next_hop = (*address).into(),
-            RouteAttribute::Via(RouteVia::Inet(address)) => way.next_hop = (*address).into(),
+            RouteAttribute::Via(RouteVia::Inet6(address)) => route.next_hop = (*address).into(),
+            RouteAttribute::Via(RouteVia::Inet(address)) => route.next_hop = (*address).into(),
             _ => {}
         }
     }
-    (way.interface != 0).then_some(way)
+    (route.interface != 0).then_some(route)
 }
 
 /// The addresses that an interface owns.
 pub(super) fn addresses(interface: u32) -> io::Result<Vec<IpAddr>> {
     let mut addresses = Vec::new();
-    ask(RouteNetlinkMessage::GetAddress(AddressMessage::default()), NLM_F_DUMP, |answer| {
-        let RouteNetlinkMessage::NewAddress(address) = answer else { return };
+    ask(RouteNetlinkMessage::GetAddress(AddressMessage::default()), NLM_F_DUMP, |reply| {
+        let RouteNetlinkMessage::NewAddress(address) = reply else { return };
         if address.header.index != interface {
             return;
         }
@@ -90,11 +90,11 @@ pub(super) fn addresses(interface: u32) -> io::Result<Vec<IpAddr>> {
 
 /// Whether an XDP program is attached to an interface.
 pub(super) fn has_program(interface: u32) -> io::Result<bool> {
-    let mut question = LinkMessage::default();
-    question.header.index = interface;
+    let mut request = LinkMessage::default();
+    request.header.index = interface;
     let mut has_program = false;
-    ask(RouteNetlinkMessage::GetLink(question), 0, |answer| {
-        let RouteNetlinkMessage::NewLink(link) = answer else { return };
+    ask(RouteNetlinkMessage::GetLink(request), 0, |reply| {
+        let RouteNetlinkMessage::NewLink(link) = reply else { return };
         let facts = link.attributes.iter().filter_map(|attribute| match attribute {
             LinkAttribute::Xdp(facts) => Some(facts),
             _ => None,
@@ -108,26 +108,26 @@ pub(super) fn has_program(interface: u32) -> io::Result<bool> {
 
 /// The Ethernet address of a neighbour, where the host knows it.
 pub(super) fn neighbour(interface: u32, ip: IpAddr) -> io::Result<Option<[u8; 6]>> {
-    let mut question = NeighbourMessage::default();
-    question.header.family = family(ip);
+    let mut request = NeighbourMessage::default();
+    request.header.family = family(ip);
     let mut found = None;
-    ask(RouteNetlinkMessage::GetNeighbour(question), NLM_F_DUMP, |answer| {
-        let RouteNetlinkMessage::NewNeighbour(entry) = answer else { return };
+    ask(RouteNetlinkMessage::GetNeighbour(request), NLM_F_DUMP, |reply| {
+        let RouteNetlinkMessage::NewNeighbour(entry) = reply else { return };
         let is_known = !matches!(entry.header.state, NeighbourState::Incomplete | NeighbourState::Failed);
         if entry.header.ifindex != interface || !is_known {
             return;
         }
-        let mut is_asked = false;
+        let mut is_wanted = false;
         let mut mac = None;
         for attribute in &entry.attributes {
             match attribute {
-                NeighbourAttribute::Destination(NeighbourAddress::Inet(v4)) => is_asked = ip == *v4,
-                NeighbourAttribute::Destination(NeighbourAddress::Inet6(v6)) => is_asked = ip == *v6,
+                NeighbourAttribute::Destination(NeighbourAddress::Inet(v4)) => is_wanted = ip == *v4,
+                NeighbourAttribute::Destination(NeighbourAddress::Inet6(v6)) => is_wanted = ip == *v6,
                 NeighbourAttribute::LinkLayerAddress(bytes) => mac = bytes.first_chunk::<6>().copied(),
                 _ => {}
             }
         }
-        if is_asked {
+        if is_wanted {
             found = mac;
         }
     })?;
@@ -148,14 +148,14 @@ pub(super) fn find_neighbour(interface: u32, ip: IpAddr) -> io::Result<Option<[u
             return Ok(None);
         }
         if now >= next_try {
-            provoke(interface, ip)?;
+            trigger_lookup(interface, ip)?;
             next_try = now + NEIGHBOUR_RETRY;
         }
         std::thread::sleep(NEIGHBOUR_LOOK);
     }
 }
 
-fn provoke(interface: u32, ip: IpAddr) -> io::Result<()> {
+fn trigger_lookup(interface: u32, ip: IpAddr) -> io::Result<()> {
     let (any, target): (&str, SocketAddr) = match ip {
         IpAddr::V4(v4) => ("0.0.0.0:0", (v4, DISCARD).into()),
         IpAddr::V6(v6) => ("[::]:0", SocketAddrV6::new(v6, DISCARD, 0, interface).into()),
@@ -168,9 +168,9 @@ fn provoke(interface: u32, ip: IpAddr) -> io::Result<()> {
     }
 }
 
-/// Asks the kernel, and hands each part of the answer to `each`.
+/// Asks the kernel, and hands each part of the reply to `each`.
 fn ask(
-    question: RouteNetlinkMessage,
+    request: RouteNetlinkMessage,
     flags: u16,
     mut each: impl FnMut(RouteNetlinkMessage),
 ) -> io::Result<()> {
@@ -179,7 +179,7 @@ fn ask(
     socket.connect(&NetlinkAddress::new(0, 0))?;
     let mut header = NetlinkHeader::default();
     header.flags = NLM_F_REQUEST | flags;
-    let mut message = NetlinkMessage::new(header, NetlinkPayload::from(question));
+    let mut message = NetlinkMessage::new(header, NetlinkPayload::from(request));
     message.finalize();
     let mut bytes = vec![0; message.buffer_len()];
     message.serialize(&mut bytes);
@@ -194,7 +194,7 @@ fn ask(
             let length = (message.header.length as usize).next_multiple_of(4).clamp(4, rest.len());
             rest = &rest[length..];
             match message.payload {
-                NetlinkPayload::InnerMessage(answer) => each(answer),
+                NetlinkPayload::InnerMessage(reply) => each(reply),
                 NetlinkPayload::Error(error) => return Err(error.to_io()),
                 NetlinkPayload::Done(_) => return Ok(()),
                 _ => {}
@@ -222,7 +222,7 @@ fn ip_of(address: &RouteAddress) -> Option<IpAddr> {
     }
 }
 
-/// How long a neighbour may take to answer; the kernel itself gives up after three seconds.
+/// How long a neighbour may take to reply; the kernel itself gives up after three seconds.
 const NEIGHBOUR_PATIENCE: Duration = Duration::from_secs(2);
 
 /// When the kernel is made to ask once more.
@@ -231,5 +231,5 @@ const NEIGHBOUR_RETRY: Duration = Duration::from_millis(250);
 /// How often the table is looked at.
 const NEIGHBOUR_LOOK: Duration = Duration::from_millis(2);
 
-/// The port on which nothing is expected to answer.
+/// The port on which nothing is expected to reply.
 const DISCARD: u16 = 9;

@@ -10,9 +10,9 @@ use dnsdyno_sys::poll::Poller;
 use dnsdyno_sys::xdp::{Flushed, Socket};
 
 use super::addressing::Addressing;
+use super::forwarding::Forwarding;
 use super::frame::{Header, read};
 use super::line::{Line, XdpFacts};
-use super::mailbox::Mailbox;
 use crate::sleeper::Sleeper;
 use crate::worker_clock::WorkerClock;
 use crate::{Batch, Resources, Sent, Sink, Stopped, Transport, Wake};
@@ -41,7 +41,7 @@ pub(super) struct Parts {
     /// One for each channel.
     pub(super) headers: Vec<Header>,
     pub(super) addressing: Addressing,
-    pub(super) mailbox: Mailbox,
+    pub(super) forwarding: Forwarding,
     pub(super) interface: Interface,
     pub(super) mtu: usize,
     pub(super) send_only: bool,
@@ -55,7 +55,7 @@ impl XdpTransport {
         for socket in parts.sockets.iter().filter(|_| !parts.send_only) {
             poller.add(socket, SOCKET)?;
         }
-        poller.add(parts.mailbox.bell(), BELL)?;
+        poller.add(parts.forwarding.wakeup(), WAKEUP)?;
         let must_copy = !parts.sockets.iter().all(Socket::is_zero_copy);
         let packets =
             must_copy.then(|| PacketSender::open(&parts.interface, MESSAGES_AT_ONCE)).transpose()?;
@@ -173,7 +173,7 @@ impl Transport for XdpTransport {
     }
 
     fn receive(&mut self, sink: &mut impl Sink) {
-        let Parts { sockets, addressing, mailbox, number, send_only, .. } = &mut self.parts;
+        let Parts { sockets, addressing, forwarding, number, send_only, .. } = &mut self.parts;
         if *send_only {
             return;
         }
@@ -199,7 +199,7 @@ impl Transport for XdpTransport {
                         Some((worker, channel)) if worker == *number => {
                             sink.packet(channel as usize, at_ns, packet.payload);
                         }
-                        Some((worker, channel)) => mailbox.send(worker, channel, at_ns, packet.payload),
+                        Some((worker, channel)) => forwarding.send(worker, channel, at_ns, packet.payload),
                         None => {}
                     }
                 });
@@ -208,7 +208,7 @@ impl Transport for XdpTransport {
                 }
             }
         }
-        mailbox.receive(|channel, at_ns, bytes| sink.packet(channel as usize, at_ns, bytes));
+        forwarding.receive(|channel, at_ns, bytes| sink.packet(channel as usize, at_ns, bytes));
     }
 
     fn wait(&mut self, until_ns: u64, wake: Wake) {
@@ -217,13 +217,13 @@ impl Transport for XdpTransport {
             return self.sleeper.sleep_until_ns(instant_ns, wake == Wake::AtTime);
         }
         let now_ns = self.now_ns();
-        if until_ns <= now_ns + SPIN_NS || !self.parts.mailbox.fall_asleep() {
+        if until_ns <= now_ns + SPIN_NS || !self.parts.forwarding.fall_asleep() {
             return;
         }
         // A failed wait (it has no cause here) only means that we look again at once.
         let woken = self.poller.wait(Some(until_ns - now_ns));
-        let rang = woken.is_ok_and(|mut ready| ready.any(|token| token == BELL));
-        self.parts.mailbox.wake_up(rang);
+        let rang = woken.is_ok_and(|mut ready| ready.any(|token| token == WAKEUP));
+        self.parts.forwarding.wake_up(rang);
     }
 
     fn oversleep_ns(&self) -> u64 {
@@ -231,7 +231,7 @@ impl Transport for XdpTransport {
     }
 
     fn serves_others(&self) -> bool {
-        !self.parts.mailbox.is_alone()
+        !self.parts.forwarding.is_alone()
     }
 
     fn resources(&mut self) -> Resources {
@@ -241,7 +241,7 @@ impl Transport for XdpTransport {
         Resources {
             cpu_ns: used.cpu_ns,
             cpu_wait_ns: used.cpu_wait_ns,
-            socket_drops: if self.parts.send_only { 0 } else { drops + self.parts.mailbox.lost() },
+            socket_drops: if self.parts.send_only { 0 } else { drops + self.parts.forwarding.lost() },
             fragments: self.fragments(),
         }
     }
@@ -253,9 +253,9 @@ const LINK_ASKED_NS: u64 = 1_000_000;
 /// Messages that a batch may have.
 const MESSAGES_AT_ONCE: usize = 64;
 
-/// What the poller calls the sockets, and the mailbox's bell.
+/// What the poller calls the sockets, and the forwarding's wakeup.
 const SOCKET: u64 = 0;
-const BELL: u64 = 1;
+const WAKEUP: u64 = 1;
 
 /// Packets that one timestamp is taken for.
 const BATCH: u32 = 64;

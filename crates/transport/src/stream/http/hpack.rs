@@ -199,27 +199,27 @@ fn string(rest: &mut &[u8], text: &mut Vec<u8>) -> Option<()> {
 #[derive(Clone, Debug)]
 pub(super) struct RequestHead {
     /// As they are first said, for the server to remember.
-    pub(super) to_remember: Form,
+    pub(super) inserting: Form,
     /// As they are said after that.
-    pub(super) remembered: Form,
+    pub(super) indexed: Form,
     /// As they are said to a server that remembers nothing.
-    pub(super) in_full: Form,
+    pub(super) literal: Form,
 }
 
 /// Headers as they are said.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Form {
     /// Those that stand before any path.
-    pub(super) first: Vec<u8>,
+    pub(super) before_path: Vec<u8>,
     /// Those that stand behind it: names with a colon come before all others.
-    pub(super) then: Vec<u8>,
+    pub(super) after_path: Vec<u8>,
 }
 
 impl RequestHead {
     /// Of requests to `path` at `authority`. A GET's path differs each time, and is not among them.
     pub(super) fn new(authority: &str, path: &str, is_get: bool) -> Self {
-        let [to_remember, remembered, in_full] = [Form::default(), Form::default(), Form::default()];
-        let mut head = RequestHead { to_remember, remembered, in_full };
+        let [inserting, indexed, literal] = [Form::default(), Form::default(), Form::default()];
+        let mut head = RequestHead { inserting, indexed, literal };
         // The method and `:scheme: https`.
         let known = if is_get { [0x82, 0x87] } else { [0x83, 0x87] };
         let kept: &[(usize, &[u8])] = match is_get {
@@ -231,17 +231,17 @@ impl RequestHead {
                 (CONTENT_TYPE, MESSAGE_TYPE),
             ],
         };
-        for form in [&mut head.to_remember, &mut head.remembered, &mut head.in_full] {
-            form.first.extend_from_slice(&known);
+        for form in [&mut head.inserting, &mut head.indexed, &mut head.literal] {
+            form.before_path.extend_from_slice(&known);
         }
         for (place, (name, value)) in kept.iter().enumerate() {
             let is_first = *name <= PATH;
-            let block = head.to_remember.part(is_first);
+            let block = head.inserting.part(is_first);
             put_integer(block, 0x40, 6, *name);
             put_string(block, value);
             // The last that was said is the first of the table.
-            put_integer(head.remembered.part(is_first), 0x80, 7, STATIC_ENTRIES + kept.len() - place);
-            let block = head.in_full.part(is_first);
+            put_integer(head.indexed.part(is_first), 0x80, 7, STATIC_ENTRIES + kept.len() - place);
+            let block = head.literal.part(is_first);
             put_integer(block, 0, 4, *name);
             put_string(block, value);
         }
@@ -251,13 +251,13 @@ impl RequestHead {
     /// How much of the server's table they take.
     pub(super) fn table_bytes(&self) -> usize {
         // No entry takes more than what was written and what the standard adds.
-        self.to_remember.first.len() + self.to_remember.then.len() + 4 * (ENTRY_BYTES + 16)
+        self.inserting.before_path.len() + self.inserting.after_path.len() + 4 * (ENTRY_BYTES + 16)
     }
 }
 
 impl Form {
     fn part(&mut self, is_first: bool) -> &mut Vec<u8> {
-        if is_first { &mut self.first } else { &mut self.then }
+        if is_first { &mut self.before_path } else { &mut self.after_path }
     }
 }
 
@@ -386,13 +386,13 @@ mod tests {
     fn a_request_is_the_same_in_its_three_forms() {
         for is_get in [true, false] {
             let head = RequestHead::new("dns.example:8443", "/dns-query", is_get);
-            let whole = |form: &Form, path: &[u8]| [&form.first[..], path, &form.then].concat();
+            let whole = |form: &Form, path: &[u8]| [&form.before_path[..], path, &form.after_path].concat();
             let mut path = Vec::new();
             if is_get {
                 put_path(&mut path, b"/dns-query?dns=AAA");
             }
             let [told, pointed, full] =
-                [&head.to_remember, &head.remembered, &head.in_full].map(|form| whole(form, &path));
+                [&head.inserting, &head.indexed, &head.literal].map(|form| whole(form, &path));
             assert_eq!(pointed.len() - path.len(), if is_get { 4 } else { 6 });
             assert_eq!(pointed.last(), Some(&(0x80 | 62)));
             let mut decoder = Decoder::new();

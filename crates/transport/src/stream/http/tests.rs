@@ -36,7 +36,7 @@ impl Sink for Told {
 /// A client, what it has been told, and what it has said.
 struct Scene {
     http: Http,
-    kit: HttpKit,
+    shared: HttpShared,
     told: Told,
     news: Vec<(u32, u64, ConnectionNews)>,
     said: Vec<u8>,
@@ -47,15 +47,15 @@ impl Scene {
     fn new(is_get: bool) -> Scene {
         let mut said = Vec::new();
         let http = Http::begin(&mut said);
-        let kit = HttpKit::new("dns.example", "/dns-query", is_get);
+        let shared = HttpShared::new("dns.example", "/dns-query", is_get);
         assert!(said.starts_with(PREFACE));
         said.clear();
-        Scene { http, kit, told: Told::default(), news: Vec::new(), said, ended: 0 }
+        Scene { http, shared, told: Told::default(), news: Vec::new(), said, ended: 0 }
     }
 
     /// Asks with this ID, at the instant of the same number.
-    fn ask(&mut self, id: u16) -> bool {
-        self.http.ask(&mut self.kit, &message(id, 0x01), u64::from(id), &mut self.said)
+    fn encode(&mut self, id: u16) -> bool {
+        self.http.encode(&mut self.shared, &message(id, 0x01), u64::from(id), &mut self.said)
     }
 
     fn take(&mut self, bytes: &[u8]) -> Result<(), Broken> {
@@ -68,9 +68,10 @@ impl Scene {
             established_ns: 0,
             answers: 0,
             ended: 0,
-            has_heard: false,
+            has_received: false,
         };
-        let taken = self.http.take(&mut self.kit, &mut Spare::default(), bytes, &mut self.said, &mut reader);
+        let taken =
+            self.http.read(&mut self.shared, &mut BufferPool::default(), bytes, &mut self.said, &mut reader);
         self.ended += reader.ended;
         taken
     }
@@ -86,6 +87,28 @@ impl Scene {
         assert_eq!(at, said.len(), "whole frames");
         frames
     }
+}
+
+/// A query of so many bytes, all different from their neighbours.
+fn long_query(id: u16, length: usize) -> Vec<u8> {
+    let mut query = message(id, 0x01);
+    query.extend((query.len()..length).map(|at| at as u8));
+    query
+}
+
+fn setting(name: u16, value: u32) -> Vec<u8> {
+    frame(SETTINGS, 0, 0, &[&name.to_be_bytes()[..], &value.to_be_bytes()].concat())
+}
+
+/// Kind, flags and length of each frame, which may be longer than we accept ourselves.
+fn shapes(mut said: &[u8]) -> Vec<(u8, u8, usize)> {
+    let mut shapes = Vec::new();
+    while let Some(header) = said.first_chunk::<FRAME_HEADER>() {
+        let length = u32::from_be_bytes([0, header[0], header[1], header[2]]) as usize;
+        shapes.push((header[3], header[4], length));
+        said = &said[FRAME_HEADER + length..];
+    }
+    shapes
 }
 
 fn message(id: u16, flags: u8) -> Vec<u8> {
@@ -114,7 +137,7 @@ const DNS: &str = "application/dns-message";
 #[test]
 fn a_post_carries_the_message_with_an_id_of_0_and_its_answer_gets_the_id_back() {
     let mut scene = Scene::new(false);
-    assert!(scene.ask(0x1234) && scene.ask(0x4321));
+    assert!(scene.encode(0x1234) && scene.encode(0x4321));
     let said = scene.frames();
     assert_eq!(
         said.iter().map(|frame| (frame.0, frame.1, frame.2)).collect::<Vec<_>>(),
@@ -135,7 +158,7 @@ fn a_post_carries_the_message_with_an_id_of_0_and_its_answer_gets_the_id_back() 
 #[test]
 fn a_get_carries_the_message_in_its_path() {
     let mut scene = Scene::new(true);
-    assert!(scene.ask(7));
+    assert!(scene.encode(7));
     let said = scene.frames();
     assert_eq!((said.len(), said[0].1), (1, END_HEADERS | END_STREAM));
     let path = format!("/dns-query?dns={}", URL_SAFE_NO_PAD.encode(message(0, 0x01)));
@@ -148,7 +171,7 @@ fn a_get_carries_the_message_in_its_path() {
 #[test]
 fn a_response_may_come_in_pieces_of_any_kind() {
     let mut scene = Scene::new(false);
-    assert!(scene.ask(5));
+    assert!(scene.encode(5));
     let (block, answer) = (head("200", DNS, None), message(0, 0x80));
     let (first, rest) = block.split_at(9);
     let padded = [&[3][..], &answer[..10], &[0; 3]].concat();
@@ -187,7 +210,7 @@ fn what_is_no_answer_is_told_by_its_name() {
     ];
     for (status, content_type, length, body, why) in cases {
         let mut scene = Scene::new(false);
-        assert!(scene.ask(9));
+        assert!(scene.encode(9));
         scene.take(&frame(HEADERS, END_HEADERS, 1, &head(status, content_type, length))).unwrap();
         scene.take(&frame(DATA, END_STREAM, 1, body)).unwrap();
         assert_eq!(scene.told.failed, [(9, why)], "{status} {content_type}");
@@ -197,7 +220,7 @@ fn what_is_no_answer_is_told_by_its_name() {
     // Headers alone, and no status at all.
     for (block, why) in [(head("204", DNS, None), StreamFailure::Status), (vec![], StreamFailure::Protocol)] {
         let mut scene = Scene::new(false);
-        assert!(scene.ask(9));
+        assert!(scene.encode(9));
         scene.take(&frame(HEADERS, END_HEADERS | END_STREAM, 1, &block)).unwrap();
         assert_eq!(scene.told.failed, [(9, why)]);
     }
@@ -206,7 +229,7 @@ fn what_is_no_answer_is_told_by_its_name() {
 #[test]
 fn a_wrong_id_stays_wrong() {
     let mut scene = Scene::new(false);
-    assert!(scene.ask(0x00ff));
+    assert!(scene.encode(0x00ff));
     scene.take(&frame(HEADERS, END_HEADERS, 1, &head("200", DNS, None))).unwrap();
     scene.take(&frame(DATA, END_STREAM, 1, &message(0x8000, 0x80))).unwrap();
     assert_eq!(scene.told.answers, [message(0x80ff, 0x80)]);
@@ -215,22 +238,22 @@ fn a_wrong_id_stays_wrong() {
 #[test]
 fn a_reset_ends_its_stream_only_and_a_refusal_is_told_apart() {
     let mut scene = Scene::new(false);
-    (1..=3).for_each(|id| assert!(scene.ask(id)));
+    (1..=3).for_each(|id| assert!(scene.encode(id)));
     scene.take(&frame(RST_STREAM, 0, 1, &REFUSED.to_be_bytes())).unwrap();
     scene.take(&frame(RST_STREAM, 0, 3, &2u32.to_be_bytes())).unwrap();
     scene.take(&frame(RST_STREAM, 0, 3, &2u32.to_be_bytes())).unwrap();
     assert_eq!(scene.told.failed, [(1, StreamFailure::Refused), (2, StreamFailure::Reset)]);
-    assert_eq!((scene.http.streams.len(), scene.http.retires()), (1, None));
+    assert_eq!((scene.http.streams.len(), scene.http.closing()), (1, None));
 }
 
 #[test]
 fn after_goaway_nothing_is_asked_and_what_lies_beyond_it_is_told() {
     for (code, end) in [(0u32, ConnectionEnd::GoneAway), (11, ConnectionEnd::Error)] {
         let mut scene = Scene::new(false);
-        (1..=3).for_each(|id| assert!(scene.ask(id)));
+        (1..=3).for_each(|id| assert!(scene.encode(id)));
         scene.take(&frame(GOAWAY, 0, 0, &[3u32.to_be_bytes(), code.to_be_bytes()].concat())).unwrap();
         assert_eq!(scene.told.failed, [(3, StreamFailure::GoneAway)]);
-        assert_eq!((scene.http.retires(), scene.http.room(), scene.ask(4)), (Some(end), 0, false));
+        assert_eq!((scene.http.closing(), scene.http.capacity(), scene.encode(4)), (Some(end), 0, false));
         scene.take(&frame(HEADERS, END_HEADERS, 3, &head("200", DNS, None))).unwrap();
         scene.take(&frame(DATA, END_STREAM, 3, &message(0, 0x80))).unwrap();
         assert_eq!(scene.told.answers, [message(2, 0x80)], "what was taken is answered");
@@ -240,34 +263,120 @@ fn after_goaway_nothing_is_asked_and_what_lies_beyond_it_is_told() {
 #[test]
 fn no_more_is_asked_at_once_than_the_server_takes() {
     let mut scene = Scene::new(false);
-    assert_eq!(scene.http.room(), USUAL_STREAMS);
+    assert_eq!(scene.http.capacity(), USUAL_STREAMS);
     let setting = |name: u16, value: u32| [&name.to_be_bytes()[..], &value.to_be_bytes()].concat();
     scene.take(&frame(SETTINGS, 0, 0, &setting(MAX_CONCURRENT_STREAMS, 2))).unwrap();
     assert_eq!(scene.frames(), [(SETTINGS, ACK, 0, vec![])]);
-    assert_eq!((scene.ask(1), scene.ask(2), scene.ask(3)), (true, true, false));
+    assert_eq!((scene.encode(1), scene.encode(2), scene.encode(3)), (true, true, false));
     scene.take(&frame(RST_STREAM, 0, 1, &[0; 4])).unwrap();
-    assert!(scene.ask(3));
+    assert!(scene.encode(3));
 
     // A window that closes holds queries up until it opens.
     let mut scene = Scene::new(false);
     scene.take(&frame(SETTINGS, 0, 0, &setting(MAX_CONCURRENT_STREAMS, 1_000_000))).unwrap();
-    let asked = (0..10_000).take_while(|id| scene.ask(*id)).count();
+    let asked = (0..10_000).take_while(|id| scene.encode(*id)).count();
     let length = message(0, 0).len();
     assert!(
         (FIRST_WINDOW - LOW_WINDOW) as usize / length <= asked && asked * length <= FIRST_WINDOW as usize
     );
     scene.take(&frame(WINDOW_UPDATE, 0, 0, &65_535u32.to_be_bytes())).unwrap();
-    assert!(scene.http.room() > 0 && scene.ask(1));
+    assert!(scene.http.capacity() > 0 && scene.encode(1));
+}
+
+#[test]
+fn a_body_longer_than_a_frame_travels_in_several() {
+    let mut scene = Scene::new(false);
+    let query = long_query(1, 40_000);
+    assert!(scene.http.encode(&mut scene.shared, &query, 0, &mut scene.said));
+    let frames = scene.frames();
+    let shapes_of: Vec<_> = frames.iter().map(|frame| (frame.0, frame.1, frame.3.len())).collect();
+    let data = [(DATA, 0, 16_384), (DATA, 0, 16_384), (DATA, END_STREAM, 40_000 - 2 * 16_384)];
+    assert_eq!((shapes_of[0].0, &shapes_of[1..]), (HEADERS, &data[..]));
+    let body: Vec<u8> = frames[1..].iter().flat_map(|frame| frame.3.clone()).collect();
+    assert!(body[..2] == [0, 0] && body[2..] == query[2..]);
+
+    // A server may accept longer ones, of a length that the standard allows.
+    let mut scene = Scene::new(false);
+    scene.take(&setting(MAX_FRAME_SIZE, 20_000)).unwrap();
+    scene.said.clear();
+    assert!(scene.http.encode(&mut scene.shared, &query, 0, &mut scene.said));
+    assert_eq!(shapes(&scene.said)[1..], [(DATA, 0, 20_000), (DATA, END_STREAM, 20_000)]);
+    for value in [16_383, 1 << 24] {
+        assert_eq!(Scene::new(false).take(&setting(MAX_FRAME_SIZE, value)), Err(PROTOCOL_ERROR));
+    }
+}
+
+#[test]
+fn a_path_longer_than_a_frame_is_continued() {
+    let mut scene = Scene::new(true);
+    let query = long_query(0, 65_535);
+    assert!(scene.http.encode(&mut scene.shared, &query, 0, &mut scene.said));
+    let frames = scene.frames();
+    let last = frames.len() - 1;
+    assert_eq!(frames.len(), 6, "87 kB in frames of 16 kB");
+    for (at, (kind, flags, stream, _)) in frames.iter().enumerate() {
+        let expected_kind = if at == 0 { HEADERS } else { CONTINUATION };
+        let expected_flags = if at == 0 { END_STREAM } else { 0 } | if at == last { END_HEADERS } else { 0 };
+        assert_eq!((*kind, *flags, *stream), (expected_kind, expected_flags, 1));
+    }
+    let block: Vec<u8> = frames.iter().flat_map(|frame| frame.3.clone()).collect();
+    assert!(Decoder::new().decode(&block).is_some());
+    let path = URL_SAFE_NO_PAD.encode(&query);
+    assert!(block.windows(path.len()).any(|window| window == path.as_bytes()));
+}
+
+#[test]
+fn a_body_longer_than_the_window_waits_for_it_to_open() {
+    let mut scene = Scene::new(false);
+    scene.take(&setting(INITIAL_WINDOW_SIZE, 10_000)).unwrap();
+    scene.said.clear();
+    let query = long_query(1, 35_000);
+    assert!(scene.http.encode(&mut scene.shared, &query, 1, &mut scene.said));
+    assert_eq!(shapes(&scene.said)[1..], [(DATA, 0, 10_000)]);
+    assert_eq!((scene.http.capacity(), scene.encode(2)), (0, false), "the rest is sent first");
+    let said = |scene: &mut Scene, bytes: &[u8]| {
+        scene.said.clear();
+        scene.take(bytes).unwrap();
+        shapes(&scene.said)
+    };
+    let update = |stream, bytes: u32| frame(WINDOW_UPDATE, 0, stream, &bytes.to_be_bytes());
+    // The connection's window is not what holds it up, nor is another stream's.
+    assert_eq!(said(&mut scene, &[update(0, 10), update(3, 90_000)].concat()), []);
+    assert_eq!(said(&mut scene, &update(1, 9_000)), [(DATA, 0, 9_000)]);
+    // Settings change the window of an open stream too: it may close further, and opens again.
+    let acknowledged = (SETTINGS, ACK, 0);
+    assert_eq!(said(&mut scene, &setting(INITIAL_WINDOW_SIZE, 5_000)), [acknowledged]);
+    assert_eq!(said(&mut scene, &update(1, 6_000)), [(DATA, 0, 1_000)]);
+    assert_eq!(
+        said(&mut scene, &setting(INITIAL_WINDOW_SIZE, 65_535)),
+        [acknowledged, (DATA, END_STREAM, 15_000)]
+    );
+    // The connection's window: 65,535 and 10, of which 35,000 are used.
+    let query = long_query(3, 40_000);
+    assert!(scene.http.encode(&mut scene.shared, &query, 3, &mut scene.said));
+    assert_eq!(said(&mut scene, &update(0, 9_000)), [(DATA, 0, 9_000)]);
+    assert_eq!(said(&mut scene, &update(0, 455)), [(DATA, END_STREAM, 455)]);
+    assert_eq!(scene.take(&setting(INITIAL_WINDOW_SIZE, 1 << 31)), Err(PROTOCOL_ERROR));
+}
+
+#[test]
+fn a_query_that_is_given_up_does_not_wait_for_a_window_any_more() {
+    let mut scene = Scene::new(false);
+    scene.take(&setting(INITIAL_WINDOW_SIZE, 0)).unwrap();
+    assert!(scene.encode(1) && scene.http.capacity() == 0);
+    scene.take(&frame(RST_STREAM, 0, 1, &REFUSED.to_be_bytes())).unwrap();
+    assert_eq!(scene.told.failed, [(1, StreamFailure::Refused)]);
+    assert_eq!(scene.http.capacity(), USUAL_STREAMS);
 }
 
 #[test]
 fn a_server_with_a_small_table_is_told_headers_in_full() {
     let mut scene = Scene::new(false);
-    assert!(scene.ask(1));
+    assert!(scene.encode(1));
     let none = [&HEADER_TABLE_SIZE.to_be_bytes()[..], &[0; 4]].concat();
     scene.take(&frame(SETTINGS, 0, 0, &none)).unwrap();
     scene.frames();
-    assert!(scene.ask(2) && scene.ask(3));
+    assert!(scene.encode(2) && scene.encode(3));
     let said = scene.frames();
     assert_eq!(said[0].3[0], 0x20, "its table is to be empty from here on");
     let mut decoder = Decoder::new();
@@ -297,7 +406,7 @@ fn a_server_is_answered_where_it_asks_and_may_go_on_sending() {
 #[test]
 fn a_stream_that_is_given_up_is_cancelled_and_may_still_speak() {
     let mut scene = Scene::new(false);
-    assert!(scene.ask(10) && scene.ask(20));
+    assert!(scene.encode(10) && scene.encode(20));
     scene.frames();
     let mut reader = Reader {
         sink: &mut scene.told,
@@ -308,9 +417,9 @@ fn a_stream_that_is_given_up_is_cancelled_and_may_still_speak() {
         established_ns: 0,
         answers: 0,
         ended: 0,
-        has_heard: false,
+        has_received: false,
     };
-    scene.http.give_up(15, &mut scene.said, &mut reader);
+    scene.http.cancel_before(15, &mut scene.said, &mut reader);
     assert_eq!(scene.told.failed, [(10, StreamFailure::GivenUp)]);
     assert_eq!(scene.frames(), [(RST_STREAM, 0, 1, CANCEL.to_be_bytes().to_vec())]);
     scene.take(&frame(HEADERS, END_HEADERS, 1, &head("200", DNS, None))).unwrap();
@@ -321,7 +430,7 @@ fn a_stream_that_is_given_up_is_cancelled_and_may_still_speak() {
 #[test]
 fn a_body_longer_than_any_message_ends_its_stream() {
     let mut scene = Scene::new(false);
-    assert!(scene.ask(1));
+    assert!(scene.encode(1));
     scene.frames();
     scene.take(&frame(HEADERS, END_HEADERS, 1, &head("200", DNS, None))).unwrap();
     (0..4).for_each(|_| scene.take(&frame(DATA, 0, 1, &[0; LONGEST_FRAME])).unwrap());
@@ -331,11 +440,11 @@ fn a_body_longer_than_any_message_ends_its_stream() {
 
 #[test]
 fn a_breach_of_the_rules_ends_the_connection() {
-    let unfinished = frame(HEADERS, 0, 1, &head("200", DNS, None));
+    let header_block = frame(HEADERS, 0, 1, &head("200", DNS, None));
     let cases = [
         frame(PUSH_PROMISE, END_HEADERS, 1, &[0; 8]),
         frame(CONTINUATION, END_HEADERS, 1, &[]),
-        [unfinished, frame(DATA, 0, 1, b"")].concat(),
+        [header_block, frame(DATA, 0, 1, b"")].concat(),
         frame(HEADERS, END_HEADERS, 1, &[0x80]),
         frame(DATA, PADDED, 1, &[9, 0]),
         frame(SETTINGS, 0, 0, &[0; 5]),
@@ -346,7 +455,7 @@ fn a_breach_of_the_rules_ends_the_connection() {
     ];
     for bytes in cases {
         let mut scene = Scene::new(false);
-        assert!(scene.ask(1));
-        assert_eq!(scene.take(&bytes), Err(AGAINST_THE_RULES), "{bytes:x?}");
+        assert!(scene.encode(1));
+        assert_eq!(scene.take(&bytes), Err(PROTOCOL_ERROR), "{bytes:x?}");
     }
 }

@@ -18,20 +18,20 @@ use crate::tls::{Tls, failure_of};
 use crate::{ConnectionNews, Sink};
 
 /// What the TLS of a worker's connections has in common.
-pub(super) struct SecureKit {
+pub(super) struct TlsShared {
     config: Arc<ClientConfig>,
     name: ServerName<'static>,
     /// Whether the server must choose the protocol we offer.
     must_agree: bool,
-    /// How much of what is to be said belongs into one record.
+    /// How many bytes of the given ones belong into one record.
     unit: fn(&[u8]) -> usize,
-    /// Room for what was decrypted.
+    /// Decrypted bytes.
     plain: Vec<u8>,
 }
 
-impl SecureKit {
-    /// For connections that speak `protocol`; where the server must, it has to say so (ALPN). What is
-    /// to be said begins with as much as `unit` says that belongs into one record.
+impl TlsShared {
+    /// For connections with `protocol`; with `must_agree` the server has to select it (ALPN). `unit`
+    /// returns how many bytes at the start of the given ones belong into one record.
     pub(super) fn new(
         tls: &Tls,
         protocol: &[u8],
@@ -41,28 +41,28 @@ impl SecureKit {
     ) -> Result<Self, StreamOpenError> {
         let (config, _) = tls.client_config(&[protocol], clients)?;
         let (config, name) = (Arc::new(config), tls.server_name());
-        Ok(SecureKit { config, name, must_agree, unit, plain: Vec::new() })
+        Ok(TlsShared { config, name, must_agree, unit, plain: Vec::new() })
     }
 }
 
 /// The TLS of one connection.
-pub(super) struct Secure {
+pub(super) struct TlsSession {
     tls: Box<ClientConnection>,
     is_done: bool,
-    /// What is to be said once the handshake is done.
+    /// What is to be sent once the handshake is done.
     held_back: Vec<u8>,
-    /// What was said before, in case the server does not take it.
+    /// What was sent as early data, in case the server rejects it.
     early: Vec<u8>,
 }
 
-impl Secure {
-    /// Begins a handshake, whose first words are appended to `out`.
-    pub(super) fn begin(kit: &SecureKit, out: &mut Vec<u8>) -> Option<Self> {
-        let mut tls = ClientConnection::new(Arc::clone(&kit.config), kit.name.clone()).ok()?;
-        // Bounded by what it is given: the client's outbox is looked at before.
+impl TlsSession {
+    /// Starts a handshake, whose first flight is appended to `out`.
+    pub(super) fn begin(shared: &TlsShared, out: &mut Vec<u8>) -> Option<Self> {
+        let mut tls = ClientConnection::new(Arc::clone(&shared.config), shared.name.clone()).ok()?;
+        // Bounded by what it is given: the client's outbox is checked before.
         tls.set_buffer_limit(None);
         let mut secure =
-            Secure { tls: Box::new(tls), is_done: false, held_back: Vec::new(), early: Vec::new() };
+            TlsSession { tls: Box::new(tls), is_done: false, held_back: Vec::new(), early: Vec::new() };
         secure.take_records(out);
         Some(secure)
     }
@@ -75,16 +75,16 @@ impl Secure {
         self.held_back.len()
     }
 
-    /// Says `plain`, which is whole units, now or once it can be said.
-    pub(super) fn write(&mut self, kit: &SecureKit, plain: &[u8], out: &mut Vec<u8>) {
+    /// Sends `plain`, which is complete units, now or once the handshake is done.
+    pub(super) fn write(&mut self, shared: &TlsShared, plain: &[u8], out: &mut Vec<u8>) {
         if self.is_done {
-            return self.encrypt(kit, plain, out);
+            return self.encrypt(shared, plain, out);
         }
         let mut left = plain;
         // What follows what was held back must be held back too.
         while self.held_back.is_empty() && !left.is_empty() {
             let Some(mut early) = self.tls.early_data() else { break };
-            let unit = (kit.unit)(left);
+            let unit = (shared.unit)(left);
             if unit > early.bytes_left() {
                 break;
             }
@@ -101,17 +101,19 @@ impl Secure {
         }
     }
 
-    /// Takes what came: plain bytes go to `each`, what TLS has to say to `out`.
+    /// Reads received bytes: decrypted ones are passed to `each`, records to be sent are appended to
+    /// `out`.
     pub(super) fn read<K: Sink>(
         &mut self,
-        kit: &mut SecureKit,
+        shared: &mut TlsShared,
         mut bytes: &[u8],
         out: &mut Vec<u8>,
         reader: &mut Reader<'_, K>,
         mut each: impl FnMut(&[u8], &mut Reader<'_, K>) -> Result<(), Broken>,
     ) -> Result<(), Broken> {
         while !bytes.is_empty() {
-            // From memory; it takes some kilobytes at a time, and nothing once the server has said goodbye.
+            // From memory; it takes some kilobytes at a time, and nothing once the server has
+            // sent close_notify.
             if self.tls.read_tls(&mut bytes).is_ok_and(|taken| taken == 0) {
                 break;
             }
@@ -120,18 +122,18 @@ impl Secure {
                 Err(error) => return Err(self.broken(&error, out)),
             };
             if !self.is_done && !self.tls.is_handshaking() {
-                self.finish(kit, out, reader)?;
+                self.finish(shared, out, reader)?;
             }
             if self.tls.wants_write() {
                 self.take_records(out);
             }
             let length = state.plaintext_bytes_to_read();
             if length > 0 {
-                if kit.plain.len() < length {
-                    kit.plain.resize(length, 0);
+                if shared.plain.len() < length {
+                    shared.plain.resize(length, 0);
                 }
-                let length = self.tls.reader().read(&mut kit.plain[..length]).unwrap_or(0);
-                each(&kit.plain[..length], reader)?;
+                let length = self.tls.reader().read(&mut shared.plain[..length]).unwrap_or(0);
+                each(&shared.plain[..length], reader)?;
             }
             if state.peer_has_closed() {
                 return Err(match self.is_done {
@@ -143,20 +145,21 @@ impl Secure {
         Ok(())
     }
 
-    /// Says that nothing more will be said.
-    pub(super) fn goodbye(&mut self, out: &mut Vec<u8>) {
+    /// Sends close_notify.
+    pub(super) fn close(&mut self, out: &mut Vec<u8>) {
         self.tls.send_close_notify();
         self.take_records(out);
     }
 
-    /// What the handshake came to; what was held back is said now.
+    /// Reports how the handshake was done, and sends what was held back.
     fn finish<K: Sink>(
         &mut self,
-        kit: &SecureKit,
+        shared: &TlsShared,
         out: &mut Vec<u8>,
         reader: &mut Reader<'_, K>,
     ) -> Result<(), Broken> {
-        if kit.must_agree && self.tls.alpn_protocol() != kit.config.alpn_protocols.first().map(Vec::as_slice)
+        if shared.must_agree
+            && self.tls.alpn_protocol() != shared.config.alpn_protocols.first().map(Vec::as_slice)
         {
             return Err(Broken::Handshake(HandshakeFailure::Protocol));
         }
@@ -169,18 +172,18 @@ impl Secure {
         });
         let early = std::mem::take(&mut self.early);
         if !early.is_empty() && !is_early {
-            reader.tell(ConnectionNews::EarlyRejected);
-            self.encrypt(kit, &early, out);
+            reader.report(ConnectionNews::EarlyRejected);
+            self.encrypt(shared, &early, out);
         }
         let held_back = std::mem::take(&mut self.held_back);
-        self.encrypt(kit, &held_back, out);
+        self.encrypt(shared, &held_back, out);
         Ok(())
     }
 
-    fn encrypt(&mut self, kit: &SecureKit, mut plain: &[u8], out: &mut Vec<u8>) {
+    fn encrypt(&mut self, shared: &TlsShared, mut plain: &[u8], out: &mut Vec<u8>) {
         while !plain.is_empty() {
-            let (unit, rest) = plain.split_at((kit.unit)(plain));
-            // Takes all: there is no limit.
+            let (unit, rest) = plain.split_at((shared.unit)(plain));
+            // Takes everything: there is no limit.
             let _ = self.tls.writer().write_all(unit);
             plain = rest;
         }
@@ -196,7 +199,7 @@ impl Secure {
         }
     }
 
-    /// What an error means; what is to be said of it is appended to `out`.
+    /// What an error means; an alert that is to be sent is appended to `out`.
     #[cold]
     fn broken(&mut self, error: &rustls::Error, out: &mut Vec<u8>) -> Broken {
         self.take_records(out);
@@ -219,7 +222,7 @@ mod tests {
     use crate::stream::plain::first_frame_bytes;
     use crate::tls::{TlsConfig, TlsTrust};
 
-    /// Hears nothing but the news of a connection.
+    /// Ignores everything: only the events of the connection are of interest.
     struct Deaf;
 
     impl Sink for Deaf {
@@ -227,10 +230,10 @@ mod tests {
         fn refused(&mut self, _: usize, _: u64, _: &[u8]) {}
     }
 
-    /// A client and a server without a wire, and what the client has read and been told.
+    /// A client and a server connected in memory, what the client has read, and its events.
     struct Pair {
-        kit: SecureKit,
-        ours: Secure,
+        shared: TlsShared,
+        ours: TlsSession,
         theirs: ServerConnection,
         said: Vec<u8>,
         read: Vec<u8>,
@@ -238,7 +241,7 @@ mod tests {
     }
 
     impl Pair {
-        /// The server speaks `protocols`; a client that must agree offers `h2`.
+        /// The server supports `protocols`; a client that must agree offers `h2`.
         fn new(must_agree: bool, protocols: &[&[u8]]) -> Pair {
             let certificate = Certificate::make().unwrap();
             let chain = CertificateDer::from_pem_file(certificate.cert_file()).unwrap();
@@ -259,15 +262,15 @@ mod tests {
                 early_data: false,
             })
             .unwrap();
-            let kit = SecureKit::new(&tls, b"h2", must_agree, first_frame_bytes, 1).unwrap();
+            let shared = TlsShared::new(&tls, b"h2", must_agree, first_frame_bytes, 1).unwrap();
             let mut said = Vec::new();
-            let ours = Secure::begin(&kit, &mut said).unwrap();
+            let ours = TlsSession::begin(&shared, &mut said).unwrap();
             let theirs = ServerConnection::new(Arc::new(config)).unwrap();
-            Pair { kit, ours, theirs, said, read: Vec::new(), news: Vec::new() }
+            Pair { shared, ours, theirs, said, read: Vec::new(), news: Vec::new() }
         }
 
-        /// Carries what each side has said to the other, until neither has anything to say; what the
-        /// server says comes `step` bytes at a time.
+        /// Passes bytes between the two until neither has any to send; the server's are passed
+        /// `step` at a time.
         fn talk(&mut self, step: usize) -> Result<(), Broken> {
             loop {
                 let mut rest = &std::mem::take(&mut self.said)[..];
@@ -296,10 +299,10 @@ mod tests {
                 established_ns: 3,
                 answers: 0,
                 ended: 0,
-                has_heard: false,
+                has_received: false,
             };
             let read = &mut self.read;
-            self.ours.read(&mut self.kit, bytes, &mut self.said, &mut reader, |plain, _| {
+            self.ours.read(&mut self.shared, bytes, &mut self.said, &mut reader, |plain, _| {
                 read.extend_from_slice(plain);
                 Ok(())
             })
@@ -317,7 +320,7 @@ mod tests {
     fn what_is_asked_before_the_handshake_is_held_back_and_said_after_it_each_in_a_record() {
         let mut pair = Pair::new(false, &[]);
         let frames = b"\0\x03one\0\x03two\0\x05three";
-        pair.ours.write(&pair.kit, frames, &mut pair.said);
+        pair.ours.write(&pair.shared, frames, &mut pair.said);
         assert_eq!((pair.ours.held_back(), pair.ours.is_handshaking()), (frames.len(), true));
         pair.talk(1).unwrap();
         assert_eq!(pair.heard_by_server(), frames);
@@ -325,7 +328,7 @@ mod tests {
         let told = ConnectionNews::Handshaken { kind: HandshakeKind::Full, begun_ns: 3 };
         assert_eq!(pair.news, [(0, 7, told)]);
 
-        pair.ours.write(&pair.kit, frames, &mut pair.said);
+        pair.ours.write(&pair.shared, frames, &mut pair.said);
         let (mut records, mut at) = (0, 0);
         while let Some(header) = pair.said.get(at..at + 5) {
             assert_eq!(header[0], 23, "a record of data");

@@ -1,4 +1,4 @@
-//! How a client's connection ends: by what the server said, or because its time is over.
+//! How a client's connection ends: closed by the server or by us, or timed out.
 
 use std::time::Duration;
 
@@ -6,15 +6,18 @@ use bytes::Bytes;
 use dnsdyno_measure::{ConnectFailure, ConnectionEnd, HandshakeFailure, StreamFailure};
 use quinn_proto::{EndpointEvent, VarInt};
 
-use super::QuicTransport;
 use super::client::Phase;
 use super::connection::NO_ERROR;
+use super::state::QuicTransport;
 use crate::ConnectionNews;
 
 impl QuicTransport {
-    /// Takes a connection out of use, with a word to the server where there is a `code` for it; the sink
-    /// hears of it when it next can.
-    fn doom(&mut self, channel: usize, fate: ConnectionNews, code: Option<VarInt>) {
+    /// Takes a connection out of use, and keeps the event for the sink. With a `code` the server is
+    /// sent a CONNECTION_CLOSE.
+    ///
+    /// The connection is dropped once its last packet is made, instead of being drained for three
+    /// probe timeouts. Packets that arrive for it later are ignored, and get no stateless reset.
+    fn end_connection(&mut self, channel: usize, event: ConnectionNews, code: Option<VarInt>) {
         let now = self.instant();
         let client = &mut self.clients[channel];
         if matches!(client.phase, Phase::Vacant | Phase::Ending) {
@@ -26,19 +29,18 @@ impl QuicTransport {
                 let socket = channel % self.sockets.len();
                 let outbox = &mut self.sockets[socket].outbox;
                 if client.awaits_ticket {
-                    // The server is to have our end of the handshake, too.
+                    // The server has to receive our part of the handshake, too.
                     outbox.take_packets(&mut connection.quic, now);
                 }
                 connection.quic.close(now, code, Bytes::new());
                 outbox.take_packets(&mut connection.quic, now);
             }
-            // Nobody waits for it to be drained: what comes late for it is passed over.
             self.endpoint.handle_event(connection.handle, EndpointEvent::drained());
         }
-        self.news.push((channel as u32, self.clock.now_ns(), fate));
+        self.news.push((channel as u32, self.clock.now_ns(), event));
     }
 
-    /// Ends a handshake that did not come to its end.
+    /// Ends a handshake that failed.
     pub(super) fn fail(&mut self, channel: usize, why: ConnectFailure, handshake: Option<HandshakeFailure>) {
         if self.clients[channel].phase != Phase::Opening {
             return;
@@ -48,18 +50,18 @@ impl QuicTransport {
             self.news.push((channel as u32, now_ns, ConnectionNews::HandshakeFailed(handshake)));
         }
         let is_ours = matches!(handshake, Some(HandshakeFailure::TimedOut | HandshakeFailure::Abandoned));
-        self.doom(channel, ConnectionNews::Failed(why), is_ours.then_some(NO_ERROR));
+        self.end_connection(channel, ConnectionNews::Failed(why), is_ours.then_some(NO_ERROR));
     }
 
     pub(super) fn end(&mut self, channel: usize, end: ConnectionEnd, code: Option<VarInt>) {
         let answers = u64::from(self.clients[channel].answers);
-        self.doom(channel, ConnectionNews::Ended { end, answers }, code);
+        self.end_connection(channel, ConnectionNews::Ended { end, answers }, code);
     }
 
-    /// Closes a connection that has carried all that it is to carry. One whose query was answered before
-    /// its handshake was done stays for the sessions that the server gives after that: without them the
-    /// next connection could not ask as early.
-    pub(super) fn part(&mut self, channel: usize) {
+    /// Closes a connection whose queries were all answered. One with early data is kept open for the
+    /// session tickets that the server sends after the handshake: without them the next connection
+    /// could not send early data.
+    pub(super) fn close_complete(&mut self, channel: usize) {
         let now_ns = self.clock.now_ns();
         let client = &mut self.clients[channel];
         match &client.connection {
@@ -72,8 +74,8 @@ impl QuicTransport {
         }
     }
 
-    /// Ends what has taken too long to open, and what nobody has used for too long; gives up streams
-    /// that nobody waits for.
+    /// Closes connections that took too long to open or were idle for too long; cancels streams of
+    /// queries that have timed out long ago.
     pub(super) fn sweep(&mut self) {
         let now_ns = self.clock.now_ns();
         if now_ns < self.next_sweep_ns {
@@ -97,8 +99,8 @@ impl QuicTransport {
                     }
                     let Some(connection) = &mut client.connection else { continue };
                     let mut has_given_up = false;
-                    while let Some(asked) = connection.give_up_oldest(given_up_ns) {
-                        self.failed.push((channel as u32, asked, StreamFailure::GivenUp));
+                    while let Some(query) = connection.cancel_oldest(given_up_ns) {
+                        self.failed.push((channel as u32, query, StreamFailure::GivenUp));
                         has_given_up = true;
                     }
                     if has_given_up {
@@ -111,10 +113,10 @@ impl QuicTransport {
     }
 }
 
-/// How long a connection stays for the server's sessions beyond three round trips: as long as a server may
-/// wait before it acknowledges anything (RFC 9000, 18.2).
+/// How long a connection is kept open for session tickets beyond three round trips: as long as a server
+/// may delay an acknowledgement (RFC 9000, 18.2).
 const LINGER: Duration = Duration::from_millis(25);
 
-/// A stream without an answer is given up after so many timeouts, so that a server which allows few can
-/// be asked on.
+/// A stream without a response is cancelled after so many timeouts, so that a server that allows few
+/// streams can be sent further queries.
 const GIVEN_UP_TIMEOUTS: u64 = 2;

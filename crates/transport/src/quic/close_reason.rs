@@ -1,21 +1,21 @@
-//! What the end of a connection says, in the words of the books.
+//! What the end of a QUIC connection is counted as.
 
 use dnsdyno_measure::{ConnectFailure, ConnectionEnd, HandshakeFailure};
 use quinn_proto::{ConnectionError, TransportErrorCode};
 
-use super::config::Seen;
+use super::config::Verification;
 use super::connection::NO_ERROR;
 
-/// Why a handshake did not come to its end, where a look at the server's certificate came to `seen`; no reason of
-/// the handshake's own where there was none.
+/// Why a handshake failed, given the result of verifying the server's certificate. No handshake failure
+/// where the connection failed before it.
 pub(crate) fn failure_of(
     error: &ConnectionError,
-    seen: Option<Seen>,
+    verification: Option<Verification>,
 ) -> (ConnectFailure, Option<HandshakeFailure>) {
     let handshake = |why| (ConnectFailure::Handshake, Some(why));
     match error {
         ConnectionError::TransportError(_) => {
-            handshake(seen.and_then(Result::err).unwrap_or(HandshakeFailure::Protocol))
+            handshake(verification.and_then(Result::err).unwrap_or(HandshakeFailure::Protocol))
         }
         ConnectionError::ConnectionClosed(close)
             if close.error_code == TransportErrorCode::CONNECTION_REFUSED =>
@@ -32,7 +32,7 @@ pub(crate) fn failure_of(
     }
 }
 
-/// What ended a connection whose handshake was done; `is_idle` says that nothing was under way on it.
+/// Why a connection ended whose handshake was done; `is_idle` = no query was outstanding.
 pub(crate) fn end_of(error: &ConnectionError, is_idle: bool) -> ConnectionEnd {
     match error {
         ConnectionError::ApplicationClosed(close) if close.error_code == NO_ERROR => ConnectionEnd::ByServer,
@@ -41,7 +41,7 @@ pub(crate) fn end_of(error: &ConnectionError, is_idle: bool) -> ConnectionEnd {
         }
         ConnectionError::ApplicationClosed(_) | ConnectionError::ConnectionClosed(_) => ConnectionEnd::Error,
         ConnectionError::Reset => ConnectionEnd::Reset,
-        // The idle timeout is the server's: ours is not told to it.
+        // It is the server's idle timeout: we do not announce one.
         ConnectionError::TimedOut if is_idle => ConnectionEnd::ByServer,
         ConnectionError::TimedOut => ConnectionEnd::Silent,
         ConnectionError::TransportError(_) | ConnectionError::VersionMismatch => ConnectionEnd::Protocol,

@@ -1,36 +1,35 @@
-//! What comes from the server: packets, of which QUIC makes news of connections and bytes of streams.
+//! Receiving from the server: packets, which QUIC turns into events of connections and bytes of streams.
 
 use std::io;
 
-use bytes::BytesMut;
 use dnsdyno_measure::{ConnectFailure, ConnectionEnd, StreamFailure};
 use quinn_proto::{DatagramEvent, Event, StreamEvent, StreamId};
 
 use super::client::Phase;
-use super::connection::{Arrival, Asked, PROTOCOL_ERROR};
-use super::fate::{end_of, failure_of};
-use super::{NO_ERROR, QuicTransport};
+use super::close_reason::{end_of, failure_of};
+use super::connection::{Arrival, NO_ERROR, PROTOCOL_ERROR, StreamQuery};
+use super::state::QuicTransport;
 use crate::{Came, ConnectionNews, Sink};
 
 impl QuicTransport {
-    /// Waits for sockets that something has come to, and notes them.
-    pub(super) fn look(&mut self, timeout_ns: u64) {
-        // A failed wait (it has no cause here) only means that we look again.
+    /// Waits for sockets that have packets, and keeps their numbers.
+    pub(super) fn poll(&mut self, timeout_ns: u64) {
+        // After a failed wait (no cause is known) the worker polls again.
         if let Ok(ready) = self.poller.wait(Some(timeout_ns)) {
             self.ready.extend(ready.map(|socket| socket as u32));
         }
         self.has_waited = true;
     }
 
-    /// Takes what waits at a socket, up to the bound of a round, to the connections that it is for.
+    /// Passes the packets of a socket to their connections, up to the bound of a round.
     pub(super) fn receive_from(&mut self, socket: usize) {
         for _ in 0..ROUNDS {
             match self.receiver.receive(&self.sockets[socket].socket) {
                 Ok(0) => return,
-                Ok(_) => self.sort_out(),
+                Ok(_) => self.dispatch(),
                 Err(error) => {
-                    // That of an ICMP message; answers may wait behind it.
-                    self.sockets[socket].in_doubt |= error.kind() != io::ErrorKind::WouldBlock;
+                    // An ICMP error; responses may follow it.
+                    self.sockets[socket].has_error |= error.kind() != io::ErrorKind::WouldBlock;
                     continue;
                 }
             }
@@ -40,16 +39,17 @@ impl QuicTransport {
         }
     }
 
-    /// Gives each packet that was received to its connection.
-    fn sort_out(&mut self) {
+    /// Passes each received packet to its connection.
+    fn dispatch(&mut self) {
         let now = self.instant();
-        let mut reply = Vec::new();
-        let QuicTransport { receiver, endpoint, clients, owners, touched, notice, sessions, .. } = self;
+        let QuicTransport { receiver, endpoint, clients, owners, touched, verifier_result, sessions, .. } =
+            self;
         for (_, packet) in receiver.packets() {
-            let packet = BytesMut::from(packet);
-            reply.clear();
-            let event = endpoint.handle(now, self.config.server, None, None, packet, &mut reply);
-            // A reply would be a word on a connection that is no more; nobody needs it.
+            self.incoming.extend_from_slice(packet);
+            let packet = self.incoming.split();
+            // A reply would be about a connection that has ended; it is not sent.
+            self.reply.clear();
+            let event = endpoint.handle(now, self.config.server, None, None, packet, &mut self.reply);
             let Some(DatagramEvent::ConnectionEvent(handle, event)) = event else { continue };
             let Some(channel) = owners.get(handle.0).copied() else { continue };
             let client = &mut clients[channel as usize];
@@ -60,7 +60,7 @@ impl QuicTransport {
             connection.quic.handle_event(event);
             client.awaits_ticket &= sessions.stored() == stored;
             if client.phase == Phase::Opening {
-                client.seen = notice.take().or(client.seen);
+                client.verification = verifier_result.take().or(client.verification);
             }
             client.acknowledgements.packets += 1;
             if !std::mem::replace(&mut client.is_touched, true) {
@@ -69,9 +69,9 @@ impl QuicTransport {
         }
     }
 
-    /// Takes the events of every connection that something has happened to.
+    /// Processes the events of every connection that something was received for.
     pub(super) fn progress_touched(&mut self, sink: &mut impl Sink) {
-        // One instant for all: they came with the same call, or waited for it together.
+        // The same instant for all: they were received with the same call.
         let at_ns = self.clock.now_ns();
         for i in 0..self.touched.len() {
             self.progress(self.touched[i] as usize, at_ns, sink);
@@ -94,7 +94,7 @@ impl QuicTransport {
     fn take_event(&mut self, channel: usize, event: Event, at_ns: u64, sink: &mut impl Sink) {
         match event {
             Event::Stream(StreamEvent::Readable { id }) => self.read(channel, id, at_ns, sink),
-            Event::Stream(StreamEvent::Available { .. }) => self.ask_waiting(channel),
+            Event::Stream(StreamEvent::Available { .. }) => self.send_waiting(channel),
             Event::Stream(StreamEvent::Writable { .. }) => {
                 if let Some(connection) = &mut self.clients[channel].connection {
                     connection.write_rest();
@@ -105,20 +105,20 @@ impl QuicTransport {
             Event::ConnectionLost { reason } => {
                 let client = &self.clients[channel];
                 if client.phase == Phase::Opening {
-                    let (why, handshake) = failure_of(&reason, client.seen);
+                    let (why, handshake) = failure_of(&reason, client.verification);
                     self.fail(channel, why, handshake);
                 } else {
                     let end = end_of(&reason, client.is_idle());
                     self.end(channel, end, None);
                 }
             }
-            // That the server does not read on (some say so of a query that they have read) is no word on
-            // its answer.
+            // A server may stop reading a query (some do once they have read it); its response
+            // may still follow.
             _ => {}
         }
     }
 
-    /// Reads a stream, and hands over its answer when that is whole.
+    /// Reads a stream, and hands over its response when it is complete.
     fn read(&mut self, channel: usize, stream: StreamId, at_ns: u64, sink: &mut impl Sink) {
         let client = &mut self.clients[channel];
         let Some(connection) = &mut client.connection else { return };
@@ -135,33 +135,34 @@ impl QuicTransport {
             Arrival::Message => match sink.answer(channel, at_ns, client.since_ns, &self.message) {
                 Came::Answer => {
                     client.answers = client.answers.saturating_add(1);
-                    client.under_way = client.under_way.saturating_sub(1);
+                    client.outstanding = client.outstanding.saturating_sub(1);
                     if client.is_spent(self.limit) {
-                        self.part(channel);
+                        self.close_complete(channel);
                     }
                 }
                 Came::Beside => {}
                 Came::Garbage => self.end(channel, ConnectionEnd::Garbled, Some(PROTOCOL_ERROR)),
             },
-            Arrival::Failed(asked, why) => self.lose_stream(channel, asked, why),
+            Arrival::Failed(query, why) => self.fail_stream(channel, query, why),
             Arrival::Broken => self.end(channel, ConnectionEnd::Protocol, Some(PROTOCOL_ERROR)),
             Arrival::Part | Arrival::Nothing => {}
         }
     }
 
-    /// The stream of this query brings no answer.
-    fn lose_stream(&mut self, channel: usize, asked: Asked, why: StreamFailure) {
-        self.failed.push((channel as u32, asked, why));
+    /// The stream of this query ended without a response.
+    fn fail_stream(&mut self, channel: usize, query: StreamQuery, why: StreamFailure) {
+        self.failed.push((channel as u32, query, why));
         let client = &mut self.clients[channel];
-        client.under_way = client.under_way.saturating_sub(1);
+        client.outstanding = client.outstanding.saturating_sub(1);
         if client.is_spent(self.limit) {
-            self.part(channel);
+            self.close_complete(channel);
         }
     }
 
-    /// Takes the ICMP errors of a socket: where the server's port is closed, all its connections are over.
+    /// Reads the ICMP errors of a socket: where the server's port is closed, all its connections have
+    /// ended.
     pub(super) fn take_refusals(&mut self, socket: usize) {
-        self.sockets[socket].in_doubt = false;
+        self.sockets[socket].has_error = false;
         let mut why = None;
         for _ in 0..REFUSALS_AT_ONCE {
             let Some(refusal) = self.errors.next(&self.sockets[socket].socket) else { break };
@@ -184,8 +185,8 @@ impl QuicTransport {
     }
 }
 
-/// Full batches of one socket before the others get their turn.
+/// Full batches of one socket before the others are served.
 const ROUNDS: usize = 4;
 
-/// ICMP errors that are taken at once; a closed port sends one for each packet.
+/// ICMP errors that are read at once; a closed port sends one for each packet.
 const REFUSALS_AT_ONCE: usize = 64;

@@ -1,44 +1,17 @@
-//! What leaves: the packets of all connections, a call for each socket; and when a connection goes on by
-//! the clock.
+//! Sending: the packets of all connections, with a system call for each socket; and the timers of
+//! connections.
 
-use std::net::UdpSocket;
 use std::time::Instant;
 
-use dnsdyno_sys::udp::Sender;
-
-use super::QuicTransport;
 use super::client::{Acknowledgements, Phase};
-use super::outbox::Outbox;
+use super::state::QuicTransport;
 use super::timers::Entry;
 
-/// A socket, and what leaves by it.
-pub(super) struct Line {
-    pub(super) socket: UdpSocket,
-    pub(super) outbox: Outbox,
-    /// Whether the kernel would take no more, the last time.
-    pub(super) is_full: bool,
-    /// Whether its error queue must be looked at, because a call on it failed.
-    pub(super) in_doubt: bool,
-}
-
-impl Line {
-    fn send(&mut self, sender: &mut Sender) {
-        self.is_full = false;
-        // Each error takes one packet away, so this ends.
-        loop {
-            match self.outbox.send(sender, &self.socket) {
-                Ok(is_all) => return self.is_full = !is_all,
-                Err(_) => self.in_doubt = true,
-            }
-        }
-    }
-}
-
 impl QuicTransport {
-    /// Gives the kernel all packets that connections have to send, as far as it takes them.
+    /// Sends all packets of the connections, as far as the kernel accepts them.
     pub(super) fn flush(&mut self) {
-        for line in self.sockets.iter_mut().filter(|line| line.is_full) {
-            line.send(&mut self.sender);
+        for sending in self.sockets.iter_mut().filter(|sending| sending.is_full) {
+            sending.send(&mut self.sender);
         }
         let now = self.instant();
         let mut touched = std::mem::take(&mut self.touched);
@@ -48,8 +21,10 @@ impl QuicTransport {
             has_more
         });
         self.touched = touched;
-        for line in self.sockets.iter_mut().filter(|line| !line.outbox.is_empty() && !line.is_full) {
-            line.send(&mut self.sender);
+        for sending in
+            self.sockets.iter_mut().filter(|sending| !sending.outbox.is_empty() && !sending.is_full)
+        {
+            sending.send(&mut self.sender);
         }
     }
 
@@ -58,15 +33,15 @@ impl QuicTransport {
         let client = &mut self.clients[channel];
         let Some(connection) = &mut client.connection else { return false };
         let socket = channel % self.sockets.len();
-        let line = &mut self.sockets[socket];
-        if line.is_full {
+        let sending = &mut self.sockets[socket];
+        if sending.is_full {
             return true;
         }
         if client.acknowledgements.may_wait(self.clock.now_ns(), client.phase == Phase::Open) {
             self.set_next_timer(channel);
             return false;
         }
-        let has_more = line.outbox.take_packets(&mut connection.quic, now);
+        let has_more = sending.outbox.take_packets(&mut connection.quic, now);
         client.acknowledgements = Acknowledgements::default();
         while let Some(event) = connection.quic.poll_endpoint_events() {
             if let Some(event) = self.endpoint.handle_event(connection.handle, event) {
@@ -77,7 +52,7 @@ impl QuicTransport {
         has_more
     }
 
-    /// Sees that the connection gets its turn when QUIC wants it, or when we do.
+    /// Sets the timer of a connection: for QUIC, for delayed acknowledgements, or for its own end.
     fn set_next_timer(&mut self, channel: usize) {
         let client = &mut self.clients[channel];
         let Some(connection) = &mut client.connection else { return };
@@ -86,7 +61,7 @@ impl QuicTransport {
         let due_ns = quic.map(|at| self.ns_of(at)).into_iter().chain(ours.into_iter().flatten()).min();
         let client = &mut self.clients[channel];
         let (Some(connection), Some(due_ns)) = (&mut client.connection, due_ns) else { return };
-        // Timers move a little with each packet; without grains each move would be an entry.
+        // Timers move a little with each packet; without rounding each move would be a new entry.
         let due_ns = due_ns | (GRAIN_NS - 1);
         if connection.timer_ns.is_none_or(|known_ns| known_ns > due_ns) {
             connection.timer_ns = Some(due_ns);
@@ -94,7 +69,7 @@ impl QuicTransport {
         }
     }
 
-    /// Has every connection go on whose timer is due.
+    /// Processes every connection whose timer is due.
     pub(super) fn do_due(&mut self) {
         let now_ns = self.clock.now_ns();
         while let Some(Entry { due_ns, channel, generation }) = self.timers.pop_due(now_ns) {
@@ -102,7 +77,7 @@ impl QuicTransport {
             let now = self.instant();
             let client = &mut self.clients[channel];
             let Some(connection) = &mut client.connection else { continue };
-            // One that was entered anew meanwhile has an entry of its own.
+            // A timer that was set anew has another entry.
             if client.generation != generation || connection.timer_ns != Some(due_ns) {
                 continue;
             }
@@ -115,6 +90,6 @@ impl QuicTransport {
     }
 }
 
-/// To what timers are rounded up: a power of two, a quarter of the millisecond that QUIC reckons with
-/// (RFC 9002, 6.1.2).
+/// Timers are rounded up to a multiple of this power of two: a quarter of the millisecond that is the
+/// timer granularity of QUIC (RFC 9002, 6.1.2).
 const GRAIN_NS: u64 = 1 << 18;

@@ -11,65 +11,65 @@ use std::sync::atomic::{AtomicBool, Ordering, fence};
 
 use rtrb::{Consumer, Producer, RingBuffer};
 
-/// One worker's letter boxes.
-pub(super) struct Mailbox {
+/// One worker's message all.
+pub(super) struct Forwarding {
     /// What others send us.
     incoming: Vec<Consumer<u8>>,
     /// To each worker, by number; ourselves have none.
     outgoing: Vec<Option<Outgoing>>,
-    bell: UnixStream,
-    /// Held so that the bell has a rope when all others have left, or were never there: one
+    wakeup: UnixStream,
+    /// Held so that the wakeup has a waker when all others have left, or were never there: one
     /// without is always readable.
-    _rope: UnixStream,
+    _own_waker: UnixStream,
     is_asleep: Arc<AtomicBool>,
-    letter: Vec<u8>,
+    message: Vec<u8>,
     lost: u64,
 }
 
 struct Outgoing {
     ring: Producer<u8>,
-    bell: UnixStream,
+    wakeup: UnixStream,
     is_asleep: Arc<AtomicBool>,
 }
 
-impl Mailbox {
+impl Forwarding {
     /// Boxes for `workers` workers, each connected with each.
-    pub(super) fn for_all(workers: usize) -> io::Result<Vec<Mailbox>> {
-        let mut boxes = Vec::with_capacity(workers);
-        let mut ropes = Vec::with_capacity(workers);
+    pub(super) fn for_all(workers: usize) -> io::Result<Vec<Forwarding>> {
+        let mut all = Vec::with_capacity(workers);
+        let mut wakers = Vec::with_capacity(workers);
         for _ in 0..workers {
-            let (rope, bell) = UnixStream::pair()?;
-            rope.set_nonblocking(true)?;
-            bell.set_nonblocking(true)?;
-            ropes.push(rope.try_clone()?);
-            boxes.push(Mailbox {
+            let (waker, wakeup) = UnixStream::pair()?;
+            waker.set_nonblocking(true)?;
+            wakeup.set_nonblocking(true)?;
+            wakers.push(waker.try_clone()?);
+            all.push(Forwarding {
                 incoming: Vec::new(),
                 outgoing: Vec::new(),
-                bell,
-                _rope: rope,
+                wakeup,
+                _own_waker: waker,
                 is_asleep: Arc::default(),
-                letter: vec![0; HEAD + LONGEST],
+                message: vec![0; HEAD + LONGEST],
                 lost: 0,
             });
         }
         for from in 0..workers {
             for to in 0..workers {
                 if from == to {
-                    boxes[from].outgoing.push(None);
+                    all[from].outgoing.push(None);
                     continue;
                 }
                 let (ring, other_end) = RingBuffer::new(RING_BYTES);
-                boxes[to].incoming.push(other_end);
-                let (bell, is_asleep) = (ropes[to].try_clone()?, boxes[to].is_asleep.clone());
-                boxes[from].outgoing.push(Some(Outgoing { ring, bell, is_asleep }));
+                all[to].incoming.push(other_end);
+                let (wakeup, is_asleep) = (wakers[to].try_clone()?, all[to].is_asleep.clone());
+                all[from].outgoing.push(Some(Outgoing { ring, wakeup, is_asleep }));
             }
         }
-        Ok(boxes)
+        Ok(all)
     }
 
     /// What becomes readable when somebody wants us awake.
-    pub(super) fn bell(&self) -> &UnixStream {
-        &self.bell
+    pub(super) fn wakeup(&self) -> &UnixStream {
+        &self.wakeup
     }
 
     /// Whether there is no other worker.
@@ -86,24 +86,24 @@ impl Mailbox {
     pub(super) fn send(&mut self, worker: usize, channel: u32, at_ns: u64, bytes: &[u8]) {
         let Some(Some(to)) = self.outgoing.get_mut(worker) else { return };
         let length = HEAD + bytes.len();
-        let Some(letter) = self.letter.get_mut(..length) else {
+        let Some(message) = self.message.get_mut(..length) else {
             self.lost += 1;
             return;
         };
-        letter[..4].copy_from_slice(&(bytes.len() as u32).to_le_bytes());
-        letter[4..8].copy_from_slice(&channel.to_le_bytes());
-        letter[8..HEAD].copy_from_slice(&at_ns.to_le_bytes());
-        letter[HEAD..].copy_from_slice(bytes);
-        // Whole or not at all, so that the reader never sees half a letter.
-        if to.ring.push_entire_slice(letter).is_err() {
+        message[..4].copy_from_slice(&(bytes.len() as u32).to_le_bytes());
+        message[4..8].copy_from_slice(&channel.to_le_bytes());
+        message[8..HEAD].copy_from_slice(&at_ns.to_le_bytes());
+        message[HEAD..].copy_from_slice(bytes);
+        // Whole or not at all, so that the reader never sees half a message.
+        if to.ring.push_entire_slice(message).is_err() {
             self.lost += 1;
             return;
         }
-        // Either the sleeper sees the letter in its last look, or we see it asleep.
+        // Either the sleeper sees the message in its last look, or we see it asleep.
         fence(Ordering::SeqCst);
         if to.is_asleep.load(Ordering::Relaxed) && to.is_asleep.swap(false, Ordering::Relaxed) {
             // Full of rings that were not heard yet: it will wake without this one.
-            let _ = (&to.bell).write(&[1]);
+            let _ = (&to.wakeup).write(&[1]);
         }
     }
 
@@ -114,7 +114,7 @@ impl Mailbox {
                 if ring.slots() < HEAD {
                     break;
                 }
-                let (head, rest) = self.letter.split_at_mut(HEAD);
+                let (head, rest) = self.message.split_at_mut(HEAD);
                 if ring.pop_entire_slice(head).is_err() {
                     break;
                 }
@@ -131,7 +131,7 @@ impl Mailbox {
         }
     }
 
-    /// Says that we are about to sleep; false where a letter has come and we should not.
+    /// Says that we are about to sleep; false where a message has come and we should not.
     pub(super) fn fall_asleep(&self) -> bool {
         self.is_asleep.store(true, Ordering::Relaxed);
         fence(Ordering::SeqCst);
@@ -142,14 +142,14 @@ impl Mailbox {
         is_empty
     }
 
-    /// Says that we are awake, and silences the bell where it rang.
+    /// Says that we are awake, and silences the wakeup where it rang.
     pub(super) fn wake_up(&mut self, rang: bool) {
         self.is_asleep.store(false, Ordering::Relaxed);
         if !rang {
             return;
         }
         let mut rings = [0; 64];
-        while (&self.bell).read(&mut rings).is_ok_and(|count| count == rings.len()) {}
+        while (&self.wakeup).read(&mut rings).is_ok_and(|count| count == rings.len()) {}
     }
 }
 
@@ -172,36 +172,36 @@ mod tests {
 
     use dnsdyno_sys::poll::Poller;
 
-    fn letters(mailbox: &mut Mailbox) -> Vec<(u32, u64, Vec<u8>)> {
+    fn letters(forwarding: &mut Forwarding) -> Vec<(u32, u64, Vec<u8>)> {
         let mut letters = Vec::new();
-        mailbox.receive(|channel, at_ns, bytes| letters.push((channel, at_ns, bytes.to_vec())));
+        forwarding.receive(|channel, at_ns, bytes| letters.push((channel, at_ns, bytes.to_vec())));
         letters
     }
 
     #[test]
     fn letters_arrive_whole_and_in_order_at_their_worker_alone() {
-        let mut boxes = Mailbox::for_all(3).unwrap();
+        let mut all = Forwarding::for_all(3).unwrap();
         let sent: Vec<_> =
             (0..100u32).map(|i| (i, u64::from(i) << 33, vec![i as u8; i as usize * 7])).collect();
         for round in 0..50 {
             for (channel, at_ns, bytes) in &sent {
-                boxes[round % 2].send(2, *channel, *at_ns, bytes);
+                all[round % 2].send(2, *channel, *at_ns, bytes);
             }
-            assert_eq!(letters(&mut boxes[2]), sent);
+            assert_eq!(letters(&mut all[2]), sent);
         }
-        assert!(letters(&mut boxes[0]).is_empty() && letters(&mut boxes[1]).is_empty());
-        assert_eq!(boxes[0].lost() + boxes[1].lost(), 0);
+        assert!(letters(&mut all[0]).is_empty() && letters(&mut all[1]).is_empty());
+        assert_eq!(all[0].lost() + all[1].lost(), 0);
     }
 
     #[test]
     fn what_does_not_fit_is_counted_and_the_rest_is_whole() {
-        let mut boxes = Mailbox::for_all(2).unwrap();
+        let mut all = Forwarding::for_all(2).unwrap();
         let count = 2 * RING_BYTES / 1_016;
-        (0..count).for_each(|i| boxes[0].send(1, i as u32, 0, &[7; 1_000]));
-        boxes[0].send(1, 0, 0, &[0; LONGEST + 1]);
+        (0..count).for_each(|i| all[0].send(1, i as u32, 0, &[7; 1_000]));
+        all[0].send(1, 0, 0, &[0; LONGEST + 1]);
         let mut arrived = 0;
         loop {
-            let some = letters(&mut boxes[1]);
+            let some = letters(&mut all[1]);
             assert!(some.iter().all(|(_, _, bytes)| bytes == &[7; 1_000]));
             if some.is_empty() {
                 break;
@@ -209,19 +209,19 @@ mod tests {
             arrived += some.len();
         }
         assert!(arrived > 100);
-        assert_eq!(boxes[0].lost() as usize, count - arrived + 1);
+        assert_eq!(all[0].lost() as usize, count - arrived + 1);
     }
 
     #[test]
     fn a_letter_wakes_a_sleeper_and_keeps_one_who_is_about_to_sleep_awake() {
-        let mut boxes = Mailbox::for_all(2).unwrap();
-        boxes[0].send(1, 0, 0, b"early");
-        assert!(!boxes[1].fall_asleep());
-        letters(&mut boxes[1]);
+        let mut all = Forwarding::for_all(2).unwrap();
+        all[0].send(1, 0, 0, b"early");
+        assert!(!all[1].fall_asleep());
+        letters(&mut all[1]);
         let mut poller = Poller::new(1).unwrap();
-        poller.add(boxes[1].bell(), 0).unwrap();
-        assert!(boxes[1].fall_asleep());
-        let [first, second] = &mut boxes[..] else { unreachable!() };
+        poller.add(all[1].wakeup(), 0).unwrap();
+        assert!(all[1].fall_asleep());
+        let [first, second] = &mut all[..] else { unreachable!() };
         std::thread::scope(|scope| {
             scope.spawn(|| first.send(1, 0, 0, b"late"));
             let start = Instant::now();
@@ -229,7 +229,7 @@ mod tests {
             assert!(start.elapsed() < Duration::from_secs(4));
         });
         second.wake_up(true);
-        assert_eq!(poller.wait(Some(0)).unwrap().count(), 0, "the bell is silent again");
+        assert_eq!(poller.wait(Some(0)).unwrap().count(), 0, "the wakeup is silent again");
         assert_eq!(letters(second).len(), 1);
     }
 }

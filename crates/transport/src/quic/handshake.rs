@@ -1,14 +1,14 @@
-//! How a client's connection comes to be, or does not.
+//! How a client's connection is opened and its handshake ends.
 
 use dnsdyno_measure::{ConnectFailure, ConnectionEnd, HandshakeKind, NotSentReason};
 
-use super::QuicTransport;
 use super::client::{Phase, Waiting};
 use super::connection::{Connection, NO_ERROR};
+use super::state::QuicTransport;
 use crate::{ConnectionNews, Stopped};
 
 impl QuicTransport {
-    /// Begins a connection of this client.
+    /// Starts a connection of this client.
     pub(super) fn begin_connection(&mut self, channel: usize, opened_ns: u64) -> Result<(), Stopped> {
         let (config, server) = (self.quic.clone(), self.config.server);
         let now = self.instant();
@@ -32,7 +32,7 @@ impl QuicTransport {
         Ok(())
     }
 
-    /// The handshake of this client's connection is done.
+    /// Handles the end of the handshake of this client's connection.
     pub(super) fn establish(&mut self, channel: usize, at_ns: u64) {
         let client = &mut self.clients[channel];
         let Some(connection) = client.connection.as_mut().filter(|_| client.phase == Phase::Opening) else {
@@ -43,14 +43,14 @@ impl QuicTransport {
         if is_taken {
             connection.forget_early();
         } else {
-            // Before those that wait already: they were asked first.
+            // Before the waiting queries: these were sent first.
             for early in connection.forget_streams().into_iter().rev() {
                 let since_ns = client.opened_ns;
                 client.waiting.push_front(Waiting { id: early.id, since_ns, framed: early.framed });
             }
             client.since_ns = at_ns;
         }
-        let kind = match (client.seen.is_some(), is_taken) {
+        let kind = match (client.verification.is_some(), is_taken) {
             (true, _) => HandshakeKind::Full,
             (false, true) => HandshakeKind::Early,
             (false, false) => HandshakeKind::Resumed,
@@ -64,16 +64,16 @@ impl QuicTransport {
         if was_early && !is_taken {
             self.news.push((channel as u32, at_ns, ConnectionNews::EarlyRejected));
         }
-        // What was to be asked may have timed out meanwhile.
+        // Its queries may have timed out meanwhile.
         if self.clients[channel].is_spent(self.limit) {
             return self.end(channel, ConnectionEnd::ByUs, Some(NO_ERROR));
         }
-        self.ask_waiting(channel);
+        self.send_waiting(channel);
     }
 
-    /// Gives streams to the queries that wait for one, as far as the server allows them. Those that
-    /// nobody waits for any more are left out.
-    pub(super) fn ask_waiting(&mut self, channel: usize) {
+    /// Opens streams for the waiting queries, as far as the server allows it. Those that have timed
+    /// out are dropped.
+    pub(super) fn send_waiting(&mut self, channel: usize) {
         let now_ns = self.clock.now_ns();
         let client = &mut self.clients[channel];
         let Some(connection) = &mut client.connection else { return };
@@ -82,12 +82,12 @@ impl QuicTransport {
                 continue;
             }
             let Waiting { id, since_ns, framed } = waiting;
-            if let Err(framed) = connection.ask(id, framed, now_ns) {
+            if let Err(framed) = connection.open_stream(id, framed, now_ns) {
                 client.waiting.push_front(Waiting { id, since_ns, framed });
                 break;
             }
         }
         self.touch(channel);
-        self.join_line(channel);
+        self.enqueue(channel);
     }
 }

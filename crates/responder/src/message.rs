@@ -1,8 +1,7 @@
-//! Reads a query as far as an answer needs it: header, the one question, the OPT record.
+//! DNS messages as far as the responder needs them: reads a query (header, the one question, the OPT record), and
+//! holds what the rules and the zone say of a response.
 
 use dnsdyno_wire::{FLAG_QR, HEADER_LEN, MAX_LABEL_LEN, MAX_NAME_LEN, QUESTION_FIXED_LEN, TYPE_OPT};
-
-use super::{FORMERR, NOTIMP, Silence};
 
 /// A well-formed query.
 #[derive(Debug)]
@@ -23,6 +22,23 @@ pub(crate) struct Edns {
     pub(crate) size: u16,
     pub(crate) version: u8,
     pub(crate) dnssec_ok: bool,
+}
+
+/// Why a message gets no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Silence {
+    /// It is shorter than a DNS header.
+    TooShort,
+    /// It is an answer itself (QR=1): answering could go back and forth for ever.
+    NotAQuery,
+}
+
+/// What is said of the records of a rule, to go into the header.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Content {
+    pub(crate) rcode: u8,
+    pub(crate) answers: u16,
+    pub(crate) authorities: u16,
 }
 
 /// What a message turned out to be.
@@ -131,6 +147,19 @@ fn name_end(message: &[u8], start: usize) -> Option<usize> {
         }
     }
 }
+
+pub(crate) const FORMERR: u8 = 1;
+pub(crate) const SERVFAIL: u8 = 2;
+pub(crate) const NXDOMAIN: u8 = 3;
+pub(crate) const NOTIMP: u8 = 4;
+pub(crate) const REFUSED: u8 = 5;
+pub(crate) const BADVERS: u16 = 16;
+
+pub(crate) const TYPE_TXT: u16 = 16;
+pub(crate) const TYPE_AAAA: u16 = 28;
+pub(crate) const TYPE_IXFR: u16 = 251;
+pub(crate) const TYPE_AXFR: u16 = 252;
+pub(crate) const CLASS_ANY: u16 = 255;
 
 const OPCODE_MASK: u16 = 0x7800;
 const OPCODE_QUERY: u16 = 0;

@@ -1,0 +1,32 @@
+//! Why a set of faults is impossible.
+
+/// Why a set of faults is impossible.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum FaultsError {
+    /// The shares leave no room for each other.
+    #[error(
+        "the faults add up to {percent} % of the queries; a query suffers one at most, so take 100 % or less"
+    )]
+    Over100 {
+        /// Their sum, in percent.
+        percent: f64,
+    },
+    /// A delay that no clock measures.
+    #[error("the delay is not possible: {reason}")]
+    Delay {
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// The shares of connections leave no room for each other.
+    #[error("the faults of connections add up to {percent} %; a connection suffers one at most")]
+    ConnectionsOver100 {
+        /// Their sum, in percent.
+        percent: f64,
+    },
+    /// A connection that is to be closed before it has answered.
+    #[error("close-after 0 would answer nothing; take 1 or more, or --silent 100%")]
+    CloseAfter,
+    /// A stall that ends before it starts.
+    #[error("the stall ends before it starts; write it as START..END, such as 3s..4s")]
+    Stall,
+}

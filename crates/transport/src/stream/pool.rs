@@ -1,0 +1,25 @@
+//! Buffers that connections hold only while something is in them: fifty thousand idle clients hold none.
+
+/// Buffers of a worker that are not in use.
+#[derive(Default)]
+pub struct BufferPool {
+    buffers: Vec<Vec<u8>>,
+}
+
+impl BufferPool {
+    pub(crate) fn take(&mut self) -> Vec<u8> {
+        self.buffers.pop().unwrap_or_default()
+    }
+
+    /// Keeps a buffer, unless there are enough of them or it is too long to be kept.
+    pub(crate) fn give_back(&mut self, mut buffer: Vec<u8>) {
+        if (1..=LONGEST_BUFFER).contains(&buffer.capacity()) && self.buffers.len() < MOST_BUFFERS {
+            buffer.clear();
+            self.buffers.push(buffer);
+        }
+    }
+}
+
+/// Buffers kept by a worker: 16 MiB at most, and in practice some kilobytes.
+const MOST_BUFFERS: usize = 4_096;
+const LONGEST_BUFFER: usize = 4 << 10;

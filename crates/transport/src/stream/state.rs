@@ -1,0 +1,243 @@
+//! The clients of one worker: what opening, reading and sending have in common.
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::IpAddr;
+
+use dnsdyno_measure::{ConnectionEnd, HandshakeFailure};
+use dnsdyno_sys::poll::{Poller, Ready};
+
+use super::client::{Client, Phase, write};
+use super::config::{StreamOpenError, open_error};
+use super::dial::{Dialer, failure_of};
+use super::pool::BufferPool;
+use super::session::Session;
+use crate::description::Description;
+use crate::worker_clock::WorkerClock;
+use crate::{ConnectionNews, Sink};
+
+/// One worker's clients, each of whose connections has a session of this kind.
+pub struct Streams<S: Session> {
+    pub(super) clients: Vec<Client<S>>,
+    pub(super) shared: S::Shared,
+    /// Clients that may send next, in order. Some may turn out to be unable to.
+    pub(super) queue: VecDeque<u32>,
+    pub(super) dialer: Dialer,
+    pub(super) poller: Poller,
+    /// Events of the last wait that were not processed yet.
+    pub(super) ready: Vec<Ready>,
+    pub(super) has_waited: bool,
+    /// Clients whose connection had more data than one round may read.
+    pub(super) unread: Vec<u32>,
+    /// Events of connections, to be reported to the sink.
+    pub(super) news: Vec<(u32, u64, ConnectionNews)>,
+    pub(super) reused: u64,
+    /// Bytes to be written.
+    pub(super) frames: Vec<u8>,
+    pub(super) chunk: Box<[u8]>,
+    pub(super) pool: BufferPool,
+    pub(super) clock: WorkerClock,
+    /// Queries that a connection carries at most.
+    pub(super) limit: u32,
+    pub(super) timeout_ns: u64,
+    pub(super) idle_timeout_ns: Option<u64>,
+    pub(super) handshake_timeout_ns: u64,
+    pub(super) fast_open: bool,
+    pub(super) next_sweep_ns: u64,
+    pub(super) sweep_ns: u64,
+    /// No connection is started before this instant, because no local port was free.
+    pub(super) no_port_until_ns: u64,
+    /// Connection attempts in a row that found no port.
+    pub(super) without_port: usize,
+}
+
+impl<S: Session> Streams<S> {
+    /// The clients of worker number `worker`, whose connections start from these addresses in turn (none: the
+    /// kernel chooses); none has a connection yet.
+    ///
+    /// # Errors
+    /// Where the host provides no epoll set, or TLS cannot be set up.
+    pub(super) fn open(
+        config: &Description,
+        session: &S::Setup,
+        local_addresses: &[IpAddr],
+        worker: usize,
+    ) -> Result<Self, StreamOpenError> {
+        let clients = config.clients_of(worker);
+        let poller = Poller::new(EVENTS.min(clients)).map_err(|source| open_error(config.server, source))?;
+        let limit = config.queries_each.unwrap_or(u32::MAX);
+        // Workers start with different addresses, so that a few connections have different ones.
+        let first = worker * local_addresses.len() / 2;
+        let shortest_ns = config.timeout_ns.min(config.idle_timeout_ns.unwrap_or(u64::MAX));
+        let shortest_ns = shortest_ns.min(config.handshake_timeout_ns);
+        Ok(Streams {
+            shared: S::shared(session, clients)?,
+            clients: (0..clients).map(|_| Client { is_queued: true, ..Client::default() }).collect(),
+            queue: (0..clients as u32).collect(),
+            dialer: Dialer::new(config.server, local_addresses.to_vec(), first, config.fast_open, limit > 1),
+            poller,
+            ready: Vec::with_capacity(EVENTS),
+            has_waited: false,
+            unread: Vec::new(),
+            news: Vec::new(),
+            reused: 0,
+            frames: Vec::new(),
+            chunk: vec![0; CHUNK].into(),
+            pool: BufferPool::default(),
+            clock: WorkerClock::default(),
+            limit,
+            timeout_ns: config.timeout_ns,
+            idle_timeout_ns: config.idle_timeout_ns,
+            handshake_timeout_ns: config.handshake_timeout_ns,
+            fast_open: config.fast_open,
+            next_sweep_ns: 0,
+            sweep_ns: (shortest_ns / 20).clamp(SHORTEST_SWEEP_NS, LONGEST_SWEEP_NS),
+            no_port_until_ns: 0,
+            without_port: 0,
+        })
+    }
+
+    /// Takes a connection out of use, and keeps the event for the sink.
+    pub(super) fn end_connection(&mut self, channel: usize, event: ConnectionNews) {
+        let client = &mut self.clients[channel];
+        if matches!(client.phase, Phase::Vacant | Phase::Ending) {
+            return;
+        }
+        client.phase = Phase::Ending;
+        self.news.push((channel as u32, self.clock.now_ns(), event));
+    }
+
+    /// Takes an open connection out of use. During its handshake that is a failed handshake.
+    pub(super) fn end_open(&mut self, channel: usize, end: ConnectionEnd) {
+        let client = &self.clients[channel];
+        if client.is_handshaking() {
+            let why = match end {
+                ConnectionEnd::ByServer | ConnectionEnd::Reset => HandshakeFailure::Closed,
+                ConnectionEnd::ByUs | ConnectionEnd::Silent => HandshakeFailure::TimedOut,
+                _ => HandshakeFailure::Protocol,
+            };
+            return self.fail_handshake(channel, why);
+        }
+        let answers = u64::from(client.answers);
+        // A server that closes the connection may have given the reason before.
+        let closing = client.session.as_ref().and_then(S::closing);
+        let end = closing.filter(|_| end == ConnectionEnd::ByServer).unwrap_or(end);
+        if matches!(end, ConnectionEnd::ByUs | ConnectionEnd::GoneAway) {
+            self.close_session(channel);
+        }
+        self.end_connection(channel, ConnectionNews::Ended { end, answers });
+    }
+
+    #[cold]
+    pub(super) fn fail_handshake(&mut self, channel: usize, why: HandshakeFailure) {
+        if self.clients[channel].phase == Phase::Open {
+            self.news.push((channel as u32, self.clock.now_ns(), ConnectionNews::HandshakeFailed(why)));
+            self.end_connection(channel, ConnectionNews::Ended { end: ConnectionEnd::Handshake, answers: 0 });
+        }
+    }
+
+    /// Sends the last bytes of a session.
+    pub(super) fn close_session(&mut self, channel: usize) {
+        self.frames.clear();
+        if let Some(session) = &mut self.clients[channel].session {
+            session.close(&mut self.frames);
+        }
+        self.write_last(channel);
+    }
+
+    /// Writes `frames` if the kernel accepts them: whether they arrive does not matter for a
+    /// connection that ends.
+    pub(super) fn write_last(&mut self, channel: usize) {
+        let client = &self.clients[channel];
+        if let (Some(stream), false, true) =
+            (&client.stream, self.frames.is_empty(), client.outbox.is_empty())
+        {
+            let _ = write(stream, &self.frames);
+        }
+    }
+
+    /// Ends a connection on which a call failed.
+    #[cold]
+    pub(super) fn fail_on_error(&mut self, channel: usize, error: &io::Error) {
+        match self.clients[channel].phase {
+            Phase::Opening => self.end_connection(channel, ConnectionNews::Failed(failure_of(error))),
+            _ => self.end_open(channel, ConnectionEnd::Reset),
+        }
+    }
+
+    /// Reports events, in order. A client whose connection has ended can send again from here on.
+    pub(super) fn report(&mut self, sink: &mut impl Sink) {
+        if self.reused > 0 {
+            sink.reused(std::mem::take(&mut self.reused));
+        }
+        for i in 0..self.news.len() {
+            let (channel, at_ns, news) = self.news[i];
+            if matches!(news, ConnectionNews::Failed(_) | ConnectionNews::Ended { .. }) {
+                self.clients[channel as usize].vacate(&mut self.pool);
+                self.enqueue(channel as usize);
+            }
+            sink.connection(channel as usize, at_ns, news);
+        }
+        self.news.clear();
+    }
+
+    pub(super) fn enqueue(&mut self, channel: usize) {
+        let client = &mut self.clients[channel];
+        if !client.is_queued && client.capacity(self.limit) > 0 {
+            client.is_queued = true;
+            self.queue.push_back(channel as u32);
+        }
+    }
+
+    /// Moves the client to the end of the queue, if it is at the front.
+    pub(super) fn move_to_back(&mut self, channel: usize) {
+        if self.queue.front() == Some(&(channel as u32)) {
+            self.queue.pop_front();
+            self.clients[channel].is_queued = false;
+            self.enqueue(channel);
+        }
+    }
+
+    /// Waits for connections with events, and keeps the events.
+    pub(super) fn poll(&mut self, timeout_ns: u64) {
+        // After a failed wait (no cause is known) the worker polls again.
+        if let Ok(ready) = self.poller.wait_ready(Some(timeout_ns)) {
+            self.ready.extend(ready);
+        }
+        self.has_waited = true;
+    }
+
+    pub(super) fn flush(&mut self, channel: usize) {
+        match self.clients[channel].flush(&mut self.pool) {
+            Ok(()) => self.enqueue(channel),
+            Err(error) => self.fail_on_error(channel, &error),
+        }
+    }
+
+    /// Writes `frames`, after what waits in the outbox.
+    pub(super) fn write_frames(&mut self, channel: usize) {
+        let client = &mut self.clients[channel];
+        let mut written = Ok(0);
+        if client.outbox.is_empty() {
+            written = client.stream.as_ref().map_or(Ok(0), |stream| write(stream, &self.frames));
+        }
+        match written {
+            Ok(length) if length < self.frames.len() => {
+                client.queue(&self.frames[length..], &mut self.pool);
+            }
+            Ok(_) => {}
+            Err(error) => self.fail_on_error(channel, &error),
+        }
+    }
+}
+
+/// Connections reported by one wait; the others are reported by the next.
+const EVENTS: usize = 1_024;
+
+/// Bytes that one call reads: the longest message, and of short ones more than a batch.
+const CHUNK: usize = 64 << 10;
+
+/// How often connections are checked for timeouts: twenty times within the shortest of them, within
+/// bounds.
+const SHORTEST_SWEEP_NS: u64 = 1_000_000;
+const LONGEST_SWEEP_NS: u64 = 100_000_000;

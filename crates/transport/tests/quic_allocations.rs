@@ -1,0 +1,98 @@
+//! What a query over a kept DoQ connection allocates: nothing of ours. `quinn-proto` keeps the state of each
+//! stream and packet in memory of its own, which this test measures and bounds.
+
+#[path = "../../sys/tests/allocations/mod.rs"]
+mod allocations;
+
+use std::time::{Duration, Instant};
+
+use dnsdyno_responder::{Config, Responder, Transport as Served};
+use dnsdyno_transport::quic::QuicTransport;
+use dnsdyno_transport::sim::SimConfig;
+use dnsdyno_transport::tls::{TlsConfig, TlsTrust};
+use dnsdyno_transport::{Batch, Description, Open, Sink, Transport, Wake, XdpDescription};
+
+#[global_allocator]
+static ALLOCATOR: allocations::Counting = allocations::Counting;
+
+#[derive(Default)]
+struct Responses(u64);
+
+impl Sink for Responses {
+    fn packet(&mut self, _: usize, _: u64, _: &[u8]) {
+        self.0 += 1;
+    }
+
+    fn refused(&mut self, _: usize, _: u64, _: &[u8]) {}
+}
+
+#[test]
+fn a_query_over_a_kept_doq_connection_allocates_only_what_the_quic_library_does() {
+    let config = Config { doq: vec!["127.0.0.1:0".parse().unwrap()], ..Config::default() };
+    let responder = Responder::start(config).unwrap();
+    let server = responder.addresses_of(Served::Doq)[0];
+    let tls = TlsConfig {
+        server,
+        asked: "localhost".into(),
+        server_name: None,
+        trust: TlsTrust::Anything,
+        tls12: false,
+        tls13: true,
+        resumption: true,
+        early_data: false,
+    };
+    let description = Description {
+        server,
+        workers: 1,
+        clients: 1,
+        local_address: None,
+        local_prefix: None,
+        local_ports: None,
+        receive_buffer: 1 << 20,
+        send_only: false,
+        timeout_ns: 5_000_000_000,
+        queries_each: None,
+        idle_timeout_ns: None,
+        fast_open: false,
+        handshake_timeout_ns: 5_000_000_000,
+        tls,
+        http_path: String::new(),
+        http_get: false,
+        members: Vec::new(),
+        xdp: XdpDescription::default(),
+        sim: SimConfig::default(),
+        seed: 1,
+    };
+    let mut transport = QuicTransport::open_all(&description).unwrap().remove(0);
+    transport.begin(0);
+    let mut query = Vec::new();
+    dnsdyno_wire::QueryForm::default().encode(b"\x03www\x07example\x00", 1, &mut query);
+    let mut responses = Responses::default();
+    let mut per_query = |at_once: usize| {
+        let mut batch = Batch::new(at_once, query.len());
+        for _ in 0..at_once {
+            batch.push(&query);
+        }
+        let before = allocations::count();
+        let patience = Instant::now() + Duration::from_secs(30);
+        for _ in 0..QUERIES / at_once {
+            assert_eq!(transport.send(0, &batch).accepted, at_once);
+            let due = responses.0 + at_once as u64;
+            while responses.0 < due {
+                assert!(Instant::now() < patience, "{} responses of {due}", responses.0);
+                transport.wait(transport.now_ns() + 1_000_000, Wake::OnArrival);
+                transport.receive(&mut responses);
+            }
+        }
+        (allocations::count() - before) as f64 / QUERIES as f64
+    };
+    per_query(16);
+    let (one, sixteen) = (per_query(1), per_query(16));
+    println!("{one} allocations a query alone, {sixteen} among sixteen");
+    assert!(one < MOST_ALONE && sixteen < MOST_AMONG_SIXTEEN, "{one} alone, {sixteen} among sixteen");
+}
+
+const QUERIES: usize = 16_000;
+
+const MOST_ALONE: f64 = 3.9;
+const MOST_AMONG_SIXTEEN: f64 = 4.5;
