@@ -231,7 +231,8 @@ fn too_few_clients_are_told_and_what_they_cannot_take_ends_in_its_tcp_half() {
     assert!((1..80).contains(&fallback.answered), "{}", fallback.answered);
     let late = [HalfFailure::NoClient, HalfFailure::ConnectTimedOut, HalfFailure::QueryTimedOut];
     let late: u64 = late.map(|why| fallback.failed(why)).iter().sum();
-    assert_eq!((late, ends.timed_out), (400 - fallback.answered, late), "{ends:?}");
+    // On a host that stands still, the end of one that timed out may still be received.
+    assert_eq!((late, ends.timed_out + ends.answered_late), (400 - fallback.answered, late), "{ends:?}");
     let names: Vec<_> = digest.warnings().iter().map(|warning| warning.name()).collect();
     assert!(names.contains(&"clients_busy"), "{names:?}");
 }
