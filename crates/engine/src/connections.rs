@@ -190,7 +190,9 @@ mod tests {
     #[test]
     fn what_a_client_could_not_send_waits_behind_the_other_clients() {
         let mut retries = Retries::new(2);
-        [(0, 7), (1, 8), (0, 9)].map(|(channel, id)| retries.push(channel, Retry { id, sent_ns: 0 }));
+        for (channel, id) in [(0, 7), (1, 8), (0, 9)] {
+            retries.push(channel, Retry { id, sent_ns: 0 });
+        }
         let (channel, own) = retries.take_next().unwrap();
         assert_eq!((channel, own.len(), retries.clients()), (0, 2, 1));
         retries.put_back(channel, own[1..].to_vec());

@@ -107,3 +107,43 @@ const ADDITIONAL_COUNT: usize = 10;
 
 /// Octets to set aside for a message that is made. A longer one makes its buffer grow once.
 const LONG: usize = 1_024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dnsdyno_plan::source::QuestionsBuilder;
+    use dnsdyno_wire::QueryForm;
+    use std::sync::Arc;
+
+    /// Puts the number into the first label, and an option behind the question.
+    #[derive(Debug)]
+    struct Numbered;
+
+    impl Maker for Numbered {
+        fn make(&self, number: u64, message: &mut Vec<u8>) {
+            message[HEADER_LEN + 1] = b'A' + number as u8;
+            message.extend_from_slice(b"\0\0\x29\x04\xd0\0\0\0\0\0\0");
+            message[ADDITIONAL_COUNT + 1] = 1;
+        }
+    }
+
+    #[test]
+    fn a_query_is_made_again_for_its_number_and_sent_bare_with_the_question_that_was_made() {
+        let mut builder = QuestionsBuilder::new(QueryForm::default(), 0);
+        builder.push(b"\x03www\x07example\x00", 1).unwrap();
+        let questions = builder.finish().made_by(Arc::new(Numbered));
+        let (mut made, mut batch) = (Made::new(&questions, 4), Batch::new(8, 64));
+        let query = Copied { number: 3, question: 0, id: 7, slot: 2, is_bare: false };
+        made.put(&questions, &mut batch, query);
+        made.put(&questions, &mut batch, Copied { number: made.number(2), slot: 1, is_bare: true, ..query });
+        let sent: Vec<_> = batch.iter().map(|message| peek(message).unwrap()).collect();
+        assert_eq!((sent[0].id, sent[0].question), (7, &b"\x03Dww\x07example\x00\0\x01\0\x01"[..]));
+        assert_eq!((sent[1].id, sent[1].question), (7, sent[0].question));
+        let bare = batch.messages().get(1);
+        assert_eq!(&bare[ADDITIONAL_COUNT..], [&[0, 0], sent[0].question].concat());
+        for slot in [1, 2] {
+            assert!(made.is_question(slot, b"\x03dww\x07EXAMPLE\x00\0\x01\0\x01"));
+            assert!(!made.is_question(slot, b"\x03eww\x07example\x00\0\x01\0\x01"));
+        }
+    }
+}

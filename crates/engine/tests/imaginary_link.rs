@@ -1,6 +1,6 @@
 //! The whole engine on the imaginary link: every counter against a link that knows what it did.
 
-use dnsdyno_engine::{Control, Job, Live, Observer, run};
+use dnsdyno_engine::{Asked, Control, HeldBack, Job, Live, Observer, run};
 use dnsdyno_measure::{Latency, NotSentReason, Quantile, Tally, verdict};
 use dnsdyno_plan::schedule::{Constant, Load};
 use dnsdyno_plan::source::{Questions, QuestionsBuilder};
@@ -50,6 +50,8 @@ struct Notes<'a> {
     intervals: Vec<Interval>,
     lives: Vec<u64>,
     press_after: Vec<(u64, &'a Control)>,
+    stopping: bool,
+    held_back: HeldBack,
 }
 
 impl Observer for Notes<'_> {
@@ -64,7 +66,13 @@ impl Observer for Notes<'_> {
         self.intervals.push(interval.clone());
     }
 
-    fn stopping(&mut self, _: u64) {}
+    fn stopping(&mut self, _: u64) {
+        self.stopping = true;
+    }
+
+    fn held_back(&mut self, held_back: HeldBack) {
+        self.held_back = held_back;
+    }
 }
 
 /// Runs with so many workers of three channels each.
@@ -192,6 +200,65 @@ fn a_count_and_a_window_are_kept_exactly() {
     assert_eq!((sum.arrivals.in_flight_max, sum.ended), (7, Ended::ByCount));
 }
 
+fn windowed(rate_qps: f64, seconds: u64, window: u32) -> Load {
+    let curve = Constant { rate_qps, duration_ns: Some(seconds * SECOND_NS) }.curve().unwrap();
+    Load::Open { curve, window: Some(window) }
+}
+
+/// Runs with two workers, and what the window held back.
+fn run_in_window(config: SimConfig, load: &Load) -> (Sum, HeldBack) {
+    let (questions, mut notes) = (questions(), Notes::default());
+    let links = (0..2).map(|worker| SimTransport::new(config, worker, 3)).collect();
+    let sum = run(&job(&questions, load), links, 0, &|| 0, &Control::default(), &mut notes);
+    assert_eq!(sum.tally.ends.total(), sum.tally.scheduled);
+    (sum, notes.held_back)
+}
+
+#[test]
+fn a_stall_is_in_the_response_time_of_a_rate_with_a_window_and_what_was_held_back_is_counted() {
+    let stall = SimConfig { stall_ns: Some((4 * SECOND_NS, 5 * SECOND_NS)), ..SimConfig::default() };
+    let (sum, held_back) = run_in_window(stall, &windowed(5_000.0, 10, 100));
+    assert_eq!(
+        (sum.tally.scheduled, sum.tally.ends.answered, sum.arrivals.in_flight_max),
+        (50_000, 50_000, 100)
+    );
+    let response = sum.tally.response_latency();
+    let (p95, p99) = (percentile_s(response, 0.95), percentile_s(response, 0.99));
+    assert!((0.475..0.525).contains(&p95) && (0.855..0.945).contains(&p99), "p95 {p95} s, p99 {p99} s");
+    // Those of the stall but the hundred that were sent, and those that waited behind them.
+    assert!((4_900..5_500).contains(&held_back.queries), "{held_back:?}");
+    assert!((970_000_000..1_000_000_000).contains(&held_back.max_ns), "{held_back:?}");
+    let mean_ns = held_back.sum_ns / held_back.queries;
+    assert!((430_000_000..520_000_000).contains(&mean_ns), "{held_back:?}");
+
+    let (sum, held_back) = run_in_window(SimConfig::default(), &windowed(5_000.0, 10, 100));
+    assert_eq!((sum.tally.ends.answered, held_back), (50_000, HeldBack::default()));
+}
+
+#[test]
+fn a_rate_with_a_window_ends_against_a_dead_server_and_asks_it_little() {
+    let dead = SimConfig { loss: 1.0, ..SimConfig::default() };
+    let (sum, held_back) = run_in_window(dead, &windowed(1_000.0, 10, 10));
+    let ends = sum.tally.ends;
+    // Ten at once, for two seconds each.
+    assert!((50..=60).contains(&ends.timed_out), "{ends:?}");
+    assert_eq!(ends.not_sent.of(NotSentReason::WindowFull), 10_000 - ends.timed_out);
+    assert_eq!((sum.arrivals.in_flight_max, sum.ended), (10, Ended::ByTime));
+    assert!(held_back.queries >= 9_940 && held_back.max_ns <= 2_001_000_000, "{held_back:?}");
+    assert!(sum.to_ns < 14_100_000_000, "ended after {} ns", sum.to_ns);
+}
+
+#[test]
+fn a_stopped_rate_with_a_window_interrupts_what_it_holds_back() {
+    let (questions, load, control) = (questions(), windowed(1_000.0, 100, 10), Control::default());
+    let mut notes = Notes { press_after: vec![(1, &control)], ..Notes::default() };
+    let link = SimTransport::new(SimConfig { loss: 1.0, ..SimConfig::default() }, 0, 3);
+    let sum = run(&job(&questions, &load), vec![link], 0, &|| 0, &control, &mut notes);
+    let ends = sum.tally.ends;
+    assert_eq!((ends.total(), sum.ended), (sum.tally.scheduled, Ended::Interrupted));
+    assert!(notes.stopping && ends.interrupted > 0 && ends.timed_out >= 10, "{ends:?}");
+}
+
 #[test]
 fn a_full_socket_holds_queries_back_and_loses_none() {
     let (questions, load) = (questions(), constant(100_000.0, 1));
@@ -279,10 +346,11 @@ fn an_interrupted_run_adds_up_whatever_is_under_way() {
     }
 }
 
-/// A link that is cut from an instant on.
+/// A link that is cut from an instant on, or makes its worker panic.
 struct Cut {
     link: SimTransport,
     from_ns: u64,
+    panics: bool,
 }
 
 impl Transport for Cut {
@@ -302,6 +370,7 @@ impl Transport for Cut {
         if self.now_ns() < self.from_ns {
             return self.link.send(channel, batch);
         }
+        assert!(!self.panics, "the link broke");
         Sent { accepted: 0, stopped: Some(Stopped::Failed(NotSentReason::NoRoute)) }
     }
 
@@ -322,11 +391,29 @@ impl Transport for Cut {
 fn a_window_over_a_cut_link_asks_now_and_then_and_not_as_fast_as_it_can_count() {
     let (questions, load) = (questions(), Load::Closed { outstanding: 10 });
     let job = Job { end_ns: Some(4 * SECOND_NS), ..job(&questions, &load) };
-    let cut = Cut { link: SimTransport::new(SimConfig::default(), 0, 3), from_ns: 2 * SECOND_NS };
+    let cut =
+        Cut { link: SimTransport::new(SimConfig::default(), 0, 3), from_ns: 2 * SECOND_NS, panics: false };
     let sum = run(&job, vec![cut], 0, &|| 0, &Control::default(), &mut Notes::default());
     let not_sent = sum.tally.ends.not_sent.total();
     assert!((1_000..=2_100).contains(&not_sent), "{not_sent} were not sent in two seconds");
     assert!(sum.tally.ends.answered > 50_000);
     assert_eq!(sum.ended, Ended::ByTime);
     assert!(sum.to_ns < 5 * SECOND_NS, "ended after {} ns", sum.to_ns);
+}
+
+#[test]
+fn a_worker_that_panics_ends_the_run_at_once_and_as_failed() {
+    // The other worker would be busy for minutes.
+    let (questions, load) = (questions(), constant(50_000.0, 3_600));
+    let (control, mut notes) = (Control::default(), Notes::default());
+    let link = |worker: u64| Cut {
+        link: SimTransport::new(SimConfig::default(), worker, 3),
+        from_ns: if worker == 0 { SECOND_NS } else { u64::MAX },
+        panics: true,
+    };
+    let sum = run(&job(&questions, &load), vec![link(0), link(1)], 0, &|| 0, &control, &mut notes);
+    assert!(matches!(&sum.ended, Ended::Failed { why } if why.contains("the link broke")), "{:?}", sum.ended);
+    assert!(sum.tally.scheduled < 50_000 * 3_600 / 20, "{}", sum.tally.scheduled);
+    // It was not the user who ended it.
+    assert!(control.asked() == Asked::Nothing && !notes.stopping);
 }
