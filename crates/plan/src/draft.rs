@@ -414,3 +414,6 @@ const ENCRYPTION: &str = "Encryption (with --transport dot, doh or doq)";
 const GENERATOR: &str = "Generator";
 const WAY_OUT: &str = "Way out";
 const OUTPUT: &str = "Output";
+
+#[cfg(test)]
+mod tests;

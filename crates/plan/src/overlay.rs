@@ -1,5 +1,6 @@
 //! Plan files: read, written, and laid under the flags of the command line.
 
+use std::fmt::Display;
 use std::path::Path;
 
 use toml::Table;
@@ -23,7 +24,7 @@ impl Draft {
 
     /// The text of a plan file that says the same.
     pub fn to_toml(&self) -> Result<String, PlanError> {
-        toml::to_string(self).map_err(|error| PlanError::WritePlan(error.to_string()))
+        toml::to_string(self).map_err(cannot_write)
     }
 
     /// This draft with `flags` laid over it: what both say, the flags say.
@@ -65,10 +66,9 @@ impl Draft {
             }
         }
         // Key by key, what the flags say or else what this says.
-        let cannot = |error: &dyn std::fmt::Display| PlanError::WritePlan(error.to_string());
-        let mut keys = Table::try_from(self).map_err(|error| cannot(&error))?;
-        keys.extend(Table::try_from(flags).map_err(|error| cannot(&error))?);
-        keys.try_into().map_err(|error| cannot(&error))
+        let mut keys = Table::try_from(self).map_err(cannot_write)?;
+        keys.extend(Table::try_from(flags).map_err(cannot_write)?);
+        keys.try_into().map_err(cannot_write)
     }
 
     fn forget_shape(&mut self) {
@@ -77,6 +77,10 @@ impl Draft {
         (self.stair, self.step) = (None, None);
         (self.burst, self.every) = (None, None);
     }
+}
+
+fn cannot_write(error: impl Display) -> PlanError {
+    PlanError::WritePlan(error.to_string())
 }
 
 #[cfg(test)]
