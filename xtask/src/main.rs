@@ -1,10 +1,12 @@
 //! The project's own checks: what ARCHITECTURE.md promises and the compiler does not hold.
 //!
 //! `cargo run -p xtask -- layers` checks that every arrow between crates points down;
-//! `cargo run -p xtask -- tidy` checks what must be absent from which file.
+//! `cargo run -p xtask -- tidy` checks what must be absent from which file;
+//! `cargo run -p xtask -- schema` writes the schema of the record, `--check` says whether it is fresh.
 #![forbid(unsafe_code)]
 
 mod layers;
+mod schema;
 mod tidy;
 
 use std::process::ExitCode;
@@ -13,7 +15,8 @@ fn main() -> anyhow::Result<ExitCode> {
     let findings = match std::env::args().nth(1).as_deref() {
         Some("layers") => layers::check()?,
         Some("tidy") => tidy::check()?,
-        _ => anyhow::bail!("usage: cargo run -p xtask -- layers | tidy"),
+        Some("schema") => schema::run()?,
+        _ => anyhow::bail!("usage: cargo run -p xtask -- layers | tidy | schema [--check]"),
     };
     findings.iter().for_each(|finding| eprintln!("{finding}"));
     Ok(if findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -23,6 +23,7 @@ struct Written {
     /// Their sum, exactly.
     sum_ns: u128,
     /// The sum of their squares, exactly, in ns².
+    #[serde(deserialize_with = "whole_or_rounded")]
     sum_squares_ns2: u128,
     /// The shortest, exactly.
     min_ns: u64,
@@ -40,7 +41,7 @@ impl Serialize for Histogram {
         let mut counts = Vec::new();
         let (mut first, mut next) = (None, 0);
         for bucket in self.buckets() {
-            let number = number(bucket.from_ns);
+            let number = bucket_number(bucket.from_ns);
             if first.is_some() && number > next {
                 counts.push(-((number - next) as i64));
             }
@@ -76,6 +77,31 @@ impl<'de> Deserialize<'de> for Histogram {
     }
 }
 
+/// A whole number; or one that is not, where it was worked out from a format that does not hold it.
+fn whole_or_rounded<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u128, D::Error> {
+    struct Number;
+    impl de::Visitor<'_> for Number {
+        type Value = u128;
+
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("a number")
+        }
+
+        fn visit_u64<E>(self, number: u64) -> Result<u128, E> {
+            Ok(number.into())
+        }
+
+        fn visit_u128<E>(self, number: u128) -> Result<u128, E> {
+            Ok(number)
+        }
+
+        fn visit_f64<E>(self, number: f64) -> Result<u128, E> {
+            Ok(number as u128)
+        }
+    }
+    deserializer.deserialize_u128(Number)
+}
+
 impl JsonSchema for Histogram {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         Written::schema_name()
@@ -86,10 +112,10 @@ impl JsonSchema for Histogram {
     }
 }
 
-/// The number of the bucket that begins at `from_ns`: 128 buckets an octave, one a nanosecond below 256 ns.
-fn number(from_ns: u64) -> u64 {
-    let shift = u64::from((u64::BITS - from_ns.leading_zeros()).saturating_sub(8));
-    128 * shift + (from_ns >> shift)
+/// The number of the bucket that holds `ns`: 128 buckets an octave, one a nanosecond below 256 ns.
+pub fn bucket_number(ns: u64) -> u64 {
+    let shift = u64::from((u64::BITS - ns.leading_zeros()).saturating_sub(8));
+    128 * shift + (ns >> shift)
 }
 
 /// The lowest duration of the bucket with this number; the highest there is for a number that is too large.
@@ -107,7 +133,7 @@ mod tests {
     fn buckets_are_numbered_without_a_gap() {
         let numbered: Vec<_> = (0..5000).map(from_ns).collect();
         assert!(numbered.is_sorted_by(|one, next| one < next));
-        assert!((0..5000).zip(&numbered).all(|(n, from_ns)| number(*from_ns) == n));
+        assert!((0..5000).zip(&numbered).all(|(n, from_ns)| bucket_number(*from_ns) == n));
         assert_eq!((from_ns(255), from_ns(256), from_ns(384), from_ns(u64::MAX)), (255, 256, 512, u64::MAX));
     }
 
