@@ -2,11 +2,13 @@
 //!
 //! `cargo run -p xtask -- layers` checks that every arrow between crates points down;
 //! `cargo run -p xtask -- circles` that no files of one crate use each other;
-//! `cargo run -p xtask -- tidy` checks what must be absent from which file.
+//! `cargo run -p xtask -- tidy` checks what must be absent from which file;
+//! `cargo run -p xtask -- schema` writes the schema of the record, `--check` says whether it is fresh.
 #![forbid(unsafe_code)]
 
 mod circles;
 mod layers;
+mod schema;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -17,7 +19,8 @@ fn main() -> anyhow::Result<ExitCode> {
         Some("layers") => layers::check()?,
         Some("circles") => circles::check(&std::env::args().nth(2).map_or_else(root, PathBuf::from))?,
         Some("tidy") => tidy::check()?,
-        _ => anyhow::bail!("usage: cargo run -p xtask -- layers | circles [FOLDER] | tidy"),
+        Some("schema") => schema::run()?,
+        _ => anyhow::bail!("usage: cargo run -p xtask -- layers | circles [FOLDER] | tidy | schema [--check]"),
     };
     findings.iter().for_each(|finding| eprintln!("{finding}"));
     Ok(if findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -9,7 +9,9 @@
 //!
 //! The four parts of a transaction add up to its service time, to the nanosecond.
 
-use crate::Histogram;
+use crate::by::keys;
+use crate::counter::counters;
+use crate::{By, Histogram};
 
 /// Which of the two questions of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,58 +22,41 @@ pub enum Half {
     Tcp,
 }
 
-/// Where a transaction failed, and why.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HalfFailure {
-    /// No answer came over UDP.
-    UdpTimedOut,
-    /// The network refused the query over UDP (ICMP).
-    UdpRefused,
-    /// The user ended the run before an answer came over UDP.
-    UdpInterrupted,
-    /// No client was free to ask over TCP until the timeout.
-    NoClient,
-    /// No local port was free for a connection until the timeout.
-    NoLocalPort,
-    /// The connection was refused (RST).
-    ConnectRefused,
-    /// The connection was not there when the timeout came.
-    ConnectTimedOut,
-    /// The connection was not to be had for another reason: reset while it was opened, unreachable.
-    ConnectFailed,
-    /// Connections were reset before they brought the answer.
-    Reset,
-    /// The server closed connections before they brought the answer.
-    Closed,
-    /// Connections brought something that is no DNS message instead of the answer.
-    Garbled,
-    /// The connection was there, and no answer came over it.
-    QueryTimedOut,
-    /// This host would not send the query over TCP.
-    NotSent,
-    /// The user ended the run during the second half.
-    Interrupted,
+keys! {
+    /// Where a transaction failed, and why.
+    pub enum HalfFailure {
+        /// No answer came over UDP.
+        UdpTimedOut = "udp_timed_out", "timed out";
+        /// The network refused the query over UDP (ICMP).
+        UdpRefused = "udp_refused", "refused";
+        /// The user ended the run before an answer came over UDP.
+        UdpInterrupted = "udp_interrupted", "interrupted";
+        /// No client was free to ask over TCP until the timeout.
+        NoClient = "no_client", "no free client";
+        /// No local port was free for a connection until the timeout.
+        NoLocalPort = "no_local_port", "no local port";
+        /// The connection was refused (RST).
+        ConnectRefused = "connect_refused", "connect refused";
+        /// The connection was not there when the timeout came.
+        ConnectTimedOut = "connect_timed_out", "connect timed out";
+        /// The connection was not to be had for another reason: reset while it was opened, unreachable.
+        ConnectFailed = "connect_failed", "connect failed";
+        /// Connections were reset before they brought the answer.
+        Reset = "reset", "reset";
+        /// The server closed connections before they brought the answer.
+        Closed = "closed", "closed by the server";
+        /// Connections brought something that is no DNS message instead of the answer.
+        Garbled = "garbled", "no DNS message";
+        /// The connection was there, and no answer came over it.
+        QueryTimedOut = "query_timed_out", "query timed out";
+        /// This host would not send the query over TCP.
+        NotSent = "not_sent", "not sent";
+        /// The user ended the run during the second half.
+        Interrupted = "interrupted", "interrupted";
+    }
 }
 
 impl HalfFailure {
-    /// All failures, in the order of the record.
-    pub const ALL: [HalfFailure; 14] = [
-        HalfFailure::UdpTimedOut,
-        HalfFailure::UdpRefused,
-        HalfFailure::UdpInterrupted,
-        HalfFailure::NoClient,
-        HalfFailure::NoLocalPort,
-        HalfFailure::ConnectRefused,
-        HalfFailure::ConnectTimedOut,
-        HalfFailure::ConnectFailed,
-        HalfFailure::Reset,
-        HalfFailure::Closed,
-        HalfFailure::Garbled,
-        HalfFailure::QueryTimedOut,
-        HalfFailure::NotSent,
-        HalfFailure::Interrupted,
-    ];
-
     /// The half that failed.
     pub const fn half(self) -> Half {
         match self {
@@ -79,82 +64,44 @@ impl HalfFailure {
             _ => Half::Tcp,
         }
     }
-
-    /// The key in the record, under its half.
-    pub const fn key(self) -> &'static str {
-        match self {
-            HalfFailure::UdpTimedOut => "timed_out",
-            HalfFailure::UdpRefused => "refused",
-            HalfFailure::UdpInterrupted | HalfFailure::Interrupted => "interrupted",
-            HalfFailure::NoClient => "no_client",
-            HalfFailure::NoLocalPort => "no_local_port",
-            HalfFailure::ConnectRefused => "connect_refused",
-            HalfFailure::ConnectTimedOut => "connect_timed_out",
-            HalfFailure::ConnectFailed => "connect_failed",
-            HalfFailure::Reset => "reset",
-            HalfFailure::Closed => "closed",
-            HalfFailure::Garbled => "garbled",
-            HalfFailure::QueryTimedOut => "query_timed_out",
-            HalfFailure::NotSent => "not_sent",
-        }
-    }
-
-    /// The words in a summary.
-    pub const fn words(self) -> &'static str {
-        match self {
-            HalfFailure::UdpTimedOut => "timed out",
-            HalfFailure::UdpRefused => "refused",
-            HalfFailure::UdpInterrupted | HalfFailure::Interrupted => "interrupted",
-            HalfFailure::NoClient => "no free client",
-            HalfFailure::NoLocalPort => "no local port",
-            HalfFailure::ConnectRefused => "connect refused",
-            HalfFailure::ConnectTimedOut => "connect timed out",
-            HalfFailure::ConnectFailed => "connect failed",
-            HalfFailure::Reset => "reset",
-            HalfFailure::Closed => "closed by the server",
-            HalfFailure::Garbled => "no DNS message",
-            HalfFailure::QueryTimedOut => "query timed out",
-            HalfFailure::NotSent => "not sent",
-        }
-    }
 }
 
-/// The transactions of some time that could fall back to TCP.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Fallback {
-    /// Transactions whose answer over UDP was truncated: they went on over TCP. Once they have
-    /// ended, this is [`answered`](Self::answered) and the failures of the half over TCP.
-    pub begun: u64,
-    /// Those of them that were answered over TCP in time.
-    pub answered: u64,
-    /// Messages that left over UDP.
-    pub udp_requests: u64,
-    /// Messages that left over TCP.
-    pub tcp_requests: u64,
-    /// Of those the ones that asked once more, because a connection was lost.
-    pub tcp_asked_again: u64,
-    /// Transactions that failed after they had left, by half and reason, in the order of
-    /// [`HalfFailure::ALL`].
-    pub failed: [u64; HalfFailure::ALL.len()],
-    /// From the query over UDP to its truncated answer; as the next three, of those answered over TCP in time.
-    pub udp: Histogram,
-    /// From the truncated answer to the instant at which a client had the question.
-    pub waiting: Histogram,
-    /// From there until the client had a connection for it; nothing where it had one.
-    pub connect: Histogram,
-    /// From there to the answer.
-    pub query: Histogram,
+counters! {
+    /// The transactions of some time that could fall back to TCP.
+    pub struct Fallback {
+        /// Transactions whose answer over UDP was truncated: they went on over TCP. Once they have
+        /// ended, this is [`answered`](Self::answered) and the failures of the half over TCP.
+        pub begun: u64,
+        /// Those of them that were answered over TCP in time.
+        pub answered: u64,
+        /// Messages that left over UDP.
+        pub udp_requests: u64,
+        /// Messages that left over TCP.
+        pub tcp_requests: u64,
+        /// Of those the ones that asked once more, because a connection was lost.
+        pub tcp_asked_again: u64,
+        /// Transactions that failed after they had left, by half and reason.
+        pub failed: By<HalfFailure, u64, { HalfFailure::ALL.len() }>,
+        /// From the query over UDP to its truncated answer; as the next three, of those answered over TCP in time.
+        pub udp: Histogram,
+        /// From the truncated answer to the instant at which a client had the question.
+        pub waiting: Histogram,
+        /// From there until the client had a connection for it; nothing where it had one.
+        pub connect: Histogram,
+        /// From there to the answer.
+        pub query: Histogram,
+    }
 }
 
 impl Fallback {
     /// Counts `count` transactions that failed.
     pub fn add_failed(&mut self, why: HalfFailure, count: u64) {
-        self.failed[why as usize] += count;
+        self.failed.add(why, count);
     }
 
     /// Transactions that failed for this reason.
     pub fn failed(&self, why: HalfFailure) -> u64 {
-        self.failed[why as usize]
+        self.failed.of(why)
     }
 
     /// All that failed in this half.
@@ -165,30 +112,6 @@ impl Fallback {
     /// The reasons of this half, with their counts, none left out.
     pub fn failures_of(&self, half: Half) -> impl Iterator<Item = (HalfFailure, u64)> + '_ {
         HalfFailure::ALL.into_iter().filter(move |why| why.half() == half).map(|why| (why, self.failed(why)))
-    }
-
-    /// Adds all that `other` holds.
-    pub fn merge(&mut self, other: &Fallback) {
-        self.begun += other.begun;
-        self.answered += other.answered;
-        self.udp_requests += other.udp_requests;
-        self.tcp_requests += other.tcp_requests;
-        self.tcp_asked_again += other.tcp_asked_again;
-        self.failed.iter_mut().zip(other.failed).for_each(|(mine, theirs)| *mine += theirs);
-        self.udp.merge(&other.udp);
-        self.waiting.merge(&other.waiting);
-        self.connect.merge(&other.connect);
-        self.query.merge(&other.query);
-    }
-
-    /// Forgets everything, keeps the memory.
-    pub fn clear(&mut self) {
-        let parts = [&mut self.udp, &mut self.waiting, &mut self.connect, &mut self.query];
-        let [udp, waiting, connect, query] = parts.map(|histogram| {
-            histogram.clear();
-            std::mem::take(histogram)
-        });
-        *self = Fallback { udp, waiting, connect, query, ..Fallback::default() };
     }
 }
 

@@ -18,8 +18,8 @@ pub struct Histogram {
     inner: hdrhistogram::Histogram<u64>,
     /// Exact sum of what was recorded, for an average that the buckets do not round.
     sum_ns: u128,
-    /// Exact sum of squares, in µs² (ns² of a long run would overflow f64's 53 bits of truth).
-    sum_squares_us2: f64,
+    /// Exact sum of squares: whole numbers, so that it is the same in whatever order histograms are merged.
+    sum_squares_ns2: u128,
     min_ns: u64,
     max_ns: u64,
 }
@@ -41,7 +41,7 @@ impl Histogram {
         // The bounds are constants that the library accepts: a test constructs it.
         let inner = hdrhistogram::Histogram::new_with_bounds(1, CEILING_NS, SIGNIFICANT_DIGITS)
             .expect("constant bounds are valid");
-        Histogram { inner, sum_ns: 0, sum_squares_us2: 0.0, min_ns: u64::MAX, max_ns: 0 }
+        Histogram { inner, sum_ns: 0, sum_squares_ns2: 0, min_ns: u64::MAX, max_ns: 0 }
     }
 
     /// Counts one duration.
@@ -52,9 +52,9 @@ impl Histogram {
         }
         let kept_ns = duration_ns.clamp(FLOOR_NS, CEILING_NS);
         self.inner.saturating_record(kept_ns);
-        self.sum_ns += u128::from(duration_ns);
-        let us = duration_ns as f64 * 1e-3;
-        self.sum_squares_us2 += us * us;
+        let wide_ns = u128::from(duration_ns);
+        self.sum_ns += wide_ns;
+        self.sum_squares_ns2 = self.sum_squares_ns2.saturating_add(wide_ns * wide_ns);
         self.min_ns = self.min_ns.min(duration_ns);
         self.max_ns = self.max_ns.max(duration_ns);
     }
@@ -64,7 +64,7 @@ impl Histogram {
         // Cannot fail: same layout, and the ceiling is that of every histogram.
         let _ = self.inner.add(&other.inner);
         self.sum_ns += other.sum_ns;
-        self.sum_squares_us2 += other.sum_squares_us2;
+        self.sum_squares_ns2 = self.sum_squares_ns2.saturating_add(other.sum_squares_ns2);
         self.min_ns = self.min_ns.min(other.min_ns);
         self.max_ns = self.max_ns.max(other.max_ns);
     }
@@ -75,7 +75,7 @@ impl Histogram {
             self.inner.reset();
         }
         self.sum_ns = 0;
-        self.sum_squares_us2 = 0.0;
+        self.sum_squares_ns2 = 0;
         self.min_ns = u64::MAX;
         self.max_ns = 0;
     }
@@ -121,32 +121,34 @@ impl Histogram {
             let kept_ns = bucket.from_ns.clamp(FLOOR_NS, CEILING_NS);
             histogram.inner.saturating_record_n(kept_ns, bucket.count);
         }
-        let count = histogram.count();
-        if count > 0 {
+        if histogram.count() > 0 {
             histogram.sum_ns = exact.sum_ns;
+            histogram.sum_squares_ns2 = exact.sum_squares_ns2;
             histogram.min_ns = exact.min_ns;
             histogram.max_ns = exact.max_ns;
-            let mean_us = exact.sum_ns as f64 * 1e-3 / count as f64;
-            let stddev_us = exact.stddev_ns as f64 * 1e-3;
-            histogram.sum_squares_us2 = (stddev_us * stddev_us + mean_us * mean_us) * count as f64;
         }
         histogram
     }
 
     /// The figures that are kept exactly beside the buckets; `None` while empty.
     pub fn exact(&self) -> Option<ExactFigures> {
-        let count = self.count();
-        if count == 0 {
-            return None;
-        }
-        let mean_us = self.sum_ns as f64 * 1e-3 / count as f64;
-        let variance_us2 = (self.sum_squares_us2 / count as f64 - mean_us * mean_us).max(0.0);
-        Some(ExactFigures {
+        (self.count() > 0).then_some(ExactFigures {
             sum_ns: self.sum_ns,
+            sum_squares_ns2: self.sum_squares_ns2,
             min_ns: self.min_ns,
             max_ns: self.max_ns,
-            stddev_ns: (variance_us2.sqrt() * 1e3).round() as u64,
         })
+    }
+
+    /// The standard deviation of the population in nanoseconds; `None` while empty.
+    pub fn stddev_ns(&self) -> Option<u64> {
+        let (count, sum, squares) = (u128::from(self.count()), self.sum_ns, self.sum_squares_ns2);
+        // count² × the variance: exactly where it fits, else as near as floating point gets.
+        let scaled = match (count.checked_mul(squares), sum.checked_mul(sum)) {
+            (Some(whole), Some(part)) => whole.saturating_sub(part) as f64,
+            _ => (count as f64 * squares as f64 - sum as f64 * sum as f64).max(0.0),
+        };
+        (count > 0).then(|| (scaled.sqrt() / count as f64).round() as u64)
     }
 
     /// The average in nanoseconds; `None` while empty.
@@ -162,24 +164,24 @@ impl Default for Histogram {
     }
 }
 
-/// Two are equal when they hold the same counts in the same buckets.
+/// Two are equal when they hold the same counts in the same buckets, and know the same figures exactly.
 impl PartialEq for Histogram {
     fn eq(&self, other: &Self) -> bool {
-        self.inner == other.inner
+        self.inner == other.inner && self.exact() == other.exact()
     }
 }
 
-/// What a histogram knows exactly, all in nanoseconds.
+/// What a histogram knows exactly, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExactFigures {
     /// Sum of all durations.
     pub sum_ns: u128,
+    /// Sum of their squares, in ns².
+    pub sum_squares_ns2: u128,
     /// Shortest duration.
     pub min_ns: u64,
     /// Longest duration.
     pub max_ns: u64,
-    /// Standard deviation of the population.
-    pub stddev_ns: u64,
 }
 
 /// Shortest duration told apart: 1 µs.
@@ -254,7 +256,9 @@ mod tests {
             let histogram = filled(&values);
             let again = Histogram::from_parts(histogram.buckets(), histogram.exact().unwrap());
             prop_assert_eq!(&again, &histogram);
-            prop_assert_eq!(again.mean_ns(), histogram.mean_ns());
+            prop_assert_eq!(again.stddev_ns(), histogram.stddev_ns());
+            let text = serde_json::to_string(&histogram).unwrap();
+            prop_assert_eq!(&serde_json::from_str::<Histogram>(&text).unwrap(), &histogram);
         }
     }
 }

@@ -6,22 +6,31 @@
 //! them, and [`Warning`] says where the generator itself is in doubt.
 #![forbid(unsafe_code)]
 
+mod by;
+mod code;
 mod connections;
+mod counter;
 mod encrypted;
 mod ends;
 mod fallback;
+pub mod finite;
 mod histogram;
 mod latency;
 mod tally;
 mod verdict;
 mod warning;
+mod written;
 
+pub use by::{By, Key};
+pub use code::ByCode;
 pub use connections::{ConnectFailure, ConnectionEnd, Connections};
+pub use counter::{Counter, Group, Visitor};
 pub use encrypted::{Encrypted, HandshakeFailure, HandshakeKind, Statuses, StreamFailure};
 pub use ends::{Beside, Ends, NotSent, NotSentReason};
 pub use fallback::{Fallback, Half, HalfFailure};
 pub use histogram::{Bucket, CEILING_NS, ExactFigures, FLOOR_NS, Histogram};
 pub use latency::{Latency, Quantile};
-pub use tally::{Arrivals, MemberTally, Rcodes, Tally, TypeCount};
+pub use tally::{Arrivals, MemberTally, Rcodes, Tally, TypeCount, WorkerUse};
 pub use verdict::{Evidence, verdict};
 pub use warning::Warning;
+pub use written::bucket_number;

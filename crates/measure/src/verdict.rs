@@ -1,9 +1,13 @@
 //! The generator's verdict on itself: evidence in, warnings out.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use crate::{Quantile, Tally, Warning};
 
 /// What is known of the generator at the end of a run, beside the tally.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct Evidence {
     /// Whether the load followed a schedule of time (open loop), not a window.
     pub open_loop: bool,
@@ -30,8 +34,10 @@ pub struct Evidence {
     /// Sockets, over all workers.
     pub sockets: u64,
     /// CPU time of the busiest worker as a share of one CPU, over its worst five intervals.
+    #[serde(serialize_with = "crate::finite::serialize")]
     pub busiest_worker_cpu: f64,
     /// Waiting time for a CPU of the worst worker, as a share of the run.
+    #[serde(serialize_with = "crate::finite::serialize")]
     pub worst_worker_wait: f64,
     /// Largest jump of the wall clock against the monotonic one, in nanoseconds.
     pub clock_step_ns: i64,

@@ -2,8 +2,12 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 /// One reason not to take the run's figures for the server's.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "name", content = "figures", rename_all = "snake_case")]
 pub enum Warning {
     /// Queries left later than the schedule said.
     SendsLate {
@@ -43,11 +47,13 @@ pub enum Warning {
     /// A worker used up its CPU.
     CpuSaturated {
         /// The busiest worker's CPU time as a share of one CPU, 0 to 1.
+        #[serde(serialize_with = "crate::finite::serialize")]
         share: f64,
     },
     /// A worker was ready to run and got no CPU.
     CpuStarved {
         /// The worst worker's waiting time as a share of the run, 0 to 1.
+        #[serde(serialize_with = "crate::finite::serialize")]
         share: f64,
     },
     /// Queries waited for a free message ID.
@@ -175,5 +181,31 @@ impl fmt::Display for Warning {
             }
         }?;
         write!(f, "; {}", self.advice())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_warning_is_written_under_its_name_and_read_back() {
+        for warning in [
+            Warning::SendsLate { p99_lateness_ns: 3_100_000, gap_ns: 20_000 },
+            Warning::SendsMissing { not_sent: 3, scheduled: 9 },
+            Warning::SendsVanished { taken: 900, packets: 7 },
+            Warning::SocketDrops { packets: 805, timed_out: 812 },
+            Warning::AnswersInFragments { fragments: 6, timed_out: 3 },
+            Warning::CpuSaturated { share: 0.1 + 0.2 },
+            Warning::CpuStarved { share: 1.0 },
+            Warning::IdsExhausted { waits: 1, sockets: 2 },
+            Warning::ClientsBusy { waits: 8, clients: 4 },
+            Warning::PortsExhausted { connects: 6 },
+            Warning::ClockStepped { step_ns: -7_000_000 },
+        ] {
+            let json = serde_json::to_value(warning).unwrap();
+            assert_eq!(json["name"], warning.name());
+            assert_eq!(serde_json::from_value::<Warning>(json).unwrap(), warning);
+        }
     }
 }

@@ -1,8 +1,9 @@
 //! The summary of a record in bounded memory, built line by line.
 //!
-//! The writer builds it while the run goes on and the reader builds it from the file, by the
-//! same calls in the same order: the text shown at the end of a run and the one that
-//! `dnsdyno show` prints later cannot differ.
+//! The writer builds it while the run goes on and the reader builds it from the file, by the same calls: the text
+//! shown at the end of a run and the one that `dnsdyno show` prints later cannot differ. Of a long record the
+//! reader takes the roll-ups of its index instead of its intervals; that changes nothing, because all that is added
+//! up are whole numbers.
 //!
 //! ```text
 //!   intervals  0 1 2 3 4 5 6 7 8 9 …             a week of seconds
@@ -12,9 +13,10 @@
 
 use std::path::Path;
 
-use dnsdyno_measure::{Arrivals, Evidence, Tally, Warning, verdict};
+use dnsdyno_measure::{Arrivals, Evidence, Tally, Warning, WorkerUse, verdict};
 
-use crate::{Ended, Event, Header, Headline, Interval, Line, Phase, ReadError, RunReader, Sum, WorkerUse};
+use crate::row::GROUP_INTERVALS;
+use crate::{Ended, Event, Header, Headline, Interval, Line, ReadError, Row, RunReader, Sum};
 
 /// What a summary is made of.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,50 +37,13 @@ pub struct Digest {
     /// Intervals a row, where rows are not phases.
     row_intervals: u64,
     /// All intervals together, for a record without its sum.
-    merged: Merged,
-}
-
-/// Neighbouring intervals, or those of one phase, put together.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Row {
-    /// The phase, where rows are phases.
-    pub label: Option<String>,
-    /// First instant of the first interval.
-    pub from_ns: u64,
-    /// First instant after the last interval.
-    pub to_ns: u64,
-    /// Time that the intervals cover: what rates divide by.
-    pub covered_ns: u64,
-    /// Queries that the schedule asked for; 0 in closed loop.
-    pub asked: f64,
-    /// What became of the queries due.
-    pub tally: Tally,
-    /// What passed the sockets.
-    pub arrivals: Arrivals,
-    /// Number of the row: of the phase, or of the group of intervals.
-    place: u64,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-struct Merged {
-    tally: Tally,
-    arrivals: Arrivals,
-    workers: Vec<WorkerUse>,
-    to_ns: u64,
-    /// End of the last interval in which a query was due.
-    due_to_ns: u64,
+    merged: Row,
 }
 
 impl Digest {
     /// A digest of a record that has only its header yet.
     pub fn new(header: Header) -> Digest {
-        let merged = Merged {
-            tally: Tally::new(header.types.len()),
-            arrivals: Arrivals::default(),
-            workers: Vec::new(),
-            to_ns: 0,
-            due_to_ns: 0,
-        };
+        let merged = Row::empty(header.types.len());
         Digest {
             header,
             sum: None,
@@ -97,28 +62,28 @@ impl Digest {
     /// # Errors
     /// As [`RunReader`]; a record without its last lines is none.
     pub fn read(path: &Path) -> Result<Digest, ReadError> {
-        let mut reader = RunReader::open(path)?;
+        let reader = RunReader::open(path)?;
         let mut digest = Digest::new(reader.header().clone());
-        for line in &mut reader {
+        let mut rest = digest.take_roll_ups(reader)?;
+        digest.lines(&mut rest)?;
+        digest.torn = rest.is_torn();
+        Ok(digest)
+    }
+
+    fn lines(&mut self, reader: &mut RunReader) -> Result<(), ReadError> {
+        for line in reader {
             match line? {
-                Line::Interval(interval) => digest.interval(&interval),
-                Line::Event(event) => digest.event(&event),
-                Line::Sum(sum) => digest.sum(&sum),
+                Line::Interval(interval) => self.interval(&interval),
+                Line::Event(event) => self.event(&event),
+                Line::Sum(sum) => self.sum(&sum),
             }
         }
-        digest.torn = reader.is_torn();
-        Ok(digest)
+        Ok(())
     }
 
     /// Takes in an interval.
     pub fn interval(&mut self, interval: &Interval) {
-        self.intervals += 1;
-        self.merged.interval(interval);
-        if self.rows_are_phases() {
-            self.phase_row(interval);
-        } else {
-            self.group_row(interval);
-        }
+        self.row(Row::of(interval));
     }
 
     /// Takes in an event.
@@ -194,110 +159,81 @@ impl Digest {
     /// The condensed intervals, in order, without the empty ones at the end of a run (they only
     /// wait for the last answers).
     pub fn rows(&self) -> &[Row] {
-        let is_used = |row: &Row| row.tally.scheduled > 0 || row.asked > 0.0;
+        let is_used = |row: &Row| row.tally.scheduled > 0 || row.asked_micro > 0;
         let used = self.rows.iter().rposition(is_used).map_or(0, |last| last + 1);
         &self.rows[..used]
     }
 
     /// Whether each row is a phase of the load: where there are a few, and no interval lies in two.
     pub fn rows_are_phases(&self) -> bool {
-        let (phases, interval_ns) = (&self.header.phases, self.header.interval_ns.max(1));
-        (2..=MAX_PHASE_ROWS).contains(&phases.len())
-            && phases.iter().all(|phase| phase.from_ns.is_multiple_of(interval_ns))
+        self.header.rows_are_phases()
     }
 
-    /// An interval belongs to the phase it begins in; after the last phase, to none.
-    fn phase_row(&mut self, interval: &Interval) {
-        let phases = &self.header.phases;
-        let begins_in = |phase: &Phase| (phase.from_ns..phase.to_ns).contains(&interval.from_ns);
-        let Some(place) = phases.iter().position(begins_in) else {
-            return;
-        };
-        let label = Some(phases[place].label.clone());
-        self.add_to_row(place as u64, label, interval);
-    }
-
-    fn group_row(&mut self, interval: &Interval) {
-        self.add_to_row(interval.index / self.row_intervals, None, interval);
-        while self.rows.len() > MAX_ROWS {
-            self.row_intervals *= 2;
-            self.merge_neighbours();
-        }
-    }
-
-    fn add_to_row(&mut self, place: u64, label: Option<String>, interval: &Interval) {
-        let row = Row::new(place, label, interval);
-        match self.rows.last_mut() {
-            Some(last) if last.place == place => last.merge(&row),
-            _ => self.rows.push(row),
-        }
-    }
-
-    /// Each row moves to half its place, where it may meet the one before.
-    fn merge_neighbours(&mut self) {
-        for mut row in std::mem::take(&mut self.rows) {
-            row.place /= 2;
-            match self.rows.last_mut() {
-                Some(last) if last.place == row.place => last.merge(&row),
-                _ => self.rows.push(row),
+    /// Takes the roll-ups of a long record, and gives a reader of the lines after them.
+    ///
+    /// A roll-up must not lie in two rows. Where rows are phases none does, for a group of intervals lies in one
+    /// phase. Else a row has at least as many intervals as a group where there are so many intervals that they do
+    /// not fit into rows of half a group.
+    fn take_roll_ups(&mut self, reader: RunReader) -> Result<RunReader, ReadError> {
+        let roll_ups = reader.roll_ups();
+        let intervals: u64 = roll_ups.iter().map(|roll_up| roll_up.row.intervals).sum();
+        if !self.rows_are_phases() {
+            if intervals <= MAX_ROWS as u64 * GROUP_INTERVALS / 2 {
+                return Ok(reader);
             }
+            self.row_intervals = GROUP_INTERVALS;
+        }
+        let (mut at_byte, mut lines) = (0, 0);
+        for roll_up in roll_ups {
+            // What stands between two roll-ups lost some of its lines: what is left of it is read.
+            if at_byte < roll_up.from_byte {
+                let mut between = reader.part(at_byte..roll_up.from_byte, lines)?;
+                self.lines(&mut between)?;
+                lines = between.lines_read();
+            }
+            (at_byte, lines) = (roll_up.to_byte, lines + roll_up.lines);
+            roll_up.events.iter().for_each(|event| self.event(event));
+            self.more_events += roll_up.more_events;
+            self.row(roll_up.row);
+        }
+        if at_byte == 0 { Ok(reader) } else { reader.part(at_byte..u64::MAX, lines) }
+    }
+
+    /// Takes in intervals that lie in one row.
+    fn row(&mut self, mut row: Row) {
+        self.intervals += row.intervals;
+        self.merged.merge(&row);
+        if !self.rows_are_phases() {
+            self.add_to_row(row);
+            while self.rows.len() > MAX_ROWS {
+                self.row_intervals *= 2;
+                std::mem::take(&mut self.rows).into_iter().for_each(|row| self.add_to_row(row));
+            }
+        } else if let Some(phase) = self.header.phase_at(row.from_ns) {
+            row.label = Some(self.header.phases[phase].label.clone());
+            self.add_to_row(row);
+        }
+    }
+
+    /// Adds to the last row, or begins another.
+    fn add_to_row(&mut self, row: Row) {
+        let is_one_row = |last: &Row| match self.rows_are_phases() {
+            true => self.header.phase_at(last.from_ns) == self.header.phase_at(row.from_ns),
+            false => last.index / self.row_intervals == row.index / self.row_intervals,
+        };
+        if self.rows.last().is_some_and(is_one_row) {
+            self.rows.last_mut().into_iter().for_each(|last| last.merge(&row));
+        } else {
+            self.rows.push(row);
         }
     }
 }
 
-impl Row {
-    /// Average rate that the schedule asked for; 0 in closed loop.
-    pub fn asked_qps(&self) -> f64 {
-        if self.covered_ns == 0 { 0.0 } else { self.asked / (self.covered_ns as f64 * 1e-9) }
-    }
-
-    fn new(place: u64, label: Option<String>, interval: &Interval) -> Row {
-        let covered_ns = interval.to_ns.saturating_sub(interval.from_ns);
-        let asked_qps = crate::own::finite(interval.asked_qps);
-        Row {
-            label,
-            from_ns: interval.from_ns,
-            to_ns: interval.to_ns,
-            covered_ns,
-            asked: asked_qps * (covered_ns as f64 * 1e-9),
-            tally: interval.tally.clone(),
-            arrivals: interval.arrivals.clone(),
-            place,
-        }
-    }
-
-    fn merge(&mut self, later: &Row) {
-        self.to_ns = self.to_ns.max(later.to_ns);
-        self.covered_ns += later.covered_ns;
-        self.asked += later.asked;
-        self.tally.merge(&later.tally);
-        self.arrivals.merge_in_time(&later.arrivals);
-    }
-}
-
-impl Merged {
-    fn interval(&mut self, interval: &Interval) {
-        self.tally.merge(&interval.tally);
-        self.arrivals.merge_in_time(&interval.arrivals);
-        if self.workers.len() < interval.workers.len() {
-            self.workers.resize(interval.workers.len(), WorkerUse::default());
-        }
-        self.workers.iter_mut().zip(&interval.workers).for_each(|(mine, theirs)| mine.merge(theirs));
-        self.to_ns = self.to_ns.max(interval.to_ns);
-        if interval.tally.scheduled > 0 {
-            self.due_to_ns = self.due_to_ns.max(interval.to_ns);
-        }
-    }
-}
-
-/// Events kept; a run that has more tells of the same thing again and again.
+/// Events kept; a run that has more says the same again and again.
 pub const MAX_EVENTS: usize = 100;
 
 /// Most rows of equal groups of intervals: they fit on a screen.
 pub const MAX_ROWS: usize = 24;
-
-/// Most rows where each is a phase: who asks for fifty steps wants to see fifty.
-pub const MAX_PHASE_ROWS: usize = 64;
 
 #[cfg(test)]
 mod tests {

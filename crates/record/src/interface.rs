@@ -1,9 +1,10 @@
 //! What an interface itself has counted, to hold against what a run believes to have sent.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Packets of one interface over a run, those of other programs included.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InterfaceCounts {
     /// `eth0`.
     pub name: String,

@@ -1,21 +1,24 @@
-//! Reads a run file line by line, also one that ends in the middle of a line.
+//! Reads a run file line by line, compressed or not, also one that ends in the middle of a line.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use crate::index::{self, Place, RollUp};
 use crate::line::{self, Line, LineError};
-use crate::{FORMAT, Header, RUN_FILE};
+use crate::{FORMAT, Header, PACKED_FILE, RUN_FILE};
 
-/// The lines of a record, in the order of the file.
+/// The lines of a record, in the order of the file. Kinds of lines that are not known here are skipped.
 ///
 /// A generator that was killed leaves a file without its last lines, or with half a line at the
 /// end: both are read up to there, and [`is_complete`](Self::is_complete) and
 /// [`is_torn`](Self::is_torn) say so when the iterator has ended.
 pub struct RunReader {
     path: PathBuf,
-    input: BufReader<File>,
+    input: Box<dyn BufRead>,
     header: Header,
+    format: u32,
     line: Vec<u8>,
     number: u64,
     complete: bool,
@@ -29,21 +32,26 @@ impl RunReader {
     /// # Errors
     /// No such file, no run file, or one of a newer format.
     pub fn open(path: &Path) -> Result<RunReader, ReadError> {
-        let path = if path.is_dir() { path.join(RUN_FILE) } else { path.to_owned() };
-        let file = File::open(&path).map_err(|source| ReadError::Open { path: path.clone(), source })?;
-        let mut input = BufReader::new(file);
+        let path = match path.is_dir() {
+            // While a file is being compressed there are both, and this one has all.
+            true if path.join(PACKED_FILE).exists() => path.join(PACKED_FILE),
+            true => path.join(RUN_FILE),
+            false => path.to_owned(),
+        };
+        let mut input = open(&path, 0..u64::MAX)?;
         let mut line = Vec::new();
         match read_line(&mut input, &mut line) {
             Ok(0) => return Err(ReadError::Empty { path }),
             Ok(_) => {}
             Err(source) => return Err(ReadError::Read { path, line: 1, source }),
         }
-        let header = line::decode_header(&line).map_err(|why| match why {
+        let (header, format) = line::decode_header(&line).map_err(|why| match why {
             LineError::Newer(format) => ReadError::Newer { path: path.clone(), format },
             _ if !line.ends_with(b"\n") => ReadError::Empty { path: path.clone() },
             why => ReadError::Line { path: path.clone(), line: 1, why: why.to_string() },
         })?;
-        Ok(RunReader { path, input, header, line, number: 1, complete: false, torn: false, ended: false })
+        let (number, complete, torn, ended) = (1, false, false, false);
+        Ok(RunReader { path, input, header, format, line, number, complete, torn, ended })
     }
 
     /// The header.
@@ -66,27 +74,89 @@ impl RunReader {
         self.torn
     }
 
+    /// Lines read so far, those before a part included.
+    pub(crate) fn lines_read(&self) -> u64 {
+        self.number.saturating_sub(u64::from(self.ended))
+    }
+
+    /// The intervals that cover any of the time from `from_ns` to `to_ns`, and the events in it.
+    ///
+    /// Of a compressed record only the groups of intervals that hold some of it are read.
+    ///
+    /// # Errors
+    /// The file cannot be opened again.
+    pub fn between(
+        self,
+        from_ns: u64,
+        to_ns: u64,
+    ) -> Result<impl Iterator<Item = Result<Line, ReadError>>, ReadError> {
+        let places: Vec<Place> = index::read(&self.path, &self.header.run_id);
+        let before = places.iter().take_while(|place| place.row.to_ns <= from_ns);
+        let (from_byte, lines) =
+            before.fold((0, 1), |(_, lines), place| (place.to_byte, lines + place.lines));
+        // The event of an instant may stand before the intervals around it: it did not wait for them to settle.
+        let reader = self.part(from_byte..u64::MAX, lines)?;
+        let is_before_end = move |line: &Result<Line, ReadError>| match line {
+            Ok(Line::Interval(interval)) => interval.from_ns < to_ns,
+            _ => true,
+        };
+        let is_within = move |line: &Result<Line, ReadError>| match line {
+            Ok(Line::Interval(interval)) => interval.to_ns > from_ns,
+            Ok(Line::Event(event)) => (from_ns..to_ns).contains(&event.at_ns),
+            Ok(Line::Sum(_)) => false,
+            Err(_) => true,
+        };
+        Ok(reader.take_while(is_before_end).filter(is_within))
+    }
+
+    /// The roll-ups of the record's index; none where it has none.
+    pub(crate) fn roll_ups(&self) -> Vec<RollUp> {
+        index::read(&self.path, &self.header.run_id)
+    }
+
+    /// A reader of some bytes of the file, which begin with a line; `lines` are before them.
+    pub(crate) fn part(&self, bytes: Range<u64>, lines: u64) -> Result<RunReader, ReadError> {
+        Ok(RunReader {
+            path: self.path.clone(),
+            input: open(&self.path, bytes)?,
+            header: self.header.clone(),
+            format: self.format,
+            line: Vec::new(),
+            number: lines,
+            complete: false,
+            torn: false,
+            ended: false,
+        })
+    }
+
     /// The next line; `None` at the end, or where the rest is torn.
     fn read(&mut self) -> Result<Option<Line>, ReadError> {
-        self.number += 1;
-        let read = read_line(&mut self.input, &mut self.line);
-        let length =
-            read.map_err(|source| ReadError::Read { path: self.path.clone(), line: self.number, source })?;
-        if length == 0 {
-            return Ok(None);
-        }
-        match line::decode(&self.line, &self.header) {
-            Ok(line) => {
-                self.complete |= matches!(line, Line::Sum(_));
-                Ok(Some(line))
+        loop {
+            self.number += 1;
+            let read = read_line(&mut self.input, &mut self.line);
+            let length = read.map_err(|source| ReadError::Read {
+                path: self.path.clone(),
+                line: self.number,
+                source,
+            })?;
+            if length == 0 {
+                return Ok(None);
             }
-            // Only the writer's last line can lack its newline.
-            Err(_) if !self.line.ends_with(b"\n") => {
-                self.torn = true;
-                Ok(None)
-            }
-            Err(why) => {
-                Err(ReadError::Line { path: self.path.clone(), line: self.number, why: why.to_string() })
+            match line::decode(&self.line, &self.header, self.format) {
+                Ok(Some(line)) => {
+                    self.complete |= matches!(line, Line::Sum(_));
+                    return Ok(Some(line));
+                }
+                Ok(None) => {}
+                // Only the writer's last line can lack its newline.
+                Err(_) if !self.line.ends_with(b"\n") => {
+                    self.torn = true;
+                    return Ok(None);
+                }
+                Err(why) => {
+                    let (path, line) = (self.path.clone(), self.number);
+                    return Err(ReadError::Line { path, line, why: why.to_string() });
+                }
             }
         }
     }
@@ -156,15 +226,40 @@ pub enum ReadError {
     },
 }
 
+/// The lines in these bytes of the file. A compressed file says so in its first bytes.
+fn open(path: &Path, bytes: Range<u64>) -> Result<Box<dyn BufRead>, ReadError> {
+    let open = || -> io::Result<Box<dyn BufRead>> {
+        let mut file = File::open(path)?;
+        let mut first = Vec::new();
+        file.by_ref().take(ZSTD_MAGIC.len() as u64).read_to_end(&mut first)?;
+        file.seek(SeekFrom::Start(bytes.start))?;
+        let input = BufReader::new(file.take(bytes.end - bytes.start));
+        if first != ZSTD_MAGIC {
+            return Ok(Box::new(input));
+        }
+        Ok(Box::new(BufReader::with_capacity(DECODED_BYTES, zstd::Decoder::with_buffer(input)?)))
+    };
+    open().map_err(|source| ReadError::Open { path: path.to_owned(), source })
+}
+
 /// Reads up to and with the next newline, into the emptied `line`; gives its length.
 fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<usize> {
     line.clear();
-    let length = input.by_ref().take(LONGEST_LINE).read_until(b'\n', line)?;
-    if length as u64 == LONGEST_LINE {
+    match input.by_ref().take(LONGEST_LINE).read_until(b'\n', line) {
+        // The writer was killed within a frame: all blocks before are whole lines, or the beginning of one.
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {}
+        read => drop(read?),
+    }
+    if line.len() as u64 == LONGEST_LINE {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "the line is too long for a dnsdyno record"));
     }
-    Ok(length)
+    Ok(line.len())
 }
 
 /// Four full histograms are under 1 MiB; more than this is another kind of file.
 const LONGEST_LINE: u64 = 64 << 20;
+
+const ZSTD_MAGIC: [u8; 4] = 0xFD2F_B528_u32.to_le_bytes();
+
+/// A block of zstd, unpacked.
+const DECODED_BYTES: usize = 128 << 10;

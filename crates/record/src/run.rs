@@ -5,12 +5,14 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use dnsdyno_measure::{Arrivals, Evidence, Tally, Warning, WorkerUse};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize, Serializer};
+
 use crate::InterfaceCounts;
-use dnsdyno_measure::{Arrivals, Evidence, Tally, Warning};
-use serde::{Deserialize, Serialize};
 
 /// What is known before the first query leaves.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Header {
     /// Unique name of the run, the same on each line.
     #[serde(skip)]
@@ -36,13 +38,15 @@ pub struct Header {
     /// Which latency stands first.
     pub headline: Headline,
     /// Query types of the plan; [`Tally::types`] has the same order.
-    #[serde(with = "crate::own::type_names")]
+    #[serde(with = "crate::names")]
+    #[schemars(with = "Vec<String>")]
     pub types: Vec<u16>,
     /// The parts of the load that a reader may want to see apart, in order.
     pub phases: Vec<Phase>,
     /// The server as the user named it.
     pub target: String,
     /// Where the queries went.
+    #[schemars(with = "String")]
     pub address: SocketAddr,
     /// `udp`, or the name of another transport; `mix` where there are several.
     pub transport: String,
@@ -70,18 +74,19 @@ pub struct Header {
 }
 
 /// One transport of a mix.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemberInfo {
     /// Its name.
     pub transport: String,
     /// Its share of the queries, as asked for; 0 to 1.
     pub share: f64,
     /// Where its queries went.
+    #[schemars(with = "String")]
     pub address: SocketAddr,
 }
 
 /// What the queries of a run leave by: sockets of the kernel, or AF_XDP.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BackendInfo {
     /// Why, where the choice was left to the program.
     pub why: Option<String>,
@@ -90,7 +95,7 @@ pub struct BackendInfo {
 }
 
 /// AF_XDP as it was in a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct XdpInfo {
     /// The interface.
     pub interface: String,
@@ -101,6 +106,7 @@ pub struct XdpInfo {
     /// Whether packets passed without a copy.
     pub zero_copy: bool,
     /// The first address that queries came from.
+    #[schemars(with = "String")]
     pub source: IpAddr,
     /// The first port that queries came from.
     pub first_port: u16,
@@ -115,7 +121,7 @@ pub struct XdpInfo {
 }
 
 /// The latency that stands first in a summary.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Headline {
     /// Answer − intended instant: open loop, where a schedule says when a query is due.
@@ -125,7 +131,7 @@ pub enum Headline {
 }
 
 /// A part of the load: a step of a stair, a ramp, a hold.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Phase {
     /// A few words: "25,000 q/s".
     pub label: String,
@@ -136,7 +142,7 @@ pub struct Phase {
 }
 
 /// One settled interval: each query that was due in it has ended.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Interval {
     /// Number of the interval, 0 for the first.
     pub index: u64,
@@ -145,8 +151,10 @@ pub struct Interval {
     /// First instant after the interval.
     pub to_ns: u64,
     /// Rate that the schedule asked for, on average over the interval; 0 in closed loop.
+    #[serde(serialize_with = "dnsdyno_measure::finite::serialize")]
     pub asked_qps: f64,
     /// What became of the queries due in this interval.
+    #[serde(flatten, skip_deserializing)]
     pub tally: Tally,
     /// What passed the sockets during this interval.
     pub arrivals: Arrivals,
@@ -154,31 +162,8 @@ pub struct Interval {
     pub workers: Vec<WorkerUse>,
 }
 
-/// What one worker did and used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WorkerUse {
-    /// CPU time, user and system.
-    pub cpu_ns: u64,
-    /// Time it was ready to run and had no CPU.
-    pub cpu_wait_ns: u64,
-    /// Queries that left.
-    pub sent: u64,
-    /// Answers that ended a query in time.
-    pub answered: u64,
-}
-
-impl WorkerUse {
-    /// Adds the same worker's use of another interval.
-    pub fn merge(&mut self, other: &WorkerUse) {
-        self.cpu_ns += other.cpu_ns;
-        self.cpu_wait_ns += other.cpu_wait_ns;
-        self.sent += other.sent;
-        self.answered += other.answered;
-    }
-}
-
 /// Something that happened at one instant and that a reader should know.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Event {
     /// When.
     pub at_ns: u64,
@@ -191,15 +176,18 @@ pub struct Event {
 }
 
 /// The whole run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Sum {
     /// When the last query had ended.
     pub to_ns: u64,
     /// All intervals, with `late_after_settled` moved from timed out to answered late.
+    #[serde(flatten, skip_deserializing)]
     pub tally: Tally,
     /// All that passed the sockets.
     pub arrivals: Arrivals,
     /// Why the figures may not be the server's; none means `generator: ok`.
+    #[serde(serialize_with = "with_their_texts")]
+    #[schemars(with = "Vec<Told>")]
     pub warnings: Vec<Warning>,
     /// What ended the run.
     pub ended: Ended,
@@ -212,13 +200,28 @@ pub struct Sum {
     /// Time over which queries were due: what average rates divide by.
     pub schedule_ns: u64,
     /// Passes through the source, in fractions.
+    #[serde(serialize_with = "dnsdyno_measure::finite::serialize")]
     pub passes: f64,
     /// What the interface towards the server counted; `None` where that is not known.
     pub interface: Option<InterfaceCounts>,
 }
 
+/// A warning with its sentence, which only people read.
+#[derive(Serialize, JsonSchema)]
+struct Told {
+    #[serde(flatten)]
+    warning: Warning,
+    /// The figures and the advice, as the summary shows them.
+    text: String,
+}
+
+fn with_their_texts<S: Serializer>(warnings: &[Warning], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer
+        .collect_seq(warnings.iter().map(|warning| Told { warning: *warning, text: warning.to_string() }))
+}
+
 /// What ended a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "how", rename_all = "snake_case")]
 pub enum Ended {
     /// The schedule was over, or the time was up.

@@ -1,5 +1,75 @@
-//! The JSON schema of `run.ndjson`, for whoever wants to check a record.
+//! The JSON schema of `run.ndjson`, for whoever wants to check a record. It is made from the types that are
+//! written, with their doc comments.
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, SchemaGenerator};
+use serde_json::{Value, json};
+
+use crate::line::{EVENT, HEADER, HeaderOfFormat, Object, STATS_PERIODIC, STATS_SUM};
+use crate::standard::{StandardEvent, StandardHeader, StandardStats};
+use crate::{Event, Interval, Sum};
 
 /// The schema (JSON Schema 2020-12) that each line of a run file follows: the objects of
 /// dns-metrics, and our property in them.
 pub const RUN_SCHEMA: &str = include_str!("../../../docs/formats/run.schema.json");
+
+/// The schema as the types of this version have it; [`RUN_SCHEMA`] is its text.
+pub fn run_schema() -> Value {
+    let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
+    let lines = [
+        line::<Object<'_, StandardHeader<'_>, HeaderOfFormat<'_>>>(&mut generator, HEADER),
+        line::<Object<'_, StandardStats, Interval>>(&mut generator, STATS_PERIODIC),
+        line::<Object<'_, StandardEvent<'_>, Event>>(&mut generator, EVENT),
+        line::<Object<'_, StandardStats, Sum>>(&mut generator, STATS_SUM),
+    ];
+    let mut schema = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "https://dnsdyno.invalid/formats/run.schema.json",
+        "title": "A line of a dnsdyno run file",
+        "description": "Each line of run.ndjson is one of these objects: a dns-metrics object with our property \
+                        \"dnsdyno\". All names that end in _ns are nanoseconds, instants since the start of the run. A \
+                        counter that is absent is 0, a group of counters that is absent counted nothing. Properties and \
+                        kinds of lines that are not listed here may be added without a new format: skip them.",
+        "oneOf": lines,
+        "$defs": generator.take_definitions(true),
+    });
+    without_links(&mut schema);
+    schema
+}
+
+fn line<T: JsonSchema>(generator: &mut SchemaGenerator, kind: &str) -> Value {
+    let mut schema = T::json_schema(generator).to_value();
+    schema["title"] = kind.into();
+    schema["description"].take();
+    schema["properties"]["type"] = json!({ "const": kind });
+    schema
+}
+
+/// Doc comments link to items: ``[`Tally`](crate::Tally)`` is `Tally` to whoever reads the schema.
+fn without_links(value: &mut Value) {
+    match value {
+        Value::Object(object) => {
+            object.retain(|key, value| !(key == "description" && value.is_null()));
+            for (key, value) in object {
+                match value {
+                    Value::String(text) if key == "description" => *text = unlinked(text),
+                    value => without_links(value),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(without_links),
+        _ => {}
+    }
+}
+
+fn unlinked(text: &str) -> String {
+    let mut parts = text.split("[`");
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let Some((name, rest)) = part.split_once("`]") else { continue };
+        let rest =
+            rest.strip_prefix('(').and_then(|link| link.split_once(')')).map_or(rest, |(_, rest)| rest);
+        plain += &format!("`{name}`{rest}");
+    }
+    plain.replace('\n', " ")
+}

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use crate::unsaved::Disk;
+use crate::store::Disk;
 
 #[derive(Default)]
 pub(crate) struct SmallDisk {

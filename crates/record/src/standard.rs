@@ -5,55 +5,80 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use dnsdyno_measure::{Arrivals, Histogram, NotSentReason, Tally};
+use dnsdyno_measure::{Arrivals, Histogram, NotSentReason, Tally, bucket_number};
 use dnsdyno_wire::rcode_name;
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::own::triples;
 use crate::{Header, Headline};
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct StandardHeader<'a> {
+    /// State of the dns-metrics schema, as a date.
     schema_version: u32,
+    /// The program that sent the queries.
     generator: &'static str,
+    /// Its version.
     generator_version: &'a str,
+    /// The command line.
     generator_params: &'a [String],
+    /// All times in properties of dns-metrics are nanoseconds, but for the next two.
     time_units_per_sec: u64,
+    /// Length of an interval, in seconds.
     stats_interval: f64,
+    /// How long an answer is waited for, in seconds.
     timeout: f64,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct StandardEvent<'a> {
+    /// One sentence.
     pub(crate) msg: &'a str,
+    /// What kind: `interrupt`, `link`, `queues`, `record_gap` ...
     pub(crate) msg_type: &'a str,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct StandardStats {
+    /// First instant of the interval, nanoseconds since 1970.
     since: u64,
+    /// First instant after it, nanoseconds since 1970.
     until: u64,
+    /// Queries that left.
     queries: u64,
+    /// Answers to them, in time or late.
     responses: u64,
+    /// Queries without any answer.
     timeouts: u64,
+    /// Queries cut off by the end of the run.
     interrupted: u64,
+    /// Responses with an ID that is not in use.
     unexpected: u64,
+    /// Malformed responses, and those to another question.
     discarded: u64,
+    /// Answers by RCODE.
     response_rcodes: BTreeMap<Cow<'static, str>, u64>,
+    /// The headline latency of the answered queries; all but the buckets is absent where there were none.
     response_latency: StandardLatency,
+    /// Packets and connections.
     conn_info: StandardConnInfo,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct StandardConnInfo {
+    /// What dns-metrics calls the transport: `udp`, `tcp`, `tls_conn` or `quic_conn`.
     #[serde(rename = "type")]
     kind: &'static str,
+    /// Packets sent; over connections: messages.
     packets_sent: u64,
+    /// Packets received; over connections: messages.
     packets_received: u64,
+    /// Queries refused by the network, or not taken by the socket.
     socket_errors: u64,
-    // With connections only.
+    /// Handshakes that were done (TLS or QUIC; over TCP: connections established). Over connections only.
     #[serde(skip_serializing_if = "Option::is_none")]
     handshakes: Option<u64>,
+    /// Those that failed. Over connections only.
     #[serde(skip_serializing_if = "Option::is_none")]
     handshakes_failed: Option<u64>,
 }
@@ -77,16 +102,21 @@ impl StandardConnInfo {
 }
 
 /// Latency of the answered queries; only the buckets where there were none.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct StandardLatency {
+    /// Average, ns.
     #[serde(skip_serializing_if = "Option::is_none")]
     avg: Option<u64>,
+    /// Shortest, ns.
     #[serde(skip_serializing_if = "Option::is_none")]
     min: Option<u64>,
+    /// Longest, ns.
     #[serde(skip_serializing_if = "Option::is_none")]
     max: Option<u64>,
+    /// Standard deviation, ns.
     #[serde(skip_serializing_if = "Option::is_none")]
     stddev: Option<u64>,
+    /// `[from_ns, to_ns, count]`, both ends inclusive, shortest first: wider than those of `dnsdyno`, at most 6.3 % of the value.
     buckets: Vec<[u64; 3]>,
 }
 
@@ -97,8 +127,8 @@ impl StandardLatency {
             avg: histogram.mean_ns(),
             min: exact.map(|e| e.min_ns),
             max: exact.map(|e| e.max_ns),
-            stddev: exact.map(|e| e.stddev_ns),
-            buckets: triples(histogram),
+            stddev: histogram.stddev_ns(),
+            buckets: wide_buckets(histogram),
         }
     }
 }
@@ -168,6 +198,29 @@ impl StandardConnInfo {
         }
     }
 }
+
+/// The buckets as dns-metrics wants them, `[from_ns, to_ns, count]`, eight of ours in one.
+///
+/// They are there for other tools; at full width they would be half of a record.
+fn wide_buckets(histogram: &Histogram) -> Vec<[u64; 3]> {
+    let mut wide: Vec<[u64; 3]> = Vec::new();
+    let mut last = None;
+    for bucket in histogram.buckets() {
+        let place = bucket_number(bucket.from_ns) / JOINED;
+        match wide.last_mut() {
+            Some([_, to_ns, count]) if last == Some(place) => {
+                *to_ns = bucket.to_ns;
+                *count += bucket.count;
+            }
+            _ => wide.push([bucket.from_ns, bucket.to_ns, bucket.count]),
+        }
+        last = Some(place);
+    }
+    wide
+}
+
+/// Buckets of ours in one of dns-metrics: it is at most 6.3 % of its value wide.
+const JOINED: u64 = 8;
 
 /// The state of the dns-metrics schema that we follow, as its date.
 const DNS_METRICS_VERSION: u32 = 20_240_530;

@@ -4,21 +4,27 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::unsaved::{Disk, Lines};
-use crate::{Digest, Event, HOST_FILE, Header, HostInfo, Interval, PLAN_FILE, RUN_FILE, Sum, Unsaved, line};
+use crate::index::OpenGroup;
+use crate::queue::Queue;
+use crate::store::{Item, Long, Store};
+use crate::{
+    Digest, Event, HOST_FILE, Header, HostInfo, Interval, PACKED_FILE, PLAN_FILE, RUN_FILE, Row, Sum,
+    Unsaved, line,
+};
 
 /// Writes the record of one run, and digests it on the way.
 ///
-/// Each line is on its way to the disk when the call returns, so that a killed generator loses
-/// only what it had not given. A line that the disk refuses is kept in memory (up to 64 MiB of
+/// Each line is encoded when the call returns, and on its way to the disk through a thread of its own: a disk that
+/// stands still stops no run. A line that the disk refuses is kept in memory (up to 64 MiB of
 /// them) and tried again before the next one: an error of [`interval`](Self::interval) or
 /// [`event`](Self::event) is news for the user, not a reason to stop the run.
 pub struct RunWriter {
     dir: PathBuf,
-    lines: Lines<Box<dyn Disk + Send>>,
+    queue: Queue,
     digest: Digest,
-    /// Dropped lines that an event in the record already tells of.
-    told_dropped: u64,
+    group: OpenGroup,
+    /// Dropped lines that an event in the record already names.
+    reported_dropped: u64,
 }
 
 impl RunWriter {
@@ -54,26 +60,36 @@ impl RunWriter {
         host: &HostInfo,
         made: &mut Vec<PathBuf>,
     ) -> Result<RunWriter, WriteError> {
+        let packed = dir.join(PACKED_FILE);
+        if packed.exists() {
+            return Err(WriteError::AlreadyARun { path: packed });
+        }
         // The run file first: who creates it owns the folder.
         let file = create_new(dir.join(RUN_FILE), made)?;
         write_new(dir.join(PLAN_FILE), plan_toml.as_bytes(), made)?;
         write_new(dir.join(HOST_FILE), host.to_json().as_bytes(), made)?;
-        Self::onto(Box::new(file), KEPT_LIMIT_BYTES, dir, header)
+        let long = Long::RUN;
+        Self::onto(Store::new(Box::new(file), Some(dir), long), KEPT_LIMIT_BYTES, dir, header)
     }
 
-    /// Writes the header to an empty disk.
+    /// Writes the header to an empty store.
     fn onto(
-        disk: Box<dyn Disk + Send>,
+        mut store: Store,
         limit_bytes: u64,
         dir: &Path,
         header: &Header,
     ) -> Result<RunWriter, WriteError> {
-        let lines = Lines::new(disk, limit_bytes);
+        let mut begin = || -> io::Result<()> {
+            store.put(Item::Line(line::encode_header(header)))?;
+            store.settle()?;
+            // By itself, so that a reader of any part has it without the rest.
+            store.put(Item::Group { lines: 1, roll_up: None })
+        };
+        let begun = begin().and_then(|()| Queue::new(store, limit_bytes));
+        let queue = begun.map_err(|source| WriteError::File { path: dir.join(RUN_FILE), source })?;
+        let group = OpenGroup::new((0, None), header.types.len());
         let digest = Digest::new(header.clone());
-        let mut writer = RunWriter { dir: dir.to_owned(), lines, digest, told_dropped: 0 };
-        let written = writer.lines.push(line::encode_header(header));
-        written.map_err(|source| WriteError::File { path: writer.run_file(), source })?;
-        Ok(writer)
+        Ok(RunWriter { dir: dir.to_owned(), queue, digest, group, reported_dropped: 0 })
     }
 
     /// Writes a settled interval. Intervals come in order of their index.
@@ -81,10 +97,17 @@ impl RunWriter {
     /// # Errors
     /// The disk refused a line: it is kept, and tried again with the next one.
     pub fn interval(&mut self, interval: &Interval) -> Result<(), WriteError> {
+        if self.queue.unsaved().lines == 0 {
+            self.report_dropped(interval.from_ns)?;
+        }
+        let which = self.digest.header.group_of(interval);
+        if which != self.group.which {
+            let ended = self.end_group(which);
+            self.kept(ended)?;
+        }
         self.digest.interval(interval);
-        let line = line::encode_interval(&self.digest.header, interval);
-        self.push(line)?;
-        self.tell_dropped(interval.to_ns)
+        self.group.row(&Row::of(interval));
+        self.push(line::encode_interval(&self.digest.header, interval))
     }
 
     /// Writes an event.
@@ -92,9 +115,9 @@ impl RunWriter {
     /// # Errors
     /// The disk refused a line: it is kept, and tried again with the next one.
     pub fn event(&mut self, event: &Event) -> Result<(), WriteError> {
+        self.group.event(event, self.digest.events.len() as u64);
         self.digest.event(event);
-        let line = line::encode_event(&self.digest.header, event);
-        self.push(line)
+        self.push(line::encode_event(&self.digest.header, event))
     }
 
     /// Writes the sum, tries once more what was kept, and waits until the disk has it.
@@ -103,11 +126,15 @@ impl RunWriter {
     /// Says what is missing on the disk. The [`digest`](Self::digest) is whole in any case, and
     /// [`finish_again`](Self::finish_again) may be called when there is room.
     pub fn finish(&mut self, sum: &Sum) -> Result<(), WriteError> {
-        let _ = self.tell_dropped(sum.to_ns);
+        // What stays unsaved is reported below, with the reason of the last try.
+        if self.queue.wait(false).is_ok() {
+            let _ = self.report_dropped(sum.to_ns);
+        }
+        let _ = self.end_group((u64::MAX, None));
         self.digest.sum(sum);
-        let line = line::encode_sum(&self.digest.header, sum);
-        // What stays unsaved is told below, with the reason of the last try.
-        let _ = self.push(line);
+        self.group.lines = 1;
+        let _ = self.push(line::encode_sum(&self.digest.header, sum));
+        let _ = self.end_group((u64::MAX, None));
         self.finish_again()
     }
 
@@ -116,8 +143,8 @@ impl RunWriter {
     /// # Errors
     /// As [`finish`](Self::finish).
     pub fn finish_again(&mut self) -> Result<(), WriteError> {
-        let written = self.lines.finish();
-        let unsaved = self.lines.unsaved();
+        let written = self.queue.wait(true);
+        let unsaved = self.queue.unsaved();
         match written {
             Ok(()) if unsaved.dropped == 0 => Ok(()),
             Ok(()) => Err(WriteError::Gap { path: self.run_file(), dropped: unsaved.dropped }),
@@ -131,7 +158,7 @@ impl RunWriter {
 
     /// What is not on the disk now.
     pub fn unsaved(&self) -> Unsaved {
-        self.lines.unsaved()
+        self.queue.unsaved()
     }
 
     /// The summary of all that was given so far, whether the disk took it or not.
@@ -145,20 +172,35 @@ impl RunWriter {
     }
 
     fn push(&mut self, line: Vec<u8>) -> Result<(), WriteError> {
-        self.lines.push(line).map_err(|source| {
-            let Unsaved { lines, dropped, .. } = self.lines.unsaved();
+        let pushed = self.queue.push(Item::Line(line));
+        self.kept(pushed)
+    }
+
+    /// Ends the group of lines that is open, and begins another.
+    fn end_group(&mut self, next: (u64, Option<usize>)) -> io::Result<()> {
+        let header = &self.digest.header;
+        let group = std::mem::replace(&mut self.group, OpenGroup::new(next, header.types.len()));
+        if group.lines == 0 {
+            return Ok(());
+        }
+        self.queue.push(Item::Group { lines: group.lines, roll_up: group.roll_up(&header.run_id) })
+    }
+
+    fn kept(&self, pushed: io::Result<()>) -> Result<(), WriteError> {
+        pushed.map_err(|source| {
+            let Unsaved { lines, dropped, .. } = self.queue.unsaved();
             WriteError::Kept { path: self.run_file(), lines, dropped, source }
         })
     }
 
     /// Leaves a mark in the file where lines were given up, once it takes lines again.
-    fn tell_dropped(&mut self, at_ns: u64) -> Result<(), WriteError> {
-        let dropped = self.lines.unsaved().dropped;
-        if dropped == self.told_dropped {
+    fn report_dropped(&mut self, at_ns: u64) -> Result<(), WriteError> {
+        let dropped = self.queue.unsaved().dropped;
+        if dropped == self.reported_dropped {
             return Ok(());
         }
-        let lost = dropped - self.told_dropped;
-        self.told_dropped = dropped;
+        let lost = dropped - self.reported_dropped;
+        self.reported_dropped = dropped;
         self.event(&Event {
             at_ns,
             kind: "record_gap".to_owned(),
@@ -168,7 +210,8 @@ impl RunWriter {
     }
 
     fn run_file(&self) -> PathBuf {
-        self.dir.join(RUN_FILE)
+        let packed = self.dir.join(PACKED_FILE);
+        if packed.exists() { packed } else { self.dir.join(RUN_FILE) }
     }
 }
 
@@ -264,7 +307,7 @@ mod tests {
 
     use super::*;
     use crate::small_disk::SmallDisk;
-    use crate::{Ended, Headline, Line};
+    use crate::{Ended, FORMAT, Headline, Line};
 
     fn header() -> Header {
         Header {
@@ -326,9 +369,14 @@ mod tests {
     /// A writer on a disk of `room` bytes, that keeps up to `limit` bytes of lines.
     fn writer_on(room: usize, limit: u64) -> (RunWriter, Arc<Mutex<SmallDisk>>) {
         let disk = Arc::new(Mutex::new(SmallDisk { room, ..SmallDisk::default() }));
-        let writer =
-            RunWriter::onto(Box::new(disk.clone()), limit, Path::new("runs/full"), &header()).unwrap();
-        (writer, disk)
+        let store = Store::new(Box::new(disk.clone()), None, Long::RUN);
+        (RunWriter::onto(store, limit, Path::new("runs/full"), &header()).unwrap(), disk)
+    }
+
+    /// Gives an interval, and waits until the disk has taken or refused it.
+    fn give(writer: &mut RunWriter, index: u64) -> io::Result<()> {
+        let _ = writer.interval(&interval(index));
+        writer.queue.wait(false)
     }
 
     /// The type of each line on the disk, with the index of an interval or the kind of an event.
@@ -336,7 +384,7 @@ mod tests {
         let disk = disk.lock().unwrap();
         assert!(disk.bytes.ends_with(b"\n"), "a torn line");
         let lines = disk.bytes.split(|b| *b == b'\n').skip(1).filter(|line| !line.is_empty());
-        let name = |line: &[u8]| match line::decode(line, &header()).unwrap() {
+        let name = |line: &[u8]| match line::decode(line, &header(), FORMAT).unwrap().unwrap() {
             Line::Interval(interval) => interval.index.to_string(),
             Line::Event(event) => event.kind,
             Line::Sum(_) => "sum".to_owned(),
@@ -346,13 +394,13 @@ mod tests {
 
     #[test]
     fn a_disk_that_was_full_for_a_while_gets_every_line_in_order() {
-        let (mut writer, disk) = writer_on(1_500, u64::MAX);
-        writer.interval(&interval(0)).unwrap_err();
+        let (mut writer, disk) = writer_on(HEADER_ONLY, u64::MAX);
+        give(&mut writer, 0).unwrap_err();
         let error = writer.interval(&interval(1)).unwrap_err();
         assert!(matches!(error, WriteError::Kept { lines: 2, dropped: 0, .. }), "{error}");
         assert!(error.to_string().contains("runs/full/run.ndjson"), "{error}");
         disk.lock().unwrap().room = usize::MAX;
-        writer.interval(&interval(2)).unwrap();
+        give(&mut writer, 2).unwrap();
         writer.finish(&sum()).unwrap();
         assert!(writer.unsaved().is_nothing());
         assert_eq!(lines_on(&disk), ["0", "1", "2", "sum"]);
@@ -360,8 +408,8 @@ mod tests {
 
     #[test]
     fn a_disk_full_at_the_end_leaves_a_whole_digest_and_says_what_is_missing() {
-        let (mut writer, disk) = writer_on(1_500, u64::MAX);
-        writer.interval(&interval(0)).unwrap_err();
+        let (mut writer, disk) = writer_on(HEADER_ONLY, u64::MAX);
+        give(&mut writer, 0).unwrap_err();
         let error = writer.finish(&sum()).unwrap_err();
         assert!(matches!(error, WriteError::Missing { lines: 2, .. }), "{error}");
         assert_eq!(lines_on(&disk), Vec::<String>::new());
@@ -373,12 +421,40 @@ mod tests {
 
     #[test]
     fn lines_given_up_leave_a_mark_and_an_error_at_the_end() {
-        let (mut writer, disk) = writer_on(1_500, 1_500);
-        (0..4).for_each(|i| drop(writer.interval(&interval(i)).unwrap_err()));
+        let (mut writer, disk) = writer_on(HEADER_ONLY, 1_000);
+        (0..4).for_each(|i| drop(give(&mut writer, i).unwrap_err()));
+        let Unsaved { dropped, .. } = writer.unsaved();
+        assert!(dropped > 0);
         disk.lock().unwrap().room = usize::MAX;
-        writer.interval(&interval(4)).unwrap();
+        give(&mut writer, 4).unwrap();
         let error = writer.finish(&sum()).unwrap_err();
-        assert!(matches!(error, WriteError::Gap { dropped: 3, .. }), "{error}");
-        assert_eq!(lines_on(&disk), ["3", "4", "record_gap", "sum"]);
+        assert!(matches!(error, WriteError::Gap { dropped: lost, .. } if lost == dropped), "{error}");
+        let lines = lines_on(&disk);
+        assert_eq!(lines[lines.len() - 3..], ["4", "record_gap", "sum"]);
+        assert_eq!(lines.len() as u64, 5 - dropped + 2);
     }
+
+    #[test]
+    fn a_disk_that_stands_still_stops_nobody_costs_bounded_memory_and_is_reported() {
+        const LIMIT: u64 = 20_000;
+        let (mut writer, disk) = writer_on(usize::MAX, LIMIT);
+        let stands_still = disk.lock().unwrap();
+        // The thread waits for the disk; whoever measures does not.
+        for index in 0..200 {
+            let _ = writer.interval(&interval(index));
+            assert!(writer.unsaved().bytes <= LIMIT);
+        }
+        let Unsaved { lines, dropped, .. } = writer.unsaved();
+        assert!(lines > 5 && dropped > 100 && lines + dropped == 200, "{lines} {dropped}");
+        drop(stands_still);
+        assert!(
+            matches!(writer.finish(&sum()), Err(WriteError::Gap { dropped: lost, .. }) if lost == dropped)
+        );
+        let lines = lines_on(&disk);
+        assert_eq!(lines[lines.len() - 3..], ["199", "record_gap", "sum"]);
+        assert_eq!(writer.digest().intervals, 200);
+    }
+
+    /// Room for the header, and not for an interval behind it.
+    const HEADER_ONLY: usize = 850;
 }

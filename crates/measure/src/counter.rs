@@ -1,0 +1,222 @@
+//! What all counters have in common, and the table in which counters are declared.
+//!
+//! A counter is one field in [`counters!`], with its doc comment. From there it is merged, cleared, written to
+//! the record, read back, put into the record's schema, and visited by whoever shows all counters: nothing else
+//! lists it, so nothing can forget it.
+//!
+//! ```text
+//!   counters! { pub struct Ends { pub answered: u64, pub not_sent: NotSent, ... } }
+//! ```
+
+use crate::Histogram;
+
+/// Something that is counted: one number, or a group of counters.
+pub trait Counter {
+    /// Adds all that `other` holds, of another worker in the same time.
+    fn merge(&mut self, other: &Self);
+
+    /// Adds a later time: as [`merge`](Self::merge), but the peak of two times is the larger of both.
+    fn merge_in_time(&mut self, later: &Self);
+
+    /// Forgets everything, keeps the memory.
+    fn clear(&mut self);
+
+    /// Whether nothing was counted: it is not written then.
+    fn is_nothing(&self) -> bool;
+
+    /// Shows the counter to the visitor, under its key.
+    fn visit(&self, key: &str, visitor: &mut dyn Visitor);
+}
+
+/// Sees counters one by one, those that counted nothing too.
+pub trait Visitor {
+    /// A number.
+    fn count(&mut self, key: &str, count: u64);
+
+    /// Durations.
+    fn histogram(&mut self, key: &str, histogram: &Histogram);
+
+    /// A group of counters; `None` where the run has none of the kind.
+    fn group(&mut self, key: &str, group: Option<&dyn Group>);
+}
+
+/// Counters that belong together.
+pub trait Group {
+    /// Shows each counter of the group, in its order.
+    fn visit_each(&self, visitor: &mut dyn Visitor);
+}
+
+impl Counter for u64 {
+    fn merge(&mut self, other: &Self) {
+        *self += other;
+    }
+
+    fn merge_in_time(&mut self, later: &Self) {
+        *self += later;
+    }
+
+    fn clear(&mut self) {
+        *self = 0;
+    }
+
+    fn is_nothing(&self) -> bool {
+        *self == 0
+    }
+
+    fn visit(&self, key: &str, visitor: &mut dyn Visitor) {
+        visitor.count(key, *self);
+    }
+}
+
+impl Counter for Histogram {
+    fn merge(&mut self, other: &Self) {
+        self.merge(other);
+    }
+
+    fn merge_in_time(&mut self, later: &Self) {
+        self.merge(later);
+    }
+
+    fn clear(&mut self) {
+        self.clear();
+    }
+
+    fn is_nothing(&self) -> bool {
+        self.count() == 0
+    }
+
+    fn visit(&self, key: &str, visitor: &mut dyn Visitor) {
+        visitor.histogram(key, self);
+    }
+}
+
+impl<T: Counter + Group + Default> Counter for Option<Box<T>> {
+    fn merge(&mut self, other: &Self) {
+        if let Some(other) = other {
+            self.get_or_insert_default().merge(other);
+        }
+    }
+
+    fn merge_in_time(&mut self, later: &Self) {
+        if let Some(later) = later {
+            self.get_or_insert_default().merge_in_time(later);
+        }
+    }
+
+    fn clear(&mut self) {
+        if let Some(counters) = self {
+            counters.clear();
+        }
+    }
+
+    fn is_nothing(&self) -> bool {
+        self.is_none()
+    }
+
+    fn visit(&self, key: &str, visitor: &mut dyn Visitor) {
+        visitor.group(key, self.as_deref().map(|group| group as &dyn Group));
+    }
+}
+
+/// A list in which the place says what is counted; two lists are merged place by place.
+impl<T: Counter + Clone + Default> Counter for Vec<T> {
+    fn merge(&mut self, other: &Self) {
+        self.resize(self.len().max(other.len()), T::default());
+        self.iter_mut().zip(other).for_each(|(mine, theirs)| mine.merge(theirs));
+    }
+
+    fn merge_in_time(&mut self, later: &Self) {
+        self.resize(self.len().max(later.len()), T::default());
+        self.iter_mut().zip(later).for_each(|(mine, theirs)| mine.merge_in_time(theirs));
+    }
+
+    fn clear(&mut self) {
+        self.iter_mut().for_each(T::clear);
+    }
+
+    // Its length says something too.
+    fn is_nothing(&self) -> bool {
+        self.is_empty()
+    }
+
+    fn visit(&self, key: &str, visitor: &mut dyn Visitor) {
+        visitor.group(key, Some(self));
+    }
+}
+
+impl<T: Counter> Group for Vec<T> {
+    fn visit_each(&self, visitor: &mut dyn Visitor) {
+        self.iter().enumerate().for_each(|(place, counter)| counter.visit(&place.to_string(), visitor));
+    }
+}
+
+/// Declares a struct of counters: public fields with their doc comments, each of a type that is a [`Counter`].
+/// `= peak` after a type says that over time the larger counts, not the sum.
+macro_rules! counters {
+    (
+        $(#[$outer:meta])*
+        pub struct $name:ident {
+            $( $(#[$inner:meta])* pub $field:ident: $type:ty $(= $rule:ident)? ),+ $(,)?
+        }
+    ) => {
+        $(#[$outer])*
+        #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(default)]
+        pub struct $name {
+            $(
+                $(#[$inner])*
+                #[serde(skip_serializing_if = "crate::Counter::is_nothing")]
+                pub $field: $type,
+            )+
+        }
+
+        impl $name {
+            /// Adds all that `other` holds, of another worker in the same time.
+            pub fn merge(&mut self, other: &Self) {
+                $( crate::Counter::merge(&mut self.$field, &other.$field); )+
+            }
+
+            /// Adds a later time: as [`merge`](Self::merge), but the peak of two times is the larger of both.
+            pub fn merge_in_time(&mut self, later: &Self) {
+                $( crate::counter::counters!(@in_time (&mut self.$field) (&later.$field) $($rule)?); )+
+            }
+
+            /// Forgets everything, keeps the memory.
+            pub fn clear(&mut self) {
+                $( crate::Counter::clear(&mut self.$field); )+
+            }
+        }
+
+        impl crate::Counter for $name {
+            fn merge(&mut self, other: &Self) {
+                self.merge(other);
+            }
+
+            fn merge_in_time(&mut self, later: &Self) {
+                self.merge_in_time(later);
+            }
+
+            fn clear(&mut self) {
+                self.clear();
+            }
+
+            fn is_nothing(&self) -> bool {
+                true $( && crate::Counter::is_nothing(&self.$field) )+
+            }
+
+            fn visit(&self, key: &str, visitor: &mut dyn crate::Visitor) {
+                visitor.group(key, Some(self));
+            }
+        }
+
+        impl crate::Group for $name {
+            fn visit_each(&self, visitor: &mut dyn crate::Visitor) {
+                $( crate::Counter::visit(&self.$field, stringify!($field), visitor); )+
+            }
+        }
+    };
+    (@in_time ($mine:expr) ($later:expr)) => { crate::Counter::merge_in_time($mine, $later) };
+    (@in_time ($mine:expr) ($later:expr) peak) => { *$mine = (*$mine).max(*$later) };
+}
+
+pub(crate) use counters;

@@ -1,0 +1,16 @@
+//! For serde: a figure that is no number is written as 0, because JSON has no word for it.
+
+use serde::Serializer;
+
+/// Writes `figure`, or 0.
+///
+/// # Errors
+/// Those of the serializer.
+pub fn serialize<S: Serializer>(figure: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(of(*figure))
+}
+
+/// `figure`, or 0 where it is no number.
+pub fn of(figure: f64) -> f64 {
+    if figure.is_finite() { figure } else { 0.0 }
+}

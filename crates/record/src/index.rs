@@ -1,0 +1,133 @@
+//! The index of a compressed record: for each group of intervals its place in the file and its roll-up.
+//!
+//! It is a help, not a part of the record: one that is missing, of another run, or torn costs only time.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::store::INDEX_HEADER;
+use crate::{Event, INDEX_FILE, MAX_EVENTS, Row};
+
+/// A group of intervals in the file, put together.
+#[derive(Deserialize)]
+pub(crate) struct RollUp {
+    pub(crate) from_byte: u64,
+    pub(crate) to_byte: u64,
+    pub(crate) lines: u64,
+    pub(crate) runid: String,
+    /// The events among the intervals, as far as a summary has them.
+    pub(crate) events: Vec<Event>,
+    /// Those that it only counts.
+    pub(crate) more_events: u64,
+    pub(crate) row: Row,
+}
+
+/// Where a group stands, without what is in it.
+#[derive(Deserialize)]
+pub(crate) struct Place {
+    pub(crate) from_byte: u64,
+    pub(crate) to_byte: u64,
+    pub(crate) lines: u64,
+    pub(crate) runid: String,
+    pub(crate) row: Span,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Span {
+    pub(crate) to_ns: u64,
+}
+
+/// An entry of the index; it is written as an object on a line.
+pub(crate) trait Entry: DeserializeOwned {
+    fn bytes(&self) -> (u64, u64);
+    fn run_id(&self) -> &str;
+}
+
+impl Entry for RollUp {
+    fn bytes(&self) -> (u64, u64) {
+        (self.from_byte, self.to_byte)
+    }
+
+    fn run_id(&self) -> &str {
+        &self.runid
+    }
+}
+
+impl Entry for Place {
+    fn bytes(&self) -> (u64, u64) {
+        (self.from_byte, self.to_byte)
+    }
+
+    fn run_id(&self) -> &str {
+        &self.runid
+    }
+}
+
+/// The entries of the index beside the compressed file `run`, up to the first that cannot be right.
+pub(crate) fn read<T: Entry>(run: &Path, run_id: &str) -> Vec<T> {
+    let Ok(file) = File::open(run.with_file_name(INDEX_FILE)) else { return Vec::new() };
+    let Ok(length) = std::fs::metadata(run).map(|metadata| metadata.len()) else { return Vec::new() };
+    let Ok(decoder) = zstd::Decoder::new(file) else { return Vec::new() };
+    let mut lines = BufReader::new(decoder).split(b'\n').map_while(Result::ok);
+    if lines.next().is_none_or(|first| first != INDEX_HEADER.trim_ascii_end()) {
+        return Vec::new();
+    }
+    let mut at_byte = 0;
+    let is_right = |entry: &T| {
+        let (from_byte, to_byte) = entry.bytes();
+        let follows = at_byte <= from_byte && from_byte < to_byte && to_byte <= length;
+        at_byte = to_byte;
+        follows && entry.run_id() == run_id
+    };
+    lines.map_while(|line| serde_json::from_slice(&line).ok()).take_while(is_right).collect()
+}
+
+/// The group that the writer is in.
+pub(crate) struct OpenGroup {
+    /// Which it is, see [`Header::group_of`](crate::Header).
+    pub(crate) which: (u64, Option<usize>),
+    pub(crate) lines: u64,
+    row: Row,
+    events: Vec<Event>,
+    more_events: u64,
+}
+
+/// All of a [`RollUp`] but its place.
+#[derive(Serialize)]
+struct Text<'a> {
+    runid: &'a str,
+    events: &'a [Event],
+    more_events: u64,
+    row: &'a Row,
+}
+
+impl OpenGroup {
+    pub(crate) fn new(which: (u64, Option<usize>), types: usize) -> OpenGroup {
+        OpenGroup { which, lines: 0, row: Row::empty(types), events: Vec::new(), more_events: 0 }
+    }
+
+    pub(crate) fn row(&mut self, row: &Row) {
+        self.lines += 1;
+        self.row.merge(row);
+    }
+
+    /// `before` events are in the record before this one.
+    pub(crate) fn event(&mut self, event: &Event, before: u64) {
+        self.lines += 1;
+        if before < MAX_EVENTS as u64 {
+            self.events.push(event.clone());
+        } else {
+            self.more_events += 1;
+        }
+    }
+
+    /// The text of its roll-up; `None` where there is no interval in it.
+    pub(crate) fn roll_up(&self, runid: &str) -> Option<Vec<u8>> {
+        let text = Text { runid, events: &self.events, more_events: self.more_events, row: &self.row };
+        if self.row.intervals == 0 { None } else { serde_json::to_vec(&text).ok() }
+    }
+}

@@ -1,0 +1,80 @@
+//! Records of format 1, as values of today's format.
+//!
+//! Format 1 had each histogram as `[from_ns, to_ns, count]`, its standard deviation instead of the squares that it
+//! comes from, lists with names instead of maps, the response anomalies beside the arrivals, and two maps of failed
+//! transactions; an event had its sentence only among the properties of dns-metrics. All else is as it is today.
+
+use dnsdyno_wire::parse_type;
+use serde_json::{Map, Value, json};
+
+/// Turns a line after the header into one of format 2.
+pub(crate) fn translate(line: &mut Map<String, Value>, types: &[u16]) {
+    let event = ["msg_type", "msg"].map(|key| line.get(key).cloned());
+    let Some(own) = object(line.get_mut("dnsdyno")) else { return };
+    for (key, value) in ["kind", "message"].into_iter().zip(event) {
+        own.extend(value.map(|value| (key.to_owned(), value)));
+    }
+    if let (Some(beside), Some(arrivals)) = (own.remove("beside"), object(own.get_mut("arrivals"))) {
+        arrivals.insert("beside".to_owned(), beside);
+    }
+    if let Some(Value::Array(rcodes)) = own.get("rcodes") {
+        let count = |entry: &Value| Some((entry["rcode"].as_u64()?.to_string(), entry["count"].clone()));
+        let counts: Map<_, _> = rcodes.iter().filter_map(count).collect();
+        own.insert("rcodes".to_owned(), counts.into());
+    }
+    if let Some(Value::Array(named)) = own.get("types") {
+        let is = |entry: &Value, rtype: u16| entry["type"].as_str().and_then(parse_type) == Some(rtype);
+        let count = |rtype: &u16| named.iter().find(|entry| is(entry, *rtype)).cloned().unwrap_or(json!({}));
+        let counts: Vec<Value> = types.iter().map(count).collect();
+        own.insert("types".to_owned(), counts.into());
+    }
+    if let Some(fallback) = object(own.get_mut("fallback")) {
+        let mut failed = Map::new();
+        for (half, prefix) in [("udp_failed", "udp_"), ("tcp_failed", "")] {
+            if let Some(Value::Object(counts)) = fallback.remove(half) {
+                failed.extend(counts.into_iter().map(|(why, count)| (format!("{prefix}{why}"), count)));
+            }
+        }
+        fallback.insert("failed".to_owned(), failed.into());
+    }
+    own.values_mut().for_each(translate_histograms);
+}
+
+fn object(value: Option<&mut Value>) -> Option<&mut Map<String, Value>> {
+    value.and_then(Value::as_object_mut)
+}
+
+/// Every object with buckets is a histogram, wherever it stands.
+fn translate_histograms(value: &mut Value) {
+    match value {
+        Value::Object(histogram) if histogram.contains_key("buckets") => {
+            let buckets = histogram.remove("buckets").unwrap_or_default();
+            let (first, counts) = counts(&buckets);
+            let figure = |key: &str| histogram.get(key).and_then(Value::as_f64).unwrap_or_default();
+            let (count, stddev) = (figure("count"), figure("stddev_ns"));
+            let mean = if count > 0.0 { figure("sum_ns") / count } else { 0.0 };
+            histogram.insert("sum_squares_ns2".to_owned(), (count * (stddev * stddev + mean * mean)).into());
+            histogram.insert("first".to_owned(), first.into());
+            histogram.insert("counts".to_owned(), counts.into());
+        }
+        Value::Object(object) => object.values_mut().for_each(translate_histograms),
+        Value::Array(items) => items.iter_mut().for_each(translate_histograms),
+        _ => {}
+    }
+}
+
+/// The number of the first bucket, and the counts from there on.
+fn counts(buckets: &Value) -> (u64, Vec<i64>) {
+    let (mut first, mut next, mut counts) = (None, 0, Vec::new());
+    for bucket in buckets.as_array().into_iter().flatten() {
+        let (Some(from_ns), Some(count)) = (bucket[0].as_u64(), bucket[2].as_i64()) else { continue };
+        let number = dnsdyno_measure::bucket_number(from_ns);
+        if first.is_some() && number > next {
+            counts.push(next as i64 - number as i64);
+        }
+        first.get_or_insert(number);
+        counts.push(count);
+        next = number + 1;
+    }
+    (first.unwrap_or_default(), counts)
+}
