@@ -1,4 +1,4 @@
-//! How packets leave the host: by the kernel's sockets, or by AF_XDP past its network stack.
+//! How packets are sent: by the kernel's sockets, or by AF_XDP, which bypasses its network stack.
 //!
 //! Text from the user is read here; what the host has of it (the interface, its queues, its
 //! addresses) is only known when the run opens it.
@@ -8,7 +8,7 @@ use crate::draft::Draft;
 use crate::error::PlanError;
 use crate::values::{read_as, within};
 
-/// How packets leave the host.
+/// How packets are sent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Backend {
     /// UDP sockets of the kernel.
@@ -30,7 +30,7 @@ pub struct XdpPlan {
     /// Addresses to send from that are routed back to the interface; `None` = the plan's local
     /// address, or the one that the host would take.
     pub source_prefix: Option<SourcePrefix>,
-    /// Where the program runs that picks out the answers.
+    /// Where the program runs that selects the responses.
     pub mode: XdpMode,
     /// Whether packets are copied.
     pub copy: XdpCopy,
@@ -172,7 +172,7 @@ fn parse_mac(text: &str) -> Option<[u8; 6]> {
 const MAC: &str = "the Ethernet address of one host: write it like 02:00:5e:10:00:01";
 const PREFIX: &str = "a prefix: write it like 10.1.0.0/16 or fd00:1::/64";
 const MODE: &str = "a mode: use auto, native or generic";
-const COPY: &str = "a way: use auto, zero-copy or copy";
+const COPY: &str = "a copy mode: use auto, zero-copy or copy";
 
 /// 4095 is reserved (IEEE 802.1Q).
 const LAST_VLAN: u64 = 4_094;

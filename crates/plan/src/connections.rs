@@ -1,4 +1,4 @@
-//! How long connections live: kept and asked over and over, or closed after some queries.
+//! How long connections live: kept for all queries of a client, or closed after some.
 
 use crate::draft::Draft;
 use crate::error::PlanError;
@@ -11,13 +11,13 @@ use crate::values::{above_zero, read, read_as};
 pub struct ConnectionPlan {
     /// After how many queries a connection is closed; `None` = it is kept.
     pub queries_each: Option<u32>,
-    /// The same for connections on which truncated answers are asked again: 1 unless the user says otherwise.
+    /// The same for connections on which truncated responses are retried: 1 unless the user says otherwise.
     pub queries_each_again: Option<u32>,
-    /// How long a connection without a query under way is kept, in nanoseconds; `None` = for ever.
+    /// How long a connection without an outstanding query is kept, in nanoseconds; `None` = for ever.
     pub idle_timeout_ns: Option<u64>,
     /// Whether the first query may travel with the SYN (RFC 7413), where the server allows it.
     pub fast_open: bool,
-    /// Whether what is asked again over TCP goes without the OPT record that it had over UDP.
+    /// Whether queries retried over TCP have no OPT record, where they had one over UDP.
     pub strips_edns: bool,
 }
 

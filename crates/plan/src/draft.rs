@@ -44,8 +44,8 @@ pub struct Draft {
     /// Make a bad line of the file an error; else it is skipped and counted
     #[arg(long, num_args = 0, default_missing_value = "true", help_heading = QUERIES)]
     pub strict: Option<bool>,
-    /// Ask in the order of the file; else, in closed loop and from 100k qps on, questions of one
-    /// length are put together within 2,048 lines, which is faster
+    /// Send in the order of the file; else, in closed loop and from 100k qps on, queries of equal
+    /// length are grouped within 2,048 lines, which is faster
     #[arg(long, num_args = 0, default_missing_value = "true", help_heading = QUERIES)]
     pub keep_order: Option<bool>,
     /// EDNS with this UDP payload size
@@ -102,7 +102,7 @@ pub struct Draft {
     #[arg(long, value_name = "T", help_heading = LOAD)]
     #[serde(deserialize_with = "quantity")]
     pub hold: Option<String>,
-    /// Do not wait for answers; without a rate, send as fast as this host can
+    /// Do not wait for responses; without a rate, send as fast as this host can
     #[arg(long, num_args = 0, default_missing_value = "true", help_heading = LOAD)]
     pub send_only: Option<bool>,
     /// End after this time, such as 30s or 10m
@@ -116,11 +116,11 @@ pub struct Draft {
     /// End after this many passes through the file
     #[arg(long, value_name = "N", help_heading = LOAD)]
     pub passes: Option<u64>,
-    /// How long to wait for an answer [default: 5s]
+    /// How long to wait for a response [default: 5s]
     #[arg(short = 't', long, value_name = "T", help_heading = LOAD)]
     #[serde(deserialize_with = "quantity")]
     pub timeout: Option<String>,
-    /// udp, tcp, udp+tcp (asks again over TCP what is truncated over UDP), dot, doh (HTTP/2) or doq
+    /// udp, tcp, udp+tcp (retries truncated responses over TCP), dot, doh (HTTP/2) or doq
     /// [default: udp]
     #[arg(long, value_name = "TRANSPORT", help_heading = TRANSPORT)]
     pub transport: Option<TransportKind>,
@@ -129,20 +129,20 @@ pub struct Draft {
     #[arg(long, value_name = "MIX", help_heading = TRANSPORT)]
     pub mix: Option<String>,
     /// Close a connection after Q queries, and open another; 0 keeps it [default: 0, and 1 where
-    /// truncated answers are asked again]
+    /// truncated responses are retried]
     #[arg(long, value_name = "Q", visible_alias = "num-queries-per-conn", help_heading = TRANSPORT)]
     pub queries_per_connection: Option<u32>,
-    /// Close a connection on which nothing was under way for this time [default: never]
+    /// Close a connection that had no query outstanding for this time [default: never]
     #[arg(long, value_name = "T", help_heading = TRANSPORT)]
     #[serde(deserialize_with = "quantity")]
     pub idle_timeout: Option<String>,
     /// Let the first query of a connection travel with its SYN (TCP Fast Open)
     #[arg(long, num_args = 0, default_missing_value = "true", help_heading = TRANSPORT)]
     pub fast_open: Option<bool>,
-    /// Over udp+tcp, the EDNS of what is asked again: same as over UDP, or none [default: same]
+    /// Over udp+tcp, the EDNS of queries retried over TCP: same as over UDP, or none [default: same]
     #[arg(long, value_name = "EDNS", help_heading = TRANSPORT)]
     pub tcp_edns: Option<String>,
-    /// Believe any certificate
+    /// Disable the verification of certificates
     #[arg(long, num_args = 0, default_missing_value = "true", help_heading = ENCRYPTION)]
     pub insecure: Option<bool>,
     /// Trust the certificates in this PEM file, instead of the system's
@@ -192,33 +192,33 @@ pub struct Draft {
     #[arg(long, value_name = "BYTES", help_heading = GENERATOR)]
     #[serde(deserialize_with = "quantity")]
     pub receive_buffer: Option<String>,
-    /// What chance starts from; the same seed asks for the same load
+    /// Random seed; the same seed gives the same load
     #[arg(long, value_name = "N", help_heading = GENERATOR)]
     #[serde(deserialize_with = "quantity")]
     pub seed: Option<String>,
-    /// sockets; xdp, which passes by the kernel's network stack (needs root, and an Ethernet
+    /// sockets; xdp, which bypasses the kernel's network stack (needs root, and an Ethernet
     /// interface); or auto, which takes xdp where it can be had [default: sockets]
-    #[arg(long, value_name = "BACKEND", help_heading = WAY_OUT)]
+    #[arg(long, value_name = "BACKEND", help_heading = BACKEND)]
     pub backend: Option<String>,
     /// AF_XDP: the interface [default: the one that the route leads over]
-    #[arg(long, value_name = "NAME", help_heading = WAY_OUT)]
+    #[arg(long, value_name = "NAME", help_heading = BACKEND)]
     pub interface: Option<String>,
     /// AF_XDP: send to this Ethernet address [default: looked up]
-    #[arg(long, value_name = "MAC", help_heading = WAY_OUT)]
+    #[arg(long, value_name = "MAC", help_heading = BACKEND)]
     pub next_hop: Option<String>,
     /// AF_XDP: the VLAN tag of the queries
-    #[arg(long, value_name = "ID", help_heading = WAY_OUT)]
+    #[arg(long, value_name = "ID", help_heading = BACKEND)]
     pub vlan: Option<u16>,
     /// AF_XDP: send from ADDRESS on to the end of its prefix, all of which you have routed back to
     /// the interface
-    #[arg(long, value_name = "ADDRESS/LENGTH", help_heading = WAY_OUT)]
+    #[arg(long, value_name = "ADDRESS/LENGTH", help_heading = BACKEND)]
     pub source_prefix: Option<String>,
-    /// AF_XDP: run the program that picks out the answers in the driver (native), in the kernel's
+    /// AF_XDP: run the program that selects the responses in the driver (native), in the kernel's
     /// stack (generic), or as the driver can [default: auto]
-    #[arg(long, value_name = "MODE", help_heading = WAY_OUT)]
+    #[arg(long, value_name = "MODE", help_heading = BACKEND)]
     pub xdp_mode: Option<String>,
     /// AF_XDP: zero-copy, copy, or as the driver can [default: auto]
-    #[arg(long, value_name = "WAY", help_heading = WAY_OUT)]
+    #[arg(long, value_name = "MODE", help_heading = BACKEND)]
     pub xdp_copy: Option<String>,
     /// A name for the run
     #[arg(long, help_heading = OUTPUT)]
@@ -376,22 +376,22 @@ const RULES: &[Rule] = &[
     ("ca", |d| d.ca.is_some(), |run| run.draft.insecure != Some(true), TRUST),
 ];
 
-const RAMP: &str = "says nothing without --ramp: add that, or leave it out";
-const STAIR: &str = "says nothing without --stair: add that, or leave it out";
-const BURST: &str = "says nothing without --burst: add that, or leave it out";
-const HELD: &str = "says nothing without --ramp, --stair or --burst: add that, or leave it out";
-const NO_WINDOW: &str = "waits for no answers, so --outstanding says nothing: leave it out to send as fast as this \
+const RAMP: &str = "has no meaning without --ramp: add that, or leave it out";
+const STAIR: &str = "has no meaning without --stair: add that, or leave it out";
+const BURST: &str = "has no meaning without --burst: add that, or leave it out";
+const HELD: &str = "has no meaning without --ramp, --stair or --burst: add that, or leave it out";
+const NO_WINDOW: &str = "waits for no responses, so --outstanding has no meaning: leave it out to send as fast as this \
                          host can, or give a --rate";
 const XDP: &str = "is for AF_XDP, and this run uses sockets: add --backend xdp, or leave it out";
 const NOT_AUTO: &str = "changes the packets in a way that sockets cannot, so --backend auto could not fall back to \
                         them: use --backend xdp, or leave it out";
 const ONE_SOURCE: &str = "and --source-prefix both say where queries come from: leave one out";
 const ONE_TRANSPORT: &str = "and --mix both say how messages travel: leave one out";
-const FALLBACK: &str = "is about what is asked again over TCP: add --transport udp+tcp, or leave it out";
+const FALLBACK: &str = "is about queries retried over TCP: add --transport udp+tcp, or leave it out";
 const CONNECTIONS: &str =
     "is about connections, and {transport} has none: add --transport tcp, or leave it out";
-const SENDING_ONLY: &str = "does not go with --transport {transport}: a connection stands still once nobody reads \
-                            its answers: leave it out";
+const SENDING_ONLY: &str = "does not go with --transport {transport}: a connection stalls when its responses are \
+                            not read: leave it out";
 const DATAGRAMS: &str = "does not go with --transport {transport}: AF_XDP sends datagrams only: leave it out";
 const PORTS: &str = "does not go with --transport {transport}: a port rests after its connection, so the kernel \
                      must choose: leave it out, and use --local-address for more of them";
@@ -403,7 +403,7 @@ const EARLY: &str = "does not go with --tls-version 1.2: only TLS 1.3 has early 
 const RESUMED: &str =
     "does not go with --no-resumption: early data travels in a session that is resumed: leave one out";
 const TRUST: &str =
-    "does not go with --insecure: one says whom to trust, the other to trust anybody: leave one out";
+    "does not go with --insecure: one says whom to trust, the other disables verification: leave one out";
 
 /// The heading of the options that say how much load, which a `--plan` of the command line belongs to.
 pub const LOAD: &str = "Load (one shape, a window, or both; default: --outstanding 100)";
@@ -412,7 +412,7 @@ const QUERIES: &str = "Queries";
 const TRANSPORT: &str = "Transport";
 const ENCRYPTION: &str = "Encryption (with --transport dot, doh or doq)";
 const GENERATOR: &str = "Generator";
-const WAY_OUT: &str = "Way out";
+const BACKEND: &str = "Backend";
 const OUTPUT: &str = "Output";
 
 #[cfg(test)]

@@ -8,13 +8,13 @@ use crate::kinds::{HttpMethod, TlsVersions, TransportKind};
 use crate::units::parse_duration_ns;
 use crate::values::{above_zero, absolute, filled, read_as};
 
-/// How connections of a run are encrypted, and what HTTP asks; of transports that are not encrypted
-/// nobody looks at it.
+/// How the connections of a run are encrypted, and how HTTP carries queries; without a meaning for transports
+/// that are not encrypted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EncryptionPlan {
-    /// Which certificates are believed.
+    /// Which certificates are trusted.
     pub trust: Trust,
-    /// The name that the certificate must be for, and that the server is told (SNI); `None` = the
+    /// The name that the certificate must be for, which is also sent to the server (SNI); `None` = the
     /// server's as the user wrote it.
     pub server_name: Option<String>,
     /// Versions of TLS that are offered.
@@ -25,13 +25,13 @@ pub struct EncryptionPlan {
     pub early_data: bool,
     /// How long a handshake may take, in nanoseconds.
     pub handshake_timeout_ns: u64,
-    /// How HTTP asks.
+    /// The method of HTTP.
     pub http_method: HttpMethod,
     /// The path of the resource, which starts with `/`.
     pub http_path: String,
 }
 
-/// Which certificates are believed.
+/// Which certificates are trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trust {
     /// Those that lead to a root of the system.
@@ -50,7 +50,7 @@ impl EncryptionPlan {
         transports: &[TransportKind],
         working_dir: &Path,
     ) -> Result<EncryptionPlan, PlanError> {
-        // Where nothing is encrypted, or nothing travels in HTTP, the draft goes on saying nothing of it.
+        // Where nothing is encrypted, or nothing travels in HTTP, the draft stays without it.
         let mut aside = Draft::default();
         let draft = if transports.iter().any(|kind| kind.is_encrypted()) { draft } else { &mut aside };
         let trust = match &mut draft.ca {

@@ -154,7 +154,7 @@ impl FromStr for HttpMethod {
 
     fn from_str(text: &str) -> Result<HttpMethod, String> {
         from_word(&text.to_ascii_lowercase())
-            .ok_or_else(|| format!("`{text}` is not a way to ask: use get or post"))
+            .ok_or_else(|| format!("`{text}` is not a method: use get or post"))
     }
 }
 

@@ -56,7 +56,7 @@ pub struct Plan {
     pub shape: Option<Shape>,
     /// What ends the run; the first that comes true. An open-loop curve also ends it where it ends.
     pub stop: Stop,
-    /// How long an answer is waited for, in nanoseconds.
+    /// How long a response is waited for, in nanoseconds.
     pub timeout_ns: u64,
     /// How long an interval of the record is, in nanoseconds.
     pub interval_ns: u64,
@@ -74,11 +74,11 @@ pub struct Plan {
     pub local_prefix: Option<u8>,
     /// The ports to send from, at least `clients` of them; `None` = the system chooses.
     pub local_ports: Option<PortRange>,
-    /// How packets leave.
+    /// How packets are sent.
     pub backend: Backend,
     /// The receive buffer asked of the system for each socket, in bytes.
     pub receive_buffer_bytes: u32,
-    /// Whether answers are neither awaited nor counted. Only in open loop.
+    /// Whether responses are neither awaited nor counted. Only in open loop.
     pub send_only: bool,
     /// What random choices start from.
     pub seed: u64,

@@ -63,7 +63,7 @@ impl Workers {
         for (limited_by, limit) in limits {
             let Some(limit) = limit.filter(|limit| *limit < workers) else { continue };
             workers = limit;
-            // Whoever left the number to us need not be told how it was chosen.
+            // A user who gave no number needs no note on it.
             if draft.workers.is_some() {
                 notes = vec![Note::FewerWorkers { asked, used: limit, limited_by }];
             }

@@ -13,14 +13,14 @@ fn refusal(text: &str, transports: &[TransportKind]) -> Option<String> {
 
 /// An option, the transports of the run, and how the refusal begins; in the order of the rules.
 const REFUSED: &[(&str, &[TransportKind], &str)] = &[
-    ("over = 1", &[Udp], "--over says nothing without --ramp: add that, or leave it out"),
-    ("step = 1", &[Udp], "--step says nothing without --stair: add that"),
-    ("every = 1", &[Udp], "--every says nothing without --burst: add that"),
-    ("hold = 1", &[Udp], "--hold says nothing without --ramp, --stair or --burst: add that"),
+    ("over = 1", &[Udp], "--over has no meaning without --ramp: add that, or leave it out"),
+    ("step = 1", &[Udp], "--step has no meaning without --stair: add that"),
+    ("every = 1", &[Udp], "--every has no meaning without --burst: add that"),
+    ("hold = 1", &[Udp], "--hold has no meaning without --ramp, --stair or --burst: add that"),
     (
         "send-only = true\noutstanding = 1",
         &[Udp],
-        "--send-only waits for no answers, so --outstanding says nothing",
+        "--send-only waits for no responses, so --outstanding has no meaning",
     ),
     ("interface = \"a\"", &[Udp], "--interface is for AF_XDP, and this run uses sockets: add --backend xdp"),
     ("next-hop = \"a\"", &[Udp], "--next-hop is for AF_XDP"),
@@ -41,11 +41,7 @@ const REFUSED: &[(&str, &[TransportKind], &str)] = &[
         "--local-address and --source-prefix both say where queries come from: leave one out",
     ),
     ("transport = \"udp\"\nmix = \"a\"", &[Udp, Tcp], "--transport and --mix both say how messages travel"),
-    (
-        "tcp-edns = \"same\"",
-        &[Tcp],
-        "--tcp-edns is about what is asked again over TCP: add --transport udp+tcp",
-    ),
+    ("tcp-edns = \"same\"", &[Tcp], "--tcp-edns is about queries retried over TCP: add --transport udp+tcp"),
     (
         "queries-per-connection = 1",
         &[Udp],
@@ -54,7 +50,7 @@ const REFUSED: &[(&str, &[TransportKind], &str)] = &[
     ("idle-timeout = 1", &[Udp], "--idle-timeout is about connections"),
     ("fast-open = true", &[Udp], "--fast-open is about connections"),
     ("local-address = \"127.0.0.0/8\"", &[Udp], "--local-address is about connections"),
-    ("send-only = true", &[Tcp], "--send-only does not go with --transport tcp: a connection stands still"),
+    ("send-only = true", &[Tcp], "--send-only does not go with --transport tcp: a connection stalls"),
     ("backend = \"xdp\"", &[Dot], "--backend does not go with --transport dot: AF_XDP sends datagrams only"),
     (
         "local-ports = 9",

@@ -321,7 +321,7 @@ fn send_only_takes_a_rate_or_floods_and_has_no_window() {
     assert_eq!(flood.to_draft().outstanding, None, "so that it can be played again");
     let window = refused("send-only = true\noutstanding = 9").to_string();
     assert!(
-        window.starts_with("--send-only waits for no answers, so --outstanding says nothing"),
+        window.starts_with("--send-only waits for no responses, so --outstanding has no meaning"),
         "{window}"
     );
     assert!(good("send-only = true\nrate = 9").send_only);
