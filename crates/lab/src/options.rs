@@ -26,7 +26,7 @@ pub struct ServerOptions {
     /// Resolve the zone's names through the server at this address, instead of serving the zone. Only for a
     /// resolver; that server must be answering already.
     pub stub: Option<SocketAddr>,
-    /// How long the server has until it must answer.
+    /// How long the server may take until it answers.
     pub ready_within: Duration,
     /// Names of further parts of the template to put in.
     pub parts: Vec<String>,

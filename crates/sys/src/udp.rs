@@ -1,4 +1,4 @@
-//! UDP in batches: many packets a system call, and many packets a trip through the stack.
+//! UDP in batches: many packets in one system call, and many packets in one pass through the stack.
 //!
 //! ```text
 //!  messages back to back          runs of equal length           one sendmmsg
@@ -6,8 +6,9 @@
 //!                                                            carries UDP_SEGMENT = its length
 //! ```
 //!
-//! A run crosses the stack once and is cut at its end (UDP GSO); on the other side UDP GRO hands
-//! over what came in one piece, and [`Receiver`] cuts it again. Where the kernel has neither,
+//! A run passes through the stack once and is segmented at its end (UDP GSO); on the other side UDP GRO
+//! hands over several packets in one piece, and [`Receiver`] separates them. Where the kernel supports
+//! neither,
 //! the same calls move one packet a header.
 
 mod address;
@@ -22,8 +23,7 @@ pub use runs::Sent;
 pub(crate) use runs::{Run, Runs};
 pub use send::Sender;
 
-/// Messages that lie back to back: message `i` ends at `ends[i]` and starts where the one
-/// before it ends.
+/// Messages back to back: message `i` ends at `ends[i]` and starts where the one before it ends.
 #[derive(Clone, Copy, Debug)]
 pub struct Messages<'a> {
     /// The bytes of all messages.

@@ -1,4 +1,4 @@
-//! The frames that packets lie in, of which each belongs to the kernel or to us at any time.
+//! The frames that hold packets; at any time each belongs either to the kernel or to us.
 
 use std::io;
 
@@ -28,7 +28,7 @@ impl Umem {
         Ok(Umem { memory: Mapping::anonymous(length)?, frame_size })
     }
 
-    /// How the kernel is told of it.
+    /// How it is described to the kernel.
     pub(super) fn registration(&self) -> libc::xdp_umem_reg {
         // SAFETY: all-zero is a valid value of this struct of integers.
         let mut registration: libc::xdp_umem_reg = unsafe { std::mem::zeroed() };
