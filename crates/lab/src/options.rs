@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_origin_is_told_with_its_final_dot_whether_given_so_or_not() {
+    fn an_origin_has_its_final_dot_whether_given_so_or_not() {
         for given in ["dyno.example", "dyno.example."] {
             assert_eq!(Zone::from_text(given, "").expect("a name").origin(), "dyno.example.");
         }

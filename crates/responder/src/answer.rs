@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reply_tells_what_the_bytes_say() {
+    fn the_reply_agrees_with_the_bytes() {
         for case in cases() {
             let mut out = Vec::new();
             let Reply::Answer { rcode, truncated } = answer(&case.rule, &case.query, case.via, &mut out)
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_appended_to_what_the_buffer_holds() {
+    fn a_response_is_appended_to_the_buffer() {
         for case in cases() {
             let (mut alone, mut behind) = (Vec::new(), b"before".to_vec());
             answer(&case.rule, &case.query, case.via, &mut alone);
@@ -335,7 +335,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn random_bytes_never_panic_and_answers_are_always_readable(
+        fn random_bytes_never_panic_and_responses_are_always_readable(
             mut bytes in proptest::collection::vec(any::<u8>(), 0..300),
             looks_like_a_query in any::<bool>(),
         ) {

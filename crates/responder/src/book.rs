@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn only_proper_answers_have_a_hold_time() {
+    fn only_regular_responses_have_a_hold_time() {
         let mut side = Side::default();
         for fault in [None, Some(Fault::Duplicate), Some(Fault::WrongId), Some(Fault::Garbage)] {
             side.book_sent(&info(fault), 5_001_000);
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_answered_is_booked_as_answered_and_what_it_passed_up_is_not() {
+    fn queries_answered_in_the_kernel_are_booked_as_answered_and_those_passed_up_are_not() {
         let did = InKernel {
             found: 1,
             nodata: 2,
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn json_tells_counts_rcodes_percentiles_and_buckets_where_asked() {
+    fn json_has_counts_rcodes_percentiles_and_buckets_on_request() {
         let mut book = Book::default();
         book.udp.book_sent(&info(None), 2_001_000);
         let json = book.to_json(Buckets::With);

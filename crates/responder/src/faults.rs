@@ -491,7 +491,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_spoiled_answer_differs_in_one_thing_only(name in "[a-zA-Z]{0,20}", seed in any::<u64>()) {
+        fn a_corrupted_response_differs_in_one_thing_only(name in "[a-zA-Z]{0,20}", seed in any::<u64>()) {
             let mut wire = Vec::new();
             dnsdyno_wire::encode_name(if name.is_empty() { b"." } else { name.as_bytes() }, &mut wire).unwrap();
             let mut query = Vec::new();

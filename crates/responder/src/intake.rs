@@ -146,7 +146,7 @@ mod tests {
     const ALL: fn() -> Share = || Share::new(1.0).unwrap();
 
     #[test]
-    fn a_stall_holds_what_comes_in_it_until_its_end_and_nothing_else() {
+    fn a_stall_holds_the_queries_received_in_it_until_its_end() {
         let stall = Some(Stall { from: Duration::from_nanos(100), to: Duration::from_nanos(200) });
         let delay = Some(Delay::Fixed(Duration::from_nanos(20)));
         let mut intake = intake(Faults { stall, delay, ..Faults::default() }, Transport::Udp);
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reset_over_udp_is_an_answer() {
+    fn a_reset_over_udp_is_a_normal_response() {
         let faults = Faults { reset: ALL(), ..Faults::default() };
         let mut side = Side::default();
         let mut fault = |via| {
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_query_without_a_question_cannot_be_lied_to_about_it() {
+    fn a_query_without_a_question_cannot_get_a_wrong_question() {
         let faults = Faults { wrong_question: ALL(), ..Faults::default() };
         let (mut side, mut out) = (Side::default(), Vec::new());
         let taken = intake(faults, Transport::Udp).process(&[0; 12], 0, &mut side, &mut out).unwrap();
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_lost_or_ignored_leaves_no_bytes_and_is_booked() {
+    fn lost_and_ignored_messages_leave_no_bytes_and_are_booked() {
         let faults = Faults { loss: ALL(), ..Faults::default() };
         let mut intake = intake(faults, Transport::Udp);
         let (mut side, mut out) = (Side::default(), b"before".to_vec());

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_is_named_once_for_each_change_and_with_what_changed() {
+    fn a_stream_is_reported_once_for_each_change() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let ours = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (mut theirs, _) = listener.accept().unwrap();
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_written_stream_is_named_for_what_comes_and_also_for_what_had_come() {
+    fn a_written_stream_is_reported_for_data_also_for_earlier_data() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let ours = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (mut theirs, _) = listener.accept().unwrap();
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_of_sets_names_those_in_which_something_is_ready() {
+    fn a_set_of_sets_reports_those_with_ready_members() {
         let (a, b) = (UdpSocket::bind("127.0.0.1:0").unwrap(), UdpSocket::bind("127.0.0.1:0").unwrap());
         let (mut inner, mut outer) = (Poller::new(4).unwrap(), Poller::new(4).unwrap());
         inner.add(&b, 1).unwrap();

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn each_answer_goes_to_its_own_peer() {
+    fn each_response_is_sent_to_its_own_peer() {
         let server = UdpSocket::bind("127.0.0.1:0").unwrap();
         let clients: Vec<_> = (0..3).map(|_| UdpSocket::bind("127.0.0.1:0").unwrap()).collect();
         let peers: Vec<_> = [0, 0, 1, 2, 1].iter().map(|c| clients[*c].local_addr().unwrap()).collect();
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_port_refuses_each_packet_by_name() {
+    fn a_closed_port_refuses_each_packet_with_its_bytes() {
         for (bind, ipv6) in [("127.0.0.1:0", false), ("[::1]:0", true)] {
             let closed = UdpSocket::bind(bind).unwrap().local_addr().unwrap();
             let client = UdpSocket::bind(bind).unwrap();

@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn the_certificate_must_be_for_the_server_as_it_was_asked_for_unless_told_otherwise() {
+    fn the_certificate_must_be_for_the_server_as_named_or_for_the_given_name() {
         assert_eq!(name("192.0.2.1", None), "192.0.2.1");
         assert_eq!(name("ns.example", None), "ns.example");
         assert_eq!(name("ns.example.", None), "ns.example");
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_to_trust_that_is_none_is_told_with_its_name() {
+    fn an_unusable_file_of_certificates_is_named() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("ca.pem");
         let told = |path: &Path| {
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_counted_by_what_it_says() {
+    fn each_tls_error_has_its_handshake_failure() {
         use rustls::{AlertDescription, Error};
         let cases = [
             (Error::AlertReceived(AlertDescription::HandshakeFailure), HandshakeFailure::Alert),

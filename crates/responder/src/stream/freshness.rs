@@ -32,7 +32,7 @@ mod tests {
     use crate::zone::Zone;
 
     #[test]
-    fn an_answer_is_fresh_for_its_smallest_ttl_and_a_negative_one_as_the_soa_says() {
+    fn a_response_is_fresh_for_its_smallest_ttl_and_a_negative_one_as_the_soa_says() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("example.zone");
         let zone =

@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn two_of_one_key_have_no_place() {
+    fn two_entries_with_one_key_have_no_place() {
         let mut draft = Draft::default();
         draft.add(b"\x03www\x00", 1, Records::default());
         draft.add(b"\x03www\x00", 1, Records::default());

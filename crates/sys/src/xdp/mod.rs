@@ -1,10 +1,10 @@
 //! AF_XDP: packets that bypass the kernel's network stack, between the interface's queue and our memory.
 //!
 //! ```text
-//!            ┌── Redirect: responses to us ─────► rx ring ──┐
-//!  queue ────┤                                                ├── UMEM: frames that belong to
-//!            └── everything else ──► the host                 │   the kernel and to us in turn
-//!  queue ◄── tx ring ─────────────────────────────────────────┘
+//!            ┌── Redirect: responses to us ──► rx ring ──┐
+//!  queue ────┤                                            ├── UMEM: frames that belong to the
+//!            └── everything else ──► the host             │   kernel and to us in turn
+//!  queue ◄── tx ring ─────────────────────────────────────┘
 //! ```
 //!
 //! [`Redirect`] is the program that picks packets out; it lives as long as its value, or the

@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_size_that_no_memory_has_is_refused_with_its_numbers() {
+    fn an_impossible_memory_size_is_refused_with_its_numbers() {
         let most = u32::MAX;
         let cases = [
             (0, 0, 4_096, "0 and 0 frames"),
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_outside_the_memory_is_no_packet_however_large_it_is() {
+    fn an_address_outside_the_memory_is_no_packet() {
         let mut umem = Umem::new(2, 2, 2_048).expect("memory");
         let end = 4 * 2_048;
         assert!(umem.packet(2_048, 2_048).is_some() && umem.frame_mut(end - 2_048).is_some());

@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_arrive_whole_and_in_order_at_their_worker_alone() {
+    fn forwarded_packets_arrive_whole_in_order_and_at_their_worker_only() {
         let mut all = Forwarding::for_all(3).unwrap();
         let sent: Vec<_> =
             (0..100u32).map(|i| (i, u64::from(i) << 33, vec![i as u8; i as usize * 7])).collect();
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_counted_and_the_rest_is_whole() {
+    fn packets_that_do_not_fit_are_counted_and_the_others_are_whole() {
         let mut all = Forwarding::for_all(2).unwrap();
         let count = 2 * RING_BYTES / 1_016;
         (0..count).for_each(|i| all[0].send(1, i as u32, 0, &[7; 1_000]));
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_letter_wakes_a_sleeper_and_keeps_one_who_is_about_to_sleep_awake() {
+    fn a_forwarded_packet_wakes_a_sleeping_worker_or_prevents_its_sleep() {
         let mut all = Forwarding::for_all(2).unwrap();
         all[0].send(1, 0, 0, b"early");
         assert!(!all[1].fall_asleep());

@@ -284,7 +284,7 @@ mod tests {
         /// What the kernel does with what is left to it: it adds up everything from the UDP header
         /// on, the partial sum included, and puts the complement in its place.
         #[test]
-        fn a_header_written_ahead_comes_to_the_same_packet(
+        fn a_header_for_the_kernel_gives_the_same_packet(
             message in proptest::collection::vec(any::<u8>(), 0..1400),
             ipv6 in any::<bool>(),
             vlan in proptest::option::of(0u16..4096),
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn what_pads_a_short_frame_is_not_of_the_message() {
+    fn padding_of_a_short_frame_is_not_part_of_the_message() {
         let mut frame = [0xAA; 2048];
         header(false, None).0.write(b"short", &mut frame);
         assert_eq!(read(&frame[..60]).unwrap().payload, b"short");

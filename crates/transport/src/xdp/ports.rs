@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn held_ports_are_nobodys_and_free_again_afterwards() {
+    fn reserved_ports_cannot_be_bound_and_are_free_afterwards() {
         let (first, held) = find(16, |first| row(first, 16)).unwrap();
         for source in row(first, 16) {
             assert_eq!(UdpSocket::bind(source).unwrap_err().kind(), io::ErrorKind::AddrInUse);
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_port_of_another_program_is_stepped_over_or_told() {
+    fn a_port_of_another_program_is_skipped_or_reported() {
         let (first, held) = find(8, |first| row(first, 8)).unwrap();
         drop(held);
         // Bound for every address: ours is one of them.

@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_against_the_rules_is_none() {
+    fn an_invalid_block_is_rejected() {
         for hex in ["80", "be", "3fe21f", "48", "4882ff", "0f", "7fffffffffff"] {
             assert_eq!(Decoder::new().decode(&bytes(hex)), None, "{hex}");
         }

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_of_the_code_is_refused() {
+    fn invalid_huffman_codes_are_rejected() {
         // Invalid padding, padding of a whole byte, and the end-of-string symbol.
         for bytes in [&[0x64, 0x02, 0x00][..], &[0x64, 0x02, 0xff], &[0xff, 0xff, 0xff, 0xff]] {
             assert_eq!(decoded(bytes), None, "{bytes:x?}");
