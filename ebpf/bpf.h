@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The little of the kernel's interface that our programs need, declared here so that a build
- * needs clang and no headers of any kernel or library. All of it is stable user-space ABI
+ * The part of the kernel's interface that our programs use, declared here so that a build needs
+ * clang and no headers of any kernel or library. All of it is stable user-space ABI
  * (linux/bpf.h, linux/if_ether.h, linux/ip.h, linux/ipv6.h, linux/udp.h).
  */
 #ifndef DNSDYNO_BPF_H
@@ -105,8 +105,8 @@ struct udp {
 } __attribute__((packed));
 
 /*
- * Steps over the Ethernet header and one 802.1Q tag. Returns what follows, and its type (in
- * network order) in *type; 0 where the packet is too short.
+ * Skips the Ethernet header and one 802.1Q tag. Returns a pointer behind them, and the type of
+ * what follows (in network order) in *type; 0 where the packet is too short.
  */
 INLINE void *after_ethernet(void *data, void *end, u16 *type)
 {

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The two ends of a cable on which a generator is measured by itself.
+ * The two ends of a virtual cable on which a generator is measured alone.
  *
- *   pass   the near end: lets everything through. A pair of virtual interfaces brings the packets
- *          of a responder in the driver (XDP_TX) only to an end that has a program too.
- *   drop   the far end of a flood: takes what comes to one port out of the world at the least
- *          cost, and passes the rest, without which no neighbour would be found.
+ *   pass   the near end: passes everything. A pair of virtual interfaces delivers the packets of a
+ *          responder in the driver (XDP_TX) only to an end that has a program too.
+ *   drop   the far end of a flood: drops the packets to one port at the least cost, and passes the
+ *          rest, without which no neighbour would be found.
  *
- * Both leave the counting to the interface.
+ * The interface counts the packets.
  */
 #include "bpf.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-/* The port of what is dropped, in host order; set by the loader. */
+/* The port whose packets are dropped, in host order; set by the loader. */
 volatile const u16 PORT = 53;
 
 SEC("xdp") int pass(struct xdp_md *packet)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Takes the answers of one DNS server to our ports from the interface, and nothing else.
+ * Takes the responses of one DNS server to our ports off the interface, and nothing else.
  *
  *   UDP, from the server's address and port, to one of our addresses and ports
- *       whole              -> the AF_XDP socket of the queue that it came on, or nowhere, with the
- *                             instant at which it came in the eight bytes before it
- *       a fragment         -> counted, and on to the host
- *   everything else        -> on to the host
+ *       complete           -> the AF_XDP socket of the receiving queue, or dropped, with the instant of
+ *                             its receipt in the eight bytes before it
+ *       a fragment         -> counted, and passed to the host
+ *   everything else        -> passed to the host
  *
- * Packets on a queue without a socket go on to the host too.
+ * Packets on a queue without a socket are passed to the host too.
  */
 #include "bpf.h"
 
@@ -23,7 +23,7 @@ struct filter {
 	u16 server_port;    /* host order */
 	u16 first_port;     /* host order: ours, from ... */
 	u16 last_port;      /* ... to, inclusive */
-	u16 discard;        /* drop the answers: nobody wants them */
+	u16 discard;        /* drop the responses: the run does not need them */
 };
 
 volatile const struct filter FILTER = { .family = 4 };
@@ -36,7 +36,7 @@ struct bpf_map_def SEC("maps") SOCKETS = {
 	.max_entries = 64,
 };
 
-/* What was seen and not taken, each CPU by itself. */
+/* Packets that were passed to the host, counted for each CPU. */
 enum { COUNT_FRAGMENTS, COUNTERS };
 
 struct bpf_map_def SEC("maps") COUNTS = {
@@ -78,7 +78,7 @@ INLINE int is_answer_ipv4(void *data, void *end)
 		count(COUNT_FRAGMENTS);
 		return 0;
 	}
-	/* With options the UDP header stands further on. */
+	/* With options the UDP header follows later. */
 	u32 length = (ip->version_and_length & 0xF) * 4;
 
 	if (length < sizeof(*ip))
@@ -101,7 +101,7 @@ INLINE int is_answer_ipv6(void *data, void *end)
 	}
 	data += sizeof(*ip);
 	if (unlikely(ip->next_header == IPPROTO_FRAGMENT)) {
-		/* The first byte of the fragment header says what it is a fragment of. */
+		/* The first byte of the fragment header is the protocol of the fragments. */
 		if (data + 8 <= end && *(u8 *)data == IPPROTO_UDP)
 			count(COUNT_FRAGMENTS);
 		return 0;
@@ -109,7 +109,7 @@ INLINE int is_answer_ipv6(void *data, void *end)
 	return ip->next_header == IPPROTO_UDP && is_for_us(data, end);
 }
 
-/* Whoever reads the packet later wants to know when it came. A driver may have no room for it. */
+/* The reader of the packet needs the time of its receipt. A driver may have no space for it. */
 INLINE void stamp(struct xdp_md *packet)
 {
 	if (bpf_xdp_adjust_meta(packet, -(int)sizeof(u64)))
@@ -135,7 +135,7 @@ SEC("xdp") int redirect(struct xdp_md *packet)
 		take = is_answer_ipv6(ip, end);
 	if (!take)
 		return XDP_PASS;
-	/* The host has no socket for them, and would complain to the server about each. */
+	/* The host has no socket for them, and would send an ICMP error for each. */
 	if (FILTER.discard)
 		return XDP_DROP;
 	stamp(packet);

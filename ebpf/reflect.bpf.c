@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The cheapest DNS server there can be: sends every query to its port back as its own answer,
- * from where it came in. Addresses and ports change places and QR is set; the rest of the bytes
- * stay. What a generator reaches against it, it reaches by itself.
+ * The cheapest possible DNS server: sends every query to its port back as its own response, by the
+ * same interface. Addresses and ports are swapped and QR is set; all other bytes stay. The rate
+ * that a generator reaches against it is the generator's own limit.
  */
 #include "bpf.h"
 
@@ -27,14 +27,14 @@ INLINE void swap_macs(struct ethernet *ethernet)
 	__builtin_memcpy(ethernet->source, old.destination, 6);
 }
 
-/* Queries longer than this (a multiple of 4) go up the stack: no generator sends them. */
+/* Queries longer than this (a multiple of 4) are passed up the stack: no generator sends them. */
 #define LONGEST_SUMMED 512
 
 /*
- * The UDP checksum, made anew from every byte: behind a virtual interface the sender has left it
- * to hardware that is not there, so the old one says nothing. It must be right, because receivers
+ * The UDP checksum, computed from every byte: on a virtual interface the sender leaves it to
+ * hardware that does not exist, so the old one is not valid. It must be right, because receivers
  * join packets (GRO) only where it is. `sum` is that of the addresses. Returns 0 where the
- * packet is cut short or too long.
+ * packet is incomplete or too long.
  */
 INLINE int set_checksum(struct udp *udp, void *end, u64 sum)
 {
@@ -46,7 +46,7 @@ INLINE int set_checksum(struct udp *udp, void *end, u64 sum)
 	udp->checksum = 0;
 	sum += BE16(IPPROTO_UDP) + udp->length;
 	for (u32 i = 0; i < LONGEST_SUMMED / 4 && length >= 4; i++) {
-		/* Else clang counts rounds instead of bytes, which the verifier cannot follow. */
+		/* Otherwise clang counts rounds instead of bytes, which the verifier cannot follow. */
 		asm volatile("" : "+r"(at));
 		if (at + 4 > end)
 			return 0;
@@ -76,8 +76,8 @@ INLINE int set_checksum(struct udp *udp, void *end, u64 sum)
 }
 
 /*
- * Turns the query behind `udp` into its answer, with `addresses` their sum. Over IPv4 a query
- * that came without a checksum is answered without one.
+ * Turns the query behind `udp` into its response; `addresses` is the sum of the addresses. Over
+ * IPv4 a query without a checksum gets a response without one.
  */
 INLINE int answer(struct udp *udp, void *end, u64 addresses, int always_summed)
 {

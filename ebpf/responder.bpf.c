@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * A DNS server in the driver: answers questions whose answers were worked out beforehand, and
- * passes everything else up to the responder that listens on the same address.
+ * A DNS server in the driver: sends responses that were made in advance, and passes everything
+ * else up to the responder that listens on the same address.
  *
- *   a query to us   walk to the end of the name ──► lower case and hash, 8 bytes at a time
+ *   a query to us   find the end of the name ──► lower case and hash, 8 bytes at a time
  *                   ──► slot of (name, type), else of (name, any other type),
  *                       else of the ancestor that exists: NXDOMAIN, or its wildcard
  *                   ──► move the tail, change header and addresses, copy the records, XDP_TX
- *   anything odd    XDP_PASS
+ *   anything else   XDP_PASS
  *
- * The question stays as it is, so it comes back in its own spelling; the records point to it.
- * Nothing of the packet is changed before it is certain that it will be answered.
+ * The question is not changed, so it is returned in its own spelling; the records point to it.
+ * Nothing of the packet is changed before it is certain that a response will be sent.
  *
- *   SLOTS   open addressing, at most PROBES steps   { key, where name and records lie, counts }
+ *   SLOTS   open addressing, at most PROBES steps   { key, offsets of name and records, counts }
  *   CHUNKS  64 bytes each                           names in lower case and records, filled with 0
  *
- * Checksums are summed up anew and not kept up to date: a sender on the same host may have left
- * its own to hardware that is not there. The sum of the records comes with them, the name is
- * summed as it is read.
+ * Checksums are computed from all bytes, not updated: a sender on the same host may have left its
+ * own to hardware that does not exist. The sum of the records is stored with them, the name is
+ * added as it is read.
  *
- * The verifier follows every path, and takes two for one only where it knows the same of both.
- * So loops are functions of their own, of which only the result counts; what is known of a query
- * goes through memory, where the verifier forgets it; and pointers into the packet are made anew,
- * because how far one was found to reach is known of it too.
+ * The verifier follows every path, and merges two only where it knows the same about both. So
+ * loops are functions of their own, of which only the result is known; what is known about a query
+ * is passed through memory, where the verifier forgets it; and pointers into the packet are
+ * computed again, because their verified range is part of that knowledge.
  */
 #include "responder.h"
 #include "responder_lookup.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-/* Copies what was found to `to`; 0 where it does not lie where it should. */
+/* Copies the records to `to`; 0 where they are out of bounds. */
 APART int copy_records(struct desk *desk, void *to, void *end)
 {
 	u32 length = desk->records.length;
@@ -54,7 +54,7 @@ APART int copy_records(struct desk *desk, void *to, void *end)
 			next += 8;
 		}
 	}
-	/* What is left of a word is written with the bytes before it. */
+	/* The rest of a word is written together with the bytes before it. */
 	length = desk->records.length;
 	if (length & 7) {
 		if (length > LONGEST_RECORDS)
@@ -69,7 +69,7 @@ APART int copy_records(struct desk *desk, void *to, void *end)
 	return 1;
 }
 
-/* Writes our OPT record and gives its sum, as if it began on an even byte. */
+/* Writes our OPT record and returns its sum, as if it started at an even byte. */
 INLINE u32 write_opt(void *opt, u32 dnssec_ok)
 {
 	u32 size = SETTINGS.edns_size;
@@ -83,7 +83,7 @@ INLINE u32 write_opt(void *opt, u32 dnssec_ok)
 	return fold(BE16(TYPE_OPT << 8 | size >> 8) + BE16((size & 0xFF) << 8) + BE16(dnssec_ok));
 }
 
-/* Sends the IP packet back where it came from; gives the sum of its pseudo-header. */
+/* Swaps the addresses of the IP packet; returns the sum of its pseudo-header. */
 INLINE u64 turn_ip(void *network, void *end, u32 is_ipv6, u32 udp_length)
 {
 	u64 sum = BE16(IPPROTO_UDP) + BE16(udp_length);
@@ -110,7 +110,7 @@ INLINE u64 turn_ip(void *network, void *end, u32 is_ipv6, u32 udp_length)
 	u32 source = WORD32(network + 12);
 	u32 destination = WORD32(network + 16);
 
-	/* No service, not to be cut, 64 hops; the ID stays. */
+	/* No type of service, don't fragment, 64 hops; the ID stays. */
 	WORD16(network) = BE16(0x4500);
 	WORD16(network + 2) = BE16(20 + udp_length);
 	WORD16(network + 6) = BE16(0x4000);
@@ -134,7 +134,7 @@ INLINE void turn_ethernet(void *data)
 	WORD16(data + 10) = last;
 }
 
-/* Turns the packet, which has its length already, into the answer. 0: it is spoilt. */
+/* Turns the packet, which has its final length, into the response. 0: the packet is lost. */
 INLINE int write_answer(struct xdp_md *packet, struct desk *desk, u32 flags)
 {
 	struct query *query = &desk->query;
@@ -148,7 +148,7 @@ INLINE int write_answer(struct xdp_md *packet, struct desk *desk, u32 flags)
 
 	if (data + 14 > end || dns + DNS_HEADER > end || to > end)
 		return 0;
-	/* From behind the name on, where bytes are even or odd with its length. */
+	/* After the name, whose length decides which bytes are even. */
 	u64 tail = WORD32(question);
 
 	if (records->length && !copy_records(desk, to, end))
@@ -200,7 +200,7 @@ INLINE int write_answer(struct xdp_md *packet, struct desk *desk, u32 flags)
 	return 1;
 }
 
-/* Moves the first `length` bytes of the frame, which stand `gap` bytes behind its start, there. */
+/* Moves the first `length` bytes of the frame, which are `gap` bytes after its start, to its start. */
 APART int close_gap(void *data, void *end, u32 gap, u32 length)
 {
 	u32 last_at = length - 8;
@@ -214,7 +214,7 @@ APART int close_gap(void *data, void *end, u32 gap, u32 length)
 
 	if (last_from + 8 > end || last_to + 8 > end)
 		return 0;
-	/* Read before it may be written over. */
+	/* Read before it may be overwritten. */
 	u64 last = WORD64(last_from);
 
 	for (u32 i = 0; i < LONGEST_HEAD / 8; i++) {
@@ -229,8 +229,8 @@ APART int close_gap(void *data, void *end, u32 gap, u32 length)
 }
 
 /*
- * Makes the frame `more` bytes longer (or shorter) behind `head` bytes that stay: 1. 0: there is
- * no room, and nothing has changed; below 0: it is spoilt. Drivers keep little room behind a
+ * Makes the frame `more` bytes longer (or shorter) after the first `head` bytes: 1. 0: there is no
+ * space, and nothing has changed; below 0: the packet is lost. Drivers keep little space after a
  * packet, veth less than a cache line, but all keep some before it.
  */
 INLINE int resize(struct xdp_md *packet, int more, u32 head)
@@ -242,7 +242,8 @@ INLINE int resize(struct xdp_md *packet, int more, u32 head)
 	return close_gap((void *)(long)packet->data, (void *)(long)packet->data_end, more, head) ? 1 : -1;
 }
 
-/* Sends what was found, or nothing where it does not fit the client or the packet. */
+/* Sends the response; a truncated one where it exceeds the client's limit, none where it does not
+ * fit into the packet. */
 INLINE int answer(struct xdp_md *packet, struct desk *desk)
 {
 	struct query *query = &desk->query;
@@ -296,12 +297,12 @@ INLINE int answer(struct xdp_md *packet, struct desk *desk)
 	return XDP_TX;
 }
 
-/* Reads the OPT record; gives its length, 0 where it is none that we know. */
+/* Reads the OPT record; returns its length, 0 where it is not supported. */
 INLINE u32 read_opt(struct query *query, void *opt, void *end)
 {
 	if (opt + OPT_LENGTH > end)
 		return 0;
-	/* Owner and type, and the version: its own octet, behind the extended RCODE's. */
+	/* Owner and type, and the version: an octet after the extended RCODE. */
 	if (*(u8 *)opt || WORD16(opt + 1) != BE16(TYPE_OPT) || *(u8 *)(opt + 6))
 		return 0;
 	u32 size = BE16(WORD16(opt + 3));
@@ -311,7 +312,7 @@ INLINE u32 read_opt(struct query *query, void *opt, void *end)
 	return OPT_LENGTH + BE16(WORD16(opt + 9));
 }
 
-/* The length of the name; 0 where it is none. */
+/* The length of the name; 0 where it is invalid. */
 APART u32 walk(void *name, void *end)
 {
 	u64 length = 0;
@@ -332,7 +333,7 @@ APART u32 walk(void *name, void *end)
 	return 0;
 }
 
-/* Reads all of the message but what the name's bytes are; 0 where it is more than a plain question. */
+/* Checks the whole message except the bytes of the name; 0 where it is more than a plain query. */
 INLINE int read_message(struct query *query, void *data, void *end)
 {
 	void *dns = data + query->udp_at + UDP_HEADER;
@@ -387,8 +388,7 @@ APART int is_ours(void *ip, u32 port, u32 is_ipv6)
 }
 
 /*
- * Steps over the headers: gives the UDP header, 0 where the packet is not for us, or not whole in
- * one piece.
+ * Skips the headers: returns the UDP header, 0 where the packet is not for us, or is a fragment.
  */
 INLINE void *read_headers(void *data, void *end, u32 *network_at, u32 *is_ipv6)
 {
@@ -424,7 +424,7 @@ INLINE void *read_headers(void *data, void *end, u32 *network_at, u32 *is_ipv6)
 			return 0;
 		if (!is_ours(ip + 24, WORD16(udp + 2), 1))
 			return 0;
-		/* IPv6 demands a checksum: the host knows what to do with packets without. */
+		/* IPv6 demands a checksum: packets without one are left to the host. */
 		if (WORD16(ip + 4) != WORD16(udp + 4) || !WORD16(udp + 6))
 			return 0;
 		*is_ipv6 = 1;
@@ -452,7 +452,7 @@ SEC("xdp") int respond(struct xdp_md *packet)
 	query->network_at = network_at;
 	query->udp_at = network_at + (is_ipv6 ? 40 : 20);
 	query->length = BE16(WORD16(udp + 4)) - UDP_HEADER;
-	/* From here on all ways are one. */
+	/* From here on all paths are the same. */
 	if (!read_message(query, data, end)) {
 		desk->counts.passed_form += 1;
 		return XDP_PASS;

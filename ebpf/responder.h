@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * What responder.bpf.c works with: the layout of its maps, which crates/sys mirrors, and the
- * arithmetic of names and checksums.
+ * The data of responder.bpf.c: the layout of its maps, which crates/sys mirrors, and the arithmetic
+ * of names and checksums.
  */
 #ifndef DNSDYNO_RESPONDER_H
 #define DNSDYNO_RESPONDER_H
@@ -27,7 +27,7 @@ typedef u64 __attribute__((may_alias)) word64;
 /* A function of its own. */
 #define APART static __attribute__((noinline))
 
-/* The compiler may make nothing of what it knows of this value. */
+/* The compiler must not use what it knows about this value. */
 #define HIDE(value) asm volatile("" : "+r"(value))
 
 #define ADDRESSES_MAX 16
@@ -44,19 +44,19 @@ typedef u64 __attribute__((may_alias)) word64;
 #define LARGEST_GAP 255
 #define LONGEST_HEAD 344        /* all headers, one tag and the longest question */
 
-/* Where we answer. Addresses in network order, IPv4 in the first word. */
+/* The addresses at which we answer. Addresses in network order, IPv4 in the first word. */
 struct address {
 	u32 ip[4];
 	u16 port;       /* network order */
 	u16 is_ipv6;
 };
 
-/* Records as they go behind a question. */
+/* Records as they follow a question. */
 struct records {
 	u64 last;       /* their last 8 bytes */
 	u32 at;         /* their first chunk */
 	u16 length;     /* in bytes: 0, or at least 8 */
-	u16 sum;        /* their Internet checksum, not inverted, as if they began on an even byte */
+	u16 sum;        /* their Internet checksum, not inverted, as if they started at an even byte */
 	u16 answers;    /* how many in the answer section, network order */
 	u16 authorities;
 	u8 rcode;

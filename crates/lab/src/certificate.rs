@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use crate::LabError;
 
-/// A certificate for `localhost`, 127.0.0.1 and ::1, in a folder that goes with it.
+/// A certificate for `localhost`, 127.0.0.1 and ::1, in a folder that is removed with it.
 #[derive(Debug)]
 pub struct Certificate {
     folder: TempDir,

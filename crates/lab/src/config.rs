@@ -1,4 +1,4 @@
-//! What a server's template becomes for one start: the parts that were chosen, and what each placeholder stands for.
+//! Fills a server's template in for one start: the chosen parts, and the value of each placeholder.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -35,7 +35,7 @@ pub(crate) fn with_parts(spec: &ServerSpec, options: &ServerOptions) -> Result<S
     filled.map_err(|placeholder| LabError::UnknownPlaceholder { server: spec.name().to_owned(), placeholder })
 }
 
-/// What each placeholder stands for: the template's defaults, the caller's values, and what this start decided.
+/// The value of each placeholder: the template's defaults, the caller's values, and those of this start.
 pub(crate) fn values(
     spec: &ServerSpec,
     options: &ServerOptions,

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-/// Why the lab could not do what was asked.
+/// Why the lab could not start or control a server.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
     /// A certificate cannot be made.
@@ -53,7 +53,7 @@ pub enum LabError {
         known: Vec<String>,
     },
 
-    /// A stub was asked of a server that only serves zones of its own.
+    /// A stub was requested of a server that only serves zones of its own.
     #[error("server {server:?} cannot resolve through a stub: its template has no [parts.stub]")]
     NoStub {
         /// The server's name.
@@ -87,12 +87,12 @@ pub enum LabError {
         package: String,
     },
 
-    /// The program ran but did not say its version where the template expects it.
+    /// The program ran but did not print its version where the template expects it.
     #[error("{program} did not print its version after {expected:?}; it printed: {printed}")]
     NoVersion {
-        /// The program asked.
+        /// The program.
         program: String,
-        /// The text that should stand before the version.
+        /// The text that should precede the version.
         expected: String,
         /// What it printed.
         printed: String,
@@ -101,7 +101,7 @@ pub enum LabError {
     /// The address cannot be bound at all, so no port of it can.
     #[error("cannot listen on {address}: {source}; does this host have that address (ip address show)?")]
     Address {
-        /// The address asked for.
+        /// The requested address.
         address: IpAddr,
         /// The system's reason.
         source: io::Error,
@@ -110,7 +110,7 @@ pub enum LabError {
     /// Every port tried was taken.
     #[error("no free port on {address} after {tried} tries; end what holds them (ss -lnut shows it)")]
     NoFreePort {
-        /// The address asked for.
+        /// The requested address.
         address: IpAddr,
         /// How many ports were tried.
         tried: u32,
@@ -151,7 +151,7 @@ pub struct StartFailure {
     pub reason: StartFailureReason,
     /// The command line, as a shell would take it.
     pub command: String,
-    /// The last lines that the server wrote, indented; says so when it wrote nothing.
+    /// The last lines that the server wrote, indented; a note where it wrote nothing.
     pub log_tail: String,
     /// The whole log, kept, in a folder with the configuration and the zone.
     pub log_path: PathBuf,
@@ -163,7 +163,7 @@ pub enum StartFailureReason {
     /// The process ended by itself.
     #[error("it ended by itself ({0})")]
     Ended(ExitStatus),
-    /// It runs, but did not answer right within the bound.
+    /// It runs, but did not answer correctly within the time limit.
     #[error("no right answer within {within:?}; last try: {last}")]
     NoAnswer {
         /// How long it had.
@@ -171,7 +171,7 @@ pub enum StartFailureReason {
         /// What the last question met.
         last: String,
     },
-    /// Its log says that something else holds the port.
+    /// According to its log the port is in use.
     #[error("port {0} was taken by something else")]
     PortTaken(u16),
 }

@@ -26,7 +26,7 @@ pub struct ServerOptions {
     /// Resolve the zone's names through the server at this address, instead of serving the zone. Only for a
     /// resolver; that server must be answering already.
     pub stub: Option<SocketAddr>,
-    /// How long the server has until it must answer.
+    /// How long the server may take until it answers.
     pub ready_within: Duration,
     /// Names of further parts of the template to put in.
     pub parts: Vec<String>,
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_origin_is_told_with_its_final_dot_whether_given_so_or_not() {
+    fn an_origin_has_its_final_dot_whether_given_so_or_not() {
         for given in ["dyno.example", "dyno.example."] {
             assert_eq!(Zone::from_text(given, "").expect("a name").origin(), "dyno.example.");
         }

@@ -58,7 +58,7 @@ fn can_bind(address: IpAddr, number: u16) -> io::Result<()> {
     Ok(())
 }
 
-/// The last port below the kernel's ephemeral range; the last of all where that range leaves no room.
+/// The last port below the kernel's ephemeral range; the highest port where that range starts too low.
 fn last_port() -> u16 {
     let range = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
     let first_ephemeral = range.split_whitespace().next().and_then(|first| first.parse::<u16>().ok());

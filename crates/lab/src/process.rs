@@ -1,5 +1,5 @@
 //! One server process: started in a process group of its own, watched through its pidfd, ended by signals to that
-//! group, so that what a server forks (NSD does) goes with it.
+//! group, so that what a server forks (NSD does) ends with it.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -50,13 +50,13 @@ impl Process {
         self.status.is_none() && !self.ends_within(Duration::ZERO)
     }
 
-    /// Waits until the process has ended, `within` at most; says whether it has.
+    /// Waits until the process has ended, `within` at most; returns whether it has.
     pub(crate) fn ends_within(&self, within: Duration) -> bool {
         let deadline = Instant::now() + within;
         wait_for_exit(&self.exit, deadline)
     }
 
-    /// Asks the process to end, and makes it after `within`. Its status tells which it was.
+    /// Asks the process to end, and kills it after `within`. Its status shows which it was.
     pub(crate) fn stop(&mut self, within: Duration) -> io::Result<ExitStatus> {
         if self.is_running() {
             self.signal(Signal::TERM)?;
@@ -95,7 +95,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // Nobody is left to tell of a failure, and a process that is gone already is what we want.
+        // A failure cannot be reported here, and a process that has ended already is what we want.
         let _ = self.stop(STOP_WITHIN);
     }
 }
@@ -106,7 +106,8 @@ pub(crate) const STOP_WITHIN: Duration = Duration::from_secs(5);
 /// How long the kernel has to end what was killed; more than a moment only for a process stuck in the kernel.
 const KILL_WITHIN: Duration = Duration::from_secs(5);
 
-/// Waits until the process of this pidfd has ended, with its files closed; says whether it has by `deadline`.
+/// Waits until the process of this pidfd has ended, with its files closed; returns whether it has by
+/// `deadline`.
 fn wait_for_exit(exit: &OwnedFd, deadline: Instant) -> bool {
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
@@ -114,7 +115,7 @@ fn wait_for_exit(exit: &OwnedFd, deadline: Instant) -> bool {
         match rustix::event::poll(&mut [PollFd::new(exit, PollFlags::IN)], timeout.as_ref()) {
             Ok(ready) => return ready > 0,
             Err(rustix::io::Errno::INTR) => {}
-            // The kernel cannot say; let the caller go on to its own bound.
+            // The kernel does not know; the caller continues to its own time limit.
             Err(_) => return false,
         }
     }
@@ -164,7 +165,7 @@ fn spawn(command: Command) -> io::Result<Child> {
                 let _ = reply.send(child);
             }
         };
-        // If no thread can be had, the inbox is gone, and the send below says so.
+        // If no thread can be started, the receiver is dropped, and the send below fails.
         let _ = thread::Builder::new().name("lab-spawner".to_owned()).spawn(work);
         orders
     });
@@ -235,7 +236,7 @@ mod tests {
 
         process.kill().expect("it ends");
         assert!(running_in_group(group).is_empty());
-        // The pipe ends only when nobody holds its other end.
+        // The pipe ends only when no process holds its other end.
         assert_eq!(next_line(&mut output), "");
     }
 }

@@ -1,4 +1,4 @@
-//! Whether a server truly answers: asks it a question and looks at the answer, over UDP or TCP.
+//! Checks whether a server answers: sends it a query over UDP or TCP and examines the response.
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
@@ -8,11 +8,11 @@ use domain::base::iana::{Rcode, Rtype};
 use domain::base::{Message, MessageBuilder, Name};
 use serde::Deserialize;
 
-/// A transport that a server is asked over.
+/// A transport for these queries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum ReadyTransport {
-    /// One datagram each way.
+    /// One datagram in each direction.
     Udp,
     /// One connection for one query.
     Tcp,
@@ -21,7 +21,8 @@ pub(crate) enum ReadyTransport {
 /// Asks `server` for `name` and `rtype` once.
 ///
 /// # Errors
-/// In words, what came instead of NOERROR with at least one answer record: nothing, a refusal, another RCODE.
+/// What was received instead of NOERROR with at least one answer record, as text: nothing, a refusal,
+/// another RCODE.
 pub(crate) fn ask(
     transport: ReadyTransport,
     server: SocketAddr,
@@ -86,5 +87,5 @@ fn over_tcp(server: SocketAddr, query: &[u8]) -> io::Result<Vec<u8>> {
 /// Each question has a connected socket of its own, so one ID does for all.
 const QUERY_ID: u16 = 0x6c61;
 
-/// A server on loopback answers in well under a millisecond; one that is still loading is asked again.
+/// A server on loopback answers in well under a millisecond; one that is still loading is retried.
 const ANSWER_WITHIN: Duration = Duration::from_millis(250);

@@ -53,7 +53,7 @@ impl ServerSpec {
 }
 
 impl Server {
-    /// Starts a server; takes a new port and tries again when something else was quicker to the first.
+    /// Starts a server; uses a new port and tries again when another program has taken the first one.
     fn start(spec: &ServerSpec, options: &ServerOptions) -> Result<Self, LabError> {
         let mut attempt = 1;
         loop {
@@ -73,12 +73,13 @@ impl Server {
         }
     }
 
-    /// Where it answers over UDP, and over TCP where it does that.
+    /// Where it answers over UDP, and over TCP where it supports that.
     pub fn address(&self) -> SocketAddr {
         self.setup.address
     }
 
-    /// The address of a further listener: `listener("tls")` is where the template says `{port_tls}`.
+    /// The address of a further listener: `listener("tls")` is the one of `{port_tls}` in the
+    /// template.
     pub fn listener(&self, name: &str) -> Option<SocketAddr> {
         let port = self.setup.ports.get(&format!("port_{name}"))?;
         Some(SocketAddr::new(self.setup.address.ip(), port.number()))
@@ -99,7 +100,7 @@ impl Server {
         self.process.is_running()
     }
 
-    /// All that it wrote to standard output and error, and its log.
+    /// Everything it wrote to standard output and error, and its log.
     pub fn log_path(&self) -> PathBuf {
         self.setup.log_path()
     }
@@ -109,7 +110,8 @@ impl Server {
         self.setup.folder.path()
     }
 
-    /// Asks it to end, makes it after 5 s, and returns when it has. The status says which it was.
+    /// Asks it to end, kills it after 5 s, and returns when it has ended. The status shows which it
+    /// was.
     ///
     /// # Errors
     /// [`LabError::Io`] when the system refuses the signal.
@@ -126,7 +128,7 @@ impl Server {
     }
 
     /// Ends it if it runs, and starts it again on the same port with the same configuration; returns when it
-    /// answers. The log goes on in the same file.
+    /// answers. The log is continued in the same file.
     ///
     /// # Errors
     /// As for a start, but never on another port.
@@ -202,14 +204,15 @@ impl Setup {
         match self.wait_until_ready(&mut process, log_start) {
             Ok(()) => Ok(process),
             Err(reason) => {
-                // Ended before its log is read, so that the last words are in it.
+                // Ended before its log is read, so that its last lines are included.
                 process.stop(STOP_WITHIN).map_err(LabError::io(self.action("stop")))?;
                 Err(LabError::Start(Box::new(self.failure(reason, log_start))))
             }
         }
     }
 
-    /// Asks until each transport has answered right, the process has ended, or the time is over.
+    /// Sends queries until each transport was answered correctly, the process has ended, or the time
+    /// is over.
     fn wait_until_ready(&self, process: &mut Process, log_start: u64) -> Result<(), StartFailureReason> {
         let deadline = Instant::now() + self.options.ready_within;
         let ready = &self.spec.template.ready;
@@ -220,8 +223,9 @@ impl Setup {
         let mut waiting = ready.transports.iter().peekable();
         while let Some(transport) = waiting.peek() {
             let outcome = ready::ask(**transport, self.address, self.options.zone.origin_name(), rtype);
-            // An answer counts only while our process runs and has the port. The log is read after the look at the
-            // process, so that the last words of one that ended are in it.
+            // A response counts only while our process runs and has the port. The log is read
+            // after the check of the process, so that the last lines of one that ended are
+            // included.
             let ended = process.ends_within(if outcome.is_ok() { Duration::ZERO } else { ASK_AGAIN_AFTER });
             if self.port_is_taken(log_start) {
                 return Err(StartFailureReason::PortTaken(self.address.port()));
@@ -286,7 +290,7 @@ fn write(path: &Path, text: &str) -> Result<(), LabError> {
 /// Set to anything, it keeps every server's folder.
 const KEEP_VARIABLE: &str = "DNSDYNO_LAB_KEEP";
 
-/// How often a new port is taken when the last one was lost to something quicker.
+/// How often a new port is tried when another program has taken the last one.
 const PORT_ATTEMPTS: u32 = 5;
 
 /// The pause between two questions to a server that is not up, during which its end is watched for.

@@ -1,5 +1,5 @@
-//! A server as data: what its template in `testbed/servers` says. `testbed/README.md` explains the fields to the
-//! one who adds a server.
+//! A server as data: the contents of its template in `testbed/servers`. `testbed/README.md` explains the
+//! fields to those who add a server.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -75,7 +75,7 @@ impl ServerSpec {
         })
     }
 
-    /// Its version, as it says itself: `4.6.1`, `9.18.49-1~deb12u3-Debian`.
+    /// Its version, as it prints it: `4.6.1`, `9.18.49-1~deb12u3-Debian`.
     ///
     /// # Errors
     /// [`LabError::NotInstalled`], [`LabError::Io`] when it cannot be run, [`LabError::NoVersion`].
@@ -107,7 +107,7 @@ pub(crate) struct Template {
     pub(crate) program: String,
     /// Its arguments, with placeholders; it must stay in the foreground.
     pub(crate) command: Vec<String>,
-    /// How it tells its version.
+    /// How its version is printed.
     version: VersionTemplate,
     /// Its configuration file, with placeholders.
     pub(crate) config: String,
@@ -128,16 +128,16 @@ struct VersionTemplate {
     after: String,
 }
 
-/// The question that a server must answer before it counts as started.
+/// The query that a server must answer before it counts as started.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ReadyTemplate {
     /// The type asked for at the zone's origin.
     #[serde(rename = "type")]
     pub(crate) rtype: String,
-    /// Each of these must give a right answer.
+    /// Each of these must give a correct response.
     pub(crate) transports: Vec<ReadyTransport>,
-    /// Words in the log (any case) that mean: the port is taken by something else.
+    /// Text in the log (any case) that means: the port is in use.
     pub(crate) port_taken: Vec<String>,
 }
 

@@ -1,4 +1,5 @@
-//! Placeholders in a text: `{port}` becomes what the caller says. A placeholder is a name of lower-case letters,
+//! Placeholders in a text: `{port}` is replaced by the caller's value. A placeholder is a name of
+//! lower-case letters,
 //! digits and `_` directly between braces, so the braces of a BIND configuration (`{ any; }`) stay as they are.
 
 /// Fills each placeholder with what `value` gives for its name.

@@ -68,7 +68,7 @@ impl VethPair {
         &self.near
     }
 
-    /// The end that answers.
+    /// The end of the server.
     pub fn far(&self) -> &Namespace {
         &self.far
     }
@@ -126,7 +126,8 @@ impl Namespace {
 
 impl Drop for Namespace {
     fn drop(&mut self) {
-        // The interfaces go with it. A failure has nobody to hear it; the next sweep tries again.
+        // The interfaces are removed with it. A failure cannot be reported here; the next sweep
+        // tries again.
         let _ = ip(&["netns", "delete", &self.name]);
     }
 }

@@ -69,7 +69,7 @@ fn hickory_answers_over_dot() {
 }
 
 #[test]
-fn bind_truncates_the_naptr_answers_and_gives_them_whole_over_tcp() {
+fn bind_truncates_the_naptr_responses_and_gives_them_whole_over_tcp() {
     if !require(&[Need::Server("bind")]) {
         return;
     }

@@ -41,7 +41,7 @@ fn failure(name: &str, template: &str, options: &ServerOptions) -> Box<StartFail
 }
 
 #[test]
-fn a_broken_configuration_is_an_error_with_the_words_of_the_log() {
+fn a_broken_configuration_is_an_error_with_the_text_of_the_log() {
     let mistakes = [
         ("nsd", "tcp-count:", "tcp-cuont:", "syntax error"),
         ("bind", "querylog no;", "querlog no;", "unknown option 'querlog'"),
@@ -61,7 +61,7 @@ fn a_broken_configuration_is_an_error_with_the_words_of_the_log() {
 }
 
 #[test]
-fn a_server_that_runs_but_cannot_load_its_zone_is_an_error_with_its_last_answer() {
+fn a_server_that_runs_but_cannot_load_its_zone_is_an_error_with_its_last_response() {
     if !require(&[Need::Server("nsd")]) {
         return;
     }
@@ -76,7 +76,7 @@ fn a_server_that_runs_but_cannot_load_its_zone_is_an_error_with_its_last_answer(
 }
 
 #[test]
-fn a_port_taken_by_something_else_is_tried_again_elsewhere_and_then_told() {
+fn a_port_in_use_is_replaced_by_another_and_then_reported() {
     for spec in ServerSpec::all() {
         if !require(&[Need::Server(spec.name())]) {
             continue;

@@ -96,7 +96,7 @@ fn installed() -> Vec<ServerSpec> {
 }
 
 #[test]
-fn each_server_tells_its_version() {
+fn each_server_prints_its_version() {
     for spec in installed() {
         let version = spec.version().unwrap_or_else(|error| panic!("{error}"));
         assert!(version.starts_with(|first: char| first.is_ascii_digit()), "{}: {version:?}", spec.name());

@@ -1,28 +1,31 @@
-//! From a query to its answer, without a socket and without a clock.
+//! From a query to its response, without a socket and without a clock.
 //!
-//! [`answer`] is all that decides what the responder says. The UDP and TCP sides call it, and
-//! whoever answers in another place (in the kernel, say) is held to the same [`cases`].
+//! [`answer`] alone decides the response. All transports call it, and the program in the kernel is tested
+//! against the same [`cases`].
 //!
 //! ```text
 //!  0        12            12+q                                        end
 //!  +--------+-------------+----------------------------+-------------+
 //!  | header | question,   | records of the rule;       | OPT, where  |
-//!  |        | byte by byte| owners point into the      | the query   |
-//!  |        | as it came  | question (0xC00C)          | had one     |
+//!  |        | a copy     | owners point into the      | the query   |
+//!  |        | of the query| question (0xC00C)          | had one     |
 //!  +--------+-------------+----------------------------+-------------+
 //! ```
 //!
 //! What holds for every rule:
 //!
 //! - a packet with QR=1, or too short for a header, is not answered ([`Silence`]);
-//! - an opcode other than QUERY is answered NOTIMP, a class other than IN or ANY, and a zone
-//!   transfer, REFUSED, a query that breaks off, has no or several questions, or bytes after its
-//!   end, FORMERR, an EDNS version other than 0 BADVERS: all without AA and without records;
-//! - RD and CD are copied, RA and AD are clear, AA is set in answers of a rule;
-//! - an OPT record in the query brings one in the answer: our size [`EDNS_SIZE`], DO copied, no
-//!   option. Answers of NOTIMP and FORMERR have none;
-//! - over UDP an answer longer than the size in the query's OPT (at least 512; 512 without OPT)
-//!   becomes an empty one with TC=1. No record is cut out of a set.
+//! - an opcode other than QUERY gets NOTIMP; a class other than IN or ANY, and a zone transfer, REFUSED;
+//! a
+//!   query that is incomplete, has no or several questions, or bytes after its end, FORMERR; an EDNS
+//! version
+//!   other than 0 BADVERS: all without AA and without records;
+//! - RD and CD are copied, RA and AD are clear, AA is set in responses of a rule;
+//! - a query with an OPT record gets one in the response: our size [`EDNS_SIZE`], DO copied, no options.
+//!   NOTIMP and FORMERR have none;
+//! - over UDP a response longer than the size in the query's OPT (at least 512; 512 without OPT) is
+//! truncated:
+//!   TC=1 and no records. No record set is sent in part.
 
 mod cases;
 
@@ -42,16 +45,16 @@ use crate::zone::Zone;
 pub use crate::message::Silence;
 pub use cases::{Case, Expected, ExpectedAnswer, cases};
 
-/// What the responder says to a well-formed question.
+/// How a well-formed query is answered.
 #[derive(Clone, Debug)]
 pub enum Rule {
     /// Every name exists: see [`Echo`].
     Echo(Echo),
-    /// What a zone file says: see [`Zone`].
+    /// From a zone file: see [`Zone`].
     Zone(Arc<Zone>),
-    /// To every question one TXT record, filled up so that the message, OPT included, is exactly
-    /// this many bytes long; the shortest that is possible where that is too few. The type of
-    /// the record is TXT whatever was asked.
+    /// One TXT record, padded so that the message, OPT included, has exactly this length; the
+    /// shortest possible one where that is too short. The type of the record is TXT whatever QTYPE
+    /// is.
     FixedSize {
         /// Length of the DNS message in bytes.
         bytes: u16,
@@ -63,9 +66,9 @@ pub enum Rule {
 /// The rule by which every name has one A and one AAAA record; other types are empty (NOERROR).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Echo {
-    /// The address in the answer to a question for A.
+    /// The address for QTYPE A.
     pub a: Ipv4Addr,
-    /// The address in the answer to a question for AAAA.
+    /// The address for QTYPE AAAA.
     pub aaaa: Ipv6Addr,
     /// The TTL of both, in seconds.
     pub ttl_s: u32,
@@ -88,7 +91,7 @@ impl Default for Rule {
     }
 }
 
-/// How a query came, which bounds the length of its answer.
+/// How a query was received, which limits the length of its response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Via {
     /// In a UDP packet: up to the size in the query's OPT, or 512 bytes.
@@ -100,7 +103,7 @@ pub enum Via {
 /// What [`answer`] did with a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// It appended an answer.
+    /// It appended a response.
     Answer {
         /// The extended RCODE.
         rcode: u16,
@@ -111,7 +114,7 @@ pub enum Reply {
     Silence(Silence),
 }
 
-/// Appends the answer of `rule` to `message` to `out`. Allocates nothing but the growth of `out`.
+/// Appends the response of `rule` to `message` to `out`. Allocates nothing but the growth of `out`.
 pub fn answer(rule: &Rule, message: &[u8], via: Via, out: &mut Vec<u8>) -> Reply {
     let query = match parse(message) {
         Parsed::Query(query) => query,
@@ -154,7 +157,7 @@ struct Header {
     has_opt: bool,
 }
 
-/// The RCODE of a well-formed query that no rule is asked for.
+/// The RCODE of a well-formed query that is refused before any rule.
 fn refusal(query: &Query<'_>) -> Option<u16> {
     if query.edns.as_ref().is_some_and(|edns| edns.version != 0) {
         return Some(BADVERS);
@@ -163,7 +166,7 @@ fn refusal(query: &Query<'_>) -> Option<u16> {
     (is_transfer || !matches!(query.qclass, CLASS_IN | CLASS_ANY)).then_some(u16::from(REFUSED))
 }
 
-/// Appends the records of `rule`, and takes them away again where they do not fit.
+/// Appends the records of `rule`, and removes them again where they do not fit.
 fn fill(rule: &Rule, query: &Query<'_>, via: Via, start: usize, out: &mut Vec<u8>) -> Header {
     let mut rule = rule;
     while let Rule::Truncate(inner) = rule {
@@ -200,7 +203,7 @@ fn fill(rule: &Rule, query: &Query<'_>, via: Via, start: usize, out: &mut Vec<u8
     out.truncate(start + query.question_end);
     match via {
         Via::Udp => Header { truncated: true, answers: 0, authorities: 0, ..whole },
-        // Nothing is longer than a TCP message: the zone asks for what DNS cannot carry.
+        // Nothing is longer than a TCP message: the zone has a record set that DNS cannot carry.
         Via::Tcp => Header { rcode: SERVFAIL, ..Header::default() },
     }
 }
@@ -217,7 +220,7 @@ pub(crate) fn fill_echo(echo: &Echo, qtype: u16, out: &mut Vec<u8>) -> Content {
 /// Appends a TXT record that makes the message, with an OPT of `opt_len`, `bytes` long.
 fn fill_to_size(bytes: usize, start: usize, opt_len: usize, out: &mut Vec<u8>) {
     let head = out.len() - start + RECORD_HEAD_LEN + opt_len;
-    // TXT data is a row of strings, each up to 255 bytes after its length: any length from 1 on.
+    // TXT data is a sequence of strings, each up to 255 bytes after its length: any length from 1 on.
     let mut left = bytes.saturating_sub(head).clamp(1, usize::from(u16::MAX));
     push_record_head(TYPE_TXT, PADDING_TTL_S, left as u16, out);
     while left > 0 {
@@ -247,7 +250,7 @@ fn push_opt(extended_rcode: u8, dnssec_ok: bool, out: &mut Vec<u8>) {
     out.extend_from_slice(&[0, 0, 41, size[0], size[1], extended_rcode, 0, flags, 0, 0, 0]);
 }
 
-/// Appends the header and the question as they came; [`write_header`] then does its part.
+/// Appends header and question of the query; [`write_header`] then sets the header.
 #[inline]
 fn begin(message: &[u8], question_end: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(&message[..question_end.max(HEADER_LEN)]);
@@ -270,8 +273,7 @@ fn write_header(response: &mut [u8], header: Header) {
     }
 }
 
-/// The UDP payload size that our OPT records tell (what the DNS community agreed on in 2020 to
-/// stay clear of fragments).
+/// The UDP payload size in our OPT records: the size of DNS flag day 2020, which avoids fragments.
 pub const EDNS_SIZE: u16 = 1232;
 
 const FLAG_AA: u16 = 0x0400;
@@ -303,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reply_tells_what_the_bytes_say() {
+    fn the_reply_agrees_with_the_bytes() {
         for case in cases() {
             let mut out = Vec::new();
             let Reply::Answer { rcode, truncated } = answer(&case.rule, &case.query, case.via, &mut out)
@@ -316,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_appended_to_what_the_buffer_holds() {
+    fn a_response_is_appended_to_the_buffer() {
         for case in cases() {
             let (mut alone, mut behind) = (Vec::new(), b"before".to_vec());
             answer(&case.rule, &case.query, case.via, &mut alone);
@@ -333,7 +335,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn random_bytes_never_panic_and_answers_are_always_readable(
+        fn random_bytes_never_panic_and_responses_are_always_readable(
             mut bytes in proptest::collection::vec(any::<u8>(), 0..300),
             looks_like_a_query in any::<bool>(),
         ) {

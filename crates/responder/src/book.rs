@@ -1,10 +1,9 @@
-//! What the responder truly did, to hold a generator's counters against.
+//! What the responder did, to be compared with a generator's counters.
 //!
-//! Each message that came ends as exactly one of [`Counts::ended`]; a message still held is the
-//! difference to [`Counts::received`]. The hold time is the time from the instant at which the
-//! process took the query from the kernel to the instant at which it began to hand the answer
-//! back (over TCP: to the write that took its last byte), both on the monotonic clock. What a client
-//! measures is that, and the way there and back.
+//! Each received message ends as exactly one of [`Counts::ended`]; messages still held are the difference
+//! to [`Counts::received`]. The hold time runs from the instant at which the process read the query from
+//! the kernel to the instant at which it began to send the response (over TCP: to the write that accepted
+//! its last byte), both on the monotonic clock. A client measures that, and the round trip.
 
 mod counts;
 mod times;
@@ -27,27 +26,27 @@ pub use times::{Buckets, Times};
 pub struct Book {
     /// Over UDP.
     pub udp: Side,
-    /// Over TCP; a query's end is that its whole answer was taken by the kernel.
+    /// Over TCP; a query ends when the kernel has accepted its whole response.
     pub tcp: Side,
     /// Over TLS; the same.
     pub dot: Side,
     /// Over HTTP/2; the same.
     pub doh: Side,
-    /// Over QUIC; a query's end is that its whole answer was put into packets.
+    /// Over QUIC; a query ends when its whole response was put into packets.
     pub doq: Side,
     /// Packets that the kernel dropped at the UDP sockets because they were not read in time: a
     /// generator sees them as timeouts. 32 bits in the kernel; counted since the start.
     pub kernel_drops: u64,
-    /// What the program in the kernel did, where there is one. What it answered is in `udp` too,
-    /// without a hold time: nobody has measured it.
+    /// What the program in the kernel did, where there is one. Its responses are in `udp` too,
+    /// without a hold time, which is not measured there.
     pub in_kernel: Option<InKernel>,
-    /// Why a thread gave up, if one did.
+    /// Why a thread ended early, if one did.
     pub failures: Vec<String>,
 }
 
-/// Queries that met the program in the kernel, by what became of them. Each is in one of
-/// `found`, `nodata`, `nxdomain` (answered) and the three of `passed_`; what was passed up is
-/// received and booked by the sockets like any other query.
+/// Queries received by the program in the kernel, by what it did with them. Each is in one of `found`,
+/// `nodata`, `nxdomain` (answered) and the three of `passed_`; those passed up are received and booked by
+/// the sockets like any other query.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct InKernel {
     /// Answered NOERROR, with answer records or with TC=1.
@@ -56,13 +55,13 @@ pub struct InKernel {
     pub nodata: u64,
     /// Answered NXDOMAIN.
     pub nxdomain: u64,
-    /// Beside: answered with TC=1.
+    /// Of these: with TC=1.
     pub truncated: u64,
     /// Passed up: more than one plain question, and perhaps EDNS.
     pub passed_form: u64,
     /// Passed up: a name or type that is not in the map, such as one outside the zone.
     pub passed_name: u64,
-    /// Passed up: the answer is too long for the map, or for the room behind the packet.
+    /// Passed up: the response is too long for the map, or for the space around the packet.
     pub passed_size: u64,
 }
 
@@ -93,21 +92,21 @@ impl InKernel {
 pub struct Side {
     /// How many of what.
     pub counts: Counts,
-    /// Extended RCODEs of the proper answers.
+    /// Extended RCODEs of the regular responses.
     pub rcodes: Rcodes,
-    /// Hold times of the proper answers (the first copy, where there were two).
+    /// Hold times of the regular responses (the first copy, where there were two).
     pub hold: Times,
-    /// What happened to connections; nothing over UDP.
+    /// The connections; none over UDP.
     pub connections: Connections,
-    /// From the instant at which a connection was taken from the kernel to its first whole query.
+    /// From the instant at which a connection was accepted to its first complete query.
     pub first_query: Times,
     /// From that instant to the end of its handshake.
     pub handshake: Times,
-    /// Over HTTP: the answers by their status, 200 among them.
+    /// Over HTTP: the responses by their status, 200 included.
     pub statuses: BTreeMap<u16, u64>,
 }
 
-/// What is known of an answer that is on its way out.
+/// What is known of a response that is to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ResponseInfo {
     pub(crate) received_ns: u64,
@@ -201,8 +200,8 @@ impl Side {
         }
     }
 
-    /// The hold time that `quantile` (0 to 1) of the proper answers kept to, in nanoseconds;
-    /// `None` where there was none.
+    /// The hold time that `quantile` (0 to 1) of the regular responses did not exceed, in
+    /// nanoseconds; `None` where there was none.
     pub fn hold_ns(&self, quantile: f64) -> Option<u64> {
         self.hold.quantile_ns(quantile)
     }
@@ -229,7 +228,7 @@ impl Side {
         side
     }
 
-    /// Books an answer that began to leave at `sent_ns`.
+    /// Books a response that is being sent from `sent_ns` on.
     pub(crate) fn book_sent(&mut self, info: &ResponseInfo, sent_ns: u64) {
         match info.fault {
             Some(Fault::WrongId) => self.counts.wrong_ids += 1,
@@ -240,8 +239,8 @@ impl Side {
             Some(Fault::WrongLength) => self.counts.wrong_lengths += 1,
             Some(Fault::ServerError) => self.counts.server_errors += 1,
             Some(Fault::StreamReset) => self.counts.stream_resets += 1,
-            // A loss is never sent; it was booked when it was decided. Who reorders, and who says
-            // GOAWAY, books that where it is done.
+            // A loss is never sent; it is booked when it is decided. Reordering and GOAWAY are
+            // booked where they are done.
             None | Some(Fault::Duplicate | Fault::Loss | Fault::Dribble | Fault::Reorder | Fault::GoAway) => {
                 self.counts.dribbled += u64::from(info.fault == Some(Fault::Dribble));
                 self.counts.answered += 1;
@@ -262,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn only_proper_answers_have_a_hold_time() {
+    fn only_regular_responses_have_a_hold_time() {
         let mut side = Side::default();
         for fault in [None, Some(Fault::Duplicate), Some(Fault::WrongId), Some(Fault::Garbage)] {
             side.book_sent(&info(fault), 5_001_000);
@@ -273,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_answered_is_booked_as_answered_and_what_it_passed_up_is_not() {
+    fn queries_answered_in_the_kernel_are_booked_as_answered_and_those_passed_up_are_not() {
         let did = InKernel {
             found: 1,
             nodata: 2,
@@ -299,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn json_tells_counts_rcodes_percentiles_and_buckets_where_asked() {
+    fn json_has_counts_rcodes_percentiles_and_buckets_on_request() {
         let mut book = Book::default();
         book.udp.book_sent(&info(None), 2_001_000);
         let json = book.to_json(Buckets::With);

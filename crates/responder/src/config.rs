@@ -9,38 +9,39 @@ use crate::faults::{Faults, FaultsError};
 use crate::kind::Transport;
 use crate::tls::{TlsError, TlsSettings};
 
-/// What a responder is to be. [`Config::default`] answers every name on a free port of 127.0.0.1.
+/// The configuration of a responder. [`Config::default`] answers every name on a free port of 127.0.0.1.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Address and port of UDP and TCP alike; port 0 takes one that is free for both. On a
-    /// wildcard address the kernel chooses the source address of UDP answers.
+    /// Address and port of both UDP and TCP; port 0 selects one that is free for both. On a wildcard
+    /// address the kernel chooses the source address of UDP responses.
     pub listen: SocketAddr,
-    /// Further addresses; port 0 takes one that is free there.
+    /// Further addresses; port 0 selects a free one.
     pub listen_also: Vec<SocketAddr>,
-    /// What to answer.
+    /// How queries are answered.
     pub rule: Rule,
     /// What to do wrong.
     pub faults: Faults,
     /// UDP sockets and threads on each port (SO_REUSEPORT), 1 to 1024. Each has its
     /// own stream of chance; the kernel shares clients out to them.
     pub threads: usize,
-    /// Whether other responders may serve the same ports of UDP, TCP, DoT and DoH, and clients are
+    /// Whether other responders may serve the same ports of UDP, TCP, DoT and DoH; the kernel
+    /// distributes clients
     /// shared out between them (SO_REUSEPORT).
     pub share_port: bool,
     /// Whether to serve TCP too (one thread a port).
     pub tcp: bool,
-    /// Addresses of DNS over TLS; port 0 takes one that is free. One thread each.
+    /// Addresses of DNS over TLS; port 0 selects a free one. One thread each.
     pub dot: Vec<SocketAddr>,
-    /// Addresses of DNS over HTTP/2, at the path `/dns-query`; port 0 takes one that is free. One
+    /// Addresses of DNS over HTTP/2, at the path `/dns-query`; port 0 selects a free one. One
     /// thread each.
     pub doh: Vec<SocketAddr>,
-    /// Addresses of DNS over QUIC; port 0 takes one that is free. One thread each.
+    /// Addresses of DNS over QUIC; port 0 selects a free one. One thread each.
     pub doq: Vec<SocketAddr>,
     /// Certificate, versions and tickets of the three.
     pub tls: TlsSettings,
-    /// A connection with nothing under way is closed after this long.
+    /// A connection without outstanding queries is closed after this long.
     pub idle: Duration,
-    /// Connections open at once on one address and transport; further ones are closed as they come.
+    /// Connections open at once on one address and transport; further ones are closed when accepted.
     pub connections_max: usize,
     /// Receive buffer of each UDP socket, in bytes (beyond the host's limit only as root).
     pub receive_buffer_bytes: usize,

@@ -1,49 +1,49 @@
-//! Misbehaviour on command: what to do wrong, to how many queries, and when.
+//! Faults on command: which, for how many queries, and when.
 //!
-//! Each query draws one number, and the shares lie side by side on the line from 0 to 1:
+//! Each query draws one number, and the shares are consecutive ranges between 0 and 1:
 //!
 //! ```text
 //!  0                                                                           1
-//!  |loss|duplicate|wrong id|wrong question|garbage|reset|...|  answered properly  |
+//!  |loss|duplicate|wrong id|wrong question|garbage|reset|...|  answered normally  |
 //! ```
 //!
-//! So a query suffers at most one fault, and each share is a share of all queries. What a
-//! generator must see of each:
+//! So a query has at most one fault, and each share is a share of all queries. What a generator must
+//! count for each:
 //!
 //! | fault | over | what the responder does | what the generator counts |
 //! |---|---|---|---|
-//! | loss | all | says nothing | a timeout |
-//! | duplicate | UDP TCP DoT | sends the answer twice | an answer, and a duplicate |
+//! | loss | all | sends nothing | a timeout |
+//! | duplicate | UDP TCP DoT | sends the response twice | a response, and a duplicate |
 //! | wrong ID | all | flips the top bit of the ID | an unexpected ID, and a timeout |
 //! | wrong question | all | changes the first letter of the name (the type, where the name is the root) | a wrong question, and a timeout |
 //! | garbage | all | sends 1 to 11 random bytes | a malformed message, and a timeout |
-//! | reset | connections | resets the connection (DoQ: closes it with DOQ_INTERNAL_ERROR) | a refusal, for each query under way on that connection |
-//! | cut | connections | sends half of the answer, then resets | the same |
-//! | wrong length | connections | says that the message is 16 bytes longer than it is (DoH: in content-length) | a broken connection or stream |
-//! | dribble | connections | sends the answer one byte at a time | an answer, late |
-//! | reorder | connections | holds the answer until another one has left on the connection | answers in another order |
-//! | server error | DoH | answers with HTTP status 500 | that status |
-//! | stream reset | DoH DoQ | resets the stream instead of answering | a stream error |
-//! | goaway | DoH | sends GOAWAY, answers what is under way, and closes | a connection that ends |
+//! | reset | connections | resets the connection (DoQ: closes it with DOQ_INTERNAL_ERROR) | a refusal, for each outstanding query on that connection |
+//! | cut | connections | sends half of the response, then resets | the same |
+//! | wrong length | connections | declares the message 16 bytes longer than it is (DoH: in content-length) | a broken connection or stream |
+//! | dribble | connections | sends the response one byte at a time | a response, late |
+//! | reorder | connections | holds the response until another one was sent on the connection | responses in another order |
+//! | server error | DoH | responds with HTTP status 500 | that status |
+//! | stream reset | DoH DoQ | resets the stream instead of responding | a stream error |
+//! | goaway | DoH | sends GOAWAY, answers outstanding queries, and closes | a connection that ends |
 //!
-//! Where a fault makes no sense over a transport, the query that drew it is answered properly.
+//! Where a fault is not possible over a transport, the query is answered normally.
 //!
-//! Each connection draws a number of its own, from another stream of chance:
+//! Each connection draws a number of its own, from another random stream:
 //!
 //! | fault | over | what the responder does |
 //! |---|---|---|
-//! | silent | connections | accepts (and shakes hands), then reads and never answers |
-//! | no handshake | DoT DoH DoQ | takes the connection and says nothing to the client's hello |
+//! | silent | connections | accepts (with a handshake), then reads and never responds |
+//! | no handshake | DoT DoH DoQ | accepts the connection and does not reply to the ClientHello |
 //! | tls alert | DoT DoH DoQ | ends the handshake with a fatal alert |
 //!
-//! And `close_after` closes every connection in order when it has answered so many queries.
+//! And `close_after` closes every connection regularly after so many responses.
 //!
-//! Garbage is shorter than a DNS header, so that it can never be taken for an answer by chance.
-//! The wrong ID is half the ID space away from the right one: it can meet another query of the
-//! same socket only where more than 32,768 IDs were handed out within the timeout.
+//! Garbage is shorter than a DNS header, so that it can never be taken for a response. The wrong ID is
+//! half the ID space away from the right one: it can match another query of the same socket only where
+//! more than 32,768 IDs were used within the timeout.
 //!
-//! A delay and a stall come on top of whatever is sent. A query without a question to lie about
-//! (answered FORMERR with a bare header) is answered properly where it drew "wrong question".
+//! Delay and stall apply in addition to any fault. A query without a question (answered FORMERR with a
+//! header only) is answered normally where it drew "wrong question".
 
 mod delay;
 mod error;
@@ -63,14 +63,14 @@ pub use text::TextError;
 use crate::kind::Transport;
 use delay::Sampler;
 
-/// All that the responder is told to do wrong. The default is nothing.
+/// The faults of a responder. The default is none.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Faults {
-    /// How long each answer is held; `None` = not at all.
+    /// How long each response is held; `None` = not at all.
     pub delay: Option<Delay>,
-    /// Queries that get no answer.
+    /// Queries that get no response.
     pub loss: Share,
-    /// Queries that get their answer twice.
+    /// Queries that get their response twice.
     pub duplicate: Share,
     /// Queries answered with another ID.
     pub wrong_id: Share,
@@ -80,32 +80,32 @@ pub struct Faults {
     pub garbage: Share,
     /// Queries over a connection on which it is reset.
     pub reset: Share,
-    /// Queries over a connection that get half an answer, and then a reset.
+    /// Queries over a connection that get half a response, and then a reset.
     pub cut: Share,
-    /// Queries over a connection whose answer tells a wrong length.
+    /// Queries over a connection whose response declares a wrong length.
     pub wrong_length: Share,
-    /// Queries over a connection whose answer comes byte by byte.
+    /// Queries over a connection whose response is sent byte by byte.
     pub dribble: Share,
-    /// Queries over a connection whose answer lets another one pass.
+    /// Queries over a connection whose response is sent after the next one.
     pub reorder: Share,
     /// Queries over HTTP that are answered with status 500.
     pub server_error: Share,
     /// Queries over HTTP or QUIC whose stream is reset.
     pub stream_reset: Share,
-    /// Queries over HTTP on which the connection is told to end (GOAWAY).
+    /// Queries over HTTP on which GOAWAY is sent.
     pub goaway: Share,
-    /// Connections that are accepted and never answered on.
+    /// Connections that are accepted and never responded on.
     pub silent: Share,
-    /// Connections with TLS whose handshake gets no answer.
+    /// Connections with TLS whose handshake gets no reply.
     pub no_handshake: Share,
     /// Connections with TLS whose handshake ends with an alert.
     pub tls_alert: Share,
-    /// Close each connection in order after so many answers, 1 or more.
+    /// Close each connection regularly after so many responses, 1 or more.
     pub close_after: Option<u64>,
     /// When queries are held and answered all at once.
     pub stall: Option<Stall>,
-    /// Where all chance comes from: the same seed and the same order of queries at a socket make
-    /// the same decisions.
+    /// The random seed: the same seed and the same order of queries at a socket give the same
+    /// decisions.
     pub seed: u64,
 }
 
@@ -135,34 +135,34 @@ impl Share {
     }
 }
 
-/// What is done wrong to one query.
+/// The fault of one query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// No answer.
+    /// No response.
     Loss,
-    /// The answer twice.
+    /// The response twice.
     Duplicate,
-    /// An answer with another ID.
+    /// A response with another ID.
     WrongId,
-    /// An answer with another question.
+    /// A response with another question.
     WrongQuestion,
-    /// Random bytes for an answer.
+    /// Random bytes as a response.
     Garbage,
     /// The connection is reset.
     Reset,
-    /// The connection is reset in the middle of the answer.
+    /// The connection is reset in the middle of the response.
     Cut,
-    /// The length that is told is wrong.
+    /// The declared length is wrong.
     WrongLength,
     /// One byte at a time.
     Dribble,
-    /// Another answer goes first.
+    /// Another response is sent first.
     Reorder,
     /// HTTP status 500.
     ServerError,
     /// The stream is reset.
     StreamReset,
-    /// The answer, and GOAWAY.
+    /// The response, and GOAWAY.
     GoAway,
 }
 
@@ -171,7 +171,7 @@ impl Fault {
     pub fn is_possible(self, transport: Transport) -> bool {
         match self {
             Fault::Loss | Fault::WrongId | Fault::WrongQuestion | Fault::Garbage => true,
-            // A stream of HTTP or QUIC carries one answer.
+            // A stream of HTTP or QUIC carries one response.
             Fault::Duplicate => !matches!(transport, Transport::Doh | Transport::Doq),
             Fault::Reset | Fault::Cut | Fault::WrongLength | Fault::Dribble | Fault::Reorder => {
                 transport != Transport::Udp
@@ -182,12 +182,12 @@ impl Fault {
     }
 }
 
-/// What is done wrong to one connection.
+/// The fault of one connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionFault {
-    /// It is accepted, and never answered on.
+    /// It is accepted, and never responded on.
     Silent,
-    /// Its handshake gets no answer.
+    /// Its handshake gets no reply.
     NoHandshake,
     /// Its handshake ends with an alert.
     TlsAlert,
@@ -203,12 +203,12 @@ impl ConnectionFault {
     }
 }
 
-/// What was decided for one query.
+/// The decision for one query.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Decision {
-    /// What to do wrong.
+    /// Its fault.
     pub fault: Option<Fault>,
-    /// How long to hold the answer, in nanoseconds.
+    /// How long to hold the response, in nanoseconds.
     pub delay_ns: u64,
 }
 
@@ -216,16 +216,16 @@ pub struct Decision {
 #[derive(Clone, Debug)]
 pub struct Decider {
     rng: Xoshiro256PlusPlus,
-    /// The upper end of each fault on the line from 0 to 1; those with no share are left out.
+    /// The upper end of each fault between 0 and 1; those with no share are left out.
     faults: Vec<(f64, Fault)>,
     delay: Option<Sampler>,
-    /// Apart, so that connections do not change what their queries draw.
+    /// Separate, so that connections do not change what their queries draw.
     connection_rng: Xoshiro256PlusPlus,
     connection_faults: Vec<(f64, ConnectionFault)>,
 }
 
 impl Faults {
-    /// Checks what the types leave open.
+    /// Checks what the types do not guarantee.
     pub fn validate(&self) -> Result<(), FaultsError> {
         if let Some(percent) = over_100(self.shares().map(|(share, _)| share)) {
             return Err(FaultsError::Over100 { percent });
@@ -245,7 +245,7 @@ impl Faults {
         }
     }
 
-    /// The decider of one socket; `stream` tells the sockets of one responder apart.
+    /// The decider of one socket; `stream` distinguishes the sockets of one responder.
     pub fn decider(&self, stream: u64) -> Result<Decider, FaultsError> {
         self.validate()?;
         let seed = self.seed.wrapping_add(stream.wrapping_mul(STREAM_STEP));
@@ -288,11 +288,11 @@ impl Faults {
 /// The sum of the shares in percent, where it is over 100.
 fn over_100<const N: usize>(shares: [Share; N]) -> Option<f64> {
     let sum: f64 = shares.iter().map(|share| share.0).sum();
-    // A little room for shares such as ten times 10 %, whose sum is not exact.
+    // A tolerance for shares such as ten times 10 %, whose sum is not exact.
     (sum > 1.0 + 1e-9).then(|| (sum * 1e4).round() / 1e2)
 }
 
-/// The shares side by side, each with its upper end; those of nothing are left out.
+/// The upper ends of the shares, which follow one another; shares of 0 are left out.
 fn cumulative<T, const N: usize>(shares: [(Share, T); N]) -> Vec<(f64, T)> {
     let mut end = 0.0;
     let shares = shares.into_iter().filter(|(share, _)| share.0 > 0.0);
@@ -327,8 +327,8 @@ impl Decider {
         Decision { fault, delay_ns }
     }
 
-    /// Does to an answer, which starts at `start`, what the fault says; false where it changes no
-    /// bytes (a reset is no matter of bytes) or finds no question to change.
+    /// Changes a response, which starts at `start`, as the fault demands; false where the fault
+    /// changes no bytes (as a reset) or there is no question to change.
     pub fn corrupt(&mut self, fault: Fault, answer: &mut Vec<u8>, start: usize) -> bool {
         match fault {
             Fault::WrongId => flip_id(&mut answer[start..]),
@@ -348,7 +348,7 @@ fn flip_id(answer: &mut [u8]) -> bool {
     answer.first_mut().map(|byte| *byte ^= 0x80).is_some()
 }
 
-/// Makes the question another one, still well formed.
+/// Changes the question into another well-formed one.
 fn change_question(answer: &mut [u8]) -> bool {
     const NAME: usize = HEADER_LEN;
     let Some([length, first]) = answer.get_mut(NAME..NAME + 2).and_then(|bytes| bytes.first_chunk_mut())
@@ -363,11 +363,11 @@ fn change_question(answer: &mut [u8]) -> bool {
     true
 }
 
-/// Distance of the seeds of two sockets: odd and without pattern, so that no two seeds of a user
-/// who counts them up (1, 2, 3) meet.
+/// Distance of the seeds of two sockets: odd and without pattern, so that consecutive seeds of a user (1,
+/// 2, 3) do not give the same ones.
 const STREAM_STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// What tells the chance of connections from that of queries.
+/// Separates the random stream of connections from that of queries.
 const CONNECTION_STEP: u64 = 0xD1B5_4A32_D192_ED03;
 
 /// How many bytes longer than it is a message is declared to be, on command.
@@ -491,7 +491,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_spoiled_answer_differs_in_one_thing_only(name in "[a-zA-Z]{0,20}", seed in any::<u64>()) {
+        fn a_corrupted_response_differs_in_one_thing_only(name in "[a-zA-Z]{0,20}", seed in any::<u64>()) {
             let mut wire = Vec::new();
             dnsdyno_wire::encode_name(if name.is_empty() { b"." } else { name.as_bytes() }, &mut wire).unwrap();
             let mut query = Vec::new();

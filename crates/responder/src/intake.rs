@@ -1,5 +1,5 @@
-//! What happens to every query, however it came: answer it, decide what to do wrong, and say
-//! when it is due. The transports differ only in how the bytes come and go.
+//! What happens to every query, over any transport: it is answered, faults are decided, and the time is
+//! set at which its response is due. The transports differ only in how bytes are received and sent.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,7 +10,7 @@ use crate::faults::{ConnectionFault, Decider, Fault, Faults, FaultsError, Stall}
 use crate::kind::Transport;
 use crate::message::{FORMERR, Silence};
 
-/// Takes in the queries of one socket.
+/// Processes the queries of one socket.
 pub(crate) struct Intake {
     rule: Arc<Rule>,
     decider: Decider,
@@ -19,17 +19,17 @@ pub(crate) struct Intake {
     transport: Transport,
 }
 
-/// An answer that was appended, and when it may leave.
+/// A response that was appended, and when it may be sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Accepted {
     pub(crate) info: ResponseInfo,
     pub(crate) due_ns: u64,
 }
 
-/// Why a message gets no answer.
+/// Why a message gets no response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unanswered {
-    /// It is no query: too short, or an answer itself.
+    /// It is not a query: too short, or a response itself.
     NotAQuery,
     /// On command.
     Dropped,
@@ -43,7 +43,7 @@ pub(crate) struct FirstQuery {
 }
 
 impl Intake {
-    /// `stream` tells the sockets of one responder apart.
+    /// `stream` distinguishes the sockets of one responder.
     pub(crate) fn new(
         rule: Arc<Rule>,
         faults: &Faults,
@@ -54,8 +54,8 @@ impl Intake {
         Ok(Intake { rule, decider: faults.decider(stream)?, stall: faults.stall, start, transport })
     }
 
-    /// Takes one message, received at `now_ns`, and appends what is to be sent to `out`. Books the message, and
-    /// its end where it has come to one.
+    /// Processes one message, received at `now_ns`, and appends the response to `out`. Books the
+    /// message, and its end where it gets no response.
     #[inline]
     pub(crate) fn process(
         &mut self,
@@ -96,12 +96,12 @@ impl Intake {
         Ok(Accepted { info: ResponseInfo { received_ns: now_ns, fault, rcode, truncated }, due_ns })
     }
 
-    /// What to do wrong to the next connection.
+    /// The fault of the next connection.
     pub(crate) fn decide_connection(&mut self) -> Option<ConnectionFault> {
         self.decider.decide_connection().filter(|fault| fault.is_possible(self.transport))
     }
 
-    /// Whether the stall holds a query of `now_ns`, and when its answer is due.
+    /// Whether a query of `now_ns` is held by the stall, and when its response is due.
     fn due(&self, now_ns: u64, delay_ns: u64) -> (bool, u64) {
         let due_ns = now_ns + delay_ns;
         let Some(stall) = self.stall else { return (false, due_ns) };
@@ -146,7 +146,7 @@ mod tests {
     const ALL: fn() -> Share = || Share::new(1.0).unwrap();
 
     #[test]
-    fn a_stall_holds_what_comes_in_it_until_its_end_and_nothing_else() {
+    fn a_stall_holds_the_queries_received_in_it_until_its_end() {
         let stall = Some(Stall { from: Duration::from_nanos(100), to: Duration::from_nanos(200) });
         let delay = Some(Delay::Fixed(Duration::from_nanos(20)));
         let mut intake = intake(Faults { stall, delay, ..Faults::default() }, Transport::Udp);
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reset_over_udp_is_an_answer() {
+    fn a_reset_over_udp_is_a_normal_response() {
         let faults = Faults { reset: ALL(), ..Faults::default() };
         let mut side = Side::default();
         let mut fault = |via| {
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_query_without_a_question_cannot_be_lied_to_about_it() {
+    fn a_query_without_a_question_cannot_get_a_wrong_question() {
         let faults = Faults { wrong_question: ALL(), ..Faults::default() };
         let (mut side, mut out) = (Side::default(), Vec::new());
         let taken = intake(faults, Transport::Udp).process(&[0; 12], 0, &mut side, &mut out).unwrap();
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_lost_or_ignored_leaves_no_bytes_and_is_booked() {
+    fn lost_and_ignored_messages_leave_no_bytes_and_are_booked() {
         let faults = Faults { loss: ALL(), ..Faults::default() };
         let mut intake = intake(faults, Transport::Udp);
         let (mut side, mut out) = (Side::default(), b"before".to_vec());

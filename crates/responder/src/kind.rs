@@ -1,10 +1,10 @@
-//! The ways by which a query can come.
+//! The transports that the responder serves.
 
 use std::fmt;
 
 use crate::answer::Via;
 
-/// How queries come, and how answers go.
+/// How queries are received and responses sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Transport {
     /// DNS over UDP.
@@ -24,7 +24,7 @@ impl Transport {
     pub const ALL: [Transport; 5] =
         [Transport::Udp, Transport::Tcp, Transport::Dot, Transport::Doh, Transport::Doq];
 
-    /// What bounds the length of an answer.
+    /// What limits the length of a response.
     pub fn via(self) -> Via {
         if self == Transport::Udp { Via::Udp } else { Via::Tcp }
     }

@@ -1,7 +1,11 @@
 //! The reference DNS server: the ground truth that measurements are held against.
 //!
-//! It answers any question from a [`Rule`], misbehaves on command
-//! ([`Faults`]), and keeps a [`Book`] of what it truly did.
+//! It answers any query by a [`Rule`], misbehaves on command ([`Faults`]), and keeps a [`Book`] of what
+//! it did. It needs no async runtime: `rustls` and `quinn-proto` work on bytes and leave sockets and
+//! clocks to the caller, and `h2` is given two buffers to read from and write to. So every transport has
+//! the same loop, the same delay queue and the same book under one lock, and what is booked is when the
+//! kernel accepted the response. A runtime would put its scheduler between the time at which a response
+//! is due and its write.
 //!
 //! ```text
 //!            udp (a thread a socket) ─────────┐                        ┌─► answer (pure) ──► zone

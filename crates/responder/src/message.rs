@@ -15,25 +15,25 @@ pub(crate) struct Query<'a> {
     pub(crate) edns: Option<Edns>,
 }
 
-/// What the OPT record of a query says. Its options are passed over.
+/// The OPT record of a query. Its options are ignored.
 #[derive(Debug)]
 pub(crate) struct Edns {
-    /// The longest UDP payload that the client takes, in bytes, as it stands there.
+    /// The longest UDP payload that the client accepts, in bytes, as stated there.
     pub(crate) size: u16,
     pub(crate) version: u8,
     pub(crate) dnssec_ok: bool,
 }
 
-/// Why a message gets no answer.
+/// Why a message gets no response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Silence {
     /// It is shorter than a DNS header.
     TooShort,
-    /// It is an answer itself (QR=1): answering could go back and forth for ever.
+    /// It is a response itself (QR=1): two servers could answer each other for ever.
     NotAQuery,
 }
 
-/// What is said of the records of a rule, to go into the header.
+/// What a rule says of its records, for the header.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Content {
     pub(crate) rcode: u8,
@@ -54,7 +54,7 @@ pub(crate) enum Parsed<'a> {
     Silence(Silence),
 }
 
-/// Takes a message apart. Every byte of it must belong to the header or a section.
+/// Parses a message. Every byte of it must belong to the header or a section.
 pub(crate) fn parse(message: &[u8]) -> Parsed<'_> {
     let Some(header) = message.first_chunk::<HEADER_LEN>() else {
         return Parsed::Silence(Silence::TooShort);
@@ -90,7 +90,7 @@ fn read_question(message: &[u8]) -> Option<Query<'_>> {
 }
 
 /// Walks the records behind the question for the OPT; `None` where one breaks off, there are two
-/// OPT records, one stands outside the additional section, or bytes are left at the end.
+/// OPT records, one is outside the additional section, or bytes are left at the end.
 fn read_records<'a>(message: &'a [u8], mut query: Query<'a>, counts: [u16; 3]) -> Option<Query<'a>> {
     let mut at = query.question_end;
     for (section, count) in counts.into_iter().enumerate() {

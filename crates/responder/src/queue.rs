@@ -1,9 +1,9 @@
-//! Things that are due at an instant, given back in the order of their instants.
+//! A queue that returns items when they are due.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// A queue by due instant; what is due at the same instant leaves in the order it came.
+/// A queue by due instant; items due at the same instant are returned in the order they were added.
 ///
 /// The heap moves only three words an entry: the items stay where they are.
 #[derive(Debug)]

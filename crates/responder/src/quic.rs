@@ -1,4 +1,4 @@
-//! The side of DNS over QUIC (RFC 9250): one thread, one socket, many connections, a query a stream.
+//! Serves DNS over QUIC (RFC 9250): one thread, one socket, many connections, a query on each stream.
 //!
 //! ```text
 //!  recvmmsg ──► QUIC, which knows the connection ──► streams ──► intake ──► due now ──► stream
@@ -6,9 +6,13 @@
 //!  sendmmsg ◄── packets ◄────┘◄─── timers ◄── queue ◄──────────────┴──► due later ────────┘
 //! ```
 //!
-//! The library makes and reads packets and says when it wants to be called again; sockets and clocks
-//! are ours. What breaks the rules of RFC 9250 (an ID other than 0, several messages on a stream, one
-//! that is no query) closes its connection with DOQ_PROTOCOL_ERROR.
+//! The library makes and reads packets and says when it wants to be called again; sockets and clocks are
+//! ours. What violates RFC 9250 (an ID other than 0, several messages on a stream, a message that is not
+//! a query) closes its connection with DOQ_PROTOCOL_ERROR.
+//!
+//! The library does not report that a session was resumed: the ticket store notes that it found one.
+//! Early data needs sessions that are kept here, where plain tickets need nothing, because the TLS
+//! library accepts early data only once for a ticket.
 
 mod connection;
 mod outbox;
@@ -59,27 +63,27 @@ pub(crate) struct QuicServer {
     next_serial: u64,
     queue: DelayQueue<Due>,
     held_bytes: usize,
-    /// Connections on which something has happened in this round.
+    /// Connections to be processed in this round.
     touched: Vec<ConnectionHandle>,
-    /// First packets that get no answer, however often they come.
+    /// First packets that get no response, however often they are retransmitted.
     withheld: HashSet<ConnectionId>,
-    /// One instant on both clocks.
+    /// The same instant on both clocks.
     epoch: (Instant, u64),
     frame: Vec<u8>,
 }
 
-/// Bounds of the QUIC side.
+/// Limits of the QUIC server.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct QuicSettings {
     pub(crate) connections_max: usize,
     pub(crate) close_after: Option<u64>,
 }
 
-/// What is to be done at an instant.
+/// What is due at an instant.
 enum Due {
-    /// An answer, its length before it.
+    /// A response with its length before it.
     Answer { handle: ConnectionHandle, serial: u64, stream: StreamId, info: ResponseInfo, frame: Vec<u8> },
-    /// A look at a connection that goes on by the clock.
+    /// A timer of a connection.
     Timer { handle: ConnectionHandle, serial: u64 },
 }
 
@@ -132,9 +136,9 @@ impl QuicServer {
         })
     }
 
-    /// Serves until told to stop; then tells all clients that it goes.
+    /// Serves until it is stopped; then closes all connections.
     pub(crate) fn run(mut self) {
-        // Only a matter of precision: without it, answers leave up to 50 µs later.
+        // Without it, responses are sent up to 50 µs later.
         let _ = set_timer_slack_ns(1);
         while !self.stop.load(Ordering::Relaxed) {
             if let Err(error) = self.round() {
@@ -157,7 +161,7 @@ impl QuicServer {
         self.outbox.send(&mut self.sender, &self.socket);
     }
 
-    /// Takes what came, does what is due, sends what there is, and waits where there was nothing.
+    /// Processes what was received and what is due, sends, and waits where there was nothing.
     fn round(&mut self) -> io::Result<()> {
         let shared = Arc::clone(&self.book);
         let mut book = shared.write();
@@ -189,7 +193,7 @@ impl QuicServer {
             return Ok(0);
         }
         let now = Instant::now();
-        // QUIC takes its packets to keep, so they are copied out of the batch in any case.
+        // QUIC takes ownership of its packets, so they have to be copied.
         let packets: Vec<(SocketAddr, BytesMut)> = self
             .receiver
             .packets()
@@ -230,7 +234,7 @@ impl QuicServer {
         let fault = self.intake.decide_connection();
         if fault == Some(ConnectionFault::NoHandshake) {
             book.handshakes_withheld += 1;
-            // Nobody will tell when the client gives up.
+            // No event will report that the client gives up.
             book.handshakes_failed += 1;
             if self.withheld.len() >= MOST_WITHHELD {
                 self.withheld.clear();
@@ -262,7 +266,7 @@ impl QuicServer {
         }
     }
 
-    /// Does all that is due; true where there was anything.
+    /// Processes everything that is due; true where there was anything.
     fn process_due(&mut self, side: &mut Side) -> bool {
         let now_ns = monotonic_ns();
         let mut did = false;
@@ -302,7 +306,7 @@ impl QuicServer {
         did
     }
 
-    /// Has a connection do all that it can: events, answers, packets, timers.
+    /// Processes a connection: events, responses, packets, timers.
     fn progress(&mut self, handle: ConnectionHandle, side: &mut Side) {
         let Some(mut connection) = self.connections.remove(&handle) else { return };
         let now_ns = monotonic_ns();
@@ -384,15 +388,16 @@ impl QuicServer {
                 } else {
                     connection.unacknowledged = connection.unacknowledged.saturating_sub(1);
                 }
-                // Else the stream would count against those that the client may open.
+                // Otherwise the stream would count towards the streams that the client may
+                // open.
                 connection.reset(id);
             }
-            // Room on a stream is tried out at the end of each round.
+            // Whether a stream accepts more is tried at the end of each round.
             _ => {}
         }
     }
 
-    /// Reads a stream, and answers its query when that is whole.
+    /// Reads a stream, and answers its query when that is complete.
     fn read(
         &mut self,
         handle: ConnectionHandle,
@@ -446,7 +451,7 @@ impl QuicServer {
         }
     }
 
-    /// Answers as the fault says, or lets another answer pass first.
+    /// Responds as the fault demands, or lets another response be sent first.
     fn push(
         &mut self,
         connection: &mut Connection,
@@ -490,7 +495,7 @@ impl QuicServer {
             Some(Fault::Cut) => {
                 frame.truncate(frame.len() / 2);
                 connection.begin_half(stream, &frame);
-                // In a packet of its own: closing takes back what has not been sent.
+                // In a packet of its own: closing drops what has not been sent.
                 self.outbox.take_packets(&mut connection.quic);
                 side.book_sent(&info, now_ns);
                 self.end(connection, End::ResetOnCommand, Some(INTERNAL_ERROR), side);
@@ -519,7 +524,7 @@ impl QuicServer {
         }
     }
 
-    /// Books the end of a connection, and closes it with `code` where it is for us to close.
+    /// Books the end of a connection, and closes it where there is a `code`.
     fn end(&mut self, connection: &mut Connection, end: End, code: Option<VarInt>, side: &mut Side) {
         if std::mem::replace(&mut connection.is_over, true) {
             return;
@@ -549,8 +554,8 @@ impl QuicServer {
     }
 }
 
-/// Whether a query is one that must not come over QUIC: its ID is not 0 (RFC 9250 §4.2.1), or it asks
-/// for the keep-alive of TCP (§5.5.2).
+/// Whether a query violates RFC 9250: its ID is not 0 (§4.2.1), or it has the TCP keepalive option
+/// (§5.5.2).
 fn breaks_rules(message: &[u8]) -> bool {
     let asks_keepalive = || {
         let opt = Message::from_octets(message).ok()?.opt()?;
@@ -559,17 +564,17 @@ fn breaks_rules(message: &[u8]) -> bool {
     message.first_chunk() != Some(&[0, 0]) || asks_keepalive().is_some()
 }
 
-/// Pieces a receive call.
+/// Pieces in one receive call.
 const RECEIVE_BATCH: usize = 32;
 
-/// Bytes of held answers before further ones are given up.
+/// Bytes of held responses; further ones are dropped.
 const HELD_BYTES: usize = 1 << 30;
 
-/// The last stretch before something is due is not slept. Waking takes about this long.
+/// The last microseconds before something is due are spent polling: waking takes about this long.
 const SPIN_NS: u64 = 20_000;
 
-/// How often the thread looks whether it is to stop.
+/// How often the thread checks whether it is to stop.
 const STOP_CHECK_NS: u64 = 20_000_000;
 
-/// First packets that are remembered as never to be answered.
+/// First packets that are remembered as not to be answered.
 const MOST_WITHHELD: usize = 65_536;

@@ -1,4 +1,4 @@
-//! Starts the responder, tells what it does, and stops it.
+//! Starts the responder, reports what it did, and stops it.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub struct Running {
     /// Where it serves what needs an address of its own.
     encrypted: Vec<(Transport, SocketAddr)>,
     trust_pem: Option<String>,
-    /// Goes first: what it would have answered comes to the sockets then.
+    /// Stopped first: the queries it would have answered then reach the sockets.
     program: Option<Respond>,
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
@@ -87,7 +87,7 @@ impl Running {
     }
 
     /// What a client must trust to verify the responder, in PEM: the authority that was made for it,
-    /// or the certificates that were given. `None` where it serves nothing encrypted.
+    /// or the given certificates. `None` where no encrypted transport is served.
     pub fn trust_pem(&self) -> Option<&str> {
         self.trust_pem.as_deref()
     }
@@ -97,12 +97,12 @@ impl Running {
         self.program.as_ref().map(Respond::attached)
     }
 
-    /// Has a program in the kernel answer for this responder from now on.
+    /// Keeps the program in the kernel that answers for this responder from now on.
     pub(crate) fn answer_in_kernel(&mut self, program: Respond) {
         self.program = Some(program);
     }
 
-    /// What it has done so far. An answer that anybody has received is in it.
+    /// What it has done so far. A response that a client has received is included.
     pub fn book(&self) -> Book {
         let mut whole = Book::default();
         self.books.iter().for_each(|book| whole.merge(&book.read()));
@@ -114,7 +114,7 @@ impl Running {
         whole
     }
 
-    /// Stops it, and tells all that it did. Answers still held are given up and counted.
+    /// Stops it, and returns what it did. Responses still held are dropped and counted.
     pub fn stop(mut self) -> Book {
         self.join();
         self.book()
@@ -268,8 +268,8 @@ fn stream_settings(config: &Config, transport: Transport) -> StreamSettings {
     }
 }
 
-/// The stream of chance of the TCP side, apart from those of the UDP threads.
+/// The random stream of the TCP thread, different from those of the UDP threads.
 const TCP_STREAM: usize = MOST_THREADS;
 
-/// Streams of chance that one address may use.
+/// Random streams that one address may use.
 const STREAMS_AN_ADDRESS: usize = MOST_THREADS + 1;

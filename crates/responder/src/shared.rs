@@ -1,21 +1,21 @@
-//! A book that one thread writes and others may look into at any time.
+//! A book that one thread writes and others can read at any time.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::book::Book;
 
-/// The writer keeps the lock from before it sends until it has booked what it sent: whoever has
-/// seen an answer finds it in the book.
+/// The writer holds the lock from before it sends until it has booked what it sent: a response that a
+/// client has received is in the book.
 #[derive(Debug, Default)]
 pub(crate) struct SharedBook {
     book: Mutex<Book>,
-    /// Readers that wait. A busy writer would else take the lock again before they wake up.
+    /// Waiting readers. A busy writer would otherwise take the lock again before they wake up.
     readers: AtomicU32,
 }
 
 impl SharedBook {
-    /// The book, to write a round of work into.
+    /// The book, for writing one round of work.
     #[inline]
     pub(crate) fn write(&self) -> MutexGuard<'_, Book> {
         while self.readers.load(Ordering::Relaxed) > 0 {

@@ -32,7 +32,8 @@ impl Sockets {
     }
 
     fn open_at(config: &Config, listen: SocketAddr) -> Result<Sockets, Error> {
-        // Alone first: sockets that share a port would join a stranger's that shares it too.
+        // First without sharing: otherwise the socket could join another program's that shares the
+        // port too.
         let joins_others = config.share_port && listen.port() != 0;
         let first = open_udp(config, Transport::Udp, listen, joins_others)?;
         let address = first.local_addr().map_err(|source| listen_error(Transport::Udp, listen, source))?;
@@ -48,7 +49,7 @@ impl Sockets {
     }
 }
 
-/// A UDP socket that shares its port with nobody.
+/// A UDP socket that does not share its port.
 pub(crate) fn open_alone(
     config: &Config,
     transport: Transport,
@@ -107,7 +108,7 @@ fn listen_error(transport: Transport, address: SocketAddr, source: io::Error) ->
 /// UDP threads at most: more than the cores of any host we know of are a typing error.
 pub(crate) const MOST_THREADS: usize = 1024;
 
-/// How often a port free for UDP may be taken for TCP before we give up.
+/// How often a port that is free for UDP may be in use for TCP before this is given up.
 const PORT_TRIES: usize = 64;
 
 /// Connections that wait to be accepted; the host's `net.core.somaxconn` may allow fewer.

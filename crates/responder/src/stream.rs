@@ -1,5 +1,5 @@
-//! The side of byte streams: TCP, TLS (DoT) and HTTP/2 (DoH). One thread, many connections, queries
-//! pipelined, answers as they fall due.
+//! Serves byte streams: TCP, TLS (DoT) and HTTP/2 (DoH). One thread, many connections, pipelined queries,
+//! responses in the order in which they are due.
 //!
 //! ```text
 //!  socket ──► pipe (as it is, or TLS) ──► messages by length, or HTTP ──► intake ──► due now ──► outbox
@@ -8,10 +8,12 @@
 //! ```
 //!
 //! Over TCP and TLS each message has its length before it, in two bytes (RFC 1035 §4.2.2). Faults and
-//! delays are decided for each query, so answers may leave in another order than their queries came
-//! (RFC 7766 §7). A reset takes the connection and all that is under way on it.
+//! delays are decided for each query, so responses may be sent in another order than their queries (RFC
+//! 7766 §7). A reset ends the connection with all its outstanding queries.
 //!
-//! A connection that takes no answers is not read any further until it does.
+//! A connection that does not accept responses is not read until it does. One that is closed on command
+//! is first closed for writing, and what it sends is discarded until the client closes it: if it were
+//! closed with unread bytes the kernel would send a reset instead.
 
 mod connection;
 mod freshness;
@@ -51,21 +53,22 @@ pub(crate) struct StreamServer {
     poll: Poll,
     /// Waits for `poll` to the microsecond (its own waits are whole milliseconds).
     poller: Poller,
-    /// By token; a token is never used again, so that a late answer finds no stranger.
+    /// By token; a token is never used again, so that a late response cannot reach another
+    /// connection.
     connections: HashMap<usize, Connection>,
     next_token: usize,
     queue: DelayQueue<Due>,
     held_bytes: usize,
-    /// Connections that had more to read than one round takes.
+    /// Connections that had more to read than one round allows.
     unread: Vec<usize>,
-    /// When to accept again after an error: no event tells that.
+    /// When to accept again after an error: no event reports that.
     accept_again_ns: Option<u64>,
     next_sweep_ns: u64,
     frame: Vec<u8>,
     buffers: Buffers,
 }
 
-/// What a stream server speaks, and its bounds.
+/// The transport of a stream server, and its limits.
 #[derive(Clone, Debug)]
 pub(crate) struct StreamSettings {
     pub(crate) transport: Transport,
@@ -76,11 +79,11 @@ pub(crate) struct StreamSettings {
     pub(crate) close_after: Option<u64>,
 }
 
-/// What is to be done at an instant.
+/// What is due at an instant.
 enum Due {
-    /// An answer, its length before it.
+    /// A response with its length before it.
     Answer { token: usize, stream: u64, info: ResponseInfo, frame: Vec<u8> },
-    /// A look at a connection that goes on by the clock.
+    /// A timer of a connection.
     Timer { token: usize },
 }
 
@@ -127,9 +130,9 @@ impl StreamServer {
         })
     }
 
-    /// Serves until told to stop.
+    /// Serves until it is stopped.
     pub(crate) fn run(mut self) {
-        // Only a matter of precision: without it, answers leave up to 50 µs later.
+        // Without it, responses are sent up to 50 µs later.
         let _ = set_timer_slack_ns(1);
         let mut events = Events::with_capacity(EVENTS);
         let transport = self.settings.transport;
@@ -179,7 +182,7 @@ impl StreamServer {
         Ok(())
     }
 
-    /// Waits for an event, the next answer that is due, or the next look around.
+    /// Waits for an event, the next response that is due, or the next check for idle connections.
     fn wait(&mut self) -> io::Result<()> {
         if !self.unread.is_empty() {
             return Ok(());
@@ -204,7 +207,8 @@ impl StreamServer {
                     if self.connections.len() >= self.settings.connections_max {
                         connections.turned_away += 1;
                     } else if self.open(stream, monotonic_ns(), connections).is_err() {
-                        // The client had gone again, or no memory is left for it.
+                        // The client has closed already, or no memory is left for
+                        // it.
                         connections.lost += 1;
                     }
                 }
@@ -220,7 +224,7 @@ impl StreamServer {
     }
 
     fn open(&mut self, stream: TcpStream, now_ns: u64, book: &mut Connections) -> io::Result<()> {
-        // An answer is whole when written: there is nothing to wait for.
+        // A response is complete when written: there is nothing to wait for.
         stream.set_nodelay(true)?;
         let tls = self.settings.tls.clone().map(ServerConnection::new).transpose();
         let mut pipe = Pipe::new(stream, tls.map_err(io::Error::other)?);
@@ -237,19 +241,19 @@ impl StreamServer {
         Ok(())
     }
 
-    /// Reads what a connection has, answers it, and writes what it takes.
+    /// Reads from a connection, answers its queries, and writes.
     fn serve(&mut self, token: usize, book: &mut Book) {
-        // Out of the map while it is served, so that it and the rest can be changed.
+        // Taken out of the map while it is served, so that both can be changed.
         let Some(mut connection) = self.connections.remove(&token) else { return };
         let side = book.side_mut(self.settings.transport);
         connection.borrow_buffers(&mut self.buffers);
         let end = self.serve_round(token, &mut connection, side);
-        // What broke may have come right behind the end of the handshake.
+        // The handshake may have ended just before an error.
         note_handshake(&mut connection, side);
         self.keep_or_close(token, connection, end, side);
     }
 
-    /// One round of a connection; tells how it ends, if it does.
+    /// One round of a connection; returns how it ends, if it does.
     fn serve_round(
         &mut self,
         token: usize,
@@ -260,7 +264,7 @@ impl StreamServer {
             return connection.pipe.discard().map(|_| None);
         }
         match connection.fault {
-            // Its end is the client's: it gives up.
+            // Open until the client gives up.
             Some(ConnectionFault::NoHandshake) => return connection.pipe.discard().map(|_| None),
             Some(ConnectionFault::TlsAlert) => {
                 return connection.pipe.discard().map(|has_hello| has_hello.then_some(End::Alert));
@@ -282,7 +286,7 @@ impl StreamServer {
         Ok(end)
     }
 
-    /// Answers all messages that have come, or puts them into the queue.
+    /// Answers all received messages, or puts their responses into the queue.
     fn answer_all(
         &mut self,
         token: usize,
@@ -326,7 +330,8 @@ impl StreamServer {
         None
     }
 
-    /// Appends the answer in `frame` to what a connection sends; tells how that ends it, if it does.
+    /// Appends the response in `frame` to the outbox; returns how that ends the connection, if it
+    /// does.
     fn push(
         &mut self,
         connection: &mut Connection,
@@ -339,7 +344,7 @@ impl StreamServer {
             Some(Fault::Reset) => {}
             Some(Fault::Cut) => {
                 connection.push(stream, &mut self.frame, info, now_ns, side);
-                // The half that the socket does not take at once is cut off too.
+                // Of this half only what the socket accepts at once is sent.
                 let _ = connection.write(side);
             }
             _ => {
@@ -369,7 +374,7 @@ impl StreamServer {
         self.queue.push(due_ns, Due::Answer { token, stream, info, frame: self.frame.clone() });
     }
 
-    /// Sends all that is due. Answers that leave on one connection leave in one write.
+    /// Sends all that is due. Responses that are sent on one connection share one write.
     fn release_due(&mut self, book: &mut Book) {
         let now_ns = monotonic_ns();
         let side = book.side_mut(self.settings.transport);
@@ -400,7 +405,7 @@ impl StreamServer {
         }
     }
 
-    /// Pushes the answer in `frame`, which was held.
+    /// Appends the response in `frame`, which was held.
     fn release(&mut self, token: usize, stream: u64, info: ResponseInfo, now_ns: u64, side: &mut Side) {
         let Some(mut connection) = self.connections.remove(&token) else {
             side.counts.lost_with_connection += 1;
@@ -416,7 +421,7 @@ impl StreamServer {
         self.keep_or_close(token, connection, Ok(end), side);
     }
 
-    /// Writes what a connection has to say, and tells how it ends, if it does.
+    /// Writes the outbox of a connection, and returns how it ends, if it does.
     fn finish(
         &mut self,
         token: usize,
@@ -472,7 +477,7 @@ impl StreamServer {
         connection.book_lost(side);
         match end {
             End::OnCommand => {
-                // Closed at once with something unread, it would be reset instead.
+                // If it were closed with unread bytes, it would be reset instead.
                 if connection.close_for_writing().is_ok() {
                     self.connections.insert(token, connection);
                 }
@@ -499,14 +504,15 @@ impl StreamServer {
         *count += 1;
     }
 
-    /// Closes connections on which nothing has moved and nothing is held.
+    /// Closes connections without traffic and without held responses.
     fn close_idle(&mut self, now_ns: u64, book: &mut Book) {
         let idle_ns = u64::try_from(self.settings.idle.as_nanos()).unwrap_or(u64::MAX);
         self.next_sweep_ns = now_ns + (idle_ns / 4).clamp(1_000_000, MOST_SWEEP_NS);
         let side = book.side_mut(self.settings.transport);
         self.connections.retain(|_, connection| {
             let is_quiet = connection.held == 0 && now_ns.saturating_sub(connection.active_ns) >= idle_ns;
-            // One that is silent on command is silent for as long as the client bears it.
+            // A connection that is silent on command stays open as long as the client keeps
+            // it.
             let is_idle = is_quiet && connection.fault.is_none();
             if is_idle && !connection.is_closing {
                 side.connections.closed_idle += 1;
@@ -518,7 +524,7 @@ impl StreamServer {
     }
 }
 
-/// Books the end of a handshake, when it has just come.
+/// Books the end of a handshake, once.
 fn note_handshake(connection: &mut Connection, side: &mut Side) {
     let Some(handshake) = connection.new_handshake() else { return };
     side.handshake.record(monotonic_ns().saturating_sub(connection.accepted_ns));
@@ -532,7 +538,7 @@ fn note_handshake(connection: &mut Connection, side: &mut Side) {
 
 /// Writes the length of a message into the two bytes before it.
 fn set_length(frame: &mut [u8]) {
-    // The answer side keeps messages to 65,535 bytes.
+    // Messages are at most 65,535 bytes long.
     let length = (frame.len() - 2) as u16;
     frame[..2].copy_from_slice(&length.to_be_bytes());
 }
@@ -541,17 +547,18 @@ const LISTENER: Token = Token(0);
 
 const EVENTS: usize = 1024;
 
-/// Bytes of held answers before further ones are given up.
+/// Bytes of held responses; further ones are dropped.
 const HELD_BYTES: usize = 1 << 30;
 
-/// The last stretch before an answer is due is not slept. Waking takes about this long.
+/// The last microseconds before a response is due are spent polling: waking takes about this long.
 const SPIN_NS: u64 = 20_000;
 
-/// How often the thread looks whether it is to stop.
+/// How often the thread checks whether it is to stop.
 const STOP_CHECK_NS: u64 = 20_000_000;
 
-/// Time between two looks for idle connections, at most.
+/// Longest time between two checks for idle connections.
 const MOST_SWEEP_NS: u64 = 1_000_000_000;
 
-/// After a failed `accept` (no file descriptor left, say), time for connections to be closed.
+/// After a failed `accept` (for example without a free file descriptor), time for connections to be
+/// closed.
 const ACCEPT_PAUSE_NS: u64 = 50_000_000;

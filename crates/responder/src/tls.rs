@@ -1,4 +1,4 @@
-//! Who the responder is to clients that encrypt: its certificate, its TLS versions, its tickets.
+//! TLS of the responder: its certificate, its TLS versions, its tickets.
 
 use std::fs;
 use std::io;
@@ -25,7 +25,7 @@ pub struct TlsSettings {
     /// Certificate chain and private key, as PEM files; without them a certificate for `localhost`
     /// and the addresses of the listeners is made, signed by an authority made for it.
     pub files: Option<CertificateFiles>,
-    /// Which versions to speak; DoQ always speaks 1.3.
+    /// Which versions to support; DoQ always uses 1.3.
     pub versions: TlsVersions,
     /// Whether sessions can be resumed.
     pub resumption: Resumption,
@@ -43,7 +43,7 @@ pub struct CertificateFiles {
 /// Versions of TLS.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TlsVersions {
-    /// The one that the client likes best.
+    /// The one that the client prefers.
     #[default]
     Both,
     /// TLS 1.2 only.
@@ -52,16 +52,16 @@ pub enum TlsVersions {
     Only13,
 }
 
-/// Whether a client may come back without a full handshake.
+/// Whether sessions can be resumed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Resumption {
     /// Never.
     Off,
-    /// By tickets that hold the session themselves.
+    /// By tickets that contain the session.
     #[default]
     Tickets,
-    /// By tickets that name a session kept here, and with early data (0-RTT): the library takes
-    /// early data only so, because such a ticket is good for once.
+    /// By tickets that name a session kept here, with early data (0-RTT): the library accepts early
+    /// data only with these, because such a ticket can be used only once.
     EarlyData,
 }
 
@@ -86,7 +86,7 @@ pub enum TlsError {
         /// What the system said.
         source: io::Error,
     },
-    /// Certificate and key do not go together, or are of a kind that is not known.
+    /// Certificate and key do not belong together, or are of an unsupported kind.
     #[error("certificate and key cannot be used: {0}; does the key belong to the first certificate?")]
     Pair(#[source] rustls::Error),
     /// No certificate could be made.
@@ -101,16 +101,16 @@ pub enum TlsError {
 pub(crate) struct Identity {
     chain: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,
-    /// What a client must trust, in PEM: the authority that was made, or the chain that was given.
+    /// What a client must trust, in PEM: the authority that was made, or the given chain.
     pub(crate) trust_pem: String,
 }
 
 /// What a QUIC endpoint needs to serve.
 pub(crate) struct QuicTls {
     pub(crate) config: Arc<quinn_proto::ServerConfig>,
-    /// The same, but for a protocol that no client asks for: its handshakes end with an alert.
+    /// The same, but for a protocol that no client offers: its handshakes end with an alert.
     pub(crate) refusing: Arc<quinn_proto::ServerConfig>,
-    /// Set when a session was found for a client that wants to resume it.
+    /// Set when the session of a client that resumes was found.
     pub(crate) resumed: Arc<AtomicBool>,
 }
 
@@ -139,7 +139,7 @@ impl Identity {
         Ok(Identity { chain, key, trust_pem: String::from_utf8_lossy(&chain_pem).into_owned() })
     }
 
-    /// An authority of its own: some clients take no certificate that is its own authority.
+    /// With an authority of its own: some clients accept no self-signed certificate.
     fn make(addresses: &[IpAddr]) -> Result<Identity, TlsError> {
         let mut authority = CertificateParams::default();
         authority.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
@@ -162,8 +162,8 @@ impl Identity {
         })
     }
 
-    /// The configuration of DoT or DoH, which speaks `protocol` where the client asks for one. DoH
-    /// takes no early data: HTTP has rules of its own for that (RFC 8470).
+    /// The configuration of DoT or DoH, with `protocol` where the client offers ALPN. DoH accepts no
+    /// early data: HTTP has rules of its own for that (RFC 8470).
     pub(crate) fn stream_config(
         &self,
         settings: &TlsSettings,
@@ -205,7 +205,8 @@ impl Identity {
                 Resumption::EarlyData => {
                     let sessions = ServerSessionMemoryCache::new(SESSIONS_KEPT);
                     config.session_storage = Arc::new(SeenSessions { sessions, seen });
-                    // QUIC bounds early data by its own windows; the field must be all or nothing.
+                    // QUIC limits early data by its own windows; the field must be all
+                    // or nothing.
                     config.max_early_data_size = u32::MAX;
                 }
             }
@@ -224,7 +225,7 @@ impl Identity {
             TlsVersions::Only12 => &[&rustls::version::TLS12],
             TlsVersions::Only13 => &[&rustls::version::TLS13],
         };
-        // Named, not the process's default: a program that holds several libraries has none.
+        // Given explicitly, because the process may have no default provider.
         let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_protocol_versions(versions)
             .map_err(TlsError::Pair)?
@@ -238,7 +239,7 @@ impl Identity {
 
 fn quic_transport(idle: Duration) -> TransportConfig {
     let mut transport = TransportConfig::default();
-    // One query a stream: what has none waits at the client.
+    // One query a stream: further queries wait at the client.
     transport.max_concurrent_bidi_streams(VarInt::from_u32(QUIC_STREAMS));
     // RFC 9250 §4.2: unidirectional streams are an error.
     transport.max_concurrent_uni_streams(VarInt::from_u32(0));
@@ -250,7 +251,8 @@ fn read_file(path: &Path) -> Result<Vec<u8>, TlsError> {
     fs::read(path).map_err(|source| TlsError::File { path: path.to_owned(), source })
 }
 
-/// Tickets that tell when one was good: over QUIC nothing else tells a resumed handshake.
+/// A ticket store that notes when a ticket was valid: over QUIC nothing else shows that a session was
+/// resumed.
 #[derive(Debug)]
 struct SeenTickets {
     tickets: Arc<dyn ProducesTickets>,
@@ -277,7 +279,7 @@ impl ProducesTickets for SeenTickets {
     }
 }
 
-/// The same for sessions that are kept.
+/// The same for sessions that are kept here.
 #[derive(Debug)]
 struct SeenSessions {
     sessions: Arc<ServerSessionMemoryCache>,
@@ -304,14 +306,14 @@ impl StoresServerSessions for SeenSessions {
     }
 }
 
-/// Sessions kept for early data; the oldest goes where there are more.
+/// Sessions kept for early data; the oldest is dropped where there are more.
 const SESSIONS_KEPT: usize = 65_536;
 
 /// Early data that one connection may send before its handshake has ended.
 const EARLY_BYTES: u32 = 65_536;
 
-/// Streams of one QUIC connection under way at once. The library makes a place for each when the connection
-/// comes to be: with 65,536 of them that took ten milliseconds.
+/// Concurrent streams of a QUIC connection. The library allocates all of them when the connection is
+/// opened: 65,536 of them took ten milliseconds.
 const QUIC_STREAMS: u32 = 1_024;
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 //!                  └──► due later ──► delay queue
 //! ```
 //!
-//! A thread waits for its socket until the next answer is due, and wakes a little before it: the
+//! A thread waits for its socket until the next response is due, and wakes a little before it: the
 //! rest it spends asking the socket, because a sleep that short would end too late.
 
 use std::io;
@@ -37,20 +37,20 @@ pub(crate) struct UdpWorker {
     sender: Sender,
     outbox: Outbox,
     queue: DelayQueue<Held>,
-    /// Bytes of the answers in the queue.
+    /// Bytes of the responses in the queue.
     held_bytes: usize,
-    /// Buffers of answers that have left the queue, for the next ones.
+    /// Buffers of responses that were sent, for the next ones.
     free_buffers: Vec<Vec<u8>>,
 }
 
-/// An answer in the queue.
+/// A response in the queue.
 struct Held {
     info: ResponseInfo,
     peer: SocketAddr,
     bytes: Vec<u8>,
 }
 
-/// Answers that leave now, back to back.
+/// Responses to be sent now, back to back.
 #[derive(Default)]
 struct Outbox {
     bytes: Vec<u8>,
@@ -86,9 +86,9 @@ impl UdpWorker {
         })
     }
 
-    /// Serves until told to stop.
+    /// Serves until it is stopped.
     pub(crate) fn run(mut self) {
-        // Only a matter of precision: without it, answers leave up to 50 µs later.
+        // Without it, responses are sent up to 50 µs later.
         let _ = set_timer_slack_ns(1);
         while !self.stop.load(Ordering::Relaxed) {
             if let Err(error) = self.round() {
@@ -99,7 +99,7 @@ impl UdpWorker {
         self.book.write().udp.counts.held_at_stop += self.queue.len() as u64;
     }
 
-    /// Takes what came, sends what is due, and waits where there was neither.
+    /// Processes what was received, sends what is due, and waits where there was neither.
     fn round(&mut self) -> io::Result<()> {
         let shared = Arc::clone(&self.book);
         let mut book = shared.write();
@@ -166,7 +166,7 @@ impl UdpWorker {
 }
 
 impl Outbox {
-    /// Ends the answer whose bytes were just appended.
+    /// Ends the response whose bytes were just appended.
     #[inline]
     fn close(&mut self, info: ResponseInfo, peer: SocketAddr) {
         let begin = self.ends.last().map_or(0, |end| *end as usize);
@@ -179,7 +179,7 @@ impl Outbox {
     }
 
     fn push(&mut self, end: usize, info: Option<ResponseInfo>, peer: SocketAddr) {
-        // At most OUTBOX_BYTES and one answer twice: far under 4 GiB.
+        // At most OUTBOX_BYTES and one response twice: far below 4 GiB.
         self.ends.push(end as u32);
         self.infos.push(info);
         self.peers.push(peer);
@@ -228,21 +228,21 @@ const RECEIVE_BATCH: usize = 32;
 /// Packets a send call, and packets that share one instant of sending.
 const SEND_BATCH: usize = 64;
 
-/// The outbox is sent when it is this long: what lies in the cache is sent fastest.
+/// The outbox is sent when it has this length: it then still is in the CPU's cache.
 const OUTBOX_BYTES: usize = 256 * 1024;
 
-/// Bytes of held answers in one thread before further ones are given up: a stall of a second at
-/// a million answers of 100 bytes takes a tenth of it.
+/// Bytes of held responses in one thread; further ones are dropped. A stall of a second at a million
+/// responses of 100 bytes takes a tenth of it.
 const HELD_BYTES: usize = 1 << 30;
 
 const SPARE_BUFFERS: usize = 65_536;
 
-/// The last stretch before an answer is due is not slept. Waking takes about this long.
+/// The last microseconds before a response is due are spent polling: waking takes about this long.
 const SPIN_NS: u64 = 20_000;
 
 /// How often a thread without work looks whether it is to stop.
 const STOP_CHECK_NS: u64 = 20_000_000;
 
-/// A full send buffer empties at the speed of the interface: given up after 10 ms.
+/// A full send buffer empties at the speed of the interface: retried for 10 ms.
 const SEND_TRIES: u32 = 200;
 const SEND_PAUSE: Duration = Duration::from_micros(50);

@@ -1,21 +1,24 @@
-//! The responder in the kernel: a program on the interface answers what was worked out
-//! beforehand, and everything else goes up to the sockets. The two are one server, with one book.
+//! The responder in the kernel: a program on the interface sends responses that were made in advance, and
+//! passes everything else up to the sockets. The two are one server, with one book.
 //!
 //! ```text
-//!   query ──► XDP program ── a name of the map, fits ──► answer, from the driver
+//!   query ──► XDP program ── a name of the map, fits ──► response, from the driver
 //!                  │
 //!                  └── anything else ──► host ──► UDP and TCP sockets of the responder
 //! ```
 //!
-//! In the kernel: every name and type of the zone, NODATA and NXDOMAIN with the SOA, aliases,
-//! wildcards but those of aliases, TC=1, EDNS. Up to the sockets: TCP; other opcodes, classes and EDNS
-//! versions, transfers, malformed queries; names outside the zone, or more than 16 labels below
-//! what exists (in a zone with wildcards); answers over 1,216 bytes; what does not
-//! fit behind the query in its buffer (drivers keep different room there; a pair of veth
-//! interfaces keeps little); fragments, IPv4 options and IPv6 extension headers, two VLAN tags.
+//! In the kernel: every name and type of the zone, NODATA and NXDOMAIN with the SOA, aliases, wildcards
+//! but those of aliases, TC=1, EDNS. Up to the sockets: TCP; other opcodes, classes and EDNS versions,
+//! transfers, malformed queries; names outside the zone, or more than 16 labels below what exists (in a
+//! zone with wildcards); responses over 1,216 bytes; responses for which the packet's buffer has no space
+//! before or after the query; fragments, IPv4 options and IPv6 extension headers, two VLAN tags.
 //!
-//! What the program answers has not been through the host: no firewall has seen it, the checksum
-//! of the query has not been verified, and whether the driver got rid of the answer is not known.
+//! A response grows into the space before the packet (its head room) where there is none after it: veth
+//! leaves less than a cache line after a packet and 200 bytes before it, so the program moves the head of
+//! the packet.
+//!
+//! The program's responses do not pass through the host: no firewall has seen them, the checksum of the
+//! query was not verified, and whether the driver could send them is not known.
 
 mod table;
 
@@ -32,15 +35,15 @@ use crate::server::{Responder, Running};
 
 use table::Table;
 
-/// What a responder in the kernel is to be.
+/// The configuration of a responder in the kernel.
 #[derive(Clone, Debug)]
 pub struct XdpConfig {
-    /// The interface on which queries come, in the network namespace of the calling thread.
+    /// The interface that receives the queries, in the network namespace of the calling thread.
     pub interface: String,
     /// Whether the program runs in the driver or in the kernel's stack.
     pub attach: Attach,
-    /// The responder beside it: addresses (of the interface, each by itself), rule, threads. It
-    /// must have no faults, and another rule than [`Rule::FixedSize`](crate::Rule::FixedSize).
+    /// The responder with the sockets: addresses (of the interface, each separately), rule, threads.
+    /// It must have no faults, and another rule than [`Rule::FixedSize`](crate::Rule::FixedSize).
     pub responder: Config,
 }
 
@@ -51,22 +54,22 @@ pub struct XdpResponder;
 /// Why a responder does not start in the kernel.
 #[derive(Debug, thiserror::Error)]
 pub enum XdpStartError {
-    /// The responder beside it does not start.
+    /// The responder with the sockets does not start.
     #[error(transparent)]
     Responder(#[from] Error),
-    /// A fault was asked for.
+    /// Faults were given.
     #[error(
         "the kernel can only answer at once and right: leave out the faults (delay, loss, wrong answers, stall), \
          or --xdp"
     )]
     Faults,
-    /// The rule cannot be worked out beforehand.
+    /// The responses of the rule cannot be made in advance.
     #[error(
         "answers of a fixed size depend on the question and cannot be worked out beforehand: leave out --size, or \
          --xdp; a zone with long TXT records gives long answers too"
     )]
     FixedSize,
-    /// An address stands for many.
+    /// A wildcard address.
     #[error(
         "{address} stands for every address of the host, and the kernel must not answer for others: name the \
          addresses of the interface (see `ip address`), each with --listen"
@@ -93,7 +96,7 @@ pub enum XdpStartError {
         /// The interface.
         interface: String,
     },
-    /// The interface cannot be asked.
+    /// The interface cannot be read.
     #[error("cannot ask the interface {interface}: {source}")]
     Interface {
         /// The interface.
@@ -132,7 +135,7 @@ pub enum XdpStartError {
 }
 
 impl XdpStartError {
-    /// Whether what was asked for is impossible anywhere, and not only here and now.
+    /// Whether the configuration is impossible anywhere, not only on this host at this time.
     pub fn is_bad_input(&self) -> bool {
         use XdpStartError as Error;
         matches!(
@@ -144,10 +147,10 @@ impl XdpStartError {
 
 impl XdpResponder {
     /// Starts a responder, and a program on the interface that answers for it. The program is
-    /// gone when [`Running`] is stopped or dropped, or the process ends, however it does.
+    /// detached when [`Running`] is stopped or dropped, or when the process ends in any way.
     ///
-    /// On a pair of veth interfaces answers come back only to an end that has an XDP program (any):
-    /// the kernel wakes no other, GRO or not.
+    /// On a pair of veth interfaces responses reach only an end that has an XDP program (any): the
+    /// kernel wakes no other, with GRO or without.
     pub fn start(config: XdpConfig) -> Result<Running, XdpStartError> {
         let XdpConfig { interface, attach, responder } = config;
         if responder.faults != (Faults { seed: responder.faults.seed, ..Faults::default() }) {
@@ -156,7 +159,7 @@ impl XdpResponder {
         let mut table = Table::of(&responder.rule).ok_or(XdpStartError::FixedSize)?;
         check_addresses(&responder)?;
         let (interface, mtu) = look_up(&interface)?;
-        // The sockets first: they know the port, and what the program passes up has to go somewhere.
+        // The sockets first: they know the port, and the program passes queries up to them.
         let mut running = Responder::start(responder)?;
         table.set_place(running.addresses(), mtu);
         let program = Respond::attach(&interface, attach, &table.settings, &table.slots, &table.chunks);
@@ -177,7 +180,7 @@ fn check_addresses(config: &Config) -> Result<(), XdpStartError> {
     }
 }
 
-/// The interface, and the longest IP packet that it takes.
+/// The interface, and its MTU.
 fn look_up(name: &str) -> Result<(Interface, usize), XdpStartError> {
     let failed = |source: io::Error| match source.kind() {
         io::ErrorKind::NotFound => XdpStartError::NoInterface { interface: name.to_owned() },
@@ -192,7 +195,7 @@ fn look_up(name: &str) -> Result<(Interface, usize), XdpStartError> {
 }
 
 impl From<XdpError> for XdpStartError {
-    /// The advice is another than for a run over AF_XDP.
+    /// The advice differs from that for a run over AF_XDP.
     fn from(error: XdpError) -> Self {
         match error {
             XdpError::NotBuilt => XdpStartError::NotBuilt,

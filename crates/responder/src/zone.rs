@@ -1,7 +1,7 @@
 //! A zone file, laid out so that answering copies bytes and allocates nothing.
 //!
-//! Names are kept in lower case on the wire form; each record set is kept as it goes into an
-//! answer, its owners being pointers to the question:
+//! Names are kept in lower case in wire format; each record set is kept as it is copied into a response,
+//! its owners being pointers to the question:
 //!
 //! ```text
 //!   "\3www\7example\0" ──► A:    [C00C|A|IN|ttl|4|192.0.2.1] [C00C|A|IN|ttl|4|192.0.2.2]
@@ -32,7 +32,7 @@ pub struct Zone {
     /// The name of the SOA record.
     apex: Box<[u8]>,
     names: HashMap<Box<[u8]>, Node>,
-    /// The SOA record as it goes into the authority section, less its owner.
+    /// The SOA record for the authority section, without its owner.
     negative_soa: Box<[u8]>,
 }
 
@@ -78,7 +78,7 @@ impl Zone {
     }
 
     /// The types of a name and of all that it is an alias of: for any other the zone has one
-    /// answer.
+    /// response.
     pub(crate) fn types_along(&self, name: &[u8]) -> Vec<u16> {
         let mut types = Vec::new();
         let mut name = name.to_vec();
@@ -114,7 +114,7 @@ impl Zone {
     pub(crate) fn fill(&self, query: &Query<'_>, start: usize, out: &mut Vec<u8>) -> Content {
         let mut content = Content::default();
         let mut name = LowerName::of(query.qname);
-        // Where the name that is looked up stands in the message, for pointers to it.
+        // The position in the message of the name that is looked up, for pointers to it.
         let mut name_at = dnsdyno_wire::HEADER_LEN;
         if !is_under(name.bytes(), &self.apex) {
             return Content { rcode: REFUSED, ..content };
@@ -251,6 +251,6 @@ const OWNER_IS_QUESTION: [u8; 2] = [0xC0, 0x0C];
 /// Owner pointer, type, class, TTL and data length.
 const RECORD_HEAD_LEN: usize = 12;
 
-/// Aliases followed in one answer. More are a loop, or as good as one: the answer then ends with
+/// Aliases followed in one response. More are a loop, or nearly one: the response then ends with
 /// what was found. 16 of the longest stay within reach of a pointer (16,383 bytes).
 const MOST_ALIASES: usize = 16;

@@ -41,7 +41,7 @@ fn adds_up(book: &Book) {
 }
 
 #[test]
-fn a_cut_answer_is_half_an_answer_and_then_a_reset() {
+fn a_cut_response_is_half_a_response_and_then_a_reset() {
     let running = faulty(|config| config.faults.cut = share("100%"));
     run(async {
         for mut stream in each_stream(&running).await {
@@ -86,7 +86,7 @@ fn a_reset_takes_the_connection_over_every_transport() {
 }
 
 #[test]
-fn a_wrong_length_tells_16_bytes_too_many() {
+fn a_wrong_length_declares_16_bytes_too_many() {
     let running = faulty(|config| config.faults.wrong_length = share("100%"));
     run(async {
         for mut stream in each_stream(&running).await {
@@ -110,7 +110,7 @@ fn a_wrong_length_tells_16_bytes_too_many() {
 }
 
 #[test]
-fn a_dribble_comes_whole_and_byte_by_byte() {
+fn a_slow_response_arrives_whole_and_byte_by_byte() {
     let running = faulty(|config| config.faults.dribble = share("100%"));
     run(async {
         for mut stream in each_stream(&running).await {
@@ -137,7 +137,7 @@ fn a_dribble_comes_whole_and_byte_by_byte() {
 }
 
 #[test]
-fn reordered_answers_let_the_next_one_pass_and_the_last_one_comes_all_the_same() {
+fn reordered_responses_are_sent_after_the_next_one_and_the_last_one_is_sent_too() {
     let running = faulty(|config| config.faults.reorder = share("100%"));
     run(async {
         for mut stream in each_stream(&running).await {
@@ -196,7 +196,7 @@ fn status_500_and_stream_resets_end_their_query_and_not_the_connection() {
 }
 
 #[test]
-fn after_goaway_the_answer_comes_and_the_connection_ends() {
+fn after_goaway_the_response_is_sent_and_the_connection_ends() {
     let running = faulty(|config| config.faults.goaway = share("100%"));
     run(async {
         let mut client = Doh::connect(&running).await.unwrap();
@@ -211,7 +211,7 @@ fn after_goaway_the_answer_comes_and_the_connection_ends() {
 }
 
 #[test]
-fn each_connection_is_closed_in_order_after_so_many_answers() {
+fn each_connection_is_closed_regularly_after_so_many_responses() {
     let running = faulty(|config| config.faults.close_after = Some(3));
     run(async {
         for mut stream in each_stream(&running).await {
@@ -246,7 +246,7 @@ fn each_connection_is_closed_in_order_after_so_many_answers() {
 }
 
 #[test]
-fn silent_connections_take_everything_and_say_nothing() {
+fn silent_connections_read_everything_and_send_nothing() {
     let running = faulty(|config| {
         config.faults.silent = share("100%");
         config.idle = Duration::from_millis(50);
@@ -272,7 +272,7 @@ fn silent_connections_take_everything_and_say_nothing() {
 }
 
 #[test]
-fn a_handshake_can_be_refused_or_left_without_an_answer() {
+fn a_handshake_can_be_refused_or_ignored() {
     for is_alert in [true, false] {
         let running = faulty(|config| {
             let fault = if is_alert { &mut config.faults.tls_alert } else { &mut config.faults.no_handshake };

@@ -95,7 +95,7 @@ fn every_case_of_the_table_is_answered_over_every_transport_as_it_says() {
 }
 
 #[test]
-fn the_longest_answers_come_whole_over_every_transport() {
+fn the_longest_responses_arrive_whole_over_every_transport() {
     let running = start_all(|config| config.rule = Rule::FixedSize { bytes: 65_535 });
     for way in WAYS {
         let answer = run(way.ask(&running, &query(0))).unwrap();
@@ -104,7 +104,7 @@ fn the_longest_answers_come_whole_over_every_transport() {
 }
 
 #[test]
-fn the_book_tells_queries_connections_handshakes_and_first_queries_of_each_transport() {
+fn the_book_has_queries_connections_handshakes_and_first_queries_of_each_transport() {
     let running = start_all(|_| {});
     run(async {
         let mut tcp = connect_tcp(&running).await;
@@ -140,7 +140,7 @@ fn the_book_tells_queries_connections_handshakes_and_first_queries_of_each_trans
 }
 
 #[test]
-fn answers_on_one_connection_do_not_wait_for_each_other() {
+fn responses_on_one_connection_do_not_wait_for_each_other() {
     let running = start_all(|config| config.faults.delay = Some("uniform:1ms..50ms".parse().unwrap()));
     run(async {
         let client = Doq::connect(&running).await.unwrap();
@@ -205,7 +205,7 @@ fn bad_requests_get_the_status_that_says_why_and_leave_the_connection_usable() {
 }
 
 #[test]
-fn each_version_of_tls_is_spoken_and_can_be_asked_for_alone() {
+fn each_version_of_tls_is_supported_and_can_be_selected_alone() {
     for (versions, speaks_12, speaks_13) in [
         (TlsVersions::Both, true, true),
         (TlsVersions::Only12, true, false),
@@ -319,7 +319,7 @@ fn early_data_is_taken_over_dot_and_doq_where_that_is_on() {
 }
 
 #[test]
-fn what_breaks_the_rules_of_doq_closes_the_connection_with_a_protocol_error() {
+fn violations_of_doq_close_the_connection_with_a_protocol_error() {
     let running = start_all(|_| {});
     let good = query(0);
     let keepalive = {
@@ -348,7 +348,7 @@ fn what_breaks_the_rules_of_doq_closes_the_connection_with_a_protocol_error() {
 }
 
 #[test]
-fn noise_on_an_encrypted_port_harms_nobody_else() {
+fn noise_on_an_encrypted_port_affects_no_other_client() {
     let running = start_all(|_| {});
     run(async {
         for transport in [Transport::Dot, Transport::Doh] {

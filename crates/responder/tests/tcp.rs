@@ -73,7 +73,7 @@ fn queries_that_come_byte_by_byte_are_answered() {
 }
 
 #[test]
-fn the_longest_answers_arrive_whole_at_a_client_that_reads_late() {
+fn the_longest_responses_arrive_whole_at_a_client_that_reads_late() {
     let running = start(|config| config.rule = Rule::FixedSize { bytes: 65_535 });
     let mut stream = connect(&running);
     // 65 MB of answers: far more than the kernel or the responder takes before it is read.
@@ -90,7 +90,7 @@ fn the_longest_answers_arrive_whole_at_a_client_that_reads_late() {
 }
 
 #[test]
-fn a_client_that_ends_its_side_still_gets_delayed_answers() {
+fn a_client_that_closes_its_side_still_gets_delayed_responses() {
     let running = start(|config| config.faults.delay = Some("uniform:1ms..50ms".parse().unwrap()));
     let mut stream = connect(&running);
     (0..200).for_each(|number| stream.write_all(&framed(&query(number))).unwrap());
@@ -152,7 +152,7 @@ fn a_reset_is_seen_as_a_reset_and_counted_once() {
 }
 
 #[test]
-fn answers_held_for_a_client_that_went_away_are_told() {
+fn responses_held_for_a_client_that_closed_are_reported() {
     let running = start(|config| config.faults.delay = Some("100ms".parse().unwrap()));
     let stream = connect(&running);
     (&stream).write_all(&[framed(&query(1)), framed(&query(2))].concat()).unwrap();
@@ -194,7 +194,7 @@ fn connections_over_the_bound_are_turned_away() {
 }
 
 #[test]
-fn empty_and_short_messages_are_passed_over_on_a_connection_that_goes_on() {
+fn empty_and_short_messages_are_ignored_on_a_connection_that_stays_open() {
     let running = start(|_| {});
     let mut stream = connect(&running);
     stream.write_all(&[framed(b""), framed(b"short"), framed(&query(3))].concat()).unwrap();

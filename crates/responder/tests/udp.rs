@@ -88,7 +88,7 @@ fn several_threads_share_the_work_and_add_up() {
 }
 
 #[test]
-fn the_same_seed_and_order_make_the_same_answers_to_the_byte() {
+fn the_same_seed_and_order_give_byte_identical_responses() {
     let run = |seed| {
         let running = start(|config| config.faults = faulty(seed));
         let (answers, seen) = ask_all(&running, 1, 3_000);
@@ -181,7 +181,7 @@ fn hold_times_agree_with_what_a_client_measures() {
 }
 
 #[test]
-fn answers_that_do_not_fit_are_counted_as_truncated() {
+fn responses_that_do_not_fit_are_counted_as_truncated() {
     let running = start(|config| config.rule = Rule::FixedSize { bytes: 600 });
     let (answers, _) = ask_all(&running, 1, 50);
     assert!(answers.iter().all(|answer| dnsdyno_wire::peek(answer).unwrap().is_truncated()));
@@ -190,7 +190,7 @@ fn answers_that_do_not_fit_are_counted_as_truncated() {
 }
 
 #[test]
-fn what_is_no_query_is_counted_and_not_answered() {
+fn messages_that_are_no_queries_are_counted_and_not_answered() {
     let running = start(|_| {});
     let socket = client(running.address());
     let mut response = query(1);
@@ -206,7 +206,7 @@ fn what_is_no_query_is_counted_and_not_answered() {
 }
 
 #[test]
-fn packets_dropped_at_its_own_socket_are_told() {
+fn packets_dropped_at_its_own_socket_are_reported() {
     let running = start(|config| {
         config.receive_buffer_bytes = 4096;
         config.threads = 1;
@@ -226,7 +226,7 @@ fn packets_dropped_at_its_own_socket_are_told() {
 }
 
 #[test]
-fn what_is_held_when_it_stops_is_told() {
+fn responses_held_at_the_stop_are_reported() {
     let running = start(|config| config.faults.delay = Some("1min".parse().unwrap()));
     let socket = client(running.address());
     (0..10).for_each(|number| assert!(socket.send(&query(number)).is_ok()));
@@ -236,7 +236,7 @@ fn what_is_held_when_it_stops_is_told() {
 }
 
 #[test]
-fn an_answer_too_long_for_udp_is_a_send_error() {
+fn a_response_too_long_for_udp_is_a_send_error() {
     // The client says it takes 65,535 bytes; a UDP packet over IPv4 carries 65,507.
     let rule = Rule::FixedSize { bytes: 65_535 };
     let mut bytes = Vec::new();
@@ -253,7 +253,7 @@ fn an_answer_too_long_for_udp_is_a_send_error() {
 }
 
 #[test]
-fn a_port_in_use_is_told_by_transport_and_address() {
+fn a_port_in_use_is_reported_with_transport_and_address() {
     let first = start(|_| {});
     for threads in [1, 2] {
         let again = Config { listen: first.address(), threads, ..Config::default() };

@@ -236,7 +236,7 @@ fn padded(name: &str, rtype: u16, edns_size: u16, padding: u16) -> Vec<u8> {
 }
 
 #[test]
-fn answers_of_every_size_fit_into_packets_of_every_size_or_are_cut_or_passed_up() {
+fn responses_of_every_size_fit_or_are_truncated_or_passed_up() {
     if !require(&[Need::Root]) {
         return;
     }
@@ -279,7 +279,7 @@ fn names_by_the_ten_thousand_are_all_found() {
 }
 
 #[test]
-fn the_program_ends_with_the_responder_and_takes_nobodys_place() {
+fn the_program_ends_with_the_responder_and_replaces_no_other() {
     if !require(&[Need::Root]) {
         return;
     }

@@ -17,8 +17,8 @@ pub fn sleep_until_ns(instant_ns: u64) {
         tv_sec: (instant_ns / 1_000_000_000) as libc::time_t,
         tv_nsec: (instant_ns % 1_000_000_000) as libc::c_long,
     };
-    // SAFETY: `time` is a valid timespec that the call only reads; the null pointer says that
-    // nobody asks what was left of an absolute time.
+    // SAFETY: `time` is a valid timespec that the call only reads; the null pointer means that the
+    // remaining time is not wanted.
     unsafe {
         libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &time, std::ptr::null_mut());
     }

@@ -1,4 +1,4 @@
-//! What the kernel says of a network interface.
+//! Properties of a network interface, as the kernel reports them.
 
 use std::ffi::CString;
 use std::io;
@@ -9,24 +9,25 @@ use crate::checked;
 
 /// A network interface, as it was when it was looked up.
 ///
-/// Asks in the network namespace of the thread that looked it up, for as long as it lives.
+/// It is looked up in the network namespace of the thread that created this value, for as long as the
+/// value lives.
 #[derive(Debug)]
 pub struct Interface {
     name: String,
     index: u32,
-    /// Any socket will do to ask with, and keeps the namespace. One of no address: the loopback may
-    /// be down.
+    /// Any socket can be used for the calls, and keeps the namespace. It has no address, because the
+    /// loopback interface may be down.
     socket: UnixDatagram,
 }
 
-/// Whether packets can leave.
+/// Whether packets can be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkState {
     /// They can.
     Up,
     /// The administrator has put the interface down.
     Down,
-    /// It is up, and has no link: a cable is out, or the other end is down.
+    /// It is up, and has no link: the cable is out, or the other end is down.
     NoCarrier,
 }
 
@@ -78,14 +79,14 @@ impl Interface {
         Ok(mac)
     }
 
-    /// The most bytes of an IP packet that it takes.
+    /// The longest IP packet that it accepts, in bytes.
     pub fn mtu(&self) -> io::Result<usize> {
         let request = self.ask(libc::SIOCGIFMTU)?;
         // SAFETY: the call was successful, so it has written this member.
         Ok(unsafe { request.ifr_ifru.ifru_mtu }.max(0) as usize)
     }
 
-    /// Whether packets can leave. An interface that is gone is down.
+    /// Whether packets can be sent. An interface that no longer exists counts as down.
     pub fn link_state(&self) -> LinkState {
         let flags = match self.ask(libc::SIOCGIFFLAGS) {
             // SAFETY: the call was successful, so it has written this member.
@@ -95,7 +96,7 @@ impl Interface {
         if flags & libc::IFF_UP == 0 {
             return LinkState::Down;
         }
-        // The flag "running" follows the link with a delay; the driver knows at once.
+        // The flag "running" follows the link with a delay; the driver knows it at once.
         let mut link = EthtoolValue { command: ETHTOOL_GLINK, value: 0 };
         let has_link = match self.ask_driver(&mut link) {
             Ok(()) => link.value != 0,
@@ -104,7 +105,7 @@ impl Interface {
         if has_link { LinkState::Up } else { LinkState::NoCarrier }
     }
 
-    /// How many receive queues it has now; 1 where the driver does not say.
+    /// How many receive queues it has now; 1 where the driver does not report it.
     pub fn queues(&self) -> u32 {
         let mut channels = EthtoolChannels { command: ETHTOOL_GCHANNELS, ..EthtoolChannels::default() };
         match self.ask_driver(&mut channels) {
@@ -127,7 +128,7 @@ impl Interface {
         self.ask_driver(&mut EthtoolValue { command: ETHTOOL_SGRO, value: on.into() })
     }
 
-    /// Has the driver do the command that `value` starts with, and fill it in.
+    /// Executes the driver command that `value` starts with, and fills `value` in.
     fn ask_driver<T: EthtoolCommand>(&self, value: &mut T) -> io::Result<()> {
         let mut request = self.request();
         request.ifr_ifru.ifru_data = std::ptr::from_mut(value).cast();

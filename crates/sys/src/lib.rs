@@ -1,4 +1,4 @@
-//! Every `unsafe` line of dnsdyno: system calls that have no safe face elsewhere.
+//! All `unsafe` code of dnsdyno: system calls that have no safe interface elsewhere.
 //!
 //! The functions here move bytes and read counters. They know nothing of DNS, decide nothing,
 //! and keep no global state. Each `unsafe` block says why it is sound.

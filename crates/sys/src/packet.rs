@@ -1,4 +1,4 @@
-//! Packets with headers of our own, through the kernel's ordinary way out of an interface.
+//! Packets with headers of our own, sent through the kernel's network device layer.
 //!
 //! ```text
 //!   one call   [ for the kernel | Ethernet IP UDP | message 1 | message 2 | ... ]
@@ -19,7 +19,7 @@ use crate::udp::{Messages, Run, Runs, Sent};
 /// Room for the headers of a packet: Ethernet, a tag, IPv6, UDP, and some.
 pub const HEADER_ROOM: usize = 80;
 
-/// A way out of one interface.
+/// A packet socket of one interface.
 pub struct PacketSender {
     fd: OwnedFd,
     heads: Box<[Head]>,
@@ -31,7 +31,7 @@ pub struct PacketSender {
 // call borrows; between calls nobody reads them, so they may move to another thread.
 unsafe impl Send for PacketSender {}
 
-/// What stands before the messages of a run.
+/// The headers before the messages of a run.
 #[repr(C, align(8))]
 #[derive(Clone, Copy)]
 struct Head {
@@ -41,7 +41,7 @@ struct Head {
     frame: [u8; HEADER_ROOM],
 }
 
-/// `struct virtio_net_hdr`: what is left to the kernel.
+/// `struct virtio_net_hdr`: the work that is left to the kernel.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct VirtioNetHeader {
@@ -151,7 +151,7 @@ fn bind(fd: &OwnedFd, interface: &Interface) -> io::Result<()> {
 /// Bytes of a UDP header.
 const UDP_LENGTH: usize = 8;
 
-/// Room for packets on their way out.
+/// Space for packets that wait to be sent.
 const SEND_BUFFER: usize = 4 << 20;
 
 /// `linux/if_packet.h`.

@@ -14,7 +14,7 @@ pub struct Ready {
     pub readable: bool,
     /// It can be written to.
     pub writable: bool,
-    /// The other side has closed it, or it has an error to tell.
+    /// The other side has closed it, or it has an error.
     pub closing: bool,
 }
 
@@ -37,7 +37,7 @@ impl Poller {
         Ok(Poller { epoll, events: vec![empty; most.max(1)].into() })
     }
 
-    /// Adds a socket: it is ready when it can be read, or has an error to tell.
+    /// Adds a socket: it is ready when it can be read, or has an error.
     pub fn add(&self, socket: &impl AsFd, token: u64) -> io::Result<()> {
         let mut event = libc::epoll_event { events: libc::EPOLLIN as u32, u64: token };
         let fd = socket.as_fd().as_raw_fd();
@@ -46,12 +46,13 @@ impl Poller {
         Ok(())
     }
 
-    /// Adds a stream, for good: each change of what can be done with it is told once.
+    /// Adds a stream: each change of its readiness is reported once.
     pub fn add_stream(&self, socket: &impl AsFd, token: u64) -> io::Result<()> {
         self.add_edges(socket, token, libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP)
     }
 
-    /// The same for a stream to which nothing more will be written: that it could be is not told.
+    /// The same for a stream to which nothing more will be written: that it is writable is not
+    /// reported.
     pub fn add_written_stream(&self, socket: &impl AsFd, token: u64) -> io::Result<()> {
         self.add_edges(socket, token, libc::EPOLLIN | libc::EPOLLRDHUP)
     }
@@ -112,7 +113,7 @@ impl Poller {
     }
 
     /// The same on kernels without `epoll_pwait2`: the set itself is waited for, to the nanosecond,
-    /// and then asked.
+    /// and then passed on.
     fn wait_as_before_5_11(&mut self, timeout: Option<libc::timespec>) -> io::Result<usize> {
         let timeout = timeout.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
         let epoll = self.epoll.as_raw_fd();
@@ -163,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_is_named_once_for_each_change_and_with_what_changed() {
+    fn a_stream_is_reported_once_for_each_change() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let ours = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (mut theirs, _) = listener.accept().unwrap();
@@ -179,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_written_stream_is_named_for_what_comes_and_also_for_what_had_come() {
+    fn a_written_stream_is_reported_for_data_also_for_earlier_data() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let ours = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (mut theirs, _) = listener.accept().unwrap();
@@ -193,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_of_sets_names_those_in_which_something_is_ready() {
+    fn a_set_of_sets_reports_those_with_ready_members() {
         let (a, b) = (UdpSocket::bind("127.0.0.1:0").unwrap(), UdpSocket::bind("127.0.0.1:0").unwrap());
         let (mut inner, mut outer) = (Poller::new(4).unwrap(), Poller::new(4).unwrap());
         inner.add(&b, 1).unwrap();

@@ -7,7 +7,7 @@ use crate::checked;
 
 /// Makes room for `bytes` of waiting packets, past the host's limit where we have the privilege.
 ///
-/// Returns what the kernel gave, which counts its own overhead too (it doubles what is asked).
+/// Returns the size that the kernel set, which includes its own overhead (it doubles the given size).
 pub fn set_receive_buffer(socket: &impl AsFd, bytes: usize) -> io::Result<usize> {
     set_buffer(socket, libc::SO_RCVBUFFORCE, libc::SO_RCVBUF, bytes)
 }
@@ -40,12 +40,13 @@ pub fn can_segment(socket: &impl AsFd) -> bool {
     get(socket, libc::SOL_UDP, libc::UDP_SEGMENT, &mut size).is_ok()
 }
 
-/// Lets the kernel hand over packets of equal size in one piece (UDP GRO); false where it cannot.
+/// Lets the kernel pass on packets of equal size in one piece (UDP GRO); false where it cannot.
 pub fn join_received(socket: &impl AsFd) -> bool {
     set(socket, libc::SOL_UDP, libc::UDP_GRO, 1).is_ok()
 }
 
-/// Has the kernel note when each packet comes (see [`crate::udp::Receiver::arrival_wall_ns`]); false
+/// Lets the kernel note when each packet is received (see [`crate::udp::Receiver::arrival_wall_ns`]);
+/// false
 /// where it cannot.
 pub fn stamp_arrivals(socket: &impl AsFd) -> bool {
     set(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1).is_ok()

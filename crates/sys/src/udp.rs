@@ -1,4 +1,4 @@
-//! UDP in batches: many packets a system call, and many packets a trip through the stack.
+//! UDP in batches: many packets in one system call, and many packets in one pass through the stack.
 //!
 //! ```text
 //!  messages back to back          runs of equal length           one sendmmsg
@@ -6,8 +6,9 @@
 //!                                                            carries UDP_SEGMENT = its length
 //! ```
 //!
-//! A run crosses the stack once and is cut at its end (UDP GSO); on the other side UDP GRO hands
-//! over what came in one piece, and [`Receiver`] cuts it again. Where the kernel has neither,
+//! A run passes through the stack once and is segmented at its end (UDP GSO); on the other side UDP GRO
+//! hands over several packets in one piece, and [`Receiver`] separates them. Where the kernel supports
+//! neither,
 //! the same calls move one packet a header.
 
 mod address;
@@ -22,8 +23,7 @@ pub use runs::Sent;
 pub(crate) use runs::{Run, Runs};
 pub use send::Sender;
 
-/// Messages that lie back to back: message `i` ends at `ends[i]` and starts where the one
-/// before it ends.
+/// Messages back to back: message `i` ends at `ends[i]` and starts where the one before it ends.
 #[derive(Clone, Copy, Debug)]
 pub struct Messages<'a> {
     /// The bytes of all messages.
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn each_answer_goes_to_its_own_peer() {
+    fn each_response_is_sent_to_its_own_peer() {
         let server = UdpSocket::bind("127.0.0.1:0").unwrap();
         let clients: Vec<_> = (0..3).map(|_| UdpSocket::bind("127.0.0.1:0").unwrap()).collect();
         let peers: Vec<_> = [0, 0, 1, 2, 1].iter().map(|c| clients[*c].local_addr().unwrap()).collect();
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_port_refuses_each_packet_by_name() {
+    fn a_closed_port_refuses_each_packet_with_its_bytes() {
         for (bind, ipv6) in [("127.0.0.1:0", false), ("[::1]:0", true)] {
             let closed = UdpSocket::bind(bind).unwrap().local_addr().unwrap();
             let client = UdpSocket::bind(bind).unwrap();

@@ -27,7 +27,7 @@ fn ways(pair: &VethPair) -> [(IpAddr, IpAddr); 2] {
 }
 
 #[test]
-fn answers_of_the_reflector_pass_to_a_plain_socket() {
+fn responses_of_the_reflector_reach_a_plain_socket() {
     if !require(&[Need::Root]) {
         return;
     }

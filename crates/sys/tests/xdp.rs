@@ -98,7 +98,7 @@ fn frame(to: [u8; 6], from: [u8; 6], source: SocketAddr, target: SocketAddr, pay
 }
 
 #[test]
-fn answers_come_to_the_socket_and_everything_else_to_the_host() {
+fn responses_reach_the_socket_and_everything_else_the_host() {
     if !require(&[Need::Root]) {
         return;
     }
@@ -131,7 +131,7 @@ fn answers_come_to_the_socket_and_everything_else_to_the_host() {
 }
 
 #[test]
-fn fragments_of_answers_are_counted_and_left_to_the_host() {
+fn fragments_of_responses_are_counted_and_left_to_the_host() {
     if !require(&[Need::Root]) {
         return;
     }
@@ -182,7 +182,7 @@ fn packets_go_out_and_come_back_by_the_reflector() {
 }
 
 #[test]
-fn what_was_not_taken_while_the_interface_was_down_is_never_sent() {
+fn packets_not_accepted_while_the_interface_was_down_are_never_sent() {
     if !require(&[Need::Root]) {
         return;
     }
@@ -226,7 +226,7 @@ fn what_was_not_taken_while_the_interface_was_down_is_never_sent() {
 }
 
 #[test]
-fn a_dropped_packet_is_not_counted_as_taken() {
+fn a_dropped_packet_is_not_counted_as_accepted() {
     if !require(&[Need::Root]) {
         return;
     }
@@ -302,7 +302,7 @@ fn a_second_socket_on_a_queue_and_a_queue_that_is_not_there_are_refused_by_name(
 }
 
 #[test]
-fn zero_copy_that_the_driver_lacks_is_refused_by_name() {
+fn zero_copy_without_driver_support_is_refused() {
     if !require(&[Need::Root]) {
         return;
     }

@@ -1,8 +1,8 @@
-//! Messages that leave together, back to back in one buffer.
+//! Messages that are sent together, back to back in one buffer.
 
 use dnsdyno_sys::udp::Messages;
 
-/// A batch under construction; its memory is made once and used again.
+/// A batch of messages; its memory is allocated once and used again.
 #[derive(Debug)]
 pub struct Batch {
     bytes: Vec<u8>,
@@ -11,7 +11,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Room for `most` messages of up to `longest` bytes each.
+    /// Capacity for `most` messages of up to `longest` bytes each.
     pub fn new(most: usize, longest: usize) -> Self {
         Batch { bytes: Vec::with_capacity(most * longest), ends: Vec::with_capacity(most), most }
     }
@@ -56,7 +56,7 @@ impl Batch {
             .map(move |end| &self.bytes[std::mem::replace(&mut start, *end as usize)..*end as usize])
     }
 
-    /// Takes all messages out, keeps the memory.
+    /// Removes all messages, and keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();

@@ -1,10 +1,10 @@
-//! Chance that repeats itself: the same seed, the same numbers.
+//! Random numbers that are the same for the same seed.
 
 /// A small generator (SplitMix64): 64 bits of state, every seed is good.
 pub(crate) struct Chance(u64);
 
 impl Chance {
-    /// The chances of worker number `worker`, which are its own.
+    /// The generator of worker number `worker`.
     pub(crate) fn of_worker(seed: u64, worker: u64) -> Self {
         Chance(seed ^ worker.wrapping_mul(0x9E37_79B9_7F4A_7C15))
     }

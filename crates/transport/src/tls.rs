@@ -1,5 +1,5 @@
-//! TLS on our side: whom to trust, which sessions are kept, and what an error of it means. DoT, DoH and
-//! DoQ take their configurations from here.
+//! TLS of the generator: what is trusted, which sessions are kept, and what its errors mean, for DoT, DoH
+//! and DoQ.
 
 mod sessions;
 
@@ -21,7 +21,7 @@ use rustls::{
 
 pub use sessions::Sessions;
 
-/// What a run says of TLS.
+/// The TLS configuration of a run.
 #[derive(Clone, Debug)]
 pub struct TlsConfig {
     /// The server's address.
@@ -30,7 +30,7 @@ pub struct TlsConfig {
     pub asked: String,
     /// Another name.
     pub server_name: Option<String>,
-    /// Which certificates are believed.
+    /// Which certificates are trusted.
     pub trust: TlsTrust,
     /// Whether TLS 1.2 is offered.
     pub tls12: bool,
@@ -38,18 +38,18 @@ pub struct TlsConfig {
     pub tls13: bool,
     /// Whether sessions are kept and resumed.
     pub resumption: bool,
-    /// Whether queries may travel with the first flight of a resumed handshake.
+    /// Whether queries may be sent with the first flight of a resumed handshake (0-RTT).
     pub early_data: bool,
 }
 
-/// Which certificates are believed.
+/// Which certificates are trusted.
 #[derive(Clone, Debug)]
 pub enum TlsTrust {
-    /// Those that lead to a root of the system.
+    /// Those that lead to a root certificate of the system.
     System,
-    /// Those that lead to one in this PEM file.
+    /// Those that lead to a certificate in this PEM file.
     File(PathBuf),
-    /// All.
+    /// All: verification is disabled.
     Anything,
 }
 
@@ -64,7 +64,7 @@ pub enum TlsSetupError {
         /// What the system said.
         source: io::Error,
     },
-    /// The file holds none.
+    /// The file holds no certificate.
     #[error(
         "{path} holds no certificate to trust ({why}): --ca takes a PEM file with `BEGIN CERTIFICATE` in it",
         path = path.display()
@@ -75,7 +75,7 @@ pub enum TlsSetupError {
         /// What was found instead.
         why: String,
     },
-    /// The system has no roots.
+    /// The system has no root certificates.
     #[error(
         "this host has no certificates to trust{why}: install them, name a file with --ca, or use --insecure"
     )]
@@ -83,7 +83,7 @@ pub enum TlsSetupError {
         /// What the system said.
         why: String,
     },
-    /// No certificate can be for this name.
+    /// No certificate can be issued for this name.
     #[error(
         "`{name}` is not a name that a certificate can be for: write a domain name or an address after --sni"
     )]
@@ -96,7 +96,8 @@ pub enum TlsSetupError {
     Other(#[from] rustls::Error),
 }
 
-/// TLS of a run, of which each worker makes a configuration of its own.
+/// The TLS of a run; each worker makes a configuration of its own, with sessions of its own, so that no
+/// worker waits for another at a lock.
 #[derive(Clone, Debug)]
 pub struct Tls {
     name: ServerName<'static>,
@@ -108,10 +109,11 @@ pub struct Tls {
 }
 
 impl Tls {
-    /// Reads what is to be trusted.
+    /// Reads the certificates to be trusted.
     ///
     /// # Errors
-    /// Where the certificates cannot be read, there are none, or the server's name can be in none.
+    /// Where the certificates cannot be read, there are none, or no certificate can be issued for the
+    /// server's name.
     pub fn new(config: &TlsConfig) -> Result<Tls, TlsSetupError> {
         let provider = Arc::new(provider());
         let verifier = match &config.trust {
@@ -133,21 +135,21 @@ impl Tls {
         self.name.clone()
     }
 
-    /// What looks at the server's certificate.
+    /// The verifier of the server's certificate.
     pub(crate) fn verifier(&self) -> Arc<dyn ServerCertVerifier> {
         Arc::clone(&self.verifier)
     }
 
-    /// Whether queries may travel with the first flight of a resumed handshake.
+    /// Whether queries may be sent with the first flight of a resumed handshake (0-RTT).
     pub fn early_data(&self) -> bool {
         self.early_data
     }
 
-    /// A configuration that offers these protocols (ALPN), and the sessions that it keeps for up to `clients`
-    /// clients: those of one worker, so that workers do not wait for each other.
+    /// A configuration that offers these protocols (ALPN), and its session store for up to `clients`
+    /// clients.
     ///
     /// # Errors
-    /// Where the library finds nothing to offer.
+    /// Where no version or cipher is left to offer.
     pub fn client_config(
         &self,
         protocols: &[&[u8]],
@@ -170,8 +172,8 @@ impl Tls {
     }
 }
 
-/// The algorithms, those first that browsers and stub resolvers offer first: AES-128 with SHA-256, which processors
-/// compute themselves where SHA-384 is left to software.
+/// The algorithms, in the order of browsers and stub resolvers: first AES-128 with SHA-256, which
+/// processors support in hardware, unlike SHA-384.
 fn provider() -> CryptoProvider {
     let mut provider = rustls::crypto::ring::default_provider();
     provider.cipher_suites.sort_by_key(|suite| match suite.suite() {
@@ -183,7 +185,7 @@ fn provider() -> CryptoProvider {
     provider
 }
 
-/// What an error of TLS says of a handshake that it ended.
+/// What is counted for a handshake that ended with this error.
 pub fn failure_of(error: &rustls::Error) -> HandshakeFailure {
     match error {
         rustls::Error::AlertReceived(_) => HandshakeFailure::Alert,
@@ -201,7 +203,7 @@ pub fn failure_of(error: &rustls::Error) -> HandshakeFailure {
     }
 }
 
-/// `--sni`, or else the server as it was asked for, or else its address.
+/// `--sni`, or else the server as the user named it, or else its address.
 fn name_of(config: &TlsConfig) -> Result<ServerName<'static>, TlsSetupError> {
     match &config.server_name {
         Some(name) => {
@@ -233,7 +235,7 @@ fn roots_in(path: &Path) -> Result<RootCertStore, TlsSetupError> {
     if roots.is_empty() { Err(none("nothing of that kind".to_owned())) } else { Ok(roots) }
 }
 
-/// Those roots of the system that can be read: one that cannot need not concern this run.
+/// The root certificates of the system that can be read; the others are ignored.
 fn system_roots() -> Result<RootCertStore, TlsSetupError> {
     let found = rustls_native_certs::load_native_certs();
     let mut roots = RootCertStore::empty();
@@ -245,7 +247,7 @@ fn system_roots() -> Result<RootCertStore, TlsSetupError> {
     Ok(roots)
 }
 
-/// Believes any certificate, but not that somebody holds its key who does not.
+/// Accepts any certificate; the server still has to prove that it holds the certificate's key.
 #[derive(Debug)]
 struct NoVerification(Arc<CryptoProvider>);
 
@@ -307,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn the_certificate_must_be_for_the_server_as_it_was_asked_for_unless_told_otherwise() {
+    fn the_certificate_must_be_for_the_server_as_named_or_for_the_given_name() {
         assert_eq!(name("192.0.2.1", None), "192.0.2.1");
         assert_eq!(name("ns.example", None), "ns.example");
         assert_eq!(name("ns.example.", None), "ns.example");
@@ -318,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_to_trust_that_is_none_is_told_with_its_name() {
+    fn an_unusable_file_of_certificates_is_named() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("ca.pem");
         let told = |path: &Path| {
@@ -350,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_counted_by_what_it_says() {
+    fn each_tls_error_has_its_handshake_failure() {
         use rustls::{AlertDescription, Error};
         let cases = [
             (Error::AlertReceived(AlertDescription::HandshakeFailure), HandshakeFailure::Alert),

@@ -1,12 +1,12 @@
-//! The clock of a worker on this host: the time since the start of the run, and what the worker's
-//! thread has used since then. Every transport that is not imaginary has one.
+//! The clock of a worker on this host: the time since the start of the run, and what the worker's thread
+//! has used since then. Every transport but the imaginary link has one.
 
 use std::time::Duration;
 
 use dnsdyno_sys::clock;
 use dnsdyno_sys::thread::{self, RunQueueClock};
 
-/// Stands still at 0 until [`begin`](Self::begin).
+/// Shows 0 until [`begin`](Self::begin).
 #[derive(Debug, Default)]
 pub(crate) struct WorkerClock {
     epoch_ns: u64,
@@ -30,7 +30,7 @@ impl WorkerClock {
     pub(crate) fn begin(&mut self, epoch_ns: u64) {
         self.epoch_ns = epoch_ns;
         self.run_queue = Some(RunQueueClock::of_this_thread());
-        // Without it, wake-ups come up to 50 µs late; with an old kernel that refuses, they do.
+        // Without it, wake-ups are up to 50 µs late; an old kernel may refuse it.
         let _ = thread::set_timer_slack_ns(1);
         let now_ns = clock::monotonic_ns();
         if epoch_ns > now_ns {
@@ -63,7 +63,7 @@ impl WorkerClock {
         on_host_ns.checked_sub(self.epoch_ns)
     }
 
-    /// What the thread has used since the start of the run: making tables does not count.
+    /// What the thread has used since the start of the run; the setup before does not count.
     pub(crate) fn used(&self) -> Used {
         let now = self.since_the_thread_started();
         Used {

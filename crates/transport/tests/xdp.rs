@@ -134,7 +134,7 @@ fn every_query_is_answered_over_both_families_with_and_without_a_tag() {
 }
 
 #[test]
-fn the_host_of_the_server_finds_our_packets_correct() {
+fn the_host_of_the_server_accepts_our_packets() {
     if !require(&[Need::Root]) {
         return;
     }
@@ -169,7 +169,7 @@ fn the_host_of_the_server_finds_our_packets_correct() {
 }
 
 #[test]
-fn an_answer_that_comes_to_another_worker_reaches_its_own() {
+fn a_response_received_by_another_worker_is_forwarded() {
     if !require(&[Need::Root]) {
         return;
     }
@@ -265,7 +265,7 @@ fn a_packet_that_is_read_late_is_booked_when_it_came() {
 }
 
 #[test]
-fn a_link_that_goes_down_is_counted_and_comes_back() {
+fn a_link_that_goes_down_is_counted_and_can_recover() {
     if !require(&[Need::Root]) {
         return;
     }
@@ -311,7 +311,7 @@ fn a_message_that_fits_in_no_packet_fails_alone() {
 }
 
 #[test]
-fn what_is_in_the_way_is_said() {
+fn each_obstacle_is_reported() {
     if !require(&[Need::Root]) {
         return;
     }
@@ -353,7 +353,7 @@ fn what_is_in_the_way_is_said() {
 }
 
 #[test]
-fn a_send_only_run_sends_everything_and_drops_the_answers_unseen() {
+fn a_send_only_run_sends_everything_and_drops_the_responses() {
     if !require(&[Need::Root]) {
         return;
     }
@@ -385,7 +385,7 @@ fn a_send_only_run_sends_everything_and_drops_the_answers_unseen() {
 }
 
 #[test]
-fn a_wait_ends_at_its_time_or_with_an_answer() {
+fn a_wait_ends_at_its_time_or_with_a_response() {
     if !require(&[Need::Root]) {
         return;
     }

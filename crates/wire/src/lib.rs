@@ -5,7 +5,7 @@
 //! - [`encode_name`] and [`name_to_text`]: domain names between text and wire;
 //! - [`parse_type`], [`type_name`], [`rcode_name`] and their kin: the numbers of DNS and their mnemonics;
 //! - [`QueryForm`]: how a query is built once, to be sent many times with only its ID patched ([`patch_id`]);
-//! - [`peek`]: ID, flags, extended RCODE and question of an answer, without parsing the rest.
+//! - [`peek`]: ID, flags, extended RCODE and question of a response, without parsing the rest.
 //!
 //! A query as [`QueryForm::encode`] writes it:
 //!

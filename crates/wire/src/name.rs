@@ -123,7 +123,7 @@ fn unescape(after: &[u8]) -> Result<(u8, usize), NameError> {
     }
 }
 
-/// Walks a text known to be bad and tells the first rule it breaks, with the true length.
+/// Reads a text known to be invalid and returns the first rule it violates, with the true length.
 ///
 /// Apart from the fast path, which stops at the first octet too many and so cannot know how many there are.
 #[cold]

@@ -1,4 +1,4 @@
-//! A peek at an answer: what pairing and counting need, read in place, without parsing the rest.
+//! A peek at a response: what pairing and counting need, read in place, without parsing the rest.
 //!
 //! Whatever comes from the network may be anything at all. Every read here is bounded by the packet, no
 //! compression pointer is followed, and nothing is allocated.
@@ -21,13 +21,13 @@ pub struct Peek<'a> {
 }
 
 impl<'a> Peek<'a> {
-    /// Whether the QR bit is set: an answer, not a query.
+    /// Whether the QR bit is set: a response, not a query.
     #[inline]
     pub fn is_response(&self) -> bool {
         self.flags & FLAG_QR != 0
     }
 
-    /// Whether the TC bit is set: the answer did not fit, ask again over TCP.
+    /// Whether the TC bit is set: the response was truncated, retry over TCP.
     #[inline]
     pub fn is_truncated(&self) -> bool {
         self.flags & FLAG_TC != 0
@@ -79,7 +79,7 @@ pub enum Malformed {
 /// Reads the header and the question, and the records too where one of them may be OPT (ARCOUNT > 0).
 ///
 /// Octets after the last record are ignored. Without an additional section no record is looked at, so a
-/// packet that is broken further down passes: what was asked and answered is plain all the same.
+/// packet that is malformed further down is accepted: its question and RCODE are known all the same.
 #[inline]
 pub fn peek(bytes: &[u8]) -> Result<Peek<'_>, Malformed> {
     let header: &[u8; HEADER_LEN] = bytes.first_chunk().ok_or(Malformed::ShortHeader)?;

@@ -1,8 +1,7 @@
-//! The table of test questions that every responder of ours must pass, wherever it runs.
+//! The table of test queries that every responder of ours must pass, wherever it runs.
 //!
-//! What is expected is written as a person would write it (flags and records as `dig` shows
-//! them), and compared through the `domain` crate, so that two responders may compress names
-//! differently and still both be right.
+//! Expected responses are written as text (flags and records as `dig` shows them), and compared through
+//! the `domain` crate, so that responders may compress names differently.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,31 +16,31 @@ use super::{Echo, Rule, Via};
 use crate::message::{BADVERS, FORMERR, NOTIMP, NXDOMAIN, REFUSED};
 use crate::zone::Zone;
 
-/// A question, the rule that is asked, and what must come back.
+/// A query, the rule, and the expected response.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// What is shown, as a sentence.
+    /// The case, as a sentence.
     pub name: &'static str,
     /// The rule to set up.
     pub rule: Rule,
-    /// How the query comes.
+    /// How the query is received.
     pub via: Via,
     /// The message to send.
     pub query: Vec<u8>,
-    /// What must come back.
+    /// The expected response.
     pub expected: Expected,
 }
 
-/// What must come back for a [`Case`].
+/// What is expected of a [`Case`].
 #[derive(Clone, Debug)]
 pub enum Expected {
     /// Nothing.
     Silence,
-    /// One answer.
+    /// One response.
     Answer(ExpectedAnswer),
 }
 
-/// The answer that a [`Case`] asks for. ID and question must always be those of the query.
+/// The expected response of a [`Case`]. ID and question must always be those of the query.
 #[derive(Clone, Debug, Default)]
 pub struct ExpectedAnswer {
     /// The extended RCODE.
@@ -61,7 +60,7 @@ pub struct ExpectedAnswer {
 }
 
 impl Case {
-    /// Whether the same must come back over a connection: over UDP an answer may be cut.
+    /// Whether the same is expected over a connection: over UDP a response may be truncated.
     pub fn holds_over_connections(&self) -> bool {
         match &self.expected {
             Expected::Answer(answer) => self.via == Via::Tcp || !answer.flags.contains(" tc"),
@@ -69,7 +68,7 @@ impl Case {
         }
     }
 
-    /// Compares what came back with what is expected; the error says what differs.
+    /// Compares a response with the expected one; the error says what differs.
     pub fn check(&self, response: Option<&Vec<u8>>) -> Result<(), String> {
         match (&self.expected, response) {
             (Expected::Silence, None) => Ok(()),
@@ -110,7 +109,7 @@ impl ExpectedAnswer {
     }
 }
 
-/// An answer in words, in the form of [`ExpectedAnswer::describe`].
+/// A response as text, in the form of [`ExpectedAnswer::describe`].
 fn describe(response: &[u8], with_length: bool) -> Result<String, String> {
     let peek = dnsdyno_wire::peek(response).map_err(|error| format!("not a DNS message: {error}"))?;
     if !peek.is_response() {
@@ -468,7 +467,7 @@ naptr    NAPTR  10 20 "U" "SIP+D2U" "" _sip._udp.example.
     "\n",
 );
 
-/// A set of three long records, about 700 bytes as an answer.
+/// A set of three long records, about 700 bytes in a response.
 const BIG: [&str; 3] = [
     concat!("big.example. 300 IN TXT \"one\" \"", filler!(), "\""),
     concat!("big.example. 300 IN TXT \"two\" \"", filler!(), "\""),

@@ -1,14 +1,14 @@
-//! Counters: what became of messages, and what became of connections.
+//! Counters of messages and of connections.
 
 use serde::Serialize;
 
-/// Messages, by what became of them.
+/// Messages, by how they ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(serde::Deserialize))]
 pub struct Counts {
-    /// Messages that came, whatever they were.
+    /// Messages received, of any kind.
     pub received: u64,
-    /// End: the proper answer was sent (once or twice).
+    /// End: the regular response was sent (once or twice).
     pub answered: u64,
     /// End: not answered, on command.
     pub dropped: u64,
@@ -20,7 +20,7 @@ pub struct Counts {
     pub garbage: u64,
     /// End: the connection was reset on this query, on command.
     pub resets: u64,
-    /// End: the connection was reset in the middle of this answer, on command.
+    /// End: the connection was reset in the middle of this response, on command.
     pub cuts: u64,
     /// End: answered with a wrong length before it, on command.
     pub wrong_lengths: u64,
@@ -28,34 +28,34 @@ pub struct Counts {
     pub server_errors: u64,
     /// End: the stream was reset on this query, on command.
     pub stream_resets: u64,
-    /// End: came on a connection that is silent, on command.
+    /// End: received on a connection that is silent, on command.
     pub silenced: u64,
     /// End: shorter than a DNS header.
     pub ignored_short: u64,
-    /// End: an answer itself (QR=1).
+    /// End: a response itself (QR=1).
     pub ignored_responses: u64,
-    /// End: the kernel would not take the answer.
+    /// End: the kernel did not accept the response.
     pub send_errors: u64,
-    /// End: the connection or stream was gone before its answer (closed by the client, or ended on
-    /// command by another query).
+    /// End: the connection or stream ended before the response (closed by the client, or on command
+    /// by another query).
     pub lost_with_connection: u64,
-    /// End: held too many bytes of answers to hold this one too.
+    /// End: too many bytes of responses were held already.
     pub over_bound: u64,
     /// End: still held when the responder stopped.
     pub held_at_stop: u64,
-    /// Beside: answers sent a second time, on command.
+    /// Not an end: responses sent a second time, on command.
     pub duplicated: u64,
-    /// Beside: proper answers sent one byte at a time, on command.
+    /// Not an end: regular responses sent one byte at a time, on command.
     pub dribbled: u64,
-    /// Beside: answers that another one overtook, on command.
+    /// Not an end: responses sent after a later one, on command.
     pub reordered: u64,
-    /// Beside: queries that came before their handshake had ended (0-RTT).
+    /// Not an end: queries received before their handshake had ended (0-RTT).
     pub early: u64,
-    /// Beside: queries held by the stall.
+    /// Not an end: queries held by the stall.
     pub stalled: u64,
-    /// Beside: proper answers with TC=1.
+    /// Not an end: regular responses with TC=1.
     pub truncated: u64,
-    /// Beside: queries that were answered FORMERR.
+    /// Not an end: queries that were answered FORMERR.
     pub malformed: u64,
 }
 
@@ -64,43 +64,43 @@ pub struct Counts {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(serde::Deserialize))]
 pub struct Connections {
-    /// Taken from the kernel (DoQ: first packets of a connection).
+    /// Accepted from the kernel (DoQ: first packets of a connection).
     pub accepted: u64,
     /// End: closed at once because too many were open.
     pub turned_away: u64,
-    /// End: closed by us after they had been idle.
+    /// End: closed by us after the idle timeout.
     pub closed_idle: u64,
-    /// End: closed by the client, in order.
+    /// End: closed by the client, regularly.
     pub closed_by_client: u64,
-    /// End: reset by the client, or given up by it without a word.
+    /// End: reset by the client, or abandoned by it without closing.
     pub lost: u64,
-    /// End: closed by us, because the client broke the rules of TLS, HTTP or QUIC; failed handshakes
-    /// are not among them.
+    /// End: closed by us, because the client violated TLS, HTTP or QUIC; failed handshakes are not
+    /// included.
     pub closed_for_error: u64,
-    /// End: closed by us after so many answers or after GOAWAY, on command.
+    /// End: closed by us after so many responses or after GOAWAY, on command.
     pub closed_on_command: u64,
-    /// End: reset by us, or broken off, on command.
+    /// End: reset by us, on command.
     pub reset_on_command: u64,
-    /// End: the handshake failed, or the client left in the middle of it.
+    /// End: the handshake failed, or the client closed during it.
     pub handshakes_failed: u64,
     /// End: the handshake was ended with an alert, on command.
     pub tls_alerts: u64,
     /// End: still open when the responder stopped.
     pub open_at_stop: u64,
-    /// Beside: full handshakes that were done.
+    /// Not an end: full handshakes.
     pub handshakes_full: u64,
-    /// Beside: handshakes that resumed an earlier session, without early data.
+    /// Not an end: handshakes that resumed an earlier session, without early data.
     pub handshakes_resumed: u64,
-    /// Beside: handshakes that resumed an earlier session, with early data taken (0-RTT).
+    /// Not an end: handshakes that resumed an earlier session, with early data accepted (0-RTT).
     pub handshakes_early: u64,
-    /// Beside: connections whose handshake got no answer, on command.
+    /// Not an end: connections whose handshake got no reply, on command.
     pub handshakes_withheld: u64,
-    /// Beside: connections that were silent, on command.
+    /// Not an end: connections that were silent, on command.
     pub silent: u64,
-    /// Beside: connections on which GOAWAY was said, on command.
+    /// Not an end: connections on which GOAWAY was sent, on command.
     pub goaways: u64,
-    /// Beside: calls of `accept` that failed (most often for want of file descriptors); they brought
-    /// no connection.
+    /// Not an end: calls of `accept` that failed (most often because no file descriptor was left);
+    /// they gave no connection.
     pub accept_errors: u64,
 }
 
@@ -110,7 +110,7 @@ macro_rules! add_fields {
 }
 
 impl Counts {
-    /// Messages that have come to an end. `received` less this are held.
+    /// Messages that have ended. `received` less this are held.
     pub fn ended(&self) -> u64 {
         let sent = self.answered + self.wrong_ids + self.wrong_questions + self.garbage + self.wrong_lengths;
         let broken = self.resets + self.cuts + self.server_errors + self.stream_resets;
@@ -131,7 +131,7 @@ impl Counts {
 }
 
 impl Connections {
-    /// Connections that have come to an end. `accepted` less this are open.
+    /// Connections that have ended. `accepted` less this are open.
     pub fn ended(&self) -> u64 {
         let by_client = self.closed_by_client + self.lost + self.handshakes_failed;
         let by_rule = self.turned_away + self.closed_idle + self.closed_for_error + self.open_at_stop;
@@ -154,7 +154,7 @@ mod tests {
 
     use super::*;
 
-    /// Each field its own value: a field left out, or mixed up, shows.
+    /// Each field has a different value: a missing or swapped field is detected.
     fn numbered<T: Serialize + DeserializeOwned + Default>() -> T {
         let mut value = serde_json::to_value(T::default()).unwrap();
         for (number, field) in value.as_object_mut().unwrap().values_mut().enumerate() {

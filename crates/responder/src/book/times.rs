@@ -1,4 +1,4 @@
-//! Durations that may never come: a histogram that takes no memory until the first.
+//! A histogram of durations that allocates no memory until the first one.
 
 use dnsdyno_measure::Histogram;
 use serde_json::{Value, json};
@@ -12,8 +12,8 @@ pub enum Buckets {
     With,
 }
 
-/// Durations in nanoseconds. Empty, it is as small as a pointer: a book has many, and most transports
-/// of most responders are never asked.
+/// Durations in nanoseconds. An empty one is as small as a pointer: a book has many, and most transports
+/// of most responders are never used.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Times {
     histogram: Option<Box<Histogram>>,
@@ -30,7 +30,8 @@ impl Times {
         self.histogram().map_or(0, Histogram::count)
     }
 
-    /// The duration that `quantile` (0 to 1) of all kept to, in nanoseconds; `None` where there is none.
+    /// The duration that `quantile` (0 to 1) of all did not exceed, in nanoseconds; `None` where
+    /// there is none.
     pub fn quantile_ns(&self, quantile: f64) -> Option<u64> {
         let rank = (quantile.clamp(0.0, 1.0) * self.count() as f64).ceil() as u64;
         self.histogram()?.at_rank(rank.max(1))
@@ -49,7 +50,7 @@ impl Times {
         }
     }
 
-    /// Count, extremes, average, percentiles (`null` where there is nothing), and buckets where asked.
+    /// Count, extremes, average, percentiles (`null` where there are none), and buckets on request.
     pub(crate) fn to_json(&self, buckets: Buckets) -> Value {
         let exact = self.histogram().and_then(Histogram::exact);
         let mut times = json!({

@@ -1,4 +1,4 @@
-//! How long to hold an answer: the distributions, and drawing from them.
+//! How long to hold a response: the distributions, and drawing from them.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use rand_distr::{Distribution, Exp, LogNormal, Normal};
 
 use super::error::FaultsError;
 
-/// How long an answer is held back, from the receipt of its query.
+/// How long a response is held, from the receipt of its query.
 ///
 /// Draws below 0 count as 0, draws above [`LONGEST_DELAY`] as that.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,7 +44,7 @@ pub enum Delay {
 }
 
 impl Delay {
-    /// The distribution, made ready; the error says what is impossible about it.
+    /// The distribution in nanoseconds; the error says why it is impossible.
     pub(super) fn sampler(&self) -> Result<Sampler, FaultsError> {
         let ns = |duration: &Duration| duration.as_nanos() as f64;
         let impossible = |reason| FaultsError::Delay { reason };
@@ -82,7 +82,7 @@ impl Delay {
     }
 }
 
-/// A [`Delay`] made ready to draw from, in nanoseconds.
+/// A [`Delay`] to draw from, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Sampler {
     Fixed(u64),
@@ -106,7 +106,7 @@ impl Sampler {
     }
 }
 
-/// No answer is held longer than this by a delay.
+/// No response is held longer than this by a delay.
 pub const LONGEST_DELAY: Duration = Duration::from_secs(3600);
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 /// Why a set of faults is impossible.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum FaultsError {
-    /// The shares leave no room for each other.
+    /// The shares add up to more than all queries.
     #[error(
         "the faults add up to {percent} % of the queries; a query suffers one at most, so take 100 % or less"
     )]
@@ -11,19 +11,19 @@ pub enum FaultsError {
         /// Their sum, in percent.
         percent: f64,
     },
-    /// A delay that no clock measures.
+    /// An impossible delay.
     #[error("the delay is not possible: {reason}")]
     Delay {
         /// What is wrong with it.
         reason: &'static str,
     },
-    /// The shares of connections leave no room for each other.
+    /// The shares of connections add up to more than all connections.
     #[error("the faults of connections add up to {percent} %; a connection suffers one at most")]
     ConnectionsOver100 {
         /// Their sum, in percent.
         percent: f64,
     },
-    /// A connection that is to be closed before it has answered.
+    /// A connection that is to be closed before any response.
     #[error("close-after 0 would answer nothing; take 1 or more, or --silent 100%")]
     CloseAfter,
     /// A stall that ends before it starts.

@@ -1,4 +1,4 @@
-//! Faults as they are written on a command line, and shown again.
+//! Parsing and display of faults.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::{Delay, Faults, Share, Stall};
 
-/// A text that is not what it should be. Says what was read and how it is written.
+/// A text that cannot be parsed. Says what was read and how it is written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("'{text}' is not {what}")]
 pub struct TextError {
@@ -29,7 +29,7 @@ impl FromStr for Share {
 
 impl fmt::Display for Share {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // 0.07 × 100 is not quite 7: a percent is shown to the billionth.
+        // 0.07 × 100 is not exactly 7: percentages are rounded to the billionth.
         write!(f, "{}%", (self.value() * 1e11).round() / 1e9)
     }
 }
@@ -98,7 +98,7 @@ fn range(text: &str) -> Option<(Duration, Duration)> {
     Some((duration(from)?, duration(to)?))
 }
 
-/// A number and a unit, `s` where there is none but 0.
+/// A number with a unit; only 0 has none.
 fn duration(text: &str) -> Option<Duration> {
     let text = text.trim();
     let unit_at = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_delay_is_refused_with_the_forms_that_are() {
+    fn an_invalid_delay_is_refused_with_the_valid_forms() {
         for text in [
             "",
             "5",

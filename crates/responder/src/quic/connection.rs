@@ -1,4 +1,4 @@
-//! One QUIC connection: a query on each stream, its answer on the same.
+//! One QUIC connection: a query on each stream, its response on the same.
 
 use std::collections::HashMap;
 use std::time::Instant;
@@ -9,25 +9,25 @@ use quinn_proto::{ReadError, StreamId, VarInt, WriteError};
 use crate::book::ResponseInfo;
 use crate::faults::{ConnectionFault, DRIBBLE_NS, Fault};
 
-/// A connection, and what is under way on it.
+/// A connection, and its outstanding queries.
 pub(crate) struct Connection {
     pub(crate) quic: quinn_proto::Connection,
     /// Handles are used again; this is not.
     pub(crate) serial: u64,
     pub(crate) fault: Option<ConnectionFault>,
-    /// When its first packet was taken from the kernel.
+    /// When its first packet was received.
     pub(crate) accepted_ns: u64,
-    /// Queries that are not whole, and the rest of streams that are answered.
+    /// Queries that are not complete, and the rest of streams that are answered.
     reading: HashMap<StreamId, Reading>,
-    /// Answers of which QUIC has not taken everything.
+    /// Responses that QUIC has not accepted completely.
     pub(crate) writing: HashMap<StreamId, Writing>,
-    /// Streams whose answer the client has not acknowledged.
+    /// Streams whose response the client has not acknowledged.
     pub(crate) unacknowledged: usize,
-    /// An answer that waits for another one to pass, and how long.
+    /// A response that waits for another one to be sent first, and how long.
     pub(crate) kept_back: Option<KeptBack>,
-    /// Answers that were begun.
+    /// Responses that were started.
     pub(crate) answers: u64,
-    /// Its answers in the delay queue.
+    /// Its responses in the delay queue.
     pub(crate) held: usize,
     /// When the next timer of it in the delay queue is due.
     pub(crate) timer_ns: Option<u64>,
@@ -44,16 +44,16 @@ struct Reading {
     is_taken: bool,
 }
 
-/// An answer on its way into QUIC.
+/// A response that is being written to QUIC.
 pub(crate) struct Writing {
     frame: Vec<u8>,
     at: usize,
     info: ResponseInfo,
-    /// When the next byte may go, where it goes byte by byte.
+    /// When the next byte may be sent, where they are sent one at a time.
     pub(crate) slow_next_ns: Option<u64>,
 }
 
-/// An answer that lets another one pass.
+/// A response that lets another one be sent first.
 pub(crate) struct KeptBack {
     pub(crate) stream: StreamId,
     pub(crate) frame: Vec<u8>,
@@ -61,23 +61,23 @@ pub(crate) struct KeptBack {
     pub(crate) until_ns: u64,
 }
 
-/// What reading a stream came to.
+/// The result of reading a stream.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Query {
     /// A whole message.
     Message(Vec<u8>),
     /// Not yet.
     Nothing,
-    /// The client breaks a rule of RFC 9250.
+    /// The client violates RFC 9250.
     Error,
 }
 
-/// What writing to a stream came to.
+/// The result of writing to a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
-    /// QUIC has taken the whole answer.
+    /// QUIC has accepted the whole response.
     Done(ResponseInfo),
-    /// The stream has no room, or the next byte waits for its time.
+    /// The stream accepts no more now, or the next byte is not due.
     Waits,
     /// The client does not want it any more.
     Lost,
@@ -104,7 +104,7 @@ impl Connection {
         }
     }
 
-    /// Reads what has come on a stream.
+    /// Reads what was received on a stream.
     pub(crate) fn read(&mut self, stream: StreamId) -> Query {
         let mut receive = self.quic.recv_stream(stream);
         let Ok(mut chunks) = receive.read(true) else { return Query::Nothing };
@@ -115,7 +115,7 @@ impl Connection {
                 Ok(None) => break true,
                 Err(ReadError::Blocked) => break false,
                 Err(ReadError::Reset(_)) => {
-                    // Accepted back before it was whole: no query.
+                    // Cancelled before it was complete: not a query.
                     let _ = chunks.finalize();
                     self.reading.remove(&stream);
                     return Query::Nothing;
@@ -133,18 +133,19 @@ impl Connection {
         query
     }
 
-    /// Begins to write an answer, its length before it.
+    /// Starts to write a response with its length before it.
     pub(crate) fn begin(&mut self, stream: StreamId, frame: Vec<u8>, info: ResponseInfo, now_ns: u64) {
         let slow_next_ns = (info.fault == Some(Fault::Dribble)).then_some(now_ns);
         self.writing.insert(stream, Writing { frame, at: 0, info, slow_next_ns });
     }
 
-    /// Gives QUIC half an answer, after which nothing follows.
+    /// Passes half a response to QUIC, after which nothing follows.
     pub(crate) fn begin_half(&mut self, stream: StreamId, half: &[u8]) {
         let _ = self.quic.send_stream(stream).write(half);
     }
 
-    /// Gives QUIC what it takes of an answer. Whoever is told of an end takes it off `writing`.
+    /// Passes to QUIC what it accepts of a response. The caller removes a finished one from
+    /// `writing`.
     pub(crate) fn write(&mut self, stream: StreamId, now_ns: u64) -> Progress {
         let Some(writing) = self.writing.get_mut(&stream) else { return Progress::Waits };
         let mut send = self.quic.send_stream(stream);
@@ -182,8 +183,8 @@ impl Connection {
         self.quic.close(now, code, Bytes::new());
     }
 
-    /// When something is to be done without a packet: QUIC's own timer, a byte of a dribble, or the
-    /// end of waiting for another answer. `to_ns` turns QUIC's time into ours.
+    /// When something is to be done without a packet: QUIC's own timer, the next byte of a slow
+    /// response, or the end of waiting for another response. `to_ns` converts QUIC's time into ours.
     pub(crate) fn next_ns(&mut self, to_ns: impl Fn(Instant) -> u64) -> Option<u64> {
         let quic_ns = self.quic.poll_timeout().map(to_ns);
         let slow_ns = self.writing.values().filter_map(|writing| writing.slow_next_ns).min();
@@ -191,7 +192,7 @@ impl Connection {
         [quic_ns, slow_ns, kept_ns].into_iter().flatten().min()
     }
 
-    /// Queries whose answer is not wholly with QUIC; those in the delay queue are not among them.
+    /// Queries whose response QUIC has not accepted completely, without those in the delay queue.
     pub(crate) fn unsent(&self) -> usize {
         self.writing.len() + usize::from(self.kept_back.is_some())
     }

@@ -1,4 +1,4 @@
-//! Packets that leave at the end of a round.
+//! Packets that are sent at the end of a round.
 
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use dnsdyno_sys::udp::{Messages, Sender};
 use quinn_proto::Transmit;
 
-/// Packets back to back, and where they go. Those of one connection that are equally long leave in one
-/// header; the sender sees to that.
+/// Packets back to back, and their destinations. Packets of one length to one client that follow one
+/// another are sent with one header (UDP GSO) by the sender.
 #[derive(Default)]
 pub(crate) struct Outbox {
     bytes: Vec<u8>,
@@ -45,8 +45,7 @@ impl Outbox {
         }
     }
 
-    /// Sends all, and is empty then. What the kernel does not take is lost, as packets may be: QUIC
-    /// sends its contents again.
+    /// Sends all packets. What the kernel does not accept is lost, and QUIC retransmits its contents.
     pub(crate) fn send(&mut self, sender: &mut Sender, socket: &UdpSocket) {
         let mut first = 0;
         let mut tries = 0;
@@ -70,12 +69,12 @@ impl Outbox {
     }
 }
 
-/// Packets a send call.
+/// Packets in one send call.
 pub(crate) const SEND_BATCH: usize = 64;
 
-/// Packets of one connection that are asked for at a time.
+/// Packets of one connection that are taken at a time.
 const TRANSMIT_PACKETS: usize = 16;
 
-/// A full send buffer empties at the speed of the interface: given up after 10 ms.
+/// A full send buffer empties at the speed of the interface: retried for 10 ms.
 const SEND_TRIES: u32 = 200;
 const SEND_PAUSE: Duration = Duration::from_micros(50);

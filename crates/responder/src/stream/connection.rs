@@ -1,4 +1,4 @@
-//! One connection: bytes in, messages out of them; answers in, bytes out of them.
+//! One connection: turns bytes into messages, and responses into bytes.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -11,49 +11,49 @@ use super::pipe::{Broken, Got, Handshake, Pipe};
 use crate::book::{ResponseInfo, Side};
 use crate::faults::{ConnectionFault, DRIBBLE_NS, Fault, KEEP_BACK_NS, WRONG_LENGTH_BY};
 
-/// A connection, and what is under way on it.
+/// A connection, and its outstanding queries.
 pub(crate) struct Connection {
     pub(crate) pipe: Pipe,
-    /// `None` where messages follow each other with their lengths before them.
+    /// `None` where each message has its length before it.
     http: Option<Box<Http>>,
-    /// What is done wrong to it as a whole.
+    /// The fault of the connection as a whole.
     pub(crate) fault: Option<ConnectionFault>,
-    /// What was read, of which the first `inbox_at` bytes have been answered.
+    /// Bytes read, of which the first `inbox_at` were processed.
     inbox: Vec<u8>,
     inbox_at: usize,
-    /// Answers, of which the first `outbox_at` bytes were given to the pipe.
+    /// Responses, of which the first `outbox_at` bytes were passed to the pipe.
     outbox: Vec<u8>,
     outbox_at: usize,
-    /// Where each unwritten answer ends, counted over the whole connection; no info for the
+    /// Where each unwritten response ends, counted over the whole connection; without an info for the
     /// second copy of a duplicate.
     marks: VecDeque<(u64, Option<ResponseInfo>)>,
-    /// From where to where bytes go one at a time, counted the same.
+    /// The ranges of bytes that are sent one at a time, counted the same way.
     slow: VecDeque<(u64, u64)>,
-    /// When the next of them may go.
+    /// When the next of them may be sent.
     slow_next_ns: u64,
-    /// Bytes appended, bytes given to the pipe, and bytes that the kernel has.
+    /// Bytes appended, bytes passed to the pipe, and bytes accepted by the kernel.
     pushed: u64,
     handed: u64,
     written: u64,
-    /// An answer that waits for another to pass, and how long.
+    /// A response that waits for another one to be sent first, and how long.
     kept_back: Option<KeptBack>,
-    /// Answers that were pushed.
+    /// Responses that were appended.
     pub(crate) answers: u64,
-    /// Its answers in the delay queue.
+    /// Its responses in the delay queue.
     pub(crate) held: usize,
-    /// When it was taken from the kernel.
+    /// When it was accepted.
     pub(crate) accepted_ns: u64,
     /// When something was last read or written.
     pub(crate) active_ns: u64,
-    /// The first query has come; the handshake is booked; GOAWAY was said.
+    /// Whether a query was received; whether the handshake is booked; whether GOAWAY was sent.
     pub(crate) is_asked: bool,
     pub(crate) is_handshake_booked: bool,
     pub(crate) sent_goaway: bool,
-    /// Our side is closed; what still comes is not looked at.
+    /// Our side is closed; what is received is discarded.
     pub(crate) is_closing: bool,
-    /// The instant of a look in the delay queue.
+    /// When its timer in the delay queue is due.
     pub(crate) timer_ns: Option<u64>,
-    /// Taking messages stopped because too much waits to be written.
+    /// No more messages are processed because too much waits to be written.
     is_paused: bool,
     /// The client sends no more.
     is_ended: bool,
@@ -66,17 +66,17 @@ struct KeptBack {
     until_ns: u64,
 }
 
-/// What reading came to.
+/// The result of reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Input {
-    /// Nothing is left for now, or nothing more may be read for now.
+    /// Nothing is left to read now, or nothing may be read now.
     Drained,
-    /// More waits, and no event will tell.
+    /// More can be read, and no event will report it.
     More,
 }
 
-/// Buffers of a connection that is being served. Many connections are open and few are busy: idle ones
-/// keep no memory for what is not there.
+/// Buffers of the connection that is being served. Many connections are open and few are busy: idle ones
+/// hold no memory.
 #[derive(Default)]
 pub(crate) struct Buffers {
     inbox: Vec<u8>,
@@ -114,7 +114,7 @@ impl Connection {
         }
     }
 
-    /// Takes buffers to work with; [`return_buffers`](Self::return_buffers) returns what it does not need.
+    /// Takes buffers; [`return_buffers`](Self::return_buffers) returns those that it does not need.
     pub(crate) fn borrow_buffers(&mut self, buffers: &mut Buffers) {
         if self.inbox.capacity() == 0 {
             std::mem::swap(&mut self.inbox, &mut buffers.inbox);
@@ -139,7 +139,7 @@ impl Connection {
         }
     }
 
-    /// Reads what there is, up to the bounds of a round.
+    /// Reads what was received, up to the bounds of a round.
     pub(crate) fn read(&mut self, now_ns: u64) -> Result<Input, Broken> {
         self.is_paused = false;
         if self.is_ended || self.is_backed_up() {
@@ -168,8 +168,8 @@ impl Connection {
         Ok(input)
     }
 
-    /// The next whole message of what was read, and the stream it came on; none while too much waits
-    /// to be written.
+    /// The next complete message, and the stream it was received on; none while too much waits to be
+    /// written.
     pub(crate) fn next_message(&mut self) -> Option<(u64, Cow<'_, [u8]>)> {
         if self.is_backed_up() {
             self.is_paused = true;
@@ -185,20 +185,20 @@ impl Connection {
         Some((0, Cow::Borrowed(message)))
     }
 
-    /// Gives back the room of the messages that were taken.
+    /// Removes the processed messages from the inbox.
     pub(crate) fn forget_read(&mut self) {
         self.inbox.drain(..self.inbox_at);
         self.inbox_at = 0;
     }
 
-    /// Says that a message is no query, where there is a way to say it.
+    /// Reports that a message is not a query, where HTTP can.
     pub(crate) fn refuse(&mut self, stream: u64) {
         if let Some(http) = &mut self.http {
             http.refuse_message(stream);
         }
     }
 
-    /// Appends an answer with its length before it, as its fault says.
+    /// Appends a response with its length before it, as its fault demands.
     pub(crate) fn push(
         &mut self,
         stream: u64,
@@ -260,13 +260,13 @@ impl Connection {
     fn append_once(&mut self, frame: &[u8], info: Option<ResponseInfo>) {
         self.outbox.extend_from_slice(frame);
         self.pushed += frame.len() as u64;
-        // Half an answer never ends.
+        // Half a response is never complete.
         if info.is_none_or(|info| info.fault != Some(Fault::Cut)) {
             self.marks.push_back((self.pushed, info));
         }
     }
 
-    /// Has HTTP do what came up since, and marks the answers that it has let go of.
+    /// Lets HTTP process what has changed, and marks the ends of its responses.
     pub(crate) fn work(&mut self, side: &mut Side) {
         if let Some(http) = &mut self.http {
             let begin = self.outbox.len();
@@ -290,7 +290,7 @@ impl Connection {
         }
     }
 
-    /// Writes what the connection takes, and books what has left whole.
+    /// Writes what the connection accepts, and books the responses that were written completely.
     pub(crate) fn write(&mut self, side: &mut Side) -> Result<(), Broken> {
         loop {
             let now_ns = monotonic_ns();
@@ -311,10 +311,10 @@ impl Connection {
         Ok(())
     }
 
-    /// Gives the pipe what may go now, and tells how much it took.
+    /// Passes to the pipe what may be sent now, and returns how much it accepted.
     ///
-    /// HTTP gives it answer by answer, so that each has a TLS record of its own: there are clients
-    /// that read one record at a time, and only one answer in each.
+    /// Responses over HTTP are passed one by one, so that each has a TLS record of its own, all of
+    /// them in one write: dnsperf reads record by record and processes one response of each.
     fn hand(&mut self, now_ns: u64) -> Result<usize, Broken> {
         let most = self.may_hand(now_ns).min(WRITE_BYTES);
         let mut ends = self.marks.iter().map(|(end, _)| *end).filter(|_| self.http.is_some());
@@ -334,7 +334,7 @@ impl Connection {
         Ok(taken)
     }
 
-    /// Bytes that may be given to the pipe now.
+    /// Bytes that may be passed to the pipe now.
     fn may_hand(&mut self, now_ns: u64) -> usize {
         let waiting = self.outbox.len() - self.outbox_at;
         while self.slow.front().is_some_and(|(_, to)| *to <= self.handed) {
@@ -364,8 +364,8 @@ impl Connection {
         }
     }
 
-    /// When to look at it again without an event, if ever: the next byte of a dribble, or the end of
-    /// waiting for another answer.
+    /// When it has to be served again without an event, if at all: for the next byte of a slow
+    /// response, or when a response has waited long enough for another one.
     pub(crate) fn next_timer_ns(&self) -> Option<u64> {
         let is_slow = self.slow.front().is_some_and(|(from, _)| *from <= self.handed);
         let slow_ns = is_slow.then_some(self.slow_next_ns);
@@ -373,14 +373,14 @@ impl Connection {
         slow_ns.into_iter().chain(kept_ns).min()
     }
 
-    /// Lets go of an answer that no other one has overtaken in time.
+    /// Sends a response that no other one has overtaken in time.
     pub(crate) fn release_kept_back(&mut self, now_ns: u64, side: &mut Side) {
         if let Some(mut kept) = self.kept_back.take_if(|kept| kept.until_ns <= now_ns) {
             self.append(kept.stream, &mut kept.frame, kept.info, side);
         }
     }
 
-    /// The handshake, when it has just ended.
+    /// The handshake, once, after it has ended.
     pub(crate) fn new_handshake(&mut self) -> Option<Handshake> {
         if self.is_handshake_booked {
             return None;
@@ -390,43 +390,43 @@ impl Connection {
         Some(handshake)
     }
 
-    /// Queries whose answer is not wholly written; those in the delay queue are not among them.
+    /// Queries whose response is not completely written, without those in the delay queue.
     pub(crate) fn unsent(&self) -> usize {
         let marked = self.marks.iter().filter(|(_, info)| info.is_some()).count();
         marked + usize::from(self.kept_back.is_some())
     }
 
-    /// Whether taking messages stopped for a reason that has gone: no event will tell.
+    /// Whether a pause in processing messages has ended: no event reports that.
     pub(crate) fn has_unread(&self) -> bool {
         self.is_paused && !self.is_backed_up()
     }
 
-    /// Whether all that was pushed is with the kernel.
+    /// Whether everything appended was accepted by the kernel.
     pub(crate) fn is_written(&self) -> bool {
         self.marks.is_empty() && self.written == self.pushed
     }
 
-    /// Whether the client sends no more and has been given all.
+    /// Whether the client sends no more and was sent everything.
     pub(crate) fn is_done(&self) -> bool {
         let is_answered = self.held == 0 && self.kept_back.is_none() && self.marks.is_empty();
         self.is_ended && !self.is_paused && is_answered
     }
 
-    /// Whether HTTP has come to its end, and if so, whether in order.
+    /// Whether HTTP has ended, and if so, whether regularly.
     pub(crate) fn http_over(&self) -> Option<bool> {
         self.http.as_ref().and_then(|http| http.over())
     }
 
-    /// Gives up all that has not left, and books it as lost.
+    /// Drops everything that was not sent, and books it as lost.
     pub(crate) fn book_lost(&mut self, side: &mut Side) {
         side.counts.lost_with_connection += self.unsent() as u64;
         self.marks.clear();
         self.kept_back = None;
-        // What HTTP still holds, because the client takes no more.
+        // What HTTP still holds, because the client accepts no more.
         side.counts.lost_with_connection += self.http.take().map_or(0, |http| http.into_lost());
     }
 
-    /// Closes our side; the client may still talk, and is not listened to.
+    /// Closes our side; what the client still sends is discarded.
     pub(crate) fn close_for_writing(&mut self) -> io::Result<()> {
         self.is_closing = true;
         self.pipe.end()
@@ -437,15 +437,15 @@ impl Connection {
     }
 }
 
-/// What one connection may do in a round, before others have their turn.
+/// Bytes of one connection in a round, before others are served.
 const ROUND_BYTES: usize = 256 * 1024;
 
-/// Answers that wait to be written before a connection is read no further.
+/// Bytes of responses that wait to be written before the connection is read no further.
 const BACKLOG_BYTES: usize = 4 << 20;
 
-/// Answers that are held before a connection is read no further.
+/// Held responses before a connection is read no further.
 const BACKLOG_QUERIES: usize = 1 << 20;
 
-/// Bytes that are given to the pipe before what it made of them is with the kernel: whole TLS records,
-/// and few enough that what is booked as sent is sent.
+/// Bytes that are passed to the pipe before the kernel has accepted what it made of them: complete TLS
+/// records, and few enough that what is booked as sent is sent.
 const WRITE_BYTES: usize = 64 * 1024;

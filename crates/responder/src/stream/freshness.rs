@@ -1,11 +1,11 @@
-//! How long an answer may be kept by HTTP caches (RFC 8484 §5.1).
+//! How long HTTP caches may keep a response (RFC 8484 §5.1).
 
 use domain::base::iana::Rtype;
 use domain::base::{Message, ParsedName};
 use domain::rdata::Soa;
 
-/// The smallest TTL in the answer section, in seconds; where that is empty, what the SOA record of
-/// the authority section allows a negative answer; 0 where nothing is known.
+/// The smallest TTL in the answer section, in seconds; where that is empty, what the SOA record of the
+/// authority section allows for a negative response; 0 where nothing is known.
 pub(crate) fn freshness_s(message: &[u8]) -> u32 {
     let Ok(message) = Message::from_octets(message) else { return 0 };
     let Ok(answers) = message.answer() else { return 0 };
@@ -32,7 +32,7 @@ mod tests {
     use crate::zone::Zone;
 
     #[test]
-    fn an_answer_is_fresh_for_its_smallest_ttl_and_a_negative_one_as_the_soa_says() {
+    fn a_response_is_fresh_for_its_smallest_ttl_and_a_negative_one_as_the_soa_says() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("example.zone");
         let zone =

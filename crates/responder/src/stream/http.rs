@@ -1,12 +1,13 @@
 //! DNS over HTTP/2 (RFC 8484) on one connection, without a socket and without a runtime.
 //!
-//! The library wants something to read from and to write to that may say "not yet", and somebody to
-//! call it again. Here that is two buffers: what came from the client is put in, the library is called
-//! until it has nothing more to do, and what it wrote is taken out. Nobody has to wake anybody.
+//! `h2` needs something to read from and write to that may return "not ready", and a caller. Here that is
+//! two buffers: received bytes are put into one, the library is called until it has nothing more to do,
+//! and what it wrote is taken from the other. No wake-ups are needed. It splits bodies into DATA frames
+//! as the client's settings and windows allow.
 //!
 //! ```text
 //!   bytes in ──► Wire.input ──► h2 ──► requests ──► messages, or an error status at once
-//!   bytes out ◄── Wire.output ◄── h2 ◄── answers
+//!   bytes out ◄── Wire.output ◄── h2 ◄── responses
 //! ```
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -31,11 +32,11 @@ use crate::faults::{Fault, WRONG_LENGTH_BY};
 pub(crate) struct Http {
     wire: Arc<Mutex<Wire>>,
     state: State,
-    /// Posted queries whose body is not whole.
+    /// Queries of POST requests whose body is not complete.
     uploads: Vec<Upload>,
-    /// Messages that wait to be answered, each with its stream.
+    /// Messages to be answered, each with its stream.
     ready: VecDeque<(u64, Vec<u8>)>,
-    /// Where the answers to messages go that were handed out.
+    /// The streams of messages that are being answered.
     waiting: HashMap<u64, SendResponse<Body>>,
     next_stream: u64,
     outcomes: Arc<Mutex<Vec<Outcome>>>,
@@ -45,7 +46,7 @@ pub(crate) struct Http {
 enum State {
     Handshaking(Box<server::Handshake<Io, Body>>),
     Open(Box<server::Connection<Io, Body>>),
-    /// Ended in order, or with an error.
+    /// Ended regularly, or with an error.
     Over {
         in_order: bool,
     },
@@ -58,16 +59,16 @@ struct Upload {
     bytes: Vec<u8>,
 }
 
-/// What became of an answer that was given to the library.
+/// What the library did with a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// Its last byte is among the bytes that go out.
+    /// Its last byte was written.
     Sent(ResponseInfo),
     /// Its stream ended before it.
     Lost,
 }
 
-/// The bytes of an answer; tells what became of them when the library lets go of them.
+/// The bytes of a response; reports what was done with them when the library drops them.
 struct Body {
     bytes: Vec<u8>,
     at: usize,
@@ -83,7 +84,7 @@ struct Wire {
     output: Vec<u8>,
 }
 
-/// The library's end of the wire.
+/// The library's side of the buffers.
 struct Io(Arc<Mutex<Wire>>);
 
 impl Http {
@@ -109,27 +110,27 @@ impl Http {
         }
     }
 
-    /// Takes what the client sent. That it sends no more the library is never told: it would give up
-    /// what is under way.
+    /// Takes bytes from the client. The end of the client's side is not passed on: the library would
+    /// drop the outstanding queries.
     pub(crate) fn take(&mut self, bytes: &[u8]) {
         lock(&self.wire).input.extend_from_slice(bytes);
     }
 
-    /// Does all that can be done, and appends what is to be sent to `outbox`.
+    /// Does everything that can be done, and appends what is to be sent to `outbox`.
     pub(crate) fn work(&mut self, outbox: &mut Vec<u8>) {
         let mut context = Context::from_waker(Waker::noop());
-        // Answering an error gives the connection something to do again.
+        // An error status gives the connection something to do again.
         while self.accept(&mut context) | self.read_uploads(&mut context) {}
         let mut wire = lock(&self.wire);
         outbox.append(&mut wire.output);
     }
 
-    /// The next message that came whole, and the stream to answer it on.
+    /// The next complete message, and the stream to answer it on.
     pub(crate) fn next_message(&mut self) -> Option<(u64, Vec<u8>)> {
         self.ready.pop_front()
     }
 
-    /// Answers a message. The bytes go out at the next [`work`](Http::work).
+    /// Answers a message. The bytes are sent by the next [`work`](Http::work).
     pub(crate) fn answer(&mut self, stream: u64, message: &[u8], info: ResponseInfo) {
         let Some(mut respond) = self.waiting.remove(&stream) else {
             return lock(&self.outcomes).push(Outcome::Lost);
@@ -162,7 +163,7 @@ impl Http {
         *self.statuses.entry(200).or_default() += 1;
         let outcomes = Arc::clone(&self.outcomes);
         let body = Body { bytes: message.to_vec(), at: 0, info: Some(info), outcomes };
-        // An error lets go of the body, which tells that it is lost.
+        // On an error the body is dropped, which reports it as lost.
         let _ = sending.send_data(body, true);
     }
 
@@ -173,19 +174,19 @@ impl Http {
         }
     }
 
-    /// Says GOAWAY: what is under way is answered, and then the connection ends.
+    /// Sends GOAWAY: outstanding queries are answered, and then the connection ends.
     pub(crate) fn goaway(&mut self) {
         if let State::Open(connection) = &mut self.state {
             connection.graceful_shutdown();
         }
     }
 
-    /// What became of answers since the last call.
+    /// What was done with responses since the last call.
     pub(crate) fn take_outcomes(&mut self) -> Vec<Outcome> {
         std::mem::take(&mut *lock(&self.outcomes))
     }
 
-    /// Lets go of everything; tells how many answers had not left.
+    /// Drops everything; returns how many responses were not sent.
     pub(crate) fn into_lost(self) -> u64 {
         let outcomes = Arc::clone(&self.outcomes);
         drop(self);
@@ -198,7 +199,7 @@ impl Http {
         std::mem::take(&mut self.statuses)
     }
 
-    /// Whether it has ended, and if so, whether in order.
+    /// Whether it has ended, and if so, whether regularly.
     pub(crate) fn over(&self) -> Option<bool> {
         match self.state {
             State::Over { in_order } => Some(in_order),
@@ -206,7 +207,7 @@ impl Http {
         }
     }
 
-    /// Calls the library until it has nothing more to give; true where there was anything.
+    /// Calls the library until it has nothing more to return; true where there was anything.
     fn accept(&mut self, context: &mut Context<'_>) -> bool {
         let mut did = false;
         loop {
@@ -246,7 +247,7 @@ impl Http {
         }
     }
 
-    /// Reads what has come of the bodies; true where a message became whole, or was refused.
+    /// Reads what was received of the bodies; true where a message was completed or refused.
     fn read_uploads(&mut self, context: &mut Context<'_>) -> bool {
         let mut did = false;
         let mut at = 0;
@@ -262,7 +263,7 @@ impl Http {
                             self.ready.push_back((upload.stream, upload.bytes));
                         }
                         Ok(false) => drop(self.refuse(upload.respond, StatusCode::PAYLOAD_TOO_LARGE)),
-                        // The client has taken its request back.
+                        // The client has cancelled its request.
                         Err(_) => {}
                     }
                 }
@@ -271,7 +272,7 @@ impl Http {
         did
     }
 
-    /// Answers with a status and nothing else; false where the stream has gone.
+    /// Answers with a status and nothing else; false where the stream has ended.
     fn refuse(&mut self, mut respond: SendResponse<Body>, status: StatusCode) -> bool {
         let mut response = Response::builder().status(status);
         if status == StatusCode::METHOD_NOT_ALLOWED {
@@ -286,7 +287,8 @@ impl Http {
 }
 
 impl Upload {
-    /// `Ok(true)` when the body is whole, `Ok(false)` when it is too long, an error when it breaks off.
+    /// `Ok(true)` when the body is complete, `Ok(false)` when it is too long, an error when it is
+    /// aborted.
     fn read(&mut self, context: &mut Context<'_>) -> Poll<Result<bool, h2::Error>> {
         loop {
             match self.body.poll_data(context) {
@@ -397,13 +399,13 @@ impl AsyncWrite for Io {
     }
 }
 
-/// One thread uses both ends, so nobody ever waits here; the library asks for what can be sent
-/// between threads.
+/// One thread uses both sides, so the lock is never contended; the library requires types that can be
+/// sent between threads.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Where queries go.
+/// The path of queries.
 const PATH: &str = "/dns-query";
 
 const MESSAGE_TYPE: &str = "application/dns-message";
@@ -411,15 +413,15 @@ const MESSAGE_TYPE: &str = "application/dns-message";
 /// The longest message of DNS.
 const MESSAGE_BYTES: usize = 65_535;
 
-/// Streams of one connection under way at once.
+/// Concurrent streams of a connection.
 const STREAMS: u32 = 65_536;
 
-/// Room for one whole message on a stream, and for many on a connection.
+/// Receive windows: one message on a stream, many on a connection.
 const STREAM_WINDOW: u32 = 128 * 1024;
 const CONNECTION_WINDOW: u32 = 16 << 20;
 
 /// A GET carries its query in the path: 65,535 bytes are 87,380 in base64.
 const HEADER_BYTES: u32 = 100 * 1024;
 
-/// Streams whose reset by us the client may not have heard of yet.
+/// Streams that we have reset and the client may not know of yet.
 const RESET_STREAMS: usize = 1024;

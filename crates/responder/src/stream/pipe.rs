@@ -1,4 +1,4 @@
-//! The bytes of one connection: as they are (TCP), or through TLS.
+//! The bytes of one connection: unchanged (TCP), or through TLS.
 
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
@@ -12,25 +12,25 @@ use socket2::SockRef;
 pub(crate) struct Pipe {
     stream: TcpStream,
     tls: Option<Box<ServerConnection>>,
-    /// Early data came and was taken.
+    /// Early data was received and accepted.
     had_early: bool,
 }
 
-/// What reading came to.
+/// The result of reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Got {
-    /// So many bytes were appended; 0 where they were all of a handshake.
+    /// So many bytes were appended; 0 where they belonged to a handshake.
     Bytes(usize),
-    /// Nothing is there for now.
+    /// Nothing can be read now.
     Nothing,
     /// The client sends no more.
     End,
 }
 
-/// Why a connection is of no use any more.
+/// Why a connection cannot be used any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Broken {
-    /// The socket says so: the client has reset the connection.
+    /// The client has reset the connection.
     Lost,
     /// The client has closed it.
     Ended,
@@ -50,7 +50,7 @@ impl Pipe {
     pub(crate) fn new(stream: TcpStream, tls: Option<ServerConnection>) -> Pipe {
         let mut tls = tls.map(Box::new);
         if let Some(tls) = &mut tls {
-            // Bounded by how much we give it at a time.
+            // Bounded by how much is written at a time.
             tls.set_buffer_limit(None);
         }
         Pipe { stream, tls, had_early: false }
@@ -74,7 +74,7 @@ impl Pipe {
         }
     }
 
-    /// Appends what the client said, at most about [`READ_BYTES`] at a time.
+    /// Appends received bytes, at most about [`READ_BYTES`] at a time.
     pub(crate) fn read(&mut self, inbox: &mut Vec<u8>) -> Result<Got, Broken> {
         match &mut self.tls {
             None => read_some(&mut self.stream, inbox),
@@ -94,7 +94,7 @@ impl Pipe {
         let state = match tls.process_new_packets() {
             Ok(state) => state,
             Err(_) => {
-                // The alert that says why; whether it arrives is the client's affair.
+                // The alert with the reason; whether it arrives does not matter.
                 let _ = tls.write_tls(&mut self.stream);
                 return Err(Broken::Rules);
             }
@@ -111,8 +111,8 @@ impl Pipe {
         Ok(if is_end { Got::End } else { Got::Bytes(inbox.len() - begin) })
     }
 
-    /// Gives bytes to the kernel, or to TLS on their way there; tells how many were taken (TLS
-    /// takes all, as one record or several). Bytes are with the kernel when [`flush`](Pipe::flush) has said so.
+    /// Passes bytes to the kernel, or to TLS; returns how many were accepted (TLS accepts all, as one
+    /// record or several). The kernel has them when [`flush`](Pipe::flush) has returned true.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<usize, Broken> {
         match &mut self.tls {
             Some(tls) => tls.writer().write(bytes).map_err(|_| Broken::Lost),
@@ -128,7 +128,7 @@ impl Pipe {
         }
     }
 
-    /// Gives the kernel what TLS holds; tells whether it has taken all.
+    /// Passes the records of TLS to the kernel; returns whether it has accepted all.
     pub(crate) fn flush(&mut self) -> Result<bool, Broken> {
         let Some(tls) = &mut self.tls else { return Ok(true) };
         while tls.wants_write() {
@@ -143,7 +143,7 @@ impl Pipe {
         Ok(true)
     }
 
-    /// Closes our side in order: TLS says its goodbye first.
+    /// Closes our side regularly: TLS sends close_notify first.
     pub(crate) fn end(&mut self) -> io::Result<()> {
         if let Some(tls) = &mut self.tls {
             tls.send_close_notify();
@@ -157,14 +157,14 @@ impl Pipe {
         SockRef::from(&self.stream).set_linger(Some(Duration::ZERO))
     }
 
-    /// Ends the handshake with a fatal alert, as a server does that knows none of the client's ways.
+    /// Ends the handshake with a fatal alert, as a server that supports none of the client's options.
     pub(crate) fn alert(mut self) {
         let _ = self.stream.write(&HANDSHAKE_FAILURE);
-        // Unread bytes would turn our goodbye into a reset.
+        // With unread bytes the close would become a reset.
         let _ = self.discard();
     }
 
-    /// Reads and forgets; tells whether the client has said anything.
+    /// Reads and discards; returns whether the client has sent anything.
     pub(crate) fn discard(&mut self) -> Result<bool, Broken> {
         let mut bytes = [0; 4096];
         let mut came = false;
@@ -200,6 +200,6 @@ fn is_for_later(error: &io::Error) -> bool {
 
 const READ_BYTES: usize = 16 * 1024;
 
-/// A record of TLS: an alert (21), version 1.2 as every version says, 2 bytes: fatal (2),
-/// handshake_failure (40).
+/// A TLS record: an alert (21), version 1.2 as in every version, 2 bytes: fatal (2), handshake_failure
+/// (40).
 const HANDSHAKE_FAILURE: [u8; 7] = [21, 3, 3, 0, 2, 2, 40];

@@ -1,4 +1,4 @@
-//! Works out beforehand what the program in the kernel answers.
+//! Makes the responses of the program in the kernel in advance.
 //!
 //! ```text
 //!   (hash of name, type) ──► slot { name, records }      a type of the name
@@ -6,8 +6,11 @@
 //!   (hash of parent, type | wildcard) ──► slot           of names that the wildcard covers
 //! ```
 //!
-//! Records are those that the responder itself gives to the question: the table asks it. They
-//! hold no byte of the question, only pointers to it, so one image serves every spelling.
+//! The program knows responses, not zones. The table asks the responder's own zone for every possible
+//! response, and lays the records out in two BPF arrays: slots that are found by one hash of (name,
+//! type), and bytes. Records contain no byte of the question, only pointers to it, so one copy serves
+//! every spelling, and the program only looks up, copies and adds checksums. An array with our own hash
+//! is filled once and read without a call, unlike a BPF hash map.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -19,7 +22,7 @@ use crate::answer::EDNS_SIZE;
 use crate::message::{CLASS_ANY, Content, Query, TYPE_AAAA};
 use crate::{Echo, Rule, Zone};
 
-/// What the program is loaded with.
+/// The data that the program is loaded with.
 #[derive(Debug)]
 pub(super) struct Table {
     pub(super) settings: Settings,
@@ -27,27 +30,27 @@ pub(super) struct Table {
     pub(super) chunks: Vec<Chunk>,
 }
 
-/// What was worked out, before it has its place.
+/// The responses, before their slots are chosen.
 #[derive(Default)]
 struct Draft {
     settings: Settings,
     entries: Vec<Entry>,
     chunks: Vec<Chunk>,
-    /// Where records lie that were there before: many names answer alike.
+    /// Where equal bytes were stored already: many names have equal responses.
     kept: HashMap<Vec<u8>, u32>,
 }
 
 struct Entry {
     /// In lower case.
     name: Box<[u8]>,
-    /// With [`WILDCARD`] where it is of the names below.
+    /// With [`WILDCARD`] where it is for the names below.
     rtype: u32,
     name_at: u32,
     records: Records,
 }
 
 impl Table {
-    /// The table of a rule; `None` where its answers depend on the question.
+    /// The table of a rule; `None` where its responses depend on the question.
     pub(super) fn of(rule: &Rule) -> Option<Table> {
         let mut draft = Draft::default();
         match rule {
@@ -60,7 +63,7 @@ impl Table {
         Some(draft.place())
     }
 
-    /// Answers at these addresses, of which there must not be too many, in packets of up to `mtu` bytes.
+    /// Sets the addresses (at most `ADDRESSES_MAX`) and the MTU.
     pub(super) fn set_place(&mut self, addresses: &[SocketAddr], mtu: usize) {
         self.settings.mtu = mtu.min(usize::from(u16::MAX)) as u16;
         self.settings.address_count = addresses.len().min(Settings::ADDRESSES_MAX) as u16;
@@ -73,7 +76,7 @@ impl Table {
 impl Draft {
     fn add_echo(&mut self, echo: &Echo) {
         self.settings.any_name = 1;
-        // Type 0 stands for those without an address.
+        // Type 0 stands for all types without an address.
         for (asked, key) in [(TYPE_A, u32::from(TYPE_A)), (TYPE_AAAA, u32::from(TYPE_AAAA)), (0, OTHER)] {
             let mut image = Vec::new();
             let content = crate::answer::fill_echo(echo, asked, &mut image);
@@ -82,7 +85,7 @@ impl Draft {
         }
     }
 
-    /// An answer that no client can take is cut.
+    /// A response longer than any limit is always truncated.
     fn add_truncation(&mut self) {
         self.settings.any_name = 1;
         let endless = Records { length: u16::MAX, kind: RecordsKind::Passed as u8, ..Records::default() };
@@ -102,7 +105,8 @@ impl Draft {
             let Some(parent) = name.strip_prefix(b"\x01*") else { continue };
             self.settings.has_wildcards = 1;
             if zone.is_alias(name) {
-                // The target's records point to the alias, whose place depends on the question.
+                // The target's records point to the alias, whose position depends on the
+                // question.
                 let passed = Records { kind: RecordsKind::Passed as u8, ..Records::default() };
                 self.add(parent, OTHER | WILDCARD, passed);
                 continue;
@@ -113,8 +117,8 @@ impl Draft {
         }
     }
 
-    /// The answers of a name: one for each type that it, or what it is an alias of, has; one for
-    /// all others.
+    /// The responses of a name: one for each of its types and those of its alias targets, and one for
+    /// all other types.
     fn answers_of(&mut self, zone: &Zone, name: &[u8]) -> Vec<(u32, Records)> {
         let mut types = zone.types_along(name);
         if !types.is_empty() {
@@ -140,7 +144,8 @@ impl Draft {
             rcode: content.rcode,
             ..Records::default()
         };
-        // Where the apex stands depends on the name: its pointer is filled in with each answer.
+        // The position of the apex depends on the name: its pointer is filled in for each
+        // response.
         let mut blank = image.to_vec();
         if is_nodata {
             blank[..2].fill(0);
@@ -163,7 +168,7 @@ impl Draft {
         self.entries.push(Entry { name: name.into(), rtype, name_at, records });
     }
 
-    /// Puts bytes into chunks of their own, and tells the first.
+    /// Puts bytes into chunks of their own, and returns the number of the first.
     fn keep(&mut self, bytes: &[u8]) -> u32 {
         if bytes.is_empty() {
             return 0;
@@ -181,7 +186,7 @@ impl Draft {
         at
     }
 
-    /// Finds a seed under which every key is another one, and places all within reach.
+    /// Finds a seed with which all keys differ, and places all entries within reach.
     fn place(self) -> Table {
         let mut size = (2 * self.entries.len()).next_power_of_two().max(2);
         for seed in 1.. {
@@ -197,11 +202,11 @@ impl Draft {
     }
 }
 
-/// Places each entry in one of the first places from its own on; `None` where two have one key, or
-/// too many meet.
+/// Places each entry in one of the first slots from its own on; `None` where two have the same key, or
+/// too many collide.
 ///
-/// Who is farther from its own place keeps a place, or takes it (Robin Hood hashing): the farthest
-/// is then much nearer than where who comes first stays, so a large zone has a small table.
+/// The entry that is farther from its own slot gets the slot (Robin Hood hashing): the largest distance
+/// is then much smaller than with first come, first served, so a large zone needs a small table.
 fn place(entries: &[Entry], seed: u64, size: usize) -> Option<Vec<Slot>> {
     let mut slots = vec![Slot::default(); size];
     for entry in entries {
@@ -236,7 +241,7 @@ fn place_one(slots: &mut [Slot], mut slot: Slot) -> Option<()> {
     None
 }
 
-/// The records that answer a question of class IN, as they follow it.
+/// The records that answer a question of class IN, as they follow the question.
 fn records_of(zone: &Zone, qname: &[u8], qtype: u16) -> (Content, Vec<u8>) {
     let question_end = HEADER_LEN + qname.len() + QUESTION_FIXED_LEN;
     let query = Query { qname, qtype, qclass: CLASS_IN, question_end, edns: None };
@@ -246,12 +251,12 @@ fn records_of(zone: &Zone, qname: &[u8], qtype: u16) -> (Content, Vec<u8>) {
     (content, message.split_off(question_end))
 }
 
-/// A type that is not among these.
+/// A type that is not in the list.
 fn unused(types: &[u16]) -> u16 {
     (1..CLASS_ANY).find(|rtype| !types.contains(rtype)).unwrap_or(0)
 }
 
-/// The hash of a name in lower case, as the program works it out.
+/// The hash of a name in lower case; the program computes the same.
 fn hash_of(seed: u64, name: &[u8]) -> u64 {
     let word = |piece: &[u8]| {
         let mut word = [0; 8];
@@ -283,18 +288,18 @@ fn checksum(bytes: &[u8]) -> [u8; 2] {
 /// Stands for every type that has no slot of its own.
 const OTHER: u32 = 0x2_0000;
 
-/// Beside a type: the answer is that of the wildcard below the name.
+/// Added to a type: the response is that of the wildcard below the name.
 const WILDCARD: u32 = 0x1_0000;
 
-/// Seeds tried before the table grows: one that is a third full has a place for all of some hundred
-/// thousand entries with nearly each, and with more entries each try takes long.
+/// Seeds tried before the table grows: nearly each seed places some hundred thousand entries in a table
+/// that is a third full, and with more entries each attempt takes long.
 const SEEDS_A_SIZE: u64 = 2;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// What the program does to find a slot.
+    /// Finds a slot as the program does.
     fn find(table: &Table, name: &[u8], rtype: u32) -> Option<u32> {
         let key = key_of(hash_of(table.settings.seed, name), rtype);
         let places = (0..Slot::PROBES).map(|step| ((key >> 32) as u32).wrapping_add(step));
@@ -323,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn two_of_one_key_have_no_place() {
+    fn two_entries_with_one_key_have_no_place() {
         let mut draft = Draft::default();
         draft.add(b"\x03www\x00", 1, Records::default());
         draft.add(b"\x03www\x00", 1, Records::default());

@@ -161,7 +161,7 @@ fn soa_minimum(data: &[u8]) -> u32 {
     data.last_chunk::<4>().map_or(0, |bytes| u32::from_be_bytes(*bytes))
 }
 
-/// The parser tells `line:column: what is wrong`, for the place up to which it has read.
+/// The parser reports `line:column: what is wrong`, for the place up to which it has read.
 fn syntax(path: &Path, error: &domain::zonefile::inplace::Error) -> ZoneError {
     let text = error.to_string();
     let mut parts = text.splitn(3, ':');
@@ -180,7 +180,7 @@ fn syntax(path: &Path, error: &domain::zonefile::inplace::Error) -> ZoneError {
     ZoneError::Syntax { path: path.into(), line, message, advice }
 }
 
-/// Counts lines on from where it was asked last, so that a zone of a million records is read once.
+/// Counts lines from the last position on, so that a zone of a million records is read once.
 struct Lines<'a> {
     text: &'a [u8],
     /// How far it has counted, and the line ends up to there.

@@ -1,4 +1,4 @@
-//! A record as it stands in a zone file, and where names lie in the tree.
+//! A record of a zone file, and the tree of names.
 
 use domain::base::iana::Class;
 use domain::base::name::{Name, ParsedName, ToName};

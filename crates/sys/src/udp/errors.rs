@@ -1,4 +1,4 @@
-//! The error queue of a socket: what ICMP said, and of which packet.
+//! The error queue of a socket: ICMP errors, each with the packet that caused it.
 
 use std::os::fd::{AsFd, AsRawFd};
 
@@ -8,7 +8,7 @@ pub struct ErrorQueue {
     control: Box<[u64]>,
 }
 
-/// One ICMP error (or local error) told to a socket.
+/// One ICMP error (or local error) of a socket.
 #[derive(Clone, Copy, Debug)]
 pub struct Refusal<'a> {
     /// The error number, such as `ECONNREFUSED` for "port unreachable".

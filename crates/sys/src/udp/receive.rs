@@ -46,8 +46,8 @@ impl Receiver {
 
     /// Takes what waits at the socket, without blocking; `Ok(0)` where nothing does.
     ///
-    /// Returns the number of pieces (see [`packets`](Self::packets)). A full batch says that more
-    /// may wait. Errors are those of the socket, an ICMP error told to a connected one included.
+    /// Returns the number of pieces (see [`packets`](Self::packets)). After a full batch more may
+    /// wait. Errors are those of the socket, including ICMP errors of a connected one.
     pub fn receive(&mut self, socket: &impl AsFd) -> io::Result<usize> {
         for header in &mut self.headers[..self.filled] {
             header.msg_hdr.msg_namelen = size_of::<RawAddress>() as libc::socklen_t;
@@ -139,7 +139,7 @@ impl Receiver {
     }
 }
 
-/// Room for the control messages that tell the size of joined packets, and when they came.
+/// Space for the control messages with the size of joined packets and the time of receipt.
 #[repr(C, align(8))]
 #[derive(Clone, Copy)]
 struct Control([u8; 64]);

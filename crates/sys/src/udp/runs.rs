@@ -8,7 +8,7 @@ use super::Messages;
 /// The headers of one `sendmmsg`, a run of messages each.
 pub(crate) struct Runs {
     headers: Box<[libc::mmsghdr]>,
-    /// How many messages each header carries, of the call under way.
+    /// How many messages each header of the current call carries.
     lengths: Box<[u32]>,
     segment: bool,
 }
@@ -23,7 +23,7 @@ pub struct Sent {
 }
 
 impl Runs {
-    /// Headers for up to `batch` runs; `segment` where the way out can cut what it is given.
+    /// Headers for up to `batch` runs; `segment` where the interface can segment.
     pub(crate) fn new(batch: usize, segment: bool) -> Self {
         // SAFETY: all-zero is a valid value of this C struct (null pointers, zero lengths).
         let header: libc::mmsghdr = unsafe { std::mem::zeroed() };

@@ -1,4 +1,4 @@
-//! Programs for the ends of a cable on which a generator is measured by itself.
+//! Programs for the ends of a virtual cable on which a generator is measured alone.
 
 use aya::{EbpfLoader, include_bytes_aligned};
 
@@ -6,9 +6,9 @@ use super::program::Attachment;
 use super::{Attach, XdpError};
 use crate::interface::Interface;
 
-/// The program that lets everything through to the host.
+/// A program that passes everything to the host.
 ///
-/// A pair of veth interfaces brings the answers of [`Reflect`](super::Reflect) only to an end that
+/// A pair of veth interfaces delivers the responses of [`Reflect`](super::Reflect) only to an end that
 /// has a program too; this one costs the least.
 pub struct Pass {
     _program: Attachment,
@@ -22,13 +22,13 @@ impl Pass {
     }
 }
 
-/// The program that drops what comes over UDP to one port, and passes the rest: where a flood ends.
+/// A program that drops UDP packets to one port, and passes the rest: a sink for a flood of queries.
 pub struct Discard {
     _program: Attachment,
 }
 
 impl Discard {
-    /// Loads the program and attaches it; it drops what comes to `port`.
+    /// Loads the program and attaches it; it drops packets to `port`.
     pub fn attach(interface: &Interface, attach: Attach, port: u16) -> Result<Self, XdpError> {
         let mut loader = EbpfLoader::new();
         loader.override_global("PORT", &port, true);

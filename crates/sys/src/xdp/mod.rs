@@ -1,16 +1,16 @@
-//! AF_XDP: packets past the kernel's network stack, from the interface's queue to our memory.
+//! AF_XDP: packets that bypass the kernel's network stack, between the interface's queue and our memory.
 //!
 //! ```text
-//!            ┌── Redirect: answers to our ports ──► rx ring ──┐
-//!  queue ────┤                                                ├── UMEM: frames that the kernel
-//!            └── everything else ──► the host                 │   and we hand to and fro
-//!  queue ◄── tx ring ─────────────────────────────────────────┘
+//!            ┌── Redirect: responses to us ──► rx ring ──┐
+//!  queue ────┤                                            ├── UMEM: frames that belong to the
+//!            └── everything else ──► the host             │   kernel and to us in turn
+//!  queue ◄── tx ring ─────────────────────────────────────┘
 //! ```
 //!
 //! [`Redirect`] is the program that picks packets out; it lives as long as its value, or the
 //! process. [`Socket`] is one queue's rings. [`Reflect`] is the other end for tests and for
-//! measuring ourselves; [`Respond`] answers there what was worked out beforehand.
-//! No file is left under `/sys/fs/bpf`, no program on the interface.
+//! measuring ourselves; [`Respond`] sends responses there that were made in advance. No file is left
+//! under `/sys/fs/bpf`, no program on the interface.
 //!
 //! The kernel looks interfaces up in the network namespace of the calling thread: attach and bind
 //! on a thread of the namespace in which the [`Interface`](crate::interface::Interface) was found.
@@ -98,7 +98,7 @@ pub enum XdpError {
         /// The queue.
         queue: u32,
     },
-    /// Somebody else's program is attached.
+    /// Another program is attached.
     #[error(
         "another XDP program is attached to {interface} (that of another run?), and we do not replace it: see \
          `ip link show {interface}`; `ip link set dev {interface} xdp off` takes it away, if nobody needs it"

@@ -69,14 +69,14 @@ impl Filter {
         Some(filter)
     }
 
-    /// The same packets, dropped: for a run that wants no answers. Left to the host they would
-    /// each be answered with an ICMP error.
+    /// The same packets, dropped: for a run that needs no responses. The host would reply to each
+    /// with an ICMP error.
     pub fn discarding(self) -> Self {
         Filter { discard: 1, ..self }
     }
 }
 
-/// The program that hands the server's answers to our sockets and leaves the rest to the host.
+/// The program that passes the server's responses to our sockets and all other packets to the host.
 pub struct Redirect {
     program: Attachment,
     interface: String,
@@ -101,7 +101,7 @@ impl Redirect {
         self.program.attached
     }
 
-    /// From now on the answers of the socket's queue go to the socket.
+    /// From now on the responses received by the socket's queue are passed to the socket.
     pub fn give(&mut self, socket: &Socket) -> Result<(), XdpError> {
         let name = self.interface.clone();
         let failed = |error: MapError| other(&name, "handing a queue to a socket", error);
@@ -110,8 +110,8 @@ impl Redirect {
         sockets.set(socket.queue(), socket.as_fd().as_raw_fd(), 0).map_err(failed)
     }
 
-    /// IP fragments of answers that passed on to the host, since the program was attached. They
-    /// were not paired: an answer was larger than a packet of the path.
+    /// IP fragments of responses that were passed to the host since the program was attached. They
+    /// were not paired: a response was larger than a packet of the path.
     pub fn fragments(&self) -> u64 {
         let counts = self.program.loaded.map("COUNTS");
         let counts = counts.and_then(|map| PerCpuArray::<_, u64>::try_from(map).ok());
@@ -120,7 +120,7 @@ impl Redirect {
     }
 }
 
-/// The program that sends every query back as its answer: the cheapest server there can be.
+/// The program that sends every query back as its response: the cheapest possible server.
 pub struct Reflect {
     program: Attachment,
 }
@@ -128,7 +128,7 @@ pub struct Reflect {
 impl Reflect {
     /// Loads the program and attaches it; it answers queries to `port`.
     ///
-    /// On a pair of veth interfaces answers come back only while an XDP program is attached to
+    /// On a pair of veth interfaces responses arrive only while an XDP program is attached to
     /// the other end as well.
     pub fn attach(interface: &Interface, attach: Attach, port: u16) -> Result<Self, XdpError> {
         let mut loader = EbpfLoader::new();
@@ -144,7 +144,7 @@ impl Reflect {
 
 /// A loaded program on an interface.
 pub(super) struct Attachment {
-    // Dropped in this order: off the interface first.
+    // Dropped in this order: the link to the interface first.
     link: Option<OwnedFd>,
     pub(super) loaded: Ebpf,
     pub(super) attached: Attached,
@@ -161,7 +161,7 @@ impl Attachment {
         Self::prepared(loader, object, name, interface, attach, |_| Ok(()))
     }
 
-    /// The same; `prepare` fills the maps before the first packet can come.
+    /// The same; `prepare` fills the maps before the first packet can arrive.
     pub(super) fn prepared(
         loader: &mut EbpfLoader<'_>,
         object: &[u8],
@@ -186,14 +186,14 @@ impl Attachment {
             Attach::Native => native(),
             Attach::Generic => generic(),
             // A driver refuses for reasons of its own (no XDP, an MTU or offload that it cannot
-            // combine with it); only "somebody else is there" is not one of them.
+            // combine with it); only "another program is attached" is not one of them.
             Attach::Auto => native().or_else(|error| if is_taken(&error) { Err(error) } else { generic() }),
         }
         .map_err(|error| refused_attach(interface, error))?;
         Ok(Attachment { link: Some(link), loaded, attached })
     }
 
-    /// Takes the program off the interface; its maps can still be read.
+    /// Detaches the program from the interface; its maps can still be read.
     pub(super) fn detach(&mut self) {
         self.link = None;
     }

@@ -1,4 +1,4 @@
-//! The program that answers from a table which was filled before it was attached.
+//! The program that responds from a table which was filled before it was attached.
 //!
 //! What is in the table is the caller's: here it is slots and chunks of bytes, laid out as
 //! `ebpf/responder.bpf.c` reads them.
@@ -13,13 +13,13 @@ use super::program::Attachment;
 use super::{Attach, Attached, XdpError, other};
 use crate::interface::Interface;
 
-/// What the program is told before it is loaded. Mirrors `struct settings`.
+/// The settings that the program is loaded with. Mirrors `struct settings`.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct Settings {
     /// What hashes start from.
     pub seed: u64,
-    /// What follows a question to which the answer is no; its first two bytes are filled in.
+    /// The records of a negative response; the first two bytes are filled in by the program.
     pub negative: Records,
     /// The number of slots, a power of two, less 1.
     pub slot_mask: u32,
@@ -31,11 +31,11 @@ pub struct Settings {
     pub any_name: u16,
     /// Not 0: the table has wildcards.
     pub has_wildcards: u16,
-    /// The UDP payload size that answers tell, in bytes.
+    /// The UDP payload size in the OPT records of responses, in bytes.
     pub edns_size: u16,
     /// The longest IP packet of the interface, in bytes.
     pub mtu: u16,
-    /// Where it answers.
+    /// The addresses at which it answers.
     pub addresses: [Address; Settings::ADDRESSES_MAX],
 }
 
@@ -103,7 +103,7 @@ pub enum RecordsKind {
     Copied = 0,
     /// It copies [`Settings::negative`].
     Negative = 1,
-    /// It leaves the question to the host, unless the client cannot take so much anyway.
+    /// Passed up to the host, unless the client could not receive the response anyway.
     Passed = 2,
 }
 
@@ -117,7 +117,7 @@ pub struct Slot {
     pub name_at: u32,
     /// Nothing.
     pub unused: u32,
-    /// What it answers.
+    /// How a query is answered.
     pub records: Records,
 }
 
@@ -145,7 +145,7 @@ pub struct Counts {
     pub passed_form: u64,
     /// Passed up: a name or type that the table does not know.
     pub passed_name: u64,
-    /// Passed up: the answer has no room in the table or in the packet.
+    /// Passed up: the response does not fit into the table or the packet.
     pub passed_size: u64,
 }
 
@@ -175,7 +175,7 @@ impl Respond {
     /// Loads the program, fills its table and attaches it. `slots` are as many as
     /// [`Settings::slot_mask`] says.
     ///
-    /// On a pair of veth interfaces answers come back only while an XDP program is attached to
+    /// On a pair of veth interfaces responses arrive only while an XDP program is attached to
     /// the other end as well: with GRO alone they lie there until something else wakes it.
     pub fn attach(
         interface: &Interface,
@@ -204,7 +204,7 @@ impl Respond {
         self.program.attached
     }
 
-    /// Takes it off the interface; what it counted can still be read.
+    /// Detaches it from the interface; its counters can still be read.
     pub fn detach(&mut self) {
         self.program.detach();
     }

@@ -6,7 +6,7 @@
 //!              consumer        producer            both count up for ever, and wrap
 //! ```
 //!
-//! Whoever produces writes entries, then stores the producer with *release*; whoever consumes
+//! The producer writes entries, then stores the producer counter with *release*; the consumer
 //! loads the producer with *acquire*, reads, then stores the consumer with *release*, so that no
 //! entry is read before it is written, nor written again before it is read.
 
@@ -16,7 +16,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// What may stand in a ring: plain integers, of which every bit pattern is a value.
+/// What a ring can hold: plain integers, of which every bit pattern is a value.
 pub(super) trait Entry: Copy {}
 
 /// An address in the UMEM.

@@ -1,12 +1,12 @@
-//! One AF_XDP socket: a queue's four rings and the frames that go round in them.
+//! One AF_XDP socket: the four rings of a queue, and the frames that circulate in them.
 //!
 //! ```text
 //!          ┌─ fill ───► kernel ─── rx ──► us ─┐          ┌─ tx ──► kernel ── completion ─► us ─┐
 //!  frames ─┴──────────────── ◄────────────────┘  frames ─┴────────────────── ◄─────────────────┘
 //! ```
 //!
-//! The first frames of the UMEM go round on the left, the others on the right; none changes
-//! sides, so a flood of answers cannot take the frames of the queries.
+//! The first frames of the UMEM circulate on the left, the others on the right; none changes sides, so a
+//! flood of responses cannot take the frames of the queries.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -39,7 +39,7 @@ pub struct SocketConfig {
     pub copy: CopyMode,
     /// Packets that may wait to be received: a power of two.
     pub rx_frames: u32,
-    /// Packets that may be on their way out: a power of two.
+    /// Packets that may wait to be sent: a power of two.
     pub tx_frames: u32,
     /// Bytes of a frame: 2,048 or 4,096. Of a received packet's, 256 are not for use.
     pub frame_size: u32,
@@ -63,7 +63,8 @@ pub struct Statistics {
     /// Packets lost because the rx ring was full.
     pub rx_ring_full: u64,
     /// How often the fill ring was found empty. In copy mode each is one packet in `rx_dropped`
-    /// too; without a copy the card may have had frames left, so it is no count of packets.
+    /// too; without a copy the network card may have had frames left, so it is not a count of
+    /// packets.
     pub fill_ring_empty: u64,
 }
 
@@ -91,7 +92,7 @@ pub struct Socket {
     zero_copy: bool,
     /// Places in the tx ring, at most, that were cancelled and not yet passed over.
     cancelled: u32,
-    /// The last system call said that the interface is down.
+    /// The last system call reported that the interface is down.
     is_down: bool,
 }
 
@@ -100,7 +101,7 @@ pub struct Socket {
 unsafe impl Send for Socket {}
 
 impl Socket {
-    /// Makes a socket and binds it to a queue. Answers come only once a program gives them.
+    /// Makes a socket and binds it to a queue. It receives packets once a program passes them to it.
     pub fn bind(interface: &Interface, attached: Attached, config: &SocketConfig) -> Result<Self, XdpError> {
         let name = interface.name();
         let fd = open().map_err(|error| refused_open(name, error))?;
@@ -129,7 +130,7 @@ impl Socket {
         bind_to_queue(&socket.fd, interface, attached, config)?;
         socket.zero_copy = is_zero_copy(&socket.fd);
         // More packets a system call than the kernel's 32, where it can (Linux 6.17); and room for
-        // what is on its way out. Both are of help only, so a refusal is none of an error.
+        // for packets that wait to be sent. Both only help, so a refusal is not an error.
         let _ = set_option(&socket.fd, XDP_MAX_TX_SKB_BUDGET, &MOST_A_CALL.min(config.tx_frames));
         let _ =
             crate::socket::set_send_buffer(&socket.fd, (config.tx_frames as usize).saturating_mul(SKB_BYTES));
@@ -165,7 +166,7 @@ impl Socket {
     /// Sends what was written.
     pub fn flush(&mut self) -> Flushed {
         let flushed = self.flush_written();
-        // Also where frames are left: the frames used last are the ones still in the cache, and a
+        // Also where frames are left: the frames used last are still in the CPU's cache, and a
         // full completion ring would stop the kernel.
         self.reclaim();
         flushed
@@ -184,13 +185,13 @@ impl Socket {
         if self.zero_copy { self.wake_driver(first) } else { self.push_through(first) }
     }
 
-    /// How many packets have come, up to `most`.
+    /// How many packets were received, up to `most`.
     #[inline]
     pub fn arrived(&mut self, most: u32) -> u32 {
         self.rx.waiting().min(most)
     }
 
-    /// Hands the next `count` packets to `each`, and their frames back to the kernel.
+    /// Passes the next `count` packets to `each`, and returns their frames to the kernel.
     #[inline]
     pub fn receive(&mut self, count: u32, mut each: impl FnMut(&[u8])) {
         self.receive_stamped(count, |bytes, _| each(bytes));
@@ -231,11 +232,11 @@ impl Socket {
         })
     }
 
-    /// Takes frames back that have left.
+    /// Takes back the frames of packets that were sent.
     #[inline]
     fn reclaim(&mut self) {
         while let Some(address) = self.completion.pop() {
-            // Some kernels tell the end of a cancelled place too; its frame is free already.
+            // Some kernels report a cancelled place too; its frame is free already.
             if address != CANCELLED {
                 self.free.push(self.umem.frame_of(address));
             }
@@ -463,5 +464,5 @@ const XDP_MAX_TX_SKB_BUDGET: libc::c_int = 9;
 /// A batch of the engine and one more.
 const MOST_A_CALL: u32 = 128;
 
-/// What the kernel accounts for a small packet on its way out.
+/// What the kernel accounts for a small packet that waits to be sent.
 const SKB_BYTES: usize = 1_024;

@@ -1,4 +1,4 @@
-//! The frames that packets lie in, of which each belongs to the kernel or to us at any time.
+//! The frames that hold packets; at any time each belongs either to the kernel or to us.
 
 use std::io;
 
@@ -28,7 +28,7 @@ impl Umem {
         Ok(Umem { memory: Mapping::anonymous(length)?, frame_size })
     }
 
-    /// How the kernel is told of it.
+    /// How it is described to the kernel.
     pub(super) fn registration(&self) -> libc::xdp_umem_reg {
         // SAFETY: all-zero is a valid value of this struct of integers.
         let mut registration: libc::xdp_umem_reg = unsafe { std::mem::zeroed() };
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_size_that_no_memory_has_is_refused_with_its_numbers() {
+    fn an_impossible_memory_size_is_refused_with_its_numbers() {
         let most = u32::MAX;
         let cases = [
             (0, 0, 4_096, "0 and 0 frames"),
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_outside_the_memory_is_no_packet_however_large_it_is() {
+    fn an_address_outside_the_memory_is_no_packet() {
         let mut umem = Umem::new(2, 2, 2_048).expect("memory");
         let end = 4 * 2_048;
         assert!(umem.packet(2_048, 2_048).is_some() && umem.frame_mut(end - 2_048).is_some());

@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn acknowledgements_of_a_few_packets_wait_for_company_and_not_for_long() {
+    fn acknowledgements_of_a_few_packets_wait_for_data_but_not_for_long() {
         let may_wait = |packets, has_data, is_open, after_ns| {
             let mut owed = Acknowledgements { packets, has_data, wait_until_ns: None };
             let at_once = owed.may_wait(1_000, is_open);

@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_gets_the_id_of_its_query_back_whether_or_not_the_stream_has_ended() {
+    fn a_response_gets_the_id_of_its_query_back_whether_or_not_the_stream_has_ended() {
         for is_ended in [false, true] {
             let (arrival, message) = taken(&answer(0), is_ended);
             assert!(matches!(arrival, Arrival::Message), "{arrival:?}");
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn what_breaks_the_rules_of_dns_over_quic_is_told_from_what_is_not_whole() {
+    fn violations_of_dns_over_quic_are_distinguished_from_incomplete_messages() {
         let whole = answer(0);
         let more = [&whole[..], b"x"].concat();
         for (came, is_ended) in
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_travel_behind_their_length_with_id_0() {
+    fn messages_are_sent_with_their_length_and_id_0() {
         let mut framed = Vec::new();
         frame([&b"\x12\x34rest"[..], b"\x00\x05", b"x"].into_iter(), &mut framed, &mut BytesMut::new());
         let expected: [(u16, &[u8]); 3] = [(0x1234, b"\0\x06\0\0rest"), (5, b"\0\x02\0\0"), (0, b"\0\x01\0")];

@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_before_the_handshake_is_held_back_and_said_after_it_each_in_a_record() {
+    fn queries_before_the_end_of_the_handshake_are_sent_after_it_each_in_a_record() {
         let mut pair = Pair::new(false, &[]);
         let frames = b"\0\x03one\0\x03two\0\x05three";
         pair.ours.write(&pair.shared, frames, &mut pair.said);
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_says_is_read_however_it_comes_and_its_goodbye_is_an_end() {
+    fn data_is_read_in_pieces_of_any_size_and_close_notify_ends_the_connection() {
         for step in [1, 100, 100_000] {
             let mut pair = Pair::new(false, &[]);
             pair.talk(step).unwrap();
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_agrees_to_no_protocol_or_speaks_no_tls_fails_the_handshake() {
+    fn a_server_without_the_protocol_or_without_tls_fails_the_handshake() {
         let mut pair = Pair::new(true, &[]);
         assert_eq!(pair.talk(1_000), Err(Broken::Handshake(HandshakeFailure::Protocol)));
         let mut pair = Pair::new(true, &[b"h2"]);
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn after_the_handshake_an_alert_is_the_servers_end_and_a_broken_record_ours() {
+    fn after_the_handshake_an_alert_is_an_error_end_and_a_broken_record_a_protocol_end() {
         let broken = [&[23, 3, 3, 0, 40][..], &[0; 40]].concat();
         let mut pair = Pair::new(false, &[]);
         pair.talk(1_000).unwrap();

@@ -1,4 +1,4 @@
-//! The sessions that a worker keeps, to resume them: all of one server.
+//! The sessions that a worker keeps, to resume them: all with one server.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,7 +10,7 @@ use rustls::pki_types::ServerName;
 
 /// Tickets of TLS 1.3, each to be used once, the newest first; of TLS 1.2 the last session.
 ///
-/// A worker has its own, and only its thread uses it: the lock is never waited for.
+/// Only the worker's thread uses it: the lock is never contended.
 #[derive(Debug)]
 pub struct Sessions {
     kept: Mutex<Kept>,
@@ -27,19 +27,19 @@ struct Kept {
 }
 
 impl Sessions {
-    /// None yet; in the end a few for each of `clients` clients.
+    /// Empty; grows to a few sessions for each of `clients` clients.
     pub(super) fn new(clients: usize) -> Self {
         let most = (clients * TICKETS_EACH).clamp(FEWEST_TICKETS, MOST_TICKETS);
         let (offered, stored) = (AtomicU64::new(0), AtomicU64::new(0));
         Sessions { kept: Mutex::default(), most, offered, stored }
     }
 
-    /// How many handshakes have begun with a session of an earlier one.
+    /// How many handshakes were started with a session of an earlier one.
     pub fn offered(&self) -> u64 {
         self.offered.load(Ordering::Relaxed)
     }
 
-    /// How many sessions servers have given us.
+    /// How many sessions were received from servers.
     pub fn stored(&self) -> u64 {
         self.stored.load(Ordering::Relaxed)
     }

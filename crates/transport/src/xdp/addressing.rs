@@ -1,8 +1,8 @@
-//! Which channel an answer belongs to: channels are pairs of source address and port.
+//! The channels of AF_XDP: pairs of source address and port.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// Channels as addresses and ports, and back: first through the ports, then to the next address.
+/// Maps channels to addresses and ports, and back: all ports of one address, then the next address.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Addressing {
     server: SocketAddr,
@@ -31,7 +31,7 @@ impl Addressing {
         self.all
     }
 
-    /// Where the queries of a channel, counted through all workers, come from.
+    /// The source of the queries of a channel, counted through all workers.
     pub(super) fn source_of(&self, channel: usize) -> SocketAddr {
         let (address, port) = (channel / self.ports, self.first_port + (channel % self.ports) as u16);
         let ip = match self.first_address {
@@ -41,13 +41,13 @@ impl Addressing {
         SocketAddr::new(ip, port)
     }
 
-    /// Whether this is the server. Interface and flow of an IPv6 address stand in no packet.
+    /// Whether this is the server. The scope and flow of an IPv6 address are in no packet.
     #[inline]
     pub(super) fn is_server(&self, source: SocketAddr) -> bool {
         source.ip() == self.server.ip() && source.port() == self.server.port()
     }
 
-    /// The worker and its channel to which an answer to this address belongs.
+    /// The worker, and its channel, that a response to this address belongs to.
     #[inline]
     pub(super) fn channel_of(&self, target: SocketAddr) -> Option<(usize, u32)> {
         let port = usize::from(target.port().checked_sub(self.first_port)?);

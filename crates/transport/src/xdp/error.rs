@@ -1,14 +1,14 @@
-//! What can be in the way of AF_XDP, each with what to do about it.
+//! Why AF_XDP cannot be used, each with what to do about it.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
 use dnsdyno_sys::xdp::XdpError;
 
-/// Why the server cannot be reached this way.
+/// Why the server cannot be reached over AF_XDP.
 #[derive(Debug, thiserror::Error)]
 pub enum XdpOpenError {
-    /// The kernel or the driver does not take part.
+    /// The kernel or the driver does not support it.
     #[error(transparent)]
     Xdp(#[from] XdpError),
     /// No route leads to the server.
@@ -31,7 +31,7 @@ pub enum XdpOpenError {
         /// The interface.
         interface: String,
     },
-    /// The next hop does not answer for its address.
+    /// The next hop does not reply to address resolution.
     #[error(
         "no neighbour: nobody on {interface} answers for {next_hop}; is it up? See `ip neighbour`, or \
          give its Ethernet address with --next-hop"
@@ -42,7 +42,7 @@ pub enum XdpOpenError {
         /// The gateway, or the server.
         next_hop: IpAddr,
     },
-    /// The source address is none of the interface's.
+    /// The source address does not belong to the interface.
     #[error(
         "cannot send from {address}: it is no address of {interface}, so answers would not come back; see \
          `ip address show {interface}`, or name a prefix that is routed to it with --source-prefix"
@@ -53,7 +53,7 @@ pub enum XdpOpenError {
         /// The interface.
         interface: String,
     },
-    /// The source address and the server's are of two families.
+    /// The source address and the server's are of different families.
     #[error("cannot send from {source_address} to {server}: one is IPv4 and the other IPv6")]
     TwoFamilies {
         /// The address asked for.

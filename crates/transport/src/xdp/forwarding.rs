@@ -1,8 +1,10 @@
-//! Answers that came to the wrong worker, on their way to the right one.
+//! Forwards responses that were received by one worker to the worker that sent the query.
 //!
-//! The card chooses an answer's queue by a hash of its own, and the kernel hands a queue's packets
-//! to the sockets of that queue alone; the query may have left by another worker. Between any two
-//! workers lies a wait-free ring of bytes, and a worker that sleeps is woken.
+//! The network card selects a response's queue by a hash of its own, and the kernel passes the packets of
+//! a queue to the sockets of that queue only; the query may have been sent by another worker. Between any
+//! two workers is a wait-free ring of bytes, and a worker that sleeps is woken. For the same reason a
+//! worker that has finished keeps receiving until all have: the host would get the packets of a queue
+//! whose socket is closed.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -11,15 +13,15 @@ use std::sync::atomic::{AtomicBool, Ordering, fence};
 
 use rtrb::{Consumer, Producer, RingBuffer};
 
-/// One worker's message all.
+/// One worker's ends of the rings.
 pub(super) struct Forwarding {
-    /// What others send us.
+    /// From the other workers.
     incoming: Vec<Consumer<u8>>,
-    /// To each worker, by number; ourselves have none.
+    /// To each worker, by number; `None` for the worker itself.
     outgoing: Vec<Option<Outgoing>>,
     wakeup: UnixStream,
-    /// Held so that the wakeup has a waker when all others have left, or were never there: one
-    /// without is always readable.
+    /// Keeps the other end of `wakeup` open when the other workers have ended, or where there are
+    /// none: otherwise it would always be readable.
     _own_waker: UnixStream,
     is_asleep: Arc<AtomicBool>,
     message: Vec<u8>,
@@ -33,7 +35,7 @@ struct Outgoing {
 }
 
 impl Forwarding {
-    /// Boxes for `workers` workers, each connected with each.
+    /// For `workers` workers, each connected with each.
     pub(super) fn for_all(workers: usize) -> io::Result<Vec<Forwarding>> {
         let mut all = Vec::with_capacity(workers);
         let mut wakers = Vec::with_capacity(workers);
@@ -67,7 +69,7 @@ impl Forwarding {
         Ok(all)
     }
 
-    /// What becomes readable when somebody wants us awake.
+    /// Becomes readable when another worker wants this one to wake up.
     pub(super) fn wakeup(&self) -> &UnixStream {
         &self.wakeup
     }
@@ -82,7 +84,7 @@ impl Forwarding {
         self.lost
     }
 
-    /// Sends a packet on to the worker whose query it answers.
+    /// Forwards a response to the worker that sent its query.
     pub(super) fn send(&mut self, worker: usize, channel: u32, at_ns: u64, bytes: &[u8]) {
         let Some(Some(to)) = self.outgoing.get_mut(worker) else { return };
         let length = HEAD + bytes.len();
@@ -94,20 +96,21 @@ impl Forwarding {
         message[4..8].copy_from_slice(&channel.to_le_bytes());
         message[8..HEAD].copy_from_slice(&at_ns.to_le_bytes());
         message[HEAD..].copy_from_slice(bytes);
-        // Whole or not at all, so that the reader never sees half a message.
+        // All of it or nothing, so that the reader never sees a part.
         if to.ring.push_entire_slice(message).is_err() {
             self.lost += 1;
             return;
         }
-        // Either the sleeper sees the message in its last look, or we see it asleep.
+        // Either the sleeping worker finds the message in its last check, or this one sees that it
+        // sleeps.
         fence(Ordering::SeqCst);
         if to.is_asleep.load(Ordering::Relaxed) && to.is_asleep.swap(false, Ordering::Relaxed) {
-            // Full of rings that were not heard yet: it will wake without this one.
+            // The socket is full of unread wake-ups: it will wake without this one.
             let _ = (&to.wakeup).write(&[1]);
         }
     }
 
-    /// Hands all that came to `each`: channel, time of arrival, bytes.
+    /// Passes all forwarded packets to `each`: channel, time of arrival, bytes.
     pub(super) fn receive(&mut self, mut each: impl FnMut(u32, u64, &[u8])) {
         for ring in &mut self.incoming {
             for _ in 0..MOST_AT_ONCE {
@@ -131,7 +134,8 @@ impl Forwarding {
         }
     }
 
-    /// Says that we are about to sleep; false where a message has come and we should not.
+    /// Announces that this worker is about to sleep; false where a message has arrived and it must
+    /// not.
     pub(super) fn fall_asleep(&self) -> bool {
         self.is_asleep.store(true, Ordering::Relaxed);
         fence(Ordering::SeqCst);
@@ -142,7 +146,7 @@ impl Forwarding {
         is_empty
     }
 
-    /// Says that we are awake, and silences the wakeup where it rang.
+    /// Announces that this worker is awake, and empties the wake-up socket if it was used.
     pub(super) fn wake_up(&mut self, rang: bool) {
         self.is_asleep.store(false, Ordering::Relaxed);
         if !rang {
@@ -156,13 +160,13 @@ impl Forwarding {
 /// Length, channel and time.
 const HEAD: usize = 16;
 
-/// The longest answer that fits into a frame.
+/// The longest response that fits into a frame.
 const LONGEST: usize = 4_096;
 
-/// Room between two workers: some thousand small answers.
+/// Bytes between two workers: some thousand small responses.
 const RING_BYTES: usize = 1 << 18;
 
-/// Letters that are taken from one ring before sending gets its turn.
+/// Messages that are taken from one ring before it is time to send again.
 const MOST_AT_ONCE: usize = 256;
 
 #[cfg(test)]
@@ -179,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_arrive_whole_and_in_order_at_their_worker_alone() {
+    fn forwarded_packets_arrive_whole_in_order_and_at_their_worker_only() {
         let mut all = Forwarding::for_all(3).unwrap();
         let sent: Vec<_> =
             (0..100u32).map(|i| (i, u64::from(i) << 33, vec![i as u8; i as usize * 7])).collect();
@@ -194,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_counted_and_the_rest_is_whole() {
+    fn packets_that_do_not_fit_are_counted_and_the_others_are_whole() {
         let mut all = Forwarding::for_all(2).unwrap();
         let count = 2 * RING_BYTES / 1_016;
         (0..count).for_each(|i| all[0].send(1, i as u32, 0, &[7; 1_000]));
@@ -213,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_letter_wakes_a_sleeper_and_keeps_one_who_is_about_to_sleep_awake() {
+    fn a_forwarded_packet_wakes_a_sleeping_worker_or_prevents_its_sleep() {
         let mut all = Forwarding::for_all(2).unwrap();
         all[0].send(1, 0, 0, b"early");
         assert!(!all[1].fall_asleep());

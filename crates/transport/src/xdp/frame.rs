@@ -1,4 +1,4 @@
-//! Frames as they stand on the wire: headers made once for each channel, and read with suspicion.
+//! Ethernet frames: headers that are made once for each channel, and reading of received frames.
 //!
 //! ```text
 //!  0          12         14/18            34/54 (+4)      42/62 (+4)
@@ -6,17 +6,17 @@
 //!  | MACs     | VLAN tag?| IPv4 or IPv6   | UDP           | DNS message     |
 //!  |          | type     | length*, sum*  | length*, sum* |                 |
 //!  +----------+----------+----------------+---------------+-----------------+
-//!                          * what a message changes
+//!                          * depends on the message
 //! ```
 //!
-//! Checksums are sums of 16-bit words (RFC 1071), so all but the message and its length is added
-//! up in advance, and a packet costs one pass over the message.
+//! Checksums are sums of 16-bit words (RFC 1071), so everything but the message and its length is added
+//! up in advance, and a packet needs one pass over the message.
 
 use std::net::{IpAddr, SocketAddr};
 
 use dnsdyno_sys::packet::HEADER_ROOM;
 
-/// The ends of the cable, and what stands between Ethernet and IP.
+/// The Ethernet addresses, and the VLAN tag.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ethernet {
     pub(super) ours: [u8; 6],
@@ -24,7 +24,7 @@ pub(super) struct Ethernet {
     pub(super) vlan: Option<u16>,
 }
 
-/// The headers of one channel, ready but for what a message changes.
+/// The headers of one channel, except what depends on the message.
 pub(super) struct Header {
     bytes: [u8; LONGEST],
     length: usize,
@@ -40,7 +40,7 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// The headers of packets from `source` to `server`, two addresses of one family.
+    /// The headers of packets from `source` to `server`, two addresses of the same family.
     pub(super) fn new(ethernet: &Ethernet, source: SocketAddr, server: SocketAddr) -> Self {
         let mut bytes = Vec::with_capacity(LONGEST);
         bytes.extend(ethernet.next_hop);
@@ -85,8 +85,8 @@ impl Header {
         if frame.len() < length.max(LONGEST) {
             return 0;
         }
-        // The whole array, because its length is known when this is compiled; the message then
-        // overwrites what of it is not header.
+        // The whole array, because its length is a constant; the message then overwrites the part
+        // that is not header.
         frame[..LONGEST].copy_from_slice(&self.bytes);
         frame[self.length..length].copy_from_slice(message);
         let udp_length = ((UDP_LEN + message.len()) as u16).to_be();
@@ -97,10 +97,10 @@ impl Header {
             put(frame, self.ip + 2, total);
             put(frame, self.ip + 10, !fold(self.ip_sum + u64::from(total)));
         }
-        // The length stands in the pseudo header and in the UDP header.
+        // The length is part of the pseudo header and of the UDP header.
         let checksum = !fold(self.udp_sum + 2 * u64::from(udp_length) + sum(message));
         put(frame, self.length - 4, udp_length);
-        // 0 would say that there is none.
+        // 0 would mean that there is no checksum.
         put(frame, self.length - 2, if checksum == 0 { 0xFFFF } else { checksum });
         length
     }
@@ -129,7 +129,7 @@ impl Header {
     }
 }
 
-/// A UDP packet that came.
+/// A received UDP packet.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Received<'a> {
     pub(super) source: SocketAddr,
@@ -137,8 +137,8 @@ pub(super) struct Received<'a> {
     pub(super) payload: &'a [u8],
 }
 
-/// Reads a frame; `None` where it is no whole UDP packet. Checksums are left to the card, which
-/// has verified them, or has not yet filled them in where the sender is on this host.
+/// Reads a frame; `None` where it is not a complete UDP packet. Checksums are not verified: the network
+/// card has done so, or they are not filled in where the sender is on this host.
 #[inline]
 pub(super) fn read(frame: &[u8]) -> Option<Received<'_>> {
     let mut rest = frame.get(12..)?;
@@ -176,8 +176,8 @@ pub(super) fn read(frame: &[u8]) -> Option<Received<'_>> {
     })
 }
 
-/// Adds up 16-bit words in the host's byte order, four at a time; the sum of the bytes swapped is
-/// the swapped sum, so the order does not matter until the end.
+/// Adds 16-bit words in the host's byte order, four at a time; the sum of swapped bytes is the swapped
+/// sum, so the order does not matter before the end.
 #[inline]
 fn sum(bytes: &[u8]) -> u64 {
     let mut sum = 0;
@@ -192,7 +192,7 @@ fn sum(bytes: &[u8]) -> u64 {
     sum + (last & 0xFFFF_FFFF) + (last >> 32)
 }
 
-/// Brings a sum down to 16 bits, adding what is carried.
+/// Reduces a sum to 16 bits, adding the carries.
 #[inline]
 fn fold(mut sum: u64) -> u16 {
     sum = (sum & 0xFFFF_FFFF) + (sum >> 32);
@@ -219,10 +219,10 @@ const TYPE_VLAN: u16 = 0x8100;
 const PROTOCOL_UDP: u8 = 17;
 const UDP_LEN: usize = 8;
 
-/// What Linux sends with.
+/// The hop limit of Linux.
 const HOPS: u8 = 64;
 
-/// Ethernet with a tag, IPv6, UDP.
+/// Ethernet with a VLAN tag, IPv6, UDP.
 const LONGEST: usize = 18 + 40 + UDP_LEN;
 
 #[cfg(test)]
@@ -284,7 +284,7 @@ mod tests {
         /// What the kernel does with what is left to it: it adds up everything from the UDP header
         /// on, the partial sum included, and puts the complement in its place.
         #[test]
-        fn a_header_written_ahead_comes_to_the_same_packet(
+        fn a_header_for_the_kernel_gives_the_same_packet(
             message in proptest::collection::vec(any::<u8>(), 0..1400),
             ipv6 in any::<bool>(),
             vlan in proptest::option::of(0u16..4096),
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn what_pads_a_short_frame_is_not_of_the_message() {
+    fn padding_of_a_short_frame_is_not_part_of_the_message() {
         let mut frame = [0xAA; 2048];
         header(false, None).0.write(b"short", &mut frame);
         assert_eq!(read(&frame[..60]).unwrap().payload, b"short");

@@ -6,7 +6,7 @@ use dnsdyno_sys::xdp::{Attached, Redirect};
 
 use super::ports;
 
-/// The opened interface. It is given back when the last worker lets it go.
+/// The opened interface. It is returned to the host when the last worker drops it.
 pub(super) struct Line {
     pub(super) facts: XdpFacts,
     pub(super) redirect: Redirect,

@@ -1,13 +1,20 @@
-//! AF_XDP: packets straight from and to the interface's queues, with a header of our own making.
+//! AF_XDP: packets directly from and to the interface's queues, with headers of our own; the kernel's
+//! network stack is bypassed.
 //!
 //! ```text
-//!   worker 0 ── socket of queue 0, 2, ...      channel = source address and port, so that an
-//!   worker 1 ── socket of queue 1, 3, ...      answer finds its worker whatever queue it came on
+//!   worker 0 ── socket of queue 0, 2, ...      channel = source address and port, so that a response
+//!   worker 1 ── socket of queue 1, 3, ...      finds its worker whatever queue it was received on
 //! ```
 //!
-//! [`open`] finds the route to the server in the host's tables, attaches the program that takes the
-//! server's answers off the interface, binds a socket to each of its queues, and deals them out
-//! to the workers. The host keeps everything else, and has all of it back when the run is over.
+//! [`open`] looks up the route to the server in the host's tables, attaches the program that takes the
+//! server's responses off the interface, binds a socket to each of its queues, and gives them to the
+//! workers. The host keeps all other packets, and the whole interface when the run is over.
+//!
+//! Where the driver has to copy, AF_XDP is used for receiving only: its ring would send packet by packet,
+//! each with a pass through the stack, while a packet socket accepts a batch of messages with our headers
+//! and has it segmented behind the stack (twice as fast on a pair of virtual interfaces). Without a copy
+//! the ring is faster, and is used. The stack silently drops packets for a link that is down, so the link
+//! state is checked once a millisecond.
 
 mod addressing;
 mod error;
@@ -36,7 +43,7 @@ use frame::{Ethernet, Header};
 use line::Line;
 use ports::MOST_HELD;
 
-/// How queries are to reach the server.
+/// How to reach the server.
 #[derive(Clone, Debug)]
 pub struct XdpConfig {
     /// The server.
@@ -45,13 +52,13 @@ pub struct XdpConfig {
     pub interface: Option<String>,
     /// Which addresses to send from.
     pub source: Source,
-    /// Our ports, first and last, of which as many are used as there are channels; `None` looks
-    /// for free ones. Answers to them are taken from the host, so those of the host's own
-    /// addresses are kept from other programs during the run (beyond 4,096 only seen to be free).
+    /// Our ports, first and last, of which as many are used as there are channels; `None` looks for
+    /// free ones. Responses to them are taken from the host, so those of the host's own addresses are
+    /// reserved during the run (beyond 4,096 they are only checked to be free).
     pub ports: Option<(u16, u16)>,
     /// The Ethernet address of the next hop; `None` looks it up, and makes the host find it.
     pub next_hop: Option<[u8; 6]>,
-    /// The 802.1Q tag of the queries. Answers may come with a tag or without.
+    /// The 802.1Q tag of the queries. Responses may have a tag or none.
     pub vlan: Option<u16>,
     /// Where the program is to run.
     pub attach: Attach,
@@ -59,26 +66,26 @@ pub struct XdpConfig {
     pub copy: CopyMode,
     /// How many workers share the interface's queues.
     pub workers: usize,
-    /// Whether there may be fewer workers, where there are fewer queues; else that is refused.
+    /// Whether there may be fewer workers where there are fewer queues; otherwise that is an error.
     pub fits_workers: bool,
     /// How many channels the workers have together, at least one each. All have the same number,
     /// so a remainder stays unused.
     pub channels: usize,
-    /// The longest message in bytes, to be held against the interface's MTU.
+    /// The longest message in bytes, to be compared with the interface's MTU.
     pub longest_message: usize,
-    /// Whether answers are of no interest; they are then dropped on the interface.
+    /// Whether responses are of no interest; they are then dropped on the interface.
     pub send_only: bool,
 }
 
 /// Which addresses to send from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// The one that the host would take.
+    /// The one that the host would use.
     Route,
     /// One that the interface owns.
     Address(IpAddr),
-    /// From this address on to the end of a prefix that is routed to us, wherever it is; as many
-    /// as the ports do not suffice for. A prefix as long as the address is that address.
+    /// From this address on to the end of a prefix that is routed to us; as many as are needed for
+    /// the ports. A prefix as long as the address is that address only.
     Prefix {
         /// The first address.
         first: IpAddr,
@@ -95,8 +102,8 @@ pub enum Source {
 pub fn open(config: &XdpConfig) -> Result<Vec<XdpTransport>, XdpOpenError> {
     let plan = Plan::new(config)?;
     let queues = plan.interface.queues();
-    // The kernel refuses a second program too, but only when the ports of a second run have turned
-    // out to be those of the first.
+    // The kernel refuses a second program too, but only after a second run would have chosen the ports
+    // of the first.
     if route::has_program(plan.interface.index()).unwrap_or(false) {
         return Err(XdpError::OtherProgram { interface: plan.interface.name().to_owned() }.into());
     }
@@ -147,7 +154,7 @@ fn bind_all(
     Ok(sockets)
 }
 
-/// Every worker's sockets, channels and forwarding.
+/// The sockets, channels and forwarding of each worker.
 fn make_workers(
     plan: &Plan,
     config: &XdpConfig,
@@ -185,7 +192,7 @@ fn make_workers(
     Ok(transports)
 }
 
-/// What the tables of the host and the user's wishes come to.
+/// What follows from the tables of the host and the configuration.
 struct Plan {
     interface: Interface,
     ethernet: Ethernet,
@@ -213,7 +220,7 @@ impl Plan {
         let is_given = config.next_hop.is_some() && config.source != Source::Route;
         let interface = match (named, route) {
             (_, Some(route)) if route.is_local => return Err(XdpOpenError::OnThisHost { server }),
-            // With everything given no route is needed.
+            // Where everything is given no route is needed.
             (Some(interface), route) if route.is_some() || is_given => interface,
             (None, Some(route)) => Interface::indexed(route.interface).map_err(tables("the interfaces"))?,
             _ => return Err(no_route),
@@ -252,7 +259,7 @@ impl Plan {
         Ok(workers.min(queues as usize))
     }
 
-    /// The channels of `(workers, each)` as addresses and ports, which nobody else has.
+    /// The channels of `(workers, each)` as addresses and ports that no other program uses.
     fn hold_ports(
         &self,
         config: &XdpConfig,
@@ -271,7 +278,7 @@ impl Plan {
         };
         let taken = |ports::Taken { source, reason }| XdpOpenError::PortTaken { ours: source, reason };
         let Some(given) = config.ports else {
-            // Through all addresses first: who names a prefix wants them used.
+            // All addresses are used first: that is what a prefix is given for.
             let count = asked.div_ceil(many);
             let most = usize::from(u16::MAX - ports::FIRST_TRIED) + 1;
             if count > most {
@@ -332,15 +339,15 @@ fn choose_source(
     Ok((address, prefix))
 }
 
-/// Answers that may wait on a queue: two milliseconds at a million a second. The kernel goes
-/// through all frames in turn, so more of them would be colder ones.
+/// Responses that may wait on a queue: two milliseconds at a million a second. The kernel uses all frames
+/// in turn, so more of them would be less likely to be in the CPU's cache.
 const RX_FRAMES: u32 = 2_048;
 
-/// Queries that may be on their way out of a queue. Frames that came back last are used first.
+/// Queries that may wait to be sent by a queue. Frames that were returned last are used first.
 const TX_FRAMES: u32 = 1_024;
 
-/// What a frame of 2,048 bytes holds of a received packet.
+/// Bytes of a received packet that fit into a frame of 2,048.
 const SMALL_FRAME: usize = 2_048 - 256;
 
-/// An Ethernet header with one tag.
+/// An Ethernet header with one VLAN tag.
 const LONGEST_ETHERNET: usize = 18;

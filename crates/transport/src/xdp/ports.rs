@@ -1,29 +1,30 @@
-//! Our ports, kept from other programs of this host.
+//! Reserves our ports on this host.
 //!
-//! The kernel knows nothing of packets that pass by it, so it would hand our ports out to others,
-//! and the answers that the server sends to those would be taken from them. So each address and
-//! port is bound to a socket that nobody reads, for as long as the run lasts.
+//! The kernel does not see the packets of AF_XDP, so it would give our ports to other programs, whose
+//! responses we would then take. So each address and port is bound to a socket that is never read, for
+//! the length of the run. These sockets also absorb responses that arrive as fragments and that the host
+//! reassembles: without them the host would send ICMP errors to the server.
 
 use std::io;
 use std::net::SocketAddr;
 
 use socket2::{Domain, Socket, Type};
 
-/// Sockets that hold our addresses and ports.
+/// Sockets that reserve our addresses and ports.
 #[derive(Debug, Default)]
 pub(super) struct Held {
     _sockets: Vec<Socket>,
 }
 
-/// Why a port is not ours.
+/// Why a port cannot be used.
 #[derive(Debug)]
 pub(super) struct Taken {
     pub(super) source: SocketAddr,
     pub(super) reason: io::Error,
 }
 
-/// Binds each of `sources`; the first [`MOST_HELD`] stay bound, of the others it is only seen that
-/// they are free. An address that is none of this host's has no ports here that could be taken.
+/// Binds each of `sources`; the first [`MOST_HELD`] stay bound, the others are only checked to be free.
+/// An address that does not belong to this host has no ports here that could be in use.
 pub(super) fn hold(sources: impl Iterator<Item = SocketAddr>) -> Result<Held, Taken> {
     let mut sockets = Vec::new();
     for source in sources {
@@ -37,8 +38,8 @@ pub(super) fn hold(sources: impl Iterator<Item = SocketAddr>) -> Result<Held, Ta
     Ok(Held { _sockets: sockets })
 }
 
-/// Looks for `count` free ports in a row: `sources_of` says what addresses and ports a run from
-/// this first port on would have. Gives the first port, with all of them held.
+/// Looks for `count` consecutive free ports: `sources_of` gives the addresses and ports of a run from a
+/// first port on. Returns the first port, with all of them reserved.
 pub(super) fn find<I: Iterator<Item = SocketAddr>>(
     count: u16,
     sources_of: impl Fn(u16) -> I,
@@ -60,7 +61,8 @@ pub(super) fn find<I: Iterator<Item = SocketAddr>>(
 
 fn bind(source: SocketAddr) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(source), Type::DGRAM, None)?;
-    // What comes here all the same (a fragmented answer, put together by the host) is of no use.
+    // What is received here nevertheless (a fragmented response, reassembled by the host) is of no
+    // use.
     let _ = socket.set_recv_buffer_size(0);
     if source.is_ipv6() {
         socket.set_only_v6(true)?;
@@ -69,10 +71,10 @@ fn bind(source: SocketAddr) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// How many sockets hold the ports of a run at most, for each is an open file.
+/// How many sockets reserve ports at most, because each is an open file.
 pub(super) const MOST_HELD: usize = 4_096;
 
-/// Below this are the ports of servers; most hosts give ports out from 32,768 on.
+/// Below this are the ports of servers; most hosts assign ports from 32,768 on.
 pub(super) const FIRST_TRIED: u16 = 20_000;
 
 #[cfg(test)]
@@ -87,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn held_ports_are_nobodys_and_free_again_afterwards() {
+    fn reserved_ports_cannot_be_bound_and_are_free_afterwards() {
         let (first, held) = find(16, |first| row(first, 16)).unwrap();
         for source in row(first, 16) {
             assert_eq!(UdpSocket::bind(source).unwrap_err().kind(), io::ErrorKind::AddrInUse);
@@ -97,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_port_of_another_program_is_stepped_over_or_told() {
+    fn a_port_of_another_program_is_skipped_or_reported() {
         let (first, held) = find(8, |first| row(first, 8)).unwrap();
         drop(held);
         // Bound for every address: ours is one of them.

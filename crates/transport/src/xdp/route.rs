@@ -1,7 +1,7 @@
-//! The route to the server, as the host's own tables know it (netlink).
+//! The route to the server, from the host's own tables (netlink).
 //!
-//! Messages are made and read by `netlink-packet-route` over a plain blocking socket: the host is
-//! asked a handful of times before a run, which needs no asynchronous runtime.
+//! Messages are made and read by `netlink-packet-route` over a plain blocking socket: a handful of
+//! requests before a run needs no asynchronous runtime.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, SocketAddrV6, UdpSocket};
@@ -20,7 +20,7 @@ use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::protocols::NETLINK_ROUTE;
 use netlink_sys::{Socket, SocketAddr as NetlinkAddress};
 
-/// Where packets to a server leave, and to whom.
+/// Which interface and next hop packets to a server are sent to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Route {
     /// The index of the interface.
@@ -29,7 +29,7 @@ pub(super) struct Route {
     pub(super) source: Option<IpAddr>,
     /// The gateway, or the server itself.
     pub(super) next_hop: IpAddr,
-    /// The server is this host.
+    /// Whether the server is this host.
     pub(super) is_local: bool,
 }
 
@@ -134,8 +134,8 @@ pub(super) fn neighbour(interface: u32, ip: IpAddr) -> io::Result<Option<[u8; 6]
     Ok(found)
 }
 
-/// The same, after making the host look for it: a UDP packet to its discard port has the kernel
-/// ask for the address. `None` where nobody answers within two seconds.
+/// The same, after a UDP packet to its discard port made the kernel resolve the address. `None` where
+/// there is no reply within two seconds.
 pub(super) fn find_neighbour(interface: u32, ip: IpAddr) -> io::Result<Option<[u8; 6]>> {
     let end = Instant::now() + NEIGHBOUR_PATIENCE;
     let mut next_try = Instant::now();
@@ -161,14 +161,14 @@ fn trigger_lookup(interface: u32, ip: IpAddr) -> io::Result<()> {
         IpAddr::V6(v6) => ("[::]:0", SocketAddrV6::new(v6, DISCARD, 0, interface).into()),
     };
     match UdpSocket::bind(any)?.send_to(&[], target) {
-        // "No route to host" is how the last try is said to have failed; the next may not.
+        // "No route to host" reports the failure of the last attempt; the next may succeed.
         Ok(_) => Ok(()),
         Err(error) if matches!(error.raw_os_error(), Some(libc::EHOSTUNREACH)) => Ok(()),
         Err(error) => Err(error),
     }
 }
 
-/// Asks the kernel, and hands each part of the reply to `each`.
+/// Sends a request to the kernel, and passes each part of the reply to `each`.
 fn ask(
     request: RouteNetlinkMessage,
     flags: u16,
@@ -190,7 +190,7 @@ fn ask(
         while !rest.is_empty() {
             let message = NetlinkMessage::<RouteNetlinkMessage>::deserialize(rest)
                 .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
-            // Messages are padded to four bytes, the last one maybe not.
+            // Messages are padded to four bytes, except perhaps the last one.
             let length = (message.header.length as usize).next_multiple_of(4).clamp(4, rest.len());
             rest = &rest[length..];
             match message.payload {
@@ -225,11 +225,11 @@ fn ip_of(address: &RouteAddress) -> Option<IpAddr> {
 /// How long a neighbour may take to reply; the kernel itself gives up after three seconds.
 const NEIGHBOUR_PATIENCE: Duration = Duration::from_secs(2);
 
-/// When the kernel is made to ask once more.
+/// When the kernel is made to resolve the address once more.
 const NEIGHBOUR_RETRY: Duration = Duration::from_millis(250);
 
-/// How often the table is looked at.
+/// How often the table is read.
 const NEIGHBOUR_LOOK: Duration = Duration::from_millis(2);
 
-/// The port on which nothing is expected to reply.
+/// A port on which no reply is expected.
 const DISCARD: u16 = 9;

@@ -21,19 +21,19 @@ use crate::{Batch, Resources, Sent, Sink, Stopped, Transport, Wake};
 pub struct XdpTransport {
     parts: Parts,
     poller: Poller,
-    /// Where the kernel has to copy, queries leave through its stack, many at once.
+    /// Where the driver has to copy, queries are sent through the kernel's stack, many at once.
     packets: Option<PacketSender>,
-    /// Whether packets could leave the interface when it was last asked, and when that was.
+    /// The state of the link when it was last checked, and when that was.
     link: (LinkState, u64),
-    /// The socket that sends next: each batch goes to the next one.
+    /// The socket that sends next: each batch is sent by the next one.
     turn: usize,
     clock: WorkerClock,
     sleeper: Sleeper,
-    /// Whether the last packet came with the instant at which it did.
+    /// Whether the last packet carried the instant at which it was received.
     stamped: bool,
 }
 
-/// What a worker is made of.
+/// What a worker consists of.
 pub(super) struct Parts {
     pub(super) number: usize,
     /// At least one.
@@ -45,7 +45,7 @@ pub(super) struct Parts {
     pub(super) interface: Interface,
     pub(super) mtu: usize,
     pub(super) send_only: bool,
-    /// Keeps the program attached while the worker is at work.
+    /// Keeps the program attached while the worker runs.
     pub(super) line: Arc<Line>,
 }
 
@@ -78,7 +78,7 @@ impl XdpTransport {
         self.parts.line.redirect.fragments()
     }
 
-    /// What was found of the interface.
+    /// What was found about the interface.
     pub fn facts(&self) -> &XdpFacts {
         &self.parts.line.facts
     }
@@ -110,11 +110,11 @@ impl XdpTransport {
         }
     }
 
-    /// Hands the messages to the kernel, which puts them together and takes them apart again.
+    /// Passes the messages to the kernel's stack, which segments them behind it.
     fn send_through_stack(&mut self, channel: usize, batch: &Batch) -> Sent {
         let messages = batch.messages();
         let header = &self.parts.headers[channel];
-        // The stack takes packets for a link that is gone, and drops them without a word.
+        // The stack accepts packets for a link that is down, and drops them silently.
         let now_ns = self.clock.now_ns();
         if self.link.0 != LinkState::Up || now_ns >= self.link.1 + LINK_ASKED_NS {
             self.link = (self.parts.interface.link_state(), now_ns);
@@ -134,11 +134,11 @@ impl XdpTransport {
         Sent { accepted: sent.accepted, stopped }
     }
 
-    /// What a flush that did not take everything means for the message that it stopped at.
+    /// What an incomplete flush means for the message that it stopped at.
     fn stopped_by(&self, error: &io::Error) -> Stopped {
         match error.raw_os_error() {
             Some(libc::ENETDOWN | libc::ENXIO | libc::ENODEV) => Stopped::Failed(NotSentReason::NoRoute),
-            // The interface has dropped a packet: full, or without a link?
+            // The interface has dropped a packet: is its queue full, or its link down?
             Some(libc::EBUSY) if self.parts.interface.link_state() != LinkState::Up => {
                 Stopped::Failed(NotSentReason::NoRoute)
             }
@@ -185,13 +185,13 @@ impl Transport for XdpTransport {
                 }
                 let now_ns = self.clock.now_ns();
                 socket.receive_stamped(count, |frame, stamp_ns| {
-                    // The program lets nothing else through; what is broken all the same belongs
-                    // to no channel, and its query times out.
+                    // The program passes nothing else; a broken packet belongs to no
+                    // channel, and its query times out.
                     let Some(packet) = read(frame) else { return };
                     if !addressing.is_server(packet.source) {
                         return;
                     }
-                    // What is no instant of this run is no stamp.
+                    // A stamp outside this run is not valid.
                     let came_ns = self.clock.of_run(stamp_ns).filter(|came_ns| *came_ns <= now_ns);
                     self.stamped = came_ns.is_some();
                     let at_ns = came_ns.unwrap_or(now_ns);
@@ -220,7 +220,7 @@ impl Transport for XdpTransport {
         if until_ns <= now_ns + SPIN_NS || !self.parts.forwarding.fall_asleep() {
             return;
         }
-        // A failed wait (it has no cause here) only means that we look again at once.
+        // After a failed wait (no cause is known) the worker polls again.
         let woken = self.poller.wait(Some(until_ns - now_ns));
         let rang = woken.is_ok_and(|mut ready| ready.any(|token| token == WAKEUP));
         self.parts.forwarding.wake_up(rang);
@@ -247,21 +247,21 @@ impl Transport for XdpTransport {
     }
 }
 
-/// How long an interface is taken to be up without asking: the two calls take a microsecond.
+/// How long the link is assumed to be up without a check: its two calls take a microsecond.
 const LINK_ASKED_NS: u64 = 1_000_000;
 
-/// Messages that a batch may have.
+/// Messages in a batch at most.
 const MESSAGES_AT_ONCE: usize = 64;
 
-/// What the poller calls the sockets, and the forwarding's wakeup.
+/// The tokens of the sockets and of the wake-up socket.
 const SOCKET: u64 = 0;
 const WAKEUP: u64 = 1;
 
-/// Packets that one timestamp is taken for.
+/// Packets that share one timestamp.
 const BATCH: u32 = 64;
 
-/// Full batches that are received from a queue before sending gets its turn again.
+/// Full batches that are received from a queue before it is time to send again.
 const ROUNDS: usize = 4;
 
-/// A wait this short costs more than it gives back: the thread looks again instead.
+/// For a wait this short no system call is made: it would cost more than it saves.
 const SPIN_NS: u64 = 4_000;

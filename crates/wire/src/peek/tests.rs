@@ -110,7 +110,7 @@ fn badvers_is_read_from_an_opt_that_is_not_the_last_record() {
 }
 
 #[test]
-fn nxdomain_with_a_soa_and_a_truncated_answer_are_told() {
+fn nxdomain_with_a_soa_and_a_truncated_response_are_recognized() {
     let denied = build(&Built { rcode: 3, answers: 0, soa: true, opt: true, ..plain() });
     let denied = peek(&denied).expect("a whole message");
     assert_eq!((denied.rcode, denied.is_truncated(), denied.is_response()), (3, false, true));
@@ -119,7 +119,7 @@ fn nxdomain_with_a_soa_and_a_truncated_answer_are_told() {
 }
 
 #[test]
-fn an_answer_without_a_question_has_an_empty_question() {
+fn a_response_without_a_question_has_an_empty_question() {
     let mut bytes = MessageBuilder::new_vec();
     bytes.header_mut().set_rcode(Rcode::FORMERR);
     let bytes = bytes.finish();

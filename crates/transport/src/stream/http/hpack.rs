@@ -1,21 +1,22 @@
-//! Headers of HTTP/2 (RFC 7541): of a response as much as says whether it is a DNS message, of a request all.
+//! Header blocks of HTTP/2 (RFC 7541): of a response only what shows whether it is a DNS message; of a
+//! request all.
 
 use std::collections::VecDeque;
 
 use super::huffman;
 
-/// What a response says before its body.
+/// What the headers of a response say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Head {
-    /// 0 where none was said.
+    /// 0 where there was none.
     pub(super) status: u16,
-    /// Whether the body says to be a DNS message.
+    /// Whether the content type is that of DNS messages.
     pub(super) is_message: bool,
-    /// How long the body says to be.
+    /// The content length.
     pub(super) length: Option<u64>,
 }
 
-/// Reads header blocks, each of which may build on those before.
+/// Decodes header blocks, each of which may refer to earlier ones.
 #[derive(Debug)]
 pub(super) struct Decoder {
     /// Newest first.
@@ -32,7 +33,7 @@ struct Entry {
     field: Field,
 }
 
-/// A header, as far as it means anything to us.
+/// A header, as far as it is of interest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Field {
     Status(u16),
@@ -42,12 +43,12 @@ enum Field {
 }
 
 impl Decoder {
-    /// With an empty table of the size that the standard begins with.
+    /// With an empty table of the initial size.
     pub(super) fn new() -> Self {
         Decoder { table: VecDeque::new(), size: 0, most: TABLE_BYTES, text: Vec::new() }
     }
 
-    /// Reads a whole block; `None` where it breaks the rules, after which no other can be read.
+    /// Decodes a complete block; `None` where it is invalid, after which no other can be decoded.
     pub(super) fn decode(&mut self, block: &[u8]) -> Option<Head> {
         let mut head = Head::default();
         let mut rest = block;
@@ -74,7 +75,7 @@ impl Decoder {
         Some(head)
     }
 
-    /// A header whose value stands in the block, and perhaps its name (0).
+    /// A header with its value in the block, and its name in the block (0) or in the table.
     fn literal(&mut self, name: usize, is_kept: bool, rest: &mut &[u8]) -> Option<Field> {
         let (kind, name_length) = match name {
             0 => {
@@ -146,7 +147,7 @@ fn kind_of(name: &[u8]) -> Field {
     }
 }
 
-/// Whether a content type is that of DNS messages; what may follow it says nothing.
+/// Whether a content type is that of DNS messages, with or without parameters.
 fn is_message_type(text: &[u8]) -> bool {
     let end = text.iter().position(|byte| *byte == b';').unwrap_or(text.len());
     text[..end].trim_ascii().eq_ignore_ascii_case(MESSAGE_TYPE)
@@ -171,7 +172,7 @@ fn integer(rest: &mut &[u8], bits: u32) -> Option<usize> {
             if byte & 0x80 == 0 {
                 break;
             }
-            // Four bytes say more than any header may be long.
+            // More than four bytes are longer than any header may be.
             if shift > 21 {
                 return None;
             }
@@ -195,28 +196,28 @@ fn string(rest: &mut &[u8], text: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// The headers of all requests of a run, but for what differs from query to query.
+/// The headers of all requests of a run, except those that differ from query to query.
 #[derive(Clone, Debug)]
 pub(super) struct RequestHead {
-    /// As they are first said, for the server to remember.
+    /// The first time: the server inserts them into its table.
     pub(super) inserting: Form,
-    /// As they are said after that.
+    /// After that: references to the table.
     pub(super) indexed: Form,
-    /// As they are said to a server that remembers nothing.
+    /// For a server without a table: literals.
     pub(super) literal: Form,
 }
 
-/// Headers as they are said.
+/// One form of the headers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Form {
-    /// Those that stand before any path.
+    /// Headers before a path.
     pub(super) before_path: Vec<u8>,
-    /// Those that stand behind it: names with a colon come before all others.
+    /// Headers after it: pseudo-headers must precede all others.
     pub(super) after_path: Vec<u8>,
 }
 
 impl RequestHead {
-    /// Of requests to `path` at `authority`. A GET's path differs each time, and is not among them.
+    /// Requests to `path` at `authority`. The path of a GET differs each time, and is not included.
     pub(super) fn new(authority: &str, path: &str, is_get: bool) -> Self {
         let [inserting, indexed, literal] = [Form::default(), Form::default(), Form::default()];
         let mut head = RequestHead { inserting, indexed, literal };
@@ -239,7 +240,7 @@ impl RequestHead {
             let block = head.inserting.part(is_first);
             put_integer(block, 0x40, 6, *name);
             put_string(block, value);
-            // The last that was said is the first of the table.
+            // The newest entry is the first one of the table.
             put_integer(head.indexed.part(is_first), 0x80, 7, STATIC_ENTRIES + kept.len() - place);
             let block = head.literal.part(is_first);
             put_integer(block, 0, 4, *name);
@@ -248,9 +249,9 @@ impl RequestHead {
         head
     }
 
-    /// How much of the server's table they take.
+    /// How much of the server's table they occupy.
     pub(super) fn table_bytes(&self) -> usize {
-        // No entry takes more than what was written and what the standard adds.
+        // No entry takes more than what was written and the overhead that the standard adds.
         self.inserting.before_path.len() + self.inserting.after_path.len() + 4 * (ENTRY_BYTES + 16)
     }
 }
@@ -282,7 +283,7 @@ pub(super) fn put_content_length(block: &mut Vec<u8>, length: usize) {
     put_string(block, &digits[at..]);
 }
 
-/// Appends the word that the table shall be this large from now on.
+/// Appends a new size of the table.
 pub(super) fn put_table_size(block: &mut Vec<u8>, bytes: usize) {
     put_integer(block, 0x20, 5, bytes);
 }
@@ -308,10 +309,10 @@ fn put_integer(block: &mut Vec<u8>, flags: u8, bits: u32, value: usize) {
 
 pub(super) const MESSAGE_TYPE: &[u8] = b"application/dns-message";
 
-/// The table of a connection, unless its reader says otherwise.
+/// The initial size of a connection's table.
 pub(super) const TABLE_BYTES: usize = 4_096;
 
-/// What an entry takes beside its name and its value.
+/// The overhead of an entry.
 const ENTRY_BYTES: usize = 32;
 
 const STATIC_ENTRIES: usize = 61;
@@ -321,10 +322,10 @@ const ACCEPT: usize = 19;
 const CONTENT_LENGTH: usize = 28;
 const CONTENT_TYPE: usize = 31;
 
-/// The statuses of entries 8 to 14.
+/// The statuses of static entries 8 to 14.
 const STATIC_STATUSES: [u16; 7] = [200, 204, 206, 304, 400, 404, 500];
 
-/// How long the names of the static table are, from entry 1 on (RFC 7541, appendix A).
+/// The lengths of the names in the static table, from entry 1 on (RFC 7541, appendix A).
 #[rustfmt::skip]
 const STATIC_NAMES: [u8; STATIC_ENTRIES] = [
     10, 7, 7, 5, 5, 7, 7, 7, 7, 7, 7, 7, 7, 7, 14, 15, 15, 13, 6, 27, 3, 5, 13, 13, 19, 16, 16, 14, 16, 13, 12, 6, 4, 4,
@@ -342,7 +343,7 @@ mod tests {
 
     #[test]
     fn the_responses_of_the_standards_examples_are_read_and_their_table_is_as_large() {
-        // RFC 7541, C.6: a table of 256 bytes, from which the third response drives entries out.
+        // RFC 7541, C.6: a table of 256 bytes, from which the third response evicts entries.
         let mut decoder = Decoder { most: 256, ..Decoder::new() };
         let first = concat!(
             "488264025885aec3771a4b6196d07abe941054d444a8200595040b8166e082a62d1bff6e919d29ad171863c78f",
@@ -368,7 +369,7 @@ mod tests {
         let mut decoder = Decoder::new();
         let told = Head { status: 200, is_message: true, length: Some(1_234) };
         assert_eq!(decoder.decode(&block), Some(told));
-        // The type by its place, the length by a name in full.
+        // The type by its index, the length with a literal name.
         let mut again = vec![0x89, 0x80 | 62, 0x00];
         put_string(&mut again, b"content-length");
         put_string(&mut again, b"7");
@@ -376,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_against_the_rules_is_none() {
+    fn an_invalid_block_is_rejected() {
         for hex in ["80", "be", "3fe21f", "48", "4882ff", "0f", "7fffffffffff"] {
             assert_eq!(Decoder::new().decode(&bytes(hex)), None, "{hex}");
         }

@@ -1,9 +1,9 @@
-//! The Huffman code of HPACK (RFC 7541, appendix B), for reading.
+//! Decodes the Huffman code of HPACK (RFC 7541, appendix B).
 //!
-//! The code is canonical: with the length of each symbol's code all codes are known, because those of one
-//! length follow each other in the order of their symbols.
+//! The code is canonical: the lengths of the codes define the codes, because those of one length are
+//! consecutive in the order of their symbols.
 
-/// Appends the decoded text to `out`; `None` where `bytes` are not of this code.
+/// Appends the decoded text to `out`; `None` where `bytes` are invalid.
 pub(super) fn decode(bytes: &[u8], out: &mut Vec<u8>) -> Option<()> {
     let (mut code, mut length) = (0u32, 0usize);
     for byte in bytes {
@@ -16,13 +16,13 @@ pub(super) fn decode(bytes: &[u8], out: &mut Vec<u8>) -> Option<()> {
             let Level { first_code, first_place, count } = LEVELS[length];
             let place = code.wrapping_sub(first_code);
             if place < count {
-                // The end of a text is never in it.
+                // The end-of-string symbol must not occur.
                 out.push(u8::try_from(SYMBOLS[(first_place + place) as usize]).ok()?);
                 (code, length) = (0, 0);
             }
         }
     }
-    // What fills the last byte are the first bits of the longest code, which are ones.
+    // The last byte is filled with the first bits of the end-of-string symbol, which are ones.
     (length < 8 && code == (1 << length) - 1).then_some(())
 }
 
@@ -30,7 +30,7 @@ pub(super) fn decode(bytes: &[u8], out: &mut Vec<u8>) -> Option<()> {
 #[derive(Clone, Copy)]
 struct Level {
     first_code: u32,
-    /// Where their symbols begin among all.
+    /// Where their symbols start among all.
     first_place: u32,
     count: u32,
 }
@@ -72,24 +72,24 @@ const LEVELS: [Level; LONGEST + 1] = {
 
 const LONGEST: usize = 30;
 
-/// Bits of the code of each byte, and of the end.
+/// The length of each byte's code in bits, and of the end-of-string symbol's.
 #[rustfmt::skip]
 const LENGTHS: [u8; 257] = [
     13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 30, 28, 28, 28, 28, 28, 28,
     28, 28, 28,
-    // From the space on.
+    // From the space on:
     6, 10, 10, 12, 13, 6, 8, 11, 10, 10, 8, 11, 8, 6, 6, 6, 5, 5, 5, 6, 6, 6, 6, 6, 6, 6, 7, 8, 15, 6, 12, 10,
-    // From @ on.
+    // From @ on:
     13, 6, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 8, 7, 8, 13, 19, 13, 14, 6,
-    // From ` on.
+    // From ` on:
     15, 5, 6, 5, 6, 5, 6, 6, 6, 5, 7, 7, 6, 6, 6, 5, 6, 7, 6, 5, 5, 6, 7, 7, 7, 7, 7, 15, 11, 14, 13, 28,
-    // What is no ASCII.
+    // Beyond ASCII:
     20, 22, 20, 20, 22, 22, 22, 23, 22, 23, 23, 23, 23, 23, 24, 23, 24, 24, 22, 23, 24, 23, 23, 23, 23, 21, 22, 23, 22,
     23, 23, 24, 22, 21, 20, 22, 22, 23, 23, 21, 23, 22, 22, 24, 21, 22, 23, 23, 21, 21, 22, 21, 23, 22, 23, 23, 20, 22,
     22, 22, 23, 22, 22, 23, 26, 26, 20, 19, 22, 23, 22, 25, 26, 26, 26, 27, 27, 26, 24, 25, 19, 21, 26, 27, 27, 26, 27,
     24, 21, 21, 26, 26, 28, 27, 27, 27, 20, 24, 20, 21, 22, 21, 21, 23, 22, 22, 25, 25, 24, 24, 26, 23, 26, 27, 26, 26,
     27, 27, 27, 27, 27, 28, 27, 27, 27, 27, 27, 26,
-    // The end.
+    // End of string:
     30,
 ];
 
@@ -115,8 +115,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_of_the_code_is_refused() {
-        // A wrong filling, a filling of a whole byte, and the end itself.
+    fn invalid_huffman_codes_are_rejected() {
+        // Invalid padding, padding of a whole byte, and the end-of-string symbol.
         for bytes in [&[0x64, 0x02, 0x00][..], &[0x64, 0x02, 0xff], &[0xff, 0xff, 0xff, 0xff]] {
             assert_eq!(decoded(bytes), None, "{bytes:x?}");
         }

@@ -135,7 +135,7 @@ fn head(status: &str, content_type: &str, length: Option<usize>) -> Vec<u8> {
 const DNS: &str = "application/dns-message";
 
 #[test]
-fn a_post_carries_the_message_with_an_id_of_0_and_its_answer_gets_the_id_back() {
+fn a_post_carries_the_message_with_id_0_and_its_response_gets_the_id_back() {
     let mut scene = Scene::new(false);
     assert!(scene.encode(0x1234) && scene.encode(0x4321));
     let said = scene.frames();
@@ -196,7 +196,7 @@ fn a_response_may_come_in_pieces_of_any_kind() {
 }
 
 #[test]
-fn what_is_no_answer_is_told_by_its_name() {
+fn each_kind_of_failed_response_is_reported_as_such() {
     /// Status, content type, content length, body, and what it comes to.
     type Case<'a> = (&'a str, &'a str, Option<usize>, &'a [u8], StreamFailure);
     let (answer, query) = (message(0, 0x80), message(0, 0x01));
@@ -236,7 +236,7 @@ fn a_wrong_id_stays_wrong() {
 }
 
 #[test]
-fn a_reset_ends_its_stream_only_and_a_refusal_is_told_apart() {
+fn a_reset_ends_its_stream_only_and_a_refused_stream_is_reported_separately() {
     let mut scene = Scene::new(false);
     (1..=3).for_each(|id| assert!(scene.encode(id)));
     scene.take(&frame(RST_STREAM, 0, 1, &REFUSED.to_be_bytes())).unwrap();
@@ -247,7 +247,7 @@ fn a_reset_ends_its_stream_only_and_a_refusal_is_told_apart() {
 }
 
 #[test]
-fn after_goaway_nothing_is_asked_and_what_lies_beyond_it_is_told() {
+fn after_goaway_no_query_is_sent_and_unprocessed_ones_are_reported() {
     for (code, end) in [(0u32, ConnectionEnd::GoneAway), (11, ConnectionEnd::Error)] {
         let mut scene = Scene::new(false);
         (1..=3).for_each(|id| assert!(scene.encode(id)));
@@ -261,7 +261,7 @@ fn after_goaway_nothing_is_asked_and_what_lies_beyond_it_is_told() {
 }
 
 #[test]
-fn no_more_is_asked_at_once_than_the_server_takes() {
+fn no_more_streams_are_opened_than_the_server_allows() {
     let mut scene = Scene::new(false);
     assert_eq!(scene.http.capacity(), USUAL_STREAMS);
     let setting = |name: u16, value: u32| [&name.to_be_bytes()[..], &value.to_be_bytes()].concat();
@@ -284,7 +284,7 @@ fn no_more_is_asked_at_once_than_the_server_takes() {
 }
 
 #[test]
-fn a_body_longer_than_a_frame_travels_in_several() {
+fn a_body_longer_than_a_frame_is_split() {
     let mut scene = Scene::new(false);
     let query = long_query(1, 40_000);
     assert!(scene.http.encode(&mut scene.shared, &query, 0, &mut scene.said));
@@ -360,7 +360,7 @@ fn a_body_longer_than_the_window_waits_for_it_to_open() {
 }
 
 #[test]
-fn a_query_that_is_given_up_does_not_wait_for_a_window_any_more() {
+fn a_query_whose_stream_failed_does_not_wait_for_a_window() {
     let mut scene = Scene::new(false);
     scene.take(&setting(INITIAL_WINDOW_SIZE, 0)).unwrap();
     assert!(scene.encode(1) && scene.http.capacity() == 0);
@@ -370,7 +370,7 @@ fn a_query_that_is_given_up_does_not_wait_for_a_window_any_more() {
 }
 
 #[test]
-fn a_server_with_a_small_table_is_told_headers_in_full() {
+fn a_server_with_a_small_table_is_sent_literal_headers() {
     let mut scene = Scene::new(false);
     assert!(scene.encode(1));
     let none = [&HEADER_TABLE_SIZE.to_be_bytes()[..], &[0; 4]].concat();
@@ -388,7 +388,7 @@ fn a_server_with_a_small_table_is_told_headers_in_full() {
 }
 
 #[test]
-fn a_server_is_answered_where_it_asks_and_may_go_on_sending() {
+fn pings_are_answered_and_receive_windows_extended() {
     let mut scene = Scene::new(false);
     scene.take(&frame(PING, 0, 0, b"12345678")).unwrap();
     scene.take(&frame(PING, ACK, 0, b"12345678")).unwrap();
@@ -404,7 +404,7 @@ fn a_server_is_answered_where_it_asks_and_may_go_on_sending() {
 }
 
 #[test]
-fn a_stream_that_is_given_up_is_cancelled_and_may_still_speak() {
+fn data_of_a_cancelled_stream_is_ignored() {
     let mut scene = Scene::new(false);
     assert!(scene.encode(10) && scene.encode(20));
     scene.frames();
@@ -439,7 +439,7 @@ fn a_body_longer_than_any_message_ends_its_stream() {
 }
 
 #[test]
-fn a_breach_of_the_rules_ends_the_connection() {
+fn a_protocol_violation_ends_the_connection() {
     let header_block = frame(HEADERS, 0, 1, &head("200", DNS, None));
     let cases = [
         frame(PUSH_PROMISE, END_HEADERS, 1, &[0; 8]),
