@@ -20,7 +20,9 @@ fn main() -> anyhow::Result<ExitCode> {
         Some("circles") => circles::check(&std::env::args().nth(2).map_or_else(root, PathBuf::from))?,
         Some("tidy") => tidy::check()?,
         Some("schema") => schema::run()?,
-        _ => anyhow::bail!("usage: cargo run -p xtask -- layers | circles [FOLDER] | tidy | schema [--check]"),
+        _ => {
+            anyhow::bail!("usage: cargo run -p xtask -- layers | circles [FOLDER] | tidy | schema [--check]")
+        }
     };
     findings.iter().for_each(|finding| eprintln!("{finding}"));
     Ok(if findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })

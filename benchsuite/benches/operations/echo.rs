@@ -3,9 +3,8 @@
 
 use dnsdyno_measure::NotSentReason;
 use dnsdyno_sys::packet::HEADER_ROOM;
+use dnsdyno_transport::xdp::frame::{Ethernet, Header, read};
 use dnsdyno_transport::{Batch, Group, Resources, Sent, Sink, Transport, Turn, Wake};
-
-use super::frame::{Ethernet, Header, read};
 
 /// What the echo stands for.
 #[derive(Clone, Copy, PartialEq, Eq)]

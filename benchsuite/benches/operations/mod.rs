@@ -1,11 +1,6 @@
 //! The steps of the loop that each query goes through, for `benches/micro.rs`, which takes their time, and
 //! `examples/instructions.rs`, which counts their instructions.
 
-// The frames of AF_XDP are no part of the transport's interface, and a step of each query all the same.
-#[allow(dead_code, reason = "of the frames only what this counts is used")]
-#[path = "../../../crates/transport/src/xdp/frame.rs"]
-mod frame;
-
 mod echo;
 
 use std::hint::black_box;

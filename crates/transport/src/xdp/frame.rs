@@ -18,14 +18,17 @@ use dnsdyno_sys::packet::HEADER_ROOM;
 
 /// The Ethernet addresses, and the VLAN tag.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ethernet {
-    pub(super) ours: [u8; 6],
-    pub(super) next_hop: [u8; 6],
-    pub(super) vlan: Option<u16>,
+pub struct Ethernet {
+    /// That of our interface.
+    pub ours: [u8; 6],
+    /// That of the next hop.
+    pub next_hop: [u8; 6],
+    /// The 802.1Q tag, where there is one.
+    pub vlan: Option<u16>,
 }
 
 /// The headers of one channel, except what depends on the message.
-pub(super) struct Header {
+pub struct Header {
     bytes: [u8; LONGEST],
     length: usize,
     /// Where the IP header starts.
@@ -41,7 +44,7 @@ pub(super) struct Header {
 
 impl Header {
     /// The headers of packets from `source` to `server`, two addresses of the same family.
-    pub(super) fn new(ethernet: &Ethernet, source: SocketAddr, server: SocketAddr) -> Self {
+    pub fn new(ethernet: &Ethernet, source: SocketAddr, server: SocketAddr) -> Self {
         let mut bytes = Vec::with_capacity(LONGEST);
         bytes.extend(ethernet.next_hop);
         bytes.extend(ethernet.ours);
@@ -80,7 +83,7 @@ impl Header {
     /// Writes the packet with this message into `frame` and gives its length; 0 where it is too
     /// long for the frame.
     #[inline]
-    pub(super) fn write(&self, message: &[u8], frame: &mut [u8]) -> usize {
+    pub fn write(&self, message: &[u8], frame: &mut [u8]) -> usize {
         let length = self.length + message.len();
         if frame.len() < length.max(LONGEST) {
             return 0;
@@ -108,7 +111,7 @@ impl Header {
     /// Writes the headers of a packet with so many bytes of payload and gives their length; the
     /// UDP checksum is the sum of the pseudo header, to which the kernel adds the rest.
     #[inline]
-    pub(super) fn write_ahead(&self, payload: usize, frame: &mut [u8; HEADER_ROOM]) -> usize {
+    pub fn write_ahead(&self, payload: usize, frame: &mut [u8; HEADER_ROOM]) -> usize {
         frame[..LONGEST].copy_from_slice(&self.bytes);
         let udp_length = ((UDP_LEN + payload) as u16).to_be();
         if self.is_ipv6 {
@@ -124,23 +127,26 @@ impl Header {
     }
 
     /// Bytes of the IP packet around a message of this length.
-    pub(super) fn ip_length(&self, message: usize) -> usize {
+    pub fn ip_length(&self, message: usize) -> usize {
         self.length - self.ip + message
     }
 }
 
 /// A received UDP packet.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Received<'a> {
-    pub(super) source: SocketAddr,
-    pub(super) target: SocketAddr,
-    pub(super) payload: &'a [u8],
+pub struct Received<'a> {
+    /// Where it was sent from.
+    pub source: SocketAddr,
+    /// Where it was sent to.
+    pub target: SocketAddr,
+    /// The DNS message.
+    pub payload: &'a [u8],
 }
 
 /// Reads a frame; `None` where it is not a complete UDP packet. Checksums are not verified: the network
 /// card has done so, or they are not filled in where the sender is on this host.
 #[inline]
-pub(super) fn read(frame: &[u8]) -> Option<Received<'_>> {
+pub fn read(frame: &[u8]) -> Option<Received<'_>> {
     let mut rest = frame.get(12..)?;
     let mut kind = word(rest, 0)?;
     if kind == TYPE_VLAN {

@@ -19,7 +19,7 @@
 mod addressing;
 mod error;
 mod forwarding;
-mod frame;
+pub mod frame;
 mod line;
 mod open;
 mod ports;
