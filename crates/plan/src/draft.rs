@@ -20,6 +20,7 @@ use crate::quantity::{needed_quantity, quantity};
 /// What the user asked for; `None` = not said. Text fields with a unit hold what [`crate::units`] reads, such as
 /// `50k` or `1.5s`.
 #[derive(Debug, Clone, Default, PartialEq, Args, Serialize, Deserialize)]
+#[group(skip)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Draft {
     /// The server.
