@@ -6,7 +6,7 @@ SERVERS := nsd bind9 unbound knot pdns-server hickory-dns
 TOOLS := clang iproute2 ethtool dnsperf knot-dnsutils
 PEERS := dnsperf knot-dnsutils pdns-tools tcpdump
 
-.PHONY: help demo build test check bench install man clean
+.PHONY: help demo build test check instructions bench install man clean
 
 help: ## What there is to type
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -27,6 +27,10 @@ check: scripts-ready ## Format, lints, layers, licences
 	$(CARGO) run --quiet --locked --package xtask -- layers
 	$(CARGO) run --quiet --locked --package xtask -- tidy
 	scripts/check-licences
+
+instructions: scripts-ready ## Instructions of each step of the loop against their bounds (callgrind)
+	scripts/install-servers valgrind
+	$(CARGO) run --quiet --profile counted --locked --package dnsdyno-benchsuite --example instructions
 
 bench: scripts-ready ## Us against the peers, in turn, as root; the report goes to benchsuite/runs (about 45 min)
 	scripts/install-servers $(PEERS) $(TOOLS)
