@@ -332,7 +332,7 @@ fn run_in(world: World, load: &Load, is_mix: bool, control: &Control, presses: u
         cpus: &[],
         own_files: false,
     };
-    let press_after = (0..presses).map(|n| (1 + n, control)).collect();
+    let press_after = (0..presses).map(|_| (1, control)).collect();
     let mut notes = Notes { press_after, ..Notes::default() };
     let sum = run(&job, vec![Imaginary::new(world, is_mix)], 0, &|| 0, control, &mut notes);
     (sum, notes.intervals)
