@@ -1,8 +1,8 @@
 //! The instructions of each step of the loop, counted by callgrind: steady on a busy machine, where times are not.
 //!
 //! ```text
-//! cargo run --release -p dnsdyno-benchsuite --example instructions            # held against the bounds
-//! cargo run --release -p dnsdyno-benchsuite --example instructions -- STEP N  # what callgrind is given
+//! make instructions                                    # held against the bounds
+//! target/counted/examples/instructions STEP N          # what callgrind is given
 //! ```
 //!
 //! Each step is run N and 2 N times; the difference, over N, has nothing of start and end in it. A count above its

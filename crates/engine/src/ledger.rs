@@ -150,13 +150,13 @@ impl Ledger {
         of(tally, member, |member| member.scheduled += 1);
     }
 
-    /// A query was sent.
+    /// A query was sent, which could be from `free_ns` on: it is late by what passed since.
     #[inline]
-    pub(crate) fn sent(&mut self, departure: &Departure, bytes: usize, type_slot: usize) {
+    pub(crate) fn sent(&mut self, departure: &Departure, free_ns: u64, bytes: usize, type_slot: usize) {
         let tally = self.tally(departure.intended_ns);
         tally.requests += 1;
         tally.bytes_sent += bytes as u64;
-        tally.lateness.record(departure.sent_ns.saturating_sub(departure.intended_ns));
+        tally.lateness.record(departure.sent_ns.saturating_sub(free_ns));
         if let Some(count) = tally.types.get_mut(type_slot) {
             count.sent += 1;
         }

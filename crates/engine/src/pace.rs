@@ -43,8 +43,16 @@ pub(crate) struct Due {
     pub(crate) intended_ns: u64,
     /// Whether nothing has held it up yet since it was scheduled.
     pub(crate) is_new: bool,
-    /// Whether the window was full when it was due.
-    pub(crate) was_held_back: bool,
+    /// From when on it could be sent: the intended instant, or later where the window was full then.
+    pub(crate) free_ns: u64,
+}
+
+impl Due {
+    /// For how long the window held it back.
+    #[inline]
+    pub(crate) fn held_back_ns(&self) -> u64 {
+        self.free_ns - self.intended_ns
+    }
 }
 
 impl Pace {
@@ -78,8 +86,8 @@ impl Pace {
                 }
                 let number = cursor.n();
                 cursor.advance();
-                let was_held_back = intended_ns < self.held_before_ns;
-                Some(Due { number, intended_ns, is_new: true, was_held_back })
+                let free_ns = if intended_ns < self.held_before_ns { now_ns } else { intended_ns };
+                Some(Due { number, intended_ns, is_new: true, free_ns })
             }
             Kind::Closed(numbers) => {
                 if now_ns >= numbers.end_ns {
@@ -91,7 +99,7 @@ impl Pace {
                 }
                 let number = numbers.next;
                 numbers.next += numbers.stride;
-                Some(Due { number, intended_ns: now_ns, is_new: true, was_held_back: false })
+                Some(Due { number, intended_ns: now_ns, is_new: true, free_ns: now_ns })
             }
         }
     }
@@ -165,16 +173,16 @@ mod tests {
     fn a_full_window_holds_queries_back_until_there_is_room_or_their_timeout() {
         let curve = Constant { rate_qps: 10.0, duration_ns: Some(1_000_000_000) }.curve().unwrap();
         let mut pace = Pace::open(curve.cursor(0, 1), Some(2), 300_000_000);
-        let ms = |due: Due| (due.intended_ns / 1_000_000, due.was_held_back);
-        assert_eq!(pace.take(0, 0).map(ms), Some((0, false)));
+        let ms = |due: Due| (due.intended_ns / 1_000_000, due.held_back_ns() / 1_000_000);
+        assert_eq!(pace.take(0, 0).map(ms), Some((0, 0)));
         assert_eq!((pace.take(150_000_000, 2), pace.next_due_ns(150_000_000, 2)), (None, Some(400_000_000)));
         assert_eq!(pace.scheduled_up_to_ns(150_000_000), 100_000_000);
-        assert_eq!(pace.take(160_000_000, 1).map(ms), Some((100, true)));
+        assert_eq!(pace.take(160_000_000, 1).map(ms), Some((100, 60)));
         // Due after the window had room again.
-        assert_eq!(pace.take(200_000_000, 1).map(ms), Some((200, false)));
+        assert_eq!(pace.take(200_000_000, 1).map(ms), Some((200, 0)));
         assert_eq!(pace.take(599_999_999, 2), None);
-        assert_eq!(pace.take(600_000_000, 2).map(ms), Some((300, true)));
+        assert_eq!(pace.take(600_000_000, 2).map(ms), Some((300, 300)));
         assert_eq!(pace.take(600_000_000, 2), None);
-        assert_eq!(pace.take(600_000_000, 0).map(ms), Some((400, true)));
+        assert_eq!(pace.take(600_000_000, 0).map(ms), Some((400, 200)));
     }
 }

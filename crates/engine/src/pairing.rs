@@ -82,7 +82,7 @@ impl<'a> Pairing<'a> {
             }
             let departure = query.departure(group.member, sent_ns);
             let type_slot = self.questions.type_slot(query.question as usize);
-            self.ledger.sent(&departure, message.len(), type_slot);
+            self.ledger.sent(&departure, query.due.free_ns, message.len(), type_slot);
             if self.send_only {
                 self.ledger.sent_only(departure.intended_ns);
             } else if UNMEASURED {
@@ -270,7 +270,7 @@ impl Pairing<'_> {
     fn fall_back(&mut self, channel: usize, id: u16, departure: &Departure, at_ns: u64) {
         let number = self.table.slot_of(channel, id).map_or(0, |slot| self.made.number(slot));
         let Departure { intended_ns, sent_ns, question, .. } = *departure;
-        let due = Due { number, intended_ns, is_new: true, was_held_back: false };
+        let due = Due { number, intended_ns, is_new: true, free_ns: intended_ns };
         let waiting = &mut self.groups.all[self.fallback.group].waiting;
         // First those whose timeout is next; a network that reorders is the exception.
         let passed = waiting.iter().rev().take_while(|other| other.sent_ns > sent_ns).count();

@@ -146,12 +146,13 @@ impl Sending {
             }
             pairing.ledger.scheduled(due.intended_ns, member);
             self.last_due_ns = due.intended_ns;
-            if due.was_held_back {
-                pairing.ledger.held_back(now_ns - due.intended_ns);
+            let held_back_ns = due.held_back_ns();
+            if held_back_ns > 0 {
+                pairing.ledger.held_back(held_back_ns);
             }
             if self.patience.is_over(now_ns, due.intended_ns) {
                 let held_up_by = queue.held_up_by.unwrap_or(NotSentReason::GeneratorLate);
-                let reason = if due.was_held_back { NotSentReason::WindowFull } else { held_up_by };
+                let reason = if held_back_ns > 0 { NotSentReason::WindowFull } else { held_up_by };
                 pairing.ledger.not_sent(due.intended_ns, member, reason);
                 given_up += 1;
                 continue;

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Quantile, Tally, Warning};
+use crate::{NotSentReason, Quantile, Tally, Warning};
 
 /// What is known of the generator at the end of a run, beside the tally.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -47,9 +47,10 @@ pub struct Evidence {
 pub fn verdict(sum: &Tally, evidence: &Evidence) -> Vec<Warning> {
     let mut warnings = Vec::new();
     warnings.extend(late_sends(sum, evidence));
-    if sum.ends.not_sent.total() > 0 {
-        warnings
-            .push(Warning::SendsMissing { not_sent: sum.ends.not_sent.total(), scheduled: sum.scheduled });
+    // What a full window holds back is the user's wish.
+    let not_sent = sum.ends.not_sent.total() - sum.ends.not_sent.of(NotSentReason::WindowFull);
+    if not_sent > 0 {
+        warnings.push(Warning::SendsMissing { not_sent, scheduled: sum.scheduled });
     }
     if evidence.socket_drops > 0 {
         warnings.push(Warning::SocketDrops {

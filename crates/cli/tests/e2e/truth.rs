@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use dnsdyno_lab::within_tries;
-use dnsdyno_measure::{Latency, Quantile};
+use dnsdyno_measure::{Latency, NotSentReason, Quantile};
 use dnsdyno_record::Digest;
 use dnsdyno_responder::{Book, Delay, Faults, Share};
 use rustix::process::Signal;
@@ -41,6 +41,20 @@ pub(crate) fn close(what: &str, measured_ns: u64, truth_ns: u64, share: f64) -> 
         return Ok(());
     }
     Err(format!("{what}: measured {measured_ns} ns, true {truth_ns} ns"))
+}
+
+#[test]
+fn a_window_holds_a_rate_back_and_the_run_against_a_silent_server_ends() {
+    let work = Workplace::new();
+    let silent = Faults { loss: Share::new(1.0).unwrap(), ..Faults::default() };
+    let load = "--rate 1k --for 1s --outstanding 10 --workers 1 --timeout 400ms";
+    let (digest, book) = measured(&work, silent, load);
+    let ends = digest.tally().ends;
+    // Ten at a time, for 0.4 s each.
+    assert!((20..=50).contains(&ends.timed_out), "{ends:?}");
+    assert_eq!(ends.not_sent.of(NotSentReason::WindowFull), 1_000 - ends.timed_out);
+    assert_eq!((digest.tally().scheduled, book.udp.counts.received), (1_000, ends.timed_out));
+    assert!(digest.header.load.ends_with("at most 10 outstanding"), "{}", digest.header.load);
 }
 
 #[test]
