@@ -84,9 +84,7 @@ pub enum TlsSetupError {
         why: String,
     },
     /// No certificate can be issued for this name.
-    #[error(
-        "`{name}` is not a name that a certificate can be for: write a domain name or an address after --sni"
-    )]
+    #[error("`{name}` is not a name for a certificate: give a domain name or an address with --sni")]
     BadName {
         /// The name.
         name: String,

@@ -61,7 +61,7 @@ pub enum ZoneError {
         line: usize,
     },
     /// A record lies outside the zone.
-    #[error("{path}:{line}: {name} lies outside the zone {apex}; take it out or mend $ORIGIN")]
+    #[error("{path}:{line}: {name} lies outside the zone {apex}; remove it or correct $ORIGIN")]
     OutsideZone {
         /// The file.
         path: PathBuf,

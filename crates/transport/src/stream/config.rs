@@ -34,7 +34,7 @@ pub struct StreamConfig<U> {
 pub enum StreamOpenError {
     /// None of the local addresses belongs to this host.
     #[error(
-        "cannot connect from {first} or what follows it: none is an address of this host; see `ip address`"
+        "cannot connect from {first} or the addresses after it: none is an address of this host; see `ip address`"
     )]
     NoUsableAddress {
         /// The first address asked for.
