@@ -1,9 +1,9 @@
 //! The engine: workers that share nothing, and a collector that adds up what they hand out.
 //!
 //! [`run`] takes a validated [`Job`] and one transport for each worker, and gives the [`Sum`] of
-//! the run with the evidence for its verdict; an [`Observer`] is told of each interval as it passes and as it settles. The engine
-//! opens no socket and reads no clock: both belong to the transport, so the imaginary link makes
-//! the whole of it repeatable.
+//! the run with the evidence for its verdict; an [`Observer`] is told of each interval as it passes
+//! and as it settles. The engine opens no socket and reads no clock: both belong to the transport,
+//! so the imaginary link makes the whole of it repeatable.
 #![forbid(unsafe_code)]
 
 mod book;
