@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::Context;
 use serde_json::Value;
 
-/// The floors of the house, as in ARCHITECTURE.md.
+/// The floors of the house, as in ARCHITECTURE.md; with those of crates that are planned.
 const FLOORS: &[(&str, u8)] = &[
     ("wire", 1),
     ("sys", 1),
@@ -15,11 +15,15 @@ const FLOORS: &[(&str, u8)] = &[
     ("transport", 2),
     ("responder", 2),
     ("lab", 2),
+    ("probe", 2),
     ("record", 3),
     ("engine", 3),
+    ("runner", 4),
     ("report", 4),
-    ("cli", 5),
-    ("benchsuite", 5),
+    ("campaign", 4),
+    ("cluster", 5),
+    ("cli", 6),
+    ("benchsuite", 6),
 ];
 
 /// Arrows along a floor, with their reason.
@@ -33,6 +37,14 @@ const KEPT_OUT: &[(&str, &str, &str)] = &[
     ("wire", "libc", "bytes need no system call"),
     ("report", "dnsdyno-engine", "a report reads records only"),
     ("report", "dnsdyno-lab", "a report reads records only"),
+    ("campaign", "dnsdyno-engine", "what decides sees a PlanRunner only"),
+    ("campaign", "dnsdyno-lab", "what decides sees a PlanRunner only"),
+    ("cluster", "dnsdyno-engine", "what decides sees a PlanRunner only"),
+    ("cluster", "dnsdyno-lab", "what decides sees a PlanRunner only"),
+    ("cli", "dnsdyno-engine", "a verb holds no logic: runs are the runner's"),
+    ("cli", "dnsdyno-transport", "a verb holds no logic: runs are the runner's"),
+    ("runner", "indicatif", "a runner knows no terminal"),
+    ("runner", "signal-hook", "a runner knows no signals: who wants to stop it presses its control"),
     ("engine", "libc", "system calls belong to sys"),
 ];
 
@@ -93,6 +105,9 @@ mod tests {
         assert!(judge("record", 3, "dnsdyno-engine").is_some());
         assert!(judge("engine", 3, "dnsdyno-record").is_none());
         assert!(judge("engine", 3, "dnsdyno-sys").is_none());
+        assert!(judge("campaign", 4, "dnsdyno-runner").is_some());
+        assert!(judge("cluster", 5, "dnsdyno-runner").is_none());
+        assert!(judge("cluster", 5, "dnsdyno-engine").is_some());
         assert!(judge("measure", 1, "libc").is_some());
     }
 }

@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use dnsdyno_runner::RunError;
+
 /// The run was made, and every expectation was met.
 pub(crate) const OK: u8 = 0;
 
@@ -34,6 +36,12 @@ impl Failure {
 
     pub(crate) fn run_failed(error: impl Into<anyhow::Error>) -> Self {
         Failure { code: RUN_FAILED, error: error.into() }
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        Failure { code: if error.is_bad_input() { BAD_INPUT } else { RUN_FAILED }, error: error.into() }
     }
 }
 

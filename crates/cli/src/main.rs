@@ -2,13 +2,11 @@
 #![forbid(unsafe_code)]
 
 mod args;
-mod backend;
 mod cmd;
 mod exit;
 mod screen;
-mod session;
 mod signals;
-mod watch;
+mod summary;
 
 use std::process::ExitCode;
 

@@ -2,19 +2,25 @@
 //!
 //! All of it goes to standard error, so that standard output holds the summary alone.
 
+use std::error::Error;
 use std::io::{IsTerminal, Write};
+use std::sync::Arc;
 
-use dnsdyno_engine::Live;
 use dnsdyno_measure::{Latency, Quantile};
-use dnsdyno_record::Header;
+use dnsdyno_record::{Header, Headline};
 use dnsdyno_report::units::{count, duration, rate};
+use dnsdyno_runner::{Control, Live, Note, Observer};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::signals;
 
 /// The place where progress is shown.
 pub(crate) struct Screen {
     kind: Kind,
     timeout_ns: u64,
     is_open: bool,
+    /// Pressed by signals once the run begins.
+    control: Arc<Control>,
 }
 
 enum Kind {
@@ -24,39 +30,13 @@ enum Kind {
 }
 
 impl Screen {
-    /// A screen for the run that the header describes.
-    pub(crate) fn new(header: &Header, quiet: bool, schedule_end_ns: Option<u64>) -> Self {
-        let kind = if quiet {
-            Kind::Quiet
-        } else if std::io::stderr().is_terminal() {
-            Kind::Terminal(bar(header, schedule_end_ns))
-        } else {
-            Kind::Lines
-        };
-        let is_open = header.headline == dnsdyno_record::Headline::Response;
-        Screen { kind, timeout_ns: header.timeout_ns, is_open }
-    }
-
-    /// Shows the interval that has just passed.
-    pub(crate) fn passed(&mut self, live: &Live<'_>) {
-        match &self.kind {
-            Kind::Quiet => {}
-            Kind::Lines => tell(&self.line(live)),
-            Kind::Terminal(bar) => {
-                if let Some(end_ns) = bar.length() {
-                    bar.set_position(live.to_ns.min(end_ns));
-                    bar.set_prefix(match end_ns.saturating_sub(live.to_ns) {
-                        0 => "waiting for answers".to_owned(),
-                        left_ns => format!("{} left", duration(left_ns)),
-                    });
-                }
-                bar.set_message(self.block(live));
-            }
-        }
+    /// A screen for a run that `control` can stop.
+    pub(crate) fn new(quiet: bool, control: Arc<Control>) -> Self {
+        Screen { kind: if quiet { Kind::Quiet } else { Kind::Lines }, timeout_ns: 0, is_open: true, control }
     }
 
     /// Says a sentence between the figures.
-    pub(crate) fn say(&self, sentence: &str) {
+    fn say(&self, sentence: &str) {
         match &self.kind {
             Kind::Terminal(bar) => bar.suspend(|| tell(sentence)),
             Kind::Quiet | Kind::Lines => tell(sentence),
@@ -131,6 +111,51 @@ impl Screen {
     /// The length of the interval, in seconds.
     fn seconds(&self, live: &Live<'_>) -> f64 {
         (live.to_ns as f64 / (live.index + 1) as f64) * 1e-9
+    }
+}
+
+impl Observer for Screen {
+    fn note(&mut self, note: &Note<'_>) {
+        self.say(&match note {
+            Note::SkippedLine(bad) => format!("dnsdyno: skipped {bad}"),
+            Note::SkippedMore(lines) => format!("dnsdyno: skipped {lines} more bad lines"),
+            Note::SocketsInstead(why) => format!("dnsdyno: sockets, because AF_XDP cannot be had: {why}"),
+            Note::Event(event) => format!("dnsdyno: {}", event.message),
+            Note::RecordTrouble(error) => format!("dnsdyno: {error}"),
+            Note::Stopping => "stopping: waiting for what is under way (Ctrl-C again ends now)".to_owned(),
+        });
+    }
+
+    /// From here on signals stop the run, not the program.
+    fn begins(
+        &mut self,
+        header: &Header,
+        schedule_end_ns: Option<u64>,
+    ) -> Result<(), Box<dyn Error + Send + Sync>> {
+        signals::press_on_signals(Arc::clone(&self.control))?;
+        self.timeout_ns = header.timeout_ns;
+        self.is_open = header.headline == Headline::Response;
+        if matches!(self.kind, Kind::Lines) && std::io::stderr().is_terminal() {
+            self.kind = Kind::Terminal(bar(header, schedule_end_ns));
+        }
+        Ok(())
+    }
+
+    fn passed(&mut self, live: &Live<'_>) {
+        match &self.kind {
+            Kind::Quiet => {}
+            Kind::Lines => tell(&self.line(live)),
+            Kind::Terminal(bar) => {
+                if let Some(end_ns) = bar.length() {
+                    bar.set_position(live.to_ns.min(end_ns));
+                    bar.set_prefix(match end_ns.saturating_sub(live.to_ns) {
+                        0 => "waiting for answers".to_owned(),
+                        left_ns => format!("{} left", duration(left_ns)),
+                    });
+                }
+                bar.set_message(self.block(live));
+            }
+        }
     }
 }
 

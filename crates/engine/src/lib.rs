@@ -1,9 +1,9 @@
 //! The engine: workers that share nothing, and a collector that adds up what they hand out.
 //!
 //! [`run`] takes a validated [`Job`] and one transport for each worker, and gives the [`Sum`] of
-//! the run; an [`Observer`] is told of each interval as it passes and as it settles. The engine
-//! opens no socket and reads no clock: both belong to the transport, so the imaginary link makes
-//! the whole of it repeatable.
+//! the run with the evidence for its verdict; an [`Observer`] is told of each interval as it passes
+//! and as it settles. The engine opens no socket and reads no clock: both belong to the transport,
+//! so the imaginary link makes the whole of it repeatable.
 #![forbid(unsafe_code)]
 
 mod book;
@@ -79,6 +79,7 @@ pub fn run<T: Transport + Send>(
     let lanes = &lanes_of(&transports, job);
     let at_work = AtomicUsize::new(workers);
     let at_work = &at_work;
+    let collector = thread::current();
     thread::scope(|scope| {
         let mut desks = Vec::with_capacity(workers);
         for (number, mut transport) in transports.into_iter().enumerate() {
@@ -88,13 +89,14 @@ pub fn run<T: Transport + Send>(
             let is_open = matches!(job.load, Load::Open(_));
             let pace = pace_of(job, number, workers);
             let cpu = job.cpus.get(number).copied();
+            let collector = collector.clone();
             let thread = scope.spawn(move || {
                 // First of all, so that its memory is near. A CPU that went away meanwhile is no
                 // reason to end: the kernel then chooses.
                 let _ = cpu.map(pin_to_cpu);
                 // Without it, connections beyond the limit fail, and are counted so.
                 let _ = job.own_files.then(own_open_files);
-                let here = AtWork(at_work);
+                let here = AtWork(at_work, collector);
                 // The table and the books are made where they are used, so that their memory
                 // lies near the worker's CPU.
                 let groups = transport.groups();
@@ -134,12 +136,13 @@ pub fn run<T: Transport + Send>(
     })
 }
 
-/// Says of a worker, when it is dropped, that it has done its part.
-struct AtWork<'a>(&'a AtomicUsize);
+/// Says of a worker, when it is dropped, that it has done its part, and wakes the collector.
+struct AtWork<'a>(&'a AtomicUsize, thread::Thread);
 
 impl Drop for AtWork<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Release);
+        self.1.unpark();
     }
 }
 

@@ -1,7 +1,7 @@
 //! The whole engine on the imaginary link: every counter against a link that knows what it did.
 
 use dnsdyno_engine::{Control, Job, Live, Observer, run};
-use dnsdyno_measure::{Latency, NotSentReason, Quantile, Tally};
+use dnsdyno_measure::{Latency, NotSentReason, Quantile, Tally, verdict};
 use dnsdyno_plan::schedule::{Constant, Load};
 use dnsdyno_plan::source::{Questions, QuestionsBuilder};
 use dnsdyno_record::{Ended, Interval, Sum};
@@ -198,7 +198,8 @@ fn a_full_socket_holds_queries_back_and_loses_none() {
     let ends = sum.tally.ends;
     assert_eq!((sum.tally.scheduled, ends.total()), (100_000, 100_000));
     assert!(ends.not_sent.of(dnsdyno_measure::NotSentReason::SendBufferFull) > 80_000, "{ends:?}");
-    let names: Vec<_> = sum.warnings.iter().map(|warning| warning.name()).collect();
+    let warnings = verdict(&sum.tally, &sum.evidence);
+    let names: Vec<_> = warnings.iter().map(|warning| warning.name()).collect();
     assert_eq!(names, ["sends_late", "sends_missing"]);
 }
 
@@ -211,7 +212,8 @@ fn queries_wait_for_ids_when_a_dead_server_holds_them_all() {
     assert_eq!((ends.total(), ends.answered), (400_000, 0));
     assert!(ends.timed_out >= 3 * 65_536, "{ends:?}");
     assert!(ends.not_sent.of(dnsdyno_measure::NotSentReason::NoFreeId) > 0, "{ends:?}");
-    assert!(sum.warnings.iter().any(|warning| warning.name() == "ids_exhausted"));
+    let warnings = verdict(&sum.tally, &sum.evidence);
+    assert!(warnings.iter().any(|warning| warning.name() == "ids_exhausted"));
 }
 
 #[test]

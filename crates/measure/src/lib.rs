@@ -23,5 +23,5 @@ pub use fallback::{Fallback, Half, HalfFailure};
 pub use histogram::{Bucket, CEILING_NS, ExactFigures, FLOOR_NS, Histogram};
 pub use latency::{Latency, Quantile};
 pub use tally::{Arrivals, MemberTally, Rcodes, Tally, TypeCount};
-pub use verdict::{Evidence, vanished_sends, verdict};
+pub use verdict::{Evidence, verdict};
 pub use warning::Warning;

@@ -13,6 +13,14 @@ pub struct Evidence {
     pub socket_drops: u64,
     /// IP fragments of answers that AF_XDP could not join.
     pub fragments: u64,
+    /// Packets that the interface towards the server sent during the run, those of other programs included;
+    /// `None` where it is not known, or where its driver may leave some out.
+    pub interface_packets: Option<u64>,
+    /// Whether every query left in a UDP datagram of its own. Over TCP, TLS and QUIC the kernel and the
+    /// protocol put any number of them into a packet.
+    pub datagrams_only: bool,
+    /// Length of the run, in nanoseconds, to the end of its last query.
+    pub lasted_ns: u64,
     /// Waits for a free ID, over all workers.
     pub id_waits: u64,
     /// Waits for a client whose connection takes a query, over all workers; of an open loop.
@@ -67,15 +75,18 @@ pub fn verdict(sum: &Tally, evidence: &Evidence) -> Vec<Warning> {
     if evidence.clock_step_ns.unsigned_abs() >= CLOCK_STEP_NS {
         warnings.push(Warning::ClockStepped { step_ns: evidence.clock_step_ns });
     }
+    warnings.extend(sends_vanished(sum, evidence));
     warnings
 }
 
-/// Whether queries that the kernel `taken` got lost in it before the interface, which sent `packets`.
+/// Whether queries that the kernel took got lost in it before the interface.
 ///
-/// A packet of the interface's count is at most 64 of our queries, so many as one segmented send has.
+/// A packet of the interface's count is at most 64 of our datagrams, so many as one segmented send has.
 /// Some drivers count late: what a short run has not been told of yet is no evidence.
-pub fn vanished_sends(taken: u64, packets: u64, lasted_ns: u64) -> Option<Warning> {
-    let is_counted = packets > 0 || lasted_ns >= COUNTED_LATE_NS;
+fn sends_vanished(sum: &Tally, evidence: &Evidence) -> Option<Warning> {
+    let packets = evidence.interface_packets.filter(|_| evidence.datagrams_only)?;
+    let taken = sum.requests;
+    let is_counted = packets > 0 || evidence.lasted_ns >= COUNTED_LATE_NS;
     let vanished = is_counted && taken > packets.saturating_mul(MOST_QUERIES_A_PACKET);
     vanished.then_some(Warning::SendsVanished { taken, packets })
 }
@@ -123,11 +134,16 @@ mod tests {
         sum
     }
 
+    const SECOND_NS: u64 = 1_000_000_000;
+
     const CALM: Evidence = Evidence {
         open_loop: true,
         schedule_ns: 1_000_000_000,
         socket_drops: 0,
         fragments: 0,
+        interface_packets: None,
+        datagrams_only: true,
+        lasted_ns: SECOND_NS,
         id_waits: 0,
         connection_waits: 0,
         connects_without_port: 0,
@@ -137,15 +153,28 @@ mod tests {
         clock_step_ns: 1_000,
     };
 
+    /// The verdict on queries that the kernel took, beside the packets that the interface sent.
+    fn beside_the_interface(taken: u64, packets: u64, lasted_ns: u64, datagrams_only: bool) -> Vec<Warning> {
+        let mut sum = sum_with_lateness(20_000);
+        sum.requests = taken;
+        verdict(&sum, &Evidence { interface_packets: Some(packets), datagrams_only, lasted_ns, ..CALM })
+    }
+
     #[test]
     fn queries_that_no_interface_sent_have_vanished() {
-        const SECOND_NS: u64 = 1_000_000_000;
-        assert_eq!(vanished_sends(64_000, 1_000, SECOND_NS), None, "each packet may be 64 queries");
-        let vanished = Some(Warning::SendsVanished { taken: 64_001, packets: 1_000 });
-        assert_eq!(vanished_sends(64_001, 1_000, SECOND_NS), vanished);
-        assert_eq!(vanished_sends(10, 0, SECOND_NS), None, "a driver may not have counted yet");
-        assert!(vanished_sends(10, 0, 6 * SECOND_NS).is_some());
-        assert_eq!(vanished_sends(0, 0, 6 * SECOND_NS), None);
+        let beside = |taken, packets, lasted_ns| beside_the_interface(taken, packets, lasted_ns, true);
+        assert_eq!(beside(64_000, 1_000, SECOND_NS), [], "each packet may be 64 queries");
+        let vanished = [Warning::SendsVanished { taken: 64_001, packets: 1_000 }];
+        assert_eq!(beside(64_001, 1_000, SECOND_NS), vanished);
+        assert_eq!(beside(10, 0, SECOND_NS), [], "a driver may not have counted yet");
+        assert_eq!(beside(10, 0, 6 * SECOND_NS).len(), 1);
+        assert_eq!(beside(0, 0, 6 * SECOND_NS), []);
+    }
+
+    #[test]
+    fn a_packet_of_a_connection_may_be_any_number_of_queries() {
+        assert_eq!(beside_the_interface(64_001, 1_000, SECOND_NS, false), []);
+        assert_eq!(beside_the_interface(10, 0, 6 * SECOND_NS, false), []);
     }
 
     #[test]

@@ -174,17 +174,21 @@ impl Digest {
     ///
     /// Without a sum, only what the intervals betray; none then does not mean `ok`.
     pub fn warnings(&self) -> Vec<Warning> {
-        if let Some(sum) = &self.sum {
-            return sum.warnings.clone();
-        }
-        let evidence = Evidence {
+        self.sum.as_ref().map_or_else(|| self.judge(None), |sum| sum.warnings.clone())
+    }
+
+    /// The verdict, from the evidence of `sum` where the run has ended, else from that of the intervals.
+    pub fn judge(&self, sum: Option<&Sum>) -> Vec<Warning> {
+        let betrayed = || Evidence {
             open_loop: self.header.headline == Headline::Response,
             schedule_ns: self.merged.due_to_ns,
             socket_drops: self.merged.arrivals.socket_drops,
             sockets: u64::from(self.header.clients),
+            lasted_ns: self.merged.to_ns,
             ..Evidence::default()
         };
-        verdict(&self.merged.tally, &evidence)
+        let tally = sum.map_or(&self.merged.tally, |sum| &sum.tally);
+        verdict(tally, &sum.map_or_else(betrayed, |sum| sum.evidence))
     }
 
     /// The condensed intervals, in order, without the empty ones at the end of a run (they only
@@ -381,6 +385,32 @@ mod tests {
         let mut digest = Digest::new(header(Vec::new()));
         [5, 0, 5, 0, 0].into_iter().enumerate().for_each(|(i, n)| digest.interval(&interval(i as u64, n)));
         assert_eq!(digest.rows().len(), 3);
+    }
+
+    #[test]
+    fn the_verdict_comes_from_the_sum_where_there_is_one_and_else_from_the_intervals() {
+        let mut digest = Digest::new(header(Vec::new()));
+        let mut dropping = interval(0, 10);
+        dropping.arrivals.socket_drops = 3;
+        digest.interval(&dropping);
+        let names = |warnings: &[Warning]| warnings.iter().map(Warning::name).collect::<Vec<_>>();
+        assert_eq!(names(&digest.warnings()), ["socket_drops"]);
+        let mut sum = Sum {
+            to_ns: SECOND,
+            tally: dropping.tally.clone(),
+            arrivals: dropping.arrivals.clone(),
+            warnings: Vec::new(),
+            ended: Ended::ByTime,
+            evidence: Evidence { fragments: 2, clock_step_ns: SECOND as i64, ..Evidence::default() },
+            late_after_settled: 0,
+            workers: Vec::new(),
+            schedule_ns: SECOND,
+            passes: 1.0,
+            interface: None,
+        };
+        sum.warnings = digest.judge(Some(&sum));
+        digest.sum(&sum);
+        assert_eq!(names(&digest.warnings()), ["answers_in_fragments", "clock_stepped"]);
     }
 
     #[test]

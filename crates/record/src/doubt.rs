@@ -30,6 +30,12 @@ pub(crate) struct EvidenceShape {
     socket_drops: u64,
     #[serde(default)]
     fragments: u64,
+    #[serde(default)]
+    interface_packets: Option<u64>,
+    #[serde(default)]
+    datagrams_only: bool,
+    #[serde(default)]
+    lasted_ns: u64,
     id_waits: u64,
     #[serde(default)]
     connection_waits: u64,
@@ -48,6 +54,9 @@ impl From<&Evidence> for EvidenceShape {
             schedule_ns: evidence.schedule_ns,
             socket_drops: evidence.socket_drops,
             fragments: evidence.fragments,
+            interface_packets: evidence.interface_packets,
+            datagrams_only: evidence.datagrams_only,
+            lasted_ns: evidence.lasted_ns,
             id_waits: evidence.id_waits,
             connection_waits: evidence.connection_waits,
             connects_without_port: evidence.connects_without_port,
@@ -66,6 +75,9 @@ impl From<EvidenceShape> for Evidence {
             schedule_ns: shape.schedule_ns,
             socket_drops: shape.socket_drops,
             fragments: shape.fragments,
+            interface_packets: shape.interface_packets,
+            datagrams_only: shape.datagrams_only,
+            lasted_ns: shape.lasted_ns,
             id_waits: shape.id_waits,
             connection_waits: shape.connection_waits,
             connects_without_port: shape.connects_without_port,

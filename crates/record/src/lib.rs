@@ -18,6 +18,7 @@ mod connected;
 mod digest;
 mod doubt;
 mod fallback;
+mod finished;
 mod host;
 mod interface;
 mod line;
@@ -33,6 +34,7 @@ mod unsaved;
 mod writer;
 
 pub use digest::{Digest, MAX_EVENTS, MAX_PHASE_ROWS, MAX_ROWS, Row};
+pub use finished::{FinishedRun, PlanRunner};
 pub use host::{HostInfo, InterfaceInfo};
 pub use interface::InterfaceCounts;
 pub use line::Line;

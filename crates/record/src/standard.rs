@@ -59,12 +59,19 @@ pub(crate) struct StandardConnInfo {
 }
 
 impl StandardConnInfo {
-    /// What dns-metrics calls a transport of ours that connects.
-    fn kind(transport: &str) -> &'static str {
-        match transport {
-            "dot" | "doh" => "tls_conn",
-            "doq" => "quic_conn",
-            _ => "tcp",
+    /// What dns-metrics calls transports of ours with connections.
+    ///
+    /// It has one word for all of a mix: that of what is encrypted, where anything is, because the handshakes
+    /// beside it are then those of TLS and QUIC; and QUIC only where nothing else is encrypted.
+    fn kind(header: &Header) -> &'static str {
+        let in_mix = header.mix.iter().map(|member| member.transport.as_str());
+        let has = |names: &[&str]| {
+            in_mix.clone().chain([header.transport.as_str()]).any(|name| names.contains(&name))
+        };
+        match (has(&["dot", "doh"]), has(&["doq"])) {
+            (true, _) => "tls_conn",
+            (false, true) => "quic_conn",
+            (false, false) => "tcp",
         }
     }
 }
@@ -145,7 +152,7 @@ impl StandardConnInfo {
         let again = tally.requests.saturating_sub(queries);
         let truncated = tally.fallback.as_ref().map_or(0, |fallback| fallback.begun);
         StandardConnInfo {
-            kind: if connections.is_some() { StandardConnInfo::kind(&header.transport) } else { "udp" },
+            kind: if connections.is_some() { StandardConnInfo::kind(header) } else { "udp" },
             packets_sent: arrivals.sent + again,
             packets_received: arrivals.answered + arrivals.late + ended_no_query + truncated,
             socket_errors: tally.ends.refused + errors_of_sending.iter().sum::<u64>(),
@@ -174,3 +181,62 @@ const SOCKET_ERRORS: [NotSentReason; 6] = [
     NotSentReason::NoLocalPort,
     NotSentReason::OtherError,
 ];
+
+#[cfg(test)]
+mod tests {
+    use dnsdyno_measure::Connections;
+
+    use super::*;
+    use crate::MemberInfo;
+
+    fn kind_of(transport: &str, members: &[&str]) -> &'static str {
+        let member = |name: &&str| MemberInfo {
+            transport: (*name).to_owned(),
+            share: 0.5,
+            address: "[::1]:53".parse().unwrap(),
+        };
+        let header = Header {
+            run_id: "r".into(),
+            started_unix_ns: 0,
+            command_line: Vec::new(),
+            version: "0".into(),
+            name: None,
+            note: None,
+            interval_ns: 1,
+            timeout_ns: 1,
+            headline: Headline::Response,
+            types: Vec::new(),
+            phases: Vec::new(),
+            target: "::1".into(),
+            address: "[::1]:53".parse().unwrap(),
+            transport: transport.into(),
+            mix: members.iter().map(member).collect(),
+            backend: Default::default(),
+            workers: 1,
+            clients: 1,
+            udp_sockets: None,
+            questions: 1,
+            bad_lines: 0,
+            send_only: false,
+            load: "one at a time".into(),
+        };
+        let connects = !matches!(transport, "udp") && members != ["udp"];
+        let connections = connects.then(|| Box::new(Connections::default()));
+        let arrivals = Arrivals { connections, ..Arrivals::default() };
+        StandardConnInfo::new(&header, &Tally::new(0), &arrivals).kind
+    }
+
+    #[test]
+    fn a_mix_is_called_after_what_is_encrypted_in_it() {
+        assert_eq!(kind_of("udp", &[]), "udp");
+        assert_eq!(kind_of("udp+tcp", &[]), "tcp");
+        assert_eq!(
+            (kind_of("dot", &[]), kind_of("doh", &[]), kind_of("doq", &[])),
+            ("tls_conn", "tls_conn", "quic_conn")
+        );
+        assert_eq!(kind_of("mix", &["udp", "tcp"]), "tcp");
+        assert_eq!(kind_of("mix", &["udp", "tcp", "dot"]), "tls_conn");
+        assert_eq!(kind_of("mix", &["udp", "doq"]), "quic_conn");
+        assert_eq!(kind_of("mix", &["doq", "doh"]), "tls_conn");
+    }
+}

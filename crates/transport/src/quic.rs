@@ -38,7 +38,7 @@ use dnsdyno_sys::socket;
 use crate::mixed::InMix;
 use crate::{Batch, Resources, Sent, Sink, Transport, Turn, Wake};
 use client::{Phase, Waiting};
-pub use config::{QuicConfig, QuicOpenError};
+pub use config::QuicOpenError;
 use connection::{NO_ERROR, frame};
 pub use state::QuicTransport;
 

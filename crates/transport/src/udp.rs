@@ -19,7 +19,7 @@ use dnsdyno_sys::udp::{ErrorQueue, Receiver, Sender};
 use dnsdyno_sys::{poll::Poller, socket};
 use socket2::{Domain, Protocol, Socket, Type};
 
-use crate::description::{Description, Open};
+use crate::description::{self, Description, Open};
 use crate::mixed::InMix;
 use crate::sleeper::Sleeper;
 use crate::worker_clock::WorkerClock;
@@ -281,7 +281,7 @@ impl Transport for UdpTransport {
 }
 
 impl Open for UdpTransport {
-    fn open_all(description: &Description) -> Result<Vec<Self>, crate::OpenError> {
+    fn open_all(description: &Description) -> Result<Vec<Self>, description::OpenError> {
         let config = UdpConfig {
             server: description.server,
             local_address: description.local_address,
@@ -292,7 +292,7 @@ impl Open for UdpTransport {
         let mut port = |_| ports.as_mut().and_then(Iterator::next).unwrap_or(0);
         let mut open = |worker| {
             let local_ports: Vec<u16> = (0..description.clients_of(worker)).map(&mut port).collect();
-            UdpTransport::open(&config, &local_ports).map_err(crate::OpenError::refused)
+            UdpTransport::open(&config, &local_ports).map_err(description::OpenError::refused)
         };
         (0..description.workers).map(&mut open).collect()
     }

@@ -7,9 +7,10 @@ mod allocations;
 use std::time::{Duration, Instant};
 
 use dnsdyno_responder::{Config, Responder, Transport as Served};
-use dnsdyno_transport::quic::{QuicConfig, QuicTransport};
-use dnsdyno_transport::tls::{Tls, TlsConfig, TlsTrust};
-use dnsdyno_transport::{Batch, Sink, Transport, Wake};
+use dnsdyno_transport::quic::QuicTransport;
+use dnsdyno_transport::sim::SimConfig;
+use dnsdyno_transport::tls::{TlsConfig, TlsTrust};
+use dnsdyno_transport::{Batch, Description, Open, Sink, Transport, Wake, XdpDescription};
 
 #[global_allocator]
 static ALLOCATOR: allocations::Counting = allocations::Counting;
@@ -40,17 +41,29 @@ fn a_query_over_a_kept_doq_connection_allocates_only_what_the_quic_library_does(
         resumption: true,
         early_data: false,
     };
-    let config = QuicConfig {
+    let description = Description {
         server,
-        local_addresses: Vec::new(),
+        workers: 1,
+        clients: 1,
+        local_address: None,
+        local_prefix: None,
+        local_ports: None,
         receive_buffer: 1 << 20,
+        send_only: false,
+        timeout_ns: 5_000_000_000,
         queries_each: None,
         idle_timeout_ns: None,
-        timeout_ns: 5_000_000_000,
+        fast_open: false,
         handshake_timeout_ns: 5_000_000_000,
-        tls: Tls::new(&tls).unwrap(),
+        tls,
+        http_path: String::new(),
+        http_get: false,
+        members: Vec::new(),
+        xdp: XdpDescription::default(),
+        sim: SimConfig::default(),
+        seed: 1,
     };
-    let mut transport = QuicTransport::open(&config, 1, 0).unwrap();
+    let mut transport = QuicTransport::open_all(&description).unwrap().remove(0);
     transport.begin(0);
     let mut query = Vec::new();
     dnsdyno_wire::QueryForm::default().encode(b"\x03www\x07example\x00", 1, &mut query);

@@ -6,12 +6,13 @@ use std::time::Duration;
 use dnsdyno_plan::Draft;
 use dnsdyno_report::units::{count, duration};
 use dnsdyno_responder::{Book, Config, Delay, Faults, Responder};
+use dnsdyno_runner::validate;
 
 use crate::args::DemoFlags;
-use crate::cmd::run::validate;
+use crate::cmd::run;
 use crate::exit::{Failure, Outcome};
 use crate::screen::tell;
-use crate::session::{self, Output};
+use crate::summary::Form;
 
 pub(crate) fn demo(flags: &DemoFlags) -> Outcome {
     let faults = Faults {
@@ -35,8 +36,8 @@ pub(crate) fn demo(flags: &DemoFlags) -> Outcome {
         );
         tell("(it holds each answer for a lognormal time with median 0.5 ms)\n");
     }
-    let output = Output { folder: flags.out.clone(), quiet: flags.quiet, json: flags.json, verbose: false };
-    let outcome = session::run(&validate(&draft)?, None, &output, &[]);
+    let form = Form { json: flags.json, verbose: false };
+    let outcome = run::make(&validate(&draft)?, None, flags.out.clone(), flags.quiet, form, &[]);
     let book = running.stop();
     let code = outcome?;
     if !flags.json {

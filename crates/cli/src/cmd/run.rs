@@ -1,19 +1,21 @@
 //! `dnsdyno run`: put a load on a server and measure it.
 
-use std::collections::hash_map::RandomState;
-use std::hash::BuildHasher;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
 
-use anyhow::Context;
-use dnsdyno_plan::{Draft, Host, Plan};
+use dnsdyno_plan::{Draft, Plan};
+use dnsdyno_record::Ended;
+use dnsdyno_report::expect::Expectation;
+use dnsdyno_runner::{Control, Keep, LocalRunner, PlanRunner, validate};
 
 use crate::args::RunFlags;
-use crate::exit::{Failure, Outcome};
-use crate::screen::tell;
-use crate::session::{self, Output};
+use crate::exit::{Failure, INTERRUPTED, Outcome, RECORD_INCOMPLETE, RUN_FAILED};
+use crate::screen::{Screen, tell};
+use crate::summary::{Form, parse_expectations, print};
 
 pub(crate) fn run(flags: RunFlags) -> Outcome {
-    let expectations = session::parse_expectations(&flags.output.expect)?;
+    let expectations = parse_expectations(&flags.output.expect)?;
     let draft = match &flags.load.plan {
         Some(file) => Draft::read(file).map_err(Failure::bad_input)?.overlay(flags.draft()),
         None => flags.draft(),
@@ -21,36 +23,47 @@ pub(crate) fn run(flags: RunFlags) -> Outcome {
     let plan = validate(&draft)?;
     let may_use_sockets = plan.backend.xdp().is_some_and(|xdp| xdp.or_sockets);
     // The same seed, for it is the same run, whatever it leaves by.
-    let otherwise = Draft { seed: Some(plan.seed.to_string()), ..draft }.by_sockets();
-    let otherwise = may_use_sockets.then(|| validate(&otherwise)).transpose()?;
+    let over_sockets = Draft { seed: Some(plan.seed.to_string()), ..draft }.by_sockets();
+    let over_sockets = may_use_sockets.then(|| validate(&over_sockets)).transpose()?;
     for note in &plan.notes {
         tell(&format!("dnsdyno: {note}"));
     }
-    let output = Output {
-        folder: flags.output.out,
-        quiet: flags.output.quiet,
-        json: flags.output.json,
-        verbose: flags.output.verbose,
-    };
-    session::run(&plan, otherwise.as_ref(), &output, &expectations)
+    let output = &flags.output;
+    let form = Form { json: output.json, verbose: output.verbose };
+    make(&plan, over_sockets.as_ref(), flags.output.out, flags.output.quiet, form, &expectations)
 }
 
-/// Makes a plan of a draft on this machine.
-pub(crate) fn validate(draft: &Draft) -> Result<Plan, Failure> {
-    let working_dir =
-        std::env::current_dir().context("cannot tell the working folder").map_err(Failure::run_failed)?;
-    let cores = dnsdyno_sys::thread::allowed_cpus().map_or(1, |cpus| cpus.len().max(1));
-    // The standard library's hash maps are seeded by the system: a fresh number without a
-    // dependency for it.
-    let fresh_seed = RandomState::new().hash_one(std::process::id());
-    let host = Host { cores, working_dir: &working_dir, fresh_seed, resolve: &resolve };
-    draft.validate(&host).map_err(Failure::bad_input)
-}
-
-/// Asks the system's resolver.
-fn resolve(name: &str, port: u16) -> Result<Vec<SocketAddr>, String> {
-    match (name, port).to_socket_addrs() {
-        Ok(addresses) => Ok(addresses.collect()),
-        Err(error) => Err(error.to_string()),
+/// Makes the run of the plan (or that over sockets, where AF_XDP cannot be had) and prints what it came to.
+pub(crate) fn make(
+    plan: &Plan,
+    over_sockets: Option<&Plan>,
+    folder: Option<PathBuf>,
+    quiet: bool,
+    form: Form,
+    expectations: &[Expectation],
+) -> Outcome {
+    if cfg!(feature = "unmeasured") {
+        tell(
+            "dnsdyno: this build pairs no answers and takes no times: it is for benchmarks, not for measuring",
+        );
     }
+    let control = Arc::new(Control::default());
+    let mut screen = Screen::new(quiet, Arc::clone(&control));
+    let keep = folder.map_or(Keep::Dated, Keep::Folder);
+    let run = LocalRunner { keep, over_sockets, control: &control, observer: &mut screen }.run(plan);
+    screen.finish();
+    let run = run?;
+    let code = print(&run.digest, form, expectations)?;
+    if let (Some(folder), false) = (&run.folder, form.json) {
+        writeln!(std::io::stdout(), "\nrecord: {}", folder.display()).map_err(Failure::run_failed)?;
+    }
+    if let Some(error) = &run.incomplete {
+        tell(&format!("dnsdyno: {error}"));
+    }
+    Ok(match run.digest.ended() {
+        Some(Ended::Failed { .. }) => RUN_FAILED,
+        _ if run.incomplete.is_some() => RECORD_INCOMPLETE,
+        Some(Ended::Interrupted) => INTERRUPTED,
+        _ => code,
+    })
 }

@@ -7,10 +7,10 @@ use dnsdyno_record::Digest;
 
 use crate::args::ShowFlags;
 use crate::exit::{Failure, Outcome};
-use crate::screen::width_of_terminal;
-use crate::session::{Form, print_summary};
+use crate::summary::{Form, parse_expectations, print};
 
 pub(crate) fn show(flags: &ShowFlags) -> Outcome {
+    let expectations = parse_expectations(&flags.expect)?;
     let mut code = crate::exit::OK;
     for (i, run) in flags.runs.iter().enumerate() {
         if i > 0 && !flags.json {
@@ -19,9 +19,7 @@ pub(crate) fn show(flags: &ShowFlags) -> Outcome {
         let digest = Digest::read(run)
             .with_context(|| format!("cannot show {}", run.display()))
             .map_err(Failure::bad_input)?;
-        let form = Form { json: flags.json, verbose: flags.verbose, width: width_of_terminal() };
-        let judged = print_summary(&digest, form, &flags.expect)?;
-        code = code.max(judged);
+        code = code.max(print(&digest, Form { json: flags.json, verbose: flags.verbose }, &expectations)?);
     }
     Ok(code)
 }

@@ -1,6 +1,6 @@
-//! What the clients of a run over QUIC have in common, and why they cannot be opened.
+//! The library's configuration of the clients of a run over QUIC, and why they cannot be opened.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use dnsdyno_measure::HandshakeFailure;
@@ -10,30 +10,9 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{DigitallySignedStruct, SignatureScheme};
 
+use crate::description::Description;
 use crate::tls::{self, Sessions, Tls, TlsSetupError};
 use crate::udp;
-
-/// What the clients of a run have in common.
-#[derive(Clone)]
-pub struct QuicConfig {
-    /// The server.
-    pub server: SocketAddr,
-    /// The addresses that sockets are bound to, in turn; none of them lets the kernel choose.
-    pub local_addresses: Vec<IpAddr>,
-    /// Bytes of receive buffer to ask for, for each socket.
-    pub receive_buffer: usize,
-    /// After how many queries a connection is closed; `None` keeps it.
-    pub queries_each: Option<u32>,
-    /// How long a connection without an outstanding query is kept; `None` = as long as the server
-    /// keeps it.
-    pub idle_timeout_ns: Option<u64>,
-    /// After how long a query times out.
-    pub timeout_ns: u64,
-    /// How long a handshake may take.
-    pub handshake_timeout_ns: u64,
-    /// The TLS configuration.
-    pub tls: Tls,
-}
 
 /// Why clients cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -61,21 +40,22 @@ pub enum QuicOpenError {
 
 /// The configuration of QUIC for so many clients, the result of its verifier, and its session store.
 pub(super) fn client_config(
-    config: &QuicConfig,
+    config: &Description,
+    tls: &Tls,
     clients: usize,
 ) -> Result<(ClientConfig, Arc<VerifierResult>, Arc<Sessions>), QuicOpenError> {
-    let (mut tls, sessions) = config.tls.client_config(&[b"doq"], clients)?;
+    let (mut client, sessions) = tls.client_config(&[b"doq"], clients)?;
     let verifier_result = Arc::<VerifierResult>::default();
     let verifier =
-        RecordingVerifier { verifier: config.tls.verifier(), verifier_result: Arc::clone(&verifier_result) };
-    tls.dangerous().set_certificate_verifier(Arc::new(verifier));
-    let crypto = QuicClientConfig::try_from(tls).map_err(|_| QuicOpenError::NoSuite)?;
+        RecordingVerifier { verifier: tls.verifier(), verifier_result: Arc::clone(&verifier_result) };
+    client.dangerous().set_certificate_verifier(Arc::new(verifier));
+    let crypto = QuicClientConfig::try_from(client).map_err(|_| QuicOpenError::NoSuite)?;
     let mut quic = ClientConfig::new(Arc::new(crypto));
     quic.transport_config(Arc::new(transport(config)));
     Ok((quic, verifier_result, sessions))
 }
 
-fn transport(config: &QuicConfig) -> TransportConfig {
+fn transport(config: &Description) -> TransportConfig {
     let mut transport = TransportConfig::default();
     // A server must not open streams (RFC 9250, 4.2).
     transport.max_concurrent_bidi_streams(VarInt::from_u32(0));

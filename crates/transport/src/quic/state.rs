@@ -13,11 +13,12 @@ use dnsdyno_sys::udp::{ErrorQueue, Receiver, Sender};
 use quinn_proto::{ClientConfig, Endpoint, EndpointConfig};
 
 use super::client::Client;
-use super::config::{self, QuicConfig, QuicOpenError, VerifierResult};
+use super::config::{self, QuicOpenError, VerifierResult};
 use super::connection::StreamQuery;
 use super::outbox::{self, Outbox, SendSocket};
 use super::timers::Timers;
-use crate::tls::Sessions;
+use crate::description::Description;
+use crate::tls::{Sessions, Tls};
 use crate::udp::{self, UdpConfig};
 use crate::worker_clock::WorkerClock;
 use crate::{ConnectionNews, Sink};
@@ -51,7 +52,7 @@ pub struct QuicTransport {
     /// The result of verifying the server's certificate.
     pub(super) verifier_result: Arc<VerifierResult>,
     pub(super) sessions: Arc<Sessions>,
-    pub(super) config: QuicConfig,
+    pub(super) config: Description,
     pub(super) server_name: String,
     /// Queries that a connection carries at most.
     pub(super) limit: u32,
@@ -73,13 +74,20 @@ pub struct QuicTransport {
 }
 
 impl QuicTransport {
-    /// `clients` clients of worker number `worker`; none has a connection yet.
+    /// The clients of worker number `worker`, whose sockets are bound to these addresses in turn (to none: as the
+    /// kernel chooses); none has a connection yet.
     ///
     /// # Errors
     /// Where a socket or an epoll set cannot be opened, or where TLS lacks what QUIC needs.
-    pub fn open(config: &QuicConfig, clients: usize, worker: usize) -> Result<Self, QuicOpenError> {
-        let (quic, verifier_result, sessions) = config::client_config(config, clients)?;
-        let sockets = open_sockets(config, sockets_of(clients), worker)?;
+    pub(super) fn open(
+        config: &Description,
+        tls: &Tls,
+        addresses: &[IpAddr],
+        worker: usize,
+    ) -> Result<Self, QuicOpenError> {
+        let clients = config.clients_of(worker);
+        let (quic, verifier_result, sessions) = config::client_config(config, tls, clients)?;
+        let sockets = open_sockets(config, addresses, sockets_of(clients), worker)?;
         let other = |source| QuicOpenError::Other { server: config.server, source };
         let poller = Poller::new(sockets.len()).map_err(other)?;
         for (i, sending) in sockets.iter().enumerate() {
@@ -108,7 +116,7 @@ impl QuicTransport {
             quic,
             verifier_result,
             sessions,
-            server_name: config.tls.server_name().to_str().into_owned(),
+            server_name: tls.server_name().to_str().into_owned(),
             limit: config.queries_each.unwrap_or(u32::MAX),
             clock: WorkerClock::default(),
             epoch: (Instant::now(), 0),
@@ -195,8 +203,12 @@ pub(super) fn sockets_of(clients: usize) -> usize {
     clients.clamp(1, MOST_SOCKETS)
 }
 
-fn open_sockets(config: &QuicConfig, count: usize, worker: usize) -> Result<Vec<SendSocket>, QuicOpenError> {
-    let addresses = &config.local_addresses;
+fn open_sockets(
+    config: &Description,
+    addresses: &[IpAddr],
+    count: usize,
+    worker: usize,
+) -> Result<Vec<SendSocket>, QuicOpenError> {
     // Workers start with different addresses, so that a few sockets have different ones.
     let first = worker * addresses.len() / 2;
     let local = |i: usize| -> Option<IpAddr> { addresses.get((first + i) % addresses.len().max(1)).copied() };

@@ -1,4 +1,4 @@
-//! What the clients of a run have in common, and why they cannot be opened.
+//! The addresses that the clients of a run start from, and why clients cannot be opened.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -7,27 +7,6 @@ use dnsdyno_sys::thread;
 
 use super::dial;
 use crate::tls::TlsSetupError;
-
-/// What the clients of a run have in common.
-#[derive(Clone, Debug)]
-pub struct StreamConfig<U> {
-    /// The server.
-    pub server: SocketAddr,
-    /// The addresses that connections start from, in turn; none of them lets the kernel choose.
-    pub local_addresses: Vec<IpAddr>,
-    /// After how many queries a connection is closed; `None` keeps it.
-    pub queries_each: Option<u32>,
-    /// How long a connection without an outstanding query is kept; `None` = for ever.
-    pub idle_timeout_ns: Option<u64>,
-    /// How long the opening of a connection may take, and after how long a query times out.
-    pub timeout_ns: u64,
-    /// Whether the first query may be sent with the SYN.
-    pub fast_open: bool,
-    /// How long a handshake may take, where there is one.
-    pub handshake_timeout_ns: u64,
-    /// The configuration of its sessions.
-    pub session: U,
-}
 
 /// Why clients cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -66,7 +45,7 @@ pub enum StreamOpenError {
 ///
 /// # Errors
 /// Where there is none.
-pub fn usable_addresses(
+pub(crate) fn usable_addresses(
     server: SocketAddr,
     candidates: impl Iterator<Item = IpAddr>,
 ) -> Result<Vec<IpAddr>, StreamOpenError> {

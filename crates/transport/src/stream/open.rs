@@ -1,6 +1,6 @@
 //! How clients over TCP open themselves from the description of a run, and what their sessions take from it.
 
-use super::config::{StreamConfig, usable_addresses};
+use super::config::usable_addresses;
 use super::doh::{Doh, DohSetup};
 use super::dot::Dot;
 use super::plain::Plain;
@@ -48,18 +48,9 @@ impl Described for Doh {
 impl<S: Described> Open for Streams<S> {
     fn open_all(description: &Description) -> Result<Vec<Self>, OpenError> {
         let session = S::setup(description)?;
-        let local_addresses = usable_addresses(description.server, description.local_addresses());
-        let config = StreamConfig {
-            server: description.server,
-            local_addresses: local_addresses.map_err(OpenError::refused)?,
-            queries_each: description.queries_each,
-            idle_timeout_ns: description.idle_timeout_ns,
-            timeout_ns: description.timeout_ns,
-            fast_open: description.fast_open,
-            handshake_timeout_ns: description.handshake_timeout_ns,
-            session,
-        };
-        let open = |worker| Streams::open(&config, description.clients_of(worker), worker);
+        let addresses = usable_addresses(description.server, description.local_addresses());
+        let addresses = addresses.map_err(OpenError::refused)?;
+        let open = |worker| Streams::open(description, &session, &addresses, worker);
         (0..description.workers).map(open).collect::<Result<_, _>>().map_err(OpenError::refused)
     }
 }

@@ -2,15 +2,17 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::net::IpAddr;
 
 use dnsdyno_measure::{ConnectionEnd, HandshakeFailure};
 use dnsdyno_sys::poll::{Poller, Ready};
 
 use super::client::{Client, Phase, write};
-use super::config::{StreamConfig, StreamOpenError, open_error};
+use super::config::{StreamOpenError, open_error};
 use super::dial::{Dialer, failure_of};
 use super::pool::BufferPool;
 use super::session::Session;
+use crate::description::Description;
 use crate::worker_clock::WorkerClock;
 use crate::{ConnectionNews, Sink};
 
@@ -50,32 +52,29 @@ pub struct Streams<S: Session> {
 }
 
 impl<S: Session> Streams<S> {
-    /// `clients` clients of worker number `worker`; none has a connection yet.
+    /// The clients of worker number `worker`, whose sessions have this setup and whose connections start from
+    /// these addresses in turn (from none: as the kernel chooses); none has a connection yet.
     ///
     /// # Errors
     /// Where the host provides no epoll set, or TLS cannot be set up.
-    pub fn open(
-        config: &StreamConfig<S::Setup>,
-        clients: usize,
+    pub(super) fn open(
+        config: &Description,
+        session: &S::Setup,
+        local_addresses: &[IpAddr],
         worker: usize,
     ) -> Result<Self, StreamOpenError> {
+        let clients = config.clients_of(worker);
         let poller = Poller::new(EVENTS.min(clients)).map_err(|source| open_error(config.server, source))?;
         let limit = config.queries_each.unwrap_or(u32::MAX);
         // Workers start with different addresses, so that a few connections have different ones.
-        let first = worker * config.local_addresses.len() / 2;
+        let first = worker * local_addresses.len() / 2;
         let shortest_ns = config.timeout_ns.min(config.idle_timeout_ns.unwrap_or(u64::MAX));
         let shortest_ns = shortest_ns.min(config.handshake_timeout_ns);
         Ok(Streams {
-            shared: S::shared(&config.session, clients)?,
+            shared: S::shared(session, clients)?,
             clients: (0..clients).map(|_| Client { is_queued: true, ..Client::default() }).collect(),
             queue: (0..clients as u32).collect(),
-            dialer: Dialer::new(
-                config.server,
-                config.local_addresses.clone(),
-                first,
-                config.fast_open,
-                limit > 1,
-            ),
+            dialer: Dialer::new(config.server, local_addresses.to_vec(), first, config.fast_open, limit > 1),
             poller,
             ready: Vec::with_capacity(EVENTS),
             has_waited: false,

@@ -1,0 +1,91 @@
+//! The header of a record: what is known of a run before the first query leaves.
+
+use std::net::SocketAddr;
+use std::path::Path;
+
+use dnsdyno_plan::source::Loaded;
+use dnsdyno_plan::{Load, MixMember, Plan, mac_text};
+use dnsdyno_record::{BackendInfo, Header, Headline, MemberInfo, Phase, XdpInfo};
+use dnsdyno_sys::xdp::Attached;
+use dnsdyno_transport::xdp::XdpFacts;
+
+/// The header of a run that is kept in `folder` and starts at `started_unix_ns`.
+pub(crate) fn header_of(
+    plan: &Plan,
+    backend: BackendInfo,
+    loaded: &Loaded,
+    folder: Option<&Path>,
+    started_unix_ns: u64,
+) -> Header {
+    let load = match (&plan.load, &plan.shape) {
+        (Load::Closed { .. }, _) if plan.send_only => "flood, as fast as this host sends".to_owned(),
+        (Load::Closed { outstanding }, _) => format!("closed loop, {outstanding} outstanding"),
+        (Load::Open(_), Some(shape)) => shape.to_string(),
+        (Load::Open(_), None) => "open loop".to_owned(),
+    };
+    let phases = match &plan.load {
+        Load::Open(curve) => curve.phases().iter().map(phase_of).collect(),
+        Load::Closed { .. } => Vec::new(),
+    };
+    let headline = if matches!(plan.load, Load::Open(_)) { Headline::Response } else { Headline::Service };
+    let name = folder.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+    let name = name.unwrap_or_default();
+    Header {
+        run_id: format!("{name}-{:08x}", (started_unix_ns ^ plan.seed) as u32),
+        started_unix_ns,
+        command_line: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        name: plan.name.clone(),
+        note: plan.note.clone(),
+        interval_ns: plan.interval_ns,
+        timeout_ns: plan.timeout_ns,
+        headline,
+        types: loaded.questions.types().to_vec(),
+        phases,
+        target: plan.target.asked.clone(),
+        address: plan.target.address,
+        transport: plan.transport.to_string(),
+        mix: plan.mix.members.iter().map(|member| member_info(plan, member)).collect(),
+        backend,
+        workers: plan.workers as u32,
+        clients: plan.clients as u32,
+        udp_sockets: plan.udp_sockets().map(|sockets| sockets as u32),
+        questions: loaded.questions.len() as u64,
+        bad_lines: loaded.bad_lines,
+        send_only: plan.send_only,
+        load,
+    }
+}
+
+/// What the record says of AF_XDP.
+pub(crate) fn xdp_info(facts: &XdpFacts) -> XdpInfo {
+    XdpInfo {
+        interface: facts.interface.clone(),
+        queues: facts.queues,
+        mode: match facts.attached {
+            Attached::Native => "native",
+            Attached::Generic => "generic",
+        }
+        .to_owned(),
+        zero_copy: facts.zero_copy,
+        source: facts.source,
+        first_port: facts.ports.0,
+        last_port: facts.ports.1,
+        next_hop: mac_text(&facts.next_hop),
+        vlan: facts.vlan,
+        mtu: facts.mtu as u64,
+    }
+}
+
+fn member_info(plan: &Plan, member: &MixMember) -> MemberInfo {
+    let address = plan.target.address;
+    MemberInfo {
+        transport: member.transport.to_string(),
+        share: plan.mix.share(member),
+        address: SocketAddr::new(address.ip(), member.port(address.port())),
+    }
+}
+
+fn phase_of(phase: &dnsdyno_plan::Phase) -> Phase {
+    Phase { label: phase.label.clone(), from_ns: phase.from_ns, to_ns: phase.to_ns }
+}

@@ -1,0 +1,45 @@
+//! Runs against an imaginary server: the whole engine on a link with a time of its own, so that what decides
+//! is tested against a thousand servers in the time of one.
+
+use dnsdyno_engine::Control;
+use dnsdyno_plan::Plan;
+use dnsdyno_record::{BackendInfo, FinishedRun, PlanRunner};
+use dnsdyno_transport::sim::SimConfig;
+use dnsdyno_transport::{Description, Kind, open};
+
+use crate::description::describe;
+use crate::error::RunError;
+use crate::local::load;
+use crate::recorder::Keep;
+use crate::run::Run;
+
+/// Makes runs against an imaginary server. The same server, plan and seed give the same record.
+#[derive(Clone, Debug)]
+pub struct ImaginaryRunner {
+    /// The server and the link to it; the plan's address and transport are not looked at.
+    pub server: SimConfig,
+    /// Where the records are kept.
+    pub keep: Keep,
+}
+
+impl PlanRunner for ImaginaryRunner {
+    type Error = RunError;
+
+    fn run(&mut self, plan: &Plan) -> Result<FinishedRun, RunError> {
+        // Each worker's link has a time and a server of its own, so that there can be one only.
+        let plan = Plan { workers: 1, ..plan.clone() };
+        let loaded = load(&plan, &mut ())?;
+        let (_, description) = describe(&plan, &loaded.questions);
+        let opened = open(Kind::Sim, &Description { sim: self.server, ..description })?;
+        opened.visit(Run {
+            plan: &plan,
+            loaded: &loaded,
+            kind: Kind::Sim,
+            backend: BackendInfo::default(),
+            own_files: false,
+            keep: &self.keep,
+            control: &Control::default(),
+            observer: &mut (),
+        })
+    }
+}
