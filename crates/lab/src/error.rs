@@ -74,7 +74,7 @@ pub enum LabError {
     Namespace {
         /// What was tried.
         command: String,
-        /// What the system said.
+        /// What the system reported.
         said: String,
     },
 
@@ -168,7 +168,7 @@ pub enum StartFailureReason {
     /// It runs, but did not answer correctly within the time limit.
     #[error("no correct response within {within:?}; last try: {last}")]
     NoAnswer {
-        /// How long it had.
+        /// The time limit.
         within: Duration,
         /// What the last question met.
         last: String,

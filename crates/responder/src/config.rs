@@ -74,7 +74,7 @@ impl Default for Config {
 /// Why a responder does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Somebody has the port.
+    /// The port is in use.
     #[error(
         "{transport} port {address} is in use; stop the program that listens there, or choose another port (0 = any free one)"
     )]
@@ -91,7 +91,7 @@ pub enum Error {
         transport: Transport,
         /// What was asked for.
         address: SocketAddr,
-        /// What the system said.
+        /// What the system reported.
         source: io::Error,
         /// What to do, where the reason has a known cure.
         advice: &'static str,

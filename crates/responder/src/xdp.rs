@@ -101,10 +101,10 @@ pub enum XdpStartError {
     Interface {
         /// The interface.
         interface: String,
-        /// What the system said.
+        /// What the system reported.
         source: io::Error,
     },
-    /// The build had no clang.
+    /// dnsdyno was built without clang.
     #[error(
         "this dnsdyno was built without clang, so it has no program for the kernel: install clang (Debian: \
          apt-get install clang) and build again, or leave out --xdp"
@@ -118,7 +118,7 @@ pub enum XdpStartError {
     NoPrivilege {
         /// What was refused.
         what: &'static str,
-        /// What the system said.
+        /// What the system reported.
         source: io::Error,
     },
     /// The kernel is too old, or built without.

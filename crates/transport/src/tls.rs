@@ -61,7 +61,7 @@ pub enum TlsSetupError {
     ReadFile {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// What the system reported.
         source: io::Error,
     },
     /// The file holds no certificate.
@@ -80,7 +80,7 @@ pub enum TlsSetupError {
         "this host has no certificates to trust{why}: install them, name a file with --ca, or use --insecure"
     )]
     NoSystemRoots {
-        /// What the system said.
+        /// What the system reported.
         why: String,
     },
     /// No certificate can be issued for this name.

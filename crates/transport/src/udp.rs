@@ -73,7 +73,7 @@ pub enum OpenError {
     Other {
         /// The server.
         server: SocketAddr,
-        /// What the kernel said.
+        /// What the kernel reported.
         source: io::Error,
     },
 }

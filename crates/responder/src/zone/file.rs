@@ -19,7 +19,7 @@ pub enum ZoneError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// What the system reported.
         source: std::io::Error,
     },
     /// A line is not zone file syntax.

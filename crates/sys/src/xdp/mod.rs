@@ -51,10 +51,10 @@ pub enum Attached {
     Generic,
 }
 
-/// Why packets cannot be had past the network stack.
+/// Why AF_XDP, or a program in the kernel, cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum XdpError {
-    /// The build had no clang.
+    /// dnsdyno was built without clang.
     #[error(
         "this dnsdyno was built without clang, so it has no program for the kernel: install clang \
          (Debian: apt-get install clang) and build again, or use --backend sockets"
@@ -68,7 +68,7 @@ pub enum XdpError {
     NoPrivilege {
         /// What was refused.
         what: &'static str,
-        /// What the kernel said.
+        /// What the kernel reported.
         source: io::Error,
     },
     /// The kernel is too old, or built without.
@@ -87,7 +87,7 @@ pub enum XdpError {
     NoDriverSupport {
         /// The interface.
         interface: String,
-        /// What the kernel said.
+        /// What the kernel reported.
         source: io::Error,
     },
     /// The driver has no zero copy.
@@ -147,7 +147,7 @@ pub enum XdpError {
         interface: String,
         /// The step that failed.
         what: &'static str,
-        /// What the kernel, or the loader, said.
+        /// What the kernel, or the loader, reported.
         reason: String,
     },
 }

@@ -36,7 +36,7 @@ pub enum StreamOpenError {
     Other {
         /// The server.
         server: SocketAddr,
-        /// What the kernel said.
+        /// What the kernel reported.
         source: io::Error,
     },
 }

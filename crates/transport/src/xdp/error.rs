@@ -93,7 +93,7 @@ pub enum XdpOpenError {
     PortTaken {
         /// The address and port.
         ours: SocketAddr,
-        /// What the kernel said.
+        /// What the kernel reported.
         reason: io::Error,
     },
     /// There are more workers than queues.
@@ -114,7 +114,7 @@ pub enum XdpOpenError {
     Tables {
         /// Which table.
         what: &'static str,
-        /// What the kernel said.
+        /// What the kernel reported.
         reason: io::Error,
     },
 }
