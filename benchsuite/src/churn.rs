@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::programs::{Generator, Target};
 use crate::report::{Bar, Sample, Section};
 use crate::responder::Responder;
+use crate::setting::Setting;
 use crate::usage::{Monitored, Usage};
 
 pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {

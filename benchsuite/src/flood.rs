@@ -5,6 +5,7 @@ use crate::names;
 use crate::programs::Generator;
 use crate::report::Section;
 use crate::rig_comparison::{Bound, CPU_US, Measurement, RigComparison, SENT, SENT_SAID};
+use crate::setting::Setting;
 use crate::veth::{FarEnd, Veth};
 use crate::xdp::BACKEND;
 

@@ -7,6 +7,7 @@ use anyhow::Context;
 use crate::programs::{self, Generator, Target};
 use crate::report::{Bar, Sample, Section};
 use crate::responder::Responder;
+use crate::setting::Setting;
 use crate::usage::Monitored;
 
 pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {

@@ -2,9 +2,11 @@
 
 use anyhow::ensure;
 
+use crate::names;
 use crate::programs::Generator;
 use crate::report::Section;
 use crate::rig_comparison::{ANSWERED, Bound, FOR_ANSWERS, RigComparison};
+use crate::setting::Setting;
 use crate::veth::{FarEnd, Veth};
 use crate::xdp::BACKEND;
 

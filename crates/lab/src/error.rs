@@ -33,7 +33,7 @@ pub enum LabError {
 
     /// A template has a placeholder that nothing fills.
     #[error(
-        "the template of server {server:?} has {{{placeholder}}}, which nothing fills; name it under [defaults]"
+        "the template of server {server:?} has {{{placeholder}}}, which has no value; add it to [defaults]"
     )]
     UnknownPlaceholder {
         /// The server's name.
@@ -74,7 +74,7 @@ pub enum LabError {
     Namespace {
         /// What was tried.
         command: String,
-        /// What the system said.
+        /// What the system reported.
         said: String,
     },
 
@@ -108,7 +108,9 @@ pub enum LabError {
     },
 
     /// Every port tried was taken.
-    #[error("no free port on {address} after {tried} tries; end what holds them (ss -lnut shows it)")]
+    #[error(
+        "no free port on {address} after {tried} tries; stop the programs that use them (ss -lnut shows it)"
+    )]
     NoFreePort {
         /// The requested address.
         address: IpAddr,
@@ -164,14 +166,14 @@ pub enum StartFailureReason {
     #[error("it ended by itself ({0})")]
     Ended(ExitStatus),
     /// It runs, but did not answer correctly within the time limit.
-    #[error("no right answer within {within:?}; last try: {last}")]
+    #[error("no correct response within {within:?}; last try: {last}")]
     NoAnswer {
-        /// How long it had.
+        /// The time limit.
         within: Duration,
         /// What the last question met.
         last: String,
     },
     /// According to its log the port is in use.
-    #[error("port {0} was taken by something else")]
+    #[error("port {0} was taken by another program")]
     PortTaken(u16),
 }

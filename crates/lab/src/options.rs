@@ -117,7 +117,7 @@ const EXAMPLE_ORIGIN: &str = "dyno.example.";
 /// Holds some 5,000 small datagrams with the kernel's bookkeeping: a stall of 50 ms at 100,000 a second.
 const RECEIVE_BUFFER_BYTES: u32 = 4 << 20;
 
-/// A server with a small zone is up in well under a second; this leaves room for a busy CI host.
+/// A server with a small zone is up in well under a second; the rest is for a busy CI host.
 const READY_WITHIN: Duration = Duration::from_secs(15);
 
 #[cfg(test)]

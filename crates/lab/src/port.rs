@@ -2,7 +2,7 @@
 //!
 //! Two things make "bind port 0 and see" too weak here. A port from the ephemeral range may be taken by any client
 //! socket between our look and the server's start, or while the server restarts; and a TCP client that reconnects
-//! to such a port while nobody listens can even connect to itself. So the number comes from below that range. And
+//! to such a port without a listener can even connect to itself. So the number comes from below that range. And
 //! servers that set `SO_REUSEPORT` would silently share a port, so each number is also locked, across processes,
 //! with an abstract Unix socket of its name: the kernel frees it when its holder dies, and no file stays.
 

@@ -50,7 +50,7 @@ fn encode(name: &Name<Vec<u8>>, rtype: Rtype) -> Result<Message<Vec<u8>>, String
 fn judge(query: &Message<Vec<u8>>, answer: Vec<u8>) -> Result<(), String> {
     let answer = Message::from_octets(answer).map_err(|error| error.to_string())?;
     if !answer.is_answer(query) {
-        return Err("an answer to another question".to_owned());
+        return Err("a response to another question".to_owned());
     }
     match (answer.header().rcode(), answer.header_counts().ancount()) {
         (Rcode::NOERROR, 0) => Err("NOERROR without an answer record".to_owned()),

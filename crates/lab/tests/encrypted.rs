@@ -1,4 +1,4 @@
-//! Servers over DoT and DoH, and the zones whose answers never fit a datagram.
+//! Servers over DoT and DoH, and the zones whose responses never fit into a datagram.
 
 mod common;
 
@@ -11,7 +11,7 @@ use domain::base::iana::Rtype;
 
 const KDIG: Need<'_> = Need::Program { name: "kdig", package: "knot-dnsutils" };
 
-/// What kdig says of a host of the example zone, over TLS or HTTPS, verified.
+/// The output of kdig for a host of the example zone, over TLS or HTTPS, verified.
 fn kdig(port: u16, certificate: &Certificate, transport: &str) -> String {
     let words = format!("@127.0.0.1 -p {port} {transport} +tls-hostname=localhost host-042.dyno.example A");
     let trust = format!("+tls-ca={}", certificate.ca_file().display());

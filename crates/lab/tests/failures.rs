@@ -1,4 +1,4 @@
-//! What a caller is told when a server does not come up, and that nothing is left behind when the caller dies.
+//! The error when a server does not start, and that nothing is left behind when the caller is killed.
 
 mod common;
 
@@ -20,7 +20,7 @@ fn template(name: &str) -> String {
     fs::read_to_string(path).expect("a template")
 }
 
-/// Starts what must not come up, checks what every such error has, and removes the folder it kept.
+/// Starts what must not start, checks what every such error has, and removes the folder it kept.
 fn failure(name: &str, template: &str, options: &ServerOptions) -> Box<StartFailure> {
     let spec = ServerSpec::from_toml(name, template).expect("it parses");
     let failure = match spec.start(options) {
@@ -156,8 +156,8 @@ fn a_part_with_a_listener_of_its_own_gets_a_port_of_its_own() {
     assert_eq!(server.listener("third"), None);
 }
 
-/// Not a test of its own: the process that the next test kills. It starts a server, tells its pid and folder, and
-/// then waits for a line that never comes.
+/// Not a test of its own: the process that the next test kills. It starts a server, prints its pid and
+/// folder, and then waits for a line that is never written.
 #[test]
 #[ignore = "started by the next test"]
 fn start_a_server_and_wait_to_be_killed() {

@@ -1,4 +1,4 @@
-//! How many answers a second one UDP thread of the responder gives, and at what CPU time.
+//! How many responses a second one UDP thread of the responder sends, and at what CPU time.
 //!
 //! ```text
 //! cargo run --release -p dnsdyno-responder --example answers_per_second [SECONDS] [plain|gso]

@@ -6,25 +6,22 @@
 //! ```text
 //!  0        12            12+q                                        end
 //!  +--------+-------------+----------------------------+-------------+
-//!  | header | question,   | records of the rule;       | OPT, where  |
-//!  |        | a copy     | owners point into the      | the query   |
-//!  |        | of the query| question (0xC00C)          | had one     |
+//!  | header | question, as| records of the rule;       | OPT, where  |
+//!  |        | in the query| owners point into the      | the query   |
+//!  |        |             | question (0xC00C)          | had one     |
 //!  +--------+-------------+----------------------------+-------------+
 //! ```
 //!
 //! What holds for every rule:
 //!
 //! - a packet with QR=1, or too short for a header, is not answered ([`Silence`]);
-//! - an opcode other than QUERY gets NOTIMP; a class other than IN or ANY, and a zone transfer, REFUSED;
-//! a
-//!   query that is incomplete, has no or several questions, or bytes after its end, FORMERR; an EDNS
-//! version
-//!   other than 0 BADVERS: all without AA and without records;
+//! - an opcode other than QUERY gets NOTIMP; a class other than IN or ANY, and a zone transfer, REFUSED; a query
+//!   that is incomplete, has no or several questions, or bytes after its end, FORMERR; an EDNS version other
+//!   than 0 BADVERS: all without AA and without records;
 //! - RD and CD are copied, RA and AD are clear, AA is set in responses of a rule;
-//! - a query with an OPT record gets one in the response: our size [`EDNS_SIZE`], DO copied, no options.
-//!   NOTIMP and FORMERR have none;
-//! - over UDP a response longer than the size in the query's OPT (at least 512; 512 without OPT) is
-//! truncated:
+//! - a query with an OPT record gets one in the response: our size [`EDNS_SIZE`], DO copied, no options. NOTIMP
+//!   and FORMERR have none;
+//! - over UDP a response longer than the size in the query's OPT (at least 512; 512 without OPT) is truncated:
 //!   TC=1 and no records. No record set is sent in part.
 
 mod cases;

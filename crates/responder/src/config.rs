@@ -74,9 +74,9 @@ impl Default for Config {
 /// Why a responder does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Somebody has the port.
+    /// The port is in use.
     #[error(
-        "{transport} port {address} is in use; stop what listens there, or choose another port (0 = any free one)"
+        "{transport} port {address} is in use; stop the program that listens there, or choose another port (0 = any free one)"
     )]
     PortInUse {
         /// What it was for.
@@ -91,13 +91,13 @@ pub enum Error {
         transport: Transport,
         /// What was asked for.
         address: SocketAddr,
-        /// What the system said.
+        /// What the system reported.
         source: io::Error,
         /// What to do, where the reason has a known cure.
         advice: &'static str,
     },
     /// No port is free for both UDP and TCP.
-    #[error("found no port free for both UDP and TCP on {address} in {tries} tries; name one")]
+    #[error("found no port free for both UDP and TCP on {address} in {tries} tries; give one")]
     NoFreePort {
         /// What was asked for.
         address: SocketAddr,
@@ -111,7 +111,7 @@ pub enum Error {
     #[error(transparent)]
     Faults(#[from] FaultsError),
     /// The number of threads is impossible.
-    #[error("{threads} threads; take 1 to 1024")]
+    #[error("{threads} threads; use 1 to 1024")]
     Threads {
         /// What was asked for.
         threads: usize,

@@ -83,7 +83,7 @@ pub enum TlsError {
     File {
         /// Which.
         path: PathBuf,
-        /// What the system said.
+        /// What the system reported.
         source: io::Error,
     },
     /// Certificate and key do not belong together, or are of an unsupported kind.

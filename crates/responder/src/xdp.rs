@@ -59,20 +59,20 @@ pub enum XdpStartError {
     Responder(#[from] Error),
     /// Faults were given.
     #[error(
-        "the kernel can only answer at once and right: leave out the faults (delay, loss, wrong answers, stall), \
-         or --xdp"
+        "--xdp cannot be combined with faults (delay, loss, wrong answers, stall): the kernel only sends correct \
+         responses, and at once"
     )]
     Faults,
     /// The responses of the rule cannot be made in advance.
     #[error(
-        "answers of a fixed size depend on the question and cannot be worked out beforehand: leave out --size, or \
-         --xdp; a zone with long TXT records gives long answers too"
+        "--xdp cannot be combined with --size: responses of a fixed size depend on the query, and the kernel only sends \
+         responses made in advance; a zone with long TXT records gives long responses too"
     )]
     FixedSize,
     /// A wildcard address.
     #[error(
-        "{address} stands for every address of the host, and the kernel must not answer for others: name the \
-         addresses of the interface (see `ip address`), each with --listen"
+        "{address} is a wildcard address, and the kernel must not answer for every address: give the addresses \
+         of the interface (see `ip address`), each with --listen"
     )]
     AnyAddress {
         /// What was asked for.
@@ -97,14 +97,14 @@ pub enum XdpStartError {
         interface: String,
     },
     /// The interface cannot be read.
-    #[error("cannot ask the interface {interface}: {source}")]
+    #[error("cannot read the interface {interface}: {source}")]
     Interface {
         /// The interface.
         interface: String,
-        /// What the system said.
+        /// What the system reported.
         source: io::Error,
     },
-    /// The build had no clang.
+    /// dnsdyno was built without clang.
     #[error(
         "this dnsdyno was built without clang, so it has no program for the kernel: install clang (Debian: \
          apt-get install clang) and build again, or leave out --xdp"
@@ -118,7 +118,7 @@ pub enum XdpStartError {
     NoPrivilege {
         /// What was refused.
         what: &'static str,
-        /// What the system said.
+        /// What the system reported.
         source: io::Error,
     },
     /// The kernel is too old, or built without.

@@ -13,7 +13,7 @@ use common::{query, share, wait_for};
 use dnsdyno_responder::{Book, Config, Running, Transport};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-/// A stream of messages with their lengths before them, and how it came to be.
+/// A stream of messages with their lengths before them, and how it was opened.
 async fn each_stream(running: &Running) -> [Box<dyn Stream>; 2] {
     [Box::new(connect_tcp(running).await), Box::new(connect_dot(running).await.unwrap())]
 }
@@ -25,7 +25,7 @@ fn faulty(change: impl FnOnce(&mut Config)) -> Running {
     start_all(change)
 }
 
-/// Every query and every connection has come to exactly one end.
+/// Every query and every connection has ended exactly once.
 fn adds_up(book: &Book) {
     for transport in Transport::ALL {
         let side = book.side(transport);
@@ -201,7 +201,7 @@ fn after_goaway_the_response_is_sent_and_the_connection_ends() {
     run(async {
         let mut client = Doh::connect(&running).await.unwrap();
         assert_eq!(client.post(&query(0)).await.unwrap().status, 200);
-        // The connection ends in order, told by the server and not by a timeout.
+        // The connection is closed by the server, not by a timeout.
         client.connection.await.unwrap().unwrap();
     });
     let book = wait_for(&running, |book| book.doh.connections.ended() == 1);

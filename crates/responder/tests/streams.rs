@@ -1,4 +1,4 @@
-//! The responder over TCP, DoT, DoH and DoQ: what it answers, and what its book says of connections.
+//! The responder over TCP, DoT, DoH and DoQ: its responses, and what its book says about connections.
 
 mod clients;
 mod common;
@@ -26,11 +26,13 @@ enum Way {
 const WAYS: [Way; 5] = [Way::Tcp, Way::Dot, Way::DohGet, Way::DohPost, Way::Doq];
 
 impl Way {
-    /// Asks on a connection of its own; `None` where the way says that it will not answer.
+    /// Sends a query on a connection of its own; `None` where the transport shows that it will not be
+    /// answered.
     async fn ask(self, running: &Running, message: &[u8]) -> Option<Vec<u8>> {
         match self {
             Way::Tcp | Way::Dot if message.len() < 12 || message[2] & 0x80 != 0 => {
-                // Nothing says that nothing comes, so something behind it must come first.
+                // That nothing is sent is visible only by a later response, which must
+                // arrive first.
                 let (first, second) = (framed(message), framed(&query(7)));
                 let both = [first, second].concat();
                 let answer = match self {
@@ -258,7 +260,7 @@ fn sessions_are_resumed_by_tickets_unless_that_is_off() {
                 send(&mut stream, &query(1)).await.unwrap();
                 receive(&mut stream).await.unwrap();
                 stream.shutdown().await.unwrap();
-                // What is left are the tickets.
+                // The rest are session tickets.
                 while stream.read(&mut [0; 100]).await.is_ok_and(|count| count > 0) {}
             }
             let config = quic_config(&running);

@@ -123,7 +123,7 @@ fn a_stall_holds_queries_and_answers_them_all_at_its_end() {
         socket.send(&query(number)).unwrap();
     }
     let arrivals = reader.join().unwrap();
-    // The responder counts from the first query, which left at `sendings[0]`.
+    // The responder counts from the first query, which was sent at `sendings[0]`.
     let (from, to) = (sendings[0] + Duration::from_millis(200), sendings[0] + Duration::from_millis(500));
     let slack = Duration::from_millis(20);
     let mut held = 0;
@@ -169,13 +169,13 @@ fn hold_times_agree_with_what_a_client_measures() {
     let book = running.stop();
     for q in [0.5, 0.9] {
         let (truth, measured) = (book.udp.hold_ns(q).unwrap() as f64, quantile(&times, q) as f64);
-        // The way there and back, and a client that wakes up late on a busy machine.
+        // The round trip, and a client that wakes up late on a busy machine.
         assert!(
             measured > truth * 0.99 && measured < truth * 1.03 + 500_000.0,
             "at {q}: {truth} ns, client {measured} ns"
         );
     }
-    // And the truth is the distribution asked for.
+    // And the book has the configured distribution.
     let median = book.udp.hold_ns(0.5).unwrap() as f64;
     assert!((median / 4e6 - 1.0).abs() < 0.06, "{median} ns");
 }
@@ -237,7 +237,7 @@ fn responses_held_at_the_stop_are_reported() {
 
 #[test]
 fn a_response_too_long_for_udp_is_a_send_error() {
-    // The client says it takes 65,535 bytes; a UDP packet over IPv4 carries 65,507.
+    // The client announces 65,535 bytes; a UDP packet over IPv4 carries 65,507.
     let rule = Rule::FixedSize { bytes: 65_535 };
     let mut bytes = Vec::new();
     let form = dnsdyno_wire::QueryForm { edns_size: Some(65_535), ..Default::default() };
@@ -289,7 +289,7 @@ fn responders_that_share_a_port_share_its_clients() {
     let answered = [first.book().udp.counts.answered, second.book().udp.counts.answered];
     assert_eq!(answered.iter().sum::<u64>(), 64);
     assert!(answered.iter().all(|answered| *answered > 0), "{answered:?}");
-    // A stranger who does not share is told so.
+    // A socket that does not share is refused.
     let stranger = Responder::start(Config { listen: first.address(), ..Config::default() });
     assert!(stranger.unwrap_err().to_string().contains("in use"));
 }

@@ -13,7 +13,7 @@ use dnsdyno_wire::{QueryForm, encode_name, patch_id, peek};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
-/// The cases of the table that come over UDP, those of one rule together.
+/// The cases of the table over UDP, grouped by rule.
 fn cases_by_rule() -> Vec<Vec<Case>> {
     let mut groups: Vec<Vec<Case>> = Vec::new();
     for case in cases().into_iter().filter(|case| case.via == Via::Udp) {
@@ -33,11 +33,11 @@ fn is_same(a: &Rule, b: &Rule) -> bool {
     }
 }
 
-/// The cases that are not the kernel's: all others it must answer itself.
+/// The cases that are passed up: all others must be answered in the kernel.
 const PASSED_UP: &[&str] = &[
     "class ANY is answered as IN",
     "EDNS version 1 is BADVERS",
-    "an answer is not answered",
+    "a response is not answered",
     "eleven bytes are not answered",
     "an empty packet is not answered",
     "a header alone has no question",
@@ -47,7 +47,7 @@ const PASSED_UP: &[&str] = &[
     "a pointer in the question is malformed",
     "a label type of 64 is malformed",
     "a byte too many is malformed",
-    "a record that is told of and missing is malformed",
+    "a declared but missing record is malformed",
     "NOTIFY is not implemented",
     "class CH is refused",
     "a zone transfer is refused",
@@ -101,7 +101,7 @@ a.b.deep TXT \"ends at nine\"
 naptr   NAPTR 10 20 \"U\" \"SIP+D2U\" \"\" _sip._udp.plain.example.
 ";
 
-/// A query that nobody has thought of: most often sensible, sometimes not.
+/// A random query: most often sensible, sometimes not.
 fn random_query(chance: &mut SmallRng, apex: &str) -> Vec<u8> {
     const LABELS: &[&str] = &[
         "www",
@@ -158,7 +158,7 @@ fn random_query(chance: &mut SmallRng, apex: &str) -> Vec<u8> {
     form.encode(&wire, TYPES[chance.random_range(0..TYPES.len())], &mut query);
     patch_id(&mut query, chance.random());
     if form.edns_size.is_some() && chance.random_ratio(1, 3) {
-        // An option that nobody knows.
+        // An unknown option.
         let length: u16 = chance.random_range(0..900);
         let data_length_at = query.len() - 2;
         query[data_length_at..].copy_from_slice(&(length + 4).to_be_bytes());
@@ -218,7 +218,7 @@ fn random_questions_are_answered_as_on_sockets_and_plain_ones_by_the_kernel() {
         assert_eq!((counts.received, counts.ended()), (6_000, 6_000));
         assert_eq!(did.answered() + did.passed(), 6_000);
         assert!(did.found > 200 && did.nodata > 500 && did.nxdomain > 500, "{did:?}");
-        // Nobody measured how long the kernel took.
+        // The kernel's hold times are not measured.
         assert_eq!(book.udp.hold.count(), counts.answered - did.answered());
     }
 }
@@ -250,7 +250,8 @@ fn responses_of_every_size_fit_or_are_truncated_or_passed_up() {
             *count += u32::from(cable.ask(usize::from(padding % 2), query).1);
         }
     }
-    // What is cut and what is short always has room; 690 bytes do where 450 or more come.
+    // A truncated or short response always has space; one of 690 bytes has it after a query of 450 or
+    // more.
     assert_eq!(by_kernel[1..], [900, 900]);
     assert!(by_kernel[0] > 450, "{by_kernel:?}");
     assert_eq!(cable.in_kernel().truncated, 900);

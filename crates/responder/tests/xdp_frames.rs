@@ -202,6 +202,6 @@ fn fragments_options_other_ports_and_wrong_lengths_are_left_to_the_host() {
     bench.send(&good);
     let answer = by_sockets(&zone_with_wildcard(), &query).unwrap();
     assert_eq!(bench.receive(), bench.frame(1, None, &answer));
-    // Frames are taken in the order in which they come.
+    // Frames are processed in the order of their receipt.
     assert_eq!(bench.answered(), 1);
 }

@@ -28,7 +28,7 @@ pub struct PacketSender {
 }
 
 // SAFETY: the raw pointers in the headers are written anew by each call, from memory that this
-// call borrows; between calls nobody reads them, so they may move to another thread.
+// call borrows; between calls they are not read, so they may move to another thread.
 unsafe impl Send for PacketSender {}
 
 /// The headers before the messages of a run.
@@ -61,7 +61,7 @@ impl PacketSender {
         let fd = checked(unsafe {
             libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC, 0)
         })?;
-        // SAFETY: the kernel just made the descriptor for us, nobody else owns it.
+        // SAFETY: the kernel just made the descriptor for us, it has no other owner.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
         crate::socket::set(&fd, libc::SOL_PACKET, PACKET_VNET_HDR, 1)?;
         crate::socket::set_send_buffer(&fd, SEND_BUFFER)?;
@@ -140,7 +140,7 @@ fn bind(fd: &OwnedFd, interface: &Interface) -> io::Result<()> {
     let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
     address.sll_family = libc::AF_PACKET as u16;
     address.sll_ifindex = interface.index() as i32;
-    // SAFETY: the address is valid for reads of the length told.
+    // SAFETY: the address is valid for reads of the given length.
     checked(unsafe {
         let length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
         libc::bind(fd.as_raw_fd(), (&raw const address).cast(), length)

@@ -31,7 +31,7 @@ impl Poller {
     pub fn new(most: usize) -> io::Result<Self> {
         // SAFETY: the call takes no pointer.
         let fd = checked(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) })?;
-        // SAFETY: `fd` was just made by the kernel for us, nobody else owns it.
+        // SAFETY: `fd` was just made by the kernel for us, it has no other owner.
         let epoll = unsafe { OwnedFd::from_raw_fd(fd) };
         let empty = libc::epoll_event { events: 0, u64: 0 };
         Ok(Poller { epoll, events: vec![empty; most.max(1)].into() })
@@ -90,7 +90,7 @@ impl Poller {
             tv_nsec: (ns % 1_000_000_000) as libc::c_long,
         });
         let timeout_pointer = timeout.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
-        // SAFETY: `events` is valid for writes of as many entries as told, the timeout is null
+        // SAFETY: `events` is valid for writes of the given number of entries, the timeout is null
         // or a valid timespec, the signal mask is null (its size is then not looked at).
         let ready = unsafe {
             libc::syscall(
@@ -122,7 +122,7 @@ impl Poller {
         if unsafe { libc::ppoll(&mut set, 1, timeout, std::ptr::null()) } <= 0 {
             return Ok(0);
         }
-        // SAFETY: `events` is valid for writes of as many entries as told.
+        // SAFETY: `events` is valid for writes of the given number of entries.
         let ready =
             unsafe { libc::epoll_wait(epoll, self.events.as_mut_ptr(), self.events.len() as libc::c_int, 0) };
         Ok(checked(ready)? as usize)

@@ -57,7 +57,7 @@ fn a_flood_ends_at_the_far_end_and_nothing_else_does() {
         socket.send_to(b"dropped", (far, PORT)).unwrap();
         socket.send_to(b"passed", (far, PORT + 1)).unwrap();
         let mut buffer = [0; 16];
-        // Packets keep their order on the cable: the first has come and gone when the second is here.
+        // Packets keep their order on the cable: the first was processed when the second arrives.
         let (length, _) = port_54.recv_from(&mut buffer).unwrap();
         assert_eq!(&buffer[..length], b"passed");
         port_53.set_nonblocking(true).unwrap();

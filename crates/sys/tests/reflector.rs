@@ -42,8 +42,8 @@ fn reflected_packets_of_ordinary_sockets_are_valid_and_joined() {
     }
 }
 
-/// Sends queries of this length, finds each of them in the answers with QR set, and says in how
-/// many pieces the answers came.
+/// Sends queries of this length, checks that each is among the responses with QR set, and returns the
+/// number of pieces in which the responses were received.
 fn exchange(socket: &UdpSocket, length: usize) -> usize {
     let queries: Vec<u8> = (0..QUERIES * length).map(|i| (i / length) as u8).collect();
     let ends: Vec<u32> = (1..=QUERIES).map(|i| (i * length) as u32).collect();

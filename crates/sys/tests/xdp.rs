@@ -45,7 +45,7 @@ fn reflect(end: &Namespace, attach: Attach, port: u16) -> Reflect {
     end.enter(reflect).unwrap()
 }
 
-/// What comes of binding a socket to the near end.
+/// Binds a socket to the near end.
 fn bind_xdp(pair: &VethPair, config: &SocketConfig) -> Result<Socket, XdpError> {
     let bind = || Socket::bind(&Interface::named("near").unwrap(), Attached::Native, config);
     pair.near().enter(bind).unwrap()
@@ -163,7 +163,7 @@ fn packets_go_out_and_come_back_by_the_reflector() {
         let source = SocketAddr::new(pair.near().ipv4.into(), PORTS.0 + 7);
         let target = SocketAddr::new(pair.far().ipv4.into(), SERVER_PORT);
         let query = frame(far.mac().unwrap(), near.mac().unwrap(), source, target, &[1; 12]);
-        // More packets than there are frames: each must come round again.
+        // More packets than there are frames: each must be used again.
         for _ in 0..2_000 {
             let written = socket.write(|frame| {
                 frame[..query.len()].copy_from_slice(&query);

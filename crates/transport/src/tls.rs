@@ -61,7 +61,7 @@ pub enum TlsSetupError {
     ReadFile {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// What the system reported.
         source: io::Error,
     },
     /// The file holds no certificate.
@@ -80,13 +80,11 @@ pub enum TlsSetupError {
         "this host has no certificates to trust{why}: install them, name a file with --ca, or use --insecure"
     )]
     NoSystemRoots {
-        /// What the system said.
+        /// What the system reported.
         why: String,
     },
     /// No certificate can be issued for this name.
-    #[error(
-        "`{name}` is not a name that a certificate can be for: write a domain name or an address after --sni"
-    )]
+    #[error("`{name}` is not a name for a certificate: give a domain name or an address with --sni")]
     BadName {
         /// The name.
         name: String,

@@ -51,7 +51,7 @@ pub enum OpenError {
         soft: u64,
     },
     /// The local address does not belong to this host.
-    #[error("cannot send from {ip}: it is no address of this host; see `ip address`", ip = address.ip())]
+    #[error("cannot send from {ip}: it is not an address of this host; see `ip address`", ip = address.ip())]
     NotOurAddress {
         /// The address asked for.
         address: SocketAddr,
@@ -73,7 +73,7 @@ pub enum OpenError {
     Other {
         /// The server.
         server: SocketAddr,
-        /// What the kernel said.
+        /// What the kernel reported.
         source: io::Error,
     },
 }

@@ -7,7 +7,7 @@ use dnsdyno_sys::clock;
 use dnsdyno_transport::udp::{UdpConfig, UdpTransport};
 use dnsdyno_transport::{Batch, Sink, Transport, Wake};
 
-/// Keeps when each packet came.
+/// Keeps the time of each packet.
 #[derive(Default)]
 struct Arrivals(Vec<u64>);
 
@@ -41,7 +41,7 @@ fn a_packet_that_is_read_late_is_booked_when_it_came() {
         let before_ns = transport.now_ns();
         server.send_to(&query[..length], client).unwrap();
         let after_ns = transport.now_ns();
-        // Nobody looks for 20 ms, though the answer is there.
+        // Nothing is received for 20 ms, though the response is there.
         transport.wait(after_ns + 20_000_000, Wake::AtTime);
         assert!(transport.now_ns() >= after_ns + 20_000_000);
         transport.receive(&mut came);

@@ -59,7 +59,7 @@ fn send(transport: &mut impl Transport, channel: usize, messages: &[Vec<u8>]) ->
     transport.send(channel, &batch)
 }
 
-/// What came: channel and bytes.
+/// Received packets: channel and bytes.
 #[derive(Default)]
 struct Seen(Vec<(usize, Vec<u8>)>);
 
@@ -79,7 +79,7 @@ fn receive(transport: &mut impl Transport, seen: &mut Seen, count: usize) {
     assert_eq!(seen.0.len(), count, "answers are missing");
 }
 
-/// Sends thousands of queries over all channels, and wants each back where it came from.
+/// Sends thousands of queries over all channels, and expects each back on its channel.
 fn every_query_comes_back(transport: &mut XdpTransport) {
     transport.begin(clock::monotonic_ns());
     for round in 0..100u16 {
@@ -187,8 +187,8 @@ fn a_response_received_by_another_worker_is_forwarded() {
     let epoch_ns = clock::monotonic_ns();
     first.begin(epoch_ns);
     second.begin(epoch_ns);
-    // veth hands a packet to the queue with the number of the CPU that it is sent on: one of the
-    // two brings the answers to the second worker. Who sends runs the other side's work too.
+    // veth passes a packet to the queue with the number of the sending CPU: one of the two delivers
+    // the responses to the second worker. The sending thread also does the other side's work.
     for cpu in [cpus[0], cpus[1]] {
         let mut seen = Seen::default();
         let is_done = AtomicBool::new(false);
@@ -205,7 +205,7 @@ fn a_response_received_by_another_worker_is_forwarded() {
             });
             thread::pin_to_cpu(cpu).unwrap();
             for id in 0..500u16 {
-                // One by one, so that a letter that wakes nobody would be waited for in vain.
+                // One by one, so that a packet without a wake-up would be missed.
                 let start = Instant::now();
                 assert_eq!(send(first, usize::from(id) % 4, &[query(id, 40)]).accepted, 1);
                 while seen.0.len() <= usize::from(id) && start.elapsed() < Duration::from_secs(5) {
@@ -222,7 +222,7 @@ fn a_response_received_by_another_worker_is_forwarded() {
     assert_eq!(first.resources().socket_drops + second.resources().socket_drops, 0);
 }
 
-/// Keeps when each packet came.
+/// Keeps the time of each packet.
 #[derive(Default)]
 struct Arrivals(Vec<u64>);
 
@@ -348,7 +348,7 @@ fn each_obstacle_is_reported() {
     pair.near().ip(&["link", "set", "near", "down"]).unwrap();
     let down = refused(&XdpConfig { interface: Some("near".to_owned()), ..config(server) });
     assert!(matches!(down, XdpOpenError::Xdp(XdpError::InterfaceDown { .. })), "{down}");
-    // And nothing of all these tries is left on the interface.
+    // And nothing of these attempts is left on the interface.
     assert!(!pair.near().ip(&["link", "show", "near"]).unwrap().contains("xdp"));
 }
 
@@ -375,7 +375,7 @@ fn a_send_only_run_sends_everything_and_drops_the_responses() {
         let (count, from) = far.recv_from(&mut buffer).unwrap();
         far.send_to(&buffer[..count], from).unwrap();
         far.send_to(&buffer[..count], (from.ip(), 30_000)).unwrap();
-        // It was sent after the answer, on the same way.
+        // It was sent after the response, by the same route.
         assert_eq!(beside.recv(&mut buffer).unwrap(), count);
     }
     let mut seen = Seen::default();

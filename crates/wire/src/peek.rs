@@ -1,6 +1,6 @@
 //! A peek at a response: what pairing and counting need, read in place, without parsing the rest.
 //!
-//! Whatever comes from the network may be anything at all. Every read here is bounded by the packet, no
+//! Received packets may contain anything. Every read here is bounded by the packet, no
 //! compression pointer is followed, and nothing is allocated.
 
 use crate::header::{FLAG_QR, FLAG_TC, HEADER_LEN, QUESTION_FIXED_LEN};

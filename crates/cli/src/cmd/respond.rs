@@ -1,4 +1,4 @@
-//! `dnsdyno respond`: the reference DNS server, the ground truth that runs are held against.
+//! `dnsdyno respond`: the reference DNS server, whose counters show whether a generator counts correctly.
 
 use std::io::Write;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -24,151 +24,151 @@ use crate::screen::tell;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct RespondFlags {
-    /// Address and port for UDP and TCP; port 0 takes a free one; may be given several times
+    /// Address and port for UDP and TCP; port 0 selects a free one; may be given several times
     #[arg(short, long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:5300")]
     listen: Vec<SocketAddr>,
     /// UDP sockets and threads on each port
     #[arg(short = 'T', long, value_name = "N", default_value_t = 1)]
     threads: usize,
-    /// Let other responders listen on the same ports: the kernel shares clients out (SO_REUSEPORT)
+    /// Let other responders listen on the same ports; the kernel distributes clients (SO_REUSEPORT)
     #[arg(long)]
     share_port: bool,
     /// Serve UDP only
     #[arg(long)]
     no_tcp: bool,
-    /// End after this time, such as 30s; else at Ctrl-C
+    /// Stop after this time, such as 30s; without it, at Ctrl-C
     #[arg(long = "for", value_name = "T")]
     duration: Option<String>,
 
-    /// Address and port for DNS over TLS too; may be given several times
+    /// Address and port for DNS over TLS; may be given several times
     #[arg(long, value_name = "ADDRESS:PORT", help_heading = "Encrypted")]
     dot: Vec<SocketAddr>,
-    /// Address and port for DNS over HTTP/2 too, at the path /dns-query; may be given several times
+    /// Address and port for DNS over HTTP/2, at the path /dns-query; may be given several times
     #[arg(long, value_name = "ADDRESS:PORT", help_heading = "Encrypted")]
     doh: Vec<SocketAddr>,
-    /// Address and port for DNS over QUIC too; may be given several times
+    /// Address and port for DNS over QUIC; may be given several times
     #[arg(long, value_name = "ADDRESS:PORT", help_heading = "Encrypted")]
     doq: Vec<SocketAddr>,
-    /// Certificate chain (PEM); else one is made for localhost and the addresses
+    /// Certificate chain (PEM); without it, one is made for localhost and the addresses
     #[arg(long, value_name = "FILE", requires = "key", help_heading = "Encrypted")]
     cert: Option<PathBuf>,
     /// Private key of the certificate (PEM)
     #[arg(long, value_name = "FILE", requires = "cert", help_heading = "Encrypted")]
     key: Option<PathBuf>,
-    /// Write what a client must trust to this file (PEM), before it says that it listens
+    /// Write the certificates that a client must trust to this file (PEM), before the responder is ready
     #[arg(long, value_name = "FILE", help_heading = "Encrypted")]
     write_ca: Option<PathBuf>,
-    /// Speak only this version of TLS (DoQ is always 1.3)
+    /// Support only this version of TLS (DoQ always uses 1.3)
     #[arg(long, value_enum, value_name = "VERSION", help_heading = "Encrypted")]
     tls_version: Option<TlsVersion>,
-    /// Give no tickets: each connection needs a full handshake
+    /// Disable session resumption: each connection needs a full handshake
     #[arg(long, conflicts_with = "early_data", help_heading = "Encrypted")]
     no_resumption: bool,
-    /// Take early data (0-RTT) over DoT and DoQ
+    /// Accept early data (0-RTT) over DoT and DoQ
     #[arg(long, help_heading = "Encrypted")]
     early_data: bool,
-    /// Close connections with nothing under way after this time
+    /// Close connections without outstanding queries after this time
     #[arg(long, value_name = "T", default_value = "10s")]
     idle: String,
-    /// Connections open at once on an address; more are closed as they come
+    /// Maximum number of connections on an address; further ones are closed when accepted
     #[arg(long, value_name = "N", default_value_t = 65_536)]
     max_connections: usize,
 
-    /// Answer questions for A with this address
+    /// Address in responses to queries of type A
     #[arg(long, value_name = "IPV4", default_value = "192.0.2.1", help_heading = "Answers")]
     address: Ipv4Addr,
-    /// Answer questions for AAAA with this address
+    /// Address in responses to queries of type AAAA
     #[arg(long, value_name = "IPV6", default_value = "2001:db8::1", help_heading = "Answers")]
     address6: Ipv6Addr,
     /// Answer from this zone file instead
     #[arg(long, value_name = "FILE", conflicts_with = "size", help_heading = "Answers")]
     zone: Option<PathBuf>,
-    /// The zone's origin, where the file does not say it
+    /// The zone's origin, if the file has no $ORIGIN
     #[arg(long, value_name = "NAME", requires = "zone", help_heading = "Answers")]
     origin: Option<String>,
-    /// Answer everything with a message of this many bytes instead
+    /// Answer every query with a message of this many bytes instead
     #[arg(long, value_name = "BYTES", help_heading = "Answers")]
     size: Option<u16>,
-    /// Over UDP set TC and answer nothing
+    /// Over UDP send only truncated responses (TC=1, no records)
     #[arg(long, help_heading = "Answers")]
     truncate: bool,
 
-    /// Hold each answer: 5ms, uniform:1ms..5ms, normal:5ms,1ms, exp:2ms or lognormal:2ms,0.5
+    /// Delay each response: 5ms, uniform:1ms..5ms, normal:5ms,1ms, exp:2ms or lognormal:2ms,0.5
     #[arg(long, value_name = "DELAY", help_heading = "Faults")]
     delay: Option<Delay>,
-    /// Share of queries to drop, such as 1%
+    /// Share of queries that get no response, such as 1%
     #[arg(long, value_name = "SHARE", default_value = "0", help_heading = "Faults")]
     loss: Share,
-    /// Share of queries to answer twice
+    /// Share of queries whose response is sent twice
     #[arg(long, value_name = "SHARE", default_value = "0", help_heading = "Faults")]
     duplicate: Share,
-    /// Share of queries to answer with another ID
+    /// Share of queries whose response has another ID
     #[arg(long, value_name = "SHARE", default_value = "0", help_heading = "Faults")]
     wrong_id: Share,
-    /// Share of queries to answer with another question
+    /// Share of queries whose response has another question
     #[arg(long, value_name = "SHARE", default_value = "0", help_heading = "Faults")]
     wrong_question: Share,
-    /// Share of queries to answer with a few random bytes
+    /// Share of queries whose response is a few random bytes
     #[arg(long, value_name = "SHARE", default_value = "0", help_heading = "Faults")]
     garbage: Share,
-    /// Stand still from T1 to T2 after the first query, such as 3s..4s; then answer all that came
+    /// Send nothing from T1 to T2 after the first query, such as 3s..4s; then answer all queries received
     #[arg(long, value_name = "T1..T2", help_heading = "Faults")]
     stall: Option<Stall>,
-    /// What chance starts from: the same seed and the same queries give the same faults
+    /// Random seed: the same seed and the same queries give the same faults
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Faults")]
     seed: u64,
 
-    /// Share of queries on which to reset the connection
+    /// Share of queries on which the connection is reset
     #[arg(long, value_name = "SHARE", default_value = "0", help_heading = ON_CONNECTIONS)]
     reset: Share,
-    /// Share of queries to send half an answer, and then reset the connection
+    /// Share of queries that get half a response, after which the connection is reset
     #[arg(long, value_name = "SHARE", default_value = "0", help_heading = ON_CONNECTIONS)]
     cut: Share,
-    /// Share of queries whose answer says that it is 16 bytes longer than it is
+    /// Share of queries whose response declares 16 bytes more than it has
     #[arg(long, value_name = "SHARE", default_value = "0", help_heading = ON_CONNECTIONS)]
     wrong_length: Share,
-    /// Share of queries whose answer is sent one byte at a time
+    /// Share of queries whose response is sent one byte at a time
     #[arg(long, value_name = "SHARE", default_value = "0", help_heading = ON_CONNECTIONS)]
     dribble: Share,
-    /// Share of queries whose answer lets the next one on the connection pass
+    /// Share of queries whose response is sent after the next one on the connection
     #[arg(long, value_name = "SHARE", default_value = "0", help_heading = ON_CONNECTIONS)]
     reorder: Share,
-    /// Share of queries over DoH to answer with status 500
+    /// Share of queries over DoH that get status 500
     #[arg(long, value_name = "SHARE", default_value = "0", help_heading = ON_CONNECTIONS)]
     http_500: Share,
-    /// Share of queries over DoH and DoQ whose stream to reset
+    /// Share of queries over DoH and DoQ whose stream is reset
     #[arg(long, value_name = "SHARE", default_value = "0", help_heading = ON_CONNECTIONS)]
     stream_reset: Share,
-    /// Share of queries over DoH on which to say GOAWAY
+    /// Share of queries over DoH on which GOAWAY is sent
     #[arg(long, value_name = "SHARE", default_value = "0", help_heading = ON_CONNECTIONS)]
     goaway: Share,
-    /// Close each connection in order after K answers
+    /// Close each connection regularly after K responses
     #[arg(long, value_name = "K", help_heading = ON_CONNECTIONS)]
     close_after: Option<u64>,
-    /// Share of connections to accept and never answer on
+    /// Share of connections that are accepted and never responded on
     #[arg(long, value_name = "SHARE", default_value = "0", help_heading = ON_CONNECTIONS)]
     silent: Share,
-    /// Share of encrypted connections whose handshake never to answer
+    /// Share of encrypted connections whose handshake gets no reply
     #[arg(long, value_name = "SHARE", default_value = "0", help_heading = ON_CONNECTIONS)]
     no_handshake: Share,
-    /// Share of encrypted connections whose handshake to end with an alert
+    /// Share of encrypted connections whose handshake ends with an alert
     #[arg(long, value_name = "SHARE", default_value = "0", help_heading = ON_CONNECTIONS)]
     tls_alert: Share,
 
-    /// Answer in the kernel, in the driver of --interface; what is not plain goes up to the sockets
+    /// Answer plain queries in the kernel, in the driver of --interface; others are passed to the sockets
     ///
-    /// An XDP program answers over UDP what --zone, --address or --truncate say. TCP, and all that is
-    /// more than a plain question under the zone's name, goes up to the sockets of --listen, which must
+    /// An XDP program answers queries over UDP as --zone, --address or --truncate say. TCP, and all that
+    /// is more than a plain query under the zone's name, is passed to the sockets of --listen, which must
     /// be addresses of the interface. Needs root (or CAP_NET_ADMIN, CAP_BPF and CAP_PERFMON). The
-    /// program is gone when the responder ends, however it does; that of somebody else is not
-    /// replaced. Queries answered so pass no firewall. Between veth interfaces, answers come only to
-    /// an end that has an XDP program too, such as that of --backend xdp.
+    /// program is detached when the responder ends in any way; another program is not replaced. Queries
+    /// answered in the kernel pass no firewall. Between veth interfaces, responses reach only an end that
+    /// has an XDP program too, such as that of --backend xdp.
     #[arg(long, requires = "interface", help_heading = "In the kernel")]
     xdp: bool,
-    /// The interface on which queries come
+    /// The interface that receives the queries
     #[arg(long, value_name = "NAME", requires = "xdp", help_heading = "In the kernel")]
     interface: Option<String>,
-    /// Where the program runs: in the driver (native), in the kernel's stack (generic), or the first that can
+    /// Where the program runs: in the driver (native), in the kernel's stack (generic), or the first supported
     #[arg(
         long,
         value_enum,
@@ -179,10 +179,10 @@ pub(crate) struct RespondFlags {
     )]
     xdp_mode: XdpMode,
 
-    /// Write the book (what it truly did) to this file at the end, instead of printing it
+    /// Write the book (counters of what the responder did) to this file at the end, instead of printing it
     #[arg(long, value_name = "FILE", help_heading = "Book")]
     book: Option<PathBuf>,
-    /// Put the buckets of the hold times into the book
+    /// Include the histogram buckets of the hold times in the book
     #[arg(long, help_heading = "Book")]
     buckets: bool,
 }
@@ -219,7 +219,7 @@ Examples:
 
 pub(crate) fn respond(flags: RespondFlags) -> Outcome {
     let length = flags.length()?;
-    // From before it says that it listens: whoever waits for that may end it at once.
+    // Installed before the responder reports that it listens: it may be stopped right after that.
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGUSR1]).map_err(Failure::run_failed)?;
     let running = flags.start()?;
     flags.write_ca(&running)?;
@@ -250,7 +250,7 @@ pub(crate) fn respond(flags: RespondFlags) -> Outcome {
     .map_err(Failure::run_failed)
 }
 
-/// Waits until the time is up or a signal ends it; tells the book when asked.
+/// Waits until the time is over or a signal ends it; prints the book at SIGUSR1.
 fn serve(
     running: &Running,
     signals: &mut Signals,
@@ -280,12 +280,12 @@ impl RespondFlags {
         Ok(length.map(Duration::from_nanos))
     }
 
-    /// Writes what a client must trust, where that is asked for.
+    /// Writes the certificates that a client must trust, with --write-ca.
     fn write_ca(&self, running: &Running) -> Result<(), Failure> {
         let Some(path) = &self.write_ca else { return Ok(()) };
         let Some(pem) = running.trust_pem() else {
             return Err(Failure::bad_input(anyhow::anyhow!(
-                "--write-ca has nothing to write: give --dot, --doh or --doq too"
+                "--write-ca has nothing to write: also give --dot, --doh or --doq"
             )));
         };
         std::fs::write(path, pem)

@@ -1,4 +1,4 @@
-//! A plain DNS client for the tests: one question, one answer, nothing of the crate under test.
+//! A plain DNS client for the tests: one query, one response, nothing of the crate under test.
 #![allow(dead_code, reason = "each test file uses some of it")]
 
 use std::net::{Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
@@ -38,7 +38,7 @@ pub(crate) fn ask_tcp(server: SocketAddr, name: &str, rtype: Rtype) -> Message<V
     answer_to(&query, buffer)
 }
 
-/// The A records of an answer that must be NOERROR.
+/// The A records of a response that must be NOERROR.
 pub(crate) fn addresses(answer: &Message<Vec<u8>>) -> Vec<Ipv4Addr> {
     assert_eq!(answer.header().rcode(), Rcode::NOERROR);
     let records = answer.answer().expect("an answer section").limit_to::<A>();

@@ -73,9 +73,9 @@ impl Case {
         match (&self.expected, response) {
             (Expected::Silence, None) => Ok(()),
             (Expected::Silence, Some(response)) => {
-                Err(format!("{} bytes came, nothing should", response.len()))
+                Err(format!("{} bytes were received, none expected", response.len()))
             }
-            (Expected::Answer(_), None) => Err("no answer came".to_string()),
+            (Expected::Answer(_), None) => Err("no response".to_string()),
             (Expected::Answer(expected), Some(response)) => {
                 let seen = describe(response, expected.bytes.is_some())?;
                 let wanted = expected.describe(&self.query);
@@ -185,13 +185,13 @@ fn echo_cases() -> Vec<Case> {
             found(&["www.example. 7 IN A 198.51.100.9"]),
         ),
         case(
-            "the question comes back in its own spelling",
+            "the question is returned in its own spelling",
             rule(),
             ask("wWw.eXaMPle.", "A"),
             found(&["wWw.eXaMPle. 300 IN A 192.0.2.1"]),
         ),
         case(
-            "without RD the answer has none",
+            "without RD the response has none",
             rule(),
             with_form(QueryForm { recursion_desired: false, ..QueryForm::default() }),
             ExpectedAnswer { flags: " aa", ..found(&[ECHO_A]) },
@@ -241,7 +241,7 @@ fn refused_cases() -> Vec<Case> {
         |name, query| Case { expected: Expected::Silence, ..case(name, Rule::default(), query, refused(0)) };
     let asked = |name, query, expected| case(name, Rule::default(), query, expected);
     vec![
-        silent("an answer is not answered", patched(2, 0x81)),
+        silent("a response is not answered", patched(2, 0x81)),
         silent("eleven bytes are not answered", good[..11].to_vec()),
         silent("an empty packet is not answered", Vec::new()),
         asked("a header alone has no question", good[..12].to_vec(), no_question.clone()),
@@ -251,7 +251,7 @@ fn refused_cases() -> Vec<Case> {
         asked("a pointer in the question is malformed", patched(12, 0xC0), no_question.clone()),
         asked("a label type of 64 is malformed", patched(12, 0x40), no_question),
         asked("a byte too many is malformed", trailing, formerr.clone()),
-        asked("a record that is told of and missing is malformed", patched(11, 1), formerr),
+        asked("a declared but missing record is malformed", patched(11, 1), formerr),
         asked("NOTIFY is not implemented", patched(2, 0x21), refused(u16::from(NOTIMP))),
         asked("class CH is refused", with_class(3), refused(u16::from(REFUSED))),
         asked("a zone transfer is refused", ask("www.example.", "AXFR"), refused(u16::from(REFUSED))),
@@ -263,7 +263,7 @@ fn zone_cases() -> Vec<Case> {
     let ask_zone =
         |name, owner, rtype, expected| case(name, Rule::Zone(zone.clone()), ask(owner, rtype), expected);
     vec![
-        ask_zone("a record set comes whole", "www.example.", "A", found(&[WWW_1, WWW_2])),
+        ask_zone("a record set is complete", "www.example.", "A", found(&[WWW_1, WWW_2])),
         ask_zone(
             "names are found in any spelling",
             "WWW.Example.",
@@ -290,17 +290,17 @@ fn zone_cases() -> Vec<Case> {
             "AAAA",
             found(&[SHOUT, SHOUTED]),
         ),
-        ask_zone("an alias asked for is not followed", "alias.example.", "CNAME", found(&[ALIAS])),
+        ask_zone("an alias queried by its type is not followed", "alias.example.", "CNAME", found(&[ALIAS])),
         ask_zone("an alias out of the zone ends there", "outside.example.", "A", found(&[OUTSIDE])),
         ask_zone("an alias to a missing name is NXDOMAIN", "dangling.example.", "A", nxdomain(&[DANGLING])),
         ask_zone("an alias to a name without the type is NODATA", "alias.example.", "MX", nodata(&[ALIAS])),
-        ask_zone("a wildcard answers in the name asked", "x.y.wild.example.", "A", found(&[WILD])),
+        ask_zone("a wildcard answers with the queried name", "x.y.wild.example.", "A", found(&[WILD])),
         ask_zone("a wildcard has no other type", "x.wild.example.", "MX", nodata(&[])),
         ask_zone("a name that exists hides the wildcard", "host.wild.example.", "A", nodata(&[])),
         ask_zone("and so for what lies below it", "x.host.wild.example.", "A", nxdomain(&[])),
-        ask_zone("the wildcard itself can be asked", "*.wild.example.", "A", found(&[STAR])),
+        ask_zone("the wildcard itself can be queried", "*.wild.example.", "A", found(&[STAR])),
         ask_zone("ANY brings every set", "www.example.", "ANY", found(&[WWW_1, WWW_2, WWW_6])),
-        ask_zone("NAPTR comes as written", "naptr.example.", "NAPTR", found(&[NAPTR])),
+        ask_zone("NAPTR is returned as written", "naptr.example.", "NAPTR", found(&[NAPTR])),
     ]
 }
 
@@ -346,7 +346,7 @@ fn size_cases() -> Vec<Case> {
         ),
         case("truncation on command has TC and nothing else", truncate(), ask("www.example.", "A"), cut),
         via_tcp(case(
-            "and over TCP the whole answer",
+            "and over TCP the whole response",
             truncate(),
             ask("www.example.", "A"),
             found(&[ECHO_A]),

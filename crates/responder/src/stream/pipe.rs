@@ -34,7 +34,7 @@ pub(crate) enum Broken {
     Lost,
     /// The client has closed it.
     Ended,
-    /// The client broke a rule; it has been told where there is a way.
+    /// The client violated the protocol; it was sent an alert where possible.
     Rules,
 }
 

@@ -19,7 +19,7 @@ pub enum ZoneError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// What the system reported.
         source: std::io::Error,
     },
     /// A line is not zone file syntax.
@@ -61,7 +61,7 @@ pub enum ZoneError {
         line: usize,
     },
     /// A record lies outside the zone.
-    #[error("{path}:{line}: {name} lies outside the zone {apex}; take it out or mend $ORIGIN")]
+    #[error("{path}:{line}: {name} lies outside the zone {apex}; remove it or correct $ORIGIN")]
     OutsideZone {
         /// The file.
         path: PathBuf,

@@ -30,7 +30,7 @@ pub(crate) fn start(pair: &VethPair, config: XdpConfig) -> Running {
     pair.far().enter(|| XdpResponder::start(config)).unwrap().unwrap()
 }
 
-/// A program that passes everything: answers from a driver come only to an end with a program.
+/// A program that passes everything: responses of a driver reach only an end with a program.
 pub(crate) fn pass(end: &Namespace) -> Pass {
     let attach = || Pass::attach(&Interface::named(end.interface).unwrap(), Attach::Native).unwrap();
     end.enter(attach).unwrap()
@@ -105,7 +105,7 @@ impl Cable {
     }
 }
 
-/// What the responder on sockets says.
+/// The response of the responder on sockets.
 pub(crate) fn by_sockets(rule: &Rule, query: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     match answer(rule, query, Via::Udp, &mut out) {

@@ -40,7 +40,7 @@ pub(crate) fn run<T>(client: impl Future<Output = T>) -> T {
     runtime.block_on(limited).expect("the client did not come to an end in 20 s")
 }
 
-/// A client's side of TLS, which trusts what the responder says to trust.
+/// A client's side of TLS, which trusts the certificates of the responder.
 pub(crate) fn tls_config(running: &Running, protocol: &str) -> ClientConfig {
     let mut roots = RootCertStore::empty();
     let pem = running.trust_pem().unwrap();
@@ -95,7 +95,7 @@ pub(crate) struct Doh {
     pub(crate) connection: tokio::task::JoinHandle<Result<(), h2::Error>>,
 }
 
-/// What came back over HTTP.
+/// A response over HTTP.
 #[derive(Debug)]
 pub(crate) struct Page {
     pub(crate) status: StatusCode,
@@ -170,7 +170,7 @@ impl Doq {
         Ok(Doq { endpoint, connection })
     }
 
-    /// Sends `bytes` on a stream of their own, and reads all that comes back on it.
+    /// Sends `bytes` on a stream of their own, and reads everything received on it.
     pub(crate) async fn exchange(&self, bytes: &[u8]) -> Result<Vec<u8>, String> {
         exchange(&self.connection, bytes).await
     }
@@ -184,7 +184,7 @@ impl Doq {
         }
     }
 
-    /// Closes in order, and waits until the server has been told.
+    /// Closes regularly, and waits until the server has received that.
     pub(crate) async fn close(self) {
         self.connection.close(0u32.into(), b"");
         self.endpoint.wait_idle().await;

@@ -28,7 +28,7 @@ pub(crate) fn share(text: &str) -> Share {
     text.parse().unwrap()
 }
 
-/// A query whose name tells its number, with the number as ID.
+/// A query whose name contains its number, with the number as ID.
 pub(crate) fn query(number: u16) -> Vec<u8> {
     let mut name = Vec::new();
     encode_name(format!("q{number}.example.").as_bytes(), &mut name).unwrap();
@@ -38,7 +38,7 @@ pub(crate) fn query(number: u16) -> Vec<u8> {
     bytes
 }
 
-/// Waits until the book says what `is_so` looks for. Fails after 20 s.
+/// Waits until `is_so` is true of the book. Fails after 20 s.
 pub(crate) fn wait_for(running: &Running, is_so: impl Fn(&Book) -> bool) -> Book {
     let end = Instant::now() + Duration::from_secs(20);
     loop {
@@ -55,9 +55,9 @@ pub(crate) fn wait_for(running: &Running, is_so: impl Fn(&Book) -> bool) -> Book
     }
 }
 
-/// Asks `count` queries, numbered from 0, and tells what came back, by query and in sum.
+/// Sends `count` queries, numbered from 0, and returns the responses, by query and in sum.
 ///
-/// A query is over when the book says so: its answer is then in our socket.
+/// A query is over when the book says so: its response is then in our socket.
 pub(crate) fn ask_all(running: &Running, sockets: usize, count: u16) -> (Vec<Vec<u8>>, Seen) {
     let sockets: Vec<UdpSocket> = (0..sockets).map(|_| client(running.address())).collect();
     let mut answers: Vec<Vec<u8>> = vec![Vec::new(); usize::from(count)];

@@ -71,7 +71,7 @@ impl Runs {
             match error.raw_os_error() {
                 Some(libc::EINTR) => {}
                 // The way out cannot cut packets (no checksum offload, a tunnel, a segment longer
-                // than its MTU, a packet socket before 6.2): whoever needs it gets single packets
+                // than its MTU, a packet socket before 6.2): the caller gets single packets
                 // from now on.
                 Some(libc::EIO | libc::EINVAL | libc::EMSGSIZE) if self.lengths[0] > 1 => {
                     self.segment = false;

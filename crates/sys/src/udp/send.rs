@@ -16,7 +16,7 @@ pub struct Sender {
 }
 
 // SAFETY: the raw pointers in the headers are written anew by each call, from memory that this
-// call borrows; between calls nobody reads them, so they may move to another thread.
+// call borrows; between calls they are not read, so they may move to another thread.
 unsafe impl Send for Sender {}
 
 impl Sender {

@@ -16,7 +16,7 @@ pub(super) fn attach(program: BorrowedFd<'_>, interface: u32, generic: bool) -> 
         attach_type: BPF_XDP,
         flags,
     };
-    // SAFETY: the attributes are valid for reads of the size told; the kernel takes shorter ones
+    // SAFETY: the attributes are valid for reads of the given size; the kernel takes shorter ones
     // than it knows as filled up with zeros.
     let fd = unsafe {
         libc::syscall(libc::SYS_bpf, BPF_LINK_CREATE, &raw const attributes, size_of::<LinkAttributes>())
@@ -24,7 +24,7 @@ pub(super) fn attach(program: BorrowedFd<'_>, interface: u32, generic: bool) -> 
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the kernel just made the descriptor for us, nobody else owns it.
+    // SAFETY: the kernel just made the descriptor for us, it has no other owner.
     Ok(unsafe { OwnedFd::from_raw_fd(fd as libc::c_int) })
 }
 

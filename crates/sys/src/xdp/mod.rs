@@ -51,10 +51,10 @@ pub enum Attached {
     Generic,
 }
 
-/// Why packets cannot be had past the network stack.
+/// Why AF_XDP, or a program in the kernel, cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum XdpError {
-    /// The build had no clang.
+    /// dnsdyno was built without clang.
     #[error(
         "this dnsdyno was built without clang, so it has no program for the kernel: install clang \
          (Debian: apt-get install clang) and build again, or use --backend sockets"
@@ -68,7 +68,7 @@ pub enum XdpError {
     NoPrivilege {
         /// What was refused.
         what: &'static str,
-        /// What the kernel said.
+        /// What the kernel reported.
         source: io::Error,
     },
     /// The kernel is too old, or built without.
@@ -81,13 +81,13 @@ pub enum XdpError {
     },
     /// The driver cannot run XDP programs.
     #[error(
-        "the driver of {interface} runs no XDP program itself ({source}): use --xdp-mode generic, which any \
-         interface has, or auto"
+        "the driver of {interface} does not support XDP programs ({source}): use --xdp-mode generic, which \
+         works on any interface, or auto"
     )]
     NoDriverSupport {
         /// The interface.
         interface: String,
-        /// What the kernel said.
+        /// What the kernel reported.
         source: io::Error,
     },
     /// The driver has no zero copy.
@@ -100,8 +100,8 @@ pub enum XdpError {
     },
     /// Another program is attached.
     #[error(
-        "another XDP program is attached to {interface} (that of another run?), and we do not replace it: see \
-         `ip link show {interface}`; `ip link set dev {interface} xdp off` takes it away, if nobody needs it"
+        "another XDP program is attached to {interface} (that of another run?), which is not replaced: see \
+         `ip link show {interface}`; `ip link set dev {interface} xdp off` removes it, if it is not needed"
     )]
     OtherProgram {
         /// The interface.
@@ -138,7 +138,7 @@ pub enum XdpError {
         interface: String,
     },
     /// The process may not lock so much memory.
-    #[error("the kernel locks no more memory for this process: raise `ulimit -l`, or give CAP_IPC_LOCK")]
+    #[error("this process may not lock more memory: raise `ulimit -l`, or give CAP_IPC_LOCK")]
     MemoryLocked,
     /// Anything else.
     #[error("AF_XDP on {interface}: {what} failed: {reason}")]
@@ -147,7 +147,7 @@ pub enum XdpError {
         interface: String,
         /// The step that failed.
         what: &'static str,
-        /// What the kernel, or the loader, said.
+        /// What the kernel, or the loader, reported.
         reason: String,
     },
 }

@@ -251,7 +251,7 @@ fn refused_call(interface: &Interface, what: &'static str, error: io::Error) -> 
     }
 }
 
-/// The objects that the build script made; empty where it had no clang.
+/// The objects that the build script made; empty without clang.
 const REDIRECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/redirect.o"));
 const REFLECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/reflect.o"));
 

@@ -265,5 +265,5 @@ fn fill<'a, T: Pod>(
     Ok(())
 }
 
-/// The object that the build script made; empty where it had no clang.
+/// The object that the build script made; empty without clang.
 const RESPONDER: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/responder.o"));

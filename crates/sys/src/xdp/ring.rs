@@ -138,7 +138,7 @@ pub(super) struct Producer<T> {
     next: u32,
     /// Up to here entries are published.
     published: u32,
-    /// Up to here the kernel had read when we last looked.
+    /// Up to here the kernel had read at the last check.
     consumed: u32,
 }
 
@@ -182,7 +182,7 @@ impl<T: Entry> Producer<T> {
         }
         self.next = self.next.wrapping_sub(1);
         // SAFETY: the place lies in the mapping, and this entry was written and not published, so
-        // nobody else touches it.
+        // nothing else accesses it.
         Some(unsafe { self.ring.place(self.next).read() })
     }
 
@@ -212,7 +212,7 @@ impl<T: Entry> Producer<T> {
     /// kernel reads this ring in our system calls alone (copy mode).
     pub(super) fn replace(&mut self, number: u32, entry: T) -> T {
         // SAFETY: the place lies in the mapping; the kernel reads it only within a system call
-        // of this thread, which is not under way.
+        // of this thread, which is not running.
         let old = unsafe { self.ring.place(number).read() };
         self.write(number, entry);
         old
@@ -237,7 +237,7 @@ pub(super) struct Consumer<T> {
     ring: Ring<T>,
     /// The number of the next entry that we read.
     next: u32,
-    /// Up to here the kernel had written when we last looked.
+    /// Up to here the kernel had written at the last check.
     produced: u32,
 }
 

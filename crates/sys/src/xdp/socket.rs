@@ -326,7 +326,7 @@ fn is_down(error: &io::Error) -> bool {
 fn open() -> io::Result<OwnedFd> {
     // SAFETY: the call takes no pointer.
     let fd = checked(unsafe { libc::socket(libc::AF_XDP, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) })?;
-    // SAFETY: the kernel just made the descriptor for us, nobody else owns it.
+    // SAFETY: the kernel just made the descriptor for us, it has no other owner.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
@@ -372,7 +372,7 @@ fn bind_to_queue(
     };
     let patience = Instant::now() + RELEASE;
     let error = loop {
-        // SAFETY: the address is valid for reads of the length told.
+        // SAFETY: the address is valid for reads of the given length.
         let bound = unsafe {
             libc::bind(
                 fd.as_raw_fd(),
@@ -441,7 +441,7 @@ fn set_option<T: Copy>(fd: &OwnedFd, option: libc::c_int, value: &T) -> io::Resu
 /// Reads an option of level `SOL_XDP` into a plain C struct; an older kernel fills less of it.
 fn get_option<T: Copy>(fd: &OwnedFd, option: libc::c_int, value: &mut T) -> io::Result<()> {
     let mut length = size_of::<T>() as libc::socklen_t;
-    // SAFETY: `value` is valid for writes of the length told, and every bit pattern of the
+    // SAFETY: `value` is valid for writes of the given length, and every bit pattern of the
     // structs that this file reads is a value.
     checked(unsafe {
         libc::getsockopt(fd.as_raw_fd(), libc::SOL_XDP, option, std::ptr::from_mut(value).cast(), &mut length)

@@ -59,14 +59,14 @@ impl Umem {
             return None;
         }
         // SAFETY: the bytes lie in the mapping and are initialised (zeroed, or written by the
-        // kernel or us); the frame is ours, so nobody writes to it meanwhile.
+        // kernel or us); the frame is ours, so it is not written meanwhile.
         Some(unsafe {
             std::slice::from_raw_parts(self.memory.start().as_ptr().add(address as usize), length as usize)
         })
     }
 
     /// Takes the eight bytes before `address` away, which may hold the instant at which the packet
-    /// came: 0 where they hold none. The frame must be ours.
+    /// was received: 0 where they hold none. The frame must be ours.
     #[inline]
     pub(super) fn take_stamp(&mut self, address: u64) -> u64 {
         const STAMP: u64 = size_of::<u64>() as u64;
@@ -74,7 +74,7 @@ impl Umem {
             return 0;
         }
         // SAFETY: the bytes lie in the mapping, in one frame, and are initialised; the frame is
-        // ours, and `self` is borrowed mutably, so nobody else reads or writes them.
+        // ours, and `self` is borrowed mutably, so nothing else reads or writes them.
         unsafe {
             let place = self.memory.start().as_ptr().add((address - STAMP) as usize).cast::<u64>();
             let stamp = place.read_unaligned();

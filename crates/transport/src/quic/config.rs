@@ -33,7 +33,7 @@ pub enum QuicOpenError {
     Other {
         /// The server.
         server: SocketAddr,
-        /// What the kernel said.
+        /// What the kernel reported.
         source: std::io::Error,
     },
 }

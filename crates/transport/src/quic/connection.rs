@@ -154,12 +154,12 @@ impl Connection {
             has_read = false;
         }
         let _ = chunks.finalize();
-        let came = held.as_deref().unwrap_or(&whole);
+        let received = held.as_deref().unwrap_or(&whole);
         let query = self.query_on(number);
         let arrival = if is_reset {
             query.map_or(Arrival::Nothing, |query| Arrival::Failed(query, StreamFailure::Reset))
         } else {
-            take(came, is_ended, query.map(|query| query.id), message)
+            take(received, is_ended, query.map(|query| query.id), message)
         };
         match arrival {
             Arrival::Part => {
@@ -220,17 +220,17 @@ impl Connection {
 }
 
 /// Interprets the bytes of a stream; `query` is the ID of its query.
-fn take(came: &[u8], is_ended: bool, query: Option<u16>, message: &mut Vec<u8>) -> Arrival {
+fn take(received: &[u8], is_ended: bool, query: Option<u16>, message: &mut Vec<u8>) -> Arrival {
     let Some(id) = query else {
         // After the message of an ended stream nothing but the end may follow.
-        return if came.is_empty() { Arrival::Nothing } else { Arrival::Broken };
+        return if received.is_empty() { Arrival::Nothing } else { Arrival::Broken };
     };
-    let told = came.first_chunk().map(|length| LENGTH_BYTES + usize::from(u16::from_be_bytes(*length)));
+    let told = received.first_chunk().map(|length| LENGTH_BYTES + usize::from(u16::from_be_bytes(*length)));
     match told {
-        Some(told) if came.len() > told => Arrival::Broken,
-        Some(told) if came.len() == told => {
+        Some(told) if received.len() > told => Arrival::Broken,
+        Some(told) if received.len() == told => {
             message.clear();
-            message.extend_from_slice(&came[LENGTH_BYTES..]);
+            message.extend_from_slice(&received[LENGTH_BYTES..]);
             // An ID other than 0 violates 4.2.1. A malformed message is reported by the code
             // that pairs it.
             if message.first_chunk() != Some(&[0, 0]) && peek(message).is_ok() {
@@ -243,7 +243,7 @@ fn take(came: &[u8], is_ended: bool, query: Option<u16>, message: &mut Vec<u8>) 
         }
         // The stream ended before its message was complete (4.3.3).
         _ if is_ended => Arrival::Broken,
-        _ if came.is_empty() => Arrival::Nothing,
+        _ if received.is_empty() => Arrival::Nothing,
         _ => Arrival::Part,
     }
 }
@@ -290,9 +290,9 @@ mod tests {
         [&(message.len() as u16).to_be_bytes()[..], &message].concat()
     }
 
-    fn taken(came: &[u8], is_ended: bool) -> (Arrival, Vec<u8>) {
+    fn taken(received: &[u8], is_ended: bool) -> (Arrival, Vec<u8>) {
         let mut message = Vec::new();
-        (take(came, is_ended, Some(0x1234), &mut message), message)
+        (take(received, is_ended, Some(0x1234), &mut message), message)
     }
 
     #[test]
@@ -308,11 +308,11 @@ mod tests {
     fn violations_of_dns_over_quic_are_distinguished_from_incomplete_messages() {
         let whole = answer(0);
         let more = [&whole[..], b"x"].concat();
-        for (came, is_ended) in
+        for (received, is_ended) in
             [(&answer(7)[..], true), (&more[..], false), (&whole[..9], true), (b"\0", true), (b"", true)]
         {
-            let (arrival, _) = taken(came, is_ended);
-            assert!(matches!(arrival, Arrival::Broken), "{arrival:?} of {came:?}");
+            let (arrival, _) = taken(received, is_ended);
+            assert!(matches!(arrival, Arrival::Broken), "{arrival:?} of {received:?}");
         }
         assert!(matches!(taken(&whole[..9], false).0, Arrival::Part));
         assert!(matches!(taken(b"", false).0, Arrival::Nothing));

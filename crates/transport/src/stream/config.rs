@@ -13,7 +13,7 @@ use crate::tls::TlsSetupError;
 pub enum StreamOpenError {
     /// None of the local addresses belongs to this host.
     #[error(
-        "cannot connect from {first} or what follows it: none is an address of this host; see `ip address`"
+        "cannot connect from {first} or the addresses after it: none is an address of this host; see `ip address`"
     )]
     NoUsableAddress {
         /// The first address asked for.
@@ -36,7 +36,7 @@ pub enum StreamOpenError {
     Other {
         /// The server.
         server: SocketAddr,
-        /// What the kernel said.
+        /// What the kernel reported.
         source: io::Error,
     },
 }

@@ -79,8 +79,8 @@ impl Session for Doh {
     ) -> Result<(), Broken> {
         let Doh { secure, http } = self;
         shared.plain.clear();
-        let taken = secure.read(&mut shared.secure, bytes, out, reader, |came, reader| {
-            http.read(&mut shared.http, pool, came, &mut shared.plain, reader)
+        let taken = secure.read(&mut shared.secure, bytes, out, reader, |received, reader| {
+            http.read(&mut shared.http, pool, received, &mut shared.plain, reader)
         });
         if !shared.plain.is_empty() {
             secure.write(&shared.secure, &shared.plain, out);

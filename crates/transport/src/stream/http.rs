@@ -227,24 +227,24 @@ impl Http {
         &mut self,
         shared: &mut HttpShared,
         pool: &mut BufferPool,
-        came: &[u8],
+        received: &[u8],
         out: &mut Vec<u8>,
         reader: &mut Reader<'_, K>,
     ) -> Result<(), Broken> {
         let mut inbox = std::mem::take(&mut self.inbox);
         let is_fresh = inbox.is_empty();
         if !is_fresh {
-            inbox.extend_from_slice(came);
+            inbox.extend_from_slice(received);
         }
-        let bytes = if is_fresh { came } else { &inbox[..] };
+        let bytes = if is_fresh { received } else { &inbox[..] };
         let mut at = 0;
         while let Some(frame) = first_frame(&bytes[at..])? {
             at += FRAME_HEADER + frame.payload.len();
             self.take_frame(shared, pool, &frame, out, reader)?;
         }
-        if is_fresh && at < came.len() {
+        if is_fresh && at < received.len() {
             inbox = pool.take();
-            inbox.extend_from_slice(&came[at..]);
+            inbox.extend_from_slice(&received[at..]);
         } else if !is_fresh {
             inbox.drain(..at);
             if inbox.is_empty() {

@@ -14,7 +14,7 @@ pub trait Described: Session {
     /// What the sessions of the run have in common.
     ///
     /// # Errors
-    /// Where what is said of TLS is not usable.
+    /// Where the TLS configuration is not usable.
     fn setup(description: &Description) -> Result<Self::Setup, OpenError>;
 }
 

@@ -67,14 +67,14 @@ impl Inbox {
     pub(super) fn read<K: Sink>(
         &mut self,
         pool: &mut BufferPool,
-        came: &[u8],
+        received: &[u8],
         reader: &mut Reader<'_, K>,
     ) -> Result<(), Broken> {
         let is_fresh = self.bytes.is_empty();
         if !is_fresh {
-            self.bytes.extend_from_slice(came);
+            self.bytes.extend_from_slice(received);
         }
-        let bytes = if is_fresh { came } else { &self.bytes[..] };
+        let bytes = if is_fresh { received } else { &self.bytes[..] };
         let mut at = 0;
         while let Some(message) = first_message(&bytes[at..]) {
             at += LENGTH_BYTES + message.len();
@@ -82,9 +82,9 @@ impl Inbox {
                 return Err(Broken::Ended(ConnectionEnd::Garbled));
             }
         }
-        if is_fresh && at < came.len() {
+        if is_fresh && at < received.len() {
             self.bytes = pool.take();
-            self.bytes.extend_from_slice(&came[at..]);
+            self.bytes.extend_from_slice(&received[at..]);
         } else if !is_fresh {
             self.bytes.drain(..at);
             if self.bytes.is_empty() {

@@ -19,21 +19,21 @@ pub enum XdpOpenError {
     },
     /// The server is on this host.
     #[error(
-        "{server} is on this host, to which no packet leaves an interface; sockets reach it (--backend sockets)"
+        "{server} is on this host, and packets to this host are sent over no interface: use --backend sockets"
     )]
     OnThisHost {
         /// The server.
         server: IpAddr,
     },
     /// The interface has no Ethernet addresses.
-    #[error("{interface} is no Ethernet interface: AF_XDP needs one, sockets do not (--backend sockets)")]
+    #[error("{interface} is not an Ethernet interface, which AF_XDP needs: use --backend sockets")]
     NotEthernet {
         /// The interface.
         interface: String,
     },
     /// The next hop does not reply to address resolution.
     #[error(
-        "no neighbour: nobody on {interface} answers for {next_hop}; is it up? See `ip neighbour`, or \
+        "no neighbour: no host on {interface} replies for {next_hop}; is it up? See `ip neighbour`, or \
          give its Ethernet address with --next-hop"
     )]
     NoNeighbour {
@@ -44,7 +44,7 @@ pub enum XdpOpenError {
     },
     /// The source address does not belong to the interface.
     #[error(
-        "cannot send from {address}: it is no address of {interface}, so answers would not come back; see \
+        "cannot send from {address}: it is not an address of {interface}, so responses would not arrive; see \
          `ip address show {interface}`, or name a prefix that is routed to it with --source-prefix"
     )]
     NotOurAddress {
@@ -87,13 +87,13 @@ pub enum XdpOpenError {
     },
     /// Another program of this host has one of our ports.
     #[error(
-        "cannot have {ours} for ourselves ({reason}): answers to it would be taken from whoever has it; name \
-         other ports with --local-ports, or leave the choice to dnsdyno"
+        "cannot reserve {ours} ({reason}): its responses would be taken from the program that uses it; choose \
+         other ports with --local-ports, or omit the option"
     )]
     PortTaken {
         /// The address and port.
         ours: SocketAddr,
-        /// What the kernel said.
+        /// What the kernel reported.
         reason: io::Error,
     },
     /// There are more workers than queues.
@@ -114,7 +114,7 @@ pub enum XdpOpenError {
     Tables {
         /// Which table.
         what: &'static str,
-        /// What the kernel said.
+        /// What the kernel reported.
         reason: io::Error,
     },
 }

@@ -192,9 +192,10 @@ impl Transport for XdpTransport {
                         return;
                     }
                     // A stamp outside this run is not valid.
-                    let came_ns = self.clock.of_run(stamp_ns).filter(|came_ns| *came_ns <= now_ns);
-                    self.stamped = came_ns.is_some();
-                    let at_ns = came_ns.unwrap_or(now_ns);
+                    let received_ns =
+                        self.clock.of_run(stamp_ns).filter(|received_ns| *received_ns <= now_ns);
+                    self.stamped = received_ns.is_some();
+                    let at_ns = received_ns.unwrap_or(now_ns);
                     match addressing.channel_of(packet.target) {
                         Some((worker, channel)) if worker == *number => {
                             sink.packet(channel as usize, at_ns, packet.payload);

@@ -126,7 +126,7 @@ fn a_port_of_another_program_is_left_to_it() {
         pair.near().enter(|| UdpSocket::bind((pair.near().ipv4, super::FIRST_PORT + 5)).unwrap()).unwrap();
     let words = format!("-s {} --backend xdp --count 100", server.address());
     run(&work, &pair, &format!("{words} --local-ports 20000..20255"))
-        .ends_refused(3, &["10.77.0.1:20005", "for ourselves", "--local-ports"]);
+        .ends_refused(3, &["10.77.0.1:20005", "cannot reserve", "--local-ports"]);
     run(&work, &pair, &words).gives(0);
     let digest = work.record("run");
     assert_eq!(digest.tally().ends.answered, 100);

@@ -3,7 +3,7 @@
 use super::*;
 use crate::ConnectionNews;
 
-/// Takes what comes, and believes what has a QR bit.
+/// Keeps what is received, and accepts what has a QR bit.
 #[derive(Default)]
 struct Told {
     answers: Vec<Vec<u8>>,
@@ -33,7 +33,7 @@ impl Sink for Told {
     }
 }
 
-/// A client, what it has been told, and what it has said.
+/// A client, what it has received, and what it has sent.
 struct Scene {
     http: Http,
     shared: HttpShared,
@@ -76,7 +76,7 @@ impl Scene {
         taken
     }
 
-    /// The frames said since this was last asked: kind, flags, stream, payload.
+    /// The frames sent since the last call: kind, flags, stream, payload.
     fn frames(&mut self) -> Vec<(u8, u8, u32, Vec<u8>)> {
         let said = std::mem::take(&mut self.said);
         let (mut frames, mut at) = (Vec::new(), 0);
@@ -197,7 +197,7 @@ fn a_response_may_come_in_pieces_of_any_kind() {
 
 #[test]
 fn each_kind_of_failed_response_is_reported_as_such() {
-    /// Status, content type, content length, body, and what it comes to.
+    /// Status, content type, content length, body, and the result.
     type Case<'a> = (&'a str, &'a str, Option<usize>, &'a [u8], StreamFailure);
     let (answer, query) = (message(0, 0x80), message(0, 0x01));
     let cases: [Case<'_>; 6] = [
