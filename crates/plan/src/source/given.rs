@@ -2,7 +2,7 @@
 
 use dnsdyno_wire::{QueryForm, parse_type_bytes};
 
-use super::SourceError;
+use super::error::SourceError;
 use super::questions::QuestionsBuilder;
 use super::text::{Loaded, next_word, read_query};
 
@@ -49,7 +49,7 @@ const TYPE_A_TEXT: &[u8] = b"A";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::text::BadReason;
+    use crate::source::BadReason;
     use dnsdyno_wire::{NameError, TYPE_A, name_to_text, peek, type_name};
 
     fn asked(items: &[&str]) -> Result<Vec<String>, SourceError> {

@@ -1,16 +1,18 @@
 //! What to ask: queries from a file, from standard input, or given one by one; encoded once.
 
+mod error;
 mod given;
 mod maker;
 mod order;
 mod questions;
 mod text;
 
+pub use error::{BadLine, BadReason, SourceError};
 pub use given::read_given;
 pub use maker::Maker;
 pub use order::LENGTH_WINDOW;
 pub use questions::{Full, OTHER_TYPES, Own, Questions, QuestionsBuilder};
-pub use text::{BadLine, BadReason, Loaded, MAX_BAD_LINES_KEPT, read_text};
+pub use text::{Loaded, MAX_BAD_LINES_KEPT, read_text};
 
 use std::fs::File;
 use std::io::{self, BufReader};
@@ -42,62 +44,6 @@ impl QuestionSource {
             QuestionSource::Given(items) => read_given(items, form),
         }
     }
-}
-
-/// Why there are no queries to ask. Says what to do.
-#[derive(Debug, thiserror::Error)]
-pub enum SourceError {
-    /// The file cannot be opened.
-    #[error("cannot open the query file {path}: {source}; give another with -d FILE", path = path.display())]
-    Open {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// Reading broke off.
-    #[error("cannot read {origin}: {source}; nothing was sent")]
-    Read {
-        /// The file, or what stands for it.
-        origin: String,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// Not one line with content.
-    #[error("{origin} holds no query: write one a line, as `name type`")]
-    Empty {
-        /// The file, or what stands for it.
-        origin: String,
-    },
-    /// Every line with content is bad.
-    #[error("{origin} holds no query: all {bad_lines} lines are bad, the first is {first}")]
-    OnlyBadLines {
-        /// The file, or what stands for it.
-        origin: String,
-        /// How many lines are bad.
-        bad_lines: u64,
-        /// The first of them.
-        first: Box<BadLine>,
-    },
-    /// A bad line, where every line must be good.
-    #[error("{0}; correct it, or leave out --strict to skip such lines")]
-    BadLine(Box<BadLine>),
-    /// An item of a list is no question.
-    #[error("`{item}` is not a question: {reason}")]
-    Given {
-        /// The item as it was given.
-        item: String,
-        /// What is wrong with it.
-        reason: BadReason,
-    },
-    /// The encoded queries would take more than 4 GiB.
-    #[error("{origin} is too large: its queries pass 4 GiB at line {line}; split it and run the parts")]
-    TooLarge {
-        /// The file, or what stands for it.
-        origin: String,
-        /// The first line without room.
-        line: u64,
-    },
 }
 
 fn read_file(path: &Path, form: QueryForm, strict: bool) -> Result<Loaded, SourceError> {

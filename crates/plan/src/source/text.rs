@@ -5,12 +5,11 @@
 //! ten million lines are usual, so a line is read where it lies in the read buffer, and nothing is allocated
 //! for it but its message.
 
-use std::fmt;
 use std::io::{self, BufRead};
 
 use dnsdyno_wire::{MAX_NAME_LEN, NameError, QueryForm, encode_name, parse_type_bytes};
 
-use super::SourceError;
+use super::error::{BadLine, BadReason, SourceError};
 use super::questions::{Questions, QuestionsBuilder};
 
 /// How many bad lines are kept to be shown; the rest is only counted.
@@ -25,39 +24,6 @@ pub struct Loaded {
     pub bad_lines: u64,
     /// The first of them, [`MAX_BAD_LINES_KEPT`] at most.
     pub first_bad: Vec<BadLine>,
-}
-
-/// A line that is not `name type`. Displays as `FILE:LINE: reason: text`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BadLine {
-    /// The file, or what stands for it.
-    pub origin: String,
-    /// The number of the line, counted from 1.
-    pub line: u64,
-    /// What is wrong with it.
-    pub reason: BadReason,
-    /// The line itself, shortened, with control characters escaped.
-    pub text: String,
-}
-
-impl fmt::Display for BadLine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}: `{}`", self.origin, self.line, self.reason, self.text)
-    }
-}
-
-/// What is wrong with a line.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BadReason {
-    /// Only one word.
-    #[error("no query type after the name: write `name type`")]
-    NoType,
-    /// The second word is no type.
-    #[error("`{0}` is not a query type: write a name like AAAA, or TYPEnnn")]
-    UnknownType(String),
-    /// The first word is no name.
-    #[error(transparent)]
-    Name(#[from] NameError),
 }
 
 /// Reads queries from `input` to its end. `origin` names it in messages; `bytes_hint` is its length where
