@@ -15,6 +15,7 @@ mod duel;
 mod figures;
 mod flood;
 mod held;
+mod hours;
 mod link;
 mod memory;
 mod mixed;
@@ -67,6 +68,7 @@ const BENCHMARKS: &[Benchmark] = &[
     Benchmark { name: "doq-kept-hickory", place: CONNECTIONS, run: connections::doq_kept_hickory },
     Benchmark { name: "held", place: CONNECTIONS, run: held::run },
     Benchmark { name: "churn", place: CONNECTIONS, run: churn::run },
+    Benchmark { name: "hours", place: RECORD, run: hours::run },
 ];
 
 struct Benchmark {
@@ -82,12 +84,14 @@ const RIG: &str = "rig";
 const LOOPBACK: &str = "loopback";
 /// The loopback interface, and all that needs a connection.
 const CONNECTIONS: &str = "connections";
+/// A disk, and no network.
+const RECORD: &str = "record";
 
 /// Run dnsdyno and its peers in turn and report medians and ratios.
 #[derive(Debug, Parser)]
 #[command(name = "dnsdyno-benchsuite", version, max_term_width = 100)]
 struct Options {
-    /// Which to run: names as in benchsuite/README.md, rig (all on the cable), loopback, connections, or all
+    /// Which to run: names as in benchsuite/README.md, rig (all on the cable), loopback, connections, record, or all
     #[arg(default_value = ALL)]
     benchmarks: Vec<String>,
     /// How often each program has its turn
@@ -218,7 +222,7 @@ fn choose(words: &[String]) -> anyhow::Result<Vec<&'static Benchmark>> {
         if !BENCHMARKS.iter().any(|benchmark| named(benchmark, word)) {
             let known: Vec<&str> = BENCHMARKS.iter().map(|benchmark| benchmark.name).collect();
             bail!(
-                "there is no benchmark {word:?}; there are {}; {RIG}, {LOOPBACK} and {CONNECTIONS} for \
+                "there is no benchmark {word:?}; there are {}; {RIG}, {LOOPBACK}, {CONNECTIONS} and {RECORD} for \
                  those of one place, and {ALL}",
                 known.join(", ")
             );

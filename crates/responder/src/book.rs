@@ -11,7 +11,7 @@ mod times;
 
 use std::collections::BTreeMap;
 
-use dnsdyno_measure::Rcodes;
+use dnsdyno_measure::{Counter, Rcodes};
 use serde::Serialize;
 use serde_json::{Value, json};
 

@@ -49,7 +49,7 @@ impl Times {
             "count": self.count(),
             "min_ns": exact.map(|exact| exact.min_ns),
             "mean_ns": self.histogram().and_then(Histogram::mean_ns),
-            "stddev_ns": exact.map(|exact| exact.stddev_ns),
+            "stddev_ns": self.histogram().and_then(Histogram::stddev_ns),
             "p50_ns": self.quantile_ns(0.5),
             "p90_ns": self.quantile_ns(0.9),
             "p95_ns": self.quantile_ns(0.95),
