@@ -12,6 +12,7 @@ mod cost;
 mod figures;
 mod flood;
 mod held;
+mod hours;
 mod loopback_comparison;
 mod memory;
 mod mixed;
@@ -69,6 +70,7 @@ const BENCHMARKS: &[Benchmark] = &[
     Benchmark { name: "doq-kept-hickory", place: CONNECTIONS, run: connections::doq_kept_hickory },
     Benchmark { name: "held", place: CONNECTIONS, run: held::run },
     Benchmark { name: "churn", place: CONNECTIONS, run: churn::run },
+    Benchmark { name: "hours", place: RECORD, run: hours::run },
 ];
 
 struct Benchmark {
@@ -84,12 +86,14 @@ const RIG: &str = "rig";
 const LOOPBACK: &str = "loopback";
 /// The loopback interface, transports with connections.
 const CONNECTIONS: &str = "connections";
+/// A disk, and no network.
+const RECORD: &str = "record";
 
 /// Run dnsdyno and its peers in turn and report medians and ratios.
 #[derive(Debug, Parser)]
 #[command(name = "dnsdyno-benchsuite", version, max_term_width = 100)]
 struct Options {
-    /// Which to run: names as in benchsuite/README.md, rig (all on the veth pair), loopback, connections, or all
+    /// Which to run: names as in benchsuite/README.md, rig (all on the veth pair), loopback, connections, record, or all
     #[arg(default_value = ALL)]
     benchmarks: Vec<String>,
     /// Number of turns of each program
@@ -199,7 +203,7 @@ fn choose(words: &[String]) -> anyhow::Result<Vec<&'static Benchmark>> {
         if !BENCHMARKS.iter().any(|benchmark| named(benchmark, word)) {
             let known: Vec<&str> = BENCHMARKS.iter().map(|benchmark| benchmark.name).collect();
             bail!(
-                "there is no benchmark {word:?}; there are {}; {RIG}, {LOOPBACK} and {CONNECTIONS} name \
+                "there is no benchmark {word:?}; there are {}; {RIG}, {LOOPBACK}, {CONNECTIONS} and {RECORD} name \
                  all of one place, {ALL} names all",
                 known.join(", ")
             );

@@ -33,4 +33,4 @@ pub use latency::{Latency, Quantile};
 pub use tally::{Arrivals, MemberTally, Rcodes, Tally, TypeCount, WorkerUse};
 pub use verdict::{Evidence, verdict};
 pub use warning::Warning;
-pub use written::bucket_number;
+pub use written::{Changes, bucket_number};

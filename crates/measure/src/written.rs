@@ -7,6 +7,8 @@
 //!   "first": 1000, "counts": [3, 1, -4, 2]     3 in bucket 1000, 1 in 1001, 2 in 1006
 //! ```
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
@@ -74,6 +76,66 @@ impl<'de> Deserialize<'de> for Histogram {
             return Err(de::Error::custom(why));
         }
         Ok(histogram)
+    }
+}
+
+/// A histogram as its difference to another one that is written beside it and holds almost the same.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Changes {
+    /// Durations in it.
+    count: u64,
+    /// Their sum, exactly.
+    sum_ns: u128,
+    /// The sum of their squares, exactly, in ns².
+    sum_squares_ns2: u128,
+    /// The shortest, exactly.
+    min_ns: u64,
+    /// The longest, exactly.
+    max_ns: u64,
+    /// The buckets that hold another count, in order: how many buckets after the one before, how much more.
+    steps: Vec<i64>,
+}
+
+impl Changes {
+    /// What makes `to` of `from`; `None` where it is shorter to write `to` itself.
+    pub fn between(from: &Histogram, to: &Histogram) -> Option<Changes> {
+        let ExactFigures { sum_ns, sum_squares_ns2, min_ns, max_ns } = to.exact()?;
+        let mut counts: BTreeMap<u64, i64> = BTreeMap::new();
+        from.buckets().for_each(|bucket| {
+            *counts.entry(bucket_number(bucket.from_ns)).or_default() -= bucket.count as i64
+        });
+        to.buckets().for_each(|bucket| {
+            *counts.entry(bucket_number(bucket.from_ns)).or_default() += bucket.count as i64
+        });
+        counts.retain(|_, more| *more != 0);
+        let mut last = 0;
+        let mut steps = Vec::with_capacity(2 * counts.len());
+        for (number, more) in counts {
+            steps.extend([number as i64 - last, more]);
+            last = number as i64;
+        }
+        let is_shorter = steps.len() < to.buckets().count();
+        is_shorter.then_some(Changes { count: to.count(), sum_ns, sum_squares_ns2, min_ns, max_ns, steps })
+    }
+
+    /// The histogram that it was made of; `None` where that cannot be.
+    pub fn onto(&self, from: &Histogram) -> Option<Histogram> {
+        let mut counts: BTreeMap<u64, i64> =
+            from.buckets().map(|bucket| (bucket_number(bucket.from_ns), bucket.count as i64)).collect();
+        let mut number = 0_u64;
+        for step in self.steps.chunks_exact(2) {
+            number = number.checked_add_signed(step[0])?;
+            *counts.entry(number).or_default() += step[1];
+        }
+        let bucket = |(number, count): (u64, i64)| {
+            let (from_ns, count) = (from_ns(number), u64::try_from(count).unwrap_or_default());
+            Bucket { from_ns, to_ns: from_ns, count }
+        };
+        let &Changes { count, sum_ns, sum_squares_ns2, min_ns, max_ns, .. } = self;
+        let exact = ExactFigures { sum_ns, sum_squares_ns2, min_ns, max_ns };
+        let buckets = counts.into_iter().map(bucket).filter(|bucket| bucket.count > 0);
+        Some(Histogram::from_parts(buckets, exact)).filter(|histogram| histogram.count() == count)
     }
 }
 
@@ -147,5 +209,21 @@ mod tests {
         assert_eq!(serde_json::from_str::<Histogram>("{}").unwrap(), Histogram::new());
         let damaged = text.replace("[2,-1,1", "[2,-1,2");
         assert!(serde_json::from_str::<Histogram>(&damaged).unwrap_err().to_string().contains("add up"));
+    }
+
+    #[test]
+    fn changes_make_one_histogram_of_another_and_are_not_used_where_they_are_longer() {
+        let (mut from, mut to) = (Histogram::new(), Histogram::new());
+        (0..500)
+            .for_each(|n| [&mut from, &mut to].into_iter().for_each(|one| one.record(100_000 + n * 1_500)));
+        (0..10).for_each(|n| from.record(5_000_000 + n * 100_000));
+        (0..20).for_each(|n| to.record(90_000 + n * 2_000));
+        let changes = Changes::between(&from, &to).unwrap();
+        let text = serde_json::to_string(&changes).unwrap();
+        assert_eq!(serde_json::from_str::<Changes>(&text).unwrap().onto(&from).unwrap(), to);
+        assert!(text.len() * 2 < serde_json::to_string(&to).unwrap().len());
+        assert_eq!(changes.onto(&Histogram::new()), None);
+        assert_eq!(Changes::between(&from, &Histogram::new()), None);
+        assert_eq!(Changes::between(&Histogram::new(), &to), None);
     }
 }

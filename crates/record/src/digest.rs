@@ -175,8 +175,8 @@ impl Digest {
     /// phase. Else a row has at least as many intervals as a group where there are so many intervals that they do
     /// not fit into rows of half a group.
     fn take_roll_ups(&mut self, reader: RunReader) -> Result<RunReader, ReadError> {
-        let roll_ups = reader.roll_ups();
-        let intervals: u64 = roll_ups.iter().map(|roll_up| roll_up.row.intervals).sum();
+        let places = reader.places();
+        let intervals: u64 = places.iter().map(|place| place.row.intervals).sum();
         if !self.rows_are_phases() {
             if intervals <= MAX_ROWS as u64 * GROUP_INTERVALS / 2 {
                 return Ok(reader);
@@ -184,7 +184,7 @@ impl Digest {
             self.row_intervals = GROUP_INTERVALS;
         }
         let (mut at_byte, mut lines) = (0, 0);
-        for roll_up in roll_ups {
+        for roll_up in reader.roll_ups().take(places.len()) {
             // What stands between two roll-ups lost some of its lines: what is left of it is read.
             if at_byte < roll_up.from_byte {
                 let mut between = reader.part(at_byte..roll_up.from_byte, lines)?;

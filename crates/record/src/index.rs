@@ -18,7 +18,6 @@ pub(crate) struct RollUp {
     pub(crate) from_byte: u64,
     pub(crate) to_byte: u64,
     pub(crate) lines: u64,
-    pub(crate) runid: String,
     /// The events among the intervals, as far as a summary has them.
     pub(crate) events: Vec<Event>,
     /// Those that it only counts.
@@ -26,64 +25,44 @@ pub(crate) struct RollUp {
     pub(crate) row: Row,
 }
 
-/// Where a group stands, without what is in it.
+/// Where a group stands, and how much is in it.
 #[derive(Deserialize)]
 pub(crate) struct Place {
     pub(crate) from_byte: u64,
     pub(crate) to_byte: u64,
     pub(crate) lines: u64,
-    pub(crate) runid: String,
-    pub(crate) row: Span,
+    runid: String,
+    pub(crate) row: Extent,
 }
 
 #[derive(Deserialize)]
-pub(crate) struct Span {
+pub(crate) struct Extent {
+    pub(crate) intervals: u64,
     pub(crate) to_ns: u64,
 }
 
-/// An entry of the index; it is written as an object on a line.
-pub(crate) trait Entry: DeserializeOwned {
-    fn bytes(&self) -> (u64, u64);
-    fn run_id(&self) -> &str;
-}
-
-impl Entry for RollUp {
-    fn bytes(&self) -> (u64, u64) {
-        (self.from_byte, self.to_byte)
-    }
-
-    fn run_id(&self) -> &str {
-        &self.runid
-    }
-}
-
-impl Entry for Place {
-    fn bytes(&self) -> (u64, u64) {
-        (self.from_byte, self.to_byte)
-    }
-
-    fn run_id(&self) -> &str {
-        &self.runid
-    }
-}
-
-/// The entries of the index beside the compressed file `run`, up to the first that cannot be right.
-pub(crate) fn read<T: Entry>(run: &Path, run_id: &str) -> Vec<T> {
-    let Ok(file) = File::open(run.with_file_name(INDEX_FILE)) else { return Vec::new() };
+/// The places of the groups, from the index beside the compressed file `run`: up to the first that cannot be right.
+pub(crate) fn places(run: &Path, run_id: &str) -> Vec<Place> {
     let Ok(length) = std::fs::metadata(run).map(|metadata| metadata.len()) else { return Vec::new() };
-    let Ok(decoder) = zstd::Decoder::new(file) else { return Vec::new() };
-    let mut lines = BufReader::new(decoder).split(b'\n').map_while(Result::ok);
-    if lines.next().is_none_or(|first| first != INDEX_HEADER.trim_ascii_end()) {
-        return Vec::new();
-    }
     let mut at_byte = 0;
-    let is_right = |entry: &T| {
-        let (from_byte, to_byte) = entry.bytes();
-        let follows = at_byte <= from_byte && from_byte < to_byte && to_byte <= length;
-        at_byte = to_byte;
-        follows && entry.run_id() == run_id
+    let is_right = |place: &Place| {
+        let follows =
+            at_byte <= place.from_byte && place.from_byte < place.to_byte && place.to_byte <= length;
+        at_byte = place.to_byte;
+        follows && place.runid == run_id
     };
-    lines.map_while(|line| serde_json::from_slice(&line).ok()).take_while(is_right).collect()
+    entries(run).take_while(is_right).collect()
+}
+
+/// The entries of the index one by one, for they take more memory than the whole summary.
+pub(crate) fn entries<T: DeserializeOwned>(run: &Path) -> impl Iterator<Item = T> {
+    let file = File::open(run.with_file_name(INDEX_FILE)).ok();
+    let decoder = file.and_then(|file| zstd::Decoder::new(file).ok());
+    let mut lines = decoder.map(|decoder| BufReader::new(decoder).split(b'\n').map_while(Result::ok));
+    let is_index =
+        lines.as_mut().and_then(Iterator::next).is_some_and(|line| line == INDEX_HEADER.trim_ascii_end());
+    let lines = lines.into_iter().flatten().take_while(move |_| is_index);
+    lines.map_while(|line| serde_json::from_slice(&line).ok())
 }
 
 /// The group that the writer is in.

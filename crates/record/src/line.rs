@@ -10,13 +10,14 @@
 
 use std::borrow::Cow;
 
-use dnsdyno_measure::{Arrivals, Tally};
+use dnsdyno_measure::{Changes, Histogram, Tally};
 use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::standard::{StandardEvent, StandardHeader, StandardStats};
-use crate::{Event, FORMAT, Header, Interval, Sum, v1};
+use crate::standard::{JOINED_IN_INTERVAL, StandardEvent, StandardHeader, StandardStats};
+use crate::{Event, FORMAT, Header, Headline, Interval, Sum, v1};
 
 /// A line of a record after its header.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,6 +37,8 @@ pub(crate) enum LineError {
     Json(#[from] serde_json::Error),
     #[error("it has no \"dnsdyno\" property: another program wrote it")]
     NotOurs,
+    #[error("the buckets of \"arrival_changes\" do not add up to their count")]
+    Changes,
     #[error("it is a {0:?}, where the header should be")]
     NoHeader(String),
     #[error("format {0}")]
@@ -56,13 +59,22 @@ pub(crate) fn encode_header(header: &Header) -> Vec<u8> {
 /// The text of an interval, with the newline.
 pub(crate) fn encode_interval(header: &Header, interval: &Interval) -> Vec<u8> {
     let span_ns = interval.from_ns..interval.to_ns;
-    let standard = StandardStats::new(header, &interval.tally, &interval.arrivals, span_ns);
-    to_line(&Object { runid: &header.run_id, kind: STATS_PERIODIC, standard, dnsdyno: interval })
+    let standard =
+        StandardStats::new(header, &interval.tally, &interval.arrivals, span_ns, JOINED_IN_INTERVAL);
+    // Almost all that is due in a second is answered in it: the latencies of both are written once.
+    let headline = headline(header, &interval.tally);
+    let arrival_changes = Changes::between(headline, &interval.arrivals.latency);
+    let mut interval = Cow::Borrowed(interval);
+    if arrival_changes.is_some() {
+        interval.to_mut().arrivals.latency.clear();
+    }
+    let dnsdyno = StoredInterval { interval, arrival_changes };
+    to_line(&Object { runid: &header.run_id, kind: STATS_PERIODIC, standard, dnsdyno })
 }
 
 /// The text of a sum, with the newline.
 pub(crate) fn encode_sum(header: &Header, sum: &Sum) -> Vec<u8> {
-    let standard = StandardStats::new(header, &sum.tally, &sum.arrivals, 0..sum.to_ns);
+    let standard = StandardStats::new(header, &sum.tally, &sum.arrivals, 0..sum.to_ns, 1);
     to_line(&Object { runid: &header.run_id, kind: STATS_SUM, standard, dnsdyno: sum })
 }
 
@@ -99,37 +111,49 @@ pub(crate) fn decode(text: &[u8], header: &Header, format: u32) -> Result<Option
     if format == 1 {
         let mut value: Map<String, Value> = serde_json::from_slice(text)?;
         v1::translate(&mut value, &header.types);
-        return decode(&serde_json::to_vec(&value)?, header, FORMAT);
+        return decode_kind(&tag.kind, &Source::Value(&value.into()), header);
     }
-    Ok(Some(match &*tag.kind {
+    decode_kind(&tag.kind, &Source::Text(text), header)
+}
+
+fn decode_kind(kind: &str, source: &Source<'_>, header: &Header) -> Result<Option<Line>, LineError> {
+    Ok(Some(match kind {
         STATS_PERIODIC => {
-            let mut interval: Box<Interval> = own(text)?;
-            (interval.tally, interval.arrivals) = books(text)?;
+            // What was counted stands among the other properties, and is read apart from them: serde would else hold
+            // each of its numbers in memory first, in a form that has no room for the sums of squares.
+            let mut interval = Box::new(Interval { tally: source.own()?, ..source.own()? });
+            if let Some(changes) = source.own::<ReadChanges>()?.arrival_changes {
+                let latency = changes.onto(headline(header, &interval.tally));
+                interval.arrivals.latency = latency.ok_or(LineError::Changes)?;
+            }
             Line::Interval(interval)
         }
-        STATS_SUM => {
-            let mut sum: Box<Sum> = own(text)?;
-            (sum.tally, sum.arrivals) = books(text)?;
-            Line::Sum(sum)
-        }
-        EVENT => Line::Event(own(text)?),
+        STATS_SUM => Line::Sum(Box::new(Sum { tally: source.own()?, ..source.own()? })),
+        EVENT => Line::Event(source.own()?),
         _ => return Ok(None),
     }))
 }
 
-/// Our property of a line.
-fn own<T: for<'de> Deserialize<'de>>(text: &[u8]) -> Result<T, LineError> {
-    serde_json::from_slice::<Ours<T>>(text)?.dnsdyno.ok_or(LineError::NotOurs)
+/// A line to be read.
+enum Source<'a> {
+    /// As it stands in the file.
+    Text(&'a [u8]),
+    /// Translated from an older format.
+    Value(&'a Value),
 }
 
-/// What was counted. It stands among the other properties, and is read apart from them: serde would else hold
-/// each of its numbers in memory first, in a form that has no room for the sums of squares.
-fn books(text: &[u8]) -> Result<(Tally, Arrivals), LineError> {
-    #[derive(Deserialize)]
-    struct Beside {
-        arrivals: Arrivals,
+impl Source<'_> {
+    /// Our property of the line.
+    fn own<T: DeserializeOwned>(&self) -> Result<T, LineError> {
+        match self {
+            Source::Text(text) => own(text),
+            Source::Value(value) => Ok(T::deserialize(&value["dnsdyno"])?),
+        }
     }
-    Ok((own(text)?, own::<Beside>(text)?.arrivals))
+}
+
+fn own<T: DeserializeOwned>(text: &[u8]) -> Result<T, LineError> {
+    serde_json::from_slice::<Ours<T>>(text)?.dnsdyno.ok_or(LineError::NotOurs)
 }
 
 /// A line: the standard's properties beside ours.
@@ -144,6 +168,30 @@ pub(crate) struct Object<'a, S, T> {
     standard: S,
     /// What dns-metrics has no words for, and every figure of this line.
     dnsdyno: T,
+}
+
+/// An interval as it is written.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Interval")]
+pub(crate) struct StoredInterval<'a> {
+    #[serde(flatten)]
+    interval: Cow<'a, Interval>,
+    /// `arrivals.latency`, where that is absent: what makes it of the headline latency, `response` or `service`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    arrival_changes: Option<Changes>,
+}
+
+#[derive(Deserialize)]
+struct ReadChanges {
+    arrival_changes: Option<Changes>,
+}
+
+/// The latency that stands first in a summary.
+pub(crate) fn headline<'a>(header: &Header, tally: &'a Tally) -> &'a Histogram {
+    match header.headline {
+        Headline::Response => &tally.response,
+        Headline::Service => &tally.service,
+    }
 }
 
 #[derive(Serialize, JsonSchema)]

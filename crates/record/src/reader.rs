@@ -90,7 +90,7 @@ impl RunReader {
         from_ns: u64,
         to_ns: u64,
     ) -> Result<impl Iterator<Item = Result<Line, ReadError>>, ReadError> {
-        let places: Vec<Place> = index::read(&self.path, &self.header.run_id);
+        let places = self.places();
         let before = places.iter().take_while(|place| place.row.to_ns <= from_ns);
         let (from_byte, lines) =
             before.fold((0, 1), |(_, lines), place| (place.to_byte, lines + place.lines));
@@ -109,9 +109,14 @@ impl RunReader {
         Ok(reader.take_while(is_before_end).filter(is_within))
     }
 
-    /// The roll-ups of the record's index; none where it has none.
-    pub(crate) fn roll_ups(&self) -> Vec<RollUp> {
-        index::read(&self.path, &self.header.run_id)
+    /// Where the groups of intervals stand; none where the record has no index.
+    pub(crate) fn places(&self) -> Vec<Place> {
+        index::places(&self.path, &self.header.run_id)
+    }
+
+    /// The roll-ups of as many groups.
+    pub(crate) fn roll_ups(&self) -> impl Iterator<Item = RollUp> {
+        index::entries(&self.path)
     }
 
     /// A reader of some bytes of the file, which begin with a line; `lines` are before them.

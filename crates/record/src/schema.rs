@@ -5,9 +5,9 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Value, json};
 
-use crate::line::{EVENT, HEADER, HeaderOfFormat, Object, STATS_PERIODIC, STATS_SUM};
+use crate::line::{EVENT, HEADER, HeaderOfFormat, Object, STATS_PERIODIC, STATS_SUM, StoredInterval};
 use crate::standard::{StandardEvent, StandardHeader, StandardStats};
-use crate::{Event, Interval, Sum};
+use crate::{Event, Sum};
 
 /// The schema (JSON Schema 2020-12) that each line of a run file follows: the objects of
 /// dns-metrics, and our property in them.
@@ -18,7 +18,7 @@ pub fn run_schema() -> Value {
     let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
     let lines = [
         line::<Object<'_, StandardHeader<'_>, HeaderOfFormat<'_>>>(&mut generator, HEADER),
-        line::<Object<'_, StandardStats, Interval>>(&mut generator, STATS_PERIODIC),
+        line::<Object<'_, StandardStats, StoredInterval<'_>>>(&mut generator, STATS_PERIODIC),
         line::<Object<'_, StandardEvent<'_>, Event>>(&mut generator, EVENT),
         line::<Object<'_, StandardStats, Sum>>(&mut generator, STATS_SUM),
     ];

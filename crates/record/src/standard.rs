@@ -10,7 +10,8 @@ use dnsdyno_wire::rcode_name;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{Header, Headline};
+use crate::Header;
+use crate::line::headline;
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct StandardHeader<'a> {
@@ -65,6 +66,7 @@ pub(crate) struct StandardStats {
 }
 
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ConnInfo")]
 pub(crate) struct StandardConnInfo {
     /// What dns-metrics calls the transport: `udp`, `tcp`, `tls_conn` or `quic_conn`.
     #[serde(rename = "type")]
@@ -103,6 +105,7 @@ impl StandardConnInfo {
 
 /// Latency of the answered queries; only the buckets where there were none.
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Latency")]
 pub(crate) struct StandardLatency {
     /// Average, ns.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -116,19 +119,19 @@ pub(crate) struct StandardLatency {
     /// Standard deviation, ns.
     #[serde(skip_serializing_if = "Option::is_none")]
     stddev: Option<u64>,
-    /// `[from_ns, to_ns, count]`, both ends inclusive, shortest first: wider than those of `dnsdyno`, at most 6.3 % of the value.
+    /// `[from_ns, to_ns, count]`, both ends inclusive, shortest first: in an interval at most 12.5 % of the value wide, in the sum as wide as those of `dnsdyno`.
     buckets: Vec<[u64; 3]>,
 }
 
 impl StandardLatency {
-    fn new(histogram: &Histogram) -> Self {
+    fn new(histogram: &Histogram, joined: u64) -> Self {
         let exact = histogram.exact();
         StandardLatency {
             avg: histogram.mean_ns(),
             min: exact.map(|e| e.min_ns),
             max: exact.map(|e| e.max_ns),
             stddev: histogram.stddev_ns(),
-            buckets: wide_buckets(histogram),
+            buckets: wide_buckets(histogram, joined),
         }
     }
 }
@@ -149,11 +152,13 @@ impl<'a> StandardHeader<'a> {
 
 impl StandardStats {
     /// `span_ns` counts from the start of the run.
-    pub(crate) fn new(header: &Header, tally: &Tally, arrivals: &Arrivals, span_ns: Range<u64>) -> Self {
-        let latency = match header.headline {
-            Headline::Response => &tally.response,
-            Headline::Service => &tally.service,
-        };
+    pub(crate) fn new(
+        header: &Header,
+        tally: &Tally,
+        arrivals: &Arrivals,
+        span_ns: Range<u64>,
+        joined: u64,
+    ) -> Self {
         StandardStats {
             since: header.started_unix_ns.saturating_add(span_ns.start),
             until: header.started_unix_ns.saturating_add(span_ns.end),
@@ -164,7 +169,7 @@ impl StandardStats {
             unexpected: arrivals.beside.unexpected,
             discarded: arrivals.beside.malformed + arrivals.beside.wrong_question,
             response_rcodes: tally.rcodes.iter().map(|(code, count)| (rcode_name(code), count)).collect(),
-            response_latency: StandardLatency::new(latency),
+            response_latency: StandardLatency::new(headline(header, tally), joined),
             conn_info: StandardConnInfo::new(header, tally, arrivals),
         }
     }
@@ -199,14 +204,14 @@ impl StandardConnInfo {
     }
 }
 
-/// The buckets as dns-metrics wants them, `[from_ns, to_ns, count]`, eight of ours in one.
+/// The buckets as dns-metrics wants them, `[from_ns, to_ns, count]`, `joined` of ours in one.
 ///
-/// They are there for other tools; at full width they would be half of a record.
-fn wide_buckets(histogram: &Histogram) -> Vec<[u64; 3]> {
+/// They are there for other tools; with all of ours in each interval they would be half of a record.
+fn wide_buckets(histogram: &Histogram, joined: u64) -> Vec<[u64; 3]> {
     let mut wide: Vec<[u64; 3]> = Vec::new();
     let mut last = None;
     for bucket in histogram.buckets() {
-        let place = bucket_number(bucket.from_ns) / JOINED;
+        let place = bucket_number(bucket.from_ns) / joined;
         match wide.last_mut() {
             Some([_, to_ns, count]) if last == Some(place) => {
                 *to_ns = bucket.to_ns;
@@ -219,8 +224,8 @@ fn wide_buckets(histogram: &Histogram) -> Vec<[u64; 3]> {
     wide
 }
 
-/// Buckets of ours in one of dns-metrics: it is at most 6.3 % of its value wide.
-const JOINED: u64 = 8;
+/// Buckets of ours in one of dns-metrics in an interval: it is at most 12.5 % of its value wide.
+pub(crate) const JOINED_IN_INTERVAL: u64 = 16;
 
 /// The state of the dns-metrics schema that we follow, as its date.
 const DNS_METRICS_VERSION: u32 = 20_240_530;
@@ -240,7 +245,7 @@ mod tests {
     use dnsdyno_measure::Connections;
 
     use super::*;
-    use crate::MemberInfo;
+    use crate::{Headline, MemberInfo};
 
     fn kind_of(transport: &str, members: &[&str]) -> &'static str {
         let member = |name: &&str| MemberInfo {

@@ -423,10 +423,10 @@ mod tests {
     fn lines_given_up_leave_a_mark_and_an_error_at_the_end() {
         let (mut writer, disk) = writer_on(HEADER_ONLY, 1_000);
         (0..4).for_each(|i| drop(give(&mut writer, i).unwrap_err()));
-        let Unsaved { dropped, .. } = writer.unsaved();
-        assert!(dropped > 0);
         disk.lock().unwrap().room = usize::MAX;
         give(&mut writer, 4).unwrap();
+        let Unsaved { dropped, .. } = writer.unsaved();
+        assert!(dropped > 0);
         let error = writer.finish(&sum()).unwrap_err();
         assert!(matches!(error, WriteError::Gap { dropped: lost, .. } if lost == dropped), "{error}");
         let lines = lines_on(&disk);

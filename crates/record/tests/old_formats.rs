@@ -11,8 +11,8 @@ fn old(name: &str) -> PathBuf {
 }
 
 #[test]
-fn there_is_a_run_of_every_format() {
-    for format in 1..=FORMAT {
+fn there_is_a_run_of_every_older_format() {
+    for format in 1..FORMAT {
         assert!(Digest::read(&old(&format!("v{format}"))).unwrap().is_complete(), "format {format}");
     }
 }
@@ -27,6 +27,11 @@ fn a_run_of_format_1_is_read() {
     let tally = digest.tally();
     assert_eq!((tally.scheduled, tally.ends.answered, tally.ends.timed_out), (1829, 1801, 14));
     assert_eq!(tally.ends.not_sent.of(NotSentReason::GeneratorLate), 2);
+    let not_late = digest.arrivals().beside.duplicates;
+    assert_eq!((digest.events[0].kind.as_str(), not_late), ("unreachable", 10));
+    assert_eq!(digest.events[0].message, "the server refused 2 queries (ICMP port unreachable)");
+    assert_eq!((tally.types[0].answered, tally.types[1].sent, tally.types[2].sent), (1781, 40, 0));
+    assert!(tally.response.stddev_ns().unwrap().abs_diff(288_447) < 1_000);
     assert_eq!((tally.rcodes.of(3), tally.rcodes.of(4000)), (24, 2));
     let p50 = tally.response_latency().quantile(0.5);
     assert!(matches!(p50, Some(Quantile::At(ns)) if ns.abs_diff(620_000) < 6_000), "{p50:?}");

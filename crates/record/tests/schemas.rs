@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use common::{header, write_run};
-use dnsdyno_record::{Headline, HostInfo, RUN_FILE, RunWriter, schema::RUN_SCHEMA};
+use dnsdyno_record::{Headline, HostInfo, PACKED_FILE, RUN_FILE, RunWriter, schema::RUN_SCHEMA};
 use jsonschema::Validator;
 use serde_json::Value;
 
@@ -56,56 +56,81 @@ fn every_line_follows_our_schema() {
 
 #[test]
 fn every_line_follows_dns_metrics_where_its_schema_is_at_hand() {
+    if let Some(validator) = dns_metrics() {
+        assert_valid(&validator, &sample_lines());
+    }
+}
+
+fn dns_metrics() -> Option<Validator> {
     let path: PathBuf =
         [env!("CARGO_MANIFEST_DIR"), "../../../shared/reference/dns-metrics.schema.json"].iter().collect();
     let Ok(text) = fs::read_to_string(&path) else {
         println!("skipped: {} is not there", path.display());
-        return;
+        return None;
     };
-    let validator = jsonschema::validator_for(&serde_json::from_str(&text).unwrap()).unwrap();
-    assert_valid(&validator, &sample_lines());
+    Some(jsonschema::validator_for(&serde_json::from_str(&text).unwrap()).unwrap())
 }
 
 #[test]
-fn a_line_without_any_one_of_our_properties_or_with_one_more_is_refused() {
-    let validator = ours();
+fn the_lines_of_a_long_run_follow_both_schemas_once_unpacked() {
+    let dir = tempfile::tempdir().unwrap();
+    write_run(dir.path(), &header(Headline::Response, 3), 1_100);
+    let packed = fs::File::open(dir.path().join(PACKED_FILE)).unwrap();
+    let text = std::io::read_to_string(zstd::Decoder::new(packed).unwrap()).unwrap();
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 1 + 1_100 + 1 + 1);
+    let few: Vec<Value> = lines.iter().step_by(37).chain(lines.last()).cloned().collect();
+    assert_valid(&ours(), &few);
+    if let Some(standard) = dns_metrics() {
+        assert_valid(&standard, &few);
+    }
+}
+
+#[test]
+fn the_schema_knows_every_property_that_is_written() {
+    let mut schema: Value = serde_json::from_str(RUN_SCHEMA).unwrap();
+    close(&mut schema);
+    let closed = jsonschema::validator_for(&schema).unwrap();
     for line in sample_lines() {
-        for path in [
-            "/dnsdyno",
-            "/dnsdyno/ends",
-            "/dnsdyno/ends/not_sent",
-            "/dnsdyno/beside",
-            "/dnsdyno/arrivals",
-            "/dnsdyno/arrivals/connections",
-            "/dnsdyno/fallback",
-            "/dnsdyno/fallback/udp_failed",
-            "/dnsdyno/fallback/tcp_failed",
-            "/dnsdyno/members/0",
-            "/dnsdyno/mix/0",
-        ] {
-            let Some(Value::Object(object)) = line.pointer(path) else { continue };
-            for key in object.keys() {
-                let mut without = line.clone();
-                without.pointer_mut(path).unwrap().as_object_mut().unwrap().remove(key);
-                assert!(!validator.is_valid(&without), "{} without {path}/{key}", line["type"]);
-            }
+        assert_valid(&closed, std::slice::from_ref(&line));
+        for place in ["", "/dnsdyno", "/dnsdyno/ends", "/dnsdyno/ends/not_sent", "/dnsdyno/arrivals/beside"] {
             let mut with = line.clone();
-            with.pointer_mut(path).unwrap()["more"] = 1.into();
-            assert!(!validator.is_valid(&with), "{} with {path}/more", line["type"]);
+            let Some(Value::Object(object)) = with.pointer_mut(place) else { continue };
+            object.insert("more".to_owned(), 1.into());
+            assert!(!closed.is_valid(&with), "{} with {place}/more", line["type"]);
         }
     }
 }
 
 #[test]
-fn every_property_of_the_schema_is_explained_to_the_user() {
-    let page = include_str!("../../../docs/formats/run.md");
-    let schema: Value = serde_json::from_str(RUN_SCHEMA).unwrap();
-    let mut names = Vec::new();
-    property_names(&schema, &mut names);
-    assert!(names.len() > 80, "{}", names.len());
-    for name in names {
-        let is_told = page.contains(&format!("`{name}`")) || page.contains(&format!("`{name}[]"));
-        assert!(is_told, "docs/formats/run.md does not tell of {name:?}");
+fn a_value_of_another_type_is_refused() {
+    let validator = ours();
+    for line in sample_lines() {
+        for (key, value) in line["dnsdyno"].as_object().unwrap() {
+            let mut other = line.clone();
+            other["dnsdyno"][key] = if value.is_boolean() { "no".into() } else { true.into() };
+            assert!(!validator.is_valid(&other), "{} with another {key}", line["type"]);
+        }
+    }
+}
+
+#[test]
+fn the_schema_is_that_of_the_types() {
+    let written: Value = serde_json::from_str(RUN_SCHEMA).unwrap();
+    assert!(written == dnsdyno_record::schema::run_schema(), "run cargo run -p xtask -- schema");
+}
+
+/// Makes every object with properties one without others.
+fn close(schema: &mut Value) {
+    match schema {
+        Value::Object(object) => {
+            if object.contains_key("properties") {
+                object.insert("additionalProperties".to_owned(), false.into());
+            }
+            object.values_mut().for_each(close);
+        }
+        Value::Array(items) => items.iter_mut().for_each(close),
+        _ => {}
     }
 }
 
@@ -114,18 +139,4 @@ fn the_example_on_the_page_is_a_valid_line() {
     let page = include_str!("../../../docs/formats/run.md");
     let example = page.lines().find(|line| line.starts_with("{\"runid\"")).unwrap();
     assert_valid(&ours(), &[serde_json::from_str(example).unwrap()]);
-}
-
-/// The keys of every `properties` in `schema`.
-fn property_names(schema: &Value, names: &mut Vec<String>) {
-    match schema {
-        Value::Object(object) => {
-            if let Some(Value::Object(properties)) = object.get("properties") {
-                names.extend(properties.keys().cloned());
-            }
-            object.values().for_each(|value| property_names(value, names));
-        }
-        Value::Array(items) => items.iter().for_each(|item| property_names(item, names)),
-        _ => {}
-    }
 }

@@ -5,8 +5,9 @@ use dnsdyno_measure::{
     Latency, StreamFailure,
 };
 use dnsdyno_record::Digest;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
+use crate::json::counters;
 use crate::layout::flow;
 use crate::units::{count, duration};
 
@@ -102,43 +103,11 @@ fn ends(connections: &Connections) -> impl Iterator<Item = (ConnectionEnd, u64)>
 }
 
 /// The same as an object; null over a transport without connections.
-pub(crate) fn as_json(digest: &Digest, latency: impl Fn(Latency<'_>) -> Value) -> Value {
+pub(crate) fn as_json(digest: &Digest) -> Value {
     let Some(connections) = &digest.arrivals().connections else { return Value::Null };
-    let failed = ConnectFailure::ALL.map(|why| (why.key().to_owned(), connections.failed(why).into()));
-    let ended = ConnectionEnd::ALL.map(|end| (end.key().to_owned(), connections.ended(end).into()));
-    let of = |histogram: &Histogram| latency(Latency { answered: histogram, unanswered: 0 });
-    json!({
-        "opened": connections.opened,
-        "established": connections.established,
-        "failed": failed.into_iter().collect::<Map<_, _>>(),
-        "ended": ended.into_iter().collect::<Map<_, _>>(),
-        "reused": connections.reused,
-        "asked_again": digest.tally().asked_again,
-        "open_max": connections.open_max,
-        "connect": of(&connections.connect),
-        "first_byte": of(&connections.first_byte),
-        "query": of(&connections.query),
-        "encrypted": connections.encrypted.as_ref().map(|encrypted| encrypted_json(encrypted, &of)),
-    })
-}
-
-fn encrypted_json(encrypted: &Encrypted, of: &impl Fn(&Histogram) -> Value) -> Value {
-    let handshakes = HandshakeKind::ALL.map(|kind| {
-        let histogram = encrypted.handshake(kind);
-        let mut figures = of(histogram);
-        figures["count"] = histogram.count().into();
-        (kind.key().to_owned(), figures)
-    });
-    let failed = HandshakeFailure::ALL.map(|why| (why.key().to_owned(), encrypted.failed(why).into()));
-    let streams = StreamFailure::ALL.map(|why| (why.key().to_owned(), encrypted.stream(why).into()));
-    let statuses = encrypted.statuses.iter().map(|(status, n)| (status.to_string(), n.into()));
-    json!({
-        "handshakes": handshakes.into_iter().collect::<Map<_, _>>(),
-        "failed": failed.into_iter().collect::<Map<_, _>>(),
-        "early_rejected": encrypted.early_rejected,
-        "statuses": statuses.collect::<Map<_, _>>(),
-        "streams": streams.into_iter().collect::<Map<_, _>>(),
-    })
+    let mut object = counters(&**connections);
+    object.insert("asked_again".to_owned(), digest.tally().asked_again.into());
+    object.into()
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::connections::figures;
 use crate::figures::{rate_qps, share};
+use crate::json;
 use crate::layout::{Table, flow};
 use crate::rows::quantile;
 use crate::units::{count, percent, rate};
@@ -80,51 +81,39 @@ pub(crate) fn write_mix(out: &mut String, digest: &Digest, width: usize) {
 }
 
 /// Both as objects; null where there is nothing of the kind.
-pub(crate) fn as_json(digest: &Digest, latency: impl Fn(Latency<'_>) -> Value) -> (Value, Value) {
-    let fallback = digest.tally().fallback.as_deref();
-    let fallback = fallback.map_or(Value::Null, |fallback| fallback_json(fallback, &latency));
+pub(crate) fn as_json(digest: &Digest) -> (Value, Value) {
+    let fallback = digest.tally().fallback.as_deref().map_or(Value::Null, fallback_json);
     let member = |(info, member): (&MemberInfo, &MemberTally)| {
-        json!({
+        let mut object = json!({
             "transport": info.transport,
             "address": info.address,
             "share_asked": info.share,
             "share_sent": share(member.sent, sent(digest.tally())),
-            "scheduled": member.scheduled,
-            "sent": member.sent,
-            "answered": member.ends.answered,
-            "answered_late": member.ends.answered_late,
-            "timed_out": member.ends.timed_out,
-            "refused": member.ends.refused,
-            "not_sent": member.ends.not_sent.total(),
-            "interrupted": member.ends.interrupted,
             "loss_share": share(lost(member), judged(member)),
-            "response": latency(member.response_latency()),
-            "service": latency(member.service_latency()),
-        })
+            "response": json::latency(member.response_latency()),
+            "service": json::latency(member.service_latency()),
+        });
+        if let Value::Object(object) = &mut object {
+            object.extend(json::counters(member).into_iter().filter(|(_, value)| value.is_u64()));
+            object.extend(json::ends(&member.ends));
+        }
+        object
     };
     let mix: Vec<_> = members(digest).map(member).collect();
     (fallback, if mix.is_empty() { Value::Null } else { mix.into() })
 }
 
-fn fallback_json(fallback: &Fallback, latency: impl Fn(Latency<'_>) -> Value) -> Value {
-    let failed = |half| {
-        fallback.failures_of(half).map(|(why, n)| (why.key().to_owned(), n.into())).collect::<Map<_, _>>()
-    };
-    let of = |histogram| latency(Latency { answered: histogram, unanswered: 0 });
-    json!({
-        "begun": fallback.begun,
-        "share": share(fallback.begun, fallback.udp_requests),
-        "answered": fallback.answered,
-        "udp_requests": fallback.udp_requests,
-        "tcp_requests": fallback.tcp_requests,
-        "tcp_asked_again": fallback.tcp_asked_again,
-        "udp_failed": failed(Half::Udp),
-        "tcp_failed": failed(Half::Tcp),
-        "udp": of(&fallback.udp),
-        "waiting": of(&fallback.waiting),
-        "connect": of(&fallback.connect),
-        "query": of(&fallback.query),
-    })
+fn fallback_json(fallback: &Fallback) -> Value {
+    let mut object = json::counters(fallback);
+    object.remove("failed");
+    for (key, half) in [("udp_failed", Half::Udp), ("tcp_failed", Half::Tcp)] {
+        let failed = fallback
+            .failures_of(half)
+            .map(|(why, n)| (why.key().trim_start_matches("udp_").to_owned(), n.into()));
+        object.insert(key.to_owned(), failed.collect::<Map<_, _>>().into());
+    }
+    object.insert("share".to_owned(), share(fallback.begun, fallback.udp_requests).into());
+    object.into()
 }
 
 /// The members of the mix with what became of their queries.

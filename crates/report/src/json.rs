@@ -2,7 +2,7 @@
 //!
 //! Keys are part of our interface (`docs/formats/run.md` lists them) and carry their units.
 
-use dnsdyno_measure::{Latency, NotSentReason, Quantile, Tally};
+use dnsdyno_measure::{Ends, Group, Histogram, Latency, Quantile, Tally, Visitor};
 use dnsdyno_record::{Digest, Headline, Row, WorkerUse};
 use dnsdyno_wire::{rcode_name, type_name};
 use serde_json::{Map, Value, json};
@@ -15,7 +15,7 @@ use crate::figures::{headline, judged, lateness, longest, lost, rate_qps, sent, 
 pub fn summary_json(digest: &Digest) -> Value {
     let tally = digest.tally();
     let over_ns = digest.schedule_ns();
-    let (fallback, mix) = fallback::as_json(digest, latency);
+    let (fallback, mix) = fallback::as_json(digest);
     json!({
         "run": run(digest),
         "complete": digest.is_complete(),
@@ -39,16 +39,11 @@ pub fn summary_json(digest: &Digest) -> Value {
         "service": latency(tally.service_latency()),
         "lateness": latency(lateness(tally)),
         "rows": digest.rows().iter().map(|one| row(digest, one)).collect::<Vec<_>>(),
-        "events": digest.events.iter().map(|event| json!({
-            "at_ns": event.at_ns,
-            "kind": event.kind,
-            "message": event.message,
-            "figures": event.figures,
-        })).collect::<Vec<_>>(),
+        "events": digest.events,
         "more_events": digest.more_events,
         "generator": generator(digest),
         "workers": workers(digest),
-        "connections": connections::as_json(digest, latency),
+        "connections": connections::as_json(digest),
         "fallback": fallback,
         "mix": mix,
         "interface": digest.sum.as_ref().and_then(|sum| sum.interface.as_ref()),
@@ -83,47 +78,65 @@ fn run(digest: &Digest) -> Value {
     })
 }
 
+/// All counters of a group by their keys, those that counted nothing too; durations as their percentiles.
+pub(crate) fn counters(group: &dyn Group) -> Map<String, Value> {
+    let mut object = Object(Map::new());
+    group.visit_each(&mut object);
+    object.0
+}
+
+struct Object(Map<String, Value>);
+
+impl Visitor for Object {
+    fn count(&mut self, key: &str, count: u64) {
+        self.0.insert(key.to_owned(), count.into());
+    }
+
+    fn histogram(&mut self, key: &str, histogram: &Histogram) {
+        let mut figures = latency(Latency { answered: histogram, unanswered: 0 });
+        figures["count"] = histogram.count().into();
+        self.0.insert(key.to_owned(), figures);
+    }
+
+    fn group(&mut self, key: &str, group: Option<&dyn Group>) {
+        self.0.insert(key.to_owned(), group.map_or(Value::Null, |group| counters(group).into()));
+    }
+}
+
+/// The numbers of queries in a tally, and how they ended.
 fn queries(tally: &Tally) -> Value {
-    let ends = &tally.ends;
-    let reasons = NotSentReason::ALL.map(|reason| (reason.key().to_owned(), ends.not_sent.of(reason).into()));
-    json!({
-        "scheduled": tally.scheduled,
-        "sent": sent(tally),
-        "requests": tally.requests,
-        "asked_again": tally.asked_again,
-        "answered": ends.answered,
-        "answered_late": ends.answered_late,
-        "timed_out": ends.timed_out,
-        "refused": ends.refused,
-        "not_sent": ends.not_sent.total(),
-        "not_sent_by_reason": reasons.into_iter().collect::<Map<_, _>>(),
-        "interrupted": ends.interrupted,
-        "sent_only": ends.sent_only,
-    })
+    let mut object = counters(tally);
+    // Bytes are no queries; they stand by themselves.
+    object.retain(|key, value| value.is_u64() && !key.starts_with("bytes_"));
+    object.extend(ends(&tally.ends));
+    object.insert("sent".to_owned(), sent(tally).into());
+    object.into()
+}
+
+/// How queries ended; those not sent together, and by reason.
+pub(crate) fn ends(ends: &Ends) -> Map<String, Value> {
+    let mut object = counters(ends);
+    let by_reason = object.insert("not_sent".to_owned(), ends.not_sent.total().into());
+    object.insert("not_sent_by_reason".to_owned(), by_reason.unwrap_or_default());
+    object
 }
 
 fn beside(digest: &Digest) -> Value {
-    let beside = &digest.arrivals().beside;
-    json!({
-        "duplicates": beside.duplicates,
-        "unexpected": beside.unexpected,
-        "wrong_question": beside.wrong_question,
-        "malformed": beside.malformed,
-        "truncated": beside.truncated,
-        "socket_drops": socket_drops(digest),
-        "fragments": digest.sum.as_ref().map(|sum| sum.evidence.fragments),
-    })
+    let mut object = counters(&digest.arrivals().beside);
+    object.insert("socket_drops".to_owned(), socket_drops(digest).into());
+    object.insert("fragments".to_owned(), digest.sum.as_ref().map(|sum| sum.evidence.fragments).into());
+    object.into()
 }
 
 fn types(digest: &Digest) -> Value {
     let typed = digest.header.types.iter().zip(&digest.tally().types);
-    let entry = |(rtype, n): (&u16, &dnsdyno_measure::TypeCount)| {
-        (type_name(*rtype).into_owned(), json!({ "sent": n.sent, "answered": n.answered }))
-    };
-    Value::Object(typed.map(entry).collect())
+    typed
+        .map(|(rtype, count)| (type_name(*rtype).into_owned(), counters(count).into()))
+        .collect::<Map<_, _>>()
+        .into()
 }
 
-fn latency(latency: Latency<'_>) -> Value {
+pub(crate) fn latency(latency: Latency<'_>) -> Value {
     let exact = latency.answered.exact();
     let mut object = json!({
         "answered": latency.answered.count(),
@@ -168,16 +181,16 @@ fn workers(digest: &Digest) -> Value {
     let over_ns = digest.schedule_ns();
     let share = |ns: u64| ns as f64 / digest.to_ns().max(1) as f64;
     let one = |used: &WorkerUse| {
-        json!({
-            "sent": used.sent,
-            "answered": used.answered,
-            "sent_qps": rate_qps(used.sent, over_ns),
-            "answered_qps": rate_qps(used.answered, over_ns),
-            "cpu_ns": used.cpu_ns,
-            "cpu_wait_ns": used.cpu_wait_ns,
-            "cpu_share": share(used.cpu_ns),
-            "cpu_wait_share": share(used.cpu_wait_ns),
-        })
+        let mut object = counters(used);
+        for (key, figure) in [
+            ("sent_qps", rate_qps(used.sent, over_ns)),
+            ("answered_qps", rate_qps(used.answered, over_ns)),
+            ("cpu_share", share(used.cpu_ns)),
+            ("cpu_wait_share", share(used.cpu_wait_ns)),
+        ] {
+            object.insert(key.to_owned(), figure.into());
+        }
+        Value::from(object)
     };
     digest.workers().iter().map(one).collect()
 }

@@ -160,7 +160,9 @@ impl Workplace {
         for entry in fs::read_dir(self.folder.path()).unwrap() {
             let path = entry.unwrap().path();
             // A file without a whole header belongs to tests of just that.
-            if fs::read(path.join(dnsdyno_record::RUN_FILE)).is_ok_and(|bytes| bytes.contains(&b'\n')) {
+            let has_header =
+                fs::read(path.join(dnsdyno_record::RUN_FILE)).is_ok_and(|bytes| bytes.contains(&b'\n'));
+            if has_header || path.join(dnsdyno_record::PACKED_FILE).exists() {
                 check_record(&path);
             }
         }

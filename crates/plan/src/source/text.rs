@@ -7,7 +7,7 @@
 
 use std::io::{self, BufRead};
 
-use dnsdyno_wire::{MAX_NAME_LEN, NameError, QueryForm, encode_name, parse_type_bytes};
+use dnsdyno_wire::{MAX_NAME_LEN, QueryForm, encode_name, parse_type_bytes};
 
 use super::error::{BadLine, BadReason, SourceError};
 use super::questions::{Questions, QuestionsBuilder};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use dnsdyno_measure::{ConnectionEnd, Half, MemberTally, Tally};
-use dnsdyno_record::{Digest, Interval, Line, RUN_FILE, RunReader, Sum, schema::RUN_SCHEMA};
+use dnsdyno_record::{Digest, Interval, Line, PACKED_FILE, RUN_FILE, RunReader, Sum, schema::RUN_SCHEMA};
 use jsonschema::Validator;
 use serde_json::Value;
 
@@ -107,7 +107,15 @@ fn connections_add_up(sum: &Sum, transport: &str, run: &Path) {
 /// Each whole line is valid; the last one may be torn, where the writer was killed.
 #[track_caller]
 fn lines_follow_the_schemas(run: &Path) {
-    let text = fs::read(run.join(RUN_FILE)).unwrap();
+    let text = match fs::read(run.join(PACKED_FILE)) {
+        // Of a run that was killed, the last frame has no end: what is in it is read.
+        Ok(packed) => {
+            let mut text = Vec::new();
+            let _ = std::io::Read::read_to_end(&mut zstd::Decoder::new(&packed[..]).unwrap(), &mut text);
+            text
+        }
+        Err(_) => fs::read(run.join(RUN_FILE)).unwrap(),
+    };
     for line in text.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n")) {
         let line: Value = serde_json::from_slice(line).unwrap();
         for (name, validator) in schemas() {
