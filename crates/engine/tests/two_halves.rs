@@ -350,7 +350,7 @@ fn holds(tally: &Tally, fallback: &Fallback) {
     assert_eq!(ends.total(), tally.scheduled);
     assert_eq!(fallback.begun, fallback.answered + fallback.failed_in(Half::Tcp));
     // What left was answered, or failed in one of its halves.
-    assert_eq!(fallback.udp_requests, ends.answered + fallback.failed.iter().sum::<u64>());
+    assert_eq!(fallback.udp_requests, ends.answered + fallback.failed.total());
     assert_eq!(tally.requests, fallback.udp_requests + fallback.tcp_requests);
     for part in [&fallback.udp, &fallback.waiting, &fallback.connect, &fallback.query] {
         assert_eq!(part.count(), fallback.answered);

@@ -112,7 +112,8 @@ pub(crate) struct StandardLatency {
     /// Standard deviation, ns.
     #[serde(skip_serializing_if = "Option::is_none")]
     stddev: Option<u64>,
-    /// `[from_ns, to_ns, count]`, both ends inclusive, shortest first: in an interval at most 12.5 % of the value wide, in the sum as wide as those of `dnsdyno`.
+    /// `[from_ns, to_ns, count]`, both ends inclusive, shortest first: in an interval at most 12.5 % of
+    /// the value wide, in the sum as wide as those of `dnsdyno`.
     buckets: Vec<[u64; 3]>,
 }
 

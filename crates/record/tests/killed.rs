@@ -17,7 +17,8 @@ fn a_file_cut_anywhere_in_its_last_two_lines_is_read_up_to_there() {
     let [.., last_but_one, last] = starts[..] else { panic!("too few lines") };
     let cut_path = dir.path().join("cut.ndjson");
     let borders = [last_but_one, last, whole.len()];
-    let is_tried = |cut: &usize| cut.is_multiple_of(61) || borders.iter().any(|border| border.abs_diff(*cut) < 20);
+    let is_tried =
+        |cut: &usize| cut.is_multiple_of(61) || borders.iter().any(|border| border.abs_diff(*cut) < 20);
     for cut in (last_but_one..=whole.len()).filter(is_tried) {
         fs::write(&cut_path, &whole[..cut]).unwrap();
         let digest = Digest::read(&cut_path).unwrap_or_else(|error| panic!("cut at {cut}: {error}"));
