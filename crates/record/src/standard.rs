@@ -10,8 +10,7 @@ use dnsdyno_wire::rcode_name;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::Header;
-use crate::line::headline;
+use crate::{Header, Headline};
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct StandardHeader<'a> {
@@ -195,6 +194,14 @@ impl StandardConnInfo {
                 None => connections.failed_total(),
             }),
         }
+    }
+}
+
+/// The latency that stands first in a summary.
+pub(crate) fn headline<'a>(header: &Header, tally: &'a Tally) -> &'a Histogram {
+    match header.headline {
+        Headline::Response => &tally.response,
+        Headline::Service => &tally.service,
     }
 }
 
