@@ -16,7 +16,7 @@ use std::path::Path;
 use dnsdyno_measure::{Arrivals, Evidence, Tally, Warning, WorkerUse, verdict};
 
 use crate::row::GROUP_INTERVALS;
-use crate::{Ended, Event, Header, Headline, Interval, Line, ReadError, Row, RunReader, Sum};
+use crate::{Ended, Event, Header, Headline, Interval, Line, MAX_EVENTS, ReadError, Row, RunReader, Sum};
 
 /// What a summary is made of.
 #[derive(Clone, Debug, PartialEq)]
@@ -228,9 +228,6 @@ impl Digest {
         }
     }
 }
-
-/// Events kept; a run that has more says the same again and again.
-pub const MAX_EVENTS: usize = 100;
 
 /// Most rows of equal groups of intervals: they fit on a screen.
 pub const MAX_ROWS: usize = 24;

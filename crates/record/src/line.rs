@@ -10,14 +10,14 @@
 
 use std::borrow::Cow;
 
-use dnsdyno_measure::{Changes, Histogram, Tally};
+use dnsdyno_measure::Changes;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::standard::{JOINED_IN_INTERVAL, StandardEvent, StandardHeader, StandardStats};
-use crate::{Event, FORMAT, Header, Headline, Interval, Sum, v1};
+use crate::standard::{JOINED_IN_INTERVAL, StandardEvent, StandardHeader, StandardStats, headline};
+use crate::{Event, FORMAT, Header, Interval, Sum, v1};
 
 /// A line of a record after its header.
 #[derive(Clone, Debug, PartialEq)]
@@ -184,14 +184,6 @@ pub(crate) struct StoredInterval<'a> {
 #[derive(Deserialize)]
 struct ReadChanges {
     arrival_changes: Option<Changes>,
-}
-
-/// The latency that stands first in a summary.
-pub(crate) fn headline<'a>(header: &Header, tally: &'a Tally) -> &'a Histogram {
-    match header.headline {
-        Headline::Response => &tally.response,
-        Headline::Service => &tally.service,
-    }
 }
 
 #[derive(Serialize, JsonSchema)]

@@ -116,3 +116,6 @@ pub(crate) const GROUP_INTERVALS: u64 = 64;
 
 /// Most rows where each is a phase: who asks for fifty steps wants to see fifty.
 pub const MAX_PHASE_ROWS: usize = 64;
+
+/// Events kept; a run that has more says the same again and again.
+pub const MAX_EVENTS: usize = 100;

@@ -28,8 +28,9 @@ pub fn run_schema() -> Value {
         "title": "A line of a dnsdyno run file",
         "description": "Each line of run.ndjson is one of these objects: a dns-metrics object with our property \
                         \"dnsdyno\". All names that end in _ns are nanoseconds, instants since the start of the run. A \
-                        counter that is absent is 0, a group of counters that is absent counted nothing. Properties and \
-                        kinds of lines that are not listed here may be added without a new format: skip them.",
+                        counter that is absent is 0, a group of counters that is absent counted nothing. \
+                        Properties and kinds of lines that are not listed here may be added without a new \
+                        format: skip them.",
         "oneOf": lines,
         "$defs": generator.take_definitions(true),
     });

@@ -10,8 +10,7 @@ use dnsdyno_wire::rcode_name;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::Header;
-use crate::line::headline;
+use crate::{Header, Headline};
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct StandardHeader<'a> {
@@ -119,7 +118,8 @@ pub(crate) struct StandardLatency {
     /// Standard deviation, ns.
     #[serde(skip_serializing_if = "Option::is_none")]
     stddev: Option<u64>,
-    /// `[from_ns, to_ns, count]`, both ends inclusive, shortest first: in an interval at most 12.5 % of the value wide, in the sum as wide as those of `dnsdyno`.
+    /// `[from_ns, to_ns, count]`, both ends inclusive, shortest first: in an interval at most 12.5 % of
+    /// the value wide, in the sum as wide as those of `dnsdyno`.
     buckets: Vec<[u64; 3]>,
 }
 
@@ -201,6 +201,14 @@ impl StandardConnInfo {
                 None => connections.failed_total(),
             }),
         }
+    }
+}
+
+/// The latency that stands first in a summary.
+pub(crate) fn headline<'a>(header: &Header, tally: &'a Tally) -> &'a Histogram {
+    match header.headline {
+        Headline::Response => &tally.response,
+        Headline::Service => &tally.service,
     }
 }
 

@@ -125,9 +125,12 @@ fn close(schema: &mut Value) {
     match schema {
         Value::Object(object) => {
             if object.contains_key("properties") {
-                object.insert("additionalProperties".to_owned(), false.into());
+                object.insert("unevaluatedProperties".to_owned(), false.into());
             }
-            object.values_mut().for_each(close);
+            // Alternatives of an object that has properties besides are closed together with those.
+            let is_whole = |key: &str| key != "oneOf" || !object.contains_key("properties");
+            let keys: Vec<String> = object.keys().filter(|key| is_whole(key)).cloned().collect();
+            keys.iter().for_each(|key| close(&mut object[key]));
         }
         Value::Array(items) => items.iter_mut().for_each(close),
         _ => {}

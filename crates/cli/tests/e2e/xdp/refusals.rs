@@ -44,7 +44,7 @@ fn what_the_host_lacks_is_said_with_what_to_do() {
     refused(&format!("-s {far} --interface eth9"), &["no interface eth9", "ip link"]);
     refused(
         &format!("-s {far} --local-address 10.77.0.9"),
-        &["10.77.0.9", "no address of near", "--source-prefix"],
+        &["10.77.0.9", "not an address of near", "--source-prefix"],
     );
     refused(
         &format!("-s {far} --workers 2 --outstanding 10"),
