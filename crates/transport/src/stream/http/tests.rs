@@ -1,5 +1,6 @@
 //! A server by hand: every frame it may send, whole and in pieces.
 
+use super::frame::PADDED;
 use super::*;
 use crate::ConnectionNews;
 
