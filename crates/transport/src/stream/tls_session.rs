@@ -290,7 +290,8 @@ mod tests {
         }
 
         fn hear(&mut self, bytes: &[u8]) -> Result<(), Broken> {
-            let mut reader = Reader::new(&mut Deaf, &mut self.news, 0, 7, (0, 3));
+            let mut deaf = Deaf;
+            let mut reader = Reader::new(&mut deaf, &mut self.news, 0, 7, (0, 3));
             let read = &mut self.read;
             self.ours.read(&mut self.shared, bytes, &mut self.said, &mut reader, |plain, _| {
                 read.extend_from_slice(plain);
