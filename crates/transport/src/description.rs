@@ -140,6 +140,12 @@ pub struct SimConfig {
     pub delay_ns: u64,
     /// Mean of what chance adds to it, exponentially distributed.
     pub jitter_ns: u64,
+    /// Share of responses that are slow, 0 to 1.
+    pub slow: f64,
+    /// Mean of what is added to those, exponentially distributed.
+    pub slow_ns: u64,
+    /// Mean by which the worker wakes up late, exponentially distributed.
+    pub oversleep_ns: u64,
     /// Time that the server works on a query before it takes the next: its capacity is one over it. 0 = none.
     pub service_ns: u64,
     /// Queries that wait for the server at most; it loses further ones.
@@ -165,6 +171,9 @@ impl Default for SimConfig {
             seed: 1,
             delay_ns: 200_000,
             jitter_ns: 20_000,
+            slow: 0.0,
+            slow_ns: 0,
+            oversleep_ns: 0,
             service_ns: 0,
             queue: usize::MAX,
             loss: 0.0,

@@ -96,8 +96,11 @@ impl SimTransport {
 
     /// When the response arrives to a query that the server is done with at `served_ns`.
     fn answer_at(&mut self, served_ns: u64) -> u64 {
-        let at_ns =
-            served_ns + self.config.delay_ns + self.chance.exponential(self.config.jitter_ns as f64) as u64;
+        let SimConfig { delay_ns, jitter_ns, slow, slow_ns, .. } = self.config;
+        let mut at_ns = served_ns + delay_ns + self.chance.exponential(jitter_ns as f64) as u64;
+        if self.chance.hits(slow) {
+            at_ns += self.chance.exponential(slow_ns as f64) as u64;
+        }
         match self.config.stall_ns {
             Some((from_ns, to_ns)) if (from_ns..to_ns).contains(&at_ns) => to_ns,
             _ => at_ns,
@@ -177,7 +180,11 @@ impl Transport for SimTransport {
             (Wake::OnArrival, Some(Reverse(event))) => event.at_ns,
             _ => u64::MAX,
         };
-        self.now_ns = self.now_ns.max(until_ns.min(next_ns));
+        let late_ns = match self.config.oversleep_ns {
+            0 => 0,
+            mean_ns => self.chance.exponential(mean_ns as f64) as u64,
+        };
+        self.now_ns = self.now_ns.max(until_ns.min(next_ns).saturating_add(late_ns));
     }
 
     fn resources(&mut self) -> Resources {
