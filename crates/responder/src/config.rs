@@ -76,7 +76,8 @@ impl Default for Config {
 pub enum Error {
     /// The port is in use.
     #[error(
-        "{transport} port {address} is in use; stop the program that listens there, or choose another port (0 = any free one)"
+        "{transport} port {address} is in use; stop the program that listens there, or choose another port (0 = any \
+         free one)"
     )]
     PortInUse {
         /// What it was for.

@@ -65,8 +65,8 @@ pub enum XdpStartError {
     Faults,
     /// The responses of the rule cannot be made in advance.
     #[error(
-        "--xdp cannot be combined with --size: responses of a fixed size depend on the query, and the kernel only sends \
-         responses made in advance; a zone with long TXT records gives long responses too"
+        "--xdp cannot be combined with --size: responses of a fixed size depend on the query, and the kernel only \
+         sends responses made in advance; a zone with long TXT records gives long responses too"
     )]
     FixedSize,
     /// A wildcard address.

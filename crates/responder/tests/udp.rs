@@ -298,7 +298,7 @@ fn responders_that_share_a_port_share_its_clients() {
 fn impossible_configurations_are_refused_in_words() {
     let error_of = |config| Responder::start(config).unwrap_err().to_string();
     let none = Config { threads: 0, ..Config::default() };
-    assert!(error_of(none).contains("take 1 to"));
+    assert!(error_of(none).contains("use 1 to"));
     let faults = Faults { loss: share("60%"), garbage: share("60%"), ..Faults::default() };
     assert!(error_of(Config { faults, ..Config::default() }).contains("120 %"));
     let elsewhere = Config { listen: "192.0.2.1:5300".parse().unwrap(), ..Config::default() };

@@ -109,19 +109,8 @@ impl<S: Session> Streams<S> {
         for channel in 0..self.clients.len() {
             let client = &mut self.clients[channel];
             let Some(session) = &mut client.session else { continue };
-            let (since_ns, established_ns) = (client.since_ns, client.established_ns);
-            let news = &mut self.news;
-            let mut reader = Reader {
-                sink,
-                news,
-                channel,
-                at_ns: now_ns,
-                since_ns,
-                established_ns,
-                answers: 0,
-                ended: 0,
-                has_received: false,
-            };
+            let times = (client.since_ns, client.established_ns);
+            let mut reader = Reader::new(sink, &mut self.news, channel, now_ns, times);
             self.frames.clear();
             session.cancel_before(&mut self.shared, sent_ns, &mut self.frames, &mut reader);
             if !self.frames.is_empty() {

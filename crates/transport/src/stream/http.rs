@@ -11,6 +11,7 @@
 //! others refer to them. The receive windows are extended before they are exhausted, so the server never
 //! has to wait.
 
+mod frame;
 mod hpack;
 mod huffman;
 
@@ -23,6 +24,13 @@ use dnsdyno_measure::{ConnectionEnd, StreamFailure};
 use super::pool::BufferPool;
 use super::session::{Broken, Reader};
 use crate::{Came, Sink};
+use frame::{
+    ACK, CANCEL, CONTINUATION, DATA, ENABLE_PUSH, END_HEADERS, END_STREAM, FRAME_HEADER, Frame, GOAWAY,
+    HEADER_TABLE_SIZE, HEADERS, INITIAL_WINDOW_SIZE, LAST_STREAM, LONGEST_FRAME, MAX_CONCURRENT_STREAMS,
+    MAX_FRAME_SIZE, PING, PRIORITY, PRIORITY_BYTES, PROTOCOL_ERROR, PUSH_PROMISE, REFUSED, RST_STREAM,
+    SETTINGS, WINDOW_UPDATE, first_frame, number, put_data, put_header, put_headers, put_reset,
+    put_window_update, without_padding,
+};
 use hpack::{Decoder, Head, RequestHead};
 
 /// What the HTTP of a worker's connections has in common.
@@ -107,14 +115,6 @@ enum ServerTable {
     Empty,
     Filled,
     TooSmall,
-}
-
-/// A received frame.
-struct Frame<'a> {
-    kind: u8,
-    flags: u8,
-    stream: u32,
-    payload: &'a [u8],
 }
 
 impl Http {
@@ -545,116 +545,7 @@ fn deliver<K: Sink>(shared: &mut HttpShared, open: &Stream, body: &[u8], reader:
     }
 }
 
-/// The complete frame at the start of `bytes`, if there is one.
-fn first_frame(bytes: &[u8]) -> Result<Option<Frame<'_>>, Broken> {
-    let Some(header) = bytes.first_chunk::<FRAME_HEADER>() else { return Ok(None) };
-    let length = u32::from_be_bytes([0, header[0], header[1], header[2]]) as usize;
-    if length > LONGEST_FRAME {
-        return Err(PROTOCOL_ERROR);
-    }
-    let stream = u32::from_be_bytes([header[5], header[6], header[7], header[8]]) & LAST_STREAM;
-    let payload = bytes.get(FRAME_HEADER..FRAME_HEADER + length);
-    Ok(payload.map(|payload| Frame { kind: header[3], flags: header[4], stream, payload }))
-}
-
-/// The payload of a frame without its padding.
-fn without_padding<'a>(frame: &Frame<'a>) -> Result<&'a [u8], Broken> {
-    if frame.flags & PADDED == 0 {
-        return Ok(frame.payload);
-    }
-    let (padding, rest) = frame.payload.split_first().ok_or(PROTOCOL_ERROR)?;
-    let length = rest.len().checked_sub(usize::from(*padding)).ok_or(PROTOCOL_ERROR)?;
-    Ok(&rest[..length])
-}
-
-/// The number at the start of a payload.
-fn number(bytes: &[u8]) -> Result<u32, Broken> {
-    bytes.first_chunk().map(|bytes| u32::from_be_bytes(*bytes)).ok_or(PROTOCOL_ERROR)
-}
-
-fn put_header(out: &mut Vec<u8>, length: usize, kind: u8, flags: u8, stream: u32) {
-    out.extend_from_slice(&(length as u32).to_be_bytes()[1..]);
-    out.extend_from_slice(&[kind, flags]);
-    out.extend_from_slice(&stream.to_be_bytes());
-}
-
-/// Appends a header block, in CONTINUATION frames after the first one where it exceeds a frame.
-fn put_headers(out: &mut Vec<u8>, block: &[u8], stream: u32, is_end: bool, most_frame: usize) {
-    let (mut kind, mut flags) = (HEADERS, if is_end { END_STREAM } else { 0 });
-    let mut rest = block;
-    loop {
-        let (piece, after) = rest.split_at(rest.len().min(most_frame));
-        flags |= if after.is_empty() { END_HEADERS } else { 0 };
-        put_header(out, piece.len(), kind, flags, stream);
-        out.extend_from_slice(piece);
-        if after.is_empty() {
-            return;
-        }
-        (kind, flags, rest) = (CONTINUATION, 0, after);
-    }
-}
-
-/// Appends a body, or a piece of it, in as many DATA frames as it needs.
-fn put_data(out: &mut Vec<u8>, body: &[u8], stream: u32, is_end: bool, most_frame: usize) {
-    let mut rest = body;
-    while !rest.is_empty() {
-        let (piece, after) = rest.split_at(rest.len().min(most_frame));
-        put_header(out, piece.len(), DATA, if is_end && after.is_empty() { END_STREAM } else { 0 }, stream);
-        out.extend_from_slice(piece);
-        rest = after;
-    }
-}
-
-fn put_window_update(out: &mut Vec<u8>, bytes: u32) {
-    put_header(out, 4, WINDOW_UPDATE, 0, 0);
-    out.extend_from_slice(&bytes.to_be_bytes());
-}
-
-fn put_reset(out: &mut Vec<u8>, stream: u32, code: u32) {
-    put_header(out, 4, RST_STREAM, 0, stream);
-    out.extend_from_slice(&code.to_be_bytes());
-}
-
-const PROTOCOL_ERROR: Broken = Broken::Ended(ConnectionEnd::Protocol);
-
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-
-const FRAME_HEADER: usize = 9;
-
-// Types of frames.
-const DATA: u8 = 0;
-const HEADERS: u8 = 1;
-const RST_STREAM: u8 = 3;
-const SETTINGS: u8 = 4;
-const PUSH_PROMISE: u8 = 5;
-const PING: u8 = 6;
-const GOAWAY: u8 = 7;
-const WINDOW_UPDATE: u8 = 8;
-const CONTINUATION: u8 = 9;
-
-// Flags of frames.
-const ACK: u8 = 0x1;
-const END_STREAM: u8 = 0x1;
-const END_HEADERS: u8 = 0x4;
-const PADDED: u8 = 0x8;
-const PRIORITY: u8 = 0x20;
-
-/// Bytes before the headers of a stream with a priority.
-const PRIORITY_BYTES: usize = 5;
-
-// Settings.
-const HEADER_TABLE_SIZE: u16 = 1;
-const ENABLE_PUSH: u16 = 2;
-const MAX_CONCURRENT_STREAMS: u16 = 3;
-const INITIAL_WINDOW_SIZE: u16 = 4;
-const MAX_FRAME_SIZE: u16 = 5;
-
-// Error codes.
-const REFUSED: u32 = 7;
-const CANCEL: u32 = 8;
-
-/// The longest frame that either side accepts before it says otherwise (RFC 9113, 4.2); we never do.
-const LONGEST_FRAME: usize = 16_384;
 
 /// The initial windows of the standard, and the largest that it allows.
 const FIRST_WINDOW: i64 = 65_535;
@@ -670,9 +561,6 @@ const LOW_WINDOW: i64 = 1_024;
 
 /// Concurrent streams until the server announces its limit; the standard recommends to allow as many.
 const USUAL_STREAMS: usize = 100;
-
-/// The last number of a stream, which is also the mask of one.
-const LAST_STREAM: u32 = 0x7fff_ffff;
 
 /// The longest DNS message.
 const LONGEST_BODY: usize = 65_535;

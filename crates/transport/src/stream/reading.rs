@@ -41,17 +41,8 @@ impl<S: Session> Streams<S> {
             self.news.push((channel as u32, at_ns, ConnectionNews::FirstByte { opened_ns }));
         }
         let Some(session) = &mut client.session else { return };
-        let mut reader = Reader {
-            sink,
-            news: &mut self.news,
-            channel,
-            at_ns,
-            since_ns: client.since_ns,
-            established_ns: client.established_ns,
-            answers: 0,
-            ended: 0,
-            has_received: false,
-        };
+        let times = (client.since_ns, client.established_ns);
+        let mut reader = Reader::new(sink, &mut self.news, channel, at_ns, times);
         self.frames.clear();
         let bytes = &self.chunk[..length];
         let taken = session.read(&mut self.shared, &mut self.pool, bytes, &mut self.frames, &mut reader);

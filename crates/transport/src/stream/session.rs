@@ -115,7 +115,28 @@ pub struct Reader<'a, K> {
     pub(super) has_received: bool,
 }
 
-impl<K: Sink> Reader<'_, K> {
+impl<'a, K: Sink> Reader<'a, K> {
+    /// For what is received at `at_ns`, over a connection with these `since_ns` and `established_ns`.
+    pub(super) fn new(
+        sink: &'a mut K,
+        news: &'a mut Vec<(u32, u64, ConnectionNews)>,
+        channel: usize,
+        at_ns: u64,
+        (since_ns, established_ns): (u64, u64),
+    ) -> Self {
+        Reader {
+            sink,
+            news,
+            channel,
+            at_ns,
+            since_ns,
+            established_ns,
+            answers: 0,
+            ended: 0,
+            has_received: false,
+        }
+    }
+
     /// A message was received.
     #[inline]
     pub(super) fn answer(&mut self, message: &[u8]) -> Came {

@@ -290,17 +290,8 @@ mod tests {
         }
 
         fn hear(&mut self, bytes: &[u8]) -> Result<(), Broken> {
-            let mut reader = Reader {
-                sink: &mut Deaf,
-                news: &mut self.news,
-                channel: 0,
-                at_ns: 7,
-                since_ns: 0,
-                established_ns: 3,
-                answers: 0,
-                ended: 0,
-                has_received: false,
-            };
+            let mut deaf = Deaf;
+            let mut reader = Reader::new(&mut deaf, &mut self.news, 0, 7, (0, 3));
             let read = &mut self.read;
             self.ours.read(&mut self.shared, bytes, &mut self.said, &mut reader, |plain, _| {
                 read.extend_from_slice(plain);

@@ -1,5 +1,6 @@
 //! A server by hand: every frame it may send, whole and in pieces.
 
+use super::frame::PADDED;
 use super::*;
 use crate::ConnectionNews;
 
@@ -59,17 +60,7 @@ impl Scene {
     }
 
     fn take(&mut self, bytes: &[u8]) -> Result<(), Broken> {
-        let mut reader = Reader {
-            sink: &mut self.told,
-            news: &mut self.news,
-            channel: 0,
-            at_ns: 0,
-            since_ns: 0,
-            established_ns: 0,
-            answers: 0,
-            ended: 0,
-            has_received: false,
-        };
+        let mut reader = Reader::new(&mut self.told, &mut self.news, 0, 0, (0, 0));
         let taken =
             self.http.read(&mut self.shared, &mut BufferPool::default(), bytes, &mut self.said, &mut reader);
         self.ended += reader.ended;
@@ -408,17 +399,7 @@ fn data_of_a_cancelled_stream_is_ignored() {
     let mut scene = Scene::new(false);
     assert!(scene.encode(10) && scene.encode(20));
     scene.frames();
-    let mut reader = Reader {
-        sink: &mut scene.told,
-        news: &mut scene.news,
-        channel: 0,
-        at_ns: 0,
-        since_ns: 0,
-        established_ns: 0,
-        answers: 0,
-        ended: 0,
-        has_received: false,
-    };
+    let mut reader = Reader::new(&mut scene.told, &mut scene.news, 0, 0, (0, 0));
     scene.http.cancel_before(15, &mut scene.said, &mut reader);
     assert_eq!(scene.told.failed, [(10, StreamFailure::GivenUp)]);
     assert_eq!(scene.frames(), [(RST_STREAM, 0, 1, CANCEL.to_be_bytes().to_vec())]);

@@ -1,0 +1,99 @@
+//! Messages longer than an HTTP/2 frame, against the HTTP/2 implementation of the responder (`h2`).
+
+use std::time::{Duration, Instant};
+
+use dnsdyno_responder::{Config, Responder, Transport as Served};
+use dnsdyno_transport::sim::SimConfig;
+use dnsdyno_transport::stream::DohTransport;
+use dnsdyno_transport::tls::{TlsConfig, TlsTrust};
+use dnsdyno_transport::{Batch, Description, Open, Sink, Transport, Wake, XdpDescription};
+
+#[derive(Default)]
+struct Responses(Vec<Vec<u8>>);
+
+impl Sink for Responses {
+    fn packet(&mut self, _: usize, _: u64, bytes: &[u8]) {
+        self.0.push(bytes.to_vec());
+    }
+
+    fn refused(&mut self, _: usize, _: u64, _: &[u8]) {}
+}
+
+/// A query of this length, which an EDNS option of unknown meaning fills.
+fn long_query(id: u16, length: usize) -> Vec<u8> {
+    let mut query = Vec::new();
+    let form = dnsdyno_wire::QueryForm { edns_size: Some(1_232), ..Default::default() };
+    form.encode(b"\x03www\x07example\x00", 1, &mut query);
+    dnsdyno_wire::patch_id(&mut query, id);
+    let (data, option) = (length - query.len(), length - query.len() - 4);
+    let data_length_at = query.len() - 2;
+    query[data_length_at..].copy_from_slice(&(data as u16).to_be_bytes());
+    query.extend_from_slice(&65_001u16.to_be_bytes());
+    query.extend_from_slice(&(option as u16).to_be_bytes());
+    query.resize(length, b'x');
+    query
+}
+
+#[test]
+fn queries_longer_than_a_frame_are_answered_whether_posted_or_in_the_path() {
+    let config = Config { doh: vec!["127.0.0.1:0".parse().unwrap()], ..Config::default() };
+    let responder = Responder::start(config).unwrap();
+    let server = responder.addresses_of(Served::Doh)[0];
+    // The URI type of the server takes paths of up to 65,534 bytes.
+    for (http_get, length) in [(false, 60_000), (true, 45_000)] {
+        let description = Description {
+            server,
+            workers: 1,
+            clients: 1,
+            local_address: None,
+            local_prefix: None,
+            local_ports: None,
+            receive_buffer: 1 << 20,
+            send_only: false,
+            timeout_ns: 30_000_000_000,
+            queries_each: None,
+            idle_timeout_ns: None,
+            fast_open: false,
+            handshake_timeout_ns: 30_000_000_000,
+            tls: TlsConfig {
+                server,
+                asked: "localhost".into(),
+                server_name: None,
+                trust: TlsTrust::Anything,
+                tls12: false,
+                tls13: true,
+                resumption: true,
+                early_data: false,
+            },
+            http_path: "/dns-query".to_owned(),
+            http_get,
+            members: Vec::new(),
+            xdp: XdpDescription::default(),
+            sim: SimConfig::default(),
+            seed: 1,
+        };
+        let mut transport = DohTransport::open_all(&description).unwrap().remove(0);
+        transport.begin(0);
+        let mut responses = Responses::default();
+        let patience = Instant::now() + Duration::from_secs(30);
+        // More than the initial window of the connection, so that the server has to open it.
+        for id in 1..=5u16 {
+            let query = long_query(id, length);
+            let mut batch = Batch::new(1, query.len());
+            batch.push(&query);
+            while transport.turn().is_err() || transport.send(0, &batch).accepted == 0 {
+                assert!(Instant::now() < patience, "query {id} was not sent");
+                transport.wait(transport.now_ns() + 1_000_000, Wake::OnArrival);
+                transport.receive(&mut responses);
+            }
+            while responses.0.len() < usize::from(id) {
+                assert!(Instant::now() < patience, "no response to query {id}, GET: {http_get}");
+                transport.wait(transport.now_ns() + 1_000_000, Wake::OnArrival);
+                transport.receive(&mut responses);
+            }
+            let response = dnsdyno_wire::peek(&responses.0[usize::from(id) - 1]).unwrap();
+            assert_eq!((response.id, response.rcode), (id, 0));
+        }
+    }
+    assert_eq!(responder.stop().doh.counts.answered, 10);
+}
