@@ -212,7 +212,7 @@ fn header() -> Header {
         workers: 2,
         clients: 8,
         udp_sockets: None,
-        questions: 1_000_000,
+        queries: 1_000_000,
         bad_lines: 0,
         send_only: false,
         load: "10,000 queries/s for 48 h".into(),

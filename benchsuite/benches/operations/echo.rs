@@ -4,7 +4,7 @@
 use dnsdyno_measure::NotSentReason;
 use dnsdyno_sys::packet::HEADER_ROOM;
 use dnsdyno_transport::xdp::frame::{Ethernet, Header, read};
-use dnsdyno_transport::{Batch, Group, Resources, Sent, Sink, Transport, Turn, Wake};
+use dnsdyno_transport::{Batch, Group, NextClient, Resources, Sent, Sink, Transport, Wake};
 
 /// What the echo stands for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -97,12 +97,12 @@ impl<const CONNECTS: bool> Transport for Echo<CONNECTS> {
         self.now_ns = self.now_ns.max(until_ns);
     }
 
-    fn turn(&mut self) -> Result<Turn, NotSentReason> {
-        Ok(Turn { channel: self.next, room: 16 })
+    fn next_client(&mut self) -> Result<NextClient, NotSentReason> {
+        Ok(NextClient { channel: self.next, capacity: 16 })
     }
 
-    fn turn_of(&mut self, _: usize) -> Result<Turn, NotSentReason> {
-        Ok(Turn { channel: self.next_channel(), room: usize::MAX })
+    fn next_client_of(&mut self, _: usize) -> Result<NextClient, NotSentReason> {
+        Ok(NextClient { channel: self.next_channel(), capacity: usize::MAX })
     }
 
     fn pass(&mut self, _: usize) {
@@ -111,7 +111,7 @@ impl<const CONNECTS: bool> Transport for Echo<CONNECTS> {
 
     fn groups(&self) -> Vec<Group> {
         let connects = self.kind == Kind::Tcp;
-        vec![Group { channels: CHANNELS, connects, most_under_way: None, member: 0, is_second: false }]
+        vec![Group { channels: CHANNELS, connects, most_outstanding: None, member: 0, is_fallback: false }]
     }
 
     fn resources(&mut self) -> Resources {

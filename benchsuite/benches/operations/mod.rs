@@ -8,7 +8,7 @@ use std::hint::black_box;
 use dnsdyno_engine::{Control, Job, Live, Observer, run};
 use dnsdyno_measure::Histogram;
 use dnsdyno_plan::schedule::{Constant, Load, Ramp};
-use dnsdyno_plan::source::{Questions, QuestionsBuilder};
+use dnsdyno_plan::source::{Queries, QueriesBuilder};
 use dnsdyno_record::Interval;
 use dnsdyno_transport::Transport;
 use dnsdyno_transport::sim::{SimConfig, SimTransport};
@@ -42,14 +42,14 @@ pub(crate) const OPERATIONS: &[Operation] = &[
 
 /// A question into the batch, with its ID.
 fn patch(times: u64) {
-    let questions = questions();
-    let mut batch = Vec::with_capacity(BATCH * questions.message(0).len());
+    let queries = queries();
+    let mut batch = Vec::with_capacity(BATCH * queries.message(0).len());
     for n in 0..times {
         if n.is_multiple_of(BATCH as u64) {
             batch.clear();
         }
         let start = batch.len();
-        batch.extend_from_slice(questions.message(n as usize % questions.len()));
+        batch.extend_from_slice(queries.message(n as usize % queries.len()));
         patch_id(&mut batch[start..], n as u16);
         black_box(batch.as_slice());
     }
@@ -57,12 +57,12 @@ fn patch(times: u64) {
 
 /// What an answer says, and whether it answers what was asked.
 fn pair(times: u64) {
-    let questions = questions();
-    let mut answer = questions.message(0).to_vec();
+    let queries = queries();
+    let mut answer = queries.message(0).to_vec();
     answer[2] |= 0x80;
     for _ in 0..times {
         let same =
-            peek(black_box(&answer)).is_ok_and(|said| same_question(said.question, questions.question(0)));
+            peek(black_box(&answer)).is_ok_and(|said| same_question(said.question, queries.question(0)));
         assert!(black_box(same));
     }
 }
@@ -97,9 +97,9 @@ fn next_due(times: u64) {
 /// All of it, over one worker's link: scheduled, sent, paired, booked, settled. The link's own work is in it.
 fn engine<T: Transport + Send>(times: u64, link: T) {
     let Ok(curve) = constant(times) else { return };
-    let (questions, load) = (questions(), Load::Open { curve, window: None });
+    let (queries, load) = (queries(), Load::Open { curve, window: None });
     let job = Job {
-        questions: &questions,
+        queries: &queries,
         load: &load,
         limit: None,
         end_ns: None,
@@ -119,8 +119,8 @@ fn constant(times: u64) -> Result<dnsdyno_plan::Curve, dnsdyno_plan::schedule::C
 }
 
 /// The question of the rig, of 33 bytes.
-fn questions() -> Questions {
-    let mut builder = QuestionsBuilder::new(QueryForm::default(), 0);
+fn queries() -> Queries {
+    let mut builder = QueriesBuilder::new(QueryForm::default(), 0);
     let mut name = Vec::new();
     if encode_name(b"ns.dyno.example.", &mut name).is_ok() {
         let _ = builder.push(&name, 1);

@@ -1,7 +1,7 @@
 //! The command line: parsing, short and long help, man pages and completions are made from these types.
 //!
 //! What a run does is said by the options of a [`Draft`], which are flags here and keys in a plan file; what they
-//! mean, and whether they go together, is decided where it becomes a plan. Beside them are the flags that say where
+//! mean, and whether they go together, is decided where it becomes a plan. Anomalies them are the flags that say where
 //! results go.
 
 use std::path::PathBuf;

@@ -92,17 +92,17 @@ impl Screen {
     /// What went wrong in the interval; empty where nothing did.
     fn losses(&self, live: &Live<'_>) -> String {
         let arrivals = live.arrivals;
-        let beside = &arrivals.beside;
+        let anomalies = &arrivals.anomalies;
         let parts = [
             ("timed out", arrivals.timed_out),
             ("late", arrivals.late),
             ("refused", arrivals.refused),
             ("not sent", arrivals.not_sent),
             ("dropped at our sockets", arrivals.socket_drops),
-            ("duplicates", beside.duplicates),
-            ("unexpected", beside.unexpected),
-            ("wrong question", beside.wrong_question),
-            ("malformed", beside.malformed),
+            ("duplicates", anomalies.duplicates),
+            ("unexpected", anomalies.unexpected),
+            ("wrong question", anomalies.wrong_question),
+            ("malformed", anomalies.malformed),
         ];
         let parts = parts.iter().filter(|(_, n)| *n > 0).map(|(what, n)| format!("{} {what}", count(*n)));
         parts.collect::<Vec<_>>().join("  ")

@@ -128,7 +128,7 @@ impl<'a, 'scope> Collector<'a, 'scope> {
             sockets,
             waiting: BTreeMap::new(),
             next_settled: 0,
-            tally: Tally::new(job.questions.types().len()),
+            tally: Tally::new(job.queries.types().len()),
             arrivals: Arrivals::default(),
             uses: vec![WorkerUse::default(); workers.len()],
             last_offset_ns: wall_offset_ns(),
@@ -240,7 +240,7 @@ impl<'a, 'scope> Collector<'a, 'scope> {
         let index = self.next_settled;
         let Some(sheets) = self.waiting.remove(&index) else { return };
         self.next_settled += 1;
-        let mut tally = Tally::new(self.job.questions.types().len());
+        let mut tally = Tally::new(self.job.queries.types().len());
         sheets.tallies.iter().flatten().for_each(|sheet| tally.merge(sheet));
         let is_open = self.job.load.curve().is_some();
         let uses: Vec<WorkerUse> = sheets.arrivals.iter().map(use_of).collect();
@@ -329,7 +329,7 @@ impl<'a, 'scope> Collector<'a, 'scope> {
             late_after_settled,
             workers: self.uses,
             schedule_ns,
-            passes: self.tally.scheduled as f64 / self.job.questions.len().max(1) as f64,
+            passes: self.tally.scheduled as f64 / self.job.queries.len().max(1) as f64,
             interface: None,
             tally: self.tally,
             arrivals: self.arrivals,

@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use dnsdyno_measure::{ConnectFailure, ConnectionEnd, HalfFailure, NotSentReason};
+use dnsdyno_measure::{ConnectFailure, ConnectionEnd, FallbackFailure, NotSentReason};
 
 use crate::groups::Groups;
 
@@ -38,7 +38,7 @@ pub(crate) struct Parts {
 impl Fallback {
     /// The fallback of one member of these groups, if one has it; its TCP part has these slots.
     pub(crate) fn of(groups: &Groups, slots: Range<u32>, strips_edns: bool) -> Self {
-        let Some(group) = groups.all.iter().position(|queue| queue.group.is_second) else {
+        let Some(group) = groups.all.iter().position(|queue| queue.group.is_fallback) else {
             return Fallback::default();
         };
         let channels = |number: usize| {
@@ -62,31 +62,31 @@ impl Fallback {
 }
 
 /// Why the TCP part of a transaction failed, if it was never sent.
-pub(crate) fn failure_unsent(held_up_by: Option<NotSentReason>) -> HalfFailure {
+pub(crate) fn failure_unsent(held_up_by: Option<NotSentReason>) -> FallbackFailure {
     match held_up_by {
-        Some(NotSentReason::NoFreeConnection | NotSentReason::NoFreeId) => HalfFailure::NoClient,
-        Some(NotSentReason::NoLocalPort) => HalfFailure::NoLocalPort,
-        _ => HalfFailure::NotSent,
+        Some(NotSentReason::NoFreeConnection | NotSentReason::NoFreeId) => FallbackFailure::NoClient,
+        Some(NotSentReason::NoLocalPort) => FallbackFailure::NoLocalPort,
+        _ => FallbackFailure::NotSent,
     }
 }
 
 /// Why it failed, if its connection was not established.
-pub(crate) fn failure_of_connect(why: ConnectFailure) -> HalfFailure {
+pub(crate) fn failure_of_connect(why: ConnectFailure) -> FallbackFailure {
     match why {
-        ConnectFailure::Refused => HalfFailure::ConnectRefused,
-        ConnectFailure::TimedOut => HalfFailure::ConnectTimedOut,
-        ConnectFailure::NoLocalPort => HalfFailure::NoLocalPort,
-        _ => HalfFailure::ConnectFailed,
+        ConnectFailure::Refused => FallbackFailure::ConnectRefused,
+        ConnectFailure::TimedOut => FallbackFailure::ConnectTimedOut,
+        ConnectFailure::NoLocalPort => FallbackFailure::NoLocalPort,
+        _ => FallbackFailure::ConnectFailed,
     }
 }
 
 /// Why it failed, if the last of its connections ended.
-pub(crate) fn failure_of_end(end: ConnectionEnd) -> HalfFailure {
+pub(crate) fn failure_of_end(end: ConnectionEnd) -> FallbackFailure {
     match end {
-        ConnectionEnd::Reset => HalfFailure::Reset,
-        ConnectionEnd::Garbled => HalfFailure::Garbled,
-        ConnectionEnd::ByUs | ConnectionEnd::Silent => HalfFailure::QueryTimedOut,
+        ConnectionEnd::Reset => FallbackFailure::Reset,
+        ConnectionEnd::Garbled => FallbackFailure::Garbled,
+        ConnectionEnd::ByUs | ConnectionEnd::Silent => FallbackFailure::QueryTimedOut,
         // The others are of encrypted connections, over which nothing falls back.
-        _ => HalfFailure::Closed,
+        _ => FallbackFailure::Closed,
     }
 }

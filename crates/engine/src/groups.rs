@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use dnsdyno_measure::NotSentReason;
 use dnsdyno_transport::Group;
 
-use crate::inflight::Departure;
+use crate::inflight::SentQuery;
 use crate::pace::Due;
 
 /// Messages that are sent at once: what one system call moves well.
@@ -45,8 +45,8 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
-    pub(crate) fn departure(&self, member: u8, sent_ns: u64) -> Departure {
-        Departure { intended_ns: self.due.intended_ns, sent_ns, question: self.question, member }
+    pub(crate) fn departure(&self, member: u8, sent_ns: u64) -> SentQuery {
+        SentQuery { intended_ns: self.due.intended_ns, sent_ns, question: self.question, member }
     }
 }
 
@@ -60,7 +60,7 @@ impl Queue {
 
     /// From when on the timeout of a query that waits here is counted.
     pub(crate) fn since_ns(&self, query: &Waiting) -> u64 {
-        if self.group.is_second { query.sent_ns } else { query.due.intended_ns }
+        if self.group.is_fallback { query.sent_ns } else { query.due.intended_ns }
     }
 }
 
@@ -73,7 +73,7 @@ impl Groups {
             all.push(Queue { group: *group, first_channel, waiting, held_up_by: None, next: 0 });
             first_channel += group.channels;
         }
-        let firsts = groups.iter().enumerate().filter(|(_, group)| !group.is_second);
+        let firsts = groups.iter().enumerate().filter(|(_, group)| !group.is_fallback);
         Groups { all, group_of_member: firsts.map(|(number, _)| number).collect() }
     }
 

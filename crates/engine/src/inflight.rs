@@ -62,7 +62,7 @@ pub(crate) struct Lanes {
 
 /// An outstanding query, as it was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Departure {
+pub(crate) struct SentQuery {
     /// The instant at which it was due.
     pub(crate) intended_ns: u64,
     /// The instant at which it was sent.
@@ -77,11 +77,11 @@ pub(crate) struct Departure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Match {
     /// That of an outstanding query.
-    Response(Departure),
+    Response(SentQuery),
     /// That of an outstanding query, whose timeout has passed without being counted yet.
-    Overdue(Departure),
+    Overdue(SentQuery),
     /// That of a query that was counted as timed out.
-    Late(Departure),
+    Late(SentQuery),
     /// One more of an answered query.
     Duplicate,
     /// The ID of an outstanding query, but another question.
@@ -124,9 +124,9 @@ struct Slot {
 }
 
 impl Slot {
-    fn departure(&self) -> Departure {
+    fn departure(&self) -> SentQuery {
         let Slot { intended_ns, sent_ns, question, member, .. } = *self;
-        Departure { intended_ns, sent_ns, question, member }
+        SentQuery { intended_ns, sent_ns, question, member }
     }
 }
 
@@ -234,13 +234,13 @@ impl InFlight {
 
     /// Puts a query that was sent at its place: the newest of the line.
     #[inline]
-    pub(crate) fn depart(&mut self, place: Place, departure: Departure) {
+    pub(crate) fn depart(&mut self, place: Place, departure: SentQuery) {
         let older = self.lines[FIRST].newest;
         self.stand_in_line(FIRST, place.index, departure, older, NONE);
     }
 
     /// The same in the TCP part of a fallback: in its line by its first sending.
-    pub(crate) fn depart_in_fallback(&mut self, place: Place, departure: Departure) {
+    pub(crate) fn depart_in_fallback(&mut self, place: Place, departure: SentQuery) {
         let (mut older, mut newer) = (self.lines[FALLBACK].newest, NONE);
         // They are sent in the order of their first sending: only where one has waited in vain
         // for a client or a port is there anything to pass.
@@ -253,8 +253,8 @@ impl InFlight {
     }
 
     #[inline]
-    fn stand_in_line(&mut self, line: usize, index: u32, departure: Departure, older: u32, newer: u32) {
-        let Departure { intended_ns, sent_ns, question, member } = departure;
+    fn stand_in_line(&mut self, line: usize, index: u32, departure: SentQuery, older: u32, newer: u32) {
+        let SentQuery { intended_ns, sent_ns, question, member } = departure;
         self.slots[index as usize] =
             Slot { intended_ns, sent_ns, question, older, newer, state: State::Live, member };
         match self.slots.get_mut(older as usize) {
@@ -309,7 +309,7 @@ impl InFlight {
         channel: usize,
         id: u16,
         asks: impl FnOnce(u32, u32) -> bool,
-    ) -> Option<Departure> {
+    ) -> Option<SentQuery> {
         let index = self.slot_of(channel, id)?;
         let slot = self.slots[index as usize];
         if slot.state != State::Live || !asks(index, slot.question) {
@@ -325,14 +325,14 @@ impl InFlight {
     }
 
     /// The outstanding query with this ID, if there is one.
-    pub(crate) fn live_at(&self, channel: usize, id: u16) -> Option<Departure> {
+    pub(crate) fn live_at(&self, channel: usize, id: u16) -> Option<SentQuery> {
         let slot = &self.slots[self.slot_of(channel, id)? as usize];
         (slot.state == State::Live).then(|| slot.departure())
     }
 
     /// Ends the oldest query if its timeout has passed at `now_ns`, and names its slot.
     #[inline]
-    pub(crate) fn expire_oldest(&mut self, now_ns: u64) -> Option<(u32, Departure)> {
+    pub(crate) fn expire_oldest(&mut self, now_ns: u64) -> Option<(u32, SentQuery)> {
         if self.next_expiry_ns()? > now_ns {
             return None;
         }
@@ -343,7 +343,7 @@ impl InFlight {
     /// outstanding then: with connections, those that are lost with the present one.
     ///
     /// It looks at the places used in that time, so that a short connection costs little.
-    pub(crate) fn each_since_last(&mut self, channel: usize, mut name: impl FnMut(u16, Departure)) {
+    pub(crate) fn each_since_last(&mut self, channel: usize, mut name: impl FnMut(u16, SentQuery)) {
         let Lane { ids, hand, since, .. } = self.lanes[channel];
         let used = hand.wrapping_sub(since).min(ids);
         let mut oldest = hand;
@@ -360,7 +360,7 @@ impl InFlight {
     }
 
     /// Ends the oldest query, whatever its age, because its response is not waited for any more.
-    pub(crate) fn abandon_oldest(&mut self) -> Option<(u32, Departure)> {
+    pub(crate) fn abandon_oldest(&mut self) -> Option<(u32, SentQuery)> {
         self.end_oldest(State::Abandoned)
     }
 
@@ -381,7 +381,7 @@ impl InFlight {
         if sent_ns(fallback) < sent_ns(first) { fallback } else { first }
     }
 
-    fn end_oldest(&mut self, state: State) -> Option<(u32, Departure)> {
+    fn end_oldest(&mut self, state: State) -> Option<(u32, SentQuery)> {
         let oldest = self.oldest();
         let departure = self.slots.get(oldest as usize)?.departure();
         self.end(oldest, state);
@@ -467,7 +467,7 @@ mod tests {
 
     fn depart_at(table: &mut InFlight, now_ns: u64, question: u32) -> u16 {
         let place = table.take_free(0).unwrap();
-        table.depart(place, Departure { intended_ns: now_ns, sent_ns: now_ns, question, member: 0 });
+        table.depart(place, SentQuery { intended_ns: now_ns, sent_ns: now_ns, question, member: 0 });
         place.id
     }
 
@@ -519,7 +519,7 @@ mod tests {
         }
         for (channel, sent_ns) in [(1, 20), (2, 5), (1, 40), (2, 15)] {
             let place = table.take_free(channel).unwrap();
-            let again = Departure { intended_ns: sent_ns, sent_ns, question: 1, member: 0 };
+            let again = SentQuery { intended_ns: sent_ns, sent_ns, question: 1, member: 0 };
             table.depart_in_fallback(place, again);
             assert_eq!(table.channel_of(place.slot()), channel);
         }
@@ -626,7 +626,7 @@ mod tests {
         #[test]
         fn the_table_agrees_with_a_plain_map(steps in proptest::collection::vec((0u8..4, 0u16..40), 1..600)) {
             let mut table = InFlight::new(1, 32, TIMEOUT_NS);
-            let mut live: HashMap<u16, Departure> = HashMap::new();
+            let mut live: HashMap<u16, SentQuery> = HashMap::new();
             let mut now_ns = 0;
             for (i, (what, id)) in steps.into_iter().enumerate() {
                 now_ns += 37;
@@ -635,7 +635,7 @@ mod tests {
                         Some(place) => {
                             let question = i as u32;
                             let departure =
-                                Departure { intended_ns: now_ns, sent_ns: now_ns, question, member: 0 };
+                                SentQuery { intended_ns: now_ns, sent_ns: now_ns, question, member: 0 };
                             table.depart(place, departure);
                             prop_assert!(live.insert(place.id, departure).is_none());
                         }

@@ -1,7 +1,7 @@
 //! What a run is to do, and what each of its workers needs for its part.
 
 use dnsdyno_plan::schedule::Load;
-use dnsdyno_plan::source::Questions;
+use dnsdyno_plan::source::Queries;
 use dnsdyno_record::Ended;
 use dnsdyno_transport::{Group, Transport};
 
@@ -13,7 +13,7 @@ use crate::sending::{Patience, Share};
 #[derive(Clone, Debug)]
 pub struct Job<'a> {
     /// What to send, over and over.
-    pub questions: &'a Questions,
+    pub queries: &'a Queries,
     /// When to send it.
     pub load: &'a Load,
     /// Schedule no more than this in all, and what that limit is called.
@@ -61,7 +61,7 @@ impl Job<'_> {
     pub(crate) fn pace(&self, share: Share) -> Pace {
         let Share { worker, workers } = share;
         let limit = self.limit.as_ref().map_or(u64::MAX, |(limit, _)| *limit);
-        let has_clients = self.questions.client(0).is_some();
+        let has_clients = self.queries.client(0).is_some();
         let (first, stride) = if has_clients { (0, 1) } else { (u64::from(worker), u64::from(workers)) };
         let part = |window: u32| window / workers + u32::from(worker < window % workers);
         let mut pace = match self.load {
@@ -74,7 +74,7 @@ impl Job<'_> {
                 Pace::closed(Numbers { next: first, stride, limit, end_ns }, part(*outstanding))
             }
         };
-        if has_clients && !(0..self.questions.len()).any(|i| share.holds(self.questions.client(i))) {
+        if has_clients && !(0..self.queries.len()).any(|i| share.holds(self.queries.client(i))) {
             pace.close();
         }
         pace
@@ -97,10 +97,10 @@ fn lanes_by_load<T: Transport>(transports: &[T], load: &Load) -> Vec<Lanes> {
         let channels =
             of_each.iter().filter_map(|groups| groups.get(number)).map(|group| group.channels).sum();
         let ids = match group.connects {
-            true => ids_per_client(channels, window, group.most_under_way),
+            true => ids_per_client(channels, window, group.most_outstanding),
             false => ids_per_channel(channels, window),
         };
-        Lanes { channels, ids, are_fallback: group.is_second }
+        Lanes { channels, ids, are_fallback: group.is_fallback }
     };
     groups.iter().enumerate().map(lanes).collect()
 }

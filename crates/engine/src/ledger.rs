@@ -17,7 +17,7 @@ use dnsdyno_measure::{Arrivals, Fallback, MemberTally, NotSentReason, Tally};
 use dnsdyno_transport::Resources;
 use rtrb::{Consumer, Producer};
 
-use crate::inflight::Departure;
+use crate::inflight::SentQuery;
 
 /// What a worker hands to the collector.
 pub(crate) enum Page {
@@ -152,7 +152,7 @@ impl Ledger {
 
     /// A query was sent, which could be from `free_ns` on: it is late by what passed since.
     #[inline]
-    pub(crate) fn sent(&mut self, departure: &Departure, free_ns: u64, bytes: usize, type_slot: usize) {
+    pub(crate) fn sent(&mut self, departure: &SentQuery, free_ns: u64, bytes: usize, type_slot: usize) {
         let tally = self.tally(departure.intended_ns);
         tally.requests += 1;
         tally.bytes_sent += bytes as u64;
@@ -177,7 +177,7 @@ impl Ledger {
     }
 
     /// A query was sent over TCP, because its response over UDP was truncated.
-    pub(crate) fn sent_over_tcp(&mut self, departure: &Departure, bytes: usize) {
+    pub(crate) fn sent_over_tcp(&mut self, departure: &SentQuery, bytes: usize) {
         let tally = self.tally(departure.intended_ns);
         tally.requests += 1;
         tally.bytes_sent += bytes as u64;
@@ -185,10 +185,10 @@ impl Ledger {
     }
 
     /// A query was sent once more, because the connection that it had been sent on was lost.
-    pub(crate) fn retried(&mut self, departure: &Departure, bytes: usize) {
+    pub(crate) fn retried(&mut self, departure: &SentQuery, bytes: usize) {
         let tally = self.tally(departure.intended_ns);
         tally.requests += 1;
-        tally.asked_again += 1;
+        tally.retried += 1;
         tally.bytes_sent += bytes as u64;
     }
 
@@ -202,7 +202,7 @@ impl Ledger {
     #[inline]
     pub(crate) fn answered(
         &mut self,
-        departure: &Departure,
+        departure: &SentQuery,
         at_ns: u64,
         rcode: u16,
         bytes: usize,
@@ -246,7 +246,7 @@ impl Ledger {
     }
 
     /// A query's timeout passed.
-    pub(crate) fn timed_out(&mut self, departure: &Departure) {
+    pub(crate) fn timed_out(&mut self, departure: &SentQuery) {
         let tally = self.tally(departure.intended_ns);
         tally.ends.timed_out += 1;
         of(tally, departure.member, |member| member.ends.timed_out += 1);
@@ -256,7 +256,7 @@ impl Ledger {
     /// The response was received of a query that was counted as timed out.
     ///
     /// If its interval was handed out already, only the sum will have it.
-    pub(crate) fn late(&mut self, departure: &Departure, rcode: u16, bytes: usize) {
+    pub(crate) fn late(&mut self, departure: &SentQuery, rcode: u16, bytes: usize) {
         self.arrivals.late += 1;
         if departure.intended_ns / self.interval_ns < self.first_open {
             self.late_after_settled += 1;
@@ -270,7 +270,7 @@ impl Ledger {
     }
 
     /// The network refused a query.
-    pub(crate) fn refused(&mut self, departure: &Departure) {
+    pub(crate) fn refused(&mut self, departure: &SentQuery) {
         let tally = self.tally(departure.intended_ns);
         tally.ends.refused += 1;
         of(tally, departure.member, |member| member.ends.refused += 1);

@@ -88,11 +88,11 @@ pub fn run<T: Transport + Send>(
                 // Of a mix of one, all that is known of it is known of the run.
                 let members = if groups.members() > 1 { groups.members() } else { 0 };
                 let spare = (2 * job.timeout_ns / job.interval_ns + 4).min(MOST_SPARE_TALLIES) as usize;
-                let (types, is_open) = (job.questions.types().len(), job.load.curve().is_some());
+                let (types, is_open) = (job.queries.types().len(), job.load.curve().is_some());
                 let ledger = Ledger::new(job.interval_ns, types, members, is_open, spare, page_in, blank_out);
                 let connections = Connections::new(if T::CONNECTS { transport.channels() } else { 0 });
                 let modes = (job.send_only, job.strips_edns);
-                let pairing = Pairing::new(job.questions, table, ledger, groups, connections, modes);
+                let pairing = Pairing::new(job.queries, table, ledger, groups, connections, modes);
                 let sending = Sending::new(job.patience(), share);
                 transport.begin(epoch_ns);
                 let mut transport = Worker::new(transport, job.pace(share), sending, pairing, signals).run();

@@ -1,6 +1,6 @@
 //! What was made of queries when they were sent, by slot: to pair their responses, and to make them again.
 
-use dnsdyno_plan::source::{Maker, Questions};
+use dnsdyno_plan::source::{Maker, Queries};
 use dnsdyno_transport::Batch;
 use dnsdyno_wire::{HEADER_LEN, patch_id, peek};
 
@@ -32,8 +32,8 @@ pub(crate) struct Copied {
 
 impl Made {
     /// For a table with so many slots.
-    pub(crate) fn new(questions: &Questions, slots: usize) -> Self {
-        match questions.maker() {
+    pub(crate) fn new(queries: &Queries, slots: usize) -> Self {
+        match queries.maker() {
             Some(_) => Made { slots: vec![Slot::default(); slots].into(), message: Vec::with_capacity(LONG) },
             None => Made::default(),
         }
@@ -57,13 +57,13 @@ impl Made {
     }
 
     /// Puts a query into the batch that is not sent as it is, or may not be.
-    pub(crate) fn put(&mut self, questions: &Questions, batch: &mut Batch, query: Copied) {
+    pub(crate) fn put(&mut self, queries: &Queries, batch: &mut Batch, query: Copied) {
         let question = query.question as usize;
-        let message = questions.message(question);
-        if let Some(maker) = questions.maker() {
+        let message = queries.message(question);
+        if let Some(maker) = queries.maker() {
             self.put_made(maker, message, batch, query);
         } else if query.is_bare {
-            put_bare(message, questions.question(question).len(), batch, query.id);
+            put_bare(message, queries.question(question).len(), batch, query.id);
         } else {
             patch_id(batch.push(message), query.id);
         }
@@ -111,7 +111,7 @@ const LONG: usize = 1_024;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dnsdyno_plan::source::QuestionsBuilder;
+    use dnsdyno_plan::source::QueriesBuilder;
     use dnsdyno_wire::QueryForm;
     use std::sync::Arc;
 
@@ -129,13 +129,13 @@ mod tests {
 
     #[test]
     fn a_query_is_made_again_for_its_number_and_sent_bare_with_the_question_that_was_made() {
-        let mut builder = QuestionsBuilder::new(QueryForm::default(), 0);
+        let mut builder = QueriesBuilder::new(QueryForm::default(), 0);
         builder.push(b"\x03www\x07example\x00", 1).unwrap();
-        let questions = builder.finish().made_by(Arc::new(Numbered));
-        let (mut made, mut batch) = (Made::new(&questions, 4), Batch::new(8, 64));
+        let queries = builder.finish().made_by(Arc::new(Numbered));
+        let (mut made, mut batch) = (Made::new(&queries, 4), Batch::new(8, 64));
         let query = Copied { number: 3, question: 0, id: 7, slot: 2, is_bare: false };
-        made.put(&questions, &mut batch, query);
-        made.put(&questions, &mut batch, Copied { number: made.number(2), slot: 1, is_bare: true, ..query });
+        made.put(&queries, &mut batch, query);
+        made.put(&queries, &mut batch, Copied { number: made.number(2), slot: 1, is_bare: true, ..query });
         let sent: Vec<_> = batch.iter().map(|message| peek(message).unwrap()).collect();
         assert_eq!((sent[0].id, sent[0].question), (7, &b"\x03Dww\x07example\x00\0\x01\0\x01"[..]));
         assert_eq!((sent[1].id, sent[1].question), (7, sent[0].question));

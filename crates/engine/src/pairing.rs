@@ -3,22 +3,22 @@
 //! A query is outstanding from the instant at which it was sent until it is paired, refused, expired or interrupted.
 //! In the TCP part of a fallback it is outstanding a second time, and waits in between for a client.
 
-use dnsdyno_measure::{ConnectFailure, ConnectionEnd, HalfFailure, NotSentReason, StreamFailure};
-use dnsdyno_plan::source::Questions;
-use dnsdyno_transport::{Batch, Came, ConnectionNews, Group, Resources, Sink};
+use dnsdyno_measure::{ConnectFailure, ConnectionEnd, FallbackFailure, NotSentReason, StreamFailure};
+use dnsdyno_plan::source::Queries;
+use dnsdyno_transport::{Batch, ConnectionEvent, Group, MessageKind, Resources, Sink};
 use dnsdyno_wire::{FLAG_QR, FLAG_TC, HEADER_LEN, peek, same_question};
 
 use crate::connections::{Connections, Retry};
 use crate::fallback::{Fallback, Parts, failure_of_connect, failure_of_end, failure_unsent};
 use crate::groups::{BATCH, Groups, Queue, Waiting};
-use crate::inflight::{Departure, InFlight, Match, Place};
+use crate::inflight::{InFlight, Match, Place, SentQuery};
 use crate::ledger::Ledger;
 use crate::made::Made;
 use crate::pace::Due;
 
 /// The outstanding queries of a worker, those that wait to be sent, and its ledger.
 pub(crate) struct Pairing<'a> {
-    pub(crate) questions: &'a Questions,
+    pub(crate) queries: &'a Queries,
     pub(crate) table: InFlight,
     pub(crate) ledger: Ledger,
     pub(crate) groups: Groups,
@@ -33,7 +33,7 @@ pub(crate) struct Pairing<'a> {
 impl<'a> Pairing<'a> {
     /// Of a worker whose channels are these groups.
     pub(crate) fn new(
-        questions: &'a Questions,
+        queries: &'a Queries,
         table: InFlight,
         ledger: Ledger,
         groups: Groups,
@@ -41,9 +41,9 @@ impl<'a> Pairing<'a> {
         (send_only, strips_edns): (bool, bool),
     ) -> Self {
         Pairing {
-            questions,
+            queries,
             fallback: Fallback::of(&groups, table.fallback(), strips_edns),
-            made: Made::new(questions, table.slots()),
+            made: Made::new(queries, table.slots()),
             table,
             ledger,
             groups,
@@ -71,7 +71,7 @@ impl<'a> Pairing<'a> {
         let Queue { group, waiting, .. } = &mut self.groups.all[number];
         let falls_back = self.fallback.group == number + 1;
         for ((query, place), message) in waiting.iter().zip(places).zip(batch.iter()) {
-            if group.is_second {
+            if group.is_fallback {
                 let departure = query.departure(group.member, query.sent_ns);
                 if let Some(parts) = self.fallback.parts(place.slot()) {
                     *parts = Parts { truncated_ns: query.truncated_ns, handed_ns: sent_ns };
@@ -81,7 +81,7 @@ impl<'a> Pairing<'a> {
                 continue;
             }
             let departure = query.departure(group.member, sent_ns);
-            let type_slot = self.questions.type_slot(query.question as usize);
+            let type_slot = self.queries.type_slot(query.question as usize);
             self.ledger.sent(&departure, query.due.free_ns, message.len(), type_slot);
             if self.send_only {
                 self.ledger.sent_only(departure.intended_ns);
@@ -101,9 +101,9 @@ impl<'a> Pairing<'a> {
     pub(crate) fn fail_first(&mut self, number: usize, reason: NotSentReason) {
         let Queue { group, waiting, .. } = &mut self.groups.all[number];
         let Some(query) = waiting.pop_front() else { return };
-        if group.is_second {
+        if group.is_fallback {
             self.ledger.refused(&query.departure(group.member, query.sent_ns));
-            self.ledger.fallback(query.due.intended_ns).add_failed(HalfFailure::NotSent, 1);
+            self.ledger.fallback(query.due.intended_ns).add_failed(FallbackFailure::NotSent, 1);
         } else {
             self.ledger.not_sent(query.due.intended_ns, group.member, reason);
         }
@@ -113,7 +113,7 @@ impl<'a> Pairing<'a> {
     pub(crate) fn give_up_first(&mut self, number: usize) {
         let Queue { group, waiting, held_up_by, .. } = &mut self.groups.all[number];
         let Some(query) = waiting.pop_front() else { return };
-        if group.is_second {
+        if group.is_fallback {
             self.ledger.timed_out(&query.departure(group.member, query.sent_ns));
             self.ledger.fallback(query.due.intended_ns).add_failed(failure_unsent(*held_up_by), 1);
         } else {
@@ -147,9 +147,12 @@ impl<'a> Pairing<'a> {
             if self.connections.is_used() {
                 let channel = self.table.channel_of(slot);
                 let is_connected = self.connections.is_connected(channel);
-                let tcp =
-                    if is_connected { HalfFailure::QueryTimedOut } else { HalfFailure::ConnectTimedOut };
-                self.fail_part(channel, &departure, HalfFailure::UdpTimedOut, tcp);
+                let tcp = if is_connected {
+                    FallbackFailure::QueryTimedOut
+                } else {
+                    FallbackFailure::ConnectTimedOut
+                };
+                self.fail_part(channel, &departure, FallbackFailure::UdpTimedOut, tcp);
                 name(channel);
             }
         }
@@ -160,7 +163,12 @@ impl<'a> Pairing<'a> {
         while let Some((slot, departure)) = self.table.abandon_oldest() {
             self.ledger.interrupted(departure.intended_ns, departure.member);
             let channel = self.table.channel_of(slot);
-            self.fail_part(channel, &departure, HalfFailure::UdpInterrupted, HalfFailure::Interrupted);
+            self.fail_part(
+                channel,
+                &departure,
+                FallbackFailure::UdpInterrupted,
+                FallbackFailure::Interrupted,
+            );
         }
         self.interrupt_waiting(|_| true);
     }
@@ -170,8 +178,8 @@ impl<'a> Pairing<'a> {
         for Queue { group, waiting, .. } in self.groups.all.iter_mut().filter(|queue| meant(&queue.group)) {
             for query in waiting.drain(..) {
                 self.ledger.interrupted(query.due.intended_ns, group.member);
-                if group.is_second {
-                    self.ledger.fallback(query.due.intended_ns).add_failed(HalfFailure::Interrupted, 1);
+                if group.is_fallback {
+                    self.ledger.fallback(query.due.intended_ns).add_failed(FallbackFailure::Interrupted, 1);
                 }
             }
         }
@@ -181,7 +189,7 @@ impl<'a> Pairing<'a> {
 /// What a message did.
 enum Outcome {
     /// It is the response to a query, with this ID.
-    Paired(Departure, u16),
+    Paired(SentQuery, u16),
     /// It ended a query, too late.
     Overdue,
     /// It ended none.
@@ -200,17 +208,17 @@ impl Pairing<'_> {
             return Outcome::Overdue;
         }
         let Some(response) = peek(bytes).ok().filter(|message| message.flags & FLAG_QR != 0) else {
-            self.ledger.arrivals().beside.malformed += 1;
+            self.ledger.arrivals().anomalies.malformed += 1;
             return Outcome::Malformed;
         };
-        let (questions, made) = (self.questions, &self.made);
+        let (queries, made) = (self.queries, &self.made);
         // A server that cannot read a query may answer with an error and no question at all, and a query may have
         // none: the ID is then all there is to pair by.
         let asks = |slot: u32, question: u32| {
             if !made.is_empty() {
                 return made.is_question(slot, response.question);
             }
-            let asked = questions.question(question as usize);
+            let asked = queries.question(question as usize);
             same_question(response.question, asked)
                 || asked.is_empty()
                 || (response.question.is_empty() && response.rcode != 0)
@@ -219,13 +227,13 @@ impl Pairing<'_> {
         match self.table.pair(channel, response.id, at_ns, asks) {
             Match::Response(departure) => {
                 if is_truncated {
-                    self.ledger.arrivals().beside.truncated += 1;
+                    self.ledger.arrivals().anomalies.truncated += 1;
                     if self.fallback.udp.contains(&channel) {
                         self.fall_back(channel, response.id, &departure, at_ns);
                         return Outcome::Stray;
                     }
                 }
-                let type_slot = questions.type_slot(departure.question as usize);
+                let type_slot = queries.type_slot(departure.question as usize);
                 self.ledger.answered(&departure, at_ns, response.rcode, bytes.len(), type_slot);
                 Outcome::Paired(departure, response.id)
             }
@@ -248,7 +256,7 @@ impl Pairing<'_> {
             Match::Overdue(departure) | Match::Late(departure) => {
                 if let Match::Overdue(_) = found {
                     self.ledger.timed_out(&departure);
-                    let (udp, tcp) = (HalfFailure::UdpTimedOut, HalfFailure::QueryTimedOut);
+                    let (udp, tcp) = (FallbackFailure::UdpTimedOut, FallbackFailure::QueryTimedOut);
                     self.fail_part(channel, &departure, udp, tcp);
                 }
                 // Late, and not the final response either: its transaction stays without one.
@@ -258,25 +266,25 @@ impl Pairing<'_> {
                     self.ledger.late(&departure, rcode, bytes);
                 }
             }
-            Match::Duplicate => self.ledger.arrivals().beside.duplicates += 1,
-            Match::WrongQuestion => self.ledger.arrivals().beside.wrong_question += 1,
-            Match::Unexpected => self.ledger.arrivals().beside.unexpected += 1,
+            Match::Duplicate => self.ledger.arrivals().anomalies.duplicates += 1,
+            Match::WrongQuestion => self.ledger.arrivals().anomalies.wrong_question += 1,
+            Match::Unexpected => self.ledger.arrivals().anomalies.unexpected += 1,
         }
         if let Match::Overdue(_) = found { Outcome::Overdue } else { Outcome::Stray }
     }
 
     /// A truncated response ended the UDP part of a transaction: the TCP part waits for a client.
     #[cold]
-    fn fall_back(&mut self, channel: usize, id: u16, departure: &Departure, at_ns: u64) {
+    fn fall_back(&mut self, channel: usize, id: u16, departure: &SentQuery, at_ns: u64) {
         let number = self.table.slot_of(channel, id).map_or(0, |slot| self.made.number(slot));
-        let Departure { intended_ns, sent_ns, question, .. } = *departure;
+        let SentQuery { intended_ns, sent_ns, question, .. } = *departure;
         let due = Due { number, intended_ns, is_new: true, free_ns: intended_ns };
         let waiting = &mut self.groups.all[self.fallback.group].waiting;
         // First those whose timeout is next; a network that reorders is the exception.
         let passed = waiting.iter().rev().take_while(|other| other.sent_ns > sent_ns).count();
         let place = waiting.len() - passed;
         waiting.insert(place, Waiting { due, question, sent_ns, truncated_ns: at_ns });
-        self.ledger.fallback(intended_ns).begun += 1;
+        self.ledger.fallback(intended_ns).started += 1;
     }
 
     /// Counts the parts of a transaction that fell back and is answered. Gives the instant at which the client was
@@ -286,7 +294,7 @@ impl Pairing<'_> {
         &mut self,
         channel: usize,
         id: u16,
-        departure: &Departure,
+        departure: &SentQuery,
         at_ns: u64,
         since_ns: u64,
     ) -> u64 {
@@ -303,7 +311,13 @@ impl Pairing<'_> {
     }
 
     /// A transaction that may fall back, or did, failed on this channel: counts in which of its parts.
-    fn fail_part(&mut self, channel: usize, departure: &Departure, udp: HalfFailure, tcp: HalfFailure) {
+    fn fail_part(
+        &mut self,
+        channel: usize,
+        departure: &SentQuery,
+        udp: FallbackFailure,
+        tcp: FallbackFailure,
+    ) {
         if self.fallback.udp.contains(&channel) {
             self.ledger.fallback(departure.intended_ns).add_failed(udp, 1);
         } else if self.fallback.tcp.contains(&channel) {
@@ -315,22 +329,22 @@ impl Pairing<'_> {
 /// What happens to connections and their queries.
 impl Pairing<'_> {
     /// The query to be retried, if it is still outstanding.
-    pub(crate) fn still_outstanding(&self, channel: usize, retry: Retry) -> Option<Departure> {
+    pub(crate) fn still_outstanding(&self, channel: usize, retry: Retry) -> Option<SentQuery> {
         self.table.live_at(channel, retry.id).filter(|departure| departure.sent_ns == retry.sent_ns)
     }
 
     /// A query was sent once more, in a message of so many octets.
-    pub(crate) fn note_retried(&mut self, channel: usize, departure: &Departure, bytes: usize) {
+    pub(crate) fn note_retried(&mut self, channel: usize, departure: &SentQuery, bytes: usize) {
         self.ledger.retried(departure, bytes);
         if self.fallback.tcp.contains(&channel) {
             let fallback = self.ledger.fallback(departure.intended_ns);
             fallback.tcp_requests += 1;
-            fallback.tcp_asked_again += 1;
+            fallback.tcp_retried += 1;
         }
     }
 
     /// An outstanding query whose connection is lost will not be answered.
-    pub(crate) fn refuse(&mut self, channel: usize, id: u16, why: HalfFailure) {
+    pub(crate) fn refuse(&mut self, channel: usize, id: u16, why: FallbackFailure) {
         if let Some(departure) = self.table.refuse(channel, id, |_, _| true) {
             self.ledger.refused(&departure);
             self.fail_part(channel, &departure, why, why);
@@ -338,7 +352,7 @@ impl Pairing<'_> {
     }
 
     /// What was outstanding on a connection is to be retried, or is refused.
-    fn settle_lost(&mut self, channel: usize, may_retry: bool, why: HalfFailure) {
+    fn settle_lost(&mut self, channel: usize, may_retry: bool, why: FallbackFailure) {
         if !self.connections.is_used() {
             return;
         }
@@ -378,7 +392,7 @@ impl Sink for Pairing<'_> {
         self.pair(channel, at_ns, bytes);
     }
 
-    fn answer(&mut self, channel: usize, at_ns: u64, since_ns: u64, bytes: &[u8]) -> Came {
+    fn answer(&mut self, channel: usize, at_ns: u64, since_ns: u64, bytes: &[u8]) -> MessageKind {
         match self.pair(channel, at_ns, bytes) {
             Outcome::Paired(departure, id) => {
                 let handed_ns = match self.fallback.tcp.contains(&channel) {
@@ -387,41 +401,41 @@ impl Sink for Pairing<'_> {
                 };
                 let query_ns = at_ns.saturating_sub(handed_ns.max(since_ns));
                 self.ledger.arrivals().connections_mut().query.record(query_ns);
-                Came::Answer
+                MessageKind::Answer
             }
-            Outcome::Overdue => Came::Answer,
-            Outcome::Stray => Came::Beside,
-            Outcome::Malformed => Came::Garbage,
+            Outcome::Overdue => MessageKind::Answer,
+            Outcome::Stray => MessageKind::Unmatched,
+            Outcome::Malformed => MessageKind::Malformed,
         }
     }
 
-    fn connection(&mut self, channel: usize, at_ns: u64, news: ConnectionNews) {
+    fn connection(&mut self, channel: usize, at_ns: u64, news: ConnectionEvent) {
         let counts = self.ledger.arrivals().connections_mut();
         match news {
-            ConnectionNews::Opened => counts.opened += 1,
-            ConnectionNews::NotOpened(why) => {
+            ConnectionEvent::Opened => counts.opened += 1,
+            ConnectionEvent::NotOpened(why) => {
                 counts.opened += 1;
                 counts.add_failed(why, 1);
             }
-            ConnectionNews::Established { opened_ns } => {
+            ConnectionEvent::Established { opened_ns } => {
                 counts.established += 1;
                 counts.connect.record(at_ns.saturating_sub(opened_ns));
                 self.connections.note_established(channel);
                 self.note_open();
             }
-            ConnectionNews::FirstByte { opened_ns } => {
+            ConnectionEvent::FirstByte { opened_ns } => {
                 counts.first_byte.record(at_ns.saturating_sub(opened_ns));
             }
-            ConnectionNews::Handshaken { kind, begun_ns } => {
+            ConnectionEvent::Handshaken { kind, begun_ns } => {
                 counts.encrypted_mut().add_handshake(kind, at_ns.saturating_sub(begun_ns));
             }
-            ConnectionNews::HandshakeFailed(why) => counts.encrypted_mut().add_failed(why, 1),
-            ConnectionNews::EarlyRejected => counts.encrypted_mut().early_rejected += 1,
-            ConnectionNews::Failed(why) => {
+            ConnectionEvent::HandshakeFailed(why) => counts.encrypted_mut().add_failed(why, 1),
+            ConnectionEvent::EarlyRejected => counts.encrypted_mut().early_rejected += 1,
+            ConnectionEvent::Failed(why) => {
                 counts.add_failed(why, 1);
                 self.not_established(channel, why);
             }
-            ConnectionNews::Ended { end, answers } => {
+            ConnectionEvent::Ended { end, answers } => {
                 counts.add_ended(end, 1);
                 self.connections.note_ended(channel);
                 let may_retry = self.connections.may_retry(channel, end, answers);
@@ -444,7 +458,7 @@ impl Sink for Pairing<'_> {
         self.ledger.arrivals().connections_mut().encrypted_mut().add_stream(why, 1);
         // A later query may have got the ID since.
         let query = self.table.live_at(channel, id).filter(|departure| departure.sent_ns <= asked_ns);
-        let Some(Departure { sent_ns, .. }) = query else { return false };
+        let Some(SentQuery { sent_ns, .. }) = query else { return false };
         if why.is_safe_to_ask_again() {
             self.connections.retries.push(channel, Retry { id, sent_ns });
             self.connections.retries.refuses_streams |= why == StreamFailure::Refused;
@@ -455,7 +469,7 @@ impl Sink for Pairing<'_> {
     }
 
     fn refused(&mut self, channel: usize, _at_ns: u64, quoted: &[u8]) {
-        let (questions, made) = (self.questions, &self.made);
+        let (queries, made) = (self.queries, &self.made);
         let Some(id) = quoted.get(..2).map(|id| u16::from_be_bytes([id[0], id[1]])) else { return };
         // ICMP quotes at least eight bytes of the packet; what it quotes of the question must fit.
         let asks = |slot: u32, question: u32| {
@@ -463,17 +477,17 @@ impl Sink for Pairing<'_> {
                 // Of a question that was made, only the whole is known.
                 return peek(quoted).map_or(true, |query| made.is_question(slot, query.question));
             }
-            let asked = questions.question(question as usize);
+            let asked = queries.question(question as usize);
             let quoted = quoted.get(HEADER_LEN..).unwrap_or_default();
             let length = quoted.len().min(asked.len());
             quoted[..length] == asked[..length]
         };
         let Some(first) = self.table.refuse(channel, id, asks) else { return };
         self.ledger.refused(&first);
-        self.fail_part(channel, &first, HalfFailure::UdpRefused, HalfFailure::UdpRefused);
+        self.fail_part(channel, &first, FallbackFailure::UdpRefused, FallbackFailure::UdpRefused);
         // On the loopback a run of equal messages travels as one packet, and one error is for all of it. It shows:
         // the error quotes more than the first message. How long one is that was made is not known.
-        let length = questions.message(first.question as usize).len();
+        let length = queries.message(first.question as usize).len();
         if quoted.len() <= length || !self.made.is_empty() {
             return;
         }
@@ -483,8 +497,8 @@ impl Sink for Pairing<'_> {
             match self.table.live_at(channel, id) {
                 // An older query that had the ID when the run was made: passed over then, and now.
                 Some(other) if other.sent_ns != first.sent_ns => {}
-                Some(next) if questions.message(next.question as usize).len() == length => {
-                    self.refuse(channel, id, HalfFailure::UdpRefused);
+                Some(next) if queries.message(next.question as usize).len() == length => {
+                    self.refuse(channel, id, FallbackFailure::UdpRefused);
                 }
                 _ => return,
             }

@@ -9,8 +9,8 @@
 //!
 //! A plain transport is a mix of one member: its queries are dealt to the one group there is.
 
-use dnsdyno_measure::{HalfFailure, NotSentReason};
-use dnsdyno_transport::{Batch, Group, Stopped, Transport, Turn};
+use dnsdyno_measure::{FallbackFailure, NotSentReason};
+use dnsdyno_transport::{Batch, Group, NextClient, Stopped, Transport};
 use dnsdyno_wire::patch_id;
 
 use crate::connections::Retry;
@@ -105,10 +105,10 @@ impl Sending {
         pace: &Pace,
         pairing: &mut Pairing<'_>,
     ) {
-        let is_wanted = |queue: &Queue| queue.group.is_second && !queue.waiting.is_empty();
+        let is_wanted = |queue: &Queue| queue.group.is_fallback && !queue.waiting.is_empty();
         if pairing.groups.all.iter().any(is_wanted) {
             let now_ns = transport.now_ns();
-            self.serve_all(transport, pace, pairing, now_ns, |group| group.is_second);
+            self.serve_all(transport, pace, pairing, now_ns, |group| group.is_fallback);
         }
         // A closed loop schedules the next query at once, so how many are refused would be how fast they are counted.
         if std::mem::take(&mut pairing.connections.is_turned_away) && !pace.is_open() {
@@ -128,15 +128,15 @@ impl Sending {
         now_ns: u64,
     ) {
         self.scheduled_at_ns = now_ns;
-        let (questions, is_mix) = (pairing.questions, pairing.groups.members() > 1);
-        let has_clients = questions.client(0).is_some();
+        let (queries, is_mix) = (pairing.queries, pairing.groups.members() > 1);
+        let has_clients = queries.client(0).is_some();
         let mut outstanding = pairing.outstanding();
         let (mut capacity, mut given_up) = (pairing.groups.capacity(), 0);
         let (mut member, mut queue) = (0, pairing.groups.of_member(0));
         while capacity > 0 && given_up < GIVEN_UP_AT_ONCE {
             let Some(due) = pace.take(now_ns, outstanding) else { return };
-            let question = (due.number % questions.len() as u64) as u32;
-            if has_clients && !self.share.holds(questions.client(question as usize)) {
+            let question = (due.number % queries.len() as u64) as u32;
+            if has_clients && !self.share.holds(queries.client(question as usize)) {
                 given_up += 1;
                 continue;
             }
@@ -195,21 +195,22 @@ impl Sending {
         number: usize,
     ) -> Option<NotSentReason> {
         let group = pairing.groups.all[number].group;
-        let is_short_lived = group.connects && group.most_under_way.is_some() && pairing.groups.all.len() > 1;
+        let is_short_lived =
+            group.connects && group.most_outstanding.is_some() && pairing.groups.all.len() > 1;
         let (mut left, mut tries) = (if is_short_lived { SERVED_AT_ONCE } else { BATCH }, 0);
         while left > 0 {
             let queue = &mut pairing.groups.all[number];
             let first = queue.waiting.front()?.question as usize;
-            let turn = match pairing.questions.client(first) {
+            let turn = match pairing.queries.client(first) {
                 Some(client) => self.turn_of_client(transport, pairing, number, client),
-                None if group.connects => transport.turn_of(number),
-                None => Ok(Turn { channel: queue.next_channel(), room: usize::MAX }),
+                None if group.connects => transport.next_client_of(number),
+                None => Ok(NextClient { channel: queue.next_channel(), capacity: usize::MAX }),
             };
-            let Turn { channel, room } = match turn {
+            let NextClient { channel, capacity } = match turn {
                 Ok(turn) => turn,
                 Err(reason) => return Some(reason),
             };
-            self.fill(pairing, number, channel, room.min(left));
+            self.fill(pairing, number, channel, capacity.min(left));
             if self.batch.is_empty() {
                 transport.pass(channel);
                 tries += 1;
@@ -252,13 +253,13 @@ impl Sending {
         pairing: &Pairing<'_>,
         number: usize,
         client: u32,
-    ) -> Result<Turn, NotSentReason> {
+    ) -> Result<NextClient, NotSentReason> {
         let queue = &pairing.groups.all[number];
         let number = (client / self.share.workers) as usize % queue.group.channels;
-        let is_its = |query: &&Waiting| pairing.questions.client(query.question as usize) == Some(client);
+        let is_its = |query: &&Waiting| pairing.queries.client(query.question as usize) == Some(client);
         let channel = queue.first_channel + number;
-        let room = transport.room_of(channel)?;
-        Ok(Turn { channel, room: queue.waiting.iter().take(room).take_while(is_its).count() })
+        let capacity = transport.capacity_of(channel)?;
+        Ok(NextClient { channel, capacity: queue.waiting.iter().take(capacity).take_while(is_its).count() })
     }
 
     /// Puts what waits for a group into the batch, up to `most`, as long as the channel has IDs.
@@ -268,8 +269,8 @@ impl Sending {
         self.places.clear();
         let expects_responses = pairing.expects_responses();
         let Queue { group, waiting, .. } = &pairing.groups.all[number];
-        let is_bare = group.is_second && pairing.fallback.strips_edns;
-        let is_as_loaded = !is_bare && pairing.questions.maker().is_none();
+        let is_bare = group.is_fallback && pairing.fallback.strips_edns;
+        let is_as_loaded = !is_bare && pairing.queries.maker().is_none();
         for query in waiting.iter().take(most) {
             let place = match expects_responses {
                 true => pairing.table.take_free(channel),
@@ -278,13 +279,13 @@ impl Sending {
             let Some(place) = place else { break };
             self.places.push(place);
             if is_as_loaded {
-                let message = pairing.questions.message(query.question as usize);
+                let message = pairing.queries.message(query.question as usize);
                 patch_id(self.batch.push(message), place.id);
                 continue;
             }
             let (number, question) = (query.due.number, query.question);
             let copied = Copied { number, question, id: place.id, slot: place.slot(), is_bare };
-            pairing.made.put(pairing.questions, &mut self.batch, copied);
+            pairing.made.put(pairing.queries, &mut self.batch, copied);
         }
     }
 
@@ -357,7 +358,7 @@ impl Sending {
             if let (Some(query), Some(slot)) = (pairing.still_outstanding(channel, *retry), slot) {
                 let number = pairing.made.number(slot);
                 let copied = Copied { number, question: query.question, id: retry.id, slot, is_bare };
-                pairing.made.put(pairing.questions, &mut self.batch, copied);
+                pairing.made.put(pairing.queries, &mut self.batch, copied);
             }
         }
         if self.batch.is_empty() {
@@ -372,7 +373,7 @@ impl Sending {
                 pairing.note_retried(channel, &query, self.batch.messages().get(number).len());
                 number += 1;
             } else if let Some(Stopped::Failed(_)) = sent.stopped {
-                pairing.refuse(channel, retry.id, HalfFailure::NotSent);
+                pairing.refuse(channel, retry.id, FallbackFailure::NotSent);
             } else {
                 waiting[held] = retry;
                 held += 1;

@@ -106,8 +106,8 @@ impl<'a, T: Transport> Worker<'a, T> {
             pairing.ledger.scheduled(due.intended_ns, member);
             pairing.ledger.interrupted(due.intended_ns, member);
         }
-        pairing.interrupt_waiting(|group| !group.is_second);
-        sending.serve_all(transport, pace, pairing, now_ns, |group| group.is_second);
+        pairing.interrupt_waiting(|group| !group.is_fallback);
+        sending.serve_all(transport, pace, pairing, now_ns, |group| group.is_fallback);
     }
 
     /// Obeys the user who will not wait: what is outstanding or waits is interrupted. What was due

@@ -3,7 +3,7 @@
 use dnsdyno_engine::{Asked, Control, HeldBack, Job, Live, Observer, run};
 use dnsdyno_measure::{Latency, NotSentReason, Quantile, Tally, verdict};
 use dnsdyno_plan::schedule::{Constant, Load};
-use dnsdyno_plan::source::{Questions, QuestionsBuilder};
+use dnsdyno_plan::source::{Queries, QueriesBuilder};
 use dnsdyno_record::{Ended, Interval, Sum};
 use dnsdyno_transport::sim::{SimConfig, SimTransport, SimTruth};
 use dnsdyno_transport::{Batch, Resources, Sent, Sink, Stopped, Transport, Wake};
@@ -12,8 +12,8 @@ use dnsdyno_wire::QueryForm;
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// A hundred names, of types A and AAAA in turn.
-fn questions() -> Questions {
-    let mut builder = QuestionsBuilder::new(QueryForm::default(), 0);
+fn queries() -> Queries {
+    let mut builder = QueriesBuilder::new(QueryForm::default(), 0);
     for i in 0..100u16 {
         let mut name = Vec::new();
         dnsdyno_wire::encode_name(format!("host{i}.example.").as_bytes(), &mut name).unwrap();
@@ -29,9 +29,9 @@ fn constant(rate_qps: f64, seconds: u64) -> Load {
     }
 }
 
-fn job<'a>(questions: &'a Questions, load: &'a Load) -> Job<'a> {
+fn job<'a>(queries: &'a Queries, load: &'a Load) -> Job<'a> {
     Job {
-        questions,
+        queries,
         load,
         limit: None,
         end_ns: None,
@@ -102,8 +102,8 @@ fn percentile_s(latency: Latency<'_>, q: f64) -> f64 {
 
 #[test]
 fn the_same_seed_gives_the_same_record_and_another_seed_another() {
-    let (questions, load) = (questions(), constant(3_000.0, 4));
-    let job = job(&questions, &load);
+    let (queries, load) = (queries(), constant(3_000.0, 4));
+    let job = job(&queries, &load);
     let config = SimConfig { loss: 0.01, duplicates: 0.02, ..SimConfig::default() };
     let (first, second) = (run_on(config, &job, 2), run_on(config, &job, 2));
     assert_eq!(first.0, second.0);
@@ -114,10 +114,10 @@ fn the_same_seed_gives_the_same_record_and_another_seed_another() {
 
 #[test]
 fn queries_leave_alone_at_their_instant_or_together_when_they_are_dense() {
-    let questions = questions();
+    let queries = queries();
     let lateness_max_ns = |rate_qps: f64| {
         let load = constant(rate_qps, 1);
-        let (sum, _, _) = run_on(SimConfig::default(), &job(&questions, &load), 1);
+        let (sum, _, _) = run_on(SimConfig::default(), &job(&queries, &load), 1);
         assert_eq!(sum.tally.ends.answered as f64, rate_qps);
         sum.tally.lateness.exact().map(|exact| exact.max_ns)
     };
@@ -129,7 +129,7 @@ fn queries_leave_alone_at_their_instant_or_together_when_they_are_dense() {
 
 #[test]
 fn each_counter_is_what_the_link_did_and_the_ends_add_up() {
-    let (questions, load) = (questions(), constant(5_000.0, 5));
+    let (queries, load) = (queries(), constant(5_000.0, 5));
     let config = SimConfig {
         loss: 0.01,
         duplicates: 0.02,
@@ -138,13 +138,13 @@ fn each_counter_is_what_the_link_did_and_the_ends_add_up() {
         ..SimConfig::default()
     };
     for workers in [1, 2, 3] {
-        let (sum, intervals, truth) = run_on(config, &job(&questions, &load), workers);
-        let (ends, beside) = (sum.tally.ends, sum.arrivals.beside);
+        let (sum, intervals, truth) = run_on(config, &job(&queries, &load), workers);
+        let (ends, anomalies) = (sum.tally.ends, sum.arrivals.anomalies);
         assert_eq!((sum.tally.scheduled, truth.taken, ends.total()), (25_000, 25_000, 25_000));
         assert_eq!(ends.refused, truth.refused);
         // A doubled wrong answer is two wrong answers and no duplicate.
-        assert!(beside.wrong_question >= truth.wrong_questions);
-        assert_eq!(beside.wrong_question - truth.wrong_questions + beside.duplicates, truth.duplicated);
+        assert!(anomalies.wrong_question >= truth.wrong_questions);
+        assert_eq!(anomalies.wrong_question - truth.wrong_questions + anomalies.duplicates, truth.duplicated);
         assert_eq!(ends.timed_out, truth.lost + truth.wrong_questions);
         assert_eq!(sum.tally.rcodes.of(0), ends.answered);
         assert_eq!(
@@ -160,17 +160,17 @@ fn each_counter_is_what_the_link_did_and_the_ends_add_up() {
 
 #[test]
 fn a_stall_is_in_the_response_time_of_an_open_loop_and_hidden_by_a_closed_one() {
-    let questions = questions();
+    let queries = queries();
     let stall = SimConfig { stall_ns: Some((4 * SECOND_NS, 5 * SECOND_NS)), ..SimConfig::default() };
 
     let open = constant(5_000.0, 10);
-    let (sum, ..) = run_on(stall, &job(&questions, &open), 2);
+    let (sum, ..) = run_on(stall, &job(&queries, &open), 2);
     let response = sum.tally.response_latency();
     let (p95, p99) = (percentile_s(response, 0.95), percentile_s(response, 0.99));
     assert!((0.475..0.525).contains(&p95) && (0.855..0.945).contains(&p99), "p95 {p95} s, p99 {p99} s");
 
     let closed = Load::Closed { outstanding: 10 };
-    let job = Job { end_ns: Some(10 * SECOND_NS), ..job(&questions, &closed) };
+    let job = Job { end_ns: Some(10 * SECOND_NS), ..job(&queries, &closed) };
     let (sum, ..) = run_on(stall, &job, 2);
     let p99 = percentile_s(sum.tally.service_latency(), 0.99);
     assert!(p99 < 0.001, "p99 {p99} s");
@@ -179,11 +179,11 @@ fn a_stall_is_in_the_response_time_of_an_open_loop_and_hidden_by_a_closed_one() 
 
 #[test]
 fn a_server_slower_than_the_timeout_gives_late_answers_and_not_unexpected_ones() {
-    let (questions, load) = (questions(), constant(1_000.0, 6));
+    let (queries, load) = (queries(), constant(1_000.0, 6));
     let slow = SimConfig { delay_ns: 2_500_000_000, jitter_ns: 0, ..SimConfig::default() };
-    let (sum, intervals, _) = run_on(slow, &job(&questions, &load), 2);
+    let (sum, intervals, _) = run_on(slow, &job(&queries, &load), 2);
     let ends = sum.tally.ends;
-    assert_eq!((ends.answered, ends.total(), sum.arrivals.beside.unexpected), (0, 6_000, 0));
+    assert_eq!((ends.answered, ends.total(), sum.arrivals.anomalies.unexpected), (0, 6_000, 0));
     // Those due in the last half second: the run ends with the timeout of its last query.
     assert!((5_400..5_600).contains(&ends.answered_late), "{ends:?}");
     assert!(sum.late_after_settled > 0);
@@ -193,8 +193,8 @@ fn a_server_slower_than_the_timeout_gives_late_answers_and_not_unexpected_ones()
 
 #[test]
 fn a_count_and_a_window_are_kept_exactly() {
-    let (questions, load) = (questions(), Load::Closed { outstanding: 7 });
-    let job = Job { limit: Some((10_001, Ended::ByCount)), ..job(&questions, &load) };
+    let (queries, load) = (queries(), Load::Closed { outstanding: 7 });
+    let job = Job { limit: Some((10_001, Ended::ByCount)), ..job(&queries, &load) };
     let (sum, ..) = run_on(SimConfig::default(), &job, 3);
     assert_eq!((sum.tally.scheduled, sum.tally.ends.answered), (10_001, 10_001));
     assert_eq!((sum.arrivals.in_flight_max, sum.ended), (7, Ended::ByCount));
@@ -207,9 +207,9 @@ fn windowed(rate_qps: f64, seconds: u64, window: u32) -> Load {
 
 /// Runs with two workers, and what the window held back.
 fn run_in_window(config: SimConfig, load: &Load) -> (Sum, HeldBack) {
-    let (questions, mut notes) = (questions(), Notes::default());
+    let (queries, mut notes) = (queries(), Notes::default());
     let links = (0..2).map(|worker| SimTransport::new(config, worker, 3)).collect();
-    let sum = run(&job(&questions, load), links, 0, &|| 0, &Control::default(), &mut notes);
+    let sum = run(&job(&queries, load), links, 0, &|| 0, &Control::default(), &mut notes);
     assert_eq!(sum.tally.ends.total(), sum.tally.scheduled);
     (sum, notes.held_back)
 }
@@ -256,10 +256,10 @@ fn a_rate_with_a_window_ends_against_a_dead_server_and_asks_it_little() {
 
 #[test]
 fn a_stopped_rate_with_a_window_interrupts_what_it_holds_back() {
-    let (questions, load, control) = (questions(), windowed(1_000.0, 100, 10), Control::default());
+    let (queries, load, control) = (queries(), windowed(1_000.0, 100, 10), Control::default());
     let mut notes = Notes { press_after: vec![(1, &control)], ..Notes::default() };
     let link = SimTransport::new(SimConfig { loss: 1.0, ..SimConfig::default() }, 0, 3);
-    let sum = run(&job(&questions, &load), vec![link], 0, &|| 0, &control, &mut notes);
+    let sum = run(&job(&queries, &load), vec![link], 0, &|| 0, &control, &mut notes);
     let ends = sum.tally.ends;
     assert_eq!((ends.total(), sum.ended), (sum.tally.scheduled, Ended::Interrupted));
     assert!(notes.stopping && ends.interrupted > 0 && ends.timed_out >= 10, "{ends:?}");
@@ -267,9 +267,9 @@ fn a_stopped_rate_with_a_window_interrupts_what_it_holds_back() {
 
 #[test]
 fn a_full_socket_holds_queries_back_and_loses_none() {
-    let (questions, load) = (questions(), constant(100_000.0, 1));
-    let narrow = SimConfig { room: 1, ..SimConfig::default() };
-    let (sum, ..) = run_on(narrow, &job(&questions, &load), 1);
+    let (queries, load) = (queries(), constant(100_000.0, 1));
+    let narrow = SimConfig { capacity: 1, ..SimConfig::default() };
+    let (sum, ..) = run_on(narrow, &job(&queries, &load), 1);
     // One query each 200 µs is 5,000 a second: the rest leaves late, or after 2 s not at all.
     let ends = sum.tally.ends;
     assert_eq!((sum.tally.scheduled, ends.total()), (100_000, 100_000));
@@ -281,9 +281,9 @@ fn a_full_socket_holds_queries_back_and_loses_none() {
 
 #[test]
 fn queries_wait_for_ids_when_a_dead_server_holds_them_all() {
-    let (questions, load) = (questions(), constant(200_000.0, 2));
+    let (queries, load) = (queries(), constant(200_000.0, 2));
     let dead = SimConfig { loss: 1.0, ..SimConfig::default() };
-    let (sum, ..) = run_on(dead, &job(&questions, &load), 1);
+    let (sum, ..) = run_on(dead, &job(&queries, &load), 1);
     let ends = sum.tally.ends;
     assert_eq!((ends.total(), ends.answered), (400_000, 0));
     assert!(ends.timed_out >= 3 * 65_536, "{ends:?}");
@@ -294,8 +294,8 @@ fn queries_wait_for_ids_when_a_dead_server_holds_them_all() {
 
 #[test]
 fn a_send_only_run_waits_for_nobody_and_says_what_left() {
-    let (questions, load) = (questions(), constant(10_000.0, 2));
-    let job = Job { send_only: true, ..job(&questions, &load) };
+    let (queries, load) = (queries(), constant(10_000.0, 2));
+    let job = Job { send_only: true, ..job(&queries, &load) };
     let (sum, ..) = run_on(SimConfig { loss: 1.0, ..SimConfig::default() }, &job, 2);
     assert_eq!(
         (sum.tally.ends.sent_only, sum.tally.requests, sum.tally.ends.total()),
@@ -306,11 +306,11 @@ fn a_send_only_run_waits_for_nobody_and_says_what_left() {
 
 #[test]
 fn a_flood_past_what_the_link_takes_ends_with_its_schedule() {
-    let (questions, load) = (questions(), constant(1_000.0, 1));
-    let job = Job { send_only: true, timeout_ns: 60 * SECOND_NS, ..job(&questions, &load) };
+    let (queries, load) = (queries(), constant(1_000.0, 1));
+    let job = Job { send_only: true, timeout_ns: 60 * SECOND_NS, ..job(&queries, &load) };
     // The link takes a hundred queries, and keeps them.
     let (sum, ..) =
-        run_on(SimConfig { room: 100, delay_ns: 90 * SECOND_NS, ..SimConfig::default() }, &job, 1);
+        run_on(SimConfig { capacity: 100, delay_ns: 90 * SECOND_NS, ..SimConfig::default() }, &job, 1);
     let ends = sum.tally.ends;
     assert_eq!((ends.sent_only, ends.not_sent.total(), ends.total()), (100, 900, 1_000));
     assert!(sum.to_ns < SECOND_NS + SECOND_NS / 10, "it ended at {} ns", sum.to_ns);
@@ -319,13 +319,13 @@ fn a_flood_past_what_the_link_takes_ends_with_its_schedule() {
 /// Runs 10 s at 1,000 qps against a link of this kind, with the button pressed so many times before
 /// the start and once after each of the given intervals.
 fn interrupted(config: SimConfig, before: usize, after: &[u64]) -> Sum {
-    let (questions, load) = (questions(), constant(1_000.0, 10));
+    let (queries, load) = (queries(), constant(1_000.0, 10));
     let control = Control::default();
     (0..before).for_each(|_| control.press());
     let press_after = after.iter().map(|index| (*index, &control)).collect();
     let mut notes = Notes { press_after, ..Notes::default() };
     let links = (0..2).map(|worker| SimTransport::new(config, worker, 1)).collect();
-    run(&job(&questions, &load), links, 0, &|| 0, &control, &mut notes)
+    run(&job(&queries, &load), links, 0, &|| 0, &control, &mut notes)
 }
 
 #[test]
@@ -395,8 +395,8 @@ impl Transport for Cut {
 
 #[test]
 fn a_window_over_a_cut_link_asks_now_and_then_and_not_as_fast_as_it_can_count() {
-    let (questions, load) = (questions(), Load::Closed { outstanding: 10 });
-    let job = Job { end_ns: Some(4 * SECOND_NS), ..job(&questions, &load) };
+    let (queries, load) = (queries(), Load::Closed { outstanding: 10 });
+    let job = Job { end_ns: Some(4 * SECOND_NS), ..job(&queries, &load) };
     let cut =
         Cut { link: SimTransport::new(SimConfig::default(), 0, 3), from_ns: 2 * SECOND_NS, panics: false };
     let sum = run(&job, vec![cut], 0, &|| 0, &Control::default(), &mut Notes::default());
@@ -410,14 +410,14 @@ fn a_window_over_a_cut_link_asks_now_and_then_and_not_as_fast_as_it_can_count() 
 #[test]
 fn a_worker_that_panics_ends_the_run_at_once_and_as_failed() {
     // The other worker would be busy for minutes.
-    let (questions, load) = (questions(), constant(50_000.0, 3_600));
+    let (queries, load) = (queries(), constant(50_000.0, 3_600));
     let (control, mut notes) = (Control::default(), Notes::default());
     let link = |worker: u64| Cut {
         link: SimTransport::new(SimConfig::default(), worker, 3),
         from_ns: if worker == 0 { SECOND_NS } else { u64::MAX },
         panics: true,
     };
-    let sum = run(&job(&questions, &load), vec![link(0), link(1)], 0, &|| 0, &control, &mut notes);
+    let sum = run(&job(&queries, &load), vec![link(0), link(1)], 0, &|| 0, &control, &mut notes);
     assert!(matches!(&sum.ended, Ended::Failed { why } if why.contains("the link broke")), "{:?}", sum.ended);
     assert!(sum.tally.scheduled < 50_000 * 3_600 / 20, "{}", sum.tally.scheduled);
     // It was not the user who ended it.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use dnsdyno_engine::{Control, Job, Live, Observer, run};
 use dnsdyno_measure::verdict;
 use dnsdyno_plan::schedule::{Constant, Load};
-use dnsdyno_plan::source::{Questions, QuestionsBuilder};
+use dnsdyno_plan::source::{Queries, QueriesBuilder};
 use dnsdyno_record::{Interval, Sum};
 use dnsdyno_sys::clock;
 use dnsdyno_transport::udp::{UdpConfig, UdpTransport};
@@ -25,8 +25,8 @@ impl Observer for Silence {
     fn stopping(&mut self, _: u64) {}
 }
 
-fn questions() -> Questions {
-    let mut builder = QuestionsBuilder::new(QueryForm::default(), 0);
+fn queries() -> Queries {
+    let mut builder = QueriesBuilder::new(QueryForm::default(), 0);
     builder.push(b"\x07example\x00", 1).unwrap();
     builder.push(b"\x03www\x07example\x00", 28).unwrap();
     builder.finish()
@@ -37,9 +37,9 @@ fn constant(rate_qps: f64, duration_ns: u64) -> Load {
 }
 
 fn measure(server: SocketAddr, load: &Load, receive_buffer: usize) -> Sum {
-    let questions = questions();
+    let queries = queries();
     let job = Job {
-        questions: &questions,
+        queries: &queries,
         load,
         limit: None,
         end_ns: Some(SECOND_NS / 2),

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use dnsdyno_engine::{Control, Job, Live, Observer, run};
 use dnsdyno_measure::NotSentReason;
 use dnsdyno_plan::schedule::{Constant, Load, Replay};
-use dnsdyno_plan::source::{Maker, Own, Questions, QuestionsBuilder};
+use dnsdyno_plan::source::{Maker, Own, Queries, QueriesBuilder};
 use dnsdyno_record::{Interval, Sum};
 use dnsdyno_transport::sim::{SimConfig, SimTransport};
 use dnsdyno_transport::{Batch, Resources, Sent, Sink, Transport, Wake};
@@ -43,7 +43,7 @@ impl Transport for Noting {
         self.link.now_ns()
     }
 
-    fn room_of(&self, channel: usize) -> Result<usize, NotSentReason> {
+    fn capacity_of(&self, channel: usize) -> Result<usize, NotSentReason> {
         match channel {
             1 if self.now_ns() < self.second_opens_ns => Err(NotSentReason::NoLocalPort),
             1 => Ok(1),
@@ -96,8 +96,8 @@ fn message(i: usize) -> Vec<u8> {
     message
 }
 
-fn questions(count: usize, own: impl Fn(usize) -> Own) -> Questions {
-    let mut builder = QuestionsBuilder::new(QueryForm::default(), 0);
+fn queries(count: usize, own: impl Fn(usize) -> Own) -> Queries {
+    let mut builder = QueriesBuilder::new(QueryForm::default(), 0);
     for i in 0..count {
         builder.push_message(&message(i), own(i)).unwrap();
     }
@@ -109,9 +109,9 @@ fn rate(rate_qps: f64) -> Load {
 }
 
 /// Two workers of three channels each.
-fn run_on(questions: &Questions, load: &Load, config: SimConfig, second_opens_ns: u64) -> (Sum, Vec<Noted>) {
+fn run_on(queries: &Queries, load: &Load, config: SimConfig, second_opens_ns: u64) -> (Sum, Vec<Noted>) {
     let job = Job {
-        questions,
+        queries,
         load,
         limit: None,
         end_ns: Some(SECOND_NS),
@@ -137,8 +137,8 @@ fn run_on(questions: &Questions, load: &Load, config: SimConfig, second_opens_ns
 
 #[test]
 fn messages_with_tails_of_their_own_are_sent_whole_and_paired() {
-    let questions = questions(100, |_| Own::default());
-    let (sum, noted) = run_on(&questions, &rate(1_000.0), SimConfig::default(), 0);
+    let queries = queries(100, |_| Own::default());
+    let (sum, noted) = run_on(&queries, &rate(1_000.0), SimConfig::default(), 0);
     assert_eq!(sum.tally.ends.answered, 1_000);
     let mut sent = BTreeMap::new();
     noted.iter().for_each(|noted| *sent.entry(noted.message[2..].to_vec()).or_insert(0) += 1);
@@ -149,9 +149,9 @@ fn messages_with_tails_of_their_own_are_sent_whole_and_paired() {
 #[test]
 fn instants_of_the_source_are_those_at_which_its_queries_are_sent() {
     let at_ns = |i: usize| (i as u64 / 3) * 7_000_000 + 30_000;
-    let questions = questions(300, |i| Own { at_ns: Some(at_ns(i)), client: None });
-    let curve = Replay { instants: questions.instants().into() }.curve().unwrap();
-    let (sum, noted) = run_on(&questions, &Load::Open { curve, window: None }, SimConfig::default(), 0);
+    let queries = queries(300, |i| Own { at_ns: Some(at_ns(i)), client: None });
+    let curve = Replay { instants: queries.instants().into() }.curve().unwrap();
+    let (sum, noted) = run_on(&queries, &Load::Open { curve, window: None }, SimConfig::default(), 0);
     assert_eq!((sum.tally.scheduled, sum.tally.ends.answered, noted.len()), (300, 300, 300));
     for noted in &noted {
         let i = (0..300).find(|i| message(*i)[2..] == noted.message[2..]).unwrap();
@@ -162,9 +162,9 @@ fn instants_of_the_source_are_those_at_which_its_queries_are_sent() {
 
 #[test]
 fn a_client_of_its_own_is_always_on_the_same_channel_of_the_same_worker() {
-    let questions = questions(70, |i| Own { at_ns: None, client: Some(i as u32 % 10) });
+    let queries = queries(70, |i| Own { at_ns: None, client: Some(i as u32 % 10) });
     for load in [rate(1_000.0), Load::Closed { outstanding: 20 }] {
-        let (sum, noted) = run_on(&questions, &load, SimConfig::default(), 0);
+        let (sum, noted) = run_on(&queries, &load, SimConfig::default(), 0);
         assert_eq!(sum.tally.ends.answered, sum.tally.scheduled);
         assert_eq!(sum.tally.scheduled as usize, noted.len());
         assert!(sum.tally.scheduled >= 1_000);
@@ -177,7 +177,7 @@ fn a_client_of_its_own_is_always_on_the_same_channel_of_the_same_worker() {
         assert_eq!(places.values().flatten().collect::<BTreeSet<_>>().len(), 6, "all channels are used");
     }
     // One client: the other worker has nothing to do, and ends.
-    let one = self::questions(5, |_| Own { at_ns: None, client: Some(0) });
+    let one = self::queries(5, |_| Own { at_ns: None, client: Some(0) });
     let (sum, noted) = run_on(&one, &Load::Closed { outstanding: 4 }, SimConfig::default(), 0);
     assert!(sum.tally.ends.answered > 1_000 && noted.iter().all(|noted| noted.worker == 0));
 }
@@ -185,8 +185,8 @@ fn a_client_of_its_own_is_always_on_the_same_channel_of_the_same_worker() {
 #[test]
 fn a_client_that_can_send_nothing_is_waited_for_and_takes_no_more_than_it_can() {
     // Client 2 of worker 0 is its channel 1.
-    let questions = questions(4, |i| Own { at_ns: None, client: Some([0, 2, 2, 4][i]) });
-    let (sum, noted) = run_on(&questions, &rate(1_000.0), SimConfig::default(), SECOND_NS / 2);
+    let queries = queries(4, |i| Own { at_ns: None, client: Some([0, 2, 2, 4][i]) });
+    let (sum, noted) = run_on(&queries, &rate(1_000.0), SimConfig::default(), SECOND_NS / 2);
     assert_eq!(sum.tally.ends.answered, 1_000);
     let of_channel = |channel: usize| noted.iter().filter(move |noted| noted.channel == channel);
     assert_eq!([0, 1, 2].map(|channel| of_channel(channel).count()), [250, 500, 250]);
@@ -211,17 +211,17 @@ impl Maker for NewLabel {
 
 #[test]
 fn a_label_made_at_sending_is_paired_and_another_one_is_a_wrong_question() {
-    let mut builder = QuestionsBuilder::new(QueryForm::default(), 0);
+    let mut builder = QueriesBuilder::new(QueryForm::default(), 0);
     builder.push(&name("abcdefghijkl"), 1).unwrap();
-    let questions = builder.finish().made_by(Arc::new(NewLabel));
+    let queries = builder.finish().made_by(Arc::new(NewLabel));
     let wrong = SimConfig { wrong_questions: 0.1, ..SimConfig::default() };
-    let (sum, noted) = run_on(&questions, &rate(2_000.0), wrong, 0);
+    let (sum, noted) = run_on(&queries, &rate(2_000.0), wrong, 0);
     let names: BTreeSet<_> =
         noted.iter().map(|noted| peek(&noted.message).unwrap().qname().to_vec()).collect();
     assert_eq!((noted.len(), names.len()), (2_000, 2_000));
-    let (ends, beside) = (sum.tally.ends, sum.arrivals.beside);
+    let (ends, anomalies) = (sum.tally.ends, sum.arrivals.anomalies);
     assert!((150..250).contains(&ends.timed_out), "{ends:?}");
-    assert_eq!((beside.wrong_question, beside.unexpected), (ends.timed_out, 0));
+    assert_eq!((anomalies.wrong_question, anomalies.unexpected), (ends.timed_out, 0));
     assert_eq!(ends.answered, 2_000 - ends.timed_out);
     assert!(noted.iter().all(|noted| noted.message.ends_with(b"made")));
     assert_eq!(sum.tally.bytes_sent, 2_000 * noted[0].message.len() as u64);

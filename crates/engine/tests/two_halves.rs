@@ -5,11 +5,11 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use dnsdyno_engine::{Control, Job, Live, Observer, run};
-use dnsdyno_measure::{ConnectFailure, ConnectionEnd, Fallback, Half, HalfFailure, NotSentReason, Tally};
+use dnsdyno_measure::{ConnectFailure, ConnectionEnd, Fallback, FallbackFailure, Half, NotSentReason, Tally};
 use dnsdyno_plan::schedule::{Constant, Load};
-use dnsdyno_plan::source::{Questions, QuestionsBuilder};
+use dnsdyno_plan::source::{Queries, QueriesBuilder};
 use dnsdyno_record::{Interval, Sum};
-use dnsdyno_transport::{Batch, ConnectionNews, Group, Resources, Sent, Sink, Transport, Turn, Wake};
+use dnsdyno_transport::{Batch, ConnectionEvent, Group, NextClient, Resources, Sent, Sink, Transport, Wake};
 use dnsdyno_wire::{HEADER_LEN, QueryForm};
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -84,7 +84,7 @@ struct Imaginary {
     events: BinaryHeap<Reverse<Event>>,
     number: u64,
     clients: Vec<Client>,
-    news: Vec<(usize, ConnectionNews)>,
+    news: Vec<(usize, ConnectionEvent)>,
     udp_queries: u64,
     /// Where the clients are a member of their own, and not the second half of UDP's.
     is_mix: bool,
@@ -140,7 +140,7 @@ impl Imaginary {
         let client = &mut self.clients[channel - 1];
         *client =
             Client { is_busy: true, generation: client.generation + 1, opened_ns: now_ns, since_ns: None };
-        self.news.push((channel, ConnectionNews::Opened));
+        self.news.push((channel, ConnectionEvent::Opened));
         let connected_ns = match self.world.connect {
             Fate::Done(ns) => now_ns + self.spread(ns),
             Fate::Refused => return self.happens(now_ns + 1_000, channel, Happens::Refused),
@@ -161,12 +161,12 @@ impl Imaginary {
 
     fn end(&mut self, channel: usize, answers: u64, end: ConnectionEnd, sink: &mut impl Sink) {
         self.clients[channel - 1].is_busy = false;
-        sink.connection(channel, self.now_ns, ConnectionNews::Ended { end, answers });
+        sink.connection(channel, self.now_ns, ConnectionEvent::Ended { end, answers });
     }
 
     fn tell(&mut self, sink: &mut impl Sink) {
         for (channel, news) in std::mem::take(&mut self.news) {
-            if !matches!(news, ConnectionNews::Opened) {
+            if !matches!(news, ConnectionEvent::Opened) {
                 self.clients[channel - 1].is_busy = false;
             }
             sink.connection(channel, self.now_ns, news);
@@ -188,13 +188,14 @@ impl Transport for Imaginary {
     }
 
     fn groups(&self) -> Vec<Group> {
-        let udp = Group { channels: 1, connects: false, most_under_way: None, member: 0, is_second: false };
+        let udp =
+            Group { channels: 1, connects: false, most_outstanding: None, member: 0, is_fallback: false };
         let tcp = Group {
             channels: self.clients.len(),
             connects: true,
-            most_under_way: Some(1),
+            most_outstanding: Some(1),
             member: u8::from(self.is_mix),
-            is_second: !self.is_mix,
+            is_fallback: !self.is_mix,
         };
         vec![udp, tcp]
     }
@@ -205,12 +206,13 @@ impl Transport for Imaginary {
         if self.is_mix { (self.drawn % 2) as u8 } else { 0 }
     }
 
-    fn turn_of(&mut self, group: usize) -> Result<Turn, NotSentReason> {
+    fn next_client_of(&mut self, group: usize) -> Result<NextClient, NotSentReason> {
         if group == 0 {
-            return Ok(Turn { channel: 0, room: usize::MAX });
+            return Ok(NextClient { channel: 0, capacity: usize::MAX });
         }
         let free = self.clients.iter().position(|client| !client.is_busy);
-        free.map(|client| Turn { channel: client + 1, room: 1 }).ok_or(NotSentReason::NoFreeConnection)
+        free.map(|client| NextClient { channel: client + 1, capacity: 1 })
+            .ok_or(NotSentReason::NoFreeConnection)
     }
 
     fn send(&mut self, channel: usize, batch: &Batch) -> Sent {
@@ -237,12 +239,12 @@ impl Transport for Imaginary {
                 Happens::Packet(bytes) => sink.packet(0, at_ns, &bytes),
                 Happens::Refused => {
                     self.clients[channel - 1].is_busy = false;
-                    sink.connection(channel, at_ns, ConnectionNews::Failed(ConnectFailure::Refused));
+                    sink.connection(channel, at_ns, ConnectionEvent::Failed(ConnectFailure::Refused));
                 }
                 Happens::Established => {
                     self.clients[channel - 1].since_ns = Some(at_ns);
                     let opened_ns = client.opened_ns;
-                    sink.connection(channel, at_ns, ConnectionNews::Established { opened_ns });
+                    sink.connection(channel, at_ns, ConnectionEvent::Established { opened_ns });
                 }
                 Happens::Answer(bytes) => {
                     sink.answer(channel, at_ns, client.since_ns.unwrap(), &bytes);
@@ -263,8 +265,8 @@ impl Transport for Imaginary {
     fn expired(&mut self, channel: usize) {
         let Some(client) = channel.checked_sub(1).map(|client| self.clients[client]) else { return };
         let fate = match client.since_ns {
-            Some(_) => ConnectionNews::Ended { end: ConnectionEnd::ByUs, answers: 0 },
-            None => ConnectionNews::Failed(ConnectFailure::TimedOut),
+            Some(_) => ConnectionEvent::Ended { end: ConnectionEnd::ByUs, answers: 0 },
+            None => ConnectionEvent::Failed(ConnectFailure::TimedOut),
         };
         if client.is_busy {
             self.news.push((channel, fate));
@@ -299,9 +301,9 @@ impl Observer for Notes<'_> {
     fn stopping(&mut self, _: u64) {}
 }
 
-fn questions() -> Questions {
+fn queries() -> Queries {
     let form = QueryForm { edns_size: Some(1_232), ..QueryForm::default() };
-    let mut builder = QuestionsBuilder::new(form, 0);
+    let mut builder = QueriesBuilder::new(form, 0);
     for i in 0..10u16 {
         let mut name = Vec::new();
         dnsdyno_wire::encode_name(format!("host{i}.example.").as_bytes(), &mut name).unwrap();
@@ -319,9 +321,9 @@ fn constant(rate_qps: f64, seconds: u64) -> Load {
 
 /// Runs on one worker; the answers are waited for 200 ms.
 fn run_in(world: World, load: &Load, is_mix: bool, control: &Control, presses: u64) -> (Sum, Vec<Interval>) {
-    let questions = questions();
+    let queries = queries();
     let job = Job {
-        questions: &questions,
+        queries: &queries,
         load,
         limit: None,
         end_ns: Some(SECOND_NS),
@@ -350,7 +352,7 @@ fn fallback_in(world: World) -> (Tally, Fallback) {
 fn holds(tally: &Tally, fallback: &Fallback) {
     let ends = &tally.ends;
     assert_eq!(ends.total(), tally.scheduled);
-    assert_eq!(fallback.begun, fallback.answered + fallback.failed_in(Half::Tcp));
+    assert_eq!(fallback.started, fallback.answered + fallback.failed_in(Half::Tcp));
     // What left was answered, or failed in one of its halves.
     assert_eq!(fallback.udp_requests, ends.answered + fallback.failed.total());
     assert_eq!(tally.requests, fallback.udp_requests + fallback.tcp_requests);
@@ -367,7 +369,7 @@ fn sum_ns(histogram: &dnsdyno_measure::Histogram) -> u128 {
 fn the_parts_of_transactions_add_up_to_their_service_time() {
     for world in [CALM, World { clients: 2, query: Fate::Done(600_000), ..CALM }] {
         let (tally, fallback) = fallback_in(world);
-        assert_eq!((fallback.begun, fallback.udp_requests), (2_000, 2_000));
+        assert_eq!((fallback.started, fallback.udp_requests), (2_000, 2_000));
         assert!(fallback.answered > 1_000, "{:?}", fallback.failed);
         let parts = [&fallback.udp, &fallback.waiting, &fallback.connect, &fallback.query].map(sum_ns);
         assert_eq!(parts.iter().sum::<u128>(), sum_ns(&tally.service));
@@ -393,7 +395,7 @@ fn one_transaction_is_made_of_what_the_server_did() {
 #[test]
 fn whole_answers_end_their_transactions_over_udp() {
     let (tally, fallback) = fallback_in(World { whole_each: 4, ..CALM });
-    assert_eq!((tally.ends.answered, fallback.begun, fallback.answered), (2_000, 1_500, 1_500));
+    assert_eq!((tally.ends.answered, fallback.started, fallback.answered), (2_000, 1_500, 1_500));
     assert_eq!(tally.requests, 3_500);
 }
 
@@ -401,16 +403,16 @@ fn whole_answers_end_their_transactions_over_udp() {
 fn a_second_truncated_answer_is_a_duplicate() {
     let (sum, _) =
         run_in(World { duplicate_ns: 100_000, ..CALM }, &constant(500.0, 1), false, &Control::default(), 0);
-    let beside = sum.arrivals.beside;
-    assert_eq!((beside.duplicates, beside.unexpected, beside.wrong_question), (500, 0, 0));
-    assert_eq!((sum.tally.ends.answered, beside.truncated), (500, 500));
+    let anomalies = sum.arrivals.anomalies;
+    assert_eq!((anomalies.duplicates, anomalies.unexpected, anomalies.wrong_question), (500, 0, 0));
+    assert_eq!((sum.tally.ends.answered, anomalies.truncated), (500, 500));
 }
 
 #[test]
 fn the_timeout_runs_over_both_halves_from_the_first_sending() {
     let world = World { udp_ns: 70 * MS, query: Fate::Never, ..CALM };
     let (tally, fallback) = fallback_in(world);
-    assert_eq!((tally.ends.timed_out, fallback.failed(HalfFailure::QueryTimedOut)), (2_000, 2_000));
+    assert_eq!((tally.ends.timed_out, fallback.failed(FallbackFailure::QueryTimedOut)), (2_000, 2_000));
     let (sum, _) = run_in(world, &constant(1.0, 1), false, &Control::default(), 0);
     // Looked at a little late, so that what came in time and was not read yet counts.
     assert!((200 * MS..203 * MS).contains(&sum.to_ns), "{} ns", sum.to_ns);
@@ -423,23 +425,23 @@ fn where_a_transaction_failed_has_a_name() {
         assert_eq!(fallback.failed(why), 2_000, "{why:?}: {:?}", fallback.failed);
         tally
     };
-    let tally = all(World { connect: Fate::Refused, ..CALM }, HalfFailure::ConnectRefused);
+    let tally = all(World { connect: Fate::Refused, ..CALM }, FallbackFailure::ConnectRefused);
     assert_eq!(tally.ends.refused, 2_000);
-    let tally = all(World { connect: Fate::Never, ..CALM }, HalfFailure::ConnectTimedOut);
+    let tally = all(World { connect: Fate::Never, ..CALM }, FallbackFailure::ConnectTimedOut);
     assert_eq!(tally.ends.timed_out, 2_000);
     // Asked again on a new connection, as long as there is hope.
-    let tally = all(World { query: Fate::Closed, ..CALM }, HalfFailure::Closed);
-    assert_eq!((tally.ends.refused, tally.asked_again), (2_000, 4_000));
+    let tally = all(World { query: Fate::Closed, ..CALM }, FallbackFailure::Closed);
+    assert_eq!((tally.ends.refused, tally.retried), (2_000, 4_000));
     let (tally, fallback) = fallback_in(World { udp_lost_each: 4, ..CALM });
-    assert_eq!((fallback.failed(HalfFailure::UdpTimedOut), tally.ends.timed_out), (500, 500));
-    assert_eq!((fallback.begun, tally.ends.answered), (1_500, 1_500));
+    assert_eq!((fallback.failed(FallbackFailure::UdpTimedOut), tally.ends.timed_out), (500, 500));
+    assert_eq!((fallback.started, tally.ends.answered), (1_500, 1_500));
 }
 
 #[test]
 fn what_finds_no_client_waits_within_its_timeout_and_then_says_so() {
     let (tally, fallback) = fallback_in(World { clients: 1, query: Fate::Never, ..CALM });
     // They are asked in the order of their first sending, so most get a client when it is too late.
-    let no_client = fallback.failed(HalfFailure::NoClient);
+    let no_client = fallback.failed(FallbackFailure::NoClient);
     assert!((100..1_900).contains(&no_client), "{:?}", fallback.failed);
     assert_eq!((fallback.tcp_requests, tally.ends.timed_out), (2_000 - no_client, 2_000));
 }
@@ -454,7 +456,7 @@ fn an_interrupted_run_ends_the_halves_under_way_and_those_that_wait() {
     let fallback = sum.tally.fallback.clone().unwrap();
     holds(&sum.tally, &fallback);
     assert!(
-        fallback.failed(HalfFailure::Interrupted) > 100 && sum.tally.scheduled < 4_800_000,
+        fallback.failed(FallbackFailure::Interrupted) > 100 && sum.tally.scheduled < 4_800_000,
         "{:?}",
         fallback.failed
     );
@@ -463,7 +465,7 @@ fn an_interrupted_run_ends_the_halves_under_way_and_those_that_wait() {
     let (sum, _) = run_in(CALM, &long, false, &control, 1);
     let fallback = sum.tally.fallback.clone().unwrap();
     holds(&sum.tally, &fallback);
-    assert_eq!((fallback.answered, fallback.failed_in(Half::Tcp)), (fallback.begun, 0));
+    assert_eq!((fallback.answered, fallback.failed_in(Half::Tcp)), (fallback.started, 0));
     assert!(sum.tally.ends.interrupted <= 2 && sum.tally.scheduled < 4_800_000);
 }
 
@@ -497,10 +499,10 @@ fn a_member_that_stands_still_holds_up_nobody_else() {
 
 #[test]
 fn what_is_asked_again_goes_without_edns_where_that_is_wanted() {
-    let questions = questions();
-    assert!(questions.message(0).len() > HEADER_LEN + questions.question(0).len());
+    let queries = queries();
+    assert!(queries.message(0).len() > HEADER_LEN + queries.question(0).len());
     let (tally, fallback) = fallback_in(CALM);
     let (whole, stripped) =
-        (questions.message(0).len() as u64, (HEADER_LEN + questions.question(0).len()) as u64);
+        (queries.message(0).len() as u64, (HEADER_LEN + queries.question(0).len()) as u64);
     assert_eq!(tally.bytes_sent, fallback.udp_requests * whole + fallback.tcp_requests * stripped);
 }

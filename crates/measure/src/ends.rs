@@ -92,7 +92,7 @@ pub type NotSent = By<NotSentReason, u64, { NotSentReason::ALL.len() }>;
 counters! {
     /// Packets that ended no query, and properties of those that did.
     #[derive(Copy, Eq)]
-    pub struct Beside {
+    pub struct Anomalies {
         /// A further answer to a query that had been answered.
         pub duplicates: u64,
         /// An ID that nobody asked with on that socket.

@@ -24,7 +24,7 @@ pub enum Half {
 
 keys! {
     /// Where a transaction failed, and why.
-    pub enum HalfFailure {
+    pub enum FallbackFailure {
         /// No answer came over UDP.
         UdpTimedOut = "udp_timed_out", "timed out";
         /// The network refused the query over UDP (ICMP).
@@ -56,11 +56,13 @@ keys! {
     }
 }
 
-impl HalfFailure {
+impl FallbackFailure {
     /// The half that failed.
     pub const fn half(self) -> Half {
         match self {
-            HalfFailure::UdpTimedOut | HalfFailure::UdpRefused | HalfFailure::UdpInterrupted => Half::Udp,
+            FallbackFailure::UdpTimedOut | FallbackFailure::UdpRefused | FallbackFailure::UdpInterrupted => {
+                Half::Udp
+            }
             _ => Half::Tcp,
         }
     }
@@ -71,7 +73,7 @@ counters! {
     pub struct Fallback {
         /// Transactions whose answer over UDP was truncated: they went on over TCP. Once they have
         /// ended, this is [`answered`](Self::answered) and the failures of the half over TCP.
-        pub begun: u64,
+        pub started: u64,
         /// Those of them that were answered over TCP in time.
         pub answered: u64,
         /// Messages that left over UDP.
@@ -79,9 +81,9 @@ counters! {
         /// Messages that left over TCP.
         pub tcp_requests: u64,
         /// Of those the ones that asked once more, because a connection was lost.
-        pub tcp_asked_again: u64,
+        pub tcp_retried: u64,
         /// Transactions that failed after they had left, by half and reason.
-        pub failed: By<HalfFailure, u64, { HalfFailure::ALL.len() }>,
+        pub failed: By<FallbackFailure, u64, { FallbackFailure::ALL.len() }>,
         /// From the query over UDP to its truncated answer; as the next three, of those answered over TCP in time.
         pub udp: Histogram,
         /// From the truncated answer to the instant at which a client had the question.
@@ -95,12 +97,12 @@ counters! {
 
 impl Fallback {
     /// Counts `count` transactions that failed.
-    pub fn add_failed(&mut self, why: HalfFailure, count: u64) {
+    pub fn add_failed(&mut self, why: FallbackFailure, count: u64) {
         self.failed.add(why, count);
     }
 
     /// Transactions that failed for this reason.
-    pub fn failed(&self, why: HalfFailure) -> u64 {
+    pub fn failed(&self, why: FallbackFailure) -> u64 {
         self.failed.of(why)
     }
 
@@ -110,8 +112,11 @@ impl Fallback {
     }
 
     /// The reasons of this half, with their counts, none left out.
-    pub fn failures_of(&self, half: Half) -> impl Iterator<Item = (HalfFailure, u64)> + '_ {
-        HalfFailure::ALL.into_iter().filter(move |why| why.half() == half).map(|why| (why, self.failed(why)))
+    pub fn failures_of(&self, half: Half) -> impl Iterator<Item = (FallbackFailure, u64)> + '_ {
+        FallbackFailure::ALL
+            .into_iter()
+            .filter(move |why| why.half() == half)
+            .map(|why| (why, self.failed(why)))
     }
 }
 
@@ -121,26 +126,26 @@ mod tests {
 
     #[test]
     fn every_failure_has_a_place_and_a_key_of_its_own_in_its_half() {
-        for (i, why) in HalfFailure::ALL.into_iter().enumerate() {
+        for (i, why) in FallbackFailure::ALL.into_iter().enumerate() {
             assert_eq!(why as usize, i);
         }
         let keys: std::collections::BTreeSet<_> =
-            HalfFailure::ALL.map(|why| (why.half() == Half::Udp, why.key())).into();
-        assert_eq!(keys.len(), HalfFailure::ALL.len());
+            FallbackFailure::ALL.map(|why| (why.half() == Half::Udp, why.key())).into();
+        assert_eq!(keys.len(), FallbackFailure::ALL.len());
     }
 
     #[test]
     fn what_is_merged_adds_up_by_half_and_what_is_cleared_is_as_new() {
-        let mut one = Fallback { begun: 5, answered: 3, tcp_requests: 6, ..Fallback::default() };
-        one.add_failed(HalfFailure::UdpTimedOut, 4);
-        one.add_failed(HalfFailure::Reset, 1);
-        one.add_failed(HalfFailure::NoClient, 1);
+        let mut one = Fallback { started: 5, answered: 3, tcp_requests: 6, ..Fallback::default() };
+        one.add_failed(FallbackFailure::UdpTimedOut, 4);
+        one.add_failed(FallbackFailure::Reset, 1);
+        one.add_failed(FallbackFailure::NoClient, 1);
         one.query.record(5_000);
         let mut both = one.clone();
         both.merge(&one);
-        assert_eq!((both.begun, both.answered, both.tcp_requests), (10, 6, 12));
+        assert_eq!((both.started, both.answered, both.tcp_requests), (10, 6, 12));
         assert_eq!((both.failed_in(Half::Udp), both.failed_in(Half::Tcp)), (8, 4));
-        assert_eq!(both.begun, both.answered + both.failed_in(Half::Tcp));
+        assert_eq!(both.started, both.answered + both.failed_in(Half::Tcp));
         assert_eq!(both.query.count(), 2);
         both.clear();
         assert_eq!(both, Fallback::default());

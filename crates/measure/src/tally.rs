@@ -6,7 +6,7 @@
 //! many answers came in second 7?" is known at its end, and is what a live screen shows.
 
 use crate::counter::counters;
-use crate::{Beside, ByCode, Connections, Ends, Fallback, Histogram, Latency};
+use crate::{Anomalies, ByCode, Connections, Ends, Fallback, Histogram, Latency};
 
 counters! {
     /// What became of the queries whose intended instant lies in one interval.
@@ -16,7 +16,7 @@ counters! {
         /// Requests that left (a query may be more than one, where it falls back to TCP).
         pub requests: u64,
         /// Of the requests those that asked a query again, because its connection was lost.
-        pub asked_again: u64,
+        pub retried: u64,
         /// How they ended; the sum is `scheduled` once the interval has settled.
         pub ends: Ends,
         /// Answered and late queries by extended RCODE.
@@ -131,7 +131,7 @@ counters! {
         /// closed loop.
         pub latency: Histogram,
         /// Packets that ended no query.
-        pub beside: Beside,
+        pub anomalies: Anomalies,
         /// Packets that the kernel dropped at our sockets because we did not read fast enough.
         pub socket_drops: u64,
         /// Most queries under way at once, added over workers.

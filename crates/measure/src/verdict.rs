@@ -169,13 +169,13 @@ mod tests {
 
     #[test]
     fn queries_that_no_interface_sent_have_vanished() {
-        let beside = |taken, packets, lasted_ns| beside_the_interface(taken, packets, lasted_ns, true);
-        assert_eq!(beside(64_000, 1_000, SECOND_NS), [], "each packet may be 64 queries");
+        let anomalies = |taken, packets, lasted_ns| beside_the_interface(taken, packets, lasted_ns, true);
+        assert_eq!(anomalies(64_000, 1_000, SECOND_NS), [], "each packet may be 64 queries");
         let vanished = [Warning::SendsVanished { taken: 64_001, packets: 1_000 }];
-        assert_eq!(beside(64_001, 1_000, SECOND_NS), vanished);
-        assert_eq!(beside(10, 0, SECOND_NS), [], "a driver may not have counted yet");
-        assert_eq!(beside(10, 0, 6 * SECOND_NS).len(), 1);
-        assert_eq!(beside(0, 0, 6 * SECOND_NS), []);
+        assert_eq!(anomalies(64_001, 1_000, SECOND_NS), vanished);
+        assert_eq!(anomalies(10, 0, SECOND_NS), [], "a driver may not have counted yet");
+        assert_eq!(anomalies(10, 0, 6 * SECOND_NS).len(), 1);
+        assert_eq!(anomalies(0, 0, 6 * SECOND_NS), []);
     }
 
     #[test]

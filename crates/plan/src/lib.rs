@@ -47,7 +47,7 @@ pub use kinds::{Family, HttpMethod, TlsVersions, TransportKind};
 pub use mix::{Mix, MixMember};
 pub use plan::{Host, Plan};
 pub use schedule::{Cursor, Curve, Load, Phase, Shape};
-pub use source::{QuestionSource, Questions};
+pub use source::{Queries, QuerySource};
 pub use stop::Stop;
 pub use target::{Resolve, Target, target_is_harmless};
 pub use workers::Note;

@@ -3,7 +3,7 @@
 use crate::draft::{Draft, PieceDraft};
 use crate::error::PlanError;
 use crate::schedule::{Burst, Constant, Load, Piece, Piecewise, Ramp, Shape, Stair};
-use crate::source::QuestionSource;
+use crate::source::QuerySource;
 use crate::stop::Stop;
 use crate::units::{UnitError, parse_duration_ns, parse_range, parse_rate_qps};
 use crate::values::read;
@@ -26,11 +26,7 @@ pub(crate) struct LoadChoice {
 }
 
 /// Reads the load of a draft. `stop` is what the user said ends the run; what is returned has its default.
-pub(crate) fn choose_load(
-    draft: &Draft,
-    stop: Stop,
-    source: &QuestionSource,
-) -> Result<LoadChoice, PlanError> {
+pub(crate) fn choose_load(draft: &Draft, stop: Stop, source: &QuerySource) -> Result<LoadChoice, PlanError> {
     let mut shapes = draft.load_shapes();
     let kind = shapes.next();
     if let (Some(first), Some(second)) = (kind, shapes.next()) {
@@ -62,10 +58,10 @@ pub(crate) fn choose_load(
 }
 
 /// A file is asked through once, as dnsperf does.
-fn default_stop(source: &QuestionSource) -> Stop {
+fn default_stop(source: &QuerySource) -> Stop {
     match source {
-        QuestionSource::File(_) | QuestionSource::Stdin => Stop { passes: Some(1), ..Stop::default() },
-        QuestionSource::Given(_) => Stop { duration_ns: Some(DEFAULT_GIVEN_NS), ..Stop::default() },
+        QuerySource::File(_) | QuerySource::Stdin => Stop { passes: Some(1), ..Stop::default() },
+        QuerySource::Given(_) => Stop { duration_ns: Some(DEFAULT_GIVEN_NS), ..Stop::default() },
     }
 }
 

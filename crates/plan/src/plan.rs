@@ -18,7 +18,7 @@ use crate::kinds::TransportKind;
 use crate::load::{LoadChoice, choose_load};
 use crate::mix::Mix;
 use crate::schedule::{Load, Phase, Shape};
-use crate::source::QuestionSource;
+use crate::source::QuerySource;
 use crate::stop::Stop;
 use crate::target::{Resolve, Target, Wanted, target_is_harmless};
 use crate::units::{format_duration_ns, format_size_bytes, parse_duration_ns, parse_size_bytes};
@@ -43,7 +43,7 @@ pub struct Plan {
     /// How they are encrypted, where they are.
     pub encryption: EncryptionPlan,
     /// Where the queries come from.
-    pub source: QuestionSource,
+    pub source: QuerySource,
     /// Whether a bad line of the query file is an error.
     pub strict: bool,
     /// Whether questions keep the order of their source at any rate (see [`Plan::groups_by_length`]).
@@ -208,12 +208,12 @@ impl Draft {
     }
 }
 
-fn source(draft: &mut Draft, working_dir: &Path) -> Result<QuestionSource, PlanError> {
+fn source(draft: &mut Draft, working_dir: &Path) -> Result<QuerySource, PlanError> {
     match (&mut draft.queries, &draft.ask) {
         (Some(_), Some(_)) => Err(PlanError::TwoSources),
-        (Some(path), None) if path == "-" => Ok(QuestionSource::Stdin),
-        (Some(path), None) => Ok(QuestionSource::File(absolute(path, working_dir))),
-        (None, Some(items)) if !items.is_empty() => Ok(QuestionSource::Given(items.clone())),
+        (Some(path), None) if path == "-" => Ok(QuerySource::Stdin),
+        (Some(path), None) => Ok(QuerySource::File(absolute(path, working_dir))),
+        (None, Some(items)) if !items.is_empty() => Ok(QuerySource::Given(items.clone())),
         (None, _) => Err(PlanError::NoQueries),
     }
 }

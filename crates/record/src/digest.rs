@@ -261,7 +261,7 @@ mod tests {
             workers: 1,
             clients: 1,
             udp_sockets: None,
-            questions: 1,
+            queries: 1,
             bad_lines: 0,
             send_only: false,
             load: "10 queries/s".into(),

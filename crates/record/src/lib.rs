@@ -52,7 +52,7 @@ pub const RUN_FILE: &str = "run.ndjson";
 /// The same, compressed: of a run that has grown long. `zstd -dc` gives the lines.
 pub const PACKED_FILE: &str = "run.ndjson.zst";
 
-/// Beside it the roll-ups of its intervals, and where in the file each of them stands.
+/// Anomalies it the roll-ups of its intervals, and where in the file each of them stands.
 pub const INDEX_FILE: &str = "run.index.zst";
 
 /// The plan in a run's folder.

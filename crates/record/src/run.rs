@@ -64,7 +64,8 @@ pub struct Header {
     #[serde(default)]
     pub udp_sockets: Option<u32>,
     /// Questions of one pass through the source.
-    pub questions: u64,
+    #[serde(alias = "questions")]
+    pub queries: u64,
     /// Lines of the source that held no question and were skipped.
     pub bad_lines: u64,
     /// Whether answers were not waited for.

@@ -166,8 +166,8 @@ impl StandardStats {
             responses: tally.ends.answered + tally.ends.answered_late,
             timeouts: tally.ends.timed_out,
             interrupted: tally.ends.interrupted,
-            unexpected: arrivals.beside.unexpected,
-            discarded: arrivals.beside.malformed + arrivals.beside.wrong_question,
+            unexpected: arrivals.anomalies.unexpected,
+            discarded: arrivals.anomalies.malformed + arrivals.anomalies.wrong_question,
             response_rcodes: tally.rcodes.iter().map(|(code, count)| (rcode_name(code), count)).collect(),
             response_latency: StandardLatency::new(headline(header, tally), joined),
             conn_info: StandardConnInfo::new(header, tally, arrivals),
@@ -178,14 +178,15 @@ impl StandardStats {
 impl StandardConnInfo {
     /// Over connections a packet is a message, as the schema has no other word for it.
     fn new(header: &Header, tally: &Tally, arrivals: &Arrivals) -> Self {
-        let beside = &arrivals.beside;
-        let ended_no_query = beside.duplicates + beside.unexpected + beside.wrong_question + beside.malformed;
+        let anomalies = &arrivals.anomalies;
+        let ended_no_query =
+            anomalies.duplicates + anomalies.unexpected + anomalies.wrong_question + anomalies.malformed;
         let errors_of_sending = SOCKET_ERRORS.map(|reason| tally.ends.not_sent.of(reason));
         let connections = arrivals.connections.as_deref();
         // Messages beside the first of a query: asked again, or asked over TCP after a truncated answer.
         let queries: u64 = tally.types.iter().map(|count| count.sent).sum();
         let again = tally.requests.saturating_sub(queries);
-        let truncated = tally.fallback.as_ref().map_or(0, |fallback| fallback.begun);
+        let truncated = tally.fallback.as_ref().map_or(0, |fallback| fallback.started);
         StandardConnInfo {
             kind: if connections.is_some() { StandardConnInfo::kind(header) } else { "udp" },
             packets_sent: arrivals.sent + again,
@@ -273,7 +274,7 @@ mod tests {
             workers: 1,
             clients: 1,
             udp_sockets: None,
-            questions: 1,
+            queries: 1,
             bad_lines: 0,
             send_only: false,
             load: "one at a time".into(),

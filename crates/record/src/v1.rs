@@ -2,7 +2,7 @@
 //!
 //! Format 1 had each histogram as `[from_ns, to_ns, count]`, its standard deviation instead of the squares that it
 //! comes from, lists with names instead of maps, the response anomalies beside the arrivals, and two maps of failed
-//! transactions; an event had its sentence only among the properties of dns-metrics. All else is as it is today.
+//! transactions, some counters had other names; an event had its sentence only among the properties of dns-metrics. All else is as it is today.
 
 use dnsdyno_wire::parse_type;
 use serde_json::{Map, Value, json};
@@ -14,8 +14,9 @@ pub(crate) fn translate(line: &mut Map<String, Value>, types: &[u16]) {
     for (key, value) in ["kind", "message"].into_iter().zip(event) {
         own.extend(value.map(|value| (key.to_owned(), value)));
     }
+    rename(own, "asked_again", "retried");
     if let (Some(beside), Some(arrivals)) = (own.remove("beside"), object(own.get_mut("arrivals"))) {
-        arrivals.insert("beside".to_owned(), beside);
+        arrivals.insert("anomalies".to_owned(), beside);
     }
     if let Some(Value::Array(rcodes)) = own.get("rcodes") {
         let count = |entry: &Value| Some((entry["rcode"].as_u64()?.to_string(), entry["count"].clone()));
@@ -36,8 +37,16 @@ pub(crate) fn translate(line: &mut Map<String, Value>, types: &[u16]) {
             }
         }
         fallback.insert("failed".to_owned(), failed.into());
+        rename(fallback, "begun", "started");
+        rename(fallback, "tcp_asked_again", "tcp_retried");
     }
     own.values_mut().for_each(translate_histograms);
+}
+
+fn rename(object: &mut Map<String, Value>, old: &str, new: &str) {
+    if let Some(value) = object.remove(old) {
+        object.insert(new.to_owned(), value);
+    }
 }
 
 fn object(value: Option<&mut Value>) -> Option<&mut Map<String, Value>> {

@@ -41,15 +41,15 @@ impl RunWriter {
         let made_dir = !dir.exists();
         fs::create_dir_all(dir).map_err(|source| WriteError::Folder { path: dir.to_owned(), source })?;
         let mut made = Vec::new();
-        let begun = Self::begin(dir, header, plan_toml, host, &mut made);
-        if begun.is_err() {
+        let started = Self::begin(dir, header, plan_toml, host, &mut made);
+        if started.is_err() {
             // Best effort: the error that matters is on its way to the user.
             made.iter().for_each(|path| drop(fs::remove_file(path)));
             if made_dir {
                 let _ = fs::remove_dir(dir);
             }
         }
-        begun
+        started
     }
 
     /// The steps of [`create`](Self::create); `made` lists the files to remove if one fails.
@@ -85,8 +85,8 @@ impl RunWriter {
             // By itself, so that a reader of any part has it without the rest.
             store.put(Item::Group { lines: 1, roll_up: None })
         };
-        let begun = begin().and_then(|()| Queue::new(store, limit_bytes));
-        let queue = begun.map_err(|source| WriteError::File { path: dir.join(RUN_FILE), source })?;
+        let started = begin().and_then(|()| Queue::new(store, limit_bytes));
+        let queue = started.map_err(|source| WriteError::File { path: dir.join(RUN_FILE), source })?;
         let group = OpenGroup::new((0, None), header.types.len());
         let digest = Digest::new(header.clone());
         Ok(RunWriter { dir: dir.to_owned(), queue, digest, group, reported_dropped: 0 })
@@ -330,7 +330,7 @@ mod tests {
             workers: 1,
             clients: 1,
             udp_sockets: None,
-            questions: 1,
+            queries: 1,
             bad_lines: 0,
             send_only: false,
             load: "one at a time".into(),

@@ -174,7 +174,9 @@ fn properties_and_kinds_of_lines_that_are_not_known_are_skipped() {
         .map(|line| {
             let mut line: serde_json::Value = serde_json::from_str(line).unwrap();
             line["more"] = 1.into();
-            for place in ["/dnsdyno", "/dnsdyno/ends", "/dnsdyno/ends/not_sent", "/dnsdyno/arrivals/beside"] {
+            for place in
+                ["/dnsdyno", "/dnsdyno/ends", "/dnsdyno/ends/not_sent", "/dnsdyno/arrivals/anomalies"]
+            {
                 if let Some(object) = line.pointer_mut(place) {
                     object["more"] = 1.into();
                 }

@@ -14,7 +14,7 @@ use crate::units::{count, duration};
 /// Writes the section.
 pub(crate) fn write(out: &mut String, digest: &Digest, width: usize) {
     let Some(connections) = &digest.arrivals().connections else { return };
-    let again = digest.tally().asked_again;
+    let again = digest.tally().retried;
     let mut counts = vec![
         format!("connections: opened {}", count(connections.opened)),
         format!("established {}", count(connections.established)),
@@ -106,7 +106,7 @@ fn ends(connections: &Connections) -> impl Iterator<Item = (ConnectionEnd, u64)>
 pub(crate) fn as_json(digest: &Digest) -> Value {
     let Some(connections) = &digest.arrivals().connections else { return Value::Null };
     let mut object = counters(&**connections);
-    object.insert("asked_again".to_owned(), digest.tally().asked_again.into());
+    object.insert("retried".to_owned(), digest.tally().retried.into());
     object.into()
 }
 
@@ -130,7 +130,7 @@ connections: opened 60   established 52   failed: refused 8   closed by the serv
         assert_eq!(json["connections"]["failed"]["refused"], 8);
         assert_eq!(json["connections"]["ended"]["by_server"], 40);
         assert_eq!(json["connections"]["connect"]["max"]["ns"], 50_000);
-        assert_eq!(json["connections"]["asked_again"], 7);
+        assert_eq!(json["connections"]["retried"], 7);
     }
 
     #[test]

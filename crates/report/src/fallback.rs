@@ -17,10 +17,10 @@ pub(crate) fn write(out: &mut String, digest: &Digest, width: usize) {
     let tally = digest.tally();
     let Some(fallback) = &tally.fallback else { return };
     let of_all = fallback.udp_requests;
-    let head = match share(fallback.begun, of_all) {
+    let head = match share(fallback.started, of_all) {
         Some(part) => format!(
             "fallback: {} of {} transactions asked again over TCP ({})",
-            count(fallback.begun),
+            count(fallback.started),
             count(of_all),
             percent(part)
         ),
@@ -112,7 +112,7 @@ fn fallback_json(fallback: &Fallback) -> Value {
             .map(|(why, n)| (why.key().trim_start_matches("udp_").to_owned(), n.into()));
         object.insert(key.to_owned(), failed.collect::<Map<_, _>>().into());
     }
-    object.insert("share".to_owned(), share(fallback.begun, fallback.udp_requests).into());
+    object.insert("share".to_owned(), share(fallback.started, fallback.udp_requests).into());
     object.into()
 }
 

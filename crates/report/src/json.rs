@@ -26,7 +26,7 @@ pub fn summary_json(digest: &Digest) -> Value {
         "sent_qps": rate_qps(sent(tally), over_ns),
         "answered_qps": rate_qps(tally.ends.answered, over_ns),
         "loss_share": share(lost(tally), judged(tally)),
-        "beside": beside(digest),
+        "anomalies": anomalies(digest),
         "bytes_sent": tally.bytes_sent,
         "bytes_answered": tally.bytes_answered,
         "rcodes": tally.rcodes.iter().map(|(code, n)| (rcode_name(code).into_owned(), n.into())).collect::<Map<_, _>>(),
@@ -70,7 +70,7 @@ fn run(digest: &Digest) -> Value {
         "workers": header.workers,
         "clients": header.clients,
         "udp_sockets": header.udp_sockets,
-        "questions": header.questions,
+        "queries": header.queries,
         "bad_lines": header.bad_lines,
         "passes": digest.sum.as_ref().map(|sum| sum.passes),
         "version": header.version,
@@ -121,8 +121,8 @@ pub(crate) fn ends(ends: &Ends) -> Map<String, Value> {
     object
 }
 
-fn beside(digest: &Digest) -> Value {
-    let mut object = counters(&digest.arrivals().beside);
+fn anomalies(digest: &Digest) -> Value {
+    let mut object = counters(&digest.arrivals().anomalies);
     object.insert("socket_drops".to_owned(), socket_drops(digest).into());
     object.insert("fragments".to_owned(), digest.sum.as_ref().map(|sum| sum.evidence.fragments).into());
     object.into()

@@ -1,8 +1,9 @@
 //! Runs for the tests, made by hand through the calls a writer makes.
 
 use dnsdyno_measure::{
-    Arrivals, Beside, ConnectFailure, ConnectionEnd, Connections, Encrypted, Evidence, Fallback, HalfFailure,
-    HandshakeFailure, HandshakeKind, MemberTally, NotSentReason, StreamFailure, Tally, TypeCount, Warning,
+    Anomalies, Arrivals, ConnectFailure, ConnectionEnd, Connections, Encrypted, Evidence, Fallback,
+    FallbackFailure, HandshakeFailure, HandshakeKind, MemberTally, NotSentReason, StreamFailure, Tally,
+    TypeCount, Warning,
 };
 use dnsdyno_record::{Digest, Ended, Event, Header, Headline, Interval, MemberInfo, Phase, Sum};
 
@@ -34,7 +35,7 @@ pub(crate) fn header() -> Header {
         workers: 2,
         udp_sockets: None,
         clients: 8,
-        questions: 10_000,
+        queries: 10_000,
         bad_lines: 2,
         send_only: false,
         load: "stair from 2,000 to 4,000 queries/s, 1,000 a step, each held for 2 s".into(),
@@ -76,7 +77,7 @@ pub(crate) fn calm_sum(digest: &Digest) -> Sum {
         late_after_settled: 0,
         workers: Vec::new(),
         schedule_ns: digest.schedule_ns(),
-        passes: digest.tally().scheduled as f64 / digest.header.questions as f64,
+        passes: digest.tally().scheduled as f64 / digest.header.queries as f64,
         interface: None,
     }
 }
@@ -116,7 +117,7 @@ pub(crate) fn doubtful() -> Digest {
     sum.tally.ends.not_sent.add(NotSentReason::GeneratorLate, 7);
     sum.tally.ends.not_sent.add(NotSentReason::NoRoute, 3);
     sum.tally.types[0].sent -= 10;
-    sum.arrivals.beside = Beside { duplicates: 4, malformed: 1, truncated: 12, ..Beside::default() };
+    sum.arrivals.anomalies = Anomalies { duplicates: 4, malformed: 1, truncated: 12, ..Anomalies::default() };
     sum.arrivals.socket_drops = 120;
     sum.warnings = vec![
         Warning::SendsMissing { not_sent: 10, scheduled: 18_000 },
@@ -190,7 +191,7 @@ pub(crate) fn over_tcp() -> Digest {
     let mut digest = Digest::new(Header { transport: "tcp".into(), phases: Vec::new(), ..header() });
     let mut interval = second(0, 2_000, 0);
     interval.tally.requests += 7;
-    interval.tally.asked_again = 7;
+    interval.tally.retried = 7;
     let mut connections =
         Connections { opened: 60, established: 52, reused: 1_940, open_max: 10, ..Connections::default() };
     connections.add_failed(ConnectFailure::Refused, 8);
@@ -231,11 +232,16 @@ pub(crate) fn falling_back() -> Digest {
     let both = Header { transport: "udp+tcp".into(), clients: 40, udp_sockets: Some(2), ..header() };
     let mut digest = Digest::new(Header { phases: Vec::new(), ..both });
     let mut interval = second(0, 2_000, 0);
-    let mut fallback =
-        Fallback { begun: 500, answered: 490, udp_requests: 2_000, tcp_requests: 505, ..Fallback::default() };
-    fallback.add_failed(HalfFailure::UdpTimedOut, 3);
-    fallback.add_failed(HalfFailure::ConnectRefused, 8);
-    fallback.add_failed(HalfFailure::QueryTimedOut, 2);
+    let mut fallback = Fallback {
+        started: 500,
+        answered: 490,
+        udp_requests: 2_000,
+        tcp_requests: 505,
+        ..Fallback::default()
+    };
+    fallback.add_failed(FallbackFailure::UdpTimedOut, 3);
+    fallback.add_failed(FallbackFailure::ConnectRefused, 8);
+    fallback.add_failed(FallbackFailure::QueryTimedOut, 2);
     (0..490).for_each(|n| {
         fallback.udp.record(400_000 + n);
         fallback.waiting.record(20_000);

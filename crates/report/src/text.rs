@@ -1,6 +1,6 @@
 //! The summary of a run as text, for an operator and one screen.
 
-use dnsdyno_measure::{Beside, Ends, Quantile, Tally};
+use dnsdyno_measure::{Anomalies, Ends, Quantile, Tally};
 use dnsdyno_record::{BackendInfo, Digest, Ended, Header, Headline};
 use dnsdyno_wire::{rcode_name, type_name};
 
@@ -23,7 +23,7 @@ pub fn summary(digest: &Digest, width: usize) -> String {
     incomplete(&mut out, digest, width);
     head(&mut out, digest, width);
     queries(&mut out, digest, width);
-    beside(&mut out, &digest.arrivals().beside, width);
+    anomalies(&mut out, &digest.arrivals().anomalies, width);
     answers(&mut out, digest, width);
     latencies(&mut out, digest, width);
     fallback::write_mix(&mut out, digest, width);
@@ -69,13 +69,13 @@ fn head(out: &mut String, digest: &Digest, width: usize) {
         lines => format!(", {} skipped", counted(lines, "bad line")),
     };
     let passes = digest.sum.as_ref().map_or(String::new(), |sum| format!(", {:.2} passes", sum.passes));
-    entry("questions", &format!("{}{skipped}{passes}", count(header.questions)));
+    entry("source", &format!("{} queries{skipped}{passes}", count(header.queries)));
     let has_sockets = header.backend.xdp.is_none() && header.transport == "udp";
-    let beside = header
+    let udp_sockets = header
         .udp_sockets
         .map_or(String::new(), |sockets| format!(" beside {}", counted(u64::from(sockets), "UDP socket")));
     let generator = format!(
-        "dnsdyno {}, {}, {}{beside}, timeout {}",
+        "dnsdyno {}, {}, {}{udp_sockets}, timeout {}",
         header.version,
         counted(u64::from(header.workers), "worker"),
         counted(u64::from(header.clients), if has_sockets { "socket" } else { "client" }),
@@ -202,16 +202,16 @@ fn interface(out: &mut String, digest: &Digest, width: usize) {
     paragraph(out, &text, 2, 4, width);
 }
 
-fn beside(out: &mut String, beside: &Beside, width: usize) {
+fn anomalies(out: &mut String, anomalies: &Anomalies, width: usize) {
     let counts = [
-        ("duplicates", beside.duplicates),
-        ("unexpected ID", beside.unexpected),
-        ("wrong question", beside.wrong_question),
-        ("malformed", beside.malformed),
-        ("truncated", beside.truncated),
+        ("duplicates", anomalies.duplicates),
+        ("unexpected ID", anomalies.unexpected),
+        ("wrong question", anomalies.wrong_question),
+        ("malformed", anomalies.malformed),
+        ("truncated", anomalies.truncated),
     ];
     let seen = counts.into_iter().filter(|(_, n)| *n > 0).map(|(label, n)| format!("{label} {}", count(n)));
-    line_of(out, "beside", seen.collect(), width);
+    line_of(out, "anomalies", seen.collect(), width);
 }
 
 /// RCODEs, and types where there is more than one.

@@ -1,7 +1,7 @@
 //! The one step from a plan to the description from which its transports open themselves.
 
 use dnsdyno_plan::{
-    Backend, HttpMethod, MixMember, Plan, Questions, TlsVersions, TransportKind, Trust, XdpCopy, XdpMode,
+    Backend, HttpMethod, MixMember, Plan, Queries, TlsVersions, TransportKind, Trust, XdpCopy, XdpMode,
     XdpPlan,
 };
 use dnsdyno_sys::xdp::{Attach, CopyMode};
@@ -10,8 +10,8 @@ use dnsdyno_transport::tls::{TlsConfig, TlsTrust};
 use dnsdyno_transport::{Description, Kind, MemberDescription, PartDescription, PartKind, XdpDescription};
 
 /// The kind of transport that the plan asks for, and what it is to be like.
-pub(crate) fn describe(plan: &Plan, questions: &Questions) -> (Kind, Description) {
-    let mut description = of_one(plan, questions);
+pub(crate) fn describe(plan: &Plan, queries: &Queries) -> (Kind, Description) {
+    let mut description = of_one(plan, queries);
     if let Backend::Xdp(_) = plan.backend {
         return (Kind::Xdp, description);
     }
@@ -59,7 +59,7 @@ fn member(plan: &Plan, members: &[MixMember], member: &MixMember, of_all: &Descr
 }
 
 /// What the plan says of any transport.
-fn of_one(plan: &Plan, questions: &Questions) -> Description {
+fn of_one(plan: &Plan, queries: &Queries) -> Description {
     let encryption = &plan.encryption;
     Description {
         server: plan.target.address,
@@ -92,13 +92,13 @@ fn of_one(plan: &Plan, questions: &Questions) -> Description {
         http_path: encryption.http_path.clone(),
         http_get: encryption.http_method == HttpMethod::Get,
         members: Vec::new(),
-        xdp: plan.backend.xdp().map_or_else(XdpDescription::default, |wish| xdp(wish, questions)),
+        xdp: plan.backend.xdp().map_or_else(XdpDescription::default, |wish| xdp(wish, queries)),
         sim: SimConfig::default(),
         seed: plan.seed,
     }
 }
 
-fn xdp(wish: &XdpPlan, questions: &Questions) -> XdpDescription {
+fn xdp(wish: &XdpPlan, queries: &Queries) -> XdpDescription {
     XdpDescription {
         interface: wish.interface.clone(),
         source_prefix: wish.source_prefix.map(|prefix| (prefix.first, prefix.length)),
@@ -115,7 +115,7 @@ fn xdp(wish: &XdpPlan, questions: &Questions) -> XdpDescription {
             XdpCopy::Copy => CopyMode::Copy,
         },
         fits_workers: wish.fits_workers,
-        longest_message: (0..questions.len()).map(|i| questions.message(i).len()).max().unwrap_or(0),
+        longest_message: (0..queries.len()).map(|i| queries.message(i).len()).max().unwrap_or(0),
     }
 }
 
@@ -130,7 +130,7 @@ mod tests {
             Draft::from_toml(&format!("server = \"127.0.0.1\"\nask = [\"www.example A\"]\n{toml}")).unwrap();
         let plan = crate::host::validate(&draft).unwrap();
         let loaded = plan.source.load(plan.form, true).unwrap();
-        describe(&plan, &loaded.questions)
+        describe(&plan, &loaded.queries)
     }
 
     #[test]

@@ -29,7 +29,7 @@ impl PlanRunner for ImaginaryRunner {
         // Each worker's link has a time and a server of its own, so that there can be one only.
         let plan = Plan { workers: 1, ..plan.clone() };
         let loaded = load(&plan, &mut ())?;
-        let (_, description) = describe(&plan, &loaded.questions);
+        let (_, description) = describe(&plan, &loaded.queries);
         let opened = open(Kind::Sim, &Description { sim: self.server, ..description })?;
         opened.visit(Run {
             plan: &plan,

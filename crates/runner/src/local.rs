@@ -50,13 +50,13 @@ struct Carried {
 impl LocalRunner<'_> {
     /// Opens what the plan asks for; where AF_XDP cannot be had and sockets will do, those.
     fn open(&mut self, plan: &Plan, loaded: &Loaded) -> Result<Carried, RunError> {
-        let (kind, description) = describe(plan, &loaded.questions);
+        let (kind, description) = describe(plan, &loaded.queries);
         let own_files = make_room(kind, &description)?;
         match (open(kind, &description), self.over_sockets) {
             (Ok(opened), _) => Ok(carried(plan, kind, opened, own_files)),
             (Err(error), Some(over_sockets)) if kind == Kind::Xdp => {
                 self.observer.note(&Note::SocketsInstead(error.to_string()));
-                let (kind, description) = describe(over_sockets, &loaded.questions);
+                let (kind, description) = describe(over_sockets, &loaded.queries);
                 let own_files = make_room(kind, &description)?;
                 let mut carried = carried(over_sockets, kind, open(kind, &description)?, own_files);
                 carried.backend.why = Some(error.to_string());
@@ -91,7 +91,7 @@ pub(crate) fn load(plan: &Plan, observer: &mut dyn Observer) -> Result<Loaded, R
         observer.note(&Note::SkippedMore(more));
     }
     if plan.groups_by_length() {
-        loaded.questions.group_by_length(plan.seed);
+        loaded.queries.group_by_length(plan.seed);
     }
     Ok(loaded)
 }

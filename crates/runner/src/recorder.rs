@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use dnsdyno_plan::{Plan, QuestionSource, Questions};
+use dnsdyno_plan::{Plan, Queries, QuerySource};
 use dnsdyno_record::{Digest, Event, FinishedRun, Header, HostInfo, Interval, RunWriter, Sum, WriteError};
 
 use crate::error::RunError;
@@ -47,7 +47,7 @@ impl Recorder {
     ) -> Result<Self, RunError> {
         let Some(folder) = folder else { return Ok(Recorder::Memory(Box::new(Digest::new(header.clone())))) };
         let mut draft = plan.to_draft();
-        if plan.source == QuestionSource::Stdin {
+        if plan.source == QuerySource::Stdin {
             let kept = folder.join(KEPT_QUERIES);
             draft.queries = Some(std::path::absolute(&kept).unwrap_or(kept).display().to_string());
         }
@@ -95,13 +95,13 @@ impl Recorder {
 
 /// Writes the queries of standard input into the run's folder, so that its plan can be played again. Never over
 /// those of another run.
-pub(crate) fn keep_queries(questions: &Questions, folder: &Path) -> Result<(), RunError> {
+pub(crate) fn keep_queries(queries: &Queries, folder: &Path) -> Result<(), RunError> {
     let path = folder.join(KEPT_QUERIES);
     let write = || -> std::io::Result<()> {
         std::fs::create_dir_all(folder)?;
         let mut file = std::io::BufWriter::new(std::fs::File::create_new(&path)?);
-        for i in 0..questions.len() {
-            let question = questions.question(i);
+        for i in 0..queries.len() {
+            let question = queries.question(i);
             let (name, fixed) = question.split_at(question.len() - 4);
             let qtype = u16::from_be_bytes([fixed[0], fixed[1]]);
             writeln!(file, "{} {}", dnsdyno_wire::name_to_text(name), dnsdyno_wire::type_name(qtype))?;

@@ -2,7 +2,7 @@
 
 use dnsdyno_engine::{Control, Job, Live, preparation_ns};
 use dnsdyno_plan::source::Loaded;
-use dnsdyno_plan::{Plan, QuestionSource};
+use dnsdyno_plan::{Plan, QuerySource};
 use dnsdyno_record::{
     BackendInfo, Ended, Event, FinishedRun, HostInfo, InterfaceCounts, Interval, Sum, WriteError,
 };
@@ -37,7 +37,7 @@ impl Visitor for Run<'_> {
         let Run { plan, loaded, kind, own_files, control, .. } = self;
         let cpus = if kind == Kind::Sim { Vec::new() } else { cpus_of(plan) };
         let job = Job {
-            questions: &loaded.questions,
+            queries: &loaded.queries,
             load: &plan.load,
             limit: limit_of(plan, loaded),
             end_ns: plan.stop.duration_ns,
@@ -82,8 +82,8 @@ impl<'a> Run<'a> {
     fn begin(self, start: &Start) -> Result<Scribe<'a>, RunError> {
         let Run { plan, loaded, kind, backend, keep, observer, .. } = self;
         let folder = keep.folder(plan);
-        if let (QuestionSource::Stdin, Some(folder)) = (&plan.source, &folder) {
-            keep_queries(&loaded.questions, folder)?;
+        if let (QuerySource::Stdin, Some(folder)) = (&plan.source, &folder) {
+            keep_queries(&loaded.queries, folder)?;
         }
         let header = header_of(plan, backend, loaded, folder.as_deref(), start.unix_ns);
         let is_imaginary = kind == Kind::Sim;
@@ -180,7 +180,7 @@ fn cpus_of(plan: &Plan) -> Vec<usize> {
 
 /// The number of queries after which the run ends, and what that end is called.
 fn limit_of(plan: &Plan, loaded: &Loaded) -> Option<(u64, Ended)> {
-    let limit = plan.stop.query_limit(loaded.questions.len())?;
+    let limit = plan.stop.query_limit(loaded.queries.len())?;
     let what = if plan.stop.count == Some(limit) { Ended::ByCount } else { Ended::ByPasses };
     Some((limit, what))
 }

@@ -55,7 +55,7 @@ fn a_run_says_how_it_ended_and_what_the_generator_was_worth() {
     assert_eq!((digest.warnings(), folder, incomplete.is_none()), (vec![], None, true));
     // A link that holds one message at a time keeps the generator from sending.
     let mut narrow = server(5_000);
-    narrow.server.room = 1;
+    narrow.server.capacity = 1;
     let digest = narrow.run(&plan(20_000, "500ms")).unwrap().digest;
     let names: Vec<_> = digest.warnings().iter().map(|warning| warning.name()).collect();
     assert_eq!(names, ["sends_late", "sends_missing"]);

@@ -155,7 +155,7 @@ pub struct SimConfig {
     /// From when to when the server stands still; responses due then arrive at its end.
     pub stall_ns: Option<(u64, u64)>,
     /// Messages that the link holds at once; a further one finds it full.
-    pub room: usize,
+    pub capacity: usize,
 }
 
 impl Default for SimConfig {
@@ -172,7 +172,7 @@ impl Default for SimConfig {
             wrong_questions: 0.0,
             refused: 0.0,
             stall_ns: None,
-            room: usize::MAX,
+            capacity: usize::MAX,
         }
     }
 }

@@ -33,7 +33,7 @@ use dnsdyno_measure::{
 /// One worker's way to the server.
 pub trait Transport {
     /// Whether each channel is a client that has one connection at a time. Such a transport is
-    /// asked whose [`turn`](Self::turn) it is, and tells the [`Sink`] of its connections.
+    /// asked whose [next client](Self::next_client) it is, and tells the [`Sink`] of its connections.
     const CONNECTS: bool = false;
 
     /// Makes the instant `epoch_ns` (on the clock of the host, or none at all in an imaginary
@@ -71,8 +71,8 @@ pub trait Transport {
 
     /// The client that is to ask next, or why none can now; for transports that
     /// [connect](Self::CONNECTS).
-    fn turn(&mut self) -> Result<Turn, NotSentReason> {
-        Ok(Turn { channel: 0, room: usize::MAX })
+    fn next_client(&mut self) -> Result<NextClient, NotSentReason> {
+        Ok(NextClient { channel: 0, capacity: usize::MAX })
     }
 
     /// The client whose turn it is cannot ask: it is the next one's.
@@ -80,7 +80,7 @@ pub trait Transport {
 
     /// How many queries a channel takes now, at least 1, or why it can take none; for queries that only this channel
     /// may send.
-    fn room_of(&self, _channel: usize) -> Result<usize, NotSentReason> {
+    fn capacity_of(&self, _channel: usize) -> Result<usize, NotSentReason> {
         Ok(usize::MAX)
     }
 
@@ -89,9 +89,9 @@ pub trait Transport {
         vec![Group {
             channels: self.channels(),
             connects: Self::CONNECTS,
-            most_under_way: self.most_under_way(),
+            most_outstanding: self.most_outstanding(),
             member: 0,
-            is_second: false,
+            is_fallback: false,
         }]
     }
 
@@ -100,13 +100,13 @@ pub trait Transport {
         0
     }
 
-    /// As [`turn`](Self::turn), of the channels of one group that connects.
-    fn turn_of(&mut self, _group: usize) -> Result<Turn, NotSentReason> {
-        self.turn()
+    /// As [next client](Self::next_client), of the channels of one group that connects.
+    fn next_client_of(&mut self, _group: usize) -> Result<NextClient, NotSentReason> {
+        self.next_client()
     }
 
     /// How many queries a channel can have under way; `None` = as many as there are IDs.
-    fn most_under_way(&self) -> Option<u32> {
+    fn most_outstanding(&self) -> Option<u32> {
         None
     }
 
@@ -128,11 +128,11 @@ pub struct Group {
     /// Whether each is a client that has one connection at a time.
     pub connects: bool,
     /// How many queries a channel can have under way; `None` = as many as there are IDs.
-    pub most_under_way: Option<u32>,
+    pub most_outstanding: Option<u32>,
     /// The member of the mix that they belong to.
     pub member: u8,
     /// Whether only queries of the group before leave here, whose answers were truncated.
-    pub is_second: bool,
+    pub is_fallback: bool,
 }
 
 /// What ends a wait before its time.
@@ -156,13 +156,13 @@ pub trait Sink {
     fn refused(&mut self, channel: usize, at_ns: u64, quoted: &[u8]);
 
     /// A message came, at `at_ns`, over a connection that queries could leave on from `since_ns` on.
-    fn answer(&mut self, channel: usize, at_ns: u64, _since_ns: u64, bytes: &[u8]) -> Came {
+    fn answer(&mut self, channel: usize, at_ns: u64, _since_ns: u64, bytes: &[u8]) -> MessageKind {
         self.packet(channel, at_ns, bytes);
-        Came::Answer
+        MessageKind::Answer
     }
 
     /// Something happened to the connection of a channel.
-    fn connection(&mut self, _channel: usize, _at_ns: u64, _news: ConnectionNews) {}
+    fn connection(&mut self, _channel: usize, _at_ns: u64, _news: ConnectionEvent) {}
 
     /// So many queries left over connections that had carried one before.
     fn reused(&mut self, _queries: u64) {}
@@ -180,27 +180,27 @@ pub trait Sink {
 
 /// Whose turn it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Turn {
+pub struct NextClient {
     /// The client's channel.
     pub channel: usize,
     /// How many queries it takes now; at least 1.
-    pub room: usize,
+    pub capacity: usize,
 }
 
 /// What a message over a connection turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Came {
-    /// It ended a query under way.
+pub enum MessageKind {
+    /// A response that ended an outstanding query.
     Answer,
-    /// It ended none.
-    Beside,
-    /// It is no DNS message: what follows on this connection cannot be trusted.
-    Garbage,
+    /// A response that ended none.
+    Unmatched,
+    /// No DNS message: nothing that follows on this connection can be trusted.
+    Malformed,
 }
 
 /// What happened to a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ConnectionNews {
+pub enum ConnectionEvent {
     /// It was begun: a SYN is on its way.
     Opened,
     /// It could not even be begun. No query was handed over.

@@ -23,7 +23,7 @@ use crate::chance::Chance;
 use crate::description::{Description, Open, OpenError, PartDescription, PartKind};
 use crate::table::transports;
 use crate::worker_clock::WorkerClock;
-use crate::{Batch, Came, ConnectionNews, Group, Resources, Sent, Sink, Transport, Turn, Wake};
+use crate::{Batch, ConnectionEvent, Group, MessageKind, NextClient, Resources, Sent, Sink, Transport, Wake};
 
 /// One member of a mix.
 pub struct Member {
@@ -124,7 +124,7 @@ struct Place {
     first: usize,
     channels: usize,
     member: u8,
-    is_second: bool,
+    is_fallback: bool,
 }
 
 impl Mixed {
@@ -139,9 +139,9 @@ impl Mixed {
         let mut first = 0;
         for (number, member) in members.into_iter().enumerate() {
             let both = [Some((member.first, false)), member.second.map(|part| (part, true))];
-            for (part, is_second) in both.into_iter().flatten() {
+            for (part, is_fallback) in both.into_iter().flatten() {
                 let channels = each!(&part, transport => transport.channels());
-                parts.push(Place { part, first, channels, member: number as u8, is_second });
+                parts.push(Place { part, first, channels, member: number as u8, is_fallback });
                 first += channels;
             }
         }
@@ -202,9 +202,9 @@ impl Transport for Mixed {
         let group = |place: &Place| Group {
             channels: place.channels,
             connects: place.part.connects(),
-            most_under_way: each!(&place.part, transport => transport.most_under_way()),
+            most_outstanding: each!(&place.part, transport => transport.most_outstanding()),
             member: place.member,
-            is_second: place.is_second,
+            is_fallback: place.is_fallback,
         };
         self.parts.iter().map(group).collect()
     }
@@ -213,16 +213,16 @@ impl Transport for Mixed {
         self.draw.next()
     }
 
-    fn turn_of(&mut self, group: usize) -> Result<Turn, NotSentReason> {
+    fn next_client_of(&mut self, group: usize) -> Result<NextClient, NotSentReason> {
         let place = &mut self.parts[group];
-        let turn = each!(&mut place.part, clients => clients.turn())?;
-        Ok(Turn { channel: place.first + turn.channel, ..turn })
+        let turn = each!(&mut place.part, clients => clients.next_client())?;
+        Ok(NextClient { channel: place.first + turn.channel, ..turn })
     }
 
-    fn room_of(&self, channel: usize) -> Result<usize, NotSentReason> {
+    fn capacity_of(&self, channel: usize) -> Result<usize, NotSentReason> {
         let number = self.parts.iter().rposition(|place| place.first <= channel).unwrap_or(0);
         let place = &self.parts[number];
-        each!(&place.part, transport => transport.room_of(channel - place.first))
+        each!(&place.part, transport => transport.capacity_of(channel - place.first))
     }
 
     fn pass(&mut self, channel: usize) {
@@ -327,11 +327,11 @@ impl<S: Sink> Sink for Behind<'_, S> {
     }
 
     #[inline]
-    fn answer(&mut self, channel: usize, at_ns: u64, since_ns: u64, bytes: &[u8]) -> Came {
+    fn answer(&mut self, channel: usize, at_ns: u64, since_ns: u64, bytes: &[u8]) -> MessageKind {
         self.sink.answer(self.first + channel, at_ns, since_ns, bytes)
     }
 
-    fn connection(&mut self, channel: usize, at_ns: u64, news: ConnectionNews) {
+    fn connection(&mut self, channel: usize, at_ns: u64, news: ConnectionEvent) {
         self.sink.connection(self.first + channel, at_ns, news);
     }
 

@@ -155,7 +155,7 @@ impl Transport for SimTransport {
 
     fn send(&mut self, channel: usize, batch: &Batch) -> Sent {
         let messages = batch.messages();
-        let accepted = messages.len().min(self.config.room.saturating_sub(self.under_way.len()));
+        let accepted = messages.len().min(self.config.capacity.saturating_sub(self.under_way.len()));
         (0..accepted).for_each(|i| self.take(channel, messages.get(i)));
         let stopped = (accepted < messages.len()).then_some(Stopped::Full);
         Sent { accepted, stopped }

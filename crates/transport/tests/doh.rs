@@ -81,7 +81,7 @@ fn queries_longer_than_a_frame_are_answered_whether_posted_or_in_the_path() {
             let query = long_query(id, length);
             let mut batch = Batch::new(1, query.len());
             batch.push(&query);
-            while transport.turn().is_err() || transport.send(0, &batch).accepted == 0 {
+            while transport.next_client().is_err() || transport.send(0, &batch).accepted == 0 {
                 assert!(Instant::now() < patience, "query {id} was not sent");
                 transport.wait(transport.now_ns() + 1_000_000, Wake::OnArrival);
                 transport.receive(&mut responses);

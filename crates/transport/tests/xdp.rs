@@ -367,8 +367,8 @@ fn a_send_only_run_sends_everything_and_drops_the_responses() {
     // A socket of the host beside our ports hears, and on ours there can be none.
     let bind = |port| pair.near().enter(|| UdpSocket::bind((pair.near().ipv4, port))).unwrap();
     assert_eq!(bind(20_000).unwrap_err().kind(), std::io::ErrorKind::AddrInUse);
-    let beside = bind(30_000).unwrap();
-    beside.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    let anomalies = bind(30_000).unwrap();
+    anomalies.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
     let mut buffer = [0; 512];
     for id in 0..100 {
         assert_eq!(send(transport, 0, &[query(id, 40)]), Sent { accepted: 1, stopped: None });
@@ -376,7 +376,7 @@ fn a_send_only_run_sends_everything_and_drops_the_responses() {
         far.send_to(&buffer[..count], from).unwrap();
         far.send_to(&buffer[..count], (from.ip(), 30_000)).unwrap();
         // It was sent after the response, by the same route.
-        assert_eq!(beside.recv(&mut buffer).unwrap(), count);
+        assert_eq!(anomalies.recv(&mut buffer).unwrap(), count);
     }
     let mut seen = Seen::default();
     transport.receive(&mut seen);

@@ -69,7 +69,7 @@ fn a_bad_line_is_told_with_its_number_and_skipped_and_counted() {
     assert_eq!(ran.stderr.matches("skipped").count(), 7, "{}", ran.stderr);
     assert!(ran.stdout.contains("7 bad lines skipped"), "{}", ran.stdout);
     let record = work.record("run");
-    assert_eq!((record.header.questions, record.header.bad_lines), (4, 7));
+    assert_eq!((record.header.queries, record.header.bad_lines), (4, 7));
     assert_eq!(record.tally().ends, Ends { answered: 100, ..Ends::default() });
     assert_eq!(record.header.types.len(), 4, "A, TYPE65280, AAAA, NS: {:?}", record.header.types);
     assert_eq!(server.book().udp.counts.received, 100);

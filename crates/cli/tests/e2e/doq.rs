@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use dnsdyno_lab::{Certificate, Need, ServerOptions, ServerSpec, require};
 use dnsdyno_measure::{
-    Beside, ConnectFailure, ConnectionEnd, Connections, Encrypted, HandshakeFailure, HandshakeKind, Latency,
-    Quantile, StreamFailure,
+    Anomalies, ConnectFailure, ConnectionEnd, Connections, Encrypted, HandshakeFailure, HandshakeKind,
+    Latency, Quantile, StreamFailure,
 };
 use dnsdyno_record::Digest;
 use dnsdyno_responder::{
@@ -83,7 +83,7 @@ fn kept_connections_carry_everything_and_the_book_of_the_responder_agrees() {
         let work = Workplace::new();
         let (digest, book) = measured(&work, Config::default(), load);
         let tally = digest.tally();
-        assert_eq!((tally.ends.answered, tally.asked_again), (tally.scheduled, 0), "{load}");
+        assert_eq!((tally.ends.answered, tally.retried), (tally.scheduled, 0), "{load}");
         assert_eq!((book.doq.counts.received, book.doq.counts.answered), (tally.requests, tally.requests));
         assert_eq!(book.tcp.counts.received + book.udp.counts.received, 0);
         let (ours, encrypted) = connections(&digest);
@@ -91,7 +91,7 @@ fn kept_connections_carry_everything_and_the_book_of_the_responder_agrees() {
         assert_eq!((book.doq.connections.accepted, book.doq.connections.closed_by_client), (5, 5));
         assert_eq!((ours.ended(ConnectionEnd::ByUs), ours.reused), (5, tally.requests - 5));
         assert_eq!((ours.query.count(), encrypted.streams_total()), (tally.ends.answered, 0));
-        assert_eq!(digest.arrivals().beside, Beside::default());
+        assert_eq!(digest.arrivals().anomalies, Anomalies::default());
         handshakes_agree(&digest, &book);
     }
 }
@@ -186,12 +186,12 @@ fn what_the_responder_does_wrong_with_a_query_is_counted_by_its_name() {
         ..Faults::default()
     };
     let (digest, book) = measured(&work, with(faults), "--rate 5k --for 1s --timeout 3s --clients 8");
-    let (ends, beside, did) = (digest.tally().ends, digest.arrivals().beside, book.doq.counts);
-    let all = (ends.total(), did.received, digest.tally().asked_again);
+    let (ends, anomalies, did) = (digest.tally().ends, digest.arrivals().anomalies, book.doq.counts);
+    let all = (ends.total(), did.received, digest.tally().retried);
     assert_eq!(all, (5_000, 5_000, 0), "{ends:?} {:?}", digest.arrivals());
     let wrong = [did.dropped, did.wrong_questions, did.stream_resets, did.dribbled, did.reordered];
     assert!(wrong.iter().all(|n| *n > 10), "{did:?}");
-    assert_eq!((beside.wrong_question, beside.malformed), (did.wrong_questions, 0));
+    assert_eq!((anomalies.wrong_question, anomalies.malformed), (did.wrong_questions, 0));
     assert_eq!(ends.timed_out, did.dropped + did.wrong_questions);
     let (ours, encrypted) = connections(&digest);
     assert_eq!(
@@ -235,12 +235,12 @@ fn what_breaks_the_rules_ends_the_connection_and_what_was_under_way_is_asked_aga
         let ended = ours.ended(end);
         assert!(wrong > 10 && ended > wrong / 2 && ended <= wrong, "{ended} of {wrong}: {told}");
         assert_eq!(ended + ours.ended(ConnectionEnd::ByUs), ours.established, "{told}: {:?}", ours.ended);
-        let malformed = digest.arrivals().beside.malformed;
+        let malformed = digest.arrivals().anomalies.malformed;
         assert_eq!(malformed, if end == ConnectionEnd::Garbled { ended } else { 0 }, "{told}");
         let (ends, tally) = (digest.tally().ends, digest.tally());
         assert_eq!((ends.answered, ends.total()), (4_000, 4_000), "{told}: {ends:?}");
-        assert_eq!(tally.requests, 4_000 + tally.asked_again, "{told}");
-        assert!(tally.asked_again >= ended, "{told}");
+        assert_eq!(tally.requests, 4_000 + tally.retried, "{told}");
+        assert!(tally.retried >= ended, "{told}");
         assert_eq!(ours.established, book.doq.connections.accepted, "{told}");
         handshakes_agree(&digest, &book);
     }
@@ -256,7 +256,7 @@ fn a_server_that_closes_after_some_queries_is_asked_the_rest_on_new_connections(
     let (ours, _) = connections(&digest);
     assert!((40..=41).contains(&ours.established), "{}", ours.established);
     assert_eq!(ours.ended(ConnectionEnd::ByServer), book.doq.connections.closed_on_command);
-    assert!(digest.tally().asked_again > 0);
+    assert!(digest.tally().retried > 0);
 }
 
 #[test]
@@ -296,7 +296,7 @@ fn an_alert_ends_the_handshake_and_is_counted_as_one() {
     let ends = digest.tally().ends;
     // Three in a row are rare.
     assert_eq!(ends.answered + ends.refused, 1_000, "{ends:?}");
-    assert!(ends.refused < alerts && digest.tally().asked_again >= alerts / 2, "{ends:?}");
+    assert!(ends.refused < alerts && digest.tally().retried >= alerts / 2, "{ends:?}");
 }
 
 #[test]
@@ -366,7 +366,7 @@ fn clients_that_share_sockets_are_told_apart_over_both_families() {
         assert_eq!(digest.tally().ends.answered, 3_000, "{:?}", digest.tally().ends);
         let (ours, _) = connections(&digest);
         assert_eq!((ours.established, ours.open_max, book.doq.connections.accepted), (300, 300, 300));
-        assert_eq!(digest.arrivals().beside, Beside::default());
+        assert_eq!(digest.arrivals().anomalies, Anomalies::default());
     }
 }
 
@@ -507,7 +507,7 @@ fn hickory_is_asked_over_quic() {
         let tally = digest.tally();
         assert_eq!(tally.ends.answered, tally.scheduled, "{out}: {:?}", tally.ends);
         assert!(tally.scheduled >= 2 * queries);
-        assert_eq!(digest.arrivals().beside, Beside::default());
+        assert_eq!(digest.arrivals().anomalies, Anomalies::default());
         let (ours, encrypted) = connections(&digest);
         assert_eq!((ours.failed_total(), encrypted.streams_total()), (0, 0), "{out}");
         let in_order = ours.ended(ConnectionEnd::ByUs) + ours.ended(ConnectionEnd::ByServer);

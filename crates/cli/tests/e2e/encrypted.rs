@@ -5,19 +5,19 @@ use std::process::Command;
 use dnsdyno_lab::{Need, require};
 use serde_json::Value;
 
-use crate::respond::Beside;
+use crate::respond::Anomalies;
 use crate::support::Workplace;
 
 const KDIG: Need<'_> = Need::Program { name: "kdig", package: "knot-dnsutils" };
 const DNSPERF: Need<'_> = Need::Program { name: "dnsperf", package: "dnsperf" };
 
 /// A responder that serves everything, and where: UDP and TCP, DoT, DoH, DoQ.
-fn start(work: &Workplace, more: &str) -> (Beside, [u16; 4]) {
+fn start(work: &Workplace, more: &str) -> (Anomalies, [u16; 4]) {
     let words = format!(
         "respond --listen 127.0.0.1:0 --dot 127.0.0.1:0 --doh 127.0.0.1:0 --doq 127.0.0.1:0 \
          --write-ca ca.pem --book book.json {more}"
     );
-    let server = Beside::start(work, &words);
+    let server = Anomalies::start(work, &words);
     let ports = server.addresses.iter().map(|address| address.port()).collect::<Vec<_>>();
     let ports = ports.try_into().unwrap_or_else(|ports| panic!("four addresses, not {ports:?}"));
     (server, ports)

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use dnsdyno_lab::{Certificate, ServerOptions};
 use dnsdyno_measure::{
-    Beside, ConnectionEnd, Connections, Encrypted, HandshakeFailure, HandshakeKind, StreamFailure,
+    Anomalies, ConnectionEnd, Connections, Encrypted, HandshakeFailure, HandshakeKind, StreamFailure,
 };
 use dnsdyno_record::Digest;
 use dnsdyno_responder::{
@@ -76,7 +76,7 @@ fn kept_connections_carry_everything_and_the_book_of_the_responder_agrees() {
             let work = Workplace::new();
             let (digest, book) = measured(&work, Faults::default(), way, load);
             let tally = digest.tally();
-            assert_eq!((tally.ends.answered, tally.asked_again), (tally.scheduled, 0), "{way:?} {load}");
+            assert_eq!((tally.ends.answered, tally.retried), (tally.scheduled, 0), "{way:?} {load}");
             assert_eq!((book.counts.received, book.counts.answered), (tally.requests, tally.requests));
             let (connections, encrypted) = books(&digest);
             assert_eq!((connections.opened, connections.open_max, book.connections.accepted), (5, 5, 5));
@@ -86,7 +86,7 @@ fn kept_connections_carry_everything_and_the_book_of_the_responder_agrees() {
             let answers = if way.1 == Transport::Doh { tally.requests } else { 0 };
             assert_eq!((encrypted.statuses.of(200), encrypted.streams_total()), (answers, 0));
             assert_eq!(connections.query.count(), tally.ends.answered);
-            assert_eq!(digest.arrivals().beside, Beside::default());
+            assert_eq!(digest.arrivals().anomalies, Anomalies::default());
         }
     }
 }
@@ -179,11 +179,11 @@ fn faults_of_queries_are_counted_as_over_any_transport() {
         let one = percent(1.0);
         let faults = Faults { loss: one, wrong_id: one, wrong_question: one, seed: 42, ..Faults::default() };
         let (digest, did) = measured(&work, faults, way, "--rate 3k --for 1s --timeout 500ms --clients 8");
-        let (ends, beside, did) = (digest.tally().ends, digest.arrivals().beside, did.counts);
+        let (ends, anomalies, did) = (digest.tally().ends, digest.arrivals().anomalies, did.counts);
         assert_eq!((ends.total(), did.received), (3_000, 3_000), "{way:?}");
         assert!([did.dropped, did.wrong_ids, did.wrong_questions].iter().all(|n| *n > 5));
         assert_eq!(
-            (beside.wrong_question, beside.unexpected),
+            (anomalies.wrong_question, anomalies.unexpected),
             (did.wrong_questions, did.wrong_ids),
             "{way:?}"
         );
@@ -215,7 +215,7 @@ fn connections_that_break_off_lose_no_query() {
             match end {
                 Some(end) => {
                     assert!(connections.ended(end) > 3, "{way:?} {name}: {connections:?}");
-                    assert!(digest.tally().asked_again > 3, "{way:?} {name}");
+                    assert!(digest.tally().retried > 3, "{way:?} {name}");
                 }
                 None => assert_eq!((ends.answered, connections.established), (1_000, 4), "{way:?} {name}"),
             }
@@ -251,7 +251,7 @@ fn what_is_no_dns_message_is_counted_and_breaks_only_connections_of_tls() {
             measured(&work, faults.clone(), way, "--outstanding 20 --clients 4 --count 2000");
         let (connections, encrypted) = books(&digest);
         assert!(book.counts.garbage > 5, "{way:?}");
-        let malformed = digest.arrivals().beside.malformed;
+        let malformed = digest.arrivals().anomalies.malformed;
         if way.1 == Transport::Doh {
             assert_eq!((malformed, connections.established), (book.counts.garbage, 4), "{way:?}");
             assert_eq!(encrypted.stream(StreamFailure::NoMessage), malformed);
@@ -295,7 +295,7 @@ fn a_server_that_says_goaway_is_asked_the_rest_on_other_connections() {
         let gone = connections.ended(ConnectionEnd::GoneAway);
         assert!(gone >= book.connections.goaways / 2, "{connections:?}");
         assert_eq!(connections.established, book.connections.accepted);
-        assert!(digest.tally().asked_again >= encrypted.stream(StreamFailure::GoneAway));
+        assert!(digest.tally().retried >= encrypted.stream(StreamFailure::GoneAway));
     }
 }
 
@@ -486,7 +486,7 @@ fn is_asked_encrypted(name: &str, part: &str) {
             let digest = work.record(&out);
             let tally = digest.tally();
             assert_eq!(tally.ends.answered, passes * queries, "{name} {way} {load}: {:?}", tally.ends);
-            assert_eq!(digest.arrivals().beside, Beside::default(), "{name} {way} {load}");
+            assert_eq!(digest.arrivals().anomalies, Anomalies::default(), "{name} {way} {load}");
             let (connections, encrypted) = books(&digest);
             assert_eq!((connections.failed_total(), encrypted.failed_total()), (0, 0));
             let answers = if listener == "doh" { passes * queries } else { 0 };

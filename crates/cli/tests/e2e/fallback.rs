@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::path::Path;
 
 use dnsdyno_lab::{Server, ServerOptions, Zone};
-use dnsdyno_measure::{Beside, Fallback, Half, HalfFailure, Histogram, Latency};
+use dnsdyno_measure::{Anomalies, Fallback, FallbackFailure, Half, Histogram, Latency};
 use dnsdyno_record::Digest;
 use dnsdyno_responder::{Book, Config, Faults, Responder, Rule, Running, Share};
 use rustix::process::Signal;
@@ -39,7 +39,7 @@ fn halves(digest: &Digest) -> &Fallback {
     let (tally, ends) = (digest.tally(), digest.tally().ends);
     let fallback = tally.fallback.as_deref().expect("a run with two halves");
     assert_eq!(ends.total(), tally.scheduled);
-    assert_eq!(fallback.begun, fallback.answered + fallback.failed_in(Half::Tcp), "{:?}", fallback.failed);
+    assert_eq!(fallback.started, fallback.answered + fallback.failed_in(Half::Tcp), "{:?}", fallback.failed);
     // What left was answered, or failed in one of its halves.
     let failed = fallback.failed_in(Half::Udp) + fallback.failed_in(Half::Tcp);
     assert_eq!(fallback.udp_requests, ends.answered + failed, "{:?} {ends:?}", fallback.failed);
@@ -68,9 +68,9 @@ fn every_truncated_answer_is_asked_again_and_the_book_of_the_responder_agrees() 
         let (digest, book) = measured(&work, truncating(Faults::default()), load);
         let (tally, fallback) = (digest.tally(), halves(&digest));
         assert_eq!((tally.scheduled, tally.ends.answered), (1_000, 1_000), "{load}: {:?}", tally.ends);
-        assert_eq!((fallback.begun, fallback.udp_requests, fallback.tcp_requests), (1_000, 1_000, 1_000));
+        assert_eq!((fallback.started, fallback.udp_requests, fallback.tcp_requests), (1_000, 1_000, 1_000));
         assert_eq!((book.udp.counts.truncated, book.tcp.counts.answered), (1_000, 1_000), "{load}");
-        assert_eq!(digest.arrivals().beside, Beside { truncated: 1_000, ..Beside::default() });
+        assert_eq!(digest.arrivals().anomalies, Anomalies { truncated: 1_000, ..Anomalies::default() });
         let connections = digest.arrivals().connections.as_deref().unwrap();
         assert_eq!(connections.established, book.tcp.connections.accepted, "{load}");
         let is_one_each = !load.contains("--queries-per-connection");
@@ -110,7 +110,7 @@ fn the_parts_agree_with_what_the_responder_recorded() {
 #[test]
 fn only_what_does_not_fit_is_asked_again_and_edns_is_as_wanted() {
     let answer = |bytes| Config { rule: Rule::FixedSize { bytes }, ..Config::default() };
-    for (bytes, edns, begun) in [
+    for (bytes, edns, started) in [
         (1_200, "--edns-size 1232", 0),
         (1_300, "--edns-size 1232", 200),
         (1_300, "--edns-size 4096", 0),
@@ -120,13 +120,16 @@ fn only_what_does_not_fit_is_asked_again_and_edns_is_as_wanted() {
         let work = Workplace::new();
         let (digest, book) = measured(&work, start(answer(bytes)), &format!("--count 200 {edns}"));
         let (tally, fallback) = (digest.tally(), halves(&digest));
-        assert_eq!((tally.ends.answered, fallback.begun), (200, begun), "{bytes} bytes, {edns}");
-        assert_eq!(book.tcp.counts.answered, begun);
+        assert_eq!((tally.ends.answered, fallback.started), (200, started), "{bytes} bytes, {edns}");
+        assert_eq!(book.tcp.counts.answered, started);
         assert_eq!(tally.bytes_answered, 200 * u64::from(bytes), "{bytes} bytes, {edns}");
         // `www.example` and `mail.example` in turn: 29 and 30 bytes, and 11 of OPT.
         let opt = if edns.is_empty() { 0 } else { 11 };
         let again = if edns.contains("none") { 0 } else { opt };
-        assert_eq!(tally.bytes_sent, 200 * (29 + 30) / 2 + 200 * opt + begun * (29 + 30) / 2 + begun * again);
+        assert_eq!(
+            tally.bytes_sent,
+            200 * (29 + 30) / 2 + 200 * opt + started * (29 + 30) / 2 + started * again
+        );
     }
 }
 
@@ -140,15 +143,15 @@ fn where_a_transaction_failed_over_tcp_has_a_name_under_each_fault() {
     };
     let load = "--rate 200 --for 500ms --timeout 700ms";
     for (what, faults, why, is_refused) in [
-        ("reset", faults(&|faults| faults.reset = all), HalfFailure::Reset, true),
-        ("cut", faults(&|faults| faults.cut = all), HalfFailure::Reset, true),
-        ("silent", faults(&|faults| faults.silent = all), HalfFailure::QueryTimedOut, false),
-        ("wrong length", faults(&|faults| faults.wrong_length = all), HalfFailure::QueryTimedOut, false),
+        ("reset", faults(&|faults| faults.reset = all), FallbackFailure::Reset, true),
+        ("cut", faults(&|faults| faults.cut = all), FallbackFailure::Reset, true),
+        ("silent", faults(&|faults| faults.silent = all), FallbackFailure::QueryTimedOut, false),
+        ("wrong length", faults(&|faults| faults.wrong_length = all), FallbackFailure::QueryTimedOut, false),
     ] {
         let work = Workplace::new();
         let (digest, book) = measured(&work, truncating(faults), load);
         let (ends, fallback) = (digest.tally().ends, halves(&digest));
-        assert_eq!((fallback.begun, fallback.failed(why)), (100, 100), "{what}: {:?}", fallback.failed);
+        assert_eq!((fallback.started, fallback.failed(why)), (100, 100), "{what}: {:?}", fallback.failed);
         assert_eq!((ends.refused, ends.timed_out), if is_refused { (100, 0) } else { (0, 100) }, "{what}");
         assert_eq!(book.udp.counts.truncated, 100);
         // A connection that was lost is replaced, up to three in a row.
@@ -165,7 +168,7 @@ fn a_port_closed_for_tcp_refuses_and_one_that_drops_connections_lets_them_time_o
         let work = Workplace::new();
         let (digest, _) = measured(&work, start(udp_only()), "--rate 200 --for 500ms");
         let fallback = halves(&digest);
-        assert_eq!(fallback.failed(HalfFailure::ConnectRefused), 100, "{:?}", fallback.failed);
+        assert_eq!(fallback.failed(FallbackFailure::ConnectRefused), 100, "{:?}", fallback.failed);
         assert_eq!(digest.tally().ends.refused, 100);
     }
 
@@ -176,8 +179,8 @@ fn a_port_closed_for_tcp_refuses_and_one_that_drops_connections_lets_them_time_o
     let work = Workplace::new();
     let (digest, _) = measured(&work, server, "--rate 200 --for 500ms --timeout 500ms");
     let fallback = halves(&digest);
-    let connect = fallback.failed(HalfFailure::ConnectTimedOut);
-    assert_eq!(connect + fallback.failed(HalfFailure::QueryTimedOut), 100, "{:?}", fallback.failed);
+    let connect = fallback.failed(FallbackFailure::ConnectTimedOut);
+    assert_eq!(connect + fallback.failed(FallbackFailure::QueryTimedOut), 100, "{:?}", fallback.failed);
     assert!(connect > 90, "{:?}", fallback.failed);
     assert_eq!(digest.tally().ends.timed_out, 100);
 }
@@ -195,8 +198,8 @@ fn connections_that_are_lost_now_and_then_lose_no_transaction() {
     let (tally, fallback) = (digest.tally(), halves(&digest));
     assert_eq!(tally.ends.answered + tally.ends.refused, 2_000, "{:?}", tally.ends);
     assert!(book.tcp.counts.resets > 20 && tally.ends.refused < 20, "{:?}", tally.ends);
-    assert_eq!(fallback.tcp_requests, fallback.begun + tally.asked_again);
-    assert_eq!(fallback.tcp_asked_again, tally.asked_again);
+    assert_eq!(fallback.tcp_requests, fallback.started + tally.retried);
+    assert_eq!(fallback.tcp_retried, tally.retried);
     let connections = digest.arrivals().connections.as_deref().unwrap();
     assert_eq!(connections.established, book.tcp.connections.accepted);
 }
@@ -207,17 +210,17 @@ fn what_is_lost_or_doubled_over_udp_is_counted_there() {
     let (loss, twice) = (Share::new(0.05).unwrap(), Share::new(0.05).unwrap());
     let faults = Faults { loss, duplicate: twice, seed: 11, ..Faults::default() };
     let (digest, book) = measured(&work, truncating(faults), "--rate 1k --for 2s --timeout 500ms");
-    let (beside, fallback) = (digest.arrivals().beside, halves(&digest));
+    let (anomalies, fallback) = (digest.arrivals().anomalies, halves(&digest));
     assert!(book.udp.counts.dropped > 50 && book.udp.counts.duplicated > 50);
-    assert_eq!(fallback.failed(HalfFailure::UdpTimedOut), book.udp.counts.dropped);
-    assert_eq!(fallback.failed(HalfFailure::QueryTimedOut), book.tcp.counts.dropped);
-    assert_eq!(fallback.begun, 2_000 - book.udp.counts.dropped);
+    assert_eq!(fallback.failed(FallbackFailure::UdpTimedOut), book.udp.counts.dropped);
+    assert_eq!(fallback.failed(FallbackFailure::QueryTimedOut), book.tcp.counts.dropped);
+    assert_eq!(fallback.started, 2_000 - book.udp.counts.dropped);
     // A connection of one query is closed with its answer: what comes twice over it goes nowhere.
     assert!(
         (book.udp.counts.duplicated..=book.udp.counts.duplicated + book.tcp.counts.duplicated)
-            .contains(&beside.duplicates)
+            .contains(&anomalies.duplicates)
     );
-    assert_eq!((beside.unexpected, beside.wrong_question), (0, 0));
+    assert_eq!((anomalies.unexpected, anomalies.wrong_question), (0, 0));
 }
 
 #[test]
@@ -229,7 +232,7 @@ fn too_few_clients_are_told_and_what_they_cannot_take_ends_in_its_tcp_half() {
     let (ends, fallback) = (digest.tally().ends, halves(&digest));
     // Two clients with a query of 50 ms each: forty a second, and nothing more.
     assert!((1..80).contains(&fallback.answered), "{}", fallback.answered);
-    let late = [HalfFailure::NoClient, HalfFailure::ConnectTimedOut, HalfFailure::QueryTimedOut];
+    let late = [FallbackFailure::NoClient, FallbackFailure::ConnectTimedOut, FallbackFailure::QueryTimedOut];
     let late: u64 = late.map(|why| fallback.failed(why)).iter().sum();
     // On a host that stands still, the end of one that timed out may still be received.
     assert_eq!((late, ends.timed_out + ends.answered_late), (400 - fallback.answered, late), "{ends:?}");
@@ -254,7 +257,8 @@ fn a_run_that_is_interrupted_ends_both_halves() {
     generator.wait().gives(130);
     let digest = work.record("run");
     let fallback = halves(&digest);
-    let [udp, tcp] = [HalfFailure::UdpInterrupted, HalfFailure::Interrupted].map(|why| fallback.failed(why));
+    let [udp, tcp] =
+        [FallbackFailure::UdpInterrupted, FallbackFailure::Interrupted].map(|why| fallback.failed(why));
     assert!(udp > 50 && tcp > 30, "{udp} and {tcp}");
     assert!(digest.tally().ends.interrupted.abs_diff(udp + tcp) <= 2, "{:?}", digest.tally().ends);
 }
@@ -278,7 +282,7 @@ fn the_summary_says_what_was_asked_again_in_text_as_json_and_to_expectations() {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     let json: Value = serde_json::from_str(&work.dnsdyno("show --json run").gives(0).stdout).unwrap();
-    assert_eq!((&json["fallback"]["begun"], &json["fallback"]["tcp_requests"]), (&300.into(), &300.into()));
+    assert_eq!((&json["fallback"]["started"], &json["fallback"]["tcp_requests"]), (&300.into(), &300.into()));
     assert_eq!(json["fallback"]["tcp_failed"]["no_client"], 0);
     assert!(json["fallback"]["query"]["p99"]["ns"].as_u64().is_some() && json["mix"].is_null());
     // The plan of the record asks for the same again.

@@ -74,7 +74,7 @@ fn answers_after_the_timeout_are_late_and_not_lost() {
     assert_eq!((ends.answered, ends.answered_late + ends.timed_out), (0, 500), "{ends:?}");
     // The run does not wait for those that come after its last timeout.
     assert!(ends.answered_late >= 250, "{ends:?}");
-    assert_eq!(record.arrivals().beside.unexpected, 0, "each was paired");
+    assert_eq!(record.arrivals().anomalies.unexpected, 0, "each was paired");
 }
 
 #[test]

@@ -63,7 +63,10 @@ fn a_mix_with_the_fallback_in_it_falls_back_there_and_nowhere_else() {
     let [(_, udp), (_, both), (_, tcp)] = members(&digest)[..] else { panic!("three members") };
     assert!(udp.sent.abs_diff(1_000) <= 3 && both.sent.abs_diff(500) <= 3 && tcp.sent.abs_diff(500) <= 3);
     let fallback = digest.tally().fallback.as_deref().unwrap();
-    assert_eq!((fallback.udp_requests, fallback.begun, fallback.answered), (both.sent, both.sent, both.sent));
+    assert_eq!(
+        (fallback.udp_requests, fallback.started, fallback.answered),
+        (both.sent, both.sent, both.sent)
+    );
     assert_eq!(book.udp.counts.truncated, udp.sent + both.sent);
     assert_eq!(book.tcp.counts.answered, both.sent + tcp.sent);
     // Kept connections for what is asked over TCP at once, a new one for each that is asked again.

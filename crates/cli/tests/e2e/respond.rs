@@ -10,16 +10,16 @@ use serde_json::Value;
 use crate::support::{DNSDYNO, Workplace};
 
 /// A responder of its own, beside the program that the workplace runs.
-pub(crate) struct Beside {
+pub(crate) struct Anomalies {
     child: Child,
     address: SocketAddr,
     /// All addresses that it said, in its order.
     pub(crate) addresses: Vec<SocketAddr>,
 }
 
-impl Beside {
+impl Anomalies {
     /// Starts it, and waits until it has said where it listens.
-    pub(crate) fn start(work: &Workplace, words: &str) -> Beside {
+    pub(crate) fn start(work: &Workplace, words: &str) -> Anomalies {
         let mut command = Command::new(DNSDYNO);
         command.args(words.split_whitespace()).current_dir(work.path("")).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
@@ -27,7 +27,7 @@ impl Beside {
         BufReader::new(child.stderr.take().unwrap()).read_line(&mut said).unwrap();
         let addresses: Vec<_> = said.split_whitespace().filter_map(|word| word.parse().ok()).collect();
         let address = *addresses.first().unwrap_or_else(|| panic!("no address in {said:?}"));
-        Beside { child, address, addresses }
+        Anomalies { child, address, addresses }
     }
 
     /// Ends it as Ctrl-C does; it must end in order.
@@ -37,7 +37,7 @@ impl Beside {
     }
 }
 
-impl Drop for Beside {
+impl Drop for Anomalies {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -47,7 +47,7 @@ impl Drop for Beside {
 #[test]
 fn it_says_where_it_listens_and_leaves_its_book_at_the_end() {
     let work = Workplace::new();
-    let server = Beside::start(&work, "respond --listen 127.0.0.1:0 --loss 10% --seed 3 --book book.json");
+    let server = Anomalies::start(&work, "respond --listen 127.0.0.1:0 --loss 10% --seed 3 --book book.json");
     let words = format!("run -s {} -a www.example --count 1000 -t 500ms --quiet -o run", server.address);
     work.dnsdyno(&words).gives(0);
     server.end();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
 
 use dnsdyno_lab::{ServerOptions, example_queries};
-use dnsdyno_measure::Beside;
+use dnsdyno_measure::Anomalies;
 use dnsdyno_record::{Digest, Ended, Headline};
 use dnsdyno_responder::Faults;
 use dnsdyno_wire::type_name;
@@ -37,7 +37,7 @@ impl Pass {
         let tally = digest.tally();
         assert_eq!(tally.scheduled, self.queries * passes);
         assert_eq!(tally.ends.answered, tally.scheduled, "{:?}", tally.ends);
-        assert_eq!(digest.arrivals().beside, Beside::default());
+        assert_eq!(digest.arrivals().anomalies, Anomalies::default());
         let rcodes: Vec<_> = tally.rcodes.iter().collect();
         assert_eq!(
             rcodes,
@@ -47,7 +47,7 @@ impl Pass {
         let answered: BTreeMap<_, _> = named.zip(tally.types.iter().map(|n| n.answered)).collect();
         let wanted = self.by_type.iter().map(|(name, n)| (name.clone(), n * passes)).collect();
         assert_eq!(answered, wanted);
-        assert_eq!((&digest.header.questions, digest.header.bad_lines), (&self.queries, 0));
+        assert_eq!((&digest.header.queries, digest.header.bad_lines), (&self.queries, 0));
         assert_eq!(digest.ended(), Some(&Ended::ByPasses));
         assert!(digest.is_complete());
     }
@@ -135,7 +135,7 @@ fn takes_options(name: &str) {
     work.dnsdyno(&format!("run -s {address} --ask large.dyno.example./TXT --rate 1k --count 100 -o large"))
         .gives(0);
     let large = work.record("large");
-    assert_eq!((large.tally().ends.answered, large.arrivals().beside.truncated), (100, 100));
+    assert_eq!((large.tally().ends.answered, large.arrivals().anomalies.truncated), (100, 100));
 }
 
 #[test]

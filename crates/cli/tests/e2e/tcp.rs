@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use dnsdyno_lab::ServerOptions;
-use dnsdyno_measure::{Beside, ConnectFailure, ConnectionEnd, Connections, Latency, Quantile};
+use dnsdyno_measure::{Anomalies, ConnectFailure, ConnectionEnd, Connections, Latency, Quantile};
 use dnsdyno_record::Digest;
 use dnsdyno_responder::{Book, Config, Faults, Responder, Rule, Share};
 
@@ -39,7 +39,7 @@ fn kept_connections_carry_everything_and_the_book_of_the_responder_agrees() {
         let work = Workplace::new();
         let (digest, book) = measured(&work, Faults::default(), load);
         let tally = digest.tally();
-        assert_eq!((tally.ends.answered, tally.asked_again), (tally.scheduled, 0), "{load}");
+        assert_eq!((tally.ends.answered, tally.retried), (tally.scheduled, 0), "{load}");
         assert_eq!(book.tcp.counts.received, tally.requests);
         assert_eq!(book.udp.counts.received, 0);
         let connections = connections(&digest);
@@ -47,7 +47,7 @@ fn kept_connections_carry_everything_and_the_book_of_the_responder_agrees() {
         assert_eq!((book.tcp.connections.accepted, connections.ended(ConnectionEnd::ByUs)), (5, 5));
         assert_eq!(connections.reused, tally.requests - 5);
         assert_eq!(connections.query.count(), tally.ends.answered);
-        assert_eq!(digest.arrivals().beside, Beside::default());
+        assert_eq!(digest.arrivals().anomalies, Anomalies::default());
     }
 }
 
@@ -81,11 +81,7 @@ fn queries_on_a_connection_that_is_reset_are_asked_again_and_none_is_lost() {
     let (digest, book) = measured(&work, faults, "--outstanding 40 --clients 4 --count 4000");
     let tally = digest.tally();
     assert_eq!(tally.ends.answered + tally.ends.refused, 4_000, "{:?}", tally.ends);
-    assert!(
-        book.tcp.counts.resets > 20 && tally.asked_again >= book.tcp.counts.resets,
-        "{:?}",
-        book.tcp.counts
-    );
+    assert!(book.tcp.counts.resets > 20 && tally.retried >= book.tcp.counts.resets, "{:?}", book.tcp.counts);
     let connections = connections(&digest);
     assert_eq!(connections.established, book.tcp.connections.accepted);
     assert!(connections.ended(ConnectionEnd::Reset) >= book.tcp.counts.resets);
@@ -105,10 +101,10 @@ fn what_the_responder_does_wrong_is_counted_as_over_udp() {
         ..Faults::default()
     };
     let (digest, book) = measured(&work, faults, "--rate 5k --for 1s --timeout 1s --clients 8");
-    let (ends, beside, did) = (digest.tally().ends, digest.arrivals().beside, book.tcp.counts);
+    let (ends, anomalies, did) = (digest.tally().ends, digest.arrivals().anomalies, book.tcp.counts);
     assert_eq!((ends.total(), did.received), (5_000, 5_000));
     assert!([did.dropped, did.duplicated, did.wrong_ids, did.wrong_questions].iter().all(|n| *n > 10));
-    assert_eq!((beside.duplicates, beside.wrong_question), (did.duplicated, did.wrong_questions));
+    assert_eq!((anomalies.duplicates, anomalies.wrong_question), (did.duplicated, did.wrong_questions));
     assert_eq!(ends.timed_out, did.dropped + did.wrong_ids + did.wrong_questions);
 }
 
@@ -120,7 +116,7 @@ fn a_connection_that_brings_garbage_is_given_up_and_its_queries_are_asked_again(
     let connections = connections(&digest);
     assert!(book.tcp.counts.garbage > 10);
     assert!(connections.ended(ConnectionEnd::Garbled) > 10, "{connections:?}");
-    assert_eq!(digest.arrivals().beside.malformed, connections.ended(ConnectionEnd::Garbled));
+    assert_eq!(digest.arrivals().anomalies.malformed, connections.ended(ConnectionEnd::Garbled));
     assert_eq!(digest.tally().ends.answered + digest.tally().ends.refused, 4_000);
 }
 
@@ -227,8 +223,8 @@ fn a_server_that_closes_after_some_queries_is_asked_the_rest_on_new_connections(
     let connections = connections(&digest);
     assert!((40..=41).contains(&connections.established), "{}", connections.established);
     assert!((39..=40).contains(&connections.ended(ConnectionEnd::ByServer)));
-    assert!(digest.tally().asked_again > 0);
-    assert_eq!(digest.tally().requests, 1_000 + digest.tally().asked_again);
+    assert!(digest.tally().retried > 0);
+    assert_eq!(digest.tally().requests, 1_000 + digest.tally().retried);
 }
 
 #[test]
@@ -347,7 +343,7 @@ fn is_asked_over_tcp(name: &str) {
             .gives(0);
         let digest = work.record(out);
         assert_eq!(digest.tally().ends.answered, 4 * queries, "{out}: {:?}", digest.tally().ends);
-        assert_eq!(digest.arrivals().beside, Beside::default());
+        assert_eq!(digest.arrivals().anomalies, Anomalies::default());
         assert_eq!(connections(&digest).failed_total(), 0);
     }
 }

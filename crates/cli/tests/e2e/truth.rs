@@ -115,17 +115,17 @@ fn each_counter_is_what_the_responder_did() {
         ..Faults::default()
     };
     let (digest, book) = measured(&work, faults, "--rate 5k --for 4s --timeout 1s");
-    let (ends, beside, did) = (digest.tally().ends, digest.arrivals().beside, book.udp.counts);
+    let (ends, anomalies, did) = (digest.tally().ends, digest.arrivals().anomalies, book.udp.counts);
     assert!(
         [did.dropped, did.duplicated, did.wrong_ids, did.wrong_questions, did.garbage]
             .iter()
             .all(|n| *n > 100)
     );
     assert_eq!((ends.total(), did.received, digest.tally().scheduled), (20_000, 20_000, 20_000));
-    assert_eq!(beside.duplicates, did.duplicated, "duplicates");
-    assert_eq!(beside.unexpected, did.wrong_ids, "unexpected IDs");
-    assert_eq!(beside.wrong_question, did.wrong_questions, "wrong questions");
-    assert_eq!(beside.malformed, did.garbage, "malformed");
+    assert_eq!(anomalies.duplicates, did.duplicated, "duplicates");
+    assert_eq!(anomalies.unexpected, did.wrong_ids, "unexpected IDs");
+    assert_eq!(anomalies.wrong_question, did.wrong_questions, "wrong questions");
+    assert_eq!(anomalies.malformed, did.garbage, "malformed");
     assert_eq!(ends.timed_out, did.dropped + did.wrong_ids + did.wrong_questions + did.garbage, "timed out");
     assert_eq!(ends.answered, 20_000 - ends.timed_out);
     assert_eq!(digest.arrivals().socket_drops + book.kernel_drops, 0);
@@ -141,7 +141,7 @@ fn truncated_answers_are_answers_and_counted_beside() {
     .unwrap();
     work.dnsdyno(&format!("run -s {} -a www.example --count 500 --quiet -o run", server.address())).gives(0);
     let digest = work.record("run");
-    assert_eq!((digest.tally().ends.answered, digest.arrivals().beside.truncated), (500, 500));
+    assert_eq!((digest.tally().ends.answered, digest.arrivals().anomalies.truncated), (500, 500));
     assert_eq!(server.stop().udp.counts.truncated, 500);
 }
 

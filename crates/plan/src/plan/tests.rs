@@ -38,7 +38,7 @@ fn refused(more: &str) -> PlanError {
 fn what_is_not_said_has_the_documented_default() {
     let plan = good("");
     assert_eq!(plan.target.address, "127.0.0.1:53".parse().expect("an address"));
-    assert_eq!(plan.source, QuestionSource::File(PathBuf::from("/home/me/q.txt")));
+    assert_eq!(plan.source, QuerySource::File(PathBuf::from("/home/me/q.txt")));
     assert_eq!((plan.transport, plan.strict), (TransportKind::Udp, false));
     assert_eq!(plan.form, QueryForm::default());
     assert_eq!((plan.load, plan.shape), (Load::Closed { outstanding: 100 }, None));
@@ -63,9 +63,9 @@ fn queries_come_from_a_file_standard_input_or_names() {
         |text: &str| plan_of(&format!("server = \"::1\"\n{text}")).map(|plan| (plan.source, plan.stop));
     let one_pass = Stop { passes: Some(1), ..Stop::default() };
     let ten_seconds = Stop { duration_ns: Some(10 * SECOND), ..Stop::default() };
-    assert_eq!(source("queries = \"/q\""), Ok((QuestionSource::File("/q".into()), one_pass)));
-    assert_eq!(source("queries = \"-\""), Ok((QuestionSource::Stdin, one_pass)));
-    assert_eq!(source("ask = [\"a MX\"]"), Ok((QuestionSource::Given(vec!["a MX".to_owned()]), ten_seconds)));
+    assert_eq!(source("queries = \"/q\""), Ok((QuerySource::File("/q".into()), one_pass)));
+    assert_eq!(source("queries = \"-\""), Ok((QuerySource::Stdin, one_pass)));
+    assert_eq!(source("ask = [\"a MX\"]"), Ok((QuerySource::Given(vec!["a MX".to_owned()]), ten_seconds)));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use dnsdyno_wire::{QueryForm, parse_type_bytes};
 
 use super::error::SourceError;
-use super::questions::QuestionsBuilder;
+use super::queries::QueriesBuilder;
 use super::text::{Loaded, next_word, read_query};
 
 /// Reads questions written as `name`, `name TYPE` or `name/TYPE`; without a type it is A.
@@ -11,7 +11,7 @@ use super::text::{Loaded, next_word, read_query};
 /// A slash that is followed by no type but by more of a name, as in `0/25.2.0.192.in-addr.arpa`, is part of
 /// the name. Any bad item is an error: whoever typed it is there to correct it.
 pub fn read_given(items: &[String], form: QueryForm) -> Result<Loaded, SourceError> {
-    let mut builder = QuestionsBuilder::new(form, 0);
+    let mut builder = QueriesBuilder::new(form, 0);
     let mut name_wire = Vec::new();
     for item in items {
         let (name, qtype) = split(item);
@@ -25,7 +25,7 @@ pub fn read_given(items: &[String], form: QueryForm) -> Result<Loaded, SourceErr
     if builder.is_empty() {
         return Err(SourceError::Empty { origin: "the list of names".to_owned() });
     }
-    Ok(Loaded { questions: builder.finish(), bad_lines: 0, first_bad: Vec::new() })
+    Ok(Loaded { queries: builder.finish(), bad_lines: 0, first_bad: Vec::new() })
 }
 
 /// Parts an item into name and type.
@@ -55,9 +55,9 @@ mod tests {
     fn asked(items: &[&str]) -> Result<Vec<String>, SourceError> {
         let items: Vec<_> = items.iter().map(|item| (*item).to_owned()).collect();
         read_given(&items, QueryForm::default()).map(|loaded| {
-            (0..loaded.questions.len())
+            (0..loaded.queries.len())
                 .map(|i| {
-                    let found = peek(loaded.questions.message(i)).expect("a whole message");
+                    let found = peek(loaded.queries.message(i)).expect("a whole message");
                     format!("{} {}", name_to_text(found.qname()), type_name(found.qtype().unwrap_or(0)))
                 })
                 .collect()

@@ -4,14 +4,14 @@ mod error;
 mod given;
 mod maker;
 mod order;
-mod questions;
+mod queries;
 mod text;
 
 pub use error::{BadLine, BadReason, SourceError};
 pub use given::read_given;
 pub use maker::Maker;
 pub use order::LENGTH_WINDOW;
-pub use questions::{Full, OTHER_TYPES, Own, Questions, QuestionsBuilder};
+pub use queries::{Full, OTHER_TYPES, Own, Queries, QueriesBuilder};
 pub use text::{Loaded, MAX_BAD_LINES_KEPT, read_text};
 
 use std::fs::File;
@@ -22,7 +22,7 @@ use dnsdyno_wire::QueryForm;
 
 /// Where the queries of a run come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum QuestionSource {
+pub enum QuerySource {
     /// A file of lines `name type`; the path is absolute in a validated plan.
     File(PathBuf),
     /// The same lines from standard input.
@@ -31,17 +31,17 @@ pub enum QuestionSource {
     Given(Vec<String>),
 }
 
-impl QuestionSource {
+impl QuerySource {
     /// Reads and encodes all queries. With `strict`, the first bad line is an error; else bad lines are
     /// skipped and counted.
     pub fn load(&self, form: QueryForm, strict: bool) -> Result<Loaded, SourceError> {
         match self {
-            QuestionSource::File(path) => read_file(path, form, strict),
-            QuestionSource::Stdin => {
+            QuerySource::File(path) => read_file(path, form, strict),
+            QuerySource::Stdin => {
                 let input = BufReader::with_capacity(READ_BUFFER_BYTES, io::stdin().lock());
                 read_text(input, "standard input", 0, form, strict)
             }
-            QuestionSource::Given(items) => read_given(items, form),
+            QuerySource::Given(items) => read_given(items, form),
         }
     }
 }
@@ -74,9 +74,9 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder for the test");
         let path = folder.path().join("queries.txt");
         std::fs::write(&path, "a A\nbad\n").expect("a file for the test");
-        let source = QuestionSource::File(path.clone());
+        let source = QuerySource::File(path.clone());
         let loaded = source.load(QueryForm::default(), false).expect("one good line");
-        assert_eq!((loaded.questions.len(), loaded.bad_lines), (1, 1));
+        assert_eq!((loaded.queries.len(), loaded.bad_lines), (1, 1));
         let error = source.load(QueryForm::default(), true).expect_err("strict").to_string();
         assert!(error.starts_with(&format!("{}:2: ", path.display())), "{error}");
     }
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn a_missing_file_and_a_folder_are_told_apart_from_an_empty_file() {
         let folder = tempfile::tempdir().expect("a folder for the test");
-        let load = |path: PathBuf| QuestionSource::File(path).load(QueryForm::default(), false);
+        let load = |path: PathBuf| QuerySource::File(path).load(QueryForm::default(), false);
         assert!(matches!(load(folder.path().join("none")), Err(SourceError::Open { .. })));
         assert!(matches!(load(folder.path().to_owned()), Err(SourceError::Read { .. })));
         let empty = folder.path().join("empty");

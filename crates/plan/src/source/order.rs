@@ -13,7 +13,7 @@
 //! sample of it and not the shortest names. It costs nothing while the load goes on, and no query
 //! waits for others to gather.
 
-use super::questions::Questions;
+use super::queries::Queries;
 
 /// Questions that may change places with each other. Of names of 10 to 60 bytes it makes about
 /// 40 of each length.
@@ -22,7 +22,7 @@ pub const LENGTH_WINDOW: usize = 2_048;
 /// The longest run of one length: half of what one system call sends.
 const LONGEST_RUN: usize = 32;
 
-impl Questions {
+impl Queries {
     /// Puts questions of one length together within each window of [`LENGTH_WINDOW`], in runs whose
     /// order depends on `seed`. Queries with instants of their own keep the order of these.
     pub fn group_by_length(&mut self, seed: u64) {
@@ -96,12 +96,12 @@ impl Chance {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::{Own, QuestionsBuilder};
+    use crate::source::{Own, QueriesBuilder};
     use dnsdyno_wire::QueryForm;
     use proptest::prelude::*;
 
-    fn questions(lengths: &[u8]) -> Questions {
-        let mut builder = QuestionsBuilder::new(QueryForm::default(), 0);
+    fn queries(lengths: &[u8]) -> Queries {
+        let mut builder = QueriesBuilder::new(QueryForm::default(), 0);
         for (i, length) in lengths.iter().enumerate() {
             let mut name = vec![*length];
             name.extend((0..*length).map(|at| b'a' + ((i + usize::from(at)) % 26) as u8));
@@ -112,9 +112,9 @@ mod tests {
     }
 
     /// Message and type of each question, in order.
-    fn listed(questions: &Questions) -> Vec<(Vec<u8>, u16)> {
-        let one = |i| (questions.message(i).to_vec(), questions.types()[questions.type_slot(i)]);
-        (0..questions.len()).map(one).collect()
+    fn listed(queries: &Queries) -> Vec<(Vec<u8>, u16)> {
+        let one = |i| (queries.message(i).to_vec(), queries.types()[queries.type_slot(i)]);
+        (0..queries.len()).map(one).collect()
     }
 
     proptest! {
@@ -122,7 +122,7 @@ mod tests {
         fn each_window_keeps_its_questions_and_has_few_changes_of_length(
             lengths in proptest::collection::vec(1u8..40, 1..5_000)
         ) {
-            let before = questions(&lengths);
+            let before = queries(&lengths);
             let mut after = before.clone();
             after.group_by_length(7);
             for (was, is) in listed(&before).chunks(LENGTH_WINDOW).zip(listed(&after).chunks(LENGTH_WINDOW)) {
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn what_a_query_has_of_its_own_moves_with_it_and_instants_keep_their_order() {
         let build = |at_ns: Option<u64>| {
-            let mut builder = QuestionsBuilder::new(QueryForm::default(), 0);
+            let mut builder = QueriesBuilder::new(QueryForm::default(), 0);
             for client in 0..500u32 {
                 let mut message = Vec::new();
                 QueryForm::default().encode(b"\x01a\x00", 1, &mut message);
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn the_same_seed_gives_the_same_order_and_the_first_asked_are_not_the_shortest() {
         let lengths: Vec<u8> = (0..2_048).map(|i| 1 + (i % 50) as u8).collect();
-        let (mut one, mut two) = (questions(&lengths), questions(&lengths));
+        let (mut one, mut two) = (queries(&lengths), queries(&lengths));
         one.group_by_length(3);
         two.group_by_length(3);
         assert_eq!(listed(&one), listed(&two));

@@ -10,7 +10,7 @@ use std::io::{self, BufRead};
 use dnsdyno_wire::{MAX_NAME_LEN, QueryForm, encode_name, parse_type_bytes};
 
 use super::error::{BadLine, BadReason, SourceError};
-use super::questions::{Questions, QuestionsBuilder};
+use super::queries::{Queries, QueriesBuilder};
 
 /// How many bad lines are kept to be shown; the rest is only counted.
 pub const MAX_BAD_LINES_KEPT: usize = 20;
@@ -19,7 +19,7 @@ pub const MAX_BAD_LINES_KEPT: usize = 20;
 #[derive(Debug, Clone)]
 pub struct Loaded {
     /// The queries, at least one.
-    pub questions: Questions,
+    pub queries: Queries,
     /// How many lines were skipped because they are not `name type`.
     pub bad_lines: u64,
     /// The first of them, [`MAX_BAD_LINES_KEPT`] at most.
@@ -72,7 +72,7 @@ struct Lines<'a> {
     strict: bool,
     line: u64,
     name_wire: Vec<u8>,
-    builder: QuestionsBuilder,
+    builder: QueriesBuilder,
     bad_lines: u64,
     first_bad: Vec<BadLine>,
 }
@@ -84,7 +84,7 @@ impl<'a> Lines<'a> {
             strict,
             line: 0,
             name_wire: Vec::with_capacity(MAX_NAME_LEN),
-            builder: QuestionsBuilder::new(form, bytes_hint),
+            builder: QueriesBuilder::new(form, bytes_hint),
             bad_lines: 0,
             first_bad: Vec::new(),
         }
@@ -129,7 +129,7 @@ impl<'a> Lines<'a> {
     fn finish(self) -> Result<Loaded, SourceError> {
         let Lines { builder, bad_lines, mut first_bad, .. } = self;
         if !builder.is_empty() {
-            return Ok(Loaded { questions: builder.finish(), bad_lines, first_bad });
+            return Ok(Loaded { queries: builder.finish(), bad_lines, first_bad });
         }
         if first_bad.is_empty() {
             return Err(SourceError::Empty { origin: self.origin.to_owned() });

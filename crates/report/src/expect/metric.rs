@@ -133,7 +133,7 @@ impl Metric {
             },
             Metric::Fallback => match tally.fallback.as_deref() {
                 Some(fallback) if fallback.udp_requests > 0 => {
-                    Measured::Part { part: fallback.begun, whole: fallback.udp_requests }
+                    Measured::Part { part: fallback.started, whole: fallback.udp_requests }
                 }
                 _ => Measured::Nothing("no query could be asked again over TCP: see --transport udp+tcp"),
             },
@@ -196,7 +196,7 @@ impl QueryCount {
 impl AnswerCount {
     fn of(self, digest: &Digest) -> u64 {
         match self {
-            AnswerCount::Truncated => digest.arrivals().beside.truncated,
+            AnswerCount::Truncated => digest.arrivals().anomalies.truncated,
             AnswerCount::Rcode(code) => digest.tally().rcodes.of(code),
         }
     }
@@ -204,12 +204,12 @@ impl AnswerCount {
 
 impl PacketCount {
     fn of(self, digest: &Digest) -> u64 {
-        let beside = &digest.arrivals().beside;
+        let anomalies = &digest.arrivals().anomalies;
         match self {
-            PacketCount::Duplicates => beside.duplicates,
-            PacketCount::Unexpected => beside.unexpected,
-            PacketCount::WrongQuestion => beside.wrong_question,
-            PacketCount::Malformed => beside.malformed,
+            PacketCount::Duplicates => anomalies.duplicates,
+            PacketCount::Unexpected => anomalies.unexpected,
+            PacketCount::WrongQuestion => anomalies.wrong_question,
+            PacketCount::Malformed => anomalies.malformed,
             PacketCount::SocketDrops => socket_drops(digest),
         }
     }

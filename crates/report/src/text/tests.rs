@@ -5,7 +5,7 @@ use crate::sample;
 
 const DOUBTFUL_AT_80: &str = r#"server     ns1.example (192.0.2.1:53) over udp
 load       stair from 2,000 to 4,000 queries/s, 1,000 a step, each held for 2 s
-questions  10,000, 2 bad lines skipped, 1.80 passes
+source     10,000 queries, 2 bad lines skipped, 1.80 passes
 generator  dnsdyno 0.1.0, 2 workers, 8 sockets, timeout 5 s
 ran        6 s, ended by the user
 
@@ -21,7 +21,7 @@ ran        6 s, ended by the user
   not sent: generator late 7, no route 3
   our own sockets dropped at least 120 packets: so many of those timed out are
     not the server's loss
-  beside  duplicates 4   malformed 1   truncated 12
+  anomalies  duplicates 4   malformed 1   truncated 12
   RCODE   NOERROR 17,508 (98.32 %)   NXDOMAIN 300 (1.68 %)
   type    A 14,990 (98.79 % answered)   AAAA 3,000 (100 % answered)
 
@@ -51,7 +51,7 @@ rate: 2,968 answers/s, loss 1.01 % (the generator was in doubt: not the server's
 const STAIR_AT_50: &str = r#"server     ns1.example (192.0.2.1:53) over udp
 load       stair from 2,000 to 4,000 queries/s,
            1,000 a step, each held for 2 s
-questions  10,000, 2 bad lines skipped, 1.80
+source     10,000 queries, 2 bad lines skipped, 1.80
            passes
 generator  dnsdyno 0.1.0, 2 workers, 8 sockets,
            timeout 5 s

@@ -52,19 +52,19 @@ fn add_up(tally: &Tally, of: &str) {
     assert_eq!(tally.service.count(), ends.answered, "{of}: service times");
     assert_eq!(tally.types.iter().map(|n| n.answered).sum::<u64>(), ends.answered, "{of}: answers by type");
     let fallback = tally.fallback.as_deref();
-    let over_tcp = fallback.map_or(0, |fallback| fallback.tcp_requests - fallback.tcp_asked_again);
-    let left = tally.requests - tally.asked_again - over_tcp;
+    let over_tcp = fallback.map_or(0, |fallback| fallback.tcp_requests - fallback.tcp_retried);
+    let left = tally.requests - tally.retried - over_tcp;
     assert_eq!(tally.types.iter().map(|n| n.sent).sum::<u64>(), left, "{of}: queries that left, by type");
     assert_eq!(tally.lateness.count(), left, "{of}: lateness of each that left");
     if let Some(fallback) = fallback {
         assert_eq!(
-            fallback.begun,
+            fallback.started,
             fallback.answered + fallback.failed_in(Half::Tcp),
             "{of}: {:?}",
             fallback.failed
         );
         assert!(
-            fallback.begun <= fallback.udp_requests && over_tcp <= fallback.begun,
+            fallback.started <= fallback.udp_requests && over_tcp <= fallback.started,
             "{of}: {:?}",
             fallback.failed
         );
@@ -92,8 +92,8 @@ fn is_the_sum_of(sum: &Sum, mut together: Tally, run: &Path) {
 fn connections_add_up(sum: &Sum, transport: &str, run: &Path) {
     let Some(connections) = &sum.arrivals.connections else { return };
     let of = run.display();
-    let begun = connections.established + connections.failed_total();
-    assert_eq!(connections.opened, begun, "{of}: {connections:?}");
+    let started = connections.established + connections.failed_total();
+    assert_eq!(connections.opened, started, "{of}: {connections:?}");
     assert_eq!(connections.established, connections.ended_total(), "{of}: {connections:?}");
     if !["dot", "doh"].contains(&transport) || connections.established == 0 {
         return;

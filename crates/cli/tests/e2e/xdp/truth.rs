@@ -35,13 +35,14 @@ fn each_counter_is_what_the_responder_did_over_both_families() {
         let words = format!("run -a www.example -a mail.example/AAAA --quiet {words}");
         work.start_in(pair.near(), &words).wait().gives(0);
         let digest = work.record(mode);
-        let (ends, beside, did) = (digest.tally().ends, digest.arrivals().beside, server.stop().udp.counts);
+        let (ends, anomalies, did) =
+            (digest.tally().ends, digest.arrivals().anomalies, server.stop().udp.counts);
         assert!([did.dropped, did.duplicated, did.wrong_ids, did.garbage].iter().all(|n| *n > 50), "{did:?}");
         assert_eq!((ends.total(), did.received, digest.tally().scheduled), (10_000, 10_000, 10_000));
-        assert_eq!(beside.duplicates, did.duplicated, "duplicates");
-        assert_eq!(beside.unexpected, did.wrong_ids, "unexpected IDs");
-        assert_eq!(beside.wrong_question, did.wrong_questions, "wrong questions");
-        assert_eq!(beside.malformed, did.garbage, "malformed");
+        assert_eq!(anomalies.duplicates, did.duplicated, "duplicates");
+        assert_eq!(anomalies.unexpected, did.wrong_ids, "unexpected IDs");
+        assert_eq!(anomalies.wrong_question, did.wrong_questions, "wrong questions");
+        assert_eq!(anomalies.malformed, did.garbage, "malformed");
         let lost = did.dropped + did.wrong_ids + did.wrong_questions + did.garbage;
         assert_eq!((ends.timed_out, ends.answered), (lost, 10_000 - lost));
         let xdp = digest.header.backend.xdp.clone().unwrap();

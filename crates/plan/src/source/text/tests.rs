@@ -11,9 +11,9 @@ fn read(text: &[u8]) -> Result<Loaded, SourceError> {
 
 /// The queries as `name type`.
 fn asked(loaded: &Loaded) -> Vec<String> {
-    (0..loaded.questions.len())
+    (0..loaded.queries.len())
         .map(|i| {
-            let found = peek(loaded.questions.message(i)).expect("a whole message");
+            let found = peek(loaded.queries.message(i)).expect("a whole message");
             format!("{} {}", name_to_text(found.qname()), type_name(found.qtype().unwrap_or(0)))
         })
         .collect()
@@ -132,7 +132,7 @@ proptest! {
     #[test]
     fn random_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..500)) {
         if let Ok(loaded) = read(&bytes) {
-            prop_assert!(!loaded.questions.is_empty());
+            prop_assert!(!loaded.queries.is_empty());
         }
     }
 }

@@ -19,13 +19,13 @@ use dnsdyno_wire::{HEADER_LEN, QueryForm, peek};
 
 use super::maker::Maker;
 
-/// Stands in [`Questions::types`] for all types beyond the 255 that have a slot of their own. It is also the
+/// Stands in [`Queries::types`] for all types beyond the 255 that have a slot of their own. It is also the
 /// number of a type IANA reserves and nobody asks for.
 pub const OTHER_TYPES: u16 = 0xFFFF;
 
-/// The messages of a run, in the order they are asked (see [`Questions::group_by_length`]).
+/// The messages of a run, in the order they are asked (see [`Queries::group_by_length`]).
 #[derive(Debug, Clone)]
-pub struct Questions {
+pub struct Queries {
     pub(super) arena: Vec<u8>,
     pub(super) ends: Vec<u32>,
     pub(super) type_slots: Vec<u8>,
@@ -51,7 +51,7 @@ pub struct Own {
     pub client: Option<u32>,
 }
 
-impl Questions {
+impl Queries {
     /// How many queries there are.
     #[inline]
     pub fn len(&self) -> usize {
@@ -64,7 +64,7 @@ impl Questions {
         self.ends.is_empty()
     }
 
-    /// Message `i`, with ID 0. Panics if `i` is not below [`Questions::len`].
+    /// Message `i`, with ID 0. Panics if `i` is not below [`Queries::len`].
     #[inline]
     pub fn message(&self, i: usize) -> &[u8] {
         let start = if i == 0 { 0 } else { self.ends[i - 1] as usize };
@@ -72,7 +72,7 @@ impl Questions {
     }
 
     /// The question of message `i` as on the wire: name, type, class. It is what a response is paired by; where it
-    /// is empty, the ID alone is. Panics as [`Questions::message`] does.
+    /// is empty, the ID alone is. Panics as [`Queries::message`] does.
     #[inline(always)]
     pub fn question(&self, i: usize) -> &[u8] {
         let message = self.message(i);
@@ -98,12 +98,12 @@ impl Questions {
     }
 
     /// These queries, each made by `maker` when it is sent.
-    pub fn made_by(self, maker: Arc<dyn Maker>) -> Questions {
-        Questions { maker: Some(maker), ..self }
+    pub fn made_by(self, maker: Arc<dyn Maker>) -> Queries {
+        Queries { maker: Some(maker), ..self }
     }
 
-    /// The index in [`Questions::types`] of the type that message `i` asks for. Panics as
-    /// [`Questions::message`] does.
+    /// The index in [`Queries::types`] of the type that message `i` asks for. Panics as
+    /// [`Queries::message`] does.
     #[inline]
     pub fn type_slot(&self, i: usize) -> usize {
         usize::from(self.type_slots[i])
@@ -125,21 +125,21 @@ impl Questions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Full;
 
-/// Collects [`Questions`].
+/// Collects [`Queries`].
 #[derive(Debug)]
-pub struct QuestionsBuilder {
+pub struct QueriesBuilder {
     form: QueryForm,
-    questions: Questions,
+    queries: Queries,
     /// The slot of each type, or [`NO_SLOT`]. A table, because it is looked up for every line of a file.
     slot_of_type: Box<[u16]>,
 }
 
-impl QuestionsBuilder {
+impl QueriesBuilder {
     /// Queries of this form, with room for about `bytes_hint` bytes of messages.
-    pub fn new(form: QueryForm, bytes_hint: usize) -> QuestionsBuilder {
-        QuestionsBuilder {
+    pub fn new(form: QueryForm, bytes_hint: usize) -> QueriesBuilder {
+        QueriesBuilder {
             form,
-            questions: Questions {
+            queries: Queries {
                 arena: Vec::with_capacity(bytes_hint.min(MAX_ARENA_BYTES)),
                 ends: Vec::new(),
                 type_slots: Vec::new(),
@@ -157,13 +157,13 @@ impl QuestionsBuilder {
     /// Adds a query for a whole name in wire format.
     #[inline]
     pub fn push(&mut self, name_wire: &[u8], qtype: u16) -> Result<(), Full> {
-        let questions = &mut self.questions;
-        if self.form.message_len(name_wire.len()) > MAX_ARENA_BYTES - questions.arena.len() {
+        let queries = &mut self.queries;
+        if self.form.message_len(name_wire.len()) > MAX_ARENA_BYTES - queries.arena.len() {
             return Err(Full);
         }
-        self.form.encode(name_wire, qtype, &mut questions.arena);
-        if !questions.tail_lens.is_empty() {
-            questions.tail_lens.push(questions.tail_len as u16);
+        self.form.encode(name_wire, qtype, &mut queries.arena);
+        if !queries.tail_lens.is_empty() {
+            queries.tail_lens.push(queries.tail_len as u16);
         }
         self.end_message(qtype);
         Ok(())
@@ -172,17 +172,17 @@ impl QuestionsBuilder {
     /// Adds a whole message as it is, with ID 0, and what it has of its own. Where its question cannot be read, or
     /// it has not exactly one, its response is paired by the ID alone, and its type is 0.
     pub fn push_message(&mut self, message: &[u8], own: Own) -> Result<(), Full> {
-        let questions = &mut self.questions;
-        if message.len() > MAX_MESSAGE_BYTES || message.len() > MAX_ARENA_BYTES - questions.arena.len() {
+        let queries = &mut self.queries;
+        if message.len() > MAX_MESSAGE_BYTES || message.len() > MAX_ARENA_BYTES - queries.arena.len() {
             return Err(Full);
         }
         let found = peek(message).ok();
         let question_len = found.as_ref().map_or(0, |peek| peek.question.len());
-        questions.tail_lens.resize(questions.ends.len(), questions.tail_len as u16);
-        questions.tail_lens.push(message.len().saturating_sub(HEADER_LEN + question_len) as u16);
-        questions.instants.extend(own.at_ns);
-        questions.clients.extend(own.client);
-        questions.arena.extend_from_slice(message);
+        queries.tail_lens.resize(queries.ends.len(), queries.tail_len as u16);
+        queries.tail_lens.push(message.len().saturating_sub(HEADER_LEN + question_len) as u16);
+        queries.instants.extend(own.at_ns);
+        queries.clients.extend(own.client);
+        queries.arena.extend_from_slice(message);
         self.end_message(found.and_then(|peek| peek.qtype()).unwrap_or(0));
         Ok(())
     }
@@ -192,32 +192,32 @@ impl QuestionsBuilder {
             NO_SLOT => self.new_slot(qtype),
             slot => slot as u8,
         };
-        self.questions.ends.push(self.questions.arena.len() as u32);
-        self.questions.type_slots.push(slot);
+        self.queries.ends.push(self.queries.arena.len() as u32);
+        self.queries.type_slots.push(slot);
     }
 
     /// How many queries there are by now.
     pub fn len(&self) -> usize {
-        self.questions.len()
+        self.queries.len()
     }
 
     /// Whether there are none yet.
     pub fn is_empty(&self) -> bool {
-        self.questions.is_empty()
+        self.queries.is_empty()
     }
 
     /// The queries, with the memory that was reserved in excess given back.
-    pub fn finish(mut self) -> Questions {
-        self.questions.arena.shrink_to_fit();
-        self.questions.ends.shrink_to_fit();
-        self.questions.type_slots.shrink_to_fit();
-        self.questions
+    pub fn finish(mut self) -> Queries {
+        self.queries.arena.shrink_to_fit();
+        self.queries.ends.shrink_to_fit();
+        self.queries.type_slots.shrink_to_fit();
+        self.queries
     }
 
     /// Gives a type seen for the first time its slot.
     #[cold]
     fn new_slot(&mut self, qtype: u16) -> u8 {
-        let types = &mut self.questions.types;
+        let types = &mut self.queries.types;
         let slot = types.len().min(LAST_SLOT);
         if types.len() < LAST_SLOT {
             types.push(qtype);
@@ -256,29 +256,29 @@ mod tests {
     fn each_message_comes_back_with_its_question_and_type() {
         for form in [QueryForm::default(), QueryForm { nsid: true, dnssec_ok: true, ..QueryForm::default() }]
         {
-            let mut builder = QuestionsBuilder::new(form, 0);
+            let mut builder = QueriesBuilder::new(form, 0);
             let asked = [("a.example", 1), (".", 2), ("b.example", 28), ("c", 1)];
             for (name, qtype) in asked {
                 assert_eq!(builder.push(&wire(name), qtype), Ok(()));
             }
-            let questions = builder.finish();
-            assert_eq!(questions.len(), 4);
-            assert_eq!(questions.types(), [1, 2, 28]);
+            let queries = builder.finish();
+            assert_eq!(queries.len(), 4);
+            assert_eq!(queries.types(), [1, 2, 28]);
             for (i, (name, qtype)) in asked.into_iter().enumerate() {
-                let found = peek(questions.message(i)).expect("a whole message");
+                let found = peek(queries.message(i)).expect("a whole message");
                 assert_eq!((found.qname(), found.qtype()), (&wire(name)[..], Some(qtype)));
-                assert_eq!(questions.question(i), found.question);
-                assert_eq!(questions.types()[questions.type_slot(i)], qtype);
+                assert_eq!(queries.question(i), found.question);
+                assert_eq!(queries.types()[queries.type_slot(i)], qtype);
             }
-            let sum: usize = (0..4).map(|i| questions.message(i).len()).sum();
-            assert_eq!(questions.encoded_bytes(), sum);
+            let sum: usize = (0..4).map(|i| queries.message(i).len()).sum();
+            assert_eq!(queries.encoded_bytes(), sum);
         }
     }
 
     #[test]
     fn messages_with_tails_of_their_own_keep_their_questions_among_them() {
         let form = QueryForm { nsid: true, ..QueryForm::default() };
-        let mut builder = QuestionsBuilder::new(form, 0);
+        let mut builder = QueriesBuilder::new(form, 0);
         let mut message = Vec::new();
         QueryForm::default().encode(&wire("b.example"), 28, &mut message);
         for tail in [0, 11, 300] {
@@ -291,24 +291,24 @@ mod tests {
         // Two questions: nothing to pair by but the ID.
         let two = [0, 0, 1, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 0, 1, 0, 1];
         assert_eq!(builder.push_message(&two, Own { at_ns: Some(3), client: Some(9) }), Ok(()));
-        let questions = builder.finish();
+        let queries = builder.finish();
         assert_eq!(
-            (0..5).map(|i| questions.question(i)).collect::<Vec<_>>(),
+            (0..5).map(|i| queries.question(i)).collect::<Vec<_>>(),
             [&[&message[HEADER_LEN..]; 4][..], &[&[]]].concat()
         );
-        assert_eq!(questions.types(), [28, 0]);
+        assert_eq!(queries.types(), [28, 0]);
     }
 
     #[test]
     fn types_beyond_255_share_the_last_slot() {
-        let mut builder = QuestionsBuilder::new(QueryForm::default(), 0);
+        let mut builder = QueriesBuilder::new(QueryForm::default(), 0);
         for qtype in 1..=300 {
             assert_eq!(builder.push(b"\0", qtype), Ok(()));
         }
-        let questions = builder.finish();
-        assert_eq!(questions.types().len(), 256);
-        assert_eq!(questions.types()[255], OTHER_TYPES);
-        assert_eq!((questions.type_slot(254), questions.types()[254]), (254, 255));
-        assert!((255..300).all(|i| questions.type_slot(i) == 255));
+        let queries = builder.finish();
+        assert_eq!(queries.types().len(), 256);
+        assert_eq!(queries.types()[255], OTHER_TYPES);
+        assert_eq!((queries.type_slot(254), queries.types()[254]), (254, 255));
+        assert!((255..300).all(|i| queries.type_slot(i) == 255));
     }
 }
