@@ -7,8 +7,8 @@ use dnsdyno_measure::{
 use dnsdyno_record::Digest;
 use serde_json::Value;
 
-use crate::json::counters;
 use crate::layout::flow;
+use crate::objects::counters;
 use crate::units::{count, duration};
 
 /// Writes the section.

@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 
 use crate::connections::figures;
 use crate::figures::{rate_qps, share};
-use crate::json;
 use crate::layout::{Table, flow};
+use crate::objects::{self, counters};
 use crate::rows::quantile;
 use crate::units::{count, percent, rate};
 
@@ -90,12 +90,12 @@ pub(crate) fn as_json(digest: &Digest) -> (Value, Value) {
             "share_asked": info.share,
             "share_sent": share(member.sent, sent(digest.tally())),
             "loss_share": share(lost(member), judged(member)),
-            "response": json::latency(member.response_latency()),
-            "service": json::latency(member.service_latency()),
+            "response": objects::latency(member.response_latency()),
+            "service": objects::latency(member.service_latency()),
         });
         if let Value::Object(object) = &mut object {
-            object.extend(json::counters(member).into_iter().filter(|(_, value)| value.is_u64()));
-            object.extend(json::ends(&member.ends));
+            object.extend(counters(member).into_iter().filter(|(_, value)| value.is_u64()));
+            object.extend(objects::ends(&member.ends));
         }
         object
     };
@@ -104,7 +104,7 @@ pub(crate) fn as_json(digest: &Digest) -> (Value, Value) {
 }
 
 fn fallback_json(fallback: &Fallback) -> Value {
-    let mut object = json::counters(fallback);
+    let mut object = counters(fallback);
     object.remove("failed");
     for (key, half) in [("udp_failed", Half::Udp), ("tcp_failed", Half::Tcp)] {
         let failed = fallback

@@ -2,14 +2,15 @@
 //!
 //! Keys are part of our interface (`docs/formats/run.md` lists them) and carry their units.
 
-use dnsdyno_measure::{Ends, Group, Histogram, Latency, Quantile, Tally, Visitor};
+use dnsdyno_measure::Tally;
 use dnsdyno_record::{Digest, Headline, Row, WorkerUse};
 use dnsdyno_wire::{rcode_name, type_name};
 use serde_json::{Map, Value, json};
 
 use crate::connections;
 use crate::fallback;
-use crate::figures::{headline, judged, lateness, longest, lost, rate_qps, sent, share, socket_drops};
+use crate::figures::{headline, judged, lateness, lost, rate_qps, sent, share, socket_drops};
+use crate::objects::{counters, ends, latency, quantile};
 
 /// The figures of [`summary`](crate::summary) as one object.
 pub fn summary_json(digest: &Digest) -> Value {
@@ -78,31 +79,6 @@ fn run(digest: &Digest) -> Value {
     })
 }
 
-/// All counters of a group by their keys, those that counted nothing too; durations as their percentiles.
-pub(crate) fn counters(group: &dyn Group) -> Map<String, Value> {
-    let mut object = Object(Map::new());
-    group.visit_each(&mut object);
-    object.0
-}
-
-struct Object(Map<String, Value>);
-
-impl Visitor for Object {
-    fn count(&mut self, key: &str, count: u64) {
-        self.0.insert(key.to_owned(), count.into());
-    }
-
-    fn histogram(&mut self, key: &str, histogram: &Histogram) {
-        let mut figures = latency(Latency { answered: histogram, unanswered: 0 });
-        figures["count"] = histogram.count().into();
-        self.0.insert(key.to_owned(), figures);
-    }
-
-    fn group(&mut self, key: &str, group: Option<&dyn Group>) {
-        self.0.insert(key.to_owned(), group.map_or(Value::Null, |group| counters(group).into()));
-    }
-}
-
 /// The numbers of queries in a tally, and how they ended.
 fn queries(tally: &Tally) -> Value {
     let mut object = counters(tally);
@@ -111,14 +87,6 @@ fn queries(tally: &Tally) -> Value {
     object.extend(ends(&tally.ends));
     object.insert("sent".to_owned(), sent(tally).into());
     object.into()
-}
-
-/// How queries ended; those not sent together, and by reason.
-pub(crate) fn ends(ends: &Ends) -> Map<String, Value> {
-    let mut object = counters(ends);
-    let by_reason = object.insert("not_sent".to_owned(), ends.not_sent.total().into());
-    object.insert("not_sent_by_reason".to_owned(), by_reason.unwrap_or_default());
-    object
 }
 
 fn anomalies(digest: &Digest) -> Value {
@@ -134,19 +102,6 @@ fn types(digest: &Digest) -> Value {
         .map(|(rtype, count)| (type_name(*rtype).into_owned(), counters(count).into()))
         .collect::<Map<_, _>>()
         .into()
-}
-
-pub(crate) fn latency(latency: Latency<'_>) -> Value {
-    let exact = latency.answered.exact();
-    let mut object = json!({
-        "answered": latency.answered.count(),
-        "unanswered": latency.unanswered,
-        "min_ns": exact.map(|e| e.min_ns),
-        "avg_ns": latency.answered.mean_ns(),
-        "max": quantile(longest(latency)),
-    });
-    QUANTILES.iter().for_each(|(key, q)| object[*key] = quantile(latency.quantile(*q)));
-    object
 }
 
 fn row(digest: &Digest, row: &Row) -> Value {
@@ -194,18 +149,6 @@ fn workers(digest: &Digest) -> Value {
     };
     digest.workers().iter().map(one).collect()
 }
-
-/// `{"ns": 1234}`, `{"beyond_timeout": true}`, or null where no query counts.
-fn quantile(quantile: Option<Quantile>) -> Value {
-    match quantile {
-        Some(Quantile::At(ns)) => json!({ "ns": ns }),
-        Some(Quantile::BeyondTimeout) => json!({ "beyond_timeout": true }),
-        None => Value::Null,
-    }
-}
-
-const QUANTILES: [(&str, f64); 5] =
-    [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999)];
 
 #[cfg(test)]
 mod tests {

@@ -10,6 +10,7 @@ mod fallback;
 mod figures;
 mod json;
 mod layout;
+mod objects;
 mod rows;
 mod text;
 pub mod units;
