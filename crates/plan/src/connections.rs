@@ -54,7 +54,7 @@ fn strips_edns(text: &str) -> Option<bool> {
     }
 }
 
-const TCP_EDNS: &str = "one of its two values: use same or none";
+const TCP_EDNS: &str = "a valid value: use same or none";
 
 #[cfg(test)]
 mod tests {

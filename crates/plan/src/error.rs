@@ -61,13 +61,13 @@ pub enum PlanError {
         max: String,
     },
     /// A value that must be above 0.
-    #[error("--{option} 0 asks for nothing: give a value above 0")]
+    #[error("--{option} must be above 0")]
     Zero {
         /// The option without its dashes.
         option: &'static str,
     },
     /// No server.
-    #[error("no server: say which one with -s ADDRESS, such as -s 127.0.0.1")]
+    #[error("no server given: use -s ADDRESS, such as -s 127.0.0.1")]
     NoServer,
     /// The server is no name or address.
     #[error("`{text}` is not a server: write a name, an address, ADDRESS:PORT, [IPV6]:PORT or ADDRESS@PORT")]
@@ -76,7 +76,7 @@ pub enum PlanError {
         text: String,
     },
     /// The server's port is given twice, and differently.
-    #[error("the port is given twice, {in_server} in the server and {in_option} by --port: leave one out")]
+    #[error("the port is given twice, {in_server} with the server and {in_option} with --port: remove one")]
     TwoPorts {
         /// The port beside the server.
         in_server: u16,
@@ -102,7 +102,7 @@ pub enum PlanError {
         wanted: Family,
     },
     /// `--family` and `--local-address` contradict each other.
-    #[error("--local-address {local} is not a {family} address, which --family asks for: change one of them")]
+    #[error("--local-address {local} is not a {family} address, which --family requires: change one of them")]
     LocalFamily {
         /// The local address.
         local: IpAddr,
@@ -111,21 +111,21 @@ pub enum PlanError {
     },
     /// A public server, and no word that it may be loaded.
     #[error(
-        "{address} is a public address, and a load test looks like an attack to whoever runs it and to every \
-         network on the way. If it is yours, or its owner agreed, say so with --i-may-load-this-server"
+        "{address} is a public address, and a load test looks like an attack to its operator and to every network \
+         on the path. If you own it, or its owner has agreed, add --i-may-load-this-server"
     )]
     MayNotLoad {
         /// The address of the server.
         address: IpAddr,
     },
     /// Nothing to ask.
-    #[error("no queries: give a file with -d FILE (- for standard input), or names with --ask")]
+    #[error("no queries given: use a file with -d FILE (- for standard input), or names with --ask")]
     NoQueries,
     /// Queries from two places.
-    #[error("queries are given both by file and by name: leave out -d or --ask")]
+    #[error("queries are given both by file and by name: remove -d or --ask")]
     TwoSources,
     /// More than one load.
-    #[error("--{first} and --{second} both say how much load: leave one out")]
+    #[error("--{first} and --{second} both set the load: remove one")]
     TwoLoads {
         /// One of them.
         first: &'static str,
@@ -134,7 +134,7 @@ pub enum PlanError {
     },
     /// An option that has no meaning in this run.
     #[error("--{option} {sentence}")]
-    Misfit {
+    Unusable {
         /// The option without its dashes.
         option: &'static str,
         /// Why, and what to do: the rest of a sentence that begins with the option.
@@ -155,7 +155,7 @@ pub enum PlanError {
     Curve(#[from] CurveError),
     /// Intervals too short for the timeout.
     #[error(
-        "--interval {interval} is too short for --timeout {timeout}: every interval stays in memory until its \
+        "--interval {interval} is too short for --timeout {timeout}: each interval is kept in memory until its \
          queries have ended. Use --interval {shortest} or more, or a shorter timeout"
     )]
     ShortInterval {
@@ -168,8 +168,8 @@ pub enum PlanError {
     },
     /// A window larger than the IDs of the sockets.
     #[error(
-        "--outstanding {outstanding} is more than {clients} socket(s) have message IDs for (65536 each): \
-         use --clients {needed} or more"
+        "--outstanding {outstanding} is more than the message IDs of {clients} socket(s) (65536 each): use \
+         --clients {needed} or more"
     )]
     TooManyOutstanding {
         /// The window.
@@ -180,7 +180,7 @@ pub enum PlanError {
         needed: usize,
     },
     /// A mix that cannot be read.
-    #[error("--mix {text}: {reason}; write it like udp=60,tcp=40")]
+    #[error("--mix {text}: {reason}; example: udp=60,tcp=40")]
     BadMix {
         /// What was given.
         text: String,
@@ -189,8 +189,8 @@ pub enum PlanError {
     },
     /// Fewer local ports than sockets.
     #[error(
-        "--local-ports {ports} holds {held} port(s), and {clients} socket(s) need one each: widen it, or \
-         use --clients {held}"
+        "--local-ports {ports} has {held} port(s), and {clients} socket(s) need one each: widen the range, or use \
+         --clients {held}"
     )]
     TooFewPorts {
         /// The range as given.

@@ -81,12 +81,12 @@ impl Mix {
                 .filter(|weight: &f64| *weight > 0.0 && *weight <= HEAVIEST)
                 .ok_or_else(|| format!("`{}` is not a weight above 0", weight.trim()))?;
             if members.iter().any(|member| member.transport == transport) {
-                return Err(format!("{transport} is in it twice"));
+                return Err(format!("{transport} is given twice"));
             }
             members.push(MixMember { transport, weight, port });
         }
         match members.len() {
-            0 | 1 => Err("one transport is no mix: give it to --transport".to_owned()),
+            0 | 1 => Err("a mix needs two transports: use --transport for one".to_owned()),
             _ => Ok(Mix { members }),
         }
     }

@@ -148,7 +148,7 @@ impl Draft {
         let backend = Backend::of(&mut draft)?;
         let (mix, transport) = Mix::of(&mut draft)?;
         let transports = mix.transports(transport);
-        self.refuse_misfits(transport, &transports)?;
+        self.refuse_unusable(transport, &transports)?;
         let LoadChoice { load, shape, stop } = choose_load(&draft, Stop::of(&draft)?, &source)?;
         let send_only = *draft.send_only.get_or_insert(false);
         if !send_only {
@@ -277,7 +277,7 @@ const SEED: &str = "a whole number from 0 to 18446744073709551615";
 const CLASS: &str = "a class: use IN, CH, HS, ANY or CLASSnnn";
 const PORTS: &str = "a range of ports from 1 to 65535: write it like 20000..29999";
 const ADDRESS: &str =
-    "an address: write an IPv4 or IPv6 address of this machine, over connections also ADDRESS/LENGTH";
+    "an address: write an IPv4 or IPv6 address of this host, or ADDRESS/LENGTH over connections";
 
 const SECOND_NS: u64 = 1_000_000_000;
 

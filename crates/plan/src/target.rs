@@ -45,9 +45,13 @@ impl Wanted<'_> {
         let found = match asked.parse::<IpAddr>() {
             Ok(address) => vec![SocketAddr::new(address, port)],
             Err(_) => resolve(asked, port)
-                .and_then(
-                    |found| if found.is_empty() { Err("the answer is empty".to_owned()) } else { Ok(found) },
-                )
+                .and_then(|found| {
+                    if found.is_empty() {
+                        Err("the name has no address record".to_owned())
+                    } else {
+                        Ok(found)
+                    }
+                })
                 .map_err(|reason| PlanError::Unresolved { server: asked.to_owned(), reason })?,
         };
         match found.into_iter().find(|address| family.admits(address.ip())) {
@@ -226,7 +230,7 @@ mod tests {
 
     #[test]
     fn a_name_without_an_address_is_told_with_the_resolvers_words() {
-        for (name, words) in [("nowhere", "no such name"), ("empty", "the answer is empty")] {
+        for (name, words) in [("nowhere", "no such name"), ("empty", "the name has no address record")] {
             let error = find(name, None, Family::Any, None).expect_err("no address").to_string();
             assert!(error.contains(name) && error.contains(words), "{error}");
         }

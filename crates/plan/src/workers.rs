@@ -35,7 +35,7 @@ impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Note::FewerWorkers { asked, used, limited_by } => {
-                write!(f, "{used} workers instead of {asked}: --{limited_by} has no work for more")
+                write!(f, "{used} workers instead of {asked}: --{limited_by} is the limit")
             }
         }
     }

@@ -203,14 +203,14 @@ pub enum ReadError {
         source: io::Error,
     },
     /// The file ends before its header does.
-    #[error("{} holds no run: it ends before its first line does", path.display())]
+    #[error("{} has no run: its first line is incomplete", path.display())]
     Empty {
         /// The file.
         path: PathBuf,
     },
     /// A newer dnsdyno wrote it.
     #[error(
-        "{} has format {format} and this dnsdyno reads formats up to {FORMAT}: read it with the version that wrote it",
+        "{} has format {format} and this dnsdyno reads formats up to {FORMAT}: use the version that wrote it",
         path.display()
     )]
     Newer {

@@ -204,7 +204,9 @@ impl RunWriter {
         self.event(&Event {
             at_ns,
             kind: "record_gap".to_owned(),
-            message: format!("the disk took no lines for too long: {lost} lines of the record are lost"),
+            message: format!(
+                "the disk could not be written for too long: {lost} lines of the record are lost"
+            ),
             figures: [("lines".to_owned(), lost.into())].into_iter().collect(),
         })
     }
@@ -219,7 +221,7 @@ impl RunWriter {
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
     /// The folder cannot be made.
-    #[error("cannot make the folder {}: {source}; name one that you may write to", path.display())]
+    #[error("cannot create the folder {}: {source}; choose one that you may write to", path.display())]
     Folder {
         /// The folder.
         path: PathBuf,
@@ -227,13 +229,13 @@ pub enum WriteError {
         source: io::Error,
     },
     /// The folder has files of a run.
-    #[error("{} is there already: a run is never written over; name another folder", path.display())]
+    #[error("{} exists: a run is never overwritten; choose another folder", path.display())]
     AlreadyARun {
         /// The file found.
         path: PathBuf,
     },
     /// A file of the run cannot be made.
-    #[error("cannot write {}: {source}; name a folder that you may write to, with room on its disk", path.display())]
+    #[error("cannot write {}: {source}; choose a folder that you may write to, with free space", path.display())]
     File {
         /// The file.
         path: PathBuf,
@@ -242,8 +244,8 @@ pub enum WriteError {
     },
     /// The disk took no line just now; the lines are kept in memory and tried again.
     #[error(
-        "cannot write to {} just now: {source}; {lines} lines are kept and tried again ({dropped} are lost): \
-         make room on the disk", path.display()
+        "cannot write to {} now: {source}; {lines} lines are kept and retried ({dropped} are lost): free some \
+         disk space", path.display()
     )]
     Kept {
         /// The run file.
@@ -257,7 +259,7 @@ pub enum WriteError {
     },
     /// The end of the record is not on the disk.
     #[error(
-        "{} is not complete: {source}; its last {lines} lines are missing, the lines before them can be read",
+        "{} is incomplete: {source}; its last {lines} lines are missing, the earlier lines can be read",
         path.display()
     )]
     Missing {
@@ -269,7 +271,8 @@ pub enum WriteError {
         source: io::Error,
     },
     /// The disk refused lines for so long that the oldest of them were given up.
-    #[error("{} has a gap: {dropped} lines are lost, because its disk took none for too long", path.display())]
+    #[error("{} has a gap: {dropped} lines are lost, because the disk could not be written for too long",
+        path.display())]
     Gap {
         /// The run file.
         path: PathBuf,

@@ -127,5 +127,5 @@ fn a_folder_with_a_compressed_run_is_never_written_over() {
     fs::write(dir.path().join(PACKED_FILE), "somebody's").unwrap();
     let again = RunWriter::create(dir.path(), &header(Headline::Response, 0), "", &HostInfo::default());
     let Err(error) = again else { panic!("it was written over") };
-    assert!(error.to_string().contains("run.ndjson.zst is there already"), "{error}");
+    assert!(error.to_string().contains("run.ndjson.zst exists"), "{error}");
 }

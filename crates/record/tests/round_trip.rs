@@ -90,7 +90,7 @@ fn a_folder_that_holds_a_run_is_never_written_over() {
     let before = fs::read(dir.path().join(RUN_FILE)).unwrap();
     let again = RunWriter::create(dir.path(), &header, "", &HostInfo::default());
     let Err(error @ WriteError::AlreadyARun { .. }) = again else { panic!("it was written over") };
-    assert!(error.to_string().contains("run.ndjson is there already"), "{error}");
+    assert!(error.to_string().contains("run.ndjson exists"), "{error}");
     assert_eq!(fs::read(dir.path().join(RUN_FILE)).unwrap(), before);
     // Also a plan of somebody's own is left alone, and nothing is left beside it.
     let other = tempfile::tempdir().unwrap();
@@ -109,7 +109,7 @@ fn a_folder_that_cannot_be_made_or_written_is_named_in_the_error() {
     let Err(error) = RunWriter::create(&file.join("run"), &header, "", &HostInfo::default()) else {
         panic!("a folder in a file")
     };
-    assert!(error.to_string().contains("file/run") && error.to_string().contains("name one"), "{error}");
+    assert!(error.to_string().contains("file/run") && error.to_string().contains("choose one"), "{error}");
 
     let locked = dir.path().join("locked");
     fs::create_dir(&locked).unwrap();
@@ -131,8 +131,8 @@ fn what_is_no_record_is_refused_with_its_name_and_line() {
         assert!(error.contains(name), "{error}");
         error
     };
-    assert!(refused("empty", "").contains("holds no run"));
-    assert!(refused("half", "{\"runid\":\"x\",\"ty").contains("holds no run"));
+    assert!(refused("empty", "").contains("has no run"));
+    assert!(refused("half", "{\"runid\":\"x\",\"ty").contains("has no run"));
     assert!(refused("text", "hello\n").contains("line 1"));
     assert!(refused("foreign", "{\"runid\":\"x\",\"type\":\"header\"}\n").contains("another program"));
     assert!(refused("headless", "{\"runid\":\"x\",\"type\":\"event\"}\n").contains("\"event\""));

@@ -41,7 +41,7 @@ pub struct Outcome {
 pub enum ExpectError {
     /// There is no `<`, `<=`, `>`, `>=` or `=` in it.
     #[error(
-        "expectation {0:?} compares nothing: write METRIC<BOUND with one of < <= > >= =, such as 'p99<5ms'"
+        "expectation {0:?} has no comparison: write METRIC<BOUND with one of < <= > >= =, such as 'p99<5ms'"
     )]
     NoComparison(String),
     /// The name of the metric is not known.
@@ -53,7 +53,7 @@ pub enum ExpectError {
         name: String,
     },
     /// The bound is not one that the metric can be held against.
-    #[error("expectation {text:?}: {bound:?} is no bound for {metric}, which {wanted}")]
+    #[error("expectation {text:?}: {bound:?} is not a valid bound for {metric}, which {wanted}")]
     WrongBound {
         /// The expectation.
         text: String,
@@ -65,7 +65,7 @@ pub enum ExpectError {
         wanted: &'static str,
     },
     /// `generator` is either ok or not; it has no order.
-    #[error("expectation {0:?}: generator can only be asked for with =, as in 'generator=ok'")]
+    #[error("expectation {0:?}: generator can only be compared with =, as in 'generator=ok'")]
     NoOrder(String),
 }
 

@@ -38,15 +38,15 @@ pub fn summary(digest: &Digest, width: usize) -> String {
 /// What is missing of the record stands before anything that could be taken for the whole.
 fn incomplete(out: &mut String, digest: &Digest, width: usize) {
     if let Some(Ended::Failed { why }) = digest.ended() {
-        paragraph(out, &format!("FAILED: {why}. The figures go up to that point."), 0, 2, width);
+        paragraph(out, &format!("FAILED: {why}. The figures cover the time until then."), 0, 2, width);
     }
     if digest.is_complete() {
         return;
     }
-    let torn = if digest.torn { "; its last line is torn" } else { "" };
+    let torn = if digest.torn { "; its last line is incomplete" } else { "" };
     let text = format!(
-        "INCOMPLETE: the run did not end in order, or goes on; the record ends at {}{torn}. \
-         The figures are those of the intervals it holds.",
+        "INCOMPLETE: the run was cut off or is still going on; the record ends at {}{torn}. The figures cover the \
+         recorded intervals.",
         length(digest.to_ns())
     );
     paragraph(out, &text, 0, 2, width);
@@ -66,14 +66,14 @@ fn head(out: &mut String, digest: &Digest, width: usize) {
     entry("load", &header.load);
     let skipped = match header.bad_lines {
         0 => String::new(),
-        lines => format!(", {} skipped", counted(lines, "bad line")),
+        lines => format!(", {} skipped", counted(lines, "malformed line")),
     };
     let passes = digest.sum.as_ref().map_or(String::new(), |sum| format!(", {:.2} passes", sum.passes));
     entry("source", &format!("{} queries{skipped}{passes}", count(header.queries)));
     let has_sockets = header.backend.xdp.is_none() && header.transport == "udp";
     let udp_sockets = header
         .udp_sockets
-        .map_or(String::new(), |sockets| format!(" beside {}", counted(u64::from(sockets), "UDP socket")));
+        .map_or(String::new(), |sockets| format!(" and {}", counted(u64::from(sockets), "UDP socket")));
     let generator = format!(
         "dnsdyno {}, {}, {}{udp_sockets}, timeout {}",
         header.version,
@@ -91,9 +91,9 @@ fn head(out: &mut String, digest: &Digest, width: usize) {
 /// The backend, where it is not what it always is.
 fn backend(backend: &BackendInfo) -> Option<String> {
     let Some(xdp) = &backend.xdp else {
-        return backend.why.as_ref().map(|why| format!("sockets, because AF_XDP cannot be had: {why}"));
+        return backend.why.as_ref().map(|why| format!("sockets, because AF_XDP is not available: {why}"));
     };
-    let copied = if xdp.zero_copy { "zero copy" } else { "copied" };
+    let copied = if xdp.zero_copy { "zero copy" } else { "copy" };
     let vlan = xdp.vlan.map_or(String::new(), |vlan| format!(", VLAN {vlan}"));
     let why = backend.why.as_ref().map_or(String::new(), |why| format!(" (auto: {why})"));
     Some(format!(
@@ -138,7 +138,7 @@ fn queries(out: &mut String, digest: &Digest, width: usize) {
     let not_sent = tally.ends.not_sent.total();
     // A connection that is lost refuses what was asked on it, whoever ended it.
     let refused_words = match digest.arrivals().connections {
-        Some(_) => "refused or cut off",
+        Some(_) => "refused or connection lost",
         None => "refused by the network",
     };
     let lines = [
@@ -175,14 +175,13 @@ fn reasons(out: &mut String, digest: &Digest, width: usize) {
     let drops = socket_drops(digest);
     if drops > 0 {
         let text = format!(
-            "our own sockets dropped at least {}: so many of those timed out are not the server's loss",
+            "our own sockets dropped at least {}: this many of the timeouts are not the server's loss",
             counted(drops, "packet")
         );
         paragraph(out, &text, 2, 4, width);
     }
     if digest.header.send_only {
-        let text =
-            "send-only: answers were not waited for; sent is what the kernel took, scheduled what was tried";
+        let text = "send-only: no wait for responses; sent is what the kernel accepted, scheduled what was attempted";
         paragraph(out, text, 2, 4, width);
         interface(out, digest, width);
     }
@@ -192,8 +191,8 @@ fn reasons(out: &mut String, digest: &Digest, width: usize) {
 fn interface(out: &mut String, digest: &Digest, width: usize) {
     let Some(counts) = digest.sum.as_ref().and_then(|sum| sum.interface.as_ref()) else { return };
     let text = format!(
-        "the interface {} counted {} sent, {} dropped and {} on sending \
-         (other programs' included; what travels as one through the kernel counts as one)",
+        "the interface {} counted {} sent, {} dropped and {} on sending (including other programs; segmented \
+         packets may count as one)",
         counts.name,
         counted(counts.sent, "packet"),
         count(counts.send_dropped),
@@ -261,7 +260,7 @@ fn latencies(out: &mut String, digest: &Digest, width: usize) {
     if digest.header.headline == Headline::Response && late.count() > 0 {
         let figures = QUANTILES_SHORT.map(|(label, q)| (label, late.quantile(q)));
         let figures = figures.into_iter().chain([("max", longest(late))]);
-        named_line(out, "sends left after they were due by:", figures, timeout_ns, width);
+        named_line(out, "lateness (actual send after it was due):", figures, timeout_ns, width);
     }
 }
 
@@ -294,7 +293,7 @@ fn long_line(digest: &Digest, tally: &Tally) -> Vec<String> {
         .extend(QUANTILES.map(|(label, q)| format!("{label} {}", quantile(latency.quantile(q), timeout_ns))));
     items.push(format!("max {}", quantile(longest(latency), timeout_ns)));
     if latency.unanswered > 0 {
-        items.push("(min and avg are of the answered)".to_owned());
+        items.push("(min and avg: answered only)".to_owned());
     }
     items
 }
@@ -329,20 +328,20 @@ fn verdict(out: &mut String, digest: &Digest, width: usize) {
             let cpu = sum.evidence.busiest_worker_cpu * 100.0;
             paragraph(
                 out,
-                &format!("generator: ok (its busiest worker used {cpu:.0} % of a CPU)"),
+                &format!("generator: ok (the busiest worker used {cpu:.0} % of a CPU)"),
                 0,
                 2,
                 width,
             );
         }
-        (None, []) => paragraph(out, "generator: not judged, the run did not end in order", 0, 2, width),
+        (None, []) => paragraph(out, "generator: no verdict, the run did not end normally", 0, 2, width),
         (_, warnings) => {
             out.push_str("generator: in doubt\n");
             warnings.iter().for_each(|warning| paragraph(out, &format!("- {warning}"), 2, 4, width));
         }
     }
     let doubt = match (warnings.is_empty(), digest.is_complete()) {
-        (false, _) => " (the generator was in doubt: not the server's limit)",
+        (false, _) => " (the generator was in doubt: this is not the server's limit)",
         (true, false) => " so far",
         (true, true) => "",
     };
@@ -356,7 +355,7 @@ fn rate_line(digest: &Digest) -> String {
         return format!("rate: {} queries/s sent", per_second(sent(tally)));
     }
     let loss = share(lost(tally), judged(tally)).map_or("-".to_owned(), percent);
-    format!("rate: {} answers/s, loss {loss}", per_second(tally.ends.answered))
+    format!("rate: {} answered/s, loss {loss}", per_second(tally.ends.answered))
 }
 
 /// `1 worker`, `8 sockets`.

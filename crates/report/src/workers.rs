@@ -21,8 +21,8 @@ pub fn workers(digest: &Digest, width: usize) -> String {
     table.right("sent/s", 0, used.iter().map(|one| rate(rate_qps(one.sent, over_ns))).collect());
     table.right("answered/s", 1, used.iter().map(|one| rate(rate_qps(one.answered, over_ns))).collect());
     table.right("CPU", 0, used.iter().map(|one| share(one.cpu_ns)).collect());
-    table.right("waited for CPU", 0, used.iter().map(|one| share(one.cpu_wait_ns)).collect());
-    table.right("CPU a query", 2, used.iter().map(|one| per_query(one.cpu_ns, one.sent)).collect());
+    table.right("CPU wait", 0, used.iter().map(|one| share(one.cpu_wait_ns)).collect());
+    table.right("CPU/query", 2, used.iter().map(|one| per_query(one.cpu_ns, one.sent)).collect());
     out.push('\n');
     table.write(&mut out, width);
     out

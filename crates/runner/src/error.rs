@@ -23,8 +23,8 @@ pub enum RunError {
     Transport(#[from] OpenError),
     /// The limit of open files is too low.
     #[error(
-        "--clients {clients} needs {needed} open files, and this process may have {soft} (at most {hard}): \
-         run `ulimit -n {needed}` first{or_more_workers}, or ask for fewer clients"
+        "--clients {clients} needs {needed} open files, and the limit is {soft} (at most {hard}): run `ulimit -n \
+         {needed}` first{or_more_workers}, or use fewer clients"
     )]
     TooManyFiles {
         /// Clients of the run.
@@ -42,7 +42,7 @@ pub enum RunError {
     #[error(transparent)]
     FilesLimit(io::Error),
     /// The system did not say which folder relative paths start from.
-    #[error("cannot tell the working folder")]
+    #[error("cannot find the current folder")]
     WorkingDir(#[source] io::Error),
     /// The record cannot be begun.
     #[error(transparent)]
@@ -52,7 +52,7 @@ pub enum RunError {
     PlanFile(PlanError),
     /// The queries of standard input cannot be kept.
     #[error(
-        "cannot keep the queries of standard input in {path}: choose another folder with --out",
+        "cannot save the queries from standard input to {path}: choose another folder with --out",
         path = path.display()
     )]
     KeepQueries {

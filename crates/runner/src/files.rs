@@ -22,7 +22,7 @@ pub(crate) fn make_room(kind: Kind, description: &Description) -> Result<bool, R
     let or_more_workers = match hard.saturating_sub(FILES_BESIDE) {
         clients_each if clients_each > 0 && kind.connects() => {
             let workers = (clients as u64).div_ceil(clients_each);
-            format!(", share them among --workers {workers}, each of which may have {hard}")
+            format!(", use --workers {workers} (each may have {hard})")
         }
         _ => String::new(),
     };

@@ -18,7 +18,7 @@ pub(crate) fn header_of(
     started_unix_ns: u64,
 ) -> Header {
     let load = match (&plan.load, &plan.shape) {
-        (Load::Closed { .. }, _) if plan.send_only => "flood, as fast as this host sends".to_owned(),
+        (Load::Closed { .. }, _) if plan.send_only => "flood, as fast as this host can send".to_owned(),
         (Load::Closed { outstanding }, _) => format!("closed loop, {outstanding} outstanding"),
         (Load::Open { window, .. }, shape) => {
             let shape = shape.as_ref().map_or_else(|| "open loop".to_owned(), ToString::to_string);

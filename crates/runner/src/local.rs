@@ -72,7 +72,7 @@ fn carried(plan: &Plan, kind: Kind, opened: Opened, own_files: bool) -> Carried 
     let mut plan = plan.clone();
     let mut backend = BackendInfo::default();
     if let (Backend::Xdp(wish), Some((facts, workers, clients))) = (&plan.backend, opened.xdp()) {
-        let why = wish.or_sockets.then(|| "the interface towards the server takes it".to_owned());
+        let why = wish.or_sockets.then(|| "the interface to the server supports AF_XDP".to_owned());
         backend = BackendInfo { why, xdp: Some(xdp_info(facts)) };
         plan.backend = Backend::Xdp(XdpPlan { or_sockets: false, fits_workers: false, ..wish.clone() });
         (plan.workers, plan.clients) = (workers, clients);

@@ -142,7 +142,7 @@ impl dnsdyno_engine::Observer for Scribe<'_> {
         let written = self.recorder.event(&Event {
             at_ns,
             kind: "interrupt".into(),
-            message: "the user asked to stop sending".into(),
+            message: "stopped by the user".into(),
             figures: serde_json::Map::new(),
         });
         self.report_trouble(written);

@@ -28,8 +28,8 @@ impl Watch {
         if std::mem::replace(&mut self.link, link) != link {
             let message = match link {
                 LinkState::Up => format!("{name} is up again"),
-                LinkState::Down => format!("{name} went down: nothing leaves"),
-                LinkState::NoCarrier => format!("{name} has no link any more: nothing leaves"),
+                LinkState::Down => format!("{name} went down: nothing is sent"),
+                LinkState::NoCarrier => format!("{name} lost its link: nothing is sent"),
             };
             events.push(event(at_ns, "link", message, &[("is_up", (link == LinkState::Up).into())]));
         }
@@ -38,14 +38,14 @@ impl Watch {
         if std::mem::replace(&mut self.queues, queues) != queues {
             let served = self.served;
             let what = if queues > served {
-                "answers on the new ones go to the host, and are timeouts here"
+                "responses on the new queues go to the host and count as timeouts"
             } else if queues < served {
-                "what was to leave by the others does not"
+                "queries for the removed queues are not sent"
             } else {
                 "as at the start"
             };
             let message =
-                format!("{name} has {queues} queues now, and the run has sockets on {served}: {what}");
+                format!("{name} now has {queues} queues, and the run has sockets on {served}: {what}");
             events.push(event(
                 at_ns,
                 "queues",

@@ -75,8 +75,8 @@ fn the_record_of_a_folder_and_that_of_memory_say_the_same() {
     assert_eq!(read.sum, memory.sum);
     assert_eq!((read.rows(), read.warnings()), (memory.rows(), memory.warnings()));
     assert!(memory.tally().ends.timed_out > 500, "{:?}", memory.tally().ends);
-    // A run is never written over.
+    // A run is never overwritten.
     let mut again = ImaginaryRunner { keep: Keep::Folder(in_folder), ..server(3_000) };
     let error = again.run(&plan(4_000, "1s")).unwrap_err();
-    assert!(!error.is_bad_input() && error.to_string().contains("never written over"), "{error}");
+    assert!(!error.is_bad_input() && error.to_string().contains("never overwritten"), "{error}");
 }

@@ -371,7 +371,7 @@ fn a_handshake_that_is_under_way_when_the_user_ends_the_run_is_abandoned() {
             way.0
         ));
         let withheld = || side(server.book(), way.1).connections.handshakes_withheld;
-        generator.until("its handshake is under way", || withheld() == 1);
+        generator.until("its handshake is in progress", || withheld() == 1);
         generator.signal(Signal::INT);
         generator.until("it says that it stops", || work.stderr().contains("stopping"));
         generator.signal(Signal::INT);
@@ -526,7 +526,7 @@ fn what_cannot_be_encrypted_as_asked_is_told_before_anything_is_sent() {
         ("--transport tcp --ca not.pem", &["--ca", "tcp", "--transport dot"]),
         ("--transport udp --insecure", &["--insecure", "udp"]),
         ("--transport dot --http-method get", &["--http-method", "--transport doh"]),
-        ("--transport doh --insecure --ca not.pem", &["--ca", "--insecure", "leave one out"]),
+        ("--transport doh --insecure --ca not.pem", &["--ca", "--insecure", "remove one"]),
         ("--transport doh --early-data --no-resumption", &["--early-data", "--no-resumption"]),
         ("--transport doh --http-path dns-query", &["--http-path", "/dns-query"]),
         ("--transport dot --insecure --sni a..b", &["a..b", "--sni"]),

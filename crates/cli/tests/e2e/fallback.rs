@@ -250,9 +250,9 @@ fn a_run_that_is_interrupted_ends_both_halves() {
         server.address()
     );
     let mut generator = work.start(&words);
-    generator.until("some are in their second half", || server.book().tcp.counts.received > 50);
+    generator.until("some are in the TCP part of the fallback", || server.book().tcp.counts.received > 50);
     generator.signal(Signal::INT);
-    generator.until("it says so", || work.stderr().contains("waiting for what is under way"));
+    generator.until("it says so", || work.stderr().contains("waiting for outstanding queries"));
     generator.signal(Signal::INT);
     generator.wait().gives(130);
     let digest = work.record("run");
@@ -273,11 +273,11 @@ fn the_summary_says_what_was_asked_again_in_text_as_json_and_to_expectations() {
         server.address()
     );
     let shown = work.dnsdyno(&words).gives(0).stdout;
-    let line = "fallback: 300 of 300 transactions asked again over TCP (100 %)";
+    let line = "fallback: 300 of 300 transactions retried over TCP (100 %)";
     assert!(shown.contains(line), "{shown}");
     assert!(shown.contains("over udp+tcp") && shown.contains("UDP socket"), "{shown}");
     for part in
-        ["UDP, to the truncated answer:", "waiting for a client:", "connect:", "TCP query, once connected:"]
+        ["UDP, to the truncated response:", "waiting for a client:", "connect:", "TCP query, once connected:"]
     {
         assert!(shown.contains(part), "{part}: {shown}");
     }

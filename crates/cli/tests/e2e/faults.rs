@@ -118,7 +118,7 @@ fn ctrl_c_stops_sending_and_waits_for_what_is_under_way() {
         let mut run = work.start(&words);
         run.until("two intervals settle", || work.intervals(name).len() >= 2);
         run.signal(Signal::INT);
-        let ran = run.wait().gives(130).says(&["stopping", "under way", "Ctrl-C again"]);
+        let ran = run.wait().gives(130).says(&["stopping", "outstanding queries", "Ctrl-C again"]);
         assert!(ran.stdout.contains("ended by the user"), "{}", ran.stdout);
 
         let record = work.record(name);
@@ -141,7 +141,7 @@ fn ctrl_c_twice_ends_at_once_and_still_writes_the_record() {
     let server = responder(silent());
     let words = format!("run -s {} -d q.txt -q 10 --timeout 90s --interval 100ms -o run", server.address());
     let mut run = work.start(&words);
-    run.until("all ten are asked", || server.book().udp.counts.received == 10);
+    run.until("all ten are received", || server.book().udp.counts.received == 10);
     run.signal(Signal::INT);
     // Told after the first: the program has seen it, and waits for the ten.
     run.until("it says that it stops", || work.stderr().contains("stopping"));
@@ -203,7 +203,7 @@ fn what_a_killed_generator_had_settled_can_be_read() {
     assert_eq!(record.tally().ends.answered, record.tally().scheduled);
     assert_eq!(record.tally().scheduled, record.intervals * 50, "1,000/s in intervals of 50 ms");
     let shown = work.dnsdyno("show run").gives(0);
-    assert!(shown.stdout.starts_with("INCOMPLETE: the run did not end in order"), "{}", shown.stdout);
+    assert!(shown.stdout.starts_with("INCOMPLETE: the run was cut off"), "{}", shown.stdout);
     let json: Value = serde_json::from_str(&work.dnsdyno("show run --json").gives(0).stdout).unwrap();
     assert_eq!(json["complete"], false);
     assert_ne!(json["generator"]["ok"], true, "what has no end cannot be called ok");
@@ -214,7 +214,7 @@ fn what_a_killed_generator_had_settled_can_be_read() {
     std::fs::create_dir(work.path("torn")).unwrap();
     work.write("torn/run.ndjson", &text[..text.len() - 100]);
     let shown = work.dnsdyno("show torn").gives(0);
-    assert!(shown.stdout.contains("its last line is torn"), "{}", shown.stdout);
+    assert!(shown.stdout.contains("its last line is incomplete"), "{}", shown.stdout);
     assert_eq!(work.record("torn").intervals, record.intervals - 1);
 }
 

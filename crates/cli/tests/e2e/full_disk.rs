@@ -24,13 +24,13 @@ fn a_folder_that_cannot_be_written_to_is_told_before_anything_is_sent() {
     };
     ran.ends_refused(
         3,
-        &["cannot make the folder closed/run", "(os error", "name one that you may write to"],
+        &["cannot create the folder closed/run", "(os error", "choose one that you may write to"],
     );
     assert_eq!(server.book().udp.counts.received, 0);
 
     work.write("file", "");
     work.dnsdyno(&run.replace("closed/run", "file/run"))
-        .ends_refused(3, &["cannot make the folder file/run", "Not a directory"]);
+        .ends_refused(3, &["cannot create the folder file/run", "Not a directory"]);
     assert_eq!(server.book().udp.counts.received, 0);
 }
 
@@ -66,11 +66,11 @@ fn a_disk_that_fills_up_costs_lines_of_the_record_and_nothing_else() {
         server.address()
     );
     let ran = work.shell_apart("-m", &script).gives(4).says(&[
-        "cannot write to full/run/run.ndjson just now",
+        "cannot write to full/run/run.ndjson now",
         "No space left",
-        "make room on the disk",
-        "full/run/run.ndjson is not complete",
-        "lines are missing, the lines before them can be read",
+        "free some disk space",
+        "full/run/run.ndjson is incomplete",
+        "lines are missing, the earlier lines can be read",
     ]);
     assert_eq!(ran.stderr.matches("just now").count(), 1, "told once, not each time");
     assert_eq!(server.book().udp.counts.received, 1000, "the run went on to its end");
@@ -101,7 +101,7 @@ fn a_disk_with_room_again_in_time_loses_nothing() {
         server.address()
     );
     work.shell_apart("-m", &script).gives(0);
-    assert!(work.read("said").contains("kept and tried again"));
+    assert!(work.read("said").contains("kept and retried"));
     let record = work.record("kept");
     assert!(record.is_complete());
     assert_eq!((record.tally().ends.answered, record.tally().scheduled), (1000, 1000));

@@ -131,6 +131,6 @@ fn what_cannot_be_done_in_the_kernel_is_said() {
         work.dnsdyno(&format!("respond --xdp --interface lo {fault}")).ends_refused(2, &["faults", "--xdp"]);
     }
     work.dnsdyno("respond --xdp --interface lo --size 100").ends_refused(2, &["--size"]);
-    work.dnsdyno("respond --xdp --interface lo --listen 0.0.0.0:0").ends_refused(2, &["name the addresses"]);
+    work.dnsdyno("respond --xdp --interface lo --listen 0.0.0.0:0").ends_refused(2, &["give the addresses"]);
     work.dnsdyno("respond --xdp --interface no-such-if").ends_refused(3, &["no-such-if", "ip link"]);
 }

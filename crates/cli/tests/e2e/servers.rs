@@ -236,8 +236,8 @@ fn an_expectation_decides_the_exit_code_of_run_and_of_show() {
     work.dnsdyno("show met not -e rate>1G").gives(1);
 
     for (expectation, hint) in [
-        ("p99", "compares nothing"),
-        ("p99<", "no bound"),
+        ("p99", "has no comparison"),
+        ("p99<", "not a valid bound"),
         ("speed<5", "unknown metric"),
         ("loss<5ms", "0.1%"),
     ] {

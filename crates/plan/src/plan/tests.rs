@@ -92,7 +92,7 @@ fn one_shape_may_be_asked_for_and_each_may_have_a_window() {
 #[test]
 fn a_rate_of_zero_is_refused_by_name() {
     assert_eq!(refused("rate = 0"), PlanError::Zero { option: "rate" });
-    assert_eq!(refused("rate = 0").to_string(), "--rate 0 asks for nothing: give a value above 0");
+    assert_eq!(refused("rate = 0").to_string(), "--rate must be above 0");
     assert_eq!(refused("ramp = \"0..0\"\nover = 5"), PlanError::Curve(CurveError::NoQueries));
 }
 
@@ -166,7 +166,7 @@ fn an_option_without_the_load_it_belongs_to_is_refused() {
         ("ramp = \"1..2\"\nover = 1\nstep = 1", "step"),
     ];
     for (text, want) in cases {
-        assert!(matches!(refused(text), PlanError::Misfit { option, .. } if option == want), "{text}");
+        assert!(matches!(refused(text), PlanError::Unusable { option, .. } if option == want), "{text}");
     }
 }
 

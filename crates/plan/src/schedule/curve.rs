@@ -51,30 +51,28 @@ pub enum CurveError {
     #[error("a rate of {0} queries per second cannot be scheduled: use 0 to 1G")]
     Rate(f64),
     /// A piece that takes no time.
-    #[error("piece `{0}` takes no time: give it a length above 0")]
+    #[error("piece `{0}` has no length: give it a length above 0")]
     NoTime(String),
     /// An endless piece that is not the last, or whose rate changes.
-    #[error("piece `{0}` never ends: only the last piece may, and only at one rate")]
+    #[error("piece `{0}` never ends: only the last piece may, and only at a constant rate")]
     Endless(String),
     /// The rate is 0 all along.
-    #[error("the load asks for no query at all: give it a rate above 0")]
+    #[error("the load has no queries: give it a rate above 0")]
     NoQueries,
     /// Too many pieces, or steps, or bursts.
-    #[error("the load has {0} pieces, and {MAX_PIECES} are possible: use fewer, longer ones")]
+    #[error("the load has {0} pieces, and the limit is {MAX_PIECES}: use fewer, longer ones")]
     TooManyPieces(usize),
     /// The pieces together are longer than the clock can count.
     #[error("the load lasts longer than 500 years: shorten it")]
     TooLong,
     /// A stair whose step is 0.
-    #[error("a stair with steps of 0 gets nowhere: give --step a rate above 0")]
+    #[error("the step of a stair must be above 0: give --step a rate above 0")]
     NoStep,
     /// Instants of a source that go back.
     #[error("query {0} of the source is due before the one in front of it: sort the queries by time")]
     Order(usize),
     /// Bursts that leave no time between them.
-    #[error(
-        "bursts that last as long as their distance are one long burst: make --hold shorter than --every"
-    )]
+    #[error("a burst must be shorter than the time between bursts: make --hold shorter than --every")]
     NoGap,
 }
 

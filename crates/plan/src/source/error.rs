@@ -25,13 +25,13 @@ pub enum SourceError {
         source: io::Error,
     },
     /// Not one line with content.
-    #[error("{origin} holds no query: write one a line, as `name type`")]
+    #[error("{origin} has no queries: write one per line, as `name type`")]
     Empty {
         /// The file, or what stands for it.
         origin: String,
     },
     /// Every line with content is bad.
-    #[error("{origin} holds no query: all {bad_lines} lines are bad, the first is {first}")]
+    #[error("{origin} has no queries: all {bad_lines} lines are malformed, the first is {first}")]
     OnlyBadLines {
         /// The file, or what stands for it.
         origin: String,
@@ -41,7 +41,7 @@ pub enum SourceError {
         first: Box<BadLine>,
     },
     /// A bad line, where every line must be good.
-    #[error("{0}; correct it, or leave out --strict to skip such lines")]
+    #[error("{0}; correct it, or remove --strict to skip such lines")]
     BadLine(Box<BadLine>),
     /// An item of a list is no question.
     #[error("`{item}` is not a question: {reason}")]
@@ -52,7 +52,7 @@ pub enum SourceError {
         reason: BadReason,
     },
     /// The encoded queries would take more than 4 GiB.
-    #[error("{origin} is too large: its queries pass 4 GiB at line {line}; split it and run the parts")]
+    #[error("{origin} is too large: its queries exceed 4 GiB at line {line}; split it")]
     TooLarge {
         /// The file, or what stands for it.
         origin: String,

@@ -27,10 +27,10 @@ impl Unit {
     /// The end of a sentence that begins with the metric's name.
     pub(crate) fn wanted(self) -> &'static str {
         match self {
-            Unit::ShareOrCount => "wants a percentage (0.1%) or a whole number (0, 100, 10k)",
-            Unit::Count => "wants a whole number (0, 100, 10k)",
-            Unit::Duration => "wants a duration with its unit: ns, us, ms or s (5ms, 0.5s)",
-            Unit::Rate => "wants a rate a second (10k, 50000, 1.5M, 10k/s)",
+            Unit::ShareOrCount => "needs a percentage (0.1%) or a whole number (0, 100, 10k)",
+            Unit::Count => "needs a whole number (0, 100, 10k)",
+            Unit::Duration => "needs a duration with its unit: ns, us, ms or s (5ms, 0.5s)",
+            Unit::Rate => "needs a rate per second (10k, 50000, 1.5M, 10k/s)",
             Unit::Verdict => "can only be ok",
         }
     }

@@ -124,7 +124,7 @@ impl Metric {
         let tally = digest.tally();
         match self {
             Metric::Queries(which) => match judged(tally) {
-                0 => Measured::Nothing("no query was sent and waited for"),
+                0 => Measured::Nothing("no query was sent that waits for a response"),
                 whole => Measured::Part { part: which.of(digest), whole },
             },
             Metric::Answers(which) => match tally.rcodes.total() {
@@ -135,7 +135,7 @@ impl Metric {
                 Some(fallback) if fallback.udp_requests > 0 => {
                     Measured::Part { part: fallback.started, whole: fallback.udp_requests }
                 }
-                _ => Measured::Nothing("no query could be asked again over TCP: see --transport udp+tcp"),
+                _ => Measured::Nothing("no query could be retried over TCP: see --transport udp+tcp"),
             },
             Metric::Packets(which) => Measured::Count(which.of(digest)),
             Metric::Duration(book, figure) => figure.of(book.of(digest), digest.header.timeout_ns),
@@ -247,7 +247,7 @@ fn generator(digest: &Digest) -> Measured {
     let names: Vec<_> = digest.warnings().iter().map(|warning| warning.name()).collect();
     let words = match (&digest.sum, names.is_empty()) {
         (Some(_), true) => "ok".to_owned(),
-        (None, true) => "not judged: the run did not end in order".to_owned(),
+        (None, true) => "no verdict: the run did not end normally".to_owned(),
         (_, false) => format!("in doubt: {}", names.join(", ")),
     };
     Measured::Generator { is_ok: digest.sum.is_some() && names.is_empty(), words }
@@ -265,7 +265,7 @@ impl fmt::Display for Measured {
             Measured::BeyondTimeout { timeout_ns } => write!(f, ">{}", units::setting(*timeout_ns)),
             Measured::Rate(qps) => write!(f, "{}/s", units::rate(*qps)),
             Measured::Generator { words, .. } => f.write_str(words),
-            Measured::Nothing(why) => write!(f, "nothing measured: {why}"),
+            Measured::Nothing(why) => write!(f, "not measured: {why}"),
         }
     }
 }

@@ -94,7 +94,7 @@ fn a_change_of_queues_is_told_and_the_run_ends_in_time() {
     assert_eq!((digest.tally().scheduled, digest.tally().ends.total()), (3_000, 3_000));
     let told = digest.events.iter().find(|event| event.kind == "queues").expect("an event");
     assert!(
-        told.message.contains("2 queues now") && told.message.contains("sockets on 1"),
+        told.message.contains("now has 2 queues") && told.message.contains("sockets on 1"),
         "{}",
         told.message
     );
@@ -115,7 +115,7 @@ fn answers_that_are_larger_than_a_packet_are_counted_as_fragments_and_never_the_
     assert_eq!(digest.sum.as_ref().unwrap().evidence.fragments, 1_000);
     assert!(digest.warnings().iter().any(|warning| warning.name() == "answers_in_fragments"));
     let said = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(said.contains("1000 IP fragments came, which AF_XDP does not join"), "{said}");
+    assert!(said.contains("1000 IP fragments arrived, which AF_XDP does not reassemble"), "{said}");
     assert!(said.contains("not the server's limit"), "{said}");
 }
 

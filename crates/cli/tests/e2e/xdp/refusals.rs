@@ -24,7 +24,7 @@ fn flags_that_do_not_go_together_are_bad_input() {
     refused("--backend xdp --source-prefix 10.0.0.0/40", &["--source-prefix", "is not a prefix"]);
     refused("--backend xdp --xdp-copy some", &["--xdp-copy", "zero-copy"]);
     let both = "--backend xdp --local-address 127.0.0.1 --source-prefix 127.0.0.0/24";
-    refused(both, &["--local-address and --source-prefix", "leave one out"]);
+    refused(both, &["--local-address and --source-prefix", "remove one"]);
     refused("--backend xdp --source-prefix fd00::/64", &["no IPv6 address"]);
 }
 
@@ -44,7 +44,7 @@ fn what_the_host_lacks_is_said_with_what_to_do() {
     refused(&format!("-s {far} --interface eth9"), &["no interface eth9", "ip link"]);
     refused(
         &format!("-s {far} --local-address 10.77.0.9"),
-        &["10.77.0.9", "no address of near", "--source-prefix"],
+        &["10.77.0.9", "not an address of near", "--source-prefix"],
     );
     refused(
         &format!("-s {far} --workers 2 --outstanding 10"),
@@ -54,7 +54,7 @@ fn what_the_host_lacks_is_said_with_what_to_do() {
         &format!("-s {far} --clients 11 --source-prefix 10.77.0.250/24 --local-ports 20000"),
         &["11 clients", "there are 6"],
     );
-    refused(&format!("-s {far} --xdp-copy zero-copy"), &["no zero copy", "--xdp-copy auto"]);
+    refused(&format!("-s {far} --xdp-copy zero-copy"), &["does not support zero copy", "--xdp-copy auto"]);
     pair.near().ip(&["link", "set", "near", "down"]).unwrap();
     refused(&format!("-s {far} --interface near"), &["near is down", "ip link set near up"]);
 }
@@ -67,7 +67,7 @@ fn a_query_that_is_longer_than_a_packet_is_refused() {
     let words = format!("run -s {} -a {label}.{label}.example --backend xdp -o run", pair.far().ipv4);
     work.start_in(pair.near(), &words)
         .wait()
-        .ends_refused(3, &["the longest query", "near takes 100", "mtu"]);
+        .ends_refused(3, &["the longest query", "the MTU of near is 100", "mtu"]);
     nothing_is_left(&pair);
 }
 
