@@ -91,7 +91,9 @@ pub enum XdpError {
         source: io::Error,
     },
     /// The driver has no zero copy.
-    #[error("the driver of {interface} does not support zero copy on queue {queue}: use --xdp-copy auto or copy")]
+    #[error(
+        "the driver of {interface} does not support zero copy on queue {queue}: use --xdp-copy auto or copy"
+    )]
     NoZeroCopy {
         /// The interface.
         interface: String,
