@@ -76,9 +76,7 @@ pub enum TlsSetupError {
         why: String,
     },
     /// The system has no root certificates.
-    #[error(
-        "this host has no CA certificates{why}: install them, give a file with --ca, or use --insecure"
-    )]
+    #[error("this host has no CA certificates{why}: install them, give a file with --ca, or use --insecure")]
     NoSystemRoots {
         /// What the system reported.
         why: String,

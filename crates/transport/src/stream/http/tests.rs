@@ -177,7 +177,7 @@ fn a_response_may_come_in_pieces_of_any_kind() {
         frame(HEADERS, PRIORITY, 1, &[&[0; 5], first].concat()),
         frame(CONTINUATION, END_HEADERS, 1, rest),
         frame(DATA, PADDED, 1, &padded),
-        frame(0xbe, 0xff, 9, b"of a kind that nobody knows"),
+        frame(0xbe, 0xff, 9, b"of an unknown type"),
         frame(DATA, 0, 1, &answer[10..]),
         // Trailers end it.
         frame(HEADERS, END_HEADERS | END_STREAM, 1, &head("", "x", None)[2..]),
