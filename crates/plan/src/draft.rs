@@ -1,11 +1,11 @@
 //! A plan as the user gives it: by flags, by a plan file, or both. Unchecked, without defaults.
 //!
 //! An option is defined once, as a field of [`Draft`]: flag, help, man page, completion, key of the plan file and
-//! line of the record's `plan.toml` are generated from it. Flags and plan file use the same words: `--edns-size 1232` is
-//! `edns-size = 1232`; a flag that switches something off, such as `--no-pin`, is `pin = false`. Quantities stay
-//! as the text the user wrote until [`Draft::validate`] reads them.
+//! line of the record's `plan.toml` are generated from it. Flags and keys have the same names: `--edns-size 1232`
+//! is `edns-size = 1232`; a flag that disables something, such as `--no-pin`, is `pin = false`. Quantities are
+//! kept as the user's text until [`Draft::validate`] parses them.
 //!
-//! Where an option has no meaning in every run, it has a row in [`RULES`].
+//! An option that cannot be used in every run has a row in [`RULES`].
 
 use clap::Args;
 use serde::{Deserialize, Serialize};
@@ -402,8 +402,8 @@ const HTTP: &str = "is for HTTP, and {transport} has none: add --transport doh, 
 const QUIC: &str = "cannot be used with --transport doq: QUIC always uses TLS 1.3: remove the version";
 const EARLY: &str = "cannot be used with --tls-version 1.2: only TLS 1.3 has early data: remove one";
 const RESUMED: &str = "cannot be used with --no-resumption: early data needs a resumed session: remove one";
-const TRUST: &str = "cannot be used with --insecure: one names the certificates to trust, the other disables verification: remove \
-     one";
+const TRUST: &str = "cannot be used with --insecure: one names the certificates to trust, the other disables \
+                     verification: remove one";
 
 /// The heading of the options of the load, which `--plan` also belongs to.
 pub const LOAD: &str = "Load (a shape, --outstanding, or both; default: --outstanding 100)";

@@ -1,5 +1,5 @@
-//! Why a draft is no plan. Every message says what to do next; options are named as flags, and the keys of a
-//! plan file have the same names.
+//! Errors in a draft. Each message says what to do; options are named as flags, and the keys of a plan file have the
+//! same names.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use crate::kinds::Family;
 use crate::schedule::CurveError;
 use crate::units::UnitError;
 
-/// A rule of the plan that was broken.
+/// Why a draft is not a valid plan.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum PlanError {
     /// The plan file cannot be read.
@@ -16,10 +16,10 @@ pub enum PlanError {
     ReadPlan {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         reason: String,
     },
-    /// The plan file says something that is no plan.
+    /// The content of the plan file is not valid.
     #[error("the plan file {path} is not valid: {reason}", path = path.display())]
     BadPlan {
         /// The file.
@@ -38,14 +38,14 @@ pub enum PlanError {
         /// What is wrong with its value.
         source: UnitError,
     },
-    /// A value that is no number of the right kind.
+    /// A value of the wrong kind.
     #[error("--{option}: `{text}` is not {expected}")]
     Value {
         /// The option without its dashes.
         option: &'static str,
         /// What was given.
         text: String,
-        /// What would do.
+        /// What is valid.
         expected: &'static str,
     },
     /// A value outside its limits.
@@ -69,7 +69,7 @@ pub enum PlanError {
     /// No server.
     #[error("no server given: use -s ADDRESS, such as -s 127.0.0.1")]
     NoServer,
-    /// The server is no name or address.
+    /// The server is neither a name nor an address.
     #[error("`{text}` is not a server: write a name, an address, ADDRESS:PORT, [IPV6]:PORT or ADDRESS@PORT")]
     BadServer {
         /// What was given.
@@ -78,9 +78,9 @@ pub enum PlanError {
     /// The server's port is given twice, and differently.
     #[error("the port is given twice, {in_server} with the server and {in_option} with --port: remove one")]
     TwoPorts {
-        /// The port beside the server.
+        /// The port in the server.
         in_server: u16,
-        /// The port by the option.
+        /// The port of the option.
         in_option: u16,
     },
     /// The name has no address.
@@ -88,17 +88,17 @@ pub enum PlanError {
     Unresolved {
         /// The name.
         server: String,
-        /// What the resolver says.
+        /// The error of the resolver.
         reason: String,
     },
-    /// The server has addresses, but none of the family that was asked for.
+    /// The server has addresses, but none of the requested family.
     #[error(
         "the server `{server}` has no {wanted} address: change --family or --local-address, or give another address"
     )]
     WrongFamily {
         /// The server as given.
         server: String,
-        /// The family that --family or --local-address asks for.
+        /// The family that --family or --local-address requires.
         wanted: Family,
     },
     /// `--family` and `--local-address` contradict each other.
@@ -106,10 +106,10 @@ pub enum PlanError {
     LocalFamily {
         /// The local address.
         local: IpAddr,
-        /// The family asked for.
+        /// The requested family.
         family: Family,
     },
-    /// A public server, and no word that it may be loaded.
+    /// A public server without permission to load it.
     #[error(
         "{address} is a public address, and a load test looks like an attack to its operator and to every network \
          on the path. If you own it, or its owner has agreed, add --i-may-load-this-server"
@@ -118,10 +118,10 @@ pub enum PlanError {
         /// The address of the server.
         address: IpAddr,
     },
-    /// Nothing to ask.
+    /// No queries.
     #[error("no queries given: use a file with -d FILE (- for standard input), or names with --ask")]
     NoQueries,
-    /// Queries from two places.
+    /// Queries from two sources.
     #[error("queries are given both by file and by name: remove -d or --ask")]
     TwoSources,
     /// More than one load.
@@ -132,22 +132,22 @@ pub enum PlanError {
         /// Another.
         second: &'static str,
     },
-    /// An option that has no meaning in this run.
+    /// An option that cannot be used in this run.
     #[error("--{option} {sentence}")]
     Unusable {
         /// The option without its dashes.
         option: &'static str,
-        /// Why, and what to do: the rest of a sentence that begins with the option.
+        /// The reason and what to do: the text after the name of the option.
         sentence: String,
     },
-    /// A load without a part it needs.
+    /// A load without an option that it needs.
     #[error("--{load} needs --{missing}: add it, such as --{missing} {example}")]
     Incomplete {
         /// The option that chose the load.
         load: &'static str,
         /// The option that is missing.
         missing: &'static str,
-        /// A value that would do.
+        /// A valid value.
         example: &'static str,
     },
     /// A load that cannot be scheduled.
@@ -159,11 +159,11 @@ pub enum PlanError {
          queries have ended. Use --interval {shortest} or more, or a shorter timeout"
     )]
     ShortInterval {
-        /// What was asked for.
+        /// The given interval.
         interval: String,
         /// The timeout.
         timeout: String,
-        /// The shortest interval that is accepted.
+        /// The shortest possible interval.
         shortest: String,
     },
     /// A window larger than the IDs of the sockets.
@@ -176,7 +176,7 @@ pub enum PlanError {
         outstanding: u32,
         /// The sockets.
         clients: usize,
-        /// How many sockets the window needs.
+        /// The number of sockets that the window needs.
         needed: usize,
     },
     /// A mix that cannot be read.
@@ -195,7 +195,7 @@ pub enum PlanError {
     TooFewPorts {
         /// The range as given.
         ports: String,
-        /// How many ports it holds.
+        /// The number of ports in it.
         held: usize,
         /// The sockets.
         clients: usize,

@@ -82,7 +82,7 @@ fn run(digest: &Digest) -> Value {
 /// The numbers of queries in a tally, and how they ended.
 fn queries(tally: &Tally) -> Value {
     let mut object = counters(tally);
-    // Bytes are no queries; they stand by themselves.
+    // Byte counts are not queries; they have their own keys.
     object.retain(|key, value| value.is_u64() && !key.starts_with("bytes_"));
     object.extend(ends(&tally.ends));
     object.insert("sent".to_owned(), sent(tally).into());
@@ -126,7 +126,7 @@ fn row(digest: &Digest, row: &Row) -> Value {
 
 fn generator(digest: &Digest) -> Value {
     let warnings = digest.warnings();
-    // Without a sum, the absence of warnings says nothing.
+    // Without a sum, the absence of warnings proves nothing.
     let ok = if warnings.is_empty() { digest.sum.as_ref().map(|_| true) } else { Some(false) };
     let told = warnings.iter().map(|warning| json!({ "name": warning.name(), "text": warning.to_string() }));
     json!({ "ok": ok, "warnings": told.collect::<Vec<_>>() })

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::figures::longest;
 
-/// All counters of a group by their keys, those that counted nothing too; durations as their percentiles.
+/// All counters of a group by their keys, including those that are 0; durations as their percentiles.
 pub(crate) fn counters(group: &dyn Group) -> Map<String, Value> {
     let mut object = Object(Map::new());
     group.visit_each(&mut object);
@@ -38,7 +38,7 @@ pub(crate) fn ends(ends: &Ends) -> Map<String, Value> {
     object
 }
 
-/// The percentiles of a latency, with the unanswered queries in them.
+/// The percentiles of a latency, including unanswered queries.
 pub(crate) fn latency(latency: Latency<'_>) -> Value {
     let exact = latency.answered.exact();
     let mut object = json!({
@@ -52,7 +52,7 @@ pub(crate) fn latency(latency: Latency<'_>) -> Value {
     object
 }
 
-/// `{"ns": 1234}`, `{"beyond_timeout": true}`, or null where no query counts.
+/// `{"ns": 1234}`, `{"beyond_timeout": true}`, or null without queries.
 pub(crate) fn quantile(quantile: Option<Quantile>) -> Value {
     match quantile {
         Some(Quantile::At(ns)) => json!({ "ns": ns }),

@@ -1,4 +1,4 @@
-//! Runs for the tests, made by hand through the calls a writer makes.
+//! Sample runs for the tests, built with the calls that a writer makes.
 
 use dnsdyno_measure::{
     Anomalies, Arrivals, ConnectFailure, ConnectionEnd, Connections, Encrypted, Evidence, Fallback,
@@ -42,7 +42,7 @@ pub(crate) fn header() -> Header {
     }
 }
 
-/// A second at `qps`, of which `lost` queries time out; answers take 400 to 600 µs, a hundredth of them 40 ms.
+/// A second at `qps`, of which `lost` queries time out; responses take 400 to 600 µs, a hundredth of them 40 ms.
 pub(crate) fn second(index: u64, qps: u64, lost: u64) -> Interval {
     let mut tally = Tally::new(2);
     let answered = qps - lost;
@@ -65,7 +65,7 @@ pub(crate) fn second(index: u64, qps: u64, lost: u64) -> Interval {
     Interval { index, from_ns, to_ns, asked_qps: qps as f64, tally, arrivals, workers: Vec::new() }
 }
 
-/// A sum of what `digest` holds, of a calm generator.
+/// The sum of `digest`, with a generator that is ok.
 pub(crate) fn calm_sum(digest: &Digest) -> Sum {
     Sum {
         to_ns: digest.to_ns(),
@@ -100,7 +100,7 @@ pub(crate) fn killed() -> Digest {
     digest
 }
 
-/// A run in which much went wrong, on both sides.
+/// A run with problems on both sides.
 pub(crate) fn doubtful() -> Digest {
     let mut digest = killed();
     digest.event(&Event {
@@ -128,7 +128,7 @@ pub(crate) fn doubtful() -> Digest {
     digest
 }
 
-/// A closed loop of ten seconds, one row a second, through a stall.
+/// A closed loop of four seconds, one row per second.
 pub(crate) fn closed_loop() -> Digest {
     let load = "closed loop, 100 queries outstanding, for 4 s".to_owned();
     let header = Header {
@@ -149,7 +149,7 @@ pub(crate) fn closed_loop() -> Digest {
     digest
 }
 
-/// A send-only run at 1,000 queries a second.
+/// A send-only run at 1,000 queries per second.
 pub(crate) fn send_only() -> Digest {
     let load = "1,000 queries/s for 2 s, send only".to_owned();
     let mut digest = Digest::new(Header { send_only: true, phases: Vec::new(), load, ..header() });
@@ -205,7 +205,7 @@ pub(crate) fn over_tcp() -> Digest {
     digest
 }
 
-/// DoH whose server resumes sessions, and fails now and then.
+/// DoH with resumed sessions and some failures.
 pub(crate) fn over_doh() -> Digest {
     let mut digest = Digest::new(Header { transport: "doh".into(), phases: Vec::new(), ..header() });
     let mut interval = second(0, 2_000, 0);
@@ -227,7 +227,7 @@ pub(crate) fn over_doh() -> Digest {
     digest
 }
 
-/// Two sockets and forty clients: a quarter of the answers is truncated, and some fail then.
+/// Two sockets and forty clients: a quarter of the responses are truncated, and some retries fail.
 pub(crate) fn falling_back() -> Digest {
     let both = Header { transport: "udp+tcp".into(), clients: 40, udp_sockets: Some(2), ..header() };
     let mut digest = Digest::new(Header { phases: Vec::new(), ..both });

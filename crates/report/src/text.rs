@@ -16,7 +16,7 @@ use crate::units::{count, duration, length, percent, rate, setting};
 /// The summary of `digest` in lines of at most `width` columns (40 at least), with a newline
 /// after the last.
 ///
-/// A run whose generator was in doubt never has its rate told as the server's.
+/// The rate of a run whose generator was in doubt is never reported as the server's limit.
 pub fn summary(digest: &Digest, width: usize) -> String {
     let width = width.max(NARROWEST);
     let mut out = String::new();
@@ -24,7 +24,7 @@ pub fn summary(digest: &Digest, width: usize) -> String {
     head(&mut out, digest, width);
     queries(&mut out, digest, width);
     anomalies(&mut out, &digest.arrivals().anomalies, width);
-    answers(&mut out, digest, width);
+    responses(&mut out, digest, width);
     latencies(&mut out, digest, width);
     fallback::write_mix(&mut out, digest, width);
     fallback::write(&mut out, digest, width);
@@ -35,7 +35,7 @@ pub fn summary(digest: &Digest, width: usize) -> String {
     out
 }
 
-/// What is missing of the record stands before anything that could be taken for the whole.
+/// What is missing in the record is printed first, so that partial figures are not taken for the whole.
 fn incomplete(out: &mut String, digest: &Digest, width: usize) {
     if let Some(Ended::Failed { why }) = digest.ended() {
         paragraph(out, &format!("FAILED: {why}. The figures cover the time until then."), 0, 2, width);
@@ -88,16 +88,16 @@ fn head(out: &mut String, digest: &Digest, width: usize) {
     }
 }
 
-/// The backend, where it is not what it always is.
+/// The backend, unless it is the default.
 fn backend(backend: &BackendInfo) -> Option<String> {
     let Some(xdp) = &backend.xdp else {
         return backend.why.as_ref().map(|why| format!("sockets, because AF_XDP is not available: {why}"));
     };
-    let copied = if xdp.zero_copy { "zero copy" } else { "copy" };
+    let copy = if xdp.zero_copy { "zero copy" } else { "copy" };
     let vlan = xdp.vlan.map_or(String::new(), |vlan| format!(", VLAN {vlan}"));
     let why = backend.why.as_ref().map_or(String::new(), |why| format!(" (auto: {why})"));
     Some(format!(
-        "AF_XDP on {}, {}, {} mode, {copied}, from {} ports {}..{} to {}{vlan}{why}",
+        "AF_XDP on {}, {}, {} mode, {copy}, from {} ports {}..{} to {}{vlan}{why}",
         xdp.interface,
         counted(u64::from(xdp.queues), "queue"),
         xdp.mode,
@@ -108,7 +108,7 @@ fn backend(backend: &BackendInfo) -> Option<String> {
     ))
 }
 
-/// The address alone where the user gave just that.
+/// The server; only its address if the user gave just that.
 fn server(header: &Header) -> String {
     let address = header.address.to_string();
     let is_named = header.target != header.address.ip().to_string() && header.target != address;
@@ -123,8 +123,8 @@ fn server(header: &Header) -> String {
 fn ended(digest: &Digest) -> &'static str {
     match digest.ended() {
         Some(Ended::ByTime) => ", to the end of the schedule",
-        Some(Ended::ByCount) => ", to the number of queries asked for",
-        Some(Ended::ByPasses) => ", to the number of passes asked for",
+        Some(Ended::ByCount) => ", to the given number of queries",
+        Some(Ended::ByPasses) => ", to the given number of passes",
         Some(Ended::Interrupted) => ", ended by the user",
         Some(Ended::Failed { .. }) => ", ended by a failure",
         None => " so far",
@@ -136,7 +136,7 @@ fn queries(out: &mut String, digest: &Digest, width: usize) {
     let (tally, over_ns) = (digest.tally(), digest.schedule_ns());
     let Ends { answered, answered_late, timed_out, refused, interrupted, .. } = tally.ends;
     let not_sent = tally.ends.not_sent.total();
-    // A connection that is lost refuses what was asked on it, whoever ended it.
+    // Queries of a lost connection end as refused, whoever ended it.
     let refused_words = match digest.arrivals().connections {
         Some(_) => "refused or connection lost",
         None => "refused by the network",
@@ -164,7 +164,7 @@ fn queries(out: &mut String, digest: &Digest, width: usize) {
     reasons(out, digest, width);
 }
 
-/// What tells a loss of ours from one of the server's.
+/// Losses that are not the server's.
 fn reasons(out: &mut String, digest: &Digest, width: usize) {
     let not_sent = &digest.tally().ends.not_sent;
     if not_sent.total() > 0 {
@@ -187,7 +187,7 @@ fn reasons(out: &mut String, digest: &Digest, width: usize) {
     }
 }
 
-/// What the interface itself says of a run in which no answer does.
+/// The counters of the interface, for a run without responses.
 fn interface(out: &mut String, digest: &Digest, width: usize) {
     let Some(counts) = digest.sum.as_ref().and_then(|sum| sum.interface.as_ref()) else { return };
     let text = format!(
@@ -214,7 +214,7 @@ fn anomalies(out: &mut String, anomalies: &Anomalies, width: usize) {
 }
 
 /// RCODEs, and types where there is more than one.
-fn answers(out: &mut String, digest: &Digest, width: usize) {
+fn responses(out: &mut String, digest: &Digest, width: usize) {
     let tally = digest.tally();
     let total = tally.rcodes.total();
     let rcode = |(code, n)| {
@@ -250,12 +250,12 @@ fn latencies(out: &mut String, digest: &Digest, width: usize) {
     out.push('\n');
     if !digest.header.send_only {
         let first = digest.header.headline;
-        paragraph(out, &format!("{}, timeouts included", in_words(first)), 0, 2, width);
+        paragraph(out, &format!("{}, timeouts included", headline_name(first)), 0, 2, width);
         flow(out, long_line(digest, tally), "   ", 2, 2, width);
         let second = latency(other(first), tally);
         let figures = QUANTILES_SHORT.map(|(label, q)| (label, second.quantile(q)));
         let figures = figures.into_iter().chain([("max", longest(second))]);
-        named_line(out, &format!("{}:", in_words(other(first))), figures, timeout_ns, width);
+        named_line(out, &format!("{}:", headline_name(other(first))), figures, timeout_ns, width);
     }
     if digest.header.headline == Headline::Response && late.count() > 0 {
         let figures = QUANTILES_SHORT.map(|(label, q)| (label, late.quantile(q)));
@@ -264,7 +264,7 @@ fn latencies(out: &mut String, digest: &Digest, width: usize) {
     }
 }
 
-/// A few figures on the line of their name, where it is wide enough.
+/// A few figures on the line of their name, if they fit.
 fn named_line<'a>(
     out: &mut String,
     name: &str,
@@ -272,12 +272,12 @@ fn named_line<'a>(
     timeout_ns: u64,
     width: usize,
 ) {
-    let told = figures.map(|(label, figure)| format!("{label} {}", quantile(figure, timeout_ns)));
+    let items = figures.map(|(label, figure)| format!("{label} {}", quantile(figure, timeout_ns)));
     if name.chars().count() > width {
         paragraph(out, name, 0, 2, width);
-        flow(out, told, "   ", 2, 2, width);
+        flow(out, items, "   ", 2, 2, width);
     } else {
-        flow(out, [name.to_owned()].into_iter().chain(told), "   ", 0, 2, width);
+        flow(out, [name.to_owned()].into_iter().chain(items), "   ", 0, 2, width);
     }
 }
 
@@ -298,7 +298,7 @@ fn long_line(digest: &Digest, tally: &Tally) -> Vec<String> {
     items
 }
 
-fn in_words(which: Headline) -> &'static str {
+fn headline_name(which: Headline) -> &'static str {
     match which {
         Headline::Response => "response time, from the instant the query was due",
         Headline::Service => "service time, from the actual send",
@@ -319,7 +319,7 @@ fn events(out: &mut String, digest: &Digest, width: usize) {
     }
 }
 
-/// The verdict, and the one line that names the rate, which depends on it.
+/// The verdict, and the line with the rate, which depends on it.
 fn verdict(out: &mut String, digest: &Digest, width: usize) {
     let warnings = digest.warnings();
     out.push('\n');
@@ -368,13 +368,13 @@ const QUANTILES: [(&str, f64); 5] =
 
 const QUANTILES_SHORT: [(&str, f64); 2] = [("p50", 0.5), ("p99", 0.99)];
 
-/// Where the words of the head begin.
+/// The column of the values of the head.
 const HEAD_INDENT: usize = 11;
 
-/// A record may hold hundreds; they do not belong on one screen.
+/// A record may have hundreds; more would not fit on a screen.
 const EVENTS_SHOWN: usize = 5;
 
-/// Under this, a table has no room for the columns that matter.
+/// A narrower table has no space for the important columns.
 const NARROWEST: usize = 40;
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! What each worker did and used: where a run with more workers does not go faster, this shows
-//! whether their CPUs, or something behind them, is the limit.
+//! The rate and CPU use of each worker: if more workers do not increase the rate, this shows whether CPUs are the
+//! limit.
 
 use dnsdyno_record::Digest;
 

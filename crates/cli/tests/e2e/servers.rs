@@ -1,4 +1,4 @@
-//! Real servers answer, and the program counts what they say.
+//! Runs against real servers: their responses are counted correctly.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::support::{Workplace, real_server, responder};
 
-/// What one pass through the queries of the testbed asks.
+/// The queries of one pass through those of the testbed.
 struct Pass {
     queries: u64,
     absent: u64,
@@ -31,7 +31,7 @@ impl Pass {
         pass
     }
 
-    /// The record says that each query of `passes` passes was answered, and answered right.
+    /// Checks that each query of `passes` passes was answered correctly.
     #[track_caller]
     fn was_answered(&self, digest: &Digest, passes: u64) {
         let tally = digest.tally();
@@ -53,8 +53,8 @@ impl Pass {
     }
 }
 
-/// Both kinds of load, with right counts, on one server.
-fn is_counted_right(name: &str, options: &ServerOptions) {
+/// Checks the counts of both kinds of load on one server.
+fn is_counted_correctly(name: &str, options: &ServerOptions) {
     let work = Workplace::with_queries();
     let Some(server) = real_server(name, options) else { return };
     let (address, pass) = (server.address(), Pass::of_the_testbed());
@@ -76,43 +76,43 @@ fn on_ipv6() -> ServerOptions {
 }
 
 #[test]
-fn nsd_is_counted_right() {
-    is_counted_right("nsd", &ServerOptions::default());
+fn nsd_is_counted_correctly() {
+    is_counted_correctly("nsd", &ServerOptions::default());
 }
 
 #[test]
-fn bind_is_counted_right() {
-    is_counted_right("bind", &ServerOptions::default());
+fn bind_is_counted_correctly() {
+    is_counted_correctly("bind", &ServerOptions::default());
 }
 
 #[test]
-fn unbound_is_counted_right() {
-    is_counted_right("unbound", &ServerOptions::default());
+fn unbound_is_counted_correctly() {
+    is_counted_correctly("unbound", &ServerOptions::default());
 }
 
 #[test]
-fn knot_is_counted_right() {
-    is_counted_right("knot", &ServerOptions::default());
+fn knot_is_counted_correctly() {
+    is_counted_correctly("knot", &ServerOptions::default());
 }
 
 #[test]
-fn pdns_is_counted_right() {
-    is_counted_right("pdns", &ServerOptions::default());
+fn pdns_is_counted_correctly() {
+    is_counted_correctly("pdns", &ServerOptions::default());
 }
 
 #[test]
-fn hickory_is_counted_right() {
-    is_counted_right("hickory", &ServerOptions::default());
+fn hickory_is_counted_correctly() {
+    is_counted_correctly("hickory", &ServerOptions::default());
 }
 
 #[test]
-fn nsd_is_counted_right_over_ipv6() {
-    is_counted_right("nsd", &on_ipv6());
+fn nsd_is_counted_correctly_over_ipv6() {
+    is_counted_correctly("nsd", &on_ipv6());
 }
 
 #[test]
-fn knot_is_counted_right_over_ipv6() {
-    is_counted_right("knot", &on_ipv6());
+fn knot_is_counted_correctly_over_ipv6() {
+    is_counted_correctly("knot", &on_ipv6());
 }
 
 /// EDNS with all its options, and without it an answer that does not fit.

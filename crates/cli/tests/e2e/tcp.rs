@@ -1,4 +1,4 @@
-//! Over TCP: each connection and each query is what the server says it was, and none is lost.
+//! Over TCP: connections and queries are counted as by the server, and no query is lost.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -34,7 +34,7 @@ fn connections(digest: &Digest) -> &Connections {
 }
 
 #[test]
-fn kept_connections_carry_everything_and_the_book_of_the_responder_agrees() {
+fn kept_connections_carry_all_queries_and_the_responder_counts_the_same() {
     for load in ["--rate 2k --for 1s --clients 5", "--outstanding 50 --count 5000 --clients 5"] {
         let work = Workplace::new();
         let (digest, book) = measured(&work, Faults::default(), load);
@@ -52,7 +52,7 @@ fn kept_connections_carry_everything_and_the_book_of_the_responder_agrees() {
 }
 
 #[test]
-fn a_connection_carries_as_many_queries_as_asked_for() {
+fn a_connection_carries_the_given_number_of_queries() {
     for (each, load) in
         [(1, "--outstanding 20"), (10, "--outstanding 20"), (1, "--rate 1k"), (10, "--rate 1k")]
     {
@@ -75,7 +75,7 @@ fn a_connection_carries_as_many_queries_as_asked_for() {
 }
 
 #[test]
-fn queries_on_a_connection_that_is_reset_are_asked_again_and_none_is_lost() {
+fn queries_on_a_reset_connection_are_retried_and_none_is_lost() {
     let work = Workplace::new();
     let faults = Faults { reset: Share::new(0.02).unwrap(), seed: 3, ..Faults::default() };
     let (digest, book) = measured(&work, faults, "--outstanding 40 --clients 4 --count 4000");
@@ -89,7 +89,7 @@ fn queries_on_a_connection_that_is_reset_are_asked_again_and_none_is_lost() {
 }
 
 #[test]
-fn what_the_responder_does_wrong_is_counted_as_over_udp() {
+fn faults_of_the_responder_are_counted_as_over_udp() {
     let work = Workplace::new();
     let percent = Share::new(0.01).unwrap();
     let faults = Faults {
@@ -109,7 +109,7 @@ fn what_the_responder_does_wrong_is_counted_as_over_udp() {
 }
 
 #[test]
-fn a_connection_that_brings_garbage_is_given_up_and_its_queries_are_asked_again() {
+fn a_connection_with_malformed_messages_is_closed_and_its_queries_are_retried() {
     let work = Workplace::new();
     let faults = Faults { garbage: Share::new(0.01).unwrap(), seed: 5, ..Faults::default() };
     let (digest, book) = measured(&work, faults, "--outstanding 20 --clients 4 --count 4000");
@@ -121,7 +121,7 @@ fn a_connection_that_brings_garbage_is_given_up_and_its_queries_are_asked_again(
 }
 
 #[test]
-fn answers_of_all_lengths_come_whole() {
+fn responses_of_all_lengths_are_received_completely() {
     for size in [512, 5_000, 65_535] {
         let work = Workplace::new();
         let server =
@@ -138,7 +138,7 @@ fn answers_of_all_lengths_come_whole() {
 }
 
 #[test]
-fn a_port_that_nobody_listens_on_refuses_every_query() {
+fn a_closed_port_refuses_every_query() {
     let work = Workplace::new();
     let server = closed_port();
     work.dnsdyno(&format!(
@@ -158,7 +158,7 @@ fn a_port_that_nobody_listens_on_refuses_every_query() {
 #[test]
 fn a_listener_that_never_accepts_makes_connections_time_out() {
     let work = Workplace::new();
-    // One place in the queue of those to be accepted; the rest get no answer to their SYN.
+    // The accept queue has one place; further SYNs get no reply.
     let listener = socket_with_backlog(0);
     let server = listener.local_addr().unwrap();
     let ran = work
@@ -185,7 +185,7 @@ fn socket_with_backlog(backlog: i32) -> TcpListener {
 fn closes_after(each: usize) -> SocketAddr {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = listener.local_addr().unwrap();
-    // Ends with the test's process: it waits for connections that no longer come.
+    // The thread ends with the test process.
     thread::spawn(move || {
         for stream in listener.incoming() {
             let mut stream = stream.unwrap();
@@ -199,7 +199,7 @@ fn closes_after(each: usize) -> SocketAddr {
                 message[2] |= 0x80;
                 stream.write_all(&[&length[..], &message].concat()).unwrap();
             }
-            // Read what is under way, so that the kernel closes in order and does not reset.
+            // Read what is outstanding, so that the kernel closes with FIN and does not reset.
             let _ = stream.shutdown(std::net::Shutdown::Write);
             let _ = stream.set_read_timeout(Some(Duration::from_millis(200)));
             let mut rest = [0; 4_096];
@@ -210,7 +210,7 @@ fn closes_after(each: usize) -> SocketAddr {
 }
 
 #[test]
-fn a_server_that_closes_after_some_queries_is_asked_the_rest_on_new_connections() {
+fn after_the_server_closes_a_connection_the_next_queries_use_new_ones() {
     let work = Workplace::new();
     let server = closes_after(25);
     work.dnsdyno(&format!(
@@ -228,7 +228,7 @@ fn a_server_that_closes_after_some_queries_is_asked_the_rest_on_new_connections(
 }
 
 #[test]
-fn the_time_to_connect_and_that_of_the_query_are_told_apart() {
+fn connect_time_and_query_time_are_measured_separately() {
     let work = Workplace::new();
     let faults = Faults { delay: Some("20ms".parse().unwrap()), ..Faults::default() };
     let (digest, _) = measured(&work, faults, "--rate 200 --for 1s --queries-per-connection 1");
@@ -252,7 +252,7 @@ fn an_idle_connection_is_closed_and_the_next_query_opens_another() {
 }
 
 #[test]
-fn a_server_that_is_started_again_shows_as_a_gap_and_the_run_goes_on() {
+fn a_restart_of_the_server_is_a_gap_and_the_run_continues() {
     let work = Workplace::new();
     let server = responder(Faults::default());
     let address = server.address();
@@ -277,7 +277,7 @@ fn a_server_that_is_started_again_shows_as_a_gap_and_the_run_goes_on() {
 }
 
 #[test]
-fn several_local_addresses_are_used_in_turn_and_those_of_nobody_refused() {
+fn several_local_addresses_are_used_in_turn_and_foreign_ones_refused() {
     let work = Workplace::new();
     let (digest, _) = measured(
         &work,
@@ -291,7 +291,7 @@ fn several_local_addresses_are_used_in_turn_and_those_of_nobody_refused() {
 }
 
 #[test]
-fn too_low_a_limit_of_open_files_is_told_at_the_start_with_the_number_and_the_cures() {
+fn too_few_open_files_are_reported_at_the_start_with_the_number_and_advice() {
     let work = Workplace::new();
     if !is_bound_by_file_limit(&work) {
         return;
@@ -304,7 +304,7 @@ fn too_low_a_limit_of_open_files_is_told_at_the_start_with_the_number_and_the_cu
 }
 
 #[test]
-fn more_clients_than_a_process_may_have_files_are_shared_among_workers() {
+fn more_clients_than_the_file_limit_are_distributed_to_workers() {
     let work = Workplace::new();
     if !is_bound_by_file_limit(&work) {
         return;
@@ -321,7 +321,7 @@ fn more_clients_than_a_process_may_have_files_are_shared_among_workers() {
     assert_eq!((connections.opened, server.stop().tcp.connections.accepted), (600, 600));
 }
 
-/// Whether a limit of open files, once lowered, stays: with some privileges it can be raised again.
+/// Whether a lowered limit of open files is permanent: with some privileges it can be raised again.
 fn is_bound_by_file_limit(work: &Workplace) -> bool {
     let is_bound = !work.shell("ulimit -n 200; ulimit -n 300").stderr.is_empty();
     if !is_bound {
@@ -331,7 +331,7 @@ fn is_bound_by_file_limit(work: &Workplace) -> bool {
 }
 
 /// A pass through the queries of the testbed over kept connections, and one with a connection for each few.
-fn is_asked_over_tcp(name: &str) {
+fn answers_over_tcp(name: &str) {
     let work = Workplace::with_queries();
     let Some(server) = real_server(name, &ServerOptions::default()) else { return };
     let queries = dnsdyno_lab::example_queries().lines().filter(|line| !line.starts_with(';')).count() as u64;
@@ -349,26 +349,26 @@ fn is_asked_over_tcp(name: &str) {
 }
 
 #[test]
-fn nsd_is_asked_over_tcp() {
-    is_asked_over_tcp("nsd");
+fn nsd_answers_over_tcp() {
+    answers_over_tcp("nsd");
 }
 
 #[test]
-fn bind_is_asked_over_tcp() {
-    is_asked_over_tcp("bind");
+fn bind_answers_over_tcp() {
+    answers_over_tcp("bind");
 }
 
 #[test]
-fn knot_is_asked_over_tcp() {
-    is_asked_over_tcp("knot");
+fn knot_answers_over_tcp() {
+    answers_over_tcp("knot");
 }
 
 #[test]
-fn unbound_is_asked_over_tcp() {
-    is_asked_over_tcp("unbound");
+fn unbound_answers_over_tcp() {
+    answers_over_tcp("unbound");
 }
 
 #[test]
-fn pdns_is_asked_over_tcp() {
-    is_asked_over_tcp("pdns");
+fn pdns_answers_over_tcp() {
+    answers_over_tcp("pdns");
 }

@@ -6,12 +6,11 @@
 //! slots     0           0           1                       u8 each: an index into types()
 //! ```
 //!
-//! That is five bytes a query beside its message. Ten million queries are some 400 MB, and sending one is a
-//! copy of a slice and a patch of its ID.
+//! That is five bytes per query in addition to its message. Ten million queries take some 400 MB, and sending one
+//! copies a slice and sets its ID.
 //!
-//! Queries of one form need no more. What some queries have beside their message stands in a column of its own,
-//! which is empty where no query has it: a tail of another length, an instant, a client. What is only made when a
-//! query is sent is a [`Maker`]'s.
+//! Queries of one form need no more. Optional attributes (a tail of another length, an instant, a client) have their
+//! own columns, which are empty where no query has them. A [`Maker`] changes messages when they are sent.
 
 use std::sync::Arc;
 
@@ -19,40 +18,39 @@ use dnsdyno_wire::{HEADER_LEN, QueryForm, peek};
 
 use super::maker::Maker;
 
-/// Stands in [`Queries::types`] for all types beyond the 255 that have a slot of their own. It is also the
-/// number of a type IANA reserves and nobody asks for.
+/// Represents, in [`Queries::types`], all types beyond the 255 that have their own slot. As a type number it is
+/// reserved by IANA and not queried.
 pub const OTHER_TYPES: u16 = 0xFFFF;
 
-/// The messages of a run, in the order they are asked (see [`Queries::group_by_length`]).
+/// The messages of a run, in the order they are sent (see [`Queries::group_by_length`]).
 #[derive(Debug, Clone)]
 pub struct Queries {
     pub(super) arena: Vec<u8>,
     pub(super) ends: Vec<u32>,
     pub(super) type_slots: Vec<u8>,
     types: Vec<u16>,
-    /// The octets after the question, the same in each message without a length of its own.
+    /// The octets after the question, in messages without their own length.
     tail_len: usize,
-    /// The octets after the question of each message; empty where all have the same.
+    /// The octets after the question of each message; empty where all have the same number.
     pub(super) tail_lens: Vec<u16>,
-    /// When each query is due, in nanoseconds since the start; empty where the load says it.
+    /// When each query is due, in nanoseconds since the start; empty where the load determines it.
     instants: Vec<u64>,
-    /// The client that sends each query; empty where any may.
+    /// The client that sends each query; empty where any client may.
     pub(super) clients: Vec<u32>,
     maker: Option<Arc<dyn Maker>>,
 }
 
-/// What a query has of its own beside its message; the fields are the same for all queries of a source.
+/// Optional attributes of a query; all queries of a source have the same ones.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Own {
-    /// When it is due, in nanoseconds since the start of the run; not before the query in front of it.
+    /// When it is due, in nanoseconds since the start of the run; not before the preceding query.
     pub at_ns: Option<u64>,
-    /// The number of the client that sends it. Clients are counted over all workers and, past those that there
-    /// are, again from the first.
+    /// The number of the client that sends it, counted over all workers, modulo the number of clients.
     pub client: Option<u32>,
 }
 
 impl Queries {
-    /// How many queries there are.
+    /// The number of queries.
     #[inline]
     pub fn len(&self) -> usize {
         self.ends.len()
@@ -71,8 +69,8 @@ impl Queries {
         &self.arena[start..self.ends[i] as usize]
     }
 
-    /// The question of message `i` as on the wire: name, type, class. It is what a response is paired by; where it
-    /// is empty, the ID alone is. Panics as [`Queries::message`] does.
+    /// The question of message `i` as on the wire: name, type, class. Responses are matched by it; where it
+    /// is empty, by the ID alone. Panics as [`Queries::message`] does.
     #[inline(always)]
     pub fn question(&self, i: usize) -> &[u8] {
         let message = self.message(i);
@@ -80,48 +78,48 @@ impl Queries {
         &message[HEADER_LEN..message.len() - tail_len]
     }
 
-    /// When each query is due, for a load that takes its instants from the source; empty where they have none.
+    /// When each query is due, for a load with the instants of the source; empty where they have none.
     pub fn instants(&self) -> &[u64] {
         &self.instants
     }
 
-    /// The client that sends query `i`; `None` where any may.
+    /// The client that sends query `i`; `None` where any client may.
     #[inline]
     pub fn client(&self, i: usize) -> Option<u32> {
         self.clients.get(i).copied()
     }
 
-    /// What makes each message when it is sent; `None` where they are sent as they are.
+    /// The maker that changes each message when it is sent; `None` where they are sent unchanged.
     #[inline]
     pub fn maker(&self) -> Option<&dyn Maker> {
         self.maker.as_deref()
     }
 
-    /// These queries, each made by `maker` when it is sent.
+    /// These queries with a maker that changes each when it is sent.
     pub fn made_by(self, maker: Arc<dyn Maker>) -> Queries {
         Queries { maker: Some(maker), ..self }
     }
 
-    /// The index in [`Queries::types`] of the type that message `i` asks for. Panics as
+    /// The index in [`Queries::types`] of the QTYPE of message `i`. Panics as
     /// [`Queries::message`] does.
     #[inline]
     pub fn type_slot(&self, i: usize) -> usize {
         usize::from(self.type_slots[i])
     }
 
-    /// The types asked for, in the order they first appear: 256 at most. With more than 255, the last entry
+    /// The QTYPEs, in the order they first appear: 256 at most. With more than 255, the last entry
     /// is [`OTHER_TYPES`] and stands for the rest.
     pub fn types(&self) -> &[u16] {
         &self.types
     }
 
-    /// The size of all messages together, in bytes.
+    /// The size of all messages, in bytes.
     pub fn encoded_bytes(&self) -> usize {
         self.arena.len()
     }
 }
 
-/// The messages no longer fit: their block is addressed with 32 bits.
+/// The messages do not fit: their block is addressed with 32 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Full;
 
@@ -130,12 +128,12 @@ pub struct Full;
 pub struct QueriesBuilder {
     form: QueryForm,
     queries: Queries,
-    /// The slot of each type, or [`NO_SLOT`]. A table, because it is looked up for every line of a file.
+    /// The slot of each type, or [`NO_SLOT`]. A table, because it is used for every line of a file.
     slot_of_type: Box<[u16]>,
 }
 
 impl QueriesBuilder {
-    /// Queries of this form, with room for about `bytes_hint` bytes of messages.
+    /// Queries of this form, with capacity for about `bytes_hint` bytes of messages.
     pub fn new(form: QueryForm, bytes_hint: usize) -> QueriesBuilder {
         QueriesBuilder {
             form,
@@ -154,7 +152,7 @@ impl QueriesBuilder {
         }
     }
 
-    /// Adds a query for a whole name in wire format.
+    /// Adds a query for a name in wire format.
     #[inline]
     pub fn push(&mut self, name_wire: &[u8], qtype: u16) -> Result<(), Full> {
         let queries = &mut self.queries;
@@ -169,8 +167,8 @@ impl QueriesBuilder {
         Ok(())
     }
 
-    /// Adds a whole message as it is, with ID 0, and what it has of its own. Where its question cannot be read, or
-    /// it has not exactly one, its response is paired by the ID alone, and its type is 0.
+    /// Adds a complete message, with ID 0, and its attributes. Where it does not have exactly one readable question,
+    /// its response is matched by the ID alone, and its type is 0.
     pub fn push_message(&mut self, message: &[u8], own: Own) -> Result<(), Full> {
         let queries = &mut self.queries;
         if message.len() > MAX_MESSAGE_BYTES || message.len() > MAX_ARENA_BYTES - queries.arena.len() {
@@ -196,7 +194,7 @@ impl QueriesBuilder {
         self.queries.type_slots.push(slot);
     }
 
-    /// How many queries there are by now.
+    /// The number of queries so far.
     pub fn len(&self) -> usize {
         self.queries.len()
     }
@@ -206,7 +204,7 @@ impl QueriesBuilder {
         self.queries.is_empty()
     }
 
-    /// The queries, with the memory that was reserved in excess given back.
+    /// The queries; unused reserved memory is freed.
     pub fn finish(mut self) -> Queries {
         self.queries.arena.shrink_to_fit();
         self.queries.ends.shrink_to_fit();
@@ -214,7 +212,7 @@ impl QueriesBuilder {
         self.queries
     }
 
-    /// Gives a type seen for the first time its slot.
+    /// Assigns a slot to a new type.
     #[cold]
     fn new_slot(&mut self, qtype: u16) -> u8 {
         let types = &mut self.queries.types;
@@ -232,13 +230,13 @@ impl QueriesBuilder {
 /// The longest DNS message.
 const MAX_MESSAGE_BYTES: usize = u16::MAX as usize;
 
-/// What an end of type u32 can say.
+/// The maximum of an end of type u32.
 const MAX_ARENA_BYTES: usize = u32::MAX as usize;
 
-/// The slot that types share once the others are taken.
+/// The slot shared by all types after the others are used.
 const LAST_SLOT: usize = 255;
 
-/// No slot yet. Beyond every slot.
+/// No slot yet; above every slot.
 const NO_SLOT: u16 = u16::MAX;
 
 #[cfg(test)]
@@ -253,18 +251,18 @@ mod tests {
     }
 
     #[test]
-    fn each_message_comes_back_with_its_question_and_type() {
+    fn each_message_has_its_question_and_type() {
         for form in [QueryForm::default(), QueryForm { nsid: true, dnssec_ok: true, ..QueryForm::default() }]
         {
             let mut builder = QueriesBuilder::new(form, 0);
-            let asked = [("a.example", 1), (".", 2), ("b.example", 28), ("c", 1)];
-            for (name, qtype) in asked {
+            let expected = [("a.example", 1), (".", 2), ("b.example", 28), ("c", 1)];
+            for (name, qtype) in expected {
                 assert_eq!(builder.push(&wire(name), qtype), Ok(()));
             }
             let queries = builder.finish();
             assert_eq!(queries.len(), 4);
             assert_eq!(queries.types(), [1, 2, 28]);
-            for (i, (name, qtype)) in asked.into_iter().enumerate() {
+            for (i, (name, qtype)) in expected.into_iter().enumerate() {
                 let found = peek(queries.message(i)).expect("a whole message");
                 assert_eq!((found.qname(), found.qtype()), (&wire(name)[..], Some(qtype)));
                 assert_eq!(queries.question(i), found.question);
@@ -276,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_with_tails_of_their_own_keep_their_questions_among_them() {
+    fn messages_with_tails_of_different_length_keep_their_questions() {
         let form = QueryForm { nsid: true, ..QueryForm::default() };
         let mut builder = QueriesBuilder::new(form, 0);
         let mut message = Vec::new();
@@ -288,7 +286,7 @@ mod tests {
             );
         }
         assert_eq!(builder.push(&wire("b.example"), 28), Ok(()));
-        // Two questions: nothing to pair by but the ID.
+        // Two questions: matched by the ID alone.
         let two = [0, 0, 1, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 0, 1, 0, 1];
         assert_eq!(builder.push_message(&two, Own { at_ns: Some(3), client: Some(9) }), Ok(()));
         let queries = builder.finish();
