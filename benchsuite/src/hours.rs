@@ -2,7 +2,7 @@
 //!
 //! Each of its 1.7 billion queries is drawn by itself, and nothing is repeated: latencies are lognormal, with a
 //! median that drifts from second to second, a share of slow responses, and a few losses. The intervals go straight
-//! to the writer that a run uses; sending them through the engine on the imaginary link would take longer and give
+//! to the writer that a run uses; sending them through the engine on the simulated link would take longer and give
 //! the same histograms.
 
 use std::path::Path;
