@@ -42,7 +42,7 @@ keys! {
         ByServer = "by_server", "closed by the server";
         /// We closed it: it had reached its limit of queries, was idle, or the run ended.
         ByUs = "by_us", "closed by us";
-        /// It was reset, or its retransmissions timed out.
+        /// It was reset, or failed with a network error.
         Reset = "reset", "reset";
         /// We closed it, because the server sent something that is not a DNS message.
         Garbled = "garbled", "closed by us after a malformed message";

@@ -1,4 +1,4 @@
-//! The header of a record: what is known of a run before the first query leaves.
+//! The header of a record: what is known of a run before the first query is sent.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -9,7 +9,7 @@ use dnsdyno_record::{BackendInfo, Header, Headline, MemberInfo, Phase, XdpInfo};
 use dnsdyno_sys::xdp::Attached;
 use dnsdyno_transport::xdp::XdpFacts;
 
-/// The header of a run that is kept in `folder` and starts at `started_unix_ns`.
+/// The header of a run that is recorded in `folder` and starts at `started_unix_ns`.
 pub(crate) fn header_of(
     plan: &Plan,
     backend: BackendInfo,
@@ -57,7 +57,7 @@ pub(crate) fn header_of(
     }
 }
 
-/// What the record says of AF_XDP.
+/// The details of AF_XDP for the record.
 pub(crate) fn xdp_info(facts: &XdpFacts) -> XdpInfo {
     XdpInfo {
         interface: facts.interface.clone(),

@@ -1,4 +1,4 @@
-//! Where the record of a run is kept: in a folder, or in memory.
+//! Writes the record of a run to a folder, or keeps its summary in memory.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -8,13 +8,13 @@ use dnsdyno_record::{Digest, Event, FinishedRun, Header, HostInfo, Interval, Run
 
 use crate::error::RunError;
 
-/// Where the records of runs are kept.
+/// Where the records of runs are written.
 #[derive(Clone, Debug, Default)]
 pub enum Keep {
-    /// In a folder of date and time under `runs`.
+    /// In a folder under `runs`, named by date and time.
     #[default]
     Dated,
-    /// In this folder, which holds no run yet.
+    /// In this folder, which has no run yet.
     Folder(PathBuf),
     /// In memory: the summary only.
     Memory,
@@ -31,14 +31,14 @@ impl Keep {
     }
 }
 
-/// The record of a run that goes on.
+/// The record of the current run.
 pub(crate) enum Recorder {
     Folder(Box<RunWriter>),
     Memory(Box<Digest>),
 }
 
 impl Recorder {
-    /// Begins a record; in a folder with a plan that can be played again.
+    /// Creates a record; a folder gets a plan that repeats the run.
     pub(crate) fn begin(
         plan: &Plan,
         folder: Option<&Path>,
@@ -75,7 +75,7 @@ impl Recorder {
         }
     }
 
-    /// Ends the record with the sum, on which the verdict is made here.
+    /// Adds the verdict to the sum, and ends the record with it.
     pub(crate) fn finish(self, mut sum: Sum) -> FinishedRun {
         match self {
             Recorder::Folder(mut writer) => {
@@ -93,7 +93,7 @@ impl Recorder {
     }
 }
 
-/// Writes the queries of standard input into the run's folder, so that its plan can be played again. Never over
+/// Writes the queries from standard input into the run's folder, so that its plan can be repeated. Never overwrites
 /// those of another run.
 pub(crate) fn keep_queries(queries: &Queries, folder: &Path) -> Result<(), RunError> {
     let path = folder.join(KEPT_QUERIES);
@@ -123,5 +123,5 @@ fn folder_of_now(plan: &Plan) -> PathBuf {
     std::iter::once(first).chain(numbered).find(|folder| !folder.exists()).unwrap_or_default()
 }
 
-/// The queries of standard input, in the run's folder.
+/// The file of the queries from standard input, in the run's folder.
 const KEPT_QUERIES: &str = "queries.txt";

@@ -1,5 +1,4 @@
-//! A run that looks like a real one, made of arithmetic: each figure is different from its
-//! neighbours, so that a mix-up shows.
+//! A computed run that resembles a real one: adjacent figures differ, so that a swap of two figures is detected.
 
 // Each test file uses a part of this.
 #![allow(dead_code)]
@@ -59,7 +58,7 @@ pub(crate) fn header(headline: Headline, phases: u64) -> Header {
     }
 }
 
-/// Transactions of two halves; each reason occurs.
+/// Transactions with a fallback; each reason occurs.
 fn fallback(index: u64) -> Fallback {
     let mut fallback = Fallback { answered: 20 + index, udp_requests: 500 + index, ..Fallback::default() };
     for (n, why) in FallbackFailure::ALL.into_iter().enumerate() {
@@ -151,7 +150,7 @@ pub(crate) fn interval(index: u64) -> Interval {
     }
 }
 
-/// Connections whose figures all differ.
+/// Connections with different figures.
 pub(crate) fn connections(index: u64) -> Connections {
     let mut connections = Connections {
         opened: 50 + index,
@@ -169,7 +168,7 @@ pub(crate) fn connections(index: u64) -> Connections {
     connections
 }
 
-/// Handshakes and streams whose figures all differ.
+/// Handshakes and streams with different figures.
 fn encrypted(index: u64) -> Encrypted {
     let mut encrypted = Encrypted { early_rejected: 5 + index, ..Encrypted::default() };
     for (kind, n) in HandshakeKind::ALL.iter().zip(1..) {
@@ -192,7 +191,7 @@ pub(crate) fn event(at_ns: u64) -> Event {
     }
 }
 
-/// The sum of `intervals`, with one more answer that came late after all.
+/// The sum of `intervals`, with one more late response.
 pub(crate) fn sum(intervals: &[Interval]) -> Sum {
     let mut tally = Tally::new(3);
     let mut arrivals = Arrivals::default();
@@ -240,7 +239,7 @@ pub(crate) fn sum(intervals: &[Interval]) -> Sum {
     }
 }
 
-/// Writes a run of `count` intervals, with an event in the middle, and gives its writer.
+/// Writes a run of `count` intervals, with an event in the middle; returns its writer.
 pub(crate) fn write_run(dir: &Path, header: &Header, count: u64) -> (RunWriter, Vec<Interval>, Sum) {
     let intervals: Vec<_> = (0..count).map(interval).collect();
     let sum = sum(&intervals);
