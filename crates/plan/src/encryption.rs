@@ -136,7 +136,7 @@ mod tests {
             ("http-path = \"dns-query\"", "a path"),
             ("http-path = \"/a?b\"", "a path"),
             ("sni = \"a b\"", "name of a server"),
-            ("handshake-timeout = 0", "asks for nothing"),
+            ("handshake-timeout = 0", "must be above 0"),
         ] {
             let error = of(text, TransportKind::Doh).expect_err(text).to_string();
             assert!(error.contains(word), "{error}");

@@ -138,8 +138,7 @@ connections: opened 60   established 52   failed: refused 8   closed by the serv
         let digest = sample::over_doh();
         let text = summary(&digest, 100);
         let shown = "
-  handshakes:   full 10   resumed 30   failed: alert from the server 3
-    early data rejected 2
+  handshakes:   full 10   resumed 30   failed: alert from the server 3   early data rejected 2
   full handshake:   p50 3.00 ms   p99 3.00 ms   max 3.00 ms
   resumed handshake:   p50 1.01 ms   p99 1.01 ms   max 1.01 ms
   HTTP status:   200: 1,990   500: 10

@@ -210,7 +210,7 @@ fn anomalies(out: &mut String, anomalies: &Anomalies, width: usize) {
         ("truncated", anomalies.truncated),
     ];
     let seen = counts.into_iter().filter(|(_, n)| *n > 0).map(|(label, n)| format!("{label} {}", count(n)));
-    line_of(out, "anomalies", seen.collect(), width);
+    line_of(out, "other", seen.collect(), width);
 }
 
 /// RCODEs, and types where there is more than one.

@@ -321,7 +321,7 @@ fn send_only_has_a_rate_or_floods_and_has_no_window() {
     assert_eq!(flood.to_draft().outstanding, None, "so that it can be played again");
     let window = refused("send-only = true\noutstanding = 9").to_string();
     assert!(
-        window.starts_with("--send-only waits for no responses, so --outstanding has no meaning"),
+        window.starts_with("--send-only does not wait for responses, so --outstanding has no effect"),
         "{window}"
     );
     assert!(good("send-only = true\nrate = 9").send_only);
@@ -399,7 +399,11 @@ fn af_xdp_has_many_ports_and_as_many_workers_as_the_interface_has_queues() {
     good("backend = \"xdp\"\nlocal-ports = 9000\nsource-prefix = \"127.0.0.0/24\"");
     assert!(matches!(refused("backend = \"xdp\"\nlocal-ports = 9000"), PlanError::TooFewPorts { .. }));
     let both = "backend = \"xdp\"\nlocal-address = \"127.0.0.1\"\nsource-prefix = \"127.0.0.0/24\"";
-    assert!(refused(both).to_string().starts_with("--local-address and --source-prefix both say where"));
+    assert!(
+        refused(both)
+            .to_string()
+            .starts_with("--local-address and --source-prefix both set the source address")
+    );
     let family = refused("backend = \"xdp\"\nsource-prefix = \"fd00::/64\"");
     assert!(matches!(family, PlanError::WrongFamily { wanted: Family::V6, .. }));
 }

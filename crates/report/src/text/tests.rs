@@ -19,9 +19,9 @@ ran        6 s, ended by the user
   not sent                    10   1.67/s   0.06 %
   interrupted                 10   1.67/s   0.06 %
   not sent: generator late 7, no route 3
-  our own sockets dropped at least 120 packets: this many of the timeouts are not
-    the server's loss
-  anomalies  duplicates 4   malformed 1   truncated 12
+  our own sockets dropped at least 120 packets: this many of the timeouts are
+    not the server's loss
+  other   duplicates 4   malformed 1   truncated 12
   RCODE   NOERROR 17,508 (98.32 %)   NXDOMAIN 300 (1.68 %)
   type    A 14,990 (98.79 % answered)   AAAA 3,000 (100 % answered)
 
@@ -52,8 +52,8 @@ rate: 2,968 answered/s, loss 1.01 % (the generator was in doubt: this is not the
 const STAIR_AT_50: &str = r#"server     ns1.example (192.0.2.1:53) over udp
 load       stair from 2,000 to 4,000 queries/s,
            1,000 a step, each held for 2 s
-source     10,000 queries, 2 malformed lines skipped,
-           1.80 passes
+source     10,000 queries, 2 malformed lines
+           skipped, 1.80 passes
 generator  dnsdyno 0.1.0, 2 workers, 8 sockets,
            timeout 5 s
 ran        6 s, to the end of the schedule
@@ -76,7 +76,7 @@ response time, from the instant the query was due,
 service time, from the actual send:   p50 504 µs
   p99 >5 s   max >5 s
 lateness (actual send after it was due):
-  p50 9.92 µs    p99 14.8 µs   max 14.9 µs
+  p50 9.92 µs   p99 14.8 µs   max 14.9 µs
 
   from s  asked/s  answered/s    loss      p99
        0    2,000       2,000     0 %   610 µs

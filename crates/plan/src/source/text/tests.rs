@@ -89,7 +89,7 @@ fn the_first_bad_line_is_fatal_when_strict() {
 fn the_error_of_a_file_without_queries_says_what_to_do() {
     for text in [&b""[..], b"\n\n", b"; only a comment"] {
         let Err(error @ SourceError::Empty { .. }) = read(text) else { panic!("{text:?}") };
-        assert!(error.to_string().contains("queries holds no query"));
+        assert!(error.to_string().contains("queries has no queries"));
     }
     let Err(error) = read(b"bad\nbad\n") else { panic!("no good line") };
     assert!(error.to_string().contains("all 2 lines"), "{error}");
