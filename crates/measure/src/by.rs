@@ -1,7 +1,7 @@
 //! Counters by reason, and the table in which reasons are declared.
 //!
 //! A reason ("refused", "timed out", ...) is a row of [`keys!`]: its doc comment, its key in the record and its
-//! words in a summary. A [`By`] holds a counter for each of them in place, without a map.
+//! text in a summary. A [`By`] has a counter for each of them in an array, without a map.
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;

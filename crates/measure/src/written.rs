@@ -14,7 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::{Bucket, ExactFigures, Histogram};
 
-/// Durations by bucket. Bucket b < 256 holds b ns; any other, with s = b div 128 - 1, holds (b - 128 s) 2^s ns and
+/// Durations by bucket. Bucket b < 256 is b ns; any other, with s = b div 128 - 1, is (b - 128 s) 2^s ns and
 /// the 2^s - 1 nanoseconds after it: at most 0.8 % of its value. All absent where nothing was counted.
 #[derive(Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]

@@ -10,7 +10,8 @@
 //! ```
 //!
 //! [`RunWriter`] writes it, [`RunReader`] reads it line by line. Both build a [`Digest`], a summary of bounded size,
-//! so that the summary of a run and that of its file are equal. The format is described in `docs/formats/run.md` and in [`schema::RUN_SCHEMA`].
+//! so that the summary of a run and that of its file are equal. The format is described in `docs/formats/run.md` and
+//! in [`schema::RUN_SCHEMA`].
 #![forbid(unsafe_code)]
 
 mod digest;

@@ -2,8 +2,8 @@
 //!
 //! In format 1 the buckets of a histogram were `[from_ns, to_ns, count]`, with the standard deviation instead of the
 //! sum of squares. RCODEs and types were lists with names instead of maps. `asked_again`, `begun`, `tcp_asked_again`
-//! and `beside` are now `retried`, `started`, `tcp_retried` and `arrivals.anomalies`; `udp_failed` and `tcp_failed` are one
-//! map. The kind and message of an event were only in the properties of dns-metrics. All else is unchanged.
+//! and `beside` are now `retried`, `started`, `tcp_retried` and `arrivals.anomalies`; `udp_failed` and `tcp_failed`
+//! are one map. The kind and message of an event were only in the properties of dns-metrics. All else is unchanged.
 
 use dnsdyno_wire::parse_type;
 use serde_json::{Map, Value, json};
@@ -16,8 +16,8 @@ pub(crate) fn translate(line: &mut Map<String, Value>, types: &[u16]) {
         own.extend(value.map(|value| (key.to_owned(), value)));
     }
     rename(own, "asked_again", "retried");
-    if let (Some(beside), Some(arrivals)) = (own.remove("beside"), object(own.get_mut("arrivals"))) {
-        arrivals.insert("anomalies".to_owned(), beside);
+    if let (Some(anomalies), Some(arrivals)) = (own.remove("beside"), object(own.get_mut("arrivals"))) {
+        arrivals.insert("anomalies".to_owned(), anomalies);
     }
     if let Some(Value::Array(rcodes)) = own.get("rcodes") {
         let count = |entry: &Value| Some((entry["rcode"].as_u64()?.to_string(), entry["count"].clone()));

@@ -6,7 +6,7 @@
 //!                                            Observer ◄───────────┘  notes, ended intervals
 //! ```
 //!
-//! [`LocalRunner`] makes runs on this host, [`ImaginaryRunner`] on a simulated link. Both implement [`PlanRunner`], the
+//! [`LocalRunner`] makes runs on this host, [`SimulatedRunner`] on a simulated link. Both implement [`PlanRunner`], the
 //! only interface that code which chooses runs needs. Nothing here uses a terminal: messages for the user go to the
 //! [`Observer`], and a run is stopped by its [`Control`].
 #![forbid(unsafe_code)]
@@ -16,11 +16,11 @@ mod error;
 mod files;
 mod header;
 mod host;
-mod imaginary;
 mod local;
 mod observer;
 mod recorder;
 mod run;
+mod simulated;
 mod watch;
 
 pub use dnsdyno_engine::{Control, Live};
@@ -28,7 +28,7 @@ pub use dnsdyno_record::{FinishedRun, PlanRunner};
 pub use dnsdyno_transport::sim::SimConfig;
 pub use error::RunError;
 pub use host::validate;
-pub use imaginary::ImaginaryRunner;
 pub use local::LocalRunner;
 pub use observer::{Note, Observer};
 pub use recorder::Keep;
+pub use simulated::SimulatedRunner;

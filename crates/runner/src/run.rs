@@ -92,9 +92,9 @@ impl<'a> Run<'a> {
             keep_queries(&loaded.queries, folder)?;
         }
         let header = header_of(plan, backend, loaded, folder.as_deref(), start.unix_ns);
-        let is_imaginary = kind == Kind::Sim;
+        let is_simulated = kind == Kind::Sim;
         let host =
-            if is_imaginary { HostInfo::default() } else { HostInfo::gather(plan.target.address.ip()) };
+            if is_simulated { HostInfo::default() } else { HostInfo::gather(plan.target.address.ip()) };
         let recorder = Recorder::begin(plan, folder.as_deref(), &header, &host)?;
         let xdp = header.backend.xdp.as_ref();
         let interface =

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use dnsdyno_plan::{Draft, Plan};
 use dnsdyno_record::{Digest, Ended};
-use dnsdyno_runner::{FinishedRun, ImaginaryRunner, Keep, PlanRunner, SimConfig, validate};
+use dnsdyno_runner::{FinishedRun, Keep, PlanRunner, SimConfig, SimulatedRunner, validate};
 
 fn plan(rate: u64, duration: &str) -> Plan {
     let draft = Draft {
@@ -21,9 +21,9 @@ fn plan(rate: u64, duration: &str) -> Plan {
 }
 
 /// A simulated server of this capacity, with a short queue.
-fn server(capacity_qps: u64) -> ImaginaryRunner {
+fn server(capacity_qps: u64) -> SimulatedRunner {
     let server = SimConfig { service_ns: 1_000_000_000 / capacity_qps, queue: 5, ..SimConfig::default() };
-    ImaginaryRunner { server, keep: Keep::Memory }
+    SimulatedRunner { server, keep: Keep::Memory }
 }
 
 /// The highest rate at which the server answers 99 % of the queries, with an error of 1 %.
@@ -66,7 +66,7 @@ fn a_run_reports_its_end_and_the_warnings_of_the_generator() {
 fn the_record_in_a_folder_equals_that_in_memory() {
     let folder = tempfile::tempdir().unwrap();
     let in_folder = folder.path().join("run");
-    let mut kept = ImaginaryRunner { keep: Keep::Folder(in_folder.clone()), ..server(3_000) };
+    let mut kept = SimulatedRunner { keep: Keep::Folder(in_folder.clone()), ..server(3_000) };
     let kept = kept.run(&plan(4_000, "1s")).unwrap();
     assert_eq!(kept.folder.as_deref(), Some(Path::new(&in_folder)));
     let read = Digest::read(&in_folder).unwrap();
@@ -75,7 +75,7 @@ fn the_record_in_a_folder_equals_that_in_memory() {
     assert_eq!((read.rows(), read.warnings()), (memory.rows(), memory.warnings()));
     assert!(memory.tally().ends.timed_out > 500, "{:?}", memory.tally().ends);
     // A run is never overwritten.
-    let mut again = ImaginaryRunner { keep: Keep::Folder(in_folder), ..server(3_000) };
+    let mut again = SimulatedRunner { keep: Keep::Folder(in_folder), ..server(3_000) };
     let error = again.run(&plan(4_000, "1s")).unwrap_err();
     assert!(!error.is_bad_input() && error.to_string().contains("never overwritten"), "{error}");
 }

@@ -15,14 +15,14 @@ use crate::run::Run;
 
 /// Makes runs against a simulated server. The same server, plan and seed give the same record.
 #[derive(Clone, Debug)]
-pub struct ImaginaryRunner {
+pub struct SimulatedRunner {
     /// The server and the link to it; the plan's address and transport are ignored.
     pub server: SimConfig,
     /// Where the records are written.
     pub keep: Keep,
 }
 
-impl PlanRunner for ImaginaryRunner {
+impl PlanRunner for SimulatedRunner {
     type Error = RunError;
 
     fn run(&mut self, plan: &Plan) -> Result<FinishedRun, RunError> {
