@@ -125,7 +125,7 @@ struct counts {
 struct query {
 	volatile u64 hash;
 	volatile u64 name_sum;  /* of the bytes of the name as they came */
-	volatile u64 part_sum;  /* the same of an ancestor, which nobody wants */
+	volatile u64 part_sum;  /* the same of an ancestor, not needed */
 	volatile u16 length;    /* of the message, in bytes */
 	volatile u16 size;      /* the longest answer that the client takes, in bytes */
 	volatile u16 qtype;

@@ -1,4 +1,4 @@
-//! The time of each step of the loop: `cargo bench -p dnsdyno-benchsuite --bench micro`.
+//! Measures the time of each step of the worker's loop: `cargo bench -p dnsdyno-benchsuite --bench micro`.
 
 mod operations;
 
@@ -15,7 +15,7 @@ fn steps(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// So many that what comes before the first does not count.
+/// Enough for the preparation to be negligible.
 const TIMES: u64 = 100_000;
 
 criterion_group!(benches, steps);

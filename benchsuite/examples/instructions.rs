@@ -1,12 +1,13 @@
-//! The instructions of each step of the loop, counted by callgrind: steady on a busy machine, where times are not.
+//! Counts the instructions of each step of the worker's loop with callgrind: unlike times, they are stable on a busy
+//! machine.
 //!
 //! ```text
-//! make instructions                                    # held against the bounds
-//! target/counted/examples/instructions STEP N          # what callgrind is given
+//! make instructions                                    # compares all steps with their bounds
+//! target/counted/examples/instructions STEP N          # the program that callgrind runs
 //! ```
 //!
-//! Each step is run N and 2 N times; the difference, over N, has nothing of start and end in it. A count above its
-//! bound in `benchsuite/instructions.txt` ends with status 1. Without valgrind nothing is counted, and a line says so.
+//! Each step is run N and 2 N times; the difference divided by N excludes start and end. If a count is above its bound
+//! in `benchsuite/instructions.txt`, the exit status is 1. Without valgrind, a message says that nothing was counted.
 
 #[path = "../benches/operations/mod.rs"]
 mod operations;
@@ -24,7 +25,7 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         [] => check(),
         [step, times] => repeat(step, times).map(|()| ExitCode::SUCCESS),
-        _ => Err(anyhow::anyhow!("give nothing, or a step and how many times")),
+        _ => Err(anyhow::anyhow!("usage: instructions [STEP N]")),
     };
     done.unwrap_or_else(|error| {
         eprintln!("instructions: {error:#}");
@@ -35,11 +36,11 @@ fn main() -> ExitCode {
 fn repeat(step: &str, times: &str) -> anyhow::Result<()> {
     let operation = OPERATIONS.iter().find(|operation| operation.name == step);
     let Operation { repeat, .. } = operation.with_context(|| format!("there is no step {step:?}"))?;
-    repeat(times.parse().with_context(|| format!("{times:?} is no number"))?);
+    repeat(times.parse().with_context(|| format!("{times:?} is not a number"))?);
     Ok(())
 }
 
-/// Counts every step and holds it against its bound.
+/// Counts the instructions of all steps, and compares them with their bounds.
 fn check() -> anyhow::Result<ExitCode> {
     if Command::new("valgrind").arg("--version").output().is_err() {
         println!("skipped: valgrind is not installed (Debian: valgrind)");
@@ -61,33 +62,35 @@ fn check() -> anyhow::Result<ExitCode> {
     Ok(if worse { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// The instructions of a run of this program that does a step so many times.
+/// The instructions of a run of this program that repeats a step this many times.
 fn count(step: &str, times: u64) -> anyhow::Result<u64> {
-    let output = Command::new("valgrind")
+    let run = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
         .arg(std::env::current_exe()?)
         .args([step, &times.to_string()])
         .output()
         .context("cannot run valgrind")?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "{step} failed under valgrind: {said}");
-    collected(&said).with_context(|| format!("valgrind told no count: {said}"))
+    let output = String::from_utf8_lossy(&run.stderr);
+    ensure!(run.status.success(), "{step} failed under valgrind: {output}");
+    collected(&output).with_context(|| format!("valgrind printed no count: {output}"))
 }
 
 /// From the line `==4711== Collected : 12345678`.
-fn collected(said: &str) -> Option<u64> {
-    said.lines().find_map(|line| line.split_once("Collected : "))?.1.trim().parse().ok()
+fn collected(output: &str) -> Option<u64> {
+    output.lines().find_map(|line| line.split_once("Collected : "))?.1.trim().parse().ok()
 }
 
-/// From lines of a step and its bound; what follows `#` is for people.
+/// Reads lines of a step and its bound; `#` starts a comment.
 fn bound_of(text: &str, step: &str) -> anyhow::Result<f64> {
     let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default());
     let mut found = lines.filter_map(|line| line.trim().split_once(char::is_whitespace));
     let bound = found.find(|(name, _)| *name == step).map(|(_, bound)| bound.trim().parse());
-    bound.with_context(|| format!("no bound of {step}"))?.with_context(|| format!("the bound of {step}"))
+    bound
+        .with_context(|| format!("no bound for {step}"))?
+        .with_context(|| format!("invalid bound for {step}"))
 }
 
-/// Enough for a steady difference, and little enough for valgrind.
+/// Enough for a stable difference, and few enough for valgrind.
 const TIMES: u64 = 20_000;
 
 #[cfg(test)]
@@ -95,16 +98,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_count_is_found_among_what_valgrind_says() {
-        // What valgrind 3.19 prints.
-        let said = "==2000== Callgrind, a call-graph generating cache profiler\n==2000== \n\
+    fn the_count_is_found_in_the_output_of_valgrind() {
+        // Output of valgrind 3.19.
+        let output = "==2000== Callgrind, a call-graph generating cache profiler\n==2000== \n\
                     ==2000== Events    : Ir\n==2000== Collected : 12345678\n==2000== \n";
-        assert_eq!(collected(said), Some(12_345_678));
+        assert_eq!(collected(output), Some(12_345_678));
         assert_eq!(collected("==2000== Events    : Ir\n"), None);
     }
 
     #[test]
-    fn every_step_has_a_bound_and_a_remark_is_none() {
+    fn every_step_has_a_bound_and_comments_are_ignored() {
         let text = include_str!("../instructions.txt");
         assert!(OPERATIONS.iter().all(|operation| bound_of(text, operation.name).is_ok()));
         assert_eq!(bound_of("# step 9\nstep 7 # was 9\n", "step").unwrap(), 7.0);

@@ -22,7 +22,7 @@ pub(crate) fn tcp_kept(setting: &Setting) -> anyhow::Result<Section> {
         what: "TCP, 10 connections kept, 100 queries outstanding",
         ours: "--transport tcp --clients 10 --outstanding 100",
         theirs: "-m tcp -c 10 -q 100",
-        beside: None,
+        anomalies: None,
         bar: Bar::PerCpuSecond(2.0),
     };
     against_dnsperf(setting, &bind.plain(), pair)
@@ -42,7 +42,7 @@ pub(crate) fn tcp_each(setting: &Setting) -> anyhow::Result<Section> {
         what: "TCP, a connection for each query, 10 at once; dnsdyno from 16 addresses, to have enough ports",
         ours: "--transport tcp --queries-per-connection 1 --outstanding 10 --local-address 127.0.1.0/28",
         theirs: "-m tcp -c 10 -q 10 -O num-queries-per-conn=1",
-        beside: Some(("dnsperf, 100 at once", "-m tcp -c 100 -q 100 -O num-queries-per-conn=1")),
+        anomalies: Some(("dnsperf, 100 at once", "-m tcp -c 100 -q 100 -O num-queries-per-conn=1")),
         bar: Bar::PerSecond(50.0),
     };
     against_dnsperf(setting, &server, pair)
@@ -56,7 +56,7 @@ pub(crate) fn dot_kept(setting: &Setting) -> anyhow::Result<Section> {
         what: "DoT, 10 connections kept, 100 queries outstanding",
         ours: "--transport dot --clients 10 --outstanding 100",
         theirs: "-m dot -c 10 -q 100",
-        beside: None,
+        anomalies: None,
         bar: Bar::PerCpuSecond(1.5),
     };
     against_dnsperf(setting, &bind.encrypted("dot")?, pair)
@@ -88,7 +88,7 @@ fn one_query_over_dot(name: &'static str) -> Pair<'static> {
         what: "DoT, a connection for each query, 10 at once; dnsdyno verifies certificates and resumes nothing",
         ours: "--transport dot --queries-per-connection 1 --outstanding 10 --no-resumption",
         theirs: "-m dot -c 10 -q 10 -O num-queries-per-conn=1",
-        beside: Some(("dnsperf, 100 at once", "-m dot -c 100 -q 100 -O num-queries-per-conn=1")),
+        anomalies: Some(("dnsperf, 100 at once", "-m dot -c 100 -q 100 -O num-queries-per-conn=1")),
         bar: Bar::PerSecond(20.0),
     }
 }
@@ -106,7 +106,7 @@ pub(crate) fn doh_kept(setting: &Setting) -> anyhow::Result<Section> {
         what: "DoH over HTTP/2 (GET), 10 connections kept, 100 queries outstanding",
         ours: "--transport doh --http-method get --clients 10 --outstanding 100",
         theirs: &theirs,
-        beside: None,
+        anomalies: None,
         bar: Bar::PerCpuSecond(1.5),
     };
     against_dnsperf(setting, &server, pair)
@@ -176,7 +176,7 @@ fn quic_against_tls(
 /// UDP with TC, then TCP: responses of 11 kB, a new connection for each.
 pub(crate) fn fallback(setting: &Setting) -> anyhow::Result<Section> {
     let bind = Bind::naptr(setting)?;
-    let questions = |name: &str, lines: usize| {
+    let queries = |name: &str, lines: usize| {
         let path = setting.rig.work().join(name);
         let text = format!("{NAPTR_NAME} NAPTR\n").repeat(lines);
         std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
@@ -192,7 +192,7 @@ pub(crate) fn fallback(setting: &Setting) -> anyhow::Result<Section> {
         None => Vec::new(),
         // It sends each line once: as many lines as it can send in about one turn.
         Some(program) => {
-            let queries = questions("naptr-many.txt", DNSTCPBENCH_QPS * setting.seconds as usize)?;
+            let queries = queries("naptr-many.txt", DNSTCPBENCH_QPS * setting.seconds as usize)?;
             vec![Generator::dnstcpbench(setting, &program, &target(queries), AT_ONCE)]
         }
     };
@@ -203,7 +203,7 @@ pub(crate) fn fallback(setting: &Setting) -> anyhow::Result<Section> {
              transactions at once, which are threads in dnstcpbench."
         ),
         servers: vec![bind.command()],
-        ours: Generator::dnsdyno(setting, &target(questions("naptr.txt", 1)?), &load),
+        ours: Generator::dnsdyno(setting, &target(queries("naptr.txt", 1)?), &load),
         theirs,
         figure: PER_CPU_SECOND,
         bar: 5.0,
@@ -218,7 +218,7 @@ struct Pair<'a> {
     ours: &'a str,
     theirs: &'a str,
     /// Another load of dnsperf, to be shown beside it under this label.
-    beside: Option<(&'static str, &'a str)>,
+    anomalies: Option<(&'static str, &'a str)>,
     bar: Bar,
 }
 
@@ -243,8 +243,8 @@ fn against_dnsperf(setting: &Setting, server: &Asked, pair: Pair<'_>) -> anyhow:
     let target = Target::loopback(setting, server.port);
     let ours = format!("{}{} --workers 1 --for {seconds}s", pair.ours, server.trust);
     let dnsperfs = |program: PathBuf| {
-        let beside = pair.beside.map(|(label, load)| (label, load.to_owned()));
-        let all = std::iter::once(("dnsperf", pair.theirs.to_owned())).chain(beside);
+        let anomalies = pair.anomalies.map(|(label, load)| (label, load.to_owned()));
+        let all = std::iter::once(("dnsperf", pair.theirs.to_owned())).chain(anomalies);
         let started = all.map(|(label, load)| {
             let load = format!("{load} -T 1 -l {seconds}");
             let generator = Generator::dnsperf(setting, &program, &target, &load);

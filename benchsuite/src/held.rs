@@ -24,7 +24,7 @@ pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
         .named("dnsdyno", setting.rig.cpus());
     let monitored = Monitored::start(&setting.rig, &generator, "generator")?;
     let (finished, held) = monitored.finish(Duration::from_secs(SECONDS))?;
-    let turn = generator.turn(&finished)?;
+    let turn = generator.next_client(&finished)?;
     programs::forget_record(&setting.rig)?;
 
     let summary: Value = serde_json::from_str(&finished.stdout).context("the summary of dnsdyno")?;

@@ -1,6 +1,6 @@
 //! A record of 48 hours: how large it is, what it takes to write, and how fast it is read.
 //!
-//! The engine sends each of its 1.7 billion queries over the imaginary link, and the record is written as in any
+//! The engine sends each of its 1.7 billion queries over the simulated link, and the record is written as in any
 //! run: about half an hour of CPU time. Latencies vary by chance, some responses are slow, some are lost, and the
 //! worker wakes up late, so that no histogram has its counts in a few buckets.
 
@@ -10,7 +10,7 @@ use std::time::Instant;
 use anyhow::ensure;
 use dnsdyno_plan::Draft;
 use dnsdyno_record::{FinishedRun, INDEX_FILE, Line, PACKED_FILE, PlanRunner, RunReader};
-use dnsdyno_runner::{ImaginaryRunner, Keep, SimConfig, validate};
+use dnsdyno_runner::{Keep, SimConfig, SimulatedRunner, validate};
 
 use crate::report::{Bar, Sample, Section};
 use crate::setting::Setting;
@@ -29,7 +29,7 @@ pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
         ("size, MB", size_mb),
         ("of it the index, MB", index_mb),
         ("bytes per interval", size_mb * 1e6 / (HOURS * HOUR_S) as f64),
-        ("run on the imaginary link, s", made_s),
+        ("run on the simulated link, s", made_s),
         ("dnsdyno show, s", shown.seconds),
         ("dnsdyno show, peak MB", shown.peak_mb),
         ("reading one hour from the middle, s", hour_s),
@@ -45,7 +45,7 @@ pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
     Ok(Section {
         name: "hours",
         method: format!(
-            "{HOURS} h at {RATE} queries a second over the imaginary link, one worker: round trip {DELAY_US} µs and \
+            "{HOURS} h at {RATE} queries a second over the simulated link, one worker: round trip {DELAY_US} µs and \
              an exponential part of {JITTER_US} µs on average, {SLOW_PERCENT} % of the responses slower by {SLOW_MS} \
              ms on average, {LOST_PERCENT} % lost, wake-ups late by {OVERSLEEP_US} µs on average."
         ),
@@ -83,7 +83,7 @@ fn make(folder: &Path, seconds: u64, rate: u64) -> anyhow::Result<FinishedRun> {
         loss: LOST_PERCENT / 100.0,
         ..SimConfig::default()
     };
-    Ok(ImaginaryRunner { server, keep: Keep::Folder(folder.to_owned()) }.run(&plan)?)
+    Ok(SimulatedRunner { server, keep: Keep::Folder(folder.to_owned()) }.run(&plan)?)
 }
 
 /// All files of the run, and the index among them.
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seconds_of_the_imaginary_link_are_written_compressed_and_no_histogram_is_narrow() {
+    fn seconds_of_the_simulated_link_are_written_compressed_and_no_histogram_is_narrow() {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path().join("run");
         let run = make(&folder, 1_100, RATE / 10).unwrap();

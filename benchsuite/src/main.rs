@@ -93,7 +93,8 @@ const RECORD: &str = "record";
 #[derive(Debug, Parser)]
 #[command(name = "dnsdyno-benchsuite", version, max_term_width = 100)]
 struct Options {
-    /// Which to run: names as in benchsuite/README.md, rig (all on the veth pair), loopback, connections, record, or all
+    /// Which to run: names as in benchsuite/README.md, rig (all on the veth pair), loopback, connections, record,
+    /// or all
     #[arg(default_value = ALL)]
     benchmarks: Vec<String>,
     /// Number of turns of each program

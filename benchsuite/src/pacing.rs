@@ -186,7 +186,7 @@ fn bars(labels: &[&str], turns: &[Vec<Measured>]) -> Vec<Bar> {
         }
     };
     let resperf = labels.iter().position(|label| *label == "resperf").map(|n| &turns[n]);
-    let beside = |figure: Figure<Measured>, what: &str, tolerance: f64| {
+    let anomalies = |figure: Figure<Measured>, what: &str, tolerance: f64| {
         let both = resperf.and_then(|theirs| Some((spread(&turns[0], figure)?, spread(theirs, figure)?)));
         Bar {
             what: format!("dnsdyno, one worker, compared with resperf: {what}"),
@@ -201,10 +201,10 @@ fn bars(labels: &[&str], turns: &[Vec<Measured>]) -> Vec<Bar> {
     vec![
         alone("error of the count in every second", SECOND_MAX, SECOND_BAR),
         alone("error at the median of 10 ms windows", HUNDREDTH_MEDIAN, HUNDREDTH_BAR),
-        beside(GAP_P50_ERROR, "error of the gap p50, us", GAP_TOLERANCE_US),
-        beside(GAP_P99_ERROR, "error of the gap p99, us", GAP_TOLERANCE_US),
-        beside(HUNDREDTH_MEDIAN, "error of 10 ms windows, median", 0.0),
-        beside(HUNDREDTH_P99, "error of 10 ms windows, p99", 0.0),
+        anomalies(GAP_P50_ERROR, "error of the gap p50, us", GAP_TOLERANCE_US),
+        anomalies(GAP_P99_ERROR, "error of the gap p99, us", GAP_TOLERANCE_US),
+        anomalies(HUNDREDTH_MEDIAN, "error of 10 ms windows, median", 0.0),
+        anomalies(HUNDREDTH_P99, "error of 10 ms windows, p99", 0.0),
         Bar {
             what: "CPU time of a query, dnsdyno, one worker / resperf".to_owned(),
             bound: format!("< {CPU_BAR}"),

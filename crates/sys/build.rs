@@ -40,7 +40,7 @@ fn main() {
 fn compile(clang: &str, source: &Path, object: &Path) {
     let output = Command::new(clang)
         // 32-bit instructions (version 3, Linux 5.1) halve the work of the verifier and of the programs.
-        // Debug sections would carry this machine's paths; without them nobody needs BTF either.
+        // Debug sections would contain paths of this machine. Without them, BTF is not needed either.
         .args(["-O2", "-g0", "-Wall", "-Wextra", "-Werror", "-target", "bpf", "-mcpu=v3", "-c"])
         .arg(source)
         .arg("-o")

@@ -1,8 +1,7 @@
-//! No circle between the files of one crate: what `layers` holds between crates, and the compiler for neither.
+//! Finds circular imports between the files of one crate, which the compiler allows.
 //!
-//! A file uses another where it names something that the other defines, also through a third one that passes the
-//! name on. Passing on what a file's own modules define (`pub use`) is no use of it; declaring them is none either.
-//! Tests count for nothing.
+//! A file uses another if it names an item that the other defines, also through the re-export of a third file. To
+//! declare a module, or to re-export its items from its parent (`pub use`), is not a use. Tests are ignored.
 
 mod modules;
 mod reading;
@@ -14,24 +13,24 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-/// For each pair (user, used) of files, the names that tie them.
-type Ties = BTreeMap<(PathBuf, PathBuf), BTreeSet<String>>;
+/// For each pair (user, used) of files, the names that the user imports.
+type Uses = BTreeMap<(PathBuf, PathBuf), BTreeSet<String>>;
 
-/// The circles of all crates below a folder, each with the names that tie it.
+/// The circles of all crates below a folder, each with the names imported.
 ///
 /// # Errors
 ///
-/// A folder or file that cannot be read, or that is no Rust.
+/// A folder or file cannot be read or parsed.
 pub(crate) fn check(root: &Path) -> anyhow::Result<Vec<String>> {
     let mut findings = Vec::new();
     for crate_root in crate_roots(root)? {
         let read = |path: &Path| fs::read_to_string(root.join(path)).ok();
-        findings.extend(circles(&ties(&crate_root, &read)?));
+        findings.extend(circles(&uses_in(&crate_root, &read)?));
     }
     Ok(findings)
 }
 
-/// The files with which crates begin, relative to `root`.
+/// The root files of all crates, relative to `root`.
 fn crate_roots(root: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut packages = vec![PathBuf::from("xtask"), PathBuf::from("benchsuite")];
     let crates = root.join("crates");
@@ -39,38 +38,38 @@ fn crate_roots(root: &Path) -> anyhow::Result<Vec<PathBuf>> {
         packages.push(Path::new("crates").join(entry?.file_name()));
     }
     packages.sort();
-    let beginnings =
+    let files =
         packages.iter().flat_map(|package| ["src/lib.rs", "src/main.rs"].map(|file| package.join(file)));
-    Ok(beginnings.filter(|path| root.join(path).is_file()).collect())
+    Ok(files.filter(|path| root.join(path).is_file()).collect())
 }
 
-fn ties(crate_root: &Path, read: &dyn Fn(&Path) -> Option<String>) -> anyhow::Result<Ties> {
+fn uses_in(crate_root: &Path, read: &dyn Fn(&Path) -> Option<String>) -> anyhow::Result<Uses> {
     let modules = modules::load(crate_root, read)?;
-    let mut ties = Ties::new();
+    let mut uses = Uses::new();
     for (user, used, name) in resolving::uses(&modules) {
-        ties.entry((user, used)).or_default().insert(name);
+        uses.entry((user, used)).or_default().insert(name);
     }
-    Ok(ties)
+    Ok(uses)
 }
 
-/// Sets of files each of which leads to each other one, as text.
-fn circles(ties: &Ties) -> Vec<String> {
+/// Sets of files that use each other, directly or through others, as text.
+fn circles(uses: &Uses) -> Vec<String> {
     let reached: BTreeMap<&Path, BTreeSet<&Path>> =
-        ties.keys().map(|(user, _)| (user.as_path(), reached_from(user, ties))).collect();
+        uses.keys().map(|(user, _)| (user.as_path(), reached_from(user, uses))).collect();
     let leads = |from: &Path, to: &Path| reached.get(from).is_some_and(|reached| reached.contains(to));
     let circles: BTreeSet<BTreeSet<&Path>> = reached
         .iter()
         .map(|(file, reached)| reached.iter().copied().filter(|other| leads(other, file)).collect())
         .filter(|circle: &BTreeSet<&Path>| !circle.is_empty())
         .collect();
-    circles.iter().map(|circle| describe(circle, ties)).collect()
+    circles.iter().map(|circle| describe(circle, uses)).collect()
 }
 
-fn reached_from<'a>(start: &Path, ties: &'a Ties) -> BTreeSet<&'a Path> {
+fn reached_from<'a>(start: &Path, uses: &'a Uses) -> BTreeSet<&'a Path> {
     let mut reached = BTreeSet::new();
     let mut open = vec![start];
     while let Some(file) = open.pop() {
-        for (_, used) in ties.keys().filter(|(user, _)| user == file) {
+        for (_, used) in uses.keys().filter(|(user, _)| user == file) {
             if reached.insert(used.as_path()) {
                 open.push(used);
             }
@@ -79,10 +78,10 @@ fn reached_from<'a>(start: &Path, ties: &'a Ties) -> BTreeSet<&'a Path> {
     reached
 }
 
-fn describe(circle: &BTreeSet<&Path>, ties: &Ties) -> String {
+fn describe(circle: &BTreeSet<&Path>, uses: &Uses) -> String {
     let within = |path: &PathBuf| circle.contains(path.as_path());
     let mut text = format!("a circle of {} files:", circle.len());
-    for ((user, used), names) in ties.iter().filter(|((user, used), _)| within(user) && within(used)) {
+    for ((user, used), names) in uses.iter().filter(|((user, used), _)| within(user) && within(used)) {
         let names = names.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
         text.push_str(&format!("\n  {} uses {}: {names}", user.display(), used.display()));
     }
@@ -99,17 +98,17 @@ mod tests {
             let found = files.iter().find(|(name, _)| Path::new(name) == path);
             found.map(|(_, text)| (*text).to_owned())
         };
-        circles(&ties(Path::new("lib.rs"), &read).unwrap())
+        circles(&uses_in(Path::new("lib.rs"), &read).unwrap())
     }
 
     #[test]
-    fn the_house_as_it_stands_has_no_circle() {
+    fn this_workspace_has_no_circle() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         assert_eq!(check(&root).unwrap(), Vec::<String>::new());
     }
 
     #[test]
-    fn two_that_use_each_other_are_found_with_their_names() {
+    fn two_files_that_use_each_other_are_found_with_the_names() {
         let found = of(&[
             ("lib.rs", "mod a; mod b;"),
             ("a.rs", "use crate::b::{self, Second}; pub struct First(Second); fn f() { b::third() }"),
@@ -119,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn an_arrow_one_way_is_no_circle() {
+    fn a_use_in_one_direction_is_not_a_circle() {
         let found = of(&[
             ("lib.rs", "mod a; mod b; pub use a::A; pub use b::B;"),
             ("a.rs", "use crate::b::B; pub struct A(B);"),
@@ -141,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_that_uses_its_parent_and_is_used_by_it_is_found_at_any_depth() {
+    fn a_child_and_a_parent_that_use_each_other_are_found_at_any_depth() {
         let found = of(&[
             ("lib.rs", "mod a;"),
             ("a.rs", "mod child; pub struct Shared; pub fn f() { child::g() }"),
@@ -153,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_parent_that_only_passes_on_what_its_child_defines_does_not_use_it() {
+    fn a_parent_that_only_reexports_items_of_its_child_does_not_use_it() {
         let root = "mod child; pub use child::Worker; pub struct Error;";
         let child = ("child.rs", "use crate::Error; pub struct Worker(Error);");
         assert!(of(&[("lib.rs", root), child]).is_empty());
@@ -162,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_a_parent_passes_on_counts_for_the_file_that_defines_it() {
+    fn a_reexported_name_counts_for_the_file_that_defines_it() {
         let found = of(&[
             ("lib.rs", "mod a; mod b; mod c; pub use b::*;"),
             ("a.rs", "use crate::Thing; pub fn a(_: Thing) {}"),
@@ -175,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_star_counts_for_the_names_that_are_used_by_it() {
+    fn a_glob_import_counts_for_the_names_used_through_it() {
         let with = |body: &str| {
             let child = format!("use super::*; {body}");
             of(&[("lib.rs", "mod a; pub struct Held; fn f() { a::g() }"), ("a.rs", &child)])
@@ -196,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_in_attributes_and_in_functions_of_their_own_count() {
+    fn paths_in_attributes_and_imports_in_functions_count() {
         let found = of(&[
             ("lib.rs", "mod a; mod b;"),
             ("a.rs", "struct A { #[serde(with = \"crate::b::form\")] b: u8 } pub struct Unit;"),
@@ -206,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_do_not_count() {
+    fn tests_are_ignored() {
         let found = of(&[
             ("lib.rs", "mod a; mod b; #[cfg(test)] mod sample;"),
             ("a.rs", "use crate::b::B; pub struct A(B);"),
@@ -222,7 +221,7 @@ mod tests {
     #[test]
     fn a_module_without_a_file_is_an_error() {
         let read = |path: &Path| (path == Path::new("lib.rs")).then(|| "mod lost;".to_owned());
-        let error = ties(Path::new("lib.rs"), &read).unwrap_err().to_string();
+        let error = uses_in(Path::new("lib.rs"), &read).unwrap_err().to_string();
         assert!(error.contains("lost"), "{error}");
     }
 }

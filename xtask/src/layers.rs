@@ -1,13 +1,13 @@
-//! One direction: a crate may use crates of lower floors, and of its own floor only where the
-//! table says so.
+//! Checks the dependencies between crates: a crate may use crates of lower layers, and of its own layer only where the
+//! table allows it.
 
 use std::process::Command;
 
 use anyhow::Context;
 use serde_json::Value;
 
-/// The floors of the house, as in ARCHITECTURE.md; with those of crates that are planned.
-const FLOORS: &[(&str, u8)] = &[
+/// The layer of each crate, as in ARCHITECTURE.md, including planned crates.
+const LAYERS: &[(&str, u8)] = &[
     ("wire", 1),
     ("sys", 1),
     ("measure", 1),
@@ -26,29 +26,29 @@ const FLOORS: &[(&str, u8)] = &[
     ("benchsuite", 6),
 ];
 
-/// Arrows along a floor, with their reason.
-const ALONG_A_FLOOR: &[(&str, &str, &str)] =
-    &[("engine", "record", "the engine gives its results as the types of the record")];
+/// Dependencies allowed within a layer, with the reason.
+const WITHIN_A_LAYER: &[(&str, &str, &str)] =
+    &[("engine", "record", "the results of the engine are types of the record")];
 
-/// Outside crates that must stay out of some of ours, with the reason.
-const KEPT_OUT: &[(&str, &str, &str)] = &[
-    ("measure", "libc", "counting needs no system call"),
-    ("plan", "libc", "what and when need no system call"),
-    ("wire", "libc", "bytes need no system call"),
+/// Dependencies that are forbidden, with the reason.
+const FORBIDDEN: &[(&str, &str, &str)] = &[
+    ("measure", "libc", "counters need no system call"),
+    ("plan", "libc", "a plan needs no system call"),
+    ("wire", "libc", "encoding needs no system call"),
     ("report", "dnsdyno-engine", "a report reads records only"),
     ("report", "dnsdyno-lab", "a report reads records only"),
-    ("campaign", "dnsdyno-engine", "what decides sees a PlanRunner only"),
-    ("campaign", "dnsdyno-lab", "what decides sees a PlanRunner only"),
-    ("cluster", "dnsdyno-engine", "what decides sees a PlanRunner only"),
-    ("cluster", "dnsdyno-lab", "what decides sees a PlanRunner only"),
-    ("cli", "dnsdyno-engine", "a verb holds no logic: runs are the runner's"),
-    ("cli", "dnsdyno-transport", "a verb holds no logic: runs are the runner's"),
-    ("runner", "indicatif", "a runner knows no terminal"),
-    ("runner", "signal-hook", "a runner knows no signals: who wants to stop it presses its control"),
+    ("campaign", "dnsdyno-engine", "code that chooses runs uses a PlanRunner only"),
+    ("campaign", "dnsdyno-lab", "code that chooses runs uses a PlanRunner only"),
+    ("cluster", "dnsdyno-engine", "code that chooses runs uses a PlanRunner only"),
+    ("cluster", "dnsdyno-lab", "code that chooses runs uses a PlanRunner only"),
+    ("cli", "dnsdyno-engine", "a command contains no logic: the runner makes runs"),
+    ("cli", "dnsdyno-transport", "a command contains no logic: the runner makes runs"),
+    ("runner", "indicatif", "a runner uses no terminal"),
+    ("runner", "signal-hook", "a runner handles no signals: it is stopped by its control"),
     ("engine", "libc", "system calls belong to sys"),
 ];
 
-/// Arrows that point the wrong way; tests may use what they like.
+/// Dependencies that are not allowed; those of tests are ignored.
 pub(crate) fn check() -> anyhow::Result<Vec<String>> {
     let output = Command::new("cargo")
         .args(["metadata", "--format-version=1", "--no-deps", "--locked"])
@@ -61,33 +61,34 @@ pub(crate) fn check() -> anyhow::Result<Vec<String>> {
         let Some(name) = package["name"].as_str().and_then(|name| name.strip_prefix("dnsdyno-")) else {
             continue;
         };
-        let Some(floor) = floor_of(name) else {
-            findings.push(format!("crate {name} stands on no floor: add it to xtask and ARCHITECTURE.md"));
+        let Some(layer) = layer_of(name) else {
+            findings.push(format!("crate {name} has no layer: add it to xtask and ARCHITECTURE.md"));
             continue;
         };
         for dependency in package["dependencies"].as_array().into_iter().flatten() {
             if dependency["kind"].is_null() {
                 let used = dependency["name"].as_str().unwrap_or_default();
-                findings.extend(judge(name, floor, used));
+                findings.extend(judge(name, layer, used));
             }
         }
     }
     Ok(findings)
 }
 
-fn judge(name: &str, floor: u8, used: &str) -> Option<String> {
-    if let Some((_, _, why)) = KEPT_OUT.iter().find(|(from, to, _)| *from == name && *to == used) {
+fn judge(name: &str, layer: u8, used: &str) -> Option<String> {
+    if let Some((_, _, why)) = FORBIDDEN.iter().find(|(from, to, _)| *from == name && *to == used) {
         return Some(format!("{name} uses {used}: {why}"));
     }
     let used = used.strip_prefix("dnsdyno-")?;
-    let used_floor = floor_of(used).unwrap_or(u8::MAX);
-    let along = ALONG_A_FLOOR.iter().any(|(from, to, _)| *from == name && *to == used);
-    (used_floor >= floor && !along)
-        .then(|| format!("{name} (floor {floor}) uses {used} (floor {used_floor}): arrows point down"))
+    let used_layer = layer_of(used).unwrap_or(u8::MAX);
+    let is_allowed = WITHIN_A_LAYER.iter().any(|(from, to, _)| *from == name && *to == used);
+    (used_layer >= layer && !is_allowed).then(|| {
+        format!("{name} (layer {layer}) uses {used} (layer {used_layer}): a crate uses lower layers")
+    })
 }
 
-fn floor_of(name: &str) -> Option<u8> {
-    FLOORS.iter().find(|(known, _)| *known == name).map(|(_, floor)| *floor)
+fn layer_of(name: &str) -> Option<u8> {
+    LAYERS.iter().find(|(known, _)| *known == name).map(|(_, layer)| *layer)
 }
 
 #[cfg(test)]
@@ -95,12 +96,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_house_as_it_stands_has_no_arrow_up() {
+    fn all_dependencies_of_this_workspace_are_allowed() {
         assert_eq!(check().unwrap(), Vec::<String>::new());
     }
 
     #[test]
-    fn an_arrow_up_or_along_is_found() {
+    fn a_dependency_on_a_higher_or_the_same_layer_is_found() {
         assert!(judge("plan", 2, "dnsdyno-engine").is_some());
         assert!(judge("record", 3, "dnsdyno-engine").is_some());
         assert!(judge("engine", 3, "dnsdyno-record").is_none());

@@ -1,9 +1,9 @@
-//! The project's own checks: what ARCHITECTURE.md promises and the compiler does not hold.
+//! The project's own checks: rules of ARCHITECTURE.md that the compiler does not check.
 //!
-//! `cargo run -p xtask -- layers` checks that every arrow between crates points down;
-//! `cargo run -p xtask -- circles` that no files of one crate use each other;
-//! `cargo run -p xtask -- tidy` checks what must be absent from which file;
-//! `cargo run -p xtask -- schema` writes the schema of the record, `--check` says whether it is fresh.
+//! `cargo run -p xtask -- layers` checks the dependencies between crates;
+//! `cargo run -p xtask -- circles` finds circular imports between the files of a crate;
+//! `cargo run -p xtask -- tidy` checks the rules for source files;
+//! `cargo run -p xtask -- schema` writes the schema of the record, `--check` only checks that it is up to date.
 #![forbid(unsafe_code)]
 
 mod circles;

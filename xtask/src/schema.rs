@@ -1,5 +1,5 @@
-//! Writes what is made from the types of the record: its JSON schema, and the tables of its page. Nobody writes
-//! them by hand, so they cannot say something else than the types.
+//! Generates the JSON schema of the record and the tables of its page from the types of the record, so that they
+//! cannot differ from the types.
 
 use std::fmt::Write;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-/// Writes both files, or with `--check` says which of them is stale.
+/// Writes both files, or with `--check` reports which of them are out of date.
 pub(crate) fn run() -> anyhow::Result<Vec<String>> {
     let is_check = std::env::args().nth(2).as_deref() == Some("--check");
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
@@ -20,24 +20,24 @@ pub(crate) fn run() -> anyhow::Result<Vec<String>> {
     let mut findings = Vec::new();
     for (name, text) in made {
         let path = root.join(name);
-        let is_fresh = fs::read_to_string(&path).is_ok_and(|there| there == text);
-        if is_check && !is_fresh {
-            findings.push(format!("{name} is stale: run cargo run -p xtask -- schema"));
-        } else if !is_fresh {
+        let is_current = fs::read_to_string(&path).is_ok_and(|there| there == text);
+        if is_check && !is_current {
+            findings.push(format!("{name} is out of date: run cargo run -p xtask -- schema"));
+        } else if !is_current {
             fs::write(&path, text)?;
         }
     }
     Ok(findings)
 }
 
-/// The page, with other tables between its two marks.
+/// The page with new tables between its two markers.
 fn with_tables(page: &str, tables: &str) -> anyhow::Result<String> {
     let parts = page.split_once(BEGIN).and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
     let (before, after) = parts.ok_or_else(|| anyhow::anyhow!("{PAGE} has no place for the tables"))?;
     Ok(format!("{before}{BEGIN}\n\n{tables}{END}{after}"))
 }
 
-/// A table of properties for each kind of line, and for each kind of object in them.
+/// A table of properties for each type of line, and for each type of object.
 fn tables(schema: &Value) -> String {
     let mut text = String::new();
     for line in schema["oneOf"].as_array().into_iter().flatten() {
@@ -66,7 +66,7 @@ fn table(text: &mut String, title: &str, object: &Value) {
     }
 }
 
-/// A row for each property, with those of objects that have no name of their own below it.
+/// A row for each property; the properties of unnamed objects follow it.
 fn properties(rows: &mut String, above: &str, properties: &Value) {
     for (name, property) in properties.as_object().unwrap_or(&Map::new()) {
         let name = format!("{above}{name}");
@@ -80,7 +80,7 @@ fn row(rows: &mut String, name: &str, kind: &str, property: &Value) {
     let _ = writeln!(rows, "| `{name}` | {kind} | {about} |");
 }
 
-/// The type in words: of a reference the name, of a list that of its items.
+/// The type as text: for a reference the name, for a list the type of its items.
 fn kind(property: &Value) -> String {
     if let Some(name) = property["$ref"].as_str() {
         return format!("`{}`", name.trim_start_matches("#/$defs/"));
@@ -110,7 +110,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_property_has_a_row_with_its_type_and_what_its_comment_says() {
+    fn a_property_has_a_row_with_its_type_and_comment() {
         let schema = json!({
             "oneOf": [],
             "$defs": { "Ends": { "description": "How they end.", "properties": {

@@ -1,29 +1,29 @@
-//! A transport in memory that returns each query as its response: all that is counted over it is the engine's work,
-//! and, where it stands for AF_XDP, that of the frames.
+//! A transport in memory that returns each query as its response. Benchmarks over it thus measure only the engine, and
+//! for AF_XDP also the work on the frames.
 
 use dnsdyno_measure::NotSentReason;
 use dnsdyno_sys::packet::HEADER_ROOM;
 use dnsdyno_transport::xdp::frame::{Ethernet, Header, read};
-use dnsdyno_transport::{Batch, Group, Resources, Sent, Sink, Transport, Turn, Wake};
+use dnsdyno_transport::{Batch, Group, NextClient, Resources, Sent, Sink, Transport, Wake};
 
-/// What the echo stands for.
+/// The transport that the echo replaces.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Clients whose connection stays.
+    /// Clients with an open connection.
     Tcp,
-    /// The sockets of a mix that has one member.
+    /// The sockets of a mix with one member.
     MixOfOne,
-    /// Channels whose messages travel in frames.
+    /// Channels with messages in Ethernet frames.
     Xdp,
 }
 
-/// One worker's channels.
+/// The channels of one worker.
 pub(crate) struct Echo<const CONNECTS: bool> {
     kind: Kind,
     header: Header,
     now_ns: u64,
     next: usize,
-    /// Responses that wait to be received: channel, end in `bytes`.
+    /// Responses that wait to be read: channel, and end in `bytes`.
     waiting: Vec<(usize, usize)>,
     bytes: Vec<u8>,
 }
@@ -97,12 +97,12 @@ impl<const CONNECTS: bool> Transport for Echo<CONNECTS> {
         self.now_ns = self.now_ns.max(until_ns);
     }
 
-    fn turn(&mut self) -> Result<Turn, NotSentReason> {
-        Ok(Turn { channel: self.next, room: 16 })
+    fn next_client(&mut self) -> Result<NextClient, NotSentReason> {
+        Ok(NextClient { channel: self.next, capacity: 16 })
     }
 
-    fn turn_of(&mut self, _: usize) -> Result<Turn, NotSentReason> {
-        Ok(Turn { channel: self.next_channel(), room: usize::MAX })
+    fn next_client_of(&mut self, _: usize) -> Result<NextClient, NotSentReason> {
+        Ok(NextClient { channel: self.next_channel(), capacity: usize::MAX })
     }
 
     fn pass(&mut self, _: usize) {
@@ -111,7 +111,7 @@ impl<const CONNECTS: bool> Transport for Echo<CONNECTS> {
 
     fn groups(&self) -> Vec<Group> {
         let connects = self.kind == Kind::Tcp;
-        vec![Group { channels: CHANNELS, connects, most_under_way: None, member: 0, is_second: false }]
+        vec![Group { channels: CHANNELS, connects, most_outstanding: None, member: 0, is_fallback: false }]
     }
 
     fn resources(&mut self) -> Resources {
@@ -121,5 +121,5 @@ impl<const CONNECTS: bool> Transport for Echo<CONNECTS> {
 
 const CHANNELS: usize = 8;
 
-/// Where the QR bit is in a frame without a tag, over IPv4.
+/// The position of the QR bit in a frame without VLAN tag, over IPv4.
 const FLAGS_IN_FRAME: usize = 14 + 20 + 8 + 2;

@@ -1,4 +1,4 @@
-//! The steps of the loop that each query goes through, for `benches/micro.rs`, which takes their time, and
+//! The steps of the worker's loop for each query, for `benches/micro.rs`, which measures their time, and
 //! `examples/instructions.rs`, which counts their instructions.
 
 mod echo;
@@ -8,7 +8,7 @@ use std::hint::black_box;
 use dnsdyno_engine::{Control, Job, Live, Observer, run};
 use dnsdyno_measure::Histogram;
 use dnsdyno_plan::schedule::{Constant, Load, Ramp};
-use dnsdyno_plan::source::{Questions, QuestionsBuilder};
+use dnsdyno_plan::source::{Queries, QueriesBuilder};
 use dnsdyno_record::Interval;
 use dnsdyno_transport::Transport;
 use dnsdyno_transport::sim::{SimConfig, SimTransport};
@@ -20,11 +20,11 @@ use echo::{Echo, Kind};
 pub(crate) struct Operation {
     /// Its name.
     pub(crate) name: &'static str,
-    /// Prepares, and then does it so many times.
+    /// Prepares the step, and executes it this many times.
     pub(crate) repeat: fn(u64),
 }
 
-/// Every step.
+/// All steps.
 pub(crate) const OPERATIONS: &[Operation] = &[
     Operation { name: "patch", repeat: patch },
     Operation { name: "pair", repeat: pair },
@@ -40,34 +40,34 @@ pub(crate) const OPERATIONS: &[Operation] = &[
     Operation { name: "xdp", repeat: |times| engine(times, Echo::<false>::new(Kind::Xdp)) },
 ];
 
-/// A question into the batch, with its ID.
+/// Copies a query into the batch, and sets its ID.
 fn patch(times: u64) {
-    let questions = questions();
-    let mut batch = Vec::with_capacity(BATCH * questions.message(0).len());
+    let queries = queries();
+    let mut batch = Vec::with_capacity(BATCH * queries.message(0).len());
     for n in 0..times {
         if n.is_multiple_of(BATCH as u64) {
             batch.clear();
         }
         let start = batch.len();
-        batch.extend_from_slice(questions.message(n as usize % questions.len()));
+        batch.extend_from_slice(queries.message(n as usize % queries.len()));
         patch_id(&mut batch[start..], n as u16);
         black_box(batch.as_slice());
     }
 }
 
-/// What an answer says, and whether it answers what was asked.
+/// Parses a response, and compares its question with that of the query.
 fn pair(times: u64) {
-    let questions = questions();
-    let mut answer = questions.message(0).to_vec();
-    answer[2] |= 0x80;
+    let queries = queries();
+    let mut response = queries.message(0).to_vec();
+    response[2] |= 0x80;
     for _ in 0..times {
-        let same =
-            peek(black_box(&answer)).is_ok_and(|said| same_question(said.question, questions.question(0)));
+        let same = peek(black_box(&response))
+            .is_ok_and(|parsed| same_question(parsed.question, queries.question(0)));
         assert!(black_box(same));
     }
 }
 
-/// A latency into the histogram.
+/// Records a latency in the histogram.
 fn record(times: u64) {
     let mut histogram = Histogram::new();
     for n in 0..times {
@@ -76,7 +76,7 @@ fn record(times: u64) {
     assert_eq!(black_box(&histogram).count(), times);
 }
 
-/// When query n of a ramp is due, for any n.
+/// Computes when query n of a ramp is due, for any n.
 fn due_at(times: u64) {
     let ramp = Ramp { from_qps: 0.0, to_qps: 1e6, over_ns: 1_000 * SECOND_NS, hold_ns: 0 };
     let Ok(curve) = ramp.curve() else { return };
@@ -85,7 +85,7 @@ fn due_at(times: u64) {
     }
 }
 
-/// The same for one query after the other at a constant rate, as a worker takes them up.
+/// The same for consecutive queries at a constant rate, as a worker schedules them.
 fn next_due(times: u64) {
     let Ok(curve) = constant(times) else { return };
     let mut cursor = curve.cursor(0, 1);
@@ -94,12 +94,12 @@ fn next_due(times: u64) {
     }
 }
 
-/// All of it, over one worker's link: scheduled, sent, paired, booked, settled. The link's own work is in it.
+/// The whole loop of one worker: schedules, sends, pairs, counts and settles. Includes the work of the link.
 fn engine<T: Transport + Send>(times: u64, link: T) {
     let Ok(curve) = constant(times) else { return };
-    let (questions, load) = (questions(), Load::Open { curve, window: None });
+    let (queries, load) = (queries(), Load::Open { curve, window: None });
     let job = Job {
-        questions: &questions,
+        queries: &queries,
         load: &load,
         limit: None,
         end_ns: None,
@@ -110,17 +110,17 @@ fn engine<T: Transport + Send>(times: u64, link: T) {
         own_files: false,
         strips_edns: false,
     };
-    black_box(run(&job, vec![link], 0, &|| 0, &Control::default(), &mut Nobody));
+    black_box(run(&job, vec![link], 0, &|| 0, &Control::default(), &mut NoObserver));
 }
 
-/// So many queries at a million a second.
+/// This many queries at a million per second.
 fn constant(times: u64) -> Result<dnsdyno_plan::Curve, dnsdyno_plan::schedule::CurveError> {
     Constant { rate_qps: 1e6, duration_ns: Some(times * 1_000) }.curve()
 }
 
-/// The question of the rig, of 33 bytes.
-fn questions() -> Questions {
-    let mut builder = QuestionsBuilder::new(QueryForm::default(), 0);
+/// The query of the test rig, of 33 bytes.
+fn queries() -> Queries {
+    let mut builder = QueriesBuilder::new(QueryForm::default(), 0);
     let mut name = Vec::new();
     if encode_name(b"ns.dyno.example.", &mut name).is_ok() {
         let _ = builder.push(&name, 1);
@@ -128,10 +128,10 @@ fn questions() -> Questions {
     builder.finish()
 }
 
-/// Nobody looks on.
-struct Nobody;
+/// Ignores all reports.
+struct NoObserver;
 
-impl Observer for Nobody {
+impl Observer for NoObserver {
     fn passed(&mut self, _: &Live<'_>) {}
     fn settled(&mut self, _: &Interval) {}
     fn stopping(&mut self, _: u64) {}
@@ -139,5 +139,5 @@ impl Observer for Nobody {
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// As many as go out together.
+/// Queries in a batch.
 const BATCH: usize = 64;

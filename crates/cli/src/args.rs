@@ -1,8 +1,7 @@
 //! The command line: parsing, short and long help, man pages and completions are made from these types.
 //!
-//! What a run does is said by the options of a [`Draft`], which are flags here and keys in a plan file; what they
-//! mean, and whether they go together, is decided where it becomes a plan. Beside them are the flags that say where
-//! results go.
+//! The options of a run are those of a [`Draft`], which are flags here and keys in a plan file; the plan checks their
+//! values and whether they can be combined. The flags defined here select what is run and where results are written.
 
 use std::path::PathBuf;
 
@@ -13,28 +12,29 @@ use dnsdyno_plan::{Draft, LOAD_HEADING};
 
 use crate::cmd::respond::RespondFlags;
 
-/// A dynamometer for DNS servers: a known load, and what it does to the server.
+/// A dynamometer for DNS servers: sends a known load and measures the server's response
 ///
-/// dnsdyno puts a known load on a DNS server and shows how much it holds, how its latency tail
-/// grows, where it breaks, and whether the load generator itself was the limit.
+/// dnsdyno puts a known load on a DNS server and shows how much the server can handle, how its
+/// latency tail grows, where it fails, and whether the load generator itself was the limit.
 #[derive(Debug, Parser)]
 #[command(name = "dnsdyno", version, styles = STYLES, after_help = crate::exit::HELP, max_term_width = 100)]
 pub(crate) struct Cli {
     #[command(subcommand)]
-    pub(crate) verb: Verb,
+    pub(crate) command: Command,
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Verb {
+pub(crate) enum Command {
     /// Put a load on a server and measure it
     Run(Box<RunFlags>),
     /// Print the summary of a run again, from its record
     Show(ShowFlags),
-    /// Be a DNS server that lies, delays and loses on command, and keeps a book of it
+    /// Run a reference DNS server that delays, drops or falsifies responses on request, and counts
+    /// what it did
     Respond(Box<RespondFlags>),
-    /// The main job against the built-in responder, no set-up
+    /// Measure the built-in responder, without any set-up
     Demo(DemoFlags),
-    /// Write the man pages into a folder
+    /// Write the man pages to a folder
     #[command(hide = true)]
     Man {
         /// Where to write them.
@@ -53,7 +53,7 @@ pub(crate) enum Verb {
 pub(crate) struct RunFlags {
     #[command(flatten)]
     pub(crate) draft: Draft,
-    /// A plan file (TOML) with any of these, or with pieces of any rate; flags win over it
+    /// A plan file (TOML) with any of these, or with pieces of any rate; flags override it
     #[arg(long, value_name = "FILE", help_heading = LOAD_HEADING)]
     pub(crate) plan: Option<PathBuf>,
     #[command(flatten)]
@@ -66,13 +66,13 @@ pub(crate) struct OutputFlags {
     /// Folder of the record [default: runs/DATE-TIME]
     #[arg(short, long, value_name = "FOLDER", display_order = 0)]
     pub(crate) out: Option<PathBuf>,
-    /// Fail (exit code 1) unless this holds, such as 'loss<0.1%' or 'p99<5ms'; several times
+    /// Exit with code 1 unless this is true, such as 'loss<0.1%' or 'p99<5ms'; may be repeated
     #[arg(short, long, value_name = "EXPECTATION")]
     pub(crate) expect: Vec<String>,
-    /// Say nothing while running
+    /// Print nothing during the run
     #[arg(long)]
     pub(crate) quiet: bool,
-    /// Show what each worker did and used
+    /// Show the rate and CPU use of each worker
     #[arg(short, long)]
     pub(crate) verbose: bool,
     /// Print the summary as one JSON object
@@ -85,13 +85,13 @@ pub(crate) struct ShowFlags {
     /// Folders of runs
     #[arg(required = true, value_name = "RUN")]
     pub(crate) runs: Vec<PathBuf>,
-    /// Show what each worker did and used
+    /// Show the rate and CPU use of each worker
     #[arg(short, long)]
     pub(crate) verbose: bool,
-    /// Print the summary as one JSON object a run
+    /// Print one JSON object per run
     #[arg(long)]
     pub(crate) json: bool,
-    /// Fail (exit code 1) unless this holds, such as 'loss<0.1%' or 'p99<5ms'; several times
+    /// Exit with code 1 unless this is true, such as 'loss<0.1%' or 'p99<5ms'; may be repeated
     #[arg(short, long, value_name = "EXPECTATION")]
     pub(crate) expect: Vec<String>,
 }
@@ -101,7 +101,7 @@ pub(crate) struct DemoFlags {
     /// Folder of the record [default: runs/DATE-TIME]
     #[arg(short, long, value_name = "FOLDER")]
     pub(crate) out: Option<PathBuf>,
-    /// Say nothing while running
+    /// Print nothing during the run
     #[arg(long)]
     pub(crate) quiet: bool,
     /// Print the summary as one JSON object
@@ -135,10 +135,10 @@ Examples:
   dnsdyno run -s 192.0.2.53 -d queries.txt --transport dot --ca ca.pem --clients 10 --rate 20k --for 30s
   dnsdyno run -s dns.example -d queries.txt --transport doh --http-method get --outstanding 100 --for 30s
 
-A run repeated from its own record:
+Repeat a run from its record:
   dnsdyno run --plan runs/NAME/plan.toml
 
-Plan files say the same as the flags, and more by pieces:
+A plan file has the same options as the flags, and may have several pieces:
   server = \"127.0.0.1\"
   queries = \"queries.txt\"
   [[piece]]
@@ -157,25 +157,25 @@ mod tests {
     use clap::CommandFactory;
 
     #[test]
-    fn the_table_of_flags_is_sound() {
+    fn the_definitions_of_the_flags_are_consistent() {
         Cli::command().debug_assert();
     }
 
     #[test]
-    fn what_is_not_said_stays_open() {
-        let Verb::Run(flags) = Cli::parse_from(["dnsdyno", "run"]).verb else { panic!("no run") };
+    fn options_that_are_not_given_stay_unset() {
+        let Command::Run(flags) = Cli::parse_from(["dnsdyno", "run"]).command else { panic!("no run") };
         assert_eq!(flags.draft, Draft::default());
     }
 
     #[test]
-    fn a_flag_says_what_the_same_key_of_a_plan_file_says() {
+    fn a_flag_and_the_plan_key_of_the_same_name_are_equivalent() {
         let typed = "dnsdyno run -s 127.0.0.1:5300 -d q.txt --stair 1k..5k --step 1k --hold 10s -t 2s \
                      -c 4 --backend xdp --interface eth0 --next-hop 2:0:0:0:0:1 --vlan 7 --source-prefix ::/0 \
                      --xdp-mode native --xdp-copy copy --no-pin --no-rd \
                      --do --edns-size 1232 --local-ports 2000..2003 --name n --insecure --ca c --sni s \
                      --tls-version 1.3 --no-resumption --early-data --handshake-timeout 1s --http-method get \
                      --http-path /q --transport udp+tcp --tcp-edns none";
-        let Verb::Run(flags) = Cli::parse_from(typed.split_whitespace()).verb else { panic!("no run") };
+        let Command::Run(flags) = Cli::parse_from(typed.split_whitespace()).command else { panic!("no run") };
         let file = "server = \"127.0.0.1:5300\"\nqueries = \"q.txt\"\nstair = \"1k..5k\"\nstep = \"1k\"\n\
                     hold = \"10s\"\ntimeout = \"2s\"\nclients = 4\nbackend = \"xdp\"\ninterface = \"eth0\"\n\
                     next-hop = \"2:0:0:0:0:1\"\nvlan = 7\nsource-prefix = \"::/0\"\nxdp-mode = \"native\"\n\

@@ -1,28 +1,28 @@
-//! Exit codes: what a script may rely on.
+//! Exit codes; scripts rely on them.
 
 use std::process::ExitCode;
 
 use dnsdyno_runner::RunError;
 
-/// The run was made, and every expectation was met.
+/// The run completed, and all expectations were met.
 pub(crate) const OK: u8 = 0;
 
-/// The run was made, and an expectation of `--expect` was not met.
+/// The run completed, and an expectation of `--expect` was not met.
 pub(crate) const EXPECTATION_FAILED: u8 = 1;
 
-/// The flags, the plan or the queries are not usable; nothing was sent. (`clap` uses 2 too.)
+/// The flags, the plan or the queries are not valid; nothing was sent. `clap` uses 2 too.
 pub(crate) const BAD_INPUT: u8 = 2;
 
-/// The run could not be made: no socket, no folder, or a fault of the generator.
+/// The run failed: no socket, no folder, or an internal error.
 pub(crate) const RUN_FAILED: u8 = 3;
 
-/// The run was made, but its record is not whole on the disk.
+/// The run completed, but its record is incomplete.
 pub(crate) const RECORD_INCOMPLETE: u8 = 4;
 
-/// The user ended the run with Ctrl-C (128 + SIGINT); the record is whole.
+/// The user ended the run with Ctrl-C (128 + SIGINT); the record is complete.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// An error that has an exit code of its own.
+/// An error and its exit code.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) code: u8,
@@ -45,35 +45,35 @@ impl From<RunError> for Failure {
     }
 }
 
-/// What a verb gives back.
+/// What a subcommand returns: the exit code, or an error with its own.
 pub(crate) type Outcome = Result<u8, Failure>;
 
-/// Turns what a verb gave back into the program's end.
+/// Converts the outcome of a subcommand to the exit code of the program; prints an error.
 pub(crate) fn code_of(outcome: Outcome) -> ExitCode {
     match outcome {
         Ok(code) => ExitCode::from(code),
         Err(failure) if is_broken_pipe(&failure.error) => ExitCode::from(OK),
         Err(failure) => {
-            crate::screen::tell(&format!("dnsdyno: {}", in_words(&failure.error)));
+            crate::screen::print_error(&format!("dnsdyno: {}", error_text(&failure.error)));
             ExitCode::from(failure.code)
         }
     }
 }
 
-/// The error and its causes. Many of our messages have their cause in them, with what to do after it: that cause is
-/// not said again.
-fn in_words(error: &anyhow::Error) -> String {
-    let mut words = String::new();
+/// The error and its causes. Many of our messages already contain their cause, followed by advice: such a cause is
+/// not repeated.
+fn error_text(error: &anyhow::Error) -> String {
+    let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {
-        if !words.contains(&cause) {
-            let gap = if words.is_empty() { "" } else { ": " };
-            words = format!("{words}{gap}{cause}");
+        if !text.contains(&cause) {
+            let gap = if text.is_empty() { "" } else { ": " };
+            text = format!("{text}{gap}{cause}");
         }
     }
-    words
+    text
 }
 
-/// Whoever reads our output has gone, as with `| head`: that is no failure.
+/// Whether the reader of our output has closed it, as with `| head`: not a failure.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause
@@ -82,15 +82,15 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
     })
 }
 
-/// The section of the help and the man page.
+/// The section on exit codes of the help and the man page.
 pub(crate) const HELP: &str = "\
 Exit codes:
-  0    the run was made, every expectation was met
+  0    the run completed, all expectations were met
   1    an expectation of --expect was not met
-  2    flags, plan or queries are not usable; nothing was sent
-  3    the run could not be made (no socket, no folder, a fault of the generator)
-  4    the run was made, but its record is not whole on the disk
-  130  ended with Ctrl-C; the record is whole";
+  2    the flags, the plan or the queries are not valid; nothing was sent
+  3    the run failed (no socket, no folder, an internal error)
+  4    the run completed, but its record is incomplete
+  130  ended with Ctrl-C; the record is complete";
 
 #[cfg(test)]
 mod tests {
@@ -99,11 +99,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cause_is_said_once_whether_the_message_holds_it_or_not() {
+    fn a_cause_is_printed_once_even_if_the_message_contains_it() {
         let outer = Err::<(), _>(anyhow!("no such file")).context("cannot show it").unwrap_err();
-        assert_eq!(in_words(&outer), "cannot show it: no such file");
-        let holding =
+        assert_eq!(error_text(&outer), "cannot show it: no such file");
+        let containing =
             Err::<(), _>(anyhow!("no such file")).context("cannot open it: no such file; name another");
-        assert_eq!(in_words(&holding.unwrap_err()), "cannot open it: no such file; name another");
+        assert_eq!(error_text(&containing.unwrap_err()), "cannot open it: no such file; name another");
     }
 }

@@ -1,4 +1,4 @@
-//! dnsdyno: a dynamometer for DNS servers. This is the table of its verbs.
+//! dnsdyno: a dynamometer for DNS servers. Dispatches to its subcommands.
 #![forbid(unsafe_code)]
 
 mod args;
@@ -12,15 +12,15 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::args::{Cli, Verb};
+use crate::args::{Cli, Command};
 
 fn main() -> ExitCode {
-    exit::code_of(match Cli::parse().verb {
-        Verb::Run(flags) => cmd::run::run(*flags),
-        Verb::Show(flags) => cmd::show::show(&flags),
-        Verb::Respond(flags) => cmd::respond::respond(*flags),
-        Verb::Demo(flags) => cmd::demo::demo(&flags),
-        Verb::Man { folder } => cmd::manual::man(&folder),
-        Verb::Completions { shell } => cmd::manual::completions(shell),
+    exit::code_of(match Cli::parse().command {
+        Command::Run(flags) => cmd::run::run(*flags),
+        Command::Show(flags) => cmd::show::show(&flags),
+        Command::Respond(flags) => cmd::respond::respond(*flags),
+        Command::Demo(flags) => cmd::demo::demo(&flags),
+        Command::Man { folder } => cmd::manual::man(&folder),
+        Command::Completions { shell } => cmd::manual::completions(shell),
     })
 }

@@ -1,6 +1,6 @@
-//! What a person sees while a run goes on: a live block on a terminal, plain lines elsewhere.
+//! Progress of a run: a live block on a terminal, plain lines elsewhere.
 //!
-//! All of it goes to standard error, so that standard output holds the summary alone.
+//! It is written to standard error, so that standard output has only the summary.
 
 use std::error::Error;
 use std::io::{IsTerminal, Write};
@@ -14,12 +14,12 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::signals;
 
-/// The place where progress is shown.
+/// Shows the progress of a run.
 pub(crate) struct Screen {
     kind: Kind,
     timeout_ns: u64,
     is_open: bool,
-    /// Pressed by signals once the run begins.
+    /// Receives signals once the run has started.
     control: Arc<Control>,
 }
 
@@ -35,22 +35,22 @@ impl Screen {
         Screen { kind: if quiet { Kind::Quiet } else { Kind::Lines }, timeout_ns: 0, is_open: true, control }
     }
 
-    /// Says a sentence between the figures.
-    fn say(&self, sentence: &str) {
+    /// Prints a message between the figures.
+    fn print(&self, message: &str) {
         match &self.kind {
-            Kind::Terminal(bar) => bar.suspend(|| tell(sentence)),
-            Kind::Quiet | Kind::Lines => tell(sentence),
+            Kind::Terminal(bar) => bar.suspend(|| print_error(message)),
+            Kind::Quiet | Kind::Lines => print_error(message),
         }
     }
 
-    /// Takes the live block away.
+    /// Removes the live block.
     pub(crate) fn finish(&mut self) {
         if let Kind::Terminal(bar) = &self.kind {
             bar.finish_and_clear();
         }
     }
 
-    /// One interval as one line, for logs.
+    /// One interval as a line, for logs.
     fn line(&self, live: &Live<'_>) -> String {
         let rates = self.rates(live);
         let losses = self.losses(live);
@@ -89,20 +89,20 @@ impl Screen {
         format!("p50 {}  p99 {}  p99.9 {}", shown(0.5), shown(0.99), shown(0.999))
     }
 
-    /// What went wrong in the interval; empty where nothing did.
+    /// Losses and anomalies of the interval; empty if there were none.
     fn losses(&self, live: &Live<'_>) -> String {
         let arrivals = live.arrivals;
-        let beside = &arrivals.beside;
+        let anomalies = &arrivals.anomalies;
         let parts = [
             ("timed out", arrivals.timed_out),
             ("late", arrivals.late),
             ("refused", arrivals.refused),
             ("not sent", arrivals.not_sent),
-            ("dropped at our sockets", arrivals.socket_drops),
-            ("duplicates", beside.duplicates),
-            ("unexpected", beside.unexpected),
-            ("wrong question", beside.wrong_question),
-            ("malformed", beside.malformed),
+            ("dropped at our own sockets", arrivals.socket_drops),
+            ("duplicates", anomalies.duplicates),
+            ("unexpected", anomalies.unexpected),
+            ("wrong question", anomalies.wrong_question),
+            ("malformed", anomalies.malformed),
         ];
         let parts = parts.iter().filter(|(_, n)| *n > 0).map(|(what, n)| format!("{} {what}", count(*n)));
         parts.collect::<Vec<_>>().join("  ")
@@ -116,23 +116,27 @@ impl Screen {
 
 impl Observer for Screen {
     fn note(&mut self, note: &Note<'_>) {
-        self.say(&match note {
+        self.print(&match note {
             Note::SkippedLine(bad) => format!("dnsdyno: skipped {bad}"),
-            Note::SkippedMore(lines) => format!("dnsdyno: skipped {lines} more bad lines"),
-            Note::SocketsInstead(why) => format!("dnsdyno: sockets, because AF_XDP cannot be had: {why}"),
+            Note::SkippedMore(lines) => format!("dnsdyno: skipped {lines} more malformed lines"),
+            Note::SocketsInstead(why) => {
+                format!("dnsdyno: using sockets, because AF_XDP is not available: {why}")
+            }
             Note::Event(event) => format!("dnsdyno: {}", event.message),
             Note::RecordTrouble(error) => format!("dnsdyno: {error}"),
-            Note::Stopping => "stopping: waiting for what is under way (Ctrl-C again ends now)".to_owned(),
+            Note::Stopping => {
+                "stopping: waiting for outstanding queries (Ctrl-C again ends immediately)".to_owned()
+            }
         });
     }
 
-    /// From here on signals stop the run, not the program.
+    /// From here on, signals stop the run, not the program.
     fn begins(
         &mut self,
         header: &Header,
         schedule_end_ns: Option<u64>,
     ) -> Result<(), Box<dyn Error + Send + Sync>> {
-        signals::press_on_signals(Arc::clone(&self.control))?;
+        signals::handle_signals(Arc::clone(&self.control))?;
         self.timeout_ns = header.timeout_ns;
         self.is_open = header.headline == Headline::Response;
         if matches!(self.kind, Kind::Lines) && std::io::stderr().is_terminal() {
@@ -144,12 +148,12 @@ impl Observer for Screen {
     fn passed(&mut self, live: &Live<'_>) {
         match &self.kind {
             Kind::Quiet => {}
-            Kind::Lines => tell(&self.line(live)),
+            Kind::Lines => print_error(&self.line(live)),
             Kind::Terminal(bar) => {
                 if let Some(end_ns) = bar.length() {
                     bar.set_position(live.to_ns.min(end_ns));
                     bar.set_prefix(match end_ns.saturating_sub(live.to_ns) {
-                        0 => "waiting for answers".to_owned(),
+                        0 => "waiting for responses".to_owned(),
                         left_ns => format!("{} left", duration(left_ns)),
                     });
                 }
@@ -159,7 +163,7 @@ impl Observer for Screen {
     }
 }
 
-/// The live block: how far the run is, then the figures of the last interval.
+/// The live block: the progress of the run, then the figures of the last interval.
 fn bar(header: &Header, schedule_end_ns: Option<u64>) -> ProgressBar {
     let bar = match schedule_end_ns {
         Some(end_ns) => ProgressBar::new(end_ns),
@@ -183,13 +187,12 @@ fn bar(header: &Header, schedule_end_ns: Option<u64>) -> ProgressBar {
     bar
 }
 
-/// Says a sentence on standard error. Whoever was to read it may have gone (a closed terminal, a
-/// pipe to `head`): that must not end a run.
-pub(crate) fn tell(sentence: &str) {
-    let _ = writeln!(std::io::stderr(), "{sentence}");
+/// Prints a message to standard error. A failure is ignored: a closed terminal or pipe must not end a run.
+pub(crate) fn print_error(message: &str) {
+    let _ = writeln!(std::io::stderr(), "{message}");
 }
 
-/// Columns of the terminal that standard output is, or what a page has.
+/// Width of standard output in columns: that of the terminal, or the default.
 pub(crate) fn width_of_terminal() -> usize {
     terminal_size::terminal_size_of(std::io::stdout()).map_or(PAGE_WIDTH, |(width, _)| usize::from(width.0))
 }

@@ -1,7 +1,7 @@
-//! Adds up what the workers hand out: pages in, intervals and the sum out.
+//! Adds up the pages of the workers to intervals, and to the sum of the run.
 //!
-//! Pages of one interval are added in the order of the workers, not of their coming, so that
-//! the same pages always give the same record.
+//! The pages of an interval are added in the order of the workers, not of their arrival, so that the same pages always
+//! give the same record.
 
 use std::collections::BTreeMap;
 use std::thread::{self, ScopedJoinHandle};
@@ -17,55 +17,55 @@ use crate::control::{Asked, Control};
 use crate::job::Job;
 use crate::ledger::{Blank, Closing, HeldBack, Page};
 
-/// Is told how a run goes on.
+/// Observes the progress of a run.
 pub trait Observer {
-    /// A wall interval is over: what passed the sockets in it.
+    /// A wall interval is over.
     fn passed(&mut self, live: &Live<'_>);
 
-    /// An interval has settled: each query that was due in it has ended. Called in order.
+    /// An interval has settled: all queries that were due in it have ended. Called in order.
     fn settled(&mut self, interval: &Interval);
 
-    /// The user has asked to stop; `at_ns` is the end of the last wall interval told. Called once.
+    /// The user stops the run; `at_ns` is the end of the last wall interval reported. Called once.
     fn stopping(&mut self, at_ns: u64);
 
-    /// The run is over, and a full window held queries back past their intended instant.
+    /// The run is over, and a full window had held queries back.
     fn held_back(&mut self, _held_back: HeldBack) {}
 }
 
-/// The wall interval that is just over.
+/// The last wall interval.
 #[derive(Clone, Copy, Debug)]
 pub struct Live<'a> {
-    /// Number of the interval.
+    /// Its number.
     pub index: u64,
-    /// The first instant after it.
+    /// Its end.
     pub to_ns: u64,
-    /// Rate that the schedule asked for in it; 0 in closed loop.
+    /// The scheduled rate; 0 in closed loop.
     pub asked_qps: f64,
-    /// What passed the sockets, over all workers.
+    /// What was sent and received, over all workers.
     pub arrivals: &'a Arrivals,
 }
 
-/// The collector's end of one worker.
-pub(crate) struct WorkerDesk<'scope> {
+/// The collector's state of one worker.
+pub(crate) struct WorkerHandle<'scope> {
     pages: Consumer<Page>,
     blanks: Producer<Blank>,
     thread: Option<ScopedJoinHandle<'scope, ()>>,
-    /// Resources as of its last page: pages carry totals, intervals differences.
+    /// The resources in its last page: pages have totals, intervals have differences.
     resources: Resources,
     closing: Option<Closing>,
-    /// Why it ended without closing its books.
+    /// Why it ended without closing its ledger.
     failure: Option<String>,
-    /// The largest shares of a CPU that it used in an interval, ascending.
+    /// Its largest shares of a CPU in an interval, ascending.
     busiest: [f64; BUSY_INTERVALS],
 }
 
-impl<'scope> WorkerDesk<'scope> {
+impl<'scope> WorkerHandle<'scope> {
     pub(crate) fn new(
         pages: Consumer<Page>,
         blanks: Producer<Blank>,
         thread: ScopedJoinHandle<'scope, ()>,
     ) -> Self {
-        WorkerDesk {
+        WorkerHandle {
             pages,
             blanks,
             thread: Some(thread),
@@ -81,7 +81,7 @@ impl<'scope> WorkerDesk<'scope> {
     }
 
     fn note_busy(&mut self, share: f64) {
-        // The first page after a standstill carries the use of several intervals.
+        // The first page after a stall has the CPU time of several intervals.
         let share = share.min(1.0);
         if share > self.busiest[0] {
             self.busiest[0] = share;
@@ -91,17 +91,17 @@ impl<'scope> WorkerDesk<'scope> {
 }
 
 /// The pages of one interval, by worker.
-struct Sheets {
+struct IntervalPages {
     tallies: Vec<Option<Box<Tally>>>,
     arrivals: Vec<Option<Box<Arrivals>>>,
-    told_live: bool,
+    is_reported: bool,
 }
 
 pub(crate) struct Collector<'a, 'scope> {
     job: &'a Job<'a>,
     sockets: u64,
-    workers: Vec<WorkerDesk<'scope>>,
-    waiting: BTreeMap<u64, Sheets>,
+    workers: Vec<WorkerHandle<'scope>>,
+    waiting: BTreeMap<u64, IntervalPages>,
     next_settled: u64,
     tally: Tally,
     arrivals: Arrivals,
@@ -110,16 +110,16 @@ pub(crate) struct Collector<'a, 'scope> {
     last_offset_ns: i64,
     worst_step_ns: i64,
     control: &'a Control,
-    told_stopping: bool,
-    /// The end of the last wall interval told.
-    told_up_to_ns: u64,
+    has_reported_stop: bool,
+    /// The end of the last wall interval reported.
+    reported_up_to_ns: u64,
 }
 
 impl<'a, 'scope> Collector<'a, 'scope> {
     pub(crate) fn new(
         job: &'a Job<'a>,
         sockets: u64,
-        workers: Vec<WorkerDesk<'scope>>,
+        workers: Vec<WorkerHandle<'scope>>,
         wall_offset_ns: &'a dyn Fn() -> i64,
         control: &'a Control,
     ) -> Self {
@@ -128,39 +128,39 @@ impl<'a, 'scope> Collector<'a, 'scope> {
             sockets,
             waiting: BTreeMap::new(),
             next_settled: 0,
-            tally: Tally::new(job.questions.types().len()),
+            tally: Tally::new(job.queries.types().len()),
             arrivals: Arrivals::default(),
             uses: vec![WorkerUse::default(); workers.len()],
             last_offset_ns: wall_offset_ns(),
             worst_step_ns: 0,
             control,
-            told_stopping: false,
-            told_up_to_ns: 0,
+            has_reported_stop: false,
+            reported_up_to_ns: 0,
             wall_offset_ns,
             workers,
         }
     }
 
-    /// Takes pages until every worker is done.
+    /// Reads pages until all workers are done.
     pub(crate) fn collect(mut self, observer: &mut dyn Observer) -> Sum {
         loop {
-            let over = self.workers.iter().all(WorkerDesk::is_over);
-            if !self.told_stopping && self.control.asked() != Asked::Nothing {
-                self.told_stopping = true;
-                observer.stopping(self.told_up_to_ns);
+            let over = self.workers.iter().all(WorkerHandle::is_over);
+            if !self.has_reported_stop && self.control.asked() != Asked::Nothing {
+                self.has_reported_stop = true;
+                observer.stopping(self.reported_up_to_ns);
             }
-            let came = self.take_pages();
-            if came {
-                self.hand_on(observer);
+            let has_pages = self.take_pages();
+            if has_pages {
+                self.report_complete(observer);
             } else if over {
                 break;
             } else {
-                self.notice_failures();
-                // A worker that is done wakes us.
-                thread::park_timeout(LOOK_AGAIN);
+                self.detect_failures();
+                // A worker that is done wakes this thread.
+                thread::park_timeout(POLL_INTERVAL);
             }
         }
-        self.hand_on(observer);
+        self.report_complete(observer);
         let mut held_back = HeldBack::default();
         self.workers
             .iter()
@@ -172,27 +172,29 @@ impl<'a, 'scope> Collector<'a, 'scope> {
         self.sum()
     }
 
-    /// Takes the pages that wait; whether there were any.
+    /// Reads the pages that wait; returns whether there were any.
     fn take_pages(&mut self) -> bool {
-        let mut came = false;
+        let mut has_pages = false;
         for number in 0..self.workers.len() {
             while let Ok(page) = self.workers[number].pages.pop() {
-                came = true;
+                has_pages = true;
                 match page {
-                    Page::Settled { index, tally } => self.sheets(index).tallies[number] = Some(tally),
+                    Page::Settled { index, tally } => {
+                        self.interval_pages(index).tallies[number] = Some(tally)
+                    }
                     Page::Passed { index, mut arrivals, resources } => {
-                        self.charge(number, &mut arrivals, resources);
-                        self.sheets(index).arrivals[number] = Some(arrivals);
+                        self.add_resources(number, &mut arrivals, resources);
+                        self.interval_pages(index).arrivals[number] = Some(arrivals);
                     }
                     Page::Done(closing) => self.workers[number].closing = Some(closing),
                 }
             }
         }
-        came
+        has_pages
     }
 
-    /// Books on the arrivals what the host has spent since the page before.
-    fn charge(&mut self, number: usize, arrivals: &mut Arrivals, resources: Resources) {
+    /// Adds the resources used since the page before to the arrivals.
+    fn add_resources(&mut self, number: usize, arrivals: &mut Arrivals, resources: Resources) {
         let worker = &mut self.workers[number];
         let before = std::mem::replace(&mut worker.resources, resources);
         arrivals.cpu_ns = resources.cpu_ns.saturating_sub(before.cpu_ns);
@@ -201,70 +203,70 @@ impl<'a, 'scope> Collector<'a, 'scope> {
         worker.note_busy(arrivals.cpu_ns as f64 / self.job.interval_ns as f64);
     }
 
-    fn sheets(&mut self, index: u64) -> &mut Sheets {
+    fn interval_pages(&mut self, index: u64) -> &mut IntervalPages {
         let workers = self.workers.len();
-        self.waiting.entry(index).or_insert_with(|| Sheets {
+        self.waiting.entry(index).or_insert_with(|| IntervalPages {
             tallies: (0..workers).map(|_| None).collect(),
             arrivals: (0..workers).map(|_| None).collect(),
-            told_live: false,
+            is_reported: false,
         })
     }
 
-    /// Tells the observer of the intervals that are complete.
-    fn hand_on(&mut self, observer: &mut dyn Observer) {
-        let over: Vec<bool> = self.workers.iter().map(WorkerDesk::is_over).collect();
+    /// Reports the complete intervals to the observer.
+    fn report_complete(&mut self, observer: &mut dyn Observer) {
+        let over: Vec<bool> = self.workers.iter().map(WorkerHandle::is_over).collect();
         let indexes: Vec<u64> = self.waiting.keys().copied().collect();
         for index in indexes {
-            let Some(sheets) = self.waiting.get_mut(&index) else { continue };
-            if sheets.told_live || !is_complete(&sheets.arrivals, &over) {
+            let Some(interval_pages) = self.waiting.get_mut(&index) else { continue };
+            if interval_pages.is_reported || !is_complete(&interval_pages.arrivals, &over) {
                 continue;
             }
-            sheets.told_live = true;
-            let arrivals = merged(&sheets.arrivals);
+            interval_pages.is_reported = true;
+            let arrivals = merged(&interval_pages.arrivals);
             let to_ns = (index + 1) * self.job.interval_ns;
             let asked_qps = self.asked_qps(index);
-            self.told_up_to_ns = to_ns;
+            self.reported_up_to_ns = to_ns;
             observer.passed(&Live { index, to_ns, asked_qps, arrivals: &arrivals });
-            self.watch_the_clock();
+            self.check_clock_step();
         }
-        while let Some(sheets) = self.waiting.get(&self.next_settled)
-            && sheets.told_live
-            && is_complete(&sheets.tallies, &over)
+        while let Some(interval_pages) = self.waiting.get(&self.next_settled)
+            && interval_pages.is_reported
+            && is_complete(&interval_pages.tallies, &over)
         {
             self.settle(observer);
         }
     }
 
-    /// Adds up the next interval, tells of it, and gives the workers their books back.
+    /// Adds up the next interval, reports it, and returns the empty pages to the workers.
     fn settle(&mut self, observer: &mut dyn Observer) {
         let index = self.next_settled;
-        let Some(sheets) = self.waiting.remove(&index) else { return };
+        let Some(interval_pages) = self.waiting.remove(&index) else { return };
         self.next_settled += 1;
-        let mut tally = Tally::new(self.job.questions.types().len());
-        sheets.tallies.iter().flatten().for_each(|sheet| tally.merge(sheet));
+        let mut tally = Tally::new(self.job.queries.types().len());
+        interval_pages.tallies.iter().flatten().for_each(|page| tally.merge(page));
         let is_open = self.job.load.curve().is_some();
-        let uses: Vec<WorkerUse> = sheets.arrivals.iter().map(use_of).collect();
+        let uses: Vec<WorkerUse> = interval_pages.arrivals.iter().map(use_of).collect();
         let interval = Interval {
             index,
             from_ns: index * self.job.interval_ns,
             to_ns: (index + 1) * self.job.interval_ns,
-            // Settled: what was due is what was taken up.
+            // In a settled interval, all due queries were scheduled.
             asked_qps: if is_open { per_second(tally.scheduled, self.job.interval_ns) } else { 0.0 },
             tally,
-            arrivals: merged(&sheets.arrivals),
+            arrivals: merged(&interval_pages.arrivals),
             workers: uses,
         };
         self.tally.merge(&interval.tally);
         self.arrivals.merge_in_time(&interval.arrivals);
         self.uses.iter_mut().zip(&interval.workers).for_each(|(sum, used)| sum.merge(used));
         observer.settled(&interval);
-        self.give_back(sheets);
+        self.return_blanks(interval_pages);
     }
 
-    fn give_back(&mut self, sheets: Sheets) {
-        let pages = sheets.tallies.into_iter().zip(sheets.arrivals);
+    fn return_blanks(&mut self, interval_pages: IntervalPages) {
+        let pages = interval_pages.tallies.into_iter().zip(interval_pages.arrivals);
         for (worker, (tally, arrivals)) in self.workers.iter_mut().zip(pages) {
-            // A full way back only means that the worker has blanks enough.
+            // If the queue is full, the worker has enough empty pages.
             if let Some(mut tally) = tally {
                 tally.clear();
                 let _ = worker.blanks.push(Blank::Tally(tally));
@@ -276,11 +278,11 @@ impl<'a, 'scope> Collector<'a, 'scope> {
         }
     }
 
-    /// The rate that the schedule asks for in an interval, from the number of queries due; nothing
-    /// is asked past the limit, or once the user wants to stop.
+    /// The scheduled rate of an interval, from the number of due queries; 0 beyond the limit, or after the user has
+    /// stopped the run.
     fn asked_qps(&self, index: u64) -> f64 {
         let Some(curve) = self.job.load.curve() else { return 0.0 };
-        if self.told_stopping {
+        if self.has_reported_stop {
             return 0.0;
         }
         let limit = self.job.limit.as_ref().map_or(u64::MAX, |(limit, _)| *limit);
@@ -289,7 +291,7 @@ impl<'a, 'scope> Collector<'a, 'scope> {
         per_second(due_before(from_ns + self.job.interval_ns) - due_before(from_ns), self.job.interval_ns)
     }
 
-    fn watch_the_clock(&mut self) {
+    fn check_clock_step(&mut self) {
         let offset_ns = (self.wall_offset_ns)();
         let step_ns = offset_ns - self.last_offset_ns;
         self.last_offset_ns = offset_ns;
@@ -298,21 +300,22 @@ impl<'a, 'scope> Collector<'a, 'scope> {
         }
     }
 
-    /// A worker whose thread ended without closing its books has failed.
-    fn notice_failures(&mut self) {
+    /// A worker whose thread has ended without closing its ledger has failed.
+    fn detect_failures(&mut self) {
         for worker in &mut self.workers {
             let ended = worker.thread.as_ref().is_some_and(ScopedJoinHandle::is_finished);
             if worker.is_over() || !ended || !worker.pages.is_empty() {
                 continue;
             }
             let Some(Err(panic)) = worker.thread.take().map(ScopedJoinHandle::join) else { continue };
-            let said = panic.downcast_ref::<String>().map(String::as_str);
-            let said = said.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no reason given");
-            worker.failure = Some(said.to_owned());
+            let message = panic.downcast_ref::<String>().map(String::as_str);
+            let message =
+                message.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no reason given");
+            worker.failure = Some(message.to_owned());
         }
     }
 
-    /// The sum, once every worker is done. The verdict is for whoever has all the evidence.
+    /// The sum, after all workers are done. The caller adds the missing evidence and decides on the verdict.
     fn sum(mut self) -> Sum {
         let closings = || self.workers.iter().filter_map(|worker| worker.closing);
         let late_after_settled = closings().map(|closing| closing.late_after_settled).sum();
@@ -329,7 +332,7 @@ impl<'a, 'scope> Collector<'a, 'scope> {
             late_after_settled,
             workers: self.uses,
             schedule_ns,
-            passes: self.tally.scheduled as f64 / self.job.questions.len().max(1) as f64,
+            passes: self.tally.scheduled as f64 / self.job.queries.len().max(1) as f64,
             interface: None,
             tally: self.tally,
             arrivals: self.arrivals,
@@ -349,13 +352,13 @@ impl<'a, 'scope> Collector<'a, 'scope> {
         }
     }
 
-    /// Time over which queries were due: the whole schedule where it was played to its end.
+    /// The time over which queries were due: the whole schedule, if it was completed.
     fn schedule_ns(&self, ended: &Ended, exhausted_ns: Option<u64>) -> u64 {
         let exhausted_ns = exhausted_ns.unwrap_or(0);
         match (ended, self.job.load) {
             (Ended::ByTime, Load::Open { curve, .. }) => curve.duration_ns().unwrap_or(exhausted_ns),
             (Ended::ByTime, Load::Closed { .. }) => self.job.end_ns.unwrap_or(exhausted_ns),
-            // The query after the last would have been due then.
+            // Until the query after the last one would have been due.
             (Ended::ByCount | Ended::ByPasses, Load::Open { curve, .. }) => {
                 curve.due_at(self.tally.scheduled).or(curve.duration_ns()).unwrap_or(exhausted_ns)
             }
@@ -365,9 +368,9 @@ impl<'a, 'scope> Collector<'a, 'scope> {
 
     fn evidence(&self, schedule_ns: u64, end_ns: u64) -> Evidence {
         let length_ns = end_ns.max(1) as f64;
-        // Of a shorter run the start is most of what is seen.
+        // In a shorter run, the start takes most of the CPU time.
         let is_long_enough = end_ns >= SHORTEST_JUDGED_NS;
-        let busy = |worker: &WorkerDesk<'_>| {
+        let busy = |worker: &WorkerHandle<'_>| {
             if !is_long_enough {
                 return 0.0;
             }
@@ -375,7 +378,7 @@ impl<'a, 'scope> Collector<'a, 'scope> {
             let peak = worker.busiest.iter().sum::<f64>() / counted as f64;
             peak.max(worker.resources.cpu_ns as f64 / length_ns).min(1.0)
         };
-        let waited = |worker: &WorkerDesk<'_>| match is_long_enough {
+        let waited = |worker: &WorkerHandle<'_>| match is_long_enough {
             true => worker.resources.cpu_wait_ns as f64 / length_ns,
             false => 0.0,
         };
@@ -386,7 +389,7 @@ impl<'a, 'scope> Collector<'a, 'scope> {
             socket_drops: self.arrivals.socket_drops,
             fragments: self.workers.iter().map(|worker| worker.resources.fragments).max().unwrap_or(0),
             lasted_ns: end_ns,
-            // Of the interface, and of what leaves by it, whoever opened the transports knows.
+            // The caller, which opened the transports, adds what concerns the interface.
             interface_packets: None,
             datagrams_only: false,
             id_waits: closings().map(|closing| closing.id_waits).sum(),
@@ -404,7 +407,7 @@ impl<'a, 'scope> Collector<'a, 'scope> {
     }
 }
 
-/// Whether every worker has given its page, or will give none any more.
+/// Whether each worker has passed on its page, or is done.
 fn is_complete<P>(pages: &[Option<P>], over: &[bool]) -> bool {
     pages.iter().zip(over).all(|(page, over)| page.is_some() || *over)
 }
@@ -428,13 +431,12 @@ fn per_second(count: u64, interval_ns: u64) -> f64 {
     count as f64 * 1e9 / interval_ns as f64
 }
 
-/// CPU use is judged in runs of at least a second.
+/// CPU use is evaluated in runs of at least a second.
 const SHORTEST_JUDGED_NS: u64 = 1_000_000_000;
 
-/// A page is fetched this long after it was handed out, at most: too short to see on a screen,
-/// long enough to cost no CPU.
-const LOOK_AGAIN: Duration = Duration::from_millis(5);
+/// How often pages are read: too short to be noticed on a screen, long enough to use almost no CPU time.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Intervals that a worker must have been busy in before its CPU counts as used up: one alone
-/// may be a hiccup of the host.
+/// Intervals in which a worker must have been busy before its CPU counts as saturated: a single one may be a short
+/// disturbance of the host.
 const BUSY_INTERVALS: usize = 5;

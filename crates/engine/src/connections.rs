@@ -1,8 +1,8 @@
-//! The connections of a worker's clients: which there are, and the queries to be retried because theirs was lost.
+//! The connections of a worker's clients, and the queries to retry because their connection was lost.
 //!
 //! ```text
 //!   connection lost ──► its unanswered queries ─┬─ retried on the next (RFC 7766, 6.2.4)
-//!                                               └─ refused, where connections bring no response
+//!                                               └─ refused, if connections end without a response
 //! ```
 
 use std::collections::VecDeque;
@@ -12,10 +12,11 @@ use dnsdyno_measure::ConnectionEnd;
 /// The connections of a worker's clients.
 #[derive(Default)]
 pub(crate) struct Connections {
-    /// How many are established now.
+    /// The number of established connections.
     pub(crate) open: u64,
-    /// Whether one was refused of late, while there was none, or a client failed to shake hands again and again.
-    pub(crate) is_turned_away: bool,
+    /// Whether, since this was last read, a connection was refused while none was open, or handshakes of a client
+    /// failed repeatedly.
+    pub(crate) is_refusing: bool,
     pub(crate) retries: Retries,
     clients: Vec<Client>,
 }
@@ -23,12 +24,12 @@ pub(crate) struct Connections {
 #[derive(Clone, Default)]
 struct Client {
     is_connected: bool,
-    /// How many of its connections ended in a row without one response.
-    fruitless: u8,
+    /// How many of its connections in a row ended without a response.
+    without_response: u8,
 }
 
 impl Connections {
-    /// Of `clients` clients.
+    /// For this many clients.
     pub(crate) fn new(clients: usize) -> Self {
         Connections {
             clients: vec![Client::default(); clients],
@@ -37,7 +38,7 @@ impl Connections {
         }
     }
 
-    /// Whether there are clients at all.
+    /// Whether the transport has clients.
     pub(crate) fn is_used(&self) -> bool {
         !self.clients.is_empty()
     }
@@ -47,44 +48,44 @@ impl Connections {
         self.clients.get(channel).is_some_and(|client| client.is_connected)
     }
 
-    /// Notes that the connection of a client was established.
+    /// Records that the connection of a client was established.
     pub(crate) fn note_established(&mut self, channel: usize) {
         self.open += 1;
         self.clients[channel].is_connected = true;
     }
 
-    /// Notes that the connection of a client has ended.
+    /// Records that the connection of a client has ended.
     pub(crate) fn note_ended(&mut self, channel: usize) {
         self.open -= 1;
         self.clients[channel].is_connected = false;
     }
 
-    /// Whether to retry what was outstanding: not for ever, where connections end without a response.
+    /// Whether to retry the outstanding queries: only a limited number of times, if connections end without a response.
     pub(crate) fn may_retry(&mut self, channel: usize, end: ConnectionEnd, responses: u64) -> bool {
-        let Some(Client { fruitless, .. }) = self.clients.get_mut(channel) else { return false };
+        let Some(Client { without_response, .. }) = self.clients.get_mut(channel) else { return false };
         if responses > 0 || end == ConnectionEnd::ByUs {
-            *fruitless = 0;
+            *without_response = 0;
             return true;
         }
-        *fruitless = (*fruitless + 1) % MOST_FRUITLESS;
-        *fruitless != 0
+        *without_response = (*without_response + 1) % MOST_WITHOUT_RESPONSE;
+        *without_response != 0
     }
 }
 
-/// Queries to be retried, by client: losing a connection touches only those of its client.
+/// Queries to retry, by client: the loss of a connection costs time only for its own client.
 #[derive(Default)]
 pub(crate) struct Retries {
     of_client: Vec<Vec<Retry>>,
-    /// Clients that have some, each once, in the order in which they got the first.
+    /// Clients with queries to retry, each once, in the order in which they got the first.
     clients: VecDeque<u32>,
     is_listed: Vec<bool>,
-    /// Whether a server has refused streams since this was last looked at.
+    /// Whether a server has refused streams since this was last read.
     pub(crate) refuses_streams: bool,
-    /// Until then nothing is retried.
+    /// No query is retried before this instant.
     pub(crate) paused_until_ns: u64,
 }
 
-/// A query that was sent on a connection which was lost.
+/// A query whose connection was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Retry {
     pub(crate) id: u16,
@@ -101,12 +102,12 @@ impl Retries {
         }
     }
 
-    /// Whether no query is to be retried.
+    /// Whether there are no queries to retry.
     pub(crate) fn is_empty(&self) -> bool {
         self.clients.is_empty()
     }
 
-    /// Clients with queries to be retried.
+    /// The number of clients with queries to retry.
     pub(crate) fn clients(&self) -> usize {
         self.clients.len()
     }
@@ -119,7 +120,7 @@ impl Retries {
         }
     }
 
-    /// Takes the next client, and its queries: they are to be given [back](Self::put_back).
+    /// Takes the next client and its queries; the remaining ones must be [put back](Self::put_back).
     pub(crate) fn take_next(&mut self) -> Option<(usize, Vec<Retry>)> {
         let channel = self.clients.pop_front()? as usize;
         self.is_listed[channel] = false;
@@ -131,7 +132,7 @@ impl Retries {
         std::mem::take(&mut self.of_client[channel])
     }
 
-    /// Puts those that remain of a client's queries in the place of those it had.
+    /// Replaces the queries of a client with the remaining ones.
     pub(crate) fn put_back(&mut self, channel: usize, remaining: Vec<Retry>) {
         let is_empty = remaining.is_empty();
         self.of_client[channel] = remaining;
@@ -141,16 +142,16 @@ impl Retries {
     }
 }
 
-/// Connections of one client that may end one after the other without a response, before what was sent on them
-/// counts as refused: a server that closes an idle connection does so once.
-const MOST_FRUITLESS: u8 = 3;
+/// When this many connections of a client in a row have ended without a response, its queries count as refused. One
+/// alone may be an idle connection that the server closed.
+const MOST_WITHOUT_RESPONSE: u8 = 3;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_client_is_given_up_after_three_fruitless_connections_in_a_row() {
+    fn retries_end_after_three_connections_in_a_row_without_response() {
         let mut connections = Connections::new(2);
         let mut ended = |end, responses| connections.may_retry(1, end, responses);
         let by_server = ConnectionEnd::ByServer;
@@ -161,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_loses_its_connection_again_and_again_is_listed_once_and_touches_no_other() {
+    fn a_client_that_loses_several_connections_is_listed_once_and_costs_other_clients_nothing() {
         let (clients, losses) = (1_000, 100);
         let mut retries = Retries::new(clients);
         let mut moved = 0;
@@ -174,7 +175,7 @@ mod tests {
                 retries.put_back(channel, own);
             }
         }
-        // Linear: at each loss those that the client had, and those it has now.
+        // Linear: each loss moves the queries that the client had and those that it has now.
         assert_eq!(moved, (losses as usize * 2 - 1) * clients * 2);
         assert_eq!(retries.clients(), clients);
         for expected in 0..clients {
@@ -188,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_client_could_not_send_waits_behind_the_other_clients() {
+    fn queries_that_a_client_could_not_send_wait_behind_the_other_clients() {
         let mut retries = Retries::new(2);
         for (channel, id) in [(0, 7), (1, 8), (0, 9)] {
             retries.push(channel, Retry { id, sent_ns: 0 });

@@ -1,26 +1,26 @@
-//! How a run is stopped: by the user, from a signal or another thread, or because a part of it has failed.
+//! Stops a run: on request of the user, from a signal handler or another thread, or because a thread has failed.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
-/// The one thing that a user can ask of a run.
+/// Stops a run on request of the user.
 #[derive(Debug, Default)]
 pub struct Control {
     asked: AtomicU8,
 }
 
-/// What was asked.
+/// What the user has requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Asked {
-    /// Nothing: go on.
+    /// Nothing.
     Nothing,
-    /// Send no more, wait for what is outstanding.
+    /// Send no more queries, and wait for the outstanding ones.
     StopSending,
-    /// End now; what is outstanding is interrupted.
+    /// End at once; outstanding queries are interrupted.
     EndNow,
 }
 
 impl Control {
-    /// Asks for the next stronger thing: first to stop sending, then to end.
+    /// Requests the next step: first to stop sending, then to end at once.
     ///
     /// Safe to call from a signal handler.
     pub fn press(&self) {
@@ -28,7 +28,7 @@ impl Control {
             self.asked.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |asked| Some((asked + 1).min(2)));
     }
 
-    /// What has been asked so far.
+    /// What has been requested so far.
     #[inline]
     pub fn asked(&self) -> Asked {
         match self.asked.load(Ordering::Relaxed) {
@@ -39,12 +39,12 @@ impl Control {
     }
 }
 
-/// What every worker looks at in each turn.
+/// The signals that each worker checks in each pass of its loop.
 #[derive(Clone, Copy)]
 pub(crate) struct Signals<'a> {
     user: &'a Control,
-    /// Whether a thread of the run has failed: the others then end at once, because what they would go on to measure
-    /// is not what was asked for.
+    /// Whether a thread of the run has failed. The others then end at once, because the load is no longer the requested
+    /// one.
     has_failed: &'a AtomicBool,
 }
 
@@ -58,7 +58,7 @@ impl<'a> Signals<'a> {
         if self.has_failed.load(Ordering::Relaxed) { Asked::EndNow } else { self.user.asked() }
     }
 
-    /// Sets the signal, when this is dropped by a thread that panics.
+    /// When the returned value is dropped by a panicking thread, the run has failed.
     pub(crate) fn fail_on_panic(self) -> impl Drop + use<'a> {
         FailOnPanic(self.has_failed)
     }
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_press_stops_sending_the_second_ends_and_a_third_changes_nothing() {
+    fn the_first_press_stops_sending_the_second_ends_the_run_and_a_third_has_no_effect() {
         let control = Control::default();
         let asked = [(); 4].map(|()| {
             let asked = control.asked();

@@ -1,5 +1,5 @@
-//! Transactions that may fall back from UDP to TCP: the channels of both parts, and what a slot does not hold of a
-//! query that is sent over TCP because its response over UDP was truncated.
+//! The fallback from UDP to TCP after truncated responses: the channels of both parts, and the data of a fallback that
+//! the table of outstanding queries does not have.
 //!
 //! ```text
 //!   due ──► UDP channel ──► truncated response ──► queue of the TCP group ──► client ──► response
@@ -7,11 +7,11 @@
 
 use std::ops::Range;
 
-use dnsdyno_measure::{ConnectFailure, ConnectionEnd, HalfFailure, NotSentReason};
+use dnsdyno_measure::{ConnectFailure, ConnectionEnd, FallbackFailure, NotSentReason};
 
 use crate::groups::Groups;
 
-/// The fallback of a worker; of most runs there is none, and it has no channels.
+/// The fallback of a worker. Most runs have none, and no channels here.
 #[derive(Default)]
 pub(crate) struct Fallback {
     /// Channels whose queries fall back.
@@ -20,25 +20,25 @@ pub(crate) struct Fallback {
     pub(crate) tcp: Range<usize>,
     /// The group of the TCP part.
     pub(crate) group: usize,
-    /// Whether the OPT record is left out of what is sent over TCP.
+    /// Whether queries are sent over TCP without their OPT record.
     pub(crate) strips_edns: bool,
     parts: Box<[Parts]>,
     first_slot: u32,
 }
 
-/// When the parts of a transaction began.
+/// When the parts of a transaction started.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Parts {
     /// When the truncated response was received.
     pub(crate) truncated_ns: u64,
-    /// When the client was given the query.
+    /// When the query was passed to the client.
     pub(crate) handed_ns: u64,
 }
 
 impl Fallback {
-    /// The fallback of one member of these groups, if one has it; its TCP part has these slots.
+    /// The fallback of these groups, if one of them is a fallback; its TCP part has these slots.
     pub(crate) fn of(groups: &Groups, slots: Range<u32>, strips_edns: bool) -> Self {
-        let Some(group) = groups.all.iter().position(|queue| queue.group.is_second) else {
+        let Some(group) = groups.all.iter().position(|queue| queue.group.is_fallback) else {
             return Fallback::default();
         };
         let channels = |number: usize| {
@@ -55,38 +55,38 @@ impl Fallback {
         }
     }
 
-    /// The parts of the transaction whose query has this slot, in the TCP part.
+    /// The parts of the transaction with this slot in the TCP part.
     pub(crate) fn parts(&mut self, slot: u32) -> Option<&mut Parts> {
         self.parts.get_mut(slot.checked_sub(self.first_slot)? as usize)
     }
 }
 
-/// Why the TCP part of a transaction failed, if it was never sent.
-pub(crate) fn failure_unsent(held_up_by: Option<NotSentReason>) -> HalfFailure {
-    match held_up_by {
-        Some(NotSentReason::NoFreeConnection | NotSentReason::NoFreeId) => HalfFailure::NoClient,
-        Some(NotSentReason::NoLocalPort) => HalfFailure::NoLocalPort,
-        _ => HalfFailure::NotSent,
+/// Why the TCP part of a transaction failed, if its query was not sent.
+pub(crate) fn failure_unsent(blocked_by: Option<NotSentReason>) -> FallbackFailure {
+    match blocked_by {
+        Some(NotSentReason::NoFreeConnection | NotSentReason::NoFreeId) => FallbackFailure::NoClient,
+        Some(NotSentReason::NoLocalPort) => FallbackFailure::NoLocalPort,
+        _ => FallbackFailure::NotSent,
     }
 }
 
-/// Why it failed, if its connection was not established.
-pub(crate) fn failure_of_connect(why: ConnectFailure) -> HalfFailure {
+/// Why the TCP part failed, if its connection was not established.
+pub(crate) fn failure_of_connect(why: ConnectFailure) -> FallbackFailure {
     match why {
-        ConnectFailure::Refused => HalfFailure::ConnectRefused,
-        ConnectFailure::TimedOut => HalfFailure::ConnectTimedOut,
-        ConnectFailure::NoLocalPort => HalfFailure::NoLocalPort,
-        _ => HalfFailure::ConnectFailed,
+        ConnectFailure::Refused => FallbackFailure::ConnectRefused,
+        ConnectFailure::TimedOut => FallbackFailure::ConnectTimedOut,
+        ConnectFailure::NoLocalPort => FallbackFailure::NoLocalPort,
+        _ => FallbackFailure::ConnectFailed,
     }
 }
 
-/// Why it failed, if the last of its connections ended.
-pub(crate) fn failure_of_end(end: ConnectionEnd) -> HalfFailure {
+/// Why the TCP part failed, if its last connection ended.
+pub(crate) fn failure_of_end(end: ConnectionEnd) -> FallbackFailure {
     match end {
-        ConnectionEnd::Reset => HalfFailure::Reset,
-        ConnectionEnd::Garbled => HalfFailure::Garbled,
-        ConnectionEnd::ByUs | ConnectionEnd::Silent => HalfFailure::QueryTimedOut,
-        // The others are of encrypted connections, over which nothing falls back.
-        _ => HalfFailure::Closed,
+        ConnectionEnd::Reset => FallbackFailure::Reset,
+        ConnectionEnd::Garbled => FallbackFailure::Garbled,
+        ConnectionEnd::ByUs | ConnectionEnd::Silent => FallbackFailure::QueryTimedOut,
+        // The other reasons are for encrypted connections, which are not used for a fallback.
+        _ => FallbackFailure::Closed,
     }
 }

@@ -1,26 +1,26 @@
-//! Outstanding queries: one slot for each (channel, ID), and a line of them by age.
+//! Outstanding queries: one slot per channel and message ID, and a linked list of them by age.
 //!
 //! ```text
-//!  channel 0  | slot | slot | slot | ...     IDs of a channel are used in turn, so that an ID
-//!  channel 1  | slot | slot | slot | ...     rests as long as possible before it is used again
+//!  channel 0  | slot | slot | slot | ...     IDs of a channel are used in turn, so that the time
+//!  channel 1  | slot | slot | slot | ...     until an ID is used again is as long as possible
 //!                 |     ^
-//!                 +-----+--- oldest ◄─► ... ◄─► newest     (the live ones, by sending)
+//!                 +-----+--- oldest ◄─► ... ◄─► newest     (live slots, in the order of sending)
 //! ```
 //!
-//! The timeout is the same for all, so the oldest live query is always the next to expire. A
-//! slot keeps what it held after its query has ended, until its ID is used again: that is how a
-//! late response and a duplicate differ from an unexpected one.
+//! The timeout is the same for all queries, so the oldest live query always expires next. A slot keeps its content
+//! after its query has ended, until its ID is used again: this distinguishes late and duplicate responses from
+//! unexpected ones.
 //!
-//! Queries of the TCP part of a fallback stand in a line of their own, by their first sending: their
-//! timeout runs from there. Of both lines the older head expires next.
+//! Queries in the TCP part of a fallback have a second list, ordered by their first sending, from which their timeout
+//! is counted. The older of the two heads expires next.
 
 use std::ops::Range;
 
 /// The table of one worker.
 pub(crate) struct InFlight {
     slots: Box<[Slot]>,
-    lanes: Box<[Lane]>,
-    lines: [Line; 2],
+    channels: Box<[Channel]>,
+    lists: [List; 2],
     /// Slots of the TCP part of a fallback; none in most runs.
     fallback: Range<u32>,
     live: u32,
@@ -29,72 +29,70 @@ pub(crate) struct InFlight {
 
 /// The slots of a channel.
 #[derive(Clone, Copy)]
-struct Lane {
+struct Channel {
     /// Its first slot.
     base: u32,
-    /// How many there are: a power of two, or 0.
+    /// The number of its slots: a power of two, or 0.
     ids: u32,
-    /// Places that were looked at for a free slot so far; the next one is the rest of that by the
-    /// number of IDs.
-    hand: u32,
-    /// The hand when its connection before was lost, or that of the oldest query that was
-    /// outstanding then.
+    /// Slots searched for a free one so far; modulo the number of slots, this is the next one to search.
+    cursor: u32,
+    /// The cursor when its last connection was lost, or at the oldest query that was outstanding then.
     since: u32,
 }
 
-/// The ends of a line of live slots.
+/// The ends of a list of live slots.
 #[derive(Clone, Copy)]
-struct Line {
+struct List {
     oldest: u32,
     newest: u32,
 }
 
-/// Channels of one kind that follow one another.
+/// The slots of a group of channels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Lanes {
-    /// How many.
+pub(crate) struct GroupSlots {
+    /// The number of channels.
     pub(crate) channels: usize,
-    /// IDs of each: a power of two, at most 65,536, or none.
+    /// IDs per channel: a power of two, at most 65,536, or 0.
     pub(crate) ids: u32,
-    /// Whether they are the TCP part of a fallback.
+    /// Whether the group is the TCP part of a fallback.
     pub(crate) are_fallback: bool,
 }
 
 /// An outstanding query, as it was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Departure {
+pub(crate) struct SentQuery {
     /// The instant at which it was due.
     pub(crate) intended_ns: u64,
     /// The instant at which it was sent.
     pub(crate) sent_ns: u64,
-    /// Which of the plan's questions it asks.
+    /// The index of its question in the plan.
     pub(crate) question: u32,
-    /// Which member of a mix it belongs to; 0 where there is no mix.
+    /// Its member of the mix; 0 without a mix.
     pub(crate) member: u8,
 }
 
-/// What a response with some ID turned out to be.
+/// What a response was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Match {
-    /// That of an outstanding query.
-    Response(Departure),
-    /// That of an outstanding query, whose timeout has passed without being counted yet.
-    Overdue(Departure),
-    /// That of a query that was counted as timed out.
-    Late(Departure),
-    /// One more of an answered query.
+    /// The response to an outstanding query.
+    Response(SentQuery),
+    /// The response to an outstanding query whose timeout has passed, but was not counted yet.
+    Overdue(SentQuery),
+    /// The response to a query that was counted as timed out.
+    Late(SentQuery),
+    /// Another response to an answered query.
     Duplicate,
-    /// The ID of an outstanding query, but another question.
+    /// A response with the ID of an outstanding query, but another question.
     WrongQuestion,
-    /// No query was sent with this ID.
+    /// A response to no query.
     Unexpected,
 }
 
-/// A place taken for a message about to be sent.
+/// A slot reserved for a message about to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     index: u32,
-    /// The message ID that belongs to it.
+    /// Its message ID.
     pub(crate) id: u16,
 }
 
@@ -104,19 +102,19 @@ impl Place {
         self.index
     }
 
-    /// The place of a message whose response is not waited for; IDs follow the numbers of the queries.
+    /// For a message whose response is not waited for. Its ID is taken from the number of the query.
     pub(crate) fn none(number: u64) -> Self {
         Place { index: NONE, id: number as u16 }
     }
 }
 
-/// 32 bytes, half a cache line: a departure is spread out so that nothing pads it.
+/// 32 bytes, half a cache line: the fields of [`SentQuery`] are repeated here to avoid padding.
 #[derive(Clone, Copy)]
 struct Slot {
     intended_ns: u64,
     sent_ns: u64,
     question: u32,
-    /// Towards the older and the newer live query, or [`NONE`].
+    /// The next older and the next newer live slot, or [`NONE`].
     older: u32,
     newer: u32,
     state: State,
@@ -124,9 +122,9 @@ struct Slot {
 }
 
 impl Slot {
-    fn departure(&self) -> Departure {
+    fn sent_query(&self) -> SentQuery {
         let Slot { intended_ns, sent_ns, question, member, .. } = *self;
-        Departure { intended_ns, sent_ns, question, member }
+        SentQuery { intended_ns, sent_ns, question, member }
     }
 }
 
@@ -134,24 +132,24 @@ impl Slot {
 enum State {
     /// The ID was not used, or its message was not sent.
     Free,
-    /// Its message is in the batch that is about to be sent.
+    /// Its message is in the batch about to be sent.
     Taken,
     Live,
     Answered,
     Expired,
-    /// The network refused it, or the user ended the run: no response to it is expected.
+    /// The network refused its query, or the user ended the run: no response is expected.
     Abandoned,
 }
 
 impl InFlight {
-    /// A table for channels of one kind.
+    /// A table for one group of channels.
     #[cfg(test)]
     pub(crate) fn new(channels: usize, ids: u32, timeout_ns: u64) -> Self {
-        Self::of(&[Lanes { channels, ids, are_fallback: false }], timeout_ns)
+        Self::of(&[GroupSlots { channels, ids, are_fallback: false }], timeout_ns)
     }
 
-    /// A table for channels of these kinds; at most one of them is the TCP part of a fallback.
-    pub(crate) fn of(kinds: &[Lanes], timeout_ns: u64) -> Self {
+    /// A table for these groups of channels; at most one of them is the TCP part of a fallback.
+    pub(crate) fn of(groups: &[GroupSlots], timeout_ns: u64) -> Self {
         let empty = Slot {
             intended_ns: 0,
             sent_ns: 0,
@@ -161,11 +159,11 @@ impl InFlight {
             state: State::Free,
             member: 0,
         };
-        let (mut lanes, mut slots, mut fallback) = (Vec::new(), 0, 0..0);
-        for &Lanes { channels, ids, are_fallback } in kinds {
+        let (mut table, mut slots, mut fallback) = (Vec::new(), 0, 0..0);
+        for &GroupSlots { channels, ids, are_fallback } in groups {
             let first = slots;
             for _ in 0..channels {
-                lanes.push(Lane { base: slots, ids, hand: 0, since: 0 });
+                table.push(Channel { base: slots, ids, cursor: 0, since: 0 });
                 slots += ids;
             }
             if are_fallback {
@@ -174,15 +172,15 @@ impl InFlight {
         }
         InFlight {
             slots: vec![empty; slots as usize].into(),
-            lanes: lanes.into(),
-            lines: [Line { oldest: NONE, newest: NONE }; 2],
+            channels: table.into(),
+            lists: [List { oldest: NONE, newest: NONE }; 2],
             fallback,
             live: 0,
             timeout_ns,
         }
     }
 
-    /// How many slots there are.
+    /// The number of slots.
     pub(crate) fn slots(&self) -> usize {
         self.slots.len()
     }
@@ -192,179 +190,179 @@ impl InFlight {
         self.fallback.clone()
     }
 
-    /// Outstanding queries.
+    /// The number of outstanding queries.
     pub(crate) fn live(&self) -> u32 {
         self.live
     }
 
-    /// Whether nearly every ID is in use: then a search that finds none is no accident.
+    /// Whether nearly all IDs are in use. Otherwise a search may fail because it meets many live slots in a row.
     pub(crate) fn is_nearly_full(&self) -> bool {
         self.live as usize >= self.slots.len() / 10 * 9
     }
 
-    /// Takes an ID that no live query of this channel uses. Its message either is sent
-    /// ([`depart`](Self::depart)) or is not ([`give_back`](Self::give_back)).
+    /// Reserves an ID that no live query of this channel uses. Afterwards its message either is sent
+    /// ([`insert`](Self::insert)) or is not ([`give_back`](Self::give_back)).
     ///
-    /// Looks at a bounded number of places and goes on from there the next time, so a table that
-    /// is nearly full costs little a call. `None` says that none was free there.
+    /// Searches a bounded number of slots, and continues from there the next time, so that each call costs little even
+    /// if the table is nearly full. `None` if none of them was free.
     #[inline]
     pub(crate) fn take_free(&mut self, channel: usize) -> Option<Place> {
-        let lane = &mut self.lanes[channel];
-        for _ in 0..PLACES_AT_ONCE.min(lane.ids) {
-            let hand = lane.hand & (lane.ids - 1);
-            lane.hand = lane.hand.wrapping_add(1);
-            let state = &mut self.slots[(lane.base + hand) as usize].state;
+        let of_channel = &mut self.channels[channel];
+        for _ in 0..SLOTS_PER_SEARCH.min(of_channel.ids) {
+            let id = of_channel.cursor & (of_channel.ids - 1);
+            of_channel.cursor = of_channel.cursor.wrapping_add(1);
+            let state = &mut self.slots[(of_channel.base + id) as usize].state;
             if !matches!(state, State::Live | State::Taken) {
                 *state = State::Taken;
-                return Some(Place { index: lane.base + hand, id: hand as u16 });
+                return Some(Place { index: of_channel.base + id, id: id as u16 });
             }
         }
         None
     }
 
-    /// Gives back the place of a message that was not sent; its ID is the next to be used if the
-    /// places are given back in the order in which they were taken, newest first.
+    /// Releases the slot of a message that was not sent. Its ID is the next to be used, if slots are released in
+    /// reverse order.
     pub(crate) fn give_back(&mut self, channel: usize, place: Place) {
         self.slots[place.index as usize].state = State::Free;
-        let lane = &mut self.lanes[channel];
-        let id = place.index - lane.base;
-        let back = (lane.hand.wrapping_sub(id + 1) & (lane.ids - 1)) + 1;
-        lane.hand = lane.hand.wrapping_sub(back);
+        let of_channel = &mut self.channels[channel];
+        let id = place.index - of_channel.base;
+        let back = (of_channel.cursor.wrapping_sub(id + 1) & (of_channel.ids - 1)) + 1;
+        of_channel.cursor = of_channel.cursor.wrapping_sub(back);
     }
 
-    /// Puts a query that was sent at its place: the newest of the line.
+    /// Stores a query that was sent, as the newest of its list.
     #[inline]
-    pub(crate) fn depart(&mut self, place: Place, departure: Departure) {
-        let older = self.lines[FIRST].newest;
-        self.stand_in_line(FIRST, place.index, departure, older, NONE);
+    pub(crate) fn insert(&mut self, place: Place, sent_query: SentQuery) {
+        let older = self.lists[FIRST].newest;
+        self.insert_between(FIRST, place.index, sent_query, older, NONE);
     }
 
-    /// The same in the TCP part of a fallback: in its line by its first sending.
-    pub(crate) fn depart_in_fallback(&mut self, place: Place, departure: Departure) {
-        let (mut older, mut newer) = (self.lines[FALLBACK].newest, NONE);
-        // They are sent in the order of their first sending: only where one has waited in vain
-        // for a client or a port is there anything to pass.
+    /// The same in the TCP part of a fallback: ordered by its first sending.
+    pub(crate) fn insert_fallback(&mut self, place: Place, sent_query: SentQuery) {
+        let (mut older, mut newer) = (self.lists[FALLBACK].newest, NONE);
+        // They are usually sent in this order, so the search is short: only a query that had to wait for a client or a
+        // port is inserted before newer ones.
         while let Some(slot) = self.slots.get(older as usize)
-            && slot.sent_ns > departure.sent_ns
+            && slot.sent_ns > sent_query.sent_ns
         {
             (older, newer) = (slot.older, older);
         }
-        self.stand_in_line(FALLBACK, place.index, departure, older, newer);
+        self.insert_between(FALLBACK, place.index, sent_query, older, newer);
     }
 
     #[inline]
-    fn stand_in_line(&mut self, line: usize, index: u32, departure: Departure, older: u32, newer: u32) {
-        let Departure { intended_ns, sent_ns, question, member } = departure;
+    fn insert_between(&mut self, list: usize, index: u32, sent_query: SentQuery, older: u32, newer: u32) {
+        let SentQuery { intended_ns, sent_ns, question, member } = sent_query;
         self.slots[index as usize] =
             Slot { intended_ns, sent_ns, question, older, newer, state: State::Live, member };
         match self.slots.get_mut(older as usize) {
             Some(slot) => slot.newer = index,
-            None => self.lines[line].oldest = index,
+            None => self.lists[list].oldest = index,
         }
         match self.slots.get_mut(newer as usize) {
             Some(slot) => slot.older = index,
-            None => self.lines[line].newest = index,
+            None => self.lists[list].newest = index,
         }
         self.live += 1;
     }
 
-    /// Pairs a response that was received at `now_ns` with its query; `asks` says whether it carries the
-    /// question of the query in this slot, with this number.
+    /// Pairs a response received at `now_ns` with its query. `is_question` returns whether the response has the
+    /// question of a query, given its slot and the index of its question.
     #[inline]
     pub(crate) fn pair(
         &mut self,
         channel: usize,
         id: u16,
         now_ns: u64,
-        asks: impl FnOnce(u32, u32) -> bool,
+        is_question: impl FnOnce(u32, u32) -> bool,
     ) -> Match {
         let Some(index) = self.slot_of(channel, id) else { return Match::Unexpected };
-        let (departure, state) = (self.slots[index as usize].departure(), self.slots[index as usize].state);
+        let (sent_query, state) = (self.slots[index as usize].sent_query(), self.slots[index as usize].state);
         if !matches!(state, State::Live | State::Answered | State::Expired) {
             return Match::Unexpected;
         }
-        if !asks(index, departure.question) {
+        if !is_question(index, sent_query.question) {
             return if state == State::Live { Match::WrongQuestion } else { Match::Unexpected };
         }
         match state {
             State::Live => {
                 self.end(index, State::Answered);
-                if now_ns.saturating_sub(departure.sent_ns) >= self.timeout_ns {
-                    Match::Overdue(departure)
+                if now_ns.saturating_sub(sent_query.sent_ns) >= self.timeout_ns {
+                    Match::Overdue(sent_query)
                 } else {
-                    Match::Response(departure)
+                    Match::Response(sent_query)
                 }
             }
             State::Expired => {
                 self.slots[index as usize].state = State::Answered;
-                Match::Late(departure)
+                Match::Late(sent_query)
             }
             _ => Match::Duplicate,
         }
     }
 
-    /// Ends a query that the network refused; `None` where it is not outstanding.
+    /// Ends a query that the network refused; `None` if it is not outstanding.
     pub(crate) fn refuse(
         &mut self,
         channel: usize,
         id: u16,
-        asks: impl FnOnce(u32, u32) -> bool,
-    ) -> Option<Departure> {
+        is_question: impl FnOnce(u32, u32) -> bool,
+    ) -> Option<SentQuery> {
         let index = self.slot_of(channel, id)?;
         let slot = self.slots[index as usize];
-        if slot.state != State::Live || !asks(index, slot.question) {
+        if slot.state != State::Live || !is_question(index, slot.question) {
             return None;
         }
         self.end(index, State::Abandoned);
-        Some(slot.departure())
+        Some(slot.sent_query())
     }
 
     /// The ID that follows `id` in its channel.
     pub(crate) fn id_after(&self, channel: usize, id: u16) -> u16 {
-        ((u32::from(id) + 1) % self.lanes[channel].ids.max(1)) as u16
+        ((u32::from(id) + 1) % self.channels[channel].ids.max(1)) as u16
     }
 
-    /// The outstanding query with this ID, if there is one.
-    pub(crate) fn live_at(&self, channel: usize, id: u16) -> Option<Departure> {
+    /// The outstanding query with this ID, if any.
+    pub(crate) fn live_at(&self, channel: usize, id: u16) -> Option<SentQuery> {
         let slot = &self.slots[self.slot_of(channel, id)? as usize];
-        (slot.state == State::Live).then(|| slot.departure())
+        (slot.state == State::Live).then(|| slot.sent_query())
     }
 
-    /// Ends the oldest query if its timeout has passed at `now_ns`, and names its slot.
+    /// Ends the oldest query if its timeout has passed at `now_ns`, and returns it with its slot.
     #[inline]
-    pub(crate) fn expire_oldest(&mut self, now_ns: u64) -> Option<(u32, Departure)> {
+    pub(crate) fn expire_oldest(&mut self, now_ns: u64) -> Option<(u32, SentQuery)> {
         if self.next_expiry_ns()? > now_ns {
             return None;
         }
         self.end_oldest(State::Expired)
     }
 
-    /// Names each outstanding query of a channel that was sent since this was last called or was
-    /// outstanding then: with connections, those that are lost with the present one.
+    /// Calls `visit` with each outstanding query of a channel that was sent since the last call or was outstanding
+    /// then: the queries that are lost with the present connection.
     ///
-    /// It looks at the places used in that time, so that a short connection costs little.
-    pub(crate) fn each_since_last(&mut self, channel: usize, mut name: impl FnMut(u16, Departure)) {
-        let Lane { ids, hand, since, .. } = self.lanes[channel];
-        let used = hand.wrapping_sub(since).min(ids);
-        let mut oldest = hand;
+    /// Searches only the slots used in that time, so that a short connection costs little.
+    pub(crate) fn each_since_last(&mut self, channel: usize, mut visit: impl FnMut(u16, SentQuery)) {
+        let Channel { ids, cursor, since, .. } = self.channels[channel];
+        let used = cursor.wrapping_sub(since).min(ids);
+        let mut oldest = cursor;
         for back in (1..=used).rev() {
-            let place = hand.wrapping_sub(back);
+            let place = cursor.wrapping_sub(back);
             let id = (place & (ids - 1)) as u16;
-            let Some(departure) = self.live_at(channel, id) else { continue };
-            if oldest == hand {
+            let Some(sent_query) = self.live_at(channel, id) else { continue };
+            if oldest == cursor {
                 oldest = place;
             }
-            name(id, departure);
+            visit(id, sent_query);
         }
-        self.lanes[channel].since = oldest;
+        self.channels[channel].since = oldest;
     }
 
-    /// Ends the oldest query, whatever its age, because its response is not waited for any more.
-    pub(crate) fn abandon_oldest(&mut self) -> Option<(u32, Departure)> {
+    /// Ends the oldest query, because its response is no longer waited for.
+    pub(crate) fn abandon_oldest(&mut self) -> Option<(u32, SentQuery)> {
         self.end_oldest(State::Abandoned)
     }
 
-    /// When the oldest query will expire.
+    /// When the oldest query expires.
     #[inline]
     pub(crate) fn next_expiry_ns(&self) -> Option<u64> {
         self.slots.get(self.oldest() as usize).map(|slot| slot.sent_ns + self.timeout_ns)
@@ -373,7 +371,7 @@ impl InFlight {
     /// The slot of the oldest query, or [`NONE`].
     #[inline]
     fn oldest(&self) -> u32 {
-        let [first, fallback] = self.lines.map(|line| line.oldest);
+        let [first, fallback] = self.lists.map(|list| list.oldest);
         if fallback == NONE {
             return first;
         }
@@ -381,47 +379,46 @@ impl InFlight {
         if sent_ns(fallback) < sent_ns(first) { fallback } else { first }
     }
 
-    fn end_oldest(&mut self, state: State) -> Option<(u32, Departure)> {
+    fn end_oldest(&mut self, state: State) -> Option<(u32, SentQuery)> {
         let oldest = self.oldest();
-        let departure = self.slots.get(oldest as usize)?.departure();
+        let sent_query = self.slots.get(oldest as usize)?.sent_query();
         self.end(oldest, state);
-        Some((oldest, departure))
+        Some((oldest, sent_query))
     }
 
-    /// The channel whose slot this is; the last one where it is no slot.
+    /// The channel of this slot; the last channel if there is no such slot.
     pub(crate) fn channel_of(&self, index: u32) -> usize {
-        self.lanes.partition_point(|lane| lane.base <= index).saturating_sub(1)
+        self.channels.partition_point(|channel| channel.base <= index).saturating_sub(1)
     }
 
-    /// The slot of an ID of a channel; `None` where the channel has no such ID.
+    /// The slot of an ID of a channel; `None` if the channel has no such ID.
     #[inline]
     pub(crate) fn slot_of(&self, channel: usize, id: u16) -> Option<u32> {
-        let lane = &self.lanes[channel];
+        let Channel { base, ids, .. } = self.channels[channel];
         let id = u32::from(id);
-        (id < lane.ids).then_some(lane.base + id)
+        (id < ids).then_some(base + id)
     }
 
-    /// Takes a live slot out of the line.
+    /// Removes a live slot from its list.
     #[inline]
     fn end(&mut self, index: u32, state: State) {
         let Slot { older, newer, .. } = self.slots[index as usize];
-        let line = if self.fallback.contains(&index) { FALLBACK } else { FIRST };
+        let list = if self.fallback.contains(&index) { FALLBACK } else { FIRST };
         match self.slots.get_mut(older as usize) {
             Some(slot) => slot.newer = newer,
-            None => self.lines[line].oldest = newer,
+            None => self.lists[list].oldest = newer,
         }
         match self.slots.get_mut(newer as usize) {
             Some(slot) => slot.older = older,
-            None => self.lines[line].newest = older,
+            None => self.lists[list].newest = older,
         }
         self.slots[index as usize].state = state;
         self.live -= 1;
     }
 }
 
-/// IDs of each channel when `channels` channels share [`SLOTS_OF_A_RUN`]: all there are for a few
-/// channels; fewer for many, for memory's sake, but always twice what a window of `outstanding`
-/// queries needs of a channel.
+/// IDs of each channel when `channels` channels share [`SLOTS_OF_A_RUN`]: all 65,536 for a few channels, fewer for many
+/// to save memory, but always twice what a window of `outstanding` queries needs per channel.
 pub(crate) fn ids_per_channel(channels: usize, outstanding: Option<u64>) -> u32 {
     let channels = channels.max(1);
     // Rounded down to a power of two, so that the bound holds.
@@ -430,8 +427,8 @@ pub(crate) fn ids_per_channel(channels: usize, outstanding: Option<u64>) -> u32 
     shared.max(wanted).clamp(1_024, 65_536) as u32
 }
 
-/// The same for clients with connections: there may be tens of thousands, with a few queries each,
-/// and a connection that carries `most` queries needs no more IDs than for two of them.
+/// The same for clients with connections: there may be tens of thousands, with a few queries each. If a connection
+/// carries at most `most` queries, the IDs for two connections are enough.
 pub(crate) fn ids_per_client(clients: usize, outstanding: Option<u64>, most: Option<u32>) -> u32 {
     let clients = clients.max(1);
     let shared = 1u64 << (SLOTS_OF_A_RUN / clients).max(1).ilog2();
@@ -440,19 +437,19 @@ pub(crate) fn ids_per_client(clients: usize, outstanding: Option<u64>, most: Opt
     shared.max(wanted).min(of_two).clamp(FEWEST_IDS_OF_A_CLIENT, 65_536) as u32
 }
 
-/// IDs of a client with a connection: enough for a duplicate to be no unexpected response.
+/// IDs of a client with a connection, at least: enough to recognize a duplicate response.
 const FEWEST_IDS_OF_A_CLIENT: u64 = 16;
 
-/// The lines of live slots: of queries that are sent for the first time, and of those that fall back.
+/// The lists of live slots: of queries sent for the first time, and of those that have fallen back.
 const FIRST: usize = 0;
 const FALLBACK: usize = 1;
 
-/// No slot: an index past every table.
+/// No slot.
 const NONE: u32 = u32::MAX;
 
-/// Places that one search looks at: a stretch of live slots this long means that nearly all IDs
-/// are in use, and then the queries wait for responses anyway.
-const PLACES_AT_ONCE: u32 = 4_096;
+/// Slots that one search for a free ID visits, at most. If so many in a row are live, usually nearly all IDs are in
+/// use, and queries have to wait for responses anyway.
+const SLOTS_PER_SEARCH: u32 = 4_096;
 
 /// Slots of all channels of a run together: 64 MiB.
 const SLOTS_OF_A_RUN: usize = 1 << 21;
@@ -465,16 +462,16 @@ mod tests {
 
     const TIMEOUT_NS: u64 = 1_000;
 
-    fn depart_at(table: &mut InFlight, now_ns: u64, question: u32) -> u16 {
+    fn send_at(table: &mut InFlight, now_ns: u64, question: u32) -> u16 {
         let place = table.take_free(0).unwrap();
-        table.depart(place, Departure { intended_ns: now_ns, sent_ns: now_ns, question, member: 0 });
+        table.insert(place, SentQuery { intended_ns: now_ns, sent_ns: now_ns, question, member: 0 });
         place.id
     }
 
     #[test]
     fn a_response_ends_its_query_and_a_second_one_is_a_duplicate() {
         let mut table = InFlight::new(1, 1_024, TIMEOUT_NS);
-        let id = depart_at(&mut table, 5, 7);
+        let id = send_at(&mut table, 5, 7);
         assert_eq!(table.pair(0, id, 10, |_, q| q == 8), Match::WrongQuestion);
         assert!(matches!(table.pair(0, id, 10, |_, q| q == 7), Match::Response(d) if d.question == 7));
         assert_eq!(table.pair(0, id, 11, |_, q| q == 7), Match::Duplicate);
@@ -486,7 +483,7 @@ mod tests {
     #[test]
     fn a_response_after_the_timeout_is_late_whether_or_not_it_was_counted() {
         let mut table = InFlight::new(1, 1_024, TIMEOUT_NS);
-        let (swept, unswept) = (depart_at(&mut table, 0, 1), depart_at(&mut table, 0, 2));
+        let (swept, unswept) = (send_at(&mut table, 0, 1), send_at(&mut table, 0, 2));
         assert!(table.expire_oldest(TIMEOUT_NS - 1).is_none());
         assert!(table.expire_oldest(TIMEOUT_NS).is_some_and(|(_, d)| d.question == 1));
         assert!(matches!(table.pair(0, swept, 2_000, |_, _| true), Match::Late(d) if d.question == 1));
@@ -495,11 +492,11 @@ mod tests {
     }
 
     #[test]
-    fn an_old_query_does_not_keep_the_ids_around_it_from_being_used() {
+    fn an_old_query_does_not_block_the_ids_around_it() {
         let mut table = InFlight::new(1, 1_024, TIMEOUT_NS);
-        let held = depart_at(&mut table, 0, 0);
+        let held = send_at(&mut table, 0, 0);
         for i in 0..5_000 {
-            let id = depart_at(&mut table, i, 1);
+            let id = send_at(&mut table, i, 1);
             assert_ne!(id, held);
             assert!(matches!(table.pair(0, id, i, |_, _| true), Match::Response(_)));
         }
@@ -508,44 +505,44 @@ mod tests {
 
     #[test]
     fn queries_that_fell_back_expire_by_their_first_sending_among_the_others() {
-        let kinds = [
-            Lanes { channels: 1, ids: 1_024, are_fallback: false },
-            Lanes { channels: 2, ids: 16, are_fallback: true },
+        let groups = [
+            GroupSlots { channels: 1, ids: 1_024, are_fallback: false },
+            GroupSlots { channels: 2, ids: 16, are_fallback: true },
         ];
-        let mut table = InFlight::of(&kinds, TIMEOUT_NS);
+        let mut table = InFlight::of(&groups, TIMEOUT_NS);
         assert_eq!(table.fallback(), 1_024..1_056);
         for sent_ns in [10, 30, 50] {
-            depart_at(&mut table, sent_ns, 0);
+            send_at(&mut table, sent_ns, 0);
         }
         for (channel, sent_ns) in [(1, 20), (2, 5), (1, 40), (2, 15)] {
             let place = table.take_free(channel).unwrap();
-            let again = Departure { intended_ns: sent_ns, sent_ns, question: 1, member: 0 };
-            table.depart_in_fallback(place, again);
+            let again = SentQuery { intended_ns: sent_ns, sent_ns, question: 1, member: 0 };
+            table.insert_fallback(place, again);
             assert_eq!(table.channel_of(place.slot()), channel);
         }
-        // One from the middle of each line.
+        // One from the middle of each list.
         assert!(matches!(table.pair(2, 1, 60, |_, _| true), Match::Response(d) if d.sent_ns == 15));
         assert!(matches!(table.pair(0, 1, 60, |_, _| true), Match::Response(d) if d.sent_ns == 30));
         let mut expired = Vec::new();
-        while let Some((slot, departure)) = table.expire_oldest(2_000) {
-            expired.push((table.channel_of(slot), departure.sent_ns));
+        while let Some((slot, sent_query)) = table.expire_oldest(2_000) {
+            expired.push((table.channel_of(slot), sent_query.sent_ns));
         }
         assert_eq!(expired, [(2, 5), (0, 10), (1, 20), (1, 40), (0, 50)]);
         assert_eq!((table.live(), table.next_expiry_ns()), (0, None));
     }
 
     #[test]
-    fn a_full_channel_says_so_and_the_other_goes_on() {
+    fn a_full_channel_has_no_free_id_and_the_other_channel_is_not_affected() {
         let mut table = InFlight::new(2, 1_024, TIMEOUT_NS);
         (0..1_024).for_each(|_| {
-            depart_at(&mut table, 0, 0);
+            send_at(&mut table, 0, 0);
         });
         assert_eq!(table.take_free(0), None);
         assert!(table.take_free(1).is_some());
     }
 
     #[test]
-    fn a_batch_never_takes_an_id_twice_and_gives_back_what_was_not_sent() {
+    fn a_batch_never_uses_an_id_twice_and_unsent_ids_are_released() {
         let mut table = InFlight::new(1, 1_024, TIMEOUT_NS);
         let places: Vec<_> = std::iter::from_fn(|| table.take_free(0)).collect();
         assert_eq!(places.len(), 1_024);
@@ -559,7 +556,7 @@ mod tests {
     #[test]
     fn an_abandoned_query_has_no_late_response() {
         let mut table = InFlight::new(1, 1_024, TIMEOUT_NS);
-        let id = depart_at(&mut table, 0, 1);
+        let id = send_at(&mut table, 0, 1);
         assert!(table.abandon_oldest().is_some());
         assert_eq!(table.pair(0, id, 1, |_, _| true), Match::Unexpected);
     }
@@ -570,7 +567,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_always_has_ids_to_spare() {
+    fn a_window_always_has_spare_ids() {
         assert_eq!(ids_per_channel(2, None), 65_536);
         assert_eq!(ids_per_channel(33, None), 32_768);
         assert_eq!(ids_per_channel(256, None), 8_192);
@@ -580,7 +577,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_by_the_ten_thousand_have_a_few_ids_each() {
+    fn tens_of_thousands_of_clients_have_a_few_ids_each() {
         assert_eq!(ids_per_client(50_000, None, None), 32);
         assert_eq!(ids_per_client(1, None, None), 65_536);
         assert_eq!(ids_per_client(10, Some(100), Some(1)), 16);
@@ -589,21 +586,21 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_connection_names_what_is_outstanding_and_so_does_the_next() {
+    fn each_lost_connection_lists_the_outstanding_queries() {
         let mut table = InFlight::new(2, 8, TIMEOUT_NS);
         let lost = |table: &mut InFlight| {
-            let mut named = Vec::new();
-            table.each_since_last(0, |id, departure| named.push((id, departure.question)));
-            named
+            let mut lost = Vec::new();
+            table.each_since_last(0, |id, sent_query| lost.push((id, sent_query.question)));
+            lost
         };
-        let ids: Vec<_> = (0..4).map(|question| depart_at(&mut table, 0, question)).collect();
+        let ids: Vec<_> = (0..4).map(|question| send_at(&mut table, 0, question)).collect();
         for id in &ids[1..3] {
             table.pair(0, *id, 1, |_, _| true);
         }
         assert_eq!(lost(&mut table), [(0, 0), (3, 3)]);
-        // They are retried under the same ID, and two more.
+        // They are retried with the same ID, and two more are sent.
         for question in 4..6 {
-            depart_at(&mut table, 1, question);
+            send_at(&mut table, 1, question);
         }
         assert_eq!(lost(&mut table), [(0, 0), (3, 3), (4, 4), (5, 5)]);
         for id in [0, 3, 4] {
@@ -612,21 +609,21 @@ mod tests {
         assert_eq!(lost(&mut table), [(5, 5)]);
         table.pair(0, 5, 1, |_, _| true);
         assert_eq!(lost(&mut table), []);
-        // More than there are places.
+        // More than there are slots.
         (0..20).for_each(|question| {
-            let id = depart_at(&mut table, 1, question);
+            let id = send_at(&mut table, 1, question);
             table.pair(0, id, 1, |_, _| question < 19);
         });
         assert_eq!(lost(&mut table).iter().map(|(_, question)| *question).collect::<Vec<_>>(), [19]);
     }
 
     proptest! {
-        /// Against a plain map: whatever happens, each query ends once, in order of age where
-        /// it expires, and what is live is live in both.
+        /// Compared with a plain map: each query ends once, queries expire in order of age, and the same queries are
+        /// live in both.
         #[test]
         fn the_table_agrees_with_a_plain_map(steps in proptest::collection::vec((0u8..4, 0u16..40), 1..600)) {
             let mut table = InFlight::new(1, 32, TIMEOUT_NS);
-            let mut live: HashMap<u16, Departure> = HashMap::new();
+            let mut live: HashMap<u16, SentQuery> = HashMap::new();
             let mut now_ns = 0;
             for (i, (what, id)) in steps.into_iter().enumerate() {
                 now_ns += 37;
@@ -634,10 +631,10 @@ mod tests {
                     0 | 1 => match table.take_free(0) {
                         Some(place) => {
                             let question = i as u32;
-                            let departure =
-                                Departure { intended_ns: now_ns, sent_ns: now_ns, question, member: 0 };
-                            table.depart(place, departure);
-                            prop_assert!(live.insert(place.id, departure).is_none());
+                            let sent_query =
+                                SentQuery { intended_ns: now_ns, sent_ns: now_ns, question, member: 0 };
+                            table.insert(place, sent_query);
+                            prop_assert!(live.insert(place.id, sent_query).is_none());
                         }
                         None => prop_assert_eq!(live.len(), 32),
                     },

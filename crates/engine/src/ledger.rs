@@ -1,15 +1,15 @@
-//! One worker's ledger: a tally for each interval that has not settled, and the arrivals of the
-//! wall interval under way.
+//! One worker's counters: a tally for each interval that has not settled, and the arrivals of the current wall
+//! interval.
 //!
 //! ```text
 //!  intended instants:   settled │ open, closed to new queries │ open  │
 //!                      ─────────┼──────────────┬──────────────┼───────┤
-//!  handed out when      each of its queries ended             │       now
-//!  wall clock:          ...one interval at a time, handed out at its end
+//!  passed on when       all of its queries have ended         │       now
+//!  wall clock:          ...one interval at a time, passed on at its end
 //! ```
 //!
-//! Tallies are handed to the collector whole, and come back empty to be used again, so that the
-//! worker neither stops nor (once it has run for a timeout) asks for memory.
+//! Tallies are passed to the collector and returned empty for reuse, so that the worker neither blocks nor (after the
+//! first timeout has passed) allocates memory.
 
 use std::collections::VecDeque;
 
@@ -17,50 +17,50 @@ use dnsdyno_measure::{Arrivals, Fallback, MemberTally, NotSentReason, Tally};
 use dnsdyno_transport::Resources;
 use rtrb::{Consumer, Producer};
 
-use crate::inflight::Departure;
+use crate::inflight::SentQuery;
 
-/// What a worker hands to the collector.
+/// What a worker passes to the collector.
 pub(crate) enum Page {
-    /// An interval in which each query has ended.
+    /// An interval whose queries have all ended.
     Settled { index: u64, tally: Box<Tally> },
-    /// A wall interval that is over, and what the host has spent on the worker by its end.
+    /// A wall interval that is over, and the resources that the worker had used by its end.
     Passed { index: u64, arrivals: Box<Arrivals>, resources: Resources },
-    /// The worker has done its part; no page comes after this one.
+    /// The worker is done; this is its last page.
     Done(Closing),
 }
 
-/// What a worker knows at its end.
+/// A worker's totals at its end.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Closing {
-    /// When its last query had ended.
+    /// When its last query ended.
     pub(crate) end_ns: u64,
-    /// When the last of its queries had been scheduled.
+    /// When its last query was scheduled.
     pub(crate) exhausted_ns: u64,
-    /// Responses that were received after their interval had been handed out.
+    /// Responses received after their interval was passed on.
     pub(crate) late_after_settled: u64,
-    /// How often a due query found no free ID.
+    /// Due queries that found no free ID.
     pub(crate) id_waits: u64,
-    /// How often a due query found no client that could send it, in an open loop.
+    /// Due queries in open loop that found no client to send them.
     pub(crate) connection_waits: u64,
     /// Due queries that a full window held back.
     pub(crate) held_back: HeldBack,
-    /// Whether the user ended it.
+    /// Whether the user ended the run early.
     pub(crate) interrupted: bool,
 }
 
 /// Queries that a full window held back past their intended instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HeldBack {
-    /// How many.
+    /// Their number.
     pub queries: u64,
-    /// For how long, together, in nanoseconds.
+    /// The sum of their delays, in nanoseconds.
     pub sum_ns: u64,
-    /// The longest, in nanoseconds.
+    /// The longest delay, in nanoseconds.
     pub max_ns: u64,
 }
 
 impl HeldBack {
-    /// Adds what `other` holds.
+    /// Adds `other`.
     pub(crate) fn merge(&mut self, other: &HeldBack) {
         self.queries += other.queries;
         self.sum_ns += other.sum_ns;
@@ -68,7 +68,7 @@ impl HeldBack {
     }
 }
 
-/// Empty tallies that came back.
+/// An empty page returned for reuse.
 pub(crate) enum Blank {
     Tally(Box<Tally>),
     Arrivals(Box<Arrivals>),
@@ -78,32 +78,29 @@ pub(crate) enum Blank {
 pub(crate) struct Ledger {
     interval_ns: u64,
     types: usize,
-    /// Members of a mix; 0 where there is no mix.
+    /// Members of a mix; 0 without a mix.
     members: usize,
     /// Tallies from interval `first_open` on.
     open: VecDeque<Box<Tally>>,
     first_open: u64,
     arrivals: Box<Arrivals>,
     wall_index: u64,
-    /// Response time in open loop, service time in closed loop: what `arrivals` keeps.
+    /// Whether `arrivals` has response times (open loop) or service times (closed loop).
     headline_is_response: bool,
     late_after_settled: u64,
     held_back: HeldBack,
     pages: Producer<Page>,
-    /// Pages that found the ring to the collector full. Empty but when the disk stalls.
+    /// Pages that did not fit into the queue to the collector. Empty unless the disk stalls.
     waiting: VecDeque<Page>,
     blanks: Consumer<Blank>,
-    #[expect(
-        clippy::vec_box,
-        reason = "pages travel boxed: half a kilobyte is not copied at each handing over"
-    )]
+    #[expect(clippy::vec_box, reason = "pages are passed on boxed, to avoid copies of half a kilobyte")]
     blank_tallies: Vec<Box<Tally>>,
     #[expect(clippy::vec_box, reason = "as above")]
     blank_arrivals: Vec<Box<Arrivals>>,
 }
 
 impl Ledger {
-    /// A ledger for a plan with `types` query types, and `members` in its mix; `spare` tallies are made in advance.
+    /// A ledger for a plan with `types` query types and `members` in its mix; `spare` tallies are allocated now.
     pub(crate) fn new(
         interval_ns: u64,
         types: usize,
@@ -132,63 +129,62 @@ impl Ledger {
         }
     }
 
-    /// The present wall interval.
+    /// The current wall interval.
     pub(crate) fn arrivals(&mut self) -> &mut Arrivals {
         &mut self.arrivals
     }
 
-    /// The first instant after the present wall interval.
+    /// The end of the current wall interval.
     pub(crate) fn wall_end_ns(&self) -> u64 {
         (self.wall_index + 1) * self.interval_ns
     }
 
-    /// A query of the load was scheduled.
+    /// A query was scheduled.
     #[inline]
     pub(crate) fn scheduled(&mut self, intended_ns: u64, member: u8) {
         let tally = self.tally(intended_ns);
         tally.scheduled += 1;
-        of(tally, member, |member| member.scheduled += 1);
+        count_member(tally, member, |member| member.scheduled += 1);
     }
 
-    /// A query was sent, which could be from `free_ns` on: it is late by what passed since.
+    /// A query was sent. Its lateness is counted from `free_ns`, when it could be sent.
     #[inline]
-    pub(crate) fn sent(&mut self, departure: &Departure, free_ns: u64, bytes: usize, type_slot: usize) {
-        let tally = self.tally(departure.intended_ns);
+    pub(crate) fn sent(&mut self, sent_query: &SentQuery, free_ns: u64, bytes: usize, type_slot: usize) {
+        let tally = self.tally(sent_query.intended_ns);
         tally.requests += 1;
         tally.bytes_sent += bytes as u64;
-        tally.lateness.record(departure.sent_ns.saturating_sub(free_ns));
+        tally.lateness.record(sent_query.sent_ns.saturating_sub(free_ns));
         if let Some(count) = tally.types.get_mut(type_slot) {
             count.sent += 1;
         }
-        of(tally, departure.member, |member| member.sent += 1);
+        count_member(tally, sent_query.member, |member| member.sent += 1);
         self.arrivals.sent += 1;
     }
 
-    /// A due query was held back by a full window for so long, until it was scheduled. The one place where this is
-    /// counted.
+    /// A due query was held back by a full window for this time, until it was scheduled.
     #[cold]
     pub(crate) fn held_back(&mut self, held_ns: u64) {
         self.held_back.merge(&HeldBack { queries: 1, sum_ns: held_ns, max_ns: held_ns });
     }
 
-    /// The counters of transactions that may fall back to TCP, of the interval of this instant.
+    /// The fallback counters of the interval of this instant.
     pub(crate) fn fallback(&mut self, intended_ns: u64) -> &mut Fallback {
         self.tally(intended_ns).fallback_mut()
     }
 
     /// A query was sent over TCP, because its response over UDP was truncated.
-    pub(crate) fn sent_over_tcp(&mut self, departure: &Departure, bytes: usize) {
-        let tally = self.tally(departure.intended_ns);
+    pub(crate) fn sent_over_tcp(&mut self, sent_query: &SentQuery, bytes: usize) {
+        let tally = self.tally(sent_query.intended_ns);
         tally.requests += 1;
         tally.bytes_sent += bytes as u64;
         tally.fallback_mut().tcp_requests += 1;
     }
 
-    /// A query was sent once more, because the connection that it had been sent on was lost.
-    pub(crate) fn retried(&mut self, departure: &Departure, bytes: usize) {
-        let tally = self.tally(departure.intended_ns);
+    /// A query was sent again, because its connection was lost.
+    pub(crate) fn retried(&mut self, sent_query: &SentQuery, bytes: usize) {
+        let tally = self.tally(sent_query.intended_ns);
         tally.requests += 1;
-        tally.asked_again += 1;
+        tally.retried += 1;
         tally.bytes_sent += bytes as u64;
     }
 
@@ -202,16 +198,16 @@ impl Ledger {
     #[inline]
     pub(crate) fn answered(
         &mut self,
-        departure: &Departure,
+        sent_query: &SentQuery,
         at_ns: u64,
         rcode: u16,
         bytes: usize,
         type_slot: usize,
     ) {
-        let response_ns = at_ns.saturating_sub(departure.intended_ns);
-        let service_ns = at_ns.saturating_sub(departure.sent_ns);
+        let response_ns = at_ns.saturating_sub(sent_query.intended_ns);
+        let service_ns = at_ns.saturating_sub(sent_query.sent_ns);
         let headline_ns = if self.headline_is_response { response_ns } else { service_ns };
-        let tally = self.tally(departure.intended_ns);
+        let tally = self.tally(sent_query.intended_ns);
         tally.ends.answered += 1;
         tally.rcodes.add(rcode, 1);
         tally.response.record(response_ns);
@@ -220,7 +216,7 @@ impl Ledger {
         if let Some(count) = tally.types.get_mut(type_slot) {
             count.answered += 1;
         }
-        of(tally, departure.member, |member| {
+        count_member(tally, sent_query.member, |member| {
             member.ends.answered += 1;
             member.response.record(response_ns);
             member.service.record(service_ns);
@@ -229,16 +225,16 @@ impl Ledger {
         self.arrivals.latency.record(headline_ns);
     }
 
-    /// A packet was received, in a build that pairs none: it is taken for the response to the oldest query.
+    /// A packet was received in a build without pairing: it counts as the response to the oldest query.
     #[inline]
-    pub(crate) fn answered_by_anyone(&mut self) {
+    pub(crate) fn answered_unpaired(&mut self) {
         if let Some(tally) = self.open.iter_mut().find(|tally| !tally.is_settled()) {
             tally.ends.answered += 1;
             self.arrivals.answered += 1;
         }
     }
 
-    /// Ends what such a build still takes to be outstanding.
+    /// In such a build, ends the queries that still count as outstanding.
     pub(crate) fn interrupt_open(&mut self) {
         for tally in &mut self.open {
             tally.ends.interrupted += tally.scheduled.saturating_sub(tally.ends.total());
@@ -246,42 +242,41 @@ impl Ledger {
     }
 
     /// A query's timeout passed.
-    pub(crate) fn timed_out(&mut self, departure: &Departure) {
-        let tally = self.tally(departure.intended_ns);
+    pub(crate) fn timed_out(&mut self, sent_query: &SentQuery) {
+        let tally = self.tally(sent_query.intended_ns);
         tally.ends.timed_out += 1;
-        of(tally, departure.member, |member| member.ends.timed_out += 1);
+        count_member(tally, sent_query.member, |member| member.ends.timed_out += 1);
         self.arrivals.timed_out += 1;
     }
 
-    /// The response was received of a query that was counted as timed out.
-    ///
-    /// If its interval was handed out already, only the sum will have it.
-    pub(crate) fn late(&mut self, departure: &Departure, rcode: u16, bytes: usize) {
+    /// The response to a query that was counted as timed out was received. If its interval has already been passed on,
+    /// it is counted only in the sum of the run.
+    pub(crate) fn late(&mut self, sent_query: &SentQuery, rcode: u16, bytes: usize) {
         self.arrivals.late += 1;
-        if departure.intended_ns / self.interval_ns < self.first_open {
+        if sent_query.intended_ns / self.interval_ns < self.first_open {
             self.late_after_settled += 1;
             return;
         }
-        let tally = self.tally(departure.intended_ns);
+        let tally = self.tally(sent_query.intended_ns);
         tally.ends.came_late_after_all(1);
-        of(tally, departure.member, |member| member.ends.came_late_after_all(1));
+        count_member(tally, sent_query.member, |member| member.ends.came_late_after_all(1));
         tally.rcodes.add(rcode, 1);
         tally.bytes_answered += bytes as u64;
     }
 
     /// The network refused a query.
-    pub(crate) fn refused(&mut self, departure: &Departure) {
-        let tally = self.tally(departure.intended_ns);
+    pub(crate) fn refused(&mut self, sent_query: &SentQuery) {
+        let tally = self.tally(sent_query.intended_ns);
         tally.ends.refused += 1;
-        of(tally, departure.member, |member| member.ends.refused += 1);
+        count_member(tally, sent_query.member, |member| member.ends.refused += 1);
         self.arrivals.refused += 1;
     }
 
-    /// A query was given up before it was sent.
+    /// A query was abandoned before it was sent.
     pub(crate) fn not_sent(&mut self, intended_ns: u64, member: u8, reason: NotSentReason) {
         let tally = self.tally(intended_ns);
         tally.ends.not_sent.add(reason, 1);
-        of(tally, member, |member| member.ends.not_sent.add(reason, 1));
+        count_member(tally, member, |member| member.ends.not_sent.add(reason, 1));
         self.arrivals.not_sent += 1;
     }
 
@@ -289,10 +284,10 @@ impl Ledger {
     pub(crate) fn interrupted(&mut self, intended_ns: u64, member: u8) {
         let tally = self.tally(intended_ns);
         tally.ends.interrupted += 1;
-        of(tally, member, |member| member.ends.interrupted += 1);
+        count_member(tally, member, |member| member.ends.interrupted += 1);
     }
 
-    /// Hands out the wall intervals that are over at `now_ns`.
+    /// Passes on the wall intervals that are over at `now_ns`.
     pub(crate) fn roll(&mut self, now_ns: u64, resources: impl FnOnce() -> Resources) {
         if now_ns < self.wall_end_ns() {
             return;
@@ -305,8 +300,8 @@ impl Ledger {
         self.flush();
     }
 
-    /// Hands out the intervals that have settled, given that every query due before
-    /// `scheduled_up_to_ns` was scheduled.
+    /// Passes on the intervals that have settled, given that all queries due before `scheduled_up_to_ns` have been
+    /// scheduled.
     #[inline]
     pub(crate) fn settle(&mut self, scheduled_up_to_ns: u64) {
         while (self.first_open + 1) * self.interval_ns <= scheduled_up_to_ns
@@ -319,7 +314,7 @@ impl Ledger {
         }
     }
 
-    /// Closes the ledger, when every query has ended: hands out all that remains.
+    /// Closes the ledger after all queries have ended: passes on the remaining pages.
     pub(crate) fn close(mut self, resources: Resources, closing: Closing) {
         let last = (closing.end_ns / self.interval_ns).max(self.wall_index);
         while self.wall_index <= last {
@@ -334,7 +329,7 @@ impl Ledger {
         }
     }
 
-    /// Hands out the present wall interval and begins the next.
+    /// Passes on the current wall interval and starts the next.
     fn pass(&mut self, resources: Resources) {
         let blank = self.blank_arrivals.pop().unwrap_or_default();
         let arrivals = std::mem::replace(&mut self.arrivals, blank);
@@ -342,7 +337,7 @@ impl Ledger {
         self.wall_index += 1;
     }
 
-    /// The tally that holds this instant. It is open, because a query of it has not ended.
+    /// The tally of this instant. It has not settled, because one of its queries has not ended.
     #[inline]
     fn tally(&mut self, intended_ns: u64) -> &mut Tally {
         let place = (intended_ns / self.interval_ns).saturating_sub(self.first_open) as usize;
@@ -379,10 +374,10 @@ impl Ledger {
     }
 }
 
-/// Books something on a member of the mix; where there is no mix, there is none.
+/// Counts an event of a member of the mix; without a mix, does nothing.
 #[inline]
-fn of(tally: &mut Tally, member: u8, book: impl FnOnce(&mut MemberTally)) {
+fn count_member(tally: &mut Tally, member: u8, count: impl FnOnce(&mut MemberTally)) {
     if let Some(member) = tally.members.get_mut(usize::from(member)) {
-        book(member);
+        count(member);
     }
 }

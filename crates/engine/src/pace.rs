@@ -1,24 +1,24 @@
-//! When the next query is due: by the curve of the plan, with or without a window, or by a window alone.
+//! When the next query is due: according to the plan's curve, with or without a window, or to a window alone.
 
 use dnsdyno_plan::schedule::Cursor;
 
-/// One worker's slice of the load.
+/// One worker's part of the load.
 pub(crate) struct Pace {
     kind: Kind,
-    /// Most queries of this worker that may be outstanding; a further one is held back.
+    /// The largest number of outstanding queries of this worker; further queries are held back.
     window: u32,
     /// How long a due query may be held back.
     timeout_ns: u64,
-    /// Every query due before this instant that was not scheduled by then was held back.
+    /// A query that was due before this instant and is scheduled later was held back.
     held_before_ns: u64,
-    /// Nothing more will be scheduled: the load is over, or the user ended it.
+    /// No more queries will be scheduled: the load is complete, or the user ended it.
     stopped: bool,
 }
 
 enum Kind {
-    /// The curve says when.
+    /// Open loop: queries are due according to the curve.
     Open(Cursor),
-    /// A response makes room for the next.
+    /// Closed loop: the next query is due when one has ended.
     Closed(Numbers),
 }
 
@@ -26,7 +26,7 @@ enum Kind {
 pub(crate) struct Numbers {
     /// The number of the next one.
     pub(crate) next: u64,
-    /// The distance of its numbers: as many as there are workers.
+    /// The difference of two consecutive numbers: the number of workers.
     pub(crate) stride: u64,
     /// No query with this number or a higher one is scheduled.
     pub(crate) limit: u64,
@@ -41,14 +41,14 @@ pub(crate) struct Due {
     pub(crate) number: u64,
     /// The instant at which it should be sent.
     pub(crate) intended_ns: u64,
-    /// Whether nothing has held it up yet since it was scheduled.
+    /// Whether its sending has not been delayed since it was scheduled.
     pub(crate) is_new: bool,
-    /// From when on it could be sent: the intended instant, or later where the window was full then.
+    /// From when on it could be sent: the intended instant, or later if the window was full.
     pub(crate) free_ns: u64,
 }
 
 impl Due {
-    /// For how long the window held it back.
+    /// How long a full window held it back.
     #[inline]
     pub(crate) fn held_back_ns(&self) -> u64 {
         self.free_ns - self.intended_ns
@@ -56,20 +56,20 @@ impl Due {
 }
 
 impl Pace {
-    /// The slice that `cursor` walks; a query waits for up to `timeout_ns` while `window` are outstanding.
+    /// The queries of `cursor`. While `window` queries are outstanding, a due query waits for up to `timeout_ns`.
     pub(crate) fn open(cursor: Cursor, window: Option<u32>, timeout_ns: u64) -> Self {
         let window = window.unwrap_or(u32::MAX);
         Pace { kind: Kind::Open(cursor), window, timeout_ns, held_before_ns: 0, stopped: false }
     }
 
-    /// Queries one after the other, as there is room in a window of this size.
+    /// As many queries as a window of this size permits.
     pub(crate) fn closed(numbers: Numbers, window: u32) -> Self {
         let kind = Kind::Closed(numbers);
         Pace { kind, window, timeout_ns: 0, held_before_ns: 0, stopped: window == 0 }
     }
 
     /// The next query that is due at `now_ns`, with `outstanding` queries of this worker outstanding or waiting to
-    /// be sent. One that was held back for the timeout is given whatever is outstanding.
+    /// be sent. A query that was held back for the timeout is returned even if the window is full.
     #[inline(always)]
     pub(crate) fn take(&mut self, now_ns: u64, outstanding: u32) -> Option<Due> {
         if self.stopped {
@@ -104,12 +104,12 @@ impl Pace {
         }
     }
 
-    /// Whether a schedule says when queries are due, and not the responses.
+    /// Whether queries are due according to a schedule (open loop).
     pub(crate) fn is_open(&self) -> bool {
         matches!(self.kind, Kind::Open(_))
     }
 
-    /// Whether the window has no room.
+    /// Whether the window is full.
     pub(crate) fn is_full(&self, outstanding: u32) -> bool {
         outstanding >= self.window
     }
@@ -119,9 +119,9 @@ impl Pace {
         self.stopped = true;
     }
 
-    /// After the user's wish to stop: the queries that were due by `now_ns`, one a call.
+    /// After the user has stopped the run: the queries that were due by `now_ns`, one per call.
     pub(crate) fn take_for_stop(&mut self, now_ns: u64) -> Option<Due> {
-        // A closed loop has no backlog: what it did not schedule was never due.
+        // A closed loop has no backlog: a query that was not scheduled was not due.
         let due = if self.is_open() { self.take(now_ns, 0) } else { None };
         self.stopped |= due.is_none();
         due
@@ -136,7 +136,7 @@ impl Pace {
             }
     }
 
-    /// Every query due before this instant was scheduled, seen at `now_ns`.
+    /// All queries due before this instant have been scheduled at `now_ns`.
     #[inline]
     pub(crate) fn scheduled_up_to_ns(&self, now_ns: u64) -> u64 {
         match &self.kind {
@@ -147,13 +147,13 @@ impl Pace {
         }
     }
 
-    /// When to look again, if nothing else happens.
+    /// When the next query may be due, if no response arrives before.
     pub(crate) fn next_due_ns(&self, now_ns: u64, outstanding: u32) -> Option<u64> {
         if self.stopped {
             return None;
         }
         match &self.kind {
-            // What frees the window is received, and wakes the worker.
+            // A response opens the window, and wakes the worker.
             Kind::Open(cursor) if self.is_full(outstanding) => {
                 cursor.due_ns().map(|due_ns| due_ns.saturating_add(self.timeout_ns))
             }
@@ -170,7 +170,7 @@ mod tests {
     use dnsdyno_plan::schedule::Constant;
 
     #[test]
-    fn a_full_window_holds_queries_back_until_there_is_room_or_their_timeout() {
+    fn a_full_window_holds_queries_back_until_one_ends_or_their_timeout() {
         let curve = Constant { rate_qps: 10.0, duration_ns: Some(1_000_000_000) }.curve().unwrap();
         let mut pace = Pace::open(curve.cursor(0, 1), Some(2), 300_000_000);
         let ms = |due: Due| (due.intended_ns / 1_000_000, due.held_back_ns() / 1_000_000);
@@ -178,7 +178,7 @@ mod tests {
         assert_eq!((pace.take(150_000_000, 2), pace.next_due_ns(150_000_000, 2)), (None, Some(400_000_000)));
         assert_eq!(pace.scheduled_up_to_ns(150_000_000), 100_000_000);
         assert_eq!(pace.take(160_000_000, 1).map(ms), Some((100, 60)));
-        // Due after the window had room again.
+        // Due after the window was no longer full.
         assert_eq!(pace.take(200_000_000, 1).map(ms), Some((200, 0)));
         assert_eq!(pace.take(599_999_999, 2), None);
         assert_eq!(pace.take(600_000_000, 2).map(ms), Some((300, 300)));

@@ -1,24 +1,24 @@
-//! Where responses are paired with their queries, and where everything that happens to a query is counted.
+//! Pairs responses with their queries, and counts every event of a query.
 //!
-//! A query is outstanding from the instant at which it was sent until it is paired, refused, expired or interrupted.
-//! In the TCP part of a fallback it is outstanding a second time, and waits in between for a client.
+//! A query is outstanding from the instant at which it is sent until it is answered, refused, timed out or interrupted.
+//! A query that falls back from UDP to TCP waits for a client, and is then outstanding once more.
 
-use dnsdyno_measure::{ConnectFailure, ConnectionEnd, HalfFailure, NotSentReason, StreamFailure};
-use dnsdyno_plan::source::Questions;
-use dnsdyno_transport::{Batch, Came, ConnectionNews, Group, Resources, Sink};
+use dnsdyno_measure::{ConnectFailure, ConnectionEnd, FallbackFailure, NotSentReason, StreamFailure};
+use dnsdyno_plan::source::Queries;
+use dnsdyno_transport::{Batch, ConnectionEvent, Group, MessageKind, Resources, Sink};
 use dnsdyno_wire::{FLAG_QR, FLAG_TC, HEADER_LEN, peek, same_question};
 
 use crate::connections::{Connections, Retry};
 use crate::fallback::{Fallback, Parts, failure_of_connect, failure_of_end, failure_unsent};
 use crate::groups::{BATCH, Groups, Queue, Waiting};
-use crate::inflight::{Departure, InFlight, Match, Place};
+use crate::inflight::{InFlight, Match, Place, SentQuery};
 use crate::ledger::Ledger;
 use crate::made::Made;
 use crate::pace::Due;
 
 /// The outstanding queries of a worker, those that wait to be sent, and its ledger.
 pub(crate) struct Pairing<'a> {
-    pub(crate) questions: &'a Questions,
+    pub(crate) queries: &'a Queries,
     pub(crate) table: InFlight,
     pub(crate) ledger: Ledger,
     pub(crate) groups: Groups,
@@ -26,14 +26,14 @@ pub(crate) struct Pairing<'a> {
     pub(crate) fallback: Fallback,
     pub(crate) made: Made,
     pub(crate) send_only: bool,
-    /// Outstanding queries of a build that pairs no responses; else 0.
+    /// Outstanding queries in a build that pairs no responses; otherwise 0.
     unpaired: u32,
 }
 
 impl<'a> Pairing<'a> {
-    /// Of a worker whose channels are these groups.
+    /// For a worker with these groups of channels.
     pub(crate) fn new(
-        questions: &'a Questions,
+        queries: &'a Queries,
         table: InFlight,
         ledger: Ledger,
         groups: Groups,
@@ -41,9 +41,9 @@ impl<'a> Pairing<'a> {
         (send_only, strips_edns): (bool, bool),
     ) -> Self {
         Pairing {
-            questions,
+            queries,
             fallback: Fallback::of(&groups, table.fallback(), strips_edns),
-            made: Made::new(questions, table.slots()),
+            made: Made::new(queries, table.slots()),
             table,
             ledger,
             groups,
@@ -58,71 +58,72 @@ impl<'a> Pairing<'a> {
         self.groups.waiting() + if UNMEASURED { self.unpaired } else { self.table.live() }
     }
 
-    /// Whether the responses are waited for.
+    /// Whether responses are waited for.
     #[inline]
     pub(crate) fn expects_responses(&self) -> bool {
         !self.send_only && !UNMEASURED
     }
 
-    /// Counts the messages of a batch that were sent over a channel of group `number`: the first ones that waited
-    /// there, at these places.
+    /// Counts the messages of a batch that were sent over a channel of group `number`. They are the first ones in the
+    /// queue of the group, and have these places in the table.
     #[inline]
     pub(crate) fn note_sent(&mut self, number: usize, places: &[Place], batch: &Batch, sent_ns: u64) {
         let Queue { group, waiting, .. } = &mut self.groups.all[number];
         let falls_back = self.fallback.group == number + 1;
         for ((query, place), message) in waiting.iter().zip(places).zip(batch.iter()) {
-            if group.is_second {
-                let departure = query.departure(group.member, query.sent_ns);
+            if group.is_fallback {
+                let sent_query = query.sent_query(group.member, query.sent_ns);
                 if let Some(parts) = self.fallback.parts(place.slot()) {
                     *parts = Parts { truncated_ns: query.truncated_ns, handed_ns: sent_ns };
                 }
-                self.ledger.sent_over_tcp(&departure, message.len());
-                self.table.depart_in_fallback(*place, departure);
+                self.ledger.sent_over_tcp(&sent_query, message.len());
+                self.table.insert_fallback(*place, sent_query);
                 continue;
             }
-            let departure = query.departure(group.member, sent_ns);
-            let type_slot = self.questions.type_slot(query.question as usize);
-            self.ledger.sent(&departure, query.due.free_ns, message.len(), type_slot);
+            let sent_query = query.sent_query(group.member, sent_ns);
+            let type_slot = self.queries.type_slot(query.question as usize);
+            self.ledger.sent(&sent_query, query.due.free_ns, message.len(), type_slot);
             if self.send_only {
-                self.ledger.sent_only(departure.intended_ns);
+                self.ledger.sent_only(sent_query.intended_ns);
             } else if UNMEASURED {
                 self.unpaired += 1;
             } else {
-                self.table.depart(*place, departure);
+                self.table.insert(*place, sent_query);
             }
             if falls_back {
-                self.ledger.fallback(departure.intended_ns).udp_requests += 1;
+                self.ledger.fallback(sent_query.intended_ns).udp_requests += 1;
             }
         }
         waiting.drain(..places.len());
     }
 
-    /// Ends the first of the queries that wait for a group, because it cannot be sent at all.
+    /// Ends the first query in the queue of a group, because it cannot be sent.
     pub(crate) fn fail_first(&mut self, number: usize, reason: NotSentReason) {
         let Queue { group, waiting, .. } = &mut self.groups.all[number];
         let Some(query) = waiting.pop_front() else { return };
-        if group.is_second {
-            self.ledger.refused(&query.departure(group.member, query.sent_ns));
-            self.ledger.fallback(query.due.intended_ns).add_failed(HalfFailure::NotSent, 1);
+        if group.is_fallback {
+            self.ledger.refused(&query.sent_query(group.member, query.sent_ns));
+            self.ledger.fallback(query.due.intended_ns).add_failed(FallbackFailure::NotSent, 1);
         } else {
             self.ledger.not_sent(query.due.intended_ns, group.member, reason);
         }
     }
 
-    /// The same, because it has waited for too long.
+    /// Ends the first query in the queue of a group, because it has waited too long.
     pub(crate) fn give_up_first(&mut self, number: usize) {
-        let Queue { group, waiting, held_up_by, .. } = &mut self.groups.all[number];
+        let Queue { group, waiting, blocked_by, .. } = &mut self.groups.all[number];
         let Some(query) = waiting.pop_front() else { return };
-        if group.is_second {
-            self.ledger.timed_out(&query.departure(group.member, query.sent_ns));
-            self.ledger.fallback(query.due.intended_ns).add_failed(failure_unsent(*held_up_by), 1);
+        if group.is_fallback {
+            self.ledger.timed_out(&query.sent_query(group.member, query.sent_ns));
+            self.ledger.fallback(query.due.intended_ns).add_failed(failure_unsent(*blocked_by), 1);
         } else {
-            let reason = held_up_by.unwrap_or(NotSentReason::GeneratorLate);
+            let reason = blocked_by.unwrap_or(NotSentReason::GeneratorLate);
             self.ledger.not_sent(query.due.intended_ns, group.member, reason);
         }
     }
 
-    /// Hands out the wall intervals that are over; the next one begins with what is outstanding.
+    /// Passes the wall intervals that are over to the collector. The next one starts with the present numbers of
+    /// queries and connections.
     pub(crate) fn roll(&mut self, now_ns: u64, resources: impl FnOnce() -> Resources) {
         if now_ns >= self.ledger.wall_end_ns() {
             self.ledger.roll(now_ns, resources);
@@ -133,107 +134,117 @@ impl<'a> Pairing<'a> {
         }
     }
 
-    /// Notes how many queries are outstanding.
+    /// Updates the largest number of outstanding queries.
     pub(crate) fn note_outstanding(&mut self) {
         let live = u64::from(self.table.live());
         let arrivals = self.ledger.arrivals();
         arrivals.in_flight_max = arrivals.in_flight_max.max(live);
     }
 
-    /// Ends the queries whose timeout has passed, and names the clients of these.
-    pub(crate) fn expire(&mut self, now_ns: u64, mut name: impl FnMut(usize)) {
-        while let Some((slot, departure)) = self.table.expire_oldest(now_ns) {
-            self.ledger.timed_out(&departure);
+    /// Ends the queries whose timeout has passed, and calls `on_client` with their channels if these may be clients.
+    pub(crate) fn expire(&mut self, now_ns: u64, mut on_client: impl FnMut(usize)) {
+        while let Some((slot, sent_query)) = self.table.expire_oldest(now_ns) {
+            self.ledger.timed_out(&sent_query);
             if self.connections.is_used() {
                 let channel = self.table.channel_of(slot);
                 let is_connected = self.connections.is_connected(channel);
-                let tcp =
-                    if is_connected { HalfFailure::QueryTimedOut } else { HalfFailure::ConnectTimedOut };
-                self.fail_part(channel, &departure, HalfFailure::UdpTimedOut, tcp);
-                name(channel);
+                let tcp = if is_connected {
+                    FallbackFailure::QueryTimedOut
+                } else {
+                    FallbackFailure::ConnectTimedOut
+                };
+                self.fail_part(channel, &sent_query, FallbackFailure::UdpTimedOut, tcp);
+                on_client(channel);
             }
         }
     }
 
-    /// Ends every query, because the user will not wait.
+    /// Ends all queries, because the user ends the run at once.
     pub(crate) fn interrupt_all(&mut self) {
-        while let Some((slot, departure)) = self.table.abandon_oldest() {
-            self.ledger.interrupted(departure.intended_ns, departure.member);
+        while let Some((slot, sent_query)) = self.table.abandon_oldest() {
+            self.ledger.interrupted(sent_query.intended_ns, sent_query.member);
             let channel = self.table.channel_of(slot);
-            self.fail_part(channel, &departure, HalfFailure::UdpInterrupted, HalfFailure::Interrupted);
+            self.fail_part(
+                channel,
+                &sent_query,
+                FallbackFailure::UdpInterrupted,
+                FallbackFailure::Interrupted,
+            );
         }
         self.interrupt_waiting(|_| true);
     }
 
-    /// Ends the queries that wait to be sent over the groups that are `meant`.
-    pub(crate) fn interrupt_waiting(&mut self, meant: impl Fn(&Group) -> bool) {
-        for Queue { group, waiting, .. } in self.groups.all.iter_mut().filter(|queue| meant(&queue.group)) {
+    /// Ends the queries that wait in the queues of the selected groups.
+    pub(crate) fn interrupt_waiting(&mut self, is_selected: impl Fn(&Group) -> bool) {
+        for Queue { group, waiting, .. } in
+            self.groups.all.iter_mut().filter(|queue| is_selected(&queue.group))
+        {
             for query in waiting.drain(..) {
                 self.ledger.interrupted(query.due.intended_ns, group.member);
-                if group.is_second {
-                    self.ledger.fallback(query.due.intended_ns).add_failed(HalfFailure::Interrupted, 1);
+                if group.is_fallback {
+                    self.ledger.fallback(query.due.intended_ns).add_failed(FallbackFailure::Interrupted, 1);
                 }
             }
         }
     }
 }
 
-/// What a message did.
+/// What a received message was.
 enum Outcome {
-    /// It is the response to a query, with this ID.
-    Paired(Departure, u16),
-    /// It ended a query, too late.
+    /// The response to this query, with this ID.
+    Paired(SentQuery, u16),
+    /// The response to an outstanding query, after its timeout.
     Overdue,
-    /// It ended none.
-    Stray,
-    /// It is no response at all.
+    /// A response that ended no query.
+    Unmatched,
+    /// Not a response.
     Malformed,
 }
 
 impl Pairing<'_> {
-    /// Pairs a message with its query, and counts what it is.
+    /// Pairs a message with its query, and counts it.
     #[inline(always)]
     fn pair(&mut self, channel: usize, at_ns: u64, bytes: &[u8]) -> Outcome {
         if UNMEASURED {
             self.unpaired = self.unpaired.saturating_sub(1);
-            self.ledger.answered_by_anyone();
+            self.ledger.answered_unpaired();
             return Outcome::Overdue;
         }
         let Some(response) = peek(bytes).ok().filter(|message| message.flags & FLAG_QR != 0) else {
-            self.ledger.arrivals().beside.malformed += 1;
+            self.ledger.arrivals().anomalies.malformed += 1;
             return Outcome::Malformed;
         };
-        let (questions, made) = (self.questions, &self.made);
-        // A server that cannot read a query may answer with an error and no question at all, and a query may have
-        // none: the ID is then all there is to pair by.
-        let asks = |slot: u32, question: u32| {
+        let (queries, made) = (self.queries, &self.made);
+        // A server that cannot parse a query may respond with an error and without a question, and a query may have no
+        // question: then only the ID can be compared.
+        let is_question = |slot: u32, question: u32| {
             if !made.is_empty() {
                 return made.is_question(slot, response.question);
             }
-            let asked = questions.question(question as usize);
-            same_question(response.question, asked)
-                || asked.is_empty()
+            let sent = queries.question(question as usize);
+            same_question(response.question, sent)
+                || sent.is_empty()
                 || (response.question.is_empty() && response.rcode != 0)
         };
         let is_truncated = response.flags & FLAG_TC != 0;
-        match self.table.pair(channel, response.id, at_ns, asks) {
-            Match::Response(departure) => {
+        match self.table.pair(channel, response.id, at_ns, is_question) {
+            Match::Response(sent_query) => {
                 if is_truncated {
-                    self.ledger.arrivals().beside.truncated += 1;
+                    self.ledger.arrivals().anomalies.truncated += 1;
                     if self.fallback.udp.contains(&channel) {
-                        self.fall_back(channel, response.id, &departure, at_ns);
-                        return Outcome::Stray;
+                        self.fall_back(channel, response.id, &sent_query, at_ns);
+                        return Outcome::Unmatched;
                     }
                 }
-                let type_slot = questions.type_slot(departure.question as usize);
-                self.ledger.answered(&departure, at_ns, response.rcode, bytes.len(), type_slot);
-                Outcome::Paired(departure, response.id)
+                let type_slot = queries.type_slot(sent_query.question as usize);
+                self.ledger.answered(&sent_query, at_ns, response.rcode, bytes.len(), type_slot);
+                Outcome::Paired(sent_query, response.id)
             }
             other => self.note_other(channel, other, is_truncated, response.rcode, bytes.len()),
         }
     }
 
-    /// Counts a response that answers no query in time.
+    /// Counts a response that does not answer a query in time.
     #[cold]
     fn note_other(
         &mut self,
@@ -245,107 +256,113 @@ impl Pairing<'_> {
     ) -> Outcome {
         match found {
             Match::Response(_) => {}
-            Match::Overdue(departure) | Match::Late(departure) => {
+            Match::Overdue(sent_query) | Match::Late(sent_query) => {
                 if let Match::Overdue(_) = found {
-                    self.ledger.timed_out(&departure);
-                    let (udp, tcp) = (HalfFailure::UdpTimedOut, HalfFailure::QueryTimedOut);
-                    self.fail_part(channel, &departure, udp, tcp);
+                    self.ledger.timed_out(&sent_query);
+                    let (udp, tcp) = (FallbackFailure::UdpTimedOut, FallbackFailure::QueryTimedOut);
+                    self.fail_part(channel, &sent_query, udp, tcp);
                 }
-                // Late, and not the final response either: its transaction stays without one.
+                // The truncated response of a fallback does not answer its transaction, even late.
                 if is_truncated && self.fallback.udp.contains(&channel) {
                     self.ledger.arrivals().late += 1;
                 } else {
-                    self.ledger.late(&departure, rcode, bytes);
+                    self.ledger.late(&sent_query, rcode, bytes);
                 }
             }
-            Match::Duplicate => self.ledger.arrivals().beside.duplicates += 1,
-            Match::WrongQuestion => self.ledger.arrivals().beside.wrong_question += 1,
-            Match::Unexpected => self.ledger.arrivals().beside.unexpected += 1,
+            Match::Duplicate => self.ledger.arrivals().anomalies.duplicates += 1,
+            Match::WrongQuestion => self.ledger.arrivals().anomalies.wrong_question += 1,
+            Match::Unexpected => self.ledger.arrivals().anomalies.unexpected += 1,
         }
-        if let Match::Overdue(_) = found { Outcome::Overdue } else { Outcome::Stray }
+        if let Match::Overdue(_) = found { Outcome::Overdue } else { Outcome::Unmatched }
     }
 
-    /// A truncated response ended the UDP part of a transaction: the TCP part waits for a client.
+    /// A truncated response ends the UDP part of a transaction: the query waits for a TCP client.
     #[cold]
-    fn fall_back(&mut self, channel: usize, id: u16, departure: &Departure, at_ns: u64) {
+    fn fall_back(&mut self, channel: usize, id: u16, sent_query: &SentQuery, at_ns: u64) {
         let number = self.table.slot_of(channel, id).map_or(0, |slot| self.made.number(slot));
-        let Departure { intended_ns, sent_ns, question, .. } = *departure;
+        let SentQuery { intended_ns, sent_ns, question, .. } = *sent_query;
         let due = Due { number, intended_ns, is_new: true, free_ns: intended_ns };
         let waiting = &mut self.groups.all[self.fallback.group].waiting;
-        // First those whose timeout is next; a network that reorders is the exception.
+        // Ordered by first sending, and so by timeout. Only a query whose response the network has delayed is inserted
+        // before others.
         let passed = waiting.iter().rev().take_while(|other| other.sent_ns > sent_ns).count();
         let place = waiting.len() - passed;
         waiting.insert(place, Waiting { due, question, sent_ns, truncated_ns: at_ns });
-        self.ledger.fallback(intended_ns).begun += 1;
+        self.ledger.fallback(intended_ns).started += 1;
     }
 
-    /// Counts the parts of a transaction that fell back and is answered. Gives the instant at which the client was
-    /// given the query.
+    /// Counts the parts of an answered transaction that fell back. Returns when the query was passed to its client.
     #[cold]
     fn end_fallback(
         &mut self,
         channel: usize,
         id: u16,
-        departure: &Departure,
+        sent_query: &SentQuery,
         at_ns: u64,
-        since_ns: u64,
+        ready_ns: u64,
     ) -> u64 {
         let parts = self.table.slot_of(channel, id).and_then(|slot| self.fallback.parts(slot).copied());
-        let Some(Parts { truncated_ns, handed_ns }) = parts else { return departure.sent_ns };
-        let connected_ns = since_ns.max(handed_ns);
-        let fallback = self.ledger.fallback(departure.intended_ns);
+        let Some(Parts { truncated_ns, handed_ns }) = parts else { return sent_query.sent_ns };
+        let connected_ns = ready_ns.max(handed_ns);
+        let fallback = self.ledger.fallback(sent_query.intended_ns);
         fallback.answered += 1;
-        fallback.udp.record(truncated_ns.saturating_sub(departure.sent_ns));
+        fallback.udp.record(truncated_ns.saturating_sub(sent_query.sent_ns));
         fallback.waiting.record(handed_ns.saturating_sub(truncated_ns));
         fallback.connect.record(connected_ns - handed_ns);
         fallback.query.record(at_ns.saturating_sub(connected_ns));
         handed_ns
     }
 
-    /// A transaction that may fall back, or did, failed on this channel: counts in which of its parts.
-    fn fail_part(&mut self, channel: usize, departure: &Departure, udp: HalfFailure, tcp: HalfFailure) {
+    /// Counts in which part a transaction failed, if it may fall back or has fallen back.
+    fn fail_part(
+        &mut self,
+        channel: usize,
+        sent_query: &SentQuery,
+        udp: FallbackFailure,
+        tcp: FallbackFailure,
+    ) {
         if self.fallback.udp.contains(&channel) {
-            self.ledger.fallback(departure.intended_ns).add_failed(udp, 1);
+            self.ledger.fallback(sent_query.intended_ns).add_failed(udp, 1);
         } else if self.fallback.tcp.contains(&channel) {
-            self.ledger.fallback(departure.intended_ns).add_failed(tcp, 1);
+            self.ledger.fallback(sent_query.intended_ns).add_failed(tcp, 1);
         }
     }
 }
 
-/// What happens to connections and their queries.
+/// Connections and their queries.
 impl Pairing<'_> {
-    /// The query to be retried, if it is still outstanding.
-    pub(crate) fn still_outstanding(&self, channel: usize, retry: Retry) -> Option<Departure> {
-        self.table.live_at(channel, retry.id).filter(|departure| departure.sent_ns == retry.sent_ns)
+    /// The query to retry, if it is still outstanding.
+    pub(crate) fn still_outstanding(&self, channel: usize, retry: Retry) -> Option<SentQuery> {
+        self.table.live_at(channel, retry.id).filter(|sent_query| sent_query.sent_ns == retry.sent_ns)
     }
 
-    /// A query was sent once more, in a message of so many octets.
-    pub(crate) fn note_retried(&mut self, channel: usize, departure: &Departure, bytes: usize) {
-        self.ledger.retried(departure, bytes);
+    /// Counts a query that was sent again, in a message of `bytes` octets.
+    pub(crate) fn note_retried(&mut self, channel: usize, sent_query: &SentQuery, bytes: usize) {
+        self.ledger.retried(sent_query, bytes);
         if self.fallback.tcp.contains(&channel) {
-            let fallback = self.ledger.fallback(departure.intended_ns);
+            let fallback = self.ledger.fallback(sent_query.intended_ns);
             fallback.tcp_requests += 1;
-            fallback.tcp_asked_again += 1;
+            fallback.tcp_retried += 1;
         }
     }
 
-    /// An outstanding query whose connection is lost will not be answered.
-    pub(crate) fn refuse(&mut self, channel: usize, id: u16, why: HalfFailure) {
-        if let Some(departure) = self.table.refuse(channel, id, |_, _| true) {
-            self.ledger.refused(&departure);
-            self.fail_part(channel, &departure, why, why);
+    /// Ends an outstanding query that will not be answered, because its connection was lost.
+    pub(crate) fn refuse(&mut self, channel: usize, id: u16, why: FallbackFailure) {
+        if let Some(sent_query) = self.table.refuse(channel, id, |_, _| true) {
+            self.ledger.refused(&sent_query);
+            self.fail_part(channel, &sent_query, why, why);
         }
     }
 
-    /// What was outstanding on a connection is to be retried, or is refused.
-    fn settle_lost(&mut self, channel: usize, may_retry: bool, why: HalfFailure) {
+    /// Schedules the outstanding queries of a lost connection for a retry, or ends them as refused.
+    fn settle_lost(&mut self, channel: usize, may_retry: bool, why: FallbackFailure) {
         if !self.connections.is_used() {
             return;
         }
         let mut lost = self.connections.retries.take(channel);
         lost.clear();
         self.table
-            .each_since_last(channel, |id, departure| lost.push(Retry { id, sent_ns: departure.sent_ns }));
+            .each_since_last(channel, |id, sent_query| lost.push(Retry { id, sent_ns: sent_query.sent_ns }));
         if !may_retry {
             lost.drain(..).for_each(|retry| self.refuse(channel, retry.id, why));
         }
@@ -353,18 +370,18 @@ impl Pairing<'_> {
     }
 
     fn not_established(&mut self, channel: usize, why: ConnectFailure) {
-        self.connections.is_turned_away |= self.connections.open == 0;
+        self.connections.is_refusing |= self.connections.open == 0;
         let may_retry = match why {
-            // One that took too long says nothing on the next.
+            // The next attempt may succeed.
             ConnectFailure::TimedOut => true,
-            // Over QUIC; of other transports it ends a connection.
+            // QUIC only: with other transports a failed handshake ends an established connection.
             ConnectFailure::Handshake => self.connections.may_retry(channel, ConnectionEnd::Handshake, 0),
             _ => false,
         };
         self.settle_lost(channel, may_retry, failure_of_connect(why));
     }
 
-    /// Notes how many connections there are; an interval begins with those of the one before.
+    /// Updates the largest number of open connections in the interval.
     fn note_open(&mut self) {
         let open = self.connections.open;
         let counts = self.ledger.arrivals().connections_mut();
@@ -378,54 +395,54 @@ impl Sink for Pairing<'_> {
         self.pair(channel, at_ns, bytes);
     }
 
-    fn answer(&mut self, channel: usize, at_ns: u64, since_ns: u64, bytes: &[u8]) -> Came {
+    fn answer(&mut self, channel: usize, at_ns: u64, ready_ns: u64, bytes: &[u8]) -> MessageKind {
         match self.pair(channel, at_ns, bytes) {
-            Outcome::Paired(departure, id) => {
+            Outcome::Paired(sent_query, id) => {
                 let handed_ns = match self.fallback.tcp.contains(&channel) {
-                    true => self.end_fallback(channel, id, &departure, at_ns, since_ns),
-                    false => departure.sent_ns,
+                    true => self.end_fallback(channel, id, &sent_query, at_ns, ready_ns),
+                    false => sent_query.sent_ns,
                 };
-                let query_ns = at_ns.saturating_sub(handed_ns.max(since_ns));
+                let query_ns = at_ns.saturating_sub(handed_ns.max(ready_ns));
                 self.ledger.arrivals().connections_mut().query.record(query_ns);
-                Came::Answer
+                MessageKind::Answer
             }
-            Outcome::Overdue => Came::Answer,
-            Outcome::Stray => Came::Beside,
-            Outcome::Malformed => Came::Garbage,
+            Outcome::Overdue => MessageKind::Answer,
+            Outcome::Unmatched => MessageKind::Unmatched,
+            Outcome::Malformed => MessageKind::Malformed,
         }
     }
 
-    fn connection(&mut self, channel: usize, at_ns: u64, news: ConnectionNews) {
+    fn connection(&mut self, channel: usize, at_ns: u64, event: ConnectionEvent) {
         let counts = self.ledger.arrivals().connections_mut();
-        match news {
-            ConnectionNews::Opened => counts.opened += 1,
-            ConnectionNews::NotOpened(why) => {
+        match event {
+            ConnectionEvent::Opened => counts.opened += 1,
+            ConnectionEvent::NotOpened(why) => {
                 counts.opened += 1;
                 counts.add_failed(why, 1);
             }
-            ConnectionNews::Established { opened_ns } => {
+            ConnectionEvent::Established { opened_ns } => {
                 counts.established += 1;
                 counts.connect.record(at_ns.saturating_sub(opened_ns));
                 self.connections.note_established(channel);
                 self.note_open();
             }
-            ConnectionNews::FirstByte { opened_ns } => {
+            ConnectionEvent::FirstByte { opened_ns } => {
                 counts.first_byte.record(at_ns.saturating_sub(opened_ns));
             }
-            ConnectionNews::Handshaken { kind, begun_ns } => {
+            ConnectionEvent::Handshaken { kind, begun_ns } => {
                 counts.encrypted_mut().add_handshake(kind, at_ns.saturating_sub(begun_ns));
             }
-            ConnectionNews::HandshakeFailed(why) => counts.encrypted_mut().add_failed(why, 1),
-            ConnectionNews::EarlyRejected => counts.encrypted_mut().early_rejected += 1,
-            ConnectionNews::Failed(why) => {
+            ConnectionEvent::HandshakeFailed(why) => counts.encrypted_mut().add_failed(why, 1),
+            ConnectionEvent::EarlyRejected => counts.encrypted_mut().early_rejected += 1,
+            ConnectionEvent::Failed(why) => {
                 counts.add_failed(why, 1);
                 self.not_established(channel, why);
             }
-            ConnectionNews::Ended { end, answers } => {
+            ConnectionEvent::Ended { end, answers } => {
                 counts.add_ended(end, 1);
                 self.connections.note_ended(channel);
                 let may_retry = self.connections.may_retry(channel, end, answers);
-                self.connections.is_turned_away |= end == ConnectionEnd::Handshake && !may_retry;
+                self.connections.is_refusing |= end == ConnectionEnd::Handshake && !may_retry;
                 self.settle_lost(channel, may_retry, failure_of_end(end));
             }
         }
@@ -439,52 +456,52 @@ impl Sink for Pairing<'_> {
         self.ledger.arrivals().connections_mut().encrypted_mut().statuses.add(status, 1);
     }
 
-    /// The query is retried where the server has said that it did nothing about it, and is refused otherwise.
-    fn stream_failed(&mut self, channel: usize, id: u16, asked_ns: u64, why: StreamFailure) -> bool {
+    /// Retries the query if the server has reported that it did not process it; otherwise the query ends as refused.
+    fn stream_failed(&mut self, channel: usize, id: u16, sent_ns: u64, why: StreamFailure) -> bool {
         self.ledger.arrivals().connections_mut().encrypted_mut().add_stream(why, 1);
-        // A later query may have got the ID since.
-        let query = self.table.live_at(channel, id).filter(|departure| departure.sent_ns <= asked_ns);
-        let Some(Departure { sent_ns, .. }) = query else { return false };
+        // A later query may have the same ID by now.
+        let query = self.table.live_at(channel, id).filter(|sent_query| sent_query.sent_ns <= sent_ns);
+        let Some(SentQuery { sent_ns, .. }) = query else { return false };
         if why.is_safe_to_ask_again() {
             self.connections.retries.push(channel, Retry { id, sent_ns });
             self.connections.retries.refuses_streams |= why == StreamFailure::Refused;
-        } else if let Some(departure) = self.table.refuse(channel, id, |_, _| true) {
-            self.ledger.refused(&departure);
+        } else if let Some(sent_query) = self.table.refuse(channel, id, |_, _| true) {
+            self.ledger.refused(&sent_query);
         }
         true
     }
 
     fn refused(&mut self, channel: usize, _at_ns: u64, quoted: &[u8]) {
-        let (questions, made) = (self.questions, &self.made);
+        let (queries, made) = (self.queries, &self.made);
         let Some(id) = quoted.get(..2).map(|id| u16::from_be_bytes([id[0], id[1]])) else { return };
-        // ICMP quotes at least eight bytes of the packet; what it quotes of the question must fit.
-        let asks = |slot: u32, question: u32| {
+        // ICMP quotes at least eight bytes of the packet; the quoted part of the question must match.
+        let is_question = |slot: u32, question: u32| {
             if !made.is_empty() {
-                // Of a question that was made, only the whole is known.
+                // Of a changed query only the hash of the whole question is known.
                 return peek(quoted).map_or(true, |query| made.is_question(slot, query.question));
             }
-            let asked = questions.question(question as usize);
+            let sent = queries.question(question as usize);
             let quoted = quoted.get(HEADER_LEN..).unwrap_or_default();
-            let length = quoted.len().min(asked.len());
-            quoted[..length] == asked[..length]
+            let length = quoted.len().min(sent.len());
+            quoted[..length] == sent[..length]
         };
-        let Some(first) = self.table.refuse(channel, id, asks) else { return };
+        let Some(first) = self.table.refuse(channel, id, is_question) else { return };
         self.ledger.refused(&first);
-        self.fail_part(channel, &first, HalfFailure::UdpRefused, HalfFailure::UdpRefused);
-        // On the loopback a run of equal messages travels as one packet, and one error is for all of it. It shows:
-        // the error quotes more than the first message. How long one is that was made is not known.
-        let length = questions.message(first.question as usize).len();
+        self.fail_part(channel, &first, FallbackFailure::UdpRefused, FallbackFailure::UdpRefused);
+        // On loopback, consecutive messages of equal length travel as one packet (GSO), and one error applies to all of
+        // them. The error then quotes more than the first message. The length of a changed query is not known.
+        let length = queries.message(first.question as usize).len();
         if quoted.len() <= length || !self.made.is_empty() {
             return;
         }
         let mut id = id;
-        for _ in 0..LONGEST_RUN {
+        for _ in 0..MOST_IDS_OF_A_PACKET {
             id = self.table.id_after(channel, id);
             match self.table.live_at(channel, id) {
-                // An older query that had the ID when the run was made: passed over then, and now.
+                // An older query, whose ID was skipped when the batch was made.
                 Some(other) if other.sent_ns != first.sent_ns => {}
-                Some(next) if questions.message(next.question as usize).len() == length => {
-                    self.refuse(channel, id, HalfFailure::UdpRefused);
+                Some(next) if queries.message(next.question as usize).len() == length => {
+                    self.refuse(channel, id, FallbackFailure::UdpRefused);
                 }
                 _ => return,
             }
@@ -492,8 +509,8 @@ impl Sink for Pairing<'_> {
     }
 }
 
-/// A build to show what pairing and measuring cost: it does neither. Its packets have to be counted on the wire.
+/// A build without pairing and measuring, to find their cost. Its packets must be counted on the wire.
 pub(crate) const UNMEASURED: bool = cfg!(feature = "unmeasured");
 
-/// IDs that a run sent as one packet can span, those passed over included.
-const LONGEST_RUN: usize = 2 * BATCH;
+/// IDs that the messages of one packet can span, skipped ones included.
+const MOST_IDS_OF_A_PACKET: usize = 2 * BATCH;

@@ -1,16 +1,16 @@
-//! How queries are sent: what is due is dealt to the groups, and each group sends what waits for it.
+//! Sends queries: due queries are added to the queues of their groups, and each group sends its queue.
 //!
 //! ```text
-//!   due ──► whose? ──► queue of its group ──► batch over a channel ──► outstanding
+//!   due ──► member ──► queue of its group ──► batch over a channel ──► outstanding
 //!                        │          ▲
-//!                        ▼          └─ what the channel did not take
-//!                     given up, after its timeout
+//!                        ▼          └─ messages that could not be sent
+//!                     not sent, after the timeout
 //! ```
 //!
-//! A plain transport is a mix of one member: its queries are dealt to the one group there is.
+//! A single transport is a mix of one member with one group.
 
-use dnsdyno_measure::{HalfFailure, NotSentReason};
-use dnsdyno_transport::{Batch, Group, Stopped, Transport, Turn};
+use dnsdyno_measure::{FallbackFailure, NotSentReason};
+use dnsdyno_transport::{Batch, Group, NextClient, Stopped, Transport};
 use dnsdyno_wire::patch_id;
 
 use crate::connections::Retry;
@@ -20,61 +20,61 @@ use crate::made::Copied;
 use crate::pace::Pace;
 use crate::pairing::Pairing;
 
-/// What a worker sends with.
+/// The state of a worker's sending.
 pub(crate) struct Sending {
     batch: Batch,
-    /// Of the messages in the batch.
+    /// The slots of the messages in the batch.
     places: Vec<Place>,
-    patience: Patience,
+    limits: SendLimits,
     share: Share,
-    /// When it last scheduled what was due.
+    /// When due queries were last scheduled.
     scheduled_at_ns: u64,
-    /// The intended instant of the query that it scheduled last.
+    /// The intended instant of the last scheduled query.
     last_due_ns: u64,
-    /// Until then nothing is scheduled or sent, because nothing could be.
+    /// No query is scheduled or sent before this instant, because the host could not send.
     pub(crate) paused_until_ns: u64,
     pub(crate) id_waits: u64,
     pub(crate) connection_waits: u64,
 }
 
-/// How long a query that is due may wait to be sent.
+/// How long a due query may wait to be sent.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Patience {
-    /// After its intended instant.
+pub(crate) struct SendLimits {
+    /// The longest time after its intended instant.
     pub(crate) timeout_ns: u64,
-    /// From this instant on no query is sent.
-    pub(crate) over_ns: u64,
+    /// No query is sent at this instant or later.
+    pub(crate) stop_ns: u64,
 }
 
-/// Which of the clients of a source are a worker's.
+/// A worker's share of the clients of a source.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Share {
-    /// Number of the worker.
+    /// The number of the worker.
     pub(crate) worker: u32,
-    /// How many workers there are.
+    /// The number of workers.
     pub(crate) workers: u32,
 }
 
 impl Share {
-    /// Whether the queries of this client are this worker's.
-    pub(crate) fn holds(&self, client: Option<u32>) -> bool {
+    /// Whether this worker sends the queries of this client.
+    pub(crate) fn contains(&self, client: Option<u32>) -> bool {
         client.is_some_and(|client| client % self.workers == self.worker)
     }
 }
 
-impl Patience {
+impl SendLimits {
     #[inline]
     fn is_over(&self, now_ns: u64, since_ns: u64) -> bool {
-        now_ns >= self.over_ns || now_ns.saturating_sub(since_ns) >= self.timeout_ns
+        now_ns >= self.stop_ns || now_ns.saturating_sub(since_ns) >= self.timeout_ns
     }
 }
 
 impl Sending {
-    pub(crate) fn new(patience: Patience, share: Share) -> Self {
+    pub(crate) fn new(limits: SendLimits, share: Share) -> Self {
         Sending {
             batch: Batch::new(BATCH, USUAL_MESSAGE),
             places: Vec::with_capacity(BATCH),
-            patience,
+            limits,
             share,
             scheduled_at_ns: 0,
             last_due_ns: 0,
@@ -84,7 +84,7 @@ impl Sending {
         }
     }
 
-    /// Schedules what is due, and sends what waits.
+    /// Schedules due queries, and sends the queues.
     pub(crate) fn send_due<T: Transport>(
         &mut self,
         transport: &mut T,
@@ -93,25 +93,26 @@ impl Sending {
         now_ns: u64,
     ) {
         if now_ns >= self.paused_until_ns {
-            self.deal(transport, pace, pairing, now_ns);
-            self.serve_all(transport, pace, pairing, now_ns, |_| true);
+            self.schedule(transport, pace, pairing, now_ns);
+            self.send_waiting(transport, pace, pairing, now_ns, |_| true);
         }
     }
 
-    /// Sends what waits for a TCP part of a fallback, and what is to be retried.
-    pub(crate) fn send_again<T: Transport>(
+    /// Sends queries that fall back to TCP, and queries to retry.
+    pub(crate) fn send_retries<T: Transport>(
         &mut self,
         transport: &mut T,
         pace: &Pace,
         pairing: &mut Pairing<'_>,
     ) {
-        let is_wanted = |queue: &Queue| queue.group.is_second && !queue.waiting.is_empty();
+        let is_wanted = |queue: &Queue| queue.group.is_fallback && !queue.waiting.is_empty();
         if pairing.groups.all.iter().any(is_wanted) {
             let now_ns = transport.now_ns();
-            self.serve_all(transport, pace, pairing, now_ns, |group| group.is_second);
+            self.send_waiting(transport, pace, pairing, now_ns, |group| group.is_fallback);
         }
-        // A closed loop schedules the next query at once, so how many are refused would be how fast they are counted.
-        if std::mem::take(&mut pairing.connections.is_turned_away) && !pace.is_open() {
+        // A closed loop schedules the next query at once: without a pause, the number of refused queries would only
+        // depend on the speed of this host.
+        if std::mem::take(&mut pairing.connections.is_refusing) && !pace.is_open() {
             self.paused_until_ns = transport.now_ns() + PAUSE_NS;
         }
         if !pairing.connections.retries.is_empty() {
@@ -119,8 +120,8 @@ impl Sending {
         }
     }
 
-    /// Schedules what is due and deals it to the groups.
-    fn deal<T: Transport>(
+    /// Schedules due queries and adds them to the queues of their groups.
+    fn schedule<T: Transport>(
         &mut self,
         transport: &mut T,
         pace: &mut Pace,
@@ -128,15 +129,15 @@ impl Sending {
         now_ns: u64,
     ) {
         self.scheduled_at_ns = now_ns;
-        let (questions, is_mix) = (pairing.questions, pairing.groups.members() > 1);
-        let has_clients = questions.client(0).is_some();
+        let (queries, is_mix) = (pairing.queries, pairing.groups.members() > 1);
+        let has_clients = queries.client(0).is_some();
         let mut outstanding = pairing.outstanding();
         let (mut capacity, mut given_up) = (pairing.groups.capacity(), 0);
         let (mut member, mut queue) = (0, pairing.groups.of_member(0));
         while capacity > 0 && given_up < GIVEN_UP_AT_ONCE {
             let Some(due) = pace.take(now_ns, outstanding) else { return };
-            let question = (due.number % questions.len() as u64) as u32;
-            if has_clients && !self.share.holds(questions.client(question as usize)) {
+            let question = (due.number % queries.len() as u64) as u32;
+            if has_clients && !self.share.contains(queries.client(question as usize)) {
                 given_up += 1;
                 continue;
             }
@@ -150,9 +151,9 @@ impl Sending {
             if held_back_ns > 0 {
                 pairing.ledger.held_back(held_back_ns);
             }
-            if self.patience.is_over(now_ns, due.intended_ns) {
-                let held_up_by = queue.held_up_by.unwrap_or(NotSentReason::GeneratorLate);
-                let reason = if held_back_ns > 0 { NotSentReason::WindowFull } else { held_up_by };
+            if self.limits.is_over(now_ns, due.intended_ns) {
+                let blocked_by = queue.blocked_by.unwrap_or(NotSentReason::GeneratorLate);
+                let reason = if held_back_ns > 0 { NotSentReason::WindowFull } else { blocked_by };
                 pairing.ledger.not_sent(due.intended_ns, member, reason);
                 given_up += 1;
                 continue;
@@ -163,31 +164,31 @@ impl Sending {
         }
     }
 
-    /// Sends what waits for the groups that are `meant`.
-    pub(crate) fn serve_all<T: Transport>(
+    /// Sends the queues of the selected groups.
+    pub(crate) fn send_waiting<T: Transport>(
         &mut self,
         transport: &mut T,
         pace: &Pace,
         pairing: &mut Pairing<'_>,
         now_ns: u64,
-        meant: impl Fn(&Group) -> bool,
+        is_selected: impl Fn(&Group) -> bool,
     ) {
         for number in 0..pairing.groups.all.len() {
             let queue = &pairing.groups.all[number];
-            if !queue.waiting.is_empty() && meant(&queue.group) {
+            if !queue.waiting.is_empty() && is_selected(&queue.group) {
                 self.give_up(pairing, number, now_ns);
-                pairing.groups.all[number].held_up_by = None;
-                if let Some(reason) = self.serve(transport, pace, pairing, number) {
-                    self.note_held_up(pace, pairing, number, reason);
+                pairing.groups.all[number].blocked_by = None;
+                if let Some(reason) = self.send_queue(transport, pace, pairing, number) {
+                    self.note_blocked(pace, pairing, number, reason);
                 }
             }
         }
         pairing.note_outstanding();
     }
 
-    /// Sends what waits for a group, as far as its channels take it and the others get their turn. Says what holds
-    /// up the rest.
-    fn serve<T: Transport>(
+    /// Sends the queue of a group, as far as its channels have capacity, and not so many that other groups have to
+    /// wait. Returns what blocks the rest.
+    fn send_queue<T: Transport>(
         &mut self,
         transport: &mut T,
         pace: &Pace,
@@ -195,21 +196,22 @@ impl Sending {
         number: usize,
     ) -> Option<NotSentReason> {
         let group = pairing.groups.all[number].group;
-        let is_short_lived = group.connects && group.most_under_way.is_some() && pairing.groups.all.len() > 1;
-        let (mut left, mut tries) = (if is_short_lived { SERVED_AT_ONCE } else { BATCH }, 0);
-        while left > 0 {
+        let is_short_lived =
+            group.connects && group.most_outstanding.is_some() && pairing.groups.all.len() > 1;
+        let (mut remaining, mut tries) = (if is_short_lived { MOST_CONNECTING_AT_ONCE } else { BATCH }, 0);
+        while remaining > 0 {
             let queue = &mut pairing.groups.all[number];
             let first = queue.waiting.front()?.question as usize;
-            let turn = match pairing.questions.client(first) {
-                Some(client) => self.turn_of_client(transport, pairing, number, client),
-                None if group.connects => transport.turn_of(number),
-                None => Ok(Turn { channel: queue.next_channel(), room: usize::MAX }),
+            let next = match pairing.queries.client(first) {
+                Some(client) => self.client_of_source(transport, pairing, number, client),
+                None if group.connects => transport.next_client_of(number),
+                None => Ok(NextClient { channel: queue.next_channel(), capacity: usize::MAX }),
             };
-            let Turn { channel, room } = match turn {
-                Ok(turn) => turn,
+            let NextClient { channel, capacity } = match next {
+                Ok(next) => next,
                 Err(reason) => return Some(reason),
             };
-            self.fill(pairing, number, channel, room.min(left));
+            self.fill(pairing, number, channel, capacity.min(remaining));
             if self.batch.is_empty() {
                 transport.pass(channel);
                 tries += 1;
@@ -218,7 +220,7 @@ impl Sending {
                 }
                 continue;
             }
-            left -= self.batch.len();
+            remaining -= self.batch.len();
             let sent_ns = transport.now_ns();
             let sent = transport.send(channel, &self.batch);
             let (accepted, rest) = self.places.split_at(sent.accepted);
@@ -232,8 +234,8 @@ impl Sending {
                 Some(Stopped::Later(reason)) => return Some(reason),
                 Some(Stopped::Failed(reason)) => {
                     pairing.fail_first(number, reason);
-                    // A closed loop schedules the next at once, so how many are not sent would be how fast they are
-                    // counted. One that is too long says nothing of the others.
+                    // A closed loop schedules the next query at once: without a pause, the number of queries not sent
+                    // would only depend on the speed of this host. A message that is too long does not affect others.
                     if !pace.is_open() && reason != NotSentReason::TooLong {
                         self.paused_until_ns = sent_ns + PAUSE_NS;
                         return Some(reason);
@@ -244,32 +246,32 @@ impl Sending {
         None
     }
 
-    /// The channel of a client of the source, and how many of the queries that wait first are its; or why it can
+    /// The channel of a client of the source, and how many queries at the front of the queue it can send; or why it can
     /// send none.
-    fn turn_of_client<T: Transport>(
+    fn client_of_source<T: Transport>(
         &self,
         transport: &mut T,
         pairing: &Pairing<'_>,
         number: usize,
         client: u32,
-    ) -> Result<Turn, NotSentReason> {
+    ) -> Result<NextClient, NotSentReason> {
         let queue = &pairing.groups.all[number];
         let number = (client / self.share.workers) as usize % queue.group.channels;
-        let is_its = |query: &&Waiting| pairing.questions.client(query.question as usize) == Some(client);
+        let is_its = |query: &&Waiting| pairing.queries.client(query.question as usize) == Some(client);
         let channel = queue.first_channel + number;
-        let room = transport.room_of(channel)?;
-        Ok(Turn { channel, room: queue.waiting.iter().take(room).take_while(is_its).count() })
+        let capacity = transport.capacity_of(channel)?;
+        Ok(NextClient { channel, capacity: queue.waiting.iter().take(capacity).take_while(is_its).count() })
     }
 
-    /// Puts what waits for a group into the batch, up to `most`, as long as the channel has IDs.
+    /// Copies up to `most` queries of a queue into the batch, as long as the channel has free IDs.
     #[inline]
     fn fill(&mut self, pairing: &mut Pairing<'_>, number: usize, channel: usize, most: usize) {
         self.batch.clear();
         self.places.clear();
         let expects_responses = pairing.expects_responses();
         let Queue { group, waiting, .. } = &pairing.groups.all[number];
-        let is_bare = group.is_second && pairing.fallback.strips_edns;
-        let is_as_loaded = !is_bare && pairing.questions.maker().is_none();
+        let is_bare = group.is_fallback && pairing.fallback.strips_edns;
+        let is_as_loaded = !is_bare && pairing.queries.maker().is_none();
         for query in waiting.iter().take(most) {
             let place = match expects_responses {
                 true => pairing.table.take_free(channel),
@@ -278,37 +280,37 @@ impl Sending {
             let Some(place) = place else { break };
             self.places.push(place);
             if is_as_loaded {
-                let message = pairing.questions.message(query.question as usize);
+                let message = pairing.queries.message(query.question as usize);
                 patch_id(self.batch.push(message), place.id);
                 continue;
             }
             let (number, question) = (query.due.number, query.question);
             let copied = Copied { number, question, id: place.id, slot: place.slot(), is_bare };
-            pairing.made.put(pairing.questions, &mut self.batch, copied);
+            pairing.made.put(pairing.queries, &mut self.batch, copied);
         }
     }
 
-    /// The first of those that wait for a group has to wait on.
-    fn note_held_up(&mut self, pace: &Pace, pairing: &mut Pairing<'_>, number: usize, reason: NotSentReason) {
+    /// Records why the first query of a queue has to wait.
+    fn note_blocked(&mut self, pace: &Pace, pairing: &mut Pairing<'_>, number: usize, reason: NotSentReason) {
         let is_nearly_full = pairing.table.is_nearly_full();
         let queue = &mut pairing.groups.all[number];
-        queue.held_up_by = Some(reason);
-        // A query waits once, however often it is tried.
+        queue.blocked_by = Some(reason);
+        // A query that waits is counted once, even after several attempts.
         let Some(first) = queue.waiting.front_mut() else { return };
         let is_new = std::mem::replace(&mut first.due.is_new, false);
         match reason {
             NotSentReason::NoFreeConnection => self.connection_waits += u64::from(is_new && pace.is_open()),
-            // A search that ends in a long stretch of live slots, with free ones behind it, is no want of IDs.
+            // Unless the table is nearly full, the search only met many live slots in a row: there are free IDs.
             NotSentReason::NoFreeId => self.id_waits += u64::from(is_new && is_nearly_full),
             _ => {}
         }
     }
 
-    /// Ends those that have waited for too long.
+    /// Ends queries that have waited too long.
     fn give_up(&self, pairing: &mut Pairing<'_>, number: usize, now_ns: u64) {
         for _ in 0..GIVEN_UP_AT_ONCE {
             let queue = &pairing.groups.all[number];
-            let is_over = |first: &Waiting| self.patience.is_over(now_ns, queue.since_ns(first));
+            let is_over = |first: &Waiting| self.limits.is_over(now_ns, queue.since_ns(first));
             if !queue.waiting.front().is_some_and(is_over) {
                 return;
             }
@@ -316,10 +318,10 @@ impl Sending {
         }
     }
 
-    /// Retries what was on connections that were lost, each client's on its next one. What cannot be sent now waits;
-    /// its timeout goes on.
+    /// Retries the queries of lost connections, each on the next connection of its client. Queries that cannot be sent
+    /// now wait, and their timeout continues.
     fn retry<T: Transport>(&mut self, transport: &mut T, pairing: &mut Pairing<'_>) {
-        // A server that refuses streams is not asked for the same at once: it would be as often as possible.
+        // After a server has refused streams, queries are retried after a pause, not as fast as possible.
         let now_ns = transport.now_ns();
         let retries = &mut pairing.connections.retries;
         if std::mem::take(&mut retries.refuses_streams) {
@@ -342,7 +344,7 @@ impl Sending {
         }
     }
 
-    /// Retries some queries of one client. Moves those that have to wait on to the front, and says how many they are.
+    /// Retries some queries of one client. Moves those that have to wait to the front, and returns their number.
     fn retry_some<T: Transport>(
         &mut self,
         transport: &mut T,
@@ -357,7 +359,7 @@ impl Sending {
             if let (Some(query), Some(slot)) = (pairing.still_outstanding(channel, *retry), slot) {
                 let number = pairing.made.number(slot);
                 let copied = Copied { number, question: query.question, id: retry.id, slot, is_bare };
-                pairing.made.put(pairing.questions, &mut self.batch, copied);
+                pairing.made.put(pairing.queries, &mut self.batch, copied);
             }
         }
         if self.batch.is_empty() {
@@ -372,7 +374,7 @@ impl Sending {
                 pairing.note_retried(channel, &query, self.batch.messages().get(number).len());
                 number += 1;
             } else if let Some(Stopped::Failed(_)) = sent.stopped {
-                pairing.refuse(channel, retry.id, HalfFailure::NotSent);
+                pairing.refuse(channel, retry.id, FallbackFailure::NotSent);
             } else {
                 waiting[held] = retry;
                 held += 1;
@@ -381,67 +383,67 @@ impl Sending {
         held
     }
 
-    /// When to look again for those that wait to be sent, if nothing else happens.
-    pub(crate) fn looks_again_ns(&self, pairing: &Pairing<'_>, now_ns: u64) -> u64 {
-        let looks_again_ns = |queue: &Queue| {
+    /// When to try again to send the queues, if nothing else happens.
+    pub(crate) fn next_attempt_ns(&self, pairing: &Pairing<'_>, now_ns: u64) -> u64 {
+        let next_attempt_ns = |queue: &Queue| {
             let Some(first) = queue.waiting.front() else { return u64::MAX };
-            // A full socket is tried again soon; after a failure of one message the next at once.
-            let retry_ns = match queue.held_up_by {
+            // A full socket is tried again soon; after one message has failed, the next is sent at once.
+            let retry_ns = match queue.blocked_by {
                 None => now_ns,
-                // What frees a client wakes the worker.
+                // The worker is woken when a client is free.
                 Some(NotSentReason::NoFreeConnection) => u64::MAX,
                 Some(NotSentReason::NoLocalPort) => now_ns + PORT_RETRY_NS,
                 Some(_) => now_ns + RETRY_NS,
             };
-            let given_up_ns = queue.since_ns(first).saturating_add(self.patience.timeout_ns);
+            let given_up_ns = queue.since_ns(first).saturating_add(self.limits.timeout_ns);
             retry_ns.min(given_up_ns).max(self.paused_until_ns)
         };
-        let queues = pairing.groups.all.iter().map(looks_again_ns).min().unwrap_or(u64::MAX);
+        let queues = pairing.groups.all.iter().map(next_attempt_ns).min().unwrap_or(u64::MAX);
         if pairing.connections.retries.is_empty() { queues } else { queues.min(now_ns + PORT_RETRY_NS) }
     }
 
-    /// When a query that is due at `due_ns` is sent: at that instant, unless the one before was due
-    /// so shortly before it that a wakeup for each would cost more than the queries. It is then
-    /// sent with those that are due soon after it, and its lateness is counted as any other.
-    pub(crate) fn joined_with_next(&self, due_ns: u64, oversleep_ns: u64) -> u64 {
+    /// When to send a query that is due at `due_ns`: at that instant, unless the query before was due so shortly before
+    /// that a wakeup for each would cost more than the queries. It is then sent together with queries due soon after
+    /// it, and its lateness is counted.
+    pub(crate) fn batched_send_ns(&self, due_ns: u64, oversleep_ns: u64) -> u64 {
         if due_ns >= self.last_due_ns + LONE_GAP_NS {
             return due_ns;
         }
-        let distance_ns = (4 * oversleep_ns).clamp(SHORTEST_JOINED_NS, LONGEST_JOINED_NS);
+        let distance_ns = (4 * oversleep_ns).clamp(SHORTEST_DISTANCE_NS, LONGEST_DISTANCE_NS);
         due_ns.max(self.scheduled_at_ns + distance_ns)
     }
 }
 
-/// Queries that are given up, or interrupted, in one turn: the worker must come round to its
-/// sockets and to the user.
+/// Queries that are ended unsent in one pass of the loop, at most: the worker must also read its sockets and check for
+/// signals.
 pub(crate) const GIVEN_UP_AT_ONCE: usize = 4_096;
 
-/// Octets to set aside for a message: the longest name, and EDNS. A batch of longer ones grows once.
+/// Capacity for a message in octets: the longest name, and EDNS. With longer messages the batch grows once.
 const USUAL_MESSAGE: usize = 320;
 
-/// Queries of a mix over connections of a few each that are sent in one turn: each may open one, which takes some
-/// 20 µs, and what is due meanwhile must not wait for long.
-const SERVED_AT_ONCE: usize = 16;
+/// Queries of a group in a mix that are sent in one pass if each may open a connection: this takes about 20 µs, and
+/// queries of other groups must not wait long.
+const MOST_CONNECTING_AT_ONCE: usize = 16;
 
-/// Queries of one worker that are at least this far apart are sent one by one: up to 40,000 a second.
+/// Queries of one worker that are due at least this far apart are sent one by one: up to 40,000 per second.
 const LONE_GAP_NS: u64 = 25_000;
 
-/// Queries that are closer together are sent at a distance of four times what the host's timer errs
-/// by, within these bounds, as many as are due by then.
-const SHORTEST_JOINED_NS: u64 = 25_000;
-const LONGEST_JOINED_NS: u64 = 100_000;
+/// Queries that are closer together are sent in bursts. The distance of the bursts is four times the error of the
+/// host's timer, within these bounds.
+const SHORTEST_DISTANCE_NS: u64 = 25_000;
+const LONGEST_DISTANCE_NS: u64 = 100_000;
 
-/// When a closed loop sends again, after the host could not send a query.
+/// How long a closed loop pauses after the host could not send a query.
 const PAUSE_NS: u64 = 1_000_000;
 
-/// Channels that are searched for a free ID, one after the other.
+/// Channels that are searched for a free ID, at most.
 const CHANNELS_TRIED: usize = 64;
 
-/// How long nothing is retried after a server has refused a stream.
+/// How long no query is retried after a server has refused a stream.
 const REFUSED_PAUSE_NS: u64 = 10_000_000;
 
-/// When a connection is tried again for which there was no local port.
+/// After this time, a connection is tried again for which there was no local port.
 const PORT_RETRY_NS: u64 = 1_000_000;
 
-/// When a full socket, or a table without a free ID, is tried again.
+/// After this time, a full socket or a table without a free ID is tried again.
 const RETRY_NS: u64 = 50_000;

@@ -1,13 +1,12 @@
-//! One worker: the same few lines for every transport.
+//! One worker: the same loop for every transport.
 //!
 //! ```text
-//!  schedule what is due ──► send it ──► receive ──► pair, count ──► send again ──► expire ──► settle
-//!        ▲                                                                                      │
-//!        └───────────────── wait until something is due, is received, or expires ◄──────────────┘
+//!  schedule what is due ──► send it ──► receive ──► pair, count ──► retry ──► expire ──► settle
+//!        ▲                                                                                 │
+//!        └────────── wait until a query is due, a response arrives, or a query expires ◄───┘
 //! ```
 //!
-//! Nothing in the loop takes a lock, writes a log or, once it has run for a timeout, asks for
-//! memory.
+//! The loop takes no lock, writes no log and, after the first timeout has passed, allocates no memory.
 
 use dnsdyno_transport::{Transport, Wake};
 
@@ -25,7 +24,7 @@ pub(crate) struct Worker<'a, T> {
     pairing: Pairing<'a>,
     signals: Signals<'a>,
     interrupted: bool,
-    /// When the last of its queries had been scheduled.
+    /// When the last of its queries was scheduled.
     exhausted_ns: Option<u64>,
 }
 
@@ -40,8 +39,8 @@ impl<'a, T: Transport> Worker<'a, T> {
         Worker { transport, pace, sending, pairing, signals, interrupted: false, exhausted_ns: None }
     }
 
-    /// Does the worker's part of the run, and closes its ledger. Gives the transport back: responses
-    /// for other workers may still be received over it.
+    /// Runs the worker's part of the load, and closes its ledger. Returns the transport, which may still receive
+    /// responses of other workers.
     pub(crate) fn run(mut self) -> T {
         loop {
             let Worker { transport, pace, sending, pairing, signals, .. } = &mut self;
@@ -58,9 +57,9 @@ impl<'a, T: Transport> Worker<'a, T> {
             let Worker { transport, pace, sending, pairing, exhausted_ns, .. } = &mut self;
             transport.receive(pairing);
             if T::CONNECTS {
-                sending.send_again(transport, pace, pairing);
+                sending.send_retries(transport, pace, pairing);
             }
-            // What was received in time may not have been read yet, and counts as received then.
+            // A response may have arrived in time without having been read yet.
             let expired_ns = transport.now_ns().saturating_sub(SLEPT_THROUGH_NS);
             pairing.expire(expired_ns, |channel| transport.expired(channel));
             pairing.ledger.settle(pace.scheduled_up_to_ns(now_ns));
@@ -70,7 +69,7 @@ impl<'a, T: Transport> Worker<'a, T> {
                     break;
                 }
             }
-            self.rest();
+            self.wait();
         }
         self.close()
     }
@@ -94,32 +93,32 @@ impl<'a, T: Transport> Worker<'a, T> {
         self.transport
     }
 
-    /// Obeys the user: what was due and has not been sent is interrupted, what is outstanding is waited
-    /// for. A long backlog takes several turns.
+    /// The user stops the run: queries that were due but not sent are interrupted, outstanding ones are waited for. A
+    /// long backlog takes several passes.
     fn stop_sending(&mut self, now_ns: u64) {
         let Worker { transport, pace, sending, pairing, .. } = self;
         self.interrupted |= !pace.is_exhausted() || pairing.groups.waiting() > 0;
         for _ in 0..GIVEN_UP_AT_ONCE {
             let Some(due) = pace.take_for_stop(now_ns) else { break };
-            // It has not been drawn yet whose it would have been, in a mix.
+            // In a mix, the member of this query has not been drawn yet.
             let member = if pairing.groups.members() > 1 { transport.next_member() } else { 0 };
             pairing.ledger.scheduled(due.intended_ns, member);
             pairing.ledger.interrupted(due.intended_ns, member);
         }
-        pairing.interrupt_waiting(|group| !group.is_second);
-        sending.serve_all(transport, pace, pairing, now_ns, |group| group.is_second);
+        pairing.interrupt_waiting(|group| !group.is_fallback);
+        sending.send_waiting(transport, pace, pairing, now_ns, |group| group.is_fallback);
     }
 
-    /// Obeys the user who will not wait: what is outstanding or waits is interrupted. What was due
-    /// and had not been scheduled counts as never scheduled.
+    /// The user ends the run at once: outstanding and waiting queries are interrupted. Queries that were due but not
+    /// scheduled are not counted.
     fn end_now(&mut self) {
         self.interrupted |= !self.pace.is_exhausted() || self.pairing.outstanding() > 0;
         self.pace.close();
         self.pairing.interrupt_all();
     }
 
-    /// Waits for the next thing to do.
-    fn rest(&mut self) {
+    /// Waits until there is something to do.
+    fn wait(&mut self) {
         let Worker { transport, pace, sending, pairing, .. } = self;
         let now_ns = transport.now_ns();
         let mut until_ns = pairing.ledger.wall_end_ns().min(now_ns + CONTROL_NS);
@@ -127,18 +126,15 @@ impl<'a, T: Transport> Worker<'a, T> {
         if let Some(expiry_ns) = pairing.table.next_expiry_ns() {
             until_ns = until_ns.min(expiry_ns + SLEPT_THROUGH_NS);
         }
-        until_ns = until_ns.min(sending.looks_again_ns(pairing, now_ns));
+        until_ns = until_ns.min(sending.next_attempt_ns(pairing, now_ns));
         if now_ns < sending.paused_until_ns {
             until_ns = until_ns.min(sending.paused_until_ns);
         } else if pairing.groups.takes_next() {
             let outstanding = pairing.outstanding();
             if let Some(due_ns) = pace.next_due_ns(now_ns, outstanding) {
                 let is_timed = pace.is_open() && !pace.is_full(outstanding);
-                let send_ns = if is_timed {
-                    sending.joined_with_next(due_ns, transport.oversleep_ns())
-                } else {
-                    due_ns
-                };
+                let send_ns =
+                    if is_timed { sending.batched_send_ns(due_ns, transport.oversleep_ns()) } else { due_ns };
                 until_ns = until_ns.min(send_ns);
                 if is_timed && send_ns <= now_ns + SLEPT_THROUGH_NS {
                     wake = if send_ns == due_ns { Wake::AtTime } else { Wake::AboutTime };
@@ -151,8 +147,8 @@ impl<'a, T: Transport> Worker<'a, T> {
     }
 }
 
-/// Responses may wait in the kernel, which notes when they were received, if the next query is sent this soon.
+/// If the next query is due within this time, responses may wait in the kernel, which records when they arrived.
 const SLEPT_THROUGH_NS: u64 = 1_000_000;
 
-/// How long a user's wish may go unnoticed while nothing happens.
+/// How often an idle worker checks whether the user has stopped the run.
 const CONTROL_NS: u64 = 50_000_000;

@@ -1,4 +1,4 @@
-//! The engine on real sockets, against small servers that know what they did.
+//! The engine with real sockets, against small servers of the test.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use dnsdyno_engine::{Control, Job, Live, Observer, run};
 use dnsdyno_measure::verdict;
 use dnsdyno_plan::schedule::{Constant, Load};
-use dnsdyno_plan::source::{Questions, QuestionsBuilder};
+use dnsdyno_plan::source::{Queries, QueriesBuilder};
 use dnsdyno_record::{Interval, Sum};
 use dnsdyno_sys::clock;
 use dnsdyno_transport::udp::{UdpConfig, UdpTransport};
@@ -25,8 +25,8 @@ impl Observer for Silence {
     fn stopping(&mut self, _: u64) {}
 }
 
-fn questions() -> Questions {
-    let mut builder = QuestionsBuilder::new(QueryForm::default(), 0);
+fn queries() -> Queries {
+    let mut builder = QueriesBuilder::new(QueryForm::default(), 0);
     builder.push(b"\x07example\x00", 1).unwrap();
     builder.push(b"\x03www\x07example\x00", 28).unwrap();
     builder.finish()
@@ -37,9 +37,9 @@ fn constant(rate_qps: f64, duration_ns: u64) -> Load {
 }
 
 fn measure(server: SocketAddr, load: &Load, receive_buffer: usize) -> Sum {
-    let questions = questions();
+    let queries = queries();
     let job = Job {
-        questions: &questions,
+        queries: &queries,
         load,
         limit: None,
         end_ns: Some(SECOND_NS / 2),
@@ -56,7 +56,7 @@ fn measure(server: SocketAddr, load: &Load, receive_buffer: usize) -> Sum {
     run(&job, transports, epoch_ns, &clock::wall_minus_monotonic_ns, &Control::default(), &mut Silence)
 }
 
-/// A server on a thread that ends with the test.
+/// A server on its own thread, which ends with the test.
 struct Server {
     address: SocketAddr,
     end: Arc<AtomicBool>,
@@ -64,7 +64,7 @@ struct Server {
 }
 
 impl Server {
-    /// Gathers `at_once` queries (or as many as come in 50 ms) and answers them all together.
+    /// Collects `at_once` queries (or those received in 50 ms) and answers them together.
     fn answering(bind: &str, at_once: usize) -> Server {
         let socket = UdpSocket::bind(bind).unwrap();
         dnsdyno_sys::socket::set_receive_buffer(&socket, 4 << 20).unwrap();
@@ -75,13 +75,13 @@ impl Server {
             let mut held = Vec::new();
             let mut buffer = [0; 600];
             while !ending.load(Ordering::Relaxed) {
-                let came = socket.recv_from(&mut buffer);
-                if let Ok((length, peer)) = came {
+                let received = socket.recv_from(&mut buffer);
+                if let Ok((length, peer)) = received {
                     buffer[2] |= 0x80;
                     held.push((buffer[..length].to_vec(), peer));
                 }
-                if held.len() >= at_once || came.is_err() {
-                    held.drain(..).for_each(|(answer, peer)| drop(socket.send_to(&answer, peer)));
+                if held.len() >= at_once || received.is_err() {
+                    held.drain(..).for_each(|(response, peer)| drop(socket.send_to(&response, peer)));
                 }
             }
         });
@@ -113,25 +113,25 @@ fn every_query_is_answered_over_both_families_and_in_both_loops() {
 }
 
 #[test]
-fn a_closed_port_refuses_and_is_not_taken_for_silence() {
+fn queries_to_a_closed_port_are_refused_and_do_not_time_out() {
     for bind in ["127.0.0.1:0", "[::1]:0"] {
         let closed = UdpSocket::bind(bind).unwrap().local_addr().unwrap();
-        // Slowly: the kernel limits how many ICMP errors it sends a second.
+        // At a low rate: the kernel limits the rate of ICMP errors.
         let sum = measure(closed, &constant(100.0, SECOND_NS / 2), 4 << 20);
         assert_eq!((sum.tally.ends.refused, sum.tally.ends.total()), (50, 50), "{:?}", sum.tally.ends);
-        // And in runs that the kernel cuts, or refuses whole.
+        // And with several queries in one packet (GSO).
         let sum = measure(closed, &Load::Closed { outstanding: 100 }, 4 << 20);
         assert_eq!(sum.tally.ends.refused, sum.tally.scheduled, "{:?}", sum.tally.ends);
     }
 }
 
 #[test]
-fn answers_that_do_not_fit_in_our_own_buffer_are_our_drops() {
+fn responses_that_do_not_fit_into_the_receive_buffer_count_as_socket_drops() {
     let server = Server::answering("127.0.0.1:0", 1_000);
     let sum = measure(server.address, &constant(20_000.0, SECOND_NS / 2), 2_048);
     let drops = sum.arrivals.socket_drops;
     assert!(drops > 0, "{:?}", sum.tally.ends);
-    assert_eq!(drops, sum.tally.ends.timed_out, "every loss of this run is a drop at our sockets");
+    assert_eq!(drops, sum.tally.ends.timed_out, "every loss of this run is a drop at our own sockets");
     let warnings = verdict(&sum.tally, &sum.evidence);
     assert!(warnings.iter().any(|warning| warning.name() == "socket_drops"), "{warnings:?}");
 }

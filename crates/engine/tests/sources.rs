@@ -1,4 +1,5 @@
-//! Sources whose queries have something of their own, over imaginary links that note what is sent.
+//! Sources that give their queries a time, a client, a tail or a changed label, over simulated links that record what
+//! is sent.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -6,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use dnsdyno_engine::{Control, Job, Live, Observer, run};
 use dnsdyno_measure::NotSentReason;
 use dnsdyno_plan::schedule::{Constant, Load, Replay};
-use dnsdyno_plan::source::{Maker, Own, Questions, QuestionsBuilder};
+use dnsdyno_plan::source::{Maker, Own, Queries, QueriesBuilder};
 use dnsdyno_record::{Interval, Sum};
 use dnsdyno_transport::sim::{SimConfig, SimTransport};
 use dnsdyno_transport::{Batch, Resources, Sent, Sink, Transport, Wake};
@@ -15,22 +16,22 @@ use dnsdyno_wire::{HEADER_LEN, QueryForm, peek};
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// A message that was sent.
-struct Noted {
+struct Recorded {
     worker: usize,
     channel: usize,
     at_ns: u64,
     message: Vec<u8>,
 }
 
-/// A link that notes what is sent; its channel 1 takes one query at a time, and none before an instant.
-struct Noting {
+/// A link that records what is sent. Its channel 1 accepts one query at a time, and none before an instant.
+struct Recording {
     worker: usize,
     link: SimTransport,
-    noted: Arc<Mutex<Vec<Noted>>>,
-    second_opens_ns: u64,
+    recorded: Arc<Mutex<Vec<Recorded>>>,
+    channel_1_opens_ns: u64,
 }
 
-impl Transport for Noting {
+impl Transport for Recording {
     fn begin(&mut self, epoch_ns: u64) {
         self.link.begin(epoch_ns);
     }
@@ -43,21 +44,21 @@ impl Transport for Noting {
         self.link.now_ns()
     }
 
-    fn room_of(&self, channel: usize) -> Result<usize, NotSentReason> {
+    fn capacity_of(&self, channel: usize) -> Result<usize, NotSentReason> {
         match channel {
-            1 if self.now_ns() < self.second_opens_ns => Err(NotSentReason::NoLocalPort),
+            1 if self.now_ns() < self.channel_1_opens_ns => Err(NotSentReason::NoLocalPort),
             1 => Ok(1),
             _ => Ok(usize::MAX),
         }
     }
 
     fn send(&mut self, channel: usize, batch: &Batch) -> Sent {
-        assert!(self.second_opens_ns == 0 || channel != 1 || batch.len() == 1);
-        let noted = |message: &[u8]| {
+        assert!(self.channel_1_opens_ns == 0 || channel != 1 || batch.len() == 1);
+        let recorded = |message: &[u8]| {
             let (worker, at_ns) = (self.worker, self.now_ns());
-            Noted { worker, channel, at_ns, message: message.to_vec() }
+            Recorded { worker, channel, at_ns, message: message.to_vec() }
         };
-        self.noted.lock().unwrap().extend(batch.iter().map(noted));
+        self.recorded.lock().unwrap().extend(batch.iter().map(recorded));
         self.link.send(channel, batch)
     }
 
@@ -88,7 +89,7 @@ fn name(label: &str) -> Vec<u8> {
     name
 }
 
-/// Query `i`, with a tail of a length of its own.
+/// Query `i`, followed by a tail whose length depends on `i`.
 fn message(i: usize) -> Vec<u8> {
     let mut message = Vec::new();
     QueryForm::default().encode(&name(&format!("host{i}")), 1 + (i % 2) as u16 * 27, &mut message);
@@ -96,8 +97,8 @@ fn message(i: usize) -> Vec<u8> {
     message
 }
 
-fn questions(count: usize, own: impl Fn(usize) -> Own) -> Questions {
-    let mut builder = QuestionsBuilder::new(QueryForm::default(), 0);
+fn queries(count: usize, own: impl Fn(usize) -> Own) -> Queries {
+    let mut builder = QueriesBuilder::new(QueryForm::default(), 0);
     for i in 0..count {
         builder.push_message(&message(i), own(i)).unwrap();
     }
@@ -109,9 +110,14 @@ fn rate(rate_qps: f64) -> Load {
 }
 
 /// Two workers of three channels each.
-fn run_on(questions: &Questions, load: &Load, config: SimConfig, second_opens_ns: u64) -> (Sum, Vec<Noted>) {
+fn run_on(
+    queries: &Queries,
+    load: &Load,
+    config: SimConfig,
+    channel_1_opens_ns: u64,
+) -> (Sum, Vec<Recorded>) {
     let job = Job {
-        questions,
+        queries,
         load,
         limit: None,
         end_ns: Some(SECOND_NS),
@@ -122,107 +128,107 @@ fn run_on(questions: &Questions, load: &Load, config: SimConfig, second_opens_ns
         cpus: &[],
         own_files: false,
     };
-    let noted = Arc::<Mutex<Vec<Noted>>>::default();
-    let link = |worker: usize| Noting {
+    let recorded = Arc::<Mutex<Vec<Recorded>>>::default();
+    let link = |worker: usize| Recording {
         worker,
         link: SimTransport::new(config, worker as u64, 3),
-        noted: noted.clone(),
-        second_opens_ns,
+        recorded: recorded.clone(),
+        channel_1_opens_ns,
     };
     let sum = run(&job, (0..2).map(link).collect(), 0, &|| 0, &Control::default(), &mut Silence);
     assert_eq!(sum.tally.ends.total(), sum.tally.scheduled);
-    let noted = std::mem::take(&mut *noted.lock().unwrap());
-    (sum, noted)
+    let recorded = std::mem::take(&mut *recorded.lock().unwrap());
+    (sum, recorded)
 }
 
 #[test]
-fn messages_with_tails_of_their_own_are_sent_whole_and_paired() {
-    let questions = questions(100, |_| Own::default());
-    let (sum, noted) = run_on(&questions, &rate(1_000.0), SimConfig::default(), 0);
+fn messages_with_different_tails_are_sent_completely_and_paired() {
+    let queries = queries(100, |_| Own::default());
+    let (sum, recorded) = run_on(&queries, &rate(1_000.0), SimConfig::default(), 0);
     assert_eq!(sum.tally.ends.answered, 1_000);
     let mut sent = BTreeMap::new();
-    noted.iter().for_each(|noted| *sent.entry(noted.message[2..].to_vec()).or_insert(0) += 1);
+    recorded.iter().for_each(|recorded| *sent.entry(recorded.message[2..].to_vec()).or_insert(0) += 1);
     assert!((0..100).all(|i| sent[&message(i)[2..]] == 10));
     assert_eq!(sum.tally.bytes_sent, (0..100).map(|i| message(i).len() as u64 * 10).sum::<u64>());
 }
 
 #[test]
-fn instants_of_the_source_are_those_at_which_its_queries_are_sent() {
+fn queries_are_sent_at_the_instants_of_the_source() {
     let at_ns = |i: usize| (i as u64 / 3) * 7_000_000 + 30_000;
-    let questions = questions(300, |i| Own { at_ns: Some(at_ns(i)), client: None });
-    let curve = Replay { instants: questions.instants().into() }.curve().unwrap();
-    let (sum, noted) = run_on(&questions, &Load::Open { curve, window: None }, SimConfig::default(), 0);
-    assert_eq!((sum.tally.scheduled, sum.tally.ends.answered, noted.len()), (300, 300, 300));
-    for noted in &noted {
-        let i = (0..300).find(|i| message(*i)[2..] == noted.message[2..]).unwrap();
-        assert_eq!(noted.at_ns, at_ns(i), "query {i}");
+    let queries = queries(300, |i| Own { at_ns: Some(at_ns(i)), client: None });
+    let curve = Replay { instants: queries.instants().into() }.curve().unwrap();
+    let (sum, recorded) = run_on(&queries, &Load::Open { curve, window: None }, SimConfig::default(), 0);
+    assert_eq!((sum.tally.scheduled, sum.tally.ends.answered, recorded.len()), (300, 300, 300));
+    for recorded in &recorded {
+        let i = (0..300).find(|i| message(*i)[2..] == recorded.message[2..]).unwrap();
+        assert_eq!(recorded.at_ns, at_ns(i), "query {i}");
     }
     assert_eq!(sum.tally.lateness.exact().unwrap().max_ns, 0);
 }
 
 #[test]
-fn a_client_of_its_own_is_always_on_the_same_channel_of_the_same_worker() {
-    let questions = questions(70, |i| Own { at_ns: None, client: Some(i as u32 % 10) });
+fn a_client_of_the_source_always_uses_the_same_channel_of_the_same_worker() {
+    let queries = queries(70, |i| Own { at_ns: None, client: Some(i as u32 % 10) });
     for load in [rate(1_000.0), Load::Closed { outstanding: 20 }] {
-        let (sum, noted) = run_on(&questions, &load, SimConfig::default(), 0);
+        let (sum, recorded) = run_on(&queries, &load, SimConfig::default(), 0);
         assert_eq!(sum.tally.ends.answered, sum.tally.scheduled);
-        assert_eq!(sum.tally.scheduled as usize, noted.len());
+        assert_eq!(sum.tally.scheduled as usize, recorded.len());
         assert!(sum.tally.scheduled >= 1_000);
         let mut places = BTreeMap::<usize, BTreeSet<_>>::new();
-        for noted in &noted {
-            let i = (0..70).find(|i| message(*i)[2..] == noted.message[2..]).unwrap();
-            places.entry(i % 10).or_default().insert((noted.worker, noted.channel));
+        for recorded in &recorded {
+            let i = (0..70).find(|i| message(*i)[2..] == recorded.message[2..]).unwrap();
+            places.entry(i % 10).or_default().insert((recorded.worker, recorded.channel));
         }
         assert!(places.len() == 10 && places.values().all(|places| places.len() == 1), "{places:?}");
         assert_eq!(places.values().flatten().collect::<BTreeSet<_>>().len(), 6, "all channels are used");
     }
-    // One client: the other worker has nothing to do, and ends.
-    let one = self::questions(5, |_| Own { at_ns: None, client: Some(0) });
-    let (sum, noted) = run_on(&one, &Load::Closed { outstanding: 4 }, SimConfig::default(), 0);
-    assert!(sum.tally.ends.answered > 1_000 && noted.iter().all(|noted| noted.worker == 0));
+    // With one client, the other worker has no queries, and ends.
+    let one = self::queries(5, |_| Own { at_ns: None, client: Some(0) });
+    let (sum, recorded) = run_on(&one, &Load::Closed { outstanding: 4 }, SimConfig::default(), 0);
+    assert!(sum.tally.ends.answered > 1_000 && recorded.iter().all(|recorded| recorded.worker == 0));
 }
 
 #[test]
-fn a_client_that_can_send_nothing_is_waited_for_and_takes_no_more_than_it_can() {
+fn queries_wait_for_a_blocked_client_and_its_capacity_is_respected() {
     // Client 2 of worker 0 is its channel 1.
-    let questions = questions(4, |i| Own { at_ns: None, client: Some([0, 2, 2, 4][i]) });
-    let (sum, noted) = run_on(&questions, &rate(1_000.0), SimConfig::default(), SECOND_NS / 2);
+    let queries = queries(4, |i| Own { at_ns: None, client: Some([0, 2, 2, 4][i]) });
+    let (sum, recorded) = run_on(&queries, &rate(1_000.0), SimConfig::default(), SECOND_NS / 2);
     assert_eq!(sum.tally.ends.answered, 1_000);
-    let of_channel = |channel: usize| noted.iter().filter(move |noted| noted.channel == channel);
+    let of_channel = |channel: usize| recorded.iter().filter(move |recorded| recorded.channel == channel);
     assert_eq!([0, 1, 2].map(|channel| of_channel(channel).count()), [250, 500, 250]);
-    assert!(of_channel(1).all(|noted| noted.at_ns >= SECOND_NS / 2));
+    assert!(of_channel(1).all(|recorded| recorded.at_ns >= SECOND_NS / 2));
 }
 
-/// Makes the first label anew, the same for the same number.
+/// Replaces the first label by a random one that depends only on the number.
 #[derive(Debug)]
 struct NewLabel;
 
 impl Maker for NewLabel {
     fn make(&self, number: u64, message: &mut Vec<u8>) {
         let length = usize::from(message[HEADER_LEN]);
-        let mut chance = number.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+        let mut random = number.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
         for letter in &mut message[HEADER_LEN + 1..=HEADER_LEN + length] {
-            chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            *letter = b'a' + ((chance >> 33) % 26) as u8;
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            *letter = b'a' + ((random >> 33) % 26) as u8;
         }
         message.extend_from_slice(b"made");
     }
 }
 
 #[test]
-fn a_label_made_at_sending_is_paired_and_another_one_is_a_wrong_question() {
-    let mut builder = QuestionsBuilder::new(QueryForm::default(), 0);
+fn a_response_with_the_generated_label_is_paired_and_another_one_is_a_wrong_question() {
+    let mut builder = QueriesBuilder::new(QueryForm::default(), 0);
     builder.push(&name("abcdefghijkl"), 1).unwrap();
-    let questions = builder.finish().made_by(Arc::new(NewLabel));
+    let queries = builder.finish().made_by(Arc::new(NewLabel));
     let wrong = SimConfig { wrong_questions: 0.1, ..SimConfig::default() };
-    let (sum, noted) = run_on(&questions, &rate(2_000.0), wrong, 0);
+    let (sum, recorded) = run_on(&queries, &rate(2_000.0), wrong, 0);
     let names: BTreeSet<_> =
-        noted.iter().map(|noted| peek(&noted.message).unwrap().qname().to_vec()).collect();
-    assert_eq!((noted.len(), names.len()), (2_000, 2_000));
-    let (ends, beside) = (sum.tally.ends, sum.arrivals.beside);
+        recorded.iter().map(|recorded| peek(&recorded.message).unwrap().qname().to_vec()).collect();
+    assert_eq!((recorded.len(), names.len()), (2_000, 2_000));
+    let (ends, anomalies) = (sum.tally.ends, sum.arrivals.anomalies);
     assert!((150..250).contains(&ends.timed_out), "{ends:?}");
-    assert_eq!((beside.wrong_question, beside.unexpected), (ends.timed_out, 0));
+    assert_eq!((anomalies.wrong_question, anomalies.unexpected), (ends.timed_out, 0));
     assert_eq!(ends.answered, 2_000 - ends.timed_out);
-    assert!(noted.iter().all(|noted| noted.message.ends_with(b"made")));
-    assert_eq!(sum.tally.bytes_sent, 2_000 * noted[0].message.len() as u64);
+    assert!(recorded.iter().all(|recorded| recorded.message.ends_with(b"made")));
+    assert_eq!(sum.tally.bytes_sent, 2_000 * recorded[0].message.len() as u64);
 }

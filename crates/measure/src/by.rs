@@ -1,7 +1,7 @@
 //! Counters by reason, and the table in which reasons are declared.
 //!
 //! A reason ("refused", "timed out", ...) is a row of [`keys!`]: its doc comment, its key in the record and its
-//! words in a summary. A [`By`] holds a counter for each of them in place, without a map.
+//! text in a summary. A [`By`] has a counter for each of them in an array, without a map.
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
@@ -13,20 +13,20 @@ use crate::{Counter, Group, Visitor};
 
 /// A reason or a kind that something is counted by; [`keys!`] implements it.
 pub trait Key: Copy + Eq + std::fmt::Debug + 'static {
-    /// All of them, in the order of the record.
+    /// All keys, in the order of the record.
     const EACH: &'static [Self];
 
     /// The key in the record.
     fn key(self) -> &'static str;
 
-    /// What it means, in a sentence.
+    /// Its meaning in one sentence.
     fn meaning(self) -> &'static str;
 
-    /// Its place in [`EACH`](Self::EACH).
+    /// Its index in [`EACH`](Self::EACH).
     fn place(self) -> usize;
 }
 
-/// A counter for each of the `N` keys `K`. Written as an object, without those that counted nothing.
+/// A counter for each of the `N` keys `K`. Written as an object; counters that are 0 are omitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct By<K, T, const N: usize> {
     counters: [T; N],
@@ -40,7 +40,7 @@ impl<K: Key, T, const N: usize> By<K, T, N> {
         &self.counters[key.place()]
     }
 
-    /// The counter of `key`, to count with.
+    /// The counter of `key`, mutable.
     #[inline]
     pub fn get_mut(&mut self, key: K) -> &mut T {
         &mut self.counters[key.place()]
@@ -53,24 +53,24 @@ impl<K: Key, T, const N: usize> By<K, T, N> {
 }
 
 impl<K: Key, const N: usize> By<K, u64, N> {
-    /// Counts `count` more.
+    /// Adds `count` to the counter of `key`.
     #[inline]
     pub fn add(&mut self, key: K, count: u64) {
         *self.get_mut(key) += count;
     }
 
-    /// How many there were of `key`.
+    /// The count of `key`.
     #[inline]
     pub fn of(&self, key: K) -> u64 {
         *self.get(key)
     }
 
-    /// All together.
+    /// The sum of all counts.
     pub fn total(&self) -> u64 {
         self.counters.iter().sum()
     }
 
-    /// The keys that by_reason, with their counts.
+    /// The keys with a count above 0, with their counts.
     pub fn by_reason(&self) -> impl Iterator<Item = (K, u64)> + '_ {
         self.iter().map(|(key, count)| (key, *count)).filter(|(_, count)| *count > 0)
     }
@@ -117,7 +117,7 @@ impl<K: Key, T: Counter + Serialize, const N: usize> Serialize for By<K, T, N> {
     }
 }
 
-/// A key that is not known here was counted by a newer version: it is skipped.
+/// An unknown key was written by a newer version and is skipped.
 impl<'de, K: Key, T: Default + Deserialize<'de>, const N: usize> Deserialize<'de> for By<K, T, N> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut by = By::default();
@@ -167,7 +167,7 @@ macro_rules! keys {
         }
 
         impl $name {
-            /// All of them, in the order of the record.
+            /// All keys, in the order of the record.
             pub const ALL: [$name; [$($text),+].len()] = [$($name::$key),+];
 
             /// The key in the record.

@@ -1,4 +1,4 @@
-//! Counters by a number of the protocol, of which few occur often: RCODEs, HTTP statuses.
+//! Counters by RCODE or HTTP status: many values are possible, few are frequent.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{Counter, Group, Visitor};
 
-/// Counts by code; those from `FIRST` on, which occur often, are counted in place.
+/// Counts by code. The 32 codes from `FIRST` on are frequent and have an array.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ByCode<const FIRST: u16> {
     /// The codes `FIRST` to `FIRST + 31`.
@@ -17,7 +17,7 @@ pub struct ByCode<const FIRST: u16> {
 }
 
 impl<const FIRST: u16> ByCode<FIRST> {
-    /// Counts `count` more of `code`.
+    /// Adds `count` to the counter of `code`.
     #[inline]
     pub fn add(&mut self, code: u16, count: u64) {
         match self.common.get_mut(usize::from(code.wrapping_sub(FIRST))) {
@@ -33,17 +33,17 @@ impl<const FIRST: u16> ByCode<FIRST> {
         below.iter().copied().chain(common).chain(above.iter().copied())
     }
 
-    /// How many there were of `code`.
+    /// The count of `code`.
     pub fn of(&self, code: u16) -> u64 {
         self.iter().find(|(known, _)| *known == code).map_or(0, |(_, count)| count)
     }
 
-    /// All together.
+    /// The sum of all counts.
     pub fn total(&self) -> u64 {
         self.iter().map(|(_, count)| count).sum()
     }
 
-    /// A server that uses unusual codes is rare enough for a sorted list.
+    /// Other codes are rare, so a sorted list is fast enough.
     #[cold]
     fn add_rare(&mut self, code: u16, count: u64) {
         match self.rare.binary_search_by_key(&code, |(known, _)| *known) {
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_are_counted_up_to_the_last_and_listed_in_order() {
+    fn all_codes_are_counted_and_listed_in_order() {
         let mut rcodes = ByCode::<0>::default();
         [0, 3, 16, 23, 31, 32, 4095, 4095, 33].iter().for_each(|code| rcodes.add(*code, 1));
         let listed: Vec<_> = rcodes.iter().collect();

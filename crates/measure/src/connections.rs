@@ -1,13 +1,13 @@
-//! What became of connections: how many were opened, how each ended, and how long opening took.
+//! Counters of connections: how many were opened, how each ended, and how long opening took.
 //!
 //! ```text
 //!   opened ──► established ──► ended: by the server, by us, reset, ...
 //!      └─────► failed: refused, timed out, ...
 //! ```
 //!
-//! At the end of a run both sums hold: `opened = established + failed`, `established = ended`. Over TLS
-//! a connection is established when TCP is; what follows is counted in [`Encrypted`]. QUIC has one handshake
-//! for both, and a connection of QUIC is established with it.
+//! At the end of a run, `opened = established + failed` and `established = ended`. With TLS a connection is
+//! established when its TCP connection is; its TLS handshake is counted in [`Encrypted`]. QUIC has one handshake
+//! for both, and a QUIC connection is established when it is done.
 
 use crate::by::keys;
 use crate::counter::counters;
@@ -16,17 +16,17 @@ use crate::{By, Encrypted, Histogram};
 keys! {
     /// Why a connection was never established.
     pub enum ConnectFailure {
-        /// The server's host said that nobody listens (RST).
+        /// The server's host refused the connection (RST).
         Refused = "refused", "refused";
-        /// No answer came to the SYN within the timeout, or while anybody waited for the connection.
+        /// No response to the SYN within the timeout, or while queries waited for the connection.
         TimedOut = "timed_out", "timed out";
         /// It was reset while it was being opened.
         Reset = "reset", "reset";
-        /// Every local port towards the server was in use.
+        /// All local ports for this server were in use.
         NoLocalPort = "no_local_port", "no local port";
-        /// No route, or an ICMP error on the way.
+        /// No route, or an ICMP error.
         Unreachable = "unreachable", "unreachable";
-        /// Its handshake failed, which is counted by reason apart; of QUIC.
+        /// The QUIC handshake failed; `encrypted.failed` has the reason.
         Handshake = "handshake", "handshake";
         /// The run ended first.
         Abandoned = "abandoned", "abandoned at the end of the run";
@@ -36,49 +36,49 @@ keys! {
 }
 
 keys! {
-    /// What ended a connection that had been established.
+    /// What ended an established connection.
     pub enum ConnectionEnd {
-        /// The server closed it in order (FIN).
+        /// The server closed it (FIN).
         ByServer = "by_server", "closed by the server";
-        /// We closed it: it had carried what it was to carry, had been idle, or the run ended.
+        /// We closed it: it had reached its limit of queries, was idle, or the run ended.
         ByUs = "by_us", "closed by us";
-        /// It was reset, or the network gave it up.
+        /// It was reset, or failed with a network error.
         Reset = "reset", "reset";
-        /// We closed it, because it brought something that is no DNS message.
-        Garbled = "garbled", "given up after a message that is none";
-        /// We closed it, because a query timed out on it and nothing else had come for as long.
-        Silent = "silent", "given up as silent";
-        /// Its handshake failed, which is counted by reason apart.
-        Handshake = "handshake", "without a handshake";
-        /// The server had said that it takes no more on it (GOAWAY).
+        /// We closed it, because the server sent something that is not a DNS message.
+        Garbled = "garbled", "closed by us after a malformed message";
+        /// We closed it, because a query timed out on it and nothing else was received during that time.
+        Silent = "silent", "closed by us after a timeout";
+        /// The TLS handshake failed; `encrypted.failed` has the reason.
+        Handshake = "handshake", "handshake failed";
+        /// The server announced that it accepts no more queries on it (GOAWAY).
         GoneAway = "gone_away", "ended by GOAWAY";
-        /// The server ended it with an alert of TLS, or with an error code of HTTP or QUIC.
-        Error = "error", "ended by the server with an error";
-        /// We closed it, because the server broke a rule of TLS, HTTP or QUIC.
-        Protocol = "protocol", "given up after a breach of the rules";
+        /// The server ended it with a TLS alert, or with an HTTP or QUIC error code.
+        Error = "error", "closed by the server with an error";
+        /// We closed it, because the server violated the TLS, HTTP or QUIC protocol.
+        Protocol = "protocol", "closed by us after a protocol error";
     }
 }
 
 counters! {
-    /// The connections of some time by the clock.
+    /// The connections of one wall interval.
     pub struct Connections {
-        /// Connections that were begun (a SYN was sent, or could not be).
+        /// Connections that were started (a SYN was sent, or could not be sent).
         pub opened: u64,
-        /// Connections that came to be.
+        /// Connections that were established.
         pub established: u64,
-        /// Those that did not, by reason.
+        /// Connections that were not established, by reason.
         pub failed: By<ConnectFailure, u64, { ConnectFailure::ALL.len() }>,
-        /// Those that ended, by what ended them.
+        /// Established connections that ended, by reason.
         pub ended: By<ConnectionEnd, u64, { ConnectionEnd::ALL.len() }>,
-        /// Queries that left over a connection which had carried one before.
+        /// Queries sent over a connection that had carried another query before.
         pub reused: u64,
-        /// Most connections established at once, added over workers.
+        /// Largest number of connections established at the same time, added over workers.
         pub open_max: u64 = peak,
-        /// From the SYN to the connection.
+        /// From the SYN to the established connection.
         pub connect: Histogram,
         /// From the SYN to the first byte from the server.
         pub first_byte: Histogram,
-        /// From the query's leaving over its connection to its answer, of those answered in time.
+        /// From sending the query over its connection to its response, of those answered in time.
         pub query: Histogram,
         /// Handshakes and streams; `None` where connections are not encrypted.
         pub encrypted: Option<Box<Encrypted>>,
@@ -86,13 +86,13 @@ counters! {
 }
 
 impl Connections {
-    /// The books of handshakes and streams, made when they are first needed.
+    /// The counters of handshakes and streams, created when first needed.
     #[inline]
     pub fn encrypted_mut(&mut self) -> &mut Encrypted {
         self.encrypted.get_or_insert_default()
     }
 
-    /// Counts `count` connections that could not be had.
+    /// Counts `count` connections that could not be established.
     pub fn add_failed(&mut self, why: ConnectFailure, count: u64) {
         self.failed.add(why, count);
     }
@@ -107,17 +107,17 @@ impl Connections {
         self.failed.of(why)
     }
 
-    /// Connections that ended so.
+    /// Connections that ended for this reason.
     pub fn ended(&self, end: ConnectionEnd) -> u64 {
         self.ended.of(end)
     }
 
-    /// All that failed.
+    /// All connections that failed.
     pub fn failed_total(&self) -> u64 {
         self.failed.total()
     }
 
-    /// All that ended after they had been established.
+    /// All established connections that ended.
     pub fn ended_total(&self) -> u64 {
         self.ended.total()
     }
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_failure_and_end_has_a_place_and_a_key_of_its_own() {
+    fn every_failure_and_end_has_its_own_index_and_key() {
         for (i, why) in ConnectFailure::ALL.into_iter().enumerate() {
             assert_eq!(why as usize, i);
         }
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cleared_is_as_new_and_what_is_merged_adds_up() {
+    fn merging_adds_and_clearing_resets() {
         let mut one =
             Connections { opened: 3, established: 2, reused: 5, open_max: 2, ..Connections::default() };
         one.add_failed(ConnectFailure::Refused, 1);

@@ -1,8 +1,8 @@
 //! What all counters have in common, and the table in which counters are declared.
 //!
-//! A counter is one field in [`counters!`], with its doc comment. From there it is merged, cleared, written to
-//! the record, read back, put into the record's schema, and visited by whoever shows all counters: nothing else
-//! lists it, so nothing can forget it.
+//! A counter is one field in [`counters!`], with its doc comment. The macro generates the code that merges, clears,
+//! writes, reads and visits it, and its part of the record's schema. No other place lists the counters, so none can
+//! omit one.
 //!
 //! ```text
 //!   counters! { pub struct Ends { pub answered: u64, pub not_sent: NotSent, ... } }
@@ -10,25 +10,25 @@
 
 use crate::Histogram;
 
-/// Something that is counted: one number, or a group of counters.
+/// A number, a histogram, or a group of counters.
 pub trait Counter {
-    /// Adds all that `other` holds, of another worker in the same time.
+    /// Adds the counts of `other`, from another worker over the same time.
     fn merge(&mut self, other: &Self);
 
-    /// Adds a later time: as [`merge`](Self::merge), but the peak of two times is the larger of both.
+    /// Adds the counts of a later time: as [`merge`](Self::merge), but of two peaks the larger one is kept.
     fn merge_in_time(&mut self, later: &Self);
 
-    /// Forgets everything, keeps the memory.
+    /// Resets to 0 and keeps the allocated memory.
     fn clear(&mut self);
 
-    /// Whether nothing was counted: it is not written then.
+    /// Whether nothing was counted; such a counter is not written.
     fn is_nothing(&self) -> bool;
 
-    /// Shows the counter to the visitor, under its key.
+    /// Passes the counter to the visitor, with its key.
     fn visit(&self, key: &str, visitor: &mut dyn Visitor);
 }
 
-/// Sees counters one by one, those that counted nothing too.
+/// Receives each counter, also those that are 0.
 pub trait Visitor {
     /// A number.
     fn count(&mut self, key: &str, count: u64);
@@ -36,13 +36,13 @@ pub trait Visitor {
     /// Durations.
     fn histogram(&mut self, key: &str, histogram: &Histogram);
 
-    /// A group of counters; `None` where the run has none of the kind.
+    /// A group of counters; `None` where the run has no such group.
     fn group(&mut self, key: &str, group: Option<&dyn Group>);
 }
 
-/// Counters that belong together.
+/// A group of counters.
 pub trait Group {
-    /// Shows each counter of the group, in its order.
+    /// Passes each counter of the group to the visitor, in order.
     fn visit_each(&self, visitor: &mut dyn Visitor);
 }
 
@@ -118,7 +118,7 @@ impl<T: Counter + Group + Default> Counter for Option<Box<T>> {
     }
 }
 
-/// A list in which the place says what is counted; two lists are merged place by place.
+/// A list in which the index says what is counted; two lists are merged index by index.
 impl<T: Counter + Clone + Default> Counter for Vec<T> {
     fn merge(&mut self, other: &Self) {
         self.resize(self.len().max(other.len()), T::default());
@@ -134,7 +134,7 @@ impl<T: Counter + Clone + Default> Counter for Vec<T> {
         self.iter_mut().for_each(T::clear);
     }
 
-    // Its length says something too.
+    // Its length is information too.
     fn is_nothing(&self) -> bool {
         self.is_empty()
     }
@@ -151,7 +151,7 @@ impl<T: Counter> Group for Vec<T> {
 }
 
 /// Declares a struct of counters: public fields with their doc comments, each of a type that is a [`Counter`].
-/// `= peak` after a type says that over time the larger counts, not the sum.
+/// `= peak` after a type: over time the larger value is kept, not the sum.
 macro_rules! counters {
     (
         $(#[$outer:meta])*
@@ -171,17 +171,17 @@ macro_rules! counters {
         }
 
         impl $name {
-            /// Adds all that `other` holds, of another worker in the same time.
+            /// Adds the counts of `other`, from another worker over the same time.
             pub fn merge(&mut self, other: &Self) {
                 $( crate::Counter::merge(&mut self.$field, &other.$field); )+
             }
 
-            /// Adds a later time: as [`merge`](Self::merge), but the peak of two times is the larger of both.
+            /// Adds the counts of a later time: as [`merge`](Self::merge), but of two peaks the larger one is kept.
             pub fn merge_in_time(&mut self, later: &Self) {
                 $( crate::counter::counters!(@in_time (&mut self.$field) (&later.$field) $($rule)?); )+
             }
 
-            /// Forgets everything, keeps the memory.
+            /// Resets to 0 and keeps the allocated memory.
             pub fn clear(&mut self) {
                 $( crate::Counter::clear(&mut self.$field); )+
             }

@@ -1,9 +1,8 @@
-//! What became of handshakes and of streams: the part of [`Connections`](crate::Connections) that
-//! only encrypted transports have.
+//! Counters of handshakes and streams: the part of [`Connections`](crate::Connections) for encrypted transports.
 //!
 //! ```text
-//!   TCP connection there ──► handshake: full, resumed, early
-//!                       └──► failed: untrusted, alert, timed out, ...
+//!   TCP established ──► handshake: full, resumed, early
+//!                  └──► failed: untrusted, alert, timed out, ...
 //!   stream opened ──► answered
 //!                └──► failed: status, refused, reset, ...
 //! ```
@@ -15,87 +14,85 @@ use crate::{By, ByCode, Histogram};
 keys! {
     /// How a handshake was done.
     pub enum HandshakeKind {
-        /// In full, with the server's certificate.
+        /// A full handshake, with the server's certificate.
         Full = "full", "full";
-        /// By what was kept of an earlier session.
+        /// Resumed from an earlier session.
         Resumed = "resumed", "resumed";
-        /// The same, and the queries that travelled with its first flight (0-RTT) were taken.
+        /// Resumed, and the server accepted the queries in its first flight (0-RTT).
         Early = "early", "early";
     }
 }
 
 keys! {
-    /// Why a handshake did not come to its end.
+    /// Why a handshake failed.
     pub enum HandshakeFailure {
-        /// The server's certificate leads to nobody that we trust.
-        Untrusted = "untrusted", "certificate not trusted (--ca says whom to trust)";
-        /// It is for another name.
-        WrongName = "wrong_name", "certificate for another name (--sni says which)";
-        /// It is not valid for another reason, such as its age.
+        /// The server's certificate is not signed by a trusted CA.
+        Untrusted = "untrusted", "certificate not trusted (see --ca)";
+        /// The certificate is for another name.
+        WrongName = "wrong_name", "certificate for another name (see --sni)";
+        /// The certificate is invalid for another reason, for example expired.
         Certificate = "certificate", "certificate not valid";
-        /// The server ended it with an alert, or with an error code of QUIC.
-        Alert = "alert", "ended by the server's alert";
-        /// It was not over within its timeout, or while anybody waited for it.
+        /// The server ended the handshake with an alert, or with a QUIC error code.
+        Alert = "alert", "alert from the server";
+        /// It was not done within its timeout, or while queries waited for it.
         TimedOut = "timed_out", "timed out";
-        /// The server closed or reset the connection without a word of TLS.
+        /// The server closed or reset the connection without a TLS message.
         Closed = "closed", "closed by the server";
-        /// What the server said is no TLS, or nothing that we can agree to.
-        Protocol = "protocol", "no TLS that we can agree to";
+        /// The server did not send TLS, or there are no common parameters.
+        Protocol = "protocol", "no common TLS parameters, or not TLS";
         /// The run ended first.
         Abandoned = "abandoned", "abandoned at the end of the run";
     }
 }
 
 keys! {
-    /// Why a stream (of HTTP/2 or QUIC) brought no answer.
+    /// Why an HTTP/2 or QUIC stream had no response.
     pub enum StreamFailure {
         /// An HTTP status other than 200.
-        Status = "status", "with another status than 200";
-        /// A body that says to be something else than a DNS message, or is none.
-        NoMessage = "no_message", "with no DNS message";
-        /// The server would not take it, and has done nothing about it (`REFUSED_STREAM`): it may be
-        /// asked again.
+        Status = "status", "status other than 200";
+        /// A body with another content type, or without a DNS message.
+        NoMessage = "no_message", "no DNS message";
+        /// The server refused it without processing it (`REFUSED_STREAM`): it may be retried.
         Refused = "refused", "refused by the server";
         /// The server reset it for any other reason.
         Reset = "reset", "reset by the server";
-        /// The server had said that it takes no more streams of this connection (GOAWAY): it may be
-        /// asked again.
-        GoneAway = "gone_away", "turned away by GOAWAY";
-        /// The server broke a rule on it, such as a wrong content length, or ended it half-way.
-        Protocol = "protocol", "against the rules";
-        /// We gave it up, long after its query had timed out.
-        GivenUp = "given_up", "given up as silent";
+        /// The server did not process it (GOAWAY): it may be retried.
+        GoneAway = "gone_away", "not processed (GOAWAY)";
+        /// A protocol violation on the stream, such as a wrong content length or an early end.
+        Protocol = "protocol", "protocol error";
+        /// We cancelled it, long after its query had timed out.
+        GivenUp = "given_up", "cancelled after a timeout";
     }
 }
 
 impl StreamFailure {
-    /// Whether the server has said that it did nothing about the query.
+    /// Whether the server has announced that it did not process the query.
     pub const fn is_safe_to_ask_again(self) -> bool {
         matches!(self, StreamFailure::Refused | StreamFailure::GoneAway)
     }
 }
 
 counters! {
-    /// Handshakes and streams of some time by the clock.
+    /// Handshakes and streams of one wall interval.
     ///
-    /// At the end of a run, over TCP each connection that was established had one handshake: done or failed.
+    /// At the end of a run, each established TCP connection has one handshake: done or failed.
     pub struct Encrypted {
-        /// Handshakes that were done, by kind: how long each took,
-        /// from the connection (of QUIC: from its first packet) to our Finished.
+        /// Duration of successful handshakes by kind, from the TCP connection (QUIC: from the first packet) to our
+        /// Finished.
         pub handshakes: By<HandshakeKind, Histogram, { HandshakeKind::ALL.len() }>,
-        /// Those that failed, by reason.
+        /// Failed handshakes, by reason.
         pub failed: By<HandshakeFailure, u64, { HandshakeFailure::ALL.len() }>,
-        /// Handshakes whose early data (0-RTT) the server did not take: it was sent again after them.
+        /// Handshakes whose early data (0-RTT) the server rejected; it was sent again after the handshake.
         pub early_rejected: u64,
         /// HTTP responses by status.
         pub statuses: Statuses,
-        /// Streams that brought no answer, by reason.
+        /// Streams without a response, by reason.
         pub streams: By<StreamFailure, u64, { StreamFailure::ALL.len() }>,
     }
 }
 
 impl Encrypted {
-    /// Counts a handshake that took so long.
+    /// Counts a successful handshake and its duration.
     pub fn add_handshake(&mut self, kind: HandshakeKind, took_ns: u64) {
         self.handshakes.get_mut(kind).record(took_ns);
     }
@@ -105,12 +102,12 @@ impl Encrypted {
         self.failed.add(why, count);
     }
 
-    /// Counts `count` streams that brought no answer.
+    /// Counts `count` streams without a response.
     pub fn add_stream(&mut self, why: StreamFailure, count: u64) {
         self.streams.add(why, count);
     }
 
-    /// How long handshakes of this kind took.
+    /// Durations of handshakes of this kind.
     pub fn handshake(&self, kind: HandshakeKind) -> &Histogram {
         self.handshakes.get(kind)
     }
@@ -125,7 +122,7 @@ impl Encrypted {
         self.streams.of(why)
     }
 
-    /// All handshakes that were done.
+    /// All successful handshakes.
     pub fn done_total(&self) -> u64 {
         self.handshakes.iter().map(|(_, histogram)| histogram.count()).sum()
     }
@@ -135,7 +132,7 @@ impl Encrypted {
         self.failed.total()
     }
 
-    /// All streams that brought no answer.
+    /// All streams without a response.
     pub fn streams_total(&self) -> u64 {
         self.streams.total()
     }
@@ -151,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_and_failure_has_a_place_and_a_key_of_its_own() {
+    fn every_kind_and_failure_has_its_own_index_and_key() {
         HandshakeKind::ALL.into_iter().enumerate().for_each(|(i, kind)| assert_eq!(kind as usize, i));
         HandshakeFailure::ALL.into_iter().enumerate().for_each(|(i, why)| assert_eq!(why as usize, i));
         StreamFailure::ALL.into_iter().enumerate().for_each(|(i, why)| assert_eq!(why as usize, i));
@@ -166,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cleared_is_as_new_and_what_is_merged_adds_up() {
+    fn merging_adds_and_clearing_resets() {
         let mut one = Encrypted { early_rejected: 1, ..Encrypted::default() };
         one.add_handshake(HandshakeKind::Full, 3_000_000);
         one.add_handshake(HandshakeKind::Early, 1_000_000);

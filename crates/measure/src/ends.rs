@@ -1,26 +1,26 @@
-//! How queries end, each as exactly one thing, and what is counted beside.
+//! How queries end (each in exactly one way), and the response anomalies.
 
 use crate::By;
 use crate::by::keys;
 use crate::counter::counters;
 
 counters! {
-    /// The ends of the queries of some interval. Their sum is the number of queries scheduled.
+    /// How the queries of an interval ended. The sum is the number of queries scheduled.
     #[derive(Copy, Eq)]
     pub struct Ends {
-        /// The answer came within the timeout.
+        /// A response arrived within the timeout.
         pub answered: u64,
-        /// The answer came, but after the timeout.
+        /// A response arrived after the timeout.
         pub answered_late: u64,
-        /// No answer came.
+        /// No response arrived.
         pub timed_out: u64,
         /// The network refused the query (ICMP unreachable, RST).
         pub refused: u64,
-        /// The generator never got it out of the door.
+        /// The generator did not send the query.
         pub not_sent: NotSent,
-        /// The user ended the run while the query was due or under way.
+        /// The user ended the run while the query was due or outstanding.
         pub interrupted: u64,
-        /// It left, in a send-only run: nobody waited for an answer.
+        /// Sent in a send-only run, which does not wait for responses.
         pub sent_only: u64,
     }
 }
@@ -37,22 +37,21 @@ impl Ends {
             + self.sent_only
     }
 
-    /// Queries that rank as "at least the timeout" in the service time: they left, and no
-    /// answer came in time. What the user interrupted says nothing about the server.
+    /// Queries that rank as "at least the timeout" in the service time: sent, and not answered in time. Interrupted
+    /// queries are excluded: they say nothing about the server.
     pub fn unanswered_after_sending(&self) -> u64 {
         self.answered_late + self.timed_out + self.refused
     }
 
-    /// Queries that rank as "at least the timeout" in the response time: those, and the ones
-    /// that never left.
+    /// Queries that rank as "at least the timeout" in the response time: those, and the queries not sent.
     pub fn unanswered(&self) -> u64 {
         self.unanswered_after_sending() + self.not_sent.total()
     }
 
-    /// Turns `count` queries that were booked as timed out into late answers.
+    /// Moves `count` queries from timed out to answered late.
     ///
-    /// Answers that come after their interval was settled are known only to the sum. No more can
-    /// move than are there: the sum of the ends stays.
+    /// A response that arrives after its interval has settled is counted only in the sum of the run. At most all
+    /// timed out queries are moved, so the total stays the same.
     pub fn came_late_after_all(&mut self, count: u64) {
         let moved = count.min(self.timed_out);
         self.timed_out -= moved;
@@ -61,47 +60,47 @@ impl Ends {
 }
 
 keys! {
-    /// Why a query never left.
+    /// Why a query was not sent.
     pub enum NotSentReason {
-        /// All IDs of all sockets were in use until the query was a timeout late.
+        /// All IDs of all sockets were in use until the query was late by the timeout.
         NoFreeId = "no_free_id", "no free ID";
-        /// The socket took no packet until the query was a timeout late.
+        /// The socket accepted no packet until the query was late by the timeout.
         SendBufferFull = "send_buffer_full", "send buffer full";
-        /// The generator itself was a timeout late (it was stopped, or got no CPU).
+        /// The generator itself was late by the timeout (it was stopped, or had no CPU).
         GeneratorLate = "generator_late", "generator late";
         /// The kernel has no route to the server, or the interface is down.
         NoRoute = "no_route", "no route";
-        /// The message does not fit in a packet of this path.
+        /// The message is larger than the path MTU allows.
         TooLong = "too_long", "message too long";
-        /// A firewall of this host forbids it.
+        /// A firewall on this host blocks it.
         Forbidden = "forbidden", "forbidden by a firewall";
-        /// Every client's connection had all it may carry, until the query was a timeout late.
+        /// Every client's connection was full until the query was late by the timeout.
         NoFreeConnection = "no_free_connection", "no free connection";
-        /// No local port was free for a connection until the query was a timeout late.
+        /// No local port was free for a connection until the query was late by the timeout.
         NoLocalPort = "no_local_port", "no local port";
-        /// As many queries as the window allows were outstanding until the query was a timeout late.
+        /// The window of outstanding queries was full until the query was late by the timeout.
         WindowFull = "window_full", "window full";
         /// Any other error of the system call.
         OtherError = "other_error", "other socket error";
     }
 }
 
-/// Queries never sent, by reason.
+/// Queries not sent, by reason.
 pub type NotSent = By<NotSentReason, u64, { NotSentReason::ALL.len() }>;
 
 counters! {
-    /// Packets that ended no query, and properties of those that did.
+    /// Response anomalies: packets that ended no query, and truncated responses.
     #[derive(Copy, Eq)]
-    pub struct Beside {
-        /// A further answer to a query that had been answered.
+    pub struct Anomalies {
+        /// Further responses to an answered query.
         pub duplicates: u64,
-        /// An ID that nobody asked with on that socket.
+        /// Responses with an ID that no outstanding query of the socket has.
         pub unexpected: u64,
-        /// The ID of a query under way, with another question.
+        /// Responses with the ID of an outstanding query and another question.
         pub wrong_question: u64,
-        /// No DNS message, or a query (QR = 0) where a response was due.
+        /// Packets that are not a DNS message, or are a query (QR = 0).
         pub malformed: u64,
-        /// Answers with the TC bit: they count as answered, but where they are asked again over TCP.
+        /// Responses with the TC bit: they count as answered, unless the query is retried over TCP.
         pub truncated: u64,
     }
 }
@@ -111,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_reason_has_a_place_and_a_key_of_its_own() {
+    fn every_reason_has_its_own_index_and_key() {
         let mut not_sent = NotSent::default();
         for (i, reason) in NotSentReason::ALL.into_iter().enumerate() {
             assert_eq!(reason as usize, i);
@@ -123,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_late_answer_moves_its_query_and_keeps_the_sum() {
+    fn a_late_response_moves_its_query_and_keeps_the_sum() {
         let mut ends = Ends { timed_out: 3, answered: 4, ..Ends::default() };
         ends.came_late_after_all(2);
         assert_eq!((ends.timed_out, ends.answered_late, ends.total()), (1, 2, 7));

@@ -1,117 +1,122 @@
-//! Transactions whose answer over UDP was truncated and that were asked again over TCP: how many,
-//! what their time was made of, and where those failed that failed.
+//! Transactions whose UDP response was truncated and that were retried over TCP: their number, the parts of their
+//! duration, and why they failed.
 //!
 //! ```text
-//!   query ──── answer with TC ···· handed to a client ──── connected ──── answer
+//!   query ─── response with TC ─── given to a client ─── connected ─── response
 //!     │◄────── udp ──────►│◄────── waiting ──────►│◄─ connect ─►│◄── query ──►│
 //!     │◄─────────────────────────── service time ──────────────────────────►│
 //! ```
 //!
-//! The four parts of a transaction add up to its service time, to the nanosecond.
+//! The four parts add up to the service time of the transaction, to the nanosecond.
 
 use crate::by::keys;
 use crate::counter::counters;
 use crate::{By, Histogram};
 
-/// Which of the two questions of a transaction.
+/// A part of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Half {
-    /// The first, over UDP.
+    /// The query over UDP.
     Udp,
-    /// The second, over TCP.
+    /// The retry over TCP.
     Tcp,
 }
 
 keys! {
-    /// Where a transaction failed, and why.
-    pub enum HalfFailure {
-        /// No answer came over UDP.
+    /// In which part a transaction failed, and why.
+    pub enum FallbackFailure {
+        /// No response over UDP.
         UdpTimedOut = "udp_timed_out", "timed out";
         /// The network refused the query over UDP (ICMP).
         UdpRefused = "udp_refused", "refused";
-        /// The user ended the run before an answer came over UDP.
+        /// The user ended the run before a response arrived over UDP.
         UdpInterrupted = "udp_interrupted", "interrupted";
-        /// No client was free to ask over TCP until the timeout.
+        /// No client was free for the TCP query until the timeout.
         NoClient = "no_client", "no free client";
         /// No local port was free for a connection until the timeout.
         NoLocalPort = "no_local_port", "no local port";
         /// The connection was refused (RST).
         ConnectRefused = "connect_refused", "connect refused";
-        /// The connection was not there when the timeout came.
+        /// The connection was not established within the timeout.
         ConnectTimedOut = "connect_timed_out", "connect timed out";
-        /// The connection was not to be had for another reason: reset while it was opened, unreachable.
+        /// The connection failed for another reason: reset while opening, unreachable.
         ConnectFailed = "connect_failed", "connect failed";
-        /// Connections were reset before they brought the answer.
+        /// Connections were reset before the response arrived.
         Reset = "reset", "reset";
-        /// The server closed connections before they brought the answer.
+        /// The server closed connections before the response.
         Closed = "closed", "closed by the server";
-        /// Connections brought something that is no DNS message instead of the answer.
-        Garbled = "garbled", "no DNS message";
-        /// The connection was there, and no answer came over it.
+        /// Something that is not a DNS message arrived over connections.
+        Garbled = "garbled", "malformed message";
+        /// The connection was established, and no response arrived over it.
         QueryTimedOut = "query_timed_out", "query timed out";
-        /// This host would not send the query over TCP.
+        /// This host could not send the query over TCP.
         NotSent = "not_sent", "not sent";
-        /// The user ended the run during the second half.
+        /// The user ended the run during the TCP part.
         Interrupted = "interrupted", "interrupted";
     }
 }
 
-impl HalfFailure {
-    /// The half that failed.
+impl FallbackFailure {
+    /// The part that failed.
     pub const fn half(self) -> Half {
         match self {
-            HalfFailure::UdpTimedOut | HalfFailure::UdpRefused | HalfFailure::UdpInterrupted => Half::Udp,
+            FallbackFailure::UdpTimedOut | FallbackFailure::UdpRefused | FallbackFailure::UdpInterrupted => {
+                Half::Udp
+            }
             _ => Half::Tcp,
         }
     }
 }
 
 counters! {
-    /// The transactions of some time that could fall back to TCP.
+    /// The transactions of an interval that could fall back to TCP.
     pub struct Fallback {
-        /// Transactions whose answer over UDP was truncated: they went on over TCP. Once they have
-        /// ended, this is [`answered`](Self::answered) and the failures of the half over TCP.
-        pub begun: u64,
-        /// Those of them that were answered over TCP in time.
+        /// Transactions whose UDP response was truncated: they were retried over TCP. When all have ended, this is
+        /// [`answered`](Self::answered) plus the failures of the TCP part.
+        pub started: u64,
+        /// Transactions answered over TCP in time.
         pub answered: u64,
-        /// Messages that left over UDP.
+        /// Queries sent over UDP.
         pub udp_requests: u64,
-        /// Messages that left over TCP.
+        /// Queries sent over TCP.
         pub tcp_requests: u64,
-        /// Of those the ones that asked once more, because a connection was lost.
-        pub tcp_asked_again: u64,
-        /// Transactions that failed after they had left, by half and reason.
-        pub failed: By<HalfFailure, u64, { HalfFailure::ALL.len() }>,
-        /// From the query over UDP to its truncated answer; as the next three, of those answered over TCP in time.
+        /// Queries sent over TCP again, because a connection was lost.
+        pub tcp_retried: u64,
+        /// Transactions that failed after the UDP query was sent, by part and reason.
+        pub failed: By<FallbackFailure, u64, { FallbackFailure::ALL.len() }>,
+        /// From the UDP query to its truncated response; as the next three, of those answered over TCP in time.
         pub udp: Histogram,
-        /// From the truncated answer to the instant at which a client had the question.
+        /// From the truncated response until a client has the query.
         pub waiting: Histogram,
-        /// From there until the client had a connection for it; nothing where it had one.
+        /// From there until the client has a connection; 0 where it had one.
         pub connect: Histogram,
-        /// From there to the answer.
+        /// From there to the response.
         pub query: Histogram,
     }
 }
 
 impl Fallback {
     /// Counts `count` transactions that failed.
-    pub fn add_failed(&mut self, why: HalfFailure, count: u64) {
+    pub fn add_failed(&mut self, why: FallbackFailure, count: u64) {
         self.failed.add(why, count);
     }
 
     /// Transactions that failed for this reason.
-    pub fn failed(&self, why: HalfFailure) -> u64 {
+    pub fn failed(&self, why: FallbackFailure) -> u64 {
         self.failed.of(why)
     }
 
-    /// All that failed in this half.
+    /// All transactions that failed in this part.
     pub fn failed_in(&self, half: Half) -> u64 {
         self.failures_of(half).map(|(_, count)| count).sum()
     }
 
-    /// The reasons of this half, with their counts, none left out.
-    pub fn failures_of(&self, half: Half) -> impl Iterator<Item = (HalfFailure, u64)> + '_ {
-        HalfFailure::ALL.into_iter().filter(move |why| why.half() == half).map(|why| (why, self.failed(why)))
+    /// All reasons of this part, with their counts.
+    pub fn failures_of(&self, half: Half) -> impl Iterator<Item = (FallbackFailure, u64)> + '_ {
+        FallbackFailure::ALL
+            .into_iter()
+            .filter(move |why| why.half() == half)
+            .map(|why| (why, self.failed(why)))
     }
 }
 
@@ -120,27 +125,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_failure_has_a_place_and_a_key_of_its_own_in_its_half() {
-        for (i, why) in HalfFailure::ALL.into_iter().enumerate() {
+    fn every_failure_has_its_own_index_and_key() {
+        for (i, why) in FallbackFailure::ALL.into_iter().enumerate() {
             assert_eq!(why as usize, i);
         }
         let keys: std::collections::BTreeSet<_> =
-            HalfFailure::ALL.map(|why| (why.half() == Half::Udp, why.key())).into();
-        assert_eq!(keys.len(), HalfFailure::ALL.len());
+            FallbackFailure::ALL.map(|why| (why.half() == Half::Udp, why.key())).into();
+        assert_eq!(keys.len(), FallbackFailure::ALL.len());
     }
 
     #[test]
-    fn what_is_merged_adds_up_by_half_and_what_is_cleared_is_as_new() {
-        let mut one = Fallback { begun: 5, answered: 3, tcp_requests: 6, ..Fallback::default() };
-        one.add_failed(HalfFailure::UdpTimedOut, 4);
-        one.add_failed(HalfFailure::Reset, 1);
-        one.add_failed(HalfFailure::NoClient, 1);
+    fn merging_adds_by_part_and_clearing_resets() {
+        let mut one = Fallback { started: 5, answered: 3, tcp_requests: 6, ..Fallback::default() };
+        one.add_failed(FallbackFailure::UdpTimedOut, 4);
+        one.add_failed(FallbackFailure::Reset, 1);
+        one.add_failed(FallbackFailure::NoClient, 1);
         one.query.record(5_000);
         let mut both = one.clone();
         both.merge(&one);
-        assert_eq!((both.begun, both.answered, both.tcp_requests), (10, 6, 12));
+        assert_eq!((both.started, both.answered, both.tcp_requests), (10, 6, 12));
         assert_eq!((both.failed_in(Half::Udp), both.failed_in(Half::Tcp)), (8, 4));
-        assert_eq!(both.begun, both.answered + both.failed_in(Half::Tcp));
+        assert_eq!(both.started, both.answered + both.failed_in(Half::Tcp));
         assert_eq!(both.query.count(), 2);
         both.clear();
         assert_eq!(both, Fallback::default());

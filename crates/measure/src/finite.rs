@@ -1,8 +1,8 @@
-//! For serde: a figure that is no number is written as 0, because JSON has no word for it.
+//! For serde: NaN and infinities are written as 0, because JSON cannot express them.
 
 use serde::Serializer;
 
-/// Writes `figure`, or 0.
+/// Writes `figure`, or 0 where it is not finite.
 ///
 /// # Errors
 /// Those of the serializer.
@@ -10,7 +10,7 @@ pub fn serialize<S: Serializer>(figure: &f64, serializer: S) -> Result<S::Ok, S:
     serializer.serialize_f64(of(*figure))
 }
 
-/// `figure`, or 0 where it is no number.
+/// `figure`, or 0 where it is not finite.
 pub fn of(figure: f64) -> f64 {
     if figure.is_finite() { figure } else { 0.0 }
 }

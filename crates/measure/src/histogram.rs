@@ -1,7 +1,7 @@
-//! Latency histograms: log-linear, at most 1 % wide, merged exactly.
+//! Latency histograms: log-linear, buckets at most 1 % wide, merged exactly.
 //!
-//! Every histogram of dnsdyno has the same layout, whatever the timeout of its run, so that
-//! adding two of them is adding counts: nothing is rounded twice.
+//! Every histogram of dnsdyno has the same layout, independent of the timeout. Merging two histograms only adds
+//! counts: nothing is rounded twice.
 //!
 //! ```text
 //!   1 µs                                                               36 min
@@ -11,20 +11,20 @@
 
 /// Counts of durations, in nanoseconds.
 ///
-/// Durations under [`FLOOR_NS`] are kept as that floor (no software clock here tells them
-/// apart), durations over [`CEILING_NS`] as that ceiling.
+/// Durations below [`FLOOR_NS`] count as that floor (the software clock cannot distinguish them), durations above
+/// [`CEILING_NS`] as that ceiling.
 #[derive(Clone)]
 pub struct Histogram {
     inner: hdrhistogram::Histogram<u64>,
-    /// Exact sum of what was recorded, for an average that the buckets do not round.
+    /// Exact sum, for an average without the rounding of the buckets.
     sum_ns: u128,
-    /// Exact sum of squares: whole numbers, so that it is the same in whatever order histograms are merged.
+    /// Exact sum of squares: an integer, so the order of merging does not change it.
     sum_squares_ns2: u128,
     min_ns: u64,
     max_ns: u64,
 }
 
-/// One bucket that holds something: `from_ns..=to_ns`, and how many.
+/// A bucket that is not empty: `from_ns..=to_ns` and its count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bucket {
     /// Lowest duration of the bucket.
@@ -36,9 +36,9 @@ pub struct Bucket {
 }
 
 impl Histogram {
-    /// An empty histogram. Allocates all that it will ever need (about 36 kB).
+    /// An empty histogram. Allocates all its memory (about 36 kB).
     pub fn new() -> Self {
-        // The bounds are constants that the library accepts: a test constructs it.
+        // The bounds are constants that the library accepts; the tests construct it.
         let inner = hdrhistogram::Histogram::new_with_bounds(1, CEILING_NS, SIGNIFICANT_DIGITS)
             .expect("constant bounds are valid");
         Histogram { inner, sum_ns: 0, sum_squares_ns2: 0, min_ns: u64::MAX, max_ns: 0 }
@@ -59,9 +59,9 @@ impl Histogram {
         self.max_ns = self.max_ns.max(duration_ns);
     }
 
-    /// Adds all that `other` holds. Exact: the layout is the same.
+    /// Adds the counts of `other`. Exact, because the layout is the same.
     pub fn merge(&mut self, other: &Histogram) {
-        // Cannot fail: same layout, and the ceiling is that of every histogram.
+        // Cannot fail: all histograms have the same layout and ceiling.
         let _ = self.inner.add(&other.inner);
         self.sum_ns += other.sum_ns;
         self.sum_squares_ns2 = self.sum_squares_ns2.saturating_add(other.sum_squares_ns2);
@@ -69,7 +69,7 @@ impl Histogram {
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
-    /// Forgets everything, keeps the memory.
+    /// Removes all durations and keeps the allocated memory.
     pub fn clear(&mut self) {
         if self.count() > 0 {
             self.inner.reset();
@@ -80,27 +80,27 @@ impl Histogram {
         self.max_ns = 0;
     }
 
-    /// How many durations were recorded.
+    /// Number of durations recorded.
     #[inline]
     pub fn count(&self) -> u64 {
         self.inner.len()
     }
 
-    /// The duration of the given rank, 1 for the shortest; `None` where there is no such rank.
+    /// The duration of this rank, 1 for the shortest; `None` where the rank does not exist.
     ///
-    /// It is the upper end of the bucket, at most 0.8 % above the truth and never under it
-    /// (but for the longest, which is kept exactly).
+    /// It is the upper end of the bucket: at most 0.8 % above the exact value and never below it. The longest
+    /// duration is exact.
     pub fn at_rank(&self, rank: u64) -> Option<u64> {
         if rank == 0 || rank > self.count() {
             return None;
         }
-        // Half a rank down: the library rounds `quantile × count` up, and the quotient of two
-        // whole numbers must not be pushed over the next one by its last bit.
+        // Minus half a rank: the library rounds `quantile × count` up, and a rounding error in the last bit of
+        // the quotient must not reach the next rank.
         let quantile = (rank as f64 - 0.5) / self.count() as f64;
         Some(self.inner.value_at_quantile(quantile).min(self.max_ns.max(FLOOR_NS)))
     }
 
-    /// The buckets that hold something, shortest first.
+    /// The buckets that are not empty, shortest durations first.
     pub fn buckets(&self) -> impl Iterator<Item = Bucket> + '_ {
         self.inner.iter_recorded().map(|step| {
             let value = step.value_iterated_to();
@@ -112,9 +112,8 @@ impl Histogram {
         })
     }
 
-    /// A histogram from buckets of another one, with the exact figures that buckets lose.
-    ///
-    /// The reader of a record uses it; counts land in the buckets they came from.
+    /// A histogram from the buckets and the exact figures of another one; each count is put into the same bucket.
+    /// The reader of a record uses it.
     pub fn from_parts(buckets: impl IntoIterator<Item = Bucket>, exact: ExactFigures) -> Self {
         let mut histogram = Histogram::new();
         for bucket in buckets {
@@ -130,7 +129,7 @@ impl Histogram {
         histogram
     }
 
-    /// The figures that are kept exactly beside the buckets; `None` while empty.
+    /// The exact figures, without the rounding of the buckets; `None` while empty.
     pub fn exact(&self) -> Option<ExactFigures> {
         (self.count() > 0).then_some(ExactFigures {
             sum_ns: self.sum_ns,
@@ -143,7 +142,7 @@ impl Histogram {
     /// The standard deviation of the population in nanoseconds; `None` while empty.
     pub fn stddev_ns(&self) -> Option<u64> {
         let (count, sum, squares) = (u128::from(self.count()), self.sum_ns, self.sum_squares_ns2);
-        // count² × the variance: exactly where it fits, else as near as floating point gets.
+        // count² × variance: exact where it fits into 128 bits, else in floating point.
         let scaled = match (count.checked_mul(squares), sum.checked_mul(sum)) {
             (Some(whole), Some(part)) => whole.saturating_sub(part) as f64,
             _ => (count as f64 * squares as f64 - sum as f64 * sum as f64).max(0.0),
@@ -164,7 +163,7 @@ impl Default for Histogram {
     }
 }
 
-/// What a test prints: thousands of empty buckets would hide it.
+/// For failed tests: without the thousands of buckets.
 impl std::fmt::Debug for Histogram {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Histogram")
@@ -174,14 +173,14 @@ impl std::fmt::Debug for Histogram {
     }
 }
 
-/// Two are equal when they hold the same counts in the same buckets, and know the same figures exactly.
+/// Equal: the same count in each bucket, and the same exact figures.
 impl PartialEq for Histogram {
     fn eq(&self, other: &Self) -> bool {
         self.inner == other.inner && self.exact() == other.exact()
     }
 }
 
-/// What a histogram knows exactly, in nanoseconds.
+/// The exact figures of a histogram, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExactFigures {
     /// Sum of all durations.
@@ -194,14 +193,13 @@ pub struct ExactFigures {
     pub max_ns: u64,
 }
 
-/// Shortest duration told apart: 1 µs.
+/// Shortest duration that is distinguished: 1 µs.
 pub const FLOOR_NS: u64 = 1_000;
 
-/// Longest duration told apart: 2^41 ns, about 36 minutes, more than twice the longest timeout
-/// that a plan may ask for.
+/// Longest duration that is distinguished: 2^41 ns, about 36 minutes, more than twice the longest timeout of a plan.
 pub const CEILING_NS: u64 = (1 << 41) - 1;
 
-/// Two digits make the library use 128 buckets an octave: 0.8 % at most, under the 1 % we promise.
+/// With two digits the library uses 128 buckets per octave: an error of at most 0.8 %; 1 % is promised.
 const SIGNIFICANT_DIGITS: u8 = 2;
 
 #[cfg(test)]
@@ -231,7 +229,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_rank_is_within_one_percent_of_the_sorted_truth(
+        fn every_rank_is_within_one_percent_of_the_exact_value(
             mut values in proptest::collection::vec(FLOOR_NS..60_000_000_000u64, 1..300)
         ) {
             let histogram = filled(&values);
@@ -244,7 +242,7 @@ mod tests {
         }
 
         #[test]
-        fn merging_is_exact_and_in_any_order(
+        fn merging_is_exact_in_any_order(
             a in proptest::collection::vec(1..10_000_000_000u64, 0..200),
             b in proptest::collection::vec(1..10_000_000_000u64, 0..200),
         ) {

@@ -1,42 +1,41 @@
-//! Percentiles with the unanswered queries in them.
+//! Percentiles that include the unanswered queries.
 //!
-//! A query without an answer took at least the timeout. Leaving it out makes a failing server
-//! look fast, so it ranks after every answered query, and a percentile that falls among the
-//! unanswered is no figure but a bound.
+//! A query without a response took at least the timeout. Without it, a failing server would look fast. So it ranks
+//! after every answered query, and a percentile among the unanswered queries is a lower bound: the timeout.
 
 use crate::Histogram;
 
-/// The latency of a set of queries: those answered, and how many were not.
+/// The latency of a set of queries: the answered ones, and the number of unanswered ones.
 #[derive(Clone, Copy, Debug)]
 pub struct Latency<'a> {
     /// Latency of the answered queries.
     pub answered: &'a Histogram,
-    /// Queries that got no answer in time.
+    /// Queries without a response in time.
     pub unanswered: u64,
 }
 
 /// A percentile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Quantile {
-    /// That many nanoseconds.
+    /// A duration in nanoseconds.
     At(u64),
-    /// It falls among the unanswered: at least the run's timeout.
+    /// Among the unanswered queries: at least the run's timeout.
     BeyondTimeout,
 }
 
 impl Latency<'_> {
-    /// All queries that count here.
+    /// All queries, answered or not.
     pub fn count(&self) -> u64 {
         self.answered.count() + self.unanswered
     }
 
-    /// The quantile `q` (0.0 to 1.0), by nearest rank; `None` where no query counts.
+    /// The quantile `q` (0.0 to 1.0), by nearest rank; `None` where there is no query.
     pub fn quantile(&self, q: f64) -> Option<Quantile> {
         let total = self.count();
         if total == 0 {
             return None;
         }
-        // A tiny step back: 0.999 × 1000 is 999.0000000000001 in binary, and must be rank 999.
+        // Slightly less: 0.999 × 1000 is 999.0000000000001 in binary, and must be rank 999.
         let rank = ((q * total as f64) * (1.0 - 1e-12)).ceil().clamp(1.0, total as f64) as u64;
         Some(self.answered.at_rank(rank).map_or(Quantile::BeyondTimeout, Quantile::At))
     }
@@ -56,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn nearest_rank_is_not_moved_by_binary_fractions() {
+    fn nearest_rank_is_independent_of_rounding_errors() {
         let mut answered = Histogram::new();
         (0..999).for_each(|_| answered.record(1_000_000));
         let latency = Latency { answered: &answered, unanswered: 1 };
@@ -65,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_measured_has_no_percentile() {
+    fn without_queries_there_is_no_percentile() {
         assert_eq!(Latency { answered: &Histogram::new(), unanswered: 0 }.quantile(0.5), None);
     }
 }

@@ -1,9 +1,9 @@
-//! Counting, without sockets and without a clock.
+//! Counters and histograms, without sockets and without a clock.
 //!
-//! A worker books every query in a [`Tally`] (by the instant at which the query was due) and
-//! every packet in an [`Arrivals`] (by the wall interval in which it came). Both merge exactly,
-//! over workers and over time. [`Latency`] reads percentiles with the unanswered queries in
-//! them, and [`Warning`] says where the generator itself is in doubt.
+//! A worker counts every query in a [`Tally`] (by the instant at which the query was due) and every packet in an
+//! [`Arrivals`] (by the wall interval in which it arrived). Both are merged exactly, over workers and over time.
+//! [`Latency`] gives percentiles that include the unanswered queries, and a [`Warning`] says where the generator
+//! itself may have limited the result.
 #![forbid(unsafe_code)]
 
 mod by;
@@ -26,8 +26,8 @@ pub use code::ByCode;
 pub use connections::{ConnectFailure, ConnectionEnd, Connections};
 pub use counter::{Counter, Group, Visitor};
 pub use encrypted::{Encrypted, HandshakeFailure, HandshakeKind, Statuses, StreamFailure};
-pub use ends::{Beside, Ends, NotSent, NotSentReason};
-pub use fallback::{Fallback, Half, HalfFailure};
+pub use ends::{Anomalies, Ends, NotSent, NotSentReason};
+pub use fallback::{Fallback, FallbackFailure, Half};
 pub use histogram::{Bucket, CEILING_NS, ExactFigures, FLOOR_NS, Histogram};
 pub use latency::{Latency, Quantile};
 pub use tally::{Arrivals, MemberTally, Rcodes, Tally, TypeCount, WorkerUse};

@@ -1,68 +1,67 @@
-//! The two books of a worker: what became of the queries due in an interval ([`Tally`]), and
-//! what passed the socket in an interval ([`Arrivals`]).
+//! The two sets of counters of a worker: how the queries due in an interval ended ([`Tally`]), and what passed the
+//! sockets in an interval ([`Arrivals`]).
 //!
-//! They are two because they answer two questions. "Of the 5,000 queries due in second 7, how
-//! many were answered, and how late?" can only be said when the last of them has ended. "How
-//! many answers came in second 7?" is known at its end, and is what a live screen shows.
+//! How many of the 5,000 queries due in second 7 were answered, and how late, is known when the last of them has
+//! ended. How many responses arrived in second 7 is known at its end, and is what the live screen shows.
 
 use crate::counter::counters;
-use crate::{Beside, ByCode, Connections, Ends, Fallback, Histogram, Latency};
+use crate::{Anomalies, ByCode, Connections, Ends, Fallback, Histogram, Latency};
 
 counters! {
-    /// What became of the queries whose intended instant lies in one interval.
+    /// How the queries ended whose intended instant is in one interval.
     pub struct Tally {
-        /// Queries that the schedule put in this interval.
+        /// Queries due in this interval.
         pub scheduled: u64,
-        /// Requests that left (a query may be more than one, where it falls back to TCP).
+        /// Requests sent (a query may be more than one: a retry, or the TCP part of a fallback).
         pub requests: u64,
-        /// Of the requests those that asked a query again, because its connection was lost.
-        pub asked_again: u64,
-        /// How they ended; the sum is `scheduled` once the interval has settled.
+        /// Requests that were retries of a query whose connection was lost.
+        pub retried: u64,
+        /// How the queries ended; the sum is `scheduled` when the interval has settled.
         pub ends: Ends,
-        /// Answered and late queries by extended RCODE.
+        /// Queries answered, in time or late, by extended RCODE.
         pub rcodes: Rcodes,
         /// By query type, in the order of the plan's table of types.
         pub types: Vec<TypeCount>,
-        /// Answer − intended instant, of the answered.
+        /// Response − intended instant, of queries answered in time.
         pub response: Histogram,
-        /// Answer − actual send, of the answered.
+        /// Response − actual send, of queries answered in time.
         pub service: Histogram,
-        /// Actual send − intended instant, of all that left.
+        /// Actual send − intended instant, of all queries sent.
         pub lateness: Histogram,
-        /// Bytes of DNS message sent.
+        /// Bytes of DNS messages sent.
         pub bytes_sent: u64,
-        /// Bytes of DNS message in the answers that ended a query.
+        /// Bytes of DNS messages in the responses that ended a query.
         pub bytes_answered: u64,
-        /// Transactions that could fall back to TCP; `None` where none can.
+        /// Transactions that could fall back to TCP; `None` where no transport does.
         pub fallback: Option<Box<Fallback>>,
-        /// The queries of each member of a mix, in the order of the plan; none where all go one way.
+        /// The queries of each member of a mix, in the order of the plan; empty without a mix.
         pub members: Vec<MemberTally>,
     }
 }
 
 counters! {
-    /// What became of the queries of one member of a mix of transports.
+    /// How the queries of one member of a mix of transports ended.
     pub struct MemberTally {
-        /// Queries that the schedule put here and that were this member's to ask.
+        /// Queries due in this interval over this member.
         pub scheduled: u64,
-        /// Queries that left.
+        /// Queries sent.
         pub sent: u64,
-        /// How they ended.
+        /// How the queries ended.
         pub ends: Ends,
-        /// Answer − intended instant, of the answered.
+        /// Response − intended instant, of queries answered in time.
         pub response: Histogram,
-        /// Answer − actual send, of the answered.
+        /// Response − actual send, of queries answered in time.
         pub service: Histogram,
     }
 }
 
 impl MemberTally {
-    /// Response time with the unanswered queries in it.
+    /// Response time, including the unanswered queries.
     pub fn response_latency(&self) -> Latency<'_> {
         Latency { answered: &self.response, unanswered: self.ends.unanswered() }
     }
 
-    /// Service time with the unanswered queries in it.
+    /// Service time, including the unanswered queries.
     pub fn service_latency(&self) -> Latency<'_> {
         Latency { answered: &self.service, unanswered: self.ends.unanswered_after_sending() }
     }
@@ -72,7 +71,7 @@ counters! {
     /// Queries of one type.
     #[derive(Copy, Eq)]
     pub struct TypeCount {
-        /// Queries that left.
+        /// Queries sent.
         pub sent: u64,
         /// Queries answered in time.
         pub answered: u64,
@@ -85,28 +84,28 @@ impl Tally {
         Tally { types: vec![TypeCount::default(); types], ..Tally::default() }
     }
 
-    /// The same for a mix of so many members.
+    /// The same for a mix of `members` transports.
     pub fn of_mix(types: usize, members: usize) -> Self {
         Tally { members: vec![MemberTally::default(); members], ..Tally::new(types) }
     }
 
-    /// The books of the fallback to TCP, made when they are first needed.
+    /// The counters of the fallback to TCP, created when first needed.
     #[inline]
     pub fn fallback_mut(&mut self) -> &mut Fallback {
         self.fallback.get_or_insert_default()
     }
 
-    /// Whether each query has ended.
+    /// Whether all queries have ended.
     pub fn is_settled(&self) -> bool {
         self.ends.total() == self.scheduled
     }
 
-    /// Response time with the unanswered queries in it.
+    /// Response time, including the unanswered queries.
     pub fn response_latency(&self) -> Latency<'_> {
         Latency { answered: &self.response, unanswered: self.ends.unanswered() }
     }
 
-    /// Service time with the unanswered queries in it.
+    /// Service time, including the unanswered queries.
     pub fn service_latency(&self) -> Latency<'_> {
         Latency { answered: &self.service, unanswered: self.ends.unanswered_after_sending() }
     }
@@ -115,38 +114,37 @@ impl Tally {
 counters! {
     /// What passed the sockets in one wall interval.
     pub struct Arrivals {
-        /// Queries that left.
+        /// Queries sent.
         pub sent: u64,
-        /// Answers that ended a query in time.
+        /// Responses that ended a query in time.
         pub answered: u64,
-        /// Answers that came after their query's timeout.
+        /// Responses after the timeout of their query.
         pub late: u64,
-        /// Queries whose timeout passed.
+        /// Queries that timed out.
         pub timed_out: u64,
         /// Queries refused by the network.
         pub refused: u64,
-        /// Queries given up before they left.
+        /// Queries not sent.
         pub not_sent: u64,
-        /// Headline latency of the answers that came: response time in open loop, service time in
-        /// closed loop.
+        /// Headline latency of the responses: response time in open loop, service time in closed loop.
         pub latency: Histogram,
-        /// Packets that ended no query.
-        pub beside: Beside,
-        /// Packets that the kernel dropped at our sockets because we did not read fast enough.
+        /// Response anomalies.
+        pub anomalies: Anomalies,
+        /// Packets that the kernel dropped at our sockets, because we did not read them fast enough.
         pub socket_drops: u64,
-        /// Most queries under way at once, added over workers.
+        /// Largest number of outstanding queries, added over workers.
         pub in_flight_max: u64 = peak,
         /// CPU time of the workers, user and system, in nanoseconds.
         pub cpu_ns: u64,
-        /// Time that the workers were ready to run and had no CPU, in nanoseconds.
+        /// Time that the workers waited for a CPU, in nanoseconds.
         pub cpu_wait_ns: u64,
-        /// What became of connections; `None` where the transport has none.
+        /// Connections; `None` where the transport has none.
         pub connections: Option<Box<Connections>>,
     }
 }
 
 impl Arrivals {
-    /// The books of connections, made when they are first needed.
+    /// The counters of connections, created when first needed.
     #[inline]
     pub fn connections_mut(&mut self) -> &mut Connections {
         self.connections.get_or_insert_default()
@@ -154,21 +152,21 @@ impl Arrivals {
 }
 
 counters! {
-    /// What one worker did and used.
+    /// Queries and CPU time of one worker.
     #[derive(Copy, Eq)]
     pub struct WorkerUse {
         /// CPU time, user and system, in nanoseconds.
         pub cpu_ns: u64,
-        /// Time it was ready to run and had no CPU, in nanoseconds.
+        /// Time that it waited for a CPU, in nanoseconds.
         pub cpu_wait_ns: u64,
-        /// Queries that left.
+        /// Queries sent.
         pub sent: u64,
-        /// Answers that ended a query in time.
+        /// Responses that ended a query in time.
         pub answered: u64,
     }
 }
 
-/// Answers by extended RCODE (0 to 4095).
+/// Responses by extended RCODE (0 to 4095).
 pub type Rcodes = ByCode<0>;
 
 #[cfg(test)]
@@ -176,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_merge_of_two_tallies_holds_the_sum_of_both_and_a_cleared_one_nothing() {
+    fn merging_two_tallies_adds_and_clearing_resets() {
         let mut a = Tally::new(2);
         a.scheduled = 3;
         a.ends.answered = 2;
@@ -193,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn peaks_add_over_workers_and_not_over_time() {
+    fn peaks_are_added_over_workers_and_not_over_time() {
         let one = Arrivals { in_flight_max: 5, sent: 1, ..Arrivals::default() };
         let two = Arrivals { in_flight_max: 7, sent: 1, ..Arrivals::default() };
         let mut workers = one.clone();

@@ -1,53 +1,52 @@
-//! The generator's verdict on itself: evidence in, warnings out.
+//! Whether the generator itself limited the result: from evidence to warnings.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{NotSentReason, Quantile, Tally, Warning};
 
-/// What is known of the generator at the end of a run, beside the tally.
+/// Facts about the generator at the end of a run, in addition to the tally.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Evidence {
-    /// Whether the load followed a schedule of time (open loop), not a window.
+    /// Whether the load followed a schedule (open loop), not a window.
     pub open_loop: bool,
-    /// Time over which the schedule asked for queries, in nanoseconds.
+    /// Time over which queries were due, in nanoseconds.
     pub schedule_ns: u64,
     /// Packets dropped at our sockets.
     pub socket_drops: u64,
-    /// IP fragments of answers that AF_XDP could not join.
+    /// IP fragments of responses, which AF_XDP does not reassemble.
     pub fragments: u64,
-    /// Packets that the interface towards the server sent during the run, those of other programs included;
-    /// `None` where it is not known, or where its driver may leave some out.
+    /// Packets that the interface to the server sent during the run, including those of other programs; `None` where
+    /// unknown, or where its driver may not count all.
     pub interface_packets: Option<u64>,
-    /// Whether every query left in a UDP datagram of its own. Over TCP, TLS and QUIC the kernel and the
-    /// protocol put any number of them into a packet.
+    /// Whether every query was sent in its own UDP datagram. Over TCP, TLS and QUIC a packet may contain several.
     pub datagrams_only: bool,
-    /// Length of the run, in nanoseconds, to the end of its last query.
+    /// Length of the run until its last query ended, in nanoseconds.
     pub lasted_ns: u64,
-    /// Waits for a free ID, over all workers.
+    /// How often a query waited for a free ID, over all workers.
     pub id_waits: u64,
-    /// Waits for a client whose connection takes a query, over all workers; of an open loop.
+    /// How often a query waited for a client with a free connection, over all workers; open loop only.
     pub connection_waits: u64,
-    /// Connections that found no local port.
+    /// Connections that found no free local port.
     pub connects_without_port: u64,
     /// Sockets, over all workers.
     pub sockets: u64,
     /// CPU time of the busiest worker as a share of one CPU, over its worst five intervals.
     #[serde(serialize_with = "crate::finite::serialize")]
     pub busiest_worker_cpu: f64,
-    /// Waiting time for a CPU of the worst worker, as a share of the run.
+    /// Time that the worst worker waited for a CPU, as a share of the run.
     #[serde(serialize_with = "crate::finite::serialize")]
     pub worst_worker_wait: f64,
-    /// Largest jump of the wall clock against the monotonic one, in nanoseconds.
+    /// Largest jump of the wall clock relative to the monotonic clock, in nanoseconds.
     pub clock_step_ns: i64,
 }
 
-/// The warnings that the evidence gives; none means `generator: ok`.
+/// The warnings that follow from the evidence; none means `generator: ok`.
 pub fn verdict(sum: &Tally, evidence: &Evidence) -> Vec<Warning> {
     let mut warnings = Vec::new();
     warnings.extend(late_sends(sum, evidence));
-    // What a full window holds back is the user's wish.
+    // The user configured the window: queries that it holds back are not a fault of the generator.
     let not_sent = sum.ends.not_sent.total() - sum.ends.not_sent.of(NotSentReason::WindowFull);
     if not_sent > 0 {
         warnings.push(Warning::SendsMissing { not_sent, scheduled: sum.scheduled });
@@ -86,10 +85,10 @@ pub fn verdict(sum: &Tally, evidence: &Evidence) -> Vec<Warning> {
     warnings
 }
 
-/// Whether queries that the kernel took got lost in it before the interface.
+/// Whether the kernel lost queries before they reached the interface.
 ///
-/// A packet of the interface's count is at most 64 of our datagrams, so many as one segmented send has.
-/// Some drivers count late: what a short run has not been told of yet is no evidence.
+/// A packet in the interface's count contains at most 64 datagrams, the maximum of one segmented send. Some drivers
+/// update their counts late: a count of 0 in a short run is no evidence.
 fn sends_vanished(sum: &Tally, evidence: &Evidence) -> Option<Warning> {
     let packets = evidence.interface_packets.filter(|_| evidence.datagrams_only)?;
     let taken = sum.requests;
@@ -98,7 +97,7 @@ fn sends_vanished(sum: &Tally, evidence: &Evidence) -> Option<Warning> {
     vanished.then_some(Warning::SendsVanished { taken, packets })
 }
 
-/// Lateness counts in open loop only: a window has no schedule to be late against.
+/// Lateness is judged in open loop only: a closed loop has no schedule.
 fn late_sends(sum: &Tally, evidence: &Evidence) -> Option<Warning> {
     if !evidence.open_loop || sum.scheduled == 0 {
         return None;
@@ -109,24 +108,23 @@ fn late_sends(sum: &Tally, evidence: &Evidence) -> Option<Warning> {
     (p99_lateness_ns > LATE_NS).then_some(Warning::SendsLate { p99_lateness_ns, gap_ns })
 }
 
-/// Lateness is inside the response time, so it is judged as a latency: past 1 ms it is as large
-/// as what one measures on a local network. Below that the kernel's wake-ups cannot be told
-/// from it on a busy host.
+/// Lateness is part of the response time, so the limit is a latency: above 1 ms it is as large as the latencies on a
+/// local network; below, it cannot be distinguished from the kernel's wakeups on a busy host.
 const LATE_NS: u64 = 1_000_000;
 
-/// A worker that sleeps less than a tenth of its time has no reserve for a burst.
+/// A worker that is idle for less than a tenth of its time has no reserve for a burst.
 const SATURATED_CPU_SHARE: f64 = 0.9;
 
-/// A worker that stands in the run queue for a tenth of the run was measured with the host.
+/// Above this share, the figures include the scheduling delay of this host.
 const STARVED_WAIT_SHARE: f64 = 0.1;
 
-/// What the kernel cuts one send into, at most.
+/// The kernel splits one segmented send into at most this many datagrams.
 const MOST_QUERIES_A_PACKET: u64 = 64;
 
-/// After this time even drivers that ask their card now and then have counted something.
+/// After this time, drivers that poll the counters of their card have updated them.
 const COUNTED_LATE_NS: u64 = 5_000_000_000;
 
-/// Slewing by NTP stays under 0.5 ms a second; more between two looks is a step.
+/// NTP slews by less than 0.5 ms per second; a larger difference between two readings is a step.
 const CLOCK_STEP_NS: u64 = 5_000_000;
 
 #[cfg(test)]
@@ -143,7 +141,7 @@ mod tests {
 
     const SECOND_NS: u64 = 1_000_000_000;
 
-    const CALM: Evidence = Evidence {
+    const OK: Evidence = Evidence {
         open_loop: true,
         schedule_ns: 1_000_000_000,
         socket_drops: 0,
@@ -160,42 +158,42 @@ mod tests {
         clock_step_ns: 1_000,
     };
 
-    /// The verdict on queries that the kernel took, beside the packets that the interface sent.
-    fn beside_the_interface(taken: u64, packets: u64, lasted_ns: u64, datagrams_only: bool) -> Vec<Warning> {
+    /// The verdict for `taken` queries accepted by the kernel and `packets` sent by the interface.
+    fn with_interface(taken: u64, packets: u64, lasted_ns: u64, datagrams_only: bool) -> Vec<Warning> {
         let mut sum = sum_with_lateness(20_000);
         sum.requests = taken;
-        verdict(&sum, &Evidence { interface_packets: Some(packets), datagrams_only, lasted_ns, ..CALM })
+        verdict(&sum, &Evidence { interface_packets: Some(packets), datagrams_only, lasted_ns, ..OK })
     }
 
     #[test]
-    fn queries_that_no_interface_sent_have_vanished() {
-        let beside = |taken, packets, lasted_ns| beside_the_interface(taken, packets, lasted_ns, true);
-        assert_eq!(beside(64_000, 1_000, SECOND_NS), [], "each packet may be 64 queries");
+    fn more_queries_than_the_interface_can_have_sent_give_a_warning() {
+        let udp = |taken, packets, lasted_ns| with_interface(taken, packets, lasted_ns, true);
+        assert_eq!(udp(64_000, 1_000, SECOND_NS), [], "a packet may contain 64 queries");
         let vanished = [Warning::SendsVanished { taken: 64_001, packets: 1_000 }];
-        assert_eq!(beside(64_001, 1_000, SECOND_NS), vanished);
-        assert_eq!(beside(10, 0, SECOND_NS), [], "a driver may not have counted yet");
-        assert_eq!(beside(10, 0, 6 * SECOND_NS).len(), 1);
-        assert_eq!(beside(0, 0, 6 * SECOND_NS), []);
+        assert_eq!(udp(64_001, 1_000, SECOND_NS), vanished);
+        assert_eq!(udp(10, 0, SECOND_NS), [], "a driver may not have counted yet");
+        assert_eq!(udp(10, 0, 6 * SECOND_NS).len(), 1);
+        assert_eq!(udp(0, 0, 6 * SECOND_NS), []);
     }
 
     #[test]
-    fn a_packet_of_a_connection_may_be_any_number_of_queries() {
-        assert_eq!(beside_the_interface(64_001, 1_000, SECOND_NS, false), []);
-        assert_eq!(beside_the_interface(10, 0, 6 * SECOND_NS, false), []);
+    fn connections_may_send_any_number_of_queries_in_a_packet() {
+        assert_eq!(with_interface(64_001, 1_000, SECOND_NS, false), []);
+        assert_eq!(with_interface(10, 0, 6 * SECOND_NS, false), []);
     }
 
     #[test]
-    fn a_calm_run_is_ok() {
-        assert_eq!(verdict(&sum_with_lateness(20_000), &CALM), []);
+    fn a_run_without_evidence_is_ok() {
+        assert_eq!(verdict(&sum_with_lateness(20_000), &OK), []);
     }
 
     #[test]
-    fn late_sends_are_told_with_their_gap_and_only_in_open_loop() {
+    fn late_sends_are_reported_with_their_gap_and_only_in_open_loop() {
         let sum = sum_with_lateness(3_000_000);
-        let warnings = verdict(&sum, &CALM);
+        let warnings = verdict(&sum, &OK);
         assert!(matches!(warnings[..], [Warning::SendsLate { p99_lateness_ns, gap_ns: 10_000_000 }]
                 if p99_lateness_ns.abs_diff(3_000_000) < 30_000));
-        assert_eq!(verdict(&sum, &Evidence { open_loop: false, ..CALM }), []);
+        assert_eq!(verdict(&sum, &Evidence { open_loop: false, ..OK }), []);
     }
 
     #[test]
@@ -203,14 +201,14 @@ mod tests {
         let mut sum = sum_with_lateness(20_000);
         sum.ends.timed_out = 4;
         let names = |evidence| verdict(&sum, &evidence).iter().map(Warning::name).collect::<Vec<_>>();
-        assert_eq!(names(Evidence { socket_drops: 3, ..CALM }), ["socket_drops"]);
-        assert_eq!(names(Evidence { fragments: 2, ..CALM }), ["answers_in_fragments"]);
-        assert_eq!(names(Evidence { busiest_worker_cpu: 0.97, ..CALM }), ["cpu_saturated"]);
-        assert_eq!(names(Evidence { worst_worker_wait: 0.4, ..CALM }), ["cpu_starved"]);
-        assert_eq!(names(Evidence { id_waits: 1, ..CALM }), ["ids_exhausted"]);
-        assert_eq!(names(Evidence { connection_waits: 1, ..CALM }), ["clients_busy"]);
-        assert_eq!(names(Evidence { connects_without_port: 1, ..CALM }), ["ports_exhausted"]);
-        assert_eq!(names(Evidence { clock_step_ns: -2_000_000_000, ..CALM }), ["clock_stepped"]);
+        assert_eq!(names(Evidence { socket_drops: 3, ..OK }), ["socket_drops"]);
+        assert_eq!(names(Evidence { fragments: 2, ..OK }), ["answers_in_fragments"]);
+        assert_eq!(names(Evidence { busiest_worker_cpu: 0.97, ..OK }), ["cpu_saturated"]);
+        assert_eq!(names(Evidence { worst_worker_wait: 0.4, ..OK }), ["cpu_starved"]);
+        assert_eq!(names(Evidence { id_waits: 1, ..OK }), ["ids_exhausted"]);
+        assert_eq!(names(Evidence { connection_waits: 1, ..OK }), ["clients_busy"]);
+        assert_eq!(names(Evidence { connects_without_port: 1, ..OK }), ["ports_exhausted"]);
+        assert_eq!(names(Evidence { clock_step_ns: -2_000_000_000, ..OK }), ["clock_stepped"]);
     }
 
     #[test]

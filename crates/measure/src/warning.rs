@@ -1,56 +1,56 @@
-//! Doubt as a type: what the generator found wrong with itself, with the figure and the advice.
+//! Warnings of the generator about itself, each with its figures and advice.
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// One reason not to take the run's figures for the server's.
+/// A reason why the figures may not be those of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "name", content = "figures", rename_all = "snake_case")]
 pub enum Warning {
-    /// Queries left later than the schedule said.
+    /// Queries were sent later than scheduled.
     SendsLate {
         /// p99 of actual send − intended instant.
         p99_lateness_ns: u64,
         /// Average time between two queries of the schedule.
         gap_ns: u64,
     },
-    /// Queries did not leave for a reason of our own.
+    /// Queries were not sent, for a reason on this host.
     SendsMissing {
-        /// Queries that never left.
+        /// Queries not sent.
         not_sent: u64,
-        /// Queries that the schedule asked for.
+        /// Queries scheduled.
         scheduled: u64,
     },
-    /// The kernel took queries that never reached the interface.
+    /// The kernel accepted queries that never reached the interface.
     SendsVanished {
-        /// Queries that the kernel took.
+        /// Queries that the kernel accepted.
         taken: u64,
-        /// Packets that the interface sent, those of other programs included.
+        /// Packets that the interface sent, including those of other programs.
         packets: u64,
     },
-    /// The kernel dropped answers because we did not read them in time.
+    /// The kernel dropped responses, because we did not read them in time.
     SocketDrops {
-        /// Packets dropped at our sockets; where the kernel had joined several, a lower bound.
+        /// Packets dropped at our sockets; a lower bound, because the kernel may have joined several.
         packets: u64,
         /// Queries that timed out in the same run.
         timed_out: u64,
     },
-    /// Answers came in IP fragments, which AF_XDP does not join.
+    /// Responses arrived in IP fragments, which AF_XDP does not reassemble.
     AnswersInFragments {
-        /// The fragments.
+        /// IP fragments received.
         fragments: u64,
         /// Queries that timed out in the same run.
         timed_out: u64,
     },
-    /// A worker used up its CPU.
+    /// A worker used all of its CPU.
     CpuSaturated {
         /// The busiest worker's CPU time as a share of one CPU, 0 to 1.
         #[serde(serialize_with = "crate::finite::serialize")]
         share: f64,
     },
-    /// A worker was ready to run and got no CPU.
+    /// A worker waited for a CPU.
     CpuStarved {
         /// The worst worker's waiting time as a share of the run, 0 to 1.
         #[serde(serialize_with = "crate::finite::serialize")]
@@ -63,19 +63,19 @@ pub enum Warning {
         /// Sockets of the run.
         sockets: u64,
     },
-    /// Queries waited because each client's connection had all it may carry.
+    /// Queries waited because every client's connection was full.
     ClientsBusy {
-        /// How often a due query found no connection that takes it.
+        /// How often a due query found no free connection.
         waits: u64,
         /// Clients of the run.
         clients: u64,
     },
     /// Connections found every local port in use.
     PortsExhausted {
-        /// How many.
+        /// Connections without a free local port.
         connects: u64,
     },
-    /// The wall clock jumped against the monotonic clock.
+    /// The wall clock jumped relative to the monotonic clock.
     ClockStepped {
         /// The largest jump, signed, in nanoseconds.
         step_ns: i64,
@@ -103,30 +103,32 @@ impl Warning {
     /// What the user can do about it.
     pub const fn advice(&self) -> &'static str {
         match self {
-            Warning::SendsLate { .. } => {
-                "lower the rate, add --workers, or give the generator CPUs of its own"
-            }
+            Warning::SendsLate { .. } => "lower the rate, add --workers, or reserve CPUs for the generator",
             Warning::SendsMissing { .. } => "see the reasons under \"not sent\"",
             Warning::SendsVanished { .. } => {
-                "this host dropped them: does the next hop answer (`ip neigh`), is there a firewall, \
-                 a full queue (`tc -s qdisc`)?"
+                "this host dropped them: check the next hop (`ip neigh`), the firewall and the queues (`tc -s qdisc`)"
             }
             Warning::SocketDrops { .. } => {
-                "these are not the server's losses: raise --receive-buffer and net.core.rmem_max, or add --workers"
+                "these losses are not the server's: raise --receive-buffer and net.core.rmem_max, or add --workers"
             }
             Warning::AnswersInFragments { .. } => {
-                "not the server's losses: ask for smaller answers (--edns-size 1232), or use --backend sockets"
+                "these losses are not the server's: request smaller responses (--edns-size 1232), or use \
+                 --backend sockets"
             }
             Warning::CpuSaturated { .. } => "the generator may be the limit: add --workers or CPUs",
-            Warning::CpuStarved { .. } => "other processes take the generator's CPUs: free or pin them",
+            Warning::CpuStarved { .. } => {
+                "other processes use the generator's CPUs: stop them or pin them to other CPUs"
+            }
             Warning::IdsExhausted { .. } => "add --clients: each socket has 65,536 IDs",
-            Warning::ClientsBusy { .. } => "add --clients: one that waits for its answers asks nothing more",
+            Warning::ClientsBusy { .. } => {
+                "add --clients: a client that waits for responses sends no more queries"
+            }
             Warning::PortsExhausted { .. } => {
                 "send from more addresses (--local-address 127.0.1.0/24), widen net.ipv4.ip_local_port_range, \
-                 or ask more over each connection (--queries-per-connection)"
+                 or send more queries over each connection (--queries-per-connection)"
             }
             Warning::ClockStepped { .. } => {
-                "latencies are not touched (they use the monotonic clock), but wall times of the record are"
+                "latencies are correct (they use the monotonic clock), but the dates in the record are not"
             }
         }
     }
@@ -143,11 +145,11 @@ impl fmt::Display for Warning {
                 gap_ns as f64 * 1e-6
             ),
             Warning::SendsMissing { not_sent, scheduled } => {
-                write!(f, "sends missing: {not_sent} of {scheduled} queries never left")
+                write!(f, "sends missing: {not_sent} of {scheduled} queries were never sent")
             }
             Warning::SendsVanished { taken, packets } => write!(
                 f,
-                "sends vanished: the kernel took {taken} queries, and the interface sent {packets} packets"
+                "sends vanished: the kernel accepted {taken} queries, but the interface sent {packets} packets"
             ),
             Warning::SocketDrops { packets, timed_out } => write!(
                 f,
@@ -155,7 +157,7 @@ impl fmt::Display for Warning {
             ),
             Warning::AnswersInFragments { fragments, timed_out } => write!(
                 f,
-                "answers in fragments: {fragments} IP fragments came, which AF_XDP does not join \
+                "answers in fragments: {fragments} IP fragments arrived, which AF_XDP does not reassemble \
                  ({timed_out} queries timed out)"
             ),
             Warning::CpuSaturated { share } => {
@@ -165,16 +167,13 @@ impl fmt::Display for Warning {
                 write!(f, "CPU starved: a worker waited for a CPU {:.0} % of the time", share * 100.0)
             }
             Warning::IdsExhausted { waits, sockets } => {
-                write!(f, "IDs exhausted: {waits} waits for a free ID on {sockets} sockets")
+                write!(f, "IDs exhausted: {waits} queries waited for a free message ID on {sockets} sockets")
             }
             Warning::ClientsBusy { waits, clients } => {
-                write!(
-                    f,
-                    "clients busy: {waits} waits for one of {clients} clients whose connection takes a query"
-                )
+                write!(f, "clients busy: {waits} queries waited for a free one of {clients} clients")
             }
             Warning::PortsExhausted { connects } => {
-                write!(f, "local ports exhausted: {connects} connections found no free one")
+                write!(f, "local ports exhausted: {connects} connections found no free local port")
             }
             Warning::ClockStepped { step_ns } => {
                 write!(f, "clock stepped: the wall clock jumped by {:.3} ms", step_ns as f64 * 1e-6)

@@ -1,7 +1,7 @@
-//! How a histogram is written: as few characters as it takes to read it back exactly.
+//! The text form of a histogram: few characters, and read back exactly.
 //!
-//! Every histogram has the same buckets, so a bucket is its number. `counts` starts at bucket `first`, and a
-//! negative number stands for so many empty buckets:
+//! Every histogram has the same buckets, so a bucket is identified by its number. `counts` starts at bucket `first`;
+//! a negative number -n means n empty buckets:
 //!
 //! ```text
 //!   "first": 1000, "counts": [3, 1, -4, 2]     3 in bucket 1000, 1 in 1001, 2 in 1006
@@ -14,13 +14,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::{Bucket, ExactFigures, Histogram};
 
-/// Durations by bucket. Bucket b < 256 holds b ns; any other, with s = b div 128 - 1, holds (b - 128 s) 2^s ns and
+/// Durations by bucket. Bucket b < 256 is b ns; any other, with s = b div 128 - 1, is (b - 128 s) 2^s ns and
 /// the 2^s - 1 nanoseconds after it: at most 0.8 % of its value. All absent where nothing was counted.
 #[derive(Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(rename = "Histogram")]
 struct Written {
-    /// Durations in it.
+    /// Number of durations.
     count: u64,
     /// Their sum, exactly.
     sum_ns: u128,
@@ -31,9 +31,9 @@ struct Written {
     min_ns: u64,
     /// The longest, exactly.
     max_ns: u64,
-    /// Number of the first bucket that holds something.
+    /// Number of the first bucket that is not empty.
     first: u64,
-    /// Durations in that bucket and in those after it; a negative number: so many empty buckets.
+    /// Durations in that bucket and in those after it; a negative number -n: n empty buckets.
     counts: Vec<i64>,
 }
 
@@ -79,11 +79,11 @@ impl<'de> Deserialize<'de> for Histogram {
     }
 }
 
-/// A histogram as its difference to another one that is written beside it and holds almost the same.
+/// A histogram as its difference from another one on the same line with almost the same content.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Changes {
-    /// Durations in it.
+    /// Number of durations.
     count: u64,
     /// Their sum, exactly.
     sum_ns: u128,
@@ -93,12 +93,12 @@ pub struct Changes {
     min_ns: u64,
     /// The longest, exactly.
     max_ns: u64,
-    /// The buckets that hold another count, in order: how many buckets after the one before, how much more.
+    /// The buckets with another count, in order, as pairs: distance from the previous one, difference of the count.
     steps: Vec<i64>,
 }
 
 impl Changes {
-    /// What makes `to` of `from`; `None` where it is shorter to write `to` itself.
+    /// The difference that turns `from` into `to`; `None` where `to` itself is shorter.
     pub fn between(from: &Histogram, to: &Histogram) -> Option<Changes> {
         let ExactFigures { sum_ns, sum_squares_ns2, min_ns, max_ns } = to.exact()?;
         let mut counts: BTreeMap<u64, i64> = BTreeMap::new();
@@ -119,7 +119,7 @@ impl Changes {
         is_shorter.then_some(Changes { count: to.count(), sum_ns, sum_squares_ns2, min_ns, max_ns, steps })
     }
 
-    /// The histogram that it was made of; `None` where that cannot be.
+    /// Applies the difference to `from`; `None` where the counts do not add up.
     pub fn onto(&self, from: &Histogram) -> Option<Histogram> {
         let mut counts: BTreeMap<u64, i64> =
             from.buckets().map(|bucket| (bucket_number(bucket.from_ns), bucket.count as i64)).collect();
@@ -139,7 +139,7 @@ impl Changes {
     }
 }
 
-/// A whole number; or one that is not, where it was worked out from a format that does not hold it.
+/// A whole number, or a float where it was computed from an older format, which does not have it.
 fn whole_or_rounded<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u128, D::Error> {
     struct Number;
     impl de::Visitor<'_> for Number {
@@ -174,13 +174,13 @@ impl JsonSchema for Histogram {
     }
 }
 
-/// The number of the bucket that holds `ns`: 128 buckets an octave, one a nanosecond below 256 ns.
+/// The number of the bucket of `ns`: 128 buckets per octave, one per nanosecond below 256 ns.
 pub fn bucket_number(ns: u64) -> u64 {
     let shift = u64::from((u64::BITS - ns.leading_zeros()).saturating_sub(8));
     128 * shift + (ns >> shift)
 }
 
-/// The lowest duration of the bucket with this number; the highest there is for a number that is too large.
+/// The lowest duration of the bucket with this number; `u64::MAX` for a number that is too large.
 fn from_ns(number: u64) -> u64 {
     let shift = (number / 128).saturating_sub(1);
     let mantissa = number - 128 * shift;
@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn buckets_are_numbered_without_a_gap() {
+    fn buckets_are_numbered_without_gaps() {
         let numbered: Vec<_> = (0..5000).map(from_ns).collect();
         assert!(numbered.is_sorted_by(|one, next| one < next));
         assert!((0..5000).zip(&numbered).all(|(n, from_ns)| bucket_number(*from_ns) == n));
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_make_one_histogram_of_another_and_are_not_used_where_they_are_longer() {
+    fn changes_turn_one_histogram_into_another_and_are_not_used_where_longer() {
         let (mut from, mut to) = (Histogram::new(), Histogram::new());
         (0..500)
             .for_each(|n| [&mut from, &mut to].into_iter().for_each(|one| one.record(100_000 + n * 1_500)));

@@ -3,18 +3,18 @@
 
 use std::time::Instant;
 
-use dnsdyno_plan::source::QuestionSource;
+use dnsdyno_plan::source::QuerySource;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = std::env::args_os().nth(1).ok_or("give a query file")?;
     let start = Instant::now();
-    let loaded = QuestionSource::File(path.into()).load(dnsdyno_wire::QueryForm::default(), false)?;
+    let loaded = QuerySource::File(path.into()).load(dnsdyno_wire::QueryForm::default(), false)?;
     let took = start.elapsed();
     println!(
         "{} queries, {} bad lines, {} bytes encoded, {:.3} s",
-        loaded.questions.len(),
+        loaded.queries.len(),
         loaded.bad_lines,
-        loaded.questions.encoded_bytes(),
+        loaded.queries.encoded_bytes(),
         took.as_secs_f64()
     );
     Ok(())

@@ -1,4 +1,4 @@
-//! Where queries are sent from: prefixes of addresses, and ranges of ports.
+//! Source addresses and ports of queries: address prefixes and port ranges.
 
 use std::net::IpAddr;
 
@@ -17,7 +17,7 @@ impl SourcePrefix {
         let (first, length) = text.split_once('/')?;
         let first: IpAddr = first.parse().ok()?;
         let most = if first.is_ipv4() { 32 } else { 128 };
-        // `parse` would let a sign pass.
+        // `parse` would accept a sign.
         let is_number = !length.is_empty() && length.bytes().all(|byte| byte.is_ascii_digit());
         let length = length.parse().ok().filter(|length| is_number && *length <= most)?;
         Some(SourcePrefix { first, length })
@@ -47,7 +47,7 @@ impl PortRange {
         (range.first <= range.last).then_some(range)
     }
 
-    /// How many ports it holds, at least 1.
+    /// The number of ports, at least 1.
     pub fn count(&self) -> usize {
         usize::from(self.last - self.first) + 1
     }

@@ -1,7 +1,6 @@
 //! How packets are sent: by the kernel's sockets, or by AF_XDP, which bypasses its network stack.
 //!
-//! Text from the user is read here; what the host has of it (the interface, its queues, its
-//! addresses) is only known when the run opens it.
+//! The options are parsed here; interface, queues and addresses are looked up when the run opens them.
 
 use crate::addresses::SourcePrefix;
 use crate::draft::Draft;
@@ -14,30 +13,29 @@ pub enum Backend {
     /// UDP sockets of the kernel.
     #[default]
     Sockets,
-    /// AF_XDP sockets on the interface towards the server.
+    /// AF_XDP sockets on the interface to the server.
     Xdp(XdpPlan),
 }
 
-/// What the user wants of AF_XDP.
+/// The options of AF_XDP.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct XdpPlan {
-    /// The interface; `None` = the one that the route leads over.
+    /// The interface; `None` = that of the route to the server.
     pub interface: Option<String>,
     /// The Ethernet address to send to; `None` = from the host's neighbour table.
     pub next_hop: Option<[u8; 6]>,
     /// The 802.1Q tag of the queries.
     pub vlan: Option<u16>,
     /// Addresses to send from that are routed back to the interface; `None` = the plan's local
-    /// address, or the one that the host would take.
+    /// address, or the one that the host would choose.
     pub source_prefix: Option<SourcePrefix>,
-    /// Where the program runs that selects the responses.
+    /// Where the XDP program runs.
     pub mode: XdpMode,
     /// Whether packets are copied.
     pub copy: XdpCopy,
-    /// Whether there may be fewer workers, where the interface has fewer queues: the user named
-    /// no number.
+    /// Whether the number of workers may be reduced to that of the queues, because the user gave none.
     pub fits_workers: bool,
-    /// Whether sockets will do where AF_XDP cannot be had (`--backend auto`).
+    /// Whether sockets are used where AF_XDP is not available (`--backend auto`).
     pub or_sockets: bool,
 }
 
@@ -56,7 +54,7 @@ pub enum XdpMode {
 /// Whether packets are copied between driver and program.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum XdpCopy {
-    /// Without a copy where the driver can.
+    /// Without a copy where the driver supports it.
     #[default]
     Auto,
     /// Without a copy, or not at all.
@@ -66,7 +64,7 @@ pub enum XdpCopy {
 }
 
 impl Backend {
-    /// The plan's wishes of AF_XDP, where that is the backend.
+    /// The options of AF_XDP, where that is the backend.
     pub fn xdp(&self) -> Option<&XdpPlan> {
         match self {
             Backend::Sockets => None,
@@ -83,7 +81,7 @@ impl Backend {
         }
     }
 
-    /// Reads what a draft says of it.
+    /// Reads the backend of a draft.
     pub(crate) fn of(draft: &mut Draft) -> Result<Backend, PlanError> {
         let or_sockets = match draft.backend() {
             "sockets" => {
@@ -113,7 +111,7 @@ impl Backend {
 }
 
 impl Draft {
-    /// The same wish with sockets in place of AF_XDP, for `--backend auto` where that cannot be had.
+    /// The same draft with sockets instead of AF_XDP, for `--backend auto` where that is not available.
     pub fn by_sockets(mut self) -> Draft {
         self.backend = Some("sockets".to_owned());
         (self.interface, self.next_hop, self.vlan, self.source_prefix) = (None, None, None, None);
@@ -152,12 +150,12 @@ impl XdpCopy {
     }
 }
 
-/// An Ethernet address as people write it: `02:00:5e:10:00:01`.
+/// An Ethernet address in the usual notation: `02:00:5e:10:00:01`.
 pub fn mac_text(mac: &[u8; 6]) -> String {
     mac.map(|byte| format!("{byte:02x}")).join(":")
 }
 
-/// Six bytes in hex, parted by `:` or `-`; of one host, not of a group or of nobody.
+/// Six bytes in hex, separated by `:` or `-`; neither a group address nor all zeros.
 fn parse_mac(text: &str) -> Option<[u8; 6]> {
     let mut mac = [0; 6];
     let mut parts = text.split([':', '-']);

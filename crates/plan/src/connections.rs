@@ -1,4 +1,4 @@
-//! How long connections live: kept for all queries of a client, or closed after some.
+//! The lifetime of connections: kept for all queries of a client, or closed after some.
 
 use crate::draft::Draft;
 use crate::error::PlanError;
@@ -6,7 +6,7 @@ use crate::kinds::TransportKind;
 use crate::units::parse_duration_ns;
 use crate::values::{above_zero, read, read_as};
 
-/// The life of the connections of a run; each client has one at a time.
+/// The lifetime of the connections of a run; each client has one at a time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ConnectionPlan {
     /// After how many queries a connection is closed; `None` = it is kept.
@@ -15,14 +15,14 @@ pub struct ConnectionPlan {
     pub queries_each_again: Option<u32>,
     /// How long a connection without an outstanding query is kept, in nanoseconds; `None` = for ever.
     pub idle_timeout_ns: Option<u64>,
-    /// Whether the first query may travel with the SYN (RFC 7413), where the server allows it.
+    /// Whether the first query may be sent with the SYN (RFC 7413), where the server allows it.
     pub fast_open: bool,
     /// Whether queries retried over TCP have no OPT record, where they had one over UDP.
     pub strips_edns: bool,
 }
 
 impl ConnectionPlan {
-    /// Reads what a draft says of the connections of these transports, which are those of `transport`.
+    /// Reads the options of connections from a draft. `transports` are those of `transport`.
     pub(crate) fn of(
         draft: &mut Draft,
         transport: TransportKind,
@@ -54,7 +54,7 @@ fn strips_edns(text: &str) -> Option<bool> {
     }
 }
 
-const TCP_EDNS: &str = "one of its two values: use same or none";
+const TCP_EDNS: &str = "a valid value: use same or none";
 
 #[cfg(test)]
 mod tests {
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_retried_gets_a_new_connection_each_unless_they_are_to_be_kept() {
+    fn each_retry_gets_a_new_connection_unless_connections_are_kept() {
         let fallback = |text: &str| of(text, TransportKind::UdpTcp).expect("a good plan");
         assert_eq!(fallback("").queries_each_again, Some(1));
         assert_eq!(fallback("queries-per-connection = 0").queries_each_again, None);

@@ -1,11 +1,11 @@
-//! A plan as the user gives it: by flags, by a plan file, or both. Nothing is checked yet, nothing filled in.
+//! A plan as the user gives it: by flags, by a plan file, or both. Unchecked, without defaults.
 //!
-//! An option has one place, its field of [`Draft`]: flag, help, man page, completion, key of the plan file and line
-//! of the record's `plan.toml` are made from it. Flags and plan file use the same words: `--edns-size 1232` is
-//! `edns-size = 1232`; a flag that switches something off, such as `--no-pin`, is `pin = false`. Quantities stay
-//! as the text the user wrote until [`Draft::validate`] reads them.
+//! An option is defined once, as a field of [`Draft`]: flag, help, man page, completion, key of the plan file and
+//! line of the record's `plan.toml` are generated from it. Flags and keys have the same names: `--edns-size 1232`
+//! is `edns-size = 1232`; a flag that disables something, such as `--no-pin`, is `pin = false`. Quantities are
+//! kept as the user's text until [`Draft::validate`] parses them.
 //!
-//! Where an option has no meaning in every run, it has a row in [`RULES`].
+//! An option that cannot be used in every run has a row in [`RULES`].
 
 use clap::Args;
 use serde::{Deserialize, Serialize};
@@ -17,8 +17,8 @@ use crate::kinds::TransportKind::{Doh, Doq, UdpTcp};
 use crate::kinds::{Family, HttpMethod, TlsVersions, TransportKind};
 use crate::quantity::{needed_quantity, quantity};
 
-/// What the user asked for; `None` = not said. Text fields with a unit hold what [`crate::units`] reads, such as
-/// `50k` or `1.5s`.
+/// The user's options; `None` = not given. Text fields with a unit hold what [`crate::units`] reads, such as `50k`
+/// or `1.5s`.
 #[derive(Debug, Clone, Default, PartialEq, Args, Serialize, Deserialize)]
 #[group(skip)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
@@ -27,35 +27,35 @@ pub struct Draft {
     #[arg(short, long, value_name = "SERVER", help_heading = SERVER,
         help = "The server: NAME, ADDRESS, ADDRESS:PORT, [IPV6]:PORT or ADDRESS@PORT")]
     pub server: Option<String>,
-    /// Its port [default: 53; of DoT and DoQ 853, of DoH 443]
+    /// The server's port [default: 53; DoT and DoQ 853, DoH 443]
     #[arg(short, long, help_heading = SERVER)]
     pub port: Option<u16>,
     /// Use only addresses of this family: any, v4 or v6
     #[arg(short = 'f', long, value_name = "FAMILY", help_heading = SERVER)]
     pub family: Option<Family>,
-    /// Send to a public address: it is yours, or its owner agreed
+    /// Allow a public address: you own the server, or its owner has agreed
     #[arg(long, num_args = 0, default_missing_value = "true", help_heading = SERVER)]
     pub i_may_load_this_server: Option<bool>,
     /// File of queries, "name type" a line as for dnsperf; - for standard input
     #[arg(short = 'd', long, value_name = "FILE", help_heading = QUERIES)]
     pub queries: Option<String>,
-    /// Ask for this name, "name", "name TYPE" or "name/TYPE"; may be given several times
+    /// Query this name: "name", "name TYPE" or "name/TYPE"; may be repeated
     #[arg(short, long, value_name = "NAME", help_heading = QUERIES)]
     pub ask: Option<Vec<String>>,
-    /// Make a bad line of the file an error; else it is skipped and counted
+    /// Stop at a malformed line of the file; by default such lines are skipped and counted
     #[arg(long, num_args = 0, default_missing_value = "true", help_heading = QUERIES)]
     pub strict: Option<bool>,
-    /// Send in the order of the file; else, in closed loop and from 100k qps on, queries of equal
+    /// Keep the order of the file. By default, in closed loop and from 100k qps, queries of equal
     /// length are grouped within 2,048 lines, which is faster
     #[arg(long, num_args = 0, default_missing_value = "true", help_heading = QUERIES)]
     pub keep_order: Option<bool>,
-    /// EDNS with this UDP payload size
+    /// Use EDNS with this UDP payload size
     #[arg(long, value_name = "BYTES", help_heading = QUERIES)]
     pub edns_size: Option<u16>,
     /// Set the DO bit (DNSSEC OK); implies EDNS
     #[arg(long, visible_alias = "do", num_args = 0, default_missing_value = "true", help_heading = QUERIES)]
     pub dnssec_ok: Option<bool>,
-    /// Ask for the server's identity (NSID); implies EDNS
+    /// Request the server's identifier (NSID); implies EDNS
     #[arg(long, num_args = 0, default_missing_value = "true", help_heading = QUERIES)]
     pub nsid: Option<bool>,
     /// Clear the RD bit, which is set by default as in dnsperf
@@ -71,35 +71,36 @@ pub struct Draft {
     /// Class of the queries [default: IN]
     #[arg(long, value_name = "CLASS", help_heading = QUERIES)]
     pub class: Option<String>,
-    /// Closed loop: keep N queries outstanding. With a rate or another shape: hold a query back while N are
+    /// Closed loop: keep N queries outstanding; with a rate or another shape: at most N outstanding,
+    /// further queries are delayed
     #[arg(short = 'q', long, value_name = "N", help_heading = LOAD)]
     pub outstanding: Option<u32>,
-    /// Open loop: this many queries a second, such as 50k
+    /// Open loop: this many queries per second, such as 50k
     #[arg(short = 'r', long, value_name = "QPS", help_heading = LOAD)]
     #[serde(deserialize_with = "quantity")]
     pub rate: Option<String>,
-    /// From A to B queries a second, evenly, --over T; then --hold H at B
+    /// From A to B queries per second, linearly, --over T; then --hold H at B
     #[arg(long, value_name = "A..B", help_heading = LOAD)]
     pub ramp: Option<String>,
     /// The length of the ramp
     #[arg(long, value_name = "T", help_heading = LOAD)]
     #[serde(deserialize_with = "quantity")]
     pub over: Option<String>,
-    /// From A to B queries a second in steps of --step, each held for --hold
+    /// From A to B queries per second in steps of --step, each held for --hold
     #[arg(long, value_name = "A..B", help_heading = LOAD)]
     pub stair: Option<String>,
     /// The height of a step of the stair
     #[arg(long, value_name = "QPS", help_heading = LOAD)]
     #[serde(deserialize_with = "quantity")]
     pub step: Option<String>,
-    /// BASE queries a second, and PEAK for the last --hold H of each --every T, --for D in all
+    /// BASE queries per second, and PEAK for the last --hold H of each --every T, --for D in total
     #[arg(long, value_name = "BASE..PEAK", help_heading = LOAD)]
     pub burst: Option<String>,
-    /// The distance of two bursts
+    /// The time from one burst to the next
     #[arg(long, value_name = "T", help_heading = LOAD)]
     #[serde(deserialize_with = "quantity")]
     pub every: Option<String>,
-    /// How long a step, a burst, or the rate after a ramp is held
+    /// The length of a step, of a burst, or of the constant rate after a ramp
     #[arg(long, value_name = "T", help_heading = LOAD)]
     #[serde(deserialize_with = "quantity")]
     pub hold: Option<String>,
@@ -125,71 +126,71 @@ pub struct Draft {
     /// [default: udp]
     #[arg(long, value_name = "TRANSPORT", help_heading = TRANSPORT)]
     pub transport: Option<TransportKind>,
-    /// Several transports by weight, such as udp=60,tcp=15,dot=25; with a port of its own as dot@8853=25,
-    /// else encrypted ones have their usual port and the others that of the server
+    /// Several transports by weight, such as udp=60,tcp=15,dot=25. With a port: dot@8853=25; by
+    /// default encrypted transports use their usual port, the others the server's
     #[arg(long, value_name = "MIX", help_heading = TRANSPORT)]
     pub mix: Option<String>,
-    /// Close a connection after Q queries, and open another; 0 keeps it [default: 0, and 1 where
-    /// truncated responses are retried]
+    /// Close a connection after Q queries and open another; 0 keeps it [default: 0; with udp+tcp 1]
     #[arg(long, value_name = "Q", visible_alias = "num-queries-per-conn", help_heading = TRANSPORT)]
     pub queries_per_connection: Option<u32>,
-    /// Close a connection that had no query outstanding for this time [default: never]
+    /// Close a connection without outstanding queries after this time [default: never]
     #[arg(long, value_name = "T", help_heading = TRANSPORT)]
     #[serde(deserialize_with = "quantity")]
     pub idle_timeout: Option<String>,
-    /// Let the first query of a connection travel with its SYN (TCP Fast Open)
+    /// Send the first query of a connection with its SYN (TCP Fast Open)
     #[arg(long, num_args = 0, default_missing_value = "true", help_heading = TRANSPORT)]
     pub fast_open: Option<bool>,
-    /// Over udp+tcp, the EDNS of queries retried over TCP: same as over UDP, or none [default: same]
+    /// With udp+tcp, EDNS of the retry over TCP: same as over UDP, or none [default: same]
     #[arg(long, value_name = "EDNS", help_heading = TRANSPORT)]
     pub tcp_edns: Option<String>,
-    /// Disable the verification of certificates
+    /// Disable certificate verification
     #[arg(long, num_args = 0, default_missing_value = "true", help_heading = ENCRYPTION)]
     pub insecure: Option<bool>,
-    /// Trust the certificates in this PEM file, instead of the system's
+    /// Trust the certificates in this PEM file instead of the system's
     #[arg(long, value_name = "FILE", help_heading = ENCRYPTION)]
     pub ca: Option<String>,
     /// The name in the server's certificate [default: the server as given by -s]
     #[arg(long, value_name = "NAME", help_heading = ENCRYPTION)]
     pub sni: Option<String>,
-    /// Speak only this version of TLS: 1.2 or 1.3
+    /// Use only this version of TLS: 1.2 or 1.3
     #[arg(long, value_name = "VERSION", help_heading = ENCRYPTION)]
     pub tls_version: Option<TlsVersions>,
-    /// Make a full handshake each time; else sessions are resumed where the server allows
+    /// Do not resume TLS sessions: make a full handshake for each connection
     #[arg(long = "no-resumption", num_args = 0, default_missing_value = "false", help_heading = ENCRYPTION)]
     pub resumption: Option<bool>,
-    /// Let queries travel with the first flight of a resumed handshake (0-RTT)
+    /// Send queries with the first flight of a resumed handshake (0-RTT)
     #[arg(long, num_args = 0, default_missing_value = "true", help_heading = ENCRYPTION)]
     pub early_data: Option<bool>,
-    /// How long a handshake may take [default: 5s]
+    /// Timeout of a handshake [default: 5s]
     #[arg(long, value_name = "T", help_heading = ENCRYPTION)]
     #[serde(deserialize_with = "quantity")]
     pub handshake_timeout: Option<String>,
     /// DoH: get or post [default: post]
     #[arg(long, value_name = "METHOD", help_heading = ENCRYPTION)]
     pub http_method: Option<HttpMethod>,
-    /// DoH: the path to ask at [default: /dns-query]
+    /// DoH: the path of the URI [default: /dns-query]
     #[arg(long, value_name = "PATH", help_heading = ENCRYPTION)]
     pub http_path: Option<String>,
-    /// Threads [default: one a core]
+    /// Number of threads [default: one per CPU]
     #[arg(short = 'T', long, value_name = "N", help_heading = GENERATOR)]
     pub workers: Option<usize>,
-    /// Let the kernel move the workers between CPUs; else each stays on one, where there are enough
+    /// Do not pin workers to CPUs (by default each has its own, where there are enough)
     #[arg(long = "no-pin", num_args = 0, default_missing_value = "false", help_heading = GENERATOR)]
     pub pin: Option<bool>,
-    /// Sockets, or clients with a connection each, over all workers [default: one a worker; with
-    /// AF_XDP 256 source ports; with --queries-per-connection, or over udp+tcp, the window, or
-    /// 1000]; beside clients there is a UDP socket a worker, where UDP is part of the transport
+    /// Number of sockets, or of clients with one connection each, over all workers [default: one
+    /// per worker; with AF_XDP 256 source ports; with --queries-per-connection or udp+tcp the
+    /// window, or 1000]. Where UDP is part of the transport, each worker has one more UDP socket
     #[arg(short = 'c', long, value_name = "N", help_heading = GENERATOR)]
     pub clients: Option<usize>,
-    /// Send from this address; over TCP also from those up to the end of ADDRESS/LENGTH, in turn
+    /// Send from this address; over connections, ADDRESS/LENGTH uses the addresses from ADDRESS to
+    /// the end of the prefix in turn
     #[arg(long, value_name = "ADDRESS", visible_alias = "local", help_heading = GENERATOR)]
     pub local_address: Option<String>,
     /// Send from these ports, such as 20000..20099
     #[arg(long, value_name = "A..B", help_heading = GENERATOR)]
     #[serde(deserialize_with = "quantity")]
     pub local_ports: Option<String>,
-    /// Receive buffer of each socket [default: 4M]
+    /// Receive buffer size of each socket [default: 4M]
     #[arg(long, value_name = "BYTES", help_heading = GENERATOR)]
     #[serde(deserialize_with = "quantity")]
     pub receive_buffer: Option<String>,
@@ -201,30 +202,30 @@ pub struct Draft {
     /// interface); or auto, which takes xdp where it can be had [default: sockets]
     #[arg(long, value_name = "BACKEND", help_heading = BACKEND)]
     pub backend: Option<String>,
-    /// AF_XDP: the interface [default: the one that the route leads over]
+    /// AF_XDP: the interface [default: that of the route to the server]
     #[arg(long, value_name = "NAME", help_heading = BACKEND)]
     pub interface: Option<String>,
-    /// AF_XDP: send to this Ethernet address [default: looked up]
+    /// AF_XDP: Ethernet address of the next hop [default: from the neighbour table]
     #[arg(long, value_name = "MAC", help_heading = BACKEND)]
     pub next_hop: Option<String>,
-    /// AF_XDP: the VLAN tag of the queries
+    /// AF_XDP: send with this VLAN ID
     #[arg(long, value_name = "ID", help_heading = BACKEND)]
     pub vlan: Option<u16>,
-    /// AF_XDP: send from ADDRESS on to the end of its prefix, all of which you have routed back to
-    /// the interface
+    /// AF_XDP: send from the addresses from ADDRESS to the end of its prefix, which must be routed
+    /// back to the interface
     #[arg(long, value_name = "ADDRESS/LENGTH", help_heading = BACKEND)]
     pub source_prefix: Option<String>,
-    /// AF_XDP: run the program that selects the responses in the driver (native), in the kernel's
-    /// stack (generic), or as the driver can [default: auto]
+    /// AF_XDP: run the XDP program in the driver (native), in the kernel's stack (generic), or as the
+    /// driver supports [default: auto]
     #[arg(long, value_name = "MODE", help_heading = BACKEND)]
     pub xdp_mode: Option<String>,
-    /// AF_XDP: zero-copy, copy, or as the driver can [default: auto]
+    /// AF_XDP: zero-copy, copy, or as the driver supports [default: auto]
     #[arg(long, value_name = "MODE", help_heading = BACKEND)]
     pub xdp_copy: Option<String>,
     /// A name for the run
     #[arg(long, help_heading = OUTPUT)]
     pub name: Option<String>,
-    /// A remark on the run
+    /// A comment on the run
     #[arg(long, help_heading = OUTPUT)]
     pub note: Option<String>,
     /// Length of an interval of the record [default: 1s, or less for short phases]
@@ -247,19 +248,19 @@ pub struct Draft {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PieceDraft {
-    /// One rate, or `A..B` for one that changes evenly; 0 = a pause.
+    /// One rate, or `A..B` for one that changes linearly; 0 = a pause.
     #[serde(deserialize_with = "needed_quantity")]
     pub rate: String,
     /// How long the piece lasts.
     #[serde(rename = "for", deserialize_with = "needed_quantity")]
     pub duration: String,
-    /// What a report calls it; its rate where this is not said.
+    /// Its name in a report [default: its rate].
     #[serde(default)]
     pub label: Option<String>,
 }
 
 impl Draft {
-    /// The options that each choose the shape of an open loop, of those that were given.
+    /// The given options that each choose the shape of an open loop.
     pub(crate) fn load_shapes(&self) -> impl Iterator<Item = &'static str> + use<> {
         [
             ("rate", self.rate.is_some()),
@@ -272,19 +273,19 @@ impl Draft {
         .filter_map(|(option, given)| given.then_some(option))
     }
 
-    /// How packets are to leave, in the user's word.
+    /// The value of `--backend`, or its default.
     pub(crate) fn backend(&self) -> &str {
         self.backend.as_deref().unwrap_or("sockets")
     }
 
-    /// Whether more than one address may be sent from.
+    /// Whether `--local-address` is a prefix of more than one address.
     fn has_local_prefix(&self) -> bool {
         self.local_address.as_deref().and_then(SourcePrefix::parse).is_some_and(|prefix| !prefix.is_host())
     }
 
-    /// Refuses the first option that has no meaning in this run. `transports` are those of the mix, or the one of
-    /// the run.
-    pub(crate) fn refuse_misfits(
+    /// Refuses the first option that has no effect in this run. `transports` are those of the mix, or the one
+    /// transport of the run.
+    pub(crate) fn refuse_unusable(
         &self,
         transport: TransportKind,
         transports: &[TransportKind],
@@ -293,14 +294,14 @@ impl Draft {
         match RULES.iter().find(|(_, is_given, fits, _)| is_given(self) && !fits(&run)) {
             Some((option, .., sentence)) => {
                 let sentence = sentence.replace("{transport}", &transport.to_string());
-                Err(PlanError::Misfit { option, sentence })
+                Err(PlanError::Unusable { option, sentence })
             }
             None => Ok(()),
         }
     }
 }
 
-/// What decides whether an option has a meaning.
+/// What decides whether an option has an effect.
 struct Run<'a> {
     draft: &'a Draft,
     transports: &'a [TransportKind],
@@ -332,11 +333,11 @@ impl Run<'_> {
     }
 }
 
-/// An option; whether it is given; in which runs it has a meaning; and what the user reads after its name where it
-/// has none.
+/// An option; whether it is given; the runs in which it has an effect; and the text after its name in the error
+/// for other runs.
 type Rule = (&'static str, fn(&Draft) -> bool, fn(&Run<'_>) -> bool, &'static str);
 
-/// Which option fits which load, transport and backend, and which other options.
+/// Which option can be used with which load, transport and backend, and with which other options.
 const RULES: &[Rule] = &[
     ("over", |d| d.over.is_some(), |run| run.draft.ramp.is_some(), RAMP),
     ("step", |d| d.step.is_some(), |run| run.draft.stair.is_some(), STAIR),
@@ -377,37 +378,35 @@ const RULES: &[Rule] = &[
     ("ca", |d| d.ca.is_some(), |run| run.draft.insecure != Some(true), TRUST),
 ];
 
-const RAMP: &str = "has no meaning without --ramp: add that, or leave it out";
-const STAIR: &str = "has no meaning without --stair: add that, or leave it out";
-const BURST: &str = "has no meaning without --burst: add that, or leave it out";
-const HELD: &str = "has no meaning without --ramp, --stair or --burst: add that, or leave it out";
-const NO_WINDOW: &str = "waits for no responses, so --outstanding has no meaning: leave it out to send as fast as this \
-                         host can, or give a --rate";
-const XDP: &str = "is for AF_XDP, and this run uses sockets: add --backend xdp, or leave it out";
-const NOT_AUTO: &str = "changes the packets in a way that sockets cannot, so --backend auto could not fall back to \
-                        them: use --backend xdp, or leave it out";
-const ONE_SOURCE: &str = "and --source-prefix both say where queries come from: leave one out";
-const ONE_TRANSPORT: &str = "and --mix both say how messages travel: leave one out";
-const FALLBACK: &str = "is about queries retried over TCP: add --transport udp+tcp, or leave it out";
-const CONNECTIONS: &str =
-    "is about connections, and {transport} has none: add --transport tcp, or leave it out";
-const SENDING_ONLY: &str = "does not go with --transport {transport}: a connection stalls when its responses are \
-                            not read: leave it out";
-const DATAGRAMS: &str = "does not go with --transport {transport}: AF_XDP sends datagrams only: leave it out";
-const PORTS: &str = "does not go with --transport {transport}: a port rests after its connection, so the kernel \
-                     must choose: leave it out, and use --local-address for more of them";
+const RAMP: &str = "has no effect without --ramp: add that, or remove it";
+const STAIR: &str = "has no effect without --stair: add that, or remove it";
+const BURST: &str = "has no effect without --burst: add that, or remove it";
+const HELD: &str = "has no effect without --ramp, --stair or --burst: add that, or remove it";
+const NO_WINDOW: &str = "does not wait for responses, so --outstanding has no effect: remove it to send as fast \
+                         as this host can, or add --rate";
+const XDP: &str = "is for AF_XDP, and this run uses sockets: add --backend xdp, or remove it";
+const NOT_AUTO: &str = "is not possible with sockets, so --backend auto could not fall back to them: use \
+                        --backend xdp, or remove it";
+const ONE_SOURCE: &str = "and --source-prefix both set the source address: remove one";
+const ONE_TRANSPORT: &str = "and --mix both set the transport: remove one";
+const FALLBACK: &str = "is for retries over TCP: add --transport udp+tcp, or remove it";
+const CONNECTIONS: &str = "is for connections, and {transport} has none: add --transport tcp, or remove it";
+const SENDING_ONLY: &str = "cannot be used with --transport {transport}: a connection stalls when its responses \
+                            are not read: remove it";
+const DATAGRAMS: &str = "cannot be used with --transport {transport}: AF_XDP sends UDP only: remove it";
+const PORTS: &str = "cannot be used with --transport {transport}: a port is in TIME_WAIT after its \
+                     connection, so the kernel must choose: remove it, and use --local-address for more ports";
 const ENCRYPTED: &str =
-    "is about encryption, and {transport} has none: add --transport dot, doh or doq, or leave it out";
-const HTTP: &str = "is about HTTP, and {transport} has none: add --transport doh, or leave it out";
-const QUIC: &str = "does not go with --transport doq: QUIC has TLS 1.3 in it: leave the version out";
-const EARLY: &str = "does not go with --tls-version 1.2: only TLS 1.3 has early data: leave one out";
-const RESUMED: &str =
-    "does not go with --no-resumption: early data travels in a session that is resumed: leave one out";
-const TRUST: &str =
-    "does not go with --insecure: one says whom to trust, the other disables verification: leave one out";
+    "is for encryption, and {transport} has none: add --transport dot, doh or doq, or remove it";
+const HTTP: &str = "is for HTTP, and {transport} has none: add --transport doh, or remove it";
+const QUIC: &str = "cannot be used with --transport doq: QUIC always uses TLS 1.3: remove the version";
+const EARLY: &str = "cannot be used with --tls-version 1.2: only TLS 1.3 has early data: remove one";
+const RESUMED: &str = "cannot be used with --no-resumption: early data needs a resumed session: remove one";
+const TRUST: &str = "cannot be used with --insecure: one names the certificates to trust, the other disables \
+                     verification: remove one";
 
-/// The heading of the options that say how much load, which a `--plan` of the command line belongs to.
-pub const LOAD: &str = "Load (one shape, a window, or both; default: --outstanding 100)";
+/// The heading of the options of the load, which `--plan` also belongs to.
+pub const LOAD: &str = "Load (a shape, --outstanding, or both; default: --outstanding 100)";
 const SERVER: &str = "Server";
 const QUERIES: &str = "Queries";
 const TRANSPORT: &str = "Transport";

@@ -1,4 +1,4 @@
-//! Encrypted transports: whom to trust, which versions and sessions, and how DNS travels in HTTP.
+//! Encrypted transports: trusted certificates, TLS versions and sessions, and DNS in HTTP.
 
 use std::path::{Path, PathBuf};
 
@@ -8,8 +8,8 @@ use crate::kinds::{HttpMethod, TlsVersions, TransportKind};
 use crate::units::parse_duration_ns;
 use crate::values::{above_zero, absolute, filled, read_as};
 
-/// How the connections of a run are encrypted, and how HTTP carries queries; without a meaning for transports
-/// that are not encrypted.
+/// How the connections of a run are encrypted, and how HTTP carries queries; unused for transports that are not
+/// encrypted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EncryptionPlan {
     /// Which certificates are trusted.
@@ -21,36 +21,35 @@ pub struct EncryptionPlan {
     pub versions: TlsVersions,
     /// Whether sessions are kept and resumed.
     pub resumption: bool,
-    /// Whether queries travel with the first flight of a resumed handshake (0-RTT).
+    /// Whether queries are sent with the first flight of a resumed handshake (0-RTT).
     pub early_data: bool,
-    /// How long a handshake may take, in nanoseconds.
+    /// The timeout of a handshake, in nanoseconds.
     pub handshake_timeout_ns: u64,
-    /// The method of HTTP.
+    /// The HTTP method.
     pub http_method: HttpMethod,
-    /// The path of the resource, which starts with `/`.
+    /// The path of the URI, which starts with `/`.
     pub http_path: String,
 }
 
 /// Which certificates are trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trust {
-    /// Those that lead to a root of the system.
+    /// Those issued by a root of the system.
     System,
-    /// Those that lead to a certificate in this PEM file.
+    /// Those issued by a certificate in this PEM file.
     File(PathBuf),
-    /// All of them.
+    /// All: verification is disabled.
     Anything,
 }
 
 impl EncryptionPlan {
-    /// Reads what a draft says of the encryption of these transports. `working_dir` is what relative paths start
-    /// from.
+    /// Reads the options of encryption from a draft. Relative paths start from `working_dir`.
     pub(crate) fn of(
         draft: &mut Draft,
         transports: &[TransportKind],
         working_dir: &Path,
     ) -> Result<EncryptionPlan, PlanError> {
-        // Where nothing is encrypted, or nothing travels in HTTP, the draft stays without it.
+        // The draft gets no defaults for transports without encryption, or without HTTP.
         let mut aside = Draft::default();
         let draft = if transports.iter().any(|kind| kind.is_encrypted()) { draft } else { &mut aside };
         let trust = match &mut draft.ca {
@@ -79,7 +78,7 @@ impl EncryptionPlan {
     }
 }
 
-/// A name or an address; whether it is one that certificates know is seen when TLS is set up.
+/// A name or an address; TLS setup checks whether a certificate can contain it.
 fn server_name(text: &str) -> Option<String> {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-._:".contains(letter);
     (!text.is_empty() && text.chars().all(is_plain)).then(|| text.to_owned())
@@ -94,10 +93,10 @@ fn http_path(text: &str) -> Option<String> {
 const SERVER_NAME: &str = "the name of a server: write it as in its certificate, such as dns.example";
 const PATH: &str = "a path: write it like /dns-query, without a query string";
 
-/// The path that most servers have.
+/// The usual path of servers.
 const USUAL_PATH: &str = "/dns-query";
 
-/// Longer ones would not fit the headers that servers take.
+/// Longer ones would exceed the header size that servers accept.
 const LONGEST_PATH: usize = 1_000;
 
 #[cfg(test)]
@@ -110,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn certificates_are_verified_and_sessions_resumed_unless_said_otherwise() {
+    fn certificates_are_verified_and_sessions_resumed_by_default() {
         let usual = of("", TransportKind::Doh).expect("a good plan");
         assert_eq!((&usual.trust, usual.versions), (&Trust::System, TlsVersions::Any));
         assert_eq!((usual.resumption, usual.early_data), (true, false));
@@ -119,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn all_of_it_can_be_chosen() {
+    fn each_option_can_be_set() {
         let all = "ca = \"ca.pem\"\nsni = \"dns.example\"\ntls-version = \"1.3\"\nearly-data = true\n\
                    handshake-timeout = \"2s\"\nhttp-method = \"get\"\nhttp-path = \"/q\"";
         let plan = of(all, TransportKind::Doh).expect("a good plan");
@@ -132,12 +131,12 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_refused_with_what_would_do() {
+    fn invalid_values_are_refused_with_a_valid_one() {
         for (text, word) in [
             ("http-path = \"dns-query\"", "a path"),
             ("http-path = \"/a?b\"", "a path"),
             ("sni = \"a b\"", "name of a server"),
-            ("handshake-timeout = 0", "asks for nothing"),
+            ("handshake-timeout = 0", "must be above 0"),
         ] {
             let error = of(text, TransportKind::Doh).expect_err(text).to_string();
             assert!(error.contains(word), "{error}");

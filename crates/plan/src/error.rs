@@ -1,5 +1,5 @@
-//! Why a draft is no plan. Every message says what to do next; options are named as flags, and the keys of a
-//! plan file have the same names.
+//! Errors in a draft. Each message says what to do; options are named as flags, and the keys of a plan file have the
+//! same names.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use crate::kinds::Family;
 use crate::schedule::CurveError;
 use crate::units::UnitError;
 
-/// A rule of the plan that was broken.
+/// Why a draft is not a valid plan.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum PlanError {
     /// The plan file cannot be read.
@@ -16,10 +16,10 @@ pub enum PlanError {
     ReadPlan {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         reason: String,
     },
-    /// The plan file says something that is no plan.
+    /// The content of the plan file is not valid.
     #[error("the plan file {path} is not valid: {reason}", path = path.display())]
     BadPlan {
         /// The file.
@@ -38,14 +38,14 @@ pub enum PlanError {
         /// What is wrong with its value.
         source: UnitError,
     },
-    /// A value that is no number of the right kind.
+    /// A value of the wrong kind.
     #[error("--{option}: `{text}` is not {expected}")]
     Value {
         /// The option without its dashes.
         option: &'static str,
         /// What was given.
         text: String,
-        /// What would do.
+        /// What is valid.
         expected: &'static str,
     },
     /// A value outside its limits.
@@ -61,26 +61,26 @@ pub enum PlanError {
         max: String,
     },
     /// A value that must be above 0.
-    #[error("--{option} 0 asks for nothing: give a value above 0")]
+    #[error("--{option} must be above 0")]
     Zero {
         /// The option without its dashes.
         option: &'static str,
     },
     /// No server.
-    #[error("no server: say which one with -s ADDRESS, such as -s 127.0.0.1")]
+    #[error("no server given: use -s ADDRESS, such as -s 127.0.0.1")]
     NoServer,
-    /// The server is no name or address.
+    /// The server is neither a name nor an address.
     #[error("`{text}` is not a server: write a name, an address, ADDRESS:PORT, [IPV6]:PORT or ADDRESS@PORT")]
     BadServer {
         /// What was given.
         text: String,
     },
     /// The server's port is given twice, and differently.
-    #[error("the port is given twice, {in_server} in the server and {in_option} by --port: leave one out")]
+    #[error("the port is given twice, {in_server} with the server and {in_option} with --port: remove one")]
     TwoPorts {
-        /// The port beside the server.
+        /// The port in the server.
         in_server: u16,
-        /// The port by the option.
+        /// The port of the option.
         in_option: u16,
     },
     /// The name has no address.
@@ -88,66 +88,66 @@ pub enum PlanError {
     Unresolved {
         /// The name.
         server: String,
-        /// What the resolver says.
+        /// The error of the resolver.
         reason: String,
     },
-    /// The server has addresses, but none of the family that was asked for.
+    /// The server has addresses, but none of the requested family.
     #[error(
         "the server `{server}` has no {wanted} address: change --family or --local-address, or give another address"
     )]
     WrongFamily {
         /// The server as given.
         server: String,
-        /// The family that --family or --local-address asks for.
+        /// The family that --family or --local-address requires.
         wanted: Family,
     },
     /// `--family` and `--local-address` contradict each other.
-    #[error("--local-address {local} is not a {family} address, which --family asks for: change one of them")]
+    #[error("--local-address {local} is not a {family} address, which --family requires: change one of them")]
     LocalFamily {
         /// The local address.
         local: IpAddr,
-        /// The family asked for.
+        /// The requested family.
         family: Family,
     },
-    /// A public server, and no word that it may be loaded.
+    /// A public server without permission to load it.
     #[error(
-        "{address} is a public address, and a load test looks like an attack to whoever runs it and to every \
-         network on the way. If it is yours, or its owner agreed, say so with --i-may-load-this-server"
+        "{address} is a public address, and a load test looks like an attack to its operator and to every network \
+         on the path. If you own it, or its owner has agreed, add --i-may-load-this-server"
     )]
     MayNotLoad {
         /// The address of the server.
         address: IpAddr,
     },
-    /// Nothing to ask.
-    #[error("no queries: give a file with -d FILE (- for standard input), or names with --ask")]
+    /// No queries.
+    #[error("no queries given: use a file with -d FILE (- for standard input), or names with --ask")]
     NoQueries,
-    /// Queries from two places.
-    #[error("queries are given both by file and by name: leave out -d or --ask")]
+    /// Queries from two sources.
+    #[error("queries are given both by file and by name: remove -d or --ask")]
     TwoSources,
     /// More than one load.
-    #[error("--{first} and --{second} both say how much load: leave one out")]
+    #[error("--{first} and --{second} both set the load: remove one")]
     TwoLoads {
         /// One of them.
         first: &'static str,
         /// Another.
         second: &'static str,
     },
-    /// An option that has no meaning in this run.
+    /// An option that cannot be used in this run.
     #[error("--{option} {sentence}")]
-    Misfit {
+    Unusable {
         /// The option without its dashes.
         option: &'static str,
-        /// Why, and what to do: the rest of a sentence that begins with the option.
+        /// The reason and what to do: the text after the name of the option.
         sentence: String,
     },
-    /// A load without a part it needs.
+    /// A load without an option that it needs.
     #[error("--{load} needs --{missing}: add it, such as --{missing} {example}")]
     Incomplete {
         /// The option that chose the load.
         load: &'static str,
         /// The option that is missing.
         missing: &'static str,
-        /// A value that would do.
+        /// A valid value.
         example: &'static str,
     },
     /// A load that cannot be scheduled.
@@ -155,32 +155,32 @@ pub enum PlanError {
     Curve(#[from] CurveError),
     /// Intervals too short for the timeout.
     #[error(
-        "--interval {interval} is too short for --timeout {timeout}: every interval stays in memory until its \
+        "--interval {interval} is too short for --timeout {timeout}: each interval is kept in memory until its \
          queries have ended. Use --interval {shortest} or more, or a shorter timeout"
     )]
     ShortInterval {
-        /// What was asked for.
+        /// The given interval.
         interval: String,
         /// The timeout.
         timeout: String,
-        /// The shortest interval that is accepted.
+        /// The shortest possible interval.
         shortest: String,
     },
     /// A window larger than the IDs of the sockets.
     #[error(
-        "--outstanding {outstanding} is more than {clients} socket(s) have message IDs for (65536 each): \
-         use --clients {needed} or more"
+        "--outstanding {outstanding} is more than the message IDs of {clients} socket(s) (65536 each): use \
+         --clients {needed} or more"
     )]
     TooManyOutstanding {
         /// The window.
         outstanding: u32,
         /// The sockets.
         clients: usize,
-        /// How many sockets the window needs.
+        /// The number of sockets that the window needs.
         needed: usize,
     },
     /// A mix that cannot be read.
-    #[error("--mix {text}: {reason}; write it like udp=60,tcp=40")]
+    #[error("--mix {text}: {reason}; example: udp=60,tcp=40")]
     BadMix {
         /// What was given.
         text: String,
@@ -189,13 +189,13 @@ pub enum PlanError {
     },
     /// Fewer local ports than sockets.
     #[error(
-        "--local-ports {ports} holds {held} port(s), and {clients} socket(s) need one each: widen it, or \
-         use --clients {held}"
+        "--local-ports {ports} has {held} port(s), and {clients} socket(s) need one each: widen the range, or use \
+         --clients {held}"
     )]
     TooFewPorts {
         /// The range as given.
         ports: String,
-        /// How many ports it holds.
+        /// The number of ports in it.
         held: usize,
         /// The sockets.
         clients: usize,

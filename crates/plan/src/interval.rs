@@ -1,19 +1,18 @@
-//! The interval of the record: given, or the longest usual one in which every phase begins on time.
+//! The interval of the record: given, or the longest usual one that divides every phase.
 
 use crate::error::PlanError;
 use crate::schedule::Load;
 use crate::units::format_duration_ns;
 
-/// Lengths that a person expects, longest first. A second unless the load has shorter phases.
+/// Usual lengths, longest first. A second unless the load has shorter phases.
 const USUAL_NS: [u64; 7] =
     [1_000_000_000, 500_000_000, 250_000_000, 200_000_000, 100_000_000, 50_000_000, 20_000_000];
 
-/// Intervals that may be open at once, for the longest that a query can take: their histograms stay
-/// in memory, about 0.15 MB each and worker.
+/// Most intervals that may be open at once, while their queries are outstanding: each keeps histograms of about
+/// 0.15 MB per worker in memory.
 const MOST_OPEN_INTERVALS: u64 = 1_000;
 
-/// The interval for this load, where the user gave none: no interval lies in two phases, so that a
-/// report can show each phase alone.
+/// The default interval for this load: no interval is in two phases, so that a report can show each phase alone.
 pub(crate) fn usual_interval_ns(load: &Load, timeout_ns: u64) -> u64 {
     let Some(curve) = load.curve() else { return USUAL_NS[0] };
     let fits = |interval_ns: &&u64| {
@@ -23,7 +22,7 @@ pub(crate) fn usual_interval_ns(load: &Load, timeout_ns: u64) -> u64 {
     USUAL_NS.iter().find(fits).copied().unwrap_or(USUAL_NS[0])
 }
 
-/// Refuses intervals so short that the memory of those waiting for a timeout would grow out of hand.
+/// Refuses intervals that are too short for the timeout: too many would be kept in memory.
 pub(crate) fn check_interval(interval_ns: u64, timeout_ns: u64) -> Result<(), PlanError> {
     if is_affordable(interval_ns, timeout_ns) {
         return Ok(());
@@ -52,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn every_phase_begins_with_an_interval() {
+    fn every_phase_starts_with_an_interval() {
         let curve = Constant { rate_qps: 1.0, duration_ns: None }.curve().unwrap();
         let constant = Load::Open { curve, window: None };
         let timeout_ns = 5 * SECOND_NS;
@@ -64,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_timeout_wants_long_intervals() {
+    fn a_long_timeout_needs_long_intervals() {
         assert!(check_interval(10_000_000, 5 * SECOND_NS).is_ok());
         assert!(check_interval(SECOND_NS, 600 * SECOND_NS).is_ok());
         let refused = check_interval(10_000_000, 600 * SECOND_NS).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! The words a user chooses from: transports, address families, versions of TLS, methods of HTTP.
+//! Options with a fixed set of values: transports, address families, TLS versions, HTTP methods.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -7,7 +7,7 @@ use std::str::FromStr;
 use serde::de::value::{Error as WordError, StrDeserializer};
 use serde::{Deserialize, Serialize};
 
-/// How messages travel.
+/// The transport of DNS messages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TransportKind {
@@ -16,7 +16,7 @@ pub enum TransportKind {
     Udp,
     /// TCP, messages one after the other on connections (RFC 7766).
     Tcp,
-    /// UDP, and TCP for what was truncated over UDP.
+    /// UDP, with retries over TCP after truncated responses.
     #[serde(rename = "udp+tcp")]
     UdpTcp,
     /// TLS, messages as over TCP (RFC 7858).
@@ -25,23 +25,23 @@ pub enum TransportKind {
     Doh,
     /// QUIC, a stream for each query (RFC 9250).
     Doq,
-    /// Several by weight; chosen by `mix`.
+    /// Several by weight; set by `mix`.
     #[serde(skip_deserializing)]
     Mix,
 }
 
 impl TransportKind {
-    /// Whether messages travel over connections, some of them at least.
+    /// Whether at least some messages are sent over connections.
     pub fn connects(self) -> bool {
         self != TransportKind::Udp
     }
 
-    /// Whether queries are sent by UDP sockets, some of them at least.
+    /// Whether at least some queries are sent over UDP.
     pub fn has_udp(self) -> bool {
         matches!(self, TransportKind::Udp | TransportKind::UdpTcp | TransportKind::Mix)
     }
 
-    /// Whether they are encrypted.
+    /// Whether messages are encrypted.
     pub fn is_encrypted(self) -> bool {
         matches!(self, TransportKind::Dot | TransportKind::Doh | TransportKind::Doq)
     }
@@ -158,7 +158,7 @@ impl FromStr for HttpMethod {
     }
 }
 
-/// The value that plan files have this word for.
+/// The value with this name in plan files.
 fn from_word<'a, T: Deserialize<'a>>(word: &'a str) -> Option<T> {
     T::deserialize(StrDeserializer::<WordError>::new(word)).ok()
 }
@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_is_read_as_it_is_written_and_no_other_is() {
+    fn each_name_is_read_as_it_is_written_and_no_other() {
         for kind in ["udp", "tcp", "udp+tcp", "dot", "doh", "doq"] {
             assert_eq!(kind.parse::<TransportKind>().map(|kind| kind.to_string()).as_deref(), Ok(kind));
         }

@@ -2,18 +2,17 @@
 //!
 //! ```text
 //! flags ──► Draft ─┐
-//!                  ├─ overlay ─► Draft ─ validate ─► Plan ─┬─ source.load ─► Questions
+//!                  ├─ overlay ─► Draft ─ validate ─► Plan ─┬─ source.load ─► Queries
 //! plan.toml ► Draft┘               ▲                       ├─ load ────────► Curve ─► Cursor (a worker's)
 //!                                  └────── to_draft ───────┘                 or a closed-loop window
 //! ```
 //!
-//! - [`Draft`]: what the user said, unchecked; [`Plan`]: the whole run, after which nothing checks again;
-//! - [`source`]: the questions, encoded once ([`source::Questions`]);
+//! - [`Draft`]: the user's options, unchecked; [`Plan`]: the whole run, fully validated;
+//! - [`source`]: the queries, encoded once ([`source::Queries`]);
 //! - [`schedule`]: the load over time, a pure curve ([`schedule::Curve`]) or a window of queries;
 //! - [`units`]: quantities as people write them.
 //!
-//! Nothing here opens a socket or reads a clock: instants are nanoseconds since the start of a run, and
-//! whoever runs it brings the time.
+//! Nothing here opens a socket or reads a clock: instants are nanoseconds since the start of a run.
 #![forbid(unsafe_code)]
 
 mod addresses;
@@ -47,7 +46,7 @@ pub use kinds::{Family, HttpMethod, TlsVersions, TransportKind};
 pub use mix::{Mix, MixMember};
 pub use plan::{Host, Plan};
 pub use schedule::{Cursor, Curve, Load, Phase, Shape};
-pub use source::{QuestionSource, Questions};
+pub use source::{Queries, QuerySource};
 pub use stop::Stop;
 pub use target::{Resolve, Target, target_is_harmless};
 pub use workers::Note;

@@ -1,21 +1,21 @@
-//! Which load a draft asks for, and what ends it.
+//! The load of a draft, and what ends it.
 
 use crate::draft::{Draft, PieceDraft};
 use crate::error::PlanError;
 use crate::schedule::{Burst, Constant, Load, Piece, Piecewise, Ramp, Shape, Stair};
-use crate::source::QuestionSource;
+use crate::source::QuerySource;
 use crate::stop::Stop;
 use crate::units::{UnitError, parse_duration_ns, parse_range, parse_rate_qps};
 use crate::values::read;
 
-/// The window of a closed loop where no load is asked for, as in dnsperf.
+/// The default window: a closed loop, as in dnsperf.
 const DEFAULT_OUTSTANDING: u32 = 100;
 
-/// A window that is never full, because no query of a send-only run is waited for: each worker's share
-/// is several batches.
+/// The window of a send-only run, which is never full because no response is awaited: each worker's share is several
+/// batches.
 const FLOOD: u32 = 65_536;
 
-/// How long names given one by one are asked where nothing else ends the run: one pass would be over at once.
+/// The default length of a run with given names: one pass would end immediately.
 const DEFAULT_GIVEN_NS: u64 = 10_000_000_000;
 
 /// The load of a plan.
@@ -25,12 +25,8 @@ pub(crate) struct LoadChoice {
     pub(crate) stop: Stop,
 }
 
-/// Reads the load of a draft. `stop` is what the user said ends the run; what is returned has its default.
-pub(crate) fn choose_load(
-    draft: &Draft,
-    stop: Stop,
-    source: &QuestionSource,
-) -> Result<LoadChoice, PlanError> {
+/// Reads the load of a draft. `stop` is what the user gave; the returned one has its default.
+pub(crate) fn choose_load(draft: &Draft, stop: Stop, source: &QuerySource) -> Result<LoadChoice, PlanError> {
     let mut shapes = draft.load_shapes();
     let kind = shapes.next();
     if let (Some(first), Some(second)) = (kind, shapes.next()) {
@@ -61,11 +57,11 @@ pub(crate) fn choose_load(
     Ok(LoadChoice { load: Load::Open { curve, window: draft.outstanding }, shape: Some(shape), stop })
 }
 
-/// A file is asked through once, as dnsperf does.
-fn default_stop(source: &QuestionSource) -> Stop {
+/// The default for a file is one pass, as in dnsperf.
+fn default_stop(source: &QuerySource) -> Stop {
     match source {
-        QuestionSource::File(_) | QuestionSource::Stdin => Stop { passes: Some(1), ..Stop::default() },
-        QuestionSource::Given(_) => Stop { duration_ns: Some(DEFAULT_GIVEN_NS), ..Stop::default() },
+        QuerySource::File(_) | QuerySource::Stdin => Stop { passes: Some(1), ..Stop::default() },
+        QuerySource::Given(_) => Stop { duration_ns: Some(DEFAULT_GIVEN_NS), ..Stop::default() },
     }
 }
 
@@ -119,7 +115,7 @@ fn pieces(draft: &Draft) -> Result<Shape, PlanError> {
 
 fn piece(draft: &PieceDraft) -> Result<Piece, PlanError> {
     let wrong = |source| PlanError::Unit { option: "piece", source };
-    // One rate is a range whose ends are the same.
+    // A single rate is a range with equal ends.
     let (rate_from_qps, rate_to_qps) = if draft.rate.contains("..") {
         rates(&draft.rate)
     } else {
@@ -138,7 +134,7 @@ fn rates(text: &str) -> Result<(f64, f64), UnitError> {
     parse_range(text, parse_rate_qps)
 }
 
-/// Reads a value that a load cannot do without.
+/// Reads a value that the load requires.
 fn needed<T>(
     load: &'static str,
     option: &'static str,
@@ -149,7 +145,7 @@ fn needed<T>(
     read(option, text, parse)?.ok_or(PlanError::Incomplete { load, missing: option, example })
 }
 
-/// Reads a duration that a load cannot do without, and that must take some time.
+/// Reads a duration above 0 that the load requires.
 fn above_zero(
     load: &'static str,
     option: &'static str,

@@ -1,4 +1,4 @@
-//! A mix: which share of the queries goes by which transport.
+//! A mix: the share of the queries of each transport.
 
 use crate::draft::Draft;
 use crate::error::PlanError;
@@ -11,8 +11,8 @@ pub struct MixMember {
     pub transport: TransportKind,
     /// Its weight against those of the others; above 0.
     pub weight: f64,
-    /// The server's port for it; `None` = the port of the run for what DNS has one port for, and the usual
-    /// one of the transport for what is encrypted.
+    /// The server's port; `None` = the port of the run for UDP and TCP, the usual port of the transport for
+    /// encrypted ones.
     pub port: Option<u16>,
 }
 
@@ -23,15 +23,15 @@ impl MixMember {
     }
 }
 
-/// The transports of a mix, at least two and none twice; empty where all queries go one way.
+/// The transports of a mix, at least two and none twice; empty where there is only one.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Mix {
-    /// In the order of the user.
+    /// In the given order.
     pub members: Vec<MixMember>,
 }
 
 impl Mix {
-    /// Reads what a draft says of it, and which transport that makes.
+    /// Reads the mix of a draft, and the resulting transport.
     pub(crate) fn of(draft: &mut Draft) -> Result<(Mix, TransportKind), PlanError> {
         let Some(text) = &draft.mix else {
             return Ok((Mix::default(), *draft.transport.get_or_insert_default()));
@@ -40,7 +40,7 @@ impl Mix {
         Ok((mix, TransportKind::Mix))
     }
 
-    /// Whether queries go several ways.
+    /// Whether there are several transports.
     pub fn is_some(&self) -> bool {
         !self.members.is_empty()
     }
@@ -81,18 +81,18 @@ impl Mix {
                 .filter(|weight: &f64| *weight > 0.0 && *weight <= HEAVIEST)
                 .ok_or_else(|| format!("`{}` is not a weight above 0", weight.trim()))?;
             if members.iter().any(|member| member.transport == transport) {
-                return Err(format!("{transport} is in it twice"));
+                return Err(format!("{transport} is given twice"));
             }
             members.push(MixMember { transport, weight, port });
         }
         match members.len() {
-            0 | 1 => Err("one transport is no mix: give it to --transport".to_owned()),
+            0 | 1 => Err("a mix needs two transports: use --transport for one".to_owned()),
             _ => Ok(Mix { members }),
         }
     }
 }
 
-/// Shares of a millionth can be asked for, and no infinite ones.
+/// Allows shares of a millionth; excludes infinite weights.
 const HEAVIEST: f64 = 1e9;
 
 #[cfg(test)]
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_mix_is_refused_with_the_reason() {
+    fn an_invalid_mix_is_refused_with_the_reason() {
         for (text, reason) in [
             ("udp", "no weight"),
             ("udp=1", "--transport"),

@@ -1,4 +1,4 @@
-//! Plan files: read, written, and laid under the flags of the command line.
+//! Plan files: reading, writing, and combining with the flags of the command line.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -22,19 +22,19 @@ impl Draft {
         toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())
     }
 
-    /// The text of a plan file that says the same.
+    /// The text of an equivalent plan file.
     pub fn to_toml(&self) -> Result<String, PlanError> {
         toml::to_string(self).map_err(cannot_write)
     }
 
-    /// This draft with `flags` laid over it: what both say, the flags say.
+    /// This draft, overridden by `flags`.
     ///
-    /// Some things are said in groups, and a group is taken from the flags as a whole: the shape of the load
-    /// (a rate on the command line replaces the ramp of the file), where queries come from, and what ends
-    /// the run. The permission to load a server goes with the server it was given for.
+    /// Some options form groups, which the flags replace as a whole: the shape of the load (a rate on the command
+    /// line replaces the ramp of the file), the source of queries, and what ends the run. The permission to load a
+    /// server is valid only for that server.
     ///
-    /// `outstanding` beside a shape is its window. It stays when the flags replace the shape, and flags that say
-    /// `outstanding` alone change it. Where the file has no window, `outstanding` alone is another load (closed
+    /// `outstanding` together with a shape is its window. It is kept when the flags replace the shape, and changed
+    /// by `outstanding` alone. Where the file has no window, `outstanding` alone is another load (closed
     /// loop) and replaces the shape; a shape replaces a closed loop.
     pub fn overlay(mut self, flags: Draft) -> Result<Draft, PlanError> {
         let (has_shape, had_shape) =
@@ -51,7 +51,7 @@ impl Draft {
         }
         if flags.duration.is_some() || flags.count.is_some() || flags.passes.is_some() {
             (self.count, self.passes) = (None, None);
-            // The time is a part of the shape of bursts.
+            // The duration is a part of the shape of bursts.
             if self.burst.is_none() {
                 self.duration = None;
             }
@@ -65,7 +65,7 @@ impl Draft {
                 self.port = None;
             }
         }
-        // Key by key, what the flags say or else what this says.
+        // For each key, the value of the flags or else that of the file.
         let mut keys = Table::try_from(self).map_err(cannot_write)?;
         keys.extend(Table::try_from(flags).map_err(cannot_write)?);
         keys.try_into().map_err(cannot_write)
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_win_over_the_file_and_leave_the_rest() {
+    fn flags_override_the_file_and_keep_the_rest() {
         let both = draft("server = \"a\"\ntimeout = \"2s\"\nworkers = 3").under(draft("timeout = \"1s\""));
         assert_eq!(both, draft("server = \"a\"\ntimeout = \"1s\"\nworkers = 3"));
     }
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_stays_beside_another_shape_and_alone_it_is_another_load() {
+    fn a_window_is_kept_with_another_shape_and_alone_it_is_another_load() {
         let polite = draft("ramp = \"1..5k\"\nover = 10\noutstanding = 50");
         assert_eq!(polite.clone().under(draft("rate = 7")), draft("rate = 7\noutstanding = 50"));
         assert_eq!(
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ends_the_run_and_where_queries_come_from_are_replaced_as_a_whole() {
+    fn the_end_of_the_run_and_the_source_are_replaced_as_a_whole() {
         let file = draft("passes = 1\nqueries = \"file\"");
         assert_eq!(file.under(draft("for = 60\nask = [\"a\"]")), draft("for = 60\nask = [\"a\"]"));
         let bursts = draft("burst = \"1..2\"\nfor = 60\ncount = 5");
@@ -167,14 +167,14 @@ mod tests {
     }
 
     #[test]
-    fn a_permission_goes_with_its_server_and_a_port_in_the_server_wins() {
+    fn a_permission_is_only_for_its_server_and_a_port_in_the_server_overrides() {
         let file = draft("server = \"a\"\nport = 5300\ni-may-load-this-server = true");
         assert_eq!(file.clone().under(draft("server = \"b:53\"")), draft("server = \"b:53\""));
         assert_eq!(file.under(draft("server = \"b\"")), draft("server = \"b\"\nport = 5300"));
     }
 
     #[test]
-    fn a_draft_survives_the_way_through_its_file() {
+    fn a_draft_is_unchanged_after_writing_and_reading_it() {
         let text = "server = \"a\"\nask = [\"x AAAA\"]\nrate = \"5\"\nfor = \"1s\"\nseed = \"18446744073709551615\"\n\
                     [[piece]]\nrate = \"0..5k\"\nfor = \"3s\"\nlabel = \"warm-up\"\n";
         let read = draft(text);

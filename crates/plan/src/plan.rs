@@ -1,5 +1,4 @@
-//! A plan: what a run does, in full. Every rule is checked here, once, and every default filled in; nothing checks
-//! again after this.
+//! A plan: all that a run does. Every rule is checked here, once, and every default filled in.
 
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
@@ -18,7 +17,7 @@ use crate::kinds::TransportKind;
 use crate::load::{LoadChoice, choose_load};
 use crate::mix::Mix;
 use crate::schedule::{Load, Phase, Shape};
-use crate::source::QuestionSource;
+use crate::source::QuerySource;
 use crate::stop::Stop;
 use crate::target::{Resolve, Target, Wanted, target_is_harmless};
 use crate::units::{format_duration_ns, format_size_bytes, parse_duration_ns, parse_size_bytes};
@@ -30,67 +29,66 @@ use crate::workers::{Note, Workers};
 pub struct Plan {
     /// A name for the run.
     pub name: Option<String>,
-    /// A remark, kept in the record.
+    /// A comment, kept in the record.
     pub note: Option<String>,
     /// The server.
     pub target: Target,
-    /// How messages travel.
+    /// The transport.
     pub transport: TransportKind,
     /// The transports of a mix, where `transport` is one.
     pub mix: Mix,
-    /// How long connections live, where the transport has any.
+    /// The lifetime of connections, where the transport has any.
     pub connections: ConnectionPlan,
-    /// How they are encrypted, where they are.
+    /// The encryption of connections, where the transport has any.
     pub encryption: EncryptionPlan,
-    /// Where the queries come from.
-    pub source: QuestionSource,
-    /// Whether a bad line of the query file is an error.
+    /// The source of the queries.
+    pub source: QuerySource,
+    /// Whether a malformed line of the query file is an error.
     pub strict: bool,
-    /// Whether questions keep the order of their source at any rate (see [`Plan::groups_by_length`]).
+    /// Whether queries keep the order of their source at any rate (see [`Plan::groups_by_length`]).
     pub keep_order: bool,
     /// What all queries have in common.
     pub form: QueryForm,
-    /// How much load, and when.
+    /// The load over time.
     pub load: Load,
-    /// The shape the curve was made from; `None` in a closed loop.
+    /// The shape of the curve; `None` in a closed loop.
     pub shape: Option<Shape>,
-    /// What ends the run; the first that comes true. An open-loop curve also ends it where it ends.
+    /// What ends the run: the first condition that is met, or the end of an open-loop curve.
     pub stop: Stop,
-    /// How long a response is waited for, in nanoseconds.
+    /// The timeout of a query, in nanoseconds.
     pub timeout_ns: u64,
-    /// How long an interval of the record is, in nanoseconds.
+    /// The length of an interval of the record, in nanoseconds.
     pub interval_ns: u64,
     /// Threads that send and receive: at least 1, at most `clients`, and at most the closed-loop window.
     pub workers: usize,
-    /// Whether each of them stays on a CPU of its own, where there are enough.
+    /// Whether each worker is pinned to its own CPU, where there are enough.
     pub pin: bool,
-    /// Sockets, in all workers together (of AF_XDP: source ports), or, where the transport has connections,
-    /// clients with a connection each: at least `workers`.
+    /// Sockets of all workers (of AF_XDP: source ports), or, where the transport has connections, clients with
+    /// one connection each: at least `workers`.
     pub clients: usize,
     /// The address to send from; `None` = the system chooses. Of the same family as the target.
     pub local_address: Option<IpAddr>,
-    /// Where connections start from several addresses, from that one to the end of its prefix: the length of
-    /// the prefix in bits.
+    /// The length of the prefix in bits, where connections use the addresses from `local_address` to its end.
     pub local_prefix: Option<u8>,
     /// The ports to send from, at least `clients` of them; `None` = the system chooses.
     pub local_ports: Option<PortRange>,
     /// How packets are sent.
     pub backend: Backend,
-    /// The receive buffer asked of the system for each socket, in bytes.
+    /// The requested receive buffer of each socket, in bytes.
     pub receive_buffer_bytes: u32,
     /// Whether responses are neither awaited nor counted. Only in open loop.
     pub send_only: bool,
-    /// What random choices start from.
+    /// The random seed.
     pub seed: u64,
-    /// What was changed of what the user asked for, to be shown to them.
+    /// Changes to the user's options, to be reported.
     pub notes: Vec<Note>,
-    /// The same in the user's words, with every default filled in (see [`Plan::to_draft`]).
+    /// The plan as options, with every default filled in (see [`Plan::to_draft`]).
     pub draft: Draft,
 }
 
 impl Plan {
-    /// UDP sockets beside the clients with connections: one a worker for each member of a mix that has
-    /// them, as over UDP alone. `None` where there are none beside clients.
+    /// UDP sockets in addition to clients with connections: one per worker for each member of a mix that uses UDP.
+    /// `None` where there are none, or no clients.
     pub fn udp_sockets(&self) -> Option<usize> {
         let has_sockets = |transport| matches!(transport, TransportKind::Udp | TransportKind::UdpTcp);
         let in_mix = self.mix.members.iter().filter(|member| has_sockets(member.transport)).count();
@@ -98,8 +96,8 @@ impl Plan {
         (members > 0).then_some(members * self.workers)
     }
 
-    /// Whether questions of one length are put together: where batches are to be expected, which is in
-    /// closed loop and from 100,000 queries a second on, and the user does not forbid it.
+    /// Whether queries of equal length are grouped: where batches are expected (in closed loop, and from 100,000
+    /// queries per second) and the user does not keep the order.
     pub fn groups_by_length(&self) -> bool {
         let peak = |phase: &Phase| phase.rate_from_qps.max(phase.rate_to_qps);
         let batches = self
@@ -109,8 +107,8 @@ impl Plan {
         batches && !self.keep_order
     }
 
-    /// A draft that says the whole plan: validated again, it is the same plan. What was changed since, because
-    /// only the host knows it, is in it.
+    /// A draft of the whole plan: validated again, it gives the same plan. It includes changes made after
+    /// validation from what only the host knows.
     pub fn to_draft(&self) -> Draft {
         Draft {
             workers: Some(self.workers),
@@ -121,16 +119,16 @@ impl Plan {
     }
 }
 
-/// What a draft must be told of the machine it runs on, because a plan itself does no input or output.
+/// What validation needs from the host, because a plan itself does no input or output.
 #[derive(Clone, Copy)]
 pub struct Host<'a> {
-    /// CPU cores to use, at least 1: the default number of workers.
+    /// CPUs to use, at least 1: the default number of workers.
     pub cores: usize,
-    /// What relative paths start from.
+    /// The start of relative paths.
     pub working_dir: &'a Path,
-    /// A seed nobody used before, for plans that name none.
+    /// A new random seed, for plans without one.
     pub fresh_seed: u64,
-    /// Looks up the addresses of a server that is given by name.
+    /// Looks up the addresses of a server given by name.
     pub resolve: Resolve<'a>,
 }
 
@@ -139,7 +137,7 @@ impl Draft {
     ///
     /// Defaults: closed loop with 100 outstanding (with send-only: a flood); one pass through the file
     /// where neither the load nor an option ends the run, 10 s where names were given instead; timeout
-    /// 5 s; interval 1 s, or less for short phases; one worker a core, and each on its own; one socket a
+    /// 5 s; interval 1 s, or less for short phases; one worker per CPU, each pinned to its own; one socket per
     /// worker (AF_XDP: 256 source ports); receive buffer 4 MiB.
     pub fn validate(&self, host: &Host<'_>) -> Result<Plan, PlanError> {
         let mut draft = self.clone();
@@ -148,7 +146,7 @@ impl Draft {
         let backend = Backend::of(&mut draft)?;
         let (mix, transport) = Mix::of(&mut draft)?;
         let transports = mix.transports(transport);
-        self.refuse_misfits(transport, &transports)?;
+        self.refuse_unusable(transport, &transports)?;
         let LoadChoice { load, shape, stop } = choose_load(&draft, Stop::of(&draft)?, &source)?;
         let send_only = *draft.send_only.get_or_insert(false);
         if !send_only {
@@ -173,7 +171,7 @@ impl Draft {
         draft.seed = Some(seed.to_string());
         let (local_address, local_prefix) =
             read_as("local-address", &draft.local_address, address_or_prefix, ADDRESS)?.unzip();
-        // Last, because this may ask the network.
+        // Last, because this may send queries to a resolver.
         let target = target(&mut draft, host, transport, local_address, &backend)?;
         Ok(Plan {
             name: draft.name.clone(),
@@ -208,12 +206,12 @@ impl Draft {
     }
 }
 
-fn source(draft: &mut Draft, working_dir: &Path) -> Result<QuestionSource, PlanError> {
+fn source(draft: &mut Draft, working_dir: &Path) -> Result<QuerySource, PlanError> {
     match (&mut draft.queries, &draft.ask) {
         (Some(_), Some(_)) => Err(PlanError::TwoSources),
-        (Some(path), None) if path == "-" => Ok(QuestionSource::Stdin),
-        (Some(path), None) => Ok(QuestionSource::File(absolute(path, working_dir))),
-        (None, Some(items)) if !items.is_empty() => Ok(QuestionSource::Given(items.clone())),
+        (Some(path), None) if path == "-" => Ok(QuerySource::Stdin),
+        (Some(path), None) => Ok(QuerySource::File(absolute(path, working_dir))),
+        (None, Some(items)) if !items.is_empty() => Ok(QuerySource::Given(items.clone())),
         (None, _) => Err(PlanError::NoQueries),
     }
 }
@@ -232,7 +230,7 @@ fn form(draft: &mut Draft) -> Result<QueryForm, PlanError> {
 
 fn local_ports(draft: &Draft, clients: usize, backend: &Backend) -> Result<Option<PortRange>, PlanError> {
     let range = read_as("local-ports", &draft.local_ports, PortRange::parse, PORTS)?;
-    // Each address of a prefix has all the ports; how many there are is seen when it is opened.
+    // Each address of a prefix has all the ports; their number is checked when they are opened.
     let has_addresses = backend.xdp().is_some_and(|xdp| xdp.source_prefix.is_some());
     match range.map(|range| range.count()).filter(|held| *held < clients && !has_addresses) {
         Some(held) => {
@@ -243,7 +241,7 @@ fn local_ports(draft: &Draft, clients: usize, backend: &Backend) -> Result<Optio
     }
 }
 
-/// The address to send from; of connections also the prefix up to whose end they start.
+/// The source address; for connections also its prefix.
 fn address_or_prefix(text: &str) -> Option<(IpAddr, Option<u8>)> {
     match SourcePrefix::parse(text) {
         Some(prefix) => Some((prefix.first, (!prefix.is_host()).then_some(prefix.length))),
@@ -277,21 +275,21 @@ const SEED: &str = "a whole number from 0 to 18446744073709551615";
 const CLASS: &str = "a class: use IN, CH, HS, ANY or CLASSnnn";
 const PORTS: &str = "a range of ports from 1 to 65535: write it like 20000..29999";
 const ADDRESS: &str =
-    "an address: write an IPv4 or IPv6 address of this machine, over connections also ADDRESS/LENGTH";
+    "an address: write an IPv4 or IPv6 address of this host, or ADDRESS/LENGTH over connections";
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Ten minutes are longer than any resolver tries. The usual 5 s are what dnsperf waits.
+/// No resolver retries for ten minutes. The default, 5 s, is that of dnsperf.
 const TIMEOUT_NS: RangeInclusive<u64> = 1_000_000..=600 * SECOND_NS;
 
-/// Below 10 ms a record would hold more lines than queries.
+/// Below 10 ms a record would have more lines than queries.
 const INTERVAL_NS: RangeInclusive<u64> = 10_000_000..=3600 * SECOND_NS;
 
-/// Up to half of what the system's option, a signed 32-bit number, can say: Linux doubles it. The usual 4 MiB hold
-/// tens of thousands of responses, so that a worker that is away for some milliseconds loses none.
+/// Up to half of the maximum of the socket option, a signed 32-bit number that Linux doubles. The default, 4 MiB,
+/// holds tens of thousands of responses, so that a worker that gets no CPU for some milliseconds loses none.
 const BUFFER_BYTES: RangeInclusive<u64> = 1..=1 << 30;
 
-/// Below this rate queries are sent one by one, and their order costs nothing.
+/// Below this rate queries are sent one by one, and grouping them gains nothing.
 const GROUPING_RATE_QPS: f64 = 100_000.0;
 
 #[cfg(test)]

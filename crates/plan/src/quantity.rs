@@ -4,12 +4,12 @@ use std::fmt;
 
 use serde::de::{Deserializer, Error, Visitor};
 
-/// Reads the quantity of an option that may be left out.
+/// Reads the quantity of an optional key.
 pub(crate) fn quantity<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     needed_quantity(deserializer).map(Some)
 }
 
-/// Reads a quantity that must be there.
+/// Reads the quantity of a required key.
 pub(crate) fn needed_quantity<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     deserializer.deserialize_any(QuantityVisitor)
 }

@@ -1,4 +1,4 @@
-//! What ends a run, as far as the load does not.
+//! What ends a run, besides the end of its load.
 
 use crate::draft::Draft;
 use crate::error::PlanError;
@@ -12,12 +12,12 @@ pub struct Stop {
     pub duration_ns: Option<u64>,
     /// After this many queries.
     pub count: Option<u64>,
-    /// After all queries were asked this many times.
+    /// After this many passes through the queries.
     pub passes: Option<u64>,
 }
 
 impl Stop {
-    /// What the user said ends the run; nothing is filled in yet.
+    /// The limits given by the user, without defaults.
     pub(crate) fn of(draft: &Draft) -> Result<Stop, PlanError> {
         Ok(Stop {
             duration_ns: above_zero("for", read("for", &draft.duration, parse_duration_ns)?)?,
@@ -26,9 +26,9 @@ impl Stop {
         })
     }
 
-    /// After how many queries the run ends, with `questions` of them in a pass; `None` = not by number.
-    pub fn query_limit(&self, questions: usize) -> Option<u64> {
-        let by_passes = self.passes.map(|passes| passes.saturating_mul(questions as u64));
+    /// The number of queries after which the run ends, with `queries` in a pass; `None` = no limit.
+    pub fn query_limit(&self, queries: usize) -> Option<u64> {
+        let by_passes = self.passes.map(|passes| passes.saturating_mul(queries as u64));
         match (self.count, by_passes) {
             (Some(count), Some(limit)) => Some(count.min(limit)),
             (count, limit) => count.or(limit),

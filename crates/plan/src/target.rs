@@ -1,4 +1,4 @@
-//! The server: how it is written, which of its addresses is used, and whether it may be loaded.
+//! The server: its notation, the choice of its address, and whether it may be loaded.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -10,19 +10,19 @@ use crate::kinds::Family;
 pub struct Target {
     /// The name or address as the user wrote it, without the port.
     pub asked: String,
-    /// The address that is loaded.
+    /// The address that queries are sent to.
     pub address: SocketAddr,
 }
 
 /// Looks up the addresses of a name, or of an address with a zone such as `fe80::1%eth0`. Takes the name and
-/// the port; an error is what to tell the user.
+/// the port; the error is a text for the user.
 pub type Resolve<'a> = &'a dyn Fn(&str, u16) -> Result<Vec<SocketAddr>, String>;
 
-/// What of a draft decides the target.
+/// The options of a draft that determine the target.
 pub(crate) struct Wanted<'a> {
     pub(crate) server: &'a str,
     pub(crate) port: Option<u16>,
-    /// The port where none is said.
+    /// The default port.
     pub(crate) usual_port: u16,
     pub(crate) family: Family,
     pub(crate) local_address: Option<IpAddr>,
@@ -31,7 +31,7 @@ pub(crate) struct Wanted<'a> {
 impl Wanted<'_> {
     /// The first address of the server that has the right family.
     pub(crate) fn find(&self, resolve: Resolve<'_>) -> Result<Target, PlanError> {
-        let (asked, in_server) = split_server(self.server)?;
+        let (host, in_server) = split_server(self.server)?;
         let port = match (in_server, self.port) {
             (Some(in_server), Some(in_option)) if in_server != in_option => {
                 return Err(PlanError::TwoPorts { in_server, in_option });
@@ -42,17 +42,21 @@ impl Wanted<'_> {
             return Err(PlanError::Zero { option: "port" });
         }
         let family = self.family()?;
-        let found = match asked.parse::<IpAddr>() {
+        let found = match host.parse::<IpAddr>() {
             Ok(address) => vec![SocketAddr::new(address, port)],
-            Err(_) => resolve(asked, port)
-                .and_then(
-                    |found| if found.is_empty() { Err("the answer is empty".to_owned()) } else { Ok(found) },
-                )
-                .map_err(|reason| PlanError::Unresolved { server: asked.to_owned(), reason })?,
+            Err(_) => resolve(host, port)
+                .and_then(|found| {
+                    if found.is_empty() {
+                        Err("the name has no address record".to_owned())
+                    } else {
+                        Ok(found)
+                    }
+                })
+                .map_err(|reason| PlanError::Unresolved { server: host.to_owned(), reason })?,
         };
         match found.into_iter().find(|address| family.admits(address.ip())) {
-            Some(address) => Ok(Target { asked: asked.to_owned(), address }),
-            None => Err(PlanError::WrongFamily { server: asked.to_owned(), wanted: family }),
+            Some(address) => Ok(Target { asked: host.to_owned(), address }),
+            None => Err(PlanError::WrongFamily { server: host.to_owned(), wanted: family }),
         }
     }
 
@@ -68,8 +72,8 @@ impl Wanted<'_> {
     }
 }
 
-/// Whether a load on this address can trouble nobody but the user's own network: loopback, private,
-/// link-local, and the ranges set aside for documentation and for benchmarks.
+/// Whether a load on this address affects only the user's own network: loopback, private, link-local, and the ranges
+/// reserved for documentation and for benchmarks.
 pub fn target_is_harmless(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(v4) => {
@@ -85,7 +89,7 @@ pub fn target_is_harmless(address: IpAddr) -> bool {
                 || v6.is_unspecified()
                 || v6.is_unique_local()
                 || v6.is_unicast_link_local()
-                || is_set_aside_v6(v6)
+                || is_reserved_v6(v6)
         }
     }
 }
@@ -95,12 +99,12 @@ pub(crate) fn has_port(server: &str) -> bool {
     matches!(split_server(server), Ok((_, Some(_))))
 }
 
-/// Parts a server into name or address, and port.
+/// Splits a server into name or address, and port.
 fn split_server(text: &str) -> Result<(&str, Option<u16>), PlanError> {
     let text = text.trim();
     let bad = || PlanError::BadServer { text: text.to_owned() };
     let port = |digits: &str| {
-        // `parse` would let a sign pass.
+        // `parse` would accept a sign.
         if digits.bytes().all(|byte| byte.is_ascii_digit()) {
             digits.parse().map_err(|_| bad())
         } else {
@@ -137,7 +141,7 @@ fn is_benchmark_v4(address: Ipv4Addr) -> bool {
 }
 
 /// Documentation 2001:db8::/32 (RFC 3849) and 3fff::/20 (RFC 9637), benchmarks 2001:2::/48 (RFC 5180).
-fn is_set_aside_v6(address: Ipv6Addr) -> bool {
+fn is_reserved_v6(address: Ipv6Addr) -> bool {
     let [a, b, c, ..] = address.segments();
     (a, b) == (0x2001, 0xdb8) || (a == 0x3fff && b & 0xf000 == 0) || (a, b, c) == (0x2001, 2, 0)
 }
@@ -146,7 +150,7 @@ fn is_set_aside_v6(address: Ipv6Addr) -> bool {
 mod tests {
     use super::*;
 
-    /// A world in which only `both` and `old` have addresses.
+    /// A resolver in which only `both` and `old` have addresses.
     fn resolve(name: &str, port: u16) -> Result<Vec<SocketAddr>, String> {
         let at = |text: &str| SocketAddr::new(text.parse().expect("a test address"), port);
         match name {
@@ -188,10 +192,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_server_is_refused() {
+    fn an_invalid_server_is_refused() {
         for text in ["", ":53", "a:", "a:b", "a:70000", "a:+5", "[::1", "[::1]x", "a b", "@53", "a/b"] {
             let want = PlanError::BadServer { text: text.to_owned() };
-            // "a:" has an empty port, which is as bad as a wrong one.
+            // "a:" has an empty port, which is not valid either.
             assert_eq!(find(text, None, Family::Any, None), Err(want), "{text:?}");
         }
         assert_eq!(find("old:0", None, Family::Any, None), Err(PlanError::Zero { option: "port" }));
@@ -205,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn the_family_chooses_among_the_addresses() {
+    fn the_family_selects_the_address() {
         assert_eq!(find("both", None, Family::Any, None).as_deref(), Ok("[::1]:53"));
         assert_eq!(find("both", None, Family::V4, None).as_deref(), Ok("127.0.0.1:53"));
         assert_eq!(find("both", None, Family::Any, Some("127.0.0.9")).as_deref(), Ok("127.0.0.1:53"));
@@ -225,8 +229,8 @@ mod tests {
     }
 
     #[test]
-    fn a_name_without_an_address_is_told_with_the_resolvers_words() {
-        for (name, words) in [("nowhere", "no such name"), ("empty", "the answer is empty")] {
+    fn a_name_without_an_address_is_reported_with_the_error_of_the_resolver() {
+        for (name, words) in [("nowhere", "no such name"), ("empty", "the name has no address record")] {
             let error = find(name, None, Family::Any, None).expect_err("no address").to_string();
             assert!(error.contains(name) && error.contains(words), "{error}");
         }

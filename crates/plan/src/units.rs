@@ -1,9 +1,9 @@
-//! Quantities as people write them: `50k`, `1.5s`, `4M`, `0.1%`, `2k..25k`.
+//! Quantities in the notation of options: `50k`, `1.5s`, `4M`, `0.1%`, `2k..25k`.
 //!
-//! Reading is strict (digits, at most one dot, one unit), and what is printed reads back as exactly the same
-//! value, so that a plan written to a file asks for the same load when it is read again.
+//! Reading is strict (digits, at most one dot, one unit), and printed quantities read back as exactly the same
+//! value, so that a plan that is read from a file gives the same load.
 
-/// A text that is not the quantity it should be. The message shows how to write one.
+/// An invalid quantity. The message shows the right notation.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnitError {
     /// Not a rate.
@@ -26,13 +26,13 @@ pub enum UnitError {
     Range(String),
 }
 
-/// Reads a rate in queries per second: `200`, `50k`, `1.5M`, `1G`. Zero is a rate; whether it makes sense is
-/// the caller's to say.
+/// Reads a rate in queries per second: `200`, `50k`, `1.5M`, `1G`. Zero is accepted; the caller
+/// decides whether it is valid.
 pub fn parse_rate_qps(text: &str) -> Result<f64, UnitError> {
     scaled(text, &RATE_UNITS).ok_or_else(|| UnitError::Rate(text.to_owned()))
 }
 
-/// Writes a rate in queries per second the shortest way that [`parse_rate_qps`] reads back exactly.
+/// Writes a rate in queries per second in the shortest notation that [`parse_rate_qps`] reads back exactly.
 pub fn format_rate_qps(rate_qps: f64) -> String {
     for (unit, factor) in RATE_UNITS.iter().rev().filter(|(_, factor)| rate_qps >= *factor) {
         let text = format!("{}{unit}", rate_qps / factor);
@@ -55,7 +55,7 @@ pub fn parse_duration_ns(text: &str) -> Result<u64, UnitError> {
 
 /// Writes nanoseconds in the largest unit that holds them as a whole number: `90s`, `1500ms`, `48h`.
 pub fn format_duration_ns(duration_ns: u64) -> String {
-    // Days read badly beside hours ("2d" of a soak test), so hours are the largest unit written.
+    // Hours are the largest unit written: the length of a soak test is usually given in hours.
     for (unit, factor) in
         [("h", HOUR_NS), ("m", MINUTE_NS), ("s", SECOND_NS), ("ms", 1_000_000), ("us", 1_000)]
     {
@@ -66,9 +66,9 @@ pub fn format_duration_ns(duration_ns: u64) -> String {
     if duration_ns == 0 { "0s".to_owned() } else { format!("{duration_ns}ns") }
 }
 
-/// Reads a whole number of things: `1000`, `50k`, `10M`, `1.5k`.
+/// Reads a whole number: `1000`, `50k`, `10M`, `1.5k`.
 pub fn parse_count(text: &str) -> Result<u64, UnitError> {
-    // A bare number is read as an integer, because f64 has no room for all of u64.
+    // A bare number is read as an integer, because f64 cannot represent every u64.
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
         return text.parse().map_err(|_| UnitError::Count(text.to_owned()));
     }
@@ -113,7 +113,7 @@ pub fn parse_range<T>(
     Ok((parse_end(from.trim())?, parse_end(to.trim())?))
 }
 
-/// A number with one of `units` after it, or with none: then the unit is the one with an empty name.
+/// A number followed by one of `units`, or by none: then the unit is the one with the empty name.
 fn scaled(text: &str, units: &[(&str, f64)]) -> Option<f64> {
     let text = text.trim();
     let unit_at = text.find(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(text.len());
@@ -137,8 +137,8 @@ const SECOND_NS: u64 = 1_000_000_000;
 const MINUTE_NS: u64 = 60 * SECOND_NS;
 const HOUR_NS: u64 = 60 * MINUTE_NS;
 
-/// In the order of size; of two spellings the later one is written. A small `m` is no rate unit: is it a
-/// thousandth or a million?
+/// In the order of size; of two spellings the later one is written. A lower-case `m` is not a rate unit: it
+/// could mean a thousandth or a million.
 const RATE_UNITS: [(&str, f64); 5] = [("", 1.0), ("K", 1e3), ("k", 1e3), ("M", 1e6), ("G", 1e9)];
 
 const DURATION_UNITS: [(&str, f64); 9] = [
@@ -162,10 +162,10 @@ const SIZE_UNITS: [(&str, f64); 6] = [
     ("B", 1.0),
 ];
 
-/// A hundred days: f64 holds every whole nanosecond up to there (2^53 ns), and no run lasts longer.
+/// A hundred days: f64 represents every whole nanosecond up to 2^53 ns, and no run lasts longer.
 const MAX_DURATION_NS: f64 = 100.0 * 24.0 * HOUR_NS as f64;
 
-/// Up to here every whole number has its own f64.
+/// Up to here f64 represents every whole number.
 const MAX_EXACT: f64 = (1u64 << 53) as f64;
 
 #[cfg(test)]

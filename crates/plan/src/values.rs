@@ -1,4 +1,4 @@
-//! Reads the values of options; an error names the option.
+//! Parsing of option values; an error names the option.
 
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ pub(crate) fn read<T>(
     text.as_deref().map(parse).transpose().map_err(|source| PlanError::Unit { option, source })
 }
 
-/// Reads an optional value of any other kind; `expected` says which, and how to write it.
+/// Reads an optional value of any other kind; `expected` is the text of the error for an invalid one.
 pub(crate) fn read_as<T>(
     option: &'static str,
     text: &Option<String>,
@@ -26,7 +26,7 @@ pub(crate) fn read_as<T>(
     text.as_deref().map(|text| parse(text).ok_or_else(|| wrong(text))).transpose()
 }
 
-/// Reads a quantity, or fills in the usual one.
+/// Reads a quantity, or fills in the default.
 pub(crate) fn filled<T>(
     option: &'static str,
     text: &mut Option<String>,
@@ -37,7 +37,7 @@ pub(crate) fn filled<T>(
     parse(text).map_err(|source| PlanError::Unit { option, source })
 }
 
-/// Fills in what a relative path starts from.
+/// Makes a path absolute.
 pub(crate) fn absolute(path: &mut String, working_dir: &Path) -> PathBuf {
     let whole = working_dir.join(&path);
     *path = whole.display().to_string();

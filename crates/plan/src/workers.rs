@@ -1,4 +1,4 @@
-//! How many threads and sockets a run has: every worker has a socket and, in a closed loop, a query to wait for.
+//! The number of threads and sockets of a run: every worker has a socket and, in a closed loop, at least one query.
 
 use std::fmt;
 
@@ -17,16 +17,16 @@ pub(crate) struct Workers {
     pub(crate) notes: Vec<Note>,
 }
 
-/// Something the user asked for that was changed.
+/// A change to the options of the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Note {
-    /// Fewer workers than asked for.
+    /// Fewer workers than requested.
     FewerWorkers {
-        /// How many were asked for.
-        asked: usize,
-        /// How many there are.
+        /// The requested number.
+        requested: usize,
+        /// The actual number.
         used: usize,
-        /// The option that has no room for more.
+        /// The option that limits it.
         limited_by: &'static str,
     },
 }
@@ -34,15 +34,15 @@ pub enum Note {
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Note::FewerWorkers { asked, used, limited_by } => {
-                write!(f, "{used} workers instead of {asked}: --{limited_by} has no work for more")
+            Note::FewerWorkers { requested, used, limited_by } => {
+                write!(f, "{used} workers instead of {requested}: --{limited_by} is the limit")
             }
         }
     }
 }
 
 impl Workers {
-    /// Reads what a draft says of them; `cores` is the number of workers where it says nothing.
+    /// Reads them from a draft; `cores` is the default number of workers.
     pub(crate) fn of(
         draft: &mut Draft,
         cores: usize,
@@ -57,21 +57,21 @@ impl Workers {
             }
         }
         let window = load.window();
-        let asked = draft.workers.unwrap_or(cores.clamp(1, MAX_CLIENTS));
-        let (mut workers, mut notes) = (asked, Vec::new());
+        let requested = draft.workers.unwrap_or(cores.clamp(1, MAX_CLIENTS));
+        let (mut workers, mut notes) = (requested, Vec::new());
         let limits = [("clients", draft.clients), ("outstanding", window.map(|window| window as usize))];
         for (limited_by, limit) in limits {
             let Some(limit) = limit.filter(|limit| *limit < workers) else { continue };
             workers = limit;
-            // A user who gave no number needs no note on it.
+            // No note where the user gave no number.
             if draft.workers.is_some() {
-                notes = vec![Note::FewerWorkers { asked, used: limit, limited_by }];
+                notes = vec![Note::FewerWorkers { requested, used: limit, limited_by }];
             }
         }
         let queries_each = connections.queries_each.or(connections.queries_each_again);
         let usual = match (backend.xdp(), queries_each, window) {
             (Some(_), ..) => XDP_CLIENTS.max(workers),
-            // A connection that ends soon carries few queries at once: each query of the window may need its own.
+            // A short-lived connection carries few queries at once: each query of the window may need its own.
             (None, Some(_), Some(window)) => (window as usize).clamp(workers, MAX_CLIENTS),
             (None, Some(_), None) => SHORT_LIVED_CLIENTS.max(workers),
             (None, None, _) => workers,
@@ -83,15 +83,14 @@ impl Workers {
     }
 }
 
-/// Refuses a window for whose queries the sockets have too few message IDs.
+/// Refuses a window that is larger than the number of message IDs of the sockets.
 fn check_window(
     outstanding: u32,
     workers: usize,
     clients: usize,
     transport: TransportKind,
 ) -> Result<(), PlanError> {
-    // Each worker has its share of the window, and of the sockets; with clients beside them, there is a socket a
-    // worker.
+    // Each worker has its share of the window and of the sockets; with clients, each worker has one socket.
     let share = outstanding.div_ceil(workers as u32) as usize;
     let has_both = transport.has_udp() && transport.connects();
     let sockets = if has_both { 1 } else { clients / workers };
@@ -109,11 +108,11 @@ fn check_window(
 /// A message ID has 16 bits.
 const IDS_PER_SOCKET: usize = 1 << 16;
 
-/// Source ports of AF_XDP: enough for a card, and for a server with a socket a core, to spread
-/// the queries evenly over some tens of queues.
+/// Source ports of AF_XDP: enough for a network card, or a server with a socket per CPU, to distribute the queries
+/// evenly over some tens of queues.
 const XDP_CLIENTS: usize = 256;
 
-/// Clients whose connections end soon, where only a rate is given: so many may wait for a response at once.
+/// Clients with short-lived connections where only a rate is given: so many queries may be outstanding.
 const SHORT_LIVED_CLIENTS: usize = 1_000;
 
 /// Each socket needs a port of its own.

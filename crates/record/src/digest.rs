@@ -1,47 +1,46 @@
 //! The summary of a record in bounded memory, built line by line.
 //!
-//! The writer builds it while the run goes on and the reader builds it from the file, by the same calls: the text
-//! shown at the end of a run and the one that `dnsdyno show` prints later cannot differ. Of a long record the
-//! reader takes the roll-ups of its index instead of its intervals; that changes nothing, because all that is added
-//! up are whole numbers.
+//! The writer builds it during the run and the reader builds it from the file, by the same calls: so the summary at
+//! the end of a run and that of `dnsdyno show` are equal. For a long record the reader uses the roll-ups of the index
+//! instead of the intervals. The result is the same, because only integers are added.
 //!
 //! ```text
 //!   intervals  0 1 2 3 4 5 6 7 8 9 …             a week of seconds
-//!   rows       [0 1][2 3][4 5][6 7][8 9] …       at most 24: too many, and neighbours merge
-//!   or phases  [ 2,000 q/s ][ 3,000 q/s ] …      where the load has parts of its own
+//!   rows       [0 1][2 3][4 5][6 7][8 9] …       at most 24: with more, neighbours are merged
+//!   or phases  [ 2,000 q/s ][ 3,000 q/s ] …      where the load has several parts
 //! ```
 
 use std::path::Path;
 
 use dnsdyno_measure::{Arrivals, Evidence, Tally, Warning, WorkerUse, verdict};
 
-use crate::row::GROUP_INTERVALS;
-use crate::{Ended, Event, Header, Headline, Interval, Line, MAX_EVENTS, ReadError, Row, RunReader, Sum};
+use crate::row::{GROUP_INTERVALS, MAX_EVENTS, MAX_ROWS};
+use crate::{Ended, Event, Header, Headline, Interval, Line, ReadError, Row, RunReader, Sum};
 
-/// What a summary is made of.
+/// The summary of a record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Digest {
     /// The header of the record.
     pub header: Header,
-    /// The sum; `None` where the run has not ended in order (or not yet).
+    /// The sum; `None` where the run did not end regularly, or has not ended yet.
     pub sum: Option<Sum>,
     /// The first [`MAX_EVENTS`] events.
     pub events: Vec<Event>,
-    /// Further events, not kept.
+    /// Number of further events, which are not stored.
     pub more_events: u64,
     /// Intervals read.
     pub intervals: u64,
-    /// Whether the file ended in the middle of a line.
+    /// Whether the file ends in the middle of a line.
     pub torn: bool,
     rows: Vec<Row>,
-    /// Intervals a row, where rows are not phases.
+    /// Intervals per row, where rows are not phases.
     row_intervals: u64,
-    /// All intervals together, for a record without its sum.
+    /// All intervals merged, for a record without a sum.
     merged: Row,
 }
 
 impl Digest {
-    /// A digest of a record that has only its header yet.
+    /// The digest of a record that has only its header.
     pub fn new(header: Header) -> Digest {
         let merged = Row::empty(header.types.len());
         Digest {
@@ -57,14 +56,14 @@ impl Digest {
         }
     }
 
-    /// Digests the record at `path`, a run's folder or its file.
+    /// Reads the record at `path`, a run's folder or its file.
     ///
     /// # Errors
-    /// As [`RunReader`]; a record without its last lines is none.
+    /// As [`RunReader`]. A record without its last lines is not an error.
     pub fn read(path: &Path) -> Result<Digest, ReadError> {
         let reader = RunReader::open(path)?;
         let mut digest = Digest::new(reader.header().clone());
-        let mut rest = digest.take_roll_ups(reader)?;
+        let mut rest = digest.add_roll_ups(reader)?;
         digest.lines(&mut rest)?;
         digest.torn = rest.is_torn();
         Ok(digest)
@@ -81,12 +80,12 @@ impl Digest {
         Ok(())
     }
 
-    /// Takes in an interval.
+    /// Adds an interval.
     pub fn interval(&mut self, interval: &Interval) {
         self.row(Row::of(interval));
     }
 
-    /// Takes in an event.
+    /// Adds an event.
     pub fn event(&mut self, event: &Event) {
         if self.events.len() < MAX_EVENTS {
             self.events.push(event.clone());
@@ -95,17 +94,17 @@ impl Digest {
         }
     }
 
-    /// Takes in the sum.
+    /// Adds the sum.
     pub fn sum(&mut self, sum: &Sum) {
         self.sum = Some(sum.clone());
     }
 
-    /// Whether the run ended in order and the record holds all of it.
+    /// Whether the run ended regularly and the record is complete.
     pub fn is_complete(&self) -> bool {
         self.sum.is_some() && !self.torn
     }
 
-    /// What became of the run's queries: the sum, or else what the intervals say.
+    /// How the run's queries ended: from the sum, or from the intervals where there is none.
     pub fn tally(&self) -> &Tally {
         self.sum.as_ref().map_or(&self.merged.tally, |sum| &sum.tally)
     }
@@ -115,36 +114,36 @@ impl Digest {
         self.sum.as_ref().map_or(&self.merged.arrivals, |sum| &sum.arrivals)
     }
 
-    /// What each worker used.
+    /// Queries and CPU time of each worker.
     pub fn workers(&self) -> &[WorkerUse] {
         self.sum.as_ref().map_or(&self.merged.workers, |sum| &sum.workers)
     }
 
-    /// Length of the run, to the end of its last query.
+    /// Length of the run, until its last query ended.
     pub fn to_ns(&self) -> u64 {
         self.sum.as_ref().map_or(self.merged.to_ns, |sum| sum.to_ns)
     }
 
-    /// Time over which queries were due: what average rates divide by.
+    /// Time over which queries were due: the divisor of average rates.
     pub fn schedule_ns(&self) -> u64 {
         self.sum.as_ref().map_or(self.merged.due_to_ns, |sum| sum.schedule_ns)
     }
 
-    /// What ended the run, where that is known.
+    /// What ended the run, where known.
     pub fn ended(&self) -> Option<&Ended> {
         self.sum.as_ref().map(|sum| &sum.ended)
     }
 
-    /// Why the figures may not be the server's.
+    /// Why the figures may not be those of the server.
     ///
-    /// Without a sum, only what the intervals betray; none then does not mean `ok`.
+    /// Without a sum, only the warnings that follow from the intervals; then an empty list does not mean `ok`.
     pub fn warnings(&self) -> Vec<Warning> {
         self.sum.as_ref().map_or_else(|| self.judge(None), |sum| sum.warnings.clone())
     }
 
-    /// The verdict, from the evidence of `sum` where the run has ended, else from that of the intervals.
+    /// The verdict, from the evidence in `sum` where the run has ended, else from the intervals.
     pub fn judge(&self, sum: Option<&Sum>) -> Vec<Warning> {
-        let betrayed = || Evidence {
+        let from_intervals = || Evidence {
             open_loop: self.header.headline == Headline::Response,
             schedule_ns: self.merged.due_to_ns,
             socket_drops: self.merged.arrivals.socket_drops,
@@ -153,28 +152,28 @@ impl Digest {
             ..Evidence::default()
         };
         let tally = sum.map_or(&self.merged.tally, |sum| &sum.tally);
-        verdict(tally, &sum.map_or_else(betrayed, |sum| sum.evidence))
+        verdict(tally, &sum.map_or_else(from_intervals, |sum| sum.evidence))
     }
 
-    /// The condensed intervals, in order, without the empty ones at the end of a run (they only
-    /// wait for the last answers).
+    /// The merged intervals, in order, without the empty ones at the end of a run, in which the generator only waits
+    /// for the last responses.
     pub fn rows(&self) -> &[Row] {
         let is_used = |row: &Row| row.tally.scheduled > 0 || row.asked_micro > 0;
         let used = self.rows.iter().rposition(is_used).map_or(0, |last| last + 1);
         &self.rows[..used]
     }
 
-    /// Whether each row is a phase of the load: where there are a few, and no interval lies in two.
+    /// Whether each row is a phase of the load: where there are several, and no interval belongs to two.
     pub fn rows_are_phases(&self) -> bool {
         self.header.rows_are_phases()
     }
 
-    /// Takes the roll-ups of a long record, and gives a reader of the lines after them.
+    /// Adds the roll-ups of a long record, and returns a reader of the lines after them.
     ///
-    /// A roll-up must not lie in two rows. Where rows are phases none does, for a group of intervals lies in one
-    /// phase. Else a row has at least as many intervals as a group where there are so many intervals that they do
-    /// not fit into rows of half a group.
-    fn take_roll_ups(&mut self, reader: RunReader) -> Result<RunReader, ReadError> {
+    /// A roll-up must not belong to two rows. Where rows are phases it does not, because a group of intervals belongs
+    /// to one phase. Otherwise a row has at least as many intervals as a group, if there are too many intervals for
+    /// rows of half a group.
+    fn add_roll_ups(&mut self, reader: RunReader) -> Result<RunReader, ReadError> {
         let places = reader.places();
         let intervals: u64 = places.iter().map(|place| place.row.intervals).sum();
         if !self.rows_are_phases() {
@@ -185,7 +184,7 @@ impl Digest {
         }
         let (mut at_byte, mut lines) = (0, 0);
         for roll_up in reader.roll_ups().take(places.len()) {
-            // What stands between two roll-ups lost some of its lines: what is left of it is read.
+            // A group without a roll-up has lost lines: its remaining lines are read.
             if at_byte < roll_up.from_byte {
                 let mut between = reader.part(at_byte..roll_up.from_byte, lines)?;
                 self.lines(&mut between)?;
@@ -199,7 +198,7 @@ impl Digest {
         if at_byte == 0 { Ok(reader) } else { reader.part(at_byte..u64::MAX, lines) }
     }
 
-    /// Takes in intervals that lie in one row.
+    /// Adds intervals that belong to one row.
     fn row(&mut self, mut row: Row) {
         self.intervals += row.intervals;
         self.merged.merge(&row);
@@ -215,7 +214,7 @@ impl Digest {
         }
     }
 
-    /// Adds to the last row, or begins another.
+    /// Adds to the last row, or starts another.
     fn add_to_row(&mut self, row: Row) {
         let is_one_row = |last: &Row| match self.rows_are_phases() {
             true => self.header.phase_at(last.from_ns) == self.header.phase_at(row.from_ns),
@@ -228,9 +227,6 @@ impl Digest {
         }
     }
 }
-
-/// Most rows of equal groups of intervals: they fit on a screen.
-pub const MAX_ROWS: usize = 24;
 
 #[cfg(test)]
 mod tests {
@@ -258,7 +254,7 @@ mod tests {
             workers: 1,
             clients: 1,
             udp_sockets: None,
-            questions: 1,
+            queries: 1,
             bad_lines: 0,
             send_only: false,
             load: "10 queries/s".into(),
@@ -283,12 +279,12 @@ mod tests {
     const SECOND: u64 = 1_000_000_000;
 
     #[test]
-    fn a_short_run_has_a_row_an_interval_and_a_long_one_merges_neighbours() {
+    fn a_short_run_has_a_row_per_interval_and_a_long_one_merges_neighbours() {
         let mut digest = Digest::new(header(Vec::new()));
         (0..20).for_each(|i| digest.interval(&interval(i, 10)));
         assert_eq!(digest.rows().len(), 20);
         (20..100).for_each(|i| digest.interval(&interval(i, 10)));
-        // 100 seconds in groups of 8: twelve whole ones and a half.
+        // 100 seconds in rows of 8: twelve, and a half one.
         let rows = digest.rows();
         assert_eq!((rows.len(), rows[0].to_ns, rows[12].from_ns), (13, 8 * SECOND, 96 * SECOND));
         assert!(rows.iter().all(|row| row.asked_qps() == 10.0));
@@ -297,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stair_has_a_row_a_step_and_what_follows_it_none() {
+    fn a_stair_has_a_row_per_step_and_none_after_the_last_step() {
         let step = |n: u64| Phase {
             label: format!("step {n}"),
             from_ns: n * 3 * SECOND,
@@ -314,14 +310,14 @@ mod tests {
     }
 
     #[test]
-    fn empty_intervals_at_the_end_are_no_rows_and_those_of_a_stall_are() {
+    fn empty_intervals_have_a_row_in_the_middle_and_none_at_the_end() {
         let mut digest = Digest::new(header(Vec::new()));
         [5, 0, 5, 0, 0].into_iter().enumerate().for_each(|(i, n)| digest.interval(&interval(i as u64, n)));
         assert_eq!(digest.rows().len(), 3);
     }
 
     #[test]
-    fn the_verdict_comes_from_the_sum_where_there_is_one_and_else_from_the_intervals() {
+    fn the_verdict_is_that_of_the_sum_or_without_it_that_of_the_intervals() {
         let mut digest = Digest::new(header(Vec::new()));
         let mut dropping = interval(0, 10);
         dropping.arrivals.socket_drops = 3;
@@ -347,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn events_have_a_limit() {
+    fn the_number_of_events_is_limited() {
         let mut digest = Digest::new(header(Vec::new()));
         let event = Event { at_ns: 0, kind: "k".into(), message: "m".into(), figures: Default::default() };
         (0..MAX_EVENTS + 3).for_each(|_| digest.event(&event));
@@ -355,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_phases_only_where_no_interval_lies_in_two_and_then_lose_no_query() {
+    fn rows_are_phases_only_where_no_interval_belongs_to_two() {
         let phase = |label: &str, from_ns, to_ns| Phase { label: label.into(), from_ns, to_ns };
         let uneven = vec![phase("1", 0, 3 * SECOND / 2), phase("2", 3 * SECOND / 2, 3 * SECOND)];
         // The last phase may end within an interval.

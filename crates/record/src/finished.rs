@@ -1,5 +1,5 @@
-//! What decides which run is next (a search, a comparison) sees of whatever makes the runs: a plan in, a
-//! finished run with its record out.
+//! The interface between code that chooses the next run (a search, a comparison) and code that makes runs: a plan in,
+//! a finished run with its record out.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -8,25 +8,25 @@ use dnsdyno_plan::Plan;
 
 use crate::{Digest, WriteError};
 
-/// Makes the run of a plan: on this host, on an imaginary link, or on many machines.
+/// Makes the run of a plan: on this host, on a simulated link, or on several hosts.
 pub trait PlanRunner {
-    /// Why a run could not be made.
+    /// Why a run failed.
     type Error: Error + Send + Sync + 'static;
 
-    /// Makes the run that the plan describes, and returns when it is over.
+    /// Makes the run that the plan describes, and returns when it has ended.
     ///
     /// # Errors
-    /// Where nothing could be sent. A run that broke off is none: its [`Digest::ended`] says so.
+    /// Nothing could be sent. A run that ended early is not an error: see [`Digest::ended`].
     fn run(&mut self, plan: &Plan) -> Result<FinishedRun, Self::Error>;
 }
 
-/// A run that is over, however it ended.
+/// A run that has ended, regularly or not.
 #[derive(Debug)]
 pub struct FinishedRun {
-    /// The record, with its sum and the verdict in it; whole, whether the disk took it or not.
+    /// The summary with sum and verdict; complete, even where the record on disk is not.
     pub digest: Digest,
-    /// The folder of the record; `None` where it was kept in memory.
+    /// The folder of the record; `None` where it was only in memory.
     pub folder: Option<PathBuf>,
-    /// What of the record is missing on the disk; `None` = nothing.
+    /// What is missing from the record on disk; `None` where it is complete.
     pub incomplete: Option<WriteError>,
 }

@@ -1,7 +1,7 @@
-//! The machine a run was made on, as far as it lets itself be read.
+//! The host that made the run: hardware, kernel, settings and limits.
 //!
-//! Two runs can only be compared by someone who can see what lay under them. Each fact is
-//! optional: in a container, or without the right to read it, it is absent, never guessed.
+//! Without them, two runs cannot be compared. Each fact is optional: where it cannot be read, such as in a container
+//! or without privileges, it is absent and never guessed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,7 +23,7 @@ pub struct HostInfo {
     /// `6.1.0-18-amd64`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel_release: Option<String>,
-    /// The kernel's build, as it tells it.
+    /// The kernel's build, as the kernel reports it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel_version: Option<String>,
     /// The distribution.
@@ -32,19 +32,19 @@ pub struct HostInfo {
     /// The processor's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_model: Option<String>,
-    /// Processors that are online.
+    /// Online CPUs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpus_online: Option<String>,
-    /// Processors that the generator may use, as the kernel lists them: `0-3,8`.
+    /// CPUs that the generator may use, as the kernel lists them: `0-3,8`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpus_allowed: Option<String>,
-    /// What sets the clock rate of the first processor.
+    /// Frequency governor of the first CPU.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_governor: Option<String>,
-    /// All memory, in bytes.
+    /// Total memory, in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
-    /// What the kernel reads the time from.
+    /// The kernel's clock source.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clocksource: Option<String>,
     /// A container, or a hint of a virtual machine.
@@ -53,11 +53,11 @@ pub struct HostInfo {
     /// CPU time that the control group may use: "max 100000" or "50000 100000" (µs, each µs).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cgroup_cpu_max: Option<String>,
-    /// Settings of the kernel that bear on a run, by name.
+    /// Kernel settings that influence a run, by name.
     pub sysctls: BTreeMap<String, String>,
     /// Limits of this process, soft and hard.
     pub limits: BTreeMap<String, String>,
-    /// The interface towards the server.
+    /// The interface to the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interface: Option<InterfaceInfo>,
 }
@@ -74,7 +74,7 @@ pub struct InterfaceInfo {
     /// The driver's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub driver: Option<String>,
-    /// In Mbit/s.
+    /// Link speed in Mbit/s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub speed_mbps: Option<u64>,
     /// Receive queues.
@@ -86,7 +86,7 @@ pub struct InterfaceInfo {
 }
 
 impl HostInfo {
-    /// Reads what can be read, for a run against `target`. Never fails, and takes milliseconds.
+    /// Reads the facts for a run against `target`. Never fails, and takes milliseconds.
     pub fn gather(target: IpAddr) -> HostInfo {
         HostInfo {
             dnsdyno_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -111,7 +111,7 @@ impl HostInfo {
 
     /// The text of `host.json`.
     pub fn to_json(&self) -> String {
-        // Strings, numbers and maps with string keys: there is nothing that JSON cannot say.
+        // Cannot fail: strings, numbers and maps with string keys.
         let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
         text.push('\n');
         text
@@ -131,7 +131,7 @@ impl InterfaceInfo {
         InterfaceInfo {
             mtu: number("mtu"),
             driver: driver.and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned())),
-            // A link without a speed of its own says -1, which is no u64.
+            // An interface without a speed reports -1, which is not a u64.
             speed_mbps: number("speed"),
             rx_queues: queues("rx-"),
             tx_queues: queues("tx-"),
@@ -140,7 +140,7 @@ impl InterfaceInfo {
     }
 }
 
-/// The whole of a small file, trimmed; `None` where there is none or it is empty.
+/// The content of a small file, trimmed; `None` where it is missing or empty.
 fn word(path: impl AsRef<Path>) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
@@ -183,7 +183,7 @@ fn container() -> Option<String> {
     by_file.or_else(kubernetes).or_else(by_manager)
 }
 
-/// Buffers, queues and ports: what limits a UDP generator before its CPU does.
+/// Buffers, queues and ports, which may limit a generator before its CPU does.
 const SYSCTLS: [&str; 18] = [
     "net.core.rmem_default",
     "net.core.rmem_max",
@@ -205,7 +205,7 @@ const SYSCTLS: [&str; 18] = [
     "kernel.sched_rt_runtime_us",
 ];
 
-/// Limits of a process that bear on a run: the label in the kernel's table, and our key.
+/// Process limits that influence a run: the label in the kernel's table, and our key.
 const LIMITS: [(&str, &str); 3] = [
     ("Max open files", "open_files"),
     ("Max locked memory", "locked_memory_bytes"),
@@ -217,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn this_host_tells_at_least_its_kernel_its_processors_and_its_loopback() {
+    fn kernel_cpus_and_loopback_of_this_host_are_read() {
         let host = HostInfo::gather("127.0.0.1".parse().unwrap());
         assert!(host.kernel_release.is_some() && host.cpus_allowed.is_some());
         assert_eq!(host.interface.as_ref().map(|lo| lo.name.as_str()), Some("lo"));
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_absent() {
+    fn a_fact_that_cannot_be_read_is_absent() {
         assert_eq!(word("/nonexistent/file"), None);
         assert_eq!(
             InterfaceInfo::read("nosuch0".into()),

@@ -1,6 +1,6 @@
-//! The index of a compressed record: for each group of intervals its place in the file and its roll-up.
+//! The index of a compressed record: for each group of intervals its position in the file and its roll-up.
 //!
-//! It is a help, not a part of the record: one that is missing, of another run, or torn costs only time.
+//! It only saves time: without it, or if it is torn or of another run, all lines are read.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -9,23 +9,24 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::row::MAX_EVENTS;
 use crate::store::INDEX_HEADER;
-use crate::{Event, INDEX_FILE, MAX_EVENTS, Row};
+use crate::{Event, INDEX_FILE, Row};
 
-/// A group of intervals in the file, put together.
+/// A merged group of intervals, with its position in the file.
 #[derive(Deserialize)]
 pub(crate) struct RollUp {
     pub(crate) from_byte: u64,
     pub(crate) to_byte: u64,
     pub(crate) lines: u64,
-    /// The events among the intervals, as far as a summary has them.
+    /// The events between the intervals, up to the limit of a summary.
     pub(crate) events: Vec<Event>,
-    /// Those that it only counts.
+    /// Number of further events.
     pub(crate) more_events: u64,
     pub(crate) row: Row,
 }
 
-/// Where a group stands, and how much is in it.
+/// Position and size of a group.
 #[derive(Deserialize)]
 pub(crate) struct Place {
     pub(crate) from_byte: u64,
@@ -41,20 +42,20 @@ pub(crate) struct Extent {
     pub(crate) to_ns: u64,
 }
 
-/// The places of the groups, from the index beside the compressed file `run`: up to the first that cannot be right.
+/// The positions of the groups in the compressed file `run`, from its index: up to the first implausible one.
 pub(crate) fn places(run: &Path, run_id: &str) -> Vec<Place> {
     let Ok(length) = std::fs::metadata(run).map(|metadata| metadata.len()) else { return Vec::new() };
     let mut at_byte = 0;
-    let is_right = |place: &Place| {
+    let is_plausible = |place: &Place| {
         let follows =
             at_byte <= place.from_byte && place.from_byte < place.to_byte && place.to_byte <= length;
         at_byte = place.to_byte;
         follows && place.runid == run_id
     };
-    entries(run).take_while(is_right).collect()
+    entries(run).take_while(is_plausible).collect()
 }
 
-/// The entries of the index one by one, for they take more memory than the whole summary.
+/// The entries of the index one by one, because together they need more memory than the summary.
 pub(crate) fn entries<T: DeserializeOwned>(run: &Path) -> impl Iterator<Item = T> {
     let file = File::open(run.with_file_name(INDEX_FILE)).ok();
     let decoder = file.and_then(|file| zstd::Decoder::new(file).ok());
@@ -65,9 +66,9 @@ pub(crate) fn entries<T: DeserializeOwned>(run: &Path) -> impl Iterator<Item = T
     lines.map_while(|line| serde_json::from_slice(&line).ok())
 }
 
-/// The group that the writer is in.
+/// The group that the writer has started and not ended.
 pub(crate) struct OpenGroup {
-    /// Which it is, see [`Header::group_of`](crate::Header).
+    /// Its identity, see [`Header::group_of`](crate::Header).
     pub(crate) which: (u64, Option<usize>),
     pub(crate) lines: u64,
     row: Row,
@@ -75,7 +76,7 @@ pub(crate) struct OpenGroup {
     more_events: u64,
 }
 
-/// All of a [`RollUp`] but its place.
+/// A [`RollUp`] without its position.
 #[derive(Serialize)]
 struct Text<'a> {
     runid: &'a str,
@@ -94,7 +95,7 @@ impl OpenGroup {
         self.row.merge(row);
     }
 
-    /// `before` events are in the record before this one.
+    /// `before` is the number of events in the record before this one.
     pub(crate) fn event(&mut self, event: &Event, before: u64) {
         self.lines += 1;
         if before < MAX_EVENTS as u64 {
@@ -104,7 +105,7 @@ impl OpenGroup {
         }
     }
 
-    /// The text of its roll-up; `None` where there is no interval in it.
+    /// The text of its roll-up; `None` where the group has no interval.
     pub(crate) fn roll_up(&self, runid: &str) -> Option<Vec<u8>> {
         let text = Text { runid, events: &self.events, more_events: self.more_events, row: &self.row };
         if self.row.intervals == 0 { None } else { serde_json::to_vec(&text).ok() }

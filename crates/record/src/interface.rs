@@ -1,35 +1,35 @@
-//! What an interface itself has counted, to hold against what a run believes to have sent.
+//! The packet counters of an interface, to compare with the number of queries sent.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Packets of one interface over a run, those of other programs included.
+/// Packets of one interface during a run, including those of other programs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InterfaceCounts {
     /// `eth0`.
     pub name: String,
     /// Packets sent.
     pub sent: u64,
-    /// Packets that it dropped instead of sending them.
+    /// Packets dropped before sending.
     pub send_dropped: u64,
-    /// Packets that it failed to send.
+    /// Packets not sent because of errors.
     pub send_errors: u64,
     /// Packets received.
     pub received: u64,
-    /// Packets that came and that it dropped.
+    /// Received packets dropped.
     pub receive_dropped: u64,
-    /// Packets that came broken.
+    /// Packets received with errors.
     pub receive_errors: u64,
 }
 
 impl InterfaceCounts {
-    /// What the interface has counted so far; `None` where the kernel does not tell.
+    /// The present counters of the interface; `None` where the kernel does not provide them.
     pub fn now(name: &str) -> Option<InterfaceCounts> {
-        // This file, unlike /sys, is always that of our own network namespace.
+        // Unlike /sys, this file always belongs to our own network namespace.
         read(&std::fs::read_to_string("/proc/self/net/dev").ok()?, name)
     }
 
-    /// What it has counted since `before`. A counter that went back has begun anew.
+    /// The difference to `before`. A counter that is lower than before was reset.
     pub fn since(self, before: &InterfaceCounts) -> InterfaceCounts {
         let less = |now: u64, before: u64| now.checked_sub(before).unwrap_or(now);
         InterfaceCounts {
@@ -69,7 +69,7 @@ Inter-|   Receive                                     |  Transmit
 ";
 
     #[test]
-    fn each_column_is_read_as_what_it_is() {
+    fn each_column_is_read_into_its_counter() {
         let counts = read(TABLE, "lo").unwrap();
         assert_eq!((counts.received, counts.receive_errors, counts.receive_dropped), (10, 1, 2));
         assert_eq!((counts.sent, counts.send_errors, counts.send_dropped), (11, 3, 4));
@@ -78,7 +78,7 @@ Inter-|   Receive                                     |  Transmit
     }
 
     #[test]
-    fn what_was_before_does_not_count() {
+    fn only_the_difference_counts() {
         let before = InterfaceCounts { sent: 4, received: 9, ..InterfaceCounts::default() };
         let now = InterfaceCounts { sent: 10, received: 2, ..InterfaceCounts::default() };
         let since = now.since(&before);
@@ -86,7 +86,7 @@ Inter-|   Receive                                     |  Transmit
     }
 
     #[test]
-    fn the_loopback_of_this_host_counts() {
+    fn the_loopback_of_this_host_is_read() {
         assert!(InterfaceCounts::now("lo").is_some());
     }
 }

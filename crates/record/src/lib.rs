@@ -1,17 +1,17 @@
-//! The record of a run: the one place where measuring and reporting meet.
+//! The record of a run: written by the generator, read by reports.
 //!
 //! A run is a folder of three files (and an index, where it is compressed):
 //!
 //! ```text
 //!   runs/NAME/
-//!     run.ndjson   what happened: one JSON object a line, written while running; run.ndjson.zst of a long run
-//!     plan.toml    what was asked, so that it can be asked again
-//!     host.json    the machine it ran on
+//!     run.ndjson   the measurements: one JSON object per line, written during the run; run.ndjson.zst of a long run
+//!     plan.toml    the plan, to repeat the run
+//!     host.json    the host that made the run
 //! ```
 //!
-//! [`RunWriter`] writes it, [`RunReader`] reads it line by line, and [`Digest`] is the bounded
-//! summary that both of them build, so that a live summary and one from the file are the same.
-//! The format is described in `docs/formats/run.md` and in [`schema::RUN_SCHEMA`].
+//! [`RunWriter`] writes it, [`RunReader`] reads it line by line. Both build a [`Digest`], a summary of bounded size,
+//! so that the summary of a run and that of its file are equal. The format is described in `docs/formats/run.md` and
+//! in [`schema::RUN_SCHEMA`].
 #![forbid(unsafe_code)]
 
 mod digest;
@@ -35,7 +35,7 @@ mod store;
 mod v1;
 mod writer;
 
-pub use digest::{Digest, MAX_ROWS};
+pub use digest::Digest;
 pub use dnsdyno_measure::WorkerUse;
 pub use files::{FORMAT, HOST_FILE, INDEX_FILE, PACKED_FILE, PLAN_FILE, RUN_FILE};
 pub use finished::{FinishedRun, PlanRunner};
@@ -44,6 +44,6 @@ pub use interface::InterfaceCounts;
 pub use line::Line;
 pub use queue::Unsaved;
 pub use reader::{ReadError, RunReader};
-pub use row::{MAX_EVENTS, MAX_PHASE_ROWS, Row};
+pub use row::{MAX_EVENTS, MAX_PHASE_ROWS, MAX_ROWS, Row};
 pub use run::{BackendInfo, Ended, Event, Header, Headline, Interval, MemberInfo, Phase, Sum, XdpInfo};
 pub use writer::{RunWriter, WriteError};

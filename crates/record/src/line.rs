@@ -1,12 +1,11 @@
-//! One line of `run.ndjson`: a dns-metrics object to text, and text to one of our types.
+//! One line of `run.ndjson`: encodes it as a dns-metrics object, and decodes it.
 //!
 //! ```text
-//!   {"runid":…,"type":"stats_periodic","since":…,"queries":…, …   what dns-metrics has words for
-//!    "dnsdyno":{…}}                                               all the rest, and all we read
+//!   {"runid":…,"type":"stats_periodic","since":…,"queries":…, …   the properties of dns-metrics
+//!    "dnsdyno":{…}}                                               all figures; only these are read back
 //! ```
 //!
-//! The standard properties are there for other tools. We read back only our own, which hold
-//! every figure again that we need: one truth for one reader.
+//! The standard properties are for other tools. We read back only `dnsdyno`, which repeats every figure.
 
 use std::borrow::Cow;
 
@@ -16,7 +15,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::standard::{JOINED_IN_INTERVAL, StandardEvent, StandardHeader, StandardStats, headline};
+use crate::standard::{JOINED_IN_INTERVAL, StandardEvent, StandardHeader, StandardStats};
 use crate::{Event, FORMAT, Header, Interval, Sum, v1};
 
 /// A line of a record after its header.
@@ -61,8 +60,8 @@ pub(crate) fn encode_interval(header: &Header, interval: &Interval) -> Vec<u8> {
     let span_ns = interval.from_ns..interval.to_ns;
     let standard =
         StandardStats::new(header, &interval.tally, &interval.arrivals, span_ns, JOINED_IN_INTERVAL);
-    // Almost all that is due in a second is answered in it: the latencies of both are written once.
-    let headline = headline(header, &interval.tally);
+    // Almost all queries due in a second are answered in it: their latencies are written once.
+    let headline = header.headline_of(&interval.tally);
     let arrival_changes = Changes::between(headline, &interval.arrivals.latency);
     let mut interval = Cow::Borrowed(interval);
     if arrival_changes.is_some() {
@@ -84,13 +83,13 @@ pub(crate) fn encode_event(header: &Header, event: &Event) -> Vec<u8> {
     to_line(&Object { runid: &header.run_id, kind: EVENT, standard, dnsdyno: event })
 }
 
-/// Reads a header; gives also its format.
+/// Reads a header and its format.
 pub(crate) fn decode_header(text: &[u8]) -> Result<(Header, u32), LineError> {
     let tag: Tag = serde_json::from_slice(text)?;
     if tag.kind != HEADER {
         return Err(LineError::NoHeader(tag.kind.into_owned()));
     }
-    // The version before the rest: a newer header may have any shape.
+    // The version first: the rest of a newer header is unknown.
     let Version { format } = own(text)?;
     if format > FORMAT {
         return Err(LineError::Newer(format));
@@ -105,7 +104,7 @@ pub(crate) fn decode_header(text: &[u8]) -> Result<(Header, u32), LineError> {
     Ok((header, format))
 }
 
-/// Reads any line after the header; `None` where it is of a kind that is not known here.
+/// Reads a line after the header; `None` where its type is unknown.
 pub(crate) fn decode(text: &[u8], header: &Header, format: u32) -> Result<Option<Line>, LineError> {
     let tag: Tag = serde_json::from_slice(text)?;
     if format == 1 {
@@ -119,11 +118,11 @@ pub(crate) fn decode(text: &[u8], header: &Header, format: u32) -> Result<Option
 fn decode_kind(kind: &str, source: &Source<'_>, header: &Header) -> Result<Option<Line>, LineError> {
     Ok(Some(match kind {
         STATS_PERIODIC => {
-            // What was counted stands among the other properties, and is read apart from them: serde would else hold
-            // each of its numbers in memory first, in a form that has no room for the sums of squares.
+            // The tally's properties are read separately: with `flatten`, serde would buffer each number first, in a
+            // type that is too small for the sums of squares.
             let mut interval = Box::new(Interval { tally: source.own()?, ..source.own()? });
             if let Some(changes) = source.own::<ReadChanges>()?.arrival_changes {
-                let latency = changes.onto(headline(header, &interval.tally));
+                let latency = changes.onto(header.headline_of(&interval.tally));
                 interval.arrivals.latency = latency.ok_or(LineError::Changes)?;
             }
             Line::Interval(interval)
@@ -136,7 +135,7 @@ fn decode_kind(kind: &str, source: &Source<'_>, header: &Header) -> Result<Optio
 
 /// A line to be read.
 enum Source<'a> {
-    /// As it stands in the file.
+    /// The text in the file.
     Text(&'a [u8]),
     /// Translated from an older format.
     Value(&'a Value),
@@ -156,7 +155,7 @@ fn own<T: DeserializeOwned>(text: &[u8]) -> Result<T, LineError> {
     serde_json::from_slice::<Ours<T>>(text)?.dnsdyno.ok_or(LineError::NotOurs)
 }
 
-/// A line: the standard's properties beside ours.
+/// A line: the standard properties, and ours.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Object<'a, S, T> {
     /// Name of the run, the same on each line.
@@ -166,7 +165,7 @@ pub(crate) struct Object<'a, S, T> {
     kind: &'static str,
     #[serde(flatten)]
     standard: S,
-    /// What dns-metrics has no words for, and every figure of this line.
+    /// Every figure of this line, also those that dns-metrics does not have.
     dnsdyno: T,
 }
 
@@ -176,7 +175,7 @@ pub(crate) struct Object<'a, S, T> {
 pub(crate) struct StoredInterval<'a> {
     #[serde(flatten)]
     interval: Cow<'a, Interval>,
-    /// `arrivals.latency`, where that is absent: what makes it of the headline latency, `response` or `service`.
+    /// Where `arrivals.latency` is absent: its difference from the headline latency, `response` or `service`.
     #[serde(skip_serializing_if = "Option::is_none")]
     arrival_changes: Option<Changes>,
 }
@@ -219,10 +218,10 @@ struct ReadHeader {
     generator_params: Vec<String>,
 }
 
-/// One object, one line.
+/// Writes an object as one line.
 fn to_line(object: &impl Serialize) -> Vec<u8> {
     let mut line = Vec::with_capacity(LINE_CAPACITY);
-    // Cannot fail: the map keys are strings, and a Vec takes every byte.
+    // Cannot fail: the map keys are strings, and the target is a Vec.
     let written = serde_json::to_writer(&mut line, object);
     debug_assert!(written.is_ok(), "{written:?}");
     line.push(b'\n');
@@ -234,5 +233,5 @@ pub(crate) const STATS_PERIODIC: &str = "stats_periodic";
 pub(crate) const STATS_SUM: &str = "stats_sum";
 pub(crate) const EVENT: &str = "event";
 
-/// The line of a quiet interval fits; a busy one grows a few times.
+/// Fits an interval with few distinct latencies; others grow a few times.
 const LINE_CAPACITY: usize = 16 * 1024;

@@ -1,9 +1,9 @@
-//! Lines on their way to a [`Store`], which a thread of its own feeds: whoever measures never waits for a disk or
-//! for the compression.
+//! The queue of lines for a [`Store`], which its own thread writes: the measurement never waits for the disk or the
+//! compression.
 //!
 //! ```text
 //!   push ──► | line | line | … |  ──► thread ──► store     oldest first, up to a limit of bytes
-//!                 dropped ◄──┘ where the limit is passed
+//!                 dropped ◄──┘ above the limit
 //! ```
 
 use std::collections::VecDeque;
@@ -14,14 +14,14 @@ use std::time::{Duration, Instant};
 
 use crate::store::{Item, Store};
 
-/// What of a record is not on disk.
+/// The part of a record that is not on disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Unsaved {
-    /// Lines kept in memory, to be tried again.
+    /// Lines kept in memory, to be retried.
     pub lines: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Lines given up, because no more could be kept.
+    /// Lines lost, because no more could be kept.
     pub dropped: u64,
 }
 
@@ -32,7 +32,7 @@ impl Unsaved {
     }
 }
 
-/// The queue, and the thread behind it. Dropping it tries once more to write what is kept.
+/// The queue and its thread. Dropping it retries once to write the lines kept.
 pub(crate) struct Queue {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -48,21 +48,21 @@ struct State {
     items: VecDeque<Item>,
     unsaved: Unsaved,
     limit_bytes: u64,
-    /// The line that the thread holds, and since when the disk has it.
-    in_hand: u64,
+    /// Lines that the thread is writing, and since when.
+    in_progress: u64,
     writing_since: Option<Instant>,
-    /// Rounds asked for, and those done: in a round the thread writes until nothing is left or the disk refuses.
+    /// Rounds requested, and rounds done: in a round the thread writes until the queue is empty or a write fails.
     wanted: u64,
     done: u64,
     wants_sync: bool,
     ends: bool,
-    /// Why the last round wrote no more.
+    /// The error that ended the last round.
     error: Option<io::Error>,
 }
 
 impl Queue {
     /// # Errors
-    /// There is no further thread to be had.
+    /// The thread cannot be created.
     pub(crate) fn new(store: Store, limit_bytes: u64) -> io::Result<Queue> {
         let state = State { limit_bytes, ..State::default() };
         let shared = Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() });
@@ -72,10 +72,10 @@ impl Queue {
         Ok(Queue { shared, thread: Some(thread) })
     }
 
-    /// Adds an item after those kept.
+    /// Appends an item.
     ///
     /// # Errors
-    /// The disk took nothing in the last round, or has not answered for long: the item is kept.
+    /// The last round failed, or a write takes too long: the item is kept.
     pub(crate) fn push(&self, item: Item) -> io::Result<()> {
         let mut state = self.shared.lock();
         if let Item::Line(line) = &item {
@@ -86,13 +86,13 @@ impl Queue {
         state.drop_beyond_limit();
         state.wanted += 1;
         self.shared.changed.notify_all();
-        state.trouble()
+        state.check()
     }
 
-    /// Waits for a round over all that is kept; with `sync`, until the disk has it.
+    /// Waits for a round that writes all items kept; with `sync`, until they are on the disk.
     ///
     /// # Errors
-    /// The disk refused something: it is kept.
+    /// A write failed: its lines are kept.
     pub(crate) fn wait(&self, sync: bool) -> io::Result<()> {
         let mut state = self.shared.lock();
         state.wanted += 1;
@@ -100,7 +100,7 @@ impl Queue {
         let round = state.wanted;
         self.shared.changed.notify_all();
         while state.done < round && !self.thread.as_ref().is_none_or(JoinHandle::is_finished) {
-            let waited = self.shared.changed.wait_timeout(state, LOOK_AGAIN);
+            let waited = self.shared.changed.wait_timeout(state, CHECK_INTERVAL);
             (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         }
         match &state.error {
@@ -110,10 +110,10 @@ impl Queue {
         }
     }
 
-    /// What is not on the disk now.
+    /// The lines that are not on disk now.
     pub(crate) fn unsaved(&self) -> Unsaved {
         let state = self.shared.lock();
-        Unsaved { lines: state.unsaved.lines + state.in_hand, ..state.unsaved }
+        Unsaved { lines: state.unsaved.lines + state.in_progress, ..state.unsaved }
     }
 }
 
@@ -131,19 +131,19 @@ impl Drop for Queue {
 }
 
 impl State {
-    fn trouble(&self) -> io::Result<()> {
+    fn check(&self) -> io::Result<()> {
         if let Some(error) = &self.error {
             return Err(same(error));
         }
         match self.writing_since {
-            Some(since) if since.elapsed() > STANDSTILL => {
+            Some(since) if since.elapsed() > SLOW_WRITE => {
                 Err(io::Error::new(io::ErrorKind::TimedOut, "the disk has not answered for 5 s"))
             }
             _ => Ok(()),
         }
     }
 
-    /// The newest lines are worth more: the last one is the sum.
+    /// Drops the oldest lines: the newest ones matter more, because the last one is the sum.
     fn drop_beyond_limit(&mut self) {
         while self.unsaved.bytes > self.limit_bytes && self.unsaved.lines > 1 {
             let oldest = self.items.iter().position(|item| matches!(item, Item::Line(_)));
@@ -159,7 +159,7 @@ impl State {
         if let Some(Item::Line(line)) = &item {
             self.unsaved.lines -= 1;
             self.unsaved.bytes -= line.len() as u64;
-            self.in_hand = 1;
+            self.in_progress = 1;
         }
         self.writing_since = item.is_some().then(Instant::now);
         item
@@ -171,7 +171,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The thread: a round after another, until the queue is dropped.
+    /// The thread: one round after another, until the queue is dropped.
     fn write(&self, mut store: Store) {
         loop {
             let mut state = self.lock();
@@ -190,7 +190,7 @@ impl Shared {
             }
             let mut state = self.lock();
             (state.done, state.error) = (round, written.err());
-            (state.in_hand, state.writing_since) = (store.unsaved_lines(), None);
+            (state.in_progress, state.writing_since) = (store.unsaved_lines(), None);
             self.changed.notify_all();
         }
     }
@@ -199,7 +199,7 @@ impl Shared {
         loop {
             store.settle()?;
             let mut state = self.lock();
-            state.in_hand = 0;
+            state.in_progress = 0;
             let Some(item) = state.pop() else { return Ok(()) };
             drop(state);
             store.put(item)?;
@@ -207,7 +207,7 @@ impl Shared {
     }
 }
 
-/// The same error once more: the thread keeps one, and each caller is given it.
+/// A copy of an error: the thread stores one, and each caller gets it.
 fn same(error: &io::Error) -> io::Error {
     match error.raw_os_error() {
         Some(code) => io::Error::from_raw_os_error(code),
@@ -215,8 +215,8 @@ fn same(error: &io::Error) -> io::Error {
     }
 }
 
-/// A disk that answers later than this stands still: the user is told.
-const STANDSTILL: Duration = Duration::from_secs(5);
+/// A write that takes longer is reported to the user.
+const SLOW_WRITE: Duration = Duration::from_secs(5);
 
-/// How often a waiting writer looks whether its thread is still there.
-const LOOK_AGAIN: Duration = Duration::from_millis(200);
+/// How often a waiting caller checks whether the thread still runs.
+const CHECK_INTERVAL: Duration = Duration::from_millis(200);

@@ -1,4 +1,4 @@
-//! Reads a run file line by line, compressed or not, also one that ends in the middle of a line.
+//! Reads a run file line by line, compressed or not; it may end in the middle of a line.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
@@ -9,11 +9,10 @@ use crate::index::{self, Place, RollUp};
 use crate::line::{self, Line, LineError};
 use crate::{FORMAT, Header, PACKED_FILE, RUN_FILE};
 
-/// The lines of a record, in the order of the file. Kinds of lines that are not known here are skipped.
+/// The lines of a record, in the order of the file. Lines of unknown types are skipped.
 ///
-/// A generator that was killed leaves a file without its last lines, or with half a line at the
-/// end: both are read up to there, and [`is_complete`](Self::is_complete) and
-/// [`is_torn`](Self::is_torn) say so when the iterator has ended.
+/// A killed generator leaves a file without its last lines, or with half a line at the end. It is read up to there;
+/// after the end of the iterator, see [`is_complete`](Self::is_complete) and [`is_torn`](Self::is_torn).
 pub struct RunReader {
     path: PathBuf,
     input: Box<dyn BufRead>,
@@ -30,10 +29,10 @@ impl RunReader {
     /// Opens a run's folder, or a run file, and reads the header.
     ///
     /// # Errors
-    /// No such file, no run file, or one of a newer format.
+    /// The file does not exist, is not a run file, or has a newer format.
     pub fn open(path: &Path) -> Result<RunReader, ReadError> {
         let path = match path.is_dir() {
-            // While a file is being compressed there are both, and this one has all.
+            // During the compression both files exist; the compressed one is complete.
             true if path.join(PACKED_FILE).exists() => path.join(PACKED_FILE),
             true => path.join(RUN_FILE),
             false => path.to_owned(),
@@ -64,24 +63,24 @@ impl RunReader {
         &self.path
     }
 
-    /// Whether the sum was read: the run ended in order and the file holds all of it.
+    /// Whether the sum was read: the run ended regularly and the file is complete.
     pub fn is_complete(&self) -> bool {
         self.complete
     }
 
-    /// Whether the file ended in the middle of a line.
+    /// Whether the file ends in the middle of a line.
     pub fn is_torn(&self) -> bool {
         self.torn
     }
 
-    /// Lines read so far, those before a part included.
+    /// Lines read so far, including those before a part.
     pub(crate) fn lines_read(&self) -> u64 {
         self.number.saturating_sub(u64::from(self.ended))
     }
 
-    /// The intervals that cover any of the time from `from_ns` to `to_ns`, and the events in it.
+    /// The intervals that overlap the time from `from_ns` to `to_ns`, and the events in it.
     ///
-    /// Of a compressed record only the groups of intervals that hold some of it are read.
+    /// Of a compressed record only the groups that contain such intervals are read.
     ///
     /// # Errors
     /// The file cannot be opened again.
@@ -94,7 +93,7 @@ impl RunReader {
         let before = places.iter().take_while(|place| place.row.to_ns <= from_ns);
         let (from_byte, lines) =
             before.fold((0, 1), |(_, lines), place| (place.to_byte, lines + place.lines));
-        // The event of an instant may stand before the intervals around it: it did not wait for them to settle.
+        // An event may precede the intervals around its instant, because it is written before they settle.
         let reader = self.part(from_byte..u64::MAX, lines)?;
         let is_before_end = move |line: &Result<Line, ReadError>| match line {
             Ok(Line::Interval(interval)) => interval.from_ns < to_ns,
@@ -109,17 +108,17 @@ impl RunReader {
         Ok(reader.take_while(is_before_end).filter(is_within))
     }
 
-    /// Where the groups of intervals stand; none where the record has no index.
+    /// The positions of the groups of intervals; empty where the record has no index.
     pub(crate) fn places(&self) -> Vec<Place> {
         index::places(&self.path, &self.header.run_id)
     }
 
-    /// The roll-ups of as many groups.
+    /// The roll-ups of the groups.
     pub(crate) fn roll_ups(&self) -> impl Iterator<Item = RollUp> {
         index::entries(&self.path)
     }
 
-    /// A reader of some bytes of the file, which begin with a line; `lines` are before them.
+    /// A reader of a range of bytes of the file, which starts with a line; `lines` lines are before it.
     pub(crate) fn part(&self, bytes: Range<u64>, lines: u64) -> Result<RunReader, ReadError> {
         Ok(RunReader {
             path: self.path.clone(),
@@ -134,7 +133,7 @@ impl RunReader {
         })
     }
 
-    /// The next line; `None` at the end, or where the rest is torn.
+    /// The next line; `None` at the end of the file, or where the last line is incomplete.
     fn read(&mut self) -> Result<Option<Line>, ReadError> {
         loop {
             self.number += 1;
@@ -153,7 +152,7 @@ impl RunReader {
                     return Ok(Some(line));
                 }
                 Ok(None) => {}
-                // Only the writer's last line can lack its newline.
+                // Only the last line can lack its newline.
                 Err(_) if !self.line.ends_with(b"\n") => {
                     self.torn = true;
                     return Ok(None);
@@ -167,7 +166,7 @@ impl RunReader {
     }
 }
 
-/// Ends after the first error: what follows a damaged line is not to be trusted.
+/// Ends after the first error: the lines after a damaged line may be wrong too.
 impl Iterator for RunReader {
     type Item = Result<Line, ReadError>;
 
@@ -189,28 +188,28 @@ pub enum ReadError {
     Open {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The disk failed.
+    /// Reading failed.
     #[error("cannot read {} at line {line}: {source}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
         /// Number of the line, from 1.
         line: u64,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The file ends before its header does.
-    #[error("{} holds no run: it ends before its first line does", path.display())]
+    /// The header is incomplete.
+    #[error("{} has no run: its first line is incomplete", path.display())]
     Empty {
         /// The file.
         path: PathBuf,
     },
     /// A newer dnsdyno wrote it.
     #[error(
-        "{} has format {format} and this dnsdyno reads formats up to {FORMAT}: read it with the version that wrote it",
+        "{} has format {format} and this dnsdyno reads formats up to {FORMAT}: use the version that wrote it",
         path.display()
     )]
     Newer {
@@ -219,7 +218,7 @@ pub enum ReadError {
         /// Its format.
         format: u32,
     },
-    /// A line is not what dnsdyno writes.
+    /// A line was not written by dnsdyno, or is damaged.
     #[error("{}, line {line}: not a line of a dnsdyno record: {why}", path.display())]
     Line {
         /// The file.
@@ -231,7 +230,7 @@ pub enum ReadError {
     },
 }
 
-/// The lines in these bytes of the file. A compressed file says so in its first bytes.
+/// The lines in a range of bytes of the file. A compressed file is recognized by its first bytes.
 fn open(path: &Path, bytes: Range<u64>) -> Result<Box<dyn BufRead>, ReadError> {
     let open = || -> io::Result<Box<dyn BufRead>> {
         let mut file = File::open(path)?;
@@ -247,11 +246,11 @@ fn open(path: &Path, bytes: Range<u64>) -> Result<Box<dyn BufRead>, ReadError> {
     open().map_err(|source| ReadError::Open { path: path.to_owned(), source })
 }
 
-/// Reads up to and with the next newline, into the emptied `line`; gives its length.
+/// Replaces `line` by the next line with its newline; returns its length.
 fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<usize> {
     line.clear();
     match input.by_ref().take(LONGEST_LINE).read_until(b'\n', line) {
-        // The writer was killed within a frame: all blocks before are whole lines, or the beginning of one.
+        // The writer was killed within a frame: all blocks before are complete.
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {}
         read => drop(read?),
     }
@@ -261,10 +260,10 @@ fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<usize> 
     Ok(line.len())
 }
 
-/// Four full histograms are under 1 MiB; more than this is another kind of file.
+/// Four full histograms are below 1 MiB; a longer line belongs to another kind of file.
 const LONGEST_LINE: u64 = 64 << 20;
 
 const ZSTD_MAGIC: [u8; 4] = 0xFD2F_B528_u32.to_le_bytes();
 
-/// A block of zstd, unpacked.
+/// The size of a decompressed block of zstd.
 const DECODED_BYTES: usize = 128 << 10;

@@ -1,11 +1,10 @@
-//! Finds the interface towards a server in the kernel's own tables, without a socket.
+//! Finds the interface to a server in the kernel's routing tables, without a socket.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// The interface that packets to `target` leave by; `None` where no table can be read.
+/// The interface that packets to `target` are sent over; `None` where no table can be read.
 ///
-/// Addresses of this host itself go over `lo` whatever the table says; only loopback addresses
-/// are known here as such.
+/// Packets to any address of this host use `lo`; of these, only loopback addresses are recognized here.
 pub(crate) fn interface_towards(target: IpAddr) -> Option<String> {
     if target.is_loopback() {
         return Some("lo".to_owned());
@@ -16,7 +15,7 @@ pub(crate) fn interface_towards(target: IpAddr) -> Option<String> {
     }
 }
 
-/// `Iface Destination Gateway Flags RefCnt Use Metric Mask …`, addresses as hex of the kernel's memory.
+/// `Iface Destination Gateway Flags RefCnt Use Metric Mask …`, addresses in hexadecimal in host byte order.
 fn longest_v4(table: &str, target: Ipv4Addr) -> Option<String> {
     let target = u32::from_ne_bytes(target.octets());
     let routes = table.lines().skip(1).filter_map(|line| {
@@ -30,7 +29,7 @@ fn longest_v4(table: &str, target: Ipv4Addr) -> Option<String> {
     routes.max_by_key(|(prefix, rank, _)| (*prefix, *rank)).map(|(.., name)| name.to_owned())
 }
 
-/// `destination prefix source prefix gateway metric refs use flags name`, all hex but the name.
+/// `destination prefix source prefix gateway metric refs use flags name`, all in hexadecimal except the name.
 fn longest_v6(table: &str, target: Ipv6Addr) -> Option<String> {
     let target = u128::from(target);
     let routes = table.lines().filter_map(|line| {
@@ -60,7 +59,7 @@ mod tests {
 
     #[test]
     #[cfg(target_endian = "little")]
-    fn the_longest_matching_route_names_the_interface() {
+    fn the_longest_matching_route_gives_the_interface() {
         let table = "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n\
                      eth0\t00000000\t010011AC\t0003\t0\t0\t0\t00000000\t0\t0\t0\n\
                      eth1\t0002000A\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0\n\
@@ -71,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn ipv6_routes_have_their_own_table() {
+    fn ipv6_routes_are_read_from_their_own_table() {
         let zero = "0".repeat(32);
         let prefix = "20010db8000000000000000000000000";
         let table = format!(

@@ -1,13 +1,13 @@
-//! Intervals put together: a row of a summary, or a roll-up of the index.
+//! Merged intervals: a row of a summary, or a roll-up of the index. And the limits of a summary.
 
 use dnsdyno_measure::{Arrivals, Tally, WorkerUse, finite};
 use serde::{Deserialize, Serialize};
 
 use crate::{Header, Interval, Phase};
 
-/// Neighbouring intervals, or those of one phase, put together.
+/// Adjacent intervals, or those of one phase, merged.
 ///
-/// All of it are whole numbers: rows are the same in whatever order and in whatever groups intervals are added.
+/// All counts are integers: the order and the grouping of the intervals do not change a row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// The phase, where rows are phases.
@@ -15,23 +15,23 @@ pub struct Row {
     pub label: Option<String>,
     /// Number of the first interval.
     pub index: u64,
-    /// How many intervals.
+    /// Number of intervals.
     pub intervals: u64,
     /// First instant of the first interval.
     pub from_ns: u64,
     /// First instant after the last interval.
     pub to_ns: u64,
-    /// Time that the intervals cover: what rates divide by.
+    /// Time that the intervals cover: the divisor of rates.
     pub covered_ns: u64,
     /// First instant after the last interval in which a query was due; 0 where none was.
     pub due_to_ns: u64,
-    /// Queries that the schedule asked for, in millionths; 0 in closed loop.
+    /// Queries scheduled, in millionths; 0 in closed loop.
     pub asked_micro: u64,
-    /// What became of the queries due.
+    /// How the queries due ended.
     pub tally: Tally,
     /// What passed the sockets.
     pub arrivals: Arrivals,
-    /// What each worker used.
+    /// Queries and CPU time of each worker.
     pub workers: Vec<WorkerUse>,
 }
 
@@ -72,7 +72,7 @@ impl Row {
         }
     }
 
-    /// Average rate that the schedule asked for; 0 in closed loop.
+    /// Average scheduled rate; 0 in closed loop.
     pub fn asked_qps(&self) -> f64 {
         if self.covered_ns == 0 { 0.0 } else { self.asked_micro as f64 * 1e3 / self.covered_ns as f64 }
     }
@@ -92,30 +92,33 @@ impl Row {
 }
 
 impl Header {
-    /// Whether each row is a phase of the load: where there are a few, and no interval lies in two.
+    /// Whether each row is a phase of the load: where there are several, and no interval belongs to two.
     pub(crate) fn rows_are_phases(&self) -> bool {
         let interval_ns = self.interval_ns.max(1);
         (2..=MAX_PHASE_ROWS).contains(&self.phases.len())
             && self.phases.iter().all(|phase| phase.from_ns.is_multiple_of(interval_ns))
     }
 
-    /// The phase that an interval begins in; after the last phase, none.
+    /// The phase in which an interval begins; `None` after the last phase.
     pub(crate) fn phase_at(&self, from_ns: u64) -> Option<usize> {
         self.phases.iter().position(|phase: &Phase| (phase.from_ns..phase.to_ns).contains(&from_ns))
     }
 
-    /// The group of an interval: those of one group are one roll-up. A group never lies in two rows of a long run.
+    /// The group of an interval; each group has one roll-up. A group never belongs to two rows of a long run.
     pub(crate) fn group_of(&self, interval: &Interval) -> (u64, Option<usize>) {
         let phase = if self.rows_are_phases() { self.phase_at(interval.from_ns) } else { None };
         (interval.index / GROUP_INTERVALS, phase)
     }
 }
 
-/// Intervals of a group. More, and a reader of one interval reads much beside it; fewer, and the index grows.
+/// Intervals per group. With more, the reader of one interval decodes many others; with fewer, the index grows.
 pub(crate) const GROUP_INTERVALS: u64 = 64;
 
-/// Most rows where each is a phase: who asks for fifty steps wants to see fifty.
+/// Largest number of rows that are phases: of a stair with fifty steps, all fifty are shown.
 pub const MAX_PHASE_ROWS: usize = 64;
 
-/// Events kept; a run that has more says the same again and again.
+/// Largest number of rows that are not phases: they fit on a screen.
+pub const MAX_ROWS: usize = 24;
+
+/// Number of events stored; later ones usually repeat them.
 pub const MAX_EVENTS: usize = 100;

@@ -1,17 +1,17 @@
-//! What a record holds, as types: the header, the intervals, the events and the sum.
+//! The content of a record as types: the header, the intervals, the events and the sum.
 //!
-//! All instants are nanoseconds since the start of the run on the monotonic clock; the wall
-//! clock is kept once, in the header, to place them.
+//! All instants are nanoseconds since the start of the run on the monotonic clock. The header has the wall-clock time
+//! of the start.
 
 use std::net::{IpAddr, SocketAddr};
 
-use dnsdyno_measure::{Arrivals, Evidence, Tally, Warning, WorkerUse};
+use dnsdyno_measure::{Arrivals, Evidence, Histogram, Tally, Warning, WorkerUse};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::InterfaceCounts;
 
-/// What is known before the first query leaves.
+/// What is known before the first query is sent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Header {
     /// Unique name of the run, the same on each line.
@@ -25,27 +25,27 @@ pub struct Header {
     /// Version of the generator.
     #[serde(skip)]
     pub version: String,
-    /// A name the user gave to the run.
+    /// The name that the user gave to the run.
     #[serde(default)]
     pub name: Option<String>,
-    /// A remark the user made on the run.
+    /// The user's comment on the run.
     #[serde(default)]
     pub note: Option<String>,
     /// Length of an interval.
     pub interval_ns: u64,
-    /// How long an answer is waited for.
+    /// Timeout of a query.
     pub timeout_ns: u64,
-    /// Which latency stands first.
+    /// Which latency is shown first.
     pub headline: Headline,
     /// Query types of the plan; [`Tally::types`] has the same order.
     #[serde(with = "crate::names")]
     #[schemars(with = "Vec<String>")]
     pub types: Vec<u16>,
-    /// The parts of the load that a reader may want to see apart, in order.
+    /// The parts of the load that a summary shows separately, in order.
     pub phases: Vec<Phase>,
-    /// The server as the user named it.
+    /// The server, as the user gave it.
     pub target: String,
-    /// Where the queries went.
+    /// The address that the queries were sent to.
     #[schemars(with = "String")]
     pub address: SocketAddr,
     /// `udp`, or the name of another transport; `mix` where there are several.
@@ -53,24 +53,35 @@ pub struct Header {
     /// The transports of a mix; [`Tally::members`] has the same order.
     #[serde(default)]
     pub mix: Vec<MemberInfo>,
-    /// What the queries leave by.
+    /// Sockets or AF_XDP.
     #[serde(default)]
     pub backend: BackendInfo,
-    /// Workers, one a core.
+    /// Number of workers (threads).
     pub workers: u32,
-    /// Sockets, or source ports of AF_XDP, over all workers.
+    /// Sockets, clients with connections, or source ports of AF_XDP, over all workers.
     pub clients: u32,
-    /// UDP sockets over all workers, where there are clients beside them.
+    /// UDP sockets over all workers, where there are clients with connections too.
     #[serde(default)]
     pub udp_sockets: Option<u32>,
-    /// Questions of one pass through the source.
-    pub questions: u64,
-    /// Lines of the source that held no question and were skipped.
+    /// Queries of one pass through the source.
+    #[serde(alias = "questions")]
+    pub queries: u64,
+    /// Malformed lines of the source, which were skipped.
     pub bad_lines: u64,
-    /// Whether answers were not waited for.
+    /// Whether the run did not wait for responses.
     pub send_only: bool,
     /// The load in words, one line: "50,000 queries/s for 30 s".
     pub load: String,
+}
+
+impl Header {
+    /// The latency that a summary shows first.
+    pub(crate) fn headline_of<'a>(&self, tally: &'a Tally) -> &'a Histogram {
+        match self.headline {
+            Headline::Response => &tally.response,
+            Headline::Service => &tally.service,
+        }
+    }
 }
 
 /// One transport of a mix.
@@ -78,62 +89,62 @@ pub struct Header {
 pub struct MemberInfo {
     /// Its name.
     pub transport: String,
-    /// Its share of the queries, as asked for; 0 to 1.
+    /// Its configured share of the queries, 0 to 1.
     pub share: f64,
-    /// Where its queries went.
+    /// The address that its queries were sent to.
     #[schemars(with = "String")]
     pub address: SocketAddr,
 }
 
-/// What the queries of a run leave by: sockets of the kernel, or AF_XDP.
+/// The backend of a run: sockets of the kernel, or AF_XDP.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BackendInfo {
-    /// Why, where the choice was left to the program.
+    /// Why, where dnsdyno chose it.
     pub why: Option<String>,
-    /// What was found of AF_XDP; `None` means sockets.
+    /// The details of AF_XDP; `None` means sockets.
     pub xdp: Option<XdpInfo>,
 }
 
-/// AF_XDP as it was in a run.
+/// AF_XDP as used in a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct XdpInfo {
     /// The interface.
     pub interface: String,
     /// Its queues.
     pub queues: u32,
-    /// Where the program ran that picks out the answers: `native` or `generic`.
+    /// Where the XDP program ran that selects the responses: `native` or `generic`.
     pub mode: String,
-    /// Whether packets passed without a copy.
+    /// Whether packets were passed without copying.
     pub zero_copy: bool,
-    /// The first address that queries came from.
+    /// The first source address.
     #[schemars(with = "String")]
     pub source: IpAddr,
-    /// The first port that queries came from.
+    /// The first source port.
     pub first_port: u16,
-    /// The last one.
+    /// The last source port.
     pub last_port: u16,
-    /// The Ethernet address that queries went to.
+    /// The Ethernet address of the next hop.
     pub next_hop: String,
-    /// Their 802.1Q tag.
+    /// The VLAN ID (802.1Q).
     pub vlan: Option<u16>,
-    /// Bytes of IP packet that the interface takes.
+    /// MTU of the interface, in bytes.
     pub mtu: u64,
 }
 
-/// The latency that stands first in a summary.
+/// The latency that a summary shows first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Headline {
-    /// Answer − intended instant: open loop, where a schedule says when a query is due.
+    /// Response − intended instant: open loop, where a schedule says when a query is due.
     Response,
-    /// Answer − actual send: closed loop, where an answer makes the next query due.
+    /// Response − actual send: closed loop, where a response makes the next query due.
     Service,
 }
 
 /// A part of the load: a step of a stair, a ramp, a hold.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Phase {
-    /// A few words: "25,000 q/s".
+    /// Short description: "25,000 q/s".
     pub label: String,
     /// First instant of the phase.
     pub from_ns: u64,
@@ -141,7 +152,7 @@ pub struct Phase {
     pub to_ns: u64,
 }
 
-/// One settled interval: each query that was due in it has ended.
+/// One settled interval: all queries that were due in it have ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Interval {
     /// Number of the interval, 0 for the first.
@@ -150,91 +161,92 @@ pub struct Interval {
     pub from_ns: u64,
     /// First instant after the interval.
     pub to_ns: u64,
-    /// Rate that the schedule asked for, on average over the interval; 0 in closed loop.
+    /// Scheduled rate, averaged over the interval; 0 in closed loop.
     #[serde(serialize_with = "dnsdyno_measure::finite::serialize")]
     pub asked_qps: f64,
-    /// What became of the queries due in this interval.
+    /// How the queries due in this interval ended.
     #[serde(flatten, skip_deserializing)]
     pub tally: Tally,
     /// What passed the sockets during this interval.
     pub arrivals: Arrivals,
-    /// What each worker used during this interval.
+    /// Queries and CPU time of each worker during this interval.
     pub workers: Vec<WorkerUse>,
 }
 
-/// Something that happened at one instant and that a reader should know.
+/// Something notable that happened during the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Event {
-    /// When.
+    /// The instant.
     pub at_ns: u64,
-    /// What kind, in `snake_case`: "interrupt", "unreachable", "record_gap".
+    /// The kind, in `snake_case`: "interrupt", "unreachable", "record_gap".
     pub kind: String,
-    /// One sentence for a person.
+    /// A sentence for people.
     pub message: String,
-    /// The figures in the sentence, for a program.
+    /// The figures in the sentence, for programs.
     pub figures: serde_json::Map<String, serde_json::Value>,
 }
 
 /// The whole run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Sum {
-    /// When the last query had ended.
+    /// When the last query ended.
     pub to_ns: u64,
     /// All intervals, with `late_after_settled` moved from timed out to answered late.
     #[serde(flatten, skip_deserializing)]
     pub tally: Tally,
-    /// All that passed the sockets.
+    /// What passed the sockets during the run.
     pub arrivals: Arrivals,
-    /// Why the figures may not be the server's; none means `generator: ok`.
-    #[serde(serialize_with = "with_their_texts")]
-    #[schemars(with = "Vec<Told>")]
+    /// Why the figures may not be those of the server; none means `generator: ok`.
+    #[serde(serialize_with = "with_texts")]
+    #[schemars(with = "Vec<WarningWithText>")]
     pub warnings: Vec<Warning>,
     /// What ended the run.
     pub ended: Ended,
-    /// What the warnings were judged from.
+    /// The facts from which the warnings follow.
     pub evidence: Evidence,
-    /// Answers that came when the interval of their query had been written as timed out.
+    /// Responses that arrived after the interval of their query was written, with the query as timed out.
     pub late_after_settled: u64,
-    /// What each worker used, over the run.
+    /// Queries and CPU time of each worker, over the run.
     pub workers: Vec<WorkerUse>,
-    /// Time over which queries were due: what average rates divide by.
+    /// Time over which queries were due: the divisor of average rates.
     pub schedule_ns: u64,
-    /// Passes through the source, in fractions.
+    /// Passes through the source, with the fraction of the last one.
     #[serde(serialize_with = "dnsdyno_measure::finite::serialize")]
     pub passes: f64,
-    /// What the interface towards the server counted; `None` where that is not known.
+    /// Packets of the interface to the server; `None` where unknown.
     pub interface: Option<InterfaceCounts>,
 }
 
-/// A warning with its sentence, which only people read.
+/// A warning with its text for people.
 #[derive(Serialize, JsonSchema)]
-struct Told {
+struct WarningWithText {
     #[serde(flatten)]
     warning: Warning,
     /// The figures and the advice, as the summary shows them.
     text: String,
 }
 
-fn with_their_texts<S: Serializer>(warnings: &[Warning], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer
-        .collect_seq(warnings.iter().map(|warning| Told { warning: *warning, text: warning.to_string() }))
+fn with_texts<S: Serializer>(warnings: &[Warning], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(
+        warnings.iter().map(|warning| WarningWithText { warning: *warning, text: warning.to_string() }),
+    )
 }
 
 /// What ended a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "how", rename_all = "snake_case")]
 pub enum Ended {
-    /// The schedule was over, or the time was up.
+    /// The end of the schedule, or of the duration.
     ByTime,
-    /// The number of queries asked for.
+    /// The configured number of queries.
     ByCount,
-    /// The number of passes asked for.
+    /// The configured number of passes.
     ByPasses,
     /// The user ended it.
     Interrupted,
-    /// A fault of the generator.
+    /// A failure of the generator.
     Failed {
-        /// The fault, in words.
+        /// The failure, in words.
         why: String,
     },
 }

@@ -1,5 +1,4 @@
-//! The JSON schema of `run.ndjson`, for whoever wants to check a record. It is made from the types that are
-//! written, with their doc comments.
+//! The JSON schema of `run.ndjson`, generated from the types that are written and their doc comments.
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
@@ -9,11 +8,10 @@ use crate::line::{EVENT, HEADER, HeaderOfFormat, Object, STATS_PERIODIC, STATS_S
 use crate::standard::{StandardEvent, StandardHeader, StandardStats};
 use crate::{Event, Sum};
 
-/// The schema (JSON Schema 2020-12) that each line of a run file follows: the objects of
-/// dns-metrics, and our property in them.
+/// The schema (JSON Schema 2020-12) of each line of a run file: a dns-metrics object with our property.
 pub const RUN_SCHEMA: &str = include_str!("../../../docs/formats/run.schema.json");
 
-/// The schema as the types of this version have it; [`RUN_SCHEMA`] is its text.
+/// The schema of the types of this version; [`RUN_SCHEMA`] is its text.
 pub fn run_schema() -> Value {
     let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
     let lines = [
@@ -27,10 +25,9 @@ pub fn run_schema() -> Value {
         "$id": "https://dnsdyno.invalid/formats/run.schema.json",
         "title": "A line of a dnsdyno run file",
         "description": "Each line of run.ndjson is one of these objects: a dns-metrics object with our property \
-                        \"dnsdyno\". All names that end in _ns are nanoseconds, instants since the start of the run. A \
-                        counter that is absent is 0, a group of counters that is absent counted nothing. \
-                        Properties and kinds of lines that are not listed here may be added without a new \
-                        format: skip them.",
+                        \"dnsdyno\". Properties whose name ends in _ns are nanoseconds, instants since the start of \
+                        the run. An absent counter, and each counter of an absent group, is 0. Other properties and \
+                        types of lines may be added without a new format: skip them.",
         "oneOf": lines,
         "$defs": generator.take_definitions(true),
     });
@@ -46,7 +43,7 @@ fn line<T: JsonSchema>(generator: &mut SchemaGenerator, kind: &str) -> Value {
     schema
 }
 
-/// Doc comments link to items: ``[`Tally`](crate::Tally)`` is `Tally` to whoever reads the schema.
+/// Removes the links of doc comments: ``[`Tally`](crate::Tally)`` becomes `Tally`.
 fn without_links(value: &mut Value) {
     match value {
         Value::Object(object) => {

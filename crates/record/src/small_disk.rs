@@ -1,4 +1,4 @@
-//! A disk for tests, with room for some bytes, that writes as far as it can before it fails.
+//! A disk of limited capacity for tests: it writes as many bytes as fit, and then fails.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -8,14 +8,14 @@ use crate::store::Disk;
 #[derive(Default)]
 pub(crate) struct SmallDisk {
     pub(crate) bytes: Vec<u8>,
-    pub(crate) room: usize,
+    pub(crate) capacity: usize,
     pub(crate) cannot_truncate: bool,
 }
 
 impl Disk for SmallDisk {
     fn write_all_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
         let offset = offset as usize;
-        let fits = bytes.len().min(self.room.saturating_sub(offset));
+        let fits = bytes.len().min(self.capacity.saturating_sub(offset));
         self.bytes.resize(self.bytes.len().max(offset + fits), 0);
         self.bytes[offset..offset + fits].copy_from_slice(&bytes[..fits]);
         if fits < bytes.len() { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
@@ -34,7 +34,7 @@ impl Disk for SmallDisk {
     }
 }
 
-/// A disk that the test still holds while a writer owns it.
+/// A disk that the test can access while a writer owns it.
 impl Disk for Arc<Mutex<SmallDisk>> {
     fn write_all_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
         self.lock().unwrap().write_all_at(bytes, offset)

@@ -1,5 +1,4 @@
-//! What dns-metrics has words for, in the shapes of its schema. Written for other tools, never
-//! read back.
+//! The properties of the dns-metrics schema. They are for other tools and are never read back.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,11 +9,11 @@ use dnsdyno_wire::rcode_name;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{Header, Headline};
+use crate::Header;
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct StandardHeader<'a> {
-    /// State of the dns-metrics schema, as a date.
+    /// Version of the dns-metrics schema, as a date.
     schema_version: u32,
     /// The program that sent the queries.
     generator: &'static str,
@@ -22,11 +21,11 @@ pub(crate) struct StandardHeader<'a> {
     generator_version: &'a str,
     /// The command line.
     generator_params: &'a [String],
-    /// All times in properties of dns-metrics are nanoseconds, but for the next two.
+    /// All times in properties of dns-metrics are nanoseconds, except the next two.
     time_units_per_sec: u64,
     /// Length of an interval, in seconds.
     stats_interval: f64,
-    /// How long an answer is waited for, in seconds.
+    /// Timeout of a query, in seconds.
     timeout: f64,
 }
 
@@ -34,7 +33,7 @@ pub(crate) struct StandardHeader<'a> {
 pub(crate) struct StandardEvent<'a> {
     /// One sentence.
     pub(crate) msg: &'a str,
-    /// What kind: `interrupt`, `link`, `queues`, `record_gap` ...
+    /// The kind: `interrupt`, `link`, `queues`, `record_gap` ...
     pub(crate) msg_type: &'a str,
 }
 
@@ -44,21 +43,21 @@ pub(crate) struct StandardStats {
     since: u64,
     /// First instant after it, nanoseconds since 1970.
     until: u64,
-    /// Queries that left.
+    /// Queries sent.
     queries: u64,
-    /// Answers to them, in time or late.
+    /// Responses to them, in time or late.
     responses: u64,
-    /// Queries without any answer.
+    /// Queries without a response.
     timeouts: u64,
     /// Queries cut off by the end of the run.
     interrupted: u64,
-    /// Responses with an ID that is not in use.
+    /// Responses with an ID that no outstanding query has.
     unexpected: u64,
-    /// Malformed responses, and those to another question.
+    /// Malformed responses, and responses with another question.
     discarded: u64,
-    /// Answers by RCODE.
+    /// Responses by RCODE.
     response_rcodes: BTreeMap<Cow<'static, str>, u64>,
-    /// The headline latency of the answered queries; all but the buckets is absent where there were none.
+    /// The headline latency of the answered queries.
     response_latency: StandardLatency,
     /// Packets and connections.
     conn_info: StandardConnInfo,
@@ -67,28 +66,28 @@ pub(crate) struct StandardStats {
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "ConnInfo")]
 pub(crate) struct StandardConnInfo {
-    /// What dns-metrics calls the transport: `udp`, `tcp`, `tls_conn` or `quic_conn`.
+    /// The transport: `udp`, `tcp`, `tls_conn` or `quic_conn`.
     #[serde(rename = "type")]
     kind: &'static str,
     /// Packets sent; over connections: messages.
     packets_sent: u64,
     /// Packets received; over connections: messages.
     packets_received: u64,
-    /// Queries refused by the network, or not taken by the socket.
+    /// Queries refused by the network, or not accepted by the socket.
     socket_errors: u64,
-    /// Handshakes that were done (TLS or QUIC; over TCP: connections established). Over connections only.
+    /// Successful TLS or QUIC handshakes; over TCP: connections established. Over connections only.
     #[serde(skip_serializing_if = "Option::is_none")]
     handshakes: Option<u64>,
-    /// Those that failed. Over connections only.
+    /// Failed handshakes. Over connections only.
     #[serde(skip_serializing_if = "Option::is_none")]
     handshakes_failed: Option<u64>,
 }
 
 impl StandardConnInfo {
-    /// What dns-metrics calls transports of ours with connections.
+    /// The dns-metrics name of a transport with connections.
     ///
-    /// It has one word for all of a mix: that of what is encrypted, where anything is, because the handshakes
-    /// beside it are then those of TLS and QUIC; and QUIC only where nothing else is encrypted.
+    /// A mix has one name: that of its encrypted member, if any, because the handshakes in the same object are then
+    /// those of TLS and QUIC. It is QUIC only where no member uses TLS.
     fn kind(header: &Header) -> &'static str {
         let in_mix = header.mix.iter().map(|member| member.transport.as_str());
         let has = |names: &[&str]| {
@@ -102,7 +101,7 @@ impl StandardConnInfo {
     }
 }
 
-/// Latency of the answered queries; only the buckets where there were none.
+/// Latency of the answered queries; without any, all properties except the buckets are absent.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Latency")]
 pub(crate) struct StandardLatency {
@@ -118,8 +117,8 @@ pub(crate) struct StandardLatency {
     /// Standard deviation, ns.
     #[serde(skip_serializing_if = "Option::is_none")]
     stddev: Option<u64>,
-    /// `[from_ns, to_ns, count]`, both ends inclusive, shortest first: in an interval at most 12.5 % of
-    /// the value wide, in the sum as wide as those of `dnsdyno`.
+    /// `[from_ns, to_ns, count]`, both ends inclusive, shortest first: in an interval at most 12.5 % of the value wide,
+    /// in the sum as wide as those of `dnsdyno`.
     buckets: Vec<[u64; 3]>,
 }
 
@@ -166,32 +165,33 @@ impl StandardStats {
             responses: tally.ends.answered + tally.ends.answered_late,
             timeouts: tally.ends.timed_out,
             interrupted: tally.ends.interrupted,
-            unexpected: arrivals.beside.unexpected,
-            discarded: arrivals.beside.malformed + arrivals.beside.wrong_question,
+            unexpected: arrivals.anomalies.unexpected,
+            discarded: arrivals.anomalies.malformed + arrivals.anomalies.wrong_question,
             response_rcodes: tally.rcodes.iter().map(|(code, count)| (rcode_name(code), count)).collect(),
-            response_latency: StandardLatency::new(headline(header, tally), joined),
+            response_latency: StandardLatency::new(header.headline_of(tally), joined),
             conn_info: StandardConnInfo::new(header, tally, arrivals),
         }
     }
 }
 
 impl StandardConnInfo {
-    /// Over connections a packet is a message, as the schema has no other word for it.
+    /// Over connections a packet is a message: the schema has no property for messages.
     fn new(header: &Header, tally: &Tally, arrivals: &Arrivals) -> Self {
-        let beside = &arrivals.beside;
-        let ended_no_query = beside.duplicates + beside.unexpected + beside.wrong_question + beside.malformed;
+        let anomalies = &arrivals.anomalies;
+        let ended_no_query =
+            anomalies.duplicates + anomalies.unexpected + anomalies.wrong_question + anomalies.malformed;
         let errors_of_sending = SOCKET_ERRORS.map(|reason| tally.ends.not_sent.of(reason));
         let connections = arrivals.connections.as_deref();
-        // Messages beside the first of a query: asked again, or asked over TCP after a truncated answer.
+        // Messages after the first one of a query: retries, also over TCP after a truncated response.
         let queries: u64 = tally.types.iter().map(|count| count.sent).sum();
-        let again = tally.requests.saturating_sub(queries);
-        let truncated = tally.fallback.as_ref().map_or(0, |fallback| fallback.begun);
+        let retries = tally.requests.saturating_sub(queries);
+        let truncated = tally.fallback.as_ref().map_or(0, |fallback| fallback.started);
         StandardConnInfo {
             kind: if connections.is_some() { StandardConnInfo::kind(header) } else { "udp" },
-            packets_sent: arrivals.sent + again,
+            packets_sent: arrivals.sent + retries,
             packets_received: arrivals.answered + arrivals.late + ended_no_query + truncated,
             socket_errors: tally.ends.refused + errors_of_sending.iter().sum::<u64>(),
-            // The handshake of what carries the queries: of TLS and QUIC where there is one.
+            // The handshakes of TLS and QUIC where there are any, else those of TCP.
             handshakes: connections.map(|connections| match &connections.encrypted {
                 Some(encrypted) => encrypted.done_total(),
                 None => connections.established,
@@ -204,17 +204,9 @@ impl StandardConnInfo {
     }
 }
 
-/// The latency that stands first in a summary.
-pub(crate) fn headline<'a>(header: &Header, tally: &'a Tally) -> &'a Histogram {
-    match header.headline {
-        Headline::Response => &tally.response,
-        Headline::Service => &tally.service,
-    }
-}
-
-/// The buckets as dns-metrics wants them, `[from_ns, to_ns, count]`, `joined` of ours in one.
+/// The buckets in the form of dns-metrics, `[from_ns, to_ns, count]`: each contains `joined` of ours.
 ///
-/// They are there for other tools; with all of ours in each interval they would be half of a record.
+/// With narrow buckets in each interval, they would be half of a record.
 fn wide_buckets(histogram: &Histogram, joined: u64) -> Vec<[u64; 3]> {
     let mut wide: Vec<[u64; 3]> = Vec::new();
     let mut last = None;
@@ -232,13 +224,13 @@ fn wide_buckets(histogram: &Histogram, joined: u64) -> Vec<[u64; 3]> {
     wide
 }
 
-/// Buckets of ours in one of dns-metrics in an interval: it is at most 12.5 % of its value wide.
+/// Number of our buckets in one of dns-metrics in an interval, which is at most 12.5 % of its value wide.
 pub(crate) const JOINED_IN_INTERVAL: u64 = 16;
 
-/// The state of the dns-metrics schema that we follow, as its date.
+/// The version of the dns-metrics schema, a date.
 const DNS_METRICS_VERSION: u32 = 20_240_530;
 
-/// The reasons of a query not sent that are errors of a socket call.
+/// The reasons for queries not sent that are errors of a system call on a socket.
 const SOCKET_ERRORS: [NotSentReason; 6] = [
     NotSentReason::SendBufferFull,
     NotSentReason::NoRoute,
@@ -281,7 +273,7 @@ mod tests {
             workers: 1,
             clients: 1,
             udp_sockets: None,
-            questions: 1,
+            queries: 1,
             bad_lines: 0,
             send_only: false,
             load: "one at a time".into(),
@@ -293,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mix_is_called_after_what_is_encrypted_in_it() {
+    fn a_mix_has_the_name_of_its_encrypted_transport() {
         assert_eq!(kind_of("udp", &[]), "udp");
         assert_eq!(kind_of("udp+tcp", &[]), "tcp");
         assert_eq!(

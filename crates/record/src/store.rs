@@ -1,17 +1,17 @@
-//! The file of a run: lines as they are while it is short, compressed when it has grown long.
+//! The file of a run: plain lines while it is short, compressed when it is long.
 //!
 //! ```text
-//!   run.ndjson       | header | line | line | line |#torn#        a failed write is cut off again
-//!                                                  ^ saved_len: where the next write begins
+//!   run.ndjson       | header | line | line | line |#torn#        a failed write is truncated
+//!                                                  ^ saved_len: start of the next write
 //!
 //!   run.ndjson.zst   |frame: header|frame: a group of 64 intervals|frame: a group, line by line …
-//!   run.index.zst                   |its place, and its roll-up    |
+//!   run.index.zst                   |its position and its roll-up  |
 //! ```
 //!
-//! A frame of zstd is read without those before it, so a reader begins anywhere. Each line is flushed as a block of
-//! its frame: after `kill -9` all lines decode that were given to the kernel. The C library is used because the
-//! encoders in Rust are either of its fastest level only (ruzstd) or younger than what a record may rest on; it
-//! needs no more than the C compiler that the build needs anyway.
+//! A zstd frame is decoded without the frames before it, so a reader can start at any frame. Each line is flushed as a
+//! block of its frame: after `kill -9` all lines that were written can be decoded. The C library is used because the
+//! encoders in Rust support only the fastest level (ruzstd) or are too new for data that must not be lost; the build
+//! needs a C compiler anyway.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -23,7 +23,7 @@ use zstd::stream::write::Encoder;
 
 use crate::{INDEX_FILE, PACKED_FILE, RUN_FILE};
 
-/// The part of a file that a record needs. Tests put a disk here that fails on command.
+/// The file operations that a record needs. Tests use a disk that fails when they want it.
 pub(crate) trait Disk {
     fn write_all_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()>;
     fn set_len(&mut self, len: u64) -> io::Result<()>;
@@ -44,42 +44,42 @@ impl Disk for File {
     }
 }
 
-/// What is given to a store, in order.
+/// An input of a store.
 pub(crate) enum Item {
     /// A line, with its newline.
     Line(Vec<u8>),
-    /// The lines since the last group are one: how many they are, and their roll-up, where they have one.
+    /// The end of a group: its number of lines, and its roll-up where it has one.
     Group { lines: u64, roll_up: Option<Vec<u8>> },
 }
 
-/// When a run has grown long.
+/// When a run is long.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Long {
-    /// Groups of intervals after which it is compressed.
+    /// Number of groups of intervals above which it is compressed.
     pub(crate) groups: usize,
-    /// Bytes after which it is compressed.
+    /// Size above which it is compressed.
     pub(crate) bytes: u64,
 }
 
 impl Long {
-    /// Seventeen minutes of seconds, or what an editor still opens.
+    /// Seventeen minutes with intervals of a second, or a size that an editor still opens.
     pub(crate) const RUN: Long = Long { groups: 16, bytes: 16 << 20 };
 }
 
-/// The file of a run, and its index where it has one.
+/// The file of a run, and its index if it has one.
 pub(crate) struct Store {
     disk: Box<dyn Disk + Send>,
     /// The run's folder; `None` in tests of disks.
     dir: Option<PathBuf>,
     long: Long,
     saved_len: u64,
-    /// What is to be written next; it stays until the disk has taken it.
+    /// The bytes to write next, kept until they are written.
     unsaved: Vec<u8>,
     unsaved_lines: u64,
-    /// Where the lines since the last group begin, and how many they are.
+    /// Start and number of the lines since the last group.
     group_from: u64,
     group_lines: u64,
-    /// The groups of a file that is not compressed.
+    /// The groups of a file that is not compressed yet.
     groups: Vec<Group>,
     packed: Option<Packed>,
 }
@@ -92,12 +92,12 @@ struct Group {
     roll_up: Option<Vec<u8>>,
 }
 
-/// What a compressed file has more.
+/// The additional state of a compressed file.
 struct Packed {
     frame: Option<Encoder<'static, Vec<u8>>>,
     index: File,
     index_len: u64,
-    /// The entry to be written next.
+    /// The entry to write next.
     entry: Option<Vec<u8>>,
 }
 
@@ -117,16 +117,16 @@ impl Store {
         }
     }
 
-    /// Lines that were put and are not in the file.
+    /// Lines that were added and are not in the file.
     pub(crate) fn unsaved_lines(&self) -> u64 {
         self.unsaved_lines
     }
 
-    /// Writes what is not in the file yet. An error loses nothing: it may be called again.
+    /// Writes what is not in the file yet. After an error it can be called again; nothing is lost.
     pub(crate) fn settle(&mut self) -> io::Result<()> {
         if !self.unsaved.is_empty() {
             if let Err(error) = self.disk.write_all_at(&self.unsaved, self.saved_len) {
-                // Where even this fails, the next write begins at the same place, over the torn line.
+                // If this fails too, the next write overwrites the torn line.
                 let _ = self.disk.set_len(self.saved_len);
                 return Err(error);
             }
@@ -134,7 +134,7 @@ impl Store {
             self.unsaved.clear();
             self.unsaved_lines = 0;
         }
-        // After the frame that it names.
+        // The entry refers to the frame, so it is written after it.
         if let Some(packed) = &mut self.packed
             && let Some(entry) = &packed.entry
         {
@@ -145,7 +145,7 @@ impl Store {
         Ok(())
     }
 
-    /// Takes an item; the next [`settle`](Self::settle) writes it. Nothing may be unsaved before.
+    /// Adds an item; the next [`settle`](Self::settle) writes it. All earlier items must be written.
     pub(crate) fn put(&mut self, item: Item) -> io::Result<()> {
         match item {
             Item::Line(line) => {
@@ -160,7 +160,7 @@ impl Store {
                 if let Some(frame) = self.packed.as_mut().and_then(|packed| packed.frame.take()) {
                     self.unsaved = frame.finish()?;
                 }
-                // A group that lost lines has no roll-up: readers read what is left of it.
+                // A group that lost lines has no roll-up: readers read its remaining lines.
                 let roll_up = roll_up.filter(|_| lines == self.group_lines);
                 let to_byte = self.saved_len + self.unsaved.len() as u64;
                 let group = Group { from_byte: self.group_from, to_byte, lines: self.group_lines, roll_up };
@@ -177,12 +177,12 @@ impl Store {
         Ok(())
     }
 
-    /// Waits until the disk has all.
+    /// Waits until all is on the disk.
     pub(crate) fn sync(&mut self) -> io::Result<()> {
         self.disk.sync()
     }
 
-    /// Goes on compressed. Where that fails (a full disk), the file stays as it is, and the next group tries again.
+    /// Compresses a long file. If that fails (a full disk), it stays as it is, and the next group retries.
     fn pack_if_long(&mut self) {
         let is_long = self.groups.len() > self.long.groups || self.saved_len > self.long.bytes;
         let Some(dir) = self.dir.clone().filter(|_| is_long) else { return };
@@ -192,7 +192,7 @@ impl Store {
         }
     }
 
-    /// At every instant there is one whole file: the old one, or the new one under its name.
+    /// At any time there is one complete file: the old one, or the new one under its final name.
     fn pack(&mut self, dir: &Path) -> io::Result<()> {
         let plain = fs::read(dir.join(RUN_FILE))?;
         let (mut file, mut index) = (Vec::new(), zstd::bulk::compress(INDEX_HEADER, 0)?);
@@ -212,7 +212,7 @@ impl Store {
         part.write_all(&file)?;
         part.sync_data()?;
         fs::rename(dir.join(PART_FILE), dir.join(PACKED_FILE))?;
-        // Where it stays, readers take the other one.
+        // If this fails, readers use the compressed file.
         let _ = fs::remove_file(dir.join(RUN_FILE));
         self.disk = Box::new(part);
         (self.saved_len, self.group_from) = (file.len() as u64, file.len() as u64);
@@ -224,7 +224,7 @@ impl Store {
 }
 
 impl Packed {
-    /// The line as a block of the frame.
+    /// Encodes the line as a block of the frame.
     fn line(&mut self, line: &[u8]) -> io::Result<Vec<u8>> {
         let frame = match &mut self.frame {
             Some(frame) => frame,
@@ -237,21 +237,21 @@ impl Packed {
 }
 
 impl Group {
-    /// Its entry in the index, as a frame; `None` where it has no roll-up.
+    /// Its entry in the index, as a zstd frame; `None` where it has no roll-up.
     fn entry(&self) -> io::Result<Option<Vec<u8>>> {
         let Some(roll_up) = &self.roll_up else { return Ok(None) };
         let Group { from_byte, to_byte, lines, .. } = self;
         let mut entry =
             format!(r#"{{"from_byte":{from_byte},"to_byte":{to_byte},"lines":{lines},"#).into_bytes();
-        // The rest of the object: what the roll-up has after its brace.
+        // The properties of the roll-up, without its opening brace.
         entry.extend(&roll_up[1..]);
         entry.push(b'\n');
         zstd::bulk::compress(&entry, LEVEL_OF_INDEX).map(Some)
     }
 }
 
-fn encoder(onto: Vec<u8>) -> io::Result<Encoder<'static, Vec<u8>>> {
-    let mut encoder = Encoder::new(onto, LEVEL)?;
+fn encoder(output: Vec<u8>) -> io::Result<Encoder<'static, Vec<u8>>> {
+    let mut encoder = Encoder::new(output, LEVEL)?;
     encoder.set_parameter(CParameter::WindowLog(WINDOW_LOG))?;
     encoder.include_checksum(true)?;
     Ok(encoder)
@@ -260,15 +260,15 @@ fn encoder(onto: Vec<u8>) -> io::Result<Encoder<'static, Vec<u8>>> {
 /// The first line of an index.
 pub(crate) const INDEX_HEADER: &[u8] = b"{\"index\":1}\n";
 
-/// The compressed file, as long as it is not whole.
+/// The compressed file while it is incomplete.
 const PART_FILE: &str = "run.ndjson.zst.part";
 
-/// A few milliseconds for the line of a busy second, in a thread that has the whole second. Levels below 16 make
-/// files a tenth larger; those above need more memory for nothing.
+/// Compresses the line of a busy second in a few milliseconds; the thread has a second for it. Files of levels below 16
+/// are a tenth larger; higher levels need more memory and save nothing.
 const LEVEL: i32 = 19;
 
-/// 1 MiB: more than a group of busy seconds, and little memory for the encoder and the reader.
+/// 1 MiB: larger than a group of busy seconds, and little memory for encoder and reader.
 const WINDOW_LOG: u32 = 20;
 
-/// An entry is written once a group.
+/// An entry is written only once per group.
 const LEVEL_OF_INDEX: i32 = 9;

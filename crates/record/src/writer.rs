@@ -1,4 +1,4 @@
-//! Writes a run's folder while the run goes on.
+//! Writes a run's folder during the run.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -12,68 +12,67 @@ use crate::{
     Unsaved, line,
 };
 
-/// Writes the record of one run, and digests it on the way.
+/// Writes the record of one run, and builds its digest.
 ///
-/// Each line is encoded when the call returns, and on its way to the disk through a thread of its own: a disk that
-/// stands still stops no run. A line that the disk refuses is kept in memory (up to 64 MiB of
-/// them) and tried again before the next one: an error of [`interval`](Self::interval) or
-/// [`event`](Self::event) is news for the user, not a reason to stop the run.
+/// A call only encodes its line; a separate thread writes it, so a disk that blocks does not stop the run. Lines that
+/// cannot be written are kept in memory (up to 64 MiB) and retried before the next one: an error of
+/// [`interval`](Self::interval) or [`event`](Self::event) is a message for the user, not a reason to stop the run.
 pub struct RunWriter {
     dir: PathBuf,
     queue: Queue,
     digest: Digest,
     group: OpenGroup,
-    /// Dropped lines that an event in the record already names.
+    /// Dropped lines that an event in the record has reported.
     reported_dropped: u64,
 }
 
 impl RunWriter {
-    /// Makes the folder `dir` (and those above it) and writes the plan, the host and the header.
+    /// Creates the folder `dir` (and its parents) and writes the plan, the host and the header.
     ///
     /// # Errors
-    /// Where `dir` already holds a run, or cannot be written to. Nothing is left behind then.
+    /// `dir` already has a run, or cannot be written to. Then all files created are removed.
     pub fn create(
         dir: &Path,
         header: &Header,
         plan_toml: &str,
         host: &HostInfo,
     ) -> Result<RunWriter, WriteError> {
-        let made_dir = !dir.exists();
+        let created_dir = !dir.exists();
         fs::create_dir_all(dir).map_err(|source| WriteError::Folder { path: dir.to_owned(), source })?;
-        let mut made = Vec::new();
-        let begun = Self::begin(dir, header, plan_toml, host, &mut made);
-        if begun.is_err() {
-            // Best effort: the error that matters is on its way to the user.
-            made.iter().for_each(|path| drop(fs::remove_file(path)));
-            if made_dir {
+        let mut created = Vec::new();
+        let started = Self::begin(dir, header, plan_toml, host, &mut created);
+        if started.is_err() {
+            // Best effort: the first error is the one that the user gets.
+            created.iter().for_each(|path| drop(fs::remove_file(path)));
+            if created_dir {
                 let _ = fs::remove_dir(dir);
             }
         }
-        begun
+        started
     }
 
-    /// The steps of [`create`](Self::create); `made` lists the files to remove if one fails.
+    /// The steps of [`create`](Self::create); `created` lists the files to remove if one fails.
     fn begin(
         dir: &Path,
         header: &Header,
         plan_toml: &str,
         host: &HostInfo,
-        made: &mut Vec<PathBuf>,
+        created: &mut Vec<PathBuf>,
     ) -> Result<RunWriter, WriteError> {
         let packed = dir.join(PACKED_FILE);
         if packed.exists() {
             return Err(WriteError::AlreadyARun { path: packed });
         }
-        // The run file first: who creates it owns the folder.
-        let file = create_new(dir.join(RUN_FILE), made)?;
-        write_new(dir.join(PLAN_FILE), plan_toml.as_bytes(), made)?;
-        write_new(dir.join(HOST_FILE), host.to_json().as_bytes(), made)?;
+        // The run file first: the process that creates it owns the folder.
+        let file = create_new(dir.join(RUN_FILE), created)?;
+        write_new(dir.join(PLAN_FILE), plan_toml.as_bytes(), created)?;
+        write_new(dir.join(HOST_FILE), host.to_json().as_bytes(), created)?;
         let long = Long::RUN;
-        Self::onto(Store::new(Box::new(file), Some(dir), long), KEPT_LIMIT_BYTES, dir, header)
+        Self::with_store(Store::new(Box::new(file), Some(dir), long), KEPT_LIMIT_BYTES, dir, header)
     }
 
     /// Writes the header to an empty store.
-    fn onto(
+    fn with_store(
         mut store: Store,
         limit_bytes: u64,
         dir: &Path,
@@ -82,20 +81,20 @@ impl RunWriter {
         let mut begin = || -> io::Result<()> {
             store.put(Item::Line(line::encode_header(header)))?;
             store.settle()?;
-            // By itself, so that a reader of any part has it without the rest.
+            // A group of its own, so that a reader of any part can read it alone.
             store.put(Item::Group { lines: 1, roll_up: None })
         };
-        let begun = begin().and_then(|()| Queue::new(store, limit_bytes));
-        let queue = begun.map_err(|source| WriteError::File { path: dir.join(RUN_FILE), source })?;
+        let started = begin().and_then(|()| Queue::new(store, limit_bytes));
+        let queue = started.map_err(|source| WriteError::File { path: dir.join(RUN_FILE), source })?;
         let group = OpenGroup::new((0, None), header.types.len());
         let digest = Digest::new(header.clone());
         Ok(RunWriter { dir: dir.to_owned(), queue, digest, group, reported_dropped: 0 })
     }
 
-    /// Writes a settled interval. Intervals come in order of their index.
+    /// Writes a settled interval, in the order of the index.
     ///
     /// # Errors
-    /// The disk refused a line: it is kept, and tried again with the next one.
+    /// A line could not be written: it is kept, and retried with the next one.
     pub fn interval(&mut self, interval: &Interval) -> Result<(), WriteError> {
         if self.queue.unsaved().lines == 0 {
             self.report_dropped(interval.from_ns)?;
@@ -113,20 +112,20 @@ impl RunWriter {
     /// Writes an event.
     ///
     /// # Errors
-    /// The disk refused a line: it is kept, and tried again with the next one.
+    /// A line could not be written: it is kept, and retried with the next one.
     pub fn event(&mut self, event: &Event) -> Result<(), WriteError> {
         self.group.event(event, self.digest.events.len() as u64);
         self.digest.event(event);
         self.push(line::encode_event(&self.digest.header, event))
     }
 
-    /// Writes the sum, tries once more what was kept, and waits until the disk has it.
+    /// Writes the sum, retries the lines kept, and waits until they are on the disk.
     ///
     /// # Errors
-    /// Says what is missing on the disk. The [`digest`](Self::digest) is whole in any case, and
-    /// [`finish_again`](Self::finish_again) may be called when there is room.
+    /// Lines are missing on the disk. The [`digest`](Self::digest) is complete in any case, and
+    /// [`finish_again`](Self::finish_again) may be called when there is free space.
     pub fn finish(&mut self, sum: &Sum) -> Result<(), WriteError> {
-        // What stays unsaved is reported below, with the reason of the last try.
+        // What stays unsaved is reported below, with the reason of the last attempt.
         if self.queue.wait(false).is_ok() {
             let _ = self.report_dropped(sum.to_ns);
         }
@@ -138,7 +137,7 @@ impl RunWriter {
         self.finish_again()
     }
 
-    /// Tries again to write what [`finish`](Self::finish) could not.
+    /// Retries to write what [`finish`](Self::finish) could not.
     ///
     /// # Errors
     /// As [`finish`](Self::finish).
@@ -156,12 +155,12 @@ impl RunWriter {
         }
     }
 
-    /// What is not on the disk now.
+    /// The lines that are not on disk now.
     pub fn unsaved(&self) -> Unsaved {
         self.queue.unsaved()
     }
 
-    /// The summary of all that was given so far, whether the disk took it or not.
+    /// The summary of all lines so far, written or not.
     pub fn digest(&self) -> &Digest {
         &self.digest
     }
@@ -176,7 +175,7 @@ impl RunWriter {
         self.kept(pushed)
     }
 
-    /// Ends the group of lines that is open, and begins another.
+    /// Ends the current group of lines, and starts another.
     fn end_group(&mut self, next: (u64, Option<usize>)) -> io::Result<()> {
         let header = &self.digest.header;
         let group = std::mem::replace(&mut self.group, OpenGroup::new(next, header.types.len()));
@@ -193,7 +192,7 @@ impl RunWriter {
         })
     }
 
-    /// Leaves a mark in the file where lines were given up, once it takes lines again.
+    /// Writes an event where lines were lost, as soon as lines can be written again.
     fn report_dropped(&mut self, at_ns: u64) -> Result<(), WriteError> {
         let dropped = self.queue.unsaved().dropped;
         if dropped == self.reported_dropped {
@@ -204,7 +203,9 @@ impl RunWriter {
         self.event(&Event {
             at_ns,
             kind: "record_gap".to_owned(),
-            message: format!("the disk took no lines for too long: {lost} lines of the record are lost"),
+            message: format!(
+                "the disk could not be written for too long: {lost} lines of the record are lost"
+            ),
             figures: [("lines".to_owned(), lost.into())].into_iter().collect(),
         })
     }
@@ -215,49 +216,49 @@ impl RunWriter {
     }
 }
 
-/// Why a record cannot be written, or is not whole.
+/// Why a record cannot be written, or is incomplete.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// The folder cannot be made.
-    #[error("cannot make the folder {}: {source}; name one that you may write to", path.display())]
+    /// The folder cannot be created.
+    #[error("cannot create the folder {}: {source}; choose one that you may write to", path.display())]
     Folder {
         /// The folder.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// The folder has files of a run.
-    #[error("{} is there already: a run is never written over; name another folder", path.display())]
+    #[error("{} exists: a run is never overwritten; choose another folder", path.display())]
     AlreadyARun {
         /// The file found.
         path: PathBuf,
     },
-    /// A file of the run cannot be made.
-    #[error("cannot write {}: {source}; name a folder that you may write to, with room on its disk", path.display())]
+    /// A file of the run cannot be created.
+    #[error("cannot write {}: {source}; choose a folder that you may write to, with free space", path.display())]
     File {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The disk took no line just now; the lines are kept in memory and tried again.
+    /// Lines cannot be written now; they are kept in memory and retried.
     #[error(
-        "cannot write to {} just now: {source}; {lines} lines are kept and tried again ({dropped} are lost): \
-         make room on the disk", path.display()
+        "cannot write to {} now: {source}; {lines} lines are kept and retried ({dropped} are lost): free some \
+         disk space", path.display()
     )]
     Kept {
         /// The run file.
         path: PathBuf,
         /// Lines kept.
         lines: u64,
-        /// Lines given up so far.
+        /// Lines lost so far.
         dropped: u64,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The end of the record is not on the disk.
+    /// The last lines of the record are not on the disk.
     #[error(
-        "{} is not complete: {source}; its last {lines} lines are missing, the lines before them can be read",
+        "{} is incomplete: {source}; its last {lines} lines are missing, the earlier lines can be read",
         path.display()
     )]
     Missing {
@@ -265,11 +266,12 @@ pub enum WriteError {
         path: PathBuf,
         /// Lines missing.
         lines: u64,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The disk refused lines for so long that the oldest of them were given up.
-    #[error("{} has a gap: {dropped} lines are lost, because its disk took none for too long", path.display())]
+    /// Writing failed for so long that the oldest lines were lost.
+    #[error("{} has a gap: {dropped} lines are lost, because the disk could not be written for too long",
+        path.display())]
     Gap {
         /// The run file.
         path: PathBuf,
@@ -278,11 +280,11 @@ pub enum WriteError {
     },
 }
 
-/// Makes a file that was not there.
-fn create_new(path: PathBuf, made: &mut Vec<PathBuf>) -> Result<File, WriteError> {
+/// Creates a file that does not exist.
+fn create_new(path: PathBuf, created: &mut Vec<PathBuf>) -> Result<File, WriteError> {
     match OpenOptions::new().write(true).create_new(true).open(&path) {
         Ok(file) => {
-            made.push(path);
+            created.push(path);
             Ok(file)
         }
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(WriteError::AlreadyARun { path }),
@@ -290,13 +292,13 @@ fn create_new(path: PathBuf, made: &mut Vec<PathBuf>) -> Result<File, WriteError
     }
 }
 
-/// Makes a file that was not there, with all its content.
-fn write_new(path: PathBuf, content: &[u8], made: &mut Vec<PathBuf>) -> Result<(), WriteError> {
-    let mut file = create_new(path.clone(), made)?;
+/// Creates a file that does not exist, with its content.
+fn write_new(path: PathBuf, content: &[u8], created: &mut Vec<PathBuf>) -> Result<(), WriteError> {
+    let mut file = create_new(path.clone(), created)?;
     file.write_all(content).map_err(|source| WriteError::File { path, source })
 }
 
-/// More than ten minutes of a busy run with an interval a second.
+/// More than ten minutes of a busy run with an interval per second.
 const KEPT_LIMIT_BYTES: u64 = 64 << 20;
 
 #[cfg(test)]
@@ -330,7 +332,7 @@ mod tests {
             workers: 1,
             clients: 1,
             udp_sockets: None,
-            questions: 1,
+            queries: 1,
             bad_lines: 0,
             send_only: false,
             load: "one at a time".into(),
@@ -366,15 +368,15 @@ mod tests {
         }
     }
 
-    /// A writer on a disk of `room` bytes, that keeps up to `limit` bytes of lines.
-    fn writer_on(room: usize, limit: u64) -> (RunWriter, Arc<Mutex<SmallDisk>>) {
-        let disk = Arc::new(Mutex::new(SmallDisk { room, ..SmallDisk::default() }));
+    /// A writer on a disk of `capacity` bytes, that keeps up to `limit` bytes of lines.
+    fn writer_on(capacity: usize, limit: u64) -> (RunWriter, Arc<Mutex<SmallDisk>>) {
+        let disk = Arc::new(Mutex::new(SmallDisk { capacity, ..SmallDisk::default() }));
         let store = Store::new(Box::new(disk.clone()), None, Long::RUN);
-        (RunWriter::onto(store, limit, Path::new("runs/full"), &header()).unwrap(), disk)
+        (RunWriter::with_store(store, limit, Path::new("runs/full"), &header()).unwrap(), disk)
     }
 
-    /// Gives an interval, and waits until the disk has taken or refused it.
-    fn give(writer: &mut RunWriter, index: u64) -> io::Result<()> {
+    /// Writes an interval, and waits until that has succeeded or failed.
+    fn write_and_wait(writer: &mut RunWriter, index: u64) -> io::Result<()> {
         let _ = writer.interval(&interval(index));
         writer.queue.wait(false)
     }
@@ -393,38 +395,38 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_that_was_full_for_a_while_gets_every_line_in_order() {
+    fn a_disk_that_was_full_for_some_time_gets_every_line_in_order() {
         let (mut writer, disk) = writer_on(HEADER_ONLY, u64::MAX);
-        give(&mut writer, 0).unwrap_err();
+        write_and_wait(&mut writer, 0).unwrap_err();
         let error = writer.interval(&interval(1)).unwrap_err();
         assert!(matches!(error, WriteError::Kept { lines: 2, dropped: 0, .. }), "{error}");
         assert!(error.to_string().contains("runs/full/run.ndjson"), "{error}");
-        disk.lock().unwrap().room = usize::MAX;
-        give(&mut writer, 2).unwrap();
+        disk.lock().unwrap().capacity = usize::MAX;
+        write_and_wait(&mut writer, 2).unwrap();
         writer.finish(&sum()).unwrap();
         assert!(writer.unsaved().is_nothing());
         assert_eq!(lines_on(&disk), ["0", "1", "2", "sum"]);
     }
 
     #[test]
-    fn a_disk_full_at_the_end_leaves_a_whole_digest_and_says_what_is_missing() {
+    fn with_a_full_disk_at_the_end_the_digest_is_complete_and_missing_lines_are_reported() {
         let (mut writer, disk) = writer_on(HEADER_ONLY, u64::MAX);
-        give(&mut writer, 0).unwrap_err();
+        write_and_wait(&mut writer, 0).unwrap_err();
         let error = writer.finish(&sum()).unwrap_err();
         assert!(matches!(error, WriteError::Missing { lines: 2, .. }), "{error}");
         assert_eq!(lines_on(&disk), Vec::<String>::new());
         assert!(writer.digest().is_complete());
-        disk.lock().unwrap().room = usize::MAX;
+        disk.lock().unwrap().capacity = usize::MAX;
         writer.finish_again().unwrap();
         assert_eq!(lines_on(&disk), ["0", "sum"]);
     }
 
     #[test]
-    fn lines_given_up_leave_a_mark_and_an_error_at_the_end() {
+    fn lost_lines_give_an_event_and_an_error_at_the_end() {
         let (mut writer, disk) = writer_on(HEADER_ONLY, 1_000);
-        (0..4).for_each(|i| drop(give(&mut writer, i).unwrap_err()));
-        disk.lock().unwrap().room = usize::MAX;
-        give(&mut writer, 4).unwrap();
+        (0..4).for_each(|i| drop(write_and_wait(&mut writer, i).unwrap_err()));
+        disk.lock().unwrap().capacity = usize::MAX;
+        write_and_wait(&mut writer, 4).unwrap();
         let Unsaved { dropped, .. } = writer.unsaved();
         assert!(dropped > 0);
         let error = writer.finish(&sum()).unwrap_err();
@@ -435,18 +437,18 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_that_stands_still_stops_nobody_costs_bounded_memory_and_is_reported() {
+    fn a_blocked_disk_does_not_stop_the_run_needs_bounded_memory_and_is_reported() {
         const LIMIT: u64 = 20_000;
         let (mut writer, disk) = writer_on(usize::MAX, LIMIT);
-        let stands_still = disk.lock().unwrap();
-        // The thread waits for the disk; whoever measures does not.
+        let blocked = disk.lock().unwrap();
+        // The thread waits for the disk; the caller does not.
         for index in 0..200 {
             let _ = writer.interval(&interval(index));
             assert!(writer.unsaved().bytes <= LIMIT);
         }
         let Unsaved { lines, dropped, .. } = writer.unsaved();
         assert!(lines > 5 && dropped > 100 && lines + dropped == 200, "{lines} {dropped}");
-        drop(stands_still);
+        drop(blocked);
         assert!(
             matches!(writer.finish(&sum()), Err(WriteError::Gap { dropped: lost, .. }) if lost == dropped)
         );
@@ -455,6 +457,6 @@ mod tests {
         assert_eq!(writer.digest().intervals, 200);
     }
 
-    /// Room for the header, and not for an interval behind it.
+    /// Enough for the header, but not for an interval after it.
     const HEADER_ONLY: usize = 850;
 }

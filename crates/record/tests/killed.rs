@@ -1,4 +1,4 @@
-//! A generator that was killed leaves a file that ends anywhere: it is read up to there.
+//! The file of a killed generator may end at any byte: it is read up to there.
 
 mod common;
 
@@ -8,7 +8,7 @@ use common::{header, write_run};
 use dnsdyno_record::{Digest, Headline, RUN_FILE};
 
 #[test]
-fn a_file_cut_anywhere_in_its_last_two_lines_is_read_up_to_there() {
+fn a_file_truncated_anywhere_in_its_last_two_lines_is_read_up_to_there() {
     let dir = tempfile::tempdir().unwrap();
     write_run(dir.path(), &header(Headline::Response, 0), 3);
     let path = dir.path().join(RUN_FILE);
@@ -22,7 +22,7 @@ fn a_file_cut_anywhere_in_its_last_two_lines_is_read_up_to_there() {
     for cut in (last_but_one..=whole.len()).filter(is_tried) {
         fs::write(&cut_path, &whole[..cut]).unwrap();
         let digest = Digest::read(&cut_path).unwrap_or_else(|error| panic!("cut at {cut}: {error}"));
-        // A line that lacks nothing but its newline is a whole line.
+        // A line that lacks only its newline is complete.
         let intervals = if cut + 1 >= last { 3 } else { 2 };
         assert_eq!(digest.intervals, intervals, "cut at {cut}");
         assert_eq!(digest.is_complete(), cut + 1 >= whole.len(), "cut at {cut}");

@@ -1,4 +1,4 @@
-//! A run that grows long is compressed: the same lines, the same summary, read from anywhere.
+//! A long run is compressed: the same lines, the same summary, readable from any group.
 
 mod common;
 
@@ -12,10 +12,10 @@ use dnsdyno_record::{
     RunWriter,
 };
 
-/// Enough to be compressed as it goes on, with groups that are compressed line by line.
+/// Enough for the compression, and for further groups that are compressed line by line.
 const INTERVALS: u64 = 1_300;
 
-/// A run that is not over yet, with an event now and then.
+/// A run that has not ended, with an event in every tenth interval.
 fn long_run(dir: &Path, header: &Header) -> (RunWriter, Vec<Interval>) {
     let intervals: Vec<_> = (0..INTERVALS).map(small).collect();
     let mut writer = RunWriter::create(dir, header, "", &HostInfo::default()).unwrap();
@@ -28,7 +28,7 @@ fn long_run(dir: &Path, header: &Header) -> (RunWriter, Vec<Interval>) {
     (writer, intervals)
 }
 
-/// Fewer durations than a real one, and all that can be in one now and then.
+/// An interval with few durations; every fiftieth has all counters.
 fn small(index: u64) -> Interval {
     let mut one = interval(index % 7);
     if !index.is_multiple_of(50) {
@@ -43,7 +43,7 @@ fn small(index: u64) -> Interval {
 }
 
 #[test]
-fn it_is_digested_the_same_live_from_its_roll_ups_and_from_all_its_lines() {
+fn the_digest_is_the_same_live_from_the_roll_ups_and_from_all_lines() {
     for phases in [0, 3, 60] {
         let dir = tempfile::tempdir().unwrap();
         let (mut writer, intervals) = long_run(dir.path(), &header(Headline::Response, phases));
@@ -52,7 +52,7 @@ fn it_is_digested_the_same_live_from_its_roll_ups_and_from_all_its_lines() {
         let read = Digest::read(dir.path()).unwrap();
         assert!(read.is_complete() && read.intervals == INTERVALS && read.more_events == 30);
         assert!(&read == writer.digest(), "{phases} phases: from roll-ups");
-        // The index torn anywhere, or of another run, costs nothing but time.
+        // A torn index changes nothing.
         let index = fs::read(dir.path().join(INDEX_FILE)).unwrap();
         let ends = [index.len() - 5, index.len() / 2, 3];
         for end in ends.into_iter().filter(|_| phases == 0) {
@@ -66,13 +66,13 @@ fn it_is_digested_the_same_live_from_its_roll_ups_and_from_all_its_lines() {
 }
 
 #[test]
-fn a_summary_does_not_read_what_the_index_has_and_a_stretch_reads_only_itself() {
+fn a_summary_reads_the_index_only_and_a_range_of_time_only_its_groups() {
     let dir = tempfile::tempdir().unwrap();
     let (mut writer, intervals) = long_run(dir.path(), &header(Headline::Response, 0));
     writer.finish(&common::sum(&intervals)).unwrap();
     let path = dir.path().join(PACKED_FILE);
     let whole = fs::read(&path).unwrap();
-    // All but the first frame and the last quarter is destroyed.
+    // All except the first frame and the last quarter is destroyed.
     let mut damaged = whole.clone();
     damaged[1_000..whole.len() * 3 / 4].fill(0);
     fs::write(&path, &damaged).unwrap();
@@ -89,7 +89,7 @@ fn a_summary_does_not_read_what_the_index_has_and_a_stretch_reads_only_itself() 
     assert_eq!(read, intervals[from as usize..to as usize]);
     assert!(matches!(&lines[4], Line::Event(event) if event.at_ns == 1_244 * SECOND), "{}", lines.len());
     assert_eq!(lines.len(), 11);
-    // Without its index it is found too, where nothing is damaged.
+    // In the undamaged file the range is found without the index too.
     fs::write(&path, &whole).unwrap();
     fs::remove_file(dir.path().join(INDEX_FILE)).unwrap();
     let reader = RunReader::open(dir.path()).unwrap();
@@ -97,10 +97,10 @@ fn a_summary_does_not_read_what_the_index_has_and_a_stretch_reads_only_itself() 
 }
 
 #[test]
-fn a_killed_one_is_read_up_to_its_last_line_and_one_cut_anywhere_up_to_there() {
+fn a_killed_run_is_read_to_its_last_line_and_a_truncated_one_up_to_there() {
     let dir = tempfile::tempdir().unwrap();
     let (writer, _) = long_run(dir.path(), &header(Headline::Response, 0));
-    // Dropped without its sum: the last frame has no end.
+    // Dropped without a sum: the last frame is incomplete.
     let live = writer.digest().clone();
     drop(writer);
     let read = Digest::read(dir.path()).unwrap();
@@ -122,10 +122,10 @@ fn a_killed_one_is_read_up_to_its_last_line_and_one_cut_anywhere_up_to_there() {
 }
 
 #[test]
-fn a_folder_with_a_compressed_run_is_never_written_over() {
+fn a_compressed_run_is_never_overwritten() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join(PACKED_FILE), "somebody's").unwrap();
     let again = RunWriter::create(dir.path(), &header(Headline::Response, 0), "", &HostInfo::default());
     let Err(error) = again else { panic!("it was written over") };
-    assert!(error.to_string().contains("run.ndjson.zst is there already"), "{error}");
+    assert!(error.to_string().contains("run.ndjson.zst exists"), "{error}");
 }

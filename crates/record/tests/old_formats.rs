@@ -1,5 +1,5 @@
-//! Runs of every format there ever was are still read. They were written by the version of
-//! their time and are never written again: a new format gets a new folder here.
+//! Runs of all older formats can be read. Each was written by a version of its time and is never regenerated: a new
+//! format gets a new folder here.
 
 use std::path::{Path, PathBuf};
 
@@ -27,8 +27,8 @@ fn a_run_of_format_1_is_read() {
     let tally = digest.tally();
     assert_eq!((tally.scheduled, tally.ends.answered, tally.ends.timed_out), (1829, 1801, 14));
     assert_eq!(tally.ends.not_sent.of(NotSentReason::GeneratorLate), 2);
-    let not_late = digest.arrivals().beside.duplicates;
-    assert_eq!((digest.events[0].kind.as_str(), not_late), ("unreachable", 10));
+    let duplicates = digest.arrivals().anomalies.duplicates;
+    assert_eq!((digest.events[0].kind.as_str(), duplicates), ("unreachable", 10));
     assert_eq!(digest.events[0].message, "the server refused 2 queries (ICMP port unreachable)");
     assert_eq!((tally.types[0].answered, tally.types[1].sent, tally.types[2].sent), (1781, 40, 0));
     assert!(tally.response.stddev_ns().unwrap().abs_diff(288_447) < 1_000);

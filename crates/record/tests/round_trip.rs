@@ -1,4 +1,4 @@
-//! What is written is what is read, and nobody's run is written over.
+//! A record is read back as it was written, and no run is overwritten.
 
 mod common;
 
@@ -55,7 +55,7 @@ fn the_intervals_merge_exactly_into_the_sum() {
 }
 
 #[test]
-fn the_writer_and_the_reader_digest_the_same() {
+fn the_writer_and_the_reader_build_the_same_digest() {
     for (headline, phases, intervals) in
         [(Headline::Response, 0, 6), (Headline::Service, 5, 10), (Headline::Response, 0, 99)]
     {
@@ -64,13 +64,13 @@ fn the_writer_and_the_reader_digest_the_same() {
         let read = Digest::read(dir.path()).unwrap();
         assert!(read.is_complete());
         assert_eq!(&read, writer.digest(), "{phases} phases, {intervals} intervals");
-        // The run file itself may be named instead of its folder.
+        // The path of the run file may be given instead of its folder.
         assert_eq!(read, Digest::read(&dir.path().join(RUN_FILE)).unwrap());
     }
 }
 
 #[test]
-fn a_figure_that_is_no_number_is_written_as_zero() {
+fn a_figure_that_is_not_finite_is_written_as_zero() {
     let dir = tempfile::tempdir().unwrap();
     let header = header(Headline::Response, 0);
     let mut writer = RunWriter::create(dir.path(), &header, "", &HostInfo::default()).unwrap();
@@ -83,16 +83,16 @@ fn a_figure_that_is_no_number_is_written_as_zero() {
 }
 
 #[test]
-fn a_folder_that_holds_a_run_is_never_written_over() {
+fn a_run_is_never_overwritten() {
     let dir = tempfile::tempdir().unwrap();
     let header = header(Headline::Response, 0);
     write_run(dir.path(), &header, 2);
     let before = fs::read(dir.path().join(RUN_FILE)).unwrap();
     let again = RunWriter::create(dir.path(), &header, "", &HostInfo::default());
     let Err(error @ WriteError::AlreadyARun { .. }) = again else { panic!("it was written over") };
-    assert!(error.to_string().contains("run.ndjson is there already"), "{error}");
+    assert!(error.to_string().contains("run.ndjson exists"), "{error}");
     assert_eq!(fs::read(dir.path().join(RUN_FILE)).unwrap(), before);
-    // Also a plan of somebody's own is left alone, and nothing is left beside it.
+    // An existing plan is not changed, and no other file remains in its folder.
     let other = tempfile::tempdir().unwrap();
     fs::write(other.path().join(PLAN_FILE), "mine").unwrap();
     assert!(RunWriter::create(other.path(), &header, "", &HostInfo::default()).is_err());
@@ -101,7 +101,7 @@ fn a_folder_that_holds_a_run_is_never_written_over() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_made_or_written_is_named_in_the_error() {
+fn a_folder_that_cannot_be_created_or_written_is_named_in_the_error() {
     let dir = tempfile::tempdir().unwrap();
     let header = header(Headline::Response, 0);
     let file = dir.path().join("file");
@@ -109,20 +109,20 @@ fn a_folder_that_cannot_be_made_or_written_is_named_in_the_error() {
     let Err(error) = RunWriter::create(&file.join("run"), &header, "", &HostInfo::default()) else {
         panic!("a folder in a file")
     };
-    assert!(error.to_string().contains("file/run") && error.to_string().contains("name one"), "{error}");
+    assert!(error.to_string().contains("file/run") && error.to_string().contains("choose one"), "{error}");
 
     let locked = dir.path().join("locked");
     fs::create_dir(&locked).unwrap();
     fs::set_permissions(&locked, fs::Permissions::from_mode(0o555)).unwrap();
     match RunWriter::create(&locked, &header, "", &HostInfo::default()) {
         Err(error) => assert!(error.to_string().contains("locked/run.ndjson"), "{error}"),
-        // root may write everywhere; then there is nothing to be told.
+        // root may write everywhere: no error.
         Ok(_) => assert!(fs::metadata(locked.join(RUN_FILE)).is_ok()),
     }
 }
 
 #[test]
-fn what_is_no_record_is_refused_with_its_name_and_line() {
+fn a_file_that_is_not_a_record_is_refused_with_its_name_and_line() {
     let dir = tempfile::tempdir().unwrap();
     let refused = |name: &str, content: &str| {
         let path = dir.path().join(name);
@@ -131,8 +131,8 @@ fn what_is_no_record_is_refused_with_its_name_and_line() {
         assert!(error.contains(name), "{error}");
         error
     };
-    assert!(refused("empty", "").contains("holds no run"));
-    assert!(refused("half", "{\"runid\":\"x\",\"ty").contains("holds no run"));
+    assert!(refused("empty", "").contains("has no run"));
+    assert!(refused("half", "{\"runid\":\"x\",\"ty").contains("has no run"));
     assert!(refused("text", "hello\n").contains("line 1"));
     assert!(refused("foreign", "{\"runid\":\"x\",\"type\":\"header\"}\n").contains("another program"));
     assert!(refused("headless", "{\"runid\":\"x\",\"type\":\"event\"}\n").contains("\"event\""));
@@ -141,7 +141,7 @@ fn what_is_no_record_is_refused_with_its_name_and_line() {
 }
 
 #[test]
-fn a_newer_format_is_refused_and_says_who_can_read_it() {
+fn a_newer_format_is_refused_with_an_advice() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join(RUN_FILE);
     fs::write(&path, "{\"runid\":\"x\",\"type\":\"header\",\"dnsdyno\":{\"format\":3,\"other\":[]}}\n")
@@ -164,7 +164,7 @@ fn a_damaged_line_in_the_middle_is_an_error_and_not_a_gap() {
 }
 
 #[test]
-fn properties_and_kinds_of_lines_that_are_not_known_are_skipped() {
+fn unknown_properties_and_types_of_lines_are_skipped() {
     let dir = tempfile::tempdir().unwrap();
     let (writer, ..) = write_run(dir.path(), &header(Headline::Response, 0), 4);
     let path = dir.path().join(RUN_FILE);
@@ -174,7 +174,9 @@ fn properties_and_kinds_of_lines_that_are_not_known_are_skipped() {
         .map(|line| {
             let mut line: serde_json::Value = serde_json::from_str(line).unwrap();
             line["more"] = 1.into();
-            for place in ["/dnsdyno", "/dnsdyno/ends", "/dnsdyno/ends/not_sent", "/dnsdyno/arrivals/beside"] {
+            for place in
+                ["/dnsdyno", "/dnsdyno/ends", "/dnsdyno/ends/not_sent", "/dnsdyno/arrivals/anomalies"]
+            {
                 if let Some(object) = line.pointer_mut(place) {
                     object["more"] = 1.into();
                 }

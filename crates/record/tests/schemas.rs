@@ -1,4 +1,4 @@
-//! Every line follows our schema, and that of dns-metrics where it lies beside the checkout.
+//! Every line follows our schema, and that of dns-metrics where a copy of it exists.
 
 mod common;
 
@@ -14,7 +14,7 @@ fn ours() -> Validator {
     jsonschema::validator_for(&serde_json::from_str(RUN_SCHEMA).unwrap()).unwrap()
 }
 
-/// Lines of a full run, of one without any answer, and of one that failed.
+/// Lines of a full run, of one in closed loop, and of one that failed.
 fn sample_lines() -> Vec<Value> {
     let dir = tempfile::tempdir().unwrap();
     write_run(&dir.path().join("full"), &header(Headline::Response, 3), 6);
@@ -55,7 +55,7 @@ fn every_line_follows_our_schema() {
 }
 
 #[test]
-fn every_line_follows_dns_metrics_where_its_schema_is_at_hand() {
+fn every_line_follows_the_schema_of_dns_metrics() {
     if let Some(validator) = dns_metrics() {
         assert_valid(&validator, &sample_lines());
     }
@@ -72,7 +72,7 @@ fn dns_metrics() -> Option<Validator> {
 }
 
 #[test]
-fn the_lines_of_a_long_run_follow_both_schemas_once_unpacked() {
+fn the_decompressed_lines_of_a_long_run_follow_both_schemas() {
     let dir = tempfile::tempdir().unwrap();
     write_run(dir.path(), &header(Headline::Response, 3), 1_100);
     let packed = fs::File::open(dir.path().join(PACKED_FILE)).unwrap();
@@ -93,7 +93,9 @@ fn the_schema_knows_every_property_that_is_written() {
     let closed = jsonschema::validator_for(&schema).unwrap();
     for line in sample_lines() {
         assert_valid(&closed, std::slice::from_ref(&line));
-        for place in ["", "/dnsdyno", "/dnsdyno/ends", "/dnsdyno/ends/not_sent", "/dnsdyno/arrivals/beside"] {
+        for place in
+            ["", "/dnsdyno", "/dnsdyno/ends", "/dnsdyno/ends/not_sent", "/dnsdyno/arrivals/anomalies"]
+        {
             let mut with = line.clone();
             let Some(Value::Object(object)) = with.pointer_mut(place) else { continue };
             object.insert("more".to_owned(), 1.into());
@@ -115,12 +117,12 @@ fn a_value_of_another_type_is_refused() {
 }
 
 #[test]
-fn the_schema_is_that_of_the_types() {
+fn the_schema_file_is_up_to_date() {
     let written: Value = serde_json::from_str(RUN_SCHEMA).unwrap();
     assert!(written == dnsdyno_record::schema::run_schema(), "run cargo run -p xtask -- schema");
 }
 
-/// Makes every object with properties one without others.
+/// Forbids additional properties in every object.
 fn close(schema: &mut Value) {
     match schema {
         Value::Object(object) => {

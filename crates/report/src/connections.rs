@@ -1,4 +1,4 @@
-//! What became of connections, and how long they took: a part of the summary where there are any.
+//! Connections and their times: a section of the summary of runs that have any.
 
 use dnsdyno_measure::{
     ConnectFailure, ConnectionEnd, Connections, Encrypted, HandshakeFailure, HandshakeKind, Histogram,
@@ -7,14 +7,14 @@ use dnsdyno_measure::{
 use dnsdyno_record::Digest;
 use serde_json::Value;
 
-use crate::json::counters;
 use crate::layout::flow;
+use crate::objects::counters;
 use crate::units::{count, duration};
 
 /// Writes the section.
 pub(crate) fn write(out: &mut String, digest: &Digest, width: usize) {
     let Some(connections) = &digest.arrivals().connections else { return };
-    let again = digest.tally().asked_again;
+    let retried = digest.tally().retried;
     let mut counts = vec![
         format!("connections: opened {}", count(connections.opened)),
         format!("established {}", count(connections.established)),
@@ -22,13 +22,13 @@ pub(crate) fn write(out: &mut String, digest: &Digest, width: usize) {
     counts.extend(failures(connections).map(|(why, n)| format!("failed: {} {}", why.words(), count(n))));
     counts.extend(ends(connections).map(|(end, n)| format!("{} {}", end.words(), count(n))));
     counts.push(format!("at most {} at once", count(connections.open_max)));
-    counts.push(format!("reused by {} queries", count(connections.reused)));
-    if again > 0 {
-        counts.push(format!("{} queries asked again after a loss", count(again)));
+    counts.push(format!("reused for {} queries", count(connections.reused)));
+    if retried > 0 {
+        counts.push(format!("{} queries retried after a lost connection", count(retried)));
     }
     out.push('\n');
     flow(out, counts, "   ", 0, 2, width);
-    // Over QUIC, connecting and shaking hands are one.
+    // Over QUIC, connect and handshake are one.
     let start = if digest.header.transport == "doq" { "the first packet" } else { "the SYN" };
     for (name, histogram) in [
         (format!("connect, from {start}:"), &connections.connect),
@@ -57,7 +57,7 @@ fn write_encrypted(out: &mut String, encrypted: &Encrypted, width: usize) {
     let failed = failed.filter(|(_, n)| *n > 0);
     counts.extend(failed.map(|(why, n)| format!("failed: {} {}", why.words(), count(n))));
     if encrypted.early_rejected > 0 {
-        counts.push(format!("early data not taken {}", count(encrypted.early_rejected)));
+        counts.push(format!("early data rejected {}", count(encrypted.early_rejected)));
     }
     flow(out, counts, "   ", 2, 4, width);
     for (name, kind) in [
@@ -73,7 +73,7 @@ fn write_encrypted(out: &mut String, encrypted: &Encrypted, width: usize) {
     let streams = StreamFailure::ALL.into_iter().map(|why| (why, encrypted.stream(why)));
     let streams = streams.filter(|(_, n)| *n > 0).map(|(why, n)| format!("{} {}", why.words(), count(n)));
     for (name, items) in
-        [("HTTP status:", statuses.collect::<Vec<_>>()), ("streams without an answer:", streams.collect())]
+        [("HTTP status:", statuses.collect::<Vec<_>>()), ("streams without a response:", streams.collect())]
     {
         if !items.is_empty() {
             flow(out, [name.to_owned()].into_iter().chain(items), "   ", 2, 4, width);
@@ -102,11 +102,11 @@ fn ends(connections: &Connections) -> impl Iterator<Item = (ConnectionEnd, u64)>
     ConnectionEnd::ALL.into_iter().map(|end| (end, connections.ended(end))).filter(|(_, n)| *n > 0)
 }
 
-/// The same as an object; null over a transport without connections.
+/// The same as a JSON object; null over a transport without connections.
 pub(crate) fn as_json(digest: &Digest) -> Value {
     let Some(connections) = &digest.arrivals().connections else { return Value::Null };
     let mut object = counters(&**connections);
-    object.insert("asked_again".to_owned(), digest.tally().asked_again.into());
+    object.insert("retried".to_owned(), digest.tally().retried.into());
     object.into()
 }
 
@@ -115,13 +115,13 @@ mod tests {
     use crate::{sample, summary, summary_json};
 
     #[test]
-    fn a_run_over_connections_says_what_became_of_them() {
+    fn a_run_over_connections_reports_them() {
         let digest = sample::over_tcp();
         let text = summary(&digest, 100);
         let shown = "
 connections: opened 60   established 52   failed: refused 8   closed by the server 40
-  closed by us 12   at most 10 at once   reused by 1,940 queries
-  7 queries asked again after a loss
+  closed by us 12   at most 10 at once   reused for 1,940 queries
+  7 queries retried after a lost connection
   connect, from the SYN:   p50 42.2 µs   p99 50.0 µs   max 50.0 µs
   first byte, from the SYN:   p50 2.00 ms   p99 2.00 ms   max 2.00 ms
 ";
@@ -130,20 +130,19 @@ connections: opened 60   established 52   failed: refused 8   closed by the serv
         assert_eq!(json["connections"]["failed"]["refused"], 8);
         assert_eq!(json["connections"]["ended"]["by_server"], 40);
         assert_eq!(json["connections"]["connect"]["max"]["ns"], 50_000);
-        assert_eq!(json["connections"]["asked_again"], 7);
+        assert_eq!(json["connections"]["retried"], 7);
     }
 
     #[test]
-    fn a_run_over_encrypted_connections_says_what_became_of_handshakes_and_streams() {
+    fn a_run_over_encrypted_connections_reports_handshakes_and_streams() {
         let digest = sample::over_doh();
         let text = summary(&digest, 100);
         let shown = "
-  handshakes:   full 10   resumed 30   failed: ended by the server's alert 3
-    early data not taken 2
+  handshakes:   full 10   resumed 30   failed: alert from the server 3   early data rejected 2
   full handshake:   p50 3.00 ms   p99 3.00 ms   max 3.00 ms
   resumed handshake:   p50 1.01 ms   p99 1.01 ms   max 1.01 ms
   HTTP status:   200: 1,990   500: 10
-  streams without an answer:   with another status than 200 10   refused by the server 4
+  streams without a response:   status other than 200 10   refused by the server 4
 ";
         assert!(text.contains(shown), "{text}");
         let json = &summary_json(&digest)["connections"]["encrypted"];
@@ -154,7 +153,7 @@ connections: opened 60   established 52   failed: refused 8   closed by the serv
     }
 
     #[test]
-    fn a_run_without_connections_says_nothing_of_them() {
+    fn a_run_without_connections_has_no_section_on_them() {
         let digest = sample::stair();
         assert!(!summary(&digest, 80).contains("connections"));
         assert!(summary_json(&digest)["connections"].is_null());

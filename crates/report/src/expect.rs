@@ -5,8 +5,7 @@
 //!   metric          op   bound, in the metric's own unit
 //! ```
 //!
-//! An expectation on something that was not measured fails and says so: a run in which nothing
-//! was answered has no p99 that is under 5 ms.
+//! An expectation on a figure that was not measured fails and says so: a run without responses has no p99 below 5 ms.
 
 mod bound;
 mod metric;
@@ -16,7 +15,7 @@ use dnsdyno_record::Digest;
 use bound::Bound;
 use metric::{Measured, Metric};
 
-/// One expectation, checked when it was read: the metric exists and the bound has its unit.
+/// One expectation, validated when parsed: the metric exists and the bound has its unit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expectation {
     text: String,
@@ -25,23 +24,23 @@ pub struct Expectation {
     bound: Bound,
 }
 
-/// What became of an expectation.
+/// The outcome of an expectation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// The expectation as it was written.
+    /// The expectation as given.
     pub text: String,
-    /// What was measured, in words.
+    /// The measured figure as text.
     pub measured: String,
-    /// Whether it holds.
+    /// Whether it is true.
     pub passed: bool,
 }
 
-/// Why an expectation cannot be read. The message lists what is known.
+/// Why an expectation is not valid. The message lists what is.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExpectError {
     /// There is no `<`, `<=`, `>`, `>=` or `=` in it.
     #[error(
-        "expectation {0:?} compares nothing: write METRIC<BOUND with one of < <= > >= =, such as 'p99<5ms'"
+        "expectation {0:?} has no comparison: write METRIC<BOUND with one of < <= > >= =, such as 'p99<5ms'"
     )]
     NoComparison(String),
     /// The name of the metric is not known.
@@ -52,8 +51,8 @@ pub enum ExpectError {
         /// The name in it.
         name: String,
     },
-    /// The bound is not one that the metric can be held against.
-    #[error("expectation {text:?}: {bound:?} is no bound for {metric}, which {wanted}")]
+    /// The bound is not valid for the metric.
+    #[error("expectation {text:?}: {bound:?} is not a valid bound for {metric}, which {needed}")]
     WrongBound {
         /// The expectation.
         text: String,
@@ -61,11 +60,11 @@ pub enum ExpectError {
         bound: String,
         /// The metric.
         metric: String,
-        /// The kind of bound it wants.
-        wanted: &'static str,
+        /// The kind of bound it needs.
+        needed: &'static str,
     },
     /// `generator` is either ok or not; it has no order.
-    #[error("expectation {0:?}: generator can only be asked for with =, as in 'generator=ok'")]
+    #[error("expectation {0:?}: generator can only be compared with =, as in 'generator=ok'")]
     NoOrder(String),
 }
 
@@ -82,7 +81,7 @@ impl Expectation {
     /// Reads an expectation; blanks around its parts do not matter, nor does the case of names.
     ///
     /// # Errors
-    /// With a message that names what is known, where the metric or the bound is not.
+    /// Where the metric or the bound is not valid; the message says what is.
     pub fn parse(text: &str) -> Result<Expectation, ExpectError> {
         let text = text.trim();
         let (name, comparison, bound_text) =
@@ -96,23 +95,23 @@ impl Expectation {
             text: text.to_owned(),
             bound: bound_text.to_owned(),
             metric: name.to_owned(),
-            wanted: metric.unit().wanted(),
+            needed: metric.unit().needed(),
         })?;
         Ok(Expectation { text: text.to_owned(), metric, comparison, bound })
     }
 
-    /// Holds a run against the expectation.
+    /// Checks a run against the expectation.
     pub fn check(&self, digest: &Digest) -> Outcome {
         let measured = self.metric.measure(digest);
         let passed = match (&measured, self.bound) {
             (Measured::Duration(ns), Bound::DurationNs(bound)) => self.comparison.holds(*ns as f64, bound),
-            // At least the timeout: over every bound that is under it, under none.
+            // At least the timeout: above every lower bound, below none.
             (Measured::BeyondTimeout { timeout_ns }, Bound::DurationNs(bound)) => {
                 self.comparison.is_upward() && *timeout_ns as f64 > bound
             }
             (Measured::Part { part, .. }, Bound::Count(bound)) => self.comparison.holds(*part as f64, bound),
             (Measured::Part { part, whole }, Bound::Share(bound)) => {
-                // As part against bound × whole: 99.9 % of 1,000 is 999, and a quotient might not be.
+                // Compares part with bound × whole: 99.9 % of 1,000 is exactly 999, a quotient may not be exact.
                 self.comparison.holds_with(*part as f64, bound * *whole as f64)
             }
             (Measured::Count(count), Bound::Count(bound)) => self.comparison.holds(*count as f64, bound),
@@ -124,7 +123,7 @@ impl Expectation {
     }
 }
 
-/// Holds a run against all of `expectations`, in their order.
+/// Checks a run against all of `expectations`, in their order.
 pub fn evaluate(expectations: &[Expectation], digest: &Digest) -> Vec<Outcome> {
     expectations.iter().map(|expectation| expectation.check(digest)).collect()
 }
@@ -175,9 +174,9 @@ impl Comparison {
 /// What an error lists and the manual explains.
 pub const KNOWN_METRICS: &str = "loss, answered, late, timeouts, unreachable, not_sent (percent of the queries, or a \
      count); p50, p90, p99.9 and any other percentile, avg, min, max (with response. or service. before \
-     them, or lateness.); rate or qps (answers a second), sent_rate; truncated, noerror, servfail, nxdomain, \
-     refused and any other RCODE (percent of the answers, or a count); fallback (asked again over TCP, percent \
-     of what was asked over UDP, or a count); duplicates, unexpected, wrong_question, \
+     them, or lateness.); rate or qps (answered per second), sent_rate; truncated, noerror, servfail, nxdomain, \
+     refused and any other RCODE (percent of the responses, or a count); fallback (retried over TCP, percent \
+     of the queries over UDP, or a count); duplicates, unexpected, wrong_question, \
      malformed, socket_drops (a count); generator=ok";
 
 #[cfg(test)]

@@ -1,5 +1,4 @@
-//! Transactions that were asked again over TCP, and the members of a mix: parts of the summary where
-//! there are any.
+//! Transactions retried over TCP, and the members of a mix: sections of the summary of runs that have any.
 
 use dnsdyno_measure::{Fallback, Half, Latency, MemberTally, Tally};
 use dnsdyno_record::{Digest, Headline, MemberInfo};
@@ -7,24 +6,24 @@ use serde_json::{Map, Value, json};
 
 use crate::connections::figures;
 use crate::figures::{rate_qps, share};
-use crate::json;
 use crate::layout::{Table, flow};
+use crate::objects::{self, counters};
 use crate::rows::quantile;
 use crate::units::{count, percent, rate};
 
-/// Writes what was asked again, what its time was made of, and where it failed.
+/// Writes how many transactions were retried, the parts of their time, and where they failed.
 pub(crate) fn write(out: &mut String, digest: &Digest, width: usize) {
     let tally = digest.tally();
     let Some(fallback) = &tally.fallback else { return };
     let of_all = fallback.udp_requests;
-    let head = match share(fallback.begun, of_all) {
+    let head = match share(fallback.started, of_all) {
         Some(part) => format!(
-            "fallback: {} of {} transactions asked again over TCP ({})",
-            count(fallback.begun),
+            "fallback: {} of {} transactions retried over TCP ({})",
+            count(fallback.started),
             count(of_all),
             percent(part)
         ),
-        None => "fallback: nothing left over UDP".to_owned(),
+        None => "fallback: nothing was sent over UDP".to_owned(),
     };
     let counts = [
         head,
@@ -35,7 +34,7 @@ pub(crate) fn write(out: &mut String, digest: &Digest, width: usize) {
     out.push('\n');
     flow(out, counts, "   ", 0, 2, width);
     for (name, histogram) in [
-        ("UDP, to the truncated answer:", &fallback.udp),
+        ("UDP, to the truncated response:", &fallback.udp),
         ("waiting for a client:", &fallback.waiting),
         ("connect:", &fallback.connect),
         ("TCP query, once connected:", &fallback.query),
@@ -46,9 +45,9 @@ pub(crate) fn write(out: &mut String, digest: &Digest, width: usize) {
     }
     for (half, name) in [(Half::Udp, "failed over UDP:"), (Half::Tcp, "failed over TCP:")] {
         let seen = fallback.failures_of(half).filter(|(_, n)| *n > 0);
-        let told: Vec<_> = seen.map(|(why, n)| format!("{} {}", why.words(), count(n))).collect();
-        if !told.is_empty() {
-            flow(out, [name.to_owned()].into_iter().chain(told), "   ", 2, 4, width);
+        let counts: Vec<_> = seen.map(|(why, n)| format!("{} {}", why.words(), count(n))).collect();
+        if !counts.is_empty() {
+            flow(out, [name.to_owned()].into_iter().chain(counts), "   ", 2, 4, width);
         }
     }
 }
@@ -68,11 +67,11 @@ pub(crate) fn write_mix(out: &mut String, digest: &Digest, width: usize) {
     };
     let mut table = Table::default();
     table.left("mix", 0, column(&|info, _| info.transport.clone()));
-    table.right("asked", 2, column(&|info, _| percent(info.share)));
+    table.right("share", 2, column(&|info, _| percent(info.share)));
     table.right("sent", 0, column(&|_, member| of(member.sent, sent(tally))));
     table.right("queries", 0, column(&|_, member| count(member.scheduled)));
     table.right("answered", 3, column(&|_, member| count(member.ends.answered)));
-    table.right("answers/s", 4, column(&|_, member| rate(rate_qps(member.ends.answered, over_ns))));
+    table.right("answered/s", 4, column(&|_, member| rate(rate_qps(member.ends.answered, over_ns))));
     table.right("lost", 1, column(&|_, member| of(lost(member), judged(member))));
     table.right("p50", 0, at(0.5));
     table.right("p99", 0, at(0.99));
@@ -80,7 +79,7 @@ pub(crate) fn write_mix(out: &mut String, digest: &Digest, width: usize) {
     table.write(out, width);
 }
 
-/// Both as objects; null where there is nothing of the kind.
+/// Both sections as JSON; null where the run has none.
 pub(crate) fn as_json(digest: &Digest) -> (Value, Value) {
     let fallback = digest.tally().fallback.as_deref().map_or(Value::Null, fallback_json);
     let member = |(info, member): (&MemberInfo, &MemberTally)| {
@@ -90,12 +89,12 @@ pub(crate) fn as_json(digest: &Digest) -> (Value, Value) {
             "share_asked": info.share,
             "share_sent": share(member.sent, sent(digest.tally())),
             "loss_share": share(lost(member), judged(member)),
-            "response": json::latency(member.response_latency()),
-            "service": json::latency(member.service_latency()),
+            "response": objects::latency(member.response_latency()),
+            "service": objects::latency(member.service_latency()),
         });
         if let Value::Object(object) = &mut object {
-            object.extend(json::counters(member).into_iter().filter(|(_, value)| value.is_u64()));
-            object.extend(json::ends(&member.ends));
+            object.extend(counters(member).into_iter().filter(|(_, value)| value.is_u64()));
+            object.extend(objects::ends(&member.ends));
         }
         object
     };
@@ -104,7 +103,7 @@ pub(crate) fn as_json(digest: &Digest) -> (Value, Value) {
 }
 
 fn fallback_json(fallback: &Fallback) -> Value {
-    let mut object = json::counters(fallback);
+    let mut object = counters(fallback);
     object.remove("failed");
     for (key, half) in [("udp_failed", Half::Udp), ("tcp_failed", Half::Tcp)] {
         let failed = fallback
@@ -112,11 +111,11 @@ fn fallback_json(fallback: &Fallback) -> Value {
             .map(|(why, n)| (why.key().trim_start_matches("udp_").to_owned(), n.into()));
         object.insert(key.to_owned(), failed.collect::<Map<_, _>>().into());
     }
-    object.insert("share".to_owned(), share(fallback.begun, fallback.udp_requests).into());
+    object.insert("share".to_owned(), share(fallback.started, fallback.udp_requests).into());
     object.into()
 }
 
-/// The members of the mix with what became of their queries.
+/// The members of the mix with their tallies.
 fn members(digest: &Digest) -> impl Iterator<Item = (&MemberInfo, &MemberTally)> {
     digest.header.mix.iter().zip(&digest.tally().members)
 }
@@ -149,13 +148,13 @@ mod tests {
     use crate::{sample, summary, summary_json};
 
     #[test]
-    fn a_run_that_asks_again_says_how_often_what_it_took_and_where_it_failed() {
+    fn a_run_with_fallback_reports_retries_times_and_failures() {
         let digest = sample::falling_back();
         let text = summary(&digest, 100);
         let shown = "
-fallback: 500 of 2,000 transactions asked again over TCP (25.00 %)   answered 490
+fallback: 500 of 2,000 transactions retried over TCP (25.00 %)   answered 490
   requests over UDP 2,000   over TCP 505
-  UDP, to the truncated answer:   p50 400 µs   p99 400 µs   max 400 µs
+  UDP, to the truncated response:   p50 400 µs   p99 400 µs   max 400 µs
   waiting for a client:   p50 20.0 µs   p99 20.0 µs   max 20.0 µs
   connect:   p50 35.0 µs   p99 35.0 µs   max 35.0 µs
   TCP query, once connected:   p50 2.00 ms   p99 2.00 ms   max 2.00 ms
@@ -163,7 +162,7 @@ fallback: 500 of 2,000 transactions asked again over TCP (25.00 %)   answered 49
   failed over TCP:   connect refused 8   query timed out 2
 ";
         assert!(text.contains(shown), "{text}");
-        assert!(text.contains("40 clients beside 2 UDP sockets"), "{text}");
+        assert!(text.contains("40 clients and 2 UDP sockets"), "{text}");
         let json = summary_json(&digest);
         assert_eq!((&json["fallback"]["share"], &json["fallback"]["answered"]), (&0.25.into(), &490.into()));
         assert_eq!(json["fallback"]["tcp_failed"]["connect_refused"], 8);
@@ -178,9 +177,9 @@ fallback: 500 of 2,000 transactions asked again over TCP (25.00 %)   answered 49
         let text = summary(&digest, 100);
         assert!(text.contains("over udp, tcp"), "{text}");
         let shown = "
-  mix    asked     sent  queries  answered  answers/s    lost      p50     p99
-  udp  75.00 %  74.95 %    1,499     1,499      1,499     0 %   500 µs  500 µs
-  tcp  25.00 %  25.05 %      501       491        491  2.00 %  1.00 ms    >5 s
+  mix    share     sent  queries  answered  answered/s    lost      p50     p99
+  udp  75.00 %  74.95 %    1,499     1,499       1,499     0 %   500 µs  500 µs
+  tcp  25.00 %  25.05 %      501       491         491  2.00 %  1.00 ms    >5 s
 ";
         assert!(text.contains(shown), "{text}");
         let json = summary_json(&digest);
@@ -191,7 +190,7 @@ fallback: 500 of 2,000 transactions asked again over TCP (25.00 %)   answered 49
     }
 
     #[test]
-    fn a_run_of_one_kind_says_nothing_of_either() {
+    fn a_run_over_udp_alone_has_neither_section() {
         let text = summary(&sample::stair(), 80);
         assert!(!text.contains("fallback") && !text.contains("mix"), "{text}");
     }

@@ -1,20 +1,19 @@
-//! The figures that more than one kind of report shows, computed in one place.
+//! The figures that several reports show.
 
 use dnsdyno_measure::{Latency, Quantile, Tally};
 use dnsdyno_record::{Digest, Headline};
 
-/// Queries that left. Each query has one type, and only those that left are counted there.
+/// Queries that were sent. Each query has one type, and only sent queries are counted there.
 pub(crate) fn sent(tally: &Tally) -> u64 {
     tally.types.iter().map(|count| count.sent).sum()
 }
 
-/// Queries that say something about the server: all but those that the user cut off and those
-/// whose answer nobody waited for.
+/// Queries that count for the server: all but the interrupted ones and those of a send-only run.
 pub(crate) fn judged(tally: &Tally) -> u64 {
     tally.ends.total() - tally.ends.interrupted - tally.ends.sent_only
 }
 
-/// Judged queries that got no answer in time, for whatever reason.
+/// Judged queries without a response in time, for any reason.
 pub(crate) fn lost(tally: &Tally) -> u64 {
     judged(tally) - tally.ends.answered
 }
@@ -24,17 +23,17 @@ pub(crate) fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-/// `count` a second over `over_ns`; 0 over no time.
+/// `count` per second over `over_ns`; 0 if that is 0.
 pub(crate) fn rate_qps(count: u64, over_ns: u64) -> f64 {
     if over_ns == 0 { 0.0 } else { count as f64 / (over_ns as f64 * 1e-9) }
 }
 
-/// The latency that stands first in this run's summary.
+/// The latency that is first in this run's summary.
 pub(crate) fn headline<'a>(digest: &Digest, tally: &'a Tally) -> Latency<'a> {
     latency(digest.header.headline, tally)
 }
 
-/// One of the two latencies, with the unanswered in it.
+/// One of the two latencies, including the unanswered.
 pub(crate) fn latency(which: Headline, tally: &Tally) -> Latency<'_> {
     match which {
         Headline::Response => tally.response_latency(),
@@ -42,7 +41,7 @@ pub(crate) fn latency(which: Headline, tally: &Tally) -> Latency<'_> {
     }
 }
 
-/// The latency that does not stand first.
+/// The latency that is not first.
 pub(crate) fn other(which: Headline) -> Headline {
     match which {
         Headline::Response => Headline::Service,
@@ -50,12 +49,12 @@ pub(crate) fn other(which: Headline) -> Headline {
     }
 }
 
-/// How late queries left, of those that left.
+/// The lateness of sent queries.
 pub(crate) fn lateness(tally: &Tally) -> Latency<'_> {
     Latency { answered: &tally.lateness, unanswered: 0 }
 }
 
-/// The longest of a latency, exactly; the bound where a query went unanswered.
+/// The exact maximum of a latency; beyond the timeout if a query was not answered.
 pub(crate) fn longest(latency: Latency<'_>) -> Option<Quantile> {
     if latency.unanswered > 0 {
         return Some(Quantile::BeyondTimeout);

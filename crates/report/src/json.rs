@@ -2,14 +2,15 @@
 //!
 //! Keys are part of our interface (`docs/formats/run.md` lists them) and carry their units.
 
-use dnsdyno_measure::{Ends, Group, Histogram, Latency, Quantile, Tally, Visitor};
+use dnsdyno_measure::Tally;
 use dnsdyno_record::{Digest, Headline, Row, WorkerUse};
 use dnsdyno_wire::{rcode_name, type_name};
 use serde_json::{Map, Value, json};
 
 use crate::connections;
 use crate::fallback;
-use crate::figures::{headline, judged, lateness, longest, lost, rate_qps, sent, share, socket_drops};
+use crate::figures::{headline, judged, lateness, lost, rate_qps, sent, share, socket_drops};
+use crate::objects::{counters, ends, latency, quantile};
 
 /// The figures of [`summary`](crate::summary) as one object.
 pub fn summary_json(digest: &Digest) -> Value {
@@ -26,7 +27,7 @@ pub fn summary_json(digest: &Digest) -> Value {
         "sent_qps": rate_qps(sent(tally), over_ns),
         "answered_qps": rate_qps(tally.ends.answered, over_ns),
         "loss_share": share(lost(tally), judged(tally)),
-        "beside": beside(digest),
+        "anomalies": anomalies(digest),
         "bytes_sent": tally.bytes_sent,
         "bytes_answered": tally.bytes_answered,
         "rcodes": tally.rcodes.iter().map(|(code, n)| (rcode_name(code).into_owned(), n.into())).collect::<Map<_, _>>(),
@@ -70,7 +71,7 @@ fn run(digest: &Digest) -> Value {
         "workers": header.workers,
         "clients": header.clients,
         "udp_sockets": header.udp_sockets,
-        "questions": header.questions,
+        "queries": header.queries,
         "bad_lines": header.bad_lines,
         "passes": digest.sum.as_ref().map(|sum| sum.passes),
         "version": header.version,
@@ -78,51 +79,18 @@ fn run(digest: &Digest) -> Value {
     })
 }
 
-/// All counters of a group by their keys, those that counted nothing too; durations as their percentiles.
-pub(crate) fn counters(group: &dyn Group) -> Map<String, Value> {
-    let mut object = Object(Map::new());
-    group.visit_each(&mut object);
-    object.0
-}
-
-struct Object(Map<String, Value>);
-
-impl Visitor for Object {
-    fn count(&mut self, key: &str, count: u64) {
-        self.0.insert(key.to_owned(), count.into());
-    }
-
-    fn histogram(&mut self, key: &str, histogram: &Histogram) {
-        let mut figures = latency(Latency { answered: histogram, unanswered: 0 });
-        figures["count"] = histogram.count().into();
-        self.0.insert(key.to_owned(), figures);
-    }
-
-    fn group(&mut self, key: &str, group: Option<&dyn Group>) {
-        self.0.insert(key.to_owned(), group.map_or(Value::Null, |group| counters(group).into()));
-    }
-}
-
 /// The numbers of queries in a tally, and how they ended.
 fn queries(tally: &Tally) -> Value {
     let mut object = counters(tally);
-    // Bytes are no queries; they stand by themselves.
+    // Byte counts are not queries; they have their own keys.
     object.retain(|key, value| value.is_u64() && !key.starts_with("bytes_"));
     object.extend(ends(&tally.ends));
     object.insert("sent".to_owned(), sent(tally).into());
     object.into()
 }
 
-/// How queries ended; those not sent together, and by reason.
-pub(crate) fn ends(ends: &Ends) -> Map<String, Value> {
-    let mut object = counters(ends);
-    let by_reason = object.insert("not_sent".to_owned(), ends.not_sent.total().into());
-    object.insert("not_sent_by_reason".to_owned(), by_reason.unwrap_or_default());
-    object
-}
-
-fn beside(digest: &Digest) -> Value {
-    let mut object = counters(&digest.arrivals().beside);
+fn anomalies(digest: &Digest) -> Value {
+    let mut object = counters(&digest.arrivals().anomalies);
     object.insert("socket_drops".to_owned(), socket_drops(digest).into());
     object.insert("fragments".to_owned(), digest.sum.as_ref().map(|sum| sum.evidence.fragments).into());
     object.into()
@@ -134,19 +102,6 @@ fn types(digest: &Digest) -> Value {
         .map(|(rtype, count)| (type_name(*rtype).into_owned(), counters(count).into()))
         .collect::<Map<_, _>>()
         .into()
-}
-
-pub(crate) fn latency(latency: Latency<'_>) -> Value {
-    let exact = latency.answered.exact();
-    let mut object = json!({
-        "answered": latency.answered.count(),
-        "unanswered": latency.unanswered,
-        "min_ns": exact.map(|e| e.min_ns),
-        "avg_ns": latency.answered.mean_ns(),
-        "max": quantile(longest(latency)),
-    });
-    QUANTILES.iter().for_each(|(key, q)| object[*key] = quantile(latency.quantile(*q)));
-    object
 }
 
 fn row(digest: &Digest, row: &Row) -> Value {
@@ -171,7 +126,7 @@ fn row(digest: &Digest, row: &Row) -> Value {
 
 fn generator(digest: &Digest) -> Value {
     let warnings = digest.warnings();
-    // Without a sum, the absence of warnings says nothing.
+    // Without a sum, the absence of warnings proves nothing.
     let ok = if warnings.is_empty() { digest.sum.as_ref().map(|_| true) } else { Some(false) };
     let told = warnings.iter().map(|warning| json!({ "name": warning.name(), "text": warning.to_string() }));
     json!({ "ok": ok, "warnings": told.collect::<Vec<_>>() })
@@ -194,18 +149,6 @@ fn workers(digest: &Digest) -> Value {
     };
     digest.workers().iter().map(one).collect()
 }
-
-/// `{"ns": 1234}`, `{"beyond_timeout": true}`, or null where no query counts.
-fn quantile(quantile: Option<Quantile>) -> Value {
-    match quantile {
-        Some(Quantile::At(ns)) => json!({ "ns": ns }),
-        Some(Quantile::BeyondTimeout) => json!({ "beyond_timeout": true }),
-        None => Value::Null,
-    }
-}
-
-const QUANTILES: [(&str, f64); 5] =
-    [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999)];
 
 #[cfg(test)]
 mod tests {

@@ -1,4 +1,4 @@
-//! Text that fits a terminal: wrapped paragraphs, items in a flow, tables that drop columns.
+//! Text layout for a terminal: wrapped paragraphs, wrapped items, tables that drop columns.
 
 /// Appends `text` to `out`, broken between words at `width`; lines after the first are indented.
 pub(crate) fn paragraph(out: &mut String, text: &str, indent: usize, hanging: usize, width: usize) {
@@ -43,7 +43,7 @@ pub(crate) struct Table {
 struct Column {
     title: &'static str,
     cells: Vec<String>,
-    /// The column with the highest goes first where the terminal is narrow; 0 never goes.
+    /// On a narrow terminal the column with the highest value is dropped first; 0 is never dropped.
     dispensable: u8,
     is_left: bool,
 }
@@ -54,7 +54,7 @@ impl Table {
         self.columns.push(Column { title, cells, dispensable, is_left: false });
     }
 
-    /// Adds a column of words.
+    /// Adds a column of text.
     pub(crate) fn left(&mut self, title: &'static str, dispensable: u8, cells: Vec<String>) {
         self.columns.push(Column { title, cells, dispensable, is_left: true });
     }
@@ -105,7 +105,7 @@ impl Column {
     }
 }
 
-/// Columns on a terminal; all that we print is one column a character.
+/// Width on a terminal: all printed characters take one column.
 fn chars(text: &str) -> usize {
     text.chars().count()
 }
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_break_at_the_width_and_a_word_too_long_stands_alone() {
+    fn lines_break_at_the_width_and_a_longer_word_has_its_own_line() {
         let mut out = String::new();
         paragraph(&mut out, "one two averyveryverylongword three", 0, 2, 10);
         assert_eq!(out, "one two\n  averyveryverylongword\n  three\n");

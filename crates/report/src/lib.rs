@@ -1,7 +1,7 @@
-//! What a record says, in a form for people, programs and pass/fail checks.
+//! Reports on a record, for people, programs and pass/fail checks.
 //!
 //! Everything here reads a [`Digest`](dnsdyno_record::Digest) and nothing else, so that a run
-//! that has just ended and one from last year are told in the same words.
+//! that has just ended and an old one are reported in the same way.
 #![forbid(unsafe_code)]
 
 mod connections;
@@ -10,6 +10,7 @@ mod fallback;
 mod figures;
 mod json;
 mod layout;
+mod objects;
 mod rows;
 mod text;
 pub mod units;

@@ -1,4 +1,4 @@
-//! The run piece by piece: a row a phase, or a row a few seconds.
+//! The table of rows: one per phase, or one per few seconds.
 
 use dnsdyno_measure::{Latency, Quantile};
 use dnsdyno_record::{Digest, Headline, Row};
@@ -7,7 +7,7 @@ use crate::figures::{headline, judged, lateness, longest, lost, rate_qps, sent, 
 use crate::layout::Table;
 use crate::units::{duration, percent, rate, seconds, setting};
 
-/// Appends the table of rows; nothing where a single row would repeat the totals.
+/// Appends the table; nothing where a single row would repeat the totals.
 pub(crate) fn write(out: &mut String, digest: &Digest, width: usize) {
     let rows = digest.rows();
     if rows.len() < 2 {
@@ -28,13 +28,13 @@ pub(crate) fn write(out: &mut String, digest: &Digest, width: usize) {
         let p99 = |row: &Row| lateness(&row.tally).quantile(0.99);
         table.right("lateness p99", 1, cells(rows, |row| quantile(p99(row), digest.header.timeout_ns)));
     } else {
-        answers(&mut table, digest, rows);
+        response_columns(&mut table, digest, rows);
     }
     table.write(out, width);
 }
 
-/// The columns on what came back.
-fn answers(table: &mut Table, digest: &Digest, rows: &[Row]) {
+/// The columns on responses.
+fn response_columns(table: &mut Table, digest: &Digest, rows: &[Row]) {
     let at = |row: &Row, of: &dyn Fn(Latency<'_>) -> Option<Quantile>| {
         quantile(of(headline(digest, &row.tally)), digest.header.timeout_ns)
     };
@@ -47,12 +47,12 @@ fn answers(table: &mut Table, digest: &Digest, rows: &[Row]) {
     table.right("max", 4, cells(rows, |row| at(row, &longest)));
 }
 
-/// One cell a row.
+/// One cell per row.
 fn cells(rows: &[Row], cell: impl Fn(&Row) -> String) -> Vec<String> {
     rows.iter().map(cell).collect()
 }
 
-/// A percentile in words: `1.23 ms`, `>5 s` where it falls among the unanswered, `-` for none.
+/// A percentile as text: `1.23 ms`, `>5 s` where it is among the unanswered, `-` for none.
 pub(crate) fn quantile(quantile: Option<Quantile>, timeout_ns: u64) -> String {
     match quantile {
         Some(Quantile::At(ns)) => duration(ns),

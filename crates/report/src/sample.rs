@@ -1,8 +1,9 @@
-//! Runs for the tests, made by hand through the calls a writer makes.
+//! Sample runs for the tests, built with the calls that a writer makes.
 
 use dnsdyno_measure::{
-    Arrivals, Beside, ConnectFailure, ConnectionEnd, Connections, Encrypted, Evidence, Fallback, HalfFailure,
-    HandshakeFailure, HandshakeKind, MemberTally, NotSentReason, StreamFailure, Tally, TypeCount, Warning,
+    Anomalies, Arrivals, ConnectFailure, ConnectionEnd, Connections, Encrypted, Evidence, Fallback,
+    FallbackFailure, HandshakeFailure, HandshakeKind, MemberTally, NotSentReason, StreamFailure, Tally,
+    TypeCount, Warning,
 };
 use dnsdyno_record::{Digest, Ended, Event, Header, Headline, Interval, MemberInfo, Phase, Sum};
 
@@ -34,14 +35,14 @@ pub(crate) fn header() -> Header {
         workers: 2,
         udp_sockets: None,
         clients: 8,
-        questions: 10_000,
+        queries: 10_000,
         bad_lines: 2,
         send_only: false,
         load: "stair from 2,000 to 4,000 queries/s, 1,000 a step, each held for 2 s".into(),
     }
 }
 
-/// A second at `qps`, of which `lost` queries time out; answers take 400 to 600 µs, a hundredth of them 40 ms.
+/// A second at `qps`, of which `lost` queries time out; responses take 400 to 600 µs, a hundredth of them 40 ms.
 pub(crate) fn second(index: u64, qps: u64, lost: u64) -> Interval {
     let mut tally = Tally::new(2);
     let answered = qps - lost;
@@ -64,7 +65,7 @@ pub(crate) fn second(index: u64, qps: u64, lost: u64) -> Interval {
     Interval { index, from_ns, to_ns, asked_qps: qps as f64, tally, arrivals, workers: Vec::new() }
 }
 
-/// A sum of what `digest` holds, of a calm generator.
+/// The sum of `digest`, with a generator that is ok.
 pub(crate) fn calm_sum(digest: &Digest) -> Sum {
     Sum {
         to_ns: digest.to_ns(),
@@ -76,7 +77,7 @@ pub(crate) fn calm_sum(digest: &Digest) -> Sum {
         late_after_settled: 0,
         workers: Vec::new(),
         schedule_ns: digest.schedule_ns(),
-        passes: digest.tally().scheduled as f64 / digest.header.questions as f64,
+        passes: digest.tally().scheduled as f64 / digest.header.queries as f64,
         interface: None,
     }
 }
@@ -99,7 +100,7 @@ pub(crate) fn killed() -> Digest {
     digest
 }
 
-/// A run in which much went wrong, on both sides.
+/// A run with problems on both sides.
 pub(crate) fn doubtful() -> Digest {
     let mut digest = killed();
     digest.event(&Event {
@@ -116,7 +117,7 @@ pub(crate) fn doubtful() -> Digest {
     sum.tally.ends.not_sent.add(NotSentReason::GeneratorLate, 7);
     sum.tally.ends.not_sent.add(NotSentReason::NoRoute, 3);
     sum.tally.types[0].sent -= 10;
-    sum.arrivals.beside = Beside { duplicates: 4, malformed: 1, truncated: 12, ..Beside::default() };
+    sum.arrivals.anomalies = Anomalies { duplicates: 4, malformed: 1, truncated: 12, ..Anomalies::default() };
     sum.arrivals.socket_drops = 120;
     sum.warnings = vec![
         Warning::SendsMissing { not_sent: 10, scheduled: 18_000 },
@@ -127,7 +128,7 @@ pub(crate) fn doubtful() -> Digest {
     digest
 }
 
-/// A closed loop of ten seconds, one row a second, through a stall.
+/// A closed loop of four seconds, one row per second.
 pub(crate) fn closed_loop() -> Digest {
     let load = "closed loop, 100 queries outstanding, for 4 s".to_owned();
     let header = Header {
@@ -148,7 +149,7 @@ pub(crate) fn closed_loop() -> Digest {
     digest
 }
 
-/// A send-only run at 1,000 queries a second.
+/// A send-only run at 1,000 queries per second.
 pub(crate) fn send_only() -> Digest {
     let load = "1,000 queries/s for 2 s, send only".to_owned();
     let mut digest = Digest::new(Header { send_only: true, phases: Vec::new(), load, ..header() });
@@ -190,7 +191,7 @@ pub(crate) fn over_tcp() -> Digest {
     let mut digest = Digest::new(Header { transport: "tcp".into(), phases: Vec::new(), ..header() });
     let mut interval = second(0, 2_000, 0);
     interval.tally.requests += 7;
-    interval.tally.asked_again = 7;
+    interval.tally.retried = 7;
     let mut connections =
         Connections { opened: 60, established: 52, reused: 1_940, open_max: 10, ..Connections::default() };
     connections.add_failed(ConnectFailure::Refused, 8);
@@ -204,7 +205,7 @@ pub(crate) fn over_tcp() -> Digest {
     digest
 }
 
-/// DoH whose server resumes sessions, and fails now and then.
+/// DoH with resumed sessions and some failures.
 pub(crate) fn over_doh() -> Digest {
     let mut digest = Digest::new(Header { transport: "doh".into(), phases: Vec::new(), ..header() });
     let mut interval = second(0, 2_000, 0);
@@ -226,16 +227,21 @@ pub(crate) fn over_doh() -> Digest {
     digest
 }
 
-/// Two sockets and forty clients: a quarter of the answers is truncated, and some fail then.
+/// Two sockets and forty clients: a quarter of the responses are truncated, and some retries fail.
 pub(crate) fn falling_back() -> Digest {
     let both = Header { transport: "udp+tcp".into(), clients: 40, udp_sockets: Some(2), ..header() };
     let mut digest = Digest::new(Header { phases: Vec::new(), ..both });
     let mut interval = second(0, 2_000, 0);
-    let mut fallback =
-        Fallback { begun: 500, answered: 490, udp_requests: 2_000, tcp_requests: 505, ..Fallback::default() };
-    fallback.add_failed(HalfFailure::UdpTimedOut, 3);
-    fallback.add_failed(HalfFailure::ConnectRefused, 8);
-    fallback.add_failed(HalfFailure::QueryTimedOut, 2);
+    let mut fallback = Fallback {
+        started: 500,
+        answered: 490,
+        udp_requests: 2_000,
+        tcp_requests: 505,
+        ..Fallback::default()
+    };
+    fallback.add_failed(FallbackFailure::UdpTimedOut, 3);
+    fallback.add_failed(FallbackFailure::ConnectRefused, 8);
+    fallback.add_failed(FallbackFailure::QueryTimedOut, 2);
     (0..490).for_each(|n| {
         fallback.udp.record(400_000 + n);
         fallback.waiting.record(20_000);

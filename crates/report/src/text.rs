@@ -1,6 +1,6 @@
 //! The summary of a run as text, for an operator and one screen.
 
-use dnsdyno_measure::{Beside, Ends, Quantile, Tally};
+use dnsdyno_measure::{Anomalies, Ends, Quantile, Tally};
 use dnsdyno_record::{BackendInfo, Digest, Ended, Header, Headline};
 use dnsdyno_wire::{rcode_name, type_name};
 
@@ -16,15 +16,15 @@ use crate::units::{count, duration, length, percent, rate, setting};
 /// The summary of `digest` in lines of at most `width` columns (40 at least), with a newline
 /// after the last.
 ///
-/// A run whose generator was in doubt never has its rate told as the server's.
+/// The rate of a run whose generator was in doubt is never reported as the server's limit.
 pub fn summary(digest: &Digest, width: usize) -> String {
     let width = width.max(NARROWEST);
     let mut out = String::new();
     incomplete(&mut out, digest, width);
     head(&mut out, digest, width);
     queries(&mut out, digest, width);
-    beside(&mut out, &digest.arrivals().beside, width);
-    answers(&mut out, digest, width);
+    anomalies(&mut out, &digest.arrivals().anomalies, width);
+    responses(&mut out, digest, width);
     latencies(&mut out, digest, width);
     fallback::write_mix(&mut out, digest, width);
     fallback::write(&mut out, digest, width);
@@ -35,18 +35,18 @@ pub fn summary(digest: &Digest, width: usize) -> String {
     out
 }
 
-/// What is missing of the record stands before anything that could be taken for the whole.
+/// What is missing in the record is printed first, so that partial figures are not taken for the whole.
 fn incomplete(out: &mut String, digest: &Digest, width: usize) {
     if let Some(Ended::Failed { why }) = digest.ended() {
-        paragraph(out, &format!("FAILED: {why}. The figures go up to that point."), 0, 2, width);
+        paragraph(out, &format!("FAILED: {why}. The figures cover the time until then."), 0, 2, width);
     }
     if digest.is_complete() {
         return;
     }
-    let torn = if digest.torn { "; its last line is torn" } else { "" };
+    let torn = if digest.torn { "; its last line is incomplete" } else { "" };
     let text = format!(
-        "INCOMPLETE: the run did not end in order, or goes on; the record ends at {}{torn}. \
-         The figures are those of the intervals it holds.",
+        "INCOMPLETE: the run was cut off or is still going on; the record ends at {}{torn}. The figures cover the \
+         recorded intervals.",
         length(digest.to_ns())
     );
     paragraph(out, &text, 0, 2, width);
@@ -66,16 +66,16 @@ fn head(out: &mut String, digest: &Digest, width: usize) {
     entry("load", &header.load);
     let skipped = match header.bad_lines {
         0 => String::new(),
-        lines => format!(", {} skipped", counted(lines, "bad line")),
+        lines => format!(", {} skipped", counted(lines, "malformed line")),
     };
     let passes = digest.sum.as_ref().map_or(String::new(), |sum| format!(", {:.2} passes", sum.passes));
-    entry("questions", &format!("{}{skipped}{passes}", count(header.questions)));
+    entry("source", &format!("{} queries{skipped}{passes}", count(header.queries)));
     let has_sockets = header.backend.xdp.is_none() && header.transport == "udp";
-    let beside = header
+    let udp_sockets = header
         .udp_sockets
-        .map_or(String::new(), |sockets| format!(" beside {}", counted(u64::from(sockets), "UDP socket")));
+        .map_or(String::new(), |sockets| format!(" and {}", counted(u64::from(sockets), "UDP socket")));
     let generator = format!(
-        "dnsdyno {}, {}, {}{beside}, timeout {}",
+        "dnsdyno {}, {}, {}{udp_sockets}, timeout {}",
         header.version,
         counted(u64::from(header.workers), "worker"),
         counted(u64::from(header.clients), if has_sockets { "socket" } else { "client" }),
@@ -88,16 +88,16 @@ fn head(out: &mut String, digest: &Digest, width: usize) {
     }
 }
 
-/// The backend, where it is not what it always is.
+/// The backend, unless it is the default.
 fn backend(backend: &BackendInfo) -> Option<String> {
     let Some(xdp) = &backend.xdp else {
-        return backend.why.as_ref().map(|why| format!("sockets, because AF_XDP cannot be had: {why}"));
+        return backend.why.as_ref().map(|why| format!("sockets, because AF_XDP is not available: {why}"));
     };
-    let copied = if xdp.zero_copy { "zero copy" } else { "copied" };
+    let copy = if xdp.zero_copy { "zero copy" } else { "copy" };
     let vlan = xdp.vlan.map_or(String::new(), |vlan| format!(", VLAN {vlan}"));
     let why = backend.why.as_ref().map_or(String::new(), |why| format!(" (auto: {why})"));
     Some(format!(
-        "AF_XDP on {}, {}, {} mode, {copied}, from {} ports {}..{} to {}{vlan}{why}",
+        "AF_XDP on {}, {}, {} mode, {copy}, from {} ports {}..{} to {}{vlan}{why}",
         xdp.interface,
         counted(u64::from(xdp.queues), "queue"),
         xdp.mode,
@@ -108,7 +108,7 @@ fn backend(backend: &BackendInfo) -> Option<String> {
     ))
 }
 
-/// The address alone where the user gave just that.
+/// The server; only its address if the user gave just that.
 fn server(header: &Header) -> String {
     let address = header.address.to_string();
     let is_named = header.target != header.address.ip().to_string() && header.target != address;
@@ -123,8 +123,8 @@ fn server(header: &Header) -> String {
 fn ended(digest: &Digest) -> &'static str {
     match digest.ended() {
         Some(Ended::ByTime) => ", to the end of the schedule",
-        Some(Ended::ByCount) => ", to the number of queries asked for",
-        Some(Ended::ByPasses) => ", to the number of passes asked for",
+        Some(Ended::ByCount) => ", to the given number of queries",
+        Some(Ended::ByPasses) => ", to the given number of passes",
         Some(Ended::Interrupted) => ", ended by the user",
         Some(Ended::Failed { .. }) => ", ended by a failure",
         None => " so far",
@@ -136,9 +136,9 @@ fn queries(out: &mut String, digest: &Digest, width: usize) {
     let (tally, over_ns) = (digest.tally(), digest.schedule_ns());
     let Ends { answered, answered_late, timed_out, refused, interrupted, .. } = tally.ends;
     let not_sent = tally.ends.not_sent.total();
-    // A connection that is lost refuses what was asked on it, whoever ended it.
+    // Queries of a lost connection end as refused, whoever ended it.
     let refused_words = match digest.arrivals().connections {
-        Some(_) => "refused or cut off",
+        Some(_) => "refused or connection lost",
         None => "refused by the network",
     };
     let lines = [
@@ -164,7 +164,7 @@ fn queries(out: &mut String, digest: &Digest, width: usize) {
     reasons(out, digest, width);
 }
 
-/// What tells a loss of ours from one of the server's.
+/// Losses that are not the server's.
 fn reasons(out: &mut String, digest: &Digest, width: usize) {
     let not_sent = &digest.tally().ends.not_sent;
     if not_sent.total() > 0 {
@@ -175,25 +175,24 @@ fn reasons(out: &mut String, digest: &Digest, width: usize) {
     let drops = socket_drops(digest);
     if drops > 0 {
         let text = format!(
-            "our own sockets dropped at least {}: so many of those timed out are not the server's loss",
+            "our own sockets dropped at least {}: this many of the timeouts are not the server's loss",
             counted(drops, "packet")
         );
         paragraph(out, &text, 2, 4, width);
     }
     if digest.header.send_only {
-        let text =
-            "send-only: answers were not waited for; sent is what the kernel took, scheduled what was tried";
+        let text = "send-only: no wait for responses; sent is what the kernel accepted, scheduled what was attempted";
         paragraph(out, text, 2, 4, width);
         interface(out, digest, width);
     }
 }
 
-/// What the interface itself says of a run in which no answer does.
+/// The counters of the interface, for a run without responses.
 fn interface(out: &mut String, digest: &Digest, width: usize) {
     let Some(counts) = digest.sum.as_ref().and_then(|sum| sum.interface.as_ref()) else { return };
     let text = format!(
-        "the interface {} counted {} sent, {} dropped and {} on sending \
-         (other programs' included; what travels as one through the kernel counts as one)",
+        "the interface {} counted {} sent, {} dropped and {} on sending (including other programs; segmented \
+         packets may count as one)",
         counts.name,
         counted(counts.sent, "packet"),
         count(counts.send_dropped),
@@ -202,20 +201,20 @@ fn interface(out: &mut String, digest: &Digest, width: usize) {
     paragraph(out, &text, 2, 4, width);
 }
 
-fn beside(out: &mut String, beside: &Beside, width: usize) {
+fn anomalies(out: &mut String, anomalies: &Anomalies, width: usize) {
     let counts = [
-        ("duplicates", beside.duplicates),
-        ("unexpected ID", beside.unexpected),
-        ("wrong question", beside.wrong_question),
-        ("malformed", beside.malformed),
-        ("truncated", beside.truncated),
+        ("duplicates", anomalies.duplicates),
+        ("unexpected ID", anomalies.unexpected),
+        ("wrong question", anomalies.wrong_question),
+        ("malformed", anomalies.malformed),
+        ("truncated", anomalies.truncated),
     ];
     let seen = counts.into_iter().filter(|(_, n)| *n > 0).map(|(label, n)| format!("{label} {}", count(n)));
-    line_of(out, "beside", seen.collect(), width);
+    line_of(out, "other", seen.collect(), width);
 }
 
 /// RCODEs, and types where there is more than one.
-fn answers(out: &mut String, digest: &Digest, width: usize) {
+fn responses(out: &mut String, digest: &Digest, width: usize) {
     let tally = digest.tally();
     let total = tally.rcodes.total();
     let rcode = |(code, n)| {
@@ -251,21 +250,21 @@ fn latencies(out: &mut String, digest: &Digest, width: usize) {
     out.push('\n');
     if !digest.header.send_only {
         let first = digest.header.headline;
-        paragraph(out, &format!("{}, timeouts included", in_words(first)), 0, 2, width);
+        paragraph(out, &format!("{}, timeouts included", headline_name(first)), 0, 2, width);
         flow(out, long_line(digest, tally), "   ", 2, 2, width);
         let second = latency(other(first), tally);
         let figures = QUANTILES_SHORT.map(|(label, q)| (label, second.quantile(q)));
         let figures = figures.into_iter().chain([("max", longest(second))]);
-        named_line(out, &format!("{}:", in_words(other(first))), figures, timeout_ns, width);
+        named_line(out, &format!("{}:", headline_name(other(first))), figures, timeout_ns, width);
     }
     if digest.header.headline == Headline::Response && late.count() > 0 {
         let figures = QUANTILES_SHORT.map(|(label, q)| (label, late.quantile(q)));
         let figures = figures.into_iter().chain([("max", longest(late))]);
-        named_line(out, "sends left after they were due by:", figures, timeout_ns, width);
+        named_line(out, "lateness (actual send after it was due):", figures, timeout_ns, width);
     }
 }
 
-/// A few figures on the line of their name, where it is wide enough.
+/// A few figures on the line of their name, if they fit.
 fn named_line<'a>(
     out: &mut String,
     name: &str,
@@ -273,12 +272,12 @@ fn named_line<'a>(
     timeout_ns: u64,
     width: usize,
 ) {
-    let told = figures.map(|(label, figure)| format!("{label} {}", quantile(figure, timeout_ns)));
+    let items = figures.map(|(label, figure)| format!("{label} {}", quantile(figure, timeout_ns)));
     if name.chars().count() > width {
         paragraph(out, name, 0, 2, width);
-        flow(out, told, "   ", 2, 2, width);
+        flow(out, items, "   ", 2, 2, width);
     } else {
-        flow(out, [name.to_owned()].into_iter().chain(told), "   ", 0, 2, width);
+        flow(out, [name.to_owned()].into_iter().chain(items), "   ", 0, 2, width);
     }
 }
 
@@ -294,12 +293,12 @@ fn long_line(digest: &Digest, tally: &Tally) -> Vec<String> {
         .extend(QUANTILES.map(|(label, q)| format!("{label} {}", quantile(latency.quantile(q), timeout_ns))));
     items.push(format!("max {}", quantile(longest(latency), timeout_ns)));
     if latency.unanswered > 0 {
-        items.push("(min and avg are of the answered)".to_owned());
+        items.push("(min and avg: answered only)".to_owned());
     }
     items
 }
 
-fn in_words(which: Headline) -> &'static str {
+fn headline_name(which: Headline) -> &'static str {
     match which {
         Headline::Response => "response time, from the instant the query was due",
         Headline::Service => "service time, from the actual send",
@@ -320,7 +319,7 @@ fn events(out: &mut String, digest: &Digest, width: usize) {
     }
 }
 
-/// The verdict, and the one line that names the rate, which depends on it.
+/// The verdict, and the line with the rate, which depends on it.
 fn verdict(out: &mut String, digest: &Digest, width: usize) {
     let warnings = digest.warnings();
     out.push('\n');
@@ -329,20 +328,20 @@ fn verdict(out: &mut String, digest: &Digest, width: usize) {
             let cpu = sum.evidence.busiest_worker_cpu * 100.0;
             paragraph(
                 out,
-                &format!("generator: ok (its busiest worker used {cpu:.0} % of a CPU)"),
+                &format!("generator: ok (the busiest worker used {cpu:.0} % of a CPU)"),
                 0,
                 2,
                 width,
             );
         }
-        (None, []) => paragraph(out, "generator: not judged, the run did not end in order", 0, 2, width),
+        (None, []) => paragraph(out, "generator: no verdict, the run did not end normally", 0, 2, width),
         (_, warnings) => {
             out.push_str("generator: in doubt\n");
             warnings.iter().for_each(|warning| paragraph(out, &format!("- {warning}"), 2, 4, width));
         }
     }
     let doubt = match (warnings.is_empty(), digest.is_complete()) {
-        (false, _) => " (the generator was in doubt: not the server's limit)",
+        (false, _) => " (the generator was in doubt: this is not the server's limit)",
         (true, false) => " so far",
         (true, true) => "",
     };
@@ -356,7 +355,7 @@ fn rate_line(digest: &Digest) -> String {
         return format!("rate: {} queries/s sent", per_second(sent(tally)));
     }
     let loss = share(lost(tally), judged(tally)).map_or("-".to_owned(), percent);
-    format!("rate: {} answers/s, loss {loss}", per_second(tally.ends.answered))
+    format!("rate: {} answered/s, loss {loss}", per_second(tally.ends.answered))
 }
 
 /// `1 worker`, `8 sockets`.
@@ -369,13 +368,13 @@ const QUANTILES: [(&str, f64); 5] =
 
 const QUANTILES_SHORT: [(&str, f64); 2] = [("p50", 0.5), ("p99", 0.99)];
 
-/// Where the words of the head begin.
+/// The column of the values of the head.
 const HEAD_INDENT: usize = 11;
 
-/// A record may hold hundreds; they do not belong on one screen.
+/// A record may have hundreds; more would not fit on a screen.
 const EVENTS_SHOWN: usize = 5;
 
-/// Under this, a table has no room for the columns that matter.
+/// A narrower table has no space for the important columns.
 const NARROWEST: usize = 40;
 
 #[cfg(test)]

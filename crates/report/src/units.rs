@@ -1,4 +1,4 @@
-//! Figures in words: durations, counts, rates and shares as a person reads them.
+//! Figures as text: durations, counts, rates and shares.
 
 /// A measured duration with three significant digits: `843 µs`, `1.23 ms`, `12.3 s`.
 pub fn duration(ns: u64) -> String {
@@ -20,7 +20,7 @@ pub fn duration(ns: u64) -> String {
     }
 }
 
-/// A duration that somebody chose, with as few digits as say it: `5 s`, `250 ms`, `1.5 s`.
+/// A duration of the configuration, with as few digits as needed: `5 s`, `250 ms`, `1.5 s`.
 pub fn setting(ns: u64) -> String {
     let (unit_ns, unit) = match ns {
         0..1_000 => (1, "ns"),
@@ -69,7 +69,7 @@ pub fn count(n: u64) -> String {
     text
 }
 
-/// A rate a second: `50,000`, `12.5`, `0.25`.
+/// A rate per second: `50,000`, `12.5`, `0.25`.
 pub fn rate(qps: f64) -> String {
     match qps {
         _ if !qps.is_finite() || qps <= 0.0 => "0".to_owned(),
@@ -79,7 +79,7 @@ pub fn rate(qps: f64) -> String {
     }
 }
 
-/// A share (0 to 1) as a percentage. Only none at all is `0 %` and only all is `100 %`.
+/// A share (0 to 1) as a percentage. Only 0 is `0 %` and only 1 is `100 %`.
 pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
     match percent {
@@ -123,13 +123,13 @@ mod tests {
     }
 
     #[test]
-    fn settings_have_no_idle_zeros() {
+    fn settings_have_no_trailing_zeros() {
         let cases = [(5_000_000_000, "5 s"), (250_000_000, "250 ms"), (1_500_000_000, "1.5 s"), (0, "0 ns")];
         cases.into_iter().for_each(|(ns, text)| assert_eq!(setting(ns), text));
     }
 
     #[test]
-    fn lengths_are_told_as_one_would_say_them() {
+    fn lengths_have_the_usual_units() {
         let cases = [
             (20_000_000_000, "20 s"),
             (20_310_000_000, "20.3 s"),

@@ -1,5 +1,5 @@
-//! What each worker did and used: where a run with more workers does not go faster, this shows
-//! whether their CPUs, or something behind them, is the limit.
+//! The rate and CPU use of each worker: if more workers do not increase the rate, this shows whether CPUs are the
+//! limit.
 
 use dnsdyno_record::Digest;
 
@@ -21,8 +21,8 @@ pub fn workers(digest: &Digest, width: usize) -> String {
     table.right("sent/s", 0, used.iter().map(|one| rate(rate_qps(one.sent, over_ns))).collect());
     table.right("answered/s", 1, used.iter().map(|one| rate(rate_qps(one.answered, over_ns))).collect());
     table.right("CPU", 0, used.iter().map(|one| share(one.cpu_ns)).collect());
-    table.right("waited for CPU", 0, used.iter().map(|one| share(one.cpu_wait_ns)).collect());
-    table.right("CPU a query", 2, used.iter().map(|one| per_query(one.cpu_ns, one.sent)).collect());
+    table.right("CPU wait", 0, used.iter().map(|one| share(one.cpu_wait_ns)).collect());
+    table.right("CPU/query", 2, used.iter().map(|one| per_query(one.cpu_ns, one.sent)).collect());
     out.push('\n');
     table.write(&mut out, width);
     out

@@ -4,7 +4,7 @@
 //! cargo run --release -p dnsdyno-responder --example answers_per_second [SECONDS] [plain|gso]
 //! ```
 //!
-//! A client thread keeps some 500 queries under way over loopback, with segmentation offload
+//! A client thread keeps about 500 queries outstanding over loopback, with segmentation offload
 //! (`gso`, the default) or without (`plain`). With two CPUs each side has one.
 
 use std::net::UdpSocket;

@@ -97,7 +97,7 @@ fn listen_error(transport: Transport, address: SocketAddr, source: io::Error) ->
     let advice = match source.kind() {
         io::ErrorKind::AddrInUse => return Error::PortInUse { transport, address },
         io::ErrorKind::PermissionDenied => {
-            "; ports under 1024 need root or CAP_NET_BIND_SERVICE, take a higher one"
+            "; ports below 1024 need root or CAP_NET_BIND_SERVICE, use a higher one"
         }
         io::ErrorKind::AddrNotAvailable => "; no interface of this host has the address (see 'ip address')",
         _ => "",

@@ -90,10 +90,10 @@ pub enum TlsError {
     #[error("certificate and key cannot be used: {0}; does the key belong to the first certificate?")]
     Pair(#[source] rustls::Error),
     /// No certificate could be made.
-    #[error("cannot make a certificate: {0}; give one with its key instead")]
+    #[error("cannot create a certificate: {0}; give one with its key instead")]
     Make(#[from] rcgen::Error),
     /// QUIC is TLS 1.3.
-    #[error("DoQ needs TLS 1.3; allow it, or do without DoQ")]
+    #[error("DoQ needs TLS 1.3; allow it, or remove --doq")]
     QuicNeeds13,
 }
 

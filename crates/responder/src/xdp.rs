@@ -107,13 +107,13 @@ pub enum XdpStartError {
     /// dnsdyno was built without clang.
     #[error(
         "this dnsdyno was built without clang, so it has no program for the kernel: install clang (Debian: \
-         apt-get install clang) and build again, or leave out --xdp"
+         apt-get install clang) and build again, or remove --xdp"
     )]
     NotBuilt,
     /// The process lacks a capability.
     #[error(
-        "--xdp needs privilege ({what}: {source}): run as root, or give the program CAP_NET_ADMIN, CAP_BPF and \
-         CAP_PERFMON (setcap), or leave out --xdp"
+        "--xdp needs privileges ({what}: {source}): run as root, or give the program CAP_NET_ADMIN, CAP_BPF and \
+         CAP_PERFMON (setcap), or remove --xdp"
     )]
     NoPrivilege {
         /// What was refused.

@@ -1,7 +1,7 @@
-//! The one step from a plan to the description from which its transports open themselves.
+//! Translates a plan into the description from which its transports are opened.
 
 use dnsdyno_plan::{
-    Backend, HttpMethod, MixMember, Plan, Questions, TlsVersions, TransportKind, Trust, XdpCopy, XdpMode,
+    Backend, HttpMethod, MixMember, Plan, Queries, TlsVersions, TransportKind, Trust, XdpCopy, XdpMode,
     XdpPlan,
 };
 use dnsdyno_sys::xdp::{Attach, CopyMode};
@@ -9,9 +9,9 @@ use dnsdyno_transport::sim::SimConfig;
 use dnsdyno_transport::tls::{TlsConfig, TlsTrust};
 use dnsdyno_transport::{Description, Kind, MemberDescription, PartDescription, PartKind, XdpDescription};
 
-/// The kind of transport that the plan asks for, and what it is to be like.
-pub(crate) fn describe(plan: &Plan, questions: &Questions) -> (Kind, Description) {
-    let mut description = of_one(plan, questions);
+/// The kind of transport that the plan specifies, and its description.
+pub(crate) fn describe(plan: &Plan, queries: &Queries) -> (Kind, Description) {
+    let mut description = common(plan, queries);
     if let Backend::Xdp(_) = plan.backend {
         return (Kind::Xdp, description);
     }
@@ -24,7 +24,7 @@ pub(crate) fn describe(plan: &Plan, questions: &Questions) -> (Kind, Description
     (Kind::Mixed, description)
 }
 
-/// The kind of a transport that is of one part.
+/// The kind of a transport that has one part.
 fn part_kind(transport: TransportKind) -> Option<PartKind> {
     match transport {
         TransportKind::Udp => Some(PartKind::Udp),
@@ -36,8 +36,8 @@ fn part_kind(transport: TransportKind) -> Option<PartKind> {
     }
 }
 
-/// A member of a mix. The clients of the run are dealt out by weight, and each worker has one at least; of UDP
-/// sockets it has one.
+/// A member of a mix. The clients of the run are divided by weight, with at least one per worker; a worker has one UDP
+/// socket.
 fn member(plan: &Plan, members: &[MixMember], member: &MixMember, of_all: &Description) -> MemberDescription {
     let weights = members.iter().filter(|other| other.transport.connects()).map(|other| other.weight);
     let share = member.weight / weights.sum::<f64>();
@@ -48,18 +48,18 @@ fn member(plan: &Plan, members: &[MixMember], member: &MixMember, of_all: &Descr
         description.tls.server = description.server;
         PartDescription { kind, description }
     };
-    let (each, again) = (plan.connections.queries_each, plan.connections.queries_each_again);
+    let (each, each_fallback) = (plan.connections.queries_each, plan.connections.queries_each_again);
     let sockets = || part(PartKind::Udp, plan.workers, each);
     let (first, fallback) = match part_kind(member.transport) {
         Some(PartKind::Udp) => (sockets(), None),
         Some(kind) => (part(kind, clients, each), None),
-        None => (sockets(), Some(part(PartKind::Tcp, clients, again))),
+        None => (sockets(), Some(part(PartKind::Tcp, clients, each_fallback))),
     };
     MemberDescription { weight: member.weight, first, fallback }
 }
 
-/// What the plan says of any transport.
-fn of_one(plan: &Plan, questions: &Questions) -> Description {
+/// The description that is common to all transports.
+fn common(plan: &Plan, queries: &Queries) -> Description {
     let encryption = &plan.encryption;
     Description {
         server: plan.target.address,
@@ -92,30 +92,30 @@ fn of_one(plan: &Plan, questions: &Questions) -> Description {
         http_path: encryption.http_path.clone(),
         http_get: encryption.http_method == HttpMethod::Get,
         members: Vec::new(),
-        xdp: plan.backend.xdp().map_or_else(XdpDescription::default, |wish| xdp(wish, questions)),
+        xdp: plan.backend.xdp().map_or_else(XdpDescription::default, |xdp_plan| xdp(xdp_plan, queries)),
         sim: SimConfig::default(),
         seed: plan.seed,
     }
 }
 
-fn xdp(wish: &XdpPlan, questions: &Questions) -> XdpDescription {
+fn xdp(xdp_plan: &XdpPlan, queries: &Queries) -> XdpDescription {
     XdpDescription {
-        interface: wish.interface.clone(),
-        source_prefix: wish.source_prefix.map(|prefix| (prefix.first, prefix.length)),
-        next_hop: wish.next_hop,
-        vlan: wish.vlan,
-        attach: match wish.mode {
+        interface: xdp_plan.interface.clone(),
+        source_prefix: xdp_plan.source_prefix.map(|prefix| (prefix.first, prefix.length)),
+        next_hop: xdp_plan.next_hop,
+        vlan: xdp_plan.vlan,
+        attach: match xdp_plan.mode {
             XdpMode::Auto => Attach::Auto,
             XdpMode::Native => Attach::Native,
             XdpMode::Generic => Attach::Generic,
         },
-        copy: match wish.copy {
+        copy: match xdp_plan.copy {
             XdpCopy::Auto => CopyMode::Auto,
             XdpCopy::ZeroCopy => CopyMode::ZeroCopy,
             XdpCopy::Copy => CopyMode::Copy,
         },
-        fits_workers: wish.fits_workers,
-        longest_message: (0..questions.len()).map(|i| questions.message(i).len()).max().unwrap_or(0),
+        fits_workers: xdp_plan.fits_workers,
+        longest_message: (0..queries.len()).map(|i| queries.message(i).len()).max().unwrap_or(0),
     }
 }
 
@@ -130,11 +130,11 @@ mod tests {
             Draft::from_toml(&format!("server = \"127.0.0.1\"\nask = [\"www.example A\"]\n{toml}")).unwrap();
         let plan = crate::host::validate(&draft).unwrap();
         let loaded = plan.source.load(plan.form, true).unwrap();
-        describe(&plan, &loaded.questions)
+        describe(&plan, &loaded.queries)
     }
 
     #[test]
-    fn a_transport_of_one_part_is_that_part() {
+    fn a_transport_with_one_part_is_that_part() {
         let (kind, description) =
             description_of("transport = \"doh\"\nworkers = 2\nclients = 5\ninsecure = true");
         assert_eq!(kind, Kind::Part(PartKind::Doh));
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_of_a_mix_are_dealt_out_by_weight_and_udp_has_a_socket_a_worker() {
+    fn clients_of_a_mix_are_divided_by_weight_and_udp_has_a_socket_per_worker() {
         let (kind, description) =
             description_of("mix = \"udp=10,tcp=30,udp+tcp=10,dot@8853=10\"\nworkers = 2\nclients = 50");
         assert_eq!(kind, Kind::Mixed);
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn af_xdp_is_told_of_the_longest_query() {
+    fn the_description_of_af_xdp_has_the_longest_query() {
         let (kind, description) = description_of("backend = \"xdp\"\ninterface = \"eth7\"");
         assert_eq!((kind, description.xdp.interface.as_deref()), (Kind::Xdp, Some("eth7")));
         // A header of 12 bytes, the name, type and class.

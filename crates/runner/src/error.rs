@@ -1,4 +1,4 @@
-//! Why a run could not be made.
+//! Why a run failed before anything was sent.
 
 use std::error::Error;
 use std::io;
@@ -9,13 +9,13 @@ use dnsdyno_plan::source::SourceError;
 use dnsdyno_record::WriteError;
 use dnsdyno_transport::OpenError;
 
-/// Why a run could not be made. Nothing was sent.
+/// Why a run failed. Nothing was sent.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The draft makes no plan.
+    /// The draft is not a valid plan.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// The queries are not usable.
+    /// The queries are not valid.
     #[error(transparent)]
     Source(#[from] SourceError),
     /// The transports cannot be opened.
@@ -23,8 +23,8 @@ pub enum RunError {
     Transport(#[from] OpenError),
     /// The limit of open files is too low.
     #[error(
-        "--clients {clients} needs {needed} open files, and this process may have {soft} (at most {hard}): \
-         run `ulimit -n {needed}` first{or_more_workers}, or ask for fewer clients"
+        "--clients {clients} needs {needed} open files, and the limit is {soft} (at most {hard}): run `ulimit -n \
+         {needed}` first{or_more_workers}, or use fewer clients"
     )]
     TooManyFiles {
         /// Clients of the run.
@@ -35,39 +35,39 @@ pub enum RunError {
         soft: u64,
         /// The hard limit.
         hard: u64,
-        /// What else helps, where anything does.
+        /// The alternative to fewer clients, if any.
         or_more_workers: String,
     },
-    /// The system did not say how many files may be open.
+    /// The limit of open files cannot be read.
     #[error(transparent)]
     FilesLimit(io::Error),
-    /// The system did not say which folder relative paths start from.
-    #[error("cannot tell the working folder")]
+    /// The current folder cannot be found.
+    #[error("cannot find the current folder")]
     WorkingDir(#[source] io::Error),
-    /// The record cannot be begun.
+    /// The record cannot be created.
     #[error(transparent)]
     Record(#[from] WriteError),
     /// The plan cannot be written into the record.
     #[error(transparent)]
     PlanFile(PlanError),
-    /// The queries of standard input cannot be kept.
+    /// The queries from standard input cannot be saved.
     #[error(
-        "cannot keep the queries of standard input in {path}: choose another folder with --out",
+        "cannot save the queries from standard input to {path}: choose another folder with --out",
         path = path.display()
     )]
     KeepQueries {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The observer did not want the run to begin.
+    /// The observer stopped the run before its start.
     #[error(transparent)]
     Observer(Box<dyn Error + Send + Sync>),
 }
 
 impl RunError {
-    /// Whether the fault lies in what was asked for: it would be refused on any host.
+    /// Whether the input is invalid: the run would fail on any host.
     pub fn is_bad_input(&self) -> bool {
         matches!(self, RunError::Plan(_) | RunError::Source(_) | RunError::Transport(OpenError::Unusable(_)))
     }

@@ -1,4 +1,4 @@
-//! The header of a record: what is known of a run before the first query leaves.
+//! The header of a record: what is known of a run before the first query is sent.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -9,7 +9,7 @@ use dnsdyno_record::{BackendInfo, Header, Headline, MemberInfo, Phase, XdpInfo};
 use dnsdyno_sys::xdp::Attached;
 use dnsdyno_transport::xdp::XdpFacts;
 
-/// The header of a run that is kept in `folder` and starts at `started_unix_ns`.
+/// The header of a run that is recorded in `folder` and starts at `started_unix_ns`.
 pub(crate) fn header_of(
     plan: &Plan,
     backend: BackendInfo,
@@ -18,7 +18,7 @@ pub(crate) fn header_of(
     started_unix_ns: u64,
 ) -> Header {
     let load = match (&plan.load, &plan.shape) {
-        (Load::Closed { .. }, _) if plan.send_only => "flood, as fast as this host sends".to_owned(),
+        (Load::Closed { .. }, _) if plan.send_only => "flood, as fast as this host can send".to_owned(),
         (Load::Closed { outstanding }, _) => format!("closed loop, {outstanding} outstanding"),
         (Load::Open { window, .. }, shape) => {
             let shape = shape.as_ref().map_or_else(|| "open loop".to_owned(), ToString::to_string);
@@ -40,7 +40,7 @@ pub(crate) fn header_of(
         interval_ns: plan.interval_ns,
         timeout_ns: plan.timeout_ns,
         headline,
-        types: loaded.questions.types().to_vec(),
+        types: loaded.queries.types().to_vec(),
         phases,
         target: plan.target.asked.clone(),
         address: plan.target.address,
@@ -50,14 +50,14 @@ pub(crate) fn header_of(
         workers: plan.workers as u32,
         clients: plan.clients as u32,
         udp_sockets: plan.udp_sockets().map(|sockets| sockets as u32),
-        questions: loaded.questions.len() as u64,
+        queries: loaded.queries.len() as u64,
         bad_lines: loaded.bad_lines,
         send_only: plan.send_only,
         load,
     }
 }
 
-/// What the record says of AF_XDP.
+/// The details of AF_XDP for the record.
 pub(crate) fn xdp_info(facts: &XdpFacts) -> XdpInfo {
     XdpInfo {
         interface: facts.interface.clone(),

@@ -1,4 +1,4 @@
-//! A plan from a draft, with what only this host knows.
+//! Makes a plan from a draft, with the facts of this host.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
@@ -9,20 +9,20 @@ use dnsdyno_sys::thread;
 
 use crate::error::RunError;
 
-/// Makes a plan of a draft on this host.
+/// Makes a plan from a draft on this host.
 ///
 /// # Errors
-/// Where the draft breaks a rule, or the system does not tell the working folder.
+/// The draft is not valid, or the current folder cannot be found.
 pub fn validate(draft: &Draft) -> Result<Plan, RunError> {
     let working_dir = std::env::current_dir().map_err(RunError::WorkingDir)?;
     let cores = thread::allowed_cpus().map_or(1, |cpus| cpus.len().max(1));
-    // The standard library's hash maps are seeded by the system: a fresh number without a dependency for it.
+    // The hash maps of the standard library have a random seed: a random number without a dependency.
     let fresh_seed = RandomState::new().hash_one(std::process::id());
     let host = Host { cores, working_dir: &working_dir, fresh_seed, resolve: &resolve };
     Ok(draft.validate(&host)?)
 }
 
-/// Asks the system's resolver.
+/// Resolves a name with the system's resolver.
 fn resolve(name: &str, port: u16) -> Result<Vec<SocketAddr>, String> {
     match (name, port).to_socket_addrs() {
         Ok(addresses) => Ok(addresses.collect()),

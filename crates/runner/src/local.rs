@@ -1,4 +1,4 @@
-//! Runs on this host, against a server that is there.
+//! Runs on this host, against a real server.
 
 use dnsdyno_engine::Control;
 use dnsdyno_plan::source::Loaded;
@@ -8,7 +8,7 @@ use dnsdyno_transport::{Kind, Opened, open};
 
 use crate::description::describe;
 use crate::error::RunError;
-use crate::files::make_room;
+use crate::files::raise_files_limit;
 use crate::header::xdp_info;
 use crate::observer::{Note, Observer};
 use crate::recorder::Keep;
@@ -16,13 +16,13 @@ use crate::run::Run;
 
 /// Makes runs on this host.
 pub struct LocalRunner<'a> {
-    /// Where the records are kept.
+    /// Where the records are written.
     pub keep: Keep,
-    /// The same run over sockets, for a plan over AF_XDP that takes them where AF_XDP cannot be had.
+    /// The same run over sockets, for a plan with AF_XDP that falls back to sockets where AF_XDP is not available.
     pub over_sockets: Option<&'a Plan>,
-    /// Pressed by who wants to end a run.
+    /// Stops the run.
     pub control: &'a Control,
-    /// Hears how the runs go on.
+    /// Receives the progress of the runs.
     pub observer: &'a mut dyn Observer,
 }
 
@@ -31,15 +31,15 @@ impl PlanRunner for LocalRunner<'_> {
 
     fn run(&mut self, plan: &Plan) -> Result<FinishedRun, RunError> {
         let loaded = load(plan, self.observer)?;
-        let Carried { plan, kind, opened, backend, own_files } = self.open(plan, &loaded)?;
+        let Prepared { plan, kind, opened, backend, own_files } = self.open(plan, &loaded)?;
         let (keep, control, observer) = (&self.keep, self.control, &mut *self.observer);
         opened.visit(Run { plan: &plan, loaded: &loaded, kind, backend, own_files, keep, control, observer })
     }
 }
 
-/// A plan as it is carried out, with its transports.
-struct Carried {
-    /// The plan, with the workers and clients that there are.
+/// A plan with its open transports.
+struct Prepared {
+    /// The plan, with the actual numbers of workers and clients.
     plan: Plan,
     kind: Kind,
     opened: Opened,
@@ -48,39 +48,39 @@ struct Carried {
 }
 
 impl LocalRunner<'_> {
-    /// Opens what the plan asks for; where AF_XDP cannot be had and sockets will do, those.
-    fn open(&mut self, plan: &Plan, loaded: &Loaded) -> Result<Carried, RunError> {
-        let (kind, description) = describe(plan, &loaded.questions);
-        let own_files = make_room(kind, &description)?;
+    /// Opens the transports of the plan; where AF_XDP is not available and the plan allows it, sockets.
+    fn open(&mut self, plan: &Plan, loaded: &Loaded) -> Result<Prepared, RunError> {
+        let (kind, description) = describe(plan, &loaded.queries);
+        let own_files = raise_files_limit(kind, &description)?;
         match (open(kind, &description), self.over_sockets) {
-            (Ok(opened), _) => Ok(carried(plan, kind, opened, own_files)),
+            (Ok(opened), _) => Ok(prepared(plan, kind, opened, own_files)),
             (Err(error), Some(over_sockets)) if kind == Kind::Xdp => {
                 self.observer.note(&Note::SocketsInstead(error.to_string()));
-                let (kind, description) = describe(over_sockets, &loaded.questions);
-                let own_files = make_room(kind, &description)?;
-                let mut carried = carried(over_sockets, kind, open(kind, &description)?, own_files);
-                carried.backend.why = Some(error.to_string());
-                Ok(carried)
+                let (kind, description) = describe(over_sockets, &loaded.queries);
+                let own_files = raise_files_limit(kind, &description)?;
+                let mut prepared = prepared(over_sockets, kind, open(kind, &description)?, own_files);
+                prepared.backend.why = Some(error.to_string());
+                Ok(prepared)
             }
             (Err(error), _) => Err(error.into()),
         }
     }
 }
 
-/// What only the open transports know is put into the plan: it is kept, so that the run repeats itself.
-fn carried(plan: &Plan, kind: Kind, opened: Opened, own_files: bool) -> Carried {
+/// Adds to the plan what is known only after opening. The record contains this plan, so that it repeats the run.
+fn prepared(plan: &Plan, kind: Kind, opened: Opened, own_files: bool) -> Prepared {
     let mut plan = plan.clone();
     let mut backend = BackendInfo::default();
-    if let (Backend::Xdp(wish), Some((facts, workers, clients))) = (&plan.backend, opened.xdp()) {
-        let why = wish.or_sockets.then(|| "the interface towards the server takes it".to_owned());
+    if let (Backend::Xdp(xdp_plan), Some((facts, workers, clients))) = (&plan.backend, opened.xdp()) {
+        let why = xdp_plan.or_sockets.then(|| "the interface to the server supports AF_XDP".to_owned());
         backend = BackendInfo { why, xdp: Some(xdp_info(facts)) };
-        plan.backend = Backend::Xdp(XdpPlan { or_sockets: false, fits_workers: false, ..wish.clone() });
+        plan.backend = Backend::Xdp(XdpPlan { or_sockets: false, fits_workers: false, ..xdp_plan.clone() });
         (plan.workers, plan.clients) = (workers, clients);
     }
-    Carried { plan, kind, opened, backend, own_files }
+    Prepared { plan, kind, opened, backend, own_files }
 }
 
-/// Reads the queries, and says which lines were none.
+/// Reads the queries, and reports the malformed lines.
 pub(crate) fn load(plan: &Plan, observer: &mut dyn Observer) -> Result<Loaded, RunError> {
     let mut loaded = plan.source.load(plan.form, plan.strict)?;
     for bad in &loaded.first_bad {
@@ -91,7 +91,7 @@ pub(crate) fn load(plan: &Plan, observer: &mut dyn Observer) -> Result<Loaded, R
         observer.note(&Note::SkippedMore(more));
     }
     if plan.groups_by_length() {
-        loaded.questions.group_by_length(plan.seed);
+        loaded.queries.group_by_length(plan.seed);
     }
     Ok(loaded)
 }

@@ -1,4 +1,4 @@
-//! What a run says while it goes on, to whoever started it.
+//! The messages of a run to its caller.
 
 use std::error::Error;
 
@@ -6,16 +6,16 @@ use dnsdyno_engine::Live;
 use dnsdyno_plan::source::BadLine;
 use dnsdyno_record::{Event, Header, WriteError};
 
-/// Hears how a run goes on. Each method may be left out.
+/// Receives the progress of a run. Each method is optional.
 pub trait Observer {
-    /// Something that a person should know.
+    /// A message for the user.
     fn note(&mut self, _note: &Note<'_>) {}
 
-    /// The run begins: its record is there, and the first query is due soon. The last one is due at
-    /// `schedule_end_ns`, where the plan says so by time.
+    /// The run begins: its record exists, and the first query is due soon. The last one is due at `schedule_end_ns`,
+    /// where the plan limits the time.
     ///
     /// # Errors
-    /// Ends the run before anything is sent.
+    /// An error ends the run before anything is sent.
     fn begins(
         &mut self,
         _header: &Header,
@@ -24,26 +24,26 @@ pub trait Observer {
         Ok(())
     }
 
-    /// A wall interval is over.
+    /// A wall interval has ended.
     fn passed(&mut self, _live: &Live<'_>) {}
 }
 
-/// An observer that wants to hear nothing.
+/// An observer that ignores everything.
 impl Observer for () {}
 
-/// Something that a person should know of a run.
+/// A message for the user of a run.
 #[derive(Debug)]
 pub enum Note<'a> {
-    /// A line of the source holds no query and was skipped.
+    /// A malformed line of the source was skipped.
     SkippedLine(&'a BadLine),
-    /// So many more lines were skipped.
+    /// Number of further lines skipped.
     SkippedMore(u64),
-    /// AF_XDP cannot be had, for this reason: the run uses sockets, as its plan allows.
+    /// AF_XDP is not available, for this reason: the run uses sockets, as its plan allows.
     SocketsInstead(String),
-    /// Something happened; the record has it too.
+    /// An event, which the record contains too.
     Event(&'a Event),
-    /// Sending has stopped because the control was pressed; outstanding queries are waited for.
+    /// The user stopped the run: it sends nothing more and waits for outstanding queries.
     Stopping,
-    /// The record could not be written just now. Said once a run.
+    /// The record cannot be written now. Sent once per run.
     RecordTrouble(&'a WriteError),
 }

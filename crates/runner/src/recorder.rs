@@ -1,20 +1,20 @@
-//! Where the record of a run is kept: in a folder, or in memory.
+//! Writes the record of a run to a folder, or keeps its summary in memory.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use dnsdyno_plan::{Plan, QuestionSource, Questions};
+use dnsdyno_plan::{Plan, Queries, QuerySource};
 use dnsdyno_record::{Digest, Event, FinishedRun, Header, HostInfo, Interval, RunWriter, Sum, WriteError};
 
 use crate::error::RunError;
 
-/// Where the records of runs are kept.
+/// Where the records of runs are written.
 #[derive(Clone, Debug, Default)]
 pub enum Keep {
-    /// In a folder of date and time under `runs`.
+    /// In a folder under `runs`, named by date and time.
     #[default]
     Dated,
-    /// In this folder, which holds no run yet.
+    /// In this folder, which has no run yet.
     Folder(PathBuf),
     /// In memory: the summary only.
     Memory,
@@ -31,14 +31,14 @@ impl Keep {
     }
 }
 
-/// The record of a run that goes on.
+/// The record of the current run.
 pub(crate) enum Recorder {
     Folder(Box<RunWriter>),
     Memory(Box<Digest>),
 }
 
 impl Recorder {
-    /// Begins a record; in a folder with a plan that can be played again.
+    /// Creates a record; a folder gets a plan that repeats the run.
     pub(crate) fn begin(
         plan: &Plan,
         folder: Option<&Path>,
@@ -47,7 +47,7 @@ impl Recorder {
     ) -> Result<Self, RunError> {
         let Some(folder) = folder else { return Ok(Recorder::Memory(Box::new(Digest::new(header.clone())))) };
         let mut draft = plan.to_draft();
-        if plan.source == QuestionSource::Stdin {
+        if plan.source == QuerySource::Stdin {
             let kept = folder.join(KEPT_QUERIES);
             draft.queries = Some(std::path::absolute(&kept).unwrap_or(kept).display().to_string());
         }
@@ -75,7 +75,7 @@ impl Recorder {
         }
     }
 
-    /// Ends the record with the sum, on which the verdict is made here.
+    /// Adds the verdict to the sum, and ends the record with it.
     pub(crate) fn finish(self, mut sum: Sum) -> FinishedRun {
         match self {
             Recorder::Folder(mut writer) => {
@@ -93,15 +93,15 @@ impl Recorder {
     }
 }
 
-/// Writes the queries of standard input into the run's folder, so that its plan can be played again. Never over
+/// Writes the queries from standard input into the run's folder, so that its plan can be repeated. Never overwrites
 /// those of another run.
-pub(crate) fn keep_queries(questions: &Questions, folder: &Path) -> Result<(), RunError> {
+pub(crate) fn keep_queries(queries: &Queries, folder: &Path) -> Result<(), RunError> {
     let path = folder.join(KEPT_QUERIES);
     let write = || -> std::io::Result<()> {
         std::fs::create_dir_all(folder)?;
         let mut file = std::io::BufWriter::new(std::fs::File::create_new(&path)?);
-        for i in 0..questions.len() {
-            let question = questions.question(i);
+        for i in 0..queries.len() {
+            let question = queries.question(i);
             let (name, fixed) = question.split_at(question.len() - 4);
             let qtype = u16::from_be_bytes([fixed[0], fixed[1]]);
             writeln!(file, "{} {}", dnsdyno_wire::name_to_text(name), dnsdyno_wire::type_name(qtype))?;
@@ -123,5 +123,5 @@ fn folder_of_now(plan: &Plan) -> PathBuf {
     std::iter::once(first).chain(numbered).find(|folder| !folder.exists()).unwrap_or_default()
 }
 
-/// The queries of standard input, in the run's folder.
+/// The file of the queries from standard input, in the run's folder.
 const KEPT_QUERIES: &str = "queries.txt";

@@ -1,8 +1,8 @@
-//! A run over opened transports, from its header to its verdict: the same for every kind of transport.
+//! A run over open transports, from its header to its verdict; the same for every kind of transport.
 
 use dnsdyno_engine::{Control, Job, Live, preparation_ns};
 use dnsdyno_plan::source::Loaded;
-use dnsdyno_plan::{Plan, QuestionSource};
+use dnsdyno_plan::{Plan, QuerySource};
 use dnsdyno_record::{
     BackendInfo, Ended, Event, FinishedRun, HostInfo, InterfaceCounts, Interval, Sum, WriteError,
 };
@@ -15,15 +15,15 @@ use crate::observer::{Note, Observer};
 use crate::recorder::{Keep, Recorder, keep_queries};
 use crate::watch::Watch;
 
-/// A run that has its transports.
+/// A run that is ready to start.
 pub(crate) struct Run<'a> {
-    /// The plan as it is carried out, with the workers and clients that there are.
+    /// The plan, with the actual numbers of workers and clients.
     pub(crate) plan: &'a Plan,
     pub(crate) loaded: &'a Loaded,
     pub(crate) kind: Kind,
-    /// What the record says of what the queries leave by.
+    /// The backend, for the record.
     pub(crate) backend: BackendInfo,
-    /// Whether each worker needs a table of open files of its own.
+    /// Whether each worker needs its own table of open files.
     pub(crate) own_files: bool,
     pub(crate) keep: &'a Keep,
     pub(crate) control: &'a Control,
@@ -37,7 +37,7 @@ impl Visitor for Run<'_> {
         let Run { plan, loaded, kind, own_files, control, .. } = self;
         let cpus = if kind == Kind::Sim { Vec::new() } else { cpus_of(plan) };
         let job = Job {
-            questions: &loaded.questions,
+            queries: &loaded.queries,
             load: &plan.load,
             limit: limit_of(plan, loaded),
             end_ns: plan.stop.duration_ns,
@@ -49,24 +49,30 @@ impl Visitor for Run<'_> {
             strips_edns: plan.connections.strips_edns,
         };
         let start = Start::new(kind, preparation_ns(&transports, &plan.load));
-        let mut scribe = self.begin(&start)?;
-        let sum =
-            dnsdyno_engine::run(&job, transports, start.epoch_ns, start.wall_offset_ns, control, &mut scribe);
-        Ok(scribe.finish(sum))
+        let mut recording = self.begin(&start)?;
+        let sum = dnsdyno_engine::run(
+            &job,
+            transports,
+            start.epoch_ns,
+            start.wall_offset_ns,
+            control,
+            &mut recording,
+        );
+        Ok(recording.finish(sum))
     }
 }
 
-/// When a run starts. It lies ahead by what the workers need to make their tables.
+/// When a run starts: in the future, because the workers need time to allocate their tables.
 struct Start {
     epoch_ns: u64,
-    /// By the wall clock, since 1970.
+    /// On the wall clock, since 1970.
     unix_ns: u64,
-    /// How far the wall clock is ahead of the monotonic one.
+    /// Wall clock − monotonic clock.
     wall_offset_ns: &'static dyn Fn() -> i64,
 }
 
 impl Start {
-    /// An imaginary link has a time of its own, which begins with 0.
+    /// A simulated link has its own time, which begins with 0.
     fn new(kind: Kind, preparation_ns: u64) -> Self {
         if kind == Kind::Sim {
             return Start { epoch_ns: 0, unix_ns: 0, wall_offset_ns: &|| 0 };
@@ -78,63 +84,63 @@ impl Start {
 }
 
 impl<'a> Run<'a> {
-    /// Begins the record, and what watches the interface.
-    fn begin(self, start: &Start) -> Result<Scribe<'a>, RunError> {
+    /// Creates the record, and starts to monitor the interface.
+    fn begin(self, start: &Start) -> Result<RecordingObserver<'a>, RunError> {
         let Run { plan, loaded, kind, backend, keep, observer, .. } = self;
         let folder = keep.folder(plan);
-        if let (QuestionSource::Stdin, Some(folder)) = (&plan.source, &folder) {
-            keep_queries(&loaded.questions, folder)?;
+        if let (QuerySource::Stdin, Some(folder)) = (&plan.source, &folder) {
+            keep_queries(&loaded.queries, folder)?;
         }
         let header = header_of(plan, backend, loaded, folder.as_deref(), start.unix_ns);
-        let is_imaginary = kind == Kind::Sim;
+        let is_simulated = kind == Kind::Sim;
         let host =
-            if is_imaginary { HostInfo::default() } else { HostInfo::gather(plan.target.address.ip()) };
+            if is_simulated { HostInfo::default() } else { HostInfo::gather(plan.target.address.ip()) };
         let recorder = Recorder::begin(plan, folder.as_deref(), &header, &host)?;
         let xdp = header.backend.xdp.as_ref();
         let interface =
             xdp.map(|xdp| &xdp.interface).or(host.interface.as_ref().map(|interface| &interface.name));
         let interface_before = interface.and_then(|name| InterfaceCounts::now(name));
         observer.begins(&header, end_of_schedule(plan)).map_err(RunError::Observer)?;
-        Ok(Scribe {
+        Ok(RecordingObserver {
             recorder,
             watch: xdp.and_then(|xdp| Watch::new(&xdp.interface, xdp.queues)),
             interface_before,
-            // Drivers may leave out of their counts what they send without a copy.
+            // Drivers may not count packets that they send without copying.
             interface_counts_all: !xdp.is_some_and(|xdp| xdp.zero_copy),
             datagrams_only: !kind.connects(),
-            has_told_trouble: false,
+            has_reported_error: false,
             observer,
         })
     }
 }
 
-/// Hands what the engine gives to the record and the observer.
-struct Scribe<'a> {
+/// Passes the results of the engine to the record and to the observer.
+struct RecordingObserver<'a> {
     recorder: Recorder,
     observer: &'a mut dyn Observer,
     watch: Option<Watch>,
-    /// What the interface towards the server had counted before the run.
+    /// The counters of the interface to the server before the run.
     interface_before: Option<InterfaceCounts>,
-    /// Whether its count holds every packet that it sends.
+    /// Whether the interface counts every packet that it sends.
     interface_counts_all: bool,
     datagrams_only: bool,
-    has_told_trouble: bool,
+    has_reported_error: bool,
 }
 
-impl dnsdyno_engine::Observer for Scribe<'_> {
+impl dnsdyno_engine::Observer for RecordingObserver<'_> {
     fn passed(&mut self, live: &Live<'_>) {
         self.observer.passed(live);
-        let events = self.watch.as_mut().map(|watch| watch.look(live.to_ns));
+        let events = self.watch.as_mut().map(|watch| watch.check(live.to_ns));
         for event in events.unwrap_or_default() {
             self.observer.note(&Note::Event(&event));
             let written = self.recorder.event(&event);
-            self.report_trouble(written);
+            self.report_error(written);
         }
     }
 
     fn settled(&mut self, interval: &Interval) {
         let written = self.recorder.interval(interval);
-        self.report_trouble(written);
+        self.report_error(written);
     }
 
     fn stopping(&mut self, at_ns: u64) {
@@ -142,27 +148,27 @@ impl dnsdyno_engine::Observer for Scribe<'_> {
         let written = self.recorder.event(&Event {
             at_ns,
             kind: "interrupt".into(),
-            message: "the user asked to stop sending".into(),
+            message: "stopped by the user".into(),
             figures: serde_json::Map::new(),
         });
-        self.report_trouble(written);
+        self.report_error(written);
     }
 }
 
-impl Scribe<'_> {
-    /// A line that could not be written is kept and tried again; the observer hears of it once.
-    fn report_trouble(&mut self, written: Result<(), WriteError>) {
+impl RecordingObserver<'_> {
+    /// A line that could not be written is kept and retried; the observer gets only the first error.
+    fn report_error(&mut self, written: Result<(), WriteError>) {
         if let Err(error) = written
-            && !std::mem::replace(&mut self.has_told_trouble, true)
+            && !std::mem::replace(&mut self.has_reported_error, true)
         {
             self.observer.note(&Note::RecordTrouble(&error));
         }
     }
 
-    /// Adds what the interface has counted to the evidence, and ends the record.
+    /// Adds the counters of the interface to the evidence, and ends the record.
     fn finish(self, mut sum: Sum) -> FinishedRun {
-        let counted = self.interface_before;
-        sum.interface = counted.and_then(|before| Some(InterfaceCounts::now(&before.name)?.since(&before)));
+        let before = self.interface_before;
+        sum.interface = before.and_then(|before| Some(InterfaceCounts::now(&before.name)?.since(&before)));
         let counts = sum.interface.as_ref().filter(|_| self.interface_counts_all);
         sum.evidence.interface_packets = counts.map(|counts| counts.sent);
         sum.evidence.datagrams_only = self.datagrams_only;
@@ -170,22 +176,22 @@ impl Scribe<'_> {
     }
 }
 
-/// A CPU for each worker, where there are several and enough for them. One alone is left to the kernel, which
-/// knows the CPUs that are free.
+/// A CPU for each of several workers, where there are enough CPUs. A single worker is not pinned, because the kernel
+/// knows which CPUs are idle.
 fn cpus_of(plan: &Plan) -> Vec<usize> {
     let cpus = thread::allowed_cpus().unwrap_or_default();
-    let has_use = plan.pin && plan.workers > 1 && plan.workers <= cpus.len();
-    if has_use { cpus } else { Vec::new() }
+    let is_pinned = plan.pin && plan.workers > 1 && plan.workers <= cpus.len();
+    if is_pinned { cpus } else { Vec::new() }
 }
 
-/// The number of queries after which the run ends, and what that end is called.
+/// The number of queries after which the run ends, and the reason of that end.
 fn limit_of(plan: &Plan, loaded: &Loaded) -> Option<(u64, Ended)> {
-    let limit = plan.stop.query_limit(loaded.questions.len())?;
+    let limit = plan.stop.query_limit(loaded.queries.len())?;
     let what = if plan.stop.count == Some(limit) { Ended::ByCount } else { Ended::ByPasses };
     Some((limit, what))
 }
 
-/// When the last query is due, where the plan says so by time.
+/// When the last query is due, where the plan limits the time.
 fn end_of_schedule(plan: &Plan) -> Option<u64> {
     plan.load.curve().map_or(plan.stop.duration_ns, |curve| curve.duration_ns())
 }

@@ -1,8 +1,8 @@
-//! Messages that are sent together, back to back in one buffer.
+//! Messages that are sent together, stored in one buffer.
 
 use dnsdyno_sys::udp::Messages;
 
-/// A batch of messages; its memory is allocated once and used again.
+/// A batch of messages; its memory is allocated once and reused.
 #[derive(Debug)]
 pub struct Batch {
     bytes: Vec<u8>,
@@ -16,7 +16,7 @@ impl Batch {
         Batch { bytes: Vec::with_capacity(most * longest), ends: Vec::with_capacity(most), most }
     }
 
-    /// Adds a copy of `message` and returns it, to be patched in place.
+    /// Appends a copy of `message`, and returns the copy so that the caller can patch it.
     #[inline]
     pub fn push(&mut self, message: &[u8]) -> &mut [u8] {
         let start = self.bytes.len();
@@ -25,19 +25,19 @@ impl Batch {
         &mut self.bytes[start..]
     }
 
-    /// How many messages it holds.
+    /// The number of messages.
     #[inline]
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether it holds none.
+    /// Whether it has no messages.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// Whether the next message belongs in the next batch.
+    /// Whether it has `most` messages.
     pub fn is_full(&self) -> bool {
         self.ends.len() >= self.most
     }
@@ -47,7 +47,7 @@ impl Batch {
         Messages::new(&self.bytes, &self.ends)
     }
 
-    /// The messages one by one.
+    /// The messages in order.
     #[inline]
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
         let mut start = 0;
@@ -56,7 +56,7 @@ impl Batch {
             .map(move |end| &self.bytes[std::mem::replace(&mut start, *end as usize)..*end as usize])
     }
 
-    /// Removes all messages, and keeps the memory.
+    /// Removes all messages; the memory stays allocated.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();

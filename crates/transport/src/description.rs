@@ -1,4 +1,4 @@
-//! What a run wants of its transports: one description, from which each kind of transport opens itself.
+//! The description of the transports of a run, from which each kind of transport is opened.
 
 use std::error::Error;
 use std::net::{IpAddr, SocketAddr};
@@ -9,24 +9,24 @@ use crate::Transport;
 use crate::table::transports;
 use crate::tls::TlsConfig;
 
-/// A kind of transport that opens itself.
+/// A kind of transport that can be opened from a description.
 pub trait Open: Transport + Send + Sized {
-    /// Opens the transport of each worker.
+    /// Opens one transport per worker.
     ///
     /// # Errors
-    /// Where the host, or what the description names, does not allow it.
+    /// If the description cannot be used, or the host does not allow it.
     fn open_all(description: &Description) -> Result<Vec<Self>, OpenError>;
 
-    /// How many files this opens, over all workers.
+    /// The number of files that this opens, over all workers.
     fn files(description: &Description) -> usize {
         description.clients
     }
 }
 
-/// Why the transports of a run cannot be opened; the kind of transport says it in its own words.
+/// Why the transports of a run cannot be opened, with the error of the kind of transport.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// What the description names is not usable on any host: a file without certificates, an impossible name.
+    /// The description is not usable on any host: a file without certificates, an invalid name.
     #[error(transparent)]
     Unusable(Box<dyn Error + Send + Sync>),
     /// This host does not allow it.
@@ -44,101 +44,101 @@ impl OpenError {
     }
 }
 
-/// What all transports of a run are to be like. Each kind reads what concerns it.
+/// The settings of all transports of a run. Each kind reads those that apply to it.
 #[derive(Clone, Debug)]
 pub struct Description {
     /// The server.
     pub server: SocketAddr,
-    /// How many workers there are: each has a transport of its own.
+    /// The number of workers; each has one transport.
     pub workers: usize,
-    /// Sockets, source ports, or clients with a connection each, over all workers; at least one a worker.
+    /// Sockets, source ports, or clients with one connection each, over all workers; at least one per worker.
     pub clients: usize,
     /// The address to send from; `None` lets the kernel choose.
     pub local_address: Option<IpAddr>,
-    /// Connections also start from the addresses after it, up to the end of its prefix of so many bits.
+    /// Connections also use the addresses after it, up to the end of its prefix of this length in bits.
     pub local_prefix: Option<u8>,
     /// The ports to send from, first and last; `None` lets the kernel choose.
     pub local_ports: Option<(u16, u16)>,
-    /// Bytes of receive buffer to ask for, for each UDP socket.
+    /// The receive buffer size to request for each UDP socket, in bytes.
     pub receive_buffer: usize,
-    /// Whether responses are of no interest.
+    /// Whether responses are ignored.
     pub send_only: bool,
-    /// How long a query is waited for.
+    /// How long to wait for a response.
     pub timeout_ns: u64,
-    /// After how many queries a connection is closed; `None` keeps it.
+    /// A connection is closed after this many queries; `None` = never.
     pub queries_each: Option<u32>,
-    /// How long a connection without an outstanding query is kept; `None` = as long as the server keeps it.
+    /// A connection without outstanding queries is closed after this time; `None` = never.
     pub idle_timeout_ns: Option<u64>,
-    /// Whether the first query may travel with the SYN.
+    /// Whether the first query may be sent with the SYN (TCP Fast Open).
     pub fast_open: bool,
-    /// How long a handshake may take.
+    /// The timeout of a handshake.
     pub handshake_timeout_ns: u64,
-    /// The TLS of what is encrypted.
+    /// The TLS settings of encrypted transports.
     pub tls: TlsConfig,
     /// The path of the DoH resource, which starts with `/`.
     pub http_path: String,
-    /// Whether a DoH query travels in the path (GET), not in a body (POST).
+    /// Whether a DoH query is sent in the path (GET), not in the body (POST).
     pub http_get: bool,
     /// The members of a mix, for [`Kind::Mixed`].
     pub members: Vec<MemberDescription>,
     /// For [`Kind::Xdp`].
     pub xdp: XdpDescription,
-    /// The imaginary server, for [`Kind::Sim`].
+    /// The simulated server, for [`Kind::Sim`].
     pub sim: SimConfig,
-    /// What chance starts from.
+    /// The random seed.
     pub seed: u64,
 }
 
 /// One member of a mix.
 #[derive(Clone, Debug)]
 pub struct MemberDescription {
-    /// How many of the queries are its, against the weights of the others; above 0.
+    /// Its share of the queries, relative to the weights of the others; above 0.
     pub weight: f64,
-    /// What carries its queries.
+    /// Sends its queries.
     pub first: PartDescription,
-    /// What carries those again whose responses were truncated.
+    /// Sends the queries again whose responses were truncated.
     pub fallback: Option<PartDescription>,
 }
 
 /// One part of a mix.
 #[derive(Clone, Debug)]
 pub struct PartDescription {
-    /// Its kind.
+    /// The kind of transport.
     pub kind: PartKind,
-    /// The part as if it were alone.
+    /// Its settings.
     pub description: Description,
 }
 
-/// What AF_XDP is asked for beyond what every transport is.
+/// Additional settings of AF_XDP.
 #[derive(Clone, Debug, Default)]
 pub struct XdpDescription {
-    /// The interface; `None` takes the one that the route leads over.
+    /// The interface; `None` uses that of the route to the server.
     pub interface: Option<String>,
     /// The first address to send from and the length of its prefix, which is routed to the interface; `None`
-    /// takes the local address.
+    /// uses the local address.
     pub source_prefix: Option<(IpAddr, u8)>,
-    /// The Ethernet address of the next hop; `None` looks it up.
+    /// The Ethernet address of the next hop; `None` uses the neighbour table.
     pub next_hop: Option<[u8; 6]>,
-    /// The 802.1Q tag of the queries.
+    /// The VLAN ID (802.1Q) of the queries.
     pub vlan: Option<u16>,
-    /// Where the program is to run.
+    /// Where the XDP program runs.
     pub attach: Attach,
-    /// Whether to copy packets.
+    /// Whether packets are copied.
     pub copy: CopyMode,
-    /// Whether there may be fewer workers, where there are fewer queues.
+    /// Whether the number of workers may be reduced to the number of queues.
     pub fits_workers: bool,
-    /// The longest query in bytes, to be held against the interface's MTU.
+    /// The longest query in bytes, to check against the interface's MTU.
     pub longest_message: usize,
 }
 
-/// How the imaginary server and the link to it behave.
+/// The behaviour of the simulated server and of the link to it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SimConfig {
-    /// What makes two runs different; the same for the same.
+    /// The random seed; the same seed gives the same run.
     pub seed: u64,
-    /// Shortest round trip.
+    /// The shortest round-trip time.
     pub delay_ns: u64,
-    /// Mean of what chance adds to it, exponentially distributed.
+    /// The mean of a random addition to it, exponentially distributed.
     pub jitter_ns: u64,
     /// Share of responses that are slow, 0 to 1.
     pub slow: f64,
@@ -146,9 +146,9 @@ pub struct SimConfig {
     pub slow_ns: u64,
     /// Mean by which the worker wakes up late, exponentially distributed.
     pub oversleep_ns: u64,
-    /// Time that the server works on a query before it takes the next: its capacity is one over it. 0 = none.
+    /// Time that the server needs for each query, one at a time: its capacity is the inverse. 0 = unlimited.
     pub service_ns: u64,
-    /// Queries that wait for the server at most; it loses further ones.
+    /// The longest queue of the server; further queries are lost.
     pub queue: usize,
     /// Share of queries that are lost, 0 to 1.
     pub loss: f64,
@@ -158,14 +158,14 @@ pub struct SimConfig {
     pub wrong_questions: f64,
     /// Share of queries that the network refuses.
     pub refused: f64,
-    /// From when to when the server stands still; responses due then arrive at its end.
+    /// From when to when the server stalls; responses due in that time are received at its end.
     pub stall_ns: Option<(u64, u64)>,
-    /// Messages that the link holds at once; a further one finds it full.
-    pub room: usize,
+    /// Messages that the link carries at once; further ones get [`Stopped::Full`](crate::Stopped::Full).
+    pub capacity: usize,
 }
 
 impl Default for SimConfig {
-    /// A quiet local network, 200 µs and a little, and a server without a limit.
+    /// A local network without load (about 200 µs), and a server with unlimited capacity.
     fn default() -> Self {
         SimConfig {
             seed: 1,
@@ -181,7 +181,7 @@ impl Default for SimConfig {
             wrong_questions: 0.0,
             refused: 0.0,
             stall_ns: None,
-            room: usize::MAX,
+            capacity: usize::MAX,
         }
     }
 }
@@ -198,7 +198,7 @@ macro_rules! kinds {
         /// The kinds of transport.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Kind {
-            /// One that could also be part of a mix.
+            /// A kind that can also be part of a mix.
             Part(PartKind),
             $($(#[$doc])* $kind,)+
         }
@@ -208,12 +208,12 @@ macro_rules! kinds {
 transports!(kinds);
 
 impl Description {
-    /// Sockets, or clients, of one worker.
+    /// The number of sockets or clients of one worker.
     pub fn clients_of(&self, worker: usize) -> usize {
         self.clients / self.workers + usize::from(worker < self.clients % self.workers)
     }
 
-    /// The addresses that connections may start from: none where the kernel chooses.
+    /// The addresses that connections may use: none if the kernel chooses.
     pub(crate) fn local_addresses(&self) -> impl Iterator<Item = IpAddr> {
         let first = self.local_address.map(|address| match address {
             IpAddr::V4(address) => u128::from(address.to_bits()),
@@ -230,5 +230,5 @@ impl Description {
     }
 }
 
-/// Addresses of a prefix that are looked at: each has tens of thousands of ports.
+/// Addresses of a prefix that are used at most: each has tens of thousands of ports.
 const MOST_ADDRESSES: u128 = 1 << 12;

@@ -1,16 +1,19 @@
-//! Moving bytes: a batch out, a batch in, and the time at which it happened.
+//! Moves DNS messages between a worker and the server, and reads the time at which they move.
 //!
-//! A [`Transport`] belongs to one worker. It owns the worker's sockets, here called *channels*
-//! because a connection will be one too, and the worker's clock, because the imaginary link
-//! ([`sim`]) has a time of its own. It never decides what to send, when, or whether again.
+//! Each worker owns one [`Transport`]: its sockets or connections, called *channels*, and its clock. The clock belongs
+//! to the transport because the simulated link ([`sim`]) has a time of its own. A transport does not decide what to
+//! send, when to send it, or whether to retry it: the engine does. It reports what it receives to the engine's
+//! [`Sink`].
+//!
+//! A new kind of transport is a module that implements [`Transport`] and [`Open`], and a row in `table.rs`.
 #![forbid(unsafe_code)]
 
 mod batch;
-mod chance;
 mod description;
 pub mod mixed;
 mod open;
 pub mod quic;
+mod random;
 pub mod sim;
 mod sleeper;
 pub mod stream;
@@ -30,243 +33,250 @@ use dnsdyno_measure::{
     ConnectFailure, ConnectionEnd, HandshakeFailure, HandshakeKind, NotSentReason, StreamFailure,
 };
 
-/// One worker's way to the server.
+/// The channels of one worker, and its clock.
+///
+/// A channel is one socket, one source port (AF_XDP), or one client with at most one connection at a time. Channels are
+/// numbered from 0, and message IDs are unique within a channel only. All instants are in nanoseconds since the start
+/// of the run.
+///
+/// The worker calls [`begin`](Self::begin) once, then in a loop [`send`](Self::send), [`receive`](Self::receive) and
+/// [`wait`](Self::wait), and at the end [`finish`](Self::finish). Only `begin` and `wait` may block. The methods called
+/// in the loop should not allocate memory, take a lock or write a log.
+///
+/// Methods with a default concern some transports only: those with connections, a mix, AF_XDP.
 pub trait Transport {
-    /// Whether each channel is a client that has one connection at a time. Such a transport is
-    /// asked whose [`turn`](Self::turn) it is, and tells the [`Sink`] of its connections.
+    /// Whether any channels are clients with connections. If so, the worker chooses channels with
+    /// [`next_client_of`](Self::next_client_of), and the transport reports its connections to the [`Sink`].
     const CONNECTS: bool = false;
 
-    /// Makes the instant `epoch_ns` (on the clock of the host, or none at all in an imaginary
-    /// link) the start of the run, and waits for it. Called once, on the worker's thread.
+    /// Makes `epoch_ns` the start of the run, and waits for it. `epoch_ns` is an instant of the host's monotonic clock;
+    /// the simulated link ignores it. Called once, on the worker's thread.
     fn begin(&mut self, epoch_ns: u64);
 
-    /// How many channels there are; each has its own space of message IDs.
+    /// The number of channels.
     fn channels(&self) -> usize;
 
-    /// Nanoseconds since the start of the run, the same for all workers of the run.
+    /// The time since the start of the run. All workers of a run have the same time.
     fn now_ns(&self) -> u64;
 
-    /// Sends the messages of `batch`, in order, over one channel, without waiting.
+    /// Sends the messages of `batch` in order over one channel, without blocking. May send only the first of them.
     fn send(&mut self, channel: usize, batch: &Batch) -> Sent;
 
-    /// Hands everything that has come to `sink`, without waiting, and returns.
+    /// Passes what has been received to `sink`, without blocking.
     ///
-    /// Takes a bounded number of packets, so that a flood of answers cannot keep the worker
-    /// from sending.
+    /// Reads a bounded number of packets, so that a flood of responses cannot keep the worker from sending.
     fn receive(&mut self, sink: &mut impl Sink);
 
-    /// Waits until `until_ns`, or shorter, as `wake` has it.
+    /// Waits until `until_ns`, or for a shorter time, as `wake` allows.
     fn wait(&mut self, until_ns: u64, wake: Wake);
 
-    /// By how much the host's timer has lately been late to end a wait; 0 where it is not known.
+    /// By how much the host's timer has recently ended waits too late; 0 if unknown.
     fn oversleep_ns(&self) -> u64 {
         0
     }
 
-    /// Whether answers of other workers come over this transport, so that it must be received from
-    /// until all of them are done.
+    /// Whether this transport also receives the responses of other workers. The worker then calls
+    /// [`receive`](Self::receive) until all workers are done.
     fn serves_others(&self) -> bool {
         false
     }
 
-    /// The client that is to ask next, or why none can now; for transports that
+    /// The client to send the next queries, or why no client can send now. Only for transports that
     /// [connect](Self::CONNECTS).
-    fn turn(&mut self) -> Result<Turn, NotSentReason> {
-        Ok(Turn { channel: 0, room: usize::MAX })
+    fn next_client(&mut self) -> Result<NextClient, NotSentReason> {
+        Ok(NextClient { channel: 0, capacity: usize::MAX })
     }
 
-    /// The client whose turn it is cannot ask: it is the next one's.
+    /// The client returned by [`next_client`](Self::next_client) has no free message ID: skips it.
     fn pass(&mut self, _channel: usize) {}
 
-    /// How many queries a channel takes now, at least 1, or why it can take none; for queries that only this channel
-    /// may send.
-    fn room_of(&self, _channel: usize) -> Result<usize, NotSentReason> {
+    /// How many queries this channel can accept now, at least 1, or why it can accept none. For queries that must use
+    /// this channel.
+    fn capacity_of(&self, _channel: usize) -> Result<usize, NotSentReason> {
         Ok(usize::MAX)
     }
 
-    /// Its channels by kind, in their order.
+    /// The channels by kind, in the order of their numbers.
     fn groups(&self) -> Vec<Group> {
         vec![Group {
             channels: self.channels(),
             connects: Self::CONNECTS,
-            most_under_way: self.most_under_way(),
+            most_outstanding: self.most_outstanding(),
             member: 0,
-            is_second: false,
+            is_fallback: false,
         }]
     }
 
-    /// The member of the mix whose query the next one is.
+    /// The member of the mix that sends the next query.
     fn next_member(&mut self) -> u8 {
         0
     }
 
-    /// As [`turn`](Self::turn), of the channels of one group that connects.
-    fn turn_of(&mut self, _group: usize) -> Result<Turn, NotSentReason> {
-        self.turn()
+    /// The same as [`next_client`](Self::next_client), for a group whose channels are clients.
+    fn next_client_of(&mut self, _group: usize) -> Result<NextClient, NotSentReason> {
+        self.next_client()
     }
 
-    /// How many queries a channel can have under way; `None` = as many as there are IDs.
-    fn most_under_way(&self) -> Option<u32> {
+    /// The largest number of outstanding queries of a channel; `None` = limited by the message IDs only.
+    fn most_outstanding(&self) -> Option<u32> {
         None
     }
 
-    /// A query of this channel has timed out: nothing waits for its answer any more.
+    /// A query of this channel has timed out: its response is no longer expected.
     fn expired(&mut self, _channel: usize) {}
 
-    /// Ends every connection; called once, after the last query has ended.
+    /// Closes all connections. Called once, after every query has ended.
     fn finish(&mut self, _sink: &mut impl Sink) {}
 
-    /// What the host has spent on this worker and taken from it, since the start of the run.
+    /// What the host has spent on this worker since the start of the run.
     fn resources(&mut self) -> Resources;
 }
 
-/// Channels of one kind that follow one another.
+/// Consecutive channels of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// How many.
+    /// The number of channels.
     pub channels: usize,
-    /// Whether each is a client that has one connection at a time.
+    /// Whether each is a client with at most one connection at a time.
     pub connects: bool,
-    /// How many queries a channel can have under way; `None` = as many as there are IDs.
-    pub most_under_way: Option<u32>,
-    /// The member of the mix that they belong to.
+    /// The largest number of outstanding queries of a channel; `None` = limited by the message IDs only.
+    pub most_outstanding: Option<u32>,
+    /// The member of the mix that the channels belong to.
     pub member: u8,
-    /// Whether only queries of the group before leave here, whose answers were truncated.
-    pub is_second: bool,
+    /// Whether the group only sends queries of the group before it, after truncated responses.
+    pub is_fallback: bool,
 }
 
-/// What ends a wait before its time.
+/// What may end a wait early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wake {
-    /// Something has come.
+    /// The arrival of a packet.
     OnArrival,
-    /// Nothing need do so. A transport that learns the instant of an arrival afterwards sleeps
-    /// through, which saves a wake-up for each answer; another one looks at once all the same.
+    /// Nothing. A transport that gets the time of an arrival from the kernel sleeps until the end, which saves a wakeup
+    /// per response; other transports end the wait on arrival.
     AtTime,
-    /// As `AtTime`, and some microseconds sooner or later will do: nothing is spent awake.
+    /// As `AtTime`, but the wait may end some microseconds early or late, so that no CPU time is spent on precision.
     AboutTime,
 }
 
-/// Receives what a transport brings.
+/// Gets what a transport receives. All instants are in nanoseconds since the start of the run.
 pub trait Sink {
-    /// A packet came, at `at_ns`.
+    /// A packet was received at `at_ns`.
     fn packet(&mut self, channel: usize, at_ns: u64, bytes: &[u8]);
 
-    /// The network refused a message of ours that starts with the bytes `quoted`.
+    /// The network refused a message that starts with `quoted` (ICMP).
     fn refused(&mut self, channel: usize, at_ns: u64, quoted: &[u8]);
 
-    /// A message came, at `at_ns`, over a connection that queries could leave on from `since_ns` on.
-    fn answer(&mut self, channel: usize, at_ns: u64, _since_ns: u64, bytes: &[u8]) -> Came {
+    /// A message was received at `at_ns` over a connection that could carry queries from `ready_ns` on.
+    fn answer(&mut self, channel: usize, at_ns: u64, _ready_ns: u64, bytes: &[u8]) -> MessageKind {
         self.packet(channel, at_ns, bytes);
-        Came::Answer
+        MessageKind::Answer
     }
 
-    /// Something happened to the connection of a channel.
-    fn connection(&mut self, _channel: usize, _at_ns: u64, _news: ConnectionNews) {}
+    /// The connection of a channel changed its state.
+    fn connection(&mut self, _channel: usize, _at_ns: u64, _event: ConnectionEvent) {}
 
-    /// So many queries left over connections that had carried one before.
+    /// This many queries were sent over connections that had carried a query before.
     fn reused(&mut self, _queries: u64) {}
 
-    /// An HTTP response came, with this status.
+    /// An HTTP response with this status was received.
     fn status(&mut self, _status: u16) {}
 
-    /// The stream that the query `id` of this channel had left on at `asked_ns` is over, and brought no
-    /// answer. Whoever counts queries decides whether it is asked again, and ends it if not; tells
-    /// whether that query was still under way.
-    fn stream_failed(&mut self, _channel: usize, _id: u16, _asked_ns: u64, _why: StreamFailure) -> bool {
+    /// The stream over which query `id` was sent at `sent_ns` has ended without a response. The sink decides whether
+    /// the query is retried, and ends it otherwise. Returns whether the query was still outstanding.
+    fn stream_failed(&mut self, _channel: usize, _id: u16, _sent_ns: u64, _why: StreamFailure) -> bool {
         false
     }
 }
 
-/// Whose turn it is.
+/// The client that sends next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Turn {
+pub struct NextClient {
     /// The client's channel.
     pub channel: usize,
-    /// How many queries it takes now; at least 1.
-    pub room: usize,
+    /// How many queries it can accept now; at least 1.
+    pub capacity: usize,
 }
 
-/// What a message over a connection turned out to be.
+/// What a message received over a connection was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Came {
-    /// It ended a query under way.
+pub enum MessageKind {
+    /// A response that ended an outstanding query.
     Answer,
-    /// It ended none.
-    Beside,
-    /// It is no DNS message: what follows on this connection cannot be trusted.
-    Garbage,
+    /// A response that ended none.
+    Unmatched,
+    /// Not a DNS response: the rest of this connection cannot be parsed reliably.
+    Malformed,
 }
 
-/// What happened to a connection.
+/// A change of the state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ConnectionNews {
-    /// It was begun: a SYN is on its way.
+pub enum ConnectionEvent {
+    /// An attempt to connect started: a SYN was sent.
     Opened,
-    /// It could not even be begun. No query was handed over.
+    /// The attempt could not start. No query was passed to the connection.
     NotOpened(ConnectFailure),
-    /// It came to be; it had been begun at `opened_ns`.
+    /// The connection is established.
     Established {
-        /// When the SYN left.
+        /// When the attempt started.
         opened_ns: u64,
     },
-    /// Its handshake is done.
+    /// The handshake is complete.
     Handshaken {
-        /// How.
+        /// The kind of handshake.
         kind: HandshakeKind,
-        /// When it was begun.
+        /// When the handshake started.
         begun_ns: u64,
     },
-    /// Its handshake will not be done; that it has ended is told apart.
+    /// The handshake failed. The end of the connection is reported separately.
     HandshakeFailed(HandshakeFailure),
-    /// The server has not taken the queries that travelled with the first flight of its handshake: they
-    /// have left again since.
+    /// The server rejected the queries sent with the first flight of the handshake (0-RTT). They have been sent again.
     EarlyRejected,
-    /// The first byte came over it.
+    /// The first byte was received.
     FirstByte {
-        /// When the SYN left.
+        /// When the attempt started.
         opened_ns: u64,
     },
-    /// It did not come to be. Its queries have not been answered, nor will be.
+    /// The connection was not established. Its queries get no response over it.
     Failed(ConnectFailure),
-    /// It is over. The queries on it that have not been answered will not be.
+    /// The connection has ended. Its outstanding queries get no response over it.
     Ended {
         /// What ended it.
         end: ConnectionEnd,
-        /// Queries that were answered over it.
+        /// The number of queries answered over it.
         answers: u64,
     },
 }
 
-/// What became of a batch.
+/// The result of sending a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
-    /// The first so many messages left.
+    /// The number of messages sent: the first ones of the batch.
     pub accepted: usize,
-    /// What holds up the next one; `None` where all left.
+    /// Why the next message was not sent; `None` if all were.
     pub stopped: Option<Stopped>,
 }
 
-/// Why a message did not leave.
+/// Why a message was not sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stopped {
-    /// There is no room now; the same message may leave later.
+    /// The send buffer is full; the same message may be sent later.
     Full,
-    /// There is no way for it now, for this reason; the same message may leave later.
+    /// It cannot be sent now, for this reason; the same message may be sent later.
     Later(NotSentReason),
-    /// The message cannot leave, and trying it again would not help.
+    /// It cannot be sent, and another attempt would not help.
     Failed(NotSentReason),
 }
 
-/// What the host has spent on a worker, in all.
+/// What the host has spent on a worker since the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Resources {
     /// CPU time, user and system, in nanoseconds.
     pub cpu_ns: u64,
     /// Time in the run queue, ready but without a CPU, in nanoseconds.
     pub cpu_wait_ns: u64,
-    /// Packets dropped at the worker's sockets for want of buffer.
+    /// Packets dropped at the worker's sockets because their receive buffers were full.
     pub socket_drops: u64,
-    /// IP fragments of responses that AF_XDP could not join, on the interface that all workers share.
+    /// IP fragments of responses, which AF_XDP cannot reassemble, on the interface that all workers share.
     pub fragments: u64,
 }

@@ -1,17 +1,16 @@
-//! Several transports in one: a mix of ways to the server by weight, and the fallback from UDP to
-//! TCP, which is a way of two parts.
+//! Several transports in one: a mix of transports by weight, and the fallback from UDP to TCP, which has two parts.
 //!
 //! ```text
 //!   member 0, weight 60   ── part 0: UDP                 channels 0..2
 //!   member 1, weight 15   ── part 1: TCP                 channels 2..12
 //!   member 2, weight 25   ─┬ part 2: UDP                 channels 12..14
-//!                          └ part 3: TCP, asked again    channels 14..1014
+//!                          └ part 3: TCP, fallback       channels 14..1014
 //! ```
 //!
-//! Each part is a transport of its own with channels of its own; here they stand one after the
-//! other. Whose query the next one is, is drawn for each by its member's weight: the k-th query of a
-//! member falls somewhere into the k-th of equal pieces of the schedule, so that the shares hold over
-//! any stretch to a query or two, and no member always gets the same lines of a file.
+//! Each part is a transport with its own channels, which are numbered here one part after the other. The member that
+//! sends the next query is drawn at random by weight: the k-th query of a member falls at a random place in the k-th
+//! of equal pieces of the schedule. The shares thus hold over any part of the schedule to within a few queries, and no
+//! member always gets the same lines of a file.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -19,26 +18,26 @@ use std::os::fd::BorrowedFd;
 use dnsdyno_measure::{NotSentReason, StreamFailure};
 use dnsdyno_sys::poll::Poller;
 
-use crate::chance::Chance;
 use crate::description::{Description, Open, OpenError, PartDescription, PartKind};
+use crate::random::Random;
 use crate::table::transports;
 use crate::worker_clock::WorkerClock;
-use crate::{Batch, Came, ConnectionNews, Group, Resources, Sent, Sink, Transport, Turn, Wake};
+use crate::{Batch, ConnectionEvent, Group, MessageKind, NextClient, Resources, Sent, Sink, Transport, Wake};
 
 /// One member of a mix.
 pub struct Member {
-    /// How many of the queries are its, against the weights of the others; above 0.
+    /// Its share of the queries, relative to the weights of the others; above 0.
     pub weight: f64,
-    /// Where its queries leave.
+    /// Sends its queries.
     pub first: Part,
-    /// Where those leave again whose answers were truncated.
-    pub second: Option<Part>,
+    /// Sends the queries again whose responses were truncated.
+    pub fallback: Option<Part>,
 }
 
 macro_rules! parts {
     (parts { $($(#[$doc:meta])* $part:ident: $($type:ident)::+,)+ } alone { $($alone:tt)* }) => {
         /// One part of a mix.
-        #[expect(clippy::large_enum_variant, reason = "a worker has a handful")]
+        #[expect(clippy::large_enum_variant, reason = "a worker has only a few")]
         pub enum Part {
             $($(#[$doc])* $part($crate::$($type)::+),)+
         }
@@ -68,7 +67,7 @@ macro_rules! parts {
 
 transports!(parts);
 
-/// Does the same with whichever transport a part is.
+/// Evaluates an expression with the transport of a part, whatever its type.
 macro_rules! each {
     ($part:expr, $transport:ident => $does:expr) => {
         transports!(match_part($part)($transport)($does))
@@ -86,62 +85,59 @@ macro_rules! match_part {
     };
 }
 
-/// What a transport must tell beside what every transport does, to be waited for with others.
+/// What a transport must provide in addition, so that several can be waited for together.
 pub(crate) trait InMix: Transport {
-    /// Readable when something has come.
+    /// A file descriptor that is readable when something has been received.
     fn events(&self) -> BorrowedFd<'_>;
 
-    /// Whether it has something to tell that nothing will wake for.
+    /// Whether it has something to report that its file descriptor does not show.
     fn has_more(&self) -> bool {
         false
     }
 
-    /// Lets go what waits to leave, before a wait, and says when it wants its next turn, whatever comes.
+    /// Sends what is buffered, before a wait. Returns when it must be called again even if nothing is received.
     fn before_wait(&mut self) -> Option<u64> {
         None
     }
 
-    /// Nothing has come: the next look may be spared.
+    /// Nothing has been received: the next `receive` may skip its system call.
     fn note_quiet(&mut self);
 }
 
-/// One worker's ways to the server.
+/// The transports of one worker.
 pub struct Mixed {
-    parts: Vec<Place>,
-    /// Whose query is next.
+    parts: Vec<PlacedPart>,
     draw: Draw,
     poller: Poller,
-    /// By part: whether the last wait named it.
+    /// By part: whether the last wait found it ready.
     is_ready: Vec<bool>,
     has_waited: bool,
     clock: WorkerClock,
 }
 
-/// A part, and where it stands.
-struct Place {
+/// A part, and its first channel in the mix.
+struct PlacedPart {
     part: Part,
-    /// Its first channel.
     first: usize,
     channels: usize,
     member: u8,
-    is_second: bool,
+    is_fallback: bool,
 }
 
 impl Mixed {
-    /// The mix of these members, of worker number `worker`. At most 256 members, and one of them with
-    /// a second part.
+    /// The mix of these members, of worker number `worker`. At most 256 members, and at most one with a fallback.
     ///
     /// # Errors
-    /// Where the host gives no epoll set.
+    /// If the host cannot create an epoll set.
     pub fn new(members: Vec<Member>, seed: u64, worker: usize) -> io::Result<Self> {
         let weights = members.iter().map(|member| member.weight).collect::<Vec<_>>();
         let mut parts = Vec::new();
         let mut first = 0;
         for (number, member) in members.into_iter().enumerate() {
-            let both = [Some((member.first, false)), member.second.map(|part| (part, true))];
-            for (part, is_second) in both.into_iter().flatten() {
+            let parts_of_member = [Some((member.first, false)), member.fallback.map(|part| (part, true))];
+            for (part, is_fallback) in parts_of_member.into_iter().flatten() {
                 let channels = each!(&part, transport => transport.channels());
-                parts.push(Place { part, first, channels, member: number as u8, is_second });
+                parts.push(PlacedPart { part, first, channels, member: number as u8, is_fallback });
                 first += channels;
             }
         }
@@ -152,26 +148,26 @@ impl Mixed {
         Ok(Mixed {
             is_ready: vec![false; parts.len()],
             parts,
-            draw: Draw::new(&weights, Chance::of_worker(seed, worker as u64)),
+            draw: Draw::new(&weights, Random::of_worker(seed, worker as u64)),
             poller,
             has_waited: false,
             clock: WorkerClock::default(),
         })
     }
 
-    /// Waits for parts that have something, and notes which.
-    fn look(&mut self, timeout_ns: u64) {
+    /// Waits until a part is ready, and notes which parts are.
+    fn poll(&mut self, timeout_ns: u64) {
         match self.poller.wait(Some(timeout_ns)) {
             Ok(ready) => ready.for_each(|part| self.is_ready[part as usize] = true),
-            // It has no cause here, and only means that we look everywhere.
+            // Not expected. All parts are then read.
             Err(_) => self.is_ready.fill(true),
         }
         self.has_waited = true;
     }
 
-    /// The part that a channel belongs to, and the channel's number there.
+    /// The part that a channel belongs to, and the channel's number in that part.
     fn part_of(&mut self, channel: usize) -> (&mut Part, usize) {
-        // A handful of parts: looking through them costs less than a table would.
+        // There are only a few parts: a search costs less than a table.
         let number = self.parts.iter().rposition(|place| place.first <= channel).unwrap_or(0);
         let place = &mut self.parts[number];
         (&mut place.part, channel - place.first)
@@ -182,7 +178,7 @@ impl Transport for Mixed {
     const CONNECTS: bool = true;
 
     fn begin(&mut self, epoch_ns: u64) {
-        // Each has a clock of its own, and all show the same time.
+        // Each part has its own clock; all have the same time.
         for place in &mut self.parts {
             each!(&mut place.part, transport => transport.begin(epoch_ns));
         }
@@ -199,12 +195,12 @@ impl Transport for Mixed {
     }
 
     fn groups(&self) -> Vec<Group> {
-        let group = |place: &Place| Group {
+        let group = |place: &PlacedPart| Group {
             channels: place.channels,
             connects: place.part.connects(),
-            most_under_way: each!(&place.part, transport => transport.most_under_way()),
+            most_outstanding: each!(&place.part, transport => transport.most_outstanding()),
             member: place.member,
-            is_second: place.is_second,
+            is_fallback: place.is_fallback,
         };
         self.parts.iter().map(group).collect()
     }
@@ -213,16 +209,16 @@ impl Transport for Mixed {
         self.draw.next()
     }
 
-    fn turn_of(&mut self, group: usize) -> Result<Turn, NotSentReason> {
+    fn next_client_of(&mut self, group: usize) -> Result<NextClient, NotSentReason> {
         let place = &mut self.parts[group];
-        let turn = each!(&mut place.part, clients => clients.turn())?;
-        Ok(Turn { channel: place.first + turn.channel, ..turn })
+        let next = each!(&mut place.part, clients => clients.next_client())?;
+        Ok(NextClient { channel: place.first + next.channel, ..next })
     }
 
-    fn room_of(&self, channel: usize) -> Result<usize, NotSentReason> {
+    fn capacity_of(&self, channel: usize) -> Result<usize, NotSentReason> {
         let number = self.parts.iter().rposition(|place| place.first <= channel).unwrap_or(0);
         let place = &self.parts[number];
-        each!(&place.part, transport => transport.room_of(channel - place.first))
+        each!(&place.part, transport => transport.capacity_of(channel - place.first))
     }
 
     fn pass(&mut self, channel: usize) {
@@ -237,12 +233,12 @@ impl Transport for Mixed {
 
     fn receive(&mut self, sink: &mut impl Sink) {
         if !std::mem::take(&mut self.has_waited) {
-            self.look(0);
+            self.poll(0);
             self.has_waited = false;
         }
         for (place, is_ready) in self.parts.iter_mut().zip(&mut self.is_ready) {
             let is_quiet = !std::mem::take(is_ready);
-            let mut sink = Behind { first: place.first, sink };
+            let mut sink = Renumbered { first: place.first, sink };
             each!(&mut place.part, transport => {
                 if is_quiet {
                     transport.note_quiet();
@@ -253,14 +249,15 @@ impl Transport for Mixed {
     }
 
     fn wait(&mut self, until_ns: u64, _wake: Wake) {
-        let turn_ns = |place: &mut Place| each!(&mut place.part, transport => transport.before_wait());
-        let until_ns = self.parts.iter_mut().filter_map(turn_ns).fold(until_ns, u64::min);
+        let call_again_ns =
+            |place: &mut PlacedPart| each!(&mut place.part, transport => transport.before_wait());
+        let until_ns = self.parts.iter_mut().filter_map(call_again_ns).fold(until_ns, u64::min);
         let now_ns = self.now_ns();
-        let has_more = |place: &Place| each!(&place.part, transport => transport.has_more());
+        let has_more = |place: &PlacedPart| each!(&place.part, transport => transport.has_more());
         if until_ns <= now_ns + SPIN_NS || self.parts.iter().any(has_more) {
             return;
         }
-        self.look(until_ns - now_ns);
+        self.poll(until_ns - now_ns);
     }
 
     fn expired(&mut self, channel: usize) {
@@ -270,7 +267,7 @@ impl Transport for Mixed {
 
     fn finish(&mut self, sink: &mut impl Sink) {
         for place in &mut self.parts {
-            let mut sink = Behind { first: place.first, sink };
+            let mut sink = Renumbered { first: place.first, sink };
             each!(&mut place.part, transport => transport.finish(&mut sink));
         }
     }
@@ -278,7 +275,7 @@ impl Transport for Mixed {
     fn resources(&mut self) -> Resources {
         let used = self.clock.used();
         let drops =
-            |place: &mut Place| each!(&mut place.part, transport => transport.resources().socket_drops);
+            |place: &mut PlacedPart| each!(&mut place.part, transport => transport.resources().socket_drops);
         Resources {
             cpu_ns: used.cpu_ns,
             cpu_wait_ns: used.cpu_wait_ns,
@@ -293,10 +290,10 @@ impl Open for Mixed {
         let mut of_worker: Vec<Vec<Member>> = (0..description.workers).map(|_| Vec::new()).collect();
         for member in &description.members {
             let first = Part::open_all(&member.first)?;
-            let second = member.fallback.as_ref().map(Part::open_all).transpose()?;
-            let mut second = second.into_iter().flatten();
+            let fallback = member.fallback.as_ref().map(Part::open_all).transpose()?;
+            let mut fallback = fallback.into_iter().flatten();
             for (members, first) in of_worker.iter_mut().zip(first) {
-                members.push(Member { weight: member.weight, first, second: second.next() });
+                members.push(Member { weight: member.weight, first, fallback: fallback.next() });
             }
         }
         let mixed = |(worker, members)| Mixed::new(members, description.seed, worker);
@@ -310,13 +307,13 @@ impl Open for Mixed {
     }
 }
 
-/// Hands on what a part brings, with the part's channels behind those before it.
-struct Behind<'a, S> {
+/// Passes on what a part reports, with the channel's number in the mix.
+struct Renumbered<'a, S> {
     first: usize,
     sink: &'a mut S,
 }
 
-impl<S: Sink> Sink for Behind<'_, S> {
+impl<S: Sink> Sink for Renumbered<'_, S> {
     #[inline]
     fn packet(&mut self, channel: usize, at_ns: u64, bytes: &[u8]) {
         self.sink.packet(self.first + channel, at_ns, bytes);
@@ -327,12 +324,12 @@ impl<S: Sink> Sink for Behind<'_, S> {
     }
 
     #[inline]
-    fn answer(&mut self, channel: usize, at_ns: u64, since_ns: u64, bytes: &[u8]) -> Came {
-        self.sink.answer(self.first + channel, at_ns, since_ns, bytes)
+    fn answer(&mut self, channel: usize, at_ns: u64, ready_ns: u64, bytes: &[u8]) -> MessageKind {
+        self.sink.answer(self.first + channel, at_ns, ready_ns, bytes)
     }
 
-    fn connection(&mut self, channel: usize, at_ns: u64, news: ConnectionNews) {
-        self.sink.connection(self.first + channel, at_ns, news);
+    fn connection(&mut self, channel: usize, at_ns: u64, event: ConnectionEvent) {
+        self.sink.connection(self.first + channel, at_ns, event);
     }
 
     fn reused(&mut self, queries: u64) {
@@ -343,52 +340,54 @@ impl<S: Sink> Sink for Behind<'_, S> {
         self.sink.status(status);
     }
 
-    fn stream_failed(&mut self, channel: usize, id: u16, asked_ns: u64, why: StreamFailure) -> bool {
-        self.sink.stream_failed(self.first + channel, id, asked_ns, why)
+    fn stream_failed(&mut self, channel: usize, id: u16, sent_ns: u64, why: StreamFailure) -> bool {
+        self.sink.stream_failed(self.first + channel, id, sent_ns, why)
     }
 }
 
-/// Draws the member whose query is next.
+/// Draws the member that sends the next query.
 ///
 /// ```text
-///   weight 3   |  x  |    x|x    |   x |     one in each piece, anywhere in it
+///   weight 3   |  x  |    x|x    |   x |     one query at a random place in each piece
 ///   weight 1   |          y      |     ...
-///   drawn       x     y? ...                in the order of the line
+///   drawn       x     y? ...                by place, over all members
 /// ```
 struct Draw {
-    lines: Vec<Line>,
-    chance: Chance,
+    members: Vec<Pieces>,
+    random: Random,
 }
 
-struct Line {
+/// The pieces of the schedule of one member.
+struct Pieces {
     /// The length of a piece: one over the weight.
-    piece: f64,
-    /// The number of the piece that the next query falls into.
+    length: f64,
+    /// The number of the piece with the next query.
     number: f64,
-    /// Where it falls.
+    /// The place of the next query.
     next: f64,
 }
 
 impl Draw {
-    fn new(weights: &[f64], mut chance: Chance) -> Self {
-        let line = |weight: &f64| Line { piece: 1.0 / weight, number: 0.0, next: chance.unit() / weight };
-        Draw { lines: weights.iter().map(line).collect(), chance }
+    fn new(weights: &[f64], mut random: Random) -> Self {
+        let pieces =
+            |weight: &f64| Pieces { length: 1.0 / weight, number: 0.0, next: random.unit() / weight };
+        Draw { members: weights.iter().map(pieces).collect(), random }
     }
 
     fn next(&mut self) -> u8 {
-        if self.lines.len() == 1 {
+        if self.members.len() == 1 {
             return 0;
         }
-        let order = |a: &(usize, &Line), b: &(usize, &Line)| a.1.next.total_cmp(&b.1.next);
-        let Some((member, _)) = self.lines.iter().enumerate().min_by(order) else { return 0 };
-        let line = &mut self.lines[member];
-        line.number += 1.0;
-        line.next = (line.number + self.chance.unit()) * line.piece;
+        let order = |a: &(usize, &Pieces), b: &(usize, &Pieces)| a.1.next.total_cmp(&b.1.next);
+        let Some((member, _)) = self.members.iter().enumerate().min_by(order) else { return 0 };
+        let pieces = &mut self.members[member];
+        pieces.number += 1.0;
+        pieces.next = (pieces.number + self.random.unit()) * pieces.length;
         member as u8
     }
 }
 
-/// A wait this short costs more than it gives back: the thread looks again instead.
+/// A shorter wait costs more CPU time than it saves: the thread polls again instead.
 const SPIN_NS: u64 = 4_000;
 
 #[cfg(test)]
@@ -396,12 +395,12 @@ mod tests {
     use super::*;
 
     fn drawn(weights: &[f64], seed: u64, many: usize) -> Vec<u8> {
-        let mut draw = Draw::new(weights, Chance::of_worker(seed, 0));
+        let mut draw = Draw::new(weights, Random::of_worker(seed, 0));
         (0..many).map(|_| draw.next()).collect()
     }
 
     #[test]
-    fn shares_hold_over_any_stretch_of_queries_to_a_few() {
+    fn shares_hold_to_within_three_queries_over_any_part_of_the_schedule() {
         for weights in [vec![60.0, 15.0, 25.0], vec![1.0, 1.0], vec![97.0, 3.0], vec![0.1; 5]] {
             let sum: f64 = weights.iter().sum();
             let order = drawn(&weights, 7, 20_000);
@@ -418,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_meets_every_line_of_a_file_and_the_same_seed_the_same() {
+    fn each_member_gets_all_lines_of_a_file_and_a_seed_repeats_the_order() {
         let order = drawn(&[1.0, 1.0], 3, 4_000);
         let at_even_lines = order.iter().step_by(2).filter(|member| **member == 0).count();
         assert!((900..1_100).contains(&at_even_lines), "{at_even_lines} of 2,000");

@@ -1,17 +1,17 @@
-//! Opens the transports of a run from their description, whatever kind they are of, and hands them on as what
-//! they are: the engine is compiled for each of them.
+//! Opens the transports of a run from their description, and passes them on with their concrete type: the engine is
+//! compiled for each type.
 
 use crate::Transport;
 use crate::description::{Description, Kind, Open, OpenError, PartKind};
 use crate::table::transports;
 use crate::xdp::{XdpFacts, XdpTransport};
 
-/// Does the same with the transports of a run, whatever kind they are of.
+/// A function that is generic over the type of the transports.
 pub trait Visitor {
-    /// What it gives back.
+    /// Its result.
     type Out;
 
-    /// Takes the transports, one for each worker.
+    /// Runs with the transports, one per worker.
     fn visit<T: Transport + Send>(self, transports: Vec<T>) -> Self::Out;
 }
 
@@ -20,7 +20,7 @@ macro_rules! opened {
         parts { $($(#[$part_doc:meta])* $part:ident: $($part_type:ident)::+,)+ }
         alone { $($(#[$doc:meta])* $kind:ident: $($type:ident)::+,)+ }
     ) => {
-        /// The transports of a run, one for each worker.
+        /// The transports of a run, one per worker.
         pub enum Opened {
             $($(#[$part_doc])* $part(Vec<$crate::$($part_type)::+>),)+
             $($(#[$doc])* $kind(Vec<$crate::$($type)::+>),)+
@@ -29,7 +29,7 @@ macro_rules! opened {
         /// Opens transports of this kind.
         ///
         /// # Errors
-        /// Where the host, or what the description names, does not allow it.
+        /// If the description cannot be used, or the host does not allow it.
         pub fn open(kind: Kind, description: &Description) -> Result<Opened, OpenError> {
             Ok(match kind {
                 $(Kind::Part(PartKind::$part) => Opened::$part(Open::open_all(description)?),)+
@@ -37,7 +37,7 @@ macro_rules! opened {
             })
         }
 
-        /// How many files transports of this kind open, over all workers.
+        /// The number of files that transports of this kind open, over all workers.
         pub fn files(kind: Kind, description: &Description) -> usize {
             match kind {
                 $(Kind::Part(PartKind::$part) => <$crate::$($part_type)::+ as Open>::files(description),)+
@@ -46,7 +46,7 @@ macro_rules! opened {
         }
 
         impl Kind {
-            /// Whether its channels are clients with a connection each, some of them at least.
+            /// Whether at least some of its channels are clients with connections.
             pub fn connects(self) -> bool {
                 match self {
                     $(Kind::Part(PartKind::$part) => <$crate::$($part_type)::+ as Transport>::CONNECTS,)+
@@ -56,7 +56,7 @@ macro_rules! opened {
         }
 
         impl Opened {
-            /// Hands the transports to `visitor`.
+            /// Calls `visitor` with the transports.
             pub fn visit<V: Visitor>(self, visitor: V) -> V::Out {
                 match self {
                     $(Opened::$part(transports) => visitor.visit(transports),)+
@@ -70,8 +70,8 @@ macro_rules! opened {
 transports!(opened);
 
 impl Opened {
-    /// What was found of AF_XDP, with the number of its workers and that of their source ports; `None` where it
-    /// is another kind.
+    /// For AF_XDP: the facts about the interface, the number of workers, and the number of source ports. `None` for
+    /// other kinds.
     pub fn xdp(&self) -> Option<(&XdpFacts, usize, usize)> {
         let Opened::Xdp(transports) = self else { return None };
         let channels = transports.iter().map(Transport::channels).sum();

@@ -36,7 +36,7 @@ use dnsdyno_measure::{ConnectFailure, ConnectionEnd, HandshakeFailure, NotSentRe
 use dnsdyno_sys::socket;
 
 use crate::mixed::InMix;
-use crate::{Batch, Resources, Sent, Sink, Transport, Turn, Wake};
+use crate::{Batch, NextClient, Resources, Sent, Sink, Transport, Wake};
 use client::{Phase, Waiting};
 pub use config::QuicOpenError;
 use connection::{NO_ERROR, frame};
@@ -59,11 +59,11 @@ impl Transport for QuicTransport {
         self.clock.now_ns()
     }
 
-    fn turn(&mut self) -> Result<Turn, NotSentReason> {
+    fn next_client(&mut self) -> Result<NextClient, NotSentReason> {
         while let Some(channel) = self.queue.front().map(|channel| *channel as usize) {
             let client = &mut self.clients[channel];
             if client.can_send(self.limit) {
-                return Ok(Turn { channel, room: (self.limit - client.queries) as usize });
+                return Ok(NextClient { channel, capacity: (self.limit - client.queries) as usize });
             }
             client.is_queued = false;
             self.queue.pop_front();
@@ -75,7 +75,7 @@ impl Transport for QuicTransport {
         self.move_to_back(channel);
     }
 
-    fn most_under_way(&self) -> Option<u32> {
+    fn most_outstanding(&self) -> Option<u32> {
         (self.limit < u32::MAX).then_some(self.limit)
     }
 

@@ -1,7 +1,7 @@
-//! The imaginary link: no socket, no clock, and the same answers for the same seed.
+//! The simulated link: no socket, no clock, and the same responses for the same seed.
 //!
-//! Time stands still while the worker works and moves when it waits, so a run of an hour takes
-//! as long as its arithmetic, and every event has one place in time.
+//! Time advances only while the worker waits. A long run therefore takes only the time of its computation, and the
+//! instant of each event does not depend on the host.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -9,41 +9,42 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use dnsdyno_wire::HEADER_LEN;
 
-use crate::chance::Chance;
 pub use crate::description::SimConfig;
 use crate::description::{Description, Open, OpenError};
+use crate::random::Random;
 use crate::{Batch, Resources, Sent, Sink, Stopped, Transport, Wake};
 
-/// One worker's imaginary channels.
+/// The simulated channels of one worker.
 pub struct SimTransport {
     config: SimConfig,
     channels: usize,
     now_ns: u64,
-    /// When the server will have worked on all that it has.
+    /// When the server will have processed all queries that it has received.
     served_ns: u64,
-    chance: Chance,
-    under_way: BinaryHeap<Reverse<Event>>,
+    random: Random,
+    /// Future events, the earliest first.
+    events: BinaryHeap<Reverse<Event>>,
     /// Numbers the events, so that those of one instant keep their order.
-    events: u64,
+    last_number: u64,
     truth: Arc<Mutex<SimTruth>>,
 }
 
-/// What the link did, for a test to hold the counters against.
+/// What the link did, for tests to compare with the counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SimTruth {
-    /// Queries taken.
+    /// Queries received.
     pub taken: u64,
     /// Queries lost.
     pub lost: u64,
-    /// Second answers sent.
+    /// Duplicate responses sent.
     pub duplicated: u64,
-    /// Answers with another question.
+    /// Responses with another question.
     pub wrong_questions: u64,
     /// Queries refused.
     pub refused: u64,
 }
 
-/// Something that will happen.
+/// The delivery of a response, or of an error of the network.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Event {
     at_ns: u64,
@@ -54,21 +55,21 @@ struct Event {
 }
 
 impl SimTransport {
-    /// A link with so many channels; `worker` makes the chances of each worker its own.
+    /// A link with this many channels; `worker` makes each worker's random numbers different.
     pub fn new(config: SimConfig, worker: u64, channels: usize) -> Self {
         SimTransport {
-            chance: Chance::of_worker(config.seed, worker),
+            random: Random::of_worker(config.seed, worker),
             config,
             channels,
             now_ns: 0,
             served_ns: 0,
-            under_way: BinaryHeap::new(),
-            events: 0,
+            events: BinaryHeap::new(),
+            last_number: 0,
             truth: Arc::default(),
         }
     }
 
-    /// What the link does, to be read when the link itself has been given away.
+    /// What the link did, readable after the link has been moved into the engine.
     pub fn truth(&self) -> Arc<Mutex<SimTruth>> {
         self.truth.clone()
     }
@@ -77,12 +78,12 @@ impl SimTransport {
         what(&mut self.truth.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    fn happens(&mut self, at_ns: u64, channel: usize, refused: bool, bytes: Vec<u8>) {
-        self.events += 1;
-        self.under_way.push(Reverse(Event { at_ns, number: self.events, channel, refused, bytes }));
+    fn schedule(&mut self, at_ns: u64, channel: usize, refused: bool, bytes: Vec<u8>) {
+        self.last_number += 1;
+        self.events.push(Reverse(Event { at_ns, number: self.last_number, channel, refused, bytes }));
     }
 
-    /// When the server has worked on a query of now; `None` where too many wait for it already.
+    /// When the server will have processed a query received now; `None` if its queue is full.
     fn serve(&mut self) -> Option<u64> {
         let SimConfig { service_ns, queue, .. } = self.config;
         let begins_ns = self.served_ns.max(self.now_ns);
@@ -94,12 +95,12 @@ impl SimTransport {
         Some(self.served_ns)
     }
 
-    /// When the response arrives to a query that the server is done with at `served_ns`.
-    fn answer_at(&mut self, served_ns: u64) -> u64 {
+    /// When the response to a query that the server has processed at `served_ns` is received.
+    fn response_at(&mut self, served_ns: u64) -> u64 {
         let SimConfig { delay_ns, jitter_ns, slow, slow_ns, .. } = self.config;
-        let mut at_ns = served_ns + delay_ns + self.chance.exponential(jitter_ns as f64) as u64;
-        if self.chance.hits(slow) {
-            at_ns += self.chance.exponential(slow_ns as f64) as u64;
+        let mut at_ns = served_ns + delay_ns + self.random.exponential(jitter_ns as f64) as u64;
+        if self.random.hits(slow) {
+            at_ns += self.random.exponential(slow_ns as f64) as u64;
         }
         match self.config.stall_ns {
             Some((from_ns, to_ns)) if (from_ns..to_ns).contains(&at_ns) => to_ns,
@@ -109,28 +110,28 @@ impl SimTransport {
 
     fn take(&mut self, channel: usize, message: &[u8]) {
         self.note(|truth| truth.taken += 1);
-        if self.chance.hits(self.config.loss) {
+        if self.random.happens(self.config.loss) {
             self.note(|truth| truth.lost += 1);
             return;
         }
-        if self.chance.hits(self.config.refused) {
+        if self.random.happens(self.config.refused) {
             self.note(|truth| truth.refused += 1);
             let at_ns = self.now_ns + self.config.delay_ns;
-            return self.happens(at_ns, channel, true, message.to_vec());
+            return self.schedule(at_ns, channel, true, message.to_vec());
         }
         let Some(served_ns) = self.serve() else { return self.note(|truth| truth.lost += 1) };
-        let at_ns = self.answer_at(served_ns);
-        let mut answer = message.to_vec();
-        answer[2] |= 0x80; // QR: this is a response.
-        if self.chance.hits(self.config.wrong_questions) {
+        let at_ns = self.response_at(served_ns);
+        let mut response = message.to_vec();
+        response[2] |= 0x80; // QR: this is a response.
+        if self.random.happens(self.config.wrong_questions) {
             self.note(|truth| truth.wrong_questions += 1);
-            answer[HEADER_LEN + 1] ^= 0x01; // Another first letter.
+            response[HEADER_LEN + 1] ^= 0x01; // Another first letter.
         }
-        if self.chance.hits(self.config.duplicates) {
+        if self.random.happens(self.config.duplicates) {
             self.note(|truth| truth.duplicated += 1);
-            self.happens(at_ns + 1, channel, false, answer.clone());
+            self.schedule(at_ns + 1, channel, false, response.clone());
         }
-        self.happens(at_ns, channel, false, answer);
+        self.schedule(at_ns, channel, false, response);
     }
 }
 
@@ -158,15 +159,15 @@ impl Transport for SimTransport {
 
     fn send(&mut self, channel: usize, batch: &Batch) -> Sent {
         let messages = batch.messages();
-        let accepted = messages.len().min(self.config.room.saturating_sub(self.under_way.len()));
+        let accepted = messages.len().min(self.config.capacity.saturating_sub(self.events.len()));
         (0..accepted).for_each(|i| self.take(channel, messages.get(i)));
         let stopped = (accepted < messages.len()).then_some(Stopped::Full);
         Sent { accepted, stopped }
     }
 
     fn receive(&mut self, sink: &mut impl Sink) {
-        while self.under_way.peek().is_some_and(|Reverse(event)| event.at_ns <= self.now_ns) {
-            let Some(Reverse(event)) = self.under_way.pop() else { return };
+        while self.events.peek().is_some_and(|Reverse(event)| event.at_ns <= self.now_ns) {
+            let Some(Reverse(event)) = self.events.pop() else { return };
             if event.refused {
                 sink.refused(event.channel, event.at_ns, &event.bytes);
             } else {
@@ -176,13 +177,13 @@ impl Transport for SimTransport {
     }
 
     fn wait(&mut self, until_ns: u64, wake: Wake) {
-        let next_ns = match (wake, self.under_way.peek()) {
+        let next_ns = match (wake, self.events.peek()) {
             (Wake::OnArrival, Some(Reverse(event))) => event.at_ns,
             _ => u64::MAX,
         };
         let late_ns = match self.config.oversleep_ns {
             0 => 0,
-            mean_ns => self.chance.exponential(mean_ns as f64) as u64,
+            mean_ns => self.random.exponential(mean_ns as f64) as u64,
         };
         self.now_ns = self.now_ns.max(until_ns.min(next_ns).saturating_add(late_ns));
     }
@@ -219,7 +220,7 @@ mod tests {
             link.receive(&mut seen);
         }
         link.wait(u64::MAX / 2, Wake::OnArrival);
-        while !link.under_way.is_empty() {
+        while !link.events.is_empty() {
             link.receive(&mut seen);
             link.wait(u64::MAX / 2, Wake::OnArrival);
         }
@@ -228,13 +229,13 @@ mod tests {
     }
 
     #[test]
-    fn the_same_seed_gives_the_same_answers_and_another_seed_others() {
+    fn the_same_seed_gives_the_same_responses_and_another_seed_others() {
         assert_eq!(ten_thousand_queries(7), ten_thousand_queries(7));
         assert_ne!(ten_thousand_queries(7), ten_thousand_queries(8));
     }
 
     #[test]
-    fn a_server_with_a_capacity_answers_one_after_the_other_and_loses_what_finds_its_queue_full() {
+    fn a_server_with_a_capacity_answers_in_sequence_and_drops_queries_when_its_queue_is_full() {
         let config = SimConfig {
             service_ns: 1_000_000,
             queue: 3,
@@ -250,11 +251,11 @@ mod tests {
             batch.push(&[0; 33]);
             link.send(0, &batch);
         }
-        while !link.under_way.is_empty() {
+        while !link.events.is_empty() {
             link.wait(u64::MAX / 2, Wake::OnArrival);
             link.receive(&mut seen);
         }
-        // One is worked on, three wait.
+        // One is being processed, three wait.
         assert_eq!(
             seen.0.iter().map(|seen| seen.1).collect::<Vec<_>>(),
             [1, 2, 3, 4].map(|i| i * 1_000_000 + 500)

@@ -34,7 +34,7 @@ use dnsdyno_measure::{ConnectFailure, ConnectionEnd, HandshakeFailure, NotSentRe
 use dnsdyno_sys::poll::Ready;
 
 use crate::mixed::InMix;
-use crate::{Batch, ConnectionNews, Resources, Sent, Sink, Stopped, Transport, Turn, Wake};
+use crate::{Batch, ConnectionEvent, NextClient, Resources, Sent, Sink, Stopped, Transport, Wake};
 use client::{Phase, write};
 pub use config::StreamOpenError;
 pub(crate) use config::usable_addresses;
@@ -91,7 +91,7 @@ impl<S: Session> Streams<S> {
             let client = &self.clients[channel];
             let since = |instant_ns: u64| now_ns.saturating_sub(instant_ns);
             if client.phase == Phase::Opening && since(client.opened_ns) >= opening_ns {
-                self.end_connection(channel, ConnectionNews::Failed(ConnectFailure::TimedOut));
+                self.end_connection(channel, ConnectionEvent::Failed(ConnectFailure::TimedOut));
             } else if client.is_handshaking() {
                 if since(client.established_ns) >= self.handshake_timeout_ns {
                     self.fail_handshake(channel, HandshakeFailure::TimedOut);
@@ -137,12 +137,12 @@ impl<S: Session> Transport for Streams<S> {
         self.clock.now_ns()
     }
 
-    fn turn(&mut self) -> Result<Turn, NotSentReason> {
+    fn next_client(&mut self) -> Result<NextClient, NotSentReason> {
         let mut without_port = 0;
         while let Some(channel) = self.queue.front().map(|channel| *channel as usize) {
             let client = &mut self.clients[channel];
-            let room = client.capacity(self.limit);
-            if room == 0 {
+            let capacity = client.capacity(self.limit);
+            if capacity == 0 {
                 client.is_queued = false;
                 self.queue.pop_front();
             } else if client.phase == Phase::Vacant
@@ -156,7 +156,7 @@ impl<S: Session> Transport for Streams<S> {
                 }
                 self.queue.rotate_left(1);
             } else {
-                return Ok(Turn { channel, room });
+                return Ok(NextClient { channel, capacity });
             }
         }
         Err(NotSentReason::NoFreeConnection)
@@ -166,7 +166,7 @@ impl<S: Session> Transport for Streams<S> {
         self.move_to_back(channel);
     }
 
-    fn most_under_way(&self) -> Option<u32> {
+    fn most_outstanding(&self) -> Option<u32> {
         (self.limit < u32::MAX).then_some(self.limit)
     }
 
@@ -248,7 +248,7 @@ impl<S: Session> Transport for Streams<S> {
         let (is_spent, drained) = (client.is_spent(self.limit), client.drained());
         if client.phase == Phase::Opening && is_spent {
             // No query waits for it any more.
-            return self.end_connection(channel, ConnectionNews::Failed(ConnectFailure::TimedOut));
+            return self.end_connection(channel, ConnectionEvent::Failed(ConnectFailure::TimedOut));
         }
         if client.phase != Phase::Open {
             return;
@@ -266,7 +266,7 @@ impl<S: Session> Transport for Streams<S> {
         for channel in 0..self.clients.len() {
             match self.clients[channel].phase {
                 Phase::Opening => {
-                    self.end_connection(channel, ConnectionNews::Failed(ConnectFailure::Abandoned))
+                    self.end_connection(channel, ConnectionEvent::Failed(ConnectFailure::Abandoned))
                 }
                 Phase::Open if self.clients[channel].is_handshaking() => {
                     self.fail_handshake(channel, HandshakeFailure::Abandoned);
@@ -291,8 +291,8 @@ impl<S: Session> InMix for Streams<S> {
 
     /// That a connection was established may be reported later; the end of one frees its client.
     fn has_more(&self) -> bool {
-        let is_over = |news: &ConnectionNews| {
-            !matches!(news, ConnectionNews::Opened | ConnectionNews::Established { .. })
+        let is_over = |news: &ConnectionEvent| {
+            !matches!(news, ConnectionEvent::Opened | ConnectionEvent::Established { .. })
         };
         self.news.iter().any(|(_, _, news)| is_over(news)) || !self.unread.is_empty()
     }

@@ -1,10 +1,9 @@
-//! The table of the kinds of transport: a row each. A new kind is a module of its own, with its [`Open`], and a
-//! row here.
+//! The table of the kinds of transport. A new kind is a module that implements [`Open`], and a row here.
 //!
 //! [`Open`]: crate::Open
 
-/// Gives the rows to the macro `$rows`, behind what is `$given`: first the kinds that can be part of a mix, then
-/// those that stand alone.
+/// Calls the macro `$rows` with the arguments `$given` and the rows: first the kinds that can be part of a mix, then
+/// the others.
 macro_rules! transports {
     ($rows:ident $($given:tt)*) => {
         $rows! {
@@ -12,21 +11,21 @@ macro_rules! transports {
             parts {
                 /// UDP sockets.
                 Udp: udp::UdpTransport,
-                /// Clients with a TCP connection each.
+                /// Clients with one TCP connection each.
                 Tcp: stream::TcpTransport,
-                /// The same, over TLS.
+                /// Clients with one TLS connection each.
                 Dot: stream::DotTransport,
-                /// The same, over HTTP/2 in TLS.
+                /// Clients with one HTTP/2 connection over TLS each.
                 Doh: stream::DohTransport,
-                /// Clients with a QUIC connection each.
+                /// Clients with one QUIC connection each.
                 Doq: quic::QuicTransport,
             }
             alone {
-                /// Several parts by weight, and the fallback from UDP to TCP.
+                /// A mix of transports by weight, and the fallback from UDP to TCP.
                 Mixed: mixed::Mixed,
                 /// AF_XDP.
                 Xdp: xdp::XdpTransport,
-                /// The imaginary link.
+                /// The simulated link.
                 Sim: sim::SimTransport,
             }
         }

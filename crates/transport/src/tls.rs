@@ -57,16 +57,16 @@ pub enum TlsTrust {
 #[derive(Debug, thiserror::Error)]
 pub enum TlsSetupError {
     /// The file of certificates cannot be read.
-    #[error("cannot read the certificates to trust in {path}: {source}; --ca takes a PEM file", path = path.display())]
+    #[error("cannot read the CA certificates in {path}: {source}; --ca needs a PEM file", path = path.display())]
     ReadFile {
         /// The file.
         path: PathBuf,
         /// What the system reported.
         source: io::Error,
     },
-    /// The file holds no certificate.
+    /// The file has no certificate.
     #[error(
-        "{path} holds no certificate to trust ({why}): --ca takes a PEM file with `BEGIN CERTIFICATE` in it",
+        "{path} has no CA certificate ({why}): --ca needs a PEM file with `BEGIN CERTIFICATE`",
         path = path.display()
     )]
     NoCertificate {
@@ -76,9 +76,7 @@ pub enum TlsSetupError {
         why: String,
     },
     /// The system has no root certificates.
-    #[error(
-        "this host has no certificates to trust{why}: install them, name a file with --ca, or use --insecure"
-    )]
+    #[error("this host has no CA certificates{why}: install them, give a file with --ca, or use --insecure")]
     NoSystemRoots {
         /// What the system reported.
         why: String,
@@ -328,7 +326,7 @@ mod tests {
         assert!(told(&path).contains("cannot read") && told(&path).contains("ca.pem"), "{}", told(&path));
         for text in ["", "no certificate", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"] {
             std::fs::write(&path, text).expect("a file");
-            assert!(told(&path).contains("holds no certificate") && told(&path).contains("--ca"), "{text}");
+            assert!(told(&path).contains("has no CA certificate") && told(&path).contains("--ca"), "{text}");
         }
     }
 

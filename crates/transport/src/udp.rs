@@ -43,8 +43,8 @@ pub struct UdpConfig {
 pub enum OpenError {
     /// Too many open files.
     #[error(
-        "this process may not open enough sockets (limit {soft} open files): ask for fewer with --clients, or \
-         raise it with `ulimit -n`"
+        "this process may not open enough sockets (limit {soft} open files): use fewer --clients, or raise the \
+         limit with `ulimit -n`"
     )]
     TooManyFiles {
         /// The soft limit of open files.

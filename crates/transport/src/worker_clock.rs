@@ -1,5 +1,5 @@
 //! The clock of a worker on this host: the time since the start of the run, and what the worker's thread
-//! has used since then. Every transport but the imaginary link has one.
+//! has used since then. Every transport but the simulated link has one.
 
 use std::time::Duration;
 

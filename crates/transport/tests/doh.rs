@@ -1,4 +1,4 @@
-//! Messages longer than an HTTP/2 frame, against the HTTP/2 implementation of the responder (`h2`).
+//! Messages longer than an HTTP/2 frame, with the responder's HTTP/2 implementation (`h2`) as the server.
 
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ impl Sink for Responses {
     fn refused(&mut self, _: usize, _: u64, _: &[u8]) {}
 }
 
-/// A query of this length, which an EDNS option of unknown meaning fills.
+/// A query of this length, padded with an unknown EDNS option.
 fn long_query(id: u16, length: usize) -> Vec<u8> {
     let mut query = Vec::new();
     let form = dnsdyno_wire::QueryForm { edns_size: Some(1_232), ..Default::default() };
@@ -35,11 +35,11 @@ fn long_query(id: u16, length: usize) -> Vec<u8> {
 }
 
 #[test]
-fn queries_longer_than_a_frame_are_answered_whether_posted_or_in_the_path() {
+fn queries_longer_than_a_frame_are_answered_with_post_and_get() {
     let config = Config { doh: vec!["127.0.0.1:0".parse().unwrap()], ..Config::default() };
     let responder = Responder::start(config).unwrap();
     let server = responder.addresses_of(Served::Doh)[0];
-    // The URI type of the server takes paths of up to 65,534 bytes.
+    // The URI type of the server accepts paths of up to 65,534 bytes.
     for (http_get, length) in [(false, 60_000), (true, 45_000)] {
         let description = Description {
             server,
@@ -75,19 +75,19 @@ fn queries_longer_than_a_frame_are_answered_whether_posted_or_in_the_path() {
         let mut transport = DohTransport::open_all(&description).unwrap().remove(0);
         transport.begin(0);
         let mut responses = Responses::default();
-        let patience = Instant::now() + Duration::from_secs(30);
-        // More than the initial window of the connection, so that the server has to open it.
+        let deadline = Instant::now() + Duration::from_secs(30);
+        // More than the initial window of the connection, so that the server has to enlarge it.
         for id in 1..=5u16 {
             let query = long_query(id, length);
             let mut batch = Batch::new(1, query.len());
             batch.push(&query);
-            while transport.turn().is_err() || transport.send(0, &batch).accepted == 0 {
-                assert!(Instant::now() < patience, "query {id} was not sent");
+            while transport.next_client().is_err() || transport.send(0, &batch).accepted == 0 {
+                assert!(Instant::now() < deadline, "query {id} was not sent");
                 transport.wait(transport.now_ns() + 1_000_000, Wake::OnArrival);
                 transport.receive(&mut responses);
             }
             while responses.0.len() < usize::from(id) {
-                assert!(Instant::now() < patience, "no response to query {id}, GET: {http_get}");
+                assert!(Instant::now() < deadline, "no response to query {id}, GET: {http_get}");
                 transport.wait(transport.now_ns() + 1_000_000, Wake::OnArrival);
                 transport.receive(&mut responses);
             }

@@ -1,5 +1,5 @@
-//! What a query over a kept DoQ connection allocates: nothing of ours. `quinn-proto` keeps the state of each
-//! stream and packet in memory of its own, which this test measures and bounds.
+//! A query over an open DoQ connection allocates no memory in this crate. `quinn-proto` allocates memory for each
+//! stream and packet, which this test counts and bounds.
 
 #[path = "../../sys/tests/allocations/mod.rs"]
 mod allocations;
@@ -27,7 +27,7 @@ impl Sink for Responses {
 }
 
 #[test]
-fn a_query_over_a_kept_doq_connection_allocates_only_what_the_quic_library_does() {
+fn a_query_over_an_open_doq_connection_allocates_only_what_the_quic_library_does() {
     let config = Config { doq: vec!["127.0.0.1:0".parse().unwrap()], ..Config::default() };
     let responder = Responder::start(config).unwrap();
     let server = responder.addresses_of(Served::Doq)[0];
@@ -74,12 +74,12 @@ fn a_query_over_a_kept_doq_connection_allocates_only_what_the_quic_library_does(
             batch.push(&query);
         }
         let before = allocations::count();
-        let patience = Instant::now() + Duration::from_secs(30);
+        let deadline = Instant::now() + Duration::from_secs(30);
         for _ in 0..QUERIES / at_once {
             assert_eq!(transport.send(0, &batch).accepted, at_once);
             let due = responses.0 + at_once as u64;
             while responses.0 < due {
-                assert!(Instant::now() < patience, "{} responses of {due}", responses.0);
+                assert!(Instant::now() < deadline, "{} responses of {due}", responses.0);
                 transport.wait(transport.now_ns() + 1_000_000, Wake::OnArrival);
                 transport.receive(&mut responses);
             }
@@ -88,11 +88,11 @@ fn a_query_over_a_kept_doq_connection_allocates_only_what_the_quic_library_does(
     };
     per_query(16);
     let (one, sixteen) = (per_query(1), per_query(16));
-    println!("{one} allocations a query alone, {sixteen} among sixteen");
-    assert!(one < MOST_ALONE && sixteen < MOST_AMONG_SIXTEEN, "{one} alone, {sixteen} among sixteen");
+    println!("{one} allocations per query alone, {sixteen} with sixteen outstanding");
+    assert!(one < MOST_ALONE && sixteen < MOST_OF_SIXTEEN, "{one} alone, {sixteen} with sixteen outstanding");
 }
 
 const QUERIES: usize = 16_000;
 
 const MOST_ALONE: f64 = 3.9;
-const MOST_AMONG_SIXTEEN: f64 = 4.5;
+const MOST_OF_SIXTEEN: f64 = 4.5;

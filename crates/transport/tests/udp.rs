@@ -1,4 +1,4 @@
-//! The UDP transport against a socket of the test on the loopback.
+//! The UDP transport against a socket of the test on loopback.
 
 use std::net::UdpSocket;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use dnsdyno_sys::clock;
 use dnsdyno_transport::udp::{UdpConfig, UdpTransport};
 use dnsdyno_transport::{Batch, Sink, Transport, Wake};
 
-/// Keeps the time of each packet.
+/// Records the time of each packet.
 #[derive(Default)]
 struct Arrivals(Vec<u64>);
 
@@ -20,7 +20,7 @@ impl Sink for Arrivals {
 }
 
 #[test]
-fn a_packet_that_is_read_late_is_booked_when_it_came() {
+fn a_packet_that_is_read_late_has_its_arrival_time() {
     let server = UdpSocket::bind("127.0.0.1:0").unwrap();
     server.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
     let config = UdpConfig {
@@ -33,28 +33,28 @@ fn a_packet_that_is_read_late_is_booked_when_it_came() {
     transport.begin(clock::monotonic_ns());
     let (mut batch, mut query, mut late_ns) = (Batch::new(4, 64), [0; 64], u64::MAX);
     batch.push(&[7; 33]);
-    // On a host that stands still between two lines of this test once, it does not ten times.
+    // A busy host may delay this test once, but not ten times.
     for _ in 0..10 {
-        let mut came = Arrivals::default();
+        let mut received = Arrivals::default();
         assert_eq!(transport.send(0, &batch).accepted, 1);
         let (length, client) = server.recv_from(&mut query).unwrap();
         let before_ns = transport.now_ns();
         server.send_to(&query[..length], client).unwrap();
         let after_ns = transport.now_ns();
-        // Nothing is received for 20 ms, though the response is there.
+        // The response has arrived, but is not read for 20 ms.
         transport.wait(after_ns + 20_000_000, Wake::AtTime);
         assert!(transport.now_ns() >= after_ns + 20_000_000);
-        transport.receive(&mut came);
-        assert_eq!(came.0.len(), 1);
-        // Within the call that sent it, but for the microsecond in which two clocks are read.
-        assert!(came.0[0] + 2_000_000 > before_ns, "before it was sent");
-        late_ns = late_ns.min(came.0[0].saturating_sub(after_ns));
+        transport.receive(&mut received);
+        assert_eq!(received.0.len(), 1);
+        // Within the call that sent it, except for the time to read two clocks.
+        assert!(received.0[0] + 2_000_000 > before_ns, "before it was sent");
+        late_ns = late_ns.min(received.0[0].saturating_sub(after_ns));
     }
-    assert!(late_ns < 1_000_000, "the best of ten was booked {late_ns} ns late");
+    assert!(late_ns < 1_000_000, "the best of ten has a time {late_ns} ns late");
 }
 
 #[test]
-fn an_arrival_ends_a_wait_that_asks_for_it() {
+fn an_arrival_ends_a_wait_for_arrivals() {
     let server = UdpSocket::bind("127.0.0.1:0").unwrap();
     let config = UdpConfig {
         server: server.local_addr().unwrap(),

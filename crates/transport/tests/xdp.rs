@@ -1,4 +1,4 @@
-//! AF_XDP transports on a cable between two network namespaces.
+//! AF_XDP transports on a veth pair between two network namespaces.
 
 use std::collections::HashSet;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -44,7 +44,7 @@ fn reflector(pair: &VethPair) -> Reflect {
     pair.far().enter(attach).unwrap()
 }
 
-/// A message that looks enough like a query: this ID, no flags, a body of some length.
+/// A message of this length that starts like a query: an ID, and the flag RD.
 fn query(id: u16, length: usize) -> Vec<u8> {
     let mut message = vec![0x5A; length];
     message[..4].copy_from_slice(&[id.to_be_bytes(), [1, 0]].concat());
@@ -76,11 +76,11 @@ fn receive(transport: &mut impl Transport, seen: &mut Seen, count: usize) {
         transport.wait(transport.now_ns() + 100_000_000, Wake::OnArrival);
         transport.receive(seen);
     }
-    assert_eq!(seen.0.len(), count, "answers are missing");
+    assert_eq!(seen.0.len(), count, "responses are missing");
 }
 
 /// Sends thousands of queries over all channels, and expects each back on its channel.
-fn every_query_comes_back(transport: &mut XdpTransport) {
+fn check_every_query_is_answered(transport: &mut XdpTransport) {
     transport.begin(clock::monotonic_ns());
     for round in 0..100u16 {
         let mut expected = HashSet::new();
@@ -101,7 +101,7 @@ fn every_query_comes_back(transport: &mut XdpTransport) {
 }
 
 #[test]
-fn every_query_is_answered_over_both_families_with_and_without_a_tag() {
+fn every_query_is_answered_over_both_families_with_and_without_a_vlan_tag() {
     if !require(&[Need::Root]) {
         return;
     }
@@ -112,13 +112,13 @@ fn every_query_is_answered_over_both_families_with_and_without_a_tag() {
         (IpAddr::from(pair.near().ipv4), IpAddr::from(pair.far().ipv4)),
         (pair.near().ipv6.into(), pair.far().ipv6.into()),
     ] {
-        let mut line = open_near(&pair, &config(server)).unwrap();
-        assert_eq!((line[0].facts().source, line[0].facts().next_hop), (ours, far_mac));
-        assert_eq!((line[0].facts().interface.as_str(), line[0].facts().queues), ("near", 1));
-        assert_eq!(line[0].facts().attached, Attached::Native);
-        every_query_comes_back(&mut line[0]);
-        drop(line);
-        // A tag, many source addresses, and everything given.
+        let mut transports = open_near(&pair, &config(server)).unwrap();
+        assert_eq!((transports[0].facts().source, transports[0].facts().next_hop), (ours, far_mac));
+        assert_eq!((transports[0].facts().interface.as_str(), transports[0].facts().queues), ("near", 1));
+        assert_eq!(transports[0].facts().attached, Attached::Native);
+        check_every_query_is_answered(&mut transports[0]);
+        drop(transports);
+        // With a VLAN tag, many source addresses, and all settings given.
         let tagged = XdpConfig {
             interface: Some("near".to_owned()),
             source: Source::Prefix { first: ours, length: if server.is_ipv4() { 24 } else { 64 } },
@@ -128,8 +128,8 @@ fn every_query_is_answered_over_both_families_with_and_without_a_tag() {
             vlan: Some(7),
             ..config(server)
         };
-        let mut line = open_near(&pair, &tagged).unwrap();
-        every_query_comes_back(&mut line[0]);
+        let mut transports = open_near(&pair, &tagged).unwrap();
+        check_every_query_is_answered(&mut transports[0]);
     }
 }
 
@@ -146,12 +146,12 @@ fn the_host_of_the_server_accepts_our_packets() {
         let far = pair.far().enter(|| UdpSocket::bind((server, PORT)).unwrap()).unwrap();
         far.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
         for attach in [Attach::Native, Attach::Generic] {
-            let mut line = open_near(&pair, &XdpConfig { attach, ..config(server) }).unwrap();
-            let transport = &mut line[0];
+            let mut transports = open_near(&pair, &XdpConfig { attach, ..config(server) }).unwrap();
+            let transport = &mut transports[0];
             transport.begin(clock::monotonic_ns());
             let mut buffer = [0; 1500];
             for length in 12..300 {
-                // The kernel drops what has a wrong checksum, so what arrives is right.
+                // The kernel drops packets with a wrong checksum, so the checksums of received packets are correct.
                 let message = query(length as u16, length);
                 assert_eq!(send(transport, length % 4, std::slice::from_ref(&message)).accepted, 1);
                 let (count, from) = far.recv_from(&mut buffer).unwrap();
@@ -181,9 +181,9 @@ fn a_response_received_by_another_worker_is_forwarded() {
     let pair = VethPair::new(2).unwrap();
     let _reflector = reflector(&pair);
     let two = XdpConfig { workers: 2, channels: 8, ..config(pair.far().ipv4.into()) };
-    let mut line = open_near(&pair, &two).unwrap();
-    let mut others = line.split_off(1);
-    let (first, second) = (&mut line[0], &mut others[0]);
+    let mut transports = open_near(&pair, &two).unwrap();
+    let mut others = transports.split_off(1);
+    let (first, second) = (&mut transports[0], &mut others[0]);
     let epoch_ns = clock::monotonic_ns();
     first.begin(epoch_ns);
     second.begin(epoch_ns);
@@ -201,20 +201,20 @@ fn a_response_received_by_another_worker_is_forwarded() {
                     second.wait(second.now_ns() + 20_000_000, Wake::OnArrival);
                     second.receive(&mut none);
                 }
-                assert!(none.0.is_empty(), "the second worker asked nothing");
+                assert!(none.0.is_empty(), "the second worker sent no query");
             });
             thread::pin_to_cpu(cpu).unwrap();
             for id in 0..500u16 {
-                // One by one, so that a packet without a wake-up would be missed.
+                // One by one, so that a packet without a wakeup would not be received.
                 let start = Instant::now();
                 assert_eq!(send(first, usize::from(id) % 4, &[query(id, 40)]).accepted, 1);
                 while seen.0.len() <= usize::from(id) && start.elapsed() < Duration::from_secs(5) {
                     first.wait(first.now_ns() + 5_000_000_000, Wake::OnArrival);
                     first.receive(&mut seen);
                 }
-                let (channel, bytes) = seen.0.last().expect("an answer came");
+                let (channel, bytes) = seen.0.last().expect("a response was received");
                 assert_eq!((*channel, &bytes[..2]), (usize::from(id) % 4, &id.to_be_bytes()[..]));
-                assert!(start.elapsed() < Duration::from_secs(4), "nobody woke the worker");
+                assert!(start.elapsed() < Duration::from_secs(4), "the worker was not woken");
             }
             is_done.store(true, Ordering::Relaxed);
         });
@@ -222,7 +222,7 @@ fn a_response_received_by_another_worker_is_forwarded() {
     assert_eq!(first.resources().socket_drops + second.resources().socket_drops, 0);
 }
 
-/// Keeps the time of each packet.
+/// Records the time of each packet.
 #[derive(Default)]
 struct Arrivals(Vec<u64>);
 
@@ -234,7 +234,7 @@ impl Sink for Arrivals {
 }
 
 #[test]
-fn a_packet_that_is_read_late_is_booked_when_it_came() {
+fn a_packet_that_is_read_late_has_its_arrival_time() {
     if !require(&[Need::Root]) {
         return;
     }
@@ -242,25 +242,26 @@ fn a_packet_that_is_read_late_is_booked_when_it_came() {
         let pair = VethPair::new(1).unwrap();
         let reflect = || Reflect::attach(&Interface::named("far").unwrap(), attach, PORT).unwrap();
         let _reflector = pair.far().enter(reflect).unwrap();
-        let mut line = open_near(&pair, &XdpConfig { attach, ..config(pair.far().ipv4.into()) }).unwrap();
-        let transport = &mut line[0];
+        let mut transports =
+            open_near(&pair, &XdpConfig { attach, ..config(pair.far().ipv4.into()) }).unwrap();
+        let transport = &mut transports[0];
         transport.begin(clock::monotonic_ns());
         let mut late_ns = u64::MAX;
-        // On a host that stands still between two lines of this test once, it does not ten times.
+        // A busy host may delay this test once, but not ten times.
         for id in 0..10 {
             assert_eq!(send(transport, 0, &[query(id, 40)]), Sent { accepted: 1, stopped: None });
             let sent_ns = transport.now_ns();
             while transport.now_ns() < sent_ns + 20_000_000 {
                 std::hint::spin_loop();
             }
-            let mut came = Arrivals::default();
-            while came.0.is_empty() && transport.now_ns() < sent_ns + 5_000_000_000 {
-                transport.receive(&mut came);
+            let mut received = Arrivals::default();
+            while received.0.is_empty() && transport.now_ns() < sent_ns + 5_000_000_000 {
+                transport.receive(&mut received);
             }
-            assert_eq!(came.0.len(), 1);
-            late_ns = late_ns.min(came.0[0].saturating_sub(sent_ns));
+            assert_eq!(received.0.len(), 1);
+            late_ns = late_ns.min(received.0[0].saturating_sub(sent_ns));
         }
-        assert!(late_ns < 10_000_000, "the best of ten was booked {late_ns} ns after it was sent");
+        assert!(late_ns < 10_000_000, "the best of ten has a time {late_ns} ns after it was sent");
     }
 }
 
@@ -271,8 +272,8 @@ fn a_link_that_goes_down_is_counted_and_can_recover() {
     }
     let pair = VethPair::new(1).unwrap();
     let _reflector = reflector(&pair);
-    let mut line = open_near(&pair, &config(pair.far().ipv4.into())).unwrap();
-    let transport = &mut line[0];
+    let mut transports = open_near(&pair, &config(pair.far().ipv4.into())).unwrap();
+    let transport = &mut transports[0];
     transport.begin(clock::monotonic_ns());
     let near = pair.near().enter(|| Interface::named("near").unwrap()).unwrap();
     let messages: Vec<_> = (0..20).map(|id| query(id, 40)).collect();
@@ -287,7 +288,7 @@ fn a_link_that_goes_down_is_counted_and_can_recover() {
         end.ip(&["link", "set", end.interface, "up"]).unwrap();
         let deadline = Instant::now() + Duration::from_secs(5);
         while near.link_state() != LinkState::Up {
-            assert!(Instant::now() < deadline, "the link does not come up");
+            assert!(Instant::now() < deadline, "the link is still down");
         }
         let mut seen = Seen::default();
         assert_eq!(send(transport, 1, &messages), Sent { accepted: 20, stopped: None });
@@ -297,13 +298,13 @@ fn a_link_that_goes_down_is_counted_and_can_recover() {
 }
 
 #[test]
-fn a_message_that_fits_in_no_packet_fails_alone() {
+fn a_message_too_long_for_a_packet_fails_alone() {
     if !require(&[Need::Root]) {
         return;
     }
     let pair = VethPair::new(1).unwrap();
-    let mut line = open_near(&pair, &config(pair.far().ipv4.into())).unwrap();
-    let transport = &mut line[0];
+    let mut transports = open_near(&pair, &config(pair.far().ipv4.into())).unwrap();
+    let transport = &mut transports[0];
     let longest = 1500 - 28;
     let messages = [query(1, 40), query(2, longest), query(3, longest + 1), query(4, 40)];
     let too_long = Some(Stopped::Failed(NotSentReason::TooLong));
@@ -341,14 +342,14 @@ fn each_obstacle_is_reported() {
     assert!(matches!(workers, XdpOpenError::TooManyWorkers { queues: 1, .. }), "{workers}");
     let zero_copy = refused(&XdpConfig { copy: CopyMode::ZeroCopy, ..config(server) });
     assert!(matches!(zero_copy, XdpOpenError::Xdp(XdpError::NoZeroCopy { .. })), "{zero_copy}");
-    let line = open_near(&pair, &config(server)).unwrap();
+    let transports = open_near(&pair, &config(server)).unwrap();
     let second = refused(&config(server));
     assert!(matches!(second, XdpOpenError::Xdp(XdpError::OtherProgram { .. })), "{second}");
-    drop(line);
+    drop(transports);
     pair.near().ip(&["link", "set", "near", "down"]).unwrap();
     let down = refused(&XdpConfig { interface: Some("near".to_owned()), ..config(server) });
     assert!(matches!(down, XdpOpenError::Xdp(XdpError::InterfaceDown { .. })), "{down}");
-    // And nothing of these attempts is left on the interface.
+    // None of these attempts has left a program on the interface.
     assert!(!pair.near().ip(&["link", "show", "near"]).unwrap().contains("xdp"));
 }
 
@@ -361,22 +362,22 @@ fn a_send_only_run_sends_everything_and_drops_the_responses() {
     let far = pair.far().enter(|| UdpSocket::bind((pair.far().ipv4, PORT)).unwrap()).unwrap();
     far.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
     let send_only = XdpConfig { send_only: true, ..config(pair.far().ipv4.into()) };
-    let mut line = open_near(&pair, &send_only).unwrap();
-    let transport = &mut line[0];
+    let mut transports = open_near(&pair, &send_only).unwrap();
+    let transport = &mut transports[0];
     transport.begin(clock::monotonic_ns());
-    // A socket of the host beside our ports hears, and on ours there can be none.
+    // A socket of the host on another port still receives packets. Our own ports are reserved.
     let bind = |port| pair.near().enter(|| UdpSocket::bind((pair.near().ipv4, port))).unwrap();
     assert_eq!(bind(20_000).unwrap_err().kind(), std::io::ErrorKind::AddrInUse);
-    let beside = bind(30_000).unwrap();
-    beside.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    let other_socket = bind(30_000).unwrap();
+    other_socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
     let mut buffer = [0; 512];
     for id in 0..100 {
         assert_eq!(send(transport, 0, &[query(id, 40)]), Sent { accepted: 1, stopped: None });
         let (count, from) = far.recv_from(&mut buffer).unwrap();
         far.send_to(&buffer[..count], from).unwrap();
         far.send_to(&buffer[..count], (from.ip(), 30_000)).unwrap();
-        // It was sent after the response, by the same route.
-        assert_eq!(beside.recv(&mut buffer).unwrap(), count);
+        // It was sent after the response, over the same path.
+        assert_eq!(other_socket.recv(&mut buffer).unwrap(), count);
     }
     let mut seen = Seen::default();
     transport.receive(&mut seen);
@@ -391,8 +392,8 @@ fn a_wait_ends_at_its_time_or_with_a_response() {
     }
     let pair = VethPair::new(1).unwrap();
     let far = pair.far().enter(|| UdpSocket::bind((pair.far().ipv4, PORT)).unwrap()).unwrap();
-    let mut line = open_near(&pair, &config(pair.far().ipv4.into())).unwrap();
-    let transport = &mut line[0];
+    let mut transports = open_near(&pair, &config(pair.far().ipv4.into())).unwrap();
+    let transport = &mut transports[0];
     transport.begin(clock::monotonic_ns());
     let start_ns = transport.now_ns();
     transport.wait(start_ns + 3_000_000, Wake::OnArrival);

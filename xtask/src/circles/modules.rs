@@ -1,4 +1,4 @@
-//! The modules of a crate, each with the file it stands in.
+//! The modules of a crate, each with its file.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use syn::Item;
 
 use super::reading::{self, Text};
 
-/// One module; its number is its place in the list.
+/// One module; its number is its index in the list.
 pub(super) struct Module {
     pub(super) file: PathBuf,
-    /// Of the crate's root: itself.
+    /// The parent; the crate's root is its own parent.
     pub(super) parent: usize,
     pub(super) children: BTreeMap<String, usize>,
     pub(super) text: Text,
@@ -21,7 +21,7 @@ pub(super) struct Module {
 ///
 /// # Errors
 ///
-/// A module whose file is not where it is looked for, or that is no Rust.
+/// The file of a module is missing or cannot be parsed.
 pub(super) fn load(root: &Path, read: &dyn Fn(&Path) -> Option<String>) -> anyhow::Result<Vec<Module>> {
     let mut loading = Loading { modules: Vec::new(), read };
     let folder = root.parent().unwrap_or(Path::new(""));
@@ -40,7 +40,7 @@ impl Loading<'_> {
         Ok(syn::parse_file(&text).with_context(|| format!("cannot parse {}", file.display()))?.items)
     }
 
-    /// Adds a module and those below it, whose files stand in `folder`.
+    /// Adds a module and its children, whose files are in `folder`.
     fn add(&mut self, file: PathBuf, folder: &Path, parent: usize, items: &[Item]) -> anyhow::Result<usize> {
         let number = self.modules.len();
         let mut text = reading::read(items);

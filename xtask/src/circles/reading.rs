@@ -1,4 +1,4 @@
-//! What the text of one module says: what it defines, what it imports, and what it names.
+//! Reads one module: the items that it defines, its imports, and the paths that it names.
 
 use std::collections::BTreeSet;
 
@@ -6,42 +6,42 @@ use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 use syn::{Attribute, ImplItem, Item, UseTree, Visibility};
 
-/// Names with `::` between them.
+/// The segments of a path.
 pub(super) type Names = Vec<String>;
 
-/// A name that a module takes from elsewhere.
+/// An imported name.
 pub(super) struct Import {
-    /// Its name in this module.
+    /// The name in this module.
     pub(super) name: String,
-    /// Where it is from.
+    /// The path that is imported.
     pub(super) from: Names,
-    /// Whether the module passes it on.
-    pub(super) passed_on: bool,
+    /// Whether it is re-exported.
+    pub(super) reexported: bool,
 }
 
 /// A module that is declared in another.
 pub(super) struct Declared {
     pub(super) name: String,
-    /// What stands between its braces; without any, it has a file of its own.
+    /// Its items; `None` where the module has its own file.
     pub(super) items: Option<Vec<Item>>,
 }
 
-/// What one module says.
+/// The content of one module.
 #[derive(Default)]
 pub(super) struct Text {
     pub(super) defined: BTreeSet<String>,
     pub(super) imports: Vec<Import>,
-    /// The modules (or enumerations) all of whose names are imported.
-    pub(super) stars: Vec<Names>,
+    /// Glob imports: the paths of modules or enumerations.
+    pub(super) globs: Vec<Names>,
     pub(super) paths: BTreeSet<Names>,
     pub(super) modules: Vec<Declared>,
-    /// Methods outside of traits: path of their type, name.
+    /// Inherent methods: path of the type, name.
     pub(super) methods: Vec<(Names, String)>,
-    /// Methods called at `self`.
+    /// Methods called on `self`.
     pub(super) called: BTreeSet<String>,
 }
 
-/// Reads a module's items; what is compiled for tests only is passed over.
+/// Reads a module's items, except those for tests.
 pub(super) fn read(items: &[Item]) -> Text {
     let mut text = Text::default();
     for item in items {
@@ -69,16 +69,16 @@ fn defined_by(item: &Item) -> Option<String> {
 }
 
 impl Text {
-    fn import(&mut self, tree: &UseTree, mut from: Names, passed_on: bool) {
+    fn import(&mut self, tree: &UseTree, mut from: Names, reexported: bool) {
         let (last, name) = match tree {
             UseTree::Path(path) => {
                 from.push(path.ident.to_string());
-                return self.import(&path.tree, from, passed_on);
+                return self.import(&path.tree, from, reexported);
             }
             UseTree::Group(group) => {
-                return group.items.iter().for_each(|tree| self.import(tree, from.clone(), passed_on));
+                return group.items.iter().for_each(|tree| self.import(tree, from.clone(), reexported));
             }
-            UseTree::Glob(_) => return self.stars.push(from),
+            UseTree::Glob(_) => return self.globs.push(from),
             UseTree::Name(name) => (&name.ident, &name.ident),
             UseTree::Rename(rename) => (&rename.ident, &rename.rename),
         };
@@ -91,10 +91,10 @@ impl Text {
         if last != "self" {
             from.push(last.to_string());
         }
-        self.imports.push(Import { name, from, passed_on });
+        self.imports.push(Import { name, from, reexported });
     }
 
-    /// Paths in what is not parsed: the arguments of macros and attributes.
+    /// Reads paths in tokens that are not parsed: the arguments of macros and attributes.
     fn read_tokens(&mut self, tokens: TokenStream) {
         let mut path = Names::new();
         let mut colons = 0;
@@ -204,7 +204,7 @@ impl<'ast> Visit<'ast> for Text {
     fn visit_attribute(&mut self, attribute: &'ast Attribute) {
         if let syn::Meta::List(list) = &attribute.meta {
             self.read_tokens(list.tokens.clone());
-            // serde takes paths as strings, also those of modules.
+            // serde has paths in strings, also of modules.
             for token in list.tokens.clone() {
                 if let TokenTree::Literal(literal) = token
                     && let Ok(text) = syn::parse_str::<syn::LitStr>(&literal.to_string())
@@ -223,7 +223,7 @@ fn names_of(path: &syn::Path) -> Names {
     path.segments.iter().map(|segment| segment.ident.to_string()).collect()
 }
 
-/// Whether `#[test]` or `#[cfg(test)]` stands before it.
+/// Whether the item has `#[test]` or `#[cfg(test)]`.
 fn is_for_tests(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| match &attribute.meta {
         syn::Meta::List(list) if list.path.is_ident("cfg") => list.tokens.to_string() == "test",

@@ -1,13 +1,13 @@
-//! From the names in a module to the files that define them.
+//! Finds the files that define the names in a module.
 
 use std::path::PathBuf;
 
 use super::modules::Module;
 
-/// Imports that lead to one another are followed so far.
-const DEEPEST: usize = 16;
+/// Largest number of imports that are followed for one path.
+const MAX_DEPTH: usize = 16;
 
-/// What a path leads to.
+/// The target of a path.
 enum Found {
     Module(usize),
     Item(usize, String),
@@ -17,11 +17,11 @@ enum Found {
 pub(super) fn uses(modules: &[Module]) -> Vec<(PathBuf, PathBuf, String)> {
     let mut uses = Vec::new();
     for (number, module) in modules.iter().enumerate() {
-        let imports = module.text.imports.iter().map(|import| (&import.from, import.passed_on));
-        let others = module.text.stars.iter().chain(&module.text.paths).map(|path| (path, false));
-        for (path, passed_on) in imports.chain(others) {
+        let imports = module.text.imports.iter().map(|import| (&import.from, import.reexported));
+        let others = module.text.globs.iter().chain(&module.text.paths).map(|path| (path, false));
+        for (path, reexported) in imports.chain(others) {
             let Some(Found::Item(home, name)) = resolve(modules, number, path, 0) else { continue };
-            if !(passed_on && is_below(modules, home, number)) {
+            if !(reexported && is_below(modules, home, number)) {
                 uses.push((number, home, name));
             }
         }
@@ -46,7 +46,7 @@ fn is_below(modules: &[Module], mut number: usize, above: usize) -> bool {
     number == above
 }
 
-/// What a path in a module leads to; nothing where that is outside of the crate, or local to a function.
+/// The target of a path in a module; `None` where it is outside of the crate, or local to a function.
 fn resolve(modules: &[Module], mut at: usize, mut path: &[String], depth: usize) -> Option<Found> {
     let mut known = false;
     while let Some((first, rest)) = path.split_first() {
@@ -61,7 +61,7 @@ fn resolve(modules: &[Module], mut at: usize, mut path: &[String], depth: usize)
     descend(modules, at, path, known, depth)
 }
 
-/// What a path leads to from a module on; `known` where it cannot lead out of the crate.
+/// The target of a path relative to a module; `known` where it cannot be outside of the crate.
 fn descend(modules: &[Module], at: usize, path: &[String], known: bool, depth: usize) -> Option<Found> {
     let Some((first, rest)) = path.split_first() else {
         return Some(Found::Module(at));
@@ -76,7 +76,7 @@ fn descend(modules: &[Module], at: usize, path: &[String], known: bool, depth: u
     if module.text.defined.contains(first) {
         return Some(Found::Item(at, first.clone()));
     }
-    if depth == DEEPEST {
+    if depth == MAX_DEPTH {
         return None;
     }
     if let Some(import) = module.text.imports.iter().find(|import| import.name == *first) {
@@ -85,13 +85,13 @@ fn descend(modules: &[Module], at: usize, path: &[String], known: bool, depth: u
             item => Some(item),
         };
     }
-    for star in &module.text.stars {
-        if let Some(Found::Module(found)) = resolve(modules, at, star, depth + 1)
+    for glob in &module.text.globs {
+        if let Some(Found::Module(found)) = resolve(modules, at, glob, depth + 1)
             && let Some(found) = descend(modules, found, path, false, depth + 1)
         {
             return Some(found);
         }
     }
     // A macro may have defined it.
-    (known && module.text.stars.is_empty()).then(|| Found::Item(at, first.clone()))
+    (known && module.text.globs.is_empty()).then(|| Found::Item(at, first.clone()))
 }

@@ -1,4 +1,4 @@
-//! `dnsdyno demo`: the main job against the built-in responder, no set-up.
+//! `dnsdyno demo`: measures the built-in responder, without any set-up.
 
 use std::io::Write;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use dnsdyno_runner::validate;
 use crate::args::DemoFlags;
 use crate::cmd::run;
 use crate::exit::{Failure, Outcome};
-use crate::screen::tell;
+use crate::screen::print_error;
 use crate::summary::Form;
 
 pub(crate) fn demo(flags: &DemoFlags) -> Outcome {
@@ -31,32 +31,30 @@ pub(crate) fn demo(flags: &DemoFlags) -> Outcome {
         ..Draft::default()
     };
     if !flags.quiet {
-        eprintln!(
-            "a stair from 2,000 to 20,000 queries a second, against the responder of this very program"
-        );
-        tell("(it holds each answer for a lognormal time with median 0.5 ms)\n");
+        print_error("a stair from 2,000 to 20,000 queries per second against the built-in responder");
+        print_error("(it delays each response by a lognormal time with median 0.5 ms)\n");
     }
     let form = Form { json: flags.json, verbose: false };
-    let outcome = run::make(&validate(&draft)?, None, flags.out.clone(), flags.quiet, form, &[]);
+    let outcome = run::execute(&validate(&draft)?, None, flags.out.clone(), flags.quiet, form, &[]);
     let book = running.stop();
     let code = outcome?;
     if !flags.json {
-        writeln!(std::io::stdout(), "{}", told(&book)).map_err(Failure::run_failed)?;
+        writeln!(std::io::stdout(), "{}", responder_counts(&book)).map_err(Failure::run_failed)?;
     }
     Ok(code)
 }
 
-/// What the responder says it did, to hold against the summary.
-fn told(book: &Book) -> String {
+/// The responder's counts, to compare with the summary.
+fn responder_counts(book: &Book) -> String {
     let counts = &book.udp.counts;
-    let held = |quantile| book.udp.hold_ns(quantile).map_or("-".into(), duration);
+    let delay = |quantile| book.udp.hold_ns(quantile).map_or("-".into(), duration);
     format!(
-        "\nthe responder says: {} queries received, {} answered, held for p50 {} p99 {}\n\
-         now try it on your server: dnsdyno run -s ADDRESS -d queries.txt --rate 5k --for 30s",
+        "\nthe responder counted: {} queries received, {} answered, delay p50 {} p99 {}\n\
+         now measure your own server: dnsdyno run -s ADDRESS -d queries.txt --rate 5k --for 30s",
         count(counts.received),
         count(counts.answered),
-        held(0.5),
-        held(0.99)
+        delay(0.5),
+        delay(0.99)
     )
 }
 

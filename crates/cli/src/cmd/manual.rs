@@ -1,4 +1,4 @@
-//! `dnsdyno man` and `dnsdyno completions`: from the same table of flags as the help.
+//! `dnsdyno man` and `dnsdyno completions`: from the same definitions as the help.
 
 use std::fs;
 use std::io::Write;
@@ -14,9 +14,9 @@ use crate::exit::{Failure, OK, Outcome};
 /// Writes a man page for the program and one for each verb into `folder`.
 pub(crate) fn man(folder: &Path) -> Outcome {
     let write = || -> anyhow::Result<()> {
-        fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
         clap_mangen::generate_to(Cli::command(), folder)
-            .with_context(|| format!("cannot write man pages into {}", folder.display()))?;
+            .with_context(|| format!("cannot write man pages to {}", folder.display()))?;
         Ok(())
     };
     write().map(|()| OK).map_err(Failure::run_failed)

@@ -1,4 +1,4 @@
-//! One file a verb.
+//! The subcommands, one file each.
 
 pub(crate) mod demo;
 pub(crate) mod manual;

@@ -1,4 +1,4 @@
-//! `dnsdyno respond`: the reference DNS server, whose counters show whether a generator counts correctly.
+//! `dnsdyno respond`: the reference DNS server, whose counts show whether a generator counts correctly.
 
 use std::io::Write;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -19,43 +19,43 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
 
 use crate::exit::{Failure, OK, Outcome};
-use crate::screen::tell;
+use crate::screen::print_error;
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct RespondFlags {
-    /// Address and port for UDP and TCP; port 0 selects a free one; may be given several times
+    /// Address and port for UDP and TCP; port 0 chooses a free one; may be repeated
     #[arg(short, long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:5300")]
     listen: Vec<SocketAddr>,
     /// UDP sockets and threads on each port
     #[arg(short = 'T', long, value_name = "N", default_value_t = 1)]
     threads: usize,
-    /// Let other responders listen on the same ports; the kernel distributes clients (SO_REUSEPORT)
+    /// Let other responders listen on the same ports: the kernel distributes clients (SO_REUSEPORT)
     #[arg(long)]
     share_port: bool,
     /// Serve UDP only
     #[arg(long)]
     no_tcp: bool,
-    /// Stop after this time, such as 30s; without it, at Ctrl-C
+    /// End after this time, such as 30s [default: at Ctrl-C]
     #[arg(long = "for", value_name = "T")]
     duration: Option<String>,
 
-    /// Address and port for DNS over TLS; may be given several times
+    /// Also serve DNS over TLS at this address and port; may be repeated
     #[arg(long, value_name = "ADDRESS:PORT", help_heading = "Encrypted")]
     dot: Vec<SocketAddr>,
-    /// Address and port for DNS over HTTP/2, at the path /dns-query; may be given several times
+    /// Also serve DNS over HTTP/2 at this address and port, path /dns-query; may be repeated
     #[arg(long, value_name = "ADDRESS:PORT", help_heading = "Encrypted")]
     doh: Vec<SocketAddr>,
-    /// Address and port for DNS over QUIC; may be given several times
+    /// Also serve DNS over QUIC at this address and port; may be repeated
     #[arg(long, value_name = "ADDRESS:PORT", help_heading = "Encrypted")]
     doq: Vec<SocketAddr>,
-    /// Certificate chain (PEM); without it, one is made for localhost and the addresses
+    /// Certificate chain (PEM) [default: one is created for localhost and the addresses]
     #[arg(long, value_name = "FILE", requires = "key", help_heading = "Encrypted")]
     cert: Option<PathBuf>,
     /// Private key of the certificate (PEM)
     #[arg(long, value_name = "FILE", requires = "cert", help_heading = "Encrypted")]
     key: Option<PathBuf>,
-    /// Write the certificates that a client must trust to this file (PEM), before the responder is ready
+    /// Write the CA certificate for clients to this file (PEM) before listening
     #[arg(long, value_name = "FILE", help_heading = "Encrypted")]
     write_ca: Option<PathBuf>,
     /// Support only this version of TLS (DoQ always uses 1.3)
@@ -145,7 +145,7 @@ pub(crate) struct RespondFlags {
     /// Close each connection regularly after K responses
     #[arg(long, value_name = "K", help_heading = ON_CONNECTIONS)]
     close_after: Option<u64>,
-    /// Share of connections that are accepted and never responded on
+    /// Share of connections that are accepted and never answered
     #[arg(long, value_name = "SHARE", default_value = "0", help_heading = ON_CONNECTIONS)]
     silent: Share,
     /// Share of encrypted connections whose handshake gets no reply
@@ -157,18 +157,18 @@ pub(crate) struct RespondFlags {
 
     /// Answer plain queries in the kernel, in the driver of --interface; others are passed to the sockets
     ///
-    /// An XDP program answers queries over UDP as --zone, --address or --truncate say. TCP, and all that
-    /// is more than a plain query under the zone's name, is passed to the sockets of --listen, which must
-    /// be addresses of the interface. Needs root (or CAP_NET_ADMIN, CAP_BPF and CAP_PERFMON). The
-    /// program is detached when the responder ends in any way; another program is not replaced. Queries
-    /// answered in the kernel pass no firewall. Between veth interfaces, responses reach only an end that
-    /// has an XDP program too, such as that of --backend xdp.
+    /// An XDP program answers queries over UDP as --zone, --address or --truncate say. TCP, and anything but
+    /// a plain query under the zone's name, is passed to the sockets of --listen, which must be addresses
+    /// of the interface. Needs root (or CAP_NET_ADMIN, CAP_BPF and CAP_PERFMON). The program is detached
+    /// when the responder ends in any way; another program is never replaced. Queries answered in the
+    /// kernel bypass the firewall. Between veth interfaces, responses reach only an end that has an XDP
+    /// program too, such as that of --backend xdp.
     #[arg(long, requires = "interface", help_heading = "In the kernel")]
     xdp: bool,
     /// The interface that receives the queries
     #[arg(long, value_name = "NAME", requires = "xdp", help_heading = "In the kernel")]
     interface: Option<String>,
-    /// Where the program runs: in the driver (native), in the kernel's stack (generic), or the first supported
+    /// Run the program in the driver (native), in the kernel's stack (generic), or as the driver supports
     #[arg(
         long,
         value_enum,
@@ -179,15 +179,15 @@ pub(crate) struct RespondFlags {
     )]
     xdp_mode: XdpMode,
 
-    /// Write the book (counters of what the responder did) to this file at the end, instead of printing it
-    #[arg(long, value_name = "FILE", help_heading = "Book")]
+    /// Write the counts of what the responder did to this file at the end, instead of printing them
+    #[arg(long, value_name = "FILE", help_heading = "Counts")]
     book: Option<PathBuf>,
-    /// Include the histogram buckets of the hold times in the book
-    #[arg(long, help_heading = "Book")]
+    /// Include the histogram buckets of the delays in the counts
+    #[arg(long, help_heading = "Counts")]
     buckets: bool,
 }
 
-/// Versions of TLS that can be asked for alone.
+/// Versions of TLS that `--tls-version` can select.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum TlsVersion {
     #[value(name = "1.2")]
@@ -207,7 +207,7 @@ enum XdpMode {
 const ON_CONNECTIONS: &str = "Faults of connections (TCP, DoT, DoH, DoQ)";
 
 const EXAMPLES: &str = "\
-The book is printed as JSON at the end, and at each SIGUSR1 while it serves.
+The counts are printed as JSON at the end, and at each SIGUSR1.
 
 Examples:
   dnsdyno respond --delay lognormal:2ms,0.5 --loss 1%
@@ -235,22 +235,22 @@ pub(crate) fn respond(flags: RespondFlags) -> Outcome {
         (Some(Attached::Generic), Some(name)) => format!(", answering in the kernel's stack on {name}"),
         _ => String::new(),
     };
-    tell(&format!(
-        "responder: listening on {} ({transports}){encrypted}{place}; Ctrl-C ends it",
+    print_error(&format!(
+        "responder: listening on {} ({transports}){encrypted}{place}; Ctrl-C to stop",
         addresses.join(" ")
     ));
     serve(&running, &mut signals, length, flags.buckets()).map_err(Failure::run_failed)?;
     let book = running.stop().to_json(flags.buckets());
     match &flags.book {
         Some(path) => std::fs::write(path, format!("{book:#}\n"))
-            .with_context(|| format!("cannot write the book to {}", path.display())),
+            .with_context(|| format!("cannot write the counts to {}", path.display())),
         None => writeln!(std::io::stdout(), "{book:#}").map_err(Into::into),
     }
     .map(|()| OK)
     .map_err(Failure::run_failed)
 }
 
-/// Waits until the time is over or a signal ends it; prints the book at SIGUSR1.
+/// Waits until the time is over or a signal ends it; prints the counts at SIGUSR1.
 fn serve(
     running: &Running,
     signals: &mut Signals,
@@ -265,11 +265,11 @@ fn serve(
             }
             writeln!(std::io::stdout(), "{:#}", running.book().to_json(buckets))?;
         }
-        let left = end.map_or(LOOK_AGAIN, |end| end.saturating_duration_since(Instant::now()));
+        let left = end.map_or(SIGNAL_POLL, |end| end.saturating_duration_since(Instant::now()));
         if left.is_zero() {
             return Ok(());
         }
-        std::thread::sleep(left.min(LOOK_AGAIN));
+        std::thread::sleep(left.min(SIGNAL_POLL));
     }
 }
 
@@ -285,7 +285,7 @@ impl RespondFlags {
         let Some(path) = &self.write_ca else { return Ok(()) };
         let Some(pem) = running.trust_pem() else {
             return Err(Failure::bad_input(anyhow::anyhow!(
-                "--write-ca has nothing to write: also give --dot, --doh or --doq"
+                "--write-ca needs an encrypted listener: add --dot, --doh or --doq"
             )));
         };
         std::fs::write(path, pem)
@@ -395,5 +395,5 @@ impl RespondFlags {
     }
 }
 
-/// How soon a signal is seen.
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// How often signals are checked.
+const SIGNAL_POLL: Duration = Duration::from_millis(20);

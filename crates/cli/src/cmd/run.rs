@@ -11,7 +11,7 @@ use dnsdyno_runner::{Control, Keep, LocalRunner, PlanRunner, validate};
 
 use crate::args::RunFlags;
 use crate::exit::{Failure, INTERRUPTED, Outcome, RECORD_INCOMPLETE, RUN_FAILED};
-use crate::screen::{Screen, tell};
+use crate::screen::{Screen, print_error};
 use crate::summary::{Form, parse_expectations, print};
 
 pub(crate) fn run(flags: RunFlags) -> Outcome {
@@ -24,19 +24,19 @@ pub(crate) fn run(flags: RunFlags) -> Outcome {
     };
     let plan = validate(&draft)?;
     let may_use_sockets = plan.backend.xdp().is_some_and(|xdp| xdp.or_sockets);
-    // The same seed, for it is the same run, whatever it leaves by.
+    // With the same seed: it is the same run, whichever backend sends it.
     let over_sockets = Draft { seed: Some(plan.seed.to_string()), ..draft }.by_sockets();
     let over_sockets = may_use_sockets.then(|| validate(&over_sockets)).transpose()?;
     for note in &plan.notes {
-        tell(&format!("dnsdyno: {note}"));
+        print_error(&format!("dnsdyno: {note}"));
     }
     let output = &flags.output;
     let form = Form { json: output.json, verbose: output.verbose };
-    make(&plan, over_sockets.as_ref(), flags.output.out, flags.output.quiet, form, &expectations)
+    execute(&plan, over_sockets.as_ref(), flags.output.out, flags.output.quiet, form, &expectations)
 }
 
-/// Makes the run of the plan (or that over sockets, where AF_XDP cannot be had) and prints what it came to.
-pub(crate) fn make(
+/// Runs the plan (or `over_sockets`, where AF_XDP is not available) and prints the summary.
+pub(crate) fn execute(
     plan: &Plan,
     over_sockets: Option<&Plan>,
     folder: Option<PathBuf>,
@@ -45,8 +45,8 @@ pub(crate) fn make(
     expectations: &[Expectation],
 ) -> Outcome {
     if cfg!(feature = "unmeasured") {
-        tell(
-            "dnsdyno: this build pairs no answers and takes no times: it is for benchmarks, not for measuring",
+        print_error(
+            "dnsdyno: this build does not match responses or measure times: use it for benchmarks only",
         );
     }
     let control = Arc::new(Control::default());
@@ -60,7 +60,7 @@ pub(crate) fn make(
         writeln!(std::io::stdout(), "\nrecord: {}", folder.display()).map_err(Failure::run_failed)?;
     }
     if let Some(error) = &run.incomplete {
-        tell(&format!("dnsdyno: {error}"));
+        print_error(&format!("dnsdyno: {error}"));
     }
     Ok(match run.digest.ended() {
         Some(Ended::Failed { .. }) => RUN_FAILED,

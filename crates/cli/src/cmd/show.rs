@@ -1,4 +1,4 @@
-//! `dnsdyno show`: the summary again, from the record.
+//! `dnsdyno show`: prints the summary of a run from its record.
 
 use std::io::Write;
 

@@ -1,5 +1,5 @@
-//! What a user can get wrong: each is told what, why and what to do, by a message and an exit code; nothing is
-//! sent, and no half of a record is left.
+//! Wrong input: a message says what is wrong and what to do, and the exit code tells the kind; nothing is sent, and
+//! no partial record is left.
 
 use std::fs;
 use std::net::UdpSocket;
@@ -9,14 +9,14 @@ use dnsdyno_record::PLAN_FILE;
 
 use crate::support::{Ran, Workplace, has_program, may_unshare, responder};
 
-/// A server that is never asked: what is wrong is seen before.
-const NEVER_ASKED: &str = "run -s 127.0.0.1:9 -o run";
+/// A server that gets no query: the error is found before.
+const NEVER_QUERIED: &str = "run -s 127.0.0.1:9 -o run";
 
 /// Runs with `words` must be refused with this code and these words in the message, and leave no folder.
 #[track_caller]
 fn refused(work: &Workplace, words: &str, code: i32, message: &[&str]) -> Ran {
-    let ran = work.dnsdyno(&format!("{NEVER_ASKED} {words}")).ends_refused(code, message);
-    assert!(!work.has("run"), "{ran:?}: a record of nothing");
+    let ran = work.dnsdyno(&format!("{NEVER_QUERIED} {words}")).ends_refused(code, message);
+    assert!(!work.has("run"), "{ran:?}: an empty record");
     ran
 }
 
@@ -38,7 +38,7 @@ trailing\\ A
 ";
 
 #[test]
-fn a_query_file_that_is_not_there_or_holds_no_query_is_named() {
+fn a_missing_or_empty_query_file_is_named_in_the_error() {
     let work = Workplace::new();
     work.write("empty.txt", "");
     work.write("comments.txt", "; nothing\n\n;\n");
@@ -46,18 +46,23 @@ fn a_query_file_that_is_not_there_or_holds_no_query_is_named() {
     refused(&work, "-d none.txt", 2, &["cannot open the query file", "none.txt", "No such file", "-d FILE"]);
     refused(&work, "-d .", 2, &["cannot read", "Is a directory"]);
     for empty in ["empty.txt", "comments.txt"] {
-        refused(&work, &format!("-d {empty}"), 2, &[empty, "holds no query", "`name type`"]);
+        refused(&work, &format!("-d {empty}"), 2, &[empty, "has no queries", "`name type`"]);
     }
-    refused(&work, "-d bad.txt", 2, &["all 2 lines are bad", "bad.txt:1:", "no query type", "`name type`"]);
+    refused(
+        &work,
+        "-d bad.txt",
+        2,
+        &["all 2 lines are malformed", "bad.txt:1:", "no query type", "`name type`"],
+    );
     refused(&work, "", 2, &["no queries", "-d FILE", "--ask"]);
-    refused(&work, "-d bad.txt -a www.example", 2, &["both by file and by name", "leave out"]);
+    refused(&work, "-d bad.txt -a www.example", 2, &["both by file and by name", "remove"]);
     refused(&work, "-a www..example", 2, &["`www..example` is not a question", "a label is empty"]);
-    work.dnsdyno_reading("", &format!("{NEVER_ASKED} -d -"))
-        .ends_refused(2, &["standard input", "holds no query"]);
+    work.dnsdyno_reading("", &format!("{NEVER_QUERIED} -d -"))
+        .ends_refused(2, &["standard input", "has no queries"]);
 }
 
 #[test]
-fn a_bad_line_is_told_with_its_number_and_skipped_and_counted() {
+fn a_malformed_line_is_reported_with_its_number_skipped_and_counted() {
     let work = Workplace::new();
     work.write("mixed.txt", MIXED);
     let server = responder(Default::default());
@@ -67,9 +72,9 @@ fn a_bad_line_is_told_with_its_number_and_skipped_and_counted() {
         .says(&["mixed.txt:4: no query type", "mixed.txt:5: `NOTYPE`", "mixed.txt:6: a label is empty"])
         .says(&["mixed.txt:7: bad escape", "mixed.txt:10: ", "mixed.txt:11: ", "mixed.txt:13: "]);
     assert_eq!(ran.stderr.matches("skipped").count(), 7, "{}", ran.stderr);
-    assert!(ran.stdout.contains("7 bad lines skipped"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("7 malformed lines skipped"), "{}", ran.stdout);
     let record = work.record("run");
-    assert_eq!((record.header.questions, record.header.bad_lines), (4, 7));
+    assert_eq!((record.header.queries, record.header.bad_lines), (4, 7));
     assert_eq!(record.tally().ends, Ends { answered: 100, ..Ends::default() });
     assert_eq!(record.header.types.len(), 4, "A, TYPE65280, AAAA, NS: {:?}", record.header.types);
     assert_eq!(server.book().udp.counts.received, 100);
@@ -77,21 +82,21 @@ fn a_bad_line_is_told_with_its_number_and_skipped_and_counted() {
     work.write("many.txt", format!("www.example. A\n{}", "bad\n".repeat(1000)));
     let ran = work.dnsdyno(&format!("run -s {} -d many.txt -r 500 -n 10 -o many", server.address())).gives(0);
     assert!(ran.stderr.lines().count() < 30, "a screenful at most:\n{}", ran.stderr);
-    ran.says(&["many.txt:2:", "skipped 980 more bad lines"]);
+    ran.says(&["many.txt:2:", "skipped 980 more malformed lines"]);
     assert_eq!(work.record("many").header.bad_lines, 1000);
 }
 
 #[test]
-fn one_bad_line_ends_a_strict_run_before_it_begins() {
+fn a_malformed_line_ends_a_strict_run_before_it_starts() {
     let work = Workplace::new();
     work.write("mixed.txt", MIXED);
     refused(&work, "-d mixed.txt --strict", 2, &["mixed.txt:4: ", "no-type", "correct it", "--strict"]);
-    work.dnsdyno_reading(MIXED, &format!("{NEVER_ASKED} -d - --strict"))
+    work.dnsdyno_reading(MIXED, &format!("{NEVER_QUERIED} -d - --strict"))
         .ends_refused(2, &["standard input:4: ", "no-type"]);
 }
 
 #[test]
-fn names_and_labels_that_dns_does_not_allow_are_told_with_the_limit() {
+fn names_and_labels_that_are_too_long_are_reported_with_the_limit() {
     let work = Workplace::new();
     let label = "x".repeat(63);
     // Each label takes a byte for its length, and the root one more.
@@ -107,7 +112,7 @@ fn names_and_labels_that_dns_does_not_allow_are_told_with_the_limit() {
 }
 
 #[test]
-fn a_file_from_windows_asks_what_one_from_unix_asks() {
+fn a_file_from_windows_gives_the_same_queries_as_one_from_unix() {
     let work = Workplace::new();
     work.write("unix.txt", "www.example. A\n\n; a comment\nwww.example. AAAA\nmail.example. MX\n");
     work.write(
@@ -149,13 +154,13 @@ fn a_run_from_standard_input_is_repeated_from_its_own_plan() {
     assert_eq!(second.tally().bytes_sent, first.tally().bytes_sent, "the same names");
     assert_eq!((&second.header.types, &second.header.phases), (&first.header.types, &first.header.phases));
     assert_eq!(second.header.load, first.header.load);
-    // And what flags say beside a plan file wins.
+    // Flags override the plan file.
     work.dnsdyno("run --plan first/plan.toml -n 30 -o third").gives(0);
     assert_eq!(work.record("third").tally().scheduled, 30);
 }
 
 #[test]
-fn a_plan_file_that_says_nonsense_is_told_with_its_line() {
+fn an_error_in_a_plan_file_is_reported_with_its_line() {
     let work = Workplace::new();
     work.write("unknown.toml", "server = \"127.0.0.1\"\nqps = 5\n");
     work.write("broken.toml", "server = \n");
@@ -165,27 +170,24 @@ fn a_plan_file_that_says_nonsense_is_told_with_its_line() {
 }
 
 #[test]
-fn loads_that_make_no_sense_are_refused() {
+fn invalid_loads_are_refused() {
     let work = Workplace::with_queries();
     let cases: &[(&str, &[&str])] = &[
-        ("--rate 0", &["--rate 0", "above 0"]),
+        ("--rate 0", &["--rate must be above 0"]),
         ("--rate fast", &["--rate", "`fast` is not a rate", "50k"]),
         ("--rate=-5", &["--rate", "`-5`"]),
-        ("--outstanding 0", &["--outstanding 0", "above 0"]),
+        ("--outstanding 0", &["--outstanding must be above 0"]),
         ("--outstanding 70000 -c 1", &["--outstanding 70000", "65536", "--clients 2"]),
-        ("--rate 5k --outstanding 0", &["--outstanding 0", "above 0"]),
-        ("--ramp 1..5 --stair 1..5 --over 5s", &["--ramp", "--stair", "leave one out"]),
+        ("--rate 5k --outstanding 0", &["--outstanding must be above 0"]),
+        ("--ramp 1..5 --stair 1..5 --over 5s", &["--ramp", "--stair", "remove one"]),
         ("--ramp 1k..5k", &["--ramp needs --over"]),
         ("--rate 5 --over 5s", &["--over", "--ramp"]),
         ("--outstanding 5 --send-only", &["--send-only", "--rate"]),
-        ("--rate 5 --for 0s", &["--for 0", "above 0"]),
+        ("--rate 5 --for 0s", &["--for must be above 0"]),
         ("--rate 5 --for soon", &["--for", "`soon` is not a duration", "30s"]),
         ("--rate 5 --timeout 0s", &["--timeout", "out of range", "1ms"]),
-        ("--rate 5 --clients 0", &["--clients 0", "above 0"]),
-        (
-            "--rate 5 --clients 4 --local-ports 20000..20001",
-            &["--local-ports", "holds 2 port", "--clients 2"],
-        ),
+        ("--rate 5 --clients 0", &["--clients must be above 0"]),
+        ("--rate 5 --clients 4 --local-ports 20000..20001", &["--local-ports", "has 2 port", "--clients 2"]),
         ("--rate 5 --edns-size 100", &["--edns-size 100", "512"]),
         ("--rate 5 --class CHAOS", &["--class", "CHAOS", "CH"]),
     ];
@@ -208,7 +210,7 @@ fn flags_that_do_not_exist_are_refused_with_the_usage() {
 }
 
 #[test]
-fn servers_that_are_none_or_of_another_family_are_refused() {
+fn invalid_servers_and_those_of_another_family_are_refused() {
     let work = Workplace::with_queries();
     let refused = |words: &str, message: &[&str]| {
         work.dnsdyno(&format!("run -d q.txt -o run {words}")).ends_refused(2, message);
@@ -216,8 +218,8 @@ fn servers_that_are_none_or_of_another_family_are_refused() {
     };
     refused("", &["no server", "-s ADDRESS"]);
     refused("-s 127.0.0.1:99999", &["`127.0.0.1:99999` is not a server", "ADDRESS:PORT"]);
-    refused("-s 127.0.0.1:0", &["--port 0"]);
-    refused("-s 127.0.0.1:5300 -p 53", &["given twice", "5300", "53", "leave one out"]);
+    refused("-s 127.0.0.1:0", &["--port must be above 0"]);
+    refused("-s 127.0.0.1:5300 -p 53", &["given twice", "5300", "53", "remove one"]);
     refused(
         "-s ::1 --local-address 127.0.0.1",
         &["`::1` has no IPv4 address", "--family", "--local-address"],
@@ -231,18 +233,18 @@ fn servers_that_are_none_or_of_another_family_are_refused() {
 }
 
 #[test]
-fn a_server_whose_name_does_not_resolve_is_told_at_once() {
+fn a_server_name_that_does_not_resolve_is_refused() {
     let work = Workplace::with_queries();
     let ran = work
         .dnsdyno("run -d q.txt -o run -s name.invalid")
         .ends_refused(2, &["the server `name.invalid` has no address", "give an address instead"]);
     assert!(!work.has("run"), "{ran:?}");
-    // The resolver's own patience is the bound: two servers, twice five seconds each.
+    // The bound is the resolver's timeout: two servers, twice five seconds each.
     assert!(ran.took.as_secs() < 30, "{:?}", ran.took);
 }
 
 #[test]
-fn a_public_server_is_not_loaded_without_a_word_that_it_may_be() {
+fn a_public_server_is_not_loaded_without_permission() {
     let work = Workplace::with_queries();
     for server in ["192.0.0.8", "8.8.8.8", "8.8.8.8:5300", "2001:4860:4860::8888", "::ffff:8.8.8.8"] {
         work.dnsdyno(&format!("run -s {server} -d q.txt --rate 1 -n 1 -o run"))
@@ -251,9 +253,9 @@ fn a_public_server_is_not_loaded_without_a_word_that_it_may_be() {
     }
 }
 
-/// Counted in a network of its own, in which every address is at home.
+/// Counted in a network namespace in which every address is local.
 #[test]
-fn nothing_is_sent_to_a_public_server_before_that_word() {
+fn nothing_is_sent_to_a_public_server_without_permission() {
     if !may_unshare("-n") || !has_program("ip") {
         return;
     }
@@ -267,7 +269,7 @@ fn nothing_is_sent_to_a_public_server_before_that_word() {
     };
     assert_eq!(sent("8.8.8.8", 2), 0);
     assert_eq!(sent("192.0.0.8", 2), 0);
-    // A documentation address needs no word, and shows that the count counts.
+    // A documentation address needs no permission, and shows that the counter works.
     assert_eq!(sent("192.0.2.1", 0), 5);
 }
 
@@ -283,13 +285,13 @@ fn udp_datagrams_sent(counters: &str) -> u64 {
 }
 
 #[test]
-fn an_address_that_is_not_ours_cannot_be_sent_from() {
+fn an_address_of_another_host_cannot_be_the_source() {
     let work = Workplace::with_queries();
     refused(
         &work,
         "-d q.txt --local-address 192.0.2.77",
         3,
-        &["cannot send from 192.0.2.77", "no address of this host"],
+        &["cannot send from 192.0.2.77", "not an address of this host"],
     );
 }
 
@@ -306,7 +308,7 @@ fn a_local_port_that_is_taken_is_named() {
 fn local_ports_are_used_and_so_is_the_local_address() {
     let work = Workplace::with_queries();
     let server = responder(Default::default());
-    // Ports of the answered queries are free again a moment later: a free one now is likely one then.
+    // A port that is free now is probably still free when the run starts.
     let free = UdpSocket::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).unwrap().port();
     let words = format!("--clients 1 --local-ports {free} --local-address 127.0.0.1 -r 500 -n 50 -o run");
     work.dnsdyno(&format!("run -s {} -d q.txt {words}", server.address())).gives(0);
@@ -314,12 +316,12 @@ fn local_ports_are_used_and_so_is_the_local_address() {
 }
 
 #[test]
-fn too_few_open_files_are_told_with_the_number_needed() {
+fn too_few_open_files_are_reported_with_the_number_needed() {
     let work = Workplace::with_queries();
     let ran = work.shell("ulimit -n 80; \"$0\" run -s 127.0.0.1:9 -d q.txt -q 100 --clients 100 -o run");
     ran.ends_refused(3, &["--clients 100", "164 open files", "80", "ulimit -n 164", "fewer clients"]);
     assert!(!work.has("run"));
-    // A soft limit alone is raised without a word.
+    // A soft limit alone is raised silently.
     let server = responder(Default::default());
     let words = format!("-s {} -d q.txt -q 100 --clients 100 -n 1000 -o run", server.address());
     work.shell(&format!("ulimit -S -n 80; exec \"$0\" run {words}")).gives(0);
@@ -327,18 +329,18 @@ fn too_few_open_files_are_told_with_the_number_needed() {
 }
 
 #[test]
-fn a_run_is_never_written_over() {
+fn a_run_is_never_overwritten() {
     let work = Workplace::with_queries();
     let server = responder(Default::default());
     let words = format!("run -s {} -d q.txt -r 500 -n 20 -o run", server.address());
     work.dnsdyno(&words).gives(0);
     let before = fs::read(work.path("run/run.ndjson")).unwrap();
     work.dnsdyno(&words)
-        .ends_refused(3, &["run/run.ndjson", "there already", "never written over", "another folder"]);
+        .ends_refused(3, &["run/run.ndjson", "run.ndjson exists", "never overwritten", "another folder"]);
     assert_eq!(fs::read(work.path("run/run.ndjson")).unwrap(), before);
     assert_eq!(server.book().udp.counts.received, 20, "nothing of the second run was sent");
 
-    // Nor is a folder that is no run made one by half.
+    // A folder with other files is not used either.
     fs::create_dir(work.path("other")).unwrap();
     work.write(&format!("other/{PLAN_FILE}"), "mine");
     work.dnsdyno(&words.replace("-o run", "-o other"))
@@ -347,24 +349,24 @@ fn a_run_is_never_written_over() {
 }
 
 #[test]
-fn without_a_folder_given_each_run_gets_one_of_its_own() {
+fn each_run_without_a_given_folder_gets_its_own() {
     let work = Workplace::with_queries();
     let server = responder(Default::default());
-    let mut told = Vec::new();
+    let mut folders = Vec::new();
     for _ in 0..3 {
         let ran =
             work.dnsdyno(&format!("run -s {} -d q.txt -r 1k -n 10 --name a/b", server.address())).gives(0);
         let folder = ran.stdout.lines().find_map(|line| line.strip_prefix("record: ")).unwrap().to_owned();
         assert!(folder.starts_with("runs/20") && folder.contains("-a-b"), "{folder}");
         assert_eq!(work.record(&folder).tally().ends.answered, 10);
-        told.push(folder);
+        folders.push(folder);
     }
-    told.dedup();
-    assert_eq!(told.len(), 3);
+    folders.dedup();
+    assert_eq!(folders.len(), 3);
 }
 
 #[test]
-fn what_is_no_record_cannot_be_shown() {
+fn only_a_record_can_be_shown() {
     let work = Workplace::new();
     work.write("text", "no json\n");
     work.write("json", "{\"type\":\"header\"}\n");
@@ -375,7 +377,7 @@ fn what_is_no_record_cannot_be_shown() {
         ("folder", &["folder/run.ndjson", "No such file"]),
         ("text", &["text, line 1", "not a line of a dnsdyno record"]),
         ("json", &["json, line 1", "another program wrote it"]),
-        ("nothing", &["nothing holds no run"]),
+        ("nothing", &["nothing has no run"]),
     ];
     for (name, message) in cases {
         work.dnsdyno(&format!("show {name}")).ends_refused(2, message);

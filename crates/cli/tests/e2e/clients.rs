@@ -1,5 +1,5 @@
-//! Clients beyond the usual: ports that run out, a queue of the server's kernel that is full, queries that travel with
-//! the SYN, doors that are closed. Most of it in a network namespace, whose kernel settings are the test's own.
+//! Unusual conditions of clients: exhausted ports, a full accept queue of the server, queries sent with the SYN, closed
+//! ports. Most tests use a network namespace with its own kernel settings.
 
 use std::time::Duration;
 
@@ -7,9 +7,9 @@ use dnsdyno_measure::{ConnectFailure, Connections, Histogram, NotSentReason};
 
 use crate::support::{Workplace, closed_port, has_program, may_unshare};
 
-/// Runs `load` over TCP in a network namespace with these settings (paths under `/proc/sys/net`, and what to write
-/// there), against a responder of its own whose book is kept in `book`. Between the two words of `pause`, in seconds,
-/// the responder stands still. `None` where there can be no namespace.
+/// Runs `load` over TCP in a network namespace with these settings (paths under `/proc/sys/net`, and their values),
+/// against a responder that writes its counts to `book`. Between the two values of `pause`, in seconds, the responder
+/// is stopped. `None` where a namespace cannot be created.
 fn measured_apart(
     work: &Workplace,
     settings: &[(&str, &str)],
@@ -20,7 +20,7 @@ fn measured_apart(
     if !may_unshare("-n") || !has_program("ip") {
         return None;
     }
-    // Older kernels lack one of them, and need it not.
+    // Older kernels lack one of them, and do not need it.
     let set = |(path, value): &(&str, &str)| {
         format!("! [ -e /proc/sys/net/{path} ] || echo '{value}' > /proc/sys/net/{path}\n")
     };
@@ -49,10 +49,10 @@ fn measured_apart(
 }
 
 #[test]
-fn local_ports_that_run_out_are_told_with_the_figure_and_the_cure() {
+fn exhausted_local_ports_are_reported_with_the_figure_and_advice() {
     let work = Workplace::new();
     let ports = [("ipv4/ip_local_port_range", "40000 40099")];
-    // Kept: the clients that have a connection carry on for those that have none.
+    // Kept connections: the clients that have one send the queries of those that have none.
     let load = "--clients 300 --rate 500 --for 2s";
     let Some((connections, said)) = measured_apart(&work, &ports, "", None, load) else { return };
     let failed = connections.failed(ConnectFailure::NoLocalPort);
@@ -68,7 +68,7 @@ fn local_ports_that_run_out_are_told_with_the_figure_and_the_cure() {
 }
 
 #[test]
-fn queries_that_no_local_port_was_left_for_are_named_so() {
+fn queries_without_a_free_local_port_are_counted_by_that_reason() {
     let work = Workplace::new();
     let ports = [("ipv4/ip_local_port_range", "40000 40099")];
     let load = "--queries-per-connection 1 --rate 500 --for 2s -t 1s";
@@ -81,13 +81,13 @@ fn queries_that_no_local_port_was_left_for_are_named_so() {
 }
 
 #[test]
-fn a_queue_of_the_server_that_is_too_small_shows_in_the_connect_time_and_nowhere_else() {
+fn a_full_accept_queue_of_the_server_affects_only_the_connect_time() {
     let work = Workplace::new();
     let settings = [
-        // Two connections wait to be accepted; the SYN of any other one is dropped.
+        // Two connections wait to be accepted; further SYNs are dropped.
         ("core/somaxconn", "1"),
         ("ipv4/tcp_syncookies", "0"),
-        // SYNs are sent again after 1, 3, 7 s; since Linux 6.5 after each second, unless one asks.
+        // SYNs are retransmitted after 1, 3, 7 s; since Linux 6.5 after each second by default.
         ("ipv4/tcp_syn_linear_timeouts", "0"),
     ];
     // The first 0.4 s miss twice, the rest of the 1.4 s once.
@@ -100,19 +100,19 @@ fn a_queue_of_the_server_that_is_too_small_shows_in_the_connect_time_and_nowhere
         match bucket.from_ns {
             ns if near(1.0, ns) => after_1s += bucket.count,
             ns if near(3.0, ns) => after_3s += bucket.count,
-            // What is sent again can meet a full queue again.
+            // A retransmitted SYN may find the queue full again.
             ns => assert!(near(7.0, ns) || near(15.0, ns), "a connect time of {ns} ns"),
         }
     }
     assert!(after_1s >= 20 && after_3s >= 5, "{after_1s} after 1 s, {after_3s} after 3 s");
-    // Those in the queue had a connection, and waited for the server.
+    // Those in the queue were connected, and waited for the server.
     assert!(count_above(&connections.query, 200_000_000) <= 3, "{:?}", connections.query.exact());
     let digest = work.record("run");
     assert!(count_above(&digest.tally().response, 900_000_000) >= after_1s + after_3s);
 }
 
 #[test]
-fn the_first_query_travels_with_the_syn_where_both_ends_allow_it() {
+fn the_first_query_is_sent_with_the_syn_where_both_ends_allow_it() {
     let work = Workplace::new();
     // 1: as client, 2: as server, 0x400: for every listener.
     let settings = [("ipv4/tcp_fastopen", "1027")];
@@ -129,17 +129,17 @@ fn the_first_query_travels_with_the_syn_where_both_ends_allow_it() {
 }
 
 #[test]
-fn a_closed_loop_does_not_knock_at_a_closed_door_as_fast_as_it_can() {
+fn a_closed_loop_limits_its_connection_attempts_to_a_closed_port() {
     let work = Workplace::new();
     let words = format!("run -s {} -a www.example --transport tcp --for 1s --quiet -o run", closed_port());
     let ran = work.dnsdyno(&format!("{words} --outstanding 10 --workers 1")).gives(0);
     let ends = work.record("run").tally().ends;
-    // Ten at a time, not more often than each millisecond.
+    // Ten at a time, at most once per millisecond.
     assert!(ends.refused >= 10 && ends.refused <= 11_000, "{ends:?}");
     assert!(ran.took < Duration::from_secs(20));
 }
 
-/// A counter of `/proc/net/netstat`, where a line of names goes before each line of values.
+/// A counter of `/proc/net/netstat`, where a line of names precedes each line of values.
 fn kernel_count(netstat: &str, name: &str) -> u64 {
     let lines: Vec<_> = netstat.lines().collect();
     let found = lines.windows(2).find_map(|pair| {

@@ -1,12 +1,12 @@
-//! Over QUIC: each connection, handshake, stream and query is what the server says it was, and none is lost.
+//! Over QUIC: connections, handshakes, streams and queries are counted as by the server, and no query is lost.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use dnsdyno_lab::{Certificate, Need, ServerOptions, ServerSpec, require};
 use dnsdyno_measure::{
-    Beside, ConnectFailure, ConnectionEnd, Connections, Encrypted, HandshakeFailure, HandshakeKind, Latency,
-    Quantile, StreamFailure,
+    Anomalies, ConnectFailure, ConnectionEnd, Connections, Encrypted, HandshakeFailure, HandshakeKind,
+    Latency, Quantile, StreamFailure,
 };
 use dnsdyno_record::Digest;
 use dnsdyno_responder::{
@@ -28,12 +28,12 @@ fn serve(work: &Workplace, config: Config) -> (Running, SocketAddr) {
 /// A run over QUIC against such a responder.
 fn measured(work: &Workplace, config: Config, load: &str) -> (Digest, Book) {
     let (server, address) = serve(work, config);
-    asked(work, address, load);
+    run(work, address, load);
     (work.record("run"), server.stop())
 }
 
-fn asked(work: &Workplace, address: SocketAddr, load: &str) {
-    // A run is never written over.
+fn run(work: &Workplace, address: SocketAddr, load: &str) {
+    // A run is never overwritten.
     let _ = std::fs::remove_dir_all(work.path("run"));
     let words = format!(
         "run -s {address} -a www.example -a mail.example/AAAA --transport doq --ca ca.pem {load} --quiet -o run"
@@ -50,7 +50,7 @@ fn share(part: f64) -> Share {
     Share::new(part).unwrap()
 }
 
-/// The connections of a run, whose counts add up; and what is known of their handshakes and streams.
+/// The connections of a run, after checking that they add up, and their handshakes and streams.
 #[track_caller]
 fn connections(digest: &Digest) -> (&Connections, &Encrypted) {
     let connections = digest.arrivals().connections.as_deref().expect("a run over connections");
@@ -58,7 +58,7 @@ fn connections(digest: &Digest) -> (&Connections, &Encrypted) {
     assert_eq!(connections.established, connections.ended_total(), "{connections:?}");
     assert_eq!(connections.established, connections.connect.count());
     let encrypted = connections.encrypted.as_deref().expect("an encrypted transport");
-    // The handshake is that of the connection.
+    // Each connection has one handshake.
     assert_eq!(encrypted.done_total(), connections.established, "{encrypted:?}");
     let of_handshakes = [ConnectFailure::Handshake, ConnectFailure::TimedOut, ConnectFailure::Abandoned];
     let failed: u64 = of_handshakes.iter().map(|why| connections.failed(*why)).sum();
@@ -66,7 +66,7 @@ fn connections(digest: &Digest) -> (&Connections, &Encrypted) {
     (connections, encrypted)
 }
 
-/// What both sides say of handshakes and of connections closed by the client agrees.
+/// Both sides count the same handshakes and connections closed by the client.
 #[track_caller]
 fn handshakes_agree(digest: &Digest, book: &Book) {
     let (_, encrypted) = connections(digest);
@@ -78,12 +78,12 @@ fn handshakes_agree(digest: &Digest, book: &Book) {
 }
 
 #[test]
-fn kept_connections_carry_everything_and_the_book_of_the_responder_agrees() {
+fn kept_connections_carry_all_queries_and_the_responder_counts_the_same() {
     for load in ["--rate 2k --for 1s --clients 5", "--outstanding 50 --count 5000 --clients 5"] {
         let work = Workplace::new();
         let (digest, book) = measured(&work, Config::default(), load);
         let tally = digest.tally();
-        assert_eq!((tally.ends.answered, tally.asked_again), (tally.scheduled, 0), "{load}");
+        assert_eq!((tally.ends.answered, tally.retried), (tally.scheduled, 0), "{load}");
         assert_eq!((book.doq.counts.received, book.doq.counts.answered), (tally.requests, tally.requests));
         assert_eq!(book.tcp.counts.received + book.udp.counts.received, 0);
         let (ours, encrypted) = connections(&digest);
@@ -91,13 +91,13 @@ fn kept_connections_carry_everything_and_the_book_of_the_responder_agrees() {
         assert_eq!((book.doq.connections.accepted, book.doq.connections.closed_by_client), (5, 5));
         assert_eq!((ours.ended(ConnectionEnd::ByUs), ours.reused), (5, tally.requests - 5));
         assert_eq!((ours.query.count(), encrypted.streams_total()), (tally.ends.answered, 0));
-        assert_eq!(digest.arrivals().beside, Beside::default());
+        assert_eq!(digest.arrivals().anomalies, Anomalies::default());
         handshakes_agree(&digest, &book);
     }
 }
 
 #[test]
-fn a_connection_carries_as_many_queries_as_asked_for_and_the_next_resumes_its_session() {
+fn a_connection_carries_the_given_number_of_queries_and_the_next_resumes_its_session() {
     for (each, load) in
         [(1, "--outstanding 20"), (10, "--outstanding 20"), (1, "--rate 500"), (10, "--rate 1k")]
     {
@@ -136,7 +136,7 @@ fn early() -> TlsSettings {
 }
 
 #[test]
-fn queries_travel_with_the_first_flight_where_both_sides_allow_it() {
+fn queries_are_sent_with_the_first_flight_where_both_sides_allow_it() {
     let load = "--outstanding 4 --queries-per-connection 1 --count 200";
     for (tls, flag) in [(early(), "--early-data"), (early(), ""), (TlsSettings::default(), "--early-data")] {
         let work = Workplace::new();
@@ -152,7 +152,7 @@ fn queries_travel_with_the_first_flight_where_both_sides_allow_it() {
 }
 
 #[test]
-fn what_the_server_does_not_take_early_is_asked_again_after_the_handshake() {
+fn rejected_early_data_is_sent_again_after_the_handshake() {
     let work = Workplace::new();
     let (server, address) = serve(&work, Config { tls: early(), ..Config::default() });
     let words = format!(
@@ -160,9 +160,9 @@ fn what_the_server_does_not_take_early_is_asked_again_after_the_handshake() {
          --clients 4 --rate 200 --for 4s --quiet -o run"
     );
     let mut generator = work.start(&words);
-    generator.until("early data is taken", || server.book().doq.connections.handshakes_early > 20);
+    generator.until("early data is accepted", || server.book().doq.connections.handshakes_early > 20);
     let first = server.stop();
-    // It knows nothing of the sessions of the one before.
+    // It does not know the sessions of the previous one.
     let (second, _) = serve(&work, Config { tls: early(), doq: vec![address], ..Config::default() });
     generator.wait().gives(0);
     let (digest, second) = (work.record("run"), second.stop());
@@ -175,7 +175,7 @@ fn what_the_server_does_not_take_early_is_asked_again_after_the_handshake() {
 }
 
 #[test]
-fn what_the_responder_does_wrong_with_a_query_is_counted_by_its_name() {
+fn each_fault_of_a_query_is_counted_by_its_reason() {
     let work = Workplace::new();
     let faults = Faults {
         loss: share(0.01),
@@ -186,12 +186,12 @@ fn what_the_responder_does_wrong_with_a_query_is_counted_by_its_name() {
         ..Faults::default()
     };
     let (digest, book) = measured(&work, with(faults), "--rate 5k --for 1s --timeout 3s --clients 8");
-    let (ends, beside, did) = (digest.tally().ends, digest.arrivals().beside, book.doq.counts);
-    let all = (ends.total(), did.received, digest.tally().asked_again);
+    let (ends, anomalies, did) = (digest.tally().ends, digest.arrivals().anomalies, book.doq.counts);
+    let all = (ends.total(), did.received, digest.tally().retried);
     assert_eq!(all, (5_000, 5_000, 0), "{ends:?} {:?}", digest.arrivals());
     let wrong = [did.dropped, did.wrong_questions, did.stream_resets, did.dribbled, did.reordered];
     assert!(wrong.iter().all(|n| *n > 10), "{did:?}");
-    assert_eq!((beside.wrong_question, beside.malformed), (did.wrong_questions, 0));
+    assert_eq!((anomalies.wrong_question, anomalies.malformed), (did.wrong_questions, 0));
     assert_eq!(ends.timed_out, did.dropped + did.wrong_questions);
     let (ours, encrypted) = connections(&digest);
     assert_eq!(
@@ -203,7 +203,7 @@ fn what_the_responder_does_wrong_with_a_query_is_counted_by_its_name() {
 }
 
 #[test]
-fn a_stream_that_is_never_answered_is_given_up_so_that_others_get_its_place() {
+fn a_stream_without_a_response_is_cancelled_so_that_others_can_be_opened() {
     let work = Workplace::new();
     let faults = Faults { loss: share(0.5), ..Faults::default() };
     let (digest, book) = measured(&work, with(faults), "--rate 1k --for 3s --timeout 200ms --clients 1");
@@ -215,7 +215,7 @@ fn a_stream_that_is_never_answered_is_given_up_so_that_others_get_its_place() {
 }
 
 #[test]
-fn what_breaks_the_rules_ends_the_connection_and_what_was_under_way_is_asked_again() {
+fn a_protocol_error_ends_the_connection_and_outstanding_queries_are_retried() {
     let part = || share(0.005);
     let cases = [
         (Faults { garbage: part(), ..Faults::default() }, ConnectionEnd::Garbled),
@@ -231,23 +231,23 @@ fn what_breaks_the_rules_ends_the_connection_and_what_was_under_way_is_asked_aga
         let (ours, _) = connections(&digest);
         let did = book.doq.counts;
         let wrong = did.garbage + did.wrong_ids + did.wrong_lengths + did.cuts + did.resets;
-        // One connection may have brought several before it was closed.
+        // One connection may have received several before it was closed.
         let ended = ours.ended(end);
         assert!(wrong > 10 && ended > wrong / 2 && ended <= wrong, "{ended} of {wrong}: {told}");
         assert_eq!(ended + ours.ended(ConnectionEnd::ByUs), ours.established, "{told}: {:?}", ours.ended);
-        let malformed = digest.arrivals().beside.malformed;
+        let malformed = digest.arrivals().anomalies.malformed;
         assert_eq!(malformed, if end == ConnectionEnd::Garbled { ended } else { 0 }, "{told}");
         let (ends, tally) = (digest.tally().ends, digest.tally());
         assert_eq!((ends.answered, ends.total()), (4_000, 4_000), "{told}: {ends:?}");
-        assert_eq!(tally.requests, 4_000 + tally.asked_again, "{told}");
-        assert!(tally.asked_again >= ended, "{told}");
+        assert_eq!(tally.requests, 4_000 + tally.retried, "{told}");
+        assert!(tally.retried >= ended, "{told}");
         assert_eq!(ours.established, book.doq.connections.accepted, "{told}");
         handshakes_agree(&digest, &book);
     }
 }
 
 #[test]
-fn a_server_that_closes_after_some_queries_is_asked_the_rest_on_new_connections() {
+fn after_the_server_closes_a_connection_the_next_queries_use_new_ones() {
     let work = Workplace::new();
     let faults = Faults { close_after: Some(25), ..Faults::default() };
     let (digest, book) =
@@ -256,11 +256,11 @@ fn a_server_that_closes_after_some_queries_is_asked_the_rest_on_new_connections(
     let (ours, _) = connections(&digest);
     assert!((40..=41).contains(&ours.established), "{}", ours.established);
     assert_eq!(ours.ended(ConnectionEnd::ByServer), book.doq.connections.closed_on_command);
-    assert!(digest.tally().asked_again > 0);
+    assert!(digest.tally().retried > 0);
 }
 
 #[test]
-fn a_handshake_that_never_ends_is_given_up_in_its_own_time_and_its_queries_asked_again() {
+fn a_handshake_that_never_ends_times_out_and_its_queries_are_retried() {
     let work = Workplace::new();
     let faults = Faults { no_handshake: share(0.1), ..Faults::default() };
     let load = "--outstanding 20 --queries-per-connection 2 --count 1000 --handshake-timeout 300ms";
@@ -269,7 +269,7 @@ fn a_handshake_that_never_ends_is_given_up_in_its_own_time_and_its_queries_asked
     let (ours, encrypted) = connections(&digest);
     let withheld = book.doq.connections.handshakes_withheld;
     assert!(withheld > 10);
-    // One that was held back when the run ended was not waited for.
+    // The run does not wait for one that was held back at its end.
     let abandoned = encrypted.failed(HandshakeFailure::Abandoned);
     assert_eq!(encrypted.failed(HandshakeFailure::TimedOut) + abandoned, withheld);
     assert_eq!(ours.failed(ConnectFailure::TimedOut) + abandoned, withheld);
@@ -296,11 +296,11 @@ fn an_alert_ends_the_handshake_and_is_counted_as_one() {
     let ends = digest.tally().ends;
     // Three in a row are rare.
     assert_eq!(ends.answered + ends.refused, 1_000, "{ends:?}");
-    assert!(ends.refused < alerts && digest.tally().asked_again >= alerts / 2, "{ends:?}");
+    assert!(ends.refused < alerts && digest.tally().retried >= alerts / 2, "{ends:?}");
 }
 
 #[test]
-fn a_connection_that_is_silent_is_given_up_and_every_query_on_it_timed_out() {
+fn a_silent_connection_is_closed_and_every_query_on_it_times_out() {
     let work = Workplace::new();
     let faults = Faults { silent: share(0.5), ..Faults::default() };
     let load = "--rate 200 --for 3s --clients 8 --timeout 300ms";
@@ -315,9 +315,9 @@ fn a_connection_that_is_silent_is_given_up_and_every_query_on_it_timed_out() {
 }
 
 #[test]
-fn a_slow_answer_holds_no_other() {
+fn a_slow_response_does_not_delay_others() {
     let work = Workplace::new();
-    // Whole in 200 µs a byte, which is 10 ms or more.
+    // 200 µs per byte, which is 10 ms or more.
     let faults = Faults { dribble: share(0.05), ..Faults::default() };
     let (digest, book) = measured(&work, with(faults), "--rate 1k --for 2s --clients 1 --workers 1");
     assert!(book.doq.counts.dribbled > 50, "{:?}", book.doq.counts);
@@ -327,7 +327,7 @@ fn a_slow_answer_holds_no_other() {
     assert!(p(0.98, ours) > 8_000_000, "p98 {}", p(0.98, ours));
 }
 
-/// A percentile of the time from a query's leaving to its answer, in nanoseconds.
+/// A percentile of the time from the send of a query to its response, in nanoseconds.
 fn p(part: f64, connections: &Connections) -> u64 {
     match (Latency { answered: &connections.query, unanswered: 0 }).quantile(part) {
         Some(Quantile::At(ns)) => ns,
@@ -336,7 +336,7 @@ fn p(part: f64, connections: &Connections) -> u64 {
 }
 
 #[test]
-fn what_has_no_stream_waits_for_one() {
+fn a_query_without_a_free_stream_waits_for_one() {
     let work = Workplace::new();
     // The responder allows 1,024 streams at once.
     let (digest, book) =
@@ -346,7 +346,7 @@ fn what_has_no_stream_waits_for_one() {
 }
 
 #[test]
-fn answers_of_all_lengths_come_whole() {
+fn responses_of_all_lengths_are_received_completely() {
     for size in [512, 5_000, 65_535] {
         let work = Workplace::new();
         let config = Config { rule: Rule::FixedSize { bytes: size }, ..Config::default() };
@@ -358,7 +358,7 @@ fn answers_of_all_lengths_come_whole() {
 }
 
 #[test]
-fn clients_that_share_sockets_are_told_apart_over_both_families() {
+fn clients_that_share_sockets_are_distinguished_over_both_families() {
     for address in [SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), SocketAddr::from((Ipv6Addr::LOCALHOST, 0))] {
         let work = Workplace::new();
         let config = Config { doq: vec![address], ..Config::default() };
@@ -366,7 +366,7 @@ fn clients_that_share_sockets_are_told_apart_over_both_families() {
         assert_eq!(digest.tally().ends.answered, 3_000, "{:?}", digest.tally().ends);
         let (ours, _) = connections(&digest);
         assert_eq!((ours.established, ours.open_max, book.doq.connections.accepted), (300, 300, 300));
-        assert_eq!(digest.arrivals().beside, Beside::default());
+        assert_eq!(digest.arrivals().anomalies, Anomalies::default());
     }
 }
 
@@ -419,7 +419,7 @@ fn a_certificate_that_is_not_trusted_or_for_another_name_ends_every_handshake() 
 }
 
 #[test]
-fn a_port_that_nobody_listens_on_refuses_every_query() {
+fn a_closed_port_refuses_every_query() {
     let work = Workplace::new();
     let server = closed_port();
     work.dnsdyno(&format!(
@@ -436,7 +436,7 @@ fn a_port_that_nobody_listens_on_refuses_every_query() {
 }
 
 #[test]
-fn a_server_that_is_started_again_shows_as_a_gap_and_the_run_goes_on() {
+fn a_restart_of_the_server_is_a_gap_and_the_run_continues() {
     let work = Workplace::new();
     let (server, address) = serve(&work, Config::default());
     let words = format!(
@@ -459,7 +459,7 @@ fn a_server_that_is_started_again_shows_as_a_gap_and_the_run_goes_on() {
 }
 
 #[test]
-fn a_load_that_is_over_is_not_held_up_by_a_handshake_that_is_not() {
+fn an_unfinished_handshake_does_not_delay_the_end_of_a_run() {
     let work = Workplace::new();
     let faults = Faults { no_handshake: share(1.0), ..Faults::default() };
     let (server, address) = serve(&work, with(faults));
@@ -477,7 +477,7 @@ fn a_load_that_is_over_is_not_held_up_by_a_handshake_that_is_not() {
 }
 
 #[test]
-fn hickory_is_asked_over_quic() {
+fn hickory_answers_over_quic() {
     let work = Workplace::with_queries();
     if !require(&[Need::Server("hickory")]) {
         return;
@@ -494,7 +494,7 @@ fn hickory_is_asked_over_quic() {
     let queries = dnsdyno_lab::example_queries().lines().filter(|line| !line.starts_with(';')).count() as u64;
     for (out, load) in [
         ("kept", "--rate 1k --passes 4 --clients 4"),
-        // It closes a connection after a hundred queries, with what it has not sent of their answers.
+        // It closes a connection after a hundred queries, without sending their remaining responses.
         ("deep", "--outstanding 40 --passes 20 --clients 2"),
         ("short", "--outstanding 10 --passes 2 --queries-per-connection 3"),
     ] {
@@ -507,7 +507,7 @@ fn hickory_is_asked_over_quic() {
         let tally = digest.tally();
         assert_eq!(tally.ends.answered, tally.scheduled, "{out}: {:?}", tally.ends);
         assert!(tally.scheduled >= 2 * queries);
-        assert_eq!(digest.arrivals().beside, Beside::default());
+        assert_eq!(digest.arrivals().anomalies, Anomalies::default());
         let (ours, encrypted) = connections(&digest);
         assert_eq!((ours.failed_total(), encrypted.streams_total()), (0, 0), "{out}");
         let in_order = ours.ended(ConnectionEnd::ByUs) + ours.ended(ConnectionEnd::ByServer);

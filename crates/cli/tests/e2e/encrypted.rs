@@ -1,23 +1,23 @@
-//! The responder over TCP, DoT, DoH and DoQ, asked by programs that are not ours.
+//! The responder over TCP, DoT, DoH and DoQ, queried by other programs.
 
 use std::process::Command;
 
 use dnsdyno_lab::{Need, require};
 use serde_json::Value;
 
-use crate::respond::Beside;
+use crate::respond::RespondProcess;
 use crate::support::Workplace;
 
 const KDIG: Need<'_> = Need::Program { name: "kdig", package: "knot-dnsutils" };
 const DNSPERF: Need<'_> = Need::Program { name: "dnsperf", package: "dnsperf" };
 
-/// A responder that serves everything, and where: UDP and TCP, DoT, DoH, DoQ.
-fn start(work: &Workplace, more: &str) -> (Beside, [u16; 4]) {
+/// A responder with all transports, and its ports: UDP and TCP, DoT, DoH, DoQ.
+fn start(work: &Workplace, more: &str) -> (RespondProcess, [u16; 4]) {
     let words = format!(
         "respond --listen 127.0.0.1:0 --dot 127.0.0.1:0 --doh 127.0.0.1:0 --doq 127.0.0.1:0 \
          --write-ca ca.pem --book book.json {more}"
     );
-    let server = Beside::start(work, &words);
+    let server = RespondProcess::start(work, &words);
     let ports = server.addresses.iter().map(|address| address.port()).collect::<Vec<_>>();
     let ports = ports.try_into().unwrap_or_else(|ports| panic!("four addresses, not {ports:?}"));
     (server, ports)
@@ -30,7 +30,7 @@ fn output(work: &Workplace, program: &str, words: &str) -> String {
 }
 
 #[test]
-fn kdig_gets_its_answer_over_every_transport_and_trusts_the_certificate() {
+fn kdig_gets_a_response_over_every_transport_and_trusts_the_certificate() {
     if !require(&[KDIG]) {
         return;
     }
@@ -57,7 +57,7 @@ fn kdig_gets_its_answer_over_every_transport_and_trusts_the_certificate() {
 }
 
 #[test]
-fn what_dnsperf_counts_over_each_transport_is_what_the_book_counts() {
+fn dnsperf_and_the_responder_count_the_same_over_each_transport() {
     if !require(&[DNSPERF]) {
         return;
     }
@@ -84,7 +84,7 @@ fn what_dnsperf_counts_over_each_transport_is_what_the_book_counts() {
 }
 
 #[test]
-fn what_it_cannot_serve_it_says() {
+fn invalid_options_are_reported() {
     let work = Workplace::new();
     work.write("not.pem", "nothing");
     work.dnsdyno("respond --listen 127.0.0.1:0 --dot 127.0.0.1:0 --cert not.pem --key not.pem")

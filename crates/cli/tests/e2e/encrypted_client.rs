@@ -1,10 +1,10 @@
-//! Over DoT and DoH: each connection, handshake, stream and query is what the server says it was.
+//! Over DoT and DoH: connections, handshakes, streams and queries are counted as by the server.
 
 use std::time::Duration;
 
 use dnsdyno_lab::{Certificate, ServerOptions};
 use dnsdyno_measure::{
-    Beside, ConnectionEnd, Connections, Encrypted, HandshakeFailure, HandshakeKind, StreamFailure,
+    Anomalies, ConnectionEnd, Connections, Encrypted, HandshakeFailure, HandshakeKind, StreamFailure,
 };
 use dnsdyno_record::Digest;
 use dnsdyno_responder::{
@@ -16,7 +16,7 @@ use rustix::process::Signal;
 
 use crate::support::{Ran, Workplace, real_server};
 
-/// The ways to ask, as flags, with what the responder calls them.
+/// The transports as flags, with their names in the responder.
 const WAYS: [(&str, Transport); 3] = [
     ("--transport dot", Transport::Dot),
     ("--transport doh", Transport::Doh),
@@ -41,7 +41,7 @@ fn run(work: &Workplace, server: &Running, way: (&str, Transport), load: &str) -
     work.dnsdyno(&words).gives(0)
 }
 
-/// A run over a way against a responder with these faults, and its book of that way.
+/// A run over a transport against a responder with these faults, and the responder's counts of that transport.
 fn measured(work: &Workplace, faults: Faults, way: (&str, Transport), load: &str) -> (Digest, Side) {
     let server = start(work, faults, TlsSettings::default());
     run(work, &server, way, load);
@@ -70,13 +70,13 @@ fn percent(percent: f64) -> Share {
 }
 
 #[test]
-fn kept_connections_carry_everything_and_the_book_of_the_responder_agrees() {
+fn kept_connections_carry_all_queries_and_the_responder_counts_the_same() {
     for way in WAYS {
         for load in ["--rate 2k --for 1s --clients 5", "--outstanding 50 --count 5000 --clients 5"] {
             let work = Workplace::new();
             let (digest, book) = measured(&work, Faults::default(), way, load);
             let tally = digest.tally();
-            assert_eq!((tally.ends.answered, tally.asked_again), (tally.scheduled, 0), "{way:?} {load}");
+            assert_eq!((tally.ends.answered, tally.retried), (tally.scheduled, 0), "{way:?} {load}");
             assert_eq!((book.counts.received, book.counts.answered), (tally.requests, tally.requests));
             let (connections, encrypted) = books(&digest);
             assert_eq!((connections.opened, connections.open_max, book.connections.accepted), (5, 5, 5));
@@ -86,7 +86,7 @@ fn kept_connections_carry_everything_and_the_book_of_the_responder_agrees() {
             let answers = if way.1 == Transport::Doh { tally.requests } else { 0 };
             assert_eq!((encrypted.statuses.of(200), encrypted.streams_total()), (answers, 0));
             assert_eq!(connections.query.count(), tally.ends.answered);
-            assert_eq!(digest.arrivals().beside, Beside::default());
+            assert_eq!(digest.arrivals().anomalies, Anomalies::default());
         }
     }
 }
@@ -141,7 +141,7 @@ fn early_data_carries_the_queries_of_resumed_handshakes() {
 }
 
 #[test]
-fn early_data_that_is_not_taken_is_sent_again_and_counted_once() {
+fn rejected_early_data_is_sent_again_and_counted_once() {
     let work = Workplace::new();
     let certificate = Certificate::make().unwrap();
     let files = CertificateFiles { chain: certificate.cert_file(), key: certificate.key_file() };
@@ -157,7 +157,7 @@ fn early_data_that_is_not_taken_is_sent_again_and_counted_once() {
     let mut generator = work.start(&words);
     generator.until("its sessions are early", || first.book().dot.connections.handshakes_early > 20);
     let first = first.stop().dot;
-    // Another one knows nothing of the sessions of the first.
+    // Another one does not know the sessions of the first.
     let second = Responder::start(Config { dot: vec![address], tls, ..Config::default() }).unwrap();
     generator.wait().gives(0);
     let (digest, second) = (work.record("run"), second.stop().dot);
@@ -179,11 +179,11 @@ fn faults_of_queries_are_counted_as_over_any_transport() {
         let one = percent(1.0);
         let faults = Faults { loss: one, wrong_id: one, wrong_question: one, seed: 42, ..Faults::default() };
         let (digest, did) = measured(&work, faults, way, "--rate 3k --for 1s --timeout 500ms --clients 8");
-        let (ends, beside, did) = (digest.tally().ends, digest.arrivals().beside, did.counts);
+        let (ends, anomalies, did) = (digest.tally().ends, digest.arrivals().anomalies, did.counts);
         assert_eq!((ends.total(), did.received), (3_000, 3_000), "{way:?}");
         assert!([did.dropped, did.wrong_ids, did.wrong_questions].iter().all(|n| *n > 5));
         assert_eq!(
-            (beside.wrong_question, beside.unexpected),
+            (anomalies.wrong_question, anomalies.unexpected),
             (did.wrong_questions, did.wrong_ids),
             "{way:?}"
         );
@@ -192,7 +192,7 @@ fn faults_of_queries_are_counted_as_over_any_transport() {
 }
 
 #[test]
-fn connections_that_break_off_lose_no_query() {
+fn lost_connections_lose_no_query() {
     let faults = |change: fn(&mut Faults)| {
         let mut faults = Faults { seed: 3, ..Faults::default() };
         change(&mut faults);
@@ -215,7 +215,7 @@ fn connections_that_break_off_lose_no_query() {
             match end {
                 Some(end) => {
                     assert!(connections.ended(end) > 3, "{way:?} {name}: {connections:?}");
-                    assert!(digest.tally().asked_again > 3, "{way:?} {name}");
+                    assert!(digest.tally().retried > 3, "{way:?} {name}");
                 }
                 None => assert_eq!((ends.answered, connections.established), (1_000, 4), "{way:?} {name}"),
             }
@@ -224,7 +224,7 @@ fn connections_that_break_off_lose_no_query() {
 }
 
 #[test]
-fn a_wrong_length_breaks_a_connection_of_tls_and_one_stream_of_http() {
+fn a_wrong_length_ends_a_connection_of_dot_and_one_stream_of_doh() {
     let faults = Faults { wrong_length: percent(1.0), seed: 3, ..Faults::default() };
     for way in WAYS {
         let work = Workplace::new();
@@ -243,7 +243,7 @@ fn a_wrong_length_breaks_a_connection_of_tls_and_one_stream_of_http() {
 }
 
 #[test]
-fn what_is_no_dns_message_is_counted_and_breaks_only_connections_of_tls() {
+fn a_malformed_message_is_counted_and_ends_only_connections_of_dot() {
     let faults = Faults { garbage: percent(1.0), seed: 5, ..Faults::default() };
     for way in WAYS {
         let work = Workplace::new();
@@ -251,7 +251,7 @@ fn what_is_no_dns_message_is_counted_and_breaks_only_connections_of_tls() {
             measured(&work, faults.clone(), way, "--outstanding 20 --clients 4 --count 2000");
         let (connections, encrypted) = books(&digest);
         assert!(book.counts.garbage > 5, "{way:?}");
-        let malformed = digest.arrivals().beside.malformed;
+        let malformed = digest.arrivals().anomalies.malformed;
         if way.1 == Transport::Doh {
             assert_eq!((malformed, connections.established), (book.counts.garbage, 4), "{way:?}");
             assert_eq!(encrypted.stream(StreamFailure::NoMessage), malformed);
@@ -263,7 +263,7 @@ fn what_is_no_dns_message_is_counted_and_breaks_only_connections_of_tls() {
 }
 
 #[test]
-fn what_http_says_instead_of_an_answer_is_counted_by_its_name() {
+fn http_errors_instead_of_a_response_are_counted_by_reason() {
     let three = percent(3.0);
     for way in &WAYS[1..] {
         let work = Workplace::new();
@@ -283,7 +283,7 @@ fn what_http_says_instead_of_an_answer_is_counted_by_its_name() {
 }
 
 #[test]
-fn a_server_that_says_goaway_is_asked_the_rest_on_other_connections() {
+fn after_goaway_the_next_queries_use_other_connections() {
     for way in &WAYS[1..] {
         let work = Workplace::new();
         let faults = Faults { goaway: percent(1.0), seed: 9, ..Faults::default() };
@@ -295,7 +295,7 @@ fn a_server_that_says_goaway_is_asked_the_rest_on_other_connections() {
         let gone = connections.ended(ConnectionEnd::GoneAway);
         assert!(gone >= book.connections.goaways / 2, "{connections:?}");
         assert_eq!(connections.established, book.connections.accepted);
-        assert!(digest.tally().asked_again >= encrypted.stream(StreamFailure::GoneAway));
+        assert!(digest.tally().retried >= encrypted.stream(StreamFailure::GoneAway));
     }
 }
 
@@ -344,7 +344,7 @@ fn a_silent_server_makes_queries_time_out_and_the_run_end() {
 }
 
 #[test]
-fn a_server_that_never_shakes_hands_makes_queries_time_out_and_the_run_end() {
+fn a_server_without_handshakes_makes_queries_time_out_and_the_run_end() {
     for way in WAYS {
         let work = Workplace::new();
         let faults = Faults { no_handshake: percent(100.0), ..Faults::default() };
@@ -359,7 +359,7 @@ fn a_server_that_never_shakes_hands_makes_queries_time_out_and_the_run_end() {
 }
 
 #[test]
-fn a_handshake_that_is_under_way_when_the_user_ends_the_run_is_abandoned() {
+fn a_handshake_in_progress_is_abandoned_when_the_user_ends_the_run() {
     for way in &WAYS[..2] {
         let work = Workplace::new();
         let faults = Faults { no_handshake: percent(100.0), ..Faults::default() };
@@ -371,9 +371,9 @@ fn a_handshake_that_is_under_way_when_the_user_ends_the_run_is_abandoned() {
             way.0
         ));
         let withheld = || side(server.book(), way.1).connections.handshakes_withheld;
-        generator.until("its handshake is under way", || withheld() == 1);
+        generator.until("its handshake is in progress", || withheld() == 1);
         generator.signal(Signal::INT);
-        generator.until("it says that it stops", || work.stderr().contains("stopping"));
+        generator.until("it reports that it stops", || work.stderr().contains("stopping"));
         generator.signal(Signal::INT);
         generator.wait().gives(130);
         let digest = work.record("run");
@@ -384,7 +384,7 @@ fn a_handshake_that_is_under_way_when_the_user_ends_the_run_is_abandoned() {
 }
 
 #[test]
-fn an_idle_connection_is_closed_and_the_next_query_shakes_hands_again() {
+fn an_idle_connection_is_closed_and_the_next_query_makes_a_new_handshake() {
     for way in &WAYS[..2] {
         let work = Workplace::new();
         let load = "--rate 10 --for 1s --clients 1 --workers 1 --idle-timeout 20ms";
@@ -395,7 +395,7 @@ fn an_idle_connection_is_closed_and_the_next_query_shakes_hands_again() {
 }
 
 #[test]
-fn certificates_are_verified_by_name_and_by_root_unless_told_otherwise() {
+fn certificates_are_verified_by_name_and_root_unless_disabled() {
     let work = Workplace::new();
     let server = start(&work, Faults::default(), TlsSettings::default());
     let strange = Certificate::make().unwrap();
@@ -430,12 +430,12 @@ fn certificates_are_verified_by_name_and_by_root_unless_told_otherwise() {
 }
 
 #[test]
-fn a_server_of_another_protocol_is_told_from_one_that_does_not_answer() {
+fn a_server_of_another_protocol_and_a_silent_one_give_different_errors() {
     let work = Workplace::new();
     let server = start(&work, Faults::default(), TlsSettings::default());
     let (plain, dot) = (server.address(), server.addresses_of(Transport::Dot)[0]);
     for (address, transport, failures) in [
-        // No TLS at all: it takes our hello for a length, and waits for the rest of the message.
+        // Not TLS: it reads our hello as a length, and waits for the rest of the message.
         (plain, "dot", [HandshakeFailure::TimedOut, HandshakeFailure::Closed, HandshakeFailure::Protocol]),
         // TLS, but no HTTP.
         (dot, "doh", [HandshakeFailure::Alert; 3]),
@@ -455,7 +455,7 @@ fn a_server_of_another_protocol_is_told_from_one_that_does_not_answer() {
 }
 
 /// A real server over its encrypted transports: kept connections, and one for each few queries.
-fn is_asked_encrypted(name: &str, part: &str) {
+fn answers_encrypted(name: &str, part: &str) {
     let work = Workplace::with_queries();
     let certificate = Certificate::make().unwrap();
     let options = ServerOptions {
@@ -473,7 +473,7 @@ fn is_asked_encrypted(name: &str, part: &str) {
         for (passes, load) in [
             (4, "--rate 1k --passes 4 --clients 4"),
             (2, "--outstanding 10 --passes 2 --queries-per-connection 3"),
-            // More than any of them takes streams at once.
+            // More than the stream limit of any of them.
             (40, "--outstanding 300 --passes 40 --clients 1 --workers 1"),
         ] {
             asked += 1;
@@ -486,7 +486,7 @@ fn is_asked_encrypted(name: &str, part: &str) {
             let digest = work.record(&out);
             let tally = digest.tally();
             assert_eq!(tally.ends.answered, passes * queries, "{name} {way} {load}: {:?}", tally.ends);
-            assert_eq!(digest.arrivals().beside, Beside::default(), "{name} {way} {load}");
+            assert_eq!(digest.arrivals().anomalies, Anomalies::default(), "{name} {way} {load}");
             let (connections, encrypted) = books(&digest);
             assert_eq!((connections.failed_total(), encrypted.failed_total()), (0, 0));
             let answers = if listener == "doh" { passes * queries } else { 0 };
@@ -497,27 +497,27 @@ fn is_asked_encrypted(name: &str, part: &str) {
 }
 
 #[test]
-fn bind_is_asked_over_dot_and_doh() {
-    is_asked_encrypted("bind", "dot_doh");
+fn bind_answers_over_dot_and_doh() {
+    answers_encrypted("bind", "dot_doh");
 }
 
 #[test]
-fn unbound_is_asked_over_dot_and_doh() {
-    is_asked_encrypted("unbound", "dot_doh");
+fn unbound_answers_over_dot_and_doh() {
+    answers_encrypted("unbound", "dot_doh");
 }
 
 #[test]
-fn nsd_is_asked_over_dot() {
-    is_asked_encrypted("nsd", "dot");
+fn nsd_answers_over_dot() {
+    answers_encrypted("nsd", "dot");
 }
 
 #[test]
-fn hickory_is_asked_over_dot() {
-    is_asked_encrypted("hickory", "dot_doq");
+fn hickory_answers_over_dot() {
+    answers_encrypted("hickory", "dot_doq");
 }
 
 #[test]
-fn what_cannot_be_encrypted_as_asked_is_told_before_anything_is_sent() {
+fn invalid_options_of_encryption_are_reported_before_anything_is_sent() {
     let work = Workplace::new();
     work.write("not.pem", "nothing");
     let cases: [(&str, &[&str]); 9] = [
@@ -526,7 +526,7 @@ fn what_cannot_be_encrypted_as_asked_is_told_before_anything_is_sent() {
         ("--transport tcp --ca not.pem", &["--ca", "tcp", "--transport dot"]),
         ("--transport udp --insecure", &["--insecure", "udp"]),
         ("--transport dot --http-method get", &["--http-method", "--transport doh"]),
-        ("--transport doh --insecure --ca not.pem", &["--ca", "--insecure", "leave one out"]),
+        ("--transport doh --insecure --ca not.pem", &["--ca", "--insecure", "remove one"]),
         ("--transport doh --early-data --no-resumption", &["--early-data", "--no-resumption"]),
         ("--transport doh --http-path dns-query", &["--http-path", "/dns-query"]),
         ("--transport dot --insecure --sni a..b", &["a..b", "--sni"]),

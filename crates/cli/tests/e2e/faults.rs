@@ -1,4 +1,4 @@
-//! What goes wrong in the middle of a run: the run goes on or ends in order, and the record says what happened.
+//! Faults during a run: the run continues or ends normally, and the record says what happened.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use serde_json::Value;
 
 use crate::support::{Workplace, closed_port, has_program, may_unshare, real_server, responder};
 
-/// Intervals in which every query was answered, and there were some.
+/// Intervals with queries, all answered.
 fn answered_well(interval: &Interval) -> bool {
     interval.tally.scheduled > 0 && interval.tally.ends.answered == interval.tally.scheduled
 }
 
-/// Intervals in which none was answered, and some were asked.
+/// Intervals with queries, none answered.
 fn answered_nothing(interval: &Interval) -> bool {
     interval.tally.scheduled > 0 && interval.tally.ends.answered == 0
 }
@@ -30,7 +30,7 @@ fn slow(by: Duration) -> Faults {
 }
 
 #[test]
-fn a_closed_port_refuses_and_that_is_not_called_a_timeout() {
+fn a_closed_port_refuses_queries_which_are_not_timeouts() {
     let work = Workplace::with_queries();
     let run = format!("run -s {} -d q.txt --timeout 500ms", closed_port());
     // Slow enough that the kernel does not hold its ICMP errors back.
@@ -52,7 +52,7 @@ fn a_closed_port_refuses_and_that_is_not_called_a_timeout() {
 }
 
 #[test]
-fn a_server_that_says_nothing_times_every_query_out() {
+fn all_queries_to_a_silent_server_time_out() {
     let work = Workplace::with_queries();
     let server = responder(silent());
     let run = format!("run -s {} -d q.txt --timeout 200ms", server.address());
@@ -64,7 +64,7 @@ fn a_server_that_says_nothing_times_every_query_out() {
 }
 
 #[test]
-fn answers_after_the_timeout_are_late_and_not_lost() {
+fn responses_after_the_timeout_are_late_and_not_lost() {
     let work = Workplace::with_queries();
     let server = responder(slow(Duration::from_millis(300)));
     let run = format!("run -s {} -d q.txt --timeout 100ms", server.address());
@@ -72,13 +72,13 @@ fn answers_after_the_timeout_are_late_and_not_lost() {
     let record = work.record("run");
     let ends = record.tally().ends;
     assert_eq!((ends.answered, ends.answered_late + ends.timed_out), (0, 500), "{ends:?}");
-    // The run does not wait for those that come after its last timeout.
+    // The run does not wait for those after its last timeout.
     assert!(ends.answered_late >= 250, "{ends:?}");
-    assert_eq!(record.arrivals().beside.unexpected, 0, "each was paired");
+    assert_eq!(record.arrivals().anomalies.unexpected, 0, "each was paired");
 }
 
 #[test]
-fn a_server_that_dies_and_comes_back_is_seen_to_do_so() {
+fn a_restart_of_the_server_is_in_the_record() {
     let work = Workplace::with_queries();
     let Some(mut server) = real_server("knot", &ServerOptions::default()) else { return };
     let mut run = work.start(&format!(
@@ -108,7 +108,7 @@ fn a_server_that_dies_and_comes_back_is_seen_to_do_so() {
 }
 
 #[test]
-fn ctrl_c_stops_sending_and_waits_for_what_is_under_way() {
+fn ctrl_c_stops_sending_and_waits_for_outstanding_queries() {
     let work = Workplace::with_queries();
     let server = responder(slow(Duration::from_millis(400)));
     for load in ["--rate 200", "--outstanding 20"] {
@@ -118,13 +118,13 @@ fn ctrl_c_stops_sending_and_waits_for_what_is_under_way() {
         let mut run = work.start(&words);
         run.until("two intervals settle", || work.intervals(name).len() >= 2);
         run.signal(Signal::INT);
-        let ran = run.wait().gives(130).says(&["stopping", "under way", "Ctrl-C again"]);
+        let ran = run.wait().gives(130).says(&["stopping", "outstanding queries", "Ctrl-C again"]);
         assert!(ran.stdout.contains("ended by the user"), "{}", ran.stdout);
 
         let record = work.record(name);
         assert!(record.is_complete() && record.ended() == Some(&Ended::Interrupted));
         let tally = record.tally();
-        // What had been sent was waited for, though each took 400 ms.
+        // It waited for outstanding queries, though each took 400 ms.
         assert_eq!(tally.ends.answered, tally.requests, "{load}: {:?}", tally.ends);
         assert_eq!(tally.ends.answered + tally.ends.interrupted, tally.scheduled, "{load}: {:?}", tally.ends);
         assert_eq!(record.events.iter().filter(|event| event.kind == "interrupt").count(), 1);
@@ -136,15 +136,15 @@ fn ctrl_c_stops_sending_and_waits_for_what_is_under_way() {
 }
 
 #[test]
-fn ctrl_c_twice_ends_at_once_and_still_writes_the_record() {
+fn ctrl_c_twice_ends_immediately_and_still_writes_the_record() {
     let work = Workplace::with_queries();
     let server = responder(silent());
     let words = format!("run -s {} -d q.txt -q 10 --timeout 90s --interval 100ms -o run", server.address());
     let mut run = work.start(&words);
-    run.until("all ten are asked", || server.book().udp.counts.received == 10);
+    run.until("all ten are received", || server.book().udp.counts.received == 10);
     run.signal(Signal::INT);
-    // Told after the first: the program has seen it, and waits for the ten.
-    run.until("it says that it stops", || work.stderr().contains("stopping"));
+    // The message after the first: the program waits for the ten.
+    run.until("it reports that it stops", || work.stderr().contains("stopping"));
     run.signal(Signal::INT);
     let ran = run.wait().gives(130);
     assert!(ran.took < Duration::from_secs(30), "ten minutes were not waited for: {:?}", ran.took);
@@ -155,12 +155,12 @@ fn ctrl_c_twice_ends_at_once_and_still_writes_the_record() {
 }
 
 #[test]
-fn a_run_whose_progress_nobody_reads_any_more_goes_on_to_its_end() {
+fn a_run_continues_to_its_end_if_the_reader_of_its_progress_closes() {
     let work = Workplace::new();
     let server = responder(Faults::default());
     let run =
         format!("run -s {} -a www.example --rate 200 --for 2s --interval 100ms -o run", server.address());
-    // `head` leaves after the first line, and the next one meets a broken pipe.
+    // `head` ends after the first line, so the next one fails with a broken pipe.
     work.shell(&format!("{{ $0 {run} 2>&3 >/dev/null; }} 3>&1 | head -n 1"));
     let digest = work.record("run");
     assert!(digest.is_complete());
@@ -183,7 +183,7 @@ fn sigterm_and_a_closed_terminal_end_a_run_as_ctrl_c_does() {
 }
 
 #[test]
-fn what_a_killed_generator_had_settled_can_be_read() {
+fn the_record_of_a_killed_generator_can_be_read() {
     let work = Workplace::with_queries();
     let server = responder(Default::default());
     let words = format!("run -s {} -d q.txt -r 1k --for 50s --interval 50ms -o run", server.address());
@@ -203,28 +203,28 @@ fn what_a_killed_generator_had_settled_can_be_read() {
     assert_eq!(record.tally().ends.answered, record.tally().scheduled);
     assert_eq!(record.tally().scheduled, record.intervals * 50, "1,000/s in intervals of 50 ms");
     let shown = work.dnsdyno("show run").gives(0);
-    assert!(shown.stdout.starts_with("INCOMPLETE: the run did not end in order"), "{}", shown.stdout);
+    assert!(shown.stdout.starts_with("INCOMPLETE: the run was cut off"), "{}", shown.stdout);
     let json: Value = serde_json::from_str(&work.dnsdyno("show run --json").gives(0).stdout).unwrap();
     assert_eq!(json["complete"], false);
     assert_ne!(json["generator"]["ok"], true, "what has no end cannot be called ok");
     assert_eq!(json["queries"]["scheduled"], record.tally().scheduled);
 
-    // And with its last line torn, as a crash of the host leaves it.
+    // And with an incomplete last line, as after a crash of the host.
     let text = std::fs::read(work.path("run/run.ndjson")).unwrap();
     std::fs::create_dir(work.path("torn")).unwrap();
     work.write("torn/run.ndjson", &text[..text.len() - 100]);
     let shown = work.dnsdyno("show torn").gives(0);
-    assert!(shown.stdout.contains("its last line is torn"), "{}", shown.stdout);
+    assert!(shown.stdout.contains("its last line is incomplete"), "{}", shown.stdout);
     assert_eq!(work.record("torn").intervals, record.intervals - 1);
 }
 
 #[test]
-fn without_a_route_nothing_is_recorded_and_the_interface_is_named_as_the_place_to_look() {
+fn without_a_route_nothing_is_recorded_and_the_message_names_the_interface() {
     if !may_unshare("-n") {
         return;
     }
     let work = Workplace::with_queries();
-    // A network of its own, in which not even the loopback interface is up.
+    // A network namespace in which even the loopback interface is down.
     for (server, address) in
         [("127.0.0.1:53", "127.0.0.1"), ("[::1]:53", "::1"), ("192.0.2.1:53", "192.0.2.1")]
     {
@@ -242,7 +242,7 @@ fn without_a_route_nothing_is_recorded_and_the_interface_is_named_as_the_place_t
 }
 
 #[test]
-fn queries_whose_route_goes_away_are_not_sent_and_say_why_and_go_on_when_it_is_back() {
+fn queries_without_a_route_are_counted_as_not_sent_until_it_is_back() {
     if !may_unshare("-n") || !has_program("ip") {
         return;
     }
@@ -261,8 +261,8 @@ fn queries_whose_route_goes_away_are_not_sent_and_say_why_and_go_on_when_it_is_b
     assert!(shown.contains("generator: in doubt"), "what was not sent is not the server's loss:\n{shown}");
 }
 
-/// In a network of its own, where the server has an address that can be taken away. `until_` looks again until a
-/// command succeeds, as long as the run goes on.
+/// In a network namespace, where the address of the server can be removed. `until_` repeats a command until it
+/// succeeds, as long as the run continues.
 const ROUTE_GOES_AWAY: &str = r#"
 route="local 192.0.2.1 dev lo table local"
 ip link set lo up

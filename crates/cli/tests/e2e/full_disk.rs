@@ -1,14 +1,14 @@
-//! Folders and disks that take nothing: told before the run where that can be, else the run goes on, its summary
-//! is printed, and the exit code says that the record is not whole.
+//! Folders and disks that cannot be written: reported before the run if possible; otherwise the run continues, its
+//! summary is printed, and the exit code says that the record is incomplete.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use crate::support::{Workplace, may_unshare, responder};
 
-/// Where root may mount, on a read-only disk; where not, in a folder without the right to write.
+/// On a read-only disk where the test may mount one, otherwise in a folder without write permission.
 #[test]
-fn a_folder_that_cannot_be_written_to_is_told_before_anything_is_sent() {
+fn a_folder_that_cannot_be_written_to_is_reported_before_anything_is_sent() {
     let work = Workplace::with_queries();
     let server = responder(Default::default());
     let run = format!("run -s {} -d q.txt -r 500 -n 10 -o closed/run", server.address());
@@ -24,18 +24,18 @@ fn a_folder_that_cannot_be_written_to_is_told_before_anything_is_sent() {
     };
     ran.ends_refused(
         3,
-        &["cannot make the folder closed/run", "(os error", "name one that you may write to"],
+        &["cannot create the folder closed/run", "(os error", "choose one that you may write to"],
     );
     assert_eq!(server.book().udp.counts.received, 0);
 
     work.write("file", "");
     work.dnsdyno(&run.replace("closed/run", "file/run"))
-        .ends_refused(3, &["cannot make the folder file/run", "Not a directory"]);
+        .ends_refused(3, &["cannot create the folder file/run", "Not a directory"]);
     assert_eq!(server.book().udp.counts.received, 0);
 }
 
 #[test]
-fn a_disk_without_room_for_the_first_lines_is_told_before_anything_is_sent() {
+fn a_full_disk_is_reported_before_anything_is_sent() {
     if !may_unshare("-m") {
         return;
     }
@@ -52,13 +52,13 @@ fn a_disk_without_room_for_the_first_lines_is_told_before_anything_is_sent() {
 }
 
 #[test]
-fn a_disk_that_fills_up_costs_lines_of_the_record_and_nothing_else() {
+fn a_disk_that_fills_up_loses_only_lines_of_the_record() {
     if !may_unshare("-m") {
         return;
     }
     let work = Workplace::with_queries();
     let server = responder(Default::default());
-    // The record is copied out as it is, before the disk goes away with its namespace.
+    // The record is copied before the disk is removed with its namespace.
     let script = format!(
         "mkdir full && mount -t tmpfs -o size=64k none full; \
          \"$0\" run -s {} -d q.txt --rate 500 --for 2s --interval 10ms -o full/run; code=$?; \
@@ -66,17 +66,17 @@ fn a_disk_that_fills_up_costs_lines_of_the_record_and_nothing_else() {
         server.address()
     );
     let ran = work.shell_apart("-m", &script).gives(4).says(&[
-        "cannot write to full/run/run.ndjson just now",
+        "cannot write to full/run/run.ndjson now",
         "No space left",
-        "make room on the disk",
-        "full/run/run.ndjson is not complete",
-        "lines are missing, the lines before them can be read",
+        "free some disk space",
+        "full/run/run.ndjson is incomplete",
+        "lines are missing, the earlier lines can be read",
     ]);
     assert_eq!(ran.stderr.matches("just now").count(), 1, "told once, not each time");
     assert_eq!(server.book().udp.counts.received, 1000, "the run went on to its end");
     let scheduled =
         ran.stdout.lines().find(|line| line.trim_start().starts_with("scheduled")).unwrap_or_default();
-    assert!(scheduled.contains("1,000"), "the summary is whole:\n{}", ran.stdout);
+    assert!(scheduled.contains("1,000"), "the summary is complete:\n{}", ran.stdout);
     assert!(!ran.stdout.contains("INCOMPLETE"), "{}", ran.stdout);
 
     let record = work.record("kept");
@@ -86,13 +86,13 @@ fn a_disk_that_fills_up_costs_lines_of_the_record_and_nothing_else() {
 }
 
 #[test]
-fn a_disk_with_room_again_in_time_loses_nothing() {
+fn a_disk_that_gets_free_space_in_time_loses_nothing() {
     if !may_unshare("-m") {
         return;
     }
     let work = Workplace::with_queries();
     let server = responder(Default::default());
-    // The ballast goes when the program has said that the disk is full.
+    // The ballast is removed when the program has reported the full disk.
     let script = format!(
         "mkdir full && mount -t tmpfs -o size=2m none full && head -c 2080768 /dev/zero > full/ballast; \
          \"$0\" run -s {} -d q.txt --rate 500 --for 2s --interval 20ms -o full/run 2> said & \
@@ -101,7 +101,7 @@ fn a_disk_with_room_again_in_time_loses_nothing() {
         server.address()
     );
     work.shell_apart("-m", &script).gives(0);
-    assert!(work.read("said").contains("kept and tried again"));
+    assert!(work.read("said").contains("kept and retried"));
     let record = work.record("kept");
     assert!(record.is_complete());
     assert_eq!((record.tally().ends.answered, record.tally().scheduled), (1000, 1000));

@@ -1,4 +1,4 @@
-//! `respond --xdp` on a cable between two network namespaces: asked by `run`, killed, refused.
+//! `respond --xdp` on a veth pair between two network namespaces: queried by `run`, killed, refused.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -28,7 +28,7 @@ fn in_namespace(end: &Namespace, work: &Workplace, words: &str) -> Command {
     command
 }
 
-/// A responder in the kernel at the far end, which has said that it listens.
+/// A responder in the kernel at the far end, which listens.
 struct Responder(Child);
 
 impl Responder {
@@ -42,7 +42,7 @@ impl Responder {
     }
 
     fn end(mut self, signal: Signal) -> bool {
-        // `ip netns exec` has become the program, so this is its process.
+        // `ip netns exec` replaced itself with the program, so this is its process.
         kill_process(Pid::from_child(&self.0), signal).unwrap();
         self.0.wait().unwrap().success()
     }
@@ -59,8 +59,7 @@ fn has_program(end: &Namespace) -> bool {
     end.ip(&["link", "show", end.interface]).unwrap().contains("xdp")
 }
 
-/// Waits until it has none: another test that starts a process at this moment holds our descriptors
-/// for an instant.
+/// Waits until it has none: a process that another test is starting may briefly hold our descriptors.
 fn becomes_free(end: &Namespace) {
     let deadline = Instant::now() + Duration::from_secs(5);
     while has_program(end) {
@@ -69,7 +68,7 @@ fn becomes_free(end: &Namespace) {
 }
 
 #[test]
-fn a_run_is_answered_in_the_kernel_and_the_book_of_both_agrees_with_the_record() {
+fn a_run_is_answered_in_the_kernel_and_both_sides_count_the_same() {
     if !require(&[Need::Root]) {
         return;
     }
@@ -77,7 +76,7 @@ fn a_run_is_answered_in_the_kernel_and_the_book_of_both_agrees_with_the_record()
     let pass = || Pass::attach(&Interface::named("near").unwrap(), Attach::Native).unwrap();
     let _pass = pair.near().enter(pass).unwrap();
     work.write("example.zone", ZONE);
-    // One name outside the zone, which goes up to the sockets.
+    // One name outside the zone, which is passed to the sockets.
     work.write("q.txt", "www.example. A\nno.example. A\nwww.example. MX\nexample.net. A\n");
     let (ipv4, ipv6) = (pair.far().ipv4, pair.far().ipv6);
     let words = format!(
@@ -123,7 +122,7 @@ fn no_program_is_left_after_kill_9_and_none_is_replaced() {
 }
 
 #[test]
-fn what_cannot_be_done_in_the_kernel_is_said() {
+fn options_that_the_kernel_does_not_support_are_refused() {
     let work = Workplace::new();
     work.dnsdyno("respond --xdp").gives(2).says(&["--interface"]);
     work.dnsdyno("respond --interface lo").gives(2).says(&["--xdp"]);

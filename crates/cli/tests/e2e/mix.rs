@@ -14,7 +14,7 @@ fn measured(work: &Workplace, server: Running, load: &str) -> (Digest, Book) {
     (work.record("run"), server.stop())
 }
 
-/// Each transport of the mix with what became of its queries, which add up.
+/// Each transport of the mix with its tally, after checking that it adds up.
 #[track_caller]
 fn members(digest: &Digest) -> Vec<(&MemberInfo, &MemberTally)> {
     let tally = digest.tally();
@@ -28,7 +28,7 @@ fn members(digest: &Digest) -> Vec<(&MemberInfo, &MemberTally)> {
 }
 
 #[test]
-fn shares_hold_within_each_second_at_any_rate_and_the_responder_saw_the_same() {
+fn shares_are_exact_in_each_second_at_any_rate_and_the_responder_counts_the_same() {
     for (load, seconds) in
         [("--rate 40 --for 3s", 3), ("--rate 3k --for 3s", 3), ("--outstanding 30 --for 2s", 2)]
     {
@@ -53,7 +53,7 @@ fn shares_hold_within_each_second_at_any_rate_and_the_responder_saw_the_same() {
 }
 
 #[test]
-fn a_mix_with_the_fallback_in_it_falls_back_there_and_nowhere_else() {
+fn only_the_member_with_fallback_retries_over_tcp() {
     let work = Workplace::new();
     let server =
         Responder::start(Config { rule: Rule::Truncate(Box::default()), ..Config::default() }).unwrap();
@@ -63,17 +63,20 @@ fn a_mix_with_the_fallback_in_it_falls_back_there_and_nowhere_else() {
     let [(_, udp), (_, both), (_, tcp)] = members(&digest)[..] else { panic!("three members") };
     assert!(udp.sent.abs_diff(1_000) <= 3 && both.sent.abs_diff(500) <= 3 && tcp.sent.abs_diff(500) <= 3);
     let fallback = digest.tally().fallback.as_deref().unwrap();
-    assert_eq!((fallback.udp_requests, fallback.begun, fallback.answered), (both.sent, both.sent, both.sent));
+    assert_eq!(
+        (fallback.udp_requests, fallback.started, fallback.answered),
+        (both.sent, both.sent, both.sent)
+    );
     assert_eq!(book.udp.counts.truncated, udp.sent + both.sent);
     assert_eq!(book.tcp.counts.answered, both.sent + tcp.sent);
-    // Kept connections for what is asked over TCP at once, a new one for each that is asked again.
+    // Kept connections for queries over TCP, a new one for each retry.
     let established = digest.arrivals().connections.as_deref().unwrap().established;
     assert!((both.sent..=both.sent + 20).contains(&established), "{established}");
     assert!(both.service.mean_ns() > udp.service.mean_ns());
 }
 
 #[test]
-fn every_transport_has_its_place_in_a_mix_and_a_port_of_its_own() {
+fn every_transport_can_be_in_a_mix_with_its_own_port() {
     let work = Workplace::new();
     let any = || vec!["127.0.0.1:0".parse().unwrap()];
     let config = Config { dot: any(), doh: any(), doq: any(), ..Config::default() };
@@ -99,7 +102,7 @@ fn every_transport_has_its_place_in_a_mix_and_a_port_of_its_own() {
 }
 
 #[test]
-fn a_transport_that_stands_still_does_not_change_the_load_of_the_others() {
+fn a_stalled_transport_does_not_change_the_load_of_the_others() {
     let work = Workplace::new();
     let faults = Faults { silent: Share::new(1.0).unwrap(), ..Faults::default() };
     let (digest, book) = measured(
@@ -116,7 +119,7 @@ fn a_transport_that_stands_still_does_not_change_the_load_of_the_others() {
 }
 
 #[test]
-fn the_summary_tells_the_transports_apart_and_the_plan_asks_for_the_same_again() {
+fn the_summary_lists_the_transports_and_the_plan_gives_the_same_run() {
     let work = Workplace::new();
     let server = responder(Faults::default());
     let words = format!(
@@ -138,7 +141,7 @@ fn the_summary_tells_the_transports_apart_and_the_plan_asks_for_the_same_again()
 }
 
 #[test]
-fn what_is_no_mix_is_refused() {
+fn an_invalid_mix_is_refused() {
     let work = Workplace::new();
     let run = |words: &str| work.dnsdyno(&format!("run -s 127.0.0.1 -a a --for 1s {words} -o none"));
     run("--mix udp").ends_refused(2, &["--mix udp", "udp=60,tcp=40"]);

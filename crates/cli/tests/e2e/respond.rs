@@ -1,4 +1,4 @@
-//! The responder from the command line: what it says when it starts, and the book it leaves.
+//! `dnsdyno respond`: its message at the start, and its counts at the end.
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -9,17 +9,17 @@ use serde_json::Value;
 
 use crate::support::{DNSDYNO, Workplace};
 
-/// A responder of its own, beside the program that the workplace runs.
-pub(crate) struct Beside {
+/// A `dnsdyno respond` process, in addition to the program that the workplace runs.
+pub(crate) struct RespondProcess {
     child: Child,
     address: SocketAddr,
-    /// All addresses that it said, in its order.
+    /// All addresses that it printed, in its order.
     pub(crate) addresses: Vec<SocketAddr>,
 }
 
-impl Beside {
-    /// Starts it, and waits until it has said where it listens.
-    pub(crate) fn start(work: &Workplace, words: &str) -> Beside {
+impl RespondProcess {
+    /// Starts it, and waits until it has printed its addresses.
+    pub(crate) fn start(work: &Workplace, words: &str) -> RespondProcess {
         let mut command = Command::new(DNSDYNO);
         command.args(words.split_whitespace()).current_dir(work.path("")).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
@@ -27,17 +27,17 @@ impl Beside {
         BufReader::new(child.stderr.take().unwrap()).read_line(&mut said).unwrap();
         let addresses: Vec<_> = said.split_whitespace().filter_map(|word| word.parse().ok()).collect();
         let address = *addresses.first().unwrap_or_else(|| panic!("no address in {said:?}"));
-        Beside { child, address, addresses }
+        RespondProcess { child, address, addresses }
     }
 
-    /// Ends it as Ctrl-C does; it must end in order.
+    /// Ends it with SIGINT; it must exit with code 0.
     pub(crate) fn end(mut self) {
         kill_process(Pid::from_child(&self.child), Signal::INT).unwrap();
         assert!(self.child.wait().unwrap().success());
     }
 }
 
-impl Drop for Beside {
+impl Drop for RespondProcess {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -45,9 +45,10 @@ impl Drop for Beside {
 }
 
 #[test]
-fn it_says_where_it_listens_and_leaves_its_book_at_the_end() {
+fn it_prints_its_addresses_at_the_start_and_writes_its_counts_at_the_end() {
     let work = Workplace::new();
-    let server = Beside::start(&work, "respond --listen 127.0.0.1:0 --loss 10% --seed 3 --book book.json");
+    let server =
+        RespondProcess::start(&work, "respond --listen 127.0.0.1:0 --loss 10% --seed 3 --book book.json");
     let words = format!("run -s {} -a www.example --count 1000 -t 500ms --quiet -o run", server.address);
     work.dnsdyno(&words).gives(0);
     server.end();

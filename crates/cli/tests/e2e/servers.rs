@@ -1,10 +1,10 @@
-//! Real servers answer, and the program counts what they say.
+//! Runs against real servers: their responses are counted correctly.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
 
 use dnsdyno_lab::{ServerOptions, example_queries};
-use dnsdyno_measure::Beside;
+use dnsdyno_measure::Anomalies;
 use dnsdyno_record::{Digest, Ended, Headline};
 use dnsdyno_responder::Faults;
 use dnsdyno_wire::type_name;
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::support::{Workplace, real_server, responder};
 
-/// What one pass through the queries of the testbed asks.
+/// The queries of one pass through those of the testbed.
 struct Pass {
     queries: u64,
     absent: u64,
@@ -31,13 +31,13 @@ impl Pass {
         pass
     }
 
-    /// The record says that each query of `passes` passes was answered, and answered right.
+    /// Checks that each query of `passes` passes was answered correctly.
     #[track_caller]
     fn was_answered(&self, digest: &Digest, passes: u64) {
         let tally = digest.tally();
         assert_eq!(tally.scheduled, self.queries * passes);
         assert_eq!(tally.ends.answered, tally.scheduled, "{:?}", tally.ends);
-        assert_eq!(digest.arrivals().beside, Beside::default());
+        assert_eq!(digest.arrivals().anomalies, Anomalies::default());
         let rcodes: Vec<_> = tally.rcodes.iter().collect();
         assert_eq!(
             rcodes,
@@ -47,14 +47,14 @@ impl Pass {
         let answered: BTreeMap<_, _> = named.zip(tally.types.iter().map(|n| n.answered)).collect();
         let wanted = self.by_type.iter().map(|(name, n)| (name.clone(), n * passes)).collect();
         assert_eq!(answered, wanted);
-        assert_eq!((&digest.header.questions, digest.header.bad_lines), (&self.queries, 0));
+        assert_eq!((&digest.header.queries, digest.header.bad_lines), (&self.queries, 0));
         assert_eq!(digest.ended(), Some(&Ended::ByPasses));
         assert!(digest.is_complete());
     }
 }
 
-/// Both kinds of load, with right counts, on one server.
-fn is_counted_right(name: &str, options: &ServerOptions) {
+/// Checks the counts of both kinds of load on one server.
+fn is_counted_correctly(name: &str, options: &ServerOptions) {
     let work = Workplace::with_queries();
     let Some(server) = real_server(name, options) else { return };
     let (address, pass) = (server.address(), Pass::of_the_testbed());
@@ -76,43 +76,43 @@ fn on_ipv6() -> ServerOptions {
 }
 
 #[test]
-fn nsd_is_counted_right() {
-    is_counted_right("nsd", &ServerOptions::default());
+fn nsd_is_counted_correctly() {
+    is_counted_correctly("nsd", &ServerOptions::default());
 }
 
 #[test]
-fn bind_is_counted_right() {
-    is_counted_right("bind", &ServerOptions::default());
+fn bind_is_counted_correctly() {
+    is_counted_correctly("bind", &ServerOptions::default());
 }
 
 #[test]
-fn unbound_is_counted_right() {
-    is_counted_right("unbound", &ServerOptions::default());
+fn unbound_is_counted_correctly() {
+    is_counted_correctly("unbound", &ServerOptions::default());
 }
 
 #[test]
-fn knot_is_counted_right() {
-    is_counted_right("knot", &ServerOptions::default());
+fn knot_is_counted_correctly() {
+    is_counted_correctly("knot", &ServerOptions::default());
 }
 
 #[test]
-fn pdns_is_counted_right() {
-    is_counted_right("pdns", &ServerOptions::default());
+fn pdns_is_counted_correctly() {
+    is_counted_correctly("pdns", &ServerOptions::default());
 }
 
 #[test]
-fn hickory_is_counted_right() {
-    is_counted_right("hickory", &ServerOptions::default());
+fn hickory_is_counted_correctly() {
+    is_counted_correctly("hickory", &ServerOptions::default());
 }
 
 #[test]
-fn nsd_is_counted_right_over_ipv6() {
-    is_counted_right("nsd", &on_ipv6());
+fn nsd_is_counted_correctly_over_ipv6() {
+    is_counted_correctly("nsd", &on_ipv6());
 }
 
 #[test]
-fn knot_is_counted_right_over_ipv6() {
-    is_counted_right("knot", &on_ipv6());
+fn knot_is_counted_correctly_over_ipv6() {
+    is_counted_correctly("knot", &on_ipv6());
 }
 
 /// EDNS with all its options, and without it an answer that does not fit.
@@ -135,7 +135,7 @@ fn takes_options(name: &str) {
     work.dnsdyno(&format!("run -s {address} --ask large.dyno.example./TXT --rate 1k --count 100 -o large"))
         .gives(0);
     let large = work.record("large");
-    assert_eq!((large.tally().ends.answered, large.arrivals().beside.truncated), (100, 100));
+    assert_eq!((large.tally().ends.answered, large.arrivals().anomalies.truncated), (100, 100));
 }
 
 #[test]
@@ -236,8 +236,8 @@ fn an_expectation_decides_the_exit_code_of_run_and_of_show() {
     work.dnsdyno("show met not -e rate>1G").gives(1);
 
     for (expectation, hint) in [
-        ("p99", "compares nothing"),
-        ("p99<", "no bound"),
+        ("p99", "has no comparison"),
+        ("p99<", "not a valid bound"),
         ("speed<5", "unknown metric"),
         ("loss<5ms", "0.1%"),
     ] {

@@ -1,4 +1,4 @@
-//! What the tests share: a place of work, the program started in it, and the checks that hold for every record.
+//! Shared code of the tests: a working folder, the program started in it, and the checks of every record.
 //!
 //! ```text
 //!   Workplace ── dnsdyno("run -s …") ──► Ran { code, stdout, stderr }
@@ -31,25 +31,25 @@ use record::intervals_of;
 /// The program under test.
 pub(crate) const DNSDYNO: &str = env!("CARGO_BIN_EXE_dnsdyno");
 
-/// A folder to work in, and the right to work: while it lives, no other test runs the program, so that on two
-/// cores no load disturbs another.
+/// A working folder and a lock: while it exists, no other test runs the program, so that loads do not disturb each
+/// other on two CPUs.
 pub(crate) struct Workplace {
     folder: TempDir,
-    /// What the program prints, out of the way of what it writes.
+    /// The output of the program, separate from the files that it writes.
     prints: TempDir,
     _turn: MutexGuard<'static, ()>,
 }
 
 impl Workplace {
-    /// Waits for its turn.
+    /// Waits for the lock.
     pub(crate) fn new() -> Workplace {
-        // A test that failed has left nothing behind that could harm the next one.
+        // A failed test leaves nothing behind that could affect the next one.
         let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let folder = || tempfile::Builder::new().prefix("dnsdyno-e2e-").tempdir().unwrap();
         Workplace { folder: folder(), prints: folder(), _turn: turn }
     }
 
-    /// One with the queries of the testbed in `q.txt`.
+    /// A workplace with the queries of the testbed in `q.txt`.
     pub(crate) fn with_queries() -> Workplace {
         let work = Workplace::new();
         work.write("q.txt", example_queries());
@@ -86,7 +86,7 @@ impl Workplace {
         let mut command = self.command(DNSDYNO);
         command.args(words.split_whitespace()).stdin(Stdio::piped());
         let mut started = self.spawn(command);
-        // A program that ends before it has read all is not this line's to judge.
+        // The program may end before it has read all input.
         let _ = started.child.stdin.take().unwrap().write_all(input.as_bytes());
         started.wait()
     }
@@ -112,8 +112,7 @@ impl Workplace {
         self.spawn(command).wait()
     }
 
-    /// Runs a shell script in namespaces of its own: `unshare` is asked for those of `flag`. Ask
-    /// [`may_unshare`] first.
+    /// Runs a shell script in new namespaces: `unshare` creates those of `flag`. Check [`may_unshare`] first.
     pub(crate) fn shell_apart(&self, flag: &str, script: &str) -> Ran {
         let mut command = self.command("unshare");
         command.args([flag, "sh", "-c", script, DNSDYNO]);
@@ -125,7 +124,7 @@ impl Workplace {
         check_record(&self.path(name))
     }
 
-    /// The intervals in a record that may still be written.
+    /// The intervals in a record that may still be in progress.
     pub(crate) fn intervals(&self, name: &str) -> Vec<Interval> {
         intervals_of(&self.path(name))
     }
@@ -138,7 +137,7 @@ impl Workplace {
 
     fn spawn(&self, mut command: Command) -> Started<'_> {
         let print = |name: &str| File::create(self.prints.path().join(name)).unwrap();
-        // A group of its own, so that what a script has started can be ended with it.
+        // Its own process group, so that the children of a script can be ended with it.
         command.current_dir(self.folder.path()).process_group(0);
         let told = format!("{command:?}");
         let child = command.stdout(print("stdout")).stderr(print("stderr")).spawn();
@@ -146,7 +145,7 @@ impl Workplace {
         Started { work: self, child, told, since: Instant::now(), ended: false }
     }
 
-    /// What the program at work has said on standard error so far.
+    /// The standard error of the running program so far.
     pub(crate) fn stderr(&self) -> String {
         self.printed("stderr")
     }
@@ -155,11 +154,11 @@ impl Workplace {
         String::from_utf8_lossy(&fs::read(self.prints.path().join(name)).unwrap()).into_owned()
     }
 
-    /// Every record in the folder holds what each record must.
+    /// Checks every record in the folder.
     fn check_records(&self) {
         for entry in fs::read_dir(self.folder.path()).unwrap() {
             let path = entry.unwrap().path();
-            // A file without a whole header belongs to tests of just that.
+            // Tests of incomplete records write files without a complete header.
             let has_header =
                 fs::read(path.join(dnsdyno_record::RUN_FILE)).is_ok_and(|bytes| bytes.contains(&b'\n'));
             if has_header || path.join(dnsdyno_record::PACKED_FILE).exists() {
@@ -169,7 +168,7 @@ impl Workplace {
     }
 }
 
-/// The program at work. Dropping it ends it.
+/// The running program. Dropping it ends it.
 pub(crate) struct Started<'a> {
     work: &'a Workplace,
     child: Child,
@@ -184,7 +183,7 @@ impl Started<'_> {
         kill_process(self.pid(), signal).unwrap();
     }
 
-    /// Waits until `seen` holds; that the program ends before, or takes too long, fails the test.
+    /// Waits until `seen` is true; the test fails if the program ends before, or it takes too long.
     pub(crate) fn until(&mut self, what: &str, mut seen: impl FnMut() -> bool) {
         while !seen() {
             if let Some(status) = self.child.try_wait().unwrap() {
@@ -201,7 +200,7 @@ impl Started<'_> {
         }
     }
 
-    /// Waits for its end, and holds what it wrote to what always holds. Overrunning the bound fails the test.
+    /// Waits for its end, and checks its output and records. The test fails if it takes too long.
     pub(crate) fn wait(mut self) -> Ran {
         drop(self.child.stdin.take());
         let status = loop {
@@ -254,7 +253,7 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
-    /// It ended with this exit code.
+    /// Checks that it ended with this exit code.
     #[track_caller]
     pub(crate) fn gives(self, code: i32) -> Ran {
         let Ran { told, status, stdout, stderr, .. } = &self;
@@ -262,14 +261,14 @@ impl Ran {
         self
     }
 
-    /// It was ended by this signal.
+    /// Checks that it was ended by this signal.
     #[track_caller]
     pub(crate) fn dies_of(self, signal: Signal) -> Ran {
         assert_eq!(self.status.signal(), Some(signal.as_raw()), "{self:?}");
         self
     }
 
-    /// Each of `words` stands in what it says on standard error.
+    /// Checks that standard error contains each of `words`.
     #[track_caller]
     pub(crate) fn says(self, words: &[&str]) -> Ran {
         for word in words {
@@ -278,14 +277,14 @@ impl Ran {
         self
     }
 
-    /// It ended with this code before it sent anything: one message with all of `words`, on standard error,
-    /// said once, nothing on standard output.
+    /// Checks that it ended with this code before it sent anything: one message with all of `words` on standard
+    /// error, nothing on standard output.
     #[track_caller]
     pub(crate) fn ends_refused(self, code: i32, words: &[&str]) -> Ran {
         let ran = self.gives(code).says(words);
         assert_eq!(ran.stdout, "", "{}", ran.told);
         let message = ran.stderr.lines().rfind(|line| line.starts_with("dnsdyno: ")).unwrap_or_default();
-        // The system's reason belongs into a message, but only once.
+        // A message contains the error of the system only once.
         for part in message.split(": ").filter(|part| part.contains("(os error")) {
             assert_eq!(message.matches(part).count(), 1, "{message}");
         }
@@ -293,7 +292,7 @@ impl Ran {
     }
 }
 
-/// A real server with the zone of the testbed, or `None` (said on standard error) where it is not installed.
+/// A real server with the zone of the testbed, or `None` (reported on standard error) where it is not installed.
 pub(crate) fn real_server(name: &str, options: &ServerOptions) -> Option<Server> {
     if !require(&[Need::Server(name)]) {
         return None;
@@ -302,18 +301,18 @@ pub(crate) fn real_server(name: &str, options: &ServerOptions) -> Option<Server>
     Some(spec.start(options).unwrap_or_else(|error| panic!("{error}")))
 }
 
-/// A responder that answers every question, after these faults.
+/// A responder with these faults that answers every query.
 pub(crate) fn responder(faults: Faults) -> Running {
     Responder::start(Config { faults, ..Config::default() }).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A port of 127.0.0.1 that nobody listens on: it was free a moment ago, and the kernel gives the ports of a host in
-/// no order, so that it is not given again at once.
+/// A closed port of 127.0.0.1: it was free a moment ago, and the kernel assigns ports at random, so that it is
+/// probably not assigned again soon.
 pub(crate) fn closed_port() -> SocketAddr {
     std::net::UdpSocket::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).unwrap()
 }
 
-/// Whether namespaces of `flag` (as `unshare` has it) can be had; says why not.
+/// Whether namespaces of `flag` (of `unshare`) can be created; reports why not.
 pub(crate) fn may_unshare(flag: &str) -> bool {
     if !require(&[Need::Root]) {
         return false;
@@ -325,14 +324,14 @@ pub(crate) fn may_unshare(flag: &str) -> bool {
     skip(&format!("this host gives no namespace: `unshare {flag} true` failed"))
 }
 
-/// Whether a program can be run; says that it cannot.
+/// Whether a program can be run; reports if not.
 pub(crate) fn has_program(name: &str) -> bool {
     let found = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())
         .any(|folder| folder.join(name).is_file());
     found || skip(&format!("{name} is not installed"))
 }
 
-/// As [`require`] does for what it knows.
+/// Reports a skipped test, as [`require`] does for its conditions.
 fn skip(reason: &str) -> bool {
     let strict = std::env::var_os("DNSDYNO_REQUIRE_PRIVILEGED").is_some_and(|value| value == "1");
     assert!(!strict, "DNSDYNO_REQUIRE_PRIVILEGED=1, but {reason}");
@@ -341,11 +340,11 @@ fn skip(reason: &str) -> bool {
     false
 }
 
-/// Held by whoever runs the program.
+/// Held while a test runs the program.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// No command of these tests needs more than some seconds; a busy host may make it slow, never this slow.
+/// The timeout of a command, which needs some seconds: even a busy host is faster than this.
 const BOUND: Duration = Duration::from_secs(60);
 
-/// The pause between two looks at a program that works.
+/// The interval of polling a running program.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);

@@ -1,4 +1,4 @@
-//! Over TCP: each connection and each query is what the server says it was, and none is lost.
+//! Over TCP: connections and queries are counted as by the server, and no query is lost.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use dnsdyno_lab::ServerOptions;
-use dnsdyno_measure::{Beside, ConnectFailure, ConnectionEnd, Connections, Latency, Quantile};
+use dnsdyno_measure::{Anomalies, ConnectFailure, ConnectionEnd, Connections, Latency, Quantile};
 use dnsdyno_record::Digest;
 use dnsdyno_responder::{Book, Config, Faults, Responder, Rule, Share};
 
@@ -34,12 +34,12 @@ fn connections(digest: &Digest) -> &Connections {
 }
 
 #[test]
-fn kept_connections_carry_everything_and_the_book_of_the_responder_agrees() {
+fn kept_connections_carry_all_queries_and_the_responder_counts_the_same() {
     for load in ["--rate 2k --for 1s --clients 5", "--outstanding 50 --count 5000 --clients 5"] {
         let work = Workplace::new();
         let (digest, book) = measured(&work, Faults::default(), load);
         let tally = digest.tally();
-        assert_eq!((tally.ends.answered, tally.asked_again), (tally.scheduled, 0), "{load}");
+        assert_eq!((tally.ends.answered, tally.retried), (tally.scheduled, 0), "{load}");
         assert_eq!(book.tcp.counts.received, tally.requests);
         assert_eq!(book.udp.counts.received, 0);
         let connections = connections(&digest);
@@ -47,12 +47,12 @@ fn kept_connections_carry_everything_and_the_book_of_the_responder_agrees() {
         assert_eq!((book.tcp.connections.accepted, connections.ended(ConnectionEnd::ByUs)), (5, 5));
         assert_eq!(connections.reused, tally.requests - 5);
         assert_eq!(connections.query.count(), tally.ends.answered);
-        assert_eq!(digest.arrivals().beside, Beside::default());
+        assert_eq!(digest.arrivals().anomalies, Anomalies::default());
     }
 }
 
 #[test]
-fn a_connection_carries_as_many_queries_as_asked_for() {
+fn a_connection_carries_the_given_number_of_queries() {
     for (each, load) in
         [(1, "--outstanding 20"), (10, "--outstanding 20"), (1, "--rate 1k"), (10, "--rate 1k")]
     {
@@ -75,17 +75,13 @@ fn a_connection_carries_as_many_queries_as_asked_for() {
 }
 
 #[test]
-fn queries_on_a_connection_that_is_reset_are_asked_again_and_none_is_lost() {
+fn queries_on_a_reset_connection_are_retried_and_none_is_lost() {
     let work = Workplace::new();
     let faults = Faults { reset: Share::new(0.02).unwrap(), seed: 3, ..Faults::default() };
     let (digest, book) = measured(&work, faults, "--outstanding 40 --clients 4 --count 4000");
     let tally = digest.tally();
     assert_eq!(tally.ends.answered + tally.ends.refused, 4_000, "{:?}", tally.ends);
-    assert!(
-        book.tcp.counts.resets > 20 && tally.asked_again >= book.tcp.counts.resets,
-        "{:?}",
-        book.tcp.counts
-    );
+    assert!(book.tcp.counts.resets > 20 && tally.retried >= book.tcp.counts.resets, "{:?}", book.tcp.counts);
     let connections = connections(&digest);
     assert_eq!(connections.established, book.tcp.connections.accepted);
     assert!(connections.ended(ConnectionEnd::Reset) >= book.tcp.counts.resets);
@@ -93,7 +89,7 @@ fn queries_on_a_connection_that_is_reset_are_asked_again_and_none_is_lost() {
 }
 
 #[test]
-fn what_the_responder_does_wrong_is_counted_as_over_udp() {
+fn faults_of_the_responder_are_counted_as_over_udp() {
     let work = Workplace::new();
     let percent = Share::new(0.01).unwrap();
     let faults = Faults {
@@ -105,27 +101,27 @@ fn what_the_responder_does_wrong_is_counted_as_over_udp() {
         ..Faults::default()
     };
     let (digest, book) = measured(&work, faults, "--rate 5k --for 1s --timeout 1s --clients 8");
-    let (ends, beside, did) = (digest.tally().ends, digest.arrivals().beside, book.tcp.counts);
+    let (ends, anomalies, did) = (digest.tally().ends, digest.arrivals().anomalies, book.tcp.counts);
     assert_eq!((ends.total(), did.received), (5_000, 5_000));
     assert!([did.dropped, did.duplicated, did.wrong_ids, did.wrong_questions].iter().all(|n| *n > 10));
-    assert_eq!((beside.duplicates, beside.wrong_question), (did.duplicated, did.wrong_questions));
+    assert_eq!((anomalies.duplicates, anomalies.wrong_question), (did.duplicated, did.wrong_questions));
     assert_eq!(ends.timed_out, did.dropped + did.wrong_ids + did.wrong_questions);
 }
 
 #[test]
-fn a_connection_that_brings_garbage_is_given_up_and_its_queries_are_asked_again() {
+fn a_connection_with_malformed_messages_is_closed_and_its_queries_are_retried() {
     let work = Workplace::new();
     let faults = Faults { garbage: Share::new(0.01).unwrap(), seed: 5, ..Faults::default() };
     let (digest, book) = measured(&work, faults, "--outstanding 20 --clients 4 --count 4000");
     let connections = connections(&digest);
     assert!(book.tcp.counts.garbage > 10);
     assert!(connections.ended(ConnectionEnd::Garbled) > 10, "{connections:?}");
-    assert_eq!(digest.arrivals().beside.malformed, connections.ended(ConnectionEnd::Garbled));
+    assert_eq!(digest.arrivals().anomalies.malformed, connections.ended(ConnectionEnd::Garbled));
     assert_eq!(digest.tally().ends.answered + digest.tally().ends.refused, 4_000);
 }
 
 #[test]
-fn answers_of_all_lengths_come_whole() {
+fn responses_of_all_lengths_are_received_completely() {
     for size in [512, 5_000, 65_535] {
         let work = Workplace::new();
         let server =
@@ -142,7 +138,7 @@ fn answers_of_all_lengths_come_whole() {
 }
 
 #[test]
-fn a_port_that_nobody_listens_on_refuses_every_query() {
+fn a_closed_port_refuses_every_query() {
     let work = Workplace::new();
     let server = closed_port();
     work.dnsdyno(&format!(
@@ -162,7 +158,7 @@ fn a_port_that_nobody_listens_on_refuses_every_query() {
 #[test]
 fn a_listener_that_never_accepts_makes_connections_time_out() {
     let work = Workplace::new();
-    // One place in the queue of those to be accepted; the rest get no answer to their SYN.
+    // The accept queue has one place; further SYNs get no reply.
     let listener = socket_with_backlog(0);
     let server = listener.local_addr().unwrap();
     let ran = work
@@ -189,7 +185,7 @@ fn socket_with_backlog(backlog: i32) -> TcpListener {
 fn closes_after(each: usize) -> SocketAddr {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = listener.local_addr().unwrap();
-    // Ends with the test's process: it waits for connections that no longer come.
+    // The thread ends with the test process.
     thread::spawn(move || {
         for stream in listener.incoming() {
             let mut stream = stream.unwrap();
@@ -203,7 +199,7 @@ fn closes_after(each: usize) -> SocketAddr {
                 message[2] |= 0x80;
                 stream.write_all(&[&length[..], &message].concat()).unwrap();
             }
-            // Read what is under way, so that the kernel closes in order and does not reset.
+            // Read what is outstanding, so that the kernel closes with FIN and does not reset.
             let _ = stream.shutdown(std::net::Shutdown::Write);
             let _ = stream.set_read_timeout(Some(Duration::from_millis(200)));
             let mut rest = [0; 4_096];
@@ -214,7 +210,7 @@ fn closes_after(each: usize) -> SocketAddr {
 }
 
 #[test]
-fn a_server_that_closes_after_some_queries_is_asked_the_rest_on_new_connections() {
+fn after_the_server_closes_a_connection_the_next_queries_use_new_ones() {
     let work = Workplace::new();
     let server = closes_after(25);
     work.dnsdyno(&format!(
@@ -227,12 +223,12 @@ fn a_server_that_closes_after_some_queries_is_asked_the_rest_on_new_connections(
     let connections = connections(&digest);
     assert!((40..=41).contains(&connections.established), "{}", connections.established);
     assert!((39..=40).contains(&connections.ended(ConnectionEnd::ByServer)));
-    assert!(digest.tally().asked_again > 0);
-    assert_eq!(digest.tally().requests, 1_000 + digest.tally().asked_again);
+    assert!(digest.tally().retried > 0);
+    assert_eq!(digest.tally().requests, 1_000 + digest.tally().retried);
 }
 
 #[test]
-fn the_time_to_connect_and_that_of_the_query_are_told_apart() {
+fn connect_time_and_query_time_are_measured_separately() {
     let work = Workplace::new();
     let faults = Faults { delay: Some("20ms".parse().unwrap()), ..Faults::default() };
     let (digest, _) = measured(&work, faults, "--rate 200 --for 1s --queries-per-connection 1");
@@ -256,7 +252,7 @@ fn an_idle_connection_is_closed_and_the_next_query_opens_another() {
 }
 
 #[test]
-fn a_server_that_is_started_again_shows_as_a_gap_and_the_run_goes_on() {
+fn a_restart_of_the_server_is_a_gap_and_the_run_continues() {
     let work = Workplace::new();
     let server = responder(Faults::default());
     let address = server.address();
@@ -281,7 +277,7 @@ fn a_server_that_is_started_again_shows_as_a_gap_and_the_run_goes_on() {
 }
 
 #[test]
-fn several_local_addresses_are_used_in_turn_and_those_of_nobody_refused() {
+fn several_local_addresses_are_used_in_turn_and_foreign_ones_refused() {
     let work = Workplace::new();
     let (digest, _) = measured(
         &work,
@@ -295,7 +291,7 @@ fn several_local_addresses_are_used_in_turn_and_those_of_nobody_refused() {
 }
 
 #[test]
-fn too_low_a_limit_of_open_files_is_told_at_the_start_with_the_number_and_the_cures() {
+fn too_few_open_files_are_reported_at_the_start_with_the_number_and_advice() {
     let work = Workplace::new();
     if !is_bound_by_file_limit(&work) {
         return;
@@ -308,7 +304,7 @@ fn too_low_a_limit_of_open_files_is_told_at_the_start_with_the_number_and_the_cu
 }
 
 #[test]
-fn more_clients_than_a_process_may_have_files_are_shared_among_workers() {
+fn more_clients_than_the_file_limit_are_distributed_to_workers() {
     let work = Workplace::new();
     if !is_bound_by_file_limit(&work) {
         return;
@@ -325,7 +321,7 @@ fn more_clients_than_a_process_may_have_files_are_shared_among_workers() {
     assert_eq!((connections.opened, server.stop().tcp.connections.accepted), (600, 600));
 }
 
-/// Whether a limit of open files, once lowered, stays: with some privileges it can be raised again.
+/// Whether a lowered limit of open files is permanent: with some privileges it can be raised again.
 fn is_bound_by_file_limit(work: &Workplace) -> bool {
     let is_bound = !work.shell("ulimit -n 200; ulimit -n 300").stderr.is_empty();
     if !is_bound {
@@ -335,7 +331,7 @@ fn is_bound_by_file_limit(work: &Workplace) -> bool {
 }
 
 /// A pass through the queries of the testbed over kept connections, and one with a connection for each few.
-fn is_asked_over_tcp(name: &str) {
+fn answers_over_tcp(name: &str) {
     let work = Workplace::with_queries();
     let Some(server) = real_server(name, &ServerOptions::default()) else { return };
     let queries = dnsdyno_lab::example_queries().lines().filter(|line| !line.starts_with(';')).count() as u64;
@@ -347,32 +343,32 @@ fn is_asked_over_tcp(name: &str) {
             .gives(0);
         let digest = work.record(out);
         assert_eq!(digest.tally().ends.answered, 4 * queries, "{out}: {:?}", digest.tally().ends);
-        assert_eq!(digest.arrivals().beside, Beside::default());
+        assert_eq!(digest.arrivals().anomalies, Anomalies::default());
         assert_eq!(connections(&digest).failed_total(), 0);
     }
 }
 
 #[test]
-fn nsd_is_asked_over_tcp() {
-    is_asked_over_tcp("nsd");
+fn nsd_answers_over_tcp() {
+    answers_over_tcp("nsd");
 }
 
 #[test]
-fn bind_is_asked_over_tcp() {
-    is_asked_over_tcp("bind");
+fn bind_answers_over_tcp() {
+    answers_over_tcp("bind");
 }
 
 #[test]
-fn knot_is_asked_over_tcp() {
-    is_asked_over_tcp("knot");
+fn knot_answers_over_tcp() {
+    answers_over_tcp("knot");
 }
 
 #[test]
-fn unbound_is_asked_over_tcp() {
-    is_asked_over_tcp("unbound");
+fn unbound_answers_over_tcp() {
+    answers_over_tcp("unbound");
 }
 
 #[test]
-fn pdns_is_asked_over_tcp() {
-    is_asked_over_tcp("pdns");
+fn pdns_answers_over_tcp() {
+    answers_over_tcp("pdns");
 }

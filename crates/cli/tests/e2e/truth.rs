@@ -1,7 +1,7 @@
-//! The figures of a run against those of a responder that knows what it did.
+//! The figures of a run compared with those of the responder.
 //!
-//! Where a figure is a duration, another program on the host may have stood in the way, so a run may be made
-//! again, a few times: a host in trouble is not in it each time, and a figure that is wrong is always wrong.
+//! Other programs on the host may disturb a duration, so a run may be repeated a few times: a disturbance is not
+//! there each time, but a wrong figure is wrong each time.
 
 use std::time::Duration;
 
@@ -13,12 +13,12 @@ use rustix::process::Signal;
 
 use crate::support::{Workplace, responder};
 
-/// Makes a run until its figures satisfy `judge`, at most [`TRIES`] times; fails with all complaints.
+/// Repeats a run until its figures satisfy `judge`, at most [`TRIES`] times; fails with all errors.
 pub(crate) fn within_some_tries(what: &str, judge: impl Fn(&Workplace) -> Result<(), String>) {
     within_tries(TRIES, what, |_| judge(&Workplace::new()));
 }
 
-/// One run against a responder with these faults; its record and the responder's book.
+/// One run against a responder with these faults; its record and the responder's counts.
 fn measured(work: &Workplace, faults: Faults, load: &str) -> (Digest, Book) {
     let server = responder(faults);
     let words =
@@ -34,7 +34,7 @@ pub(crate) fn quantile_ns(latency: Latency<'_>, q: f64) -> u64 {
     }
 }
 
-/// An error, where the two differ by more than `share` and by more than 50 µs.
+/// An error if the two differ by more than `share` and by more than 50 µs.
 pub(crate) fn close(what: &str, measured_ns: u64, truth_ns: u64, share: f64) -> Result<(), String> {
     let allowed = (truth_ns as f64 * share).max(50e3);
     if (measured_ns as f64 - truth_ns as f64).abs() <= allowed {
@@ -44,7 +44,7 @@ pub(crate) fn close(what: &str, measured_ns: u64, truth_ns: u64, share: f64) -> 
 }
 
 #[test]
-fn a_window_holds_a_rate_back_and_the_run_against_a_silent_server_ends() {
+fn a_window_limits_a_rate_and_the_run_against_a_silent_server_ends() {
     let work = Workplace::new();
     let silent = Faults { loss: Share::new(1.0).unwrap(), ..Faults::default() };
     let load = "--rate 1k --for 1s --outstanding 10 --workers 1 --timeout 400ms";
@@ -58,7 +58,7 @@ fn a_window_holds_a_rate_back_and_the_run_against_a_silent_server_ends() {
 }
 
 #[test]
-fn service_times_agree_with_the_hold_times_of_the_responder() {
+fn service_times_agree_with_the_delays_of_the_responder() {
     let ms = Duration::from_millis;
     let delays = [
         Delay::Uniform { from: ms(20), to: ms(60) },
@@ -102,7 +102,7 @@ fn a_stall_of_a_second_is_in_the_open_loop_and_not_in_the_closed_one() {
 }
 
 #[test]
-fn each_counter_is_what_the_responder_did() {
+fn each_counter_agrees_with_the_responder() {
     let work = Workplace::new();
     let percent = Share::new(0.01).unwrap();
     let faults = Faults {
@@ -115,24 +115,24 @@ fn each_counter_is_what_the_responder_did() {
         ..Faults::default()
     };
     let (digest, book) = measured(&work, faults, "--rate 5k --for 4s --timeout 1s");
-    let (ends, beside, did) = (digest.tally().ends, digest.arrivals().beside, book.udp.counts);
+    let (ends, anomalies, did) = (digest.tally().ends, digest.arrivals().anomalies, book.udp.counts);
     assert!(
         [did.dropped, did.duplicated, did.wrong_ids, did.wrong_questions, did.garbage]
             .iter()
             .all(|n| *n > 100)
     );
     assert_eq!((ends.total(), did.received, digest.tally().scheduled), (20_000, 20_000, 20_000));
-    assert_eq!(beside.duplicates, did.duplicated, "duplicates");
-    assert_eq!(beside.unexpected, did.wrong_ids, "unexpected IDs");
-    assert_eq!(beside.wrong_question, did.wrong_questions, "wrong questions");
-    assert_eq!(beside.malformed, did.garbage, "malformed");
+    assert_eq!(anomalies.duplicates, did.duplicated, "duplicates");
+    assert_eq!(anomalies.unexpected, did.wrong_ids, "unexpected IDs");
+    assert_eq!(anomalies.wrong_question, did.wrong_questions, "wrong questions");
+    assert_eq!(anomalies.malformed, did.garbage, "malformed");
     assert_eq!(ends.timed_out, did.dropped + did.wrong_ids + did.wrong_questions + did.garbage, "timed out");
     assert_eq!(ends.answered, 20_000 - ends.timed_out);
     assert_eq!(digest.arrivals().socket_drops + book.kernel_drops, 0);
 }
 
 #[test]
-fn truncated_answers_are_answers_and_counted_beside() {
+fn truncated_responses_count_as_answered_and_as_anomalies() {
     let work = Workplace::new();
     let server = dnsdyno_responder::Responder::start(dnsdyno_responder::Config {
         rule: dnsdyno_responder::Rule::Truncate(Box::default()),
@@ -141,14 +141,14 @@ fn truncated_answers_are_answers_and_counted_beside() {
     .unwrap();
     work.dnsdyno(&format!("run -s {} -a www.example --count 500 --quiet -o run", server.address())).gives(0);
     let digest = work.record("run");
-    assert_eq!((digest.tally().ends.answered, digest.arrivals().beside.truncated), (500, 500));
+    assert_eq!((digest.tally().ends.answered, digest.arrivals().anomalies.truncated), (500, 500));
     assert_eq!(server.stop().udp.counts.truncated, 500);
 }
 
 #[test]
-fn a_receive_buffer_that_is_too_small_is_told_as_ours() {
+fn drops_of_a_receive_buffer_that_is_too_small_are_reported_as_ours() {
     let work = Workplace::new();
-    // All answers of half a second come at once, into a buffer that holds a few.
+    // All responses of half a second arrive at once, in a buffer that holds a few.
     let faults = Faults { stall: Some("500ms..1s".parse().unwrap()), ..Faults::default() };
     let (digest, book) = measured(&work, faults, "--rate 10k --for 2s --timeout 2s --receive-buffer 4k");
     let ends = digest.tally().ends;
@@ -162,7 +162,7 @@ fn a_receive_buffer_that_is_too_small_is_told_as_ours() {
 }
 
 #[test]
-fn a_generator_that_gets_no_cpu_says_that_it_sent_late() {
+fn a_generator_without_cpu_reports_late_sends() {
     let work = Workplace::new();
     let server = responder(Faults::default());
     let words = format!("run -s {} -a www.example --rate 2k --for 3s --quiet -o run", server.address());
@@ -177,19 +177,19 @@ fn a_generator_that_gets_no_cpu_says_that_it_sent_late() {
     assert!(names.contains(&"sends_late"), "{names:?}");
     let lateness = Latency { answered: &digest.tally().lateness, unanswered: 0 };
     assert!(quantile_ns(lateness, 0.99) > 300_000_000);
-    // Late or not: every query of the schedule left, and the lateness is in the response time alone.
+    // Every scheduled query was sent, and the lateness is only in the response time.
     assert_eq!(digest.tally().ends.answered, 6_000, "{:?}", digest.tally().ends);
     let response = quantile_ns(digest.tally().response_latency(), 0.99);
     assert!(response > 300_000_000, "p99 of the response time is {response} ns");
 }
 
 #[test]
-fn a_run_of_one_query_does_not_doubt_itself_for_what_it_did_before_the_start() {
+fn work_before_the_start_of_a_short_run_gives_no_warning() {
     let work = Workplace::new();
     let (digest, _) = measured(&work, Faults::default(), "--count 1 --clients 64");
     assert_eq!(digest.tally().ends.answered, 1);
     assert_eq!(digest.warnings(), []);
 }
 
-/// Runs that a busy host may spoil.
+/// Runs that a busy host may disturb.
 pub(crate) const TRIES: usize = 3;

@@ -1,11 +1,11 @@
-//! Runs over AF_XDP on a cable between two network namespaces: the program asks in the near one, what answers
-//! is in the far one.
+//! Runs over AF_XDP on a veth pair between two network namespaces: the program is in the near one, the responder
+//! in the far one.
 //!
-//! | module | holds the program to |
+//! | module | what it tests |
 //! |---|---|
-//! | [`truth`] | figures that the other end knows |
-//! | [`refusals`] | a clear message where AF_XDP cannot be had, and nothing left behind |
-//! | [`faults`] | what happens to the interface in the middle of a run |
+//! | [`truth`] | figures compared with those of the other end |
+//! | [`refusals`] | a clear message where AF_XDP is not available, and nothing left behind |
+//! | [`faults`] | changes of the interface during a run |
 
 mod faults;
 mod refusals;
@@ -18,9 +18,9 @@ use dnsdyno_responder::{Config, Faults, Responder, Rule, Running};
 
 use crate::support::{Ran, Started, Workplace};
 
-/// A cable and a place to work; `None` (said on standard error) without the right to make one.
-fn cable(queues: u32) -> Option<(Workplace, VethPair)> {
-    // The turn first: no other test loads the host while there is a cable.
+/// A veth pair and a workplace; `None` (reported on standard error) without the permission to create one.
+fn veth_pair(queues: u32) -> Option<(Workplace, VethPair)> {
+    // The lock first: no other test sends a load while the pair exists.
     require(&[Need::Root]).then(|| (Workplace::new(), VethPair::new(queues).unwrap()))
 }
 
@@ -29,7 +29,7 @@ fn respond(pair: &VethPair, address: IpAddr, faults: Faults) -> Running {
     respond_with(pair, Config { listen: SocketAddr::new(address, 0), faults, ..Config::default() })
 }
 
-/// One that answers with messages of this size.
+/// A responder with messages of this size.
 fn respond_at_length(pair: &VethPair, bytes: u16) -> Running {
     let listen = SocketAddr::new(pair.far().ipv4.into(), 0);
     respond_with(pair, Config { listen, rule: Rule::FixedSize { bytes }, ..Config::default() })
@@ -39,7 +39,7 @@ fn respond_with(pair: &VethPair, config: Config) -> Running {
     pair.far().enter(|| Responder::start(config).unwrap_or_else(|error| panic!("{error}"))).unwrap()
 }
 
-/// Starts a run at the near end; what it asks, and where it keeps its record, is always the same.
+/// Starts a run at the near end; its query and the folder of its record are always the same.
 fn start<'a>(work: &'a Workplace, pair: &VethPair, words: &str) -> Started<'a> {
     work.start_in(pair.near(), &format!("run -a www.example -a mail.example/AAAA --quiet -o run {words}"))
 }
@@ -48,7 +48,7 @@ fn run(work: &Workplace, pair: &VethPair, words: &str) -> Ran {
     start(work, pair, words).wait()
 }
 
-/// Nothing of ours is on the interface, and our ports are free.
+/// Checks that no program of ours is on the interface, and that our ports are free.
 #[track_caller]
 fn nothing_is_left(pair: &VethPair) {
     let link = pair.near().ip(&["-d", "link", "show", "near"]).unwrap();
@@ -57,5 +57,5 @@ fn nothing_is_left(pair: &VethPair) {
     assert!(first.is_ok(), "{first:?}");
 }
 
-/// The first port that a run takes where it has the choice.
+/// The first port that a run chooses by default.
 const FIRST_PORT: u16 = 20_000;

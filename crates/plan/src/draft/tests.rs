@@ -1,26 +1,26 @@
-//! The table of rules: each row refuses what it should, in the user's words, and nothing else.
+//! The rules on which options can be combined: each refuses the options it should, and no others.
 
 use super::TransportKind::{Dot, Mix, Tcp, Udp};
 use super::*;
 use clap::{Command, FromArgMatches};
 
-/// The refusal of an option in a run over these transports.
+/// The error for a draft of these options in a run over these transports.
 fn refusal(text: &str, transports: &[TransportKind]) -> Option<String> {
     let transport = if let [alone] = transports { *alone } else { Mix };
     let draft = Draft::from_toml(text).expect("a plan file");
-    draft.refuse_misfits(transport, transports).err().map(|error| error.to_string())
+    draft.refuse_unusable(transport, transports).err().map(|error| error.to_string())
 }
 
-/// An option, the transports of the run, and how the refusal begins; in the order of the rules.
+/// An option, the transports of the run, and the start of the error; in the order of the rules.
 const REFUSED: &[(&str, &[TransportKind], &str)] = &[
-    ("over = 1", &[Udp], "--over has no meaning without --ramp: add that, or leave it out"),
-    ("step = 1", &[Udp], "--step has no meaning without --stair: add that"),
-    ("every = 1", &[Udp], "--every has no meaning without --burst: add that"),
-    ("hold = 1", &[Udp], "--hold has no meaning without --ramp, --stair or --burst: add that"),
+    ("over = 1", &[Udp], "--over has no effect without --ramp: add that, or remove it"),
+    ("step = 1", &[Udp], "--step has no effect without --stair: add that"),
+    ("every = 1", &[Udp], "--every has no effect without --burst: add that"),
+    ("hold = 1", &[Udp], "--hold has no effect without --ramp, --stair or --burst: add that"),
     (
         "send-only = true\noutstanding = 1",
         &[Udp],
-        "--send-only waits for no responses, so --outstanding has no meaning",
+        "--send-only does not wait for responses, so --outstanding has no effect",
     ),
     ("interface = \"a\"", &[Udp], "--interface is for AF_XDP, and this run uses sockets: add --backend xdp"),
     ("next-hop = \"a\"", &[Udp], "--next-hop is for AF_XDP"),
@@ -31,77 +31,84 @@ const REFUSED: &[(&str, &[TransportKind], &str)] = &[
     (
         "backend = \"auto\"\nnext-hop = \"a\"",
         &[Udp],
-        "--next-hop changes the packets in a way that sockets cannot",
+        "--next-hop is not possible with sockets, so --backend auto",
     ),
-    ("backend = \"auto\"\nvlan = 1", &[Udp], "--vlan changes the packets"),
-    ("backend = \"auto\"\nsource-prefix = \"a\"", &[Udp], "--source-prefix changes the packets"),
+    ("backend = \"auto\"\nvlan = 1", &[Udp], "--vlan is not possible with sockets"),
+    ("backend = \"auto\"\nsource-prefix = \"a\"", &[Udp], "--source-prefix is not possible with sockets"),
     (
         "backend = \"xdp\"\nlocal-address = \"::1\"\nsource-prefix = \"::/0\"",
         &[Udp],
-        "--local-address and --source-prefix both say where queries come from: leave one out",
+        "--local-address and --source-prefix both set the source address: remove one",
     ),
-    ("transport = \"udp\"\nmix = \"a\"", &[Udp, Tcp], "--transport and --mix both say how messages travel"),
-    ("tcp-edns = \"same\"", &[Tcp], "--tcp-edns is about queries retried over TCP: add --transport udp+tcp"),
+    ("transport = \"udp\"\nmix = \"a\"", &[Udp, Tcp], "--transport and --mix both set the transport"),
+    ("tcp-edns = \"same\"", &[Tcp], "--tcp-edns is for retries over TCP: add --transport udp+tcp"),
     (
         "queries-per-connection = 1",
         &[Udp],
-        "--queries-per-connection is about connections, and udp has none: add --transport tcp, or leave it out",
+        "--queries-per-connection is for connections, and udp has none: add --transport tcp, or remove it",
     ),
-    ("idle-timeout = 1", &[Udp], "--idle-timeout is about connections"),
-    ("fast-open = true", &[Udp], "--fast-open is about connections"),
-    ("local-address = \"127.0.0.0/8\"", &[Udp], "--local-address is about connections"),
-    ("send-only = true", &[Tcp], "--send-only does not go with --transport tcp: a connection stalls"),
-    ("backend = \"xdp\"", &[Dot], "--backend does not go with --transport dot: AF_XDP sends datagrams only"),
+    ("idle-timeout = 1", &[Udp], "--idle-timeout is for connections"),
+    ("fast-open = true", &[Udp], "--fast-open is for connections"),
+    ("local-address = \"127.0.0.0/8\"", &[Udp], "--local-address is for connections"),
+    ("send-only = true", &[Tcp], "--send-only cannot be used with --transport tcp: a connection stalls"),
+    ("backend = \"xdp\"", &[Dot], "--backend cannot be used with --transport dot: AF_XDP sends UDP only"),
     (
         "local-ports = 9",
         &[Udp, Tcp],
-        "--local-ports does not go with --transport mix: a port rests after its",
+        "--local-ports cannot be used with --transport mix: a port is in TIME_WAIT",
     ),
     (
         "insecure = true",
         &[Udp, Tcp],
-        "--insecure is about encryption, and mix has none: add --transport dot, doh or doq, or leave it out",
+        "--insecure is for encryption, and mix has none: add --transport dot, doh or doq, or remove it",
     ),
-    ("ca = \"a\"", &[Udp], "--ca is about encryption"),
-    ("sni = \"a\"", &[Udp], "--sni is about encryption"),
-    ("tls-version = \"1.3\"", &[Udp], "--tls-version is about encryption"),
-    ("resumption = false", &[Udp], "--no-resumption is about encryption"),
-    ("early-data = true", &[Udp], "--early-data is about encryption"),
-    ("handshake-timeout = 1", &[Udp], "--handshake-timeout is about encryption"),
-    ("http-method = \"get\"", &[Dot], "--http-method is about HTTP, and dot has none: add --transport doh"),
-    ("http-path = \"/\"", &[Udp, Dot], "--http-path is about HTTP"),
+    ("ca = \"a\"", &[Udp], "--ca is for encryption"),
+    ("sni = \"a\"", &[Udp], "--sni is for encryption"),
+    ("tls-version = \"1.3\"", &[Udp], "--tls-version is for encryption"),
+    ("resumption = false", &[Udp], "--no-resumption is for encryption"),
+    ("early-data = true", &[Udp], "--early-data is for encryption"),
+    ("handshake-timeout = 1", &[Udp], "--handshake-timeout is for encryption"),
+    ("http-method = \"get\"", &[Dot], "--http-method is for HTTP, and dot has none: add --transport doh"),
+    ("http-path = \"/\"", &[Udp, Dot], "--http-path is for HTTP"),
     (
         "tls-version = \"1.2\"",
         &[Doq],
-        "--tls-version 1.2 does not go with --transport doq: QUIC has TLS 1.3 in it",
+        "--tls-version 1.2 cannot be used with --transport doq: QUIC always uses TLS 1.3",
     ),
     (
         "tls-version = \"1.2\"\nearly-data = true",
         &[Dot],
-        "--early-data does not go with --tls-version 1.2: only",
+        "--early-data cannot be used with --tls-version 1.2: only",
     ),
     (
         "early-data = true\nresumption = false",
         &[Dot],
-        "--early-data does not go with --no-resumption: early data",
+        "--early-data cannot be used with --no-resumption: early data",
     ),
-    ("ca = \"a\"\ninsecure = true", &[Dot], "--ca does not go with --insecure: one says whom to trust"),
+    (
+        "ca = \"a\"\ninsecure = true",
+        &[Dot],
+        "--ca cannot be used with --insecure: one names the certificates",
+    ),
 ];
 
 #[test]
-fn each_rule_refuses_its_option_where_it_has_no_meaning() {
+fn each_rule_refuses_its_option_where_it_has_no_effect() {
     assert_eq!(REFUSED.len(), RULES.len(), "a case for each rule");
     for ((text, transports, begins), (option, .., sentence)) in REFUSED.iter().zip(RULES) {
-        let told = refusal(text, transports).unwrap_or_default();
-        assert!(told.starts_with(begins) && told.starts_with(&format!("--{option} ")), "{text}: {told}");
-        // The rule of this very row, not one that says the same of another option.
+        let message = refusal(text, transports).unwrap_or_default();
+        assert!(
+            message.starts_with(begins) && message.starts_with(&format!("--{option} ")),
+            "{text}: {message}"
+        );
+        // The rule of this row, not a similar one of another option.
         let end = sentence.rsplit("{transport}").next().unwrap_or_default();
-        assert!(told.ends_with(end), "{text}: {told}");
+        assert!(message.ends_with(end), "{text}: {message}");
     }
 }
 
 #[test]
-fn options_are_taken_where_they_have_a_meaning() {
+fn options_are_accepted_where_they_have_an_effect() {
     for (text, transports) in [
         ("hold = 1\nstair = \"1..2\"\nstep = 1", &[Udp][..]),
         ("backend = \"xdp\"\nvlan = 1\ninterface = \"a\"\nlocal-ports = 9\nsend-only = true", &[Udp]),
@@ -114,7 +121,7 @@ fn options_are_taken_where_they_have_a_meaning() {
             &[UdpTcp, Dot, Doh],
         ),
         ("early-data = true\ntls-version = \"1.3\"", &[Doq]),
-        // What is switched off says nothing.
+        // Options that are switched off have no effect.
         (
             "insecure = false\nearly-data = false\nfast-open = false\nresumption = true\nsend-only = false",
             &[Udp],

@@ -1,4 +1,4 @@
-//! Every rule of a plan, one after the other, and the way from plan to file and back.
+//! Every rule of a plan, and writing a plan to a file and reading it back.
 
 use super::*;
 use crate::kinds::{Family, TransportKind};
@@ -35,10 +35,10 @@ fn refused(more: &str) -> PlanError {
 }
 
 #[test]
-fn what_is_not_said_has_the_documented_default() {
+fn each_option_has_its_documented_default() {
     let plan = good("");
     assert_eq!(plan.target.address, "127.0.0.1:53".parse().expect("an address"));
-    assert_eq!(plan.source, QuestionSource::File(PathBuf::from("/home/me/q.txt")));
+    assert_eq!(plan.source, QuerySource::File(PathBuf::from("/home/me/q.txt")));
     assert_eq!((plan.transport, plan.strict), (TransportKind::Udp, false));
     assert_eq!(plan.form, QueryForm::default());
     assert_eq!((plan.load, plan.shape), (Load::Closed { outstanding: 100 }, None));
@@ -63,13 +63,13 @@ fn queries_come_from_a_file_standard_input_or_names() {
         |text: &str| plan_of(&format!("server = \"::1\"\n{text}")).map(|plan| (plan.source, plan.stop));
     let one_pass = Stop { passes: Some(1), ..Stop::default() };
     let ten_seconds = Stop { duration_ns: Some(10 * SECOND), ..Stop::default() };
-    assert_eq!(source("queries = \"/q\""), Ok((QuestionSource::File("/q".into()), one_pass)));
-    assert_eq!(source("queries = \"-\""), Ok((QuestionSource::Stdin, one_pass)));
-    assert_eq!(source("ask = [\"a MX\"]"), Ok((QuestionSource::Given(vec!["a MX".to_owned()]), ten_seconds)));
+    assert_eq!(source("queries = \"/q\""), Ok((QuerySource::File("/q".into()), one_pass)));
+    assert_eq!(source("queries = \"-\""), Ok((QuerySource::Stdin, one_pass)));
+    assert_eq!(source("ask = [\"a MX\"]"), Ok((QuerySource::Given(vec!["a MX".to_owned()]), ten_seconds)));
 }
 
 #[test]
-fn one_shape_may_be_asked_for_and_each_may_have_a_window() {
+fn a_load_has_one_shape_and_each_shape_may_have_a_window() {
     for shape in ["rate = 5\nfor = 1", "ramp = \"1..5\"\nover = 1", "[[piece]]\nrate = 1\nfor = 1"] {
         assert_eq!(good(shape).load.window(), None);
         let plan = good(&format!("outstanding = 5\n{shape}"));
@@ -92,7 +92,7 @@ fn one_shape_may_be_asked_for_and_each_may_have_a_window() {
 #[test]
 fn a_rate_of_zero_is_refused_by_name() {
     assert_eq!(refused("rate = 0"), PlanError::Zero { option: "rate" });
-    assert_eq!(refused("rate = 0").to_string(), "--rate 0 asks for nothing: give a value above 0");
+    assert_eq!(refused("rate = 0").to_string(), "--rate must be above 0");
     assert_eq!(refused("ramp = \"0..0\"\nover = 5"), PlanError::Curve(CurveError::NoQueries));
 }
 
@@ -157,7 +157,7 @@ fn each_shape_needs_its_parts() {
 }
 
 #[test]
-fn an_option_without_the_load_it_belongs_to_is_refused() {
+fn an_option_of_another_load_is_refused() {
     let cases = [
         ("over = 5", "over"),
         ("rate = 1\nstep = 5", "step"),
@@ -166,7 +166,7 @@ fn an_option_without_the_load_it_belongs_to_is_refused() {
         ("ramp = \"1..2\"\nover = 1\nstep = 1", "step"),
     ];
     for (text, want) in cases {
-        assert!(matches!(refused(text), PlanError::Misfit { option, .. } if option == want), "{text}");
+        assert!(matches!(refused(text), PlanError::Unusable { option, .. } if option == want), "{text}");
     }
 }
 
@@ -208,7 +208,7 @@ fn times_and_sizes_have_limits() {
 }
 
 #[test]
-fn the_form_of_the_query_is_as_asked() {
+fn the_form_of_the_query_is_as_given() {
     let plan = good(
         "recursion-desired = false\nchecking-disabled = true\nauthentic-data = true\n\
                      dnssec-ok = true\nedns-size = 4096\nnsid = true\nclass = \"ch\"",
@@ -246,7 +246,7 @@ fn every_worker_has_a_socket_and_in_a_closed_loop_a_query() {
 }
 
 #[test]
-fn questions_are_grouped_by_length_only_where_batches_are_to_be_expected() {
+fn queries_are_grouped_by_length_only_where_batches_are_expected() {
     assert!(good("outstanding = 100").groups_by_length());
     assert!(!good("rate = 50000").groups_by_length());
     assert!(good("rate = 100000").groups_by_length());
@@ -255,7 +255,7 @@ fn questions_are_grouped_by_length_only_where_batches_are_to_be_expected() {
 }
 
 #[test]
-fn more_outstanding_than_ids_is_refused_with_the_sockets_it_takes() {
+fn more_outstanding_than_ids_is_refused_with_the_needed_sockets() {
     assert!(with("clients = 2\noutstanding = 131072").is_ok());
     let error = refused("clients = 2\noutstanding = 131073");
     assert_eq!(error, PlanError::TooManyOutstanding { outstanding: 131_073, clients: 2, needed: 4 });
@@ -265,7 +265,7 @@ fn more_outstanding_than_ids_is_refused_with_the_sockets_it_takes() {
 }
 
 #[test]
-fn local_ports_are_a_range_with_room_for_the_sockets() {
+fn local_ports_are_a_range_with_one_port_per_socket() {
     let ports = |text: &str| good(&format!("clients = 2\nlocal-ports = {text}")).local_ports;
     let want = Some(PortRange { first: 20000, last: 29999 });
     assert_eq!(ports("\"20000..29999\""), want);
@@ -293,7 +293,7 @@ fn families_must_match() {
 }
 
 #[test]
-fn a_public_server_is_loaded_only_on_the_users_word() {
+fn a_public_server_needs_permission() {
     let plan = |word: &str| plan_of(&format!("server = \"9.9.9.9\"\nqueries = \"q\"\n{word}"));
     let error = plan("").expect_err("a public server");
     assert_eq!(error, PlanError::MayNotLoad { address: "9.9.9.9".parse().expect("an address") });
@@ -303,7 +303,7 @@ fn a_public_server_is_loaded_only_on_the_users_word() {
 }
 
 #[test]
-fn a_name_is_looked_up_only_after_everything_else_is_right() {
+fn a_name_is_looked_up_only_after_all_other_checks() {
     let never = |_: &str, _: u16| -> Result<Vec<SocketAddr>, String> { panic!("asked the network") };
     let draft = Draft::from_toml("server = \"name\"\nqueries = \"q\"\ntimeout = 0").expect("a plan file");
     assert!(matches!(draft.validate(&Host { resolve: &never, ..host() }), Err(PlanError::OutOfRange { .. })));
@@ -315,27 +315,27 @@ fn a_name_is_looked_up_only_after_everything_else_is_right() {
 }
 
 #[test]
-fn send_only_takes_a_rate_or_floods_and_has_no_window() {
+fn send_only_has_a_rate_or_floods_and_has_no_window() {
     let flood = good("send-only = true");
     assert!(flood.send_only && matches!(flood.load, Load::Closed { .. }));
     assert_eq!(flood.to_draft().outstanding, None, "so that it can be played again");
     let window = refused("send-only = true\noutstanding = 9").to_string();
     assert!(
-        window.starts_with("--send-only waits for no responses, so --outstanding has no meaning"),
+        window.starts_with("--send-only does not wait for responses, so --outstanding has no effect"),
         "{window}"
     );
     assert!(good("send-only = true\nrate = 9").send_only);
 }
 
 #[test]
-fn a_time_limit_cuts_a_shape_that_would_go_on() {
+fn a_time_limit_ends_a_longer_shape() {
     let load = good("ramp = \"0..100\"\nover = 10\nfor = 5").load;
     let Some(curve) = load.curve() else { panic!("not a ramp") };
     assert_eq!((curve.duration_ns(), curve.total()), (Some(5 * SECOND), Some(125)));
 }
 
 #[test]
-fn a_plan_written_to_its_file_and_read_again_is_the_same_plan() {
+fn a_plan_is_unchanged_after_writing_and_reading_it() {
     let plans = [
         "",
         "rate = \"2k\"\noutstanding = 7",
@@ -359,10 +359,10 @@ fn a_plan_written_to_its_file_and_read_again_is_the_same_plan() {
     for text in texts.iter().chain(&others) {
         let mut plan = plan_of(text).expect(text);
         let file = plan.to_draft().to_toml().expect(text);
-        // A later run, elsewhere: other cores, another folder, another seed.
+        // A later run on another host: other CPUs, folder and seed.
         let later = Host { cores: 64, working_dir: Path::new("/elsewhere"), fresh_seed: 99, ..host() };
         let again = Draft::from_toml(&file).expect(&file).validate(&later).expect(&file);
-        // The plan says what was changed only to whoever asked for it.
+        // Changes are reported only in the run whose options were changed.
         plan.notes.clear();
         assert_eq!(again, plan, "{file}");
         assert_eq!(again.to_draft().to_toml().as_ref(), Ok(&file));
@@ -370,7 +370,7 @@ fn a_plan_written_to_its_file_and_read_again_is_the_same_plan() {
 }
 
 #[test]
-fn a_shape_is_shown_in_one_phrase() {
+fn a_shape_is_printed_as_a_short_phrase() {
     let shown = |text: &str| good(text).shape.as_ref().map(Shape::to_string);
     let cases = [
         ("rate = 50000\nfor = 30", "constant 50k qps for 30s"),
@@ -395,17 +395,21 @@ fn af_xdp_has_many_ports_and_as_many_workers_as_the_interface_has_queues() {
     let plan = good("backend = \"auto\"\nworkers = 2\nclients = 2\npin = false");
     assert_eq!((plan.workers, plan.clients, plan.pin), (2, 2, false));
     assert!(plan.backend.xdp().is_some_and(|xdp| !xdp.fits_workers && xdp.or_sockets));
-    // The ports of a prefix are on each of its addresses, so one will do.
+    // Each address of a prefix has the same ports, so one is enough.
     good("backend = \"xdp\"\nlocal-ports = 9000\nsource-prefix = \"127.0.0.0/24\"");
     assert!(matches!(refused("backend = \"xdp\"\nlocal-ports = 9000"), PlanError::TooFewPorts { .. }));
     let both = "backend = \"xdp\"\nlocal-address = \"127.0.0.1\"\nsource-prefix = \"127.0.0.0/24\"";
-    assert!(refused(both).to_string().starts_with("--local-address and --source-prefix both say where"));
+    assert!(
+        refused(both)
+            .to_string()
+            .starts_with("--local-address and --source-prefix both set the source address")
+    );
     let family = refused("backend = \"xdp\"\nsource-prefix = \"fd00::/64\"");
     assert!(matches!(family, PlanError::WrongFamily { wanted: Family::V6, .. }));
 }
 
 #[test]
-fn a_plan_of_af_xdp_survives_its_file_and_sockets_can_take_over() {
+fn a_plan_of_af_xdp_can_be_written_read_and_changed_to_sockets() {
     let text = "backend = \"xdp\"\ninterface = \"eth0\"\nnext-hop = \"02:00:00:00:00:01\"\nvlan = 7\n\
                 source-prefix = \"10.0.0.0/8\"\nxdp-mode = \"native\"\nxdp-copy = \"zero-copy\"\nworkers = 1";
     let plan = good(&text.replace("10.0.0.0/8", "127.0.0.0/8"));

@@ -1,4 +1,4 @@
-//! A base rate with a peak at regular distances.
+//! A base rate with peaks at regular intervals.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use super::curve::{Curve, CurveError, MAX_PIECES};
 use super::piece::Piece;
 use crate::units::{format_duration_ns, format_rate_qps};
 
-/// Bursts. Phases are named `base` and `peak`, in turn.
+/// Bursts. Phases are named `base` and `peak` alternately.
 ///
 /// ```text
 /// peak        __            __
@@ -18,7 +18,7 @@ use crate::units::{format_duration_ns, format_rate_qps};
 /// Every period starts with the base rate and ends with the peak. The run may end within a period.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Burst {
-    /// The rate between bursts, in queries per second; 0 = silence.
+    /// The rate between bursts, in queries per second; 0 = a pause.
     pub base_qps: f64,
     /// The rate in a burst, in queries per second.
     pub peak_qps: f64,
@@ -26,12 +26,12 @@ pub struct Burst {
     pub every_ns: u64,
     /// How long a burst lasts, in nanoseconds; less than `every_ns`.
     pub hold_ns: u64,
-    /// How long it all lasts, in nanoseconds.
+    /// The total length, in nanoseconds.
     pub duration_ns: u64,
 }
 
 impl Burst {
-    /// Two flat pieces a period.
+    /// Two flat pieces per period.
     pub fn curve(&self) -> Result<Curve, CurveError> {
         if self.hold_ns >= self.every_ns {
             return Err(CurveError::NoGap);

@@ -1,4 +1,4 @@
-//! One rate, for a while or until something else ends the run.
+//! A constant rate, for a given time or until another limit ends the run.
 
 use std::fmt;
 

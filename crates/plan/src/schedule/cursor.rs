@@ -1,4 +1,4 @@
-//! A walk along a curve: the instants of one worker's queries, one after the other, without searching.
+//! Iterates over the instants of one worker's queries along a curve, without searching.
 
 use super::span::{Instants, Span};
 
@@ -11,15 +11,15 @@ use super::span::{Instants, Span};
 #[derive(Debug, Clone)]
 pub struct Cursor {
     instants: Instants,
-    /// Of pieces, the index of `span`.
+    /// The index of `span` among the pieces.
     at: usize,
-    /// A copy of the current piece, so that a step touches nothing else.
+    /// A copy of the current piece, so that a step reads nothing else.
     span: Span,
     n: u64,
     stride: u64,
-    /// No query from this number on.
+    /// The end: the first query number that is excluded.
     limit: u64,
-    /// When query `n` is due; `None` once the walk is over.
+    /// When query `n` is due; `None` at the end.
     due_ns: Option<u64>,
 }
 
@@ -35,26 +35,26 @@ impl Cursor {
         cursor
     }
 
-    /// The same walk, over before query number `count` (counted in the whole curve, all workers together).
+    /// The same cursor, ending before query `count` (counted in the whole curve, over all workers).
     pub fn up_to(mut self, count: u64) -> Cursor {
         self.limit = self.limit.min(count);
         self.settle();
         self
     }
 
-    /// The number of the next query. Has no meaning once [`Cursor::due_ns`] is `None`.
+    /// The number of the next query. Not valid once [`Cursor::due_ns`] is `None`.
     #[inline]
     pub fn n(&self) -> u64 {
         self.n
     }
 
-    /// When the next query should leave, in nanoseconds since the start; `None` once the walk is over.
+    /// When the next query is due, in nanoseconds since the start; `None` at the end.
     #[inline]
     pub fn due_ns(&self) -> Option<u64> {
         self.due_ns
     }
 
-    /// Goes on to this worker's next query.
+    /// Advances to this worker's next query.
     #[inline]
     pub fn advance(&mut self) {
         self.n = self.n.saturating_add(self.stride);
@@ -65,7 +65,7 @@ impl Cursor {
         }
     }
 
-    /// The next query, number and instant, and a step on: what an iterator gives.
+    /// Returns the number and instant of the next query, and advances.
     #[inline]
     pub fn next_due(&mut self) -> Option<(u64, u64)> {
         let due = (self.n, self.due_ns?);
@@ -73,7 +73,7 @@ impl Cursor {
         Some(due)
     }
 
-    /// Finds the piece that holds query `n`, from the current piece on.
+    /// Finds the piece that contains query `n`, starting at the current piece.
     fn settle(&mut self) {
         self.due_ns = None;
         if self.n >= self.limit {

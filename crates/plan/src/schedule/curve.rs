@@ -1,35 +1,34 @@
-//! The load curve: how many queries should have left by each instant.
+//! The load curve: how many queries are due by each instant.
 //!
 //! ```text
-//! rate                                    asked C(t) = the area under the rate
+//! rate                                    C(t) = queries due by t = the area under the rate
 //!   |      ____                             |            _____
-//!   |     /    |                            |          _/  <- a pause asks for nothing
+//!   |     /    |                            |          _/  <- a pause
 //!   |    /     |______   ____               |        _/
 //!   |___/             |_|                   |  _____/
 //!   +--------------------------> t          +--------------------------> t
 //! ```
 //!
-//! Query `n` is due at the instant the area passes `n`: query 0 at the start of the first piece with a rate,
-//! and a query whose turn falls on the edge of a pause after the pause. Each instant is worked out from `n`
-//! itself, never from the instant before, so nothing adds up however long the run. Where the queries have instants
-//! of their own, the curve is the list of these.
+//! Query `n` is due when the area passes `n`: query 0 at the start of the first piece with a rate, and a query at the
+//! edge of a pause after the pause. Each instant is computed from `n`, never from the previous instant, so rounding
+//! errors do not accumulate. Where the queries have their own instants, the curve is the list of these.
 
 use std::sync::Arc;
 
 use super::cursor::Cursor;
 use super::piece::{ENDLESS_NS, Piece};
-use super::span::{Asked, Instants, Span};
+use super::span::{Due, Instants, Span};
 
-/// The highest rate a curve may ask for: one query a nanosecond, the unit of its instants.
+/// The highest rate of a curve: one query per nanosecond, the unit of its instants.
 pub const MAX_RATE_QPS: f64 = 1e9;
 
-/// The most pieces a curve may have: bursts each second for two days. It bounds memory to some 60 MB.
+/// The most pieces of a curve: bursts each second for two days. It limits memory to some 60 MB.
 pub const MAX_PIECES: usize = 400_000;
 
-/// A stretch of the run that a report shows on its own. Each piece of a curve is one.
+/// A part of the run that a report shows separately. Each piece of a curve is one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Phase {
-    /// What a report calls it.
+    /// Its name in a report.
     pub label: String,
     /// Its first instant, in nanoseconds since the start of the run.
     pub from_ns: u64,
@@ -41,40 +40,38 @@ pub struct Phase {
     pub rate_to_qps: f64,
 }
 
-/// Why pieces do not make a curve.
+/// Why a curve is not valid.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum CurveError {
-    /// No piece at all.
+    /// No pieces.
     #[error("the load has no pieces: give at least one")]
     NoPieces,
-    /// A rate that is negative, no number, or above [`MAX_RATE_QPS`].
+    /// A rate that is negative, not a number, or above [`MAX_RATE_QPS`].
     #[error("a rate of {0} queries per second cannot be scheduled: use 0 to 1G")]
     Rate(f64),
-    /// A piece that takes no time.
-    #[error("piece `{0}` takes no time: give it a length above 0")]
+    /// A piece of length 0.
+    #[error("piece `{0}` has no length: give it a length above 0")]
     NoTime(String),
     /// An endless piece that is not the last, or whose rate changes.
-    #[error("piece `{0}` never ends: only the last piece may, and only at one rate")]
+    #[error("piece `{0}` never ends: only the last piece may, and only at a constant rate")]
     Endless(String),
-    /// The rate is 0 all along.
-    #[error("the load asks for no query at all: give it a rate above 0")]
+    /// The rate is always 0.
+    #[error("the load has no queries: give it a rate above 0")]
     NoQueries,
     /// Too many pieces, or steps, or bursts.
-    #[error("the load has {0} pieces, and {MAX_PIECES} are possible: use fewer, longer ones")]
+    #[error("the load has {0} pieces, and the limit is {MAX_PIECES}: use fewer, longer ones")]
     TooManyPieces(usize),
-    /// The pieces together are longer than the clock can count.
+    /// The total length exceeds the range of the clock.
     #[error("the load lasts longer than 500 years: shorten it")]
     TooLong,
     /// A stair whose step is 0.
-    #[error("a stair with steps of 0 gets nowhere: give --step a rate above 0")]
+    #[error("the step of a stair must be above 0: give --step a rate above 0")]
     NoStep,
-    /// Instants of a source that go back.
-    #[error("query {0} of the source is due before the one in front of it: sort the queries by time")]
+    /// Instants of a source that are not ascending.
+    #[error("query {0} of the source is due before the preceding one: sort the queries by time")]
     Order(usize),
     /// Bursts that leave no time between them.
-    #[error(
-        "bursts that last as long as their distance are one long burst: make --hold shorter than --every"
-    )]
+    #[error("a burst must be shorter than the time between bursts: make --hold shorter than --every")]
     NoGap,
 }
 
@@ -86,21 +83,21 @@ pub struct Curve {
 }
 
 impl Curve {
-    /// Makes a curve of pieces that follow each other from instant 0.
+    /// Makes a curve of consecutive pieces from instant 0.
     pub fn new(pieces: Vec<Piece>) -> Result<Curve, CurveError> {
         check(&pieces)?;
         let mut spans = Vec::with_capacity(pieces.len());
         let mut phases = Vec::with_capacity(pieces.len());
-        let mut asked = Asked::default();
+        let mut due = Due::default();
         let mut start_ns = 0u64;
         for piece in pieces {
-            let before = asked;
-            asked.add(piece.rate_from_qps, piece.rate_to_qps, piece.duration_ns);
-            spans.push(Span::new(&piece, start_ns, before, asked));
+            let before = due;
+            due.add(piece.rate_from_qps, piece.rate_to_qps, piece.duration_ns);
+            spans.push(Span::new(&piece, start_ns, before, due));
             let from_ns = start_ns;
             start_ns = match piece.duration_ns {
                 ENDLESS_NS => ENDLESS_NS,
-                // Half of what u64 holds is left as room for whoever adds a timeout to an instant.
+                // Half of the range of u64 is left for adding timeouts to instants.
                 length => start_ns
                     .checked_add(length)
                     .filter(|end| *end < ENDLESS_NS / 2)
@@ -120,7 +117,7 @@ impl Curve {
         Ok(Curve { instants: Instants::OfPieces(spans.into()), phases: phases.into() })
     }
 
-    /// The curve whose query `n` is due at `instants[n]`, in nanoseconds since the start. It is one phase of this
+    /// The curve whose query `n` is due at `instants[n]`, in nanoseconds since the start. It has one phase of this
     /// name.
     pub(super) fn of_instants(instants: Arc<[u64]>, label: &str) -> Result<Curve, CurveError> {
         if let Some(before) = instants.windows(2).position(|pair| pair[0] > pair[1]) {
@@ -134,7 +131,7 @@ impl Curve {
         Ok(Curve { instants: Instants::OfEach(instants), phases: [phase].into() })
     }
 
-    /// When query `n` (counted from 0) should leave, in nanoseconds since the start; `None` past the end.
+    /// When query `n` (counted from 0) is due, in nanoseconds since the start; `None` past the end.
     pub fn due_at(&self, n: u64) -> Option<u64> {
         match &self.instants {
             Instants::OfPieces(spans) => {
@@ -148,7 +145,7 @@ impl Curve {
     /// How many queries are due at `t_ns` or before: exactly those with `due_at(n) <= t_ns`.
     pub fn due_by(&self, t_ns: u64) -> u64 {
         match &self.instants {
-            // Piece 0 starts at 0, so there is always one before the partition point.
+            // Piece 0 starts at 0, so a piece always precedes the partition point.
             Instants::OfPieces(spans) => {
                 let at = spans.partition_point(|span| span.start_ns <= t_ns);
                 spans[..at].last().map_or(0, |span| span.due_by(t_ns))
@@ -157,7 +154,7 @@ impl Curve {
         }
     }
 
-    /// The rate asked at `t_ns`, in queries per second; 0 past the end. Of given instants it is their mean rate.
+    /// The scheduled rate at `t_ns`, in queries per second; 0 past the end. For given instants it is their mean rate.
     pub fn rate_at(&self, t_ns: u64) -> f64 {
         match &self.instants {
             Instants::OfPieces(spans) => {
@@ -175,7 +172,7 @@ impl Curve {
         self.phases.last().map(|phase| phase.to_ns).filter(|end| *end != ENDLESS_NS)
     }
 
-    /// How many queries the curve asks for; `None` where it never ends.
+    /// The number of queries of the curve; `None` where it never ends.
     pub fn total(&self) -> Option<u64> {
         self.duration_ns()?;
         match &self.instants {
@@ -189,7 +186,7 @@ impl Curve {
         &self.phases
     }
 
-    /// The index in [`Curve::phases`] of the phase that `t_ns` falls in; past the end, the last one.
+    /// The index in [`Curve::phases`] of the phase that contains `t_ns`; past the end, the last one.
     pub fn phase_at(&self, t_ns: u64) -> usize {
         self.phases.partition_point(|phase| phase.from_ns <= t_ns).saturating_sub(1)
     }
@@ -200,7 +197,7 @@ impl Curve {
         Cursor::new(self.instants.clone(), first, stride)
     }
 
-    /// The same curve, ending at `end_ns` where it would go on.
+    /// The same curve, ending at `end_ns` at the latest.
     pub fn cut_at(&self, end_ns: u64) -> Result<Curve, CurveError> {
         if self.duration_ns().is_some_and(|length| length <= end_ns) {
             return Ok(self.clone());
@@ -233,7 +230,7 @@ impl Curve {
     }
 }
 
-/// What must hold of the pieces before any of them is used.
+/// Checks the pieces before any of them is used.
 fn check(pieces: &[Piece]) -> Result<(), CurveError> {
     if pieces.is_empty() {
         return Err(CurveError::NoPieces);

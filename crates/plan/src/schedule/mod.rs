@@ -1,8 +1,7 @@
-//! When to send: a load is either a [`Curve`] over time (open loop), perhaps with a window that holds it back, or
-//! a window alone (closed loop).
+//! When to send: a load is either a [`Curve`] over time (open loop), optionally limited by a window, or a window alone
+//! (closed loop).
 //!
-//! Each shape a user can ask for is one small file that gives the pieces of a curve. Everything after that
-//! knows curves only.
+//! Each shape is one small file that gives the pieces of a curve. All other code uses only curves.
 
 mod burst;
 mod constant;
@@ -30,15 +29,15 @@ use std::fmt;
 /// The load of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Load {
-    /// Open loop: queries are due when the curve says so, whatever the server does.
+    /// Open loop: queries are due at the instants of the curve, whatever the server does.
     Open {
         /// When they are due.
         curve: Curve,
-        /// At least 1: a due query is held back while this many are outstanding, in all workers together.
-        /// `None` = none is held back.
+        /// At least 1: a due query is held back while this many are outstanding, over all workers. `None` = no
+        /// limit.
         window: Option<u32>,
     },
-    /// Closed loop: a query leaves as soon as fewer than this many are outstanding, in all workers together.
+    /// Closed loop: a query is sent as soon as fewer than this many are outstanding, over all workers.
     Closed {
         /// The size of the window, at least 1.
         outstanding: u32,
@@ -54,7 +53,7 @@ impl Load {
         }
     }
 
-    /// The most queries that may be outstanding, in all workers together; `None` = any number.
+    /// The maximum number of outstanding queries, over all workers; `None` = no limit.
     pub fn window(&self) -> Option<u32> {
         match self {
             Load::Open { window, .. } => *window,
@@ -63,12 +62,12 @@ impl Load {
     }
 }
 
-/// The shape an open-loop load was asked for in: what a curve was made from.
+/// The shape of an open-loop load, from which its curve is made.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Shape {
     /// One rate.
     Constant(Constant),
-    /// A rate that rises or falls evenly.
+    /// A rate that changes linearly.
     Ramp(Ramp),
     /// Steps.
     Stair(Stair),

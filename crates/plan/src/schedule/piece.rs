@@ -1,9 +1,9 @@
-//! What a curve is made of.
+//! The pieces of a curve.
 
 /// The length of a piece that never ends, in nanoseconds. Only the last piece may have it.
 pub const ENDLESS_NS: u64 = u64::MAX;
 
-/// A stretch of the curve whose rate changes evenly, or not at all.
+/// A part of the curve whose rate is constant or changes linearly.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Piece {
     /// The rate at its start, in queries per second.
@@ -12,7 +12,7 @@ pub struct Piece {
     pub rate_to_qps: f64,
     /// How long it lasts, in nanoseconds; [`ENDLESS_NS`] = for ever.
     pub duration_ns: u64,
-    /// What a report calls it.
+    /// Its name in a report.
     pub label: String,
 }
 

@@ -1,4 +1,4 @@
-//! Any curve made of straight pieces, as a plan file gives it.
+//! Any curve of linear pieces, as given in a plan file.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ pub struct Piecewise {
 }
 
 impl Piecewise {
-    /// The pieces as they are.
+    /// The given pieces.
     pub fn curve(&self) -> Result<Curve, CurveError> {
         Curve::new(self.pieces.clone())
     }

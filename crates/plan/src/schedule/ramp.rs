@@ -1,4 +1,4 @@
-//! A rate that rises or falls evenly, and may then hold.
+//! A rate that changes linearly, and may then be held.
 
 use std::fmt;
 
@@ -20,9 +20,9 @@ pub struct Ramp {
     pub from_qps: f64,
     /// The rate at the end of the ramp and while it holds, in queries per second.
     pub to_qps: f64,
-    /// How long the rate changes, in nanoseconds.
+    /// The length of the change, in nanoseconds.
     pub over_ns: u64,
-    /// How long the last rate then holds, in nanoseconds; 0 = not at all.
+    /// How long the last rate is then held, in nanoseconds.
     pub hold_ns: u64,
 }
 

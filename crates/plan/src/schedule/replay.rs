@@ -1,10 +1,10 @@
-//! The instants of a source as they are.
+//! The unchanged instants of a source.
 
 use std::sync::Arc;
 
 use super::curve::{Curve, CurveError};
 
-/// Queries that are due when their source says.
+/// Queries that are due at the instants of their source.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Replay {
     /// When each query is due, in nanoseconds since the start, ascending.
@@ -12,7 +12,7 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// One phase, `replay`, over after the last query.
+    /// One phase, `replay`, which ends after the last query.
     pub fn curve(&self) -> Result<Curve, CurveError> {
         Curve::of_instants(Arc::clone(&self.instants), "replay")
     }

@@ -1,35 +1,35 @@
-//! One piece of a curve, ready to work out instants: which queries it holds, and when each is due.
+//! One piece of a curve, prepared to compute instants: the queries in it, and when each is due.
 //!
-//! With `m` queries to go from the start of the piece, rate `r0` there and acceleration `a`, the instant is
-//! the root of `r0 t + a t²/2 = m`. The school formula subtracts two nearly equal numbers; `2m / (r0 +
-//! sqrt(r0² + 2am))` is the same root without that. Where the rate falls, the piece is looked at from its
-//! end, where it is a rising one.
+//! With `m` queries from the start of the piece, rate `r0` there and acceleration `a`, the instant is
+//! the root of `r0 t + a t²/2 = m`. The usual formula subtracts two nearly equal numbers; `2m / (r0 +
+//! sqrt(r0² + 2am))` is the same root without that. A falling rate is computed from the end of the piece, as a rising
+//! one.
 
 use std::sync::Arc;
 
 use super::piece::{ENDLESS_NS, Piece};
 
-/// Where the instants of a curve come from.
+/// The source of the instants of a curve.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Instants {
-    /// Worked out from pieces, at least one.
+    /// Computed from pieces, at least one.
     OfPieces(Arc<[Span]>),
-    /// Given one by one, ascending.
+    /// Given, ascending.
     OfEach(Arc<[u64]>),
 }
 
-/// How many queries were asked for up to some instant: whole ones apart from the fraction, because at 10^11
-/// queries an f64 holds only the fifth digit after the point.
+/// The number of queries due by some instant. The fraction is separate from the whole number, because at 10^11
+/// queries an f64 has only five digits after the point.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Asked {
+pub(super) struct Due {
     whole: u64,
     fraction: f64,
-    /// How far `fraction` may be off, in queries.
+    /// The maximum error of `fraction`, in queries.
     doubt: f64,
     endless: bool,
 }
 
-impl Asked {
+impl Due {
     /// Adds the area of one piece.
     pub(super) fn add(&mut self, rate_from_qps: f64, rate_to_qps: f64, duration_ns: u64) {
         if duration_ns == ENDLESS_NS {
@@ -43,10 +43,10 @@ impl Asked {
         self.doubt += area * f64::EPSILON;
     }
 
-    /// The first query that is due at this instant or later, and how much of a query is still to go to it.
+    /// The first query that is due at this instant or later, and the fraction of a query until then.
     ///
-    /// A count that misses a whole number only by rounding is that whole number: 0.1 qps for 10 s is one
-    /// query, not two.
+    /// A count that differs from a whole number only by rounding is that number: 0.1 qps for 10 s is one query,
+    /// not two.
     fn next_query(self) -> (u64, f64) {
         if self.endless {
             return (u64::MAX, 0.0);
@@ -62,31 +62,31 @@ impl Asked {
     }
 }
 
-/// A piece of the curve with what was worked out for it once. It holds queries `first` up to before `end`.
+/// A piece of the curve with precomputed values. It contains the queries from `first` to before `end`.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Span {
     pub(super) first: u64,
     pub(super) end: u64,
     pub(super) start_ns: u64,
     duration_ns: u64,
-    /// How much of a query is to go from the start of the piece to the first query, 0 to 1.
+    /// The fraction of a query from the start of the piece to the first query, 0 to 1.
     lead: f64,
-    /// The distance of queries where the rate is constant.
+    /// The time between queries where the rate is constant.
     gap_ns: f64,
     rate_from_qps: f64,
     rate_to_qps: f64,
-    /// How the rate changes, in queries per second per second.
+    /// The change of the rate, in queries per second per second.
     acceleration: f64,
 }
 
 impl Span {
-    pub(super) fn new(piece: &Piece, start_ns: u64, before: Asked, after: Asked) -> Span {
+    pub(super) fn new(piece: &Piece, start_ns: u64, before: Due, after: Due) -> Span {
         let (first, lead) = before.next_query();
         let (end, _) = after.next_query();
         let (rate_from_qps, rate_to_qps) = (piece.rate_from_qps, piece.rate_to_qps);
         Span {
             first,
-            // A piece without a rate holds no query.
+            // A piece without a rate has no query.
             end: end.max(first),
             start_ns,
             duration_ns: piece.duration_ns,
@@ -98,7 +98,7 @@ impl Span {
         }
     }
 
-    /// The piece that holds query `n` alone, due at `due_ns`.
+    /// The piece with query `n` alone, due at `due_ns`.
     pub(super) fn of_one(n: u64, due_ns: u64) -> Span {
         Span { first: n, end: n + 1, start_ns: due_ns, duration_ns: 1, ..Span::default() }
     }
@@ -107,7 +107,7 @@ impl Span {
         self.first == self.end
     }
 
-    /// When query `n`, which this piece must hold, is due, in nanoseconds since the start of the run.
+    /// When query `n`, which must be in this piece, is due, in nanoseconds since the start of the run.
     #[inline]
     pub(super) fn due_ns(&self, n: u64) -> u64 {
         let to_go = (n - self.first) as f64 + self.lead;
@@ -116,7 +116,7 @@ impl Span {
         } else {
             self.ramp_offset_ns(to_go)
         };
-        // The query belongs to this piece, so no rounding may push it into the next.
+        // The query belongs to this piece: rounding must not move it to the next.
         self.start_ns + ((offset_ns + 0.5) as u64).min(self.duration_ns - 1)
     }
 
@@ -126,9 +126,9 @@ impl Span {
             return self.end;
         }
         let t = seconds(t_ns - self.start_ns);
-        let asked = self.rate_from_qps * t + self.acceleration * t * t / 2.0;
-        // An estimate, then as many steps as it is off by rounding: what counts is to agree with `due_ns`.
-        let estimate = self.first.saturating_add((asked - self.lead + 1.0).max(0.0) as u64);
+        let due = self.rate_from_qps * t + self.acceleration * t * t / 2.0;
+        // An estimate, corrected step by step for rounding, because it must agree with `due_ns`.
+        let estimate = self.first.saturating_add((due - self.lead + 1.0).max(0.0) as u64);
         let mut count = estimate.clamp(self.first, self.end);
         while count < self.end && self.due_ns(count) <= t_ns {
             count += 1;
@@ -151,7 +151,7 @@ impl Span {
         }
     }
 
-    /// How long a changing rate takes to ask for `to_go` queries, in nanoseconds.
+    /// The time in which `to_go` queries become due at a changing rate, in nanoseconds.
     fn ramp_offset_ns(&self, to_go: f64) -> f64 {
         if self.acceleration > 0.0 {
             time_s(self.rate_from_qps, self.acceleration, to_go) * SECOND_NS
@@ -163,7 +163,7 @@ impl Span {
     }
 }
 
-/// The time in which a rate that starts at `rate` and rises by `acceleration` asks for `queries`, in seconds.
+/// The time in which `queries` become due at a rate that starts at `rate` and rises by `acceleration`, in seconds.
 fn time_s(rate: f64, acceleration: f64, queries: f64) -> f64 {
     if queries <= 0.0 {
         return 0.0;
@@ -171,7 +171,7 @@ fn time_s(rate: f64, acceleration: f64, queries: f64) -> f64 {
     2.0 * queries / (rate + (rate * rate + 2.0 * acceleration * queries).sqrt())
 }
 
-/// The queries that a piece asks for.
+/// The number of queries of a piece.
 fn area(rate_from_qps: f64, rate_to_qps: f64, duration_ns: u64) -> f64 {
     (rate_from_qps + rate_to_qps) / 2.0 * seconds(duration_ns)
 }
@@ -182,6 +182,5 @@ fn seconds(ns: u64) -> f64 {
 
 const SECOND_NS: f64 = 1e9;
 
-/// Counts nearer to a whole number than this are that number, even where arithmetic was nearly exact: a
-/// rate like 0.1 is itself only near to what was asked.
+/// A count nearer than this to a whole number is that number: the f64 of a rate like 0.1 is itself not exact.
 const SMALLEST_DOUBT: f64 = 1e-9;

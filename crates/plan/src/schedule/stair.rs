@@ -19,16 +19,16 @@ pub struct Stair {
     /// The rate of the first step, in queries per second.
     pub from_qps: f64,
     /// The rate of the last step, in queries per second: lower than the first for a stair down. It is
-    /// always reached: where the steps do not come out even, the last one is shorter.
+    /// always reached: if the range is not a multiple of the step, the last step is lower.
     pub to_qps: f64,
-    /// How much the rate changes from step to step, in queries per second, above 0 in both directions.
+    /// The change of the rate per step, in queries per second; above 0 in both directions.
     pub step_qps: f64,
     /// How long each step lasts, in nanoseconds.
     pub hold_ns: u64,
 }
 
 impl Stair {
-    /// One flat piece a step.
+    /// One flat piece per step.
     pub fn curve(&self) -> Result<Curve, CurveError> {
         if self.step_qps.is_nan() || self.step_qps <= 0.0 {
             return Err(CurveError::NoStep);
@@ -54,5 +54,5 @@ impl fmt::Display for Stair {
     }
 }
 
-/// Steps this near to coming out even do: 0.1..0.3 by 0.1 has three steps, not four.
+/// Tolerance for rounding of the number of steps: 0.1..0.3 by 0.1 has three steps, not four.
 const SAME_STEP: f64 = 1e-9;

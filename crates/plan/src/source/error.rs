@@ -1,11 +1,11 @@
-//! Why a source gives no queries, and what is wrong with a line of it.
+//! Errors of a query source and of its lines.
 
 use std::path::PathBuf;
 use std::{fmt, io};
 
 use dnsdyno_wire::NameError;
 
-/// Why there are no queries to ask. Says what to do.
+/// Why queries cannot be loaded. The message says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
     /// The file cannot be opened.
@@ -13,58 +13,58 @@ pub enum SourceError {
     Open {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
-    /// Reading broke off.
+    /// Reading failed.
     #[error("cannot read {origin}: {source}; nothing was sent")]
     Read {
-        /// The file, or what stands for it.
+        /// The file, or a description of the source.
         origin: String,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
-    /// Not one line with content.
-    #[error("{origin} holds no query: write one a line, as `name type`")]
+    /// No line with content.
+    #[error("{origin} has no queries: write one per line, as `name type`")]
     Empty {
-        /// The file, or what stands for it.
+        /// The file, or a description of the source.
         origin: String,
     },
-    /// Every line with content is bad.
-    #[error("{origin} holds no query: all {bad_lines} lines are bad, the first is {first}")]
+    /// Every line with content is malformed.
+    #[error("{origin} has no queries: all {bad_lines} lines are malformed, the first is {first}")]
     OnlyBadLines {
-        /// The file, or what stands for it.
+        /// The file, or a description of the source.
         origin: String,
-        /// How many lines are bad.
+        /// The number of malformed lines.
         bad_lines: u64,
         /// The first of them.
         first: Box<BadLine>,
     },
-    /// A bad line, where every line must be good.
-    #[error("{0}; correct it, or leave out --strict to skip such lines")]
+    /// A malformed line, with `--strict`.
+    #[error("{0}; correct it, or remove --strict to skip such lines")]
     BadLine(Box<BadLine>),
-    /// An item of a list is no question.
+    /// An item of a list is not a question.
     #[error("`{item}` is not a question: {reason}")]
     Given {
-        /// The item as it was given.
+        /// The given item.
         item: String,
         /// What is wrong with it.
         reason: BadReason,
     },
-    /// The encoded queries would take more than 4 GiB.
-    #[error("{origin} is too large: its queries pass 4 GiB at line {line}; split it and run the parts")]
+    /// The encoded queries exceed 4 GiB.
+    #[error("{origin} is too large: its queries exceed 4 GiB at line {line}; split it")]
     TooLarge {
-        /// The file, or what stands for it.
+        /// The file, or a description of the source.
         origin: String,
-        /// The first line without room.
+        /// The first line that does not fit.
         line: u64,
     },
 }
 
-/// A line that is not `name type`. Displays as `FILE:LINE: reason: text`.
+/// A line that is not `name type`, displayed as `FILE:LINE: reason: text`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadLine {
-    /// The file, or what stands for it.
+    /// The file, or a description of the source.
     pub origin: String,
     /// The number of the line, counted from 1.
     pub line: u64,
@@ -86,10 +86,10 @@ pub enum BadReason {
     /// Only one word.
     #[error("no query type after the name: write `name type`")]
     NoType,
-    /// The second word is no type.
+    /// The second word is not a type.
     #[error("`{0}` is not a query type: write a name like AAAA, or TYPEnnn")]
     UnknownType(String),
-    /// The first word is no name.
+    /// The first word is not a name.
     #[error(transparent)]
     Name(#[from] NameError),
 }

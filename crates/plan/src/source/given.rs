@@ -1,17 +1,17 @@
-//! Questions given one by one, on the command line or in a plan file.
+//! Queries given as names, on the command line or in a plan file.
 
 use dnsdyno_wire::{QueryForm, parse_type_bytes};
 
 use super::error::SourceError;
-use super::questions::QuestionsBuilder;
+use super::queries::QueriesBuilder;
 use super::text::{Loaded, next_word, read_query};
 
-/// Reads questions written as `name`, `name TYPE` or `name/TYPE`; without a type it is A.
+/// Reads queries written as `name`, `name TYPE` or `name/TYPE`; without a type it is A.
 ///
-/// A slash that is followed by no type but by more of a name, as in `0/25.2.0.192.in-addr.arpa`, is part of
-/// the name. Any bad item is an error: whoever typed it is there to correct it.
+/// A slash that is not followed by a type, as in `0/25.2.0.192.in-addr.arpa`, is part of the name. Any malformed item
+/// is an error: the user can correct it immediately.
 pub fn read_given(items: &[String], form: QueryForm) -> Result<Loaded, SourceError> {
-    let mut builder = QuestionsBuilder::new(form, 0);
+    let mut builder = QueriesBuilder::new(form, 0);
     let mut name_wire = Vec::new();
     for item in items {
         let (name, qtype) = split(item);
@@ -25,10 +25,10 @@ pub fn read_given(items: &[String], form: QueryForm) -> Result<Loaded, SourceErr
     if builder.is_empty() {
         return Err(SourceError::Empty { origin: "the list of names".to_owned() });
     }
-    Ok(Loaded { questions: builder.finish(), bad_lines: 0, first_bad: Vec::new() })
+    Ok(Loaded { queries: builder.finish(), bad_lines: 0, first_bad: Vec::new() })
 }
 
-/// Parts an item into name and type.
+/// Splits an item into name and type.
 fn split(item: &str) -> (&[u8], &[u8]) {
     let (name, rest) = next_word(item.as_bytes());
     let (qtype, _) = next_word(rest);
@@ -52,12 +52,12 @@ mod tests {
     use crate::source::BadReason;
     use dnsdyno_wire::{NameError, TYPE_A, name_to_text, peek, type_name};
 
-    fn asked(items: &[&str]) -> Result<Vec<String>, SourceError> {
+    fn parsed(items: &[&str]) -> Result<Vec<String>, SourceError> {
         let items: Vec<_> = items.iter().map(|item| (*item).to_owned()).collect();
         read_given(&items, QueryForm::default()).map(|loaded| {
-            (0..loaded.questions.len())
+            (0..loaded.queries.len())
                 .map(|i| {
-                    let found = peek(loaded.questions.message(i)).expect("a whole message");
+                    let found = peek(loaded.queries.message(i)).expect("a whole message");
                     format!("{} {}", name_to_text(found.qname()), type_name(found.qtype().unwrap_or(0)))
                 })
                 .collect()
@@ -65,7 +65,7 @@ mod tests {
     }
 
     fn reason(item: &str) -> Option<BadReason> {
-        match asked(&[item]) {
+        match parsed(&[item]) {
             Err(SourceError::Given { reason, .. }) => Some(reason),
             _ => None,
         }
@@ -75,25 +75,25 @@ mod tests {
     fn a_type_may_follow_a_blank_or_a_slash_or_be_left_out() {
         let items = ["example.com", "example.com aaaa", "example.com/MX", ". NS", "a/TYPE300"];
         let want = ["example.com A", "example.com AAAA", "example.com MX", ". NS", "a TYPE300"];
-        assert_eq!(asked(&items).ok(), Some(want.map(str::to_owned).to_vec()));
+        assert_eq!(parsed(&items).ok(), Some(want.map(str::to_owned).to_vec()));
     }
 
     #[test]
     fn a_slash_inside_a_name_stays() {
         assert_eq!(
-            asked(&["0/25.2.0.192.in-addr.arpa", "0/25.2.0.192.in-addr.arpa/PTR"]).ok(),
+            parsed(&["0/25.2.0.192.in-addr.arpa", "0/25.2.0.192.in-addr.arpa/PTR"]).ok(),
             Some(vec!["0/25.2.0.192.in-addr.arpa A".to_owned(), "0/25.2.0.192.in-addr.arpa PTR".to_owned()])
         );
     }
 
     #[test]
-    fn a_bad_item_is_told_with_its_reason() {
+    fn a_malformed_item_is_reported_with_its_reason() {
         assert_eq!(reason("a..b"), Some(BadReason::Name(NameError::EmptyLabel)));
         assert_eq!(reason("a XYZZY"), Some(BadReason::UnknownType("XYZZY".to_owned())));
         assert_eq!(reason("a/XYZZY"), Some(BadReason::UnknownType("XYZZY".to_owned())));
         assert_eq!(reason("a/"), Some(BadReason::NoType));
         assert_eq!(reason(""), Some(BadReason::Name(NameError::Empty)));
-        assert!(matches!(asked(&[]), Err(SourceError::Empty { .. })));
+        assert!(matches!(parsed(&[]), Err(SourceError::Empty { .. })));
     }
 
     #[test]

@@ -1,17 +1,17 @@
-//! What to ask: queries from a file, from standard input, or given one by one; encoded once.
+//! The queries of a run: from a file, from standard input, or given as names; encoded once.
 
 mod error;
 mod given;
 mod maker;
 mod order;
-mod questions;
+mod queries;
 mod text;
 
 pub use error::{BadLine, BadReason, SourceError};
 pub use given::read_given;
 pub use maker::Maker;
 pub use order::LENGTH_WINDOW;
-pub use questions::{Full, OTHER_TYPES, Own, Questions, QuestionsBuilder};
+pub use queries::{Full, OTHER_TYPES, Own, Queries, QueriesBuilder};
 pub use text::{Loaded, MAX_BAD_LINES_KEPT, read_text};
 
 use std::fs::File;
@@ -20,28 +20,28 @@ use std::path::{Path, PathBuf};
 
 use dnsdyno_wire::QueryForm;
 
-/// Where the queries of a run come from.
+/// The source of the queries of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum QuestionSource {
+pub enum QuerySource {
     /// A file of lines `name type`; the path is absolute in a validated plan.
     File(PathBuf),
     /// The same lines from standard input.
     Stdin,
-    /// Questions given one by one: `name`, `name TYPE` or `name/TYPE`.
+    /// Given names: `name`, `name TYPE` or `name/TYPE`.
     Given(Vec<String>),
 }
 
-impl QuestionSource {
-    /// Reads and encodes all queries. With `strict`, the first bad line is an error; else bad lines are
-    /// skipped and counted.
+impl QuerySource {
+    /// Reads and encodes all queries. With `strict`, the first malformed line is an error; otherwise
+    /// such lines are skipped and counted.
     pub fn load(&self, form: QueryForm, strict: bool) -> Result<Loaded, SourceError> {
         match self {
-            QuestionSource::File(path) => read_file(path, form, strict),
-            QuestionSource::Stdin => {
+            QuerySource::File(path) => read_file(path, form, strict),
+            QuerySource::Stdin => {
                 let input = BufReader::with_capacity(READ_BUFFER_BYTES, io::stdin().lock());
                 read_text(input, "standard input", 0, form, strict)
             }
-            QuestionSource::Given(items) => read_given(items, form),
+            QuerySource::Given(items) => read_given(items, form),
         }
     }
 }
@@ -50,8 +50,8 @@ fn read_file(path: &Path, form: QueryForm, strict: bool) -> Result<Loaded, Sourc
     let cannot_open = |source| SourceError::Open { path: path.to_owned(), source };
     let file = File::open(path).map_err(cannot_open)?;
     let length = file.metadata().map_err(cannot_open)?.len();
-    // A message is longer than its line, by little more than its header. What is reserved and not used costs
-    // nothing; what is not reserved is grown by moving pages, not bytes.
+    // A message is longer than its line by little more than its header. Reserved memory that is not used costs
+    // nothing; growing moves pages, not bytes.
     let hint = usize::try_from(length).unwrap_or(0);
     read_text(
         BufReader::with_capacity(READ_BUFFER_BYTES, file),
@@ -62,7 +62,7 @@ fn read_file(path: &Path, form: QueryForm, strict: bool) -> Result<Loaded, Sourc
     )
 }
 
-/// Large enough that the calls to the system vanish, small enough to stay in the cache.
+/// Large enough that the cost of system calls is negligible, small enough for the cache.
 const READ_BUFFER_BYTES: usize = 256 * 1024;
 
 #[cfg(test)]
@@ -70,21 +70,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_read_and_named_in_its_errors() {
+    fn a_file_is_read_and_named_in_errors() {
         let folder = tempfile::tempdir().expect("a folder for the test");
         let path = folder.path().join("queries.txt");
         std::fs::write(&path, "a A\nbad\n").expect("a file for the test");
-        let source = QuestionSource::File(path.clone());
+        let source = QuerySource::File(path.clone());
         let loaded = source.load(QueryForm::default(), false).expect("one good line");
-        assert_eq!((loaded.questions.len(), loaded.bad_lines), (1, 1));
+        assert_eq!((loaded.queries.len(), loaded.bad_lines), (1, 1));
         let error = source.load(QueryForm::default(), true).expect_err("strict").to_string();
         assert!(error.starts_with(&format!("{}:2: ", path.display())), "{error}");
     }
 
     #[test]
-    fn a_missing_file_and_a_folder_are_told_apart_from_an_empty_file() {
+    fn a_missing_file_a_folder_and_an_empty_file_give_different_errors() {
         let folder = tempfile::tempdir().expect("a folder for the test");
-        let load = |path: PathBuf| QuestionSource::File(path).load(QueryForm::default(), false);
+        let load = |path: PathBuf| QuerySource::File(path).load(QueryForm::default(), false);
         assert!(matches!(load(folder.path().join("none")), Err(SourceError::Open { .. })));
         assert!(matches!(load(folder.path().to_owned()), Err(SourceError::Read { .. })));
         let empty = folder.path().join("empty");

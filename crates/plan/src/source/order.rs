@@ -1,30 +1,27 @@
-//! The order in which questions are asked: that of the file, or in runs of equal length.
+//! The order of queries: that of the file, or in runs of equal length.
 //!
-//! The kernel cuts one long send into packets of equal size, and that is where speed comes from
-//! (see the transport). A file rarely has neighbours of one length, so within a window of
-//! questions those of one length are put together:
+//! The kernel segments one long send into packets of equal size, which is fast (see the transport). Adjacent lines of
+//! a file rarely have equal length, so queries of equal length are grouped within a window:
 //!
 //! ```text
 //! file     | 33 41 28 33 33 41 28 28 | 33 28 ...      window after window
-//! asked    | 33 33 33 28 28 41 41 28 | ...            runs of one length, the runs in any order
+//! sent     | 33 33 33 28 28 41 41 28 | ...            runs of one length, the runs in any order
 //! ```
 //!
-//! The runs are shuffled, so that a run of queries that ends within a window has asked a fair
-//! sample of it and not the shortest names. It costs nothing while the load goes on, and no query
-//! waits for others to gather.
+//! The runs are shuffled, so that a load that ends within a window has sent a fair sample of it and not the shortest
+//! names. Grouping is done before the run: it costs nothing during the load, and no query waits for others.
 
-use super::questions::Questions;
+use super::queries::Queries;
 
-/// Questions that may change places with each other. Of names of 10 to 60 bytes it makes about
-/// 40 of each length.
+/// The number of queries in which order may change. With names of 10 to 60 bytes it has about 40 of each length.
 pub const LENGTH_WINDOW: usize = 2_048;
 
-/// The longest run of one length: half of what one system call sends.
+/// The longest run of equal length: half of what one system call sends.
 const LONGEST_RUN: usize = 32;
 
-impl Questions {
-    /// Puts questions of one length together within each window of [`LENGTH_WINDOW`], in runs whose
-    /// order depends on `seed`. Queries with instants of their own keep the order of these.
+impl Queries {
+    /// Groups queries of equal length within each window of [`LENGTH_WINDOW`], in runs whose order depends on
+    /// `seed`. Queries with their own instants keep their order.
     pub fn group_by_length(&mut self, seed: u64) {
         if !self.instants().is_empty() {
             return;
@@ -48,7 +45,7 @@ impl Questions {
         }
     }
 
-    /// Puts the questions of `order`, all those from `first` on of one window, in that order.
+    /// Rearranges the queries of one window, which starts at `first`, in the order of `order`.
     fn rearrange(&mut self, first: usize, order: &[usize], arena: &mut Vec<u8>) {
         arena.clear();
         let start = if first == 0 { 0 } else { self.ends[first - 1] };
@@ -74,7 +71,7 @@ fn rearrange_column<T: Copy>(column: &mut [T], first: usize, order: &[usize]) {
     }
 }
 
-/// A small generator of chance (SplitMix64).
+/// A small random number generator (SplitMix64).
 struct Chance(u64);
 
 impl Chance {
@@ -85,7 +82,7 @@ impl Chance {
         mixed ^ (mixed >> 31)
     }
 
-    /// Fisher and Yates' shuffle. The bias of the remainder is under one in 2^50 here.
+    /// The shuffle of Fisher and Yates. The bias of the remainder is below 2^-50 here.
     fn shuffle<T>(&mut self, items: &mut [T]) {
         for i in (1..items.len()).rev() {
             items.swap(i, (self.next() % (i as u64 + 1)) as usize);
@@ -96,12 +93,12 @@ impl Chance {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::{Own, QuestionsBuilder};
+    use crate::source::{Own, QueriesBuilder};
     use dnsdyno_wire::QueryForm;
     use proptest::prelude::*;
 
-    fn questions(lengths: &[u8]) -> Questions {
-        let mut builder = QuestionsBuilder::new(QueryForm::default(), 0);
+    fn queries(lengths: &[u8]) -> Queries {
+        let mut builder = QueriesBuilder::new(QueryForm::default(), 0);
         for (i, length) in lengths.iter().enumerate() {
             let mut name = vec![*length];
             name.extend((0..*length).map(|at| b'a' + ((i + usize::from(at)) % 26) as u8));
@@ -111,18 +108,18 @@ mod tests {
         builder.finish()
     }
 
-    /// Message and type of each question, in order.
-    fn listed(questions: &Questions) -> Vec<(Vec<u8>, u16)> {
-        let one = |i| (questions.message(i).to_vec(), questions.types()[questions.type_slot(i)]);
-        (0..questions.len()).map(one).collect()
+    /// Message and type of each query, in order.
+    fn listed(queries: &Queries) -> Vec<(Vec<u8>, u16)> {
+        let one = |i| (queries.message(i).to_vec(), queries.types()[queries.type_slot(i)]);
+        (0..queries.len()).map(one).collect()
     }
 
     proptest! {
         #[test]
-        fn each_window_keeps_its_questions_and_has_few_changes_of_length(
+        fn each_window_keeps_its_queries_and_has_few_changes_of_length(
             lengths in proptest::collection::vec(1u8..40, 1..5_000)
         ) {
-            let before = questions(&lengths);
+            let before = queries(&lengths);
             let mut after = before.clone();
             after.group_by_length(7);
             for (was, is) in listed(&before).chunks(LENGTH_WINDOW).zip(listed(&after).chunks(LENGTH_WINDOW)) {
@@ -137,9 +134,9 @@ mod tests {
     }
 
     #[test]
-    fn what_a_query_has_of_its_own_moves_with_it_and_instants_keep_their_order() {
+    fn the_attributes_of_a_query_move_with_it_and_instants_keep_their_order() {
         let build = |at_ns: Option<u64>| {
-            let mut builder = QuestionsBuilder::new(QueryForm::default(), 0);
+            let mut builder = QueriesBuilder::new(QueryForm::default(), 0);
             for client in 0..500u32 {
                 let mut message = Vec::new();
                 QueryForm::default().encode(b"\x01a\x00", 1, &mut message);
@@ -161,9 +158,9 @@ mod tests {
     }
 
     #[test]
-    fn the_same_seed_gives_the_same_order_and_the_first_asked_are_not_the_shortest() {
+    fn the_same_seed_gives_the_same_order_and_the_first_queries_are_not_the_shortest() {
         let lengths: Vec<u8> = (0..2_048).map(|i| 1 + (i % 50) as u8).collect();
-        let (mut one, mut two) = (questions(&lengths), questions(&lengths));
+        let (mut one, mut two) = (queries(&lengths), queries(&lengths));
         one.group_by_length(3);
         two.group_by_length(3);
         assert_eq!(listed(&one), listed(&two));

@@ -1,33 +1,33 @@
-//! The query file as dnsperf reads it: one `name type` a line.
+//! The query file as dnsperf reads it: one `name type` per line.
 //!
-//! Blanks (spaces, tabs) may stand before and between; what follows the type is ignored. Empty lines and
-//! lines whose first character is `;` are skipped. Lines may end in CRLF, the last one in nothing. Files of
-//! ten million lines are usual, so a line is read where it lies in the read buffer, and nothing is allocated
-//! for it but its message.
+//! Spaces and tabs may precede and separate them; text after the type is ignored. Empty lines and
+//! lines whose first character is `;` are skipped. Lines may end with CRLF, the last one without a newline.
+//! Files of ten million lines are usual, so a line is parsed in the read buffer, and only its message is
+//! allocated.
 
 use std::io::{self, BufRead};
 
 use dnsdyno_wire::{MAX_NAME_LEN, QueryForm, encode_name, parse_type_bytes};
 
 use super::error::{BadLine, BadReason, SourceError};
-use super::questions::{Questions, QuestionsBuilder};
+use super::queries::{Queries, QueriesBuilder};
 
-/// How many bad lines are kept to be shown; the rest is only counted.
+/// How many malformed lines are kept for messages; the rest is only counted.
 pub const MAX_BAD_LINES_KEPT: usize = 20;
 
 /// What was read, and what was skipped.
 #[derive(Debug, Clone)]
 pub struct Loaded {
     /// The queries, at least one.
-    pub questions: Questions,
-    /// How many lines were skipped because they are not `name type`.
+    pub queries: Queries,
+    /// The number of lines that were skipped because they are not `name type`.
     pub bad_lines: u64,
     /// The first of them, [`MAX_BAD_LINES_KEPT`] at most.
     pub first_bad: Vec<BadLine>,
 }
 
-/// Reads queries from `input` to its end. `origin` names it in messages; `bytes_hint` is its length where
-/// known, else 0. With `strict`, the first bad line is an error.
+/// Reads queries from `input` to its end. `origin` names it in messages; `bytes_hint` is its length if
+/// known, otherwise 0. With `strict`, the first malformed line is an error.
 pub fn read_text(
     mut input: impl BufRead,
     origin: &str,
@@ -36,7 +36,7 @@ pub fn read_text(
     strict: bool,
 ) -> Result<Loaded, SourceError> {
     let mut lines = Lines::new(origin, bytes_hint, form, strict);
-    // The start of a line whose end is not in the buffer yet.
+    // The start of a line that continues in the next buffer.
     let mut carry: Vec<u8> = Vec::new();
     loop {
         let buffer = match input.fill_buf() {
@@ -66,13 +66,13 @@ pub fn read_text(
     lines.finish()
 }
 
-/// What is gathered from line to line.
+/// The state between lines.
 struct Lines<'a> {
     origin: &'a str,
     strict: bool,
     line: u64,
     name_wire: Vec<u8>,
-    builder: QuestionsBuilder,
+    builder: QueriesBuilder,
     bad_lines: u64,
     first_bad: Vec<BadLine>,
 }
@@ -84,13 +84,13 @@ impl<'a> Lines<'a> {
             strict,
             line: 0,
             name_wire: Vec::with_capacity(MAX_NAME_LEN),
-            builder: QuestionsBuilder::new(form, bytes_hint),
+            builder: QueriesBuilder::new(form, bytes_hint),
             bad_lines: 0,
             first_bad: Vec::new(),
         }
     }
 
-    /// Takes one line without its newline.
+    /// Parses one line without its newline.
     #[inline]
     fn take(&mut self, line: &[u8]) -> Result<(), SourceError> {
         self.line += 1;
@@ -111,7 +111,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Counts a bad line, and keeps it if it is among the first.
+    /// Counts a malformed line, and keeps it if it is among the first.
     #[cold]
     fn skip(&mut self, line: &[u8], reason: BadReason) -> Result<(), SourceError> {
         self.bad_lines += 1;
@@ -129,7 +129,7 @@ impl<'a> Lines<'a> {
     fn finish(self) -> Result<Loaded, SourceError> {
         let Lines { builder, bad_lines, mut first_bad, .. } = self;
         if !builder.is_empty() {
-            return Ok(Loaded { questions: builder.finish(), bad_lines, first_bad });
+            return Ok(Loaded { queries: builder.finish(), bad_lines, first_bad });
         }
         if first_bad.is_empty() {
             return Err(SourceError::Empty { origin: self.origin.to_owned() });
@@ -139,7 +139,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// Reads name and type of one query. The name goes to `name_wire`, which is empty; returns the type.
+/// Reads name and type of one query. Appends the name to `name_wire`, which is empty; returns the type.
 #[inline]
 pub(super) fn read_query(name: &[u8], qtype: &[u8], name_wire: &mut Vec<u8>) -> Result<u16, BadReason> {
     if qtype.is_empty() {
@@ -150,7 +150,7 @@ pub(super) fn read_query(name: &[u8], qtype: &[u8], name_wire: &mut Vec<u8>) -> 
     Ok(number)
 }
 
-/// The first word of `text` and what follows it; the word is empty where there is none.
+/// The first word of `text` and the rest; the word is empty if there is none.
 #[inline]
 pub(super) fn next_word(text: &[u8]) -> (&[u8], &[u8]) {
     let is_blank = |byte: &u8| *byte == b' ' || *byte == b'\t';
@@ -159,27 +159,27 @@ pub(super) fn next_word(text: &[u8]) -> (&[u8], &[u8]) {
     text.split_at(text.iter().position(is_blank).unwrap_or(text.len()))
 }
 
-/// The start of a line as it can be shown on a terminal.
+/// The start of a line, printable on a terminal.
 fn shorten(line: &[u8]) -> String {
     let shown = &line[..line.len().min(MAX_SHOWN)];
     let dots = if shown.len() < line.len() { "..." } else { "" };
     format!("{}{dots}", shown.escape_ascii())
 }
 
-/// Appends, but never beyond what a line can need: a file without newlines must not fill the memory.
+/// Appends up to the longest useful line: a file without newlines must not fill the memory.
 fn extend_to_limit(carry: &mut Vec<u8>, more: &[u8]) {
     let room = MAX_LINE_KEPT.saturating_sub(carry.len());
     carry.extend_from_slice(&more[..more.len().min(room)]);
 }
 
-/// Some editors put this at the start of a file of UTF-8.
+/// The byte order mark that some editors put at the start of a UTF-8 file.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// How much of a line is kept where it crosses the read buffer: far more than any name and type take, and
-/// what follows them is ignored anyway.
+/// How much of a line is kept where it crosses the read buffer: far more than any name and type need; the rest is
+/// ignored anyway.
 const MAX_LINE_KEPT: usize = 64 * 1024;
 
-/// How many bytes of a bad line are shown.
+/// How many bytes of a malformed line are shown.
 const MAX_SHOWN: usize = 60;
 
 #[cfg(test)]

@@ -1,5 +1,4 @@
-//! A run that looks like a real one, made of arithmetic: each figure is different from its
-//! neighbours, so that a mix-up shows.
+//! A computed run that resembles a real one: adjacent figures differ, so that a swap of two figures is detected.
 
 // Each test file uses a part of this.
 #![allow(dead_code)]
@@ -7,8 +6,9 @@
 use std::path::Path;
 
 use dnsdyno_measure::{
-    Arrivals, Beside, ConnectFailure, ConnectionEnd, Connections, Encrypted, Evidence, Fallback, HalfFailure,
-    HandshakeFailure, HandshakeKind, MemberTally, NotSentReason, StreamFailure, Tally, TypeCount, Warning,
+    Anomalies, Arrivals, ConnectFailure, ConnectionEnd, Connections, Encrypted, Evidence, Fallback,
+    FallbackFailure, HandshakeFailure, HandshakeKind, MemberTally, NotSentReason, StreamFailure, Tally,
+    TypeCount, Warning,
 };
 use dnsdyno_record::{
     Ended, Event, Header, Headline, HostInfo, InterfaceCounts, Interval, MemberInfo, Phase, RunWriter, Sum,
@@ -51,21 +51,21 @@ pub(crate) fn header(headline: Headline, phases: u64) -> Header {
         workers: 2,
         udp_sockets: Some(2),
         clients: 8,
-        questions: 1_000,
+        queries: 1_000,
         bad_lines: 2,
         send_only: false,
         load: "stair from 1,000 to 5,000 queries/s".into(),
     }
 }
 
-/// Transactions of two halves; each reason occurs.
+/// Transactions with a fallback; each reason occurs.
 fn fallback(index: u64) -> Fallback {
     let mut fallback = Fallback { answered: 20 + index, udp_requests: 500 + index, ..Fallback::default() };
-    for (n, why) in HalfFailure::ALL.into_iter().enumerate() {
+    for (n, why) in FallbackFailure::ALL.into_iter().enumerate() {
         fallback.add_failed(why, n as u64 + index);
     }
-    fallback.begun = fallback.answered + fallback.failed_in(dnsdyno_measure::Half::Tcp);
-    (fallback.tcp_requests, fallback.tcp_asked_again) = (fallback.begun + 3, 3);
+    fallback.started = fallback.answered + fallback.failed_in(dnsdyno_measure::Half::Tcp);
+    (fallback.tcp_requests, fallback.tcp_retried) = (fallback.started + 3, 3);
     for (n, part) in [&mut fallback.udp, &mut fallback.waiting, &mut fallback.connect, &mut fallback.query]
         .into_iter()
         .enumerate()
@@ -98,7 +98,7 @@ pub(crate) fn interval(index: u64) -> Interval {
     tally.ends.not_sent.add(NotSentReason::NoRoute, index % 2);
     tally.scheduled = tally.ends.total();
     tally.requests = tally.scheduled - tally.ends.not_sent.total();
-    tally.asked_again = index;
+    tally.retried = index;
     tally.rcodes.add(0, answered - 10);
     tally.rcodes.add(3, 12);
     tally.rcodes.add(4000, 1);
@@ -124,7 +124,13 @@ pub(crate) fn interval(index: u64) -> Interval {
         refused: 2,
         not_sent: tally.ends.not_sent.total(),
         latency: tally.response.clone(),
-        beside: Beside { duplicates: 5, unexpected: 4, wrong_question: 3, malformed: 2, truncated: index },
+        anomalies: Anomalies {
+            duplicates: 5,
+            unexpected: 4,
+            wrong_question: 3,
+            malformed: 2,
+            truncated: index,
+        },
         socket_drops: index / 3,
         in_flight_max: 17 + index,
         cpu_ns: 300_000_000,
@@ -144,7 +150,7 @@ pub(crate) fn interval(index: u64) -> Interval {
     }
 }
 
-/// Connections whose figures all differ.
+/// Connections with different figures.
 pub(crate) fn connections(index: u64) -> Connections {
     let mut connections = Connections {
         opened: 50 + index,
@@ -162,7 +168,7 @@ pub(crate) fn connections(index: u64) -> Connections {
     connections
 }
 
-/// Handshakes and streams whose figures all differ.
+/// Handshakes and streams with different figures.
 fn encrypted(index: u64) -> Encrypted {
     let mut encrypted = Encrypted { early_rejected: 5 + index, ..Encrypted::default() };
     for (kind, n) in HandshakeKind::ALL.iter().zip(1..) {
@@ -185,7 +191,7 @@ pub(crate) fn event(at_ns: u64) -> Event {
     }
 }
 
-/// The sum of `intervals`, with one more answer that came late after all.
+/// The sum of `intervals`, with one more late response.
 pub(crate) fn sum(intervals: &[Interval]) -> Sum {
     let mut tally = Tally::new(3);
     let mut arrivals = Arrivals::default();
@@ -233,7 +239,7 @@ pub(crate) fn sum(intervals: &[Interval]) -> Sum {
     }
 }
 
-/// Writes a run of `count` intervals, with an event in the middle, and gives its writer.
+/// Writes a run of `count` intervals, with an event in the middle; returns its writer.
 pub(crate) fn write_run(dir: &Path, header: &Header, count: u64) -> (RunWriter, Vec<Interval>, Sum) {
     let intervals: Vec<_> = (0..count).map(interval).collect();
     let sum = sum(&intervals);

@@ -5,7 +5,7 @@
 pub(crate) enum Bound {
     /// A share, 0 to 1.
     Share(f64),
-    /// A number of queries, answers or packets.
+    /// A number of queries, responses or packets.
     Count(f64),
     DurationNs(f64),
     RateQps(f64),
@@ -13,7 +13,7 @@ pub(crate) enum Bound {
     Ok,
 }
 
-/// What kinds of bound a metric can be held against.
+/// The kinds of bound of metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
     ShareOrCount,
@@ -24,13 +24,13 @@ pub(crate) enum Unit {
 }
 
 impl Unit {
-    /// The end of a sentence that begins with the metric's name.
-    pub(crate) fn wanted(self) -> &'static str {
+    /// The kind of bound, as the text after the name of the metric.
+    pub(crate) fn needed(self) -> &'static str {
         match self {
-            Unit::ShareOrCount => "wants a percentage (0.1%) or a whole number (0, 100, 10k)",
-            Unit::Count => "wants a whole number (0, 100, 10k)",
-            Unit::Duration => "wants a duration with its unit: ns, us, ms or s (5ms, 0.5s)",
-            Unit::Rate => "wants a rate a second (10k, 50000, 1.5M, 10k/s)",
+            Unit::ShareOrCount => "needs a percentage (0.1%) or a whole number (0, 100, 10k)",
+            Unit::Count => "needs a whole number (0, 100, 10k)",
+            Unit::Duration => "needs a duration with its unit: ns, us, ms or s (5ms, 0.5s)",
+            Unit::Rate => "needs a rate per second (10k, 50000, 1.5M, 10k/s)",
             Unit::Verdict => "can only be ok",
         }
     }
@@ -51,7 +51,7 @@ impl Bound {
                 Some(number) => {
                     decimal(number.trim()).filter(|p| *p <= 100.0).map(|p| Bound::Share(p / 100.0))
                 }
-                // A bare 0.001 may be meant as a share or as a typing error: nobody has to guess.
+                // A bare 0.001 could be a share or a typing error, so it is refused.
                 None => whole(&text),
             },
         }
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_unit_takes_its_own_bounds() {
+    fn each_unit_accepts_its_own_bounds() {
         assert_eq!(Bound::parse("5ms", Unit::Duration), Some(Bound::DurationNs(5e6)));
         assert_eq!(Bound::parse("0.5 s", Unit::Duration), Some(Bound::DurationNs(5e8)));
         assert_eq!(Bound::parse("250µs", Unit::Duration), Some(Bound::DurationNs(250e3)));
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_unit_or_another_one_or_is_no_number_is_no_bound() {
+    fn a_bound_needs_a_number_and_the_right_unit() {
         for text in ["5", "ms", "5 m", "-5ms", "infs", "1e3ms", "", "5%", "1.2.3s"] {
             assert_eq!(Bound::parse(text, Unit::Duration), None, "{text}");
         }

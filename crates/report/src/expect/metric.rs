@@ -15,15 +15,15 @@ use crate::units;
 /// What an expectation is on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Metric {
-    /// Queries by their end, of those that say something about the server.
+    /// Queries by their end, of those that count for the server.
     Queries(QueryCount),
-    /// Answers of a kind, of all answers.
-    Answers(AnswerCount),
-    /// Transactions asked again over TCP, of those asked over UDP.
+    /// Responses of a kind, of all responses.
+    Responses(ResponseCount),
+    /// Transactions retried over TCP, of those over UDP.
     Fallback,
-    /// Packets that ended no query.
+    /// Packets that did not end a query.
     Packets(PacketCount),
-    Duration(Book, Figure),
+    Duration(Durations, Figure),
     AnsweredRate,
     SentRate,
     Generator,
@@ -40,7 +40,7 @@ pub(crate) enum QueryCount {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AnswerCount {
+pub(crate) enum ResponseCount {
     Truncated,
     Rcode(u16),
 }
@@ -54,16 +54,16 @@ pub(crate) enum PacketCount {
     SocketDrops,
 }
 
-/// Which durations.
+/// A set of durations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Book {
-    /// The latency that stands first in the summary.
+pub(crate) enum Durations {
+    /// The latency that is first in the summary.
     Headline,
     Latency(Headline),
     Lateness,
 }
 
-/// Which figure of them.
+/// A figure of a set of durations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Figure {
     /// 0 to 1.
@@ -73,7 +73,7 @@ pub(crate) enum Figure {
     Longest,
 }
 
-/// What a run shows of a metric.
+/// The measured figure of a metric.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Measured {
     Part { part: u64, whole: u64 },
@@ -81,7 +81,7 @@ pub(crate) enum Measured {
     Duration(u64),
     BeyondTimeout { timeout_ns: u64 },
     Rate(f64),
-    Generator { is_ok: bool, words: String },
+    Generator { is_ok: bool, text: String },
     Nothing(&'static str),
 }
 
@@ -96,7 +96,7 @@ impl Metric {
             "timeouts" => Metric::Queries(QueryCount::TimedOut),
             "unreachable" => Metric::Queries(QueryCount::Unreachable),
             "not_sent" => Metric::Queries(QueryCount::NotSent),
-            "truncated" => Metric::Answers(AnswerCount::Truncated),
+            "truncated" => Metric::Responses(ResponseCount::Truncated),
             "fallback" => Metric::Fallback,
             "duplicates" => Metric::Packets(PacketCount::Duplicates),
             "unexpected" => Metric::Packets(PacketCount::Unexpected),
@@ -112,7 +112,7 @@ impl Metric {
 
     pub(crate) fn unit(self) -> Unit {
         match self {
-            Metric::Queries(_) | Metric::Answers(_) | Metric::Fallback => Unit::ShareOrCount,
+            Metric::Queries(_) | Metric::Responses(_) | Metric::Fallback => Unit::ShareOrCount,
             Metric::Packets(_) => Unit::Count,
             Metric::Duration(..) => Unit::Duration,
             Metric::AnsweredRate | Metric::SentRate => Unit::Rate,
@@ -124,21 +124,21 @@ impl Metric {
         let tally = digest.tally();
         match self {
             Metric::Queries(which) => match judged(tally) {
-                0 => Measured::Nothing("no query was sent and waited for"),
+                0 => Measured::Nothing("no query was sent that waits for a response"),
                 whole => Measured::Part { part: which.of(digest), whole },
             },
-            Metric::Answers(which) => match tally.rcodes.total() {
+            Metric::Responses(which) => match tally.rcodes.total() {
                 0 => Measured::Nothing(NOTHING_ANSWERED),
                 whole => Measured::Part { part: which.of(digest), whole },
             },
             Metric::Fallback => match tally.fallback.as_deref() {
                 Some(fallback) if fallback.udp_requests > 0 => {
-                    Measured::Part { part: fallback.begun, whole: fallback.udp_requests }
+                    Measured::Part { part: fallback.started, whole: fallback.udp_requests }
                 }
-                _ => Measured::Nothing("no query could be asked again over TCP: see --transport udp+tcp"),
+                _ => Measured::Nothing("no query could be retried over TCP: see --transport udp+tcp"),
             },
             Metric::Packets(which) => Measured::Count(which.of(digest)),
-            Metric::Duration(book, figure) => figure.of(book.of(digest), digest.header.timeout_ns),
+            Metric::Duration(durations, figure) => figure.of(durations.of(digest), digest.header.timeout_ns),
             Metric::AnsweredRate if tally.ends.answered == 0 => Measured::Nothing(NOTHING_ANSWERED),
             Metric::AnsweredRate => Measured::Rate(rate_qps(tally.ends.answered, digest.schedule_ns())),
             Metric::SentRate => match sent(tally) {
@@ -152,13 +152,14 @@ impl Metric {
 
 /// `p99`, `response.p99.9`, `lateness.max`.
 fn duration_metric(name: &str) -> Option<Metric> {
-    let books = [
-        ("response.", Book::Latency(Headline::Response)),
-        ("service.", Book::Latency(Headline::Service)),
-        ("lateness.", Book::Lateness),
+    let sets = [
+        ("response.", Durations::Latency(Headline::Response)),
+        ("service.", Durations::Latency(Headline::Service)),
+        ("lateness.", Durations::Lateness),
     ];
-    let found = books.into_iter().find_map(|(prefix, book)| Some((name.strip_prefix(prefix)?, book)));
-    let (figure, book) = found.unwrap_or((name, Book::Headline));
+    let found =
+        sets.into_iter().find_map(|(prefix, durations)| Some((name.strip_prefix(prefix)?, durations)));
+    let (figure, durations) = found.unwrap_or((name, Durations::Headline));
     let figure = match figure {
         "avg" => Figure::Average,
         "min" => Figure::Shortest,
@@ -170,13 +171,13 @@ fn duration_metric(name: &str) -> Option<Metric> {
             (percent > 0.0 && percent <= 100.0).then_some(Figure::Quantile(percent / 100.0))?
         }
     };
-    Some(Metric::Duration(book, figure))
+    Some(Metric::Duration(durations, figure))
 }
 
 /// Any RCODE by its name, or as `rcode3841`.
 fn rcode_metric(name: &str) -> Option<Metric> {
     let code = (0..LAST_RCODE + 1).find(|code| rcode_name(*code).eq_ignore_ascii_case(name))?;
-    Some(Metric::Answers(AnswerCount::Rcode(code)))
+    Some(Metric::Responses(ResponseCount::Rcode(code)))
 }
 
 impl QueryCount {
@@ -193,41 +194,41 @@ impl QueryCount {
     }
 }
 
-impl AnswerCount {
+impl ResponseCount {
     fn of(self, digest: &Digest) -> u64 {
         match self {
-            AnswerCount::Truncated => digest.arrivals().beside.truncated,
-            AnswerCount::Rcode(code) => digest.tally().rcodes.of(code),
+            ResponseCount::Truncated => digest.arrivals().anomalies.truncated,
+            ResponseCount::Rcode(code) => digest.tally().rcodes.of(code),
         }
     }
 }
 
 impl PacketCount {
     fn of(self, digest: &Digest) -> u64 {
-        let beside = &digest.arrivals().beside;
+        let anomalies = &digest.arrivals().anomalies;
         match self {
-            PacketCount::Duplicates => beside.duplicates,
-            PacketCount::Unexpected => beside.unexpected,
-            PacketCount::WrongQuestion => beside.wrong_question,
-            PacketCount::Malformed => beside.malformed,
+            PacketCount::Duplicates => anomalies.duplicates,
+            PacketCount::Unexpected => anomalies.unexpected,
+            PacketCount::WrongQuestion => anomalies.wrong_question,
+            PacketCount::Malformed => anomalies.malformed,
             PacketCount::SocketDrops => socket_drops(digest),
         }
     }
 }
 
-impl Book {
+impl Durations {
     fn of(self, digest: &Digest) -> Latency<'_> {
         match self {
-            Book::Headline => headline(digest, digest.tally()),
-            Book::Latency(which) => latency(which, digest.tally()),
-            Book::Lateness => lateness(digest.tally()),
+            Durations::Headline => headline(digest, digest.tally()),
+            Durations::Latency(which) => latency(which, digest.tally()),
+            Durations::Lateness => lateness(digest.tally()),
         }
     }
 }
 
 impl Figure {
     fn of(self, latency: Latency<'_>, timeout_ns: u64) -> Measured {
-        // Also a bound needs one answer: "at least the timeout" of nothing is no measurement.
+        // Without any response nothing was measured, not even "at least the timeout".
         let Some(exact) = latency.answered.exact() else { return Measured::Nothing(NOTHING_ANSWERED) };
         let quantile = match self {
             Figure::Quantile(q) => latency.quantile(q),
@@ -245,12 +246,12 @@ impl Figure {
 
 fn generator(digest: &Digest) -> Measured {
     let names: Vec<_> = digest.warnings().iter().map(|warning| warning.name()).collect();
-    let words = match (&digest.sum, names.is_empty()) {
+    let text = match (&digest.sum, names.is_empty()) {
         (Some(_), true) => "ok".to_owned(),
-        (None, true) => "not judged: the run did not end in order".to_owned(),
+        (None, true) => "no verdict: the run did not end normally".to_owned(),
         (_, false) => format!("in doubt: {}", names.join(", ")),
     };
-    Measured::Generator { is_ok: digest.sum.is_some() && names.is_empty(), words }
+    Measured::Generator { is_ok: digest.sum.is_some() && names.is_empty(), text }
 }
 
 impl fmt::Display for Measured {
@@ -264,8 +265,8 @@ impl fmt::Display for Measured {
             Measured::Duration(ns) => f.write_str(&units::duration(*ns)),
             Measured::BeyondTimeout { timeout_ns } => write!(f, ">{}", units::setting(*timeout_ns)),
             Measured::Rate(qps) => write!(f, "{}/s", units::rate(*qps)),
-            Measured::Generator { words, .. } => f.write_str(words),
-            Measured::Nothing(why) => write!(f, "nothing measured: {why}"),
+            Measured::Generator { text, .. } => f.write_str(text),
+            Measured::Nothing(why) => write!(f, "not measured: {why}"),
         }
     }
 }

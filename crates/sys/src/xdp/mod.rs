@@ -62,7 +62,7 @@ pub enum XdpError {
     NotBuilt,
     /// The process lacks a capability.
     #[error(
-        "AF_XDP needs privilege ({what}: {source}): run as root, or give the program \
+        "AF_XDP needs privileges ({what}: {source}): run as root, or give the program \
          CAP_NET_ADMIN, CAP_NET_RAW, CAP_BPF and CAP_IPC_LOCK (setcap), or use --backend sockets"
     )]
     NoPrivilege {
@@ -91,7 +91,9 @@ pub enum XdpError {
         source: io::Error,
     },
     /// The driver has no zero copy.
-    #[error("the driver of {interface} has no zero copy on queue {queue}: use --xdp-copy auto, or copy")]
+    #[error(
+        "the driver of {interface} does not support zero copy on queue {queue}: use --xdp-copy auto or copy"
+    )]
     NoZeroCopy {
         /// The interface.
         interface: String,

@@ -1,4 +1,4 @@
-//! The programs of `ebpf/` in the kernel: loaded, attached, and gone with their value.
+//! Loads and attaches the programs of `ebpf/`; they are removed when their value is dropped.
 
 use std::io;
 use std::net::IpAddr;
@@ -11,7 +11,7 @@ use aya::{Ebpf, EbpfError, EbpfLoader, Pod, include_bytes_aligned};
 use super::{Attach, Attached, Socket, XdpError, link, other};
 use crate::interface::Interface;
 
-/// Which packets [`Redirect`] takes: UDP from the server to us. Mirrors `struct filter` in
+/// The packets that [`Redirect`] passes to our sockets: UDP from the server to us. Mirrors `struct filter` in
 /// `ebpf/redirect.bpf.c`.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
@@ -30,7 +30,7 @@ pub struct Filter {
 unsafe impl Pod for Filter {}
 
 impl Filter {
-    /// Answers of `server` to the addresses in `local`/`prefix` (one address: the prefix is as
+    /// Responses of `server` to the addresses in `local`/`prefix` (one address: the prefix is as
     /// long as the address) and our ports `first_port` to `last_port`. `None` where the addresses
     /// are of two families.
     pub fn new(
@@ -178,7 +178,7 @@ impl Attachment {
         prepare(&mut loaded)?;
         let program = loaded.program_mut(name).ok_or(XdpError::NotBuilt)?;
         let program: &mut Xdp = program.try_into().map_err(|error| refused_program(interface, error))?;
-        program.load().map_err(|error| refused_program(interface, error))?;
+        load(program).map_err(|error| refused_program(interface, error))?;
         let fd = program.fd().map_err(|error| refused_program(interface, error))?.as_fd();
         let native = || link::attach(fd, interface.index(), false).map(|link| (link, Attached::Native));
         let generic = || link::attach(fd, interface.index(), true).map(|link| (link, Attached::Generic));
@@ -197,6 +197,19 @@ impl Attachment {
     pub(super) fn detach(&mut self) {
         self.link = None;
     }
+}
+
+/// Loads a program into the kernel. The kernel's verifier gives up with EAGAIN when a signal is pending for the thread,
+/// which may happen on a loaded host; another attempt can succeed.
+fn load(program: &mut Xdp) -> Result<(), ProgramError> {
+    for _ in 1..LOAD_ATTEMPTS {
+        match program.load() {
+            Err(ProgramError::LoadError { io_error, .. })
+                if io_error.raw_os_error() == Some(libc::EAGAIN) => {}
+            result => return result,
+        }
+    }
+    program.load()
 }
 
 /// What the user can do about a program that could not be attached.
@@ -236,11 +249,22 @@ fn refused_program(interface: &Interface, error: ProgramError) -> XdpError {
             io::ErrorKind::PermissionDenied if io_error.raw_os_error() == Some(libc::EPERM) => {
                 XdpError::NoPrivilege { what: "loading a program", source: io_error }
             }
-            _ => other(interface.name(), "loading a program", format!("{io_error}\n{verifier_log}")),
+            _ => {
+                let log = verifier_log.to_string();
+                let reason = format!("{io_error}\n{}", last_lines(&log, LOG_LINES));
+                other(interface.name(), "loading a program", reason)
+            }
         },
         ProgramError::SyscallError(error) => refused_call(interface, "loading a program", error.io_error),
         error => other(interface.name(), "loading a program", error),
     }
+}
+
+/// The end of a text: at most this many lines.
+fn last_lines(text: &str, most: usize) -> &str {
+    let text = text.trim_end();
+    let start = text.rmatch_indices('\n').nth(most - 1).map_or(0, |(at, _)| at + 1);
+    &text[start..]
 }
 
 fn refused_call(interface: &Interface, what: &'static str, error: io::Error) -> XdpError {
@@ -255,5 +279,23 @@ fn refused_call(interface: &Interface, what: &'static str, error: io::Error) -> 
 const REDIRECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/redirect.o"));
 const REFLECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/reflect.o"));
 
+/// Attempts to load a program: the same number as libbpf.
+const LOAD_ATTEMPTS: usize = 5;
+
+/// Lines of the verifier's log in an error. The whole log can have several thousand; the reason is at its end.
+const LOG_LINES: usize = 10;
+
 /// The place of the fragments' counter in the map `COUNTS`.
 const COUNT_FRAGMENTS: u32 = 0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_has_only_the_last_lines_of_the_log() {
+        assert_eq!(last_lines("a\nb\nc\n", 2), "b\nc");
+        assert_eq!(last_lines("a\nb", 2), "a\nb");
+        assert_eq!(last_lines("", 2), "");
+    }
+}

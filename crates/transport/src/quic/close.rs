@@ -9,7 +9,7 @@ use quinn_proto::{EndpointEvent, VarInt};
 use super::client::Phase;
 use super::connection::NO_ERROR;
 use super::state::QuicTransport;
-use crate::ConnectionNews;
+use crate::ConnectionEvent;
 
 impl QuicTransport {
     /// Takes a connection out of use, and keeps the event for the sink. With a `code` the server is
@@ -17,7 +17,7 @@ impl QuicTransport {
     ///
     /// The connection is dropped once its last packet is made, instead of being drained for three
     /// probe timeouts. Packets that arrive for it later are ignored, and get no stateless reset.
-    fn end_connection(&mut self, channel: usize, event: ConnectionNews, code: Option<VarInt>) {
+    fn end_connection(&mut self, channel: usize, event: ConnectionEvent, code: Option<VarInt>) {
         let now = self.instant();
         let client = &mut self.clients[channel];
         if matches!(client.phase, Phase::Vacant | Phase::Ending) {
@@ -47,15 +47,15 @@ impl QuicTransport {
         }
         if let Some(handshake) = handshake {
             let now_ns = self.clock.now_ns();
-            self.news.push((channel as u32, now_ns, ConnectionNews::HandshakeFailed(handshake)));
+            self.news.push((channel as u32, now_ns, ConnectionEvent::HandshakeFailed(handshake)));
         }
         let is_ours = matches!(handshake, Some(HandshakeFailure::TimedOut | HandshakeFailure::Abandoned));
-        self.end_connection(channel, ConnectionNews::Failed(why), is_ours.then_some(NO_ERROR));
+        self.end_connection(channel, ConnectionEvent::Failed(why), is_ours.then_some(NO_ERROR));
     }
 
     pub(super) fn end(&mut self, channel: usize, end: ConnectionEnd, code: Option<VarInt>) {
         let answers = u64::from(self.clients[channel].answers);
-        self.end_connection(channel, ConnectionNews::Ended { end, answers }, code);
+        self.end_connection(channel, ConnectionEvent::Ended { end, answers }, code);
     }
 
     /// Closes a connection whose queries were all answered. One with early data is kept open for the

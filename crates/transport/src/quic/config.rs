@@ -24,9 +24,7 @@ pub enum QuicOpenError {
     #[error(transparent)]
     Tls(#[from] TlsSetupError),
     /// TLS lacks what QUIC needs.
-    #[error(
-        "DoQ needs TLS 1.3 with AES-128-GCM, which this configuration of TLS lacks: leave --tls-version out"
-    )]
+    #[error("DoQ needs TLS 1.3 with AES-128-GCM, which this TLS configuration lacks: remove --tls-version")]
     NoSuite,
     /// The host provides no epoll set.
     #[error("cannot prepare connections to {server}: {source}")]

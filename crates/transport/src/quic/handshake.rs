@@ -5,7 +5,7 @@ use dnsdyno_measure::{ConnectFailure, ConnectionEnd, HandshakeKind, NotSentReaso
 use super::client::{Phase, Waiting};
 use super::connection::{Connection, NO_ERROR};
 use super::state::QuicTransport;
-use crate::{ConnectionNews, Stopped};
+use crate::{ConnectionEvent, Stopped};
 
 impl QuicTransport {
     /// Starts a connection of this client.
@@ -13,7 +13,7 @@ impl QuicTransport {
         let (config, server) = (self.quic.clone(), self.config.server);
         let now = self.instant();
         let Ok((handle, quic)) = self.endpoint.connect(now, config, server, &self.server_name) else {
-            let news = ConnectionNews::NotOpened(ConnectFailure::OtherError);
+            let news = ConnectionEvent::NotOpened(ConnectFailure::OtherError);
             self.news.push((channel as u32, opened_ns, news));
             return Err(Stopped::Failed(NotSentReason::OtherError));
         };
@@ -27,7 +27,7 @@ impl QuicTransport {
         client.phase = Phase::Opening;
         (client.opened_ns, client.read_ns) = (opened_ns, opened_ns);
         client.since_ns = if may_ask_now { opened_ns } else { u64::MAX };
-        self.news.push((channel as u32, opened_ns, ConnectionNews::Opened));
+        self.news.push((channel as u32, opened_ns, ConnectionEvent::Opened));
         self.touch(channel);
         Ok(())
     }
@@ -58,11 +58,11 @@ impl QuicTransport {
         client.phase = Phase::Open;
         client.awaits_ticket = is_taken;
         let opened_ns = client.opened_ns;
-        self.news.push((channel as u32, at_ns, ConnectionNews::Established { opened_ns }));
-        let news = ConnectionNews::Handshaken { kind, begun_ns: opened_ns };
+        self.news.push((channel as u32, at_ns, ConnectionEvent::Established { opened_ns }));
+        let news = ConnectionEvent::Handshaken { kind, begun_ns: opened_ns };
         self.news.push((channel as u32, at_ns, news));
         if was_early && !is_taken {
-            self.news.push((channel as u32, at_ns, ConnectionNews::EarlyRejected));
+            self.news.push((channel as u32, at_ns, ConnectionEvent::EarlyRejected));
         }
         // Its queries may have timed out meanwhile.
         if self.clients[channel].is_spent(self.limit) {

@@ -9,7 +9,7 @@ use super::client::Phase;
 use super::close_reason::{end_of, failure_of};
 use super::connection::{Arrival, NO_ERROR, PROTOCOL_ERROR, StreamQuery};
 use super::state::QuicTransport;
-use crate::{Came, ConnectionNews, Sink};
+use crate::{ConnectionEvent, MessageKind, Sink};
 
 impl QuicTransport {
     /// Waits for sockets that have packets, and keeps their numbers.
@@ -127,21 +127,21 @@ impl QuicTransport {
             client.read_ns = at_ns;
             if !std::mem::replace(&mut client.has_read, true) {
                 let opened_ns = client.opened_ns;
-                self.news.push((channel as u32, at_ns, ConnectionNews::FirstByte { opened_ns }));
+                self.news.push((channel as u32, at_ns, ConnectionEvent::FirstByte { opened_ns }));
             }
         }
         let client = &mut self.clients[channel];
         match arrival {
             Arrival::Message => match sink.answer(channel, at_ns, client.since_ns, &self.message) {
-                Came::Answer => {
+                MessageKind::Answer => {
                     client.answers = client.answers.saturating_add(1);
                     client.outstanding = client.outstanding.saturating_sub(1);
                     if client.is_spent(self.limit) {
                         self.close_complete(channel);
                     }
                 }
-                Came::Beside => {}
-                Came::Garbage => self.end(channel, ConnectionEnd::Garbled, Some(PROTOCOL_ERROR)),
+                MessageKind::Unmatched => {}
+                MessageKind::Malformed => self.end(channel, ConnectionEnd::Garbled, Some(PROTOCOL_ERROR)),
             },
             Arrival::Failed(query, why) => self.fail_stream(channel, query, why),
             Arrival::Broken => self.end(channel, ConnectionEnd::Protocol, Some(PROTOCOL_ERROR)),

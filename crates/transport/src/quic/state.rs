@@ -21,7 +21,7 @@ use crate::description::Description;
 use crate::tls::{Sessions, Tls};
 use crate::udp::{self, UdpConfig};
 use crate::worker_clock::WorkerClock;
-use crate::{ConnectionNews, Sink};
+use crate::{ConnectionEvent, Sink};
 
 /// One worker's clients.
 pub struct QuicTransport {
@@ -44,7 +44,7 @@ pub struct QuicTransport {
     /// Clients whose connections may have packets to send.
     pub(super) touched: Vec<u32>,
     /// Events of connections, to be reported to the sink.
-    pub(super) news: Vec<(u32, u64, ConnectionNews)>,
+    pub(super) news: Vec<(u32, u64, ConnectionEvent)>,
     /// Queries whose stream ended without a response, to be reported.
     pub(super) failed: Vec<(u32, StreamQuery, StreamFailure)>,
     pub(super) reused: u64,
@@ -152,7 +152,7 @@ impl QuicTransport {
         self.failed.clear();
         for i in 0..self.news.len() {
             let (channel, at_ns, news) = self.news[i];
-            if matches!(news, ConnectionNews::Failed(_) | ConnectionNews::Ended { .. }) {
+            if matches!(news, ConnectionEvent::Failed(_) | ConnectionEvent::Ended { .. }) {
                 self.clients[channel as usize].vacate();
                 self.enqueue(channel as usize);
             }

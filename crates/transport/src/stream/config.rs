@@ -21,8 +21,8 @@ pub enum StreamOpenError {
     },
     /// Too many open files.
     #[error(
-        "this process may not open enough files (limit {soft}): ask for fewer clients with --clients, or raise it \
-         with `ulimit -n`"
+        "this process may not open enough files (limit {soft}): use fewer --clients, or raise the limit with \
+         `ulimit -n`"
     )]
     TooManyFiles {
         /// The soft limit of open files.

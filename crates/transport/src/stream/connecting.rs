@@ -9,7 +9,7 @@ use super::client::Phase;
 use super::dial::{Begun, Progress, failure_of, not_begun};
 use super::session::Session;
 use super::state::Streams;
-use crate::{ConnectionNews, Stopped};
+use crate::{ConnectionEvent, Stopped};
 
 impl<S: Session> Streams<S> {
     /// Starts a connection of this client; the first bytes to be sent over it are then in `frames`.
@@ -27,16 +27,16 @@ impl<S: Session> Streams<S> {
         client.session = session;
         client.phase = Phase::Opening;
         (client.opened_ns, client.read_ns) = (opened_ns, opened_ns);
-        self.news.push((channel as u32, opened_ns, ConnectionNews::Opened));
+        self.news.push((channel as u32, opened_ns, ConnectionEvent::Opened));
         if self.clients[channel].session.is_none() {
-            self.end_connection(channel, ConnectionNews::Failed(ConnectFailure::OtherError));
+            self.end_connection(channel, ConnectionEvent::Failed(ConnectFailure::OtherError));
             return Ok(());
         }
         match outcome {
             // With Fast Open it can be written to before the server has responded.
             Ok(Progress::Writable) if !self.fast_open => self.establish(channel, self.clock.now_ns()),
             Ok(_) => {}
-            Err(error) => self.end_connection(channel, ConnectionNews::Failed(failure_of(&error))),
+            Err(error) => self.end_connection(channel, ConnectionEvent::Failed(failure_of(&error))),
         }
         Ok(())
     }
@@ -64,7 +64,7 @@ impl<S: Session> Streams<S> {
     fn could_not_begin(&mut self, channel: usize, at_ns: u64, error: &io::Error) -> Stopped {
         let (why, stopped) = not_begun(error)
             .unwrap_or((ConnectFailure::OtherError, Stopped::Failed(NotSentReason::OtherError)));
-        self.news.push((channel as u32, at_ns, ConnectionNews::NotOpened(why)));
+        self.news.push((channel as u32, at_ns, ConnectionEvent::NotOpened(why)));
         if why == ConnectFailure::NoLocalPort {
             self.without_port += 1;
             // Each address has its own ports; a search through all addresses takes long.
@@ -80,7 +80,7 @@ impl<S: Session> Streams<S> {
         let client = &mut self.clients[channel];
         (client.phase, client.established_ns, client.since_ns) = (Phase::Open, at_ns, at_ns);
         let opened_ns = client.opened_ns;
-        self.news.push((channel as u32, at_ns, ConnectionNews::Established { opened_ns }));
+        self.news.push((channel as u32, at_ns, ConnectionEvent::Established { opened_ns }));
         // Its queries may have timed out meanwhile.
         if self.clients[channel].is_spent(self.limit) {
             self.end_open(channel, ConnectionEnd::ByUs);

@@ -23,7 +23,7 @@ use dnsdyno_measure::{ConnectionEnd, StreamFailure};
 
 use super::pool::BufferPool;
 use super::session::{Broken, Reader};
-use crate::{Came, Sink};
+use crate::{MessageKind, Sink};
 use frame::{
     ACK, CANCEL, CONTINUATION, DATA, ENABLE_PUSH, END_HEADERS, END_STREAM, FRAME_HEADER, Frame, GOAWAY,
     HEADER_TABLE_SIZE, HEADERS, INITIAL_WINDOW_SIZE, LAST_STREAM, LONGEST_FRAME, MAX_CONCURRENT_STREAMS,
@@ -540,7 +540,7 @@ fn deliver<K: Sink>(shared: &mut HttpShared, open: &Stream, body: &[u8], reader:
         // The query had the ID 0; a wrong ID stays wrong.
         *id = (u16::from_be_bytes(*id) ^ open.query).to_be_bytes();
     }
-    if reader.answer(&shared.answer) == Came::Garbage {
+    if reader.answer(&shared.answer) == MessageKind::Malformed {
         failed(reader, StreamFailure::NoMessage);
     }
 }

@@ -5,7 +5,7 @@ use dnsdyno_measure::ConnectionEnd;
 use super::config::StreamOpenError;
 use super::pool::BufferPool;
 use super::session::{Broken, Reader, Session};
-use crate::{Batch, Came, Sink};
+use crate::{Batch, MessageKind, Sink};
 
 /// A session without a handshake or encryption.
 #[derive(Debug, Default)]
@@ -78,7 +78,7 @@ impl Inbox {
         let mut at = 0;
         while let Some(message) = first_message(&bytes[at..]) {
             at += LENGTH_BYTES + message.len();
-            if reader.answer(message) == Came::Garbage {
+            if reader.answer(message) == MessageKind::Malformed {
                 return Err(Broken::Ended(ConnectionEnd::Garbled));
             }
         }

@@ -7,7 +7,7 @@ use dnsdyno_measure::ConnectionEnd;
 use super::client::Phase;
 use super::session::{Broken, Reader, Session};
 use super::state::Streams;
-use crate::{ConnectionNews, Sink};
+use crate::{ConnectionEvent, Sink};
 
 impl<S: Session> Streams<S> {
     /// Reads what was received, up to the bound of a round.
@@ -38,7 +38,7 @@ impl<S: Session> Streams<S> {
         let client = &mut self.clients[channel];
         if !std::mem::replace(&mut client.has_read, true) {
             let opened_ns = client.opened_ns;
-            self.news.push((channel as u32, at_ns, ConnectionNews::FirstByte { opened_ns }));
+            self.news.push((channel as u32, at_ns, ConnectionEvent::FirstByte { opened_ns }));
         }
         let Some(session) = &mut client.session else { return };
         let times = (client.since_ns, client.established_ns);

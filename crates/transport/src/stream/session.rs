@@ -12,7 +12,7 @@ use dnsdyno_measure::{ConnectionEnd, HandshakeFailure, HandshakeKind, StreamFail
 
 use super::config::StreamOpenError;
 use super::pool::BufferPool;
-use crate::{Batch, Came, ConnectionNews, Sink};
+use crate::{Batch, ConnectionEvent, MessageKind, Sink};
 
 /// The session of one connection.
 pub trait Session: Sized + Send {
@@ -100,7 +100,7 @@ pub enum Broken {
 /// Takes what a session reads from the bytes of one call, and passes it to the sink.
 pub struct Reader<'a, K> {
     pub(super) sink: &'a mut K,
-    pub(super) news: &'a mut Vec<(u32, u64, ConnectionNews)>,
+    pub(super) news: &'a mut Vec<(u32, u64, ConnectionEvent)>,
     pub(super) channel: usize,
     pub(super) at_ns: u64,
     /// From when on queries could be sent over the connection.
@@ -119,7 +119,7 @@ impl<'a, K: Sink> Reader<'a, K> {
     /// For what is received at `at_ns`, over a connection with these `since_ns` and `established_ns`.
     pub(super) fn new(
         sink: &'a mut K,
-        news: &'a mut Vec<(u32, u64, ConnectionNews)>,
+        news: &'a mut Vec<(u32, u64, ConnectionEvent)>,
         channel: usize,
         at_ns: u64,
         (since_ns, established_ns): (u64, u64),
@@ -139,10 +139,10 @@ impl<'a, K: Sink> Reader<'a, K> {
 
     /// A message was received.
     #[inline]
-    pub(super) fn answer(&mut self, message: &[u8]) -> Came {
+    pub(super) fn answer(&mut self, message: &[u8]) -> MessageKind {
         self.has_received = true;
         let came = self.sink.answer(self.channel, self.at_ns, self.since_ns, message);
-        if came == Came::Answer {
+        if came == MessageKind::Answer {
             self.answers += 1;
             self.ended += 1;
         }
@@ -153,14 +153,14 @@ impl<'a, K: Sink> Reader<'a, K> {
     pub(super) fn handshaken(&mut self, kind: HandshakeKind) {
         self.has_received = true;
         let begun_ns = self.established_ns;
-        self.report(ConnectionNews::Handshaken { kind, begun_ns });
+        self.report(ConnectionEvent::Handshaken { kind, begun_ns });
         if kind != HandshakeKind::Early {
             self.since_ns = self.at_ns;
         }
     }
 
     /// Something happened to the connection.
-    pub(super) fn report(&mut self, news: ConnectionNews) {
+    pub(super) fn report(&mut self, news: ConnectionEvent) {
         self.news.push((self.channel as u32, self.at_ns, news));
     }
 

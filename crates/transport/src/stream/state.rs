@@ -14,7 +14,7 @@ use super::pool::BufferPool;
 use super::session::Session;
 use crate::description::Description;
 use crate::worker_clock::WorkerClock;
-use crate::{ConnectionNews, Sink};
+use crate::{ConnectionEvent, Sink};
 
 /// One worker's clients, each of whose connections has a session of this kind.
 pub struct Streams<S: Session> {
@@ -30,7 +30,7 @@ pub struct Streams<S: Session> {
     /// Clients whose connection had more data than one round may read.
     pub(super) unread: Vec<u32>,
     /// Events of connections, to be reported to the sink.
-    pub(super) news: Vec<(u32, u64, ConnectionNews)>,
+    pub(super) news: Vec<(u32, u64, ConnectionEvent)>,
     pub(super) reused: u64,
     /// Bytes to be written.
     pub(super) frames: Vec<u8>,
@@ -98,7 +98,7 @@ impl<S: Session> Streams<S> {
     }
 
     /// Takes a connection out of use, and keeps the event for the sink.
-    pub(super) fn end_connection(&mut self, channel: usize, event: ConnectionNews) {
+    pub(super) fn end_connection(&mut self, channel: usize, event: ConnectionEvent) {
         let client = &mut self.clients[channel];
         if matches!(client.phase, Phase::Vacant | Phase::Ending) {
             return;
@@ -125,14 +125,17 @@ impl<S: Session> Streams<S> {
         if matches!(end, ConnectionEnd::ByUs | ConnectionEnd::GoneAway) {
             self.close_session(channel);
         }
-        self.end_connection(channel, ConnectionNews::Ended { end, answers });
+        self.end_connection(channel, ConnectionEvent::Ended { end, answers });
     }
 
     #[cold]
     pub(super) fn fail_handshake(&mut self, channel: usize, why: HandshakeFailure) {
         if self.clients[channel].phase == Phase::Open {
-            self.news.push((channel as u32, self.clock.now_ns(), ConnectionNews::HandshakeFailed(why)));
-            self.end_connection(channel, ConnectionNews::Ended { end: ConnectionEnd::Handshake, answers: 0 });
+            self.news.push((channel as u32, self.clock.now_ns(), ConnectionEvent::HandshakeFailed(why)));
+            self.end_connection(
+                channel,
+                ConnectionEvent::Ended { end: ConnectionEnd::Handshake, answers: 0 },
+            );
         }
     }
 
@@ -160,7 +163,7 @@ impl<S: Session> Streams<S> {
     #[cold]
     pub(super) fn fail_on_error(&mut self, channel: usize, error: &io::Error) {
         match self.clients[channel].phase {
-            Phase::Opening => self.end_connection(channel, ConnectionNews::Failed(failure_of(error))),
+            Phase::Opening => self.end_connection(channel, ConnectionEvent::Failed(failure_of(error))),
             _ => self.end_open(channel, ConnectionEnd::Reset),
         }
     }
@@ -172,7 +175,7 @@ impl<S: Session> Streams<S> {
         }
         for i in 0..self.news.len() {
             let (channel, at_ns, news) = self.news[i];
-            if matches!(news, ConnectionNews::Failed(_) | ConnectionNews::Ended { .. }) {
+            if matches!(news, ConnectionEvent::Failed(_) | ConnectionEvent::Ended { .. }) {
                 self.clients[channel as usize].vacate(&mut self.pool);
                 self.enqueue(channel as usize);
             }

@@ -15,7 +15,7 @@ use rustls::{ClientConfig, ClientConnection};
 use super::config::StreamOpenError;
 use super::session::{Broken, Reader};
 use crate::tls::{Tls, failure_of};
-use crate::{ConnectionNews, Sink};
+use crate::{ConnectionEvent, Sink};
 
 /// What the TLS of a worker's connections has in common.
 pub(super) struct TlsShared {
@@ -172,7 +172,7 @@ impl TlsSession {
         });
         let early = std::mem::take(&mut self.early);
         if !early.is_empty() && !is_early {
-            reader.report(ConnectionNews::EarlyRejected);
+            reader.report(ConnectionEvent::EarlyRejected);
             self.encrypt(shared, &early, out);
         }
         let held_back = std::mem::take(&mut self.held_back);
@@ -237,7 +237,7 @@ mod tests {
         theirs: ServerConnection,
         said: Vec<u8>,
         read: Vec<u8>,
-        news: Vec<(u32, u64, ConnectionNews)>,
+        news: Vec<(u32, u64, ConnectionEvent)>,
     }
 
     impl Pair {
@@ -316,7 +316,7 @@ mod tests {
         pair.talk(1).unwrap();
         assert_eq!(pair.heard_by_server(), frames);
         assert_eq!((pair.ours.held_back(), pair.ours.is_handshaking()), (0, false));
-        let told = ConnectionNews::Handshaken { kind: HandshakeKind::Full, begun_ns: 3 };
+        let told = ConnectionEvent::Handshaken { kind: HandshakeKind::Full, begun_ns: 3 };
         assert_eq!(pair.news, [(0, 7, told)]);
 
         pair.ours.write(&pair.shared, frames, &mut pair.said);

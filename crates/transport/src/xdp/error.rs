@@ -63,8 +63,8 @@ pub enum XdpOpenError {
     },
     /// The longest query does not fit in a packet.
     #[error(
-        "the longest query needs packets of {needed} bytes, and {interface} takes {mtu}: send shorter ones, or \
-         raise it with `ip link set {interface} mtu {needed}`"
+        "the longest query needs packets of {needed} bytes, and the MTU of {interface} is {mtu}: use shorter \
+         queries, or raise it with `ip link set {interface} mtu {needed}`"
     )]
     MtuTooSmall {
         /// The interface.
@@ -77,7 +77,7 @@ pub enum XdpOpenError {
     /// There are more channels than pairs of address and port.
     #[error(
         "{asked} clients need as many pairs of source address and port, and there are {most}: widen \
-         --local-ports, name a --source-prefix, or use fewer --clients"
+         --local-ports, add --source-prefix, or use fewer --clients"
     )]
     TooManyChannels {
         /// Channels of all workers.

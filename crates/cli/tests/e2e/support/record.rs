@@ -1,4 +1,4 @@
-//! What holds for every record, whatever the test is about.
+//! Checks of every record.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use dnsdyno_record::{Digest, Interval, Line, PACKED_FILE, RUN_FILE, RunReader, S
 use jsonschema::Validator;
 use serde_json::Value;
 
-/// Holds a record to both schemas and to its own sums, and gives its digest.
+/// Checks a record against both schemas and its own sums; returns its digest.
 #[track_caller]
 pub(crate) fn check_record(run: &Path) -> Digest {
     lines_follow_the_schemas(run);
@@ -36,7 +36,7 @@ pub(crate) fn check_record(run: &Path) -> Digest {
     Digest::read(run).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The intervals in a record, of which more may come: nothing yet is no error.
+/// The intervals in a record that is still being written: an empty record is no error.
 pub(crate) fn intervals_of(run: &Path) -> Vec<Interval> {
     let Ok(reader) = RunReader::open(run) else { return Vec::new() };
     let interval = |line| if let Ok(Line::Interval(interval)) = line { Some(*interval) } else { None };
@@ -52,19 +52,19 @@ fn add_up(tally: &Tally, of: &str) {
     assert_eq!(tally.service.count(), ends.answered, "{of}: service times");
     assert_eq!(tally.types.iter().map(|n| n.answered).sum::<u64>(), ends.answered, "{of}: answers by type");
     let fallback = tally.fallback.as_deref();
-    let over_tcp = fallback.map_or(0, |fallback| fallback.tcp_requests - fallback.tcp_asked_again);
-    let left = tally.requests - tally.asked_again - over_tcp;
+    let over_tcp = fallback.map_or(0, |fallback| fallback.tcp_requests - fallback.tcp_retried);
+    let left = tally.requests - tally.retried - over_tcp;
     assert_eq!(tally.types.iter().map(|n| n.sent).sum::<u64>(), left, "{of}: queries that left, by type");
     assert_eq!(tally.lateness.count(), left, "{of}: lateness of each that left");
     if let Some(fallback) = fallback {
         assert_eq!(
-            fallback.begun,
+            fallback.started,
             fallback.answered + fallback.failed_in(Half::Tcp),
             "{of}: {:?}",
             fallback.failed
         );
         assert!(
-            fallback.begun <= fallback.udp_requests && over_tcp <= fallback.begun,
+            fallback.started <= fallback.udp_requests && over_tcp <= fallback.started,
             "{of}: {:?}",
             fallback.failed
         );
@@ -78,7 +78,7 @@ fn add_up(tally: &Tally, of: &str) {
     }
 }
 
-/// The sum is that of the intervals, but for answers that came when their interval was written.
+/// The sum is that of the intervals, except for responses received after their interval was written.
 #[track_caller]
 fn is_the_sum_of(sum: &Sum, mut together: Tally, run: &Path) {
     add_up(&sum.tally, &format!("{}, sum", run.display()));
@@ -92,8 +92,8 @@ fn is_the_sum_of(sum: &Sum, mut together: Tally, run: &Path) {
 fn connections_add_up(sum: &Sum, transport: &str, run: &Path) {
     let Some(connections) = &sum.arrivals.connections else { return };
     let of = run.display();
-    let begun = connections.established + connections.failed_total();
-    assert_eq!(connections.opened, begun, "{of}: {connections:?}");
+    let started = connections.established + connections.failed_total();
+    assert_eq!(connections.opened, started, "{of}: {connections:?}");
     assert_eq!(connections.established, connections.ended_total(), "{of}: {connections:?}");
     if !["dot", "doh"].contains(&transport) || connections.established == 0 {
         return;
@@ -104,11 +104,11 @@ fn connections_add_up(sum: &Sum, transport: &str, run: &Path) {
     assert_eq!(connections.ended(ConnectionEnd::Handshake), encrypted.failed_total(), "{of}");
 }
 
-/// Each whole line is valid; the last one may be torn, where the writer was killed.
+/// Each complete line is valid; the last one may be incomplete if the writer was killed.
 #[track_caller]
 fn lines_follow_the_schemas(run: &Path) {
     let text = match fs::read(run.join(PACKED_FILE)) {
-        // Of a run that was killed, the last frame has no end: what is in it is read.
+        // The last frame of a killed run has no end: its content is read.
         Ok(packed) => {
             let mut text = Vec::new();
             let _ = std::io::Read::read_to_end(&mut zstd::Decoder::new(&packed[..]).unwrap(), &mut text);
@@ -125,7 +125,7 @@ fn lines_follow_the_schemas(run: &Path) {
     }
 }
 
-/// Our schema, and that of dns-metrics where it lies beside the checkout.
+/// Our schema, and that of dns-metrics where it is next to the checkout.
 fn schemas() -> &'static [(&'static str, Validator)] {
     static SCHEMAS: OnceLock<Vec<(&'static str, Validator)>> = OnceLock::new();
     SCHEMAS.get_or_init(|| {

@@ -1,4 +1,4 @@
-//! What happens to the interface in the middle of a run: it ends in time, and the record says what happened.
+//! Changes of the interface during a run: the run ends in time, and the record says what happened.
 
 use std::time::Duration;
 
@@ -7,12 +7,12 @@ use dnsdyno_record::Ended;
 use dnsdyno_responder::{Delay, Faults};
 use rustix::process::Signal;
 
-use super::{cable, nothing_is_left, respond, respond_at_length, run, start};
+use super::{nothing_is_left, respond, respond_at_length, run, start, veth_pair};
 use crate::support::has_program;
 
 #[test]
-fn ctrl_c_waits_for_what_is_under_way_and_leaves_nothing_behind() {
-    let Some((work, pair)) = cable(1) else { return };
+fn ctrl_c_waits_for_outstanding_queries_and_leaves_nothing_behind() {
+    let Some((work, pair)) = veth_pair(1) else { return };
     let faults = Faults { delay: Some(Delay::Fixed(Duration::from_millis(300))), ..Faults::default() };
     let server = respond(&pair, pair.far().ipv4.into(), faults);
     let words = format!("-s {} --backend xdp --rate 500 --for 50s --interval 100ms", server.address());
@@ -29,8 +29,8 @@ fn ctrl_c_waits_for_what_is_under_way_and_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_run_that_is_killed_leaves_no_program_and_no_port_taken() {
-    let Some((work, pair)) = cable(1) else { return };
+fn a_killed_run_leaves_no_program_and_no_port_behind() {
+    let Some((work, pair)) = veth_pair(1) else { return };
     let server = respond(&pair, pair.far().ipv4.into(), Faults::default());
     let words = format!("-s {} --backend xdp --rate 500 --for 50s --interval 100ms", server.address());
     let mut asking = start(&work, &pair, &words);
@@ -40,7 +40,7 @@ fn a_run_that_is_killed_leaves_no_program_and_no_port_taken() {
     asking.signal(Signal::KILL);
     asking.wait().dies_of(Signal::KILL);
     nothing_is_left(&pair);
-    // And the next one finds its way.
+    // The next run works.
     let words =
         format!("run -s {} -a www.example --backend xdp --count 100 --quiet -o next", server.address());
     work.start_in(pair.near(), &words).wait().gives(0);
@@ -48,8 +48,8 @@ fn a_run_that_is_killed_leaves_no_program_and_no_port_taken() {
 }
 
 #[test]
-fn an_interface_that_goes_down_is_told_and_the_run_ends_in_time() {
-    let Some((work, pair)) = cable(1) else { return };
+fn an_interface_that_goes_down_is_reported_and_the_run_ends_in_time() {
+    let Some((work, pair)) = veth_pair(1) else { return };
     let server = respond(&pair, pair.far().ipv4.into(), Faults::default());
     let words =
         format!("-s {} --backend xdp --rate 1k --for 3s --interval 100ms --timeout 500ms", server.address());
@@ -70,11 +70,11 @@ fn an_interface_that_goes_down_is_told_and_the_run_ends_in_time() {
 }
 
 #[test]
-fn a_change_of_queues_is_told_and_the_run_ends_in_time() {
+fn a_change_of_queues_is_reported_and_the_run_ends_in_time() {
     if !has_program("ethtool") {
         return;
     }
-    let Some((work, pair)) = cable(2) else { return };
+    let Some((work, pair)) = veth_pair(2) else { return };
     let channels = |count: &str| {
         let arguments =
             ["netns", "exec", pair.near().name(), "ethtool", "-L", "near", "rx", count, "tx", count];
@@ -94,7 +94,7 @@ fn a_change_of_queues_is_told_and_the_run_ends_in_time() {
     assert_eq!((digest.tally().scheduled, digest.tally().ends.total()), (3_000, 3_000));
     let told = digest.events.iter().find(|event| event.kind == "queues").expect("an event");
     assert!(
-        told.message.contains("2 queues now") && told.message.contains("sockets on 1"),
+        told.message.contains("now has 2 queues") && told.message.contains("sockets on 1"),
         "{}",
         told.message
     );
@@ -102,8 +102,8 @@ fn a_change_of_queues_is_told_and_the_run_ends_in_time() {
 }
 
 #[test]
-fn answers_that_are_larger_than_a_packet_are_counted_as_fragments_and_never_the_servers_loss() {
-    let Some((work, pair)) = cable(1) else { return };
+fn responses_larger_than_a_packet_are_counted_as_fragments_and_not_as_loss_of_the_server() {
+    let Some((work, pair)) = veth_pair(1) else { return };
     let server = respond_at_length(&pair, 1_200);
     pair.far().ip(&["link", "set", "far", "mtu", "700"]).unwrap();
     let words =
@@ -111,22 +111,22 @@ fn answers_that_are_larger_than_a_packet_are_counted_as_fragments_and_never_the_
     let ran = run(&work, &pair, &words).gives(0);
     let digest = work.record("run");
     assert_eq!((digest.tally().ends.timed_out, server.stop().udp.counts.answered), (500, 500));
-    // Two for each answer.
+    // Two for each response.
     assert_eq!(digest.sum.as_ref().unwrap().evidence.fragments, 1_000);
     assert!(digest.warnings().iter().any(|warning| warning.name() == "answers_in_fragments"));
     let said = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(said.contains("1000 IP fragments came, which AF_XDP does not join"), "{said}");
+    assert!(said.contains("1000 IP fragments arrived, which AF_XDP does not reassemble"), "{said}");
     assert!(said.contains("not the server's limit"), "{said}");
 }
 
 #[test]
-fn a_flood_that_never_reaches_the_interface_is_told_from_one_that_does() {
-    let Some((work, pair)) = cable(1) else { return };
+fn a_flood_that_does_not_reach_the_interface_gives_a_warning() {
+    let Some((work, pair)) = veth_pair(1) else { return };
     let vanished = |folder: &str| {
         let names: Vec<_> = work.record(folder).warnings().iter().map(|warning| warning.name()).collect();
         names.contains(&"sends_vanished")
     };
-    // Nobody has this address: the kernel takes the queries, and nobody answers its ARP.
+    // No host has this address: the kernel accepts the queries, and its ARP request gets no reply.
     let ran = run(&work, &pair, "-s 10.77.0.77 --send-only --for 1s").gives(0);
     assert!(ran.stdout.contains("sends vanished"), "{}", ran.stdout);
     assert!(vanished("run"));

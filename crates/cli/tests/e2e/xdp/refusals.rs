@@ -1,15 +1,15 @@
-//! What is in the way of AF_XDP is said before anything is sent, and nothing is left behind.
+//! Obstacles to AF_XDP are reported before anything is sent, and nothing is left behind.
 
 use std::net::UdpSocket;
 
 use dnsdyno_responder::Faults;
 use rustix::process::Signal;
 
-use super::{cable, nothing_is_left, respond, run, start};
+use super::{nothing_is_left, respond, run, start, veth_pair};
 use crate::support::has_program;
 
 #[test]
-fn flags_that_do_not_go_together_are_bad_input() {
+fn flags_that_cannot_be_combined_are_bad_input() {
     let work = crate::support::Workplace::new();
     let refused = |words: &str, said: &[&str]| {
         work.dnsdyno(&format!("run -s 127.0.0.1 -a www.example {words}")).ends_refused(2, said);
@@ -24,17 +24,17 @@ fn flags_that_do_not_go_together_are_bad_input() {
     refused("--backend xdp --source-prefix 10.0.0.0/40", &["--source-prefix", "is not a prefix"]);
     refused("--backend xdp --xdp-copy some", &["--xdp-copy", "zero-copy"]);
     let both = "--backend xdp --local-address 127.0.0.1 --source-prefix 127.0.0.0/24";
-    refused(both, &["--local-address and --source-prefix", "leave one out"]);
+    refused(both, &["--local-address and --source-prefix", "remove one"]);
     refused("--backend xdp --source-prefix fd00::/64", &["no IPv6 address"]);
 }
 
 #[test]
-fn what_the_host_lacks_is_said_with_what_to_do() {
-    let Some((work, pair)) = cable(1) else { return };
+fn each_obstacle_on_the_host_is_reported_with_advice() {
+    let Some((work, pair)) = veth_pair(1) else { return };
     let far = pair.far().ipv4;
     let refused = |words: &str, said: &[&str]| {
         run(&work, &pair, &format!("--backend xdp --count 10 {words}")).ends_refused(3, said);
-        assert!(!work.has("run"), "a run that was not made has no record");
+        assert!(!work.has("run"), "a run that failed to start has no record");
         nothing_is_left(&pair);
     };
     refused("-s 10.77.0.99", &["no neighbour", "10.77.0.99", "--next-hop"]);
@@ -54,30 +54,30 @@ fn what_the_host_lacks_is_said_with_what_to_do() {
         &format!("-s {far} --clients 11 --source-prefix 10.77.0.250/24 --local-ports 20000"),
         &["11 clients", "there are 6"],
     );
-    refused(&format!("-s {far} --xdp-copy zero-copy"), &["no zero copy", "--xdp-copy auto"]);
+    refused(&format!("-s {far} --xdp-copy zero-copy"), &["does not support zero copy", "--xdp-copy auto"]);
     pair.near().ip(&["link", "set", "near", "down"]).unwrap();
     refused(&format!("-s {far} --interface near"), &["near is down", "ip link set near up"]);
 }
 
 #[test]
 fn a_query_that_is_longer_than_a_packet_is_refused() {
-    let Some((work, pair)) = cable(1) else { return };
+    let Some((work, pair)) = veth_pair(1) else { return };
     pair.near().ip(&["link", "set", "near", "mtu", "100"]).unwrap();
     let label = "a".repeat(60);
     let words = format!("run -s {} -a {label}.{label}.example --backend xdp -o run", pair.far().ipv4);
     work.start_in(pair.near(), &words)
         .wait()
-        .ends_refused(3, &["the longest query", "near takes 100", "mtu"]);
+        .ends_refused(3, &["the longest query", "the MTU of near is 100", "mtu"]);
     nothing_is_left(&pair);
 }
 
 #[test]
-fn without_the_right_it_says_which_and_how_to_get_it() {
-    let Some((work, pair)) = cable(1) else { return };
+fn missing_privileges_are_reported_with_advice() {
+    let Some((work, pair)) = veth_pair(1) else { return };
     if !has_program("setpriv") {
         return;
     }
-    // In a folder that anybody may enter; the program itself lies in one, too, or the test is skipped.
+    // In a folder that every user may enter; the program must be in one too, or the test is skipped.
     let script = format!(
         "cp \"$0\" /tmp/dnsdyno-unprivileged-$$ && chmod 755 /tmp/dnsdyno-unprivileged-$$; \
          ip netns exec {} setpriv --reuid=65534 --clear-groups /tmp/dnsdyno-unprivileged-$$ \
@@ -91,8 +91,8 @@ fn without_the_right_it_says_which_and_how_to_get_it() {
 }
 
 #[test]
-fn a_second_run_on_an_interface_is_refused_and_the_first_goes_on() {
-    let Some((work, pair)) = cable(1) else { return };
+fn a_second_run_on_an_interface_is_refused_and_the_first_continues() {
+    let Some((work, pair)) = veth_pair(1) else { return };
     let server = respond(&pair, pair.far().ipv4.into(), Faults::default());
     let words = |name: &str| {
         format!(
@@ -119,8 +119,8 @@ fn a_second_run_on_an_interface_is_refused_and_the_first_goes_on() {
 }
 
 #[test]
-fn a_port_of_another_program_is_left_to_it() {
-    let Some((work, pair)) = cable(1) else { return };
+fn a_port_of_another_program_is_not_used() {
+    let Some((work, pair)) = veth_pair(1) else { return };
     let server = respond(&pair, pair.far().ipv4.into(), Faults::default());
     let other =
         pair.near().enter(|| UdpSocket::bind((pair.near().ipv4, super::FIRST_PORT + 5)).unwrap()).unwrap();
@@ -133,7 +133,7 @@ fn a_port_of_another_program_is_left_to_it() {
     assert!(digest.header.backend.xdp.unwrap().first_port > super::FIRST_PORT + 5);
     drop(other);
 
-    // And while a run goes on nobody gets one of its ports.
+    // During a run no other program can bind one of its ports.
     let mut first = work.start_in(
         pair.near(),
         &format!(
@@ -150,8 +150,8 @@ fn a_port_of_another_program_is_left_to_it() {
 }
 
 #[test]
-fn a_port_taken_is_told_to_a_run_that_starts_without_a_server() {
-    let Some((work, pair)) = cable(1) else { return };
+fn a_port_in_use_is_reported_to_a_run_without_a_server() {
+    let Some((work, pair)) = veth_pair(1) else { return };
     let _other = pair.near().enter(|| UdpSocket::bind(("0.0.0.0", 30_000)).unwrap()).unwrap();
     let words = format!("-s {} --backend xdp --count 1 --clients 1 --local-ports 30000", pair.far().ipv4);
     start(&work, &pair, &words).wait().ends_refused(3, &["10.77.0.1:30000"]);

@@ -1,4 +1,4 @@
-//! Figures over AF_XDP against those of an end that knows what it did.
+//! Figures over AF_XDP compared with those of the other end.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -10,12 +10,12 @@ use dnsdyno_sys::interface::Interface;
 use dnsdyno_sys::thread::allowed_cpus;
 use dnsdyno_sys::xdp::{Attach, Reflect};
 
-use super::{cable, nothing_is_left, respond, run};
+use super::{nothing_is_left, respond, run, veth_pair};
 use crate::truth::TRIES;
 
 #[test]
-fn each_counter_is_what_the_responder_did_over_both_families() {
-    let Some((work, pair)) = cable(1) else { return };
+fn each_counter_agrees_with_the_responder_over_both_families() {
+    let Some((work, pair)) = veth_pair(1) else { return };
     let percent = Share::new(0.01).unwrap();
     let faults = Faults {
         loss: percent,
@@ -35,13 +35,14 @@ fn each_counter_is_what_the_responder_did_over_both_families() {
         let words = format!("run -a www.example -a mail.example/AAAA --quiet {words}");
         work.start_in(pair.near(), &words).wait().gives(0);
         let digest = work.record(mode);
-        let (ends, beside, did) = (digest.tally().ends, digest.arrivals().beside, server.stop().udp.counts);
+        let (ends, anomalies, did) =
+            (digest.tally().ends, digest.arrivals().anomalies, server.stop().udp.counts);
         assert!([did.dropped, did.duplicated, did.wrong_ids, did.garbage].iter().all(|n| *n > 50), "{did:?}");
         assert_eq!((ends.total(), did.received, digest.tally().scheduled), (10_000, 10_000, 10_000));
-        assert_eq!(beside.duplicates, did.duplicated, "duplicates");
-        assert_eq!(beside.unexpected, did.wrong_ids, "unexpected IDs");
-        assert_eq!(beside.wrong_question, did.wrong_questions, "wrong questions");
-        assert_eq!(beside.malformed, did.garbage, "malformed");
+        assert_eq!(anomalies.duplicates, did.duplicated, "duplicates");
+        assert_eq!(anomalies.unexpected, did.wrong_ids, "unexpected IDs");
+        assert_eq!(anomalies.wrong_question, did.wrong_questions, "wrong questions");
+        assert_eq!(anomalies.malformed, did.garbage, "malformed");
         let lost = did.dropped + did.wrong_ids + did.wrong_questions + did.garbage;
         assert_eq!((ends.timed_out, ends.answered), (lost, 10_000 - lost));
         let xdp = digest.header.backend.xdp.clone().unwrap();
@@ -52,8 +53,8 @@ fn each_counter_is_what_the_responder_did_over_both_families() {
 }
 
 #[test]
-fn a_program_in_the_kernels_stack_takes_the_same_answers() {
-    let Some((work, pair)) = cable(1) else { return };
+fn generic_mode_receives_the_same_responses() {
+    let Some((work, pair)) = veth_pair(1) else { return };
     let server = respond(&pair, pair.far().ipv4.into(), Faults::default());
     let words = format!(
         "-s {} --backend xdp --xdp-mode generic --xdp-copy copy --outstanding 1 --count 2k",
@@ -67,8 +68,8 @@ fn a_program_in_the_kernels_stack_takes_the_same_answers() {
 }
 
 #[test]
-fn service_times_agree_with_the_hold_times_of_the_responder() {
-    let Some((work, pair)) = cable(1) else { return };
+fn service_times_agree_with_the_delays_of_the_responder() {
+    let Some((work, pair)) = veth_pair(1) else { return };
     let ms = Duration::from_millis;
     let delay = Some(Delay::Uniform { from: ms(20), to: ms(60) });
     within_tries(TRIES, "hold times over AF_XDP", |number| {
@@ -91,12 +92,12 @@ fn service_times_agree_with_the_hold_times_of_the_responder() {
 }
 
 #[test]
-fn two_workers_on_two_queues_lose_nothing_between_them() {
+fn two_workers_on_two_queues_lose_no_query() {
     if allowed_cpus().unwrap().len() < 2 {
         println!("skipped: with one CPU veth uses one queue");
         return;
     }
-    let Some((work, pair)) = cable(2) else { return };
+    let Some((work, pair)) = veth_pair(2) else { return };
     let server = respond(&pair, pair.far().ipv4.into(), Faults::default());
     let words = format!("-s {} --backend xdp --workers 2 --outstanding 64 --count 40k -v", server.address());
     let ran = run(&work, &pair, &words).gives(0);
@@ -105,12 +106,12 @@ fn two_workers_on_two_queues_lose_nothing_between_them() {
     assert_eq!((digest.header.workers, digest.header.clients), (2, 256));
     let each: Vec<u64> = digest.workers().iter().map(|one| one.answered).collect();
     assert!(each.iter().all(|answered| *answered > 1_000) && each.iter().sum::<u64>() == 40_000, "{each:?}");
-    assert!(ran.stdout.contains("waited for CPU"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("CPU wait"), "{}", ran.stdout);
 }
 
 #[test]
-fn tagged_queries_from_a_prefix_find_their_answers() {
-    let Some((work, pair)) = cable(1) else { return };
+fn tagged_queries_from_a_prefix_are_answered() {
+    let Some((work, pair)) = veth_pair(1) else { return };
     let far = pair.far().enter(|| {
         let far = Interface::named("far").unwrap();
         (far.mac().unwrap(), Reflect::attach(&far, Attach::Native, 53).unwrap())
@@ -132,9 +133,9 @@ fn tagged_queries_from_a_prefix_find_their_answers() {
 }
 
 #[test]
-fn a_flood_counts_as_sent_what_the_interface_has_sent() {
-    let Some((work, pair)) = cable(1) else { return };
-    // More than any host of tests sends, so that much of it is tried and not sent.
+fn the_sent_count_of_a_flood_agrees_with_the_interface() {
+    let Some((work, pair)) = veth_pair(1) else { return };
+    // More than a test host can send, so that much of it is attempted and not sent.
     let words = format!(
         "-s {} --backend xdp --send-only --rate 20M --for 500ms --timeout 100ms --interval 100ms",
         pair.far().ipv4
@@ -159,8 +160,8 @@ fn a_flood_counts_as_sent_what_the_interface_has_sent() {
 }
 
 #[test]
-fn auto_takes_the_interface_where_it_can_and_says_why_not_where_it_cannot() {
-    let Some((work, pair)) = cable(1) else { return };
+fn auto_uses_af_xdp_where_available_and_otherwise_says_why_not() {
+    let Some((work, pair)) = veth_pair(1) else { return };
     let server = respond(&pair, pair.far().ipv4.into(), Faults::default());
     let words =
         |name: &str, server| format!("-s {server} --backend auto --count 100 --name {name} --timeout 200ms");
@@ -168,12 +169,12 @@ fn auto_takes_the_interface_where_it_can_and_says_why_not_where_it_cannot() {
     let taken = work.record("run");
     assert!(taken.header.backend.xdp.is_some() && taken.header.backend.why.is_some());
     assert_eq!(taken.tally().ends.answered, 100);
-    // The kept plan names what was taken.
+    // The recorded plan names the chosen backend.
     assert!(work.read("run/plan.toml").contains("backend = \"xdp\""));
     if require(&[Need::Root]) {
         let here = crate::support::responder(Faults::default());
         let words = format!("run -a www.example --quiet -o here {}", words("here", here.address()));
-        let ran = work.dnsdyno(&words).gives(0).says(&["sockets, because AF_XDP cannot be had"]);
+        let ran = work.dnsdyno(&words).gives(0).says(&["sockets, because AF_XDP is not available"]);
         let digest = work.record("here");
         let why = digest.header.backend.why.as_deref().unwrap_or_default();
         assert!(digest.header.backend.xdp.is_none() && why.contains("on this host"), "{why}");

@@ -1,4 +1,4 @@
-//! Curves held against exact arithmetic, against each other, and against themselves.
+//! Curves compared with exact arithmetic and with each other.
 
 use super::*;
 use crate::schedule::{Burst, Constant, Ramp, Replay, Stair};
@@ -14,7 +14,7 @@ fn curve(pieces: &[(f64, f64, u64)]) -> Curve {
     Curve::new(pieces.iter().map(|&(from, to, ns)| piece(from, to, ns)).collect()).expect("a good curve")
 }
 
-/// Pieces of rates that a test can walk through, pauses among them, with at least one query.
+/// Pieces with rates that a test can iterate over, including pauses, with at least one query.
 fn any_pieces() -> impl Strategy<Value = Vec<(f64, f64, u64)>> {
     let rate = || prop_oneof![Just(0.0), 0.0f64..50.0, (1u32..2000).prop_map(f64::from)];
     let length = prop_oneof![1u64..SECOND, (1u64..3000).prop_map(|ms| ms * 1_000_000)];
@@ -37,7 +37,7 @@ fn a_constant_rate_is_evenly_spaced_from_instant_zero() {
 }
 
 #[test]
-fn gaps_that_are_no_whole_nanoseconds_do_not_drift() {
+fn gaps_that_are_not_whole_nanoseconds_do_not_drift() {
     let curve = Constant { rate_qps: 30_000.0, duration_ns: None }.curve().expect("a good curve");
     for n in [1u64, 2, 3, 29_999, 30_000, 1_000_000_007, 100_000_000_000] {
         // Rounded half up, in integers: (10^9 n / 30000 + 1/2).
@@ -67,7 +67,7 @@ fn two_days_of_bursts_each_second_end_where_they_should() {
         hold_ns: SECOND / 10,
         duration_ns: 48 * 3600 * SECOND,
     };
-    // A period asks for 900.09 + 5000.03 = 5900.12 queries.
+    // A period has 900.09 + 5000.03 = 5900.12 queries.
     let total = shape.curve().expect("a good curve").total().expect("it ends");
     assert_eq!(total, (5900.12f64 * 172_800.0).ceil() as u64);
 }
@@ -96,7 +96,7 @@ fn a_ramp_down_is_the_mirror_of_a_ramp_up() {
 }
 
 #[test]
-fn a_pause_holds_no_query_and_the_one_on_its_edge_waits() {
+fn a_pause_has_no_query_and_one_at_its_edge_is_due_after_it() {
     let curve =
         curve(&[(0.0, 0.0, SECOND), (10.0, 10.0, SECOND), (0.0, 0.0, 5 * SECOND), (1.0, 1.0, SECOND)]);
     assert_eq!(curve.due_at(0), Some(SECOND));
@@ -128,7 +128,7 @@ fn a_stair_has_a_phase_a_step_and_reaches_its_end_in_both_directions() {
 }
 
 #[test]
-fn phases_follow_each_other_and_an_instant_finds_its_own() {
+fn phases_are_consecutive_and_an_instant_has_one() {
     let shape = Burst {
         base_qps: 10.0,
         peak_qps: 100.0,
@@ -158,7 +158,7 @@ fn phases_follow_each_other_and_an_instant_finds_its_own() {
 }
 
 #[test]
-fn an_endless_curve_has_no_total_and_ends_where_the_cursor_is_told_to() {
+fn an_endless_curve_has_no_total_and_ends_at_the_limit_of_the_cursor() {
     let curve = Constant { rate_qps: 1000.0, duration_ns: None }.curve().expect("a good curve");
     assert_eq!((curve.total(), curve.duration_ns()), (None, None));
     assert_eq!(curve.due_by(SECOND), 1001);
@@ -168,7 +168,7 @@ fn an_endless_curve_has_no_total_and_ends_where_the_cursor_is_told_to() {
 }
 
 #[test]
-fn a_cut_curve_asks_the_same_up_to_the_cut() {
+fn a_cut_curve_is_the_same_up_to_the_cut() {
     let whole = curve(&[(0.0, 100.0, 10 * SECOND), (100.0, 100.0, 10 * SECOND)]);
     let cut = whole.cut_at(5 * SECOND).expect("a good curve");
     assert_eq!((cut.duration_ns(), cut.total()), (Some(5 * SECOND), Some(125)));
@@ -184,7 +184,7 @@ fn a_cut_curve_asks_the_same_up_to_the_cut() {
 }
 
 #[test]
-fn pieces_that_make_no_curve_are_refused() {
+fn invalid_pieces_are_refused() {
     let refused = |pieces| Curve::new(pieces).err();
     assert_eq!(refused(vec![]), Some(CurveError::NoPieces));
     assert_eq!(refused(vec![piece(0.0, 0.0, 5)]), Some(CurveError::NoQueries));
@@ -258,9 +258,9 @@ proptest! {
         let curve = curve(&[(from, to, length)]);
         let t = curve.due_at(n).expect("in range") as f64 / 1e9;
         let slope = (to - from) / 172_800.0;
-        let asked = from * t + slope * t * t / 2.0;
+        let due = from * t + slope * t * t / 2.0;
         // Half a nanosecond at this rate, and the rounding of the check itself at 10^11.
-        prop_assert!((asked - n as f64).abs() < 1e-3, "{} for {}", asked, n);
+        prop_assert!((due - n as f64).abs() < 1e-3, "{} for {}", due, n);
     }
 
     #[test]
@@ -271,7 +271,7 @@ proptest! {
 }
 
 #[test]
-fn instants_of_a_source_are_kept_and_dealt_out_to_workers() {
+fn instants_of_a_source_are_kept_and_distributed_to_workers() {
     let replay = |instants: &[u64]| Replay { instants: instants.into() }.curve();
     let curve = replay(&[0, 5, 5, 9]).expect("a good curve");
     let walked: Vec<_> = (0..2).flat_map(|worker| curve.cursor(worker, 2)).collect();

@@ -10,10 +10,10 @@ fn read(text: &[u8]) -> Result<Loaded, SourceError> {
 }
 
 /// The queries as `name type`.
-fn asked(loaded: &Loaded) -> Vec<String> {
-    (0..loaded.questions.len())
+fn listed(loaded: &Loaded) -> Vec<String> {
+    (0..loaded.queries.len())
         .map(|i| {
-            let found = peek(loaded.questions.message(i)).expect("a whole message");
+            let found = peek(loaded.queries.message(i)).expect("a whole message");
             format!("{} {}", name_to_text(found.qname()), type_name(found.qtype().unwrap_or(0)))
         })
         .collect()
@@ -30,14 +30,14 @@ fn only_bad(text: &[u8]) -> String {
 fn blanks_comments_empty_lines_and_crlf_are_tolerated() {
     let text = b"; a comment\r\n\r\n  ; another\na.example A\r\n\tb.example.\t aaaa \t ignored words\n   \nc TYPE65280";
     let loaded = read(text).expect("good lines");
-    assert_eq!(asked(&loaded), ["a.example A", "b.example AAAA", "c TYPE65280"]);
+    assert_eq!(listed(&loaded), ["a.example A", "b.example AAAA", "c TYPE65280"]);
     assert_eq!(loaded.bad_lines, 0);
 }
 
 #[test]
 fn escapes_are_decimal() {
     let loaded = read(b"\\255\\009.x MX\n\\;a\\.b *\n. NS\n").expect("good lines");
-    assert_eq!(asked(&loaded), [r"\255\009.x MX", r"\;a\.b ANY", ". NS"]);
+    assert_eq!(listed(&loaded), [r"\255\009.x MX", r"\;a\.b ANY", ". NS"]);
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn a_bad_line_is_reported_with_file_line_and_reason() {
 }
 
 #[test]
-fn names_and_labels_that_are_too_long_are_told_with_their_length() {
+fn names_and_labels_that_are_too_long_are_reported_with_their_length() {
     let long_label = format!("{} A", "x".repeat(64));
     assert!(only_bad(long_label.as_bytes()).contains("a label is 64 bytes long"));
     let long_name = format!("{}yy A", "x.".repeat(126));
@@ -86,22 +86,22 @@ fn the_first_bad_line_is_fatal_when_strict() {
 }
 
 #[test]
-fn a_file_without_queries_says_what_to_do() {
+fn the_error_of_a_file_without_queries_says_what_to_do() {
     for text in [&b""[..], b"\n\n", b"; only a comment"] {
         let Err(error @ SourceError::Empty { .. }) = read(text) else { panic!("{text:?}") };
-        assert!(error.to_string().contains("queries holds no query"));
+        assert!(error.to_string().contains("queries has no queries"));
     }
     let Err(error) = read(b"bad\nbad\n") else { panic!("no good line") };
     assert!(error.to_string().contains("all 2 lines"), "{error}");
 }
 
 #[test]
-fn a_byte_order_mark_is_no_part_of_the_first_name() {
-    assert_eq!(read(b"\xef\xbb\xbfa A\n").as_ref().map(asked).ok(), Some(vec!["a A".to_owned()]));
+fn a_byte_order_mark_is_not_part_of_the_first_name() {
+    assert_eq!(read(b"\xef\xbb\xbfa A\n").as_ref().map(listed).ok(), Some(vec!["a A".to_owned()]));
 }
 
 #[test]
-fn a_line_of_any_length_costs_no_line_after_it() {
+fn a_line_of_any_length_does_not_affect_the_next_line() {
     let mut text = b"a A ".to_vec();
     text.extend([b'x'; 300_000]);
     text.extend(b"\nb A\n");
@@ -110,7 +110,7 @@ fn a_line_of_any_length_costs_no_line_after_it() {
     let loaded =
         read_text(BufReader::with_capacity(1000, &text[..]), "queries", 0, QueryForm::default(), false)
             .expect("good lines");
-    assert_eq!(asked(&loaded), ["a A", "b A", "c A"]);
+    assert_eq!(listed(&loaded), ["a A", "b A", "c A"]);
     assert_eq!(loaded.first_bad.iter().map(|bad| bad.line).collect::<Vec<_>>(), [3]);
     assert!(loaded.first_bad[0].text.len() < 100);
 }
@@ -132,7 +132,7 @@ proptest! {
     #[test]
     fn random_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..500)) {
         if let Ok(loaded) = read(&bytes) {
-            prop_assert!(!loaded.questions.is_empty());
+            prop_assert!(!loaded.queries.is_empty());
         }
     }
 }

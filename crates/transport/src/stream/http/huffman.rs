@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn every_code_leads_to_one_symbol() {
-        let room: u64 = LENGTHS.iter().map(|length| 1 << (LONGEST - usize::from(*length))).sum();
-        assert_eq!(room, 1 << LONGEST, "the code is complete");
+        let capacity: u64 = LENGTHS.iter().map(|length| 1 << (LONGEST - usize::from(*length))).sum();
+        assert_eq!(capacity, 1 << LONGEST, "the code is complete");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::frame::PADDED;
 use super::*;
-use crate::ConnectionNews;
+use crate::ConnectionEvent;
 
 /// Keeps what is received, and accepts what has a QR bit.
 #[derive(Default)]
@@ -19,9 +19,13 @@ impl Sink for Told {
 
     fn refused(&mut self, _: usize, _: u64, _: &[u8]) {}
 
-    fn answer(&mut self, channel: usize, at_ns: u64, _: u64, bytes: &[u8]) -> Came {
+    fn answer(&mut self, channel: usize, at_ns: u64, _: u64, bytes: &[u8]) -> MessageKind {
         self.packet(channel, at_ns, bytes);
-        if bytes.get(2).is_some_and(|flags| flags & 0x80 != 0) { Came::Answer } else { Came::Garbage }
+        if bytes.get(2).is_some_and(|flags| flags & 0x80 != 0) {
+            MessageKind::Answer
+        } else {
+            MessageKind::Malformed
+        }
     }
 
     fn status(&mut self, status: u16) {
@@ -39,7 +43,7 @@ struct Scene {
     http: Http,
     shared: HttpShared,
     told: Told,
-    news: Vec<(u32, u64, ConnectionNews)>,
+    news: Vec<(u32, u64, ConnectionEvent)>,
     said: Vec<u8>,
     ended: u32,
 }
@@ -173,7 +177,7 @@ fn a_response_may_come_in_pieces_of_any_kind() {
         frame(HEADERS, PRIORITY, 1, &[&[0; 5], first].concat()),
         frame(CONTINUATION, END_HEADERS, 1, rest),
         frame(DATA, PADDED, 1, &padded),
-        frame(0xbe, 0xff, 9, b"of a kind that nobody knows"),
+        frame(0xbe, 0xff, 9, b"of an unknown type"),
         frame(DATA, 0, 1, &answer[10..]),
         // Trailers end it.
         frame(HEADERS, END_HEADERS | END_STREAM, 1, &head("", "x", None)[2..]),

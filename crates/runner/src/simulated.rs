@@ -1,5 +1,5 @@
-//! Runs against an imaginary server: the whole engine on a link with a time of its own, so that what decides
-//! is tested against a thousand servers in the time of one.
+//! Runs against a simulated server: the whole engine on a link with simulated time, so that code that chooses runs can
+//! be tested against many servers in a short time.
 
 use dnsdyno_engine::Control;
 use dnsdyno_plan::Plan;
@@ -13,23 +13,23 @@ use crate::local::load;
 use crate::recorder::Keep;
 use crate::run::Run;
 
-/// Makes runs against an imaginary server. The same server, plan and seed give the same record.
+/// Makes runs against a simulated server. The same server, plan and seed give the same record.
 #[derive(Clone, Debug)]
-pub struct ImaginaryRunner {
-    /// The server and the link to it; the plan's address and transport are not looked at.
+pub struct SimulatedRunner {
+    /// The server and the link to it; the plan's address and transport are ignored.
     pub server: SimConfig,
-    /// Where the records are kept.
+    /// Where the records are written.
     pub keep: Keep,
 }
 
-impl PlanRunner for ImaginaryRunner {
+impl PlanRunner for SimulatedRunner {
     type Error = RunError;
 
     fn run(&mut self, plan: &Plan) -> Result<FinishedRun, RunError> {
-        // Each worker's link has a time and a server of its own, so that there can be one only.
+        // One worker only, because each worker's link would have its own time and server.
         let plan = Plan { workers: 1, ..plan.clone() };
         let loaded = load(&plan, &mut ())?;
-        let (_, description) = describe(&plan, &loaded.questions);
+        let (_, description) = describe(&plan, &loaded.queries);
         let opened = open(Kind::Sim, &Description { sim: self.server, ..description })?;
         opened.visit(Run {
             plan: &plan,

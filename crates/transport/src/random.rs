@@ -1,12 +1,12 @@
-//! Random numbers that are the same for the same seed.
+//! Random numbers that repeat with the seed.
 
-/// A small generator (SplitMix64): 64 bits of state, every seed is good.
-pub(crate) struct Chance(u64);
+/// SplitMix64: a small generator with 64 bits of state, for which every seed is good.
+pub(crate) struct Random(u64);
 
-impl Chance {
+impl Random {
     /// The generator of worker number `worker`.
     pub(crate) fn of_worker(seed: u64, worker: u64) -> Self {
-        Chance(seed ^ worker.wrapping_mul(0x9E37_79B9_7F4A_7C15))
+        Random(seed ^ worker.wrapping_mul(0x9E37_79B9_7F4A_7C15))
     }
 
     fn next(&mut self) -> u64 {
@@ -21,10 +21,12 @@ impl Chance {
         ((self.next() >> 11) + 1) as f64 / (1u64 << 53) as f64
     }
 
-    pub(crate) fn hits(&mut self, share: f64) -> bool {
+    /// True with this probability.
+    pub(crate) fn happens(&mut self, share: f64) -> bool {
         share > 0.0 && self.unit() <= share
     }
 
+    /// Exponentially distributed.
     pub(crate) fn exponential(&mut self, mean: f64) -> f64 {
         -mean * self.unit().ln()
     }

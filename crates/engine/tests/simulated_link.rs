@@ -1,9 +1,9 @@
-//! The whole engine on the imaginary link: every counter against a link that knows what it did.
+//! The engine over the simulated link: every counter is compared with what the link did.
 
 use dnsdyno_engine::{Asked, Control, HeldBack, Job, Live, Observer, run};
 use dnsdyno_measure::{Latency, NotSentReason, Quantile, Tally, verdict};
 use dnsdyno_plan::schedule::{Constant, Load};
-use dnsdyno_plan::source::{Questions, QuestionsBuilder};
+use dnsdyno_plan::source::{Queries, QueriesBuilder};
 use dnsdyno_record::{Ended, Interval, Sum};
 use dnsdyno_transport::sim::{SimConfig, SimTransport, SimTruth};
 use dnsdyno_transport::{Batch, Resources, Sent, Sink, Stopped, Transport, Wake};
@@ -11,9 +11,9 @@ use dnsdyno_wire::QueryForm;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// A hundred names, of types A and AAAA in turn.
-fn questions() -> Questions {
-    let mut builder = QuestionsBuilder::new(QueryForm::default(), 0);
+/// A hundred names, with types A and AAAA in turn.
+fn queries() -> Queries {
+    let mut builder = QueriesBuilder::new(QueryForm::default(), 0);
     for i in 0..100u16 {
         let mut name = Vec::new();
         dnsdyno_wire::encode_name(format!("host{i}.example.").as_bytes(), &mut name).unwrap();
@@ -29,9 +29,9 @@ fn constant(rate_qps: f64, seconds: u64) -> Load {
     }
 }
 
-fn job<'a>(questions: &'a Questions, load: &'a Load) -> Job<'a> {
+fn job<'a>(queries: &'a Queries, load: &'a Load) -> Job<'a> {
     Job {
-        questions,
+        queries,
         load,
         limit: None,
         end_ns: None,
@@ -44,7 +44,7 @@ fn job<'a>(questions: &'a Questions, load: &'a Load) -> Job<'a> {
     }
 }
 
-/// Keeps what it is told, and presses the button where it is told to.
+/// Records the reports of the engine, and requests to stop after the given intervals.
 #[derive(Default)]
 struct Notes<'a> {
     intervals: Vec<Interval>,
@@ -62,7 +62,7 @@ impl Observer for Notes<'_> {
 
     fn settled(&mut self, interval: &Interval) {
         assert_eq!(interval.index as usize, self.intervals.len(), "intervals settle in order");
-        assert!(interval.tally.is_settled(), "interval {} was handed out too early", interval.index);
+        assert!(interval.tally.is_settled(), "interval {} was passed on too early", interval.index);
         self.intervals.push(interval.clone());
     }
 
@@ -75,7 +75,7 @@ impl Observer for Notes<'_> {
     }
 }
 
-/// Runs with so many workers of three channels each.
+/// Runs with this many workers of three channels each.
 fn run_on(config: SimConfig, job: &Job<'_>, workers: u64) -> (Sum, Vec<Interval>, SimTruth) {
     let links: Vec<_> = (0..workers).map(|worker| SimTransport::new(config, worker, 3)).collect();
     let truths: Vec<_> = links.iter().map(SimTransport::truth).collect();
@@ -102,8 +102,8 @@ fn percentile_s(latency: Latency<'_>, q: f64) -> f64 {
 
 #[test]
 fn the_same_seed_gives_the_same_record_and_another_seed_another() {
-    let (questions, load) = (questions(), constant(3_000.0, 4));
-    let job = job(&questions, &load);
+    let (queries, load) = (queries(), constant(3_000.0, 4));
+    let job = job(&queries, &load);
     let config = SimConfig { loss: 0.01, duplicates: 0.02, ..SimConfig::default() };
     let (first, second) = (run_on(config, &job, 2), run_on(config, &job, 2));
     assert_eq!(first.0, second.0);
@@ -113,23 +113,23 @@ fn the_same_seed_gives_the_same_record_and_another_seed_another() {
 }
 
 #[test]
-fn queries_leave_alone_at_their_instant_or_together_when_they_are_dense() {
-    let questions = questions();
+fn queries_are_sent_at_their_instant_or_in_bursts_at_high_rates() {
+    let queries = queries();
     let lateness_max_ns = |rate_qps: f64| {
         let load = constant(rate_qps, 1);
-        let (sum, _, _) = run_on(SimConfig::default(), &job(&questions, &load), 1);
+        let (sum, _, _) = run_on(SimConfig::default(), &job(&queries, &load), 1);
         assert_eq!(sum.tally.ends.answered as f64, rate_qps);
         sum.tally.lateness.exact().map(|exact| exact.max_ns)
     };
-    // A timer that never errs: what is less than 25 us apart leaves every 25 us.
+    // The timer has no error: queries less than 25 us apart are sent every 25 us.
     assert_eq!(lateness_max_ns(30_000.0), Some(0));
     let dense = lateness_max_ns(200_000.0).unwrap();
     assert!((10_000..=25_000).contains(&dense), "{dense} ns late");
 }
 
 #[test]
-fn each_counter_is_what_the_link_did_and_the_ends_add_up() {
-    let (questions, load) = (questions(), constant(5_000.0, 5));
+fn each_counter_agrees_with_the_link_and_the_ends_add_up() {
+    let (queries, load) = (queries(), constant(5_000.0, 5));
     let config = SimConfig {
         loss: 0.01,
         duplicates: 0.02,
@@ -138,13 +138,13 @@ fn each_counter_is_what_the_link_did_and_the_ends_add_up() {
         ..SimConfig::default()
     };
     for workers in [1, 2, 3] {
-        let (sum, intervals, truth) = run_on(config, &job(&questions, &load), workers);
-        let (ends, beside) = (sum.tally.ends, sum.arrivals.beside);
+        let (sum, intervals, truth) = run_on(config, &job(&queries, &load), workers);
+        let (ends, anomalies) = (sum.tally.ends, sum.arrivals.anomalies);
         assert_eq!((sum.tally.scheduled, truth.taken, ends.total()), (25_000, 25_000, 25_000));
         assert_eq!(ends.refused, truth.refused);
-        // A doubled wrong answer is two wrong answers and no duplicate.
-        assert!(beside.wrong_question >= truth.wrong_questions);
-        assert_eq!(beside.wrong_question - truth.wrong_questions + beside.duplicates, truth.duplicated);
+        // A duplicated response with a wrong question counts as two such responses, not as a duplicate.
+        assert!(anomalies.wrong_question >= truth.wrong_questions);
+        assert_eq!(anomalies.wrong_question - truth.wrong_questions + anomalies.duplicates, truth.duplicated);
         assert_eq!(ends.timed_out, truth.lost + truth.wrong_questions);
         assert_eq!(sum.tally.rcodes.of(0), ends.answered);
         assert_eq!(
@@ -160,17 +160,17 @@ fn each_counter_is_what_the_link_did_and_the_ends_add_up() {
 
 #[test]
 fn a_stall_is_in_the_response_time_of_an_open_loop_and_hidden_by_a_closed_one() {
-    let questions = questions();
+    let queries = queries();
     let stall = SimConfig { stall_ns: Some((4 * SECOND_NS, 5 * SECOND_NS)), ..SimConfig::default() };
 
     let open = constant(5_000.0, 10);
-    let (sum, ..) = run_on(stall, &job(&questions, &open), 2);
+    let (sum, ..) = run_on(stall, &job(&queries, &open), 2);
     let response = sum.tally.response_latency();
     let (p95, p99) = (percentile_s(response, 0.95), percentile_s(response, 0.99));
     assert!((0.475..0.525).contains(&p95) && (0.855..0.945).contains(&p99), "p95 {p95} s, p99 {p99} s");
 
     let closed = Load::Closed { outstanding: 10 };
-    let job = Job { end_ns: Some(10 * SECOND_NS), ..job(&questions, &closed) };
+    let job = Job { end_ns: Some(10 * SECOND_NS), ..job(&queries, &closed) };
     let (sum, ..) = run_on(stall, &job, 2);
     let p99 = percentile_s(sum.tally.service_latency(), 0.99);
     assert!(p99 < 0.001, "p99 {p99} s");
@@ -178,13 +178,13 @@ fn a_stall_is_in_the_response_time_of_an_open_loop_and_hidden_by_a_closed_one() 
 }
 
 #[test]
-fn a_server_slower_than_the_timeout_gives_late_answers_and_not_unexpected_ones() {
-    let (questions, load) = (questions(), constant(1_000.0, 6));
+fn responses_after_the_timeout_are_late_and_not_unexpected() {
+    let (queries, load) = (queries(), constant(1_000.0, 6));
     let slow = SimConfig { delay_ns: 2_500_000_000, jitter_ns: 0, ..SimConfig::default() };
-    let (sum, intervals, _) = run_on(slow, &job(&questions, &load), 2);
+    let (sum, intervals, _) = run_on(slow, &job(&queries, &load), 2);
     let ends = sum.tally.ends;
-    assert_eq!((ends.answered, ends.total(), sum.arrivals.beside.unexpected), (0, 6_000, 0));
-    // Those due in the last half second: the run ends with the timeout of its last query.
+    assert_eq!((ends.answered, ends.total(), sum.arrivals.anomalies.unexpected), (0, 6_000, 0));
+    // Not those due in the last half second: the run ends with the timeout of its last query.
     assert!((5_400..5_600).contains(&ends.answered_late), "{ends:?}");
     assert!(sum.late_after_settled > 0);
     assert_eq!(sum.tally.response_latency().quantile(0.001), Some(Quantile::BeyondTimeout));
@@ -193,8 +193,8 @@ fn a_server_slower_than_the_timeout_gives_late_answers_and_not_unexpected_ones()
 
 #[test]
 fn a_count_and_a_window_are_kept_exactly() {
-    let (questions, load) = (questions(), Load::Closed { outstanding: 7 });
-    let job = Job { limit: Some((10_001, Ended::ByCount)), ..job(&questions, &load) };
+    let (queries, load) = (queries(), Load::Closed { outstanding: 7 });
+    let job = Job { limit: Some((10_001, Ended::ByCount)), ..job(&queries, &load) };
     let (sum, ..) = run_on(SimConfig::default(), &job, 3);
     assert_eq!((sum.tally.scheduled, sum.tally.ends.answered), (10_001, 10_001));
     assert_eq!((sum.arrivals.in_flight_max, sum.ended), (7, Ended::ByCount));
@@ -205,17 +205,17 @@ fn windowed(rate_qps: f64, seconds: u64, window: u32) -> Load {
     Load::Open { curve, window: Some(window) }
 }
 
-/// Runs with two workers, and what the window held back.
+/// Runs with two workers, and returns what the window held back.
 fn run_in_window(config: SimConfig, load: &Load) -> (Sum, HeldBack) {
-    let (questions, mut notes) = (questions(), Notes::default());
+    let (queries, mut notes) = (queries(), Notes::default());
     let links = (0..2).map(|worker| SimTransport::new(config, worker, 3)).collect();
-    let sum = run(&job(&questions, load), links, 0, &|| 0, &Control::default(), &mut notes);
+    let sum = run(&job(&queries, load), links, 0, &|| 0, &Control::default(), &mut notes);
     assert_eq!(sum.tally.ends.total(), sum.tally.scheduled);
     (sum, notes.held_back)
 }
 
 #[test]
-fn a_stall_is_in_the_response_time_of_a_rate_with_a_window_and_what_was_held_back_is_counted() {
+fn a_stall_is_in_the_response_time_of_a_rate_with_a_window_and_held_back_queries_are_counted() {
     let stall = SimConfig { stall_ns: Some((4 * SECOND_NS, 5 * SECOND_NS)), ..SimConfig::default() };
     let (sum, held_back) = run_in_window(stall, &windowed(5_000.0, 10, 100));
     assert_eq!(
@@ -225,10 +225,10 @@ fn a_stall_is_in_the_response_time_of_a_rate_with_a_window_and_what_was_held_bac
     let response = sum.tally.response_latency();
     let (p95, p99) = (percentile_s(response, 0.95), percentile_s(response, 0.99));
     assert!((0.475..0.525).contains(&p95) && (0.855..0.945).contains(&p99), "p95 {p95} s, p99 {p99} s");
-    // Those of the stall but the hundred that were sent, and those that waited behind them.
+    // Those due in the stall except the hundred that were sent, and those that waited behind them.
     assert!((4_900..5_500).contains(&held_back.queries), "{held_back:?}");
     assert!((970_000_000..1_000_000_000).contains(&held_back.max_ns), "{held_back:?}");
-    // That is the server's doing and the user's wish, and no lateness of the generator.
+    // The server and the window are the cause: this is not lateness of the generator.
     assert!(
         sum.tally.lateness.exact().unwrap().max_ns < 1_000_000 && sum.warnings.is_empty(),
         "{:?}",
@@ -242,7 +242,7 @@ fn a_stall_is_in_the_response_time_of_a_rate_with_a_window_and_what_was_held_bac
 }
 
 #[test]
-fn a_rate_with_a_window_ends_against_a_dead_server_and_asks_it_little() {
+fn a_rate_with_a_window_ends_on_time_and_sends_little_to_a_dead_server() {
     let dead = SimConfig { loss: 1.0, ..SimConfig::default() };
     let (sum, held_back) = run_in_window(dead, &windowed(1_000.0, 10, 10));
     let ends = sum.tally.ends;
@@ -256,21 +256,21 @@ fn a_rate_with_a_window_ends_against_a_dead_server_and_asks_it_little() {
 
 #[test]
 fn a_stopped_rate_with_a_window_interrupts_what_it_holds_back() {
-    let (questions, load, control) = (questions(), windowed(1_000.0, 100, 10), Control::default());
+    let (queries, load, control) = (queries(), windowed(1_000.0, 100, 10), Control::default());
     let mut notes = Notes { press_after: vec![(1, &control)], ..Notes::default() };
     let link = SimTransport::new(SimConfig { loss: 1.0, ..SimConfig::default() }, 0, 3);
-    let sum = run(&job(&questions, &load), vec![link], 0, &|| 0, &control, &mut notes);
+    let sum = run(&job(&queries, &load), vec![link], 0, &|| 0, &control, &mut notes);
     let ends = sum.tally.ends;
     assert_eq!((ends.total(), sum.ended), (sum.tally.scheduled, Ended::Interrupted));
     assert!(notes.stopping && ends.interrupted > 0 && ends.timed_out >= 10, "{ends:?}");
 }
 
 #[test]
-fn a_full_socket_holds_queries_back_and_loses_none() {
-    let (questions, load) = (questions(), constant(100_000.0, 1));
-    let narrow = SimConfig { room: 1, ..SimConfig::default() };
-    let (sum, ..) = run_on(narrow, &job(&questions, &load), 1);
-    // One query each 200 µs is 5,000 a second: the rest leaves late, or after 2 s not at all.
+fn a_full_socket_delays_queries_and_loses_none() {
+    let (queries, load) = (queries(), constant(100_000.0, 1));
+    let narrow = SimConfig { capacity: 1, ..SimConfig::default() };
+    let (sum, ..) = run_on(narrow, &job(&queries, &load), 1);
+    // One query per 200 µs is 5,000 per second: the others are sent late, or after 2 s not at all.
     let ends = sum.tally.ends;
     assert_eq!((sum.tally.scheduled, ends.total()), (100_000, 100_000));
     assert!(ends.not_sent.of(dnsdyno_measure::NotSentReason::SendBufferFull) > 80_000, "{ends:?}");
@@ -281,9 +281,9 @@ fn a_full_socket_holds_queries_back_and_loses_none() {
 
 #[test]
 fn queries_wait_for_ids_when_a_dead_server_holds_them_all() {
-    let (questions, load) = (questions(), constant(200_000.0, 2));
+    let (queries, load) = (queries(), constant(200_000.0, 2));
     let dead = SimConfig { loss: 1.0, ..SimConfig::default() };
-    let (sum, ..) = run_on(dead, &job(&questions, &load), 1);
+    let (sum, ..) = run_on(dead, &job(&queries, &load), 1);
     let ends = sum.tally.ends;
     assert_eq!((ends.total(), ends.answered), (400_000, 0));
     assert!(ends.timed_out >= 3 * 65_536, "{ends:?}");
@@ -293,9 +293,9 @@ fn queries_wait_for_ids_when_a_dead_server_holds_them_all() {
 }
 
 #[test]
-fn a_send_only_run_waits_for_nobody_and_says_what_left() {
-    let (questions, load) = (questions(), constant(10_000.0, 2));
-    let job = Job { send_only: true, ..job(&questions, &load) };
+fn a_send_only_run_does_not_wait_and_counts_what_was_sent() {
+    let (queries, load) = (queries(), constant(10_000.0, 2));
+    let job = Job { send_only: true, ..job(&queries, &load) };
     let (sum, ..) = run_on(SimConfig { loss: 1.0, ..SimConfig::default() }, &job, 2);
     assert_eq!(
         (sum.tally.ends.sent_only, sum.tally.requests, sum.tally.ends.total()),
@@ -305,27 +305,27 @@ fn a_send_only_run_waits_for_nobody_and_says_what_left() {
 }
 
 #[test]
-fn a_flood_past_what_the_link_takes_ends_with_its_schedule() {
-    let (questions, load) = (questions(), constant(1_000.0, 1));
-    let job = Job { send_only: true, timeout_ns: 60 * SECOND_NS, ..job(&questions, &load) };
-    // The link takes a hundred queries, and keeps them.
+fn a_send_only_load_beyond_the_capacity_of_the_link_ends_with_its_schedule() {
+    let (queries, load) = (queries(), constant(1_000.0, 1));
+    let job = Job { send_only: true, timeout_ns: 60 * SECOND_NS, ..job(&queries, &load) };
+    // The link accepts a hundred queries, and is then full.
     let (sum, ..) =
-        run_on(SimConfig { room: 100, delay_ns: 90 * SECOND_NS, ..SimConfig::default() }, &job, 1);
+        run_on(SimConfig { capacity: 100, delay_ns: 90 * SECOND_NS, ..SimConfig::default() }, &job, 1);
     let ends = sum.tally.ends;
     assert_eq!((ends.sent_only, ends.not_sent.total(), ends.total()), (100, 900, 1_000));
     assert!(sum.to_ns < SECOND_NS + SECOND_NS / 10, "it ended at {} ns", sum.to_ns);
 }
 
-/// Runs 10 s at 1,000 qps against a link of this kind, with the button pressed so many times before
-/// the start and once after each of the given intervals.
+/// Runs 10 s at 1,000 qps over such a link, with this many requests to stop before the start, and one after each of the
+/// given intervals.
 fn interrupted(config: SimConfig, before: usize, after: &[u64]) -> Sum {
-    let (questions, load) = (questions(), constant(1_000.0, 10));
+    let (queries, load) = (queries(), constant(1_000.0, 10));
     let control = Control::default();
     (0..before).for_each(|_| control.press());
     let press_after = after.iter().map(|index| (*index, &control)).collect();
     let mut notes = Notes { press_after, ..Notes::default() };
     let links = (0..2).map(|worker| SimTransport::new(config, worker, 1)).collect();
-    run(&job(&questions, &load), links, 0, &|| 0, &control, &mut notes)
+    run(&job(&queries, &load), links, 0, &|| 0, &control, &mut notes)
 }
 
 #[test]
@@ -338,8 +338,8 @@ fn a_run_that_is_stopped_at_its_start_schedules_what_is_due_or_nothing() {
 }
 
 #[test]
-fn an_interrupted_run_adds_up_whatever_is_under_way() {
-    // Answers that wait to be read, answers that never come, answers that come late.
+fn the_counters_of_an_interrupted_run_add_up() {
+    // Responses that wait to be read, responses after the timeout, no responses.
     let slow = SimConfig { delay_ns: 300_000_000, ..SimConfig::default() };
     let late = SimConfig { delay_ns: 2_100_000_000, ..SimConfig::default() };
     let dead = SimConfig { loss: 1.0, ..SimConfig::default() };
@@ -352,7 +352,7 @@ fn an_interrupted_run_adds_up_whatever_is_under_way() {
     }
 }
 
-/// A link that is cut from an instant on, or makes its worker panic.
+/// A link that fails from an instant on, or makes its worker panic.
 struct Cut {
     link: SimTransport,
     from_ns: u64,
@@ -394,9 +394,9 @@ impl Transport for Cut {
 }
 
 #[test]
-fn a_window_over_a_cut_link_asks_now_and_then_and_not_as_fast_as_it_can_count() {
-    let (questions, load) = (questions(), Load::Closed { outstanding: 10 });
-    let job = Job { end_ns: Some(4 * SECOND_NS), ..job(&questions, &load) };
+fn a_window_over_a_failed_link_tries_at_a_bounded_rate() {
+    let (queries, load) = (queries(), Load::Closed { outstanding: 10 });
+    let job = Job { end_ns: Some(4 * SECOND_NS), ..job(&queries, &load) };
     let cut =
         Cut { link: SimTransport::new(SimConfig::default(), 0, 3), from_ns: 2 * SECOND_NS, panics: false };
     let sum = run(&job, vec![cut], 0, &|| 0, &Control::default(), &mut Notes::default());
@@ -409,17 +409,17 @@ fn a_window_over_a_cut_link_asks_now_and_then_and_not_as_fast_as_it_can_count() 
 
 #[test]
 fn a_worker_that_panics_ends_the_run_at_once_and_as_failed() {
-    // The other worker would be busy for minutes.
-    let (questions, load) = (questions(), constant(50_000.0, 3_600));
+    // The other worker would run for minutes.
+    let (queries, load) = (queries(), constant(50_000.0, 3_600));
     let (control, mut notes) = (Control::default(), Notes::default());
     let link = |worker: u64| Cut {
         link: SimTransport::new(SimConfig::default(), worker, 3),
         from_ns: if worker == 0 { SECOND_NS } else { u64::MAX },
         panics: true,
     };
-    let sum = run(&job(&questions, &load), vec![link(0), link(1)], 0, &|| 0, &control, &mut notes);
+    let sum = run(&job(&queries, &load), vec![link(0), link(1)], 0, &|| 0, &control, &mut notes);
     assert!(matches!(&sum.ended, Ended::Failed { why } if why.contains("the link broke")), "{:?}", sum.ended);
     assert!(sum.tally.scheduled < 50_000 * 3_600 / 20, "{}", sum.tally.scheduled);
-    // It was not the user who ended it.
+    // It does not count as ended by the user.
     assert!(control.asked() == Asked::Nothing && !notes.stopping);
 }
