@@ -99,7 +99,7 @@ impl SimTransport {
     fn response_at(&mut self, served_ns: u64) -> u64 {
         let SimConfig { delay_ns, jitter_ns, slow, slow_ns, .. } = self.config;
         let mut at_ns = served_ns + delay_ns + self.random.exponential(jitter_ns as f64) as u64;
-        if self.random.hits(slow) {
+        if self.random.happens(slow) {
             at_ns += self.random.exponential(slow_ns as f64) as u64;
         }
         match self.config.stall_ns {
