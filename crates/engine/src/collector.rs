@@ -15,7 +15,7 @@ use rtrb::{Consumer, Producer};
 
 use crate::control::{Asked, Control};
 use crate::job::Job;
-use crate::ledger::{Blank, Closing, HeldBack, Page};
+use crate::ledger::{Blank, Closing, Page};
 
 /// Observes the progress of a run.
 pub trait Observer {
@@ -27,9 +27,6 @@ pub trait Observer {
 
     /// The user stops the run; `at_ns` is the end of the last wall interval reported. Called once.
     fn stopping(&mut self, at_ns: u64);
-
-    /// The run is over, and a full window had held queries back.
-    fn held_back(&mut self, _held_back: HeldBack) {}
 }
 
 /// The last wall interval.
@@ -161,14 +158,6 @@ impl<'a, 'scope> Collector<'a, 'scope> {
             }
         }
         self.report_complete(observer);
-        let mut held_back = HeldBack::default();
-        self.workers
-            .iter()
-            .filter_map(|worker| worker.closing)
-            .for_each(|done| held_back.merge(&done.held_back));
-        if held_back.queries > 0 {
-            observer.held_back(held_back);
-        }
         self.sum()
     }
 

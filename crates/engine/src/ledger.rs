@@ -42,30 +42,8 @@ pub(crate) struct Closing {
     pub(crate) id_waits: u64,
     /// Due queries in open loop that found no client to send them.
     pub(crate) connection_waits: u64,
-    /// Due queries that a full window held back.
-    pub(crate) held_back: HeldBack,
     /// Whether the user ended the run early.
     pub(crate) interrupted: bool,
-}
-
-/// Queries that a full window held back past their intended instant.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct HeldBack {
-    /// Their number.
-    pub queries: u64,
-    /// The sum of their delays, in nanoseconds.
-    pub sum_ns: u64,
-    /// The longest delay, in nanoseconds.
-    pub max_ns: u64,
-}
-
-impl HeldBack {
-    /// Adds `other`.
-    pub(crate) fn merge(&mut self, other: &HeldBack) {
-        self.queries += other.queries;
-        self.sum_ns += other.sum_ns;
-        self.max_ns = self.max_ns.max(other.max_ns);
-    }
 }
 
 /// An empty page returned for reuse.
@@ -88,7 +66,6 @@ pub(crate) struct Ledger {
     /// Whether `arrivals` has response times (open loop) or service times (closed loop).
     headline_is_response: bool,
     late_after_settled: u64,
-    held_back: HeldBack,
     pages: Producer<Page>,
     /// Pages that did not fit into the queue to the collector. Empty unless the disk stalls.
     waiting: VecDeque<Page>,
@@ -120,7 +97,6 @@ impl Ledger {
             wall_index: 0,
             headline_is_response,
             late_after_settled: 0,
-            held_back: HeldBack::default(),
             pages,
             waiting: VecDeque::new(),
             blanks,
@@ -159,12 +135,6 @@ impl Ledger {
         }
         count_member(tally, sent_query.member, |member| member.sent += 1);
         self.arrivals.sent += 1;
-    }
-
-    /// A due query was held back by a full window for this time, until it was scheduled.
-    #[cold]
-    pub(crate) fn held_back(&mut self, held_ns: u64) {
-        self.held_back.merge(&HeldBack { queries: 1, sum_ns: held_ns, max_ns: held_ns });
     }
 
     /// The fallback counters of the interval of this instant.
@@ -321,8 +291,8 @@ impl Ledger {
             self.pass(resources);
         }
         self.settle((last + 1) * self.interval_ns);
-        let Ledger { late_after_settled, held_back, .. } = self;
-        self.waiting.push_back(Page::Done(Closing { late_after_settled, held_back, ..closing }));
+        let late_after_settled = self.late_after_settled;
+        self.waiting.push_back(Page::Done(Closing { late_after_settled, ..closing }));
         while !self.waiting.is_empty() && !self.pages.is_abandoned() {
             self.flush();
             std::thread::yield_now();
@@ -339,7 +309,7 @@ impl Ledger {
 
     /// The tally of this instant. It has not settled, because one of its queries has not ended.
     #[inline]
-    fn tally(&mut self, intended_ns: u64) -> &mut Tally {
+    pub(crate) fn tally(&mut self, intended_ns: u64) -> &mut Tally {
         let place = (intended_ns / self.interval_ns).saturating_sub(self.first_open) as usize;
         while self.open.len() <= place {
             let blank = self.blank_tally();

@@ -23,7 +23,6 @@ mod worker;
 pub use collector::{Live, Observer};
 pub use control::{Asked, Control};
 pub use job::{Job, preparation_ns};
-pub use ledger::HeldBack;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;

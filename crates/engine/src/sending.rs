@@ -148,9 +148,6 @@ impl Sending {
             pairing.ledger.scheduled(due.intended_ns, member);
             self.last_due_ns = due.intended_ns;
             let held_back_ns = due.held_back_ns();
-            if held_back_ns > 0 {
-                pairing.ledger.held_back(held_back_ns);
-            }
             if self.limits.is_over(now_ns, due.intended_ns) {
                 let blocked_by = queue.blocked_by.unwrap_or(NotSentReason::GeneratorLate);
                 let reason = if held_back_ns > 0 { NotSentReason::WindowFull } else { blocked_by };
