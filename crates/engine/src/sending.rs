@@ -148,6 +148,11 @@ impl Sending {
             pairing.ledger.scheduled(due.intended_ns, member);
             self.last_due_ns = due.intended_ns;
             let held_back_ns = due.held_back_ns();
+            if held_back_ns > 0 {
+                let tally = pairing.ledger.tally(due.intended_ns);
+                tally.held_back += 1;
+                tally.held_back_ns += held_back_ns;
+            }
             if self.limits.is_over(now_ns, due.intended_ns) {
                 let blocked_by = queue.blocked_by.unwrap_or(NotSentReason::GeneratorLate);
                 let reason = if held_back_ns > 0 { NotSentReason::WindowFull } else { blocked_by };

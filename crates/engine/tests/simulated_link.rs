@@ -210,7 +210,7 @@ fn run_in_window(config: SimConfig, load: &Load) -> Sum {
 }
 
 #[test]
-fn a_stall_is_in_the_response_time_of_a_rate_with_a_window() {
+fn a_stall_is_in_the_response_time_of_a_rate_with_a_window_and_held_back_queries_are_counted() {
     let stall = SimConfig { stall_ns: Some((4 * SECOND_NS, 5 * SECOND_NS)), ..SimConfig::default() };
     let sum = run_in_window(stall, &windowed(5_000.0, 10, 100));
     assert_eq!(
@@ -220,6 +220,10 @@ fn a_stall_is_in_the_response_time_of_a_rate_with_a_window() {
     let response = sum.tally.response_latency();
     let (p95, p99) = (percentile_s(response, 0.95), percentile_s(response, 0.99));
     assert!((0.475..0.525).contains(&p95) && (0.855..0.945).contains(&p99), "p95 {p95} s, p99 {p99} s");
+    // Those due in the stall except the hundred that were sent, and those that waited behind them.
+    let (held_back, mean_ns) = (sum.tally.held_back, sum.tally.held_back_ns / sum.tally.held_back);
+    assert!((4_900..5_500).contains(&held_back), "{held_back}");
+    assert!((430_000_000..520_000_000).contains(&mean_ns), "{mean_ns}");
     // The server and the window are the cause: this is not lateness of the generator.
     assert!(
         sum.tally.lateness.exact().unwrap().max_ns < 1_000_000 && sum.warnings.is_empty(),
@@ -228,7 +232,7 @@ fn a_stall_is_in_the_response_time_of_a_rate_with_a_window() {
     );
 
     let sum = run_in_window(SimConfig::default(), &windowed(5_000.0, 10, 100));
-    assert_eq!(sum.tally.ends.answered, 50_000);
+    assert_eq!((sum.tally.ends.answered, sum.tally.held_back), (50_000, 0));
 }
 
 #[test]
@@ -240,6 +244,7 @@ fn a_rate_with_a_window_ends_on_time_and_sends_little_to_a_dead_server() {
     assert!((50..=60).contains(&ends.timed_out), "{ends:?}");
     assert_eq!(ends.not_sent.of(NotSentReason::WindowFull), 10_000 - ends.timed_out);
     assert_eq!((sum.arrivals.in_flight_max, sum.ended, &sum.warnings[..]), (10, Ended::ByTime, &[][..]));
+    assert!((9_940..=10_000).contains(&sum.tally.held_back), "{}", sum.tally.held_back);
     assert!(sum.to_ns < 14_100_000_000, "ended after {} ns", sum.to_ns);
 }
 

@@ -16,6 +16,10 @@ counters! {
         pub requests: u64,
         /// Requests that were retries of a query whose connection was lost.
         pub retried: u64,
+        /// Queries that a full window held back past their intended instant.
+        pub held_back: u64,
+        /// For how long together, in nanoseconds.
+        pub held_back_ns: u64,
         /// How the queries ended; the sum is `scheduled` when the interval has settled.
         pub ends: Ends,
         /// Queries answered, in time or late, by extended RCODE.

@@ -166,6 +166,11 @@ fn queries(out: &mut String, digest: &Digest, width: usize) {
 
 /// Losses that are not the server's.
 fn reasons(out: &mut String, digest: &Digest, width: usize) {
+    let Tally { held_back, held_back_ns, .. } = *digest.tally();
+    if held_back > 0 {
+        let (queries, mean) = (count(held_back), duration(held_back_ns / held_back));
+        paragraph(out, &format!("held back by the window: {queries}, for {mean} on average"), 2, 4, width);
+    }
     let not_sent = &digest.tally().ends.not_sent;
     if not_sent.total() > 0 {
         let listed = not_sent.by_reason().map(|(reason, n)| format!("{} {}", reason.words(), count(n)));
