@@ -52,6 +52,9 @@ pub struct Draft {
     /// Use EDNS with this UDP payload size
     #[arg(long, value_name = "BYTES", help_heading = QUERIES)]
     pub edns_size: Option<u16>,
+    /// Use this EDNS version, to see whether the server returns BADVERS; implies EDNS [default: 0]
+    #[arg(long, value_name = "N", help_heading = QUERIES)]
+    pub edns_version: Option<u8>,
     /// Set the DO bit (DNSSEC OK); implies EDNS
     #[arg(long, visible_alias = "do", num_args = 0, default_missing_value = "true", help_heading = QUERIES)]
     pub dnssec_ok: Option<bool>,

@@ -223,6 +223,7 @@ fn form(draft: &mut Draft) -> Result<QueryForm, PlanError> {
         authentic_data: *draft.authentic_data.get_or_insert(false),
         dnssec_ok: *draft.dnssec_ok.get_or_insert(false),
         edns_size: within("edns-size", draft.edns_size, u64::from(MIN_EDNS_SIZE)..=u64::from(u16::MAX))?,
+        edns_version: *draft.edns_version.get_or_insert(0),
         nsid: *draft.nsid.get_or_insert(false),
         class: read_as("class", &draft.class, parse_class, CLASS)?.unwrap_or(CLASS_IN),
     })

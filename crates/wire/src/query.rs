@@ -27,6 +27,9 @@ pub struct QueryForm {
     pub dnssec_ok: bool,
     /// The UDP payload size announced with EDNS, in bytes; `None` = no EDNS, unless another field needs it.
     pub edns_size: Option<u16>,
+    /// The EDNS version; one that a server does not know is answered with BADVERS (RFC 6891 §6.1.3). Any but 0
+    /// brings EDNS with it.
+    pub edns_version: u8,
     /// An empty NSID option: ask the server for its identifier (RFC 5001). Brings EDNS with it.
     pub nsid: bool,
     /// The class of every question.
@@ -42,6 +45,7 @@ impl Default for QueryForm {
             authentic_data: false,
             dnssec_ok: false,
             edns_size: None,
+            edns_version: 0,
             nsid: false,
             class: CLASS_IN,
         }
@@ -52,7 +56,8 @@ impl QueryForm {
     /// The EDNS size the query truly carries, in bytes; `None` where it has no OPT record.
     #[inline]
     pub fn edns_size_sent(&self) -> Option<u16> {
-        self.edns_size.or_else(|| (self.dnssec_ok || self.nsid).then_some(DEFAULT_EDNS_SIZE))
+        let needs_edns = self.dnssec_ok || self.nsid || self.edns_version > 0;
+        self.edns_size.or_else(|| needs_edns.then_some(DEFAULT_EDNS_SIZE))
     }
 
     /// How many octets follow the question: those of the OPT record, or 0. The same for every name.
@@ -109,7 +114,7 @@ impl QueryForm {
         out.push(ROOT);
         out.extend_from_slice(&TYPE_OPT.to_be_bytes());
         out.extend_from_slice(&size.to_be_bytes());
-        out.extend_from_slice(&[0, 0, if self.dnssec_ok { DNSSEC_OK } else { 0 }, 0]);
+        out.extend_from_slice(&[0, self.edns_version, if self.dnssec_ok { DNSSEC_OK } else { 0 }, 0]);
         out.extend_from_slice(&(options.len() as u16).to_be_bytes());
         out.extend_from_slice(options);
     }
@@ -136,13 +141,14 @@ mod tests {
     use proptest::prelude::*;
 
     fn any_form() -> impl Strategy<Value = QueryForm> {
-        (any::<[bool; 5]>(), prop::option::of(any::<u16>()), any::<u16>()).prop_map(
-            |([rd, cd, ad, dnssec, nsid], edns_size, class)| QueryForm {
+        (any::<[bool; 5]>(), prop::option::of(any::<u16>()), any::<u8>(), any::<u16>()).prop_map(
+            |([rd, cd, ad, dnssec, nsid], edns_size, edns_version, class)| QueryForm {
                 recursion_desired: rd,
                 checking_disabled: cd,
                 authentic_data: ad,
                 dnssec_ok: dnssec,
                 edns_size,
+                edns_version,
                 nsid,
                 class,
             },
@@ -157,12 +163,13 @@ mod tests {
     }
 
     #[test]
-    fn dnssec_or_nsid_alone_bring_edns_of_1232() {
+    fn dnssec_nsid_or_a_version_alone_bring_edns_of_1232() {
         let plain = QueryForm::default();
         assert_eq!(plain.edns_size_sent(), None);
         assert_eq!(plain.tail_len(), 0);
         assert_eq!(QueryForm { dnssec_ok: true, ..plain }.edns_size_sent(), Some(1232));
         assert_eq!(QueryForm { nsid: true, ..plain }.edns_size_sent(), Some(1232));
+        assert_eq!(QueryForm { edns_version: 1, ..plain }.edns_size_sent(), Some(1232));
         assert_eq!(QueryForm { nsid: true, edns_size: Some(4096), ..plain }.edns_size_sent(), Some(4096));
     }
 
@@ -205,7 +212,7 @@ mod tests {
             prop_assert_eq!(opt.as_ref().map(|opt| opt.udp_payload_size()), form.edns_size_sent());
             if let Some(opt) = opt {
                 prop_assert_eq!(opt.dnssec_ok(), form.dnssec_ok);
-                prop_assert_eq!(opt.version(), 0);
+                prop_assert_eq!(opt.version(), form.edns_version);
                 let options: Vec<_> =
                     opt.opt().iter::<AllOptData<_, Name<_>>>().map(Result::unwrap).collect();
                 prop_assert_eq!(options.len(), usize::from(form.nsid));

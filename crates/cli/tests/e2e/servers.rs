@@ -136,6 +136,10 @@ fn takes_options(name: &str) {
         .gives(0);
     let large = work.record("large");
     assert_eq!((large.tally().ends.answered, large.arrivals().anomalies.truncated), (100, 100));
+
+    let unknown = "--ask www.dyno.example. --rate 1k --count 100 --edns-version 7 -o version";
+    work.dnsdyno(&format!("run -s {address} {unknown}")).gives(0);
+    assert_eq!(work.record("version").tally().rcodes.of(BADVERS), 100);
 }
 
 #[test]
@@ -278,6 +282,9 @@ fn send_only_waits_for_no_answer() {
 
 const NOERROR: u16 = 0;
 const NXDOMAIN: u16 = 3;
+
+/// The extended RCODE of a server that does not know the EDNS version (RFC 6891).
+const BADVERS: u16 = 16;
 
 /// An OPT record without options (RFC 6891): root, type, size, TTL, length.
 const OPT_BYTES: u64 = 11;

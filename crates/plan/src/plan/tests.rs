@@ -211,7 +211,8 @@ fn times_and_sizes_have_limits() {
 fn the_form_of_the_query_is_as_given() {
     let plan = good(
         "recursion-desired = false\nchecking-disabled = true\nauthentic-data = true\n\
-                     dnssec-ok = true\nedns-size = 4096\nnsid = true\nclass = \"ch\"",
+                     dnssec-ok = true\nedns-size = 4096\nedns-version = 1\nnsid = true\n\
+                     class = \"ch\"",
     );
     let want = QueryForm {
         recursion_desired: false,
@@ -219,6 +220,7 @@ fn the_form_of_the_query_is_as_given() {
         authentic_data: true,
         dnssec_ok: true,
         edns_size: Some(4096),
+        edns_version: 1,
         nsid: true,
         class: 3,
     };
