@@ -83,7 +83,9 @@ fn make(folder: &Path, seconds: u64, rate: u64) -> anyhow::Result<FinishedRun> {
         loss: LOST_PERCENT / 100.0,
         ..SimConfig::default()
     };
-    Ok(SimulatedRunner { server, keep: Keep::Folder(folder.to_owned()) }.run(&plan)?)
+    let run = SimulatedRunner { server, keep: Keep::Folder(folder.to_owned()) }.run(&plan)?;
+    ensure!(run.incomplete.is_none(), "the record has a gap: {:?}", run.incomplete);
+    Ok(run)
 }
 
 /// All files of the run, and the index among them.

@@ -7,7 +7,9 @@ use dnsdyno_plan::{
 use dnsdyno_sys::xdp::{Attach, CopyMode};
 use dnsdyno_transport::sim::SimConfig;
 use dnsdyno_transport::tls::{TlsConfig, TlsTrust};
-use dnsdyno_transport::{Description, Kind, MemberDescription, PartDescription, PartKind, XdpDescription};
+use dnsdyno_transport::{
+    Description, Kind, MemberDescription, PartDescription, PartKind, Pause, XdpDescription,
+};
 
 /// The kind of transport that the plan specifies, and its description.
 pub(crate) fn describe(plan: &Plan, queries: &Queries) -> (Kind, Description) {
@@ -94,6 +96,7 @@ fn common(plan: &Plan, queries: &Queries) -> Description {
         members: Vec::new(),
         xdp: plan.backend.xdp().map_or_else(XdpDescription::default, |xdp_plan| xdp(xdp_plan, queries)),
         sim: SimConfig::default(),
+        sim_pause: Pause::default(),
         seed: plan.seed,
     }
 }

@@ -33,7 +33,17 @@ impl PlanRunner for LocalRunner<'_> {
         let loaded = load(plan, self.observer)?;
         let Prepared { plan, kind, opened, backend, own_files } = self.open(plan, &loaded)?;
         let (keep, control, observer) = (&self.keep, self.control, &mut *self.observer);
-        opened.visit(Run { plan: &plan, loaded: &loaded, kind, backend, own_files, keep, control, observer })
+        opened.visit(Run {
+            plan: &plan,
+            loaded: &loaded,
+            kind,
+            backend,
+            own_files,
+            keep,
+            control,
+            observer,
+            pause: None,
+        })
     }
 }
 

@@ -55,6 +55,14 @@ impl Recorder {
         Ok(Recorder::Folder(Box::new(RunWriter::create(folder, header, &plan_toml, host)?)))
     }
 
+    /// Bytes that are not on the disk yet.
+    pub(crate) fn unsaved_bytes(&self) -> u64 {
+        match self {
+            Recorder::Folder(writer) => writer.unsaved().bytes,
+            Recorder::Memory(_) => 0,
+        }
+    }
+
     pub(crate) fn interval(&mut self, interval: &Interval) -> Result<(), WriteError> {
         match self {
             Recorder::Folder(writer) => writer.interval(interval),

@@ -1,5 +1,7 @@
 //! A run over open transports, from its header to its verdict; the same for every kind of transport.
 
+use std::time::Duration;
+
 use dnsdyno_engine::{Control, Job, Live, preparation_ns};
 use dnsdyno_plan::source::Loaded;
 use dnsdyno_plan::{Plan, QuerySource};
@@ -7,7 +9,7 @@ use dnsdyno_record::{
     BackendInfo, Ended, Event, FinishedRun, HostInfo, InterfaceCounts, Interval, Sum, WriteError,
 };
 use dnsdyno_sys::{clock, thread};
-use dnsdyno_transport::{Kind, Transport, Visitor};
+use dnsdyno_transport::{Kind, Pause, Transport, Visitor};
 
 use crate::error::RunError;
 use crate::header::header_of;
@@ -28,6 +30,8 @@ pub(crate) struct Run<'a> {
     pub(crate) keep: &'a Keep,
     pub(crate) control: &'a Control,
     pub(crate) observer: &'a mut dyn Observer,
+    /// Of a simulated link: stops its time while the record is behind.
+    pub(crate) pause: Option<Pause>,
 }
 
 impl Visitor for Run<'_> {
@@ -86,7 +90,7 @@ impl Start {
 impl<'a> Run<'a> {
     /// Creates the record, and starts to monitor the interface.
     fn begin(self, start: &Start) -> Result<RecordingObserver<'a>, RunError> {
-        let Run { plan, loaded, kind, backend, keep, observer, .. } = self;
+        let Run { plan, loaded, kind, backend, keep, observer, pause, .. } = self;
         let folder = keep.folder(plan);
         if let (QuerySource::Stdin, Some(folder)) = (&plan.source, &folder) {
             keep_queries(&loaded.queries, folder)?;
@@ -110,6 +114,7 @@ impl<'a> Run<'a> {
             datagrams_only: !kind.connects(),
             has_reported_error: false,
             observer,
+            pause,
         })
     }
 }
@@ -125,6 +130,7 @@ struct RecordingObserver<'a> {
     interface_counts_all: bool,
     datagrams_only: bool,
     has_reported_error: bool,
+    pause: Option<Pause>,
 }
 
 impl dnsdyno_engine::Observer for RecordingObserver<'_> {
@@ -141,6 +147,15 @@ impl dnsdyno_engine::Observer for RecordingObserver<'_> {
     fn settled(&mut self, interval: &Interval) {
         let written = self.recorder.interval(interval);
         self.report_error(written);
+        if let Some(pause) =
+            self.pause.as_ref().filter(|_| self.recorder.unsaved_bytes() > MOST_UNSAVED_BYTES)
+        {
+            pause.set(true);
+            while self.recorder.unsaved_bytes() > MOST_UNSAVED_BYTES / 2 {
+                std::thread::sleep(CHECK_INTERVAL);
+            }
+            pause.set(false);
+        }
     }
 
     fn stopping(&mut self, at_ns: u64) {
@@ -195,3 +210,9 @@ fn limit_of(plan: &Plan, loaded: &Loaded) -> Option<(u64, Ended)> {
 fn end_of_schedule(plan: &Plan) -> Option<u64> {
     plan.load.curve().map_or(plan.stop.duration_ns, |curve| curve.duration_ns())
 }
+
+/// Bytes that the record of a simulated run may be behind, far below the limit at which lines are dropped.
+const MOST_UNSAVED_BYTES: u64 = 8 << 20;
+
+/// How often a simulated run that waits for its record checks it.
+const CHECK_INTERVAL: Duration = Duration::from_millis(5);

@@ -5,7 +5,7 @@ use dnsdyno_engine::Control;
 use dnsdyno_plan::Plan;
 use dnsdyno_record::{BackendInfo, FinishedRun, PlanRunner};
 use dnsdyno_transport::sim::SimConfig;
-use dnsdyno_transport::{Description, Kind, open};
+use dnsdyno_transport::{Description, Kind, Pause, open};
 
 use crate::description::describe;
 use crate::error::RunError;
@@ -30,7 +30,9 @@ impl PlanRunner for SimulatedRunner {
         let plan = Plan { workers: 1, ..plan.clone() };
         let loaded = load(&plan, &mut ())?;
         let (_, description) = describe(&plan, &loaded.queries);
-        let opened = open(Kind::Sim, &Description { sim: self.server, ..description })?;
+        let pause = Pause::default();
+        let description = Description { sim: self.server, sim_pause: pause.clone(), ..description };
+        let opened = open(Kind::Sim, &description)?;
         opened.visit(Run {
             plan: &plan,
             loaded: &loaded,
@@ -40,6 +42,7 @@ impl PlanRunner for SimulatedRunner {
             keep: &self.keep,
             control: &Control::default(),
             observer: &mut (),
+            pause: Some(pause),
         })
     }
 }

@@ -2,6 +2,9 @@
 
 use std::error::Error;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use dnsdyno_sys::xdp::{Attach, CopyMode};
 
@@ -85,6 +88,8 @@ pub struct Description {
     pub xdp: XdpDescription,
     /// The simulated server, for [`Kind::Sim`].
     pub sim: SimConfig,
+    /// Stops the time of [`Kind::Sim`] while it is set.
+    pub sim_pause: Pause,
     /// The random seed.
     pub seed: u64,
 }
@@ -164,6 +169,25 @@ pub struct SimConfig {
     pub capacity: usize,
 }
 
+/// Stops simulated time, which is faster than the disk that the record is written to.
+#[derive(Clone, Debug, Default)]
+pub struct Pause(Arc<AtomicBool>);
+
+impl Pause {
+    /// Stops time, or lets it continue.
+    pub fn set(&self, is_paused: bool) {
+        self.0.store(is_paused, Ordering::Release);
+    }
+
+    /// Returns when time may continue.
+    #[inline]
+    pub(crate) fn wait(&self) {
+        while self.0.load(Ordering::Acquire) {
+            std::thread::sleep(PAUSE_CHECK_INTERVAL);
+        }
+    }
+}
+
 impl Default for SimConfig {
     /// A local network without load (about 200 µs), and a server with unlimited capacity.
     fn default() -> Self {
@@ -232,3 +256,5 @@ impl Description {
 
 /// Addresses of a prefix that are used at most: each has tens of thousands of ports.
 const MOST_ADDRESSES: u128 = 1 << 12;
+
+const PAUSE_CHECK_INTERVAL: Duration = Duration::from_millis(1);

@@ -25,7 +25,7 @@ pub mod xdp;
 
 pub use batch::Batch;
 pub use description::{
-    Description, Kind, MemberDescription, Open, OpenError, PartDescription, PartKind, XdpDescription,
+    Description, Kind, MemberDescription, Open, OpenError, PartDescription, PartKind, Pause, XdpDescription,
 };
 pub use open::{Opened, Visitor, files, open};
 

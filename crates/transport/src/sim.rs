@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use dnsdyno_wire::HEADER_LEN;
 
 pub use crate::description::SimConfig;
-use crate::description::{Description, Open, OpenError};
+use crate::description::{Description, Open, OpenError, Pause};
 use crate::random::Random;
 use crate::{Batch, Resources, Sent, Sink, Stopped, Transport, Wake};
 
@@ -27,6 +27,7 @@ pub struct SimTransport {
     /// Numbers the events, so that those of one instant keep their order.
     last_number: u64,
     truth: Arc<Mutex<SimTruth>>,
+    pause: Pause,
 }
 
 /// What the link did, for tests to compare with the counters.
@@ -66,6 +67,7 @@ impl SimTransport {
             events: BinaryHeap::new(),
             last_number: 0,
             truth: Arc::default(),
+            pause: Pause::default(),
         }
     }
 
@@ -137,7 +139,10 @@ impl SimTransport {
 
 impl Open for SimTransport {
     fn open_all(description: &Description) -> Result<Vec<Self>, OpenError> {
-        let open = |worker| SimTransport::new(description.sim, worker as u64, description.clients_of(worker));
+        let open = |worker| SimTransport {
+            pause: description.sim_pause.clone(),
+            ..SimTransport::new(description.sim, worker as u64, description.clients_of(worker))
+        };
         Ok((0..description.workers).map(open).collect())
     }
 
@@ -177,6 +182,7 @@ impl Transport for SimTransport {
     }
 
     fn wait(&mut self, until_ns: u64, wake: Wake) {
+        self.pause.wait();
         let next_ns = match (wake, self.events.peek()) {
             (Wake::OnArrival, Some(Reverse(event))) => event.at_ns,
             _ => u64::MAX,

@@ -6,7 +6,7 @@ use dnsdyno_responder::{Config, Responder, Transport as Served};
 use dnsdyno_transport::sim::SimConfig;
 use dnsdyno_transport::stream::DohTransport;
 use dnsdyno_transport::tls::{TlsConfig, TlsTrust};
-use dnsdyno_transport::{Batch, Description, Open, Sink, Transport, Wake, XdpDescription};
+use dnsdyno_transport::{Batch, Description, Open, Pause, Sink, Transport, Wake, XdpDescription};
 
 #[derive(Default)]
 struct Responses(Vec<Vec<u8>>);
@@ -70,6 +70,7 @@ fn queries_longer_than_a_frame_are_answered_with_post_and_get() {
             members: Vec::new(),
             xdp: XdpDescription::default(),
             sim: SimConfig::default(),
+            sim_pause: Pause::default(),
             seed: 1,
         };
         let mut transport = DohTransport::open_all(&description).unwrap().remove(0);

@@ -10,7 +10,7 @@ use dnsdyno_responder::{Config, Responder, Transport as Served};
 use dnsdyno_transport::quic::QuicTransport;
 use dnsdyno_transport::sim::SimConfig;
 use dnsdyno_transport::tls::{TlsConfig, TlsTrust};
-use dnsdyno_transport::{Batch, Description, Open, Sink, Transport, Wake, XdpDescription};
+use dnsdyno_transport::{Batch, Description, Open, Pause, Sink, Transport, Wake, XdpDescription};
 
 #[global_allocator]
 static ALLOCATOR: allocations::Counting = allocations::Counting;
@@ -61,6 +61,7 @@ fn a_query_over_an_open_doq_connection_allocates_only_what_the_quic_library_does
         members: Vec::new(),
         xdp: XdpDescription::default(),
         sim: SimConfig::default(),
+        sim_pause: Pause::default(),
         seed: 1,
     };
     let mut transport = QuicTransport::open_all(&description).unwrap().remove(0);
