@@ -172,9 +172,13 @@ fn a_port_closed_for_tcp_refuses_and_one_that_drops_connections_lets_them_time_o
         assert_eq!(digest.tally().ends.refused, 100);
     }
 
-    let server = start(udp_only());
+    // A port that is free for UDP may be that of a TCP connection in TIME-WAIT.
+    let with_listener = || {
+        let server = start(udp_only());
+        TcpListener::bind(server.address()).ok().map(|listener| (server, listener))
+    };
+    let (server, listener) = (0..50).find_map(|_| with_listener()).expect("a port that is free for both");
     // The accept queue has one place; further SYNs get no reply.
-    let listener = TcpListener::bind(server.address()).unwrap();
     socket2::SockRef::from(&listener).listen(0).unwrap();
     let work = Workplace::new();
     let (digest, _) = measured(&work, server, "--rate 200 --for 500ms --timeout 500ms");

@@ -72,7 +72,7 @@ fn a_disk_that_fills_up_loses_only_lines_of_the_record() {
         "full/run/run.ndjson is incomplete",
         "lines are missing, the earlier lines can be read",
     ]);
-    assert_eq!(ran.stderr.matches("just now").count(), 1, "told once, not each time");
+    assert_eq!(ran.stderr.matches("run.ndjson now").count(), 1, "told once, not each time");
     assert_eq!(server.book().udp.counts.received, 1000, "the run went on to its end");
     let scheduled =
         ran.stdout.lines().find(|line| line.trim_start().starts_with("scheduled")).unwrap_or_default();
@@ -96,7 +96,7 @@ fn a_disk_that_gets_free_space_in_time_loses_nothing() {
     let script = format!(
         "mkdir full && mount -t tmpfs -o size=2m none full && head -c 2080768 /dev/zero > full/ballast; \
          \"$0\" run -s {} -d q.txt --rate 500 --for 2s --interval 20ms -o full/run 2> said & \
-         until grep -q 'just now' said; do kill -0 $! || break; done; rm full/ballast; \
+         until grep -q 'run.ndjson now' said; do kill -0 $! || break; done; rm full/ballast; \
          wait $!; code=$?; cp -r full/run kept; exit $code",
         server.address()
     );
