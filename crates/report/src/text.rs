@@ -69,7 +69,8 @@ fn head(out: &mut String, digest: &Digest, width: usize) {
         lines => format!(", {} skipped", counted(lines, "malformed line")),
     };
     let passes = digest.sum.as_ref().map_or(String::new(), |sum| format!(", {:.2} passes", sum.passes));
-    entry("source", &format!("{} queries{skipped}{passes}", count(header.queries)));
+    let noun = if header.queries == 1 { "query" } else { "queries" };
+    entry("source", &format!("{} {noun}{skipped}{passes}", count(header.queries)));
     let has_sockets = header.backend.xdp.is_none() && header.transport == "udp";
     let udp_sockets = header
         .udp_sockets
