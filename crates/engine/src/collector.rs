@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
-use dnsdyno_measure::{Arrivals, ConnectFailure, Evidence, Tally};
+use dnsdyno_measure::{Arrivals, ConnectFailure, Evidence, Tally, add_explanations};
 use dnsdyno_plan::schedule::Load;
 use dnsdyno_record::{Ended, Interval, Sum, WorkerUse};
 use dnsdyno_transport::Resources;
@@ -306,12 +306,15 @@ impl<'a, 'scope> Collector<'a, 'scope> {
 
     /// The sum, after all workers are done. The caller adds the missing evidence and decides on the verdict.
     fn sum(mut self) -> Sum {
-        let closings = || self.workers.iter().filter_map(|worker| worker.closing);
+        let closings = || self.workers.iter().filter_map(|worker| worker.closing.as_ref());
         let late_after_settled = closings().map(|closing| closing.late_after_settled).sum();
         let end_ns = closings().map(|closing| closing.end_ns).max().unwrap_or(0);
         let ended = self.ended();
         let schedule_ns = self.schedule_ns(&ended, closings().map(|closing| closing.exhausted_ns).max());
         let evidence = self.evidence(schedule_ns, end_ns);
+        let mut explanations = Vec::new();
+        closings()
+            .for_each(|closing| add_explanations(&mut explanations, closing.explanations.iter().cloned()));
         self.tally.ends.came_late_after_all(late_after_settled);
         Sum {
             to_ns: end_ns,
@@ -323,6 +326,7 @@ impl<'a, 'scope> Collector<'a, 'scope> {
             schedule_ns,
             passes: self.tally.scheduled as f64 / self.job.queries.len().max(1) as f64,
             interface: None,
+            explanations,
             tally: self.tally,
             arrivals: self.arrivals,
         }
@@ -332,7 +336,11 @@ impl<'a, 'scope> Collector<'a, 'scope> {
         if let Some(why) = self.workers.iter().find_map(|worker| worker.failure.clone()) {
             return Ended::Failed { why: format!("a worker failed: {why}") };
         }
-        if self.workers.iter().any(|worker| worker.closing.is_some_and(|closing| closing.interrupted)) {
+        if self
+            .workers
+            .iter()
+            .any(|worker| worker.closing.as_ref().is_some_and(|closing| closing.interrupted))
+        {
             return Ended::Interrupted;
         }
         match &self.job.limit {
@@ -371,7 +379,7 @@ impl<'a, 'scope> Collector<'a, 'scope> {
             true => worker.resources.cpu_wait_ns as f64 / length_ns,
             false => 0.0,
         };
-        let closings = || self.workers.iter().filter_map(|worker| worker.closing);
+        let closings = || self.workers.iter().filter_map(|worker| worker.closing.as_ref());
         Evidence {
             open_loop: self.job.load.curve().is_some(),
             schedule_ns,

@@ -13,7 +13,7 @@
 
 use std::collections::VecDeque;
 
-use dnsdyno_measure::{Arrivals, Fallback, MemberTally, NotSentReason, Tally};
+use dnsdyno_measure::{Arrivals, Explanation, Fallback, MemberTally, NotSentReason, Tally};
 use dnsdyno_transport::Resources;
 use rtrb::{Consumer, Producer};
 
@@ -30,7 +30,7 @@ pub(crate) enum Page {
 }
 
 /// A worker's totals at its end.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Closing {
     /// When its last query ended.
     pub(crate) end_ns: u64,
@@ -44,6 +44,8 @@ pub(crate) struct Closing {
     pub(crate) connection_waits: u64,
     /// Whether the user ended the run early.
     pub(crate) interrupted: bool,
+    /// What was behind its failures.
+    pub(crate) explanations: Vec<Explanation>,
 }
 
 /// An empty page returned for reuse.

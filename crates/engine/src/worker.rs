@@ -87,6 +87,7 @@ impl<'a, T: Transport> Worker<'a, T> {
             id_waits: self.sending.id_waits,
             connection_waits: self.sending.connection_waits,
             interrupted: self.interrupted,
+            explanations: self.transport.explanations(),
             ..Closing::default()
         };
         self.pairing.ledger.close(resources, closing);

@@ -258,6 +258,7 @@ mod tests {
             bad_lines: 0,
             send_only: false,
             load: "10 queries/s".into(),
+            checks: Vec::new(),
         }
     }
 
@@ -336,6 +337,7 @@ mod tests {
             schedule_ns: SECOND,
             passes: 1.0,
             interface: None,
+            explanations: Vec::new(),
         };
         sum.warnings = digest.judge(Some(&sum));
         digest.sum(&sum);

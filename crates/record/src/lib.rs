@@ -14,6 +14,7 @@
 //! in [`schema::RUN_SCHEMA`].
 #![forbid(unsafe_code)]
 
+mod check;
 mod digest;
 mod files;
 mod finished;
@@ -35,6 +36,7 @@ mod store;
 mod v1;
 mod writer;
 
+pub use check::{Check, TlsCheck};
 pub use digest::Digest;
 pub use dnsdyno_measure::WorkerUse;
 pub use files::{FORMAT, HOST_FILE, INDEX_FILE, PACKED_FILE, PLAN_FILE, RUN_FILE};

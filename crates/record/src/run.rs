@@ -5,11 +5,11 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use dnsdyno_measure::{Arrivals, Evidence, Histogram, Tally, Warning, WorkerUse};
+use dnsdyno_measure::{Arrivals, Evidence, Explanation, Histogram, Tally, Warning, WorkerUse};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::InterfaceCounts;
+use crate::{Check, InterfaceCounts};
 
 /// What is known before the first query is sent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -72,6 +72,9 @@ pub struct Header {
     pub send_only: bool,
     /// The load in words, one line: "50,000 queries/s for 30 s".
     pub load: String,
+    /// What the server answered before the load, by transport; empty where it was not asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<Check>,
 }
 
 impl Header {
@@ -215,6 +218,9 @@ pub struct Sum {
     pub passes: f64,
     /// Packets of the interface to the server; `None` where unknown.
     pub interface: Option<InterfaceCounts>,
+    /// What was behind counted failures, in words: the first of each kind.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub explanations: Vec<Explanation>,
 }
 
 /// A warning with its text for people.

@@ -277,6 +277,7 @@ mod tests {
             bad_lines: 0,
             send_only: false,
             load: "one at a time".into(),
+            checks: Vec::new(),
         };
         let connects = !matches!(transport, "udp") && members != ["udp"];
         let connections = connects.then(|| Box::new(Connections::default()));

@@ -365,6 +365,7 @@ mod tests {
             schedule_ns: 9,
             passes: 1.0,
             interface: None,
+            explanations: Vec::new(),
         }
     }
 

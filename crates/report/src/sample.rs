@@ -39,6 +39,7 @@ pub(crate) fn header() -> Header {
         bad_lines: 2,
         send_only: false,
         load: "stair from 2,000 to 4,000 queries/s, 1,000 a step, each held for 2 s".into(),
+        checks: Vec::new(),
     }
 }
 
@@ -79,6 +80,7 @@ pub(crate) fn calm_sum(digest: &Digest) -> Sum {
         schedule_ns: digest.schedule_ns(),
         passes: digest.tally().scheduled as f64 / digest.header.queries as f64,
         interface: None,
+        explanations: Vec::new(),
     }
 }
 

@@ -54,6 +54,7 @@ pub(crate) fn header_of(
         bad_lines: loaded.bad_lines,
         send_only: plan.send_only,
         load,
+        checks: Vec::new(),
     }
 }
 

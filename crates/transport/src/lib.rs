@@ -30,7 +30,7 @@ pub use description::{
 pub use open::{Opened, Visitor, files, open};
 
 use dnsdyno_measure::{
-    ConnectFailure, ConnectionEnd, HandshakeFailure, HandshakeKind, NotSentReason, StreamFailure,
+    ConnectFailure, ConnectionEnd, Explanation, HandshakeFailure, HandshakeKind, NotSentReason, StreamFailure,
 };
 
 /// The channels of one worker, and its clock.
@@ -130,6 +130,31 @@ pub trait Transport {
 
     /// What the host has spent on this worker since the start of the run.
     fn resources(&mut self) -> Resources;
+
+    /// What was behind the failures that were reported to the [`Sink`], in words: the first of each kind. Called after
+    /// the loop.
+    fn explanations(&mut self) -> Vec<Explanation> {
+        Vec::new()
+    }
+
+    /// What the server has shown of itself in the first completed handshake; `None` before it, and for transports
+    /// without one.
+    fn peer(&self) -> Option<Peer> {
+        None
+    }
+}
+
+/// What a server shows of itself in a handshake.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Peer {
+    /// The version of TLS: `TLS 1.3`.
+    pub tls_version: Option<String>,
+    /// The cipher suite by its IANA name.
+    pub cipher_suite: Option<String>,
+    /// The protocol that was agreed on (ALPN).
+    pub alpn: Option<String>,
+    /// The certificates in DER, the server's own first.
+    pub certificates: Vec<Vec<u8>>,
 }
 
 /// Consecutive channels of one kind.

@@ -15,14 +15,16 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use dnsdyno_measure::{NotSentReason, StreamFailure};
+use dnsdyno_measure::{Explanation, NotSentReason, StreamFailure};
 use dnsdyno_sys::poll::Poller;
 
 use crate::description::{Description, Open, OpenError, PartDescription, PartKind};
 use crate::random::Random;
 use crate::table::transports;
 use crate::worker_clock::WorkerClock;
-use crate::{Batch, ConnectionEvent, Group, MessageKind, NextClient, Resources, Sent, Sink, Transport, Wake};
+use crate::{
+    Batch, ConnectionEvent, Group, MessageKind, NextClient, Peer, Resources, Sent, Sink, Transport, Wake,
+};
 
 /// One member of a mix.
 pub struct Member {
@@ -270,6 +272,17 @@ impl Transport for Mixed {
             let mut sink = Renumbered { first: place.first, sink };
             each!(&mut place.part, transport => transport.finish(&mut sink));
         }
+    }
+
+    fn explanations(&mut self) -> Vec<Explanation> {
+        self.parts
+            .iter_mut()
+            .flat_map(|place| each!(&mut place.part, transport => transport.explanations()))
+            .collect()
+    }
+
+    fn peer(&self) -> Option<Peer> {
+        self.parts.iter().find_map(|place| each!(&place.part, transport => transport.peer()))
     }
 
     fn resources(&mut self) -> Resources {

@@ -55,6 +55,7 @@ pub(crate) fn header(headline: Headline, phases: u64) -> Header {
         bad_lines: 2,
         send_only: false,
         load: "stair from 1,000 to 5,000 queries/s".into(),
+        checks: Vec::new(),
     }
 }
 
@@ -236,6 +237,7 @@ pub(crate) fn sum(intervals: &[Interval]) -> Sum {
         schedule_ns: to_ns,
         passes: 10.0 / 3.0,
         interface: Some(InterfaceCounts { name: "eth0".into(), sent: 7, ..InterfaceCounts::default() }),
+        explanations: Vec::new(),
     }
 }
 
