@@ -336,6 +336,7 @@ mod tests {
             bad_lines: 0,
             send_only: false,
             load: "one at a time".into(),
+            checks: Vec::new(),
         }
     }
 
