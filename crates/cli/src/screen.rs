@@ -7,8 +7,9 @@ use std::io::{IsTerminal, Write};
 use std::sync::Arc;
 
 use dnsdyno_measure::{Latency, Quantile};
-use dnsdyno_record::{Header, Headline};
+use dnsdyno_record::{Check, Header, Headline};
 use dnsdyno_report::units::{count, duration, rate};
+use dnsdyno_report::{check_line, refusal};
 use dnsdyno_runner::{Control, Live, Note, Observer};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -33,6 +34,14 @@ impl Screen {
     /// A screen for a run that `control` can stop.
     pub(crate) fn new(quiet: bool, control: Arc<Control>) -> Self {
         Screen { kind: if quiet { Kind::Quiet } else { Kind::Lines }, timeout_ns: 0, is_open: true, control }
+    }
+
+    /// What the server answered before the load; of a quiet run only what makes the run worthless.
+    fn checked(&self, checks: &[Check]) {
+        if !matches!(self.kind, Kind::Quiet) {
+            checks.iter().for_each(|check| self.print(&check_line(check)));
+        }
+        refusal(checks).iter().for_each(|sentence| self.print(&format!("dnsdyno: {sentence}")));
     }
 
     /// Prints a message between the figures.
@@ -117,6 +126,7 @@ impl Screen {
 impl Observer for Screen {
     fn note(&mut self, note: &Note<'_>) {
         self.print(&match note {
+            Note::Checked(checks) => return self.checked(checks),
             Note::SkippedLine(bad) => format!("dnsdyno: skipped {bad}"),
             Note::SkippedMore(lines) => format!("dnsdyno: skipped {lines} more malformed lines"),
             Note::SocketsInstead(why) => {

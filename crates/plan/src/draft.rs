@@ -36,6 +36,9 @@ pub struct Draft {
     /// Allow a public address: you own the server, or its owner has agreed
     #[arg(long, num_args = 0, default_missing_value = "true", help_heading = SERVER)]
     pub i_may_load_this_server: Option<bool>,
+    /// Do not send a query before the load to see whether the server answers
+    #[arg(long = "no-check", num_args = 0, default_missing_value = "false", help_heading = SERVER)]
+    pub check: Option<bool>,
     /// File of queries, "name type" a line as for dnsperf; - for standard input
     #[arg(short = 'd', long, value_name = "FILE", help_heading = QUERIES)]
     pub queries: Option<String>,

@@ -61,6 +61,8 @@ pub struct Plan {
     pub interval_ns: u64,
     /// Threads that send and receive: at least 1, at most `clients`, and at most the closed-loop window.
     pub workers: usize,
+    /// Whether the server is asked before the load.
+    pub check: bool,
     /// Whether each worker is pinned to its own CPU, where there are enough.
     pub pin: bool,
     /// Sockets of all workers (of AF_XDP: source ports), or, where the transport has connections, clients with
@@ -191,6 +193,7 @@ impl Draft {
             timeout_ns,
             interval_ns,
             workers,
+            check: *draft.check.get_or_insert(!send_only),
             pin: *draft.pin.get_or_insert(true),
             clients,
             local_address,

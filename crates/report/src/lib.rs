@@ -4,6 +4,7 @@
 //! that has just ended and an old one are reported in the same way.
 #![forbid(unsafe_code)]
 
+mod check;
 mod connections;
 pub mod expect;
 mod fallback;
@@ -16,6 +17,7 @@ mod text;
 pub mod units;
 mod workers;
 
+pub use check::{check_line, refusal};
 pub use json::summary_json;
 pub use text::summary;
 pub use workers::workers;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use dnsdyno_plan::source::Loaded;
 use dnsdyno_plan::{Load, MixMember, Plan, mac_text};
-use dnsdyno_record::{BackendInfo, Header, Headline, MemberInfo, Phase, XdpInfo};
+use dnsdyno_record::{BackendInfo, Check, Header, Headline, MemberInfo, Phase, XdpInfo};
 use dnsdyno_sys::xdp::Attached;
 use dnsdyno_transport::xdp::XdpFacts;
 
@@ -14,6 +14,7 @@ pub(crate) fn header_of(
     plan: &Plan,
     backend: BackendInfo,
     loaded: &Loaded,
+    checks: Vec<Check>,
     folder: Option<&Path>,
     started_unix_ns: u64,
 ) -> Header {
@@ -54,7 +55,7 @@ pub(crate) fn header_of(
         bad_lines: loaded.bad_lines,
         send_only: plan.send_only,
         load,
-        checks: Vec::new(),
+        checks,
     }
 }
 

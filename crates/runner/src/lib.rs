@@ -11,6 +11,7 @@
 //! [`Observer`], and a run is stopped by its [`Control`].
 #![forbid(unsafe_code)]
 
+mod check;
 mod description;
 mod error;
 mod files;
@@ -23,6 +24,7 @@ mod run;
 mod simulated;
 mod watch;
 
+pub use check::CheckFailed;
 pub use dnsdyno_engine::{Control, Live};
 pub use dnsdyno_record::{FinishedRun, PlanRunner};
 pub use dnsdyno_transport::sim::SimConfig;

@@ -4,7 +4,7 @@ use std::error::Error;
 
 use dnsdyno_engine::Live;
 use dnsdyno_plan::source::BadLine;
-use dnsdyno_record::{Event, Header, WriteError};
+use dnsdyno_record::{Check, Event, Header, WriteError};
 
 /// Receives the progress of a run. Each method is optional.
 pub trait Observer {
@@ -40,6 +40,8 @@ pub enum Note<'a> {
     SkippedMore(u64),
     /// AF_XDP is not available, for this reason: the run uses sockets, as its plan allows.
     SocketsInstead(String),
+    /// What the server answered before the load, over each transport.
+    Checked(&'a [Check]),
     /// An event, which the record contains too.
     Event(&'a Event),
     /// The user stopped the run: it sends nothing more and waits for outstanding queries.

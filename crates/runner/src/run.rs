@@ -6,7 +6,7 @@ use dnsdyno_engine::{Control, Job, Live, preparation_ns};
 use dnsdyno_plan::source::Loaded;
 use dnsdyno_plan::{Plan, QuerySource};
 use dnsdyno_record::{
-    BackendInfo, Ended, Event, FinishedRun, HostInfo, InterfaceCounts, Interval, Sum, WriteError,
+    BackendInfo, Check, Ended, Event, FinishedRun, HostInfo, InterfaceCounts, Interval, Sum, WriteError,
 };
 use dnsdyno_sys::{clock, thread};
 use dnsdyno_transport::{Kind, Pause, Transport, Visitor};
@@ -25,6 +25,8 @@ pub(crate) struct Run<'a> {
     pub(crate) kind: Kind,
     /// The backend, for the record.
     pub(crate) backend: BackendInfo,
+    /// What the server answered before the load, for the record.
+    pub(crate) checks: Vec<Check>,
     /// Whether each worker needs its own table of open files.
     pub(crate) own_files: bool,
     pub(crate) keep: &'a Keep,
@@ -90,12 +92,12 @@ impl Start {
 impl<'a> Run<'a> {
     /// Creates the record, and starts to monitor the interface.
     fn begin(self, start: &Start) -> Result<RecordingObserver<'a>, RunError> {
-        let Run { plan, loaded, kind, backend, keep, observer, pause, .. } = self;
+        let Run { plan, loaded, kind, backend, checks, keep, observer, pause, .. } = self;
         let folder = keep.folder(plan);
         if let (QuerySource::Stdin, Some(folder)) = (&plan.source, &folder) {
             keep_queries(&loaded.queries, folder)?;
         }
-        let header = header_of(plan, backend, loaded, folder.as_deref(), start.unix_ns);
+        let header = header_of(plan, backend, loaded, checks, folder.as_deref(), start.unix_ns);
         let is_simulated = kind == Kind::Sim;
         let host =
             if is_simulated { HostInfo::default() } else { HostInfo::gather(plan.target.address.ip()) };
