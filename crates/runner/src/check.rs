@@ -14,7 +14,7 @@ mod words;
 
 use dnsdyno_plan::{Plan, Queries};
 use dnsdyno_record::{Check, TlsCheck};
-use dnsdyno_transport::{Description, Kind, MemberDescription, Opened, PartKind, Peer, open};
+use dnsdyno_transport::{Description, Kind, MemberDescription, Opened, PartKind, Peer, open, tls};
 use dnsdyno_wire::{HEADER_LEN, class_name, name_to_text, peek, rcode_name, type_name};
 
 use self::exchange::{Answer, Exchange, Exchanged};
@@ -115,11 +115,16 @@ fn check_of(kind: PartKind, queries: &Queries, exchanged: &Exchanged) -> Check {
 }
 
 fn tls_check(peer: &Peer) -> Option<TlsCheck> {
+    let certificate = peer.certificates.first().and_then(|der| tls::describe_certificate(der).ok());
+    let certificate = certificate.unwrap_or_default();
     Some(TlsCheck {
         version: peer.tls_version.clone()?,
         cipher_suite: peer.cipher_suite.clone().unwrap_or_default(),
         alpn: peer.alpn.clone(),
-        ..TlsCheck::default()
+        subject: certificate.subject,
+        issuer: certificate.issuer,
+        names: certificate.names,
+        valid_until: certificate.not_after,
     })
 }
 
