@@ -170,8 +170,9 @@ fn encrypted(certificate: &Certificate, versions: TlsVersions, faults: Faults) -
     let free = "127.0.0.1:0".parse().unwrap();
     let files = CertificateFiles { chain: certificate.cert_file(), key: certificate.key_file() };
     let tls = TlsSettings { files: Some(files), versions, ..TlsSettings::default() };
-    let config =
-        Config { dot: vec![free], doh: vec![free], doq: vec![free], tls, faults, ..Config::default() };
+    // DoQ needs TLS 1.3.
+    let doq = if versions == TlsVersions::Only12 { Vec::new() } else { vec![free] };
+    let config = Config { dot: vec![free], doh: vec![free], doq, tls, faults, ..Config::default() };
     Responder::start(config).unwrap_or_else(|error| panic!("{error}"))
 }
 

@@ -10,7 +10,7 @@ use x509_parser::time::ASN1Time;
 use x509_parser::x509::X509Name;
 
 /// What a certificate says of itself. All texts can be shown on a terminal, and none is long.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CertificateInfo {
     /// Whose it is: `CN=ns1.example`.
     pub subject: String,
