@@ -1,6 +1,6 @@
 //! DNS over HTTPS (RFC 8484): a stream of HTTP/2 for each query, inside TLS.
 
-use dnsdyno_measure::ConnectionEnd;
+use dnsdyno_measure::{ConnectionEnd, NotSentReason};
 
 use super::config::StreamOpenError;
 use super::http::{Http, HttpShared};
@@ -98,6 +98,10 @@ impl Session for Doh {
         self.http.capacity()
     }
 
+    fn blocked_by(&self) -> NotSentReason {
+        self.http.blocked_by()
+    }
+
     fn held_back(&self) -> usize {
         self.secure.held_back()
     }
@@ -113,12 +117,13 @@ impl Session for Doh {
     fn cancel_before<K: Sink>(
         &mut self,
         shared: &mut DohShared,
+        pool: &mut BufferPool,
         sent_ns: u64,
         out: &mut Vec<u8>,
         reader: &mut Reader<'_, K>,
     ) {
         shared.plain.clear();
-        self.http.cancel_before(sent_ns, &mut shared.plain, reader);
+        self.http.cancel_before(&mut shared.http, pool, sent_ns, &mut shared.plain, reader);
         if !shared.plain.is_empty() {
             self.secure.write(&shared.secure, &shared.plain, out);
         }

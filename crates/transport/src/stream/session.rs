@@ -8,7 +8,7 @@
 //! A session has no socket and no clock. It may hold queries back until its handshake is done. The
 //! clients around it, their connections and their counters are the same for all kinds.
 
-use dnsdyno_measure::{ConnectionEnd, HandshakeFailure, HandshakeKind, StreamFailure};
+use dnsdyno_measure::{ConnectionEnd, HandshakeFailure, HandshakeKind, NotSentReason, StreamFailure};
 
 use super::config::StreamOpenError;
 use super::pool::BufferPool;
@@ -54,6 +54,11 @@ pub trait Session: Sized + Send {
         usize::MAX
     }
 
+    /// Why it accepts none, where it accepts none: too many are outstanding, or the server allows none.
+    fn blocked_by(&self) -> NotSentReason {
+        NotSentReason::NoFreeConnection
+    }
+
     /// Bytes that it holds back until the handshake is done.
     fn held_back(&self) -> usize {
         0
@@ -74,8 +79,9 @@ pub trait Session: Sized + Send {
     /// streams.
     fn cancel_before<K: Sink>(
         &mut self,
-        _kit: &mut Self::Shared,
-        _asked_ns: u64,
+        _shared: &mut Self::Shared,
+        _pool: &mut BufferPool,
+        _sent_ns: u64,
         _out: &mut Vec<u8>,
         _reader: &mut Reader<'_, K>,
     ) {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::net::IpAddr;
 
-use dnsdyno_measure::{ConnectionEnd, HandshakeFailure};
+use dnsdyno_measure::{ConnectionEnd, HandshakeFailure, NotSentReason};
 use dnsdyno_sys::poll::{Poller, Ready};
 
 use super::client::{Client, Phase, write};
@@ -22,6 +22,8 @@ pub struct Streams<S: Session> {
     pub(super) shared: S::Shared,
     /// Clients that may send next, in order. Some may turn out to be unable to.
     pub(super) queue: VecDeque<u32>,
+    /// Why the last client that could not send could not.
+    pub(super) blocked_by: NotSentReason,
     pub(super) dialer: Dialer,
     pub(super) poller: Poller,
     /// Events of the last wait that were not processed yet.
@@ -74,6 +76,7 @@ impl<S: Session> Streams<S> {
             shared: S::shared(session, clients)?,
             clients: (0..clients).map(|_| Client { is_queued: true, ..Client::default() }).collect(),
             queue: (0..clients as u32).collect(),
+            blocked_by: NotSentReason::NoFreeConnection,
             dialer: Dialer::new(config.server, local_addresses.to_vec(), first, config.fast_open, limit > 1),
             poller,
             ready: Vec::with_capacity(EVENTS),
@@ -186,9 +189,14 @@ impl<S: Session> Streams<S> {
 
     pub(super) fn enqueue(&mut self, channel: usize) {
         let client = &mut self.clients[channel];
-        if !client.is_queued && client.capacity(self.limit) > 0 {
+        if client.is_queued {
+            return;
+        }
+        if client.capacity(self.limit) > 0 {
             client.is_queued = true;
             self.queue.push_back(channel as u32);
+        } else if let Some(session) = &client.session {
+            self.blocked_by = session.blocked_by();
         }
     }
 
