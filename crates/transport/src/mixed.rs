@@ -23,7 +23,8 @@ use crate::random::Random;
 use crate::table::transports;
 use crate::worker_clock::WorkerClock;
 use crate::{
-    Batch, ConnectionEvent, Group, MessageKind, NeverSent, NextClient, Peer, Resources, Sent, Sink, Transport, Wake,
+    Batch, ConnectionEvent, Group, MessageKind, NeverSent, NextClient, Peer, Resources, Sent, Sink,
+    Transport, Wake,
 };
 
 /// One member of a mix.

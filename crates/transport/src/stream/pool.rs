@@ -16,10 +16,12 @@ impl BufferPool {
 
     /// Appends to an unfinished response, which is in a buffer of this pool or has none yet.
     pub(crate) fn extend(&mut self, body: &mut Vec<u8>, data: &[u8]) -> Result<(), TooMuch> {
+        self.unfinished.release(body);
         if body.capacity() == 0 {
             *body = self.take();
         }
-        self.unfinished.extend(body, data)
+        body.extend_from_slice(data);
+        self.unfinished.hold(body)
     }
 
     /// Takes the buffer of a response back that was finished or given up.

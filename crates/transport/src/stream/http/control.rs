@@ -178,7 +178,9 @@ impl Http {
             }
         };
         let end = if code == NO_ERROR { ConnectionEnd::GoneAway } else { ConnectionEnd::Error };
-        turn.shared.explained.end(end, words);
+        if end == ConnectionEnd::Error {
+            turn.shared.explained.end(end, words);
+        }
         self.closing = Some(end);
         let mut beyond: Vec<u32> = self.streams.keys().copied().filter(|stream| *stream > last).collect();
         beyond.sort_unstable();
