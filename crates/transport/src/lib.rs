@@ -10,6 +10,9 @@
 
 mod batch;
 mod description;
+mod explained;
+#[cfg(feature = "fuzzing")]
+pub mod fuzz;
 pub mod mixed;
 mod open;
 pub mod quic;

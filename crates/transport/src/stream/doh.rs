@@ -7,8 +7,9 @@ use super::http::{Http, HttpShared};
 use super::pool::BufferPool;
 use super::session::{Broken, Reader, Session};
 use super::tls_session::{TlsSession, TlsShared};
+use crate::explained::Explained;
 use crate::tls::Tls;
-use crate::{Batch, Sink};
+use crate::{Batch, Peer, Sink};
 
 /// The configuration of HTTP.
 #[derive(Clone, Debug)]
@@ -130,5 +131,13 @@ impl Session for Doh {
 
     fn end(self, pool: &mut BufferPool) {
         self.http.end(pool);
+    }
+
+    fn explained(shared: &mut DohShared) -> Option<&mut Explained> {
+        Some(shared.secure.explained())
+    }
+
+    fn peer(shared: &DohShared) -> Option<Peer> {
+        shared.secure.peer().cloned()
     }
 }
