@@ -4,7 +4,7 @@ use dnsdyno_measure::{ConnectionEnd, Explanation, HandshakeFailure, Key, NotSent
 
 /// The explanations of a worker. The words of a kind are made once, so a failure that is repeated costs nothing.
 #[derive(Debug, Default)]
-pub(crate) struct Explained {
+pub struct Explained {
     /// A bit for each kind.
     known: u64,
     all: Vec<Explanation>,

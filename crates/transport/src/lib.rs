@@ -12,6 +12,8 @@ mod batch;
 mod bounds;
 mod description;
 mod explained;
+#[cfg(feature = "fuzzing")]
+pub mod fuzz;
 pub mod mixed;
 mod open;
 pub mod quic;

@@ -13,12 +13,15 @@
 //! queries wait in the outbox. Queries on a lost connection are not retried here: the sink is informed,
 //! and the engine decides.
 
+mod bounds;
 mod client;
 mod config;
 mod connecting;
 mod dial;
 mod doh;
 mod dot;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzzing;
 mod http;
 mod open;
 mod plain;
@@ -30,11 +33,13 @@ mod tls_session;
 
 use std::os::fd::{AsFd, BorrowedFd};
 
-use dnsdyno_measure::{ConnectFailure, ConnectionEnd, HandshakeFailure, NotSentReason};
+use dnsdyno_measure::{ConnectFailure, ConnectionEnd, Explanation, HandshakeFailure, NotSentReason};
 use dnsdyno_sys::poll::Ready;
 
 use crate::mixed::InMix;
-use crate::{Batch, ConnectionEvent, NeverSent, NextClient, Resources, Sent, Sink, Stopped, Transport, Wake};
+use crate::{
+    Batch, ConnectionEvent, NeverSent, NextClient, Peer, Resources, Sent, Sink, Stopped, Transport, Wake,
+};
 use client::{Phase, write};
 pub use config::StreamOpenError;
 pub(crate) use config::usable_addresses;
@@ -220,6 +225,7 @@ impl<S: Session> Transport for Streams<S> {
     fn receive(&mut self, sink: &mut impl Sink) {
         self.sweep(sink);
         self.report(sink);
+        self.read_left_over(sink);
         if !self.has_waited {
             self.poll(0);
         }
@@ -228,11 +234,6 @@ impl<S: Session> Transport for Streams<S> {
             self.serve(self.ready[i], sink);
         }
         self.ready.clear();
-        for channel in std::mem::take(&mut self.unread) {
-            if self.clients[channel as usize].phase == Phase::Open {
-                self.read(channel as usize, true, sink);
-            }
-        }
         self.report(sink);
     }
 
@@ -280,6 +281,14 @@ impl<S: Session> Transport for Streams<S> {
             }
         }
         self.report(sink);
+    }
+
+    fn explanations(&mut self) -> Vec<Explanation> {
+        S::explanations(&mut self.shared)
+    }
+
+    fn peer(&self) -> Option<Peer> {
+        S::peer(&self.shared)
     }
 
     fn resources(&mut self) -> Resources {

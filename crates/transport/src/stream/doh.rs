@@ -1,14 +1,15 @@
 //! DNS over HTTPS (RFC 8484): a stream of HTTP/2 for each query, inside TLS.
 
-use dnsdyno_measure::{ConnectionEnd, NotSentReason};
+use dnsdyno_measure::{ConnectionEnd, Explanation, NotSentReason};
 
 use super::config::StreamOpenError;
 use super::http::{Http, HttpShared};
 use super::pool::BufferPool;
 use super::session::{Broken, Reader, Session};
 use super::tls_session::{TlsSession, TlsShared};
+use crate::explained::Explained;
 use crate::tls::Tls;
-use crate::{Batch, Sink};
+use crate::{Batch, Peer, Sink};
 
 /// The configuration of HTTP.
 #[derive(Clone, Debug)]
@@ -135,5 +136,19 @@ impl Session for Doh {
 
     fn end(self, pool: &mut BufferPool) {
         self.http.end(pool);
+    }
+
+    fn explained(shared: &mut DohShared) -> Option<&mut Explained> {
+        Some(shared.secure.explained())
+    }
+
+    fn explanations(shared: &mut DohShared) -> Vec<Explanation> {
+        let mut all = shared.secure.explained().take();
+        all.extend(shared.http.explained.take());
+        all
+    }
+
+    fn peer(shared: &DohShared) -> Option<Peer> {
+        shared.secure.peer().cloned()
     }
 }

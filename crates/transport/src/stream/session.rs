@@ -8,11 +8,14 @@
 //! A session has no socket and no clock. It may hold queries back until its handshake is done. The
 //! clients around it, their connections and their counters are the same for all kinds.
 
-use dnsdyno_measure::{ConnectionEnd, HandshakeFailure, HandshakeKind, NotSentReason, StreamFailure};
+use dnsdyno_measure::{
+    ConnectionEnd, Explanation, HandshakeFailure, HandshakeKind, NotSentReason, StreamFailure,
+};
 
 use super::config::StreamOpenError;
 use super::pool::BufferPool;
-use crate::{Batch, ConnectionEvent, MessageKind, Sink};
+use crate::explained::Explained;
+use crate::{Batch, ConnectionEvent, MessageKind, Peer, Sink};
 
 /// The session of one connection.
 pub trait Session: Sized + Send {
@@ -92,6 +95,21 @@ pub trait Session: Sized + Send {
 
     /// Returns its buffers.
     fn end(self, pool: &mut BufferPool);
+
+    /// Where the clients of a worker note what was behind a failure, if there are any words for it.
+    fn explained(_shared: &mut Self::Shared) -> Option<&mut Explained> {
+        None
+    }
+
+    /// What was behind the failures of a worker's connections, in words.
+    fn explanations(shared: &mut Self::Shared) -> Vec<Explanation> {
+        Self::explained(shared).map(Explained::take).unwrap_or_default()
+    }
+
+    /// What the server has shown of itself in the first completed handshake.
+    fn peer(_shared: &Self::Shared) -> Option<Peer> {
+        None
+    }
 }
 
 /// Why a connection cannot be used any more.
