@@ -252,6 +252,25 @@ impl Ledger {
         self.arrivals.not_sent += 1;
     }
 
+    /// A query that was counted as sent has never left this host. It keeps its lateness: it was passed on in time.
+    #[cold]
+    pub(crate) fn never_sent(
+        &mut self,
+        sent_query: &SentQuery,
+        reason: NotSentReason,
+        bytes: usize,
+        type_slot: usize,
+    ) {
+        let tally = self.tally(sent_query.intended_ns);
+        tally.requests = tally.requests.saturating_sub(1);
+        tally.bytes_sent = tally.bytes_sent.saturating_sub(bytes as u64);
+        if let Some(count) = tally.types.get_mut(type_slot) {
+            count.sent = count.sent.saturating_sub(1);
+        }
+        count_member(tally, sent_query.member, |member| member.sent = member.sent.saturating_sub(1));
+        self.not_sent(sent_query.intended_ns, sent_query.member, reason);
+    }
+
     /// The user ended the run with this query due or outstanding.
     pub(crate) fn interrupted(&mut self, intended_ns: u64, member: u8) {
         let tally = self.tally(intended_ns);

@@ -5,7 +5,7 @@
 
 use dnsdyno_measure::{ConnectFailure, ConnectionEnd, FallbackFailure, NotSentReason, StreamFailure};
 use dnsdyno_plan::source::Queries;
-use dnsdyno_transport::{Batch, ConnectionEvent, Group, MessageKind, Resources, Sink};
+use dnsdyno_transport::{Batch, ConnectionEvent, Group, MessageKind, NeverSent, Resources, Sink};
 use dnsdyno_wire::{FLAG_QR, FLAG_TC, HEADER_LEN, peek, same_question};
 
 use crate::connections::{Connections, Retry};
@@ -141,12 +141,14 @@ impl<'a> Pairing<'a> {
         arrivals.in_flight_max = arrivals.in_flight_max.max(live);
     }
 
-    /// Ends the queries whose timeout has passed, and calls `on_client` with their channels if these may be clients.
-    pub(crate) fn expire(&mut self, now_ns: u64, mut on_client: impl FnMut(usize)) {
+    /// Ends the queries whose timeout has passed. Where channels may be clients, `on_client` says of a channel and an ID
+    /// whether the query has never left.
+    pub(crate) fn expire(&mut self, now_ns: u64, mut on_client: impl FnMut(usize, u16) -> Option<NeverSent>) {
         while let Some((slot, sent_query)) = self.table.expire_oldest(now_ns) {
-            self.ledger.timed_out(&sent_query);
+            let mut never_sent = None;
             if self.connections.is_used() {
-                let channel = self.table.channel_of(slot);
+                let (channel, id) = self.table.channel_and_id(slot);
+                never_sent = on_client(channel, id);
                 let is_connected = self.connections.is_connected(channel);
                 let tcp = if is_connected {
                     FallbackFailure::QueryTimedOut
@@ -154,7 +156,13 @@ impl<'a> Pairing<'a> {
                     FallbackFailure::ConnectTimedOut
                 };
                 self.fail_part(channel, &sent_query, FallbackFailure::UdpTimedOut, tcp);
-                on_client(channel);
+            }
+            match never_sent {
+                None => self.ledger.timed_out(&sent_query),
+                Some(NeverSent { why, bytes }) => {
+                    let type_slot = self.queries.type_slot(sent_query.question as usize);
+                    self.ledger.never_sent(&sent_query, why, bytes, type_slot);
+                }
             }
         }
     }
@@ -458,7 +466,9 @@ impl Sink for Pairing<'_> {
 
     /// Retries the query if the server has reported that it did not process it; otherwise the query ends as refused.
     fn stream_failed(&mut self, channel: usize, id: u16, sent_ns: u64, why: StreamFailure) -> bool {
-        self.ledger.arrivals().connections_mut().encrypted_mut().add_stream(why, 1);
+        let arrivals = self.ledger.arrivals();
+        arrivals.connections_mut().encrypted_mut().add_stream(why, 1);
+        arrivals.anomalies.unexpected += u64::from(why == StreamFailure::WrongId);
         // A later query may have the same ID by now.
         let query = self.table.live_at(channel, id).filter(|sent_query| sent_query.sent_ns <= sent_ns);
         let Some(SentQuery { sent_ns, .. }) = query else { return false };

@@ -391,7 +391,7 @@ impl Sending {
             let retry_ns = match queue.blocked_by {
                 None => now_ns,
                 // The worker is woken when a client is free.
-                Some(NotSentReason::NoFreeConnection) => u64::MAX,
+                Some(NotSentReason::NoFreeConnection | NotSentReason::NoStream) => u64::MAX,
                 Some(NotSentReason::NoLocalPort) => now_ns + PORT_RETRY_NS,
                 Some(_) => now_ns + RETRY_NS,
             };

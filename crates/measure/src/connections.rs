@@ -56,6 +56,8 @@ keys! {
         Error = "error", "closed by the server with an error";
         /// We closed it, because the server violated the TLS, HTTP or QUIC protocol.
         Protocol = "protocol", "closed by us after a protocol error";
+        /// We closed it, because the server sent more than is kept or replied to: control frames, unfinished responses.
+        Excess = "excess", "closed by us after too much of what is no response";
     }
 }
 

@@ -70,6 +70,8 @@ keys! {
         GoneAway = "gone_away", "not processed (GOAWAY)";
         /// A protocol violation on the stream, such as a wrong content length or an early end.
         Protocol = "protocol", "protocol error";
+        /// A response with another ID than the query on its stream.
+        WrongId = "wrong_id", "response with another ID";
         /// We cancelled it, long after its query had timed out.
         GivenUp = "given_up", "cancelled after a timeout";
     }

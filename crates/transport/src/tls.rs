@@ -2,6 +2,7 @@
 //! and DoQ.
 
 mod certificate;
+mod peer;
 mod sessions;
 mod verifier;
 mod words;
@@ -20,6 +21,7 @@ use rustls::version::{TLS12, TLS13};
 use rustls::{CipherSuite, ClientConfig, RootCertStore};
 
 pub use certificate::{CertificateInfo, NotACertificate, describe_certificate};
+pub(crate) use peer::peer_of;
 pub use sessions::Sessions;
 use verifier::NoVerification;
 pub(crate) use verifier::{KeepingRejected, Rejected};
