@@ -75,7 +75,7 @@ pub(crate) struct OutputFlags {
     /// Show the rate and CPU use of each worker
     #[arg(short, long)]
     pub(crate) verbose: bool,
-    /// Print the summary as one JSON object
+    /// Print the summary as one JSON object, with all intervals
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -88,9 +88,15 @@ pub(crate) struct ShowFlags {
     /// Show the rate and CPU use of each worker
     #[arg(short, long)]
     pub(crate) verbose: bool,
-    /// Print one JSON object per run
+    /// Print one JSON object per run, with all intervals
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print the intervals as comma-separated values, one line each
+    #[arg(long, conflicts_with_all = ["json", "verbose", "expect"])]
+    pub(crate) csv: bool,
+    /// With --csv: print the rows of the summary's table, such as the steps of a stair, not the intervals
+    #[arg(long, requires = "csv")]
+    pub(crate) rows: bool,
     /// Exit with code 1 unless this is true, such as 'loss<0.1%' or 'p99<5ms'; may be repeated
     #[arg(short, long, value_name = "EXPECTATION")]
     pub(crate) expect: Vec<String>,
@@ -104,7 +110,7 @@ pub(crate) struct DemoFlags {
     /// Print nothing during the run
     #[arg(long)]
     pub(crate) quiet: bool,
-    /// Print the summary as one JSON object
+    /// Print the summary as one JSON object, with all intervals
     #[arg(long)]
     pub(crate) json: bool,
 }

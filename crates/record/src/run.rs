@@ -5,7 +5,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use dnsdyno_measure::{Arrivals, Evidence, Explanation, Histogram, Tally, Warning, WorkerUse};
+use dnsdyno_measure::{Arrivals, Evidence, Explanation, Histogram, Latency, Tally, Warning, WorkerUse};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -83,6 +83,14 @@ impl Header {
         match self.headline {
             Headline::Response => &tally.response,
             Headline::Service => &tally.service,
+        }
+    }
+
+    /// The latency that a summary shows first, including the unanswered queries.
+    pub fn latency_of<'a>(&self, tally: &'a Tally) -> Latency<'a> {
+        match self.headline {
+            Headline::Response => tally.response_latency(),
+            Headline::Service => tally.service_latency(),
         }
     }
 }

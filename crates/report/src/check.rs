@@ -1,49 +1,50 @@
 //! What the server answered before the load, in lines.
 
-use dnsdyno_measure::shown;
 use dnsdyno_record::{Check, TlsCheck};
 
-use crate::units::duration;
+use crate::foreign::safe;
+use crate::units::{counted, duration};
 
-/// What was found over one transport: `udp: NOERROR in 412 µs, "BIND 9.18.41", NSID ns1`.
+/// What was found over one transport: `NOERROR over udp in 412 µs, version BIND 9.18.41, NSID ns1`.
 pub fn check_line(check: &Check) -> String {
-    let mut parts = Vec::new();
-    parts.push(match (&check.problem, &check.rcode) {
-        (Some(problem), _) => shown(problem, LONGEST).into_owned(),
-        (None, Some(rcode)) => format!("{} in {}", shown(rcode, LONGEST), duration(check.took_ns)),
-        (None, None) => "no answer".to_owned(),
-    });
+    let over = safe(&check.transport);
+    let mut parts = match (&check.rcode, &check.problem) {
+        (Some(rcode), _) => vec![format!("{} over {over} in {}", safe(rcode), duration(check.took_ns))],
+        (None, Some(problem)) => vec![format!("no answer over {over}: {}", safe(problem))],
+        (None, None) => vec![format!("no answer over {over}")],
+    };
+    if check.attempts > 1 && check.rcode.is_some() {
+        parts.push(format!("after {}", counted(check.attempts.into(), "attempt", "attempts")));
+    }
     if check.truncated {
         parts.push("truncated".to_owned());
     }
-    if check.attempts > 1 && check.problem.is_none() {
-        parts.push(format!("after {} attempts", check.attempts));
-    }
-    parts.extend(check.version.iter().map(|version| format!("\"{}\"", shown(version, LONGEST))));
-    parts.extend(check.nsid.iter().map(|nsid| format!("NSID {}", shown(nsid, LONGEST))));
-    parts.extend(check.tls.iter().map(tls));
-    format!("{}: {}", shown(&check.transport, LONGEST), parts.join(", "))
+    parts.extend(check.version.as_ref().map(|version| format!("version {}", safe(version))));
+    parts.extend(check.nsid.as_ref().map(|nsid| format!("NSID {}", safe(nsid))));
+    parts.extend(check.tls.as_ref().map(tls));
+    parts.join(", ")
 }
 
 fn tls(tls: &TlsCheck) -> String {
-    let alpn = tls.alpn.iter().map(|alpn| format!(" ({})", shown(alpn, LONGEST))).collect::<String>();
-    let name = |title: &str, name: &str| match name.is_empty() {
-        true => String::new(),
-        false => format!(", {title} {}", shown(name, LONGEST)),
-    };
-    let version = shown(&tls.version, LONGEST);
-    format!("{version}{alpn}{}{}", name("certificate of", &tls.subject), name("by", &tls.issuer))
+    let mut parts = vec![safe(&tls.version)];
+    parts.extend(tls.alpn.as_ref().map(|alpn| format!("ALPN {}", safe(alpn))));
+    let facts = [("for", &tls.subject), ("until", &tls.valid_until), ("issued by", &tls.issuer)];
+    let facts = facts.into_iter().filter(|(_, text)| !text.is_empty());
+    let facts: Vec<_> = facts.map(|(word, text)| format!("{word} {}", safe(text))).collect();
+    if !facts.is_empty() {
+        parts.push(format!("certificate {}", facts.join(", ")));
+    }
+    parts.join(", ")
 }
 
 /// The sentence for a server that refuses service: `None` unless it answered REFUSED or SERVFAIL over every transport.
 pub fn refusal(checks: &[Check]) -> Option<String> {
-    let refused = |check: &Check| match check.rcode.as_deref() {
-        Some(rcode @ ("REFUSED" | "SERVFAIL")) => Some(rcode.to_owned()),
-        _ => None,
-    };
-    let rcodes: Vec<String> = checks.iter().map(refused).collect::<Option<_>>()?;
-    let query = shown(&checks.first()?.query, LONGEST);
-    Some(match rcodes.first()?.as_str() {
+    let rcodes: Vec<&str> = checks.iter().map(|check| check.rcode.as_deref().unwrap_or_default()).collect();
+    if !are_refusals(rcodes.iter().copied()) {
+        return None;
+    }
+    let query = safe(&checks.first()?.query);
+    Some(match *rcodes.first()? {
         "REFUSED" => format!(
             "the server answers `{query}` with REFUSED: it does not serve this name to this client; check its zones \
              and its access list, or the queries"
@@ -55,8 +56,10 @@ pub fn refusal(checks: &[Check]) -> Option<String> {
     })
 }
 
-/// Characters shown of a foreign text.
-const LONGEST: usize = 100;
+/// Whether there are names of RCODEs, and all are refusals.
+pub(crate) fn are_refusals<'a>(mut rcodes: impl Iterator<Item = &'a str> + Clone) -> bool {
+    rcodes.clone().next().is_some() && rcodes.all(|rcode| matches!(rcode, "REFUSED" | "SERVFAIL"))
+}
 
 #[cfg(test)]
 mod tests {
@@ -64,7 +67,7 @@ mod tests {
 
     fn answered(rcode: &str) -> Check {
         Check {
-            transport: "dot".into(),
+            transport: "udp".into(),
             query: "www.example A".into(),
             rcode: Some(rcode.into()),
             attempts: 1,
@@ -74,27 +77,10 @@ mod tests {
     }
 
     #[test]
-    fn the_line_names_the_answer_and_the_server() {
-        assert_eq!(check_line(&answered("NOERROR")), "dot: NOERROR in 412 µs");
-        let check = Check {
-            version: Some("BIND 9.18".into()),
-            nsid: Some("ns1\u{1b}[2J".into()),
-            attempts: 2,
-            truncated: true,
-            tls: Some(TlsCheck {
-                version: "TLS 1.3".into(),
-                alpn: Some("dot".into()),
-                subject: "dns.example".into(),
-                issuer: "Example CA".into(),
-                ..TlsCheck::default()
-            }),
-            ..answered("NXDOMAIN")
-        };
-        assert_eq!(
-            check_line(&check),
-            "dot: NXDOMAIN in 412 µs, truncated, after 2 attempts, \"BIND 9.18\", NSID ns1\\u{1b}[2J, TLS 1.3 (dot), \
-             certificate of dns.example, by Example CA"
-        );
+    fn the_line_names_the_answer_and_what_was_unusual() {
+        assert_eq!(check_line(&answered("NOERROR")), "NOERROR over udp in 412 µs");
+        let check = Check { attempts: 2, truncated: true, ..answered("NXDOMAIN") };
+        assert_eq!(check_line(&check), "NXDOMAIN over udp in 412 µs, after 2 attempts, truncated");
     }
 
     #[test]

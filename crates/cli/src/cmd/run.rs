@@ -55,7 +55,7 @@ pub(crate) fn execute(
     let run = LocalRunner { keep, over_sockets, control: &control, observer: &mut screen }.run(plan);
     screen.finish();
     let run = run?;
-    let code = print(&run.digest, form, expectations)?;
+    let code = print(&run.digest, run.folder.as_deref(), form, expectations)?;
     if let (Some(folder), false) = (&run.folder, form.json) {
         writeln!(std::io::stdout(), "\nrecord: {}", folder.display()).map_err(Failure::run_failed)?;
     }
