@@ -6,6 +6,7 @@
 //! itself may have limited the result.
 #![forbid(unsafe_code)]
 
+pub mod bounded;
 mod by;
 mod code;
 mod connections;
@@ -34,7 +35,7 @@ pub use fallback::{Fallback, FallbackFailure, Half};
 pub use foreign::shown;
 pub use histogram::{Bucket, CEILING_NS, ExactFigures, FLOOR_NS, Histogram};
 pub use latency::{Latency, Quantile};
-pub use tally::{Arrivals, MemberTally, Rcodes, Tally, TypeCount, WorkerUse};
+pub use tally::{Arrivals, MOST_TYPES, MemberTally, Rcodes, Tally, TypeCount, WorkerUse};
 pub use verdict::{Evidence, verdict};
 pub use warning::Warning;
 pub use written::{Changes, bucket_number};
