@@ -3,11 +3,12 @@
 //! A reason ("refused", "timed out", ...) is a row of [`keys!`]: its doc comment, its key in the record and its
 //! text in a summary. A [`By`] has a counter for each of them in an array, without a map.
 
-use std::collections::BTreeMap;
+use std::fmt;
 use std::marker::PhantomData;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::de::{IgnoredAny, MapAccess};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::{Counter, Group, Visitor};
 
@@ -120,10 +121,26 @@ impl<K: Key, T: Counter + Serialize, const N: usize> Serialize for By<K, T, N> {
 /// An unknown key was written by a newer version and is skipped.
 impl<'de, K: Key, T: Default + Deserialize<'de>, const N: usize> Deserialize<'de> for By<K, T, N> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Counters(PhantomData))
+    }
+}
+
+/// Reads the counters of known keys; a counter of another key takes no memory.
+struct Counters<K, T, const N: usize>(PhantomData<(K, T)>);
+
+impl<'de, K: Key, T: Default + Deserialize<'de>, const N: usize> de::Visitor<'de> for Counters<K, T, N> {
+    type Value = By<K, T, N>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object of counters")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
         let mut by = By::default();
-        for (name, counter) in BTreeMap::<String, T>::deserialize(deserializer)? {
-            if let Some(key) = K::EACH.iter().find(|key| key.key() == name) {
-                *by.get_mut(*key) = counter;
+        while let Some(name) = entries.next_key::<String>()? {
+            match K::EACH.iter().find(|key| key.key() == name) {
+                Some(key) => *by.get_mut(*key) = entries.next_value()?,
+                None => drop(entries.next_value::<IgnoredAny>()?),
             }
         }
         Ok(by)

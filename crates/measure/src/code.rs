@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
 use crate::{Counter, Group, Visitor};
 
@@ -91,7 +91,12 @@ impl<const FIRST: u16> Serialize for ByCode<FIRST> {
 impl<'de, const FIRST: u16> Deserialize<'de> for ByCode<FIRST> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut codes = ByCode::default();
-        BTreeMap::deserialize(deserializer)?.into_iter().for_each(|(code, count)| codes.add(code, count));
+        for (code, count) in BTreeMap::deserialize(deserializer)? {
+            if code > LARGEST_CODE {
+                return Err(Error::custom(format!("{code} is neither an RCODE nor an HTTP status")));
+            }
+            codes.add(code, count);
+        }
         Ok(codes)
     }
 }
@@ -113,6 +118,9 @@ impl<const FIRST: u16> JsonSchema for ByCode<FIRST> {
 
 /// The codes that servers use: RCODEs 0 to 31, HTTP statuses 200 to 231.
 const COMMON: usize = 32;
+
+/// An extended RCODE has 12 bits, a status three digits.
+const LARGEST_CODE: u16 = 4095;
 
 #[cfg(test)]
 mod tests {

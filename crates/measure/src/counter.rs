@@ -47,12 +47,13 @@ pub trait Group {
 }
 
 impl Counter for u64 {
+    // Nanoseconds of many queries can be more than 64 bits hold, and a record can contain any number.
     fn merge(&mut self, other: &Self) {
-        *self += other;
+        *self = self.saturating_add(*other);
     }
 
     fn merge_in_time(&mut self, later: &Self) {
-        *self += later;
+        self.merge(later);
     }
 
     fn clear(&mut self) {

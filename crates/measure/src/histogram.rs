@@ -63,7 +63,7 @@ impl Histogram {
     pub fn merge(&mut self, other: &Histogram) {
         // Cannot fail: all histograms have the same layout and ceiling.
         let _ = self.inner.add(&other.inner);
-        self.sum_ns += other.sum_ns;
+        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
         self.sum_squares_ns2 = self.sum_squares_ns2.saturating_add(other.sum_squares_ns2);
         self.min_ns = self.min_ns.min(other.min_ns);
         self.max_ns = self.max_ns.max(other.max_ns);

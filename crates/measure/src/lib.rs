@@ -6,6 +6,7 @@
 //! itself may have limited the result.
 #![forbid(unsafe_code)]
 
+pub mod bounded;
 mod by;
 mod code;
 mod connections;
@@ -35,7 +36,7 @@ pub use fallback::{Fallback, FallbackFailure, Half};
 pub use foreign::{acts_on_a_terminal, shown};
 pub use histogram::{Bucket, CEILING_NS, ExactFigures, FLOOR_NS, Histogram};
 pub use latency::{BEYOND, Latency, PERCENTILES, Percentiles, Quantile, WrittenLatency};
-pub use tally::{Arrivals, MemberTally, Rcodes, Tally, TypeCount, WorkerUse};
+pub use tally::{Arrivals, MOST_TYPES, MemberTally, Rcodes, Tally, TypeCount, WorkerUse};
 pub use verdict::{Evidence, verdict};
 pub use warning::Warning;
 pub use written::{Changes, bucket_number};

@@ -25,6 +25,7 @@ counters! {
         /// Queries answered, in time or late, by extended RCODE.
         pub rcodes: Rcodes,
         /// By query type, in the order of the plan's table of types.
+        #[serde(deserialize_with = "crate::bounded::list::<_, _, MOST_TYPES>")]
         pub types: Vec<TypeCount>,
         /// Response − intended instant, of queries answered in time.
         pub response: Histogram,
@@ -43,6 +44,7 @@ counters! {
         /// Transactions that could fall back to TCP; `None` where no transport does.
         pub fallback: Option<Box<Fallback>>,
         /// The queries of each member of a mix, in the order of the plan; empty without a mix.
+        #[serde(deserialize_with = "crate::bounded::list::<_, _, MOST_MEMBERS>")]
         pub members: Vec<MemberTally>,
     }
 }
@@ -176,6 +178,12 @@ counters! {
 
 /// Responses by extended RCODE (0 to 4095).
 pub type Rcodes = ByCode<0>;
+
+/// Each query type once.
+pub const MOST_TYPES: usize = 1 << 16;
+
+/// More than there are transports: none is twice in a mix.
+const MOST_MEMBERS: usize = 16;
 
 #[cfg(test)]
 mod tests {

@@ -34,6 +34,7 @@ struct Written {
     /// Number of the first bucket that is not empty.
     first: u64,
     /// Durations in that bucket and in those after it; a negative number -n: n empty buckets.
+    #[serde(deserialize_with = "crate::bounded::list::<_, _, MOST_COUNTS>")]
     counts: Vec<i64>,
 }
 
@@ -94,6 +95,7 @@ pub struct Changes {
     /// The longest, exactly.
     max_ns: u64,
     /// The buckets with another count, in order, as pairs: distance from the previous one, difference of the count.
+    #[serde(deserialize_with = "crate::bounded::list::<_, _, MOST_COUNTS>")]
     steps: Vec<i64>,
 }
 
@@ -126,7 +128,8 @@ impl Changes {
         let mut number = 0_u64;
         for step in self.steps.chunks_exact(2) {
             number = number.checked_add_signed(step[0])?;
-            *counts.entry(number).or_default() += step[1];
+            let count = counts.entry(number).or_default();
+            *count = count.checked_add(step[1])?;
         }
         let bucket = |(number, count): (u64, i64)| {
             let (from_ns, count) = (from_ns(number), u64::try_from(count).unwrap_or_default());
@@ -173,6 +176,9 @@ impl JsonSchema for Histogram {
         Written::json_schema(generator)
     }
 }
+
+/// Twice the buckets of a histogram: each with a count or a gap, or with two numbers.
+const MOST_COUNTS: usize = 2 * 128 * 36;
 
 /// The number of the bucket of `ns`: 128 buckets per octave, one per nanosecond below 256 ns.
 pub fn bucket_number(ns: u64) -> u64 {

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::limits::MOST_NAMES;
+
 /// What the server answered over one transport before the load.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -53,6 +55,7 @@ pub struct TlsCheck {
     /// The issuer of the server's certificate.
     pub issuer: String,
     /// The names that the certificate is for.
+    #[serde(deserialize_with = "dnsdyno_measure::bounded::list::<_, _, MOST_NAMES>")]
     pub names: Vec<String>,
     /// The last day on which it is valid: `2027-01-31`.
     pub valid_until: String,

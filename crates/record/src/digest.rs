@@ -14,6 +14,8 @@ use std::path::Path;
 
 use dnsdyno_measure::{Arrivals, Evidence, Tally, Warning, WorkerUse, verdict};
 
+use crate::fit::{self, Order};
+use crate::index::Place;
 use crate::row::{GROUP_INTERVALS, MAX_EVENTS, MAX_ROWS};
 use crate::{Ended, Event, Header, Headline, Interval, Line, ReadError, Row, RunReader, Sum};
 
@@ -37,6 +39,8 @@ pub struct Digest {
     row_intervals: u64,
     /// All intervals merged, for a record without a sum.
     merged: Row,
+    /// Whether lines of the record are lost.
+    has_gap: bool,
 }
 
 impl Digest {
@@ -53,29 +57,52 @@ impl Digest {
             rows: Vec::new(),
             row_intervals: 1,
             merged,
+            has_gap: false,
         }
     }
 
     /// Reads the record at `path`, a run's folder or its file.
     ///
     /// # Errors
-    /// As [`RunReader`]. A record without its last lines is not an error.
+    /// As [`RunReader`], and a sum that is not that of the intervals. A record without its last lines is not an error.
     pub fn read(path: &Path) -> Result<Digest, ReadError> {
         let reader = RunReader::open(path)?;
-        let mut digest = Digest::new(reader.header().clone());
-        let mut rest = digest.add_roll_ups(reader)?;
-        digest.lines(&mut rest)?;
-        digest.torn = rest.is_torn();
-        Ok(digest)
+        let places = reader.places();
+        let with_index = Digest::new(reader.header().clone()).filled(reader, &places);
+        // An index that does not fit to the record is not used.
+        if with_index.is_err() && !places.is_empty() {
+            let reader = RunReader::open(path)?;
+            return Digest::new(reader.header().clone()).filled(reader, &[]);
+        }
+        with_index
+    }
+
+    /// With the groups at these places from the index, and all other lines of the record.
+    fn filled(mut self, reader: RunReader, places: &[Place]) -> Result<Digest, ReadError> {
+        let mut rest = self.add_roll_ups(reader, places)?;
+        self.lines(&mut rest)?;
+        self.torn = rest.is_torn();
+        Ok(self)
     }
 
     fn lines(&mut self, reader: &mut RunReader) -> Result<(), ReadError> {
-        for line in reader {
-            match line? {
-                Line::Interval(interval) => self.interval(&interval),
-                Line::Event(event) => self.event(&event),
-                Line::Sum(sum) => self.sum(&sum),
-            }
+        while let Some(line) = reader.next() {
+            let fits = match line? {
+                Line::Interval(interval) => {
+                    self.interval(&interval);
+                    fit::check_merged(&self.merged)
+                }
+                Line::Event(event) => {
+                    self.event(&event);
+                    Ok(())
+                }
+                Line::Sum(sum) => {
+                    self.sum(&sum);
+                    let (tally, arrivals) = (self.merged.tally.clone(), &self.merged.arrivals);
+                    fit::check_total(tally, arrivals, &sum, self.has_gap)
+                }
+            };
+            fits.map_err(|why| reader.misfit(why))?;
         }
         Ok(())
     }
@@ -87,6 +114,7 @@ impl Digest {
 
     /// Adds an event.
     pub fn event(&mut self, event: &Event) {
+        self.has_gap |= event.kind == Event::RECORD_GAP;
         if self.events.len() < MAX_EVENTS {
             self.events.push(event.clone());
         } else {
@@ -173,16 +201,15 @@ impl Digest {
     /// A roll-up must not belong to two rows. Where rows are phases it does not, because a group of intervals belongs
     /// to one phase. Otherwise a row has at least as many intervals as a group, if there are too many intervals for
     /// rows of half a group.
-    fn add_roll_ups(&mut self, reader: RunReader) -> Result<RunReader, ReadError> {
-        let places = reader.places();
-        let intervals: u64 = places.iter().map(|place| place.row.intervals).sum();
+    fn add_roll_ups(&mut self, reader: RunReader, places: &[Place]) -> Result<RunReader, ReadError> {
+        let intervals = places.iter().fold(0, |sum: u64, place| sum.saturating_add(place.row.intervals));
         if !self.rows_are_phases() {
             if intervals <= MAX_ROWS as u64 * GROUP_INTERVALS / 2 {
                 return Ok(reader);
             }
             self.row_intervals = GROUP_INTERVALS;
         }
-        let (mut at_byte, mut lines) = (0, 0);
+        let (mut at_byte, mut lines, mut order) = (0, 0_u64, Order::default());
         for roll_up in reader.roll_ups().take(places.len()) {
             // A group without a roll-up has lost lines: its remaining lines are read.
             if at_byte < roll_up.from_byte {
@@ -190,17 +217,19 @@ impl Digest {
                 self.lines(&mut between)?;
                 lines = between.lines_read();
             }
-            (at_byte, lines) = (roll_up.to_byte, lines + roll_up.lines);
+            (at_byte, lines) = (roll_up.to_byte, lines.saturating_add(roll_up.lines));
             roll_up.events.iter().for_each(|event| self.event(event));
-            self.more_events += roll_up.more_events;
+            self.more_events = self.more_events.saturating_add(roll_up.more_events);
+            order.check_row(&roll_up.row).map_err(|why| reader.misfit(why))?;
             self.row(roll_up.row);
+            fit::check_merged(&self.merged).map_err(|why| reader.misfit(why))?;
         }
         if at_byte == 0 { Ok(reader) } else { reader.part(at_byte..u64::MAX, lines) }
     }
 
     /// Adds intervals that belong to one row.
     fn row(&mut self, mut row: Row) {
-        self.intervals += row.intervals;
+        self.intervals = self.intervals.saturating_add(row.intervals);
         self.merged.merge(&row);
         if !self.rows_are_phases() {
             self.add_to_row(row);

@@ -1,14 +1,18 @@
 //! The index of a compressed record: for each group of intervals its position in the file and its roll-up.
 //!
-//! It only saves time: without it, or if it is torn or of another run, all lines are read.
+//! It only saves time: without it, or if it is torn or of another run, all lines are read. An entry is believed as far
+//! as it fits: its place is in the file and after that of the entry before, and the sum of the run is that of all rows.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader};
 use std::path::Path;
+
+use dnsdyno_measure::bounded;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::input;
+use crate::limits::MOST_GROUPS;
 use crate::row::MAX_EVENTS;
 use crate::store::INDEX_HEADER;
 use crate::{Event, INDEX_FILE, Row};
@@ -20,6 +24,7 @@ pub(crate) struct RollUp {
     pub(crate) to_byte: u64,
     pub(crate) lines: u64,
     /// The events between the intervals, up to the limit of a summary.
+    #[serde(deserialize_with = "bounded::list::<_, _, MAX_EVENTS>")]
     pub(crate) events: Vec<Event>,
     /// Number of further events.
     pub(crate) more_events: u64,
@@ -46,24 +51,29 @@ pub(crate) struct Extent {
 pub(crate) fn places(run: &Path, run_id: &str) -> Vec<Place> {
     let Ok(length) = std::fs::metadata(run).map(|metadata| metadata.len()) else { return Vec::new() };
     let mut at_byte = 0;
-    let is_plausible = |place: &Place| {
+    let plausible = |mut place: Place| {
         let follows =
             at_byte <= place.from_byte && place.from_byte < place.to_byte && place.to_byte <= length;
+        let is_of_run = std::mem::take(&mut place.runid) == run_id;
         at_byte = place.to_byte;
-        follows && place.runid == run_id
+        (follows && is_of_run).then_some(place)
     };
-    entries(run).take_while(is_plausible).collect()
+    entries(run).map_while(plausible).take(MOST_GROUPS).collect()
 }
 
 /// The entries of the index one by one, because together they need more memory than the summary.
 pub(crate) fn entries<T: DeserializeOwned>(run: &Path) -> impl Iterator<Item = T> {
     let file = File::open(run.with_file_name(INDEX_FILE)).ok();
-    let decoder = file.and_then(|file| zstd::Decoder::new(file).ok());
-    let mut lines = decoder.map(|decoder| BufReader::new(decoder).split(b'\n').map_while(Result::ok));
-    let is_index =
-        lines.as_mut().and_then(Iterator::next).is_some_and(|line| line == INDEX_HEADER.trim_ascii_end());
-    let lines = lines.into_iter().flatten().take_while(move |_| is_index);
-    lines.map_while(|line| serde_json::from_slice(&line).ok())
+    let mut index = file.and_then(|file| input::unpacked(file).ok());
+    let mut line = Vec::new();
+    let mut next = move || {
+        input::read_line(index.as_mut()?, &mut line).ok()?;
+        Some(std::mem::take(&mut line))
+    };
+    let is_index = next().is_some_and(|line| line == INDEX_HEADER);
+    // At the end of the file the line is empty, which is no entry.
+    let entry = move || serde_json::from_slice(&next()?).ok();
+    std::iter::from_fn(entry).take_while(move |_| is_index)
 }
 
 /// The group that the writer has started and not ended.

@@ -9,12 +9,13 @@
 
 use std::borrow::Cow;
 
-use dnsdyno_measure::{Changes, Percentiles};
+use dnsdyno_measure::{Changes, Percentiles, bounded, shown};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::limits::{LONGEST_EVENT_BYTES, LONGEST_OLD_LINE_BYTES, LONGEST_QUOTE, MOST_WORDS};
 use crate::standard::{JOINED_IN_INTERVAL, StandardEvent, StandardHeader, StandardStats};
 use crate::{Event, FORMAT, Header, Interval, Sum, v1};
 
@@ -32,16 +33,20 @@ pub enum Line {
 /// Why a line cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LineError {
-    #[error("{0}")]
+    #[error("{}", without_place(.0))]
     Json(#[from] serde_json::Error),
     #[error("it has no \"dnsdyno\" property: another program wrote it")]
     NotOurs,
     #[error("the buckets of \"arrival_changes\" do not add up to their count")]
     Changes,
-    #[error("it is a {0:?}, where the header should be")]
+    #[error("it is a \"{}\", where the header should be", shown(.0, LONGEST_QUOTE))]
     NoHeader(String),
     #[error("format {0}")]
     Newer(u32),
+    #[error("it has {found} bytes, and the limit is {most}")]
+    TooLong { found: usize, most: usize },
+    #[error("it is a second header, and a file contains one run")]
+    SecondHeader,
 }
 
 /// The text of a header, with the newline.
@@ -108,12 +113,30 @@ pub(crate) fn decode_header(text: &[u8]) -> Result<(Header, u32), LineError> {
 /// Reads a line after the header; `None` where its type is unknown.
 pub(crate) fn decode(text: &[u8], header: &Header, format: u32) -> Result<Option<Line>, LineError> {
     let tag: Tag = serde_json::from_slice(text)?;
+    match tag.kind.as_ref() {
+        HEADER => return Err(LineError::SecondHeader),
+        EVENT => is_not_longer(text, LONGEST_EVENT_BYTES)?,
+        _ => {}
+    }
     if format == 1 {
+        is_not_longer(text, LONGEST_OLD_LINE_BYTES)?;
         let mut value: Map<String, Value> = serde_json::from_slice(text)?;
         v1::translate(&mut value, &header.types);
         return decode_kind(&tag.kind, &Source::Value(&value.into()), header);
     }
     decode_kind(&tag.kind, &Source::Text(text), header)
+}
+
+fn is_not_longer(text: &[u8], most: usize) -> Result<(), LineError> {
+    if text.len() <= most { Ok(()) } else { Err(LineError::TooLong { found: text.len(), most }) }
+}
+
+/// The message of the library, which may repeat a part of the line, with the column only: the line is that of the file.
+fn without_place(error: &serde_json::Error) -> String {
+    let (line, column) = (error.line(), error.column());
+    let message = error.to_string();
+    let message = message.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&message);
+    format!("{}, column {column}", shown(message, LONGEST_QUOTE))
 }
 
 fn decode_kind(kind: &str, source: &Source<'_>, header: &Header) -> Result<Option<Line>, LineError> {
@@ -218,7 +241,7 @@ struct Version {
 struct ReadHeader {
     runid: String,
     generator_version: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "bounded::list::<_, _, MOST_WORDS>")]
     generator_params: Vec<String>,
 }
 

@@ -1,15 +1,20 @@
 //! Reads a run file line by line, compressed or not; it may end in the middle of a line.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, BufRead};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use dnsdyno_measure::shown;
+
+use crate::fit::{self, Misfit, Order};
 use crate::index::{self, Place, RollUp};
+use crate::input::{self, read_line};
+use crate::limits::LONGEST_QUOTE;
 use crate::line::{self, Line, LineError};
 use crate::{FORMAT, Header, PACKED_FILE, RUN_FILE};
 
-/// The lines of a record, in the order of the file. Lines of unknown types are skipped.
+/// The lines of a record, in the order of the file. Lines of unknown types are skipped; a line that does not fit to
+/// those before it is an error.
 ///
 /// A killed generator leaves a file without its last lines, or with half a line at the end. It is read up to there;
 /// after the end of the iterator, see [`is_complete`](Self::is_complete) and [`is_torn`](Self::is_torn).
@@ -20,6 +25,7 @@ pub struct RunReader {
     format: u32,
     line: Vec<u8>,
     number: u64,
+    order: Order,
     complete: bool,
     torn: bool,
     ended: bool,
@@ -37,7 +43,8 @@ impl RunReader {
             true => path.join(RUN_FILE),
             false => path.to_owned(),
         };
-        let mut input = open(&path, 0..u64::MAX)?;
+        let mut input = input::open(&path, 0..u64::MAX)
+            .map_err(|source| ReadError::Open { path: path.clone(), source })?;
         let mut line = Vec::new();
         match read_line(&mut input, &mut line) {
             Ok(0) => return Err(ReadError::Empty { path }),
@@ -47,10 +54,12 @@ impl RunReader {
         let (header, format) = line::decode_header(&line).map_err(|why| match why {
             LineError::Newer(format) => ReadError::Newer { path: path.clone(), format },
             _ if !line.ends_with(b"\n") => ReadError::Empty { path: path.clone() },
-            why => ReadError::Line { path: path.clone(), line: 1, why: why.to_string() },
+            why => ReadError::of_line(&path, 1, why),
         })?;
+        fit::check_header(&header).map_err(|why| ReadError::Misfit { path: path.clone(), line: 1, why })?;
         let (number, complete, torn, ended) = (1, false, false, false);
-        Ok(RunReader { path, input, header, format, line, number, complete, torn, ended })
+        let order = Order::default();
+        Ok(RunReader { path, input, header, format, line, number, order, complete, torn, ended })
     }
 
     /// The header.
@@ -91,8 +100,13 @@ impl RunReader {
     ) -> Result<impl Iterator<Item = Result<Line, ReadError>>, ReadError> {
         let places = self.places();
         let before = places.iter().take_while(|place| place.row.to_ns <= from_ns);
-        let (from_byte, lines) =
-            before.fold((0, 1), |(_, lines), place| (place.to_byte, lines + place.lines));
+        let mut start = (0, 0);
+        for place in before {
+            // The header is in no group.
+            let lines = if start.0 == 0 { 1 } else { start.1 };
+            start = (place.to_byte, place.lines.saturating_add(lines));
+        }
+        let (from_byte, lines) = start;
         // An event may precede the intervals around its instant, because it is written before they settle.
         let reader = self.part(from_byte..u64::MAX, lines)?;
         let is_before_end = move |line: &Result<Line, ReadError>| match line {
@@ -120,13 +134,16 @@ impl RunReader {
 
     /// A reader of a range of bytes of the file, which starts with a line; `lines` lines are before it.
     pub(crate) fn part(&self, bytes: Range<u64>, lines: u64) -> Result<RunReader, ReadError> {
+        let input = input::open(&self.path, bytes)
+            .map_err(|source| ReadError::Open { path: self.path.clone(), source })?;
         Ok(RunReader {
             path: self.path.clone(),
-            input: open(&self.path, bytes)?,
+            input,
             header: self.header.clone(),
             format: self.format,
             line: Vec::new(),
             number: lines,
+            order: Order::default(),
             complete: false,
             torn: false,
             ended: false,
@@ -136,7 +153,7 @@ impl RunReader {
     /// The next line; `None` at the end of the file, or where the last line is incomplete.
     fn read(&mut self) -> Result<Option<Line>, ReadError> {
         loop {
-            self.number += 1;
+            self.number = self.number.saturating_add(1);
             let read = read_line(&mut self.input, &mut self.line);
             let length = read.map_err(|source| ReadError::Read {
                 path: self.path.clone(),
@@ -148,21 +165,26 @@ impl RunReader {
             }
             match line::decode(&self.line, &self.header, self.format) {
                 Ok(Some(line)) => {
+                    self.order.check(&line).map_err(|why| self.misfit(why))?;
                     self.complete |= matches!(line, Line::Sum(_));
                     return Ok(Some(line));
                 }
                 Ok(None) => {}
+                // A part from the start of the file.
+                Err(LineError::SecondHeader) if self.number == 1 => {}
                 // Only the last line can lack its newline.
                 Err(_) if !self.line.ends_with(b"\n") => {
                     self.torn = true;
                     return Ok(None);
                 }
-                Err(why) => {
-                    let (path, line) = (self.path.clone(), self.number);
-                    return Err(ReadError::Line { path, line, why: why.to_string() });
-                }
+                Err(why) => return Err(ReadError::of_line(&self.path, self.number, why)),
             }
         }
+    }
+
+    /// The last line read does not fit to those before it.
+    pub(crate) fn misfit(&self, why: Misfit) -> ReadError {
+        ReadError::Misfit { path: self.path.clone(), line: self.number, why }
     }
 }
 
@@ -184,7 +206,7 @@ impl Iterator for RunReader {
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The file cannot be opened.
-    #[error("cannot open {}: {source}; name a run's folder, or its {RUN_FILE}", path.display())]
+    #[error("cannot open {}: {source}; name a run's folder, or its {RUN_FILE}", named(path))]
     Open {
         /// The file.
         path: PathBuf,
@@ -192,7 +214,7 @@ pub enum ReadError {
         source: io::Error,
     },
     /// Reading failed.
-    #[error("cannot read {} at line {line}: {source}", path.display())]
+    #[error("cannot read {} at line {line}: {source}", named(path))]
     Read {
         /// The file.
         path: PathBuf,
@@ -202,7 +224,7 @@ pub enum ReadError {
         source: io::Error,
     },
     /// The header is incomplete.
-    #[error("{} has no run: its first line is incomplete", path.display())]
+    #[error("{} has no run: its first line is incomplete", named(path))]
     Empty {
         /// The file.
         path: PathBuf,
@@ -210,7 +232,7 @@ pub enum ReadError {
     /// A newer dnsdyno wrote it.
     #[error(
         "{} has format {format} and this dnsdyno reads formats up to {FORMAT}: use the version that wrote it",
-        path.display()
+        named(path)
     )]
     Newer {
         /// The file.
@@ -219,7 +241,7 @@ pub enum ReadError {
         format: u32,
     },
     /// A line was not written by dnsdyno, or is damaged.
-    #[error("{}, line {line}: not a line of a dnsdyno record: {why}", path.display())]
+    #[error("{}, line {line}: not a line of a dnsdyno record: {why}", named(path))]
     Line {
         /// The file.
         path: PathBuf,
@@ -228,42 +250,25 @@ pub enum ReadError {
         /// What is wrong with it.
         why: String,
     },
+    /// A line does not fit to those before it.
+    #[error("{}, line {line}: {why}: the record was changed, or written by another program", named(path))]
+    Misfit {
+        /// The file.
+        path: PathBuf,
+        /// Number of the line, from 1.
+        line: u64,
+        /// What does not fit.
+        why: Misfit,
+    },
 }
 
-/// The lines in a range of bytes of the file. A compressed file is recognized by its first bytes.
-fn open(path: &Path, bytes: Range<u64>) -> Result<Box<dyn BufRead>, ReadError> {
-    let open = || -> io::Result<Box<dyn BufRead>> {
-        let mut file = File::open(path)?;
-        let mut first = Vec::new();
-        file.by_ref().take(ZSTD_MAGIC.len() as u64).read_to_end(&mut first)?;
-        file.seek(SeekFrom::Start(bytes.start))?;
-        let input = BufReader::new(file.take(bytes.end - bytes.start));
-        if first != ZSTD_MAGIC {
-            return Ok(Box::new(input));
-        }
-        Ok(Box::new(BufReader::with_capacity(DECODED_BYTES, zstd::Decoder::with_buffer(input)?)))
-    };
-    open().map_err(|source| ReadError::Open { path: path.to_owned(), source })
-}
-
-/// Replaces `line` by the next line with its newline; returns its length.
-fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<usize> {
-    line.clear();
-    match input.by_ref().take(LONGEST_LINE).read_until(b'\n', line) {
-        // The writer was killed within a frame: all blocks before are complete.
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {}
-        read => drop(read?),
+impl ReadError {
+    fn of_line(path: &Path, line: u64, why: LineError) -> ReadError {
+        ReadError::Line { path: path.to_owned(), line, why: why.to_string() }
     }
-    if line.len() as u64 == LONGEST_LINE {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "the line is too long for a dnsdyno record"));
-    }
-    Ok(line.len())
 }
 
-/// Four full histograms are below 1 MiB; a longer line belongs to another kind of file.
-const LONGEST_LINE: u64 = 64 << 20;
-
-const ZSTD_MAGIC: [u8; 4] = 0xFD2F_B528_u32.to_le_bytes();
-
-/// The size of a decompressed block of zstd.
-const DECODED_BYTES: usize = 128 << 10;
+/// The path for a message. Its names may be of somebody else: `show runs/*` takes what is there.
+fn named(path: &Path) -> String {
+    shown(&path.to_string_lossy(), LONGEST_QUOTE).into_owned()
+}

@@ -1,8 +1,9 @@
 //! Merged intervals: a row of a summary, or a roll-up of the index. And the limits of a summary.
 
-use dnsdyno_measure::{Arrivals, Tally, WorkerUse, finite};
+use dnsdyno_measure::{Arrivals, Tally, WorkerUse, bounded, finite};
 use serde::{Deserialize, Serialize};
 
+use crate::limits::MOST_WORKERS;
 use crate::{Header, Interval, Phase};
 
 /// Adjacent intervals, or those of one phase, merged.
@@ -32,6 +33,7 @@ pub struct Row {
     /// What passed the sockets.
     pub arrivals: Arrivals,
     /// Queries and CPU time of each worker.
+    #[serde(deserialize_with = "bounded::list::<_, _, MOST_WORKERS>")]
     pub workers: Vec<WorkerUse>,
 }
 
@@ -79,12 +81,12 @@ impl Row {
 
     pub(crate) fn merge(&mut self, later: &Row) {
         self.index = self.index.min(later.index);
-        self.intervals += later.intervals;
+        self.intervals = self.intervals.saturating_add(later.intervals);
         self.from_ns = self.from_ns.min(later.from_ns);
         self.to_ns = self.to_ns.max(later.to_ns);
-        self.covered_ns += later.covered_ns;
+        self.covered_ns = self.covered_ns.saturating_add(later.covered_ns);
         self.due_to_ns = self.due_to_ns.max(later.due_to_ns);
-        self.asked_micro += later.asked_micro;
+        self.asked_micro = self.asked_micro.saturating_add(later.asked_micro);
         self.tally.merge_in_time(&later.tally);
         self.arrivals.merge_in_time(&later.arrivals);
         dnsdyno_measure::Counter::merge_in_time(&mut self.workers, &later.workers);

@@ -5,10 +5,13 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use dnsdyno_measure::{Arrivals, Evidence, Explanation, Histogram, Latency, Tally, Warning, WorkerUse};
+use dnsdyno_measure::{
+    Arrivals, Evidence, Explanation, Histogram, Latency, Tally, Warning, WorkerUse, bounded,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::limits::{MOST_CHECKS, MOST_WORKERS};
 use crate::{Check, InterfaceCounts};
 
 /// What is known before the first query is sent.
@@ -74,6 +77,7 @@ pub struct Header {
     pub load: String,
     /// What the server answered before the load, by transport; empty where it was not asked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(deserialize_with = "bounded::list::<_, _, MOST_CHECKS>")]
     pub checks: Vec<Check>,
 }
 
@@ -181,6 +185,7 @@ pub struct Interval {
     /// What passed the sockets during this interval.
     pub arrivals: Arrivals,
     /// Queries and CPU time of each worker during this interval.
+    #[serde(deserialize_with = "bounded::list::<_, _, MOST_WORKERS>")]
     pub workers: Vec<WorkerUse>,
 }
 
@@ -194,7 +199,13 @@ pub struct Event {
     /// A sentence for people.
     pub message: String,
     /// The figures in the sentence, for programs.
+    #[serde(deserialize_with = "crate::limits::figures")]
     pub figures: serde_json::Map<String, serde_json::Value>,
+}
+
+impl Event {
+    /// The kind of the event that stands for lost lines of the record.
+    pub(crate) const RECORD_GAP: &str = "record_gap";
 }
 
 /// The whole run.
@@ -218,6 +229,7 @@ pub struct Sum {
     /// Responses that arrived after the interval of their query was written, with the query as timed out.
     pub late_after_settled: u64,
     /// Queries and CPU time of each worker, over the run.
+    #[serde(deserialize_with = "bounded::list::<_, _, MOST_WORKERS>")]
     pub workers: Vec<WorkerUse>,
     /// Time over which queries were due: the divisor of average rates.
     pub schedule_ns: u64,

@@ -5,6 +5,8 @@
 //! and `beside` are now `retried`, `started`, `tcp_retried` and `arrivals.anomalies`; `udp_failed` and `tcp_failed`
 //! are one map. The kind and message of an event were only in the properties of dns-metrics. All else is unchanged.
 
+use std::collections::BTreeMap;
+
 use dnsdyno_wire::parse_type;
 use serde_json::{Map, Value, json};
 
@@ -25,8 +27,9 @@ pub(crate) fn translate(line: &mut Map<String, Value>, types: &[u16]) {
         own.insert("rcodes".to_owned(), counts.into());
     }
     if let Some(Value::Array(named)) = own.get("types") {
-        let is = |entry: &Value, rtype: u16| entry["type"].as_str().and_then(parse_type) == Some(rtype);
-        let count = |rtype: &u16| named.iter().find(|entry| is(entry, *rtype)).cloned().unwrap_or(json!({}));
+        let by_type = |entry: &Value| Some((parse_type(entry["type"].as_str()?)?, entry.clone()));
+        let mut named: BTreeMap<u16, Value> = named.iter().filter_map(by_type).collect();
+        let count = |rtype: &u16| named.remove(rtype).unwrap_or(json!({}));
         let counts: Vec<Value> = types.iter().map(count).collect();
         own.insert("types".to_owned(), counts.into());
     }

@@ -125,10 +125,10 @@ impl RunWriter {
     /// Lines are missing on the disk. The [`digest`](Self::digest) is complete in any case, and
     /// [`finish_again`](Self::finish_again) may be called when there is free space.
     pub fn finish(&mut self, sum: &Sum) -> Result<(), WriteError> {
-        // What stays unsaved is reported below, with the reason of the last attempt.
-        if self.queue.wait(false).is_ok() {
-            let _ = self.report_dropped(sum.to_ns);
-        }
+        // What stays unsaved is reported below, with the reason of the last attempt. Lost lines are reported even where
+        // the disk is still full: without that event, a reader would find that the intervals do not add up.
+        let _ = self.queue.wait(false);
+        let _ = self.report_dropped(sum.to_ns);
         let _ = self.end_group((u64::MAX, None));
         self.digest.sum(sum);
         self.group.lines = 1;
@@ -202,7 +202,7 @@ impl RunWriter {
         self.reported_dropped = dropped;
         self.event(&Event {
             at_ns,
-            kind: "record_gap".to_owned(),
+            kind: Event::RECORD_GAP.to_owned(),
             message: format!(
                 "the disk could not be written for too long: {lost} lines of the record are lost"
             ),
