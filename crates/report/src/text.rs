@@ -1,6 +1,6 @@
 //! The summary of a run as text, for an operator and one screen.
 
-use dnsdyno_measure::{Anomalies, Ends, Quantile, Tally};
+use dnsdyno_measure::{Anomalies, Ends, Quantile, Tally, shown};
 use dnsdyno_record::{BackendInfo, Digest, Ended, Header, Headline};
 use dnsdyno_wire::{rcode_name, type_name};
 
@@ -121,15 +121,21 @@ fn server(header: &Header) -> String {
     }
 }
 
-fn ended(digest: &Digest) -> &'static str {
-    match digest.ended() {
+fn ended(digest: &Digest) -> String {
+    let words = match digest.ended() {
         Some(Ended::ByTime) => ", to the end of the schedule",
         Some(Ended::ByCount) => ", to the given number of queries",
         Some(Ended::ByPasses) => ", to the given number of passes",
+        Some(Ended::ByCondition { condition }) => {
+            return format!(", ended by the condition {}", shown(condition, 80));
+        }
         Some(Ended::Interrupted) => ", ended by the user",
+        Some(Ended::Terminated) => ", ended by SIGTERM",
+        Some(Ended::HungUp) => ", ended by SIGHUP",
         Some(Ended::Failed { .. }) => ", ended by a failure",
         None => " so far",
-    }
+    };
+    words.to_owned()
 }
 
 /// Each query scheduled, by its end; only the ends that occurred.

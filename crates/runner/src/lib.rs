@@ -16,6 +16,7 @@ mod error;
 mod files;
 mod header;
 mod host;
+mod judge;
 mod local;
 mod observer;
 mod recorder;
@@ -23,7 +24,7 @@ mod run;
 mod simulated;
 mod watch;
 
-pub use dnsdyno_engine::{Control, Live};
+pub use dnsdyno_engine::{Control, Live, StopCause};
 pub use dnsdyno_record::{FinishedRun, PlanRunner};
 pub use dnsdyno_transport::sim::SimConfig;
 pub use error::RunError;
