@@ -6,11 +6,12 @@ use std::error::Error;
 use std::io::{IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use dnsdyno_measure::shown;
-use dnsdyno_record::{Check, Header, Headline};
-use dnsdyno_report::{LiveFigures, check_line, refusal};
-use dnsdyno_report::units::{counted, length};
+use dnsdyno_record::{Check, Digest, Header, Headline};
+use dnsdyno_report::units::{count, counted, length};
+use dnsdyno_report::{LiveFigures, check_line, refusal, summary};
 use dnsdyno_runner::{Control, Live, Note, Observer};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -23,6 +24,8 @@ pub(crate) struct Screen {
     is_open: bool,
     /// Receives signals once the run has started.
     control: Arc<Control>,
+    /// Set when the user asks for the state of the run.
+    state_requests: Arc<AtomicBool>,
 }
 
 enum Kind {
@@ -33,8 +36,9 @@ enum Kind {
 
 impl Screen {
     /// A screen for a run that `control` can stop.
-    pub(crate) fn new(quiet: bool, control: Arc<Control>) -> Self {
-        Screen { kind: if quiet { Kind::Quiet } else { Kind::Lines }, timeout_ns: 0, is_open: true, control }
+    pub(crate) fn new(quiet: bool, control: Arc<Control>, state_requests: Arc<AtomicBool>) -> Self {
+        let kind = if quiet { Kind::Quiet } else { Kind::Lines };
+        Screen { kind, timeout_ns: 0, is_open: true, control, state_requests }
     }
 
     /// What the server answered before the load; of a quiet run only what makes the run worthless.
@@ -81,13 +85,18 @@ impl Observer for Screen {
                 let lines = counted(*lines, "more malformed line", "more malformed lines");
                 format!("dnsdyno: skipped {lines}")
             }
+            Note::InternationalizedNames { count: names, name, sent } => {
+                let (names, are) = (count(*names), if *names == 1 { "name is" } else { "names are" });
+                format!("dnsdyno: {names} internationalized {are} sent with A-labels, the first `{name}` as `{sent}`")
+            }
             Note::SocketsInstead(why) => {
                 format!("dnsdyno: using sockets, because AF_XDP is not available: {why}")
             }
             Note::Event(event) => format!("dnsdyno: {}", event.message),
             Note::RecordTrouble(error) => format!("dnsdyno: {error}"),
-            Note::Stopping => {
-                "stopping: waiting for outstanding queries (Ctrl-C again ends immediately)".to_owned()
+            Note::Stopping(event) => {
+                let message = shown(&event.message, MAX_SHOWN);
+                format!("stopping ({message}): waiting for outstanding queries (Ctrl-C again ends immediately)")
             }
         });
     }
@@ -105,6 +114,12 @@ impl Observer for Screen {
             self.kind = Kind::Terminal(bar(header, schedule_end_ns));
         }
         Ok(())
+    }
+
+    fn idle(&mut self, digest: &Digest) {
+        if self.state_requests.swap(false, Ordering::Relaxed) {
+            self.print(&summary(digest, width_of_terminal()));
+        }
     }
 
     fn passed(&mut self, live: &Live<'_>) {
@@ -185,6 +200,9 @@ pub(crate) fn width_of_terminal() -> usize {
 fn width_of(output: impl AsFd) -> usize {
     terminal_size::terminal_size_of(output).map_or(PAGE_WIDTH, |(width, _)| usize::from(width.0))
 }
+
+/// How much of a message with text of the user is shown.
+const MAX_SHOWN: usize = 200;
 
 /// Columns of a summary that goes to a file or a pipe.
 const PAGE_WIDTH: usize = 80;

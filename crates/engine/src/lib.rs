@@ -22,7 +22,7 @@ mod sending;
 mod worker;
 
 pub use collector::{Live, Observer};
-pub use control::{Asked, Control};
+pub use control::{Asked, Control, StopCause};
 pub use job::{Job, preparation_ns};
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -69,6 +69,10 @@ pub struct Header {
     /// Queries of one pass through the source.
     #[serde(alias = "questions")]
     pub queries: u64,
+    /// The first 64 bits of the SHA-256 of the encoded queries in the order of their source, as 16 hexadecimal
+    /// digits: runs with the same value had the same queries. `None` in records of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queries_hash: Option<String>,
     /// Malformed lines of the source, which were skipped.
     pub bad_lines: u64,
     /// Whether the run did not wait for responses.
@@ -268,8 +272,17 @@ pub enum Ended {
     ByCount,
     /// The configured number of passes.
     ByPasses,
-    /// The user ended it.
+    /// A condition of `--stop-when`.
+    ByCondition {
+        /// The condition as given.
+        condition: String,
+    },
+    /// The user ended it with Ctrl-C (SIGINT).
     Interrupted,
+    /// SIGTERM ended it.
+    Terminated,
+    /// SIGHUP ended it: its terminal was closed.
+    HungUp,
     /// A failure of the generator.
     Failed {
         /// The failure, in words.

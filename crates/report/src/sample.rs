@@ -5,12 +5,17 @@ use dnsdyno_measure::{
     Fallback, FallbackFailure, HandshakeFailure, HandshakeKind, MemberTally, NotSentReason, StreamFailure,
     Tally, TypeCount, Warning,
 };
+use dnsdyno_plan::expect::Expectation;
 use dnsdyno_record::{
     BackendInfo, Check, Digest, Ended, Event, Header, Headline, InterfaceCounts, Interval, MemberInfo, Phase,
     Sum, TlsCheck, XdpInfo,
 };
 
 pub(crate) const SECOND: u64 = 1_000_000_000;
+
+pub(crate) fn expectations(texts: &[&str]) -> Vec<Expectation> {
+    texts.iter().map(|text| Expectation::parse(text).unwrap()).collect()
+}
 
 pub(crate) fn header() -> Header {
     let step = |n: u64, qps: &str| Phase {
@@ -39,6 +44,7 @@ pub(crate) fn header() -> Header {
         udp_sockets: None,
         clients: 8,
         queries: 10_000,
+        queries_hash: None,
         bad_lines: 2,
         send_only: false,
         load: "stair from 2,000 to 4,000 queries/s, 1,000 a step, each held for 2 s".into(),
@@ -144,6 +150,7 @@ pub(crate) fn closed_loop() -> Digest {
         phases: Vec::new(),
         types: vec![1, 28],
         load,
+        queries_hash: None,
         bad_lines: 0,
         ..header()
     };

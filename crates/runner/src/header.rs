@@ -52,6 +52,7 @@ pub(crate) fn header_of(
         clients: plan.clients as u32,
         udp_sockets: plan.udp_sockets().map(|sockets| sockets as u32),
         queries: loaded.queries.len() as u64,
+        queries_hash: Some(loaded.hash.clone()),
         bad_lines: loaded.bad_lines,
         send_only: plan.send_only,
         load,

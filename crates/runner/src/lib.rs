@@ -17,6 +17,7 @@ mod error;
 mod files;
 mod header;
 mod host;
+mod judge;
 mod local;
 mod observer;
 mod recorder;
@@ -25,7 +26,7 @@ mod simulated;
 mod watch;
 
 pub use check::CheckFailed;
-pub use dnsdyno_engine::{Control, Live};
+pub use dnsdyno_engine::{Control, Live, StopCause};
 pub use dnsdyno_record::{FinishedRun, PlanRunner};
 pub use dnsdyno_transport::sim::SimConfig;
 pub use error::RunError;

@@ -106,13 +106,16 @@ fn prepared(plan: &Plan, kind: Kind, opened: Opened, own_files: bool) -> Prepare
 
 /// Reads the queries, and reports the malformed lines.
 pub(crate) fn load(plan: &Plan, observer: &mut dyn Observer) -> Result<Loaded, RunError> {
-    let mut loaded = plan.source.load(plan.form, plan.strict)?;
+    let mut loaded = plan.source.load(plan.form, plan.bad_lines)?;
     for bad in &loaded.first_bad {
         observer.note(&Note::SkippedLine(bad));
     }
     let more = loaded.bad_lines - loaded.first_bad.len() as u64;
     if more > 0 {
         observer.note(&Note::SkippedMore(more));
+    }
+    if let Some((name, sent)) = &loaded.first_idn {
+        observer.note(&Note::InternationalizedNames { count: loaded.idn_names, name, sent });
     }
     if plan.groups_by_length() {
         loaded.queries.group_by_length(plan.seed);

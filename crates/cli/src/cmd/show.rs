@@ -4,25 +4,34 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::Context;
+use dnsdyno_plan::expect::Expectation;
 use dnsdyno_record::Digest;
+use dnsdyno_record::expect::evaluate_each;
 use dnsdyno_report::Csv;
 
 use crate::args::ShowFlags;
 use crate::exit::{Failure, OK, Outcome};
-use crate::summary::{Form, intervals_of, parse_expectations, print};
+use crate::summary::{Expected, Form, intervals_of, parse_expectations, print};
 
 pub(crate) fn show(flags: &ShowFlags) -> Outcome {
     if flags.csv {
         return csv(flags);
     }
-    let expectations = parse_expectations(&flags.expect)?;
+    let of_run = parse_expectations(&flags.expect, Expectation::parse)?;
+    let of_each = parse_expectations(&flags.expect_each, Expectation::parse_of_part)?;
     let form = Form { json: flags.json, verbose: flags.verbose };
     let mut code = OK;
     for (i, run) in flags.runs.iter().enumerate() {
         if i > 0 && !flags.json {
             writeln!(std::io::stdout()).map_err(Failure::run_failed)?;
         }
-        code = code.max(print(&read(run)?, Some(run), form, &expectations)?);
+        let digest = read(run)?;
+        let of_each = evaluate_each(&of_each, run)
+            .with_context(|| format!("cannot show {}", run.display()))
+            .map_err(Failure::bad_input)?;
+        // A run without answers can be shown; only expectations judge it here.
+        let expected = Expected { of_run: &of_run, of_each: &of_each, answers: false };
+        code = code.max(print(&digest, Some(run), form, expected)?);
     }
     Ok(code)
 }

@@ -5,7 +5,7 @@ use dnsdyno_record::{BackendInfo, Digest, Ended, Header};
 use crate::check::check_line;
 use crate::foreign::safe;
 use crate::layout::{flow_after, paragraph};
-use crate::units::{count, counted, duration, length, percent, rate, setting};
+use crate::units::{count, counted, length, percent, rate, setting};
 
 /// Appends the head.
 pub(super) fn write(out: &mut String, digest: &Digest, width: usize) {
@@ -132,7 +132,12 @@ fn ran(digest: &Digest) -> String {
         (Some(Ended::ByCount | Ended::ByPasses), _) => {
             format!(", after {}", counted(digest.tally().scheduled, "query", "queries"))
         }
+        (Some(Ended::ByCondition { condition }), _) => {
+            format!(", ended by the condition {}", safe(condition))
+        }
         (Some(Ended::Interrupted), _) => ", ended by the user".to_owned(),
+        (Some(Ended::Terminated), _) => ", ended by SIGTERM".to_owned(),
+        (Some(Ended::HungUp), _) => ", ended by SIGHUP".to_owned(),
         (Some(Ended::Failed { .. }), _) => ", ended by a failure".to_owned(),
         (None, _) => " so far".to_owned(),
     };
