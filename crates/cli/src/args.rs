@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
+use dnsdyno_plan::expect::METRICS;
 use dnsdyno_plan::{Draft, LOAD_HEADING};
 
 use crate::cmd::respond::RespondFlags;
@@ -49,7 +50,7 @@ pub(crate) enum Command {
 }
 
 #[derive(Debug, Default, Args)]
-#[command(after_help = EXAMPLES, after_long_help = LONG_EXAMPLES)]
+#[command(after_help = EXAMPLES, after_long_help = long_examples())]
 pub(crate) struct RunFlags {
     #[command(flatten)]
     pub(crate) draft: Draft,
@@ -66,16 +67,13 @@ pub(crate) struct OutputFlags {
     /// Folder of the record [default: runs/DATE-TIME]
     #[arg(short, long, value_name = "FOLDER", display_order = 0)]
     pub(crate) out: Option<PathBuf>,
-    /// Exit with code 1 unless this is true, such as 'loss<0.1%' or 'p99<5ms'; may be repeated
-    #[arg(short, long, value_name = "EXPECTATION")]
-    pub(crate) expect: Vec<String>,
     /// Print nothing during the run
     #[arg(long)]
     pub(crate) quiet: bool,
     /// Show the rate and CPU use of each worker
-    #[arg(short, long)]
+    #[arg(long)]
     pub(crate) verbose: bool,
-    /// Print the summary as one JSON object
+    /// Print the summary as one JSON object, with all intervals
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -86,14 +84,23 @@ pub(crate) struct ShowFlags {
     #[arg(required = true, value_name = "RUN")]
     pub(crate) runs: Vec<PathBuf>,
     /// Show the rate and CPU use of each worker
-    #[arg(short, long)]
+    #[arg(long)]
     pub(crate) verbose: bool,
-    /// Print one JSON object per run
+    /// Print one JSON object per run, with all intervals
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print the intervals as comma-separated values, one line each
+    #[arg(long, conflicts_with_all = ["json", "verbose", "expect"])]
+    pub(crate) csv: bool,
+    /// With --csv: print the rows of the summary's table, such as the steps of a stair, not the intervals
+    #[arg(long, requires = "csv")]
+    pub(crate) rows: bool,
     /// Exit with code 1 unless this is true, such as 'loss<0.1%' or 'p99<5ms'; may be repeated
-    #[arg(short, long, value_name = "EXPECTATION")]
+    #[arg(long, value_name = "EXPECTATION")]
     pub(crate) expect: Vec<String>,
+    /// The same of each step of the load, or, where it has none, of each interval
+    #[arg(long, value_name = "EXPECTATION")]
+    pub(crate) expect_each: Vec<String>,
 }
 
 #[derive(Debug, Args)]
@@ -104,7 +111,7 @@ pub(crate) struct DemoFlags {
     /// Print nothing during the run
     #[arg(long)]
     pub(crate) quiet: bool,
-    /// Print the summary as one JSON object
+    /// Print the summary as one JSON object, with all intervals
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -119,14 +126,20 @@ const EXAMPLES: &str = "\
 Examples:
   dnsdyno run -s 127.0.0.1 -d queries.txt --rate 50k --for 30s
   dnsdyno run -s 127.0.0.1:5300 -d queries.txt --outstanding 100 --for 10s
-  dnsdyno run -s ::1 -a 'www.example AAAA' --stair 2k..25k --step 1k --hold 60s
+  dnsdyno run -s ::1 --ask 'www.example AAAA' --stair 2k..25k --step 1k --hold 60s
   dnsdyno run -s 127.0.0.1 -d queries.txt --ramp 0..100k --over 60s --expect 'loss<0.1%'";
+
+/// The examples, and the metrics of expectations.
+fn long_examples() -> String {
+    let metrics = METRICS.iter().map(|group| format!("  {}\n      {}\n", group.names, group.meaning));
+    format!("{LONG_EXAMPLES}{}", metrics.collect::<String>().trim_end())
+}
 
 const LONG_EXAMPLES: &str = "\
 Examples:
   dnsdyno run -s 127.0.0.1 -d queries.txt --rate 50k --for 30s
   dnsdyno run -s 127.0.0.1:5300 -d queries.txt --outstanding 100 --for 10s
-  dnsdyno run -s ::1 -a 'www.example AAAA' --stair 2k..25k --step 1k --hold 60s
+  dnsdyno run -s ::1 --ask 'www.example AAAA' --stair 2k..25k --step 1k --hold 60s
   dnsdyno run -s 127.0.0.1 -d queries.txt --ramp 0..100k --over 60s --expect 'loss<0.1%'
   dnsdyno run -s 192.0.2.53 -d queries.txt --backend xdp --outstanding 1000 --for 30s
   dnsdyno run -s 192.0.2.53 -d queries.txt --transport tcp --clients 10 --rate 20k --for 30s
@@ -148,8 +161,11 @@ A plan file has the same options as the flags, and may have several pieces:
   rate = \"1k..20k\"
   for = \"30s\"
 
-Expectations: loss, p50, p90, p95, p99, p99.9, max, avg, rate, answered, timeouts, any RCODE,
-fallback, lateness.p99 and generator, each with < <= > >= or =, such as 'p99<5ms' or 'generator=ok'.";
+Expectations (--expect, --expect-each) and conditions (--stop-when) are a metric, one of
+< <= > >= =, and a bound: 'p99<5ms', 'loss=0', 'servfail<0.1%', 'rate>10k', 'generator=ok'; a
+condition may have a time: 'loss>1% for 3s'. They are kept in the plan: `dnsdyno run --plan
+runs/NAME/plan.toml` repeats the run with its expectations. The metrics:
+";
 
 #[cfg(test)]
 mod tests {

@@ -2,12 +2,12 @@
 
 use std::process::ExitCode;
 
-use dnsdyno_runner::RunError;
+use dnsdyno_runner::{RunError, StopCause};
 
 /// The run completed, and all expectations were met.
 pub(crate) const OK: u8 = 0;
 
-/// The run completed, and an expectation of `--expect` was not met.
+/// The run completed, and an expectation was not met, or no query was answered.
 pub(crate) const EXPECTATION_FAILED: u8 = 1;
 
 /// The flags, the plan or the queries are not valid; nothing was sent. `clap` uses 2 too.
@@ -19,8 +19,14 @@ pub(crate) const RUN_FAILED: u8 = 3;
 /// The run completed, but its record is incomplete.
 pub(crate) const RECORD_INCOMPLETE: u8 = 4;
 
+/// SIGHUP ended the run (128 + its number); the record is complete.
+pub(crate) const HUNG_UP: u8 = 129;
+
 /// The user ended the run with Ctrl-C (128 + SIGINT); the record is complete.
 pub(crate) const INTERRUPTED: u8 = 130;
+
+/// SIGTERM ended the run (128 + its number); the record is complete.
+pub(crate) const TERMINATED: u8 = 143;
 
 /// An error and its exit code.
 #[derive(Debug)]
@@ -60,6 +66,15 @@ pub(crate) fn code_of(outcome: Outcome) -> ExitCode {
     }
 }
 
+/// The exit code of a run that a signal has stopped.
+pub(crate) fn code_of_stop(cause: Option<StopCause>) -> u8 {
+    match cause {
+        Some(StopCause::Terminate) => TERMINATED,
+        Some(StopCause::HangUp) => HUNG_UP,
+        _ => INTERRUPTED,
+    }
+}
+
 /// The error and its causes. Many of our messages already contain their cause, followed by advice: such a cause is
 /// not repeated.
 fn error_text(error: &anyhow::Error) -> String {
@@ -86,11 +101,19 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 pub(crate) const HELP: &str = "\
 Exit codes:
   0    the run completed, all expectations were met
-  1    an expectation of --expect was not met
+  1    an expectation was not met, or no query was answered (unless --send-only, or an expectation
+       on answers such as 'loss=100%')
   2    the flags, the plan or the queries are not valid; nothing was sent
   3    the run failed (no socket, no folder, an internal error)
   4    the run completed, but its record is incomplete
-  130  ended with Ctrl-C; the record is complete";
+  129  ended by SIGHUP; the record is complete
+  130  ended with Ctrl-C; the record is complete
+  143  ended by SIGTERM; the record is complete
+
+Signals during a run:
+  Ctrl-C, SIGTERM, SIGHUP  stop sending and wait for outstanding queries; the second ends the run
+                           at once, the third the process without the end of the record
+  SIGUSR1                  print the summary so far to standard error";
 
 #[cfg(test)]
 mod tests {

@@ -4,11 +4,14 @@
 
 use std::error::Error;
 use std::io::{IsTerminal, Write};
+use std::os::fd::AsFd;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use dnsdyno_measure::{Latency, Quantile};
-use dnsdyno_record::{Header, Headline};
-use dnsdyno_report::units::{count, duration, rate};
+use dnsdyno_measure::shown;
+use dnsdyno_record::{Check, Digest, Header, Headline};
+use dnsdyno_report::units::{count, counted, length};
+use dnsdyno_report::{LiveFigures, check_line, refusal, summary};
 use dnsdyno_runner::{Control, Live, Note, Observer};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -21,6 +24,8 @@ pub(crate) struct Screen {
     is_open: bool,
     /// Receives signals once the run has started.
     control: Arc<Control>,
+    /// Set when the user asks for the state of the run.
+    state_requests: Arc<AtomicBool>,
 }
 
 enum Kind {
@@ -31,8 +36,17 @@ enum Kind {
 
 impl Screen {
     /// A screen for a run that `control` can stop.
-    pub(crate) fn new(quiet: bool, control: Arc<Control>) -> Self {
-        Screen { kind: if quiet { Kind::Quiet } else { Kind::Lines }, timeout_ns: 0, is_open: true, control }
+    pub(crate) fn new(quiet: bool, control: Arc<Control>, state_requests: Arc<AtomicBool>) -> Self {
+        let kind = if quiet { Kind::Quiet } else { Kind::Lines };
+        Screen { kind, timeout_ns: 0, is_open: true, control, state_requests }
+    }
+
+    /// What the server answered before the load; of a quiet run only what makes the run worthless.
+    fn checked(&self, checks: &[Check]) {
+        if !matches!(self.kind, Kind::Quiet) {
+            checks.iter().for_each(|check| self.print(&format!("check: {}", check_line(check))));
+        }
+        refusal(checks).iter().for_each(|sentence| self.print(&format!("dnsdyno: {sentence}")));
     }
 
     /// Prints a message between the figures.
@@ -50,82 +64,39 @@ impl Screen {
         }
     }
 
-    /// One interval as a line, for logs.
-    fn line(&self, live: &Live<'_>) -> String {
-        let rates = self.rates(live);
-        let losses = self.losses(live);
-        let losses = if losses.is_empty() { String::new() } else { format!("  {losses}") };
-        format!("{:>8}  {rates}  {}{losses}", duration(live.to_ns), self.percentiles(live))
-    }
-
-    /// One interval as the lines of the live block.
-    fn block(&self, live: &Live<'_>) -> String {
-        let losses = self.losses(live);
-        let losses = if losses.is_empty() { "no losses".to_owned() } else { losses };
-        format!("{}\n  {}\n  {losses}", self.rates(live), self.percentiles(live))
-    }
-
-    fn rates(&self, live: &Live<'_>) -> String {
-        let seconds = self.seconds(live);
-        let per_second = |n: u64| rate(n as f64 / seconds);
-        let (sent, answered) = (per_second(live.arrivals.sent), per_second(live.arrivals.answered));
-        if self.is_open {
-            format!("asked {}  sent {sent}  answered {answered}", rate(live.asked_qps))
-        } else {
-            format!("sent {sent}  answered {answered}")
+    /// The figures of an interval.
+    fn figures<'a>(&self, live: &'a Live<'_>) -> LiveFigures<'a> {
+        LiveFigures {
+            to_ns: live.to_ns,
+            interval_ns: live.to_ns / (live.index + 1),
+            asked_qps: self.is_open.then_some(live.asked_qps),
+            timeout_ns: self.timeout_ns,
+            arrivals: live.arrivals,
         }
-    }
-
-    fn percentiles(&self, live: &Live<'_>) -> String {
-        let latency = Latency {
-            answered: &live.arrivals.latency,
-            unanswered: live.arrivals.timed_out + live.arrivals.refused,
-        };
-        let shown = |q: f64| match latency.quantile(q) {
-            Some(Quantile::At(ns)) => duration(ns),
-            Some(Quantile::BeyondTimeout) => format!(">{}", duration(self.timeout_ns)),
-            None => "-".to_owned(),
-        };
-        format!("p50 {}  p99 {}  p99.9 {}", shown(0.5), shown(0.99), shown(0.999))
-    }
-
-    /// Losses and anomalies of the interval; empty if there were none.
-    fn losses(&self, live: &Live<'_>) -> String {
-        let arrivals = live.arrivals;
-        let anomalies = &arrivals.anomalies;
-        let parts = [
-            ("timed out", arrivals.timed_out),
-            ("late", arrivals.late),
-            ("refused", arrivals.refused),
-            ("not sent", arrivals.not_sent),
-            ("dropped at our own sockets", arrivals.socket_drops),
-            ("duplicates", anomalies.duplicates),
-            ("unexpected", anomalies.unexpected),
-            ("wrong question", anomalies.wrong_question),
-            ("malformed", anomalies.malformed),
-        ];
-        let parts = parts.iter().filter(|(_, n)| *n > 0).map(|(what, n)| format!("{} {what}", count(*n)));
-        parts.collect::<Vec<_>>().join("  ")
-    }
-
-    /// The length of the interval, in seconds.
-    fn seconds(&self, live: &Live<'_>) -> f64 {
-        (live.to_ns as f64 / (live.index + 1) as f64) * 1e-9
     }
 }
 
 impl Observer for Screen {
     fn note(&mut self, note: &Note<'_>) {
         self.print(&match note {
+            Note::Checked(checks) => return self.checked(checks),
             Note::SkippedLine(bad) => format!("dnsdyno: skipped {bad}"),
-            Note::SkippedMore(lines) => format!("dnsdyno: skipped {lines} more malformed lines"),
+            Note::SkippedMore(lines) => {
+                let lines = counted(*lines, "more malformed line", "more malformed lines");
+                format!("dnsdyno: skipped {lines}")
+            }
+            Note::InternationalizedNames { count: names, name, sent } => {
+                let (names, are) = (count(*names), if *names == 1 { "name is" } else { "names are" });
+                format!("dnsdyno: {names} internationalized {are} sent with A-labels, the first `{name}` as `{sent}`")
+            }
             Note::SocketsInstead(why) => {
                 format!("dnsdyno: using sockets, because AF_XDP is not available: {why}")
             }
             Note::Event(event) => format!("dnsdyno: {}", event.message),
             Note::RecordTrouble(error) => format!("dnsdyno: {error}"),
-            Note::Stopping => {
-                "stopping: waiting for outstanding queries (Ctrl-C again ends immediately)".to_owned()
+            Note::Stopping(event) => {
+                let message = shown(&event.message, MAX_SHOWN);
+                format!("stopping ({message}): waiting for outstanding queries (Ctrl-C again ends immediately)")
             }
         });
     }
@@ -139,25 +110,33 @@ impl Observer for Screen {
         signals::handle_signals(Arc::clone(&self.control))?;
         self.timeout_ns = header.timeout_ns;
         self.is_open = header.headline == Headline::Response;
-        if matches!(self.kind, Kind::Lines) && std::io::stderr().is_terminal() {
+        if matches!(self.kind, Kind::Lines) && is_capable_terminal() {
             self.kind = Kind::Terminal(bar(header, schedule_end_ns));
         }
         Ok(())
     }
 
+    fn idle(&mut self, digest: &Digest) {
+        if self.state_requests.swap(false, Ordering::Relaxed) {
+            self.print(&summary(digest, width_of_terminal()));
+        }
+    }
+
     fn passed(&mut self, live: &Live<'_>) {
         match &self.kind {
             Kind::Quiet => {}
-            Kind::Lines => print_error(&self.line(live)),
+            Kind::Lines => print_error(&self.figures(live).line(width_of_lines())),
             Kind::Terminal(bar) => {
                 if let Some(end_ns) = bar.length() {
                     bar.set_position(live.to_ns.min(end_ns));
                     bar.set_prefix(match end_ns.saturating_sub(live.to_ns) {
                         0 => "waiting for responses".to_owned(),
-                        left_ns => format!("{} left", duration(left_ns)),
+                        left_ns => format!("{} left", length(left_ns)),
                     });
                 }
-                bar.set_message(self.block(live));
+                let width = width_of(std::io::stderr()).saturating_sub(BLOCK_INDENT.len());
+                let block = self.figures(live).block(width);
+                bar.set_message(block.replace('\n', &format!("\n{BLOCK_INDENT}")));
             }
         }
     }
@@ -170,32 +149,69 @@ fn bar(header: &Header, schedule_end_ns: Option<u64>) -> ProgressBar {
         None => ProgressBar::no_length(),
     };
     bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(5));
-    let template = if schedule_end_ns.is_some() {
-        "{wide_bar:.cyan} {elapsed_precise} {prefix}\n  {msg}"
-    } else {
-        "{spinner} {elapsed_precise} {prefix}\n  {msg}"
+    let color = if has_colors() { ":.cyan" } else { "" };
+    let first = match schedule_end_ns {
+        Some(_) => format!("{{wide_bar{color}}} {{elapsed_precise}} {{prefix}}"),
+        None => "{spinner} {elapsed_precise} {prefix}".to_owned(),
     };
-    // The template is a constant: a test builds it.
-    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    let template = format!("{first}\n{BLOCK_INDENT}{{msg}}");
+    // Each of the templates is valid, as a run on a terminal shows.
+    let style = ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar());
     bar.set_style(style.progress_chars("━╸─"));
     bar.set_prefix(match schedule_end_ns {
-        Some(end_ns) => format!("{} left", duration(end_ns)),
-        None => header.load.clone(),
+        Some(end_ns) => format!("{} left", length(end_ns)),
+        None => shown(&header.load, LONGEST_LOAD).into_owned(),
     });
     bar.set_message("waiting for the first interval");
     bar.enable_steady_tick(std::time::Duration::from_millis(250));
     bar
 }
 
-/// Prints a message to standard error. A failure is ignored: a closed terminal or pipe must not end a run.
+/// Whether standard error is a terminal that can move its cursor: on any other, lines are printed.
+fn is_capable_terminal() -> bool {
+    let is_dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
+    std::io::stderr().is_terminal() && !is_dumb
+}
+
+/// Columns of a line of figures: a log has any.
+fn width_of_lines() -> usize {
+    if std::io::stderr().is_terminal() { width_of(std::io::stderr()) } else { usize::MAX }
+}
+
+/// By the convention of no-color.org.
+fn has_colors() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// Prints a message to standard error, of which files and servers may have given a part. A failure is ignored: a closed
+/// terminal or pipe must not end a run.
 pub(crate) fn print_error(message: &str) {
-    let _ = writeln!(std::io::stderr(), "{message}");
+    let mut stderr = std::io::stderr().lock();
+    for line in message.split('\n') {
+        let _ = writeln!(stderr, "{}", shown(line, LONGEST_LINE));
+    }
 }
 
 /// Width of standard output in columns: that of the terminal, or the default.
 pub(crate) fn width_of_terminal() -> usize {
-    terminal_size::terminal_size_of(std::io::stdout()).map_or(PAGE_WIDTH, |(width, _)| usize::from(width.0))
+    width_of(std::io::stdout())
 }
+
+fn width_of(output: impl AsFd) -> usize {
+    terminal_size::terminal_size_of(output).map_or(PAGE_WIDTH, |(width, _)| usize::from(width.0))
+}
+
+/// How much of a message with text of the user is shown.
+const MAX_SHOWN: usize = 200;
 
 /// Columns of a summary that goes to a file or a pipe.
 const PAGE_WIDTH: usize = 80;
+
+/// Before each line of figures under the bar.
+const BLOCK_INDENT: &str = "  ";
+
+/// Characters of the load beside the time of a run without an end.
+const LONGEST_LOAD: usize = 60;
+
+/// Characters of a line of a message. The longest that we write on purpose are a few hundred.
+const LONGEST_LINE: usize = 4_000;

@@ -1,21 +1,88 @@
-//! SIGINT (Ctrl-C), SIGTERM and SIGHUP: each further signal stops the run harder.
+//! The signals of a run: SIGINT (Ctrl-C), SIGTERM and SIGHUP stop it, each further one harder; SIGUSR1 asks for its
+//! state.
+//!
+//! ```text
+//!   first    nothing more is sent, outstanding responses are waited for, the record is completed
+//!   second   outstanding queries are interrupted, the record is completed; after a second the process ends regardless
+//!   third    the process ends
+//! ```
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::thread;
+use std::time::Duration;
 
-use dnsdyno_runner::Control;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use dnsdyno_runner::{Control, StopCause};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
 
-/// Calls `control.press` at each SIGINT, SIGTERM or SIGHUP from now on.
-///
-/// The first stops sending, the second also stops waiting for responses; the record is written in both cases.
+use crate::exit::code_of_stop;
+use crate::screen::print_error;
+
+/// Stops the run of `control` at each signal from now on. A signal that the program was started to ignore, as SIGHUP by
+/// `nohup`, is still ignored.
 pub(crate) fn handle_signals(control: Arc<Control>) -> std::io::Result<()> {
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    let ignored = ignored_signals();
+    let mut signals =
+        Signals::new([SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !ignored.has(*signal)))?;
     thread::Builder::new().name("signals".into()).spawn(move || {
-        for _ in signals.forever() {
-            control.press();
+        for (earlier, signal) in signals.forever().enumerate() {
+            control.stop(cause_of(signal));
+            match earlier {
+                0 => {}
+                1 => drop(thread::Builder::new().spawn({
+                    let control = Arc::clone(&control);
+                    move || {
+                        thread::sleep(GRACE);
+                        leave(&control)
+                    }
+                })),
+                _ => leave(&control),
+            }
         }
     })?;
     Ok(())
 }
+
+/// A flag that SIGUSR1 sets.
+pub(crate) fn state_requests() -> std::io::Result<Arc<AtomicBool>> {
+    let flag = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(SIGUSR1, Arc::clone(&flag))?;
+    Ok(flag)
+}
+
+fn cause_of(signal: i32) -> StopCause {
+    match signal {
+        SIGTERM => StopCause::Terminate,
+        SIGHUP => StopCause::HangUp,
+        _ => StopCause::Interrupt,
+    }
+}
+
+/// Ends the process at once.
+fn leave(control: &Control) -> ! {
+    print_error("dnsdyno: ended before the record was complete; `dnsdyno show` reads it as far as it goes");
+    signal_hook::low_level::exit(i32::from(code_of_stop(control.cause())))
+}
+
+/// A set of signals as the kernel writes it.
+struct SignalSet(u64);
+
+impl SignalSet {
+    fn has(&self, signal: i32) -> bool {
+        u32::try_from(signal - 1)
+            .ok()
+            .and_then(|bit| self.0.checked_shr(bit))
+            .is_some_and(|rest| rest & 1 == 1)
+    }
+}
+
+/// The signals that this process ignores; none where the kernel does not tell.
+fn ignored_signals() -> SignalSet {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    SignalSet(line.and_then(|set| u64::from_str_radix(set.trim(), 16).ok()).unwrap_or(0))
+}
+
+/// How long the record may take after the second signal.
+const GRACE: Duration = Duration::from_secs(1);

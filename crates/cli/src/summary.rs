@@ -1,10 +1,16 @@
 //! Prints the summary of a run and the outcome of its expectations.
 
 use std::io::Write;
+use std::path::Path;
 
-use dnsdyno_record::Digest;
-use dnsdyno_report::expect::{Expectation, Outcome as Checked, evaluate};
-use dnsdyno_report::{summary, summary_json, workers};
+use dnsdyno_plan::expect::{ExpectError, Expectation};
+use dnsdyno_record::expect::{EachOutcome, Missed, Outcome as Checked, PartKind, evaluate};
+use dnsdyno_record::figures::judged;
+use dnsdyno_record::{Digest, Interval, Line, RunReader};
+use dnsdyno_report::expect::{each_outcome_text, measured_text, outcome_text};
+use dnsdyno_report::units::count;
+use dnsdyno_report::{summary, workers, write_json};
+use serde_json::{Map, Value, json};
 
 use crate::exit::{EXPECTATION_FAILED, Failure, OK, Outcome};
 use crate::screen::width_of_terminal;
@@ -18,38 +24,95 @@ pub(crate) struct Form {
     pub(crate) verbose: bool,
 }
 
-/// Reads the expectations of the command line.
-pub(crate) fn parse_expectations(texts: &[String]) -> Result<Vec<Expectation>, Failure> {
-    texts.iter().map(|text| Expectation::parse(text)).collect::<Result<_, _>>().map_err(Failure::bad_input)
+/// What a run must show.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Expected<'a> {
+    /// Expectations on the whole run.
+    pub(crate) of_run: &'a [Expectation],
+    /// The outcomes of those on each part.
+    pub(crate) of_each: &'a [EachOutcome],
+    /// Whether at least one query must be answered.
+    pub(crate) answers: bool,
 }
 
-/// Prints the summary and checks the expectations; returns the exit code.
-pub(crate) fn print(digest: &Digest, form: Form, expectations: &[Expectation]) -> Outcome {
-    let outcomes = evaluate(expectations, digest);
+/// Reads the expectations of an option, with `parse`.
+pub(crate) fn parse_expectations(
+    texts: &[String],
+    parse: impl Fn(&str) -> Result<Expectation, ExpectError>,
+) -> Result<Vec<Expectation>, Failure> {
+    texts.iter().map(|text| parse(text)).collect::<Result<_, _>>().map_err(Failure::bad_input)
+}
+
+/// Prints the summary of the run, which is recorded at `record`, and checks the expectations; returns the exit code.
+pub(crate) fn print(digest: &Digest, record: Option<&Path>, form: Form, expected: Expected<'_>) -> Outcome {
+    let outcomes = evaluate(expected.of_run, digest);
+    let unanswered = unanswered(digest).filter(|_| expected.answers);
     let mut out = std::io::stdout().lock();
-    let written = if form.json {
-        let mut object = summary_json(digest);
+    if form.json {
+        let mut more = Map::new();
+        let each = expected.of_each.iter().map(each_outcome_json);
+        let outcomes: Vec<Value> = outcomes.iter().map(outcome_json).chain(each).collect();
         if !outcomes.is_empty() {
-            object["expectations"] = outcomes.iter().map(outcome_json).collect();
+            more.insert("expectations".to_owned(), outcomes.into());
         }
-        writeln!(out, "{object:#}")
+        let intervals = record.map(intervals_of).transpose()?;
+        write_json(&mut out, digest, more, intervals.into_iter().flatten()).map_err(Failure::run_failed)?;
     } else {
         let width = width_of_terminal();
-        let lines = outcomes.iter().map(outcome_line);
-        let gap = if outcomes.is_empty() { "" } else { "\n" };
+        let lines = outcomes.iter().map(outcome_text).chain(expected.of_each.iter().map(each_outcome_text));
+        let lines: String = lines.chain(unanswered.as_ref().map(|line| format!("{line}\n"))).collect();
+        let gap = if lines.is_empty() { "" } else { "\n" };
         let per_worker = if form.verbose { workers(digest, width) } else { String::new() };
-        write!(out, "{}{per_worker}{gap}{}", summary(digest, width), lines.collect::<String>())
+        write!(out, "{}{per_worker}{gap}{lines}", summary(digest, width)).map_err(Failure::run_failed)?;
+    }
+    let passed =
+        outcomes.iter().all(|outcome| outcome.passed) && expected.of_each.iter().all(EachOutcome::passed);
+    Ok(if passed && unanswered.is_none() { OK } else { EXPECTATION_FAILED })
+}
+
+/// The line of a run whose queries were all in vain; `None` of any other.
+fn unanswered(digest: &Digest) -> Option<String> {
+    let (tally, sent) = (digest.tally(), judged(digest.tally()));
+    (sent > 0 && tally.ends.answered == 0 && !digest.header.send_only)
+        .then(|| format!("FAILED: none of {} queries was answered in time (exit code 1)", count(sent)))
+}
+
+/// The intervals of a record, one after the other.
+pub(crate) fn intervals_of(record: &Path) -> Result<impl Iterator<Item = anyhow::Result<Interval>>, Failure> {
+    let lines = RunReader::open(record).map_err(Failure::bad_input)?;
+    Ok(lines.filter_map(|line| match line {
+        Ok(Line::Interval(interval)) => Some(Ok(*interval)),
+        Ok(_) => None,
+        Err(error) => Some(Err(error.into())),
+    }))
+}
+
+fn outcome_json(outcome: &Checked) -> Value {
+    json!({
+        "expectation": outcome.text,
+        "measured": measured_text(&outcome.measured),
+        "passed": outcome.passed,
+    })
+}
+
+fn each_outcome_json(outcome: &EachOutcome) -> Value {
+    let missed = |missed: &Missed| {
+        json!({
+            "label": missed.label,
+            "from_ns": missed.from_ns,
+            "to_ns": missed.to_ns,
+            "measured": measured_text(&missed.measured),
+        })
     };
-    written.map_err(Failure::run_failed)?;
-    Ok(if outcomes.iter().all(|outcome| outcome.passed) { OK } else { EXPECTATION_FAILED })
-}
-
-/// The outcome of one expectation as a line.
-fn outcome_line(outcome: &Checked) -> String {
-    let mark = if outcome.passed { "met    " } else { "NOT MET" };
-    format!("{mark}  {}  ({})\n", outcome.text, outcome.measured)
-}
-
-fn outcome_json(outcome: &Checked) -> serde_json::Value {
-    serde_json::json!({ "expectation": outcome.text, "measured": outcome.measured, "passed": outcome.passed })
+    json!({
+        "expectation": outcome.text,
+        "each": match outcome.kind {
+            PartKind::Step => "step",
+            PartKind::Interval => "interval",
+        },
+        "judged": outcome.judged,
+        "missed": outcome.missed,
+        "first_missed": outcome.first_missed.iter().map(missed).collect::<Vec<_>>(),
+        "passed": outcome.passed(),
+    })
 }

@@ -25,8 +25,11 @@ pub trait Observer {
     /// An interval has settled: all queries that were due in it have ended. Called in order.
     fn settled(&mut self, interval: &Interval);
 
-    /// The user stops the run; `at_ns` is the end of the last wall interval reported. Called once.
+    /// The run is stopped; `at_ns` is the end of the last wall interval reported. Called once.
     fn stopping(&mut self, at_ns: u64);
+
+    /// Called several times a second, so that the observer can react to something else.
+    fn idle(&mut self) {}
 }
 
 /// The last wall interval.
@@ -146,6 +149,7 @@ impl<'a, 'scope> Collector<'a, 'scope> {
                 self.has_reported_stop = true;
                 observer.stopping(self.reported_up_to_ns);
             }
+            observer.idle();
             let has_pages = self.take_pages();
             if has_pages {
                 self.report_complete(observer);

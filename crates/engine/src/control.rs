@@ -6,6 +6,21 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 #[derive(Debug, Default)]
 pub struct Control {
     asked: AtomicU8,
+    /// The first cause, as its number plus one; 0 = none.
+    cause: AtomicU8,
+}
+
+/// Why a run is stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopCause {
+    /// Ctrl-C (SIGINT).
+    Interrupt,
+    /// SIGTERM.
+    Terminate,
+    /// SIGHUP.
+    HangUp,
+    /// A condition of the plan.
+    Condition,
 }
 
 /// What the user has requested.
@@ -20,12 +35,24 @@ pub enum Asked {
 }
 
 impl Control {
-    /// Requests the next step: first to stop sending, then to end at once.
+    /// As [`stop`](Self::stop), by Ctrl-C.
+    pub fn press(&self) {
+        self.stop(StopCause::Interrupt);
+    }
+
+    /// Requests the next step: first to stop sending, then to end at once. The first cause is kept.
     ///
     /// Safe to call from a signal handler.
-    pub fn press(&self) {
+    pub fn stop(&self, cause: StopCause) {
+        let _ = self.cause.compare_exchange(0, cause as u8 + 1, Ordering::Relaxed, Ordering::Relaxed);
         let _ =
             self.asked.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |asked| Some((asked + 1).min(2)));
+    }
+
+    /// Why the run was stopped first; `None` where it was not.
+    pub fn cause(&self) -> Option<StopCause> {
+        let causes = [StopCause::Interrupt, StopCause::Terminate, StopCause::HangUp, StopCause::Condition];
+        usize::from(self.cause.load(Ordering::Relaxed)).checked_sub(1).and_then(|at| causes.get(at).copied())
     }
 
     /// What has been requested so far.
@@ -85,5 +112,13 @@ mod tests {
             asked
         });
         assert_eq!(asked, [Asked::Nothing, Asked::StopSending, Asked::EndNow, Asked::EndNow]);
+    }
+    #[test]
+    fn the_first_cause_is_kept() {
+        let control = Control::default();
+        assert_eq!(control.cause(), None);
+        control.stop(StopCause::HangUp);
+        control.stop(StopCause::Interrupt);
+        assert_eq!((control.cause(), control.asked()), (Some(StopCause::HangUp), Asked::EndNow));
     }
 }

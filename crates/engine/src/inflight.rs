@@ -391,6 +391,12 @@ impl InFlight {
         self.channels.partition_point(|channel| channel.base <= index).saturating_sub(1)
     }
 
+    /// The channel of this slot, and its ID there.
+    pub(crate) fn channel_and_id(&self, index: u32) -> (usize, u16) {
+        let channel = self.channel_of(index);
+        (channel, (index - self.channels[channel].base) as u16)
+    }
+
     /// The slot of an ID of a channel; `None` if the channel has no such ID.
     #[inline]
     pub(crate) fn slot_of(&self, channel: usize, id: u16) -> Option<u32> {
@@ -518,7 +524,7 @@ mod tests {
             let place = table.take_free(channel).unwrap();
             let again = SentQuery { intended_ns: sent_ns, sent_ns, question: 1, member: 0 };
             table.insert_fallback(place, again);
-            assert_eq!(table.channel_of(place.slot()), channel);
+            assert_eq!(table.channel_and_id(place.slot()), (channel, place.id));
         }
         // One from the middle of each list.
         assert!(matches!(table.pair(2, 1, 60, |_, _| true), Match::Response(d) if d.sent_ns == 15));

@@ -130,7 +130,7 @@ impl Ledger {
     pub(crate) fn sent(&mut self, sent_query: &SentQuery, free_ns: u64, bytes: usize, type_slot: usize) {
         let tally = self.tally(sent_query.intended_ns);
         tally.requests += 1;
-        tally.bytes_sent += bytes as u64;
+        count_query_bytes(tally, bytes);
         tally.lateness.record(sent_query.sent_ns.saturating_sub(free_ns));
         if let Some(count) = tally.types.get_mut(type_slot) {
             count.sent += 1;
@@ -148,7 +148,7 @@ impl Ledger {
     pub(crate) fn sent_over_tcp(&mut self, sent_query: &SentQuery, bytes: usize) {
         let tally = self.tally(sent_query.intended_ns);
         tally.requests += 1;
-        tally.bytes_sent += bytes as u64;
+        count_query_bytes(tally, bytes);
         tally.fallback_mut().tcp_requests += 1;
     }
 
@@ -157,7 +157,7 @@ impl Ledger {
         let tally = self.tally(sent_query.intended_ns);
         tally.requests += 1;
         tally.retried += 1;
-        tally.bytes_sent += bytes as u64;
+        count_query_bytes(tally, bytes);
     }
 
     /// A query was sent, and its response is not waited for.
@@ -184,7 +184,7 @@ impl Ledger {
         tally.rcodes.add(rcode, 1);
         tally.response.record(response_ns);
         tally.service.record(service_ns);
-        tally.bytes_answered += bytes as u64;
+        count_response_bytes(tally, bytes);
         if let Some(count) = tally.types.get_mut(type_slot) {
             count.answered += 1;
         }
@@ -233,7 +233,7 @@ impl Ledger {
         tally.ends.came_late_after_all(1);
         count_member(tally, sent_query.member, |member| member.ends.came_late_after_all(1));
         tally.rcodes.add(rcode, 1);
-        tally.bytes_answered += bytes as u64;
+        count_response_bytes(tally, bytes);
     }
 
     /// The network refused a query.
@@ -250,6 +250,25 @@ impl Ledger {
         tally.ends.not_sent.add(reason, 1);
         count_member(tally, member, |member| member.ends.not_sent.add(reason, 1));
         self.arrivals.not_sent += 1;
+    }
+
+    /// A query that was counted as sent has never left this host. It keeps its lateness: it was passed on in time.
+    #[cold]
+    pub(crate) fn never_sent(
+        &mut self,
+        sent_query: &SentQuery,
+        reason: NotSentReason,
+        bytes: usize,
+        type_slot: usize,
+    ) {
+        let tally = self.tally(sent_query.intended_ns);
+        tally.requests = tally.requests.saturating_sub(1);
+        tally.bytes_sent = tally.bytes_sent.saturating_sub(bytes as u64);
+        if let Some(count) = tally.types.get_mut(type_slot) {
+            count.sent = count.sent.saturating_sub(1);
+        }
+        count_member(tally, sent_query.member, |member| member.sent = member.sent.saturating_sub(1));
+        self.not_sent(sent_query.intended_ns, sent_query.member, reason);
     }
 
     /// The user ended the run with this query due or outstanding.
@@ -344,6 +363,20 @@ impl Ledger {
             }
         }
     }
+}
+
+/// Counts the size of a query sent.
+#[inline]
+fn count_query_bytes(tally: &mut Tally, bytes: usize) {
+    tally.bytes_sent += bytes as u64;
+    tally.query_bytes_max = tally.query_bytes_max.max(bytes as u64);
+}
+
+/// Counts the size of a response that ended a query.
+#[inline]
+fn count_response_bytes(tally: &mut Tally, bytes: usize) {
+    tally.bytes_answered += bytes as u64;
+    tally.response_bytes_max = tally.response_bytes_max.max(bytes as u64);
 }
 
 /// Counts an event of a member of the mix; without a mix, does nothing.

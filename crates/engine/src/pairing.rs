@@ -5,10 +5,10 @@
 
 use dnsdyno_measure::{ConnectFailure, ConnectionEnd, FallbackFailure, NotSentReason, StreamFailure};
 use dnsdyno_plan::source::Queries;
-use dnsdyno_transport::{Batch, ConnectionEvent, Group, MessageKind, Resources, Sink};
+use dnsdyno_transport::{Batch, ConnectionEvent, Group, MessageKind, NeverSent, Resources, Sink};
 use dnsdyno_wire::{FLAG_QR, FLAG_TC, HEADER_LEN, peek, same_question};
 
-use crate::connections::{Connections, Retry};
+use crate::connections::{Connections, Retry, may_retry};
 use crate::fallback::{Fallback, Parts, failure_of_connect, failure_of_end, failure_unsent};
 use crate::groups::{BATCH, Groups, Queue, Waiting};
 use crate::inflight::{InFlight, Match, Place, SentQuery};
@@ -109,6 +109,16 @@ impl<'a> Pairing<'a> {
         }
     }
 
+    /// Ends the first query in the queue of a group, because the connections of all its clients fail again and again.
+    pub(crate) fn refuse_first(&mut self, number: usize) {
+        let Queue { group, waiting, .. } = &mut self.groups.all[number];
+        let Some(query) = waiting.pop_front() else { return };
+        self.ledger.refused(&query.sent_query(group.member, query.sent_ns));
+        if group.is_fallback {
+            self.ledger.fallback(query.due.intended_ns).add_failed(FallbackFailure::ConnectFailed, 1);
+        }
+    }
+
     /// Ends the first query in the queue of a group, because it has waited too long.
     pub(crate) fn give_up_first(&mut self, number: usize) {
         let Queue { group, waiting, blocked_by, .. } = &mut self.groups.all[number];
@@ -141,12 +151,14 @@ impl<'a> Pairing<'a> {
         arrivals.in_flight_max = arrivals.in_flight_max.max(live);
     }
 
-    /// Ends the queries whose timeout has passed, and calls `on_client` with their channels if these may be clients.
-    pub(crate) fn expire(&mut self, now_ns: u64, mut on_client: impl FnMut(usize)) {
+    /// Ends the queries whose timeout has passed. Where channels may be clients, `on_client` says of a channel and an ID
+    /// whether the query has never left.
+    pub(crate) fn expire(&mut self, now_ns: u64, mut on_client: impl FnMut(usize, u16) -> Option<NeverSent>) {
         while let Some((slot, sent_query)) = self.table.expire_oldest(now_ns) {
-            self.ledger.timed_out(&sent_query);
+            let mut never_sent = None;
             if self.connections.is_used() {
-                let channel = self.table.channel_of(slot);
+                let (channel, id) = self.table.channel_and_id(slot);
+                never_sent = on_client(channel, id);
                 let is_connected = self.connections.is_connected(channel);
                 let tcp = if is_connected {
                     FallbackFailure::QueryTimedOut
@@ -154,7 +166,13 @@ impl<'a> Pairing<'a> {
                     FallbackFailure::ConnectTimedOut
                 };
                 self.fail_part(channel, &sent_query, FallbackFailure::UdpTimedOut, tcp);
-                on_client(channel);
+            }
+            match never_sent {
+                None => self.ledger.timed_out(&sent_query),
+                Some(NeverSent { why, bytes }) => {
+                    let type_slot = self.queries.type_slot(sent_query.question as usize);
+                    self.ledger.never_sent(&sent_query, why, bytes, type_slot);
+                }
             }
         }
     }
@@ -366,19 +384,46 @@ impl Pairing<'_> {
         if !may_retry {
             lost.drain(..).for_each(|retry| self.refuse(channel, retry.id, why));
         }
-        self.connections.retries.put_back(channel, lost);
+        self.connections.retry_later(channel, lost);
     }
 
-    fn not_established(&mut self, channel: usize, why: ConnectFailure) {
-        self.connections.is_refusing |= self.connections.open == 0;
+    fn not_established(&mut self, channel: usize, at_ns: u64, why: ConnectFailure) {
+        // Neither is the server's doing.
+        if matches!(why, ConnectFailure::NoLocalPort | ConnectFailure::Abandoned) {
+            return self.settle_lost(channel, false, failure_of_connect(why));
+        }
+        let failures = self.note_failure(channel, at_ns);
         let may_retry = match why {
             // The next attempt may succeed.
             ConnectFailure::TimedOut => true,
             // QUIC only: with other transports a failed handshake ends an established connection.
-            ConnectFailure::Handshake => self.connections.may_retry(channel, ConnectionEnd::Handshake, 0),
+            ConnectFailure::Handshake => may_retry(failures),
             _ => false,
         };
         self.settle_lost(channel, may_retry, failure_of_connect(why));
+    }
+
+    /// An established connection has ended.
+    fn note_ended(&mut self, channel: usize, at_ns: u64, end: ConnectionEnd, answers: u64) {
+        self.connections.note_ended(channel);
+        let may_retry = if answers > 0 || end == ConnectionEnd::ByUs {
+            self.connections.pauses.note_success(channel);
+            true
+        } else {
+            may_retry(self.note_failure(channel, at_ns))
+        };
+        self.settle_lost(channel, may_retry, failure_of_end(end));
+    }
+
+    /// Counts a failure of a client's connection and the pause that follows it. Returns how many there were in a row.
+    fn note_failure(&mut self, channel: usize, at_ns: u64) -> u32 {
+        let (failures, pause_ns) = self.connections.pauses.note_failure(channel, at_ns);
+        if let Some(pause_ns) = pause_ns {
+            let counts = self.ledger.arrivals().connections_mut();
+            counts.pauses += 1;
+            counts.paused_ns += pause_ns;
+        }
+        failures
     }
 
     /// Updates the largest number of open connections in the interval.
@@ -402,6 +447,9 @@ impl Sink for Pairing<'_> {
                     true => self.end_fallback(channel, id, &sent_query, at_ns, ready_ns),
                     false => sent_query.sent_ns,
                 };
+                if self.connections.pauses.is_any() {
+                    self.connections.pauses.note_response(channel, at_ns);
+                }
                 let query_ns = at_ns.saturating_sub(handed_ns.max(ready_ns));
                 self.ledger.arrivals().connections_mut().query.record(query_ns);
                 MessageKind::Answer
@@ -436,14 +484,11 @@ impl Sink for Pairing<'_> {
             ConnectionEvent::EarlyRejected => counts.encrypted_mut().early_rejected += 1,
             ConnectionEvent::Failed(why) => {
                 counts.add_failed(why, 1);
-                self.not_established(channel, why);
+                self.not_established(channel, at_ns, why);
             }
             ConnectionEvent::Ended { end, answers } => {
                 counts.add_ended(end, 1);
-                self.connections.note_ended(channel);
-                let may_retry = self.connections.may_retry(channel, end, answers);
-                self.connections.is_refusing |= end == ConnectionEnd::Handshake && !may_retry;
-                self.settle_lost(channel, may_retry, failure_of_end(end));
+                self.note_ended(channel, at_ns, end, answers);
             }
         }
     }
@@ -458,7 +503,9 @@ impl Sink for Pairing<'_> {
 
     /// Retries the query if the server has reported that it did not process it; otherwise the query ends as refused.
     fn stream_failed(&mut self, channel: usize, id: u16, sent_ns: u64, why: StreamFailure) -> bool {
-        self.ledger.arrivals().connections_mut().encrypted_mut().add_stream(why, 1);
+        let arrivals = self.ledger.arrivals();
+        arrivals.connections_mut().encrypted_mut().add_stream(why, 1);
+        arrivals.anomalies.unexpected += u64::from(why == StreamFailure::WrongId);
         // A later query may have the same ID by now.
         let query = self.table.live_at(channel, id).filter(|sent_query| sent_query.sent_ns <= sent_ns);
         let Some(SentQuery { sent_ns, .. }) = query else { return false };

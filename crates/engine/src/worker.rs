@@ -61,7 +61,7 @@ impl<'a, T: Transport> Worker<'a, T> {
             }
             // A response may have arrived in time without having been read yet.
             let expired_ns = transport.now_ns().saturating_sub(SLEPT_THROUGH_NS);
-            pairing.expire(expired_ns, |channel| transport.expired(channel));
+            pairing.expire(expired_ns, |channel, id| transport.expired(channel, id));
             pairing.ledger.settle(pace.scheduled_up_to_ns(now_ns));
             if pace.is_exhausted() {
                 exhausted_ns.get_or_insert(now_ns);

@@ -9,7 +9,9 @@ use dnsdyno_measure::{ConnectFailure, ConnectionEnd, Fallback, FallbackFailure, 
 use dnsdyno_plan::schedule::{Constant, Load};
 use dnsdyno_plan::source::{Queries, QueriesBuilder};
 use dnsdyno_record::{Interval, Sum};
-use dnsdyno_transport::{Batch, ConnectionEvent, Group, NextClient, Resources, Sent, Sink, Transport, Wake};
+use dnsdyno_transport::{
+    Batch, ConnectionEvent, Group, NeverSent, NextClient, Resources, Sent, Sink, Transport, Wake,
+};
 use dnsdyno_wire::{HEADER_LEN, QueryForm};
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -262,8 +264,8 @@ impl Transport for SimulatedChannels {
         }
     }
 
-    fn expired(&mut self, channel: usize) {
-        let Some(client) = channel.checked_sub(1).map(|client| self.clients[client]) else { return };
+    fn expired(&mut self, channel: usize, _id: u16) -> Option<NeverSent> {
+        let client = self.clients[channel.checked_sub(1)?];
         let event = match client.ready_ns {
             Some(_) => ConnectionEvent::Ended { end: ConnectionEnd::ByUs, answers: 0 },
             None => ConnectionEvent::Failed(ConnectFailure::TimedOut),
@@ -271,6 +273,7 @@ impl Transport for SimulatedChannels {
         if client.is_busy {
             self.reports.push((channel, event));
         }
+        None
     }
 
     fn finish(&mut self, sink: &mut impl Sink) {

@@ -150,6 +150,7 @@ fn messages_with_different_tails_are_sent_completely_and_paired() {
     recorded.iter().for_each(|recorded| *sent.entry(recorded.message[2..].to_vec()).or_insert(0) += 1);
     assert!((0..100).all(|i| sent[&message(i)[2..]] == 10));
     assert_eq!(sum.tally.bytes_sent, (0..100).map(|i| message(i).len() as u64 * 10).sum::<u64>());
+    assert_eq!(Some(sum.tally.query_bytes_max), (0..100).map(|i| message(i).len() as u64).max());
 }
 
 #[test]

@@ -4,10 +4,26 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, KeyUsagePurpose};
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, KeyUsagePurpose,
+    date_time_ymd,
+};
 use tempfile::TempDir;
 
 use crate::LabError;
+
+/// What is wrong with a certificate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flaw {
+    /// It was valid until the end of 2020.
+    Expired,
+    /// It is valid from 2090 on.
+    NotYetValid,
+    /// It is for `other.example` only.
+    OtherName,
+    /// It is the certificate of an authority.
+    Authority,
+}
 
 /// A certificate for `localhost`, 127.0.0.1 and ::1, in a folder that is removed with it.
 #[derive(Debug)]
@@ -21,15 +37,35 @@ impl Certificate {
     /// # Errors
     /// [`LabError::Certificate`] when it cannot be made, [`LabError::Io`] when it cannot be written.
     pub fn make() -> Result<Self, LabError> {
+        Self::make_with(None)
+    }
+
+    /// Makes one that a client must reject.
+    ///
+    /// # Errors
+    /// As [`Certificate::make`].
+    pub fn make_flawed(flaw: Flaw) -> Result<Self, LabError> {
+        Self::make_with(Some(flaw))
+    }
+
+    fn make_with(flaw: Option<Flaw>) -> Result<Self, LabError> {
         let folder = tempfile::Builder::new().prefix("dnsdyno-certificate-").tempdir();
         let folder = folder.map_err(LabError::io("make a folder for a certificate"))?;
         let made = Self { folder };
         let mut authority = CertificateParams::default();
-        authority.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+        authority.is_ca = IsCa::Ca(BasicConstraints::Constrained(1));
         authority.key_usages = vec![KeyUsagePurpose::KeyCertSign];
         authority.distinguished_name.push(DnType::CommonName, "dnsdyno lab");
         let authority = CertifiedIssuer::self_signed(authority, KeyPair::generate()?)?;
-        let mut server = CertificateParams::new(NAMES.map(String::from))?;
+        let names = if flaw == Some(Flaw::OtherName) { &OTHER_NAMES[..] } else { &NAMES[..] };
+        let mut server =
+            CertificateParams::new(names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>())?;
+        match flaw {
+            Some(Flaw::Expired) => server.not_after = date_time_ymd(2020, 12, 31),
+            Some(Flaw::NotYetValid) => server.not_before = date_time_ymd(2090, 1, 1),
+            Some(Flaw::Authority) => server.is_ca = IsCa::Ca(BasicConstraints::Unconstrained),
+            Some(Flaw::OtherName) | None => {}
+        }
         server.distinguished_name.push(DnType::CommonName, "localhost");
         server.use_authority_key_identifier_extension = true;
         let key = KeyPair::generate()?;
@@ -65,5 +101,7 @@ impl Certificate {
         [value("cert_file", self.cert_file()), value("key_file", self.key_file())].into()
     }
 }
+
+const OTHER_NAMES: [&str; 1] = ["other.example"];
 
 const NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];

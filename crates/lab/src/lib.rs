@@ -32,7 +32,7 @@ mod template;
 mod tries;
 mod veth;
 
-pub use certificate::Certificate;
+pub use certificate::{Certificate, Flaw};
 pub use error::{LabError, StartFailure, StartFailureReason};
 pub use options::{ServerOptions, Zone, example_queries};
 pub use require::{Need, require};

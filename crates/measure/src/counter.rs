@@ -152,7 +152,7 @@ impl<T: Counter> Group for Vec<T> {
 }
 
 /// Declares a struct of counters: public fields with their doc comments, each of a type that is a [`Counter`].
-/// `= peak` after a type: over time the larger value is kept, not the sum.
+/// `= peak` after a type: over time the larger value is kept, not the sum. `= largest`: over workers too.
 macro_rules! counters {
     (
         $(#[$outer:meta])*
@@ -174,7 +174,7 @@ macro_rules! counters {
         impl $name {
             /// Adds the counts of `other`, from another worker over the same time.
             pub fn merge(&mut self, other: &Self) {
-                $( crate::Counter::merge(&mut self.$field, &other.$field); )+
+                $( crate::counter::counters!(@merge (&mut self.$field) (&other.$field) $($rule)?); )+
             }
 
             /// Adds the counts of a later time: as [`merge`](Self::merge), but of two peaks the larger one is kept.
@@ -217,7 +217,9 @@ macro_rules! counters {
         }
     };
     (@in_time ($mine:expr) ($later:expr)) => { crate::Counter::merge_in_time($mine, $later) };
-    (@in_time ($mine:expr) ($later:expr) peak) => { *$mine = (*$mine).max(*$later) };
+    (@in_time ($mine:expr) ($later:expr) $largest:ident) => { *$mine = (*$mine).max(*$later) };
+    (@merge ($mine:expr) ($other:expr) largest) => { *$mine = (*$mine).max(*$other) };
+    (@merge ($mine:expr) ($other:expr) $($peak:ident)?) => { crate::Counter::merge($mine, $other) };
 }
 
 pub(crate) use counters;

@@ -30,16 +30,26 @@ keys! {
         Untrusted = "untrusted", "certificate not trusted (see --ca)";
         /// The certificate is for another name.
         WrongName = "wrong_name", "certificate for another name (see --sni)";
-        /// The certificate is invalid for another reason, for example expired.
-        Certificate = "certificate", "certificate not valid";
+        /// The certificate has expired, or is not valid yet.
+        Expired = "expired", "certificate outside its dates (see the clock, --insecure)";
+        /// The certificate is invalid for another reason: a CA's instead of a server's, unreadable, none at all.
+        Certificate = "certificate", "certificate not valid (see --insecure)";
         /// The server ended the handshake with an alert, or with a QUIC error code.
         Alert = "alert", "alert from the server";
         /// It was not done within its timeout, or while queries waited for it.
         TimedOut = "timed_out", "timed out";
         /// The server closed or reset the connection without a TLS message.
         Closed = "closed", "closed by the server";
-        /// The server did not send TLS, or there are no common parameters.
-        Protocol = "protocol", "no common TLS parameters, or not TLS";
+        /// There is no common version of TLS.
+        Version = "version", "no common TLS version (see --tls-version)";
+        /// There is no common protocol (ALPN), or the server selected none where the transport needs one.
+        Alpn = "alpn", "no common ALPN (see --transport)";
+        /// The server answered with something that is not TLS.
+        NotTls = "not_tls", "not TLS (see the port)";
+        /// The server sent more than a handshake may have, without an end.
+        TooLong = "too_long", "longer than a handshake may be";
+        /// There are no common parameters, or the server violated the protocol.
+        Protocol = "protocol", "no common TLS parameters, or a protocol error";
         /// The run ended first.
         Abandoned = "abandoned", "abandoned at the end of the run";
     }
@@ -60,6 +70,8 @@ keys! {
         GoneAway = "gone_away", "not processed (GOAWAY)";
         /// A protocol violation on the stream, such as a wrong content length or an early end.
         Protocol = "protocol", "protocol error";
+        /// A response with another ID than the query on its stream.
+        WrongId = "wrong_id", "response with another ID";
         /// We cancelled it, long after its query had timed out.
         GivenUp = "given_up", "cancelled after a timeout";
     }

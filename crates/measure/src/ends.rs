@@ -76,6 +76,8 @@ keys! {
         Forbidden = "forbidden", "forbidden by a firewall";
         /// Every client's connection was full until the query was late by the timeout.
         NoFreeConnection = "no_free_connection", "no free connection";
+        /// The server allowed no stream for the query (HTTP/2, QUIC), or no byte of a request, until its timeout.
+        NoStream = "no_stream", "no stream allowed by the server";
         /// No local port was free for a connection until the query was late by the timeout.
         NoLocalPort = "no_local_port", "no local port";
         /// The window of outstanding queries was full until the query was late by the timeout.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ConnectionEnd, HandshakeFailure, StreamFailure};
+use crate::{ConnectionEnd, HandshakeFailure, NotSentReason, StreamFailure};
 
 /// What was behind a counted failure: the first of its kind, in words for a user.
 ///
@@ -26,6 +26,11 @@ impl Explanation {
     /// Of a stream without a response.
     pub fn of_stream(why: StreamFailure, words: impl Into<String>) -> Self {
         Explanation { about: format!("stream.{}", why.key()), words: words.into() }
+    }
+
+    /// Of queries that were not sent.
+    pub fn of_not_sent(why: NotSentReason, words: impl Into<String>) -> Self {
+        Explanation { about: format!("not_sent.{}", why.key()), words: words.into() }
     }
 
     /// Of the end of an established connection.

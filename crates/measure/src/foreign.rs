@@ -9,12 +9,12 @@ use std::fmt::Write;
 /// For everything that a server, a file or a record contains, before it is part of a message or a summary.
 pub fn shown(text: &str, longest: usize) -> Cow<'_, str> {
     let is_long = text.chars().nth(longest).is_some();
-    if !is_long && !text.chars().any(is_unsafe) {
+    if !is_long && !text.chars().any(acts_on_a_terminal) {
         return Cow::Borrowed(text);
     }
     let mut out = String::new();
     for c in text.chars().take(longest) {
-        match is_unsafe(c) {
+        match acts_on_a_terminal(c) {
             // Into a string, which takes everything.
             true => _ = write!(out, "{}", c.escape_unicode()),
             false => out.push(c),
@@ -27,7 +27,7 @@ pub fn shown(text: &str, longest: usize) -> Cow<'_, str> {
 }
 
 /// Whether a terminal may act on the character instead of showing it.
-fn is_unsafe(c: char) -> bool {
+pub fn acts_on_a_terminal(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
         || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')

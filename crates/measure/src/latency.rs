@@ -2,6 +2,12 @@
 //!
 //! A query without a response took at least the timeout. Without it, a failing server would look fast. So it ranks
 //! after every answered query, and a percentile among the unanswered queries is a lower bound: the timeout.
+//!
+//! A percentile is reported only where enough queries are beyond it ([`BEYOND`]): the p99.9 of 200 queries is the
+//! longest of them, and says nothing about one in a thousand.
+
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::Histogram;
 
@@ -23,10 +29,85 @@ pub enum Quantile {
     BeyondTimeout,
 }
 
+/// The percentiles that reports show: the key, which is also a word of jq, the text, and the quantile.
+pub const PERCENTILES: [(&str, &str, f64); 5] = [
+    ("p50", "p50", 0.5),
+    ("p90", "p90", 0.9),
+    ("p95", "p95", 0.95),
+    ("p99", "p99", 0.99),
+    ("p99_9", "p99.9", 0.999),
+];
+
+/// The queries that must be expected beyond a percentile for it to be reported.
+///
+/// With 10, the share that is beyond in truth is, 95 times in 100, that of 5 to 18: what is printed as p99 is between
+/// p98.2 and p99.5.
+pub const BEYOND: u64 = 10;
+
+/// A latency as it is written for programs: always an object, also where it is only a bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct WrittenLatency {
+    /// The latency; where it is among the unanswered queries, the timeout.
+    pub ns: u64,
+    /// Whether it is among the unanswered queries: at least `ns`.
+    pub beyond_timeout: bool,
+}
+
+impl Quantile {
+    /// As it is written for programs, in a run with this timeout.
+    pub fn written(self, timeout_ns: u64) -> WrittenLatency {
+        match self {
+            Quantile::At(ns) => WrittenLatency { ns, beyond_timeout: false },
+            Quantile::BeyondTimeout => WrittenLatency { ns: timeout_ns, beyond_timeout: true },
+        }
+    }
+}
+
+/// The percentiles of a latency as they are written for programs; those that too few queries are beyond are absent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Percentiles {
+    /// Half of the queries took no longer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p50: Option<WrittenLatency>,
+    /// Nine of ten.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p90: Option<WrittenLatency>,
+    /// 95 of 100.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p95: Option<WrittenLatency>,
+    /// 99 of 100.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p99: Option<WrittenLatency>,
+    /// 999 of 1,000.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p99_9: Option<WrittenLatency>,
+}
+
+impl Percentiles {
+    /// Whether the queries carry none.
+    pub fn is_empty(&self) -> bool {
+        *self == Percentiles::default()
+    }
+}
+
 impl Latency<'_> {
     /// All queries, answered or not.
     pub fn count(&self) -> u64 {
         self.answered.count() + self.unanswered
+    }
+
+    /// The quantile `q` as a percentile to be reported: `None` where fewer than [`BEYOND`] queries are beyond it.
+    pub fn percentile(&self, q: f64) -> Option<Quantile> {
+        // Slightly more: 1 − 0.99 is a little too much in binary, 1 − 0.999 a little too little.
+        let beyond = self.count() as f64 * (1.0 - q) * (1.0 + 1e-9);
+        if beyond < BEYOND as f64 { None } else { self.quantile(q) }
+    }
+
+    /// The percentiles that reports show, as they are written for programs.
+    pub fn percentiles(&self, timeout_ns: u64) -> Percentiles {
+        let [p50, p90, p95, p99, p99_9] =
+            PERCENTILES.map(|(.., q)| self.percentile(q).map(|percentile| percentile.written(timeout_ns)));
+        Percentiles { p50, p90, p95, p99, p99_9 }
     }
 
     /// The quantile `q` (0.0 to 1.0), by nearest rank; `None` where there is no query.
@@ -52,6 +133,33 @@ mod tests {
         let latency = Latency { answered: &answered, unanswered: 2 };
         assert!(matches!(latency.quantile(0.98), Some(Quantile::At(ns)) if ns.abs_diff(2_000_000) < 20_000));
         assert_eq!(latency.quantile(0.99), Some(Quantile::BeyondTimeout));
+    }
+
+    #[test]
+    fn a_percentile_needs_ten_queries_beyond_it() {
+        let percentiles = |queries: u64| {
+            let mut answered = Histogram::new();
+            (0..queries).for_each(|_| answered.record(2_000_000));
+            let latency = Latency { answered: &answered, unanswered: 0 };
+            PERCENTILES.map(|(.., q)| latency.percentile(q).is_some())
+        };
+        let least = [20, 100, 200, 1_000, 10_000];
+        for (i, queries) in least.into_iter().enumerate() {
+            assert_eq!(percentiles(queries), std::array::from_fn(|j| j <= i), "{queries} queries");
+            assert_eq!(percentiles(queries - 1), std::array::from_fn(|j| j < i), "{} queries", queries - 1);
+        }
+    }
+
+    #[test]
+    fn a_written_latency_has_one_form_also_beyond_the_timeout() {
+        let mut answered = Histogram::new();
+        (0..95).for_each(|_| answered.record(2_000));
+        let written = Latency { answered: &answered, unanswered: 105 }.percentiles(5_000_000_000);
+        let text = serde_json::to_string(&written).unwrap();
+        let beyond = r#"{"ns":5000000000,"beyond_timeout":true}"#;
+        assert_eq!(text, format!(r#"{{"p50":{beyond},"p90":{beyond},"p95":{beyond}}}"#));
+        let at = serde_json::to_value(Quantile::At(7).written(1)).unwrap();
+        assert_eq!(at, serde_json::json!({ "ns": 7, "beyond_timeout": false }));
     }
 
     #[test]

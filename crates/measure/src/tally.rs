@@ -37,6 +37,10 @@ counters! {
         pub bytes_sent: u64,
         /// Bytes of DNS messages in the responses that ended a query.
         pub bytes_answered: u64,
+        /// Size of the largest query sent, in bytes.
+        pub query_bytes_max: u64 = largest,
+        /// Size of the largest response that ended a query, in bytes.
+        pub response_bytes_max: u64 = largest,
         /// Transactions that could fall back to TCP; `None` where no transport does.
         pub fallback: Option<Box<Fallback>>,
         /// The queries of each member of a mix, in the order of the plan; empty without a mix.
@@ -200,6 +204,17 @@ mod tests {
         assert_eq!((b.response.count(), b.is_settled()), (2, true));
         b.clear();
         assert_eq!(b, Tally::new(2));
+    }
+
+    #[test]
+    fn the_largest_sizes_are_kept_over_workers_and_over_time() {
+        let one = Tally { query_bytes_max: 40, response_bytes_max: 1_232, ..Tally::new(0) };
+        let two = Tally { query_bytes_max: 52, response_bytes_max: 100, ..Tally::new(0) };
+        let (mut workers, mut time) = (one.clone(), one);
+        workers.merge(&two);
+        time.merge_in_time(&two);
+        assert_eq!((workers.query_bytes_max, workers.response_bytes_max), (52, 1_232));
+        assert_eq!((time.query_bytes_max, time.response_bytes_max), (52, 1_232));
     }
 
     #[test]

@@ -46,8 +46,11 @@ pub struct Evidence {
 pub fn verdict(sum: &Tally, evidence: &Evidence) -> Vec<Warning> {
     let mut warnings = Vec::new();
     warnings.extend(late_sends(sum, evidence));
-    // The user configured the window: queries that it holds back are not a fault of the generator.
-    let not_sent = sum.ends.not_sent.total() - sum.ends.not_sent.of(NotSentReason::WindowFull);
+    // The user configured the window, and the server its streams: queries that these hold back are not a fault of the
+    // generator.
+    let by_others = [NotSentReason::WindowFull, NotSentReason::NoStream];
+    let held_back: u64 = by_others.into_iter().map(|reason| sum.ends.not_sent.of(reason)).sum();
+    let not_sent = sum.ends.not_sent.total() - held_back;
     if not_sent > 0 {
         warnings.push(Warning::SendsMissing { not_sent, scheduled: sum.scheduled });
     }

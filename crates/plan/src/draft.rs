@@ -5,6 +5,9 @@
 //! is `edns-size = 1232`; a flag that disables something, such as `--no-pin`, is `pin = false`. Quantities are
 //! kept as the user's text until [`Draft::validate`] parses them.
 //!
+//! A short option has the meaning that it has in dnsperf, or one that dnsperf does not use; `dnsdyno-cli` answers the
+//! other short options of dnsperf with what to write instead.
+//!
 //! An option that cannot be used in every run has a row in [`RULES`].
 
 use clap::Args;
@@ -36,15 +39,22 @@ pub struct Draft {
     /// Allow a public address: you own the server, or its owner has agreed
     #[arg(long, num_args = 0, default_missing_value = "true", help_heading = SERVER)]
     pub i_may_load_this_server: Option<bool>,
+    /// Do not send a query before the load to see whether the server answers
+    #[arg(long = "no-check", num_args = 0, default_missing_value = "false", help_heading = SERVER)]
+    pub check: Option<bool>,
     /// File of queries, "name type" a line as for dnsperf; - for standard input
     #[arg(short = 'd', long, value_name = "FILE", help_heading = QUERIES)]
     pub queries: Option<String>,
     /// Query this name: "name", "name TYPE" or "name/TYPE"; may be repeated
-    #[arg(short, long, value_name = "NAME", help_heading = QUERIES)]
+    #[arg(long, value_name = "NAME", help_heading = QUERIES)]
     pub ask: Option<Vec<String>>,
-    /// Stop at a malformed line of the file; by default such lines are skipped and counted
+    /// Refuse a file with a malformed line; by default such lines are skipped and counted, and a
+    /// file that has more of them than others is refused
     #[arg(long, num_args = 0, default_missing_value = "true", help_heading = QUERIES)]
     pub strict: Option<bool>,
+    /// Skip malformed lines of the file, however many they are
+    #[arg(long, num_args = 0, default_missing_value = "true", help_heading = QUERIES)]
+    pub lenient: Option<bool>,
     /// Keep the order of the file. By default, in closed loop and from 100k qps, queries of equal
     /// length are grouped within 2,048 lines, which is faster
     #[arg(long, num_args = 0, default_missing_value = "true", help_heading = QUERIES)]
@@ -56,7 +66,7 @@ pub struct Draft {
     #[arg(long, value_name = "N", help_heading = QUERIES)]
     pub edns_version: Option<u8>,
     /// Set the DO bit (DNSSEC OK); implies EDNS
-    #[arg(long, visible_alias = "do", num_args = 0, default_missing_value = "true", help_heading = QUERIES)]
+    #[arg(short = 'D', long, visible_alias = "do", num_args = 0, default_missing_value = "true", help_heading = QUERIES)]
     pub dnssec_ok: Option<bool>,
     /// Request the server's identifier (NSID); implies EDNS
     #[arg(long, num_args = 0, default_missing_value = "true", help_heading = QUERIES)]
@@ -79,7 +89,7 @@ pub struct Draft {
     #[arg(short = 'q', long, value_name = "N", help_heading = LOAD)]
     pub outstanding: Option<u32>,
     /// Open loop: this many queries per second, such as 50k
-    #[arg(short = 'r', long, value_name = "QPS", help_heading = LOAD)]
+    #[arg(short = 'Q', visible_short_alias = 'r', long, value_name = "QPS", help_heading = LOAD)]
     #[serde(deserialize_with = "quantity")]
     pub rate: Option<String>,
     /// From A to B queries per second, linearly, --over T; then --hold H at B
@@ -115,11 +125,11 @@ pub struct Draft {
     #[serde(rename = "for", deserialize_with = "quantity")]
     pub duration: Option<String>,
     /// End after this many queries
-    #[arg(short = 'n', long, value_name = "N", help_heading = LOAD)]
+    #[arg(long, value_name = "N", help_heading = LOAD)]
     #[serde(deserialize_with = "quantity")]
     pub count: Option<String>,
     /// End after this many passes through the file
-    #[arg(long, value_name = "N", help_heading = LOAD)]
+    #[arg(short = 'n', long, value_name = "N", help_heading = LOAD)]
     pub passes: Option<u64>,
     /// How long to wait for a response [default: 5s]
     #[arg(short = 't', long, value_name = "T", help_heading = LOAD)]
@@ -127,7 +137,7 @@ pub struct Draft {
     pub timeout: Option<String>,
     /// udp, tcp, udp+tcp (retries truncated responses over TCP), dot, doh (HTTP/2) or doq
     /// [default: udp]
-    #[arg(long, value_name = "TRANSPORT", help_heading = TRANSPORT)]
+    #[arg(short = 'm', long, value_name = "TRANSPORT", help_heading = TRANSPORT)]
     pub transport: Option<TransportKind>,
     /// Several transports by weight, such as udp=60,tcp=15,dot=25. With a port: dot@8853=25; by
     /// default encrypted transports use their usual port, the others the server's
@@ -187,7 +197,7 @@ pub struct Draft {
     pub clients: Option<usize>,
     /// Send from this address; over connections, ADDRESS/LENGTH uses the addresses from ADDRESS to
     /// the end of the prefix in turn
-    #[arg(long, value_name = "ADDRESS", visible_alias = "local", help_heading = GENERATOR)]
+    #[arg(short = 'a', long, value_name = "ADDRESS", visible_alias = "local", help_heading = GENERATOR)]
     pub local_address: Option<String>,
     /// Send from these ports, such as 20000..20099
     #[arg(long, value_name = "A..B", help_heading = GENERATOR)]
@@ -225,6 +235,17 @@ pub struct Draft {
     /// AF_XDP: zero-copy, copy, or as the driver supports [default: auto]
     #[arg(long, value_name = "MODE", help_heading = BACKEND)]
     pub xdp_copy: Option<String>,
+    /// Exit with code 1 unless this is true of the run, such as 'loss<0.1%' or 'p99<5ms'; may be
+    /// repeated
+    #[arg(long, value_name = "EXPECTATION", help_heading = PASS)]
+    pub expect: Option<Vec<String>>,
+    /// The same of each step of the load, or, where it has none, of each interval
+    #[arg(long, value_name = "EXPECTATION", help_heading = PASS)]
+    pub expect_each: Option<Vec<String>>,
+    /// End the run when this holds, such as 'loss>1% for 3s'; may be repeated. Judged when the
+    /// queries of an interval have ended: after losses, one --timeout later
+    #[arg(long, value_name = "CONDITION", help_heading = PASS)]
+    pub stop_when: Option<Vec<String>>,
     /// A name for the run
     #[arg(long, help_heading = OUTPUT)]
     pub name: Option<String>,
@@ -342,6 +363,7 @@ type Rule = (&'static str, fn(&Draft) -> bool, fn(&Run<'_>) -> bool, &'static st
 
 /// Which option can be used with which load, transport and backend, and with which other options.
 const RULES: &[Rule] = &[
+    ("lenient", |d| d.lenient == Some(true), |run| run.draft.strict != Some(true), ONE_RULE),
     ("over", |d| d.over.is_some(), |run| run.draft.ramp.is_some(), RAMP),
     ("step", |d| d.step.is_some(), |run| run.draft.stair.is_some(), STAIR),
     ("every", |d| d.every.is_some(), |run| run.draft.burst.is_some(), BURST),
@@ -381,6 +403,7 @@ const RULES: &[Rule] = &[
     ("ca", |d| d.ca.is_some(), |run| run.draft.insecure != Some(true), TRUST),
 ];
 
+const ONE_RULE: &str = "and --strict are opposites: remove one";
 const RAMP: &str = "has no effect without --ramp: add that, or remove it";
 const STAIR: &str = "has no effect without --stair: add that, or remove it";
 const BURST: &str = "has no effect without --burst: add that, or remove it";
@@ -416,6 +439,7 @@ const TRANSPORT: &str = "Transport";
 const ENCRYPTION: &str = "Encryption (with --transport dot, doh or doq)";
 const GENERATOR: &str = "Generator";
 const BACKEND: &str = "Backend";
+const PASS: &str = "Pass or fail";
 const OUTPUT: &str = "Output";
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 
+use crate::expect::ExpectError;
 use crate::kinds::Family;
 use crate::schedule::CurveError;
 use crate::units::UnitError;
@@ -37,6 +38,14 @@ pub enum PlanError {
         option: &'static str,
         /// What is wrong with its value.
         source: UnitError,
+    },
+    /// An expectation or a condition that cannot be read.
+    #[error("--{option}: {source}")]
+    Expectation {
+        /// The option without its dashes.
+        option: &'static str,
+        /// What is wrong with it.
+        source: ExpectError,
     },
     /// A value of the wrong kind.
     #[error("--{option}: `{text}` is not {expected}")]

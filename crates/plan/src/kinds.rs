@@ -20,6 +20,7 @@ pub enum TransportKind {
     #[serde(rename = "udp+tcp")]
     UdpTcp,
     /// TLS, messages as over TCP (RFC 7858).
+    #[serde(alias = "tls")]
     Dot,
     /// HTTP/2 over TLS, a stream for each query (RFC 8484).
     Doh,
@@ -79,8 +80,10 @@ pub enum Family {
     #[default]
     Any,
     /// IPv4 only.
+    #[serde(alias = "inet")]
     V4,
     /// IPv6 only.
+    #[serde(alias = "inet6")]
     V6,
 }
 
@@ -111,7 +114,9 @@ impl FromStr for Family {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Family, String> {
-        from_word(text).ok_or_else(|| format!("`{text}` is not an address family: use any, v4 or v6"))
+        from_word(text).ok_or_else(|| {
+            format!("`{text}` is not an address family: use any, v4 or v6 (a file of queries is -d FILE)")
+        })
     }
 }
 
@@ -175,6 +180,9 @@ mod tests {
         assert_eq!(TransportKind::Mix.to_string(), "mix");
         assert!("mix".parse::<TransportKind>().is_err_and(|error| error.contains("udp+tcp")));
         assert_eq!(("v6".parse(), "Get".parse()), (Ok(Family::V6), Ok(HttpMethod::Get)));
+        // As dnsperf names them.
+        assert_eq!(("inet".parse(), "inet6".parse()), (Ok(Family::V4), Ok(Family::V6)));
+        assert_eq!("tls".parse(), Ok(TransportKind::Dot));
         assert_eq!("1.2".parse(), Ok(TlsVersions::Only12));
         assert!("Any".parse::<TlsVersions>().is_err_and(|error| error.contains("1.2 or 1.3")));
     }

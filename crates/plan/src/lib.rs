@@ -21,6 +21,7 @@ mod connections;
 mod draft;
 mod encryption;
 mod error;
+pub mod expect;
 mod interval;
 mod kinds;
 mod load;

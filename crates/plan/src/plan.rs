@@ -12,12 +12,13 @@ use crate::connections::ConnectionPlan;
 use crate::draft::Draft;
 use crate::encryption::EncryptionPlan;
 use crate::error::PlanError;
+use crate::expect::{Expectation, StopCondition, read_all};
 use crate::interval::{check_interval, usual_interval_ns};
 use crate::kinds::TransportKind;
 use crate::load::{LoadChoice, choose_load};
 use crate::mix::Mix;
 use crate::schedule::{Load, Phase, Shape};
-use crate::source::QuerySource;
+use crate::source::{BadLines, QuerySource};
 use crate::stop::Stop;
 use crate::target::{Resolve, Target, Wanted, target_is_harmless};
 use crate::units::{format_duration_ns, format_size_bytes, parse_duration_ns, parse_size_bytes};
@@ -43,8 +44,8 @@ pub struct Plan {
     pub encryption: EncryptionPlan,
     /// The source of the queries.
     pub source: QuerySource,
-    /// Whether a malformed line of the query file is an error.
-    pub strict: bool,
+    /// What is done with malformed lines of the query file.
+    pub bad_lines: BadLines,
     /// Whether queries keep the order of their source at any rate (see [`Plan::groups_by_length`]).
     pub keep_order: bool,
     /// What all queries have in common.
@@ -61,6 +62,8 @@ pub struct Plan {
     pub interval_ns: u64,
     /// Threads that send and receive: at least 1, at most `clients`, and at most the closed-loop window.
     pub workers: usize,
+    /// Whether the server is asked before the load.
+    pub check: bool,
     /// Whether each worker is pinned to its own CPU, where there are enough.
     pub pin: bool,
     /// Sockets of all workers (of AF_XDP: source ports), or, where the transport has connections, clients with
@@ -80,6 +83,12 @@ pub struct Plan {
     pub send_only: bool,
     /// The random seed.
     pub seed: u64,
+    /// What must be true of the run for it to pass.
+    pub expect: Vec<Expectation>,
+    /// What must be true of each step or interval.
+    pub expect_each: Vec<Expectation>,
+    /// What ends the run early.
+    pub stop_when: Vec<StopCondition>,
     /// Changes to the user's options, to be reported.
     pub notes: Vec<Note>,
     /// The plan as options, with every default filled in (see [`Plan::to_draft`]).
@@ -141,6 +150,9 @@ impl Draft {
     /// worker (AF_XDP: 256 source ports); receive buffer 4 MiB.
     pub fn validate(&self, host: &Host<'_>) -> Result<Plan, PlanError> {
         let mut draft = self.clone();
+        let expect = read_all("expect", &draft.expect, Expectation::parse)?;
+        let expect_each = read_all("expect-each", &draft.expect_each, Expectation::parse_of_part)?;
+        let stop_when = read_all("stop-when", &draft.stop_when, StopCondition::parse)?;
         let source = source(&mut draft, host.working_dir)?;
         let form = form(&mut draft)?;
         let backend = Backend::of(&mut draft)?;
@@ -182,7 +194,7 @@ impl Draft {
             connections,
             encryption,
             source,
-            strict: *draft.strict.get_or_insert(false),
+            bad_lines: bad_lines(&mut draft),
             keep_order: *draft.keep_order.get_or_insert(false),
             form,
             load,
@@ -191,6 +203,7 @@ impl Draft {
             timeout_ns,
             interval_ns,
             workers,
+            check: *draft.check.get_or_insert(!send_only),
             pin: *draft.pin.get_or_insert(true),
             clients,
             local_address,
@@ -200,6 +213,9 @@ impl Draft {
             receive_buffer_bytes: buffer_bytes as u32,
             send_only,
             seed,
+            expect,
+            expect_each,
+            stop_when,
             notes,
             draft,
         })
@@ -213,6 +229,14 @@ fn source(draft: &mut Draft, working_dir: &Path) -> Result<QuerySource, PlanErro
         (Some(path), None) => Ok(QuerySource::File(absolute(path, working_dir))),
         (None, Some(items)) if !items.is_empty() => Ok(QuerySource::Given(items.clone())),
         (None, _) => Err(PlanError::NoQueries),
+    }
+}
+
+fn bad_lines(draft: &mut Draft) -> BadLines {
+    match (*draft.strict.get_or_insert(false), *draft.lenient.get_or_insert(false)) {
+        (true, _) => BadLines::Refuse,
+        (false, true) => BadLines::SkipAll,
+        (false, false) => BadLines::SkipFew,
     }
 }
 

@@ -284,6 +284,7 @@ mod tests {
             clients: 1,
             udp_sockets: None,
             queries: 1,
+            queries_hash: None,
             bad_lines: 0,
             send_only: false,
             load: "10 queries/s".into(),

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use dnsdyno_plan::Plan;
 
+use crate::expect::EachOutcome;
 use crate::{Digest, WriteError};
 
 /// Makes the run of a plan: on this host, on a simulated link, or on several hosts.
@@ -25,6 +26,8 @@ pub trait PlanRunner {
 pub struct FinishedRun {
     /// The summary with sum and verdict; complete, even where the record on disk is not.
     pub digest: Digest,
+    /// The outcomes of the plan's expectations on each step or interval.
+    pub each: Vec<EachOutcome>,
     /// The folder of the record; `None` where it was only in memory.
     pub folder: Option<PathBuf>,
     /// What is missing from the record on disk; `None` where it is complete.

@@ -16,6 +16,8 @@
 
 mod check;
 mod digest;
+pub mod expect;
+pub mod figures;
 mod files;
 mod finished;
 mod fit;
@@ -31,6 +33,8 @@ mod reader;
 mod route;
 mod row;
 mod run;
+#[cfg(test)]
+mod sample;
 pub mod schema;
 #[cfg(test)]
 mod small_disk;

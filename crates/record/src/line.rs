@@ -9,7 +9,7 @@
 
 use std::borrow::Cow;
 
-use dnsdyno_measure::{Changes, bounded, shown};
+use dnsdyno_measure::{Changes, Percentiles, bounded, shown};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -72,7 +72,8 @@ pub(crate) fn encode_interval(header: &Header, interval: &Interval) -> Vec<u8> {
     if arrival_changes.is_some() {
         interval.to_mut().arrivals.latency.clear();
     }
-    let dnsdyno = StoredInterval { interval, arrival_changes };
+    let percentiles = header.latency_of(&interval.tally).percentiles(header.timeout_ns);
+    let dnsdyno = StoredInterval { interval, arrival_changes, percentiles };
     to_line(&Object { runid: &header.run_id, kind: STATS_PERIODIC, standard, dnsdyno })
 }
 
@@ -201,6 +202,9 @@ pub(crate) struct StoredInterval<'a> {
     /// Where `arrivals.latency` is absent: its difference from the headline latency, `response` or `service`.
     #[serde(skip_serializing_if = "Option::is_none")]
     arrival_changes: Option<Changes>,
+    /// Percentiles of the headline latency, timeouts included, for scripts; never read back.
+    #[serde(skip_serializing_if = "Percentiles::is_empty")]
+    percentiles: Percentiles,
 }
 
 #[derive(Deserialize)]

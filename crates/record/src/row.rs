@@ -56,7 +56,7 @@ impl Row {
     }
 
     /// A row of one interval.
-    pub(crate) fn of(interval: &Interval) -> Row {
+    pub fn of(interval: &Interval) -> Row {
         let covered_ns = interval.to_ns.saturating_sub(interval.from_ns);
         let asked_qps = finite::of(interval.asked_qps);
         Row {

@@ -5,7 +5,9 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use dnsdyno_measure::{Arrivals, Evidence, Explanation, Histogram, Tally, Warning, WorkerUse, bounded};
+use dnsdyno_measure::{
+    Arrivals, Evidence, Explanation, Histogram, Latency, Tally, Warning, WorkerUse, bounded,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -67,6 +69,10 @@ pub struct Header {
     /// Queries of one pass through the source.
     #[serde(alias = "questions")]
     pub queries: u64,
+    /// The first 64 bits of the SHA-256 of the encoded queries in the order of their source, as 16 hexadecimal
+    /// digits: runs with the same value had the same queries. `None` in records of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queries_hash: Option<String>,
     /// Malformed lines of the source, which were skipped.
     pub bad_lines: u64,
     /// Whether the run did not wait for responses.
@@ -85,6 +91,14 @@ impl Header {
         match self.headline {
             Headline::Response => &tally.response,
             Headline::Service => &tally.service,
+        }
+    }
+
+    /// The latency that a summary shows first, including the unanswered queries.
+    pub fn latency_of<'a>(&self, tally: &'a Tally) -> Latency<'a> {
+        match self.headline {
+            Headline::Response => tally.response_latency(),
+            Headline::Service => tally.service_latency(),
         }
     }
 }
@@ -258,8 +272,17 @@ pub enum Ended {
     ByCount,
     /// The configured number of passes.
     ByPasses,
-    /// The user ended it.
+    /// A condition of `--stop-when`.
+    ByCondition {
+        /// The condition as given.
+        condition: String,
+    },
+    /// The user ended it with Ctrl-C (SIGINT).
     Interrupted,
+    /// SIGTERM ended it.
+    Terminated,
+    /// SIGHUP ended it: its terminal was closed.
+    HungUp,
     /// A failure of the generator.
     Failed {
         /// The failure, in words.

@@ -1,15 +1,16 @@
 //! Connections and their times: a section of the summary of runs that have any.
 
 use dnsdyno_measure::{
-    ConnectFailure, ConnectionEnd, Connections, Encrypted, HandshakeFailure, HandshakeKind, Histogram,
-    Latency, StreamFailure,
+    ConnectFailure, ConnectionEnd, Connections, Encrypted, Explanation, HandshakeFailure, HandshakeKind,
+    Histogram, Latency, PERCENTILES, Quantile, StreamFailure,
 };
 use dnsdyno_record::Digest;
 use serde_json::Value;
 
-use crate::layout::flow;
+use crate::foreign::safe;
+use crate::layout::{flow, paragraph};
 use crate::objects::counters;
-use crate::units::{count, duration};
+use crate::units::{count, counted, duration};
 
 /// Writes the section.
 pub(crate) fn write(out: &mut String, digest: &Digest, width: usize) {
@@ -22,12 +23,13 @@ pub(crate) fn write(out: &mut String, digest: &Digest, width: usize) {
     counts.extend(failures(connections).map(|(why, n)| format!("failed: {} {}", why.words(), count(n))));
     counts.extend(ends(connections).map(|(end, n)| format!("{} {}", end.words(), count(n))));
     counts.push(format!("at most {} at once", count(connections.open_max)));
-    counts.push(format!("reused for {} queries", count(connections.reused)));
+    counts.push(format!("{} on an open connection", counted(connections.reused, "query", "queries")));
     if retried > 0 {
-        counts.push(format!("{} queries retried after a lost connection", count(retried)));
+        counts.push(format!("{} retried after a lost connection", counted(retried, "query", "queries")));
     }
     out.push('\n');
     flow(out, counts, "   ", 0, 2, width);
+    explain(out, digest, ends(connections).map(|(end, _)| ("connection", end.key(), end.words())), width);
     // Over QUIC, connect and handshake are one.
     let start = if digest.header.transport == "doq" { "the first packet" } else { "the SYN" };
     for (name, histogram) in [
@@ -40,12 +42,13 @@ pub(crate) fn write(out: &mut String, digest: &Digest, width: usize) {
         }
     }
     if let Some(encrypted) = &connections.encrypted {
-        write_encrypted(out, encrypted, width);
+        write_handshakes(out, digest, encrypted, width);
+        write_streams(out, digest, encrypted, width);
     }
 }
 
-/// Handshakes with their times, and streams.
-fn write_encrypted(out: &mut String, encrypted: &Encrypted, width: usize) {
+/// Handshakes with their times.
+fn write_handshakes(out: &mut String, digest: &Digest, encrypted: &Encrypted, width: usize) {
     let mut counts = vec!["handshakes:".to_owned()];
     for kind in HandshakeKind::ALL {
         let n = encrypted.handshake(kind).count();
@@ -54,12 +57,13 @@ fn write_encrypted(out: &mut String, encrypted: &Encrypted, width: usize) {
         }
     }
     let failed = HandshakeFailure::ALL.into_iter().map(|why| (why, encrypted.failed(why)));
-    let failed = failed.filter(|(_, n)| *n > 0);
-    counts.extend(failed.map(|(why, n)| format!("failed: {} {}", why.words(), count(n))));
+    let failed: Vec<_> = failed.filter(|(_, n)| *n > 0).collect();
+    counts.extend(failed.iter().map(|(why, n)| format!("failed: {} {}", why.words(), count(*n))));
     if encrypted.early_rejected > 0 {
         counts.push(format!("early data rejected {}", count(encrypted.early_rejected)));
     }
     flow(out, counts, "   ", 2, 4, width);
+    explain(out, digest, failed.iter().map(|(why, _)| ("handshake", why.key(), why.words())), width);
     for (name, kind) in [
         ("full handshake:", HandshakeKind::Full),
         ("resumed handshake:", HandshakeKind::Resumed),
@@ -69,29 +73,50 @@ fn write_encrypted(out: &mut String, encrypted: &Encrypted, width: usize) {
             flow(out, [name.to_owned()].into_iter().chain(figures), "   ", 2, 4, width);
         }
     }
+}
+
+/// HTTP statuses, and streams without a response.
+fn write_streams(out: &mut String, digest: &Digest, encrypted: &Encrypted, width: usize) {
     let statuses = encrypted.statuses.iter().map(|(status, n)| format!("{status}: {}", count(n)));
     let streams = StreamFailure::ALL.into_iter().map(|why| (why, encrypted.stream(why)));
-    let streams = streams.filter(|(_, n)| *n > 0).map(|(why, n)| format!("{} {}", why.words(), count(n)));
+    let streams: Vec<_> = streams.filter(|(_, n)| *n > 0).collect();
+    let listed = streams.iter().map(|(why, n)| format!("{} {}", why.words(), count(*n)));
     for (name, items) in
-        [("HTTP status:", statuses.collect::<Vec<_>>()), ("streams without a response:", streams.collect())]
+        [("HTTP status:", statuses.collect::<Vec<_>>()), ("streams without a response:", listed.collect())]
     {
         if !items.is_empty() {
             flow(out, [name.to_owned()].into_iter().chain(items), "   ", 2, 4, width);
         }
     }
+    explain(out, digest, streams.iter().map(|(why, _)| ("stream", why.key(), why.words())), width);
 }
 
+/// What was behind the counters just written, where it is known: each is a group, a key and words.
+fn explain<'a>(
+    out: &mut String,
+    digest: &Digest,
+    counters: impl Iterator<Item = (&'a str, &'a str, &'a str)>,
+    width: usize,
+) {
+    let Some(sum) = &digest.sum else { return };
+    for (group, key, words) in counters {
+        let about = |explanation: &&Explanation| explanation.about == format!("{group}.{key}");
+        if let Some(explanation) = sum.explanations.iter().find(about) {
+            paragraph(out, &format!("{words}: {}", safe(&explanation.words)), 4, 6, width);
+        }
+    }
+}
+
+/// The p50, the p99 (of enough) and the maximum of durations; `None` without any.
 pub(crate) fn figures(histogram: &Histogram) -> Option<Vec<String>> {
     let exact = histogram.exact()?;
-    let at = |q| match (Latency { answered: histogram, unanswered: 0 }).quantile(q) {
-        Some(dnsdyno_measure::Quantile::At(ns)) => duration(ns),
-        _ => "-".to_owned(),
-    };
-    Some(vec![
-        format!("p50 {}", at(0.5)),
-        format!("p99 {}", at(0.99)),
-        format!("max {}", duration(exact.max_ns)),
-    ])
+    let durations = Latency { answered: histogram, unanswered: 0 };
+    let shown = PERCENTILES.iter().filter(|(key, ..)| matches!(*key, "p50" | "p99"));
+    let figures = shown.filter_map(|(_, title, q)| match durations.percentile(*q) {
+        Some(Quantile::At(ns)) => Some(format!("{title} {}", duration(ns))),
+        _ => None,
+    });
+    Some(figures.chain([format!("max {}", duration(exact.max_ns))]).collect())
 }
 
 fn failures(connections: &Connections) -> impl Iterator<Item = (ConnectFailure, u64)> + '_ {
@@ -120,10 +145,10 @@ mod tests {
         let text = summary(&digest, 100);
         let shown = "
 connections: opened 60   established 52   failed: refused 8   closed by the server 40
-  closed by us 12   at most 10 at once   reused for 1,940 queries
+  closed by us 12   at most 10 at once   1,940 queries on an open connection
   7 queries retried after a lost connection
-  connect, from the SYN:   p50 42.2 µs   p99 50.0 µs   max 50.0 µs
-  first byte, from the SYN:   p50 2.00 ms   p99 2.00 ms   max 2.00 ms
+  connect, from the SYN:   p50 42.2 µs   max 50.0 µs
+  first byte, from the SYN:   p50 2.00 ms   max 2.00 ms
 ";
         assert!(text.contains(shown), "{text}");
         let json = summary_json(&digest);
@@ -139,10 +164,12 @@ connections: opened 60   established 52   failed: refused 8   closed by the serv
         let text = summary(&digest, 100);
         let shown = "
   handshakes:   full 10   resumed 30   failed: alert from the server 3   early data rejected 2
-  full handshake:   p50 3.00 ms   p99 3.00 ms   max 3.00 ms
-  resumed handshake:   p50 1.01 ms   p99 1.01 ms   max 1.01 ms
+    alert from the server: certificate_required, the server wants a certificate of the client
+  full handshake:   max 3.00 ms
+  resumed handshake:   p50 1.01 ms   max 1.01 ms
   HTTP status:   200: 1,990   500: 10
   streams without a response:   status other than 200 10   refused by the server 4
+    status other than 200: HTTP status 500
 ";
         assert!(text.contains(shown), "{text}");
         let json = &summary_json(&digest)["connections"]["encrypted"];

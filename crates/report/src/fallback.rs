@@ -5,11 +5,12 @@ use dnsdyno_record::{Digest, Headline, MemberInfo};
 use serde_json::{Map, Value, json};
 
 use crate::connections::figures;
-use crate::figures::{rate_qps, share};
-use crate::layout::{Table, flow};
+use crate::figures::{run_rate, share};
+use crate::foreign::safe;
+use crate::layout::{NOTHING, Table, flow};
 use crate::objects::{self, counters};
 use crate::rows::quantile;
-use crate::units::{count, percent, rate};
+use crate::units::{count, counted, percent, rate};
 
 /// Writes how many transactions were retried, the parts of their time, and where they failed.
 pub(crate) fn write(out: &mut String, digest: &Digest, width: usize) {
@@ -18,9 +19,9 @@ pub(crate) fn write(out: &mut String, digest: &Digest, width: usize) {
     let of_all = fallback.udp_requests;
     let head = match share(fallback.started, of_all) {
         Some(part) => format!(
-            "fallback: {} of {} transactions retried over TCP ({})",
+            "fallback: {} of {} retried over TCP ({})",
             count(fallback.started),
-            count(of_all),
+            counted(of_all, "transaction", "transactions"),
             percent(part)
         ),
         None => "fallback: nothing was sent over UDP".to_owned(),
@@ -58,22 +59,23 @@ pub(crate) fn write_mix(out: &mut String, digest: &Digest, width: usize) {
     if mix.is_empty() {
         return;
     }
-    let (tally, timeout_ns, over_ns) = (digest.tally(), digest.header.timeout_ns, digest.schedule_ns());
+    let (tally, timeout_ns) = (digest.tally(), digest.header.timeout_ns);
     let column = |cell: &dyn Fn(&MemberInfo, &MemberTally) -> String| -> Vec<String> {
         mix.iter().map(|(info, member)| cell(info, member)).collect()
     };
     let at = |q: f64| {
-        column(&|_, member| quantile(latency(digest.header.headline, member).quantile(q), timeout_ns))
+        column(&|_, member| quantile(latency(digest.header.headline, member).percentile(q), timeout_ns))
     };
     let mut table = Table::default();
-    table.left("mix", 0, column(&|info, _| info.transport.clone()));
-    table.right("share", 2, column(&|info, _| percent(info.share)));
+    table.left("mix", 0, column(&|info, _| safe(&info.transport)));
+    table.right("share", 3, column(&|info, _| percent(info.share)));
     table.right("sent", 0, column(&|_, member| of(member.sent, sent(tally))));
     table.right("queries", 0, column(&|_, member| count(member.scheduled)));
-    table.right("answered", 3, column(&|_, member| count(member.ends.answered)));
-    table.right("answered/s", 4, column(&|_, member| rate(rate_qps(member.ends.answered, over_ns))));
-    table.right("lost", 1, column(&|_, member| of(lost(member), judged(member))));
-    table.right("p50", 0, at(0.5));
+    table.right("answered", 4, column(&|_, member| count(member.ends.answered)));
+    let per_second = |n| run_rate(digest, n).map_or(NOTHING.to_owned(), rate);
+    table.right("answered/s", 5, column(&|_, member| per_second(member.ends.answered)));
+    table.right("lost", 2, column(&|_, member| of(lost(member), judged(member))));
+    table.right("p50", 1, at(0.5));
     table.right("p99", 0, at(0.99));
     out.push('\n');
     table.write(out, width);
@@ -89,8 +91,8 @@ pub(crate) fn as_json(digest: &Digest) -> (Value, Value) {
             "share_asked": info.share,
             "share_sent": share(member.sent, sent(digest.tally())),
             "loss_share": share(lost(member), judged(member)),
-            "response": objects::latency(member.response_latency()),
-            "service": objects::latency(member.service_latency()),
+            "response": objects::latency(member.response_latency(), digest.header.timeout_ns),
+            "service": objects::latency(member.service_latency(), digest.header.timeout_ns),
         });
         if let Value::Object(object) = &mut object {
             object.extend(counters(member).into_iter().filter(|(_, value)| value.is_u64()));
@@ -140,7 +142,7 @@ fn lost(member: &MemberTally) -> u64 {
 }
 
 fn of(part: u64, whole: u64) -> String {
-    share(part, whole).map_or("-".to_owned(), percent)
+    share(part, whole).map_or(NOTHING.to_owned(), percent)
 }
 
 #[cfg(test)]
@@ -154,10 +156,10 @@ mod tests {
         let shown = "
 fallback: 500 of 2,000 transactions retried over TCP (25.00 %)   answered 490
   requests over UDP 2,000   over TCP 505
-  UDP, to the truncated response:   p50 400 µs   p99 400 µs   max 400 µs
-  waiting for a client:   p50 20.0 µs   p99 20.0 µs   max 20.0 µs
-  connect:   p50 35.0 µs   p99 35.0 µs   max 35.0 µs
-  TCP query, once connected:   p50 2.00 ms   p99 2.00 ms   max 2.00 ms
+  UDP, to the truncated response:   p50 400 µs   max 400 µs
+  waiting for a client:   p50 20.0 µs   max 20.0 µs
+  connect:   p50 35.0 µs   max 35.0 µs
+  TCP query, once connected:   p50 2.00 ms   max 2.00 ms
   failed over UDP:   timed out 3
   failed over TCP:   connect refused 8   query timed out 2
 ";
@@ -179,13 +181,13 @@ fallback: 500 of 2,000 transactions retried over TCP (25.00 %)   answered 490
         let shown = "
   mix    share     sent  queries  answered  answered/s    lost      p50     p99
   udp  75.00 %  74.95 %    1,499     1,499       1,499     0 %   500 µs  500 µs
-  tcp  25.00 %  25.05 %      501       491         491  2.00 %  1.00 ms    >5 s
+  tcp  25.00 %  25.05 %      501       491         491  2.00 %  1.00 ms       -
 ";
         assert!(text.contains(shown), "{text}");
         let json = summary_json(&digest);
         assert_eq!((&json["mix"][1]["transport"], &json["mix"][1]["timed_out"]), (&"tcp".into(), &10.into()));
         assert_eq!(json["mix"][0]["share_asked"], 0.75);
-        assert_eq!(json["mix"][1]["response"]["p99"]["beyond_timeout"], true);
+        assert_eq!(json["mix"][1]["response"]["max"]["beyond_timeout"], true);
         assert!(json["fallback"].is_null());
     }
 

@@ -1,44 +1,45 @@
 //! The figures that several reports show.
 
-use dnsdyno_measure::{Latency, Quantile, Tally};
-use dnsdyno_record::{Digest, Headline};
-
-/// Queries that were sent. Each query has one type, and only sent queries are counted there.
-pub(crate) fn sent(tally: &Tally) -> u64 {
-    tally.types.iter().map(|count| count.sent).sum()
-}
-
-/// Queries that count for the server: all but the interrupted ones and those of a send-only run.
-pub(crate) fn judged(tally: &Tally) -> u64 {
-    tally.ends.total() - tally.ends.interrupted - tally.ends.sent_only
-}
-
-/// Judged queries without a response in time, for any reason.
-pub(crate) fn lost(tally: &Tally) -> u64 {
-    judged(tally) - tally.ends.answered
-}
+use dnsdyno_measure::{Latency, Tally};
+pub(crate) use dnsdyno_record::figures::{judged, latency, lateness, longest, lost, rate_qps, sent};
+use dnsdyno_record::{Digest, Headline, Row};
 
 /// `part` of `whole`, 0 to 1; `None` where there is no whole.
 pub(crate) fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-/// `count` per second over `over_ns`; 0 if that is 0.
-pub(crate) fn rate_qps(count: u64, over_ns: u64) -> f64 {
-    if over_ns == 0 { 0.0 } else { count as f64 / (over_ns as f64 * 1e-9) }
+/// The average size of `messages` messages, rounded; `None` where there is none.
+pub(crate) fn mean_bytes(bytes: u64, messages: u64) -> Option<u64> {
+    share(bytes, messages).map(|mean| mean.round() as u64)
+}
+
+/// The rate of `count` queries of the run; `None` where [too little](carries_a_rate) is behind it.
+pub(crate) fn run_rate(digest: &Digest, count: u64) -> Option<f64> {
+    let asked_qps = digest.rows().iter().map(Row::asked_qps).fold(0.0, f64::max);
+    let rate = rate_qps(count, digest.schedule_ns());
+    carries_a_rate(digest).then(|| not_above(asked_qps, rate))
+}
+
+/// Whether the run is long enough for an average rate: the ten queries of a closed loop of 2 µs are not 5,000,000
+/// queries a second.
+pub(crate) fn carries_a_rate(digest: &Digest) -> bool {
+    digest.schedule_ns() >= RATE_NEEDS_NS && digest.tally().scheduled >= RATE_NEEDS_QUERIES
+}
+
+/// The rate of `count` queries of a row.
+pub(crate) fn row_rate(row: &Row, count: u64) -> f64 {
+    not_above(row.asked_qps(), rate_qps(count, row.covered_ns))
+}
+
+/// An interval at 333.3 queries a second may have 334 queries; no server answers more than it is asked.
+fn not_above(asked_qps: f64, rate_qps: f64) -> f64 {
+    if asked_qps > 0.0 { rate_qps.min(asked_qps) } else { rate_qps }
 }
 
 /// The latency that is first in this run's summary.
 pub(crate) fn headline<'a>(digest: &Digest, tally: &'a Tally) -> Latency<'a> {
-    latency(digest.header.headline, tally)
-}
-
-/// One of the two latencies, including the unanswered.
-pub(crate) fn latency(which: Headline, tally: &Tally) -> Latency<'_> {
-    match which {
-        Headline::Response => tally.response_latency(),
-        Headline::Service => tally.service_latency(),
-    }
+    digest.header.latency_of(tally)
 }
 
 /// The latency that is not first.
@@ -49,21 +50,14 @@ pub(crate) fn other(which: Headline) -> Headline {
     }
 }
 
-/// The lateness of sent queries.
-pub(crate) fn lateness(tally: &Tally) -> Latency<'_> {
-    Latency { answered: &tally.lateness, unanswered: 0 }
-}
-
-/// The exact maximum of a latency; beyond the timeout if a query was not answered.
-pub(crate) fn longest(latency: Latency<'_>) -> Option<Quantile> {
-    if latency.unanswered > 0 {
-        return Some(Quantile::BeyondTimeout);
-    }
-    latency.answered.exact().map(|exact| Quantile::At(exact.max_ns))
-}
-
 /// Packets that our own sockets dropped.
 pub(crate) fn socket_drops(digest: &Digest) -> u64 {
     let in_evidence = digest.sum.as_ref().map_or(0, |sum| sum.evidence.socket_drops);
     digest.arrivals().socket_drops.max(in_evidence)
 }
+
+/// A shorter run is mostly its start.
+pub(crate) const RATE_NEEDS_NS: u64 = 1_000_000_000;
+
+/// With fewer, one query more or less is over 1 % of the rate.
+pub(crate) const RATE_NEEDS_QUERIES: u64 = 100;

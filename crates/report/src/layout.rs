@@ -6,7 +6,8 @@ pub(crate) fn paragraph(out: &mut String, text: &str, indent: usize, hanging: us
     flow(out, words, " ", indent, hanging, width);
 }
 
-/// Appends `items` with `gap` between them, broken between items at `width`.
+/// Appends `items` with `gap` between them, broken between items at `width`; within an item, between its words, where it
+/// is longer than a line.
 pub(crate) fn flow(
     out: &mut String,
     items: impl IntoIterator<Item = String>,
@@ -15,23 +16,57 @@ pub(crate) fn flow(
     hanging: usize,
     width: usize,
 ) {
-    let mut line = " ".repeat(indent);
-    let mut is_fresh = true;
+    flow_after(out, &" ".repeat(indent), items, gap, hanging, width);
+}
+
+/// As [`flow`], with `lead` instead of an indent.
+pub(crate) fn flow_after(
+    out: &mut String,
+    lead: &str,
+    items: impl IntoIterator<Item = String>,
+    gap: &str,
+    hanging: usize,
+    width: usize,
+) {
+    let mut line = Line { text: lead.to_owned(), is_fresh: true, hanging, width };
     for item in items {
-        if !is_fresh && chars(&line) + chars(gap) + chars(&item) > width {
-            out.push_str(line.trim_end());
-            out.push('\n');
-            line = " ".repeat(hanging);
-            is_fresh = true;
+        if hanging.max(chars(lead)) + chars(&item) <= width {
+            line.add(out, gap, &item);
+            continue;
         }
-        if !is_fresh {
-            line.push_str(gap);
-        }
-        line.push_str(&item);
-        is_fresh = false;
+        let words = item.split(' ').filter(|word| !word.is_empty());
+        words.enumerate().for_each(|(i, word)| line.add(out, if i == 0 { gap } else { " " }, word));
     }
-    out.push_str(line.trim_end());
-    out.push('\n');
+    line.end(out);
+}
+
+/// The line that is being filled.
+struct Line {
+    text: String,
+    /// Whether it has only its indent.
+    is_fresh: bool,
+    hanging: usize,
+    width: usize,
+}
+
+impl Line {
+    /// Adds `text` after `gap`, on the next line where it does not fit on this one.
+    fn add(&mut self, out: &mut String, gap: &str, text: &str) {
+        if !self.is_fresh && chars(&self.text) + chars(gap) + chars(text) > self.width {
+            self.end(out);
+            self.text = " ".repeat(self.hanging);
+        } else if !self.is_fresh {
+            self.text.push_str(gap);
+        }
+        self.text.push_str(text);
+        self.is_fresh = false;
+    }
+
+    fn end(&mut self, out: &mut String) {
+        out.push_str(self.text.trim_end());
+        out.push('\n');
+        self.is_fresh = true;
+    }
 }
 
 /// Columns of equal height under their titles.
@@ -61,7 +96,7 @@ impl Table {
 
     /// Appends the rows, and the titles where there are any, without the columns that do not fit.
     pub(crate) fn write(mut self, out: &mut String, width: usize) {
-        self.columns.retain(|column| column.cells.iter().any(|cell| !cell.is_empty()));
+        self.columns.retain(|column| column.cells.iter().any(|cell| !cell.is_empty() && cell != NOTHING));
         while self.width() > width {
             let Some(least) = self.columns.iter().filter(|c| c.dispensable > 0).map(|c| c.dispensable).max()
             else {
@@ -110,6 +145,12 @@ fn chars(text: &str) -> usize {
     text.chars().count()
 }
 
+/// A cell without a figure. A column of them is not shown.
+pub(crate) const NOTHING: &str = "-";
+
+/// A narrower terminal has no space for the important columns.
+pub(crate) const NARROWEST: usize = 40;
+
 /// Before each column; it indents the table as well.
 const GAP: &str = "  ";
 
@@ -122,6 +163,14 @@ mod tests {
         let mut out = String::new();
         paragraph(&mut out, "one two averyveryverylongword three", 0, 2, 10);
         assert_eq!(out, "one two\n  averyveryverylongword\n  three\n");
+    }
+
+    #[test]
+    fn an_item_stays_together_unless_it_is_longer_than_a_line() {
+        let mut out = String::new();
+        let items = ["p50 1 ms", "p99 22 ms", "queries of 40 bytes on average"];
+        flow(&mut out, items.map(str::to_owned), "   ", 0, 2, 16);
+        assert_eq!(out, "p50 1 ms\n  p99 22 ms\n  queries of 40\n  bytes on\n  average\n");
     }
 
     #[test]

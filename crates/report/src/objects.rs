@@ -1,6 +1,6 @@
 //! JSON objects that several parts of the summary for programs contain.
 
-use dnsdyno_measure::{Ends, Group, Histogram, Latency, Quantile, Visitor};
+use dnsdyno_measure::{Ends, Group, Histogram, Latency, PERCENTILES, Quantile, Visitor};
 use serde_json::{Map, Value, json};
 
 use crate::figures::longest;
@@ -20,7 +20,8 @@ impl Visitor for Object {
     }
 
     fn histogram(&mut self, key: &str, histogram: &Histogram) {
-        let mut figures = latency(Latency { answered: histogram, unanswered: 0 });
+        // Without unanswered queries nothing is beyond a timeout, whichever it is.
+        let mut figures = latency(Latency { answered: histogram, unanswered: 0 }, 0);
         figures["count"] = histogram.count().into();
         self.0.insert(key.to_owned(), figures);
     }
@@ -39,27 +40,23 @@ pub(crate) fn ends(ends: &Ends) -> Map<String, Value> {
 }
 
 /// The percentiles of a latency, including unanswered queries.
-pub(crate) fn latency(latency: Latency<'_>) -> Value {
+pub(crate) fn latency(latency: Latency<'_>, timeout_ns: u64) -> Value {
     let exact = latency.answered.exact();
     let mut object = json!({
         "answered": latency.answered.count(),
         "unanswered": latency.unanswered,
         "min_ns": exact.map(|e| e.min_ns),
         "avg_ns": latency.answered.mean_ns(),
-        "max": quantile(longest(latency)),
+        "max": quantile(longest(latency), timeout_ns),
     });
-    QUANTILES.iter().for_each(|(key, q)| object[*key] = quantile(latency.quantile(*q)));
+    PERCENTILES.iter().for_each(|(key, _, q)| object[*key] = quantile(latency.percentile(*q), timeout_ns));
     object
 }
 
-/// `{"ns": 1234}`, `{"beyond_timeout": true}`, or null without queries.
-pub(crate) fn quantile(quantile: Option<Quantile>) -> Value {
-    match quantile {
-        Some(Quantile::At(ns)) => json!({ "ns": ns }),
-        Some(Quantile::BeyondTimeout) => json!({ "beyond_timeout": true }),
-        None => Value::Null,
-    }
+/// `{"ns": 1234, "beyond_timeout": false}`, or null without enough queries.
+pub(crate) fn quantile(quantile: Option<Quantile>, timeout_ns: u64) -> Value {
+    quantile.map_or(Value::Null, |quantile| {
+        let written = quantile.written(timeout_ns);
+        json!({ "ns": written.ns, "beyond_timeout": written.beyond_timeout })
+    })
 }
-
-const QUANTILES: [(&str, f64); 5] =
-    [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999)];

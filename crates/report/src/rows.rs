@@ -3,8 +3,9 @@
 use dnsdyno_measure::{Latency, Quantile};
 use dnsdyno_record::{Digest, Headline, Row};
 
-use crate::figures::{headline, judged, lateness, longest, lost, rate_qps, sent, share};
-use crate::layout::Table;
+use crate::figures::{headline, judged, lateness, longest, lost, row_rate, sent, share};
+use crate::foreign::safe;
+use crate::layout::{NOTHING, Table};
 use crate::units::{duration, percent, rate, seconds, setting};
 
 /// Appends the table; nothing where a single row would repeat the totals.
@@ -17,16 +18,20 @@ pub(crate) fn write(out: &mut String, digest: &Digest, width: usize) {
     let mut table = Table::default();
     let step_ns = digest.header.interval_ns;
     table.right("from s", 0, cells(rows, |row| seconds(row.from_ns, step_ns)));
-    table.left("phase", 6, cells(rows, |row| row.label.clone().unwrap_or_default()));
+    table.left("phase", 6, cells(rows, |row| row.label.as_deref().map(safe).unwrap_or_default()));
     if digest.header.headline == Headline::Response {
-        table.right("asked/s", 0, cells(rows, |row| rate(row.asked_qps())));
+        table.right("asked/s", 1, cells(rows, |row| rate(row.asked_qps())));
     }
     if digest.header.send_only || digest.header.headline == Headline::Service {
-        table.right("sent/s", 0, cells(rows, |row| rate(rate_qps(sent(&row.tally), row.covered_ns))));
+        table.right(
+            "sent/s",
+            if digest.header.send_only { 0 } else { 1 },
+            cells(rows, |row| rate(row_rate(row, sent(&row.tally)))),
+        );
     }
     if digest.header.send_only {
-        let p99 = |row: &Row| lateness(&row.tally).quantile(0.99);
-        table.right("lateness p99", 1, cells(rows, |row| quantile(p99(row), digest.header.timeout_ns)));
+        let p99 = |row: &Row| lateness(&row.tally).percentile(0.99);
+        table.right("lateness p99", 2, cells(rows, |row| quantile(p99(row), digest.header.timeout_ns)));
     } else {
         response_columns(&mut table, digest, rows);
     }
@@ -38,12 +43,12 @@ fn response_columns(table: &mut Table, digest: &Digest, rows: &[Row]) {
     let at = |row: &Row, of: &dyn Fn(Latency<'_>) -> Option<Quantile>| {
         quantile(of(headline(digest, &row.tally)), digest.header.timeout_ns)
     };
-    table.right("answered/s", 0, cells(rows, |row| rate(rate_qps(row.tally.ends.answered, row.covered_ns))));
-    let loss = |row: &Row| share(lost(&row.tally), judged(&row.tally)).map_or("-".to_owned(), percent);
+    table.right("answered/s", 0, cells(rows, |row| rate(row_rate(row, row.tally.ends.answered))));
+    let loss = |row: &Row| share(lost(&row.tally), judged(&row.tally)).map_or(NOTHING.to_owned(), percent);
     table.right("loss", 0, cells(rows, loss));
-    table.right("p50", 3, cells(rows, |row| at(row, &|latency| latency.quantile(0.5))));
-    table.right("p99", 0, cells(rows, |row| at(row, &|latency| latency.quantile(0.99))));
-    table.right("p99.9", 5, cells(rows, |row| at(row, &|latency| latency.quantile(0.999))));
+    table.right("p50", 3, cells(rows, |row| at(row, &|latency| latency.percentile(0.5))));
+    table.right("p99", 0, cells(rows, |row| at(row, &|latency| latency.percentile(0.99))));
+    table.right("p99.9", 5, cells(rows, |row| at(row, &|latency| latency.percentile(0.999))));
     table.right("max", 4, cells(rows, |row| at(row, &longest)));
 }
 
@@ -57,6 +62,6 @@ pub(crate) fn quantile(quantile: Option<Quantile>, timeout_ns: u64) -> String {
     match quantile {
         Some(Quantile::At(ns)) => duration(ns),
         Some(Quantile::BeyondTimeout) => format!(">{}", setting(timeout_ns)),
-        None => "-".to_owned(),
+        None => NOTHING.to_owned(),
     }
 }

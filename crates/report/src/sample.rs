@@ -1,13 +1,21 @@
 //! Sample runs for the tests, built with the calls that a writer makes.
 
 use dnsdyno_measure::{
-    Anomalies, Arrivals, ConnectFailure, ConnectionEnd, Connections, Encrypted, Evidence, Fallback,
-    FallbackFailure, HandshakeFailure, HandshakeKind, MemberTally, NotSentReason, StreamFailure, Tally,
-    TypeCount, Warning,
+    Anomalies, Arrivals, ConnectFailure, ConnectionEnd, Connections, Encrypted, Evidence, Explanation,
+    Fallback, FallbackFailure, HandshakeFailure, HandshakeKind, MemberTally, NotSentReason, StreamFailure,
+    Tally, TypeCount, Warning,
 };
-use dnsdyno_record::{Digest, Ended, Event, Header, Headline, Interval, MemberInfo, Phase, Sum};
+use dnsdyno_plan::expect::Expectation;
+use dnsdyno_record::{
+    BackendInfo, Check, Digest, Ended, Event, Header, Headline, InterfaceCounts, Interval, MemberInfo, Phase,
+    Sum, TlsCheck, XdpInfo,
+};
 
 pub(crate) const SECOND: u64 = 1_000_000_000;
+
+pub(crate) fn expectations(texts: &[&str]) -> Vec<Expectation> {
+    texts.iter().map(|text| Expectation::parse(text).unwrap()).collect()
+}
 
 pub(crate) fn header() -> Header {
     let step = |n: u64, qps: &str| Phase {
@@ -36,6 +44,7 @@ pub(crate) fn header() -> Header {
         udp_sockets: None,
         clients: 8,
         queries: 10_000,
+        queries_hash: None,
         bad_lines: 2,
         send_only: false,
         load: "stair from 2,000 to 4,000 queries/s, 1,000 a step, each held for 2 s".into(),
@@ -51,10 +60,13 @@ pub(crate) fn second(index: u64, qps: u64, lost: u64) -> Interval {
     tally.requests = qps;
     tally.ends.answered = answered;
     tally.ends.timed_out = lost;
-    tally.rcodes.add(0, answered - 50);
-    tally.rcodes.add(3, 50);
-    tally.types =
-        vec![TypeCount { sent: qps - 500, answered: answered - 500 }, TypeCount { sent: 500, answered: 500 }];
+    let (denied, other) = (50.min(answered / 2), 500.min(answered / 2));
+    tally.rcodes.add(0, answered - denied);
+    tally.rcodes.add(3, denied);
+    let first = TypeCount { sent: qps - other, answered: answered - other };
+    tally.types = vec![first, TypeCount { sent: other, answered: other }];
+    (tally.bytes_sent, tally.query_bytes_max) = (qps * 40, 52);
+    (tally.bytes_answered, tally.response_bytes_max) = (answered * 110, 1_232);
     for n in 0..answered {
         let service_ns = if n % 100 == 0 { 40_000_000 } else { 400_000 + n % 100 * 2_000 };
         tally.service.record(service_ns);
@@ -138,6 +150,7 @@ pub(crate) fn closed_loop() -> Digest {
         phases: Vec::new(),
         types: vec![1, 28],
         load,
+        queries_hash: None,
         bad_lines: 0,
         ..header()
     };
@@ -225,7 +238,65 @@ pub(crate) fn over_doh() -> Digest {
     connections.encrypted = Some(Box::new(encrypted));
     interval.arrivals.connections = Some(Box::new(connections));
     digest.interval(&interval);
+    let explanations = vec![
+        Explanation::of_handshake(
+            HandshakeFailure::Alert,
+            "certificate_required, the server wants a certificate of the client",
+        ),
+        Explanation::of_stream(StreamFailure::Status, "HTTP status 500"),
+        Explanation::of_end(ConnectionEnd::Protocol, "of a counter that is 0"),
+    ];
+    digest.sum(&Sum { explanations, ..calm_sum(&digest) });
+    digest
+}
+
+/// Steps of two seconds with these rates and losses a second.
+pub(crate) fn at_rates(steps: &[(u64, u64)]) -> Digest {
+    let phase = |(i, (qps, _)): (usize, &(u64, u64))| {
+        let from_ns = i as u64 * 2 * SECOND;
+        Phase { label: format!("{qps} q/s"), from_ns, to_ns: from_ns + 2 * SECOND }
+    };
+    let phases = steps.iter().enumerate().map(phase).collect();
+    let mut digest = Digest::new(Header { phases, ..header() });
+    let seconds = steps.iter().flat_map(|step| [step, step]);
+    seconds.enumerate().for_each(|(i, (qps, lost))| digest.interval(&second(i as u64, *qps, *lost)));
     digest.sum(&calm_sum(&digest));
+    digest
+}
+
+/// A second at each rate over TCP by `clients`; all responses of a rate take the same time.
+pub(crate) fn tcp_at(rates_qps: &[u64], clients: u32, service_ns: impl Fn(u64) -> u64) -> Digest {
+    let header = Header { transport: "tcp".into(), clients, phases: Vec::new(), ..header() };
+    let mut digest = Digest::new(header);
+    for (i, qps) in rates_qps.iter().enumerate() {
+        let mut interval = second(i as u64, *qps, 0);
+        interval.tally.service.clear();
+        (0..*qps).for_each(|_| interval.tally.service.record(service_ns(*qps)));
+        interval.arrivals.connections = Some(Box::default());
+        digest.interval(&interval);
+    }
+    digest.sum(&calm_sum(&digest));
+    digest
+}
+
+/// The ten queries of a closed loop, which are over in 2 µs.
+pub(crate) fn ten_queries() -> Digest {
+    let mut digest = Digest::new(Header { headline: Headline::Service, phases: Vec::new(), ..header() });
+    let mut tally = Tally::new(2);
+    (tally.scheduled, tally.requests, tally.ends.answered) = (10, 10, 10);
+    tally.types[0] = TypeCount { sent: 10, answered: 10 };
+    tally.rcodes.add(0, 10);
+    (tally.bytes_sent, tally.query_bytes_max) = (300, 40);
+    (tally.bytes_answered, tally.response_bytes_max) = (990, 99);
+    (0..10).for_each(|n| {
+        tally.service.record(100_000 + n);
+        tally.response.record(100_000 + n);
+    });
+    digest.interval(&Interval { asked_qps: 0.0, tally, ..second(0, 100, 0) });
+    let mut sum = calm_sum(&digest);
+    (sum.schedule_ns, sum.to_ns, sum.ended) = (2_000, 220_000, Ended::ByCount);
+    sum.evidence.busiest_worker_cpu = 0.0;
+    digest.sum(&sum);
     digest
 }
 
@@ -279,4 +350,97 @@ pub(crate) fn mixed() -> Digest {
     digest.interval(&interval);
     digest.sum(&calm_sum(&digest));
     digest
+}
+
+/// A run before which the server was asked over two transports.
+pub(crate) fn checked() -> Digest {
+    let tls = TlsCheck {
+        version: "TLS 1.3".into(),
+        issuer: "Example CA".into(),
+        valid_until: "2027-01-31".into(),
+        ..TlsCheck::default()
+    };
+    let found = Check {
+        transport: "dot".into(),
+        rcode: Some("NOERROR".into()),
+        took_ns: 843_000,
+        version: Some("BIND 9.18.28".into()),
+        nsid: Some("ns1-ams".into()),
+        tls: Some(tls),
+        ..Check::default()
+    };
+    let silent =
+        Check { transport: "udp".into(), problem: Some("connection refused".into()), ..Check::default() };
+    let mut digest = over_tcp();
+    digest.header.checks = vec![found, silent];
+    digest
+}
+
+/// Sets the title of a terminal, clears it, turns the direction of text, and hides text.
+pub(crate) const HOSTILE: &str = "x\u{1b}]0;owned\u{7}\u{1b}[2J\r\n\u{9b}31m\u{202e}\u{200b}\u{e0041}\u{7f}y";
+
+/// Runs with such text wherever a record has text.
+pub(crate) fn hostile() -> [Digest; 3] {
+    let text = || HOSTILE.to_owned();
+    let tls = TlsCheck {
+        version: text(),
+        cipher_suite: text(),
+        alpn: Some(text()),
+        subject: text(),
+        issuer: text(),
+        names: vec![text()],
+        valid_until: text(),
+    };
+    let check = Check {
+        transport: text(),
+        query: text(),
+        rcode: Some(text()),
+        version: Some(text()),
+        nsid: Some(text()),
+        tls: Some(tls),
+        ..Check::default()
+    };
+    let xdp = XdpInfo {
+        interface: text(),
+        queues: 1,
+        mode: text(),
+        zero_copy: false,
+        source: "192.0.2.1".parse().unwrap(),
+        first_port: 1,
+        last_port: 2,
+        next_hop: text(),
+        vlan: None,
+        mtu: 1_500,
+    };
+    let event = Event { at_ns: 0, kind: text(), message: text(), figures: Default::default() };
+    [doubtful(), over_doh(), mixed()].map(|mut digest| {
+        let header = &mut digest.header;
+        (header.target, header.transport, header.load, header.version) = (text(), text(), text(), text());
+        (header.name, header.note, header.run_id) = (Some(text()), Some(text()), text());
+        header.command_line = vec![text()];
+        header.backend = BackendInfo { why: Some(text()), xdp: Some(xdp.clone()) };
+        header.checks = vec![check.clone(), Check { problem: Some(text()), ..Check::default() }];
+        header.mix.iter_mut().for_each(|member| member.transport = text());
+        let failed = Check { transport: text(), problem: Some(text()), ..Check::default() };
+        header.checks.push(failed);
+        header.phases.iter_mut().for_each(|phase| phase.label = text());
+        digest.event(&event);
+        let mut digest = with_labels(digest);
+        let sum = digest.sum.as_mut().unwrap();
+        sum.ended = Ended::Failed { why: text() };
+        sum.explanations.iter_mut().for_each(|explanation| explanation.words = text());
+        let interface = InterfaceCounts { name: text(), ..InterfaceCounts::default() };
+        sum.interface = Some(interface);
+        digest
+    })
+}
+
+/// The same digest with the labels that its header has now.
+fn with_labels(digest: Digest) -> Digest {
+    let mut again = Digest::new(digest.header.clone());
+    let seconds = digest.rows().len() as u64 * 2;
+    (0..seconds).for_each(|i| again.interval(&second(i, 2_000, 1)));
+    digest.events.iter().for_each(|event| again.event(event));
+    digest.sum.iter().for_each(|sum| again.sum(sum));
+    again
 }

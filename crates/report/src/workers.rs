@@ -3,23 +3,24 @@
 
 use dnsdyno_record::Digest;
 
-use crate::figures::rate_qps;
-use crate::layout::Table;
-use crate::units::{percent, rate};
+use crate::figures::run_rate;
+use crate::layout::{NOTHING, Table};
+use crate::units::{duration, percent, rate};
 
 /// A table of the workers in lines of at most `width` columns; empty where the record has none.
 pub fn workers(digest: &Digest, width: usize) -> String {
-    let (used, over_ns) = (digest.workers(), digest.schedule_ns());
+    let used = digest.workers();
     let mut out = String::new();
     if used.is_empty() {
         return out;
     }
     let share = |ns: u64| percent(ns as f64 / digest.to_ns().max(1) as f64);
-    let per_query = |ns: u64, sent: u64| ns.checked_div(sent).map_or("-".to_owned(), |ns| format!("{ns} ns"));
+    let per_second = |n: u64| run_rate(digest, n).map_or(NOTHING.to_owned(), rate);
+    let per_query = |ns: u64, sent: u64| ns.checked_div(sent).map_or(NOTHING.to_owned(), duration);
     let mut table = Table::default();
     table.right("worker", 0, (0..used.len()).map(|number| number.to_string()).collect());
-    table.right("sent/s", 0, used.iter().map(|one| rate(rate_qps(one.sent, over_ns))).collect());
-    table.right("answered/s", 1, used.iter().map(|one| rate(rate_qps(one.answered, over_ns))).collect());
+    table.right("sent/s", 0, used.iter().map(|one| per_second(one.sent)).collect());
+    table.right("answered/s", 1, used.iter().map(|one| per_second(one.answered)).collect());
     table.right("CPU", 0, used.iter().map(|one| share(one.cpu_ns)).collect());
     table.right("CPU wait", 0, used.iter().map(|one| share(one.cpu_wait_ns)).collect());
     table.right("CPU/query", 2, used.iter().map(|one| per_query(one.cpu_ns, one.sent)).collect());
@@ -42,8 +43,8 @@ mod tests {
             dnsdyno_record::WorkerUse {
                 cpu_ns: 3_000_000_000,
                 cpu_wait_ns: 400_000_000,
-                sent: 3_000_000,
-                answered: 2_000_000,
+                sent: 6_000,
+                answered: 4_000,
             },
             dnsdyno_record::WorkerUse::default(),
         ];
@@ -52,7 +53,7 @@ mod tests {
             .lines()
             .map(|line| line.split("  ").filter(|word| !word.is_empty()).map(str::trim).collect())
             .collect();
-        assert_eq!(lines[2], ["0", "1,500,000", "1,000,000", "75.00 %", "10.00 %", "1000 ns"], "{text}");
+        assert_eq!(lines[2], ["0", "3,000", "2,000", "75.00 %", "10.00 %", "500 µs"], "{text}");
         assert_eq!((lines.len(), lines[3][0], lines[3][5]), (4, "1", "-"), "{text}");
     }
 }

@@ -132,7 +132,7 @@ mod tests {
         let draft =
             Draft::from_toml(&format!("server = \"127.0.0.1\"\nask = [\"www.example A\"]\n{toml}")).unwrap();
         let plan = crate::host::validate(&draft).unwrap();
-        let loaded = plan.source.load(plan.form, true).unwrap();
+        let loaded = plan.source.load(plan.form, plan.bad_lines).unwrap();
         describe(&plan, &loaded.queries)
     }
 

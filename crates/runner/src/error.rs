@@ -9,6 +9,8 @@ use dnsdyno_plan::source::SourceError;
 use dnsdyno_record::WriteError;
 use dnsdyno_transport::OpenError;
 
+use crate::check::CheckFailed;
+
 /// Why a run failed. Nothing was sent.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
@@ -18,6 +20,9 @@ pub enum RunError {
     /// The queries are not valid.
     #[error(transparent)]
     Source(#[from] SourceError),
+    /// The server did not answer as it should before the load.
+    #[error(transparent)]
+    Check(#[from] CheckFailed),
     /// The transports cannot be opened.
     #[error(transparent)]
     Transport(#[from] OpenError),

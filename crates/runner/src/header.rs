@@ -5,7 +5,7 @@ use std::path::Path;
 
 use dnsdyno_plan::source::Loaded;
 use dnsdyno_plan::{Load, MixMember, Plan, mac_text};
-use dnsdyno_record::{BackendInfo, Header, Headline, MemberInfo, Phase, XdpInfo};
+use dnsdyno_record::{BackendInfo, Check, Header, Headline, MemberInfo, Phase, XdpInfo};
 use dnsdyno_sys::xdp::Attached;
 use dnsdyno_transport::xdp::XdpFacts;
 
@@ -14,6 +14,7 @@ pub(crate) fn header_of(
     plan: &Plan,
     backend: BackendInfo,
     loaded: &Loaded,
+    checks: Vec<Check>,
     folder: Option<&Path>,
     started_unix_ns: u64,
 ) -> Header {
@@ -51,10 +52,11 @@ pub(crate) fn header_of(
         clients: plan.clients as u32,
         udp_sockets: plan.udp_sockets().map(|sockets| sockets as u32),
         queries: loaded.queries.len() as u64,
+        queries_hash: Some(loaded.hash.clone()),
         bad_lines: loaded.bad_lines,
         send_only: plan.send_only,
         load,
-        checks: Vec::new(),
+        checks,
     }
 }
 

@@ -11,11 +11,13 @@
 //! [`Observer`], and a run is stopped by its [`Control`].
 #![forbid(unsafe_code)]
 
+mod check;
 mod description;
 mod error;
 mod files;
 mod header;
 mod host;
+mod judge;
 mod local;
 mod observer;
 mod recorder;
@@ -23,7 +25,8 @@ mod run;
 mod simulated;
 mod watch;
 
-pub use dnsdyno_engine::{Control, Live};
+pub use check::CheckFailed;
+pub use dnsdyno_engine::{Control, Live, StopCause};
 pub use dnsdyno_record::{FinishedRun, PlanRunner};
 pub use dnsdyno_transport::sim::SimConfig;
 pub use error::RunError;

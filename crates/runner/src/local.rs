@@ -3,9 +3,10 @@
 use dnsdyno_engine::Control;
 use dnsdyno_plan::source::Loaded;
 use dnsdyno_plan::{Backend, Plan, XdpPlan};
-use dnsdyno_record::{BackendInfo, FinishedRun, PlanRunner};
+use dnsdyno_record::{BackendInfo, Check, FinishedRun, PlanRunner};
 use dnsdyno_transport::{Kind, Opened, open};
 
+use crate::check::check_server;
 use crate::description::describe;
 use crate::error::RunError;
 use crate::files::raise_files_limit;
@@ -32,12 +33,14 @@ impl PlanRunner for LocalRunner<'_> {
     fn run(&mut self, plan: &Plan) -> Result<FinishedRun, RunError> {
         let loaded = load(plan, self.observer)?;
         let Prepared { plan, kind, opened, backend, own_files } = self.open(plan, &loaded)?;
+        let checks = self.check(&plan, &loaded)?;
         let (keep, control, observer) = (&self.keep, self.control, &mut *self.observer);
         opened.visit(Run {
             plan: &plan,
             loaded: &loaded,
             kind,
             backend,
+            checks,
             own_files,
             keep,
             control,
@@ -58,6 +61,17 @@ struct Prepared {
 }
 
 impl LocalRunner<'_> {
+    /// Asks the server before the load, if the plan says so; last, so that a mistake on this host is told first.
+    fn check(&mut self, plan: &Plan, loaded: &Loaded) -> Result<Vec<Check>, RunError> {
+        if !plan.check {
+            return Ok(Vec::new());
+        }
+        let (kind, description) = describe(plan, &loaded.queries);
+        let checks = check_server(plan, kind, &description, &loaded.queries)?;
+        self.observer.note(&Note::Checked(&checks));
+        Ok(checks)
+    }
+
     /// Opens the transports of the plan; where AF_XDP is not available and the plan allows it, sockets.
     fn open(&mut self, plan: &Plan, loaded: &Loaded) -> Result<Prepared, RunError> {
         let (kind, description) = describe(plan, &loaded.queries);
@@ -92,13 +106,16 @@ fn prepared(plan: &Plan, kind: Kind, opened: Opened, own_files: bool) -> Prepare
 
 /// Reads the queries, and reports the malformed lines.
 pub(crate) fn load(plan: &Plan, observer: &mut dyn Observer) -> Result<Loaded, RunError> {
-    let mut loaded = plan.source.load(plan.form, plan.strict)?;
+    let mut loaded = plan.source.load(plan.form, plan.bad_lines)?;
     for bad in &loaded.first_bad {
         observer.note(&Note::SkippedLine(bad));
     }
     let more = loaded.bad_lines - loaded.first_bad.len() as u64;
     if more > 0 {
         observer.note(&Note::SkippedMore(more));
+    }
+    if let Some((name, sent)) = &loaded.first_idn {
+        observer.note(&Note::InternationalizedNames { count: loaded.idn_names, name, sent });
     }
     if plan.groups_by_length() {
         loaded.queries.group_by_length(plan.seed);

@@ -4,7 +4,7 @@ use std::error::Error;
 
 use dnsdyno_engine::Live;
 use dnsdyno_plan::source::BadLine;
-use dnsdyno_record::{Event, Header, WriteError};
+use dnsdyno_record::{Check, Digest, Event, Header, WriteError};
 
 /// Receives the progress of a run. Each method is optional.
 pub trait Observer {
@@ -26,6 +26,9 @@ pub trait Observer {
 
     /// A wall interval has ended.
     fn passed(&mut self, _live: &Live<'_>) {}
+
+    /// Called several times a second; `digest` has the intervals that have settled.
+    fn idle(&mut self, _digest: &Digest) {}
 }
 
 /// An observer that ignores everything.
@@ -38,12 +41,24 @@ pub enum Note<'a> {
     SkippedLine(&'a BadLine),
     /// Number of further lines skipped.
     SkippedMore(u64),
+    /// Names with other letters than those of ASCII are sent as A-labels.
+    InternationalizedNames {
+        /// How many.
+        count: u64,
+        /// The first of them.
+        name: &'a str,
+        /// What is sent for it.
+        sent: &'a str,
+    },
     /// AF_XDP is not available, for this reason: the run uses sockets, as its plan allows.
     SocketsInstead(String),
+    /// What the server answered before the load, over each transport.
+    Checked(&'a [Check]),
     /// An event, which the record contains too.
     Event(&'a Event),
-    /// The user stopped the run: it sends nothing more and waits for outstanding queries.
-    Stopping,
+    /// The run is stopped, by the user or by a condition: it sends nothing more and waits for outstanding queries.
+    /// The event says why, and the record contains it too.
+    Stopping(&'a Event),
     /// The record cannot be written now. Sent once per run.
     RecordTrouble(&'a WriteError),
 }

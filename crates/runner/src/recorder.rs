@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use dnsdyno_plan::{Plan, Queries, QuerySource};
+use dnsdyno_record::expect::EachOutcome;
 use dnsdyno_record::{Digest, Event, FinishedRun, Header, HostInfo, Interval, RunWriter, Sum, WriteError};
 
 use crate::error::RunError;
@@ -83,19 +84,27 @@ impl Recorder {
         }
     }
 
+    /// What has been recorded so far.
+    pub(crate) fn digest(&self) -> &Digest {
+        match self {
+            Recorder::Folder(writer) => writer.digest(),
+            Recorder::Memory(digest) => digest,
+        }
+    }
+
     /// Adds the verdict to the sum, and ends the record with it.
-    pub(crate) fn finish(self, mut sum: Sum) -> FinishedRun {
+    pub(crate) fn finish(self, mut sum: Sum, each: Vec<EachOutcome>) -> FinishedRun {
         match self {
             Recorder::Folder(mut writer) => {
                 sum.warnings = writer.digest().judge(Some(&sum));
                 let incomplete = writer.finish(&sum).err();
                 let folder = Some(writer.dir().to_owned());
-                FinishedRun { digest: writer.digest().clone(), folder, incomplete }
+                FinishedRun { digest: writer.digest().clone(), each, folder, incomplete }
             }
             Recorder::Memory(mut digest) => {
                 sum.warnings = digest.judge(Some(&sum));
                 digest.sum(&sum);
-                FinishedRun { digest: *digest, folder: None, incomplete: None }
+                FinishedRun { digest: *digest, each, folder: None, incomplete: None }
             }
         }
     }

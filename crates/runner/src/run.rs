@@ -2,17 +2,18 @@
 
 use std::time::Duration;
 
-use dnsdyno_engine::{Control, Job, Live, preparation_ns};
+use dnsdyno_engine::{Control, Job, Live, StopCause, preparation_ns};
 use dnsdyno_plan::source::Loaded;
 use dnsdyno_plan::{Plan, QuerySource};
 use dnsdyno_record::{
-    BackendInfo, Ended, Event, FinishedRun, HostInfo, InterfaceCounts, Interval, Sum, WriteError,
+    BackendInfo, Check, Ended, FinishedRun, HostInfo, InterfaceCounts, Interval, Sum, WriteError,
 };
 use dnsdyno_sys::{clock, thread};
 use dnsdyno_transport::{Kind, Pause, Transport, Visitor};
 
 use crate::error::RunError;
 use crate::header::header_of;
+use crate::judge::Judge;
 use crate::observer::{Note, Observer};
 use crate::recorder::{Keep, Recorder, keep_queries};
 use crate::watch::Watch;
@@ -25,6 +26,8 @@ pub(crate) struct Run<'a> {
     pub(crate) kind: Kind,
     /// The backend, for the record.
     pub(crate) backend: BackendInfo,
+    /// What the server answered before the load, for the record.
+    pub(crate) checks: Vec<Check>,
     /// Whether each worker needs its own table of open files.
     pub(crate) own_files: bool,
     pub(crate) keep: &'a Keep,
@@ -90,12 +93,12 @@ impl Start {
 impl<'a> Run<'a> {
     /// Creates the record, and starts to monitor the interface.
     fn begin(self, start: &Start) -> Result<RecordingObserver<'a>, RunError> {
-        let Run { plan, loaded, kind, backend, keep, observer, pause, .. } = self;
+        let Run { plan, loaded, kind, backend, checks, keep, control, observer, pause, .. } = self;
         let folder = keep.folder(plan);
         if let (QuerySource::Stdin, Some(folder)) = (&plan.source, &folder) {
             keep_queries(&loaded.queries, folder)?;
         }
-        let header = header_of(plan, backend, loaded, folder.as_deref(), start.unix_ns);
+        let header = header_of(plan, backend, loaded, checks, folder.as_deref(), start.unix_ns);
         let is_simulated = kind == Kind::Sim;
         let host =
             if is_simulated { HostInfo::default() } else { HostInfo::gather(plan.target.address.ip()) };
@@ -113,6 +116,8 @@ impl<'a> Run<'a> {
             interface_counts_all: !xdp.is_some_and(|xdp| xdp.zero_copy),
             datagrams_only: !kind.connects(),
             has_reported_error: false,
+            judge: Judge::new(plan, &header),
+            control,
             observer,
             pause,
         })
@@ -130,6 +135,8 @@ struct RecordingObserver<'a> {
     interface_counts_all: bool,
     datagrams_only: bool,
     has_reported_error: bool,
+    judge: Judge,
+    control: &'a Control,
     pause: Option<Pause>,
 }
 
@@ -147,6 +154,9 @@ impl dnsdyno_engine::Observer for RecordingObserver<'_> {
     fn settled(&mut self, interval: &Interval) {
         let written = self.recorder.interval(interval);
         self.report_error(written);
+        if self.judge.ends_with(interval) {
+            self.control.stop(StopCause::Condition);
+        }
         if let Some(pause) =
             self.pause.as_ref().filter(|_| self.recorder.unsaved_bytes() > MOST_UNSAVED_BYTES)
         {
@@ -159,14 +169,14 @@ impl dnsdyno_engine::Observer for RecordingObserver<'_> {
     }
 
     fn stopping(&mut self, at_ns: u64) {
-        self.observer.note(&Note::Stopping);
-        let written = self.recorder.event(&Event {
-            at_ns,
-            kind: "interrupt".into(),
-            message: "stopped by the user".into(),
-            figures: serde_json::Map::new(),
-        });
+        let event = self.judge.stop_event(self.control.cause(), at_ns);
+        self.observer.note(&Note::Stopping(&event));
+        let written = self.recorder.event(&event);
         self.report_error(written);
+    }
+
+    fn idle(&mut self) {
+        self.observer.idle(self.recorder.digest());
     }
 }
 
@@ -187,7 +197,11 @@ impl RecordingObserver<'_> {
         let counts = sum.interface.as_ref().filter(|_| self.interface_counts_all);
         sum.evidence.interface_packets = counts.map(|counts| counts.sent);
         sum.evidence.datagrams_only = self.datagrams_only;
-        self.recorder.finish(sum)
+        if sum.ended == Ended::Interrupted {
+            sum.ended = self.judge.ended(self.control.cause());
+        }
+        let each = self.judge.finish(sum.schedule_ns);
+        self.recorder.finish(sum, each)
     }
 }
 

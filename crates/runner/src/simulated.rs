@@ -38,6 +38,7 @@ impl PlanRunner for SimulatedRunner {
             loaded: &loaded,
             kind: Kind::Sim,
             backend: BackendInfo::default(),
+            checks: Vec::new(),
             own_files: false,
             keep: &self.keep,
             control: &Control::default(),

@@ -9,7 +9,11 @@
 #![forbid(unsafe_code)]
 
 mod batch;
+mod bounds;
 mod description;
+mod explained;
+#[cfg(feature = "fuzzing")]
+pub mod fuzz;
 pub mod mixed;
 mod open;
 pub mod quic;
@@ -122,8 +126,11 @@ pub trait Transport {
         None
     }
 
-    /// A query of this channel has timed out: its response is no longer expected.
-    fn expired(&mut self, _channel: usize) {}
+    /// A query of this channel has timed out: its response is no longer expected. Returns whether the query has never
+    /// left this host, because it has waited for the server all the time.
+    fn expired(&mut self, _channel: usize, _id: u16) -> Option<NeverSent> {
+        None
+    }
 
     /// Closes all connections. Called once, after every query has ended.
     fn finish(&mut self, _sink: &mut impl Sink) {}
@@ -155,6 +162,15 @@ pub struct Peer {
     pub alpn: Option<String>,
     /// The certificates in DER, the server's own first.
     pub certificates: Vec<Vec<u8>>,
+}
+
+/// A query that was passed to a connection, and never left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NeverSent {
+    /// Why not.
+    pub why: NotSentReason,
+    /// The length of its message in octets.
+    pub bytes: usize,
 }
 
 /// Consecutive channels of one kind.

@@ -23,7 +23,8 @@ use crate::random::Random;
 use crate::table::transports;
 use crate::worker_clock::WorkerClock;
 use crate::{
-    Batch, ConnectionEvent, Group, MessageKind, NextClient, Peer, Resources, Sent, Sink, Transport, Wake,
+    Batch, ConnectionEvent, Group, MessageKind, NeverSent, NextClient, Peer, Resources, Sent, Sink,
+    Transport, Wake,
 };
 
 /// One member of a mix.
@@ -262,9 +263,9 @@ impl Transport for Mixed {
         self.poll(until_ns - now_ns);
     }
 
-    fn expired(&mut self, channel: usize) {
+    fn expired(&mut self, channel: usize, id: u16) -> Option<NeverSent> {
         let (part, channel) = self.part_of(channel);
-        each!(part, transport => transport.expired(channel));
+        each!(part, transport => transport.expired(channel, id))
     }
 
     fn finish(&mut self, sink: &mut impl Sink) {

@@ -24,19 +24,21 @@ mod connection;
 mod handshake;
 mod open;
 mod outbox;
+mod peer;
 mod receiving;
 mod sending;
 mod state;
 mod timers;
+mod words;
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Instant;
 
-use dnsdyno_measure::{ConnectFailure, ConnectionEnd, HandshakeFailure, NotSentReason};
+use dnsdyno_measure::{ConnectFailure, ConnectionEnd, Explanation, HandshakeFailure, NotSentReason};
 use dnsdyno_sys::socket;
 
 use crate::mixed::InMix;
-use crate::{Batch, NextClient, Resources, Sent, Sink, Transport, Wake};
+use crate::{Batch, NeverSent, NextClient, Peer, Resources, Sent, Sink, Transport, Wake};
 use client::{Phase, Waiting};
 pub use config::QuicOpenError;
 use connection::{NO_ERROR, frame};
@@ -68,7 +70,7 @@ impl Transport for QuicTransport {
             client.is_queued = false;
             self.queue.pop_front();
         }
-        Err(NotSentReason::NoFreeConnection)
+        Err(self.blocked_by)
     }
 
     fn pass(&mut self, channel: usize) {
@@ -99,7 +101,7 @@ impl Transport for QuicTransport {
                 _ => Err(framed),
             };
             if let Err(framed) = result {
-                client.waiting.push_back(Waiting { id, since_ns: now_ns, framed });
+                client.waiting.push_back(Waiting { id, was_sent: false, framed });
             }
         }
         self.touch(channel);
@@ -140,23 +142,34 @@ impl Transport for QuicTransport {
         }
     }
 
-    fn expired(&mut self, channel: usize) {
+    fn expired(&mut self, channel: usize, id: u16) -> Option<NeverSent> {
+        let never_sent = self.forget_waiting(channel, id);
         let now_ns = self.now_ns();
         let client = &mut self.clients[channel];
         client.outstanding = client.outstanding.saturating_sub(1);
         let is_spent = client.is_spent(self.limit);
         if client.phase == Phase::Opening && is_spent {
             // No query waits for it any more.
-            return self.fail(channel, ConnectFailure::TimedOut, Some(HandshakeFailure::TimedOut));
+            self.fail(channel, ConnectFailure::TimedOut, Some(HandshakeFailure::TimedOut));
+            return None;
         }
         if client.phase != Phase::Open {
-            return;
+            return None;
         }
         if now_ns.saturating_sub(client.quiet_since_ns()) >= SILENT_TIMEOUTS * self.config.timeout_ns {
             self.end(channel, ConnectionEnd::Silent, Some(NO_ERROR));
         } else if is_spent {
             self.end(channel, ConnectionEnd::ByUs, Some(NO_ERROR));
         }
+        never_sent
+    }
+
+    fn explanations(&mut self) -> Vec<Explanation> {
+        self.explained.take()
+    }
+
+    fn peer(&self) -> Option<Peer> {
+        self.peer.clone()
     }
 
     fn finish(&mut self, sink: &mut impl Sink) {

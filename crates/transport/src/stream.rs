@@ -13,12 +13,15 @@
 //! queries wait in the outbox. Queries on a lost connection are not retried here: the sink is informed,
 //! and the engine decides.
 
+mod bounds;
 mod client;
 mod config;
 mod connecting;
 mod dial;
 mod doh;
 mod dot;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzzing;
 mod http;
 mod open;
 mod plain;
@@ -30,11 +33,13 @@ mod tls_session;
 
 use std::os::fd::{AsFd, BorrowedFd};
 
-use dnsdyno_measure::{ConnectFailure, ConnectionEnd, HandshakeFailure, NotSentReason};
+use dnsdyno_measure::{ConnectFailure, ConnectionEnd, Explanation, HandshakeFailure, NotSentReason};
 use dnsdyno_sys::poll::Ready;
 
 use crate::mixed::InMix;
-use crate::{Batch, ConnectionEvent, NextClient, Resources, Sent, Sink, Stopped, Transport, Wake};
+use crate::{
+    Batch, ConnectionEvent, NeverSent, NextClient, Peer, Resources, Sent, Sink, Stopped, Transport, Wake,
+};
 use client::{Phase, write};
 pub use config::StreamOpenError;
 pub(crate) use config::usable_addresses;
@@ -112,7 +117,7 @@ impl<S: Session> Streams<S> {
             let times = (client.since_ns, client.established_ns);
             let mut reader = Reader::new(sink, &mut self.news, channel, now_ns, times);
             self.frames.clear();
-            session.cancel_before(&mut self.shared, sent_ns, &mut self.frames, &mut reader);
+            session.cancel_before(&mut self.shared, &mut self.pool, sent_ns, &mut self.frames, &mut reader);
             if !self.frames.is_empty() {
                 self.write_frames(channel);
                 self.after_reading(channel);
@@ -159,7 +164,7 @@ impl<S: Session> Transport for Streams<S> {
                 return Ok(NextClient { channel, capacity });
             }
         }
-        Err(NotSentReason::NoFreeConnection)
+        Err(self.blocked_by)
     }
 
     fn pass(&mut self, channel: usize) {
@@ -211,13 +216,16 @@ impl<S: Session> Transport for Streams<S> {
         }
         self.move_to_back(channel);
         let is_short = (count as usize) < batch.len();
-        let stopped = is_short.then_some(Stopped::Later(NotSentReason::NoFreeConnection));
+        let blocked_by =
+            || self.clients[channel].session.as_ref().map_or(self.blocked_by, Session::blocked_by);
+        let stopped = is_short.then(|| Stopped::Later(blocked_by()));
         Sent { accepted: count as usize, stopped }
     }
 
     fn receive(&mut self, sink: &mut impl Sink) {
         self.sweep(sink);
         self.report(sink);
+        self.read_left_over(sink);
         if !self.has_waited {
             self.poll(0);
         }
@@ -226,11 +234,6 @@ impl<S: Session> Transport for Streams<S> {
             self.serve(self.ready[i], sink);
         }
         self.ready.clear();
-        for channel in std::mem::take(&mut self.unread) {
-            if self.clients[channel as usize].phase == Phase::Open {
-                self.read(channel as usize, true, sink);
-            }
-        }
         self.report(sink);
     }
 
@@ -241,17 +244,18 @@ impl<S: Session> Transport for Streams<S> {
         }
     }
 
-    fn expired(&mut self, channel: usize) {
+    fn expired(&mut self, channel: usize, _id: u16) -> Option<NeverSent> {
         let now_ns = self.now_ns();
         let client = &mut self.clients[channel];
         client.outstanding = client.outstanding.saturating_sub(1);
         let (is_spent, drained) = (client.is_spent(self.limit), client.drained());
         if client.phase == Phase::Opening && is_spent {
             // No query waits for it any more.
-            return self.end_connection(channel, ConnectionEvent::Failed(ConnectFailure::TimedOut));
+            self.end_connection(channel, ConnectionEvent::Failed(ConnectFailure::TimedOut));
+            return None;
         }
         if client.phase != Phase::Open {
-            return;
+            return None;
         }
         if now_ns.saturating_sub(client.read_ns.max(client.since_ns)) >= SILENT_TIMEOUTS * self.timeout_ns {
             self.end_open(channel, ConnectionEnd::Silent);
@@ -260,6 +264,7 @@ impl<S: Session> Transport for Streams<S> {
         } else if let Some(end) = drained {
             self.end_open(channel, end);
         }
+        None
     }
 
     fn finish(&mut self, sink: &mut impl Sink) {
@@ -276,6 +281,14 @@ impl<S: Session> Transport for Streams<S> {
             }
         }
         self.report(sink);
+    }
+
+    fn explanations(&mut self) -> Vec<Explanation> {
+        S::explanations(&mut self.shared)
+    }
+
+    fn peer(&self) -> Option<Peer> {
+        S::peer(&self.shared)
     }
 
     fn resources(&mut self) -> Resources {

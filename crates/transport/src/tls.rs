@@ -1,25 +1,32 @@
 //! TLS of the generator: what is trusted, which sessions are kept, and what its errors mean, for DoT, DoH
 //! and DoQ.
 
+mod certificate;
+mod peer;
 mod sessions;
+mod verifier;
+mod words;
 
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use dnsdyno_measure::HandshakeFailure;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::danger::ServerCertVerifier;
 use rustls::client::{Resumption, WebPkiServerVerifier};
-use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::{self, PemObject};
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::version::{TLS12, TLS13};
-use rustls::{
-    CertificateError, CipherSuite, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
-};
+use rustls::{CipherSuite, ClientConfig, RootCertStore};
 
+pub use certificate::{CertificateInfo, NotACertificate, describe_certificate};
+pub(crate) use peer::peer_of;
 pub use sessions::Sessions;
+use verifier::NoVerification;
+pub(crate) use verifier::{KeepingRejected, Rejected};
+pub(crate) use words::no_protocol;
+pub use words::{Facts, failure_of, words_of, words_of_alert};
 
 /// The TLS configuration of a run.
 #[derive(Clone, Debug)]
@@ -181,24 +188,6 @@ fn provider() -> CryptoProvider {
     provider
 }
 
-/// What is counted for a handshake that ended with this error.
-pub fn failure_of(error: &rustls::Error) -> HandshakeFailure {
-    match error {
-        rustls::Error::AlertReceived(_) => HandshakeFailure::Alert,
-        rustls::Error::InvalidCertificate(why) => match why {
-            CertificateError::UnknownIssuer => HandshakeFailure::Untrusted,
-            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-                HandshakeFailure::WrongName
-            }
-            _ => HandshakeFailure::Certificate,
-        },
-        rustls::Error::NoCertificatesPresented | rustls::Error::UnsupportedNameType => {
-            HandshakeFailure::Certificate
-        }
-        _ => HandshakeFailure::Protocol,
-    }
-}
-
 /// `--sni`, or else the server as the user named it, or else its address.
 fn name_of(config: &TlsConfig) -> Result<ServerName<'static>, TlsSetupError> {
     match &config.server_name {
@@ -241,45 +230,6 @@ fn system_roots() -> Result<RootCertStore, TlsSetupError> {
         return Err(TlsSetupError::NoSystemRoots { why });
     }
     Ok(roots)
-}
-
-/// Accepts any certificate; the server still has to prove that it holds the certificate's key.
-#[derive(Debug)]
-struct NoVerification(Arc<CryptoProvider>);
-
-impl ServerCertVerifier for NoVerification {
-    fn verify_server_cert(
-        &self,
-        _end_entity: &CertificateDer<'_>,
-        _intermediates: &[CertificateDer<'_>],
-        _server_name: &ServerName<'_>,
-        _ocsp_response: &[u8],
-        _now: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls12_signature(message, certificate, signed, &self.0.signature_verification_algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls13_signature(message, certificate, signed, &self.0.signature_verification_algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
-    }
 }
 
 #[cfg(test)]
@@ -345,18 +295,5 @@ mod tests {
         let (_, others) = tls.client_config(&[b"dot"], 4).expect("a configuration");
         assert_eq!((first.alpn_protocols, first.enable_early_data), (vec![b"dot".to_vec()], false));
         assert!(!Arc::ptr_eq(&sessions, &others));
-    }
-
-    #[test]
-    fn each_tls_error_has_its_handshake_failure() {
-        use rustls::{AlertDescription, Error};
-        let cases = [
-            (Error::AlertReceived(AlertDescription::HandshakeFailure), HandshakeFailure::Alert),
-            (Error::InvalidCertificate(CertificateError::UnknownIssuer), HandshakeFailure::Untrusted),
-            (Error::InvalidCertificate(CertificateError::NotValidForName), HandshakeFailure::WrongName),
-            (Error::InvalidCertificate(CertificateError::Expired), HandshakeFailure::Certificate),
-            (Error::NoApplicationProtocol, HandshakeFailure::Protocol),
-        ];
-        cases.into_iter().for_each(|(error, failure)| assert_eq!(failure_of(&error), failure));
     }
 }

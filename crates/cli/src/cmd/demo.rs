@@ -35,7 +35,7 @@ pub(crate) fn demo(flags: &DemoFlags) -> Outcome {
         print_error("(it delays each response by a lognormal time with median 0.5 ms)\n");
     }
     let form = Form { json: flags.json, verbose: false };
-    let outcome = run::execute(&validate(&draft)?, None, flags.out.clone(), flags.quiet, form, &[]);
+    let outcome = run::execute(&validate(&draft)?, None, flags.out.clone(), flags.quiet, form);
     let book = running.stop();
     let code = outcome?;
     if !flags.json {

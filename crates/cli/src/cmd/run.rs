@@ -4,18 +4,18 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use dnsdyno_plan::expect::Expectation;
 use dnsdyno_plan::{Draft, Plan};
 use dnsdyno_record::Ended;
-use dnsdyno_report::expect::Expectation;
 use dnsdyno_runner::{Control, Keep, LocalRunner, PlanRunner, validate};
 
 use crate::args::RunFlags;
-use crate::exit::{Failure, INTERRUPTED, Outcome, RECORD_INCOMPLETE, RUN_FAILED};
+use crate::exit::{Failure, HUNG_UP, INTERRUPTED, Outcome, RECORD_INCOMPLETE, RUN_FAILED, TERMINATED};
 use crate::screen::{Screen, print_error};
-use crate::summary::{Form, parse_expectations, print};
+use crate::signals;
+use crate::summary::{Expected, Form, print};
 
 pub(crate) fn run(flags: RunFlags) -> Outcome {
-    let expectations = parse_expectations(&flags.output.expect)?;
     let draft = match &flags.plan {
         Some(file) => {
             Draft::read(file).and_then(|draft| draft.overlay(flags.draft)).map_err(Failure::bad_input)?
@@ -32,7 +32,7 @@ pub(crate) fn run(flags: RunFlags) -> Outcome {
     }
     let output = &flags.output;
     let form = Form { json: output.json, verbose: output.verbose };
-    execute(&plan, over_sockets.as_ref(), flags.output.out, flags.output.quiet, form, &expectations)
+    execute(&plan, over_sockets.as_ref(), flags.output.out, flags.output.quiet, form)
 }
 
 /// Runs the plan (or `over_sockets`, where AF_XDP is not available) and prints the summary.
@@ -42,7 +42,6 @@ pub(crate) fn execute(
     folder: Option<PathBuf>,
     quiet: bool,
     form: Form,
-    expectations: &[Expectation],
 ) -> Outcome {
     if cfg!(feature = "unmeasured") {
         print_error(
@@ -50,12 +49,15 @@ pub(crate) fn execute(
         );
     }
     let control = Arc::new(Control::default());
-    let mut screen = Screen::new(quiet, Arc::clone(&control));
+    let state_requests = signals::state_requests().map_err(Failure::run_failed)?;
+    let mut screen = Screen::new(quiet, Arc::clone(&control), state_requests);
     let keep = folder.map_or(Keep::Dated, Keep::Folder);
     let run = LocalRunner { keep, over_sockets, control: &control, observer: &mut screen }.run(plan);
     screen.finish();
     let run = run?;
-    let code = print(&run.digest, form, expectations)?;
+    let answers = !plan.expect.iter().any(Expectation::is_on_answers);
+    let expected = Expected { of_run: &plan.expect, of_each: &run.each, answers };
+    let code = print(&run.digest, run.folder.as_deref(), form, expected)?;
     if let (Some(folder), false) = (&run.folder, form.json) {
         writeln!(std::io::stdout(), "\nrecord: {}", folder.display()).map_err(Failure::run_failed)?;
     }
@@ -66,6 +68,8 @@ pub(crate) fn execute(
         Some(Ended::Failed { .. }) => RUN_FAILED,
         _ if run.incomplete.is_some() => RECORD_INCOMPLETE,
         Some(Ended::Interrupted) => INTERRUPTED,
+        Some(Ended::Terminated) => TERMINATED,
+        Some(Ended::HungUp) => HUNG_UP,
         _ => code,
     })
 }

@@ -28,6 +28,7 @@
 mod support;
 
 mod bad_input;
+mod check;
 mod clients;
 mod demo;
 mod doq;

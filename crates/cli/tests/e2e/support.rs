@@ -76,15 +76,23 @@ impl Workplace {
         fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// Runs the program with `words` as its arguments to its end.
+    /// Runs the program with `words` as its arguments to its end. A run has no check before its load, so that the
+    /// server gets the planned queries only.
     pub(crate) fn dnsdyno(&self, words: &str) -> Ran {
         self.start(words).wait()
+    }
+
+    /// Runs the program exactly as typed: with the check before the load.
+    pub(crate) fn checked(&self, words: &str) -> Ran {
+        let mut command = self.command(DNSDYNO);
+        command.args(words.split_whitespace());
+        self.spawn(command).wait()
     }
 
     /// Runs it with `input` on standard input.
     pub(crate) fn dnsdyno_reading(&self, input: &str, words: &str) -> Ran {
         let mut command = self.command(DNSDYNO);
-        command.args(words.split_whitespace()).stdin(Stdio::piped());
+        command.args(unchecked(words)).stdin(Stdio::piped());
         let mut started = self.spawn(command);
         // The program may end before it has read all input.
         let _ = started.child.stdin.take().unwrap().write_all(input.as_bytes());
@@ -94,28 +102,28 @@ impl Workplace {
     /// Starts it.
     pub(crate) fn start(&self, words: &str) -> Started<'_> {
         let mut command = self.command(DNSDYNO);
-        command.args(words.split_whitespace());
+        command.args(unchecked(words));
         self.spawn(command)
     }
 
     /// Starts it in a network namespace.
     pub(crate) fn start_in(&self, namespace: &Namespace, words: &str) -> Started<'_> {
         let mut command = self.command("ip");
-        command.args(["netns", "exec", namespace.name(), DNSDYNO]).args(words.split_whitespace());
+        command.args(["netns", "exec", namespace.name(), DNSDYNO]).args(unchecked(words));
         self.spawn(command)
     }
 
     /// Runs a shell script, in which `$0` is the program.
     pub(crate) fn shell(&self, script: &str) -> Ran {
         let mut command = self.command("sh");
-        command.args(["-c", script, DNSDYNO]);
+        command.args(["-c", &unchecked_script(script), DNSDYNO]);
         self.spawn(command).wait()
     }
 
     /// Runs a shell script in new namespaces: `unshare` creates those of `flag`. Check [`may_unshare`] first.
     pub(crate) fn shell_apart(&self, flag: &str, script: &str) -> Ran {
         let mut command = self.command("unshare");
-        command.args([flag, "sh", "-c", script, DNSDYNO]);
+        command.args([flag, "sh", "-c", &unchecked_script(script), DNSDYNO]);
         self.spawn(command).wait()
     }
 
@@ -290,6 +298,20 @@ impl Ran {
         }
         ran
     }
+}
+
+/// The arguments in `words`; a run without the check before its load.
+fn unchecked(words: &str) -> impl Iterator<Item = &str> {
+    let no_check = words.starts_with("run ").then_some("--no-check");
+    let mut words = words.split_whitespace();
+    words.next().into_iter().chain(no_check).chain(words)
+}
+
+/// The same for a shell script, in which `$0` is the program.
+fn unchecked_script(script: &str) -> String {
+    ["$0 run ", "\"$0\" run "]
+        .into_iter()
+        .fold(script.to_owned(), |script, run| script.replace(run, &format!("{run}--no-check ")))
 }
 
 /// A real server with the zone of the testbed, or `None` (reported on standard error) where it is not installed.

@@ -133,6 +133,7 @@ fn responses_of_all_lengths_are_received_completely() {
         work.dnsdyno(&words).gives(0);
         let tally = work.record("run").tally().clone();
         assert_eq!((tally.ends.answered, tally.bytes_answered), (400, 400 * u64::from(size)));
+        assert_eq!(tally.response_bytes_max, u64::from(size));
         assert_eq!(server.stop().tcp.counts.answered, 400);
     }
 }

@@ -39,7 +39,7 @@ fn each_option_has_its_documented_default() {
     let plan = good("");
     assert_eq!(plan.target.address, "127.0.0.1:53".parse().expect("an address"));
     assert_eq!(plan.source, QuerySource::File(PathBuf::from("/home/me/q.txt")));
-    assert_eq!((plan.transport, plan.strict), (TransportKind::Udp, false));
+    assert_eq!((plan.transport, plan.bad_lines), (TransportKind::Udp, BadLines::SkipFew));
     assert_eq!(plan.form, QueryForm::default());
     assert_eq!((plan.load, plan.shape), (Load::Closed { outstanding: 100 }, None));
     assert_eq!(plan.stop, Stop { passes: Some(1), ..Stop::default() });

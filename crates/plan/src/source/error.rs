@@ -5,6 +5,8 @@ use std::{fmt, io};
 
 use dnsdyno_wire::NameError;
 
+use super::kind::NotQueries;
+
 /// Why queries cannot be loaded. The message says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
@@ -23,6 +25,43 @@ pub enum SourceError {
         origin: String,
         /// The error of the system.
         source: io::Error,
+    },
+    /// A folder.
+    #[error("{path} is a folder: give a file of queries with -d FILE", path = path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// Another kind of file.
+    #[error("{origin} is {what}: {advice}", what = kind.what, advice = kind.advice)]
+    NotQueries {
+        /// The file, or a description of the source.
+        origin: String,
+        /// What it is.
+        kind: NotQueries,
+    },
+    /// More than half of the lines are malformed.
+    #[error(
+        "{bad_lines} of {lines} lines of {origin} are malformed, the first is {first}; correct the file, or add \
+         --lenient to skip such lines"
+    )]
+    MostlyBad {
+        /// The file, or a description of the source.
+        origin: String,
+        /// The number of malformed lines.
+        bad_lines: u64,
+        /// The number of lines with content.
+        lines: u64,
+        /// The first malformed line.
+        first: Box<BadLine>,
+    },
+    /// A line without an end.
+    #[error("line {line} of {origin} is longer than 16 MiB: a query file has one `name type` a line")]
+    LongLine {
+        /// The file, or a description of the source.
+        origin: String,
+        /// The line.
+        line: u64,
     },
     /// No line with content.
     #[error("{origin} has no queries: write one per line, as `name type`")]
@@ -83,6 +122,12 @@ impl fmt::Display for BadLine {
 /// What is wrong with a line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadReason {
+    /// Octets above 127 that are not UTF-8.
+    #[error("the name is not UTF-8: convert the file, or write the A-label, or \\DDD for a byte")]
+    NotUtf8,
+    /// No A-labels exist for it.
+    #[error("the name is not a valid internationalized name: write its A-label, or \\DDD for a byte")]
+    NotIdn,
     /// Only one word.
     #[error("no query type after the name: write `name type`")]
     NoType,

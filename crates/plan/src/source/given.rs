@@ -4,7 +4,7 @@ use dnsdyno_wire::{QueryForm, parse_type_bytes};
 
 use super::error::SourceError;
 use super::queries::QueriesBuilder;
-use super::text::{Loaded, next_word, read_query};
+use super::text::{IdnNames, Loaded, next_word, read_query};
 
 /// Reads queries written as `name`, `name TYPE` or `name/TYPE`; without a type it is A.
 ///
@@ -13,10 +13,11 @@ use super::text::{Loaded, next_word, read_query};
 pub fn read_given(items: &[String], form: QueryForm) -> Result<Loaded, SourceError> {
     let mut builder = QueriesBuilder::new(form, 0);
     let mut name_wire = Vec::new();
+    let mut idn = IdnNames::default();
     for item in items {
         let (name, qtype) = split(item);
         name_wire.clear();
-        let qtype = read_query(name, qtype, &mut name_wire)
+        let qtype = read_query(name, qtype, &mut name_wire, &mut idn)
             .map_err(|reason| SourceError::Given { item: item.clone(), reason })?;
         builder
             .push(&name_wire, qtype)
@@ -25,7 +26,7 @@ pub fn read_given(items: &[String], form: QueryForm) -> Result<Loaded, SourceErr
     if builder.is_empty() {
         return Err(SourceError::Empty { origin: "the list of names".to_owned() });
     }
-    Ok(Loaded { queries: builder.finish(), bad_lines: 0, first_bad: Vec::new() })
+    Ok(Loaded::new(builder.finish(), 0, Vec::new(), idn))
 }
 
 /// Splits an item into name and type.

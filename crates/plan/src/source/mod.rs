@@ -2,6 +2,8 @@
 
 mod error;
 mod given;
+mod idn;
+mod kind;
 mod maker;
 mod order;
 mod queries;
@@ -9,10 +11,11 @@ mod text;
 
 pub use error::{BadLine, BadReason, SourceError};
 pub use given::read_given;
+pub use kind::NotQueries;
 pub use maker::Maker;
 pub use order::LENGTH_WINDOW;
 pub use queries::{Full, OTHER_TYPES, Own, Queries, QueriesBuilder};
-pub use text::{Loaded, MAX_BAD_LINES_KEPT, read_text};
+pub use text::{BadLines, Loaded, MAX_BAD_LINES_KEPT, read_text};
 
 use std::fs::File;
 use std::io::{self, BufReader};
@@ -32,33 +35,35 @@ pub enum QuerySource {
 }
 
 impl QuerySource {
-    /// Reads and encodes all queries. With `strict`, the first malformed line is an error; otherwise
-    /// such lines are skipped and counted.
-    pub fn load(&self, form: QueryForm, strict: bool) -> Result<Loaded, SourceError> {
+    /// Reads and encodes all queries.
+    pub fn load(&self, form: QueryForm, bad_lines: BadLines) -> Result<Loaded, SourceError> {
         match self {
-            QuerySource::File(path) => read_file(path, form, strict),
+            QuerySource::File(path) => read_file(path, form, bad_lines),
             QuerySource::Stdin => {
                 let input = BufReader::with_capacity(READ_BUFFER_BYTES, io::stdin().lock());
-                read_text(input, "standard input", 0, form, strict)
+                read_text(input, "standard input", 0, form, bad_lines)
             }
             QuerySource::Given(items) => read_given(items, form),
         }
     }
 }
 
-fn read_file(path: &Path, form: QueryForm, strict: bool) -> Result<Loaded, SourceError> {
+fn read_file(path: &Path, form: QueryForm, bad_lines: BadLines) -> Result<Loaded, SourceError> {
     let cannot_open = |source| SourceError::Open { path: path.to_owned(), source };
     let file = File::open(path).map_err(cannot_open)?;
-    let length = file.metadata().map_err(cannot_open)?.len();
+    let metadata = file.metadata().map_err(cannot_open)?;
+    if metadata.is_dir() {
+        return Err(SourceError::Folder { path: path.to_owned() });
+    }
     // A message is longer than its line by little more than its header. Reserved memory that is not used costs
     // nothing; growing moves pages, not bytes.
-    let hint = usize::try_from(length).unwrap_or(0);
+    let hint = usize::try_from(metadata.len()).unwrap_or(0);
     read_text(
         BufReader::with_capacity(READ_BUFFER_BYTES, file),
         &path.display().to_string(),
         hint,
         form,
-        strict,
+        bad_lines,
     )
 }
 
@@ -75,18 +80,18 @@ mod tests {
         let path = folder.path().join("queries.txt");
         std::fs::write(&path, "a A\nbad\n").expect("a file for the test");
         let source = QuerySource::File(path.clone());
-        let loaded = source.load(QueryForm::default(), false).expect("one good line");
+        let loaded = source.load(QueryForm::default(), BadLines::SkipFew).expect("one good line");
         assert_eq!((loaded.queries.len(), loaded.bad_lines), (1, 1));
-        let error = source.load(QueryForm::default(), true).expect_err("strict").to_string();
+        let error = source.load(QueryForm::default(), BadLines::Refuse).expect_err("strict").to_string();
         assert!(error.starts_with(&format!("{}:2: ", path.display())), "{error}");
     }
 
     #[test]
     fn a_missing_file_a_folder_and_an_empty_file_give_different_errors() {
         let folder = tempfile::tempdir().expect("a folder for the test");
-        let load = |path: PathBuf| QuerySource::File(path).load(QueryForm::default(), false);
+        let load = |path: PathBuf| QuerySource::File(path).load(QueryForm::default(), BadLines::SkipFew);
         assert!(matches!(load(folder.path().join("none")), Err(SourceError::Open { .. })));
-        assert!(matches!(load(folder.path().to_owned()), Err(SourceError::Read { .. })));
+        assert!(matches!(load(folder.path().to_owned()), Err(SourceError::Folder { .. })));
         let empty = folder.path().join("empty");
         std::fs::write(&empty, "").expect("a file for the test");
         assert!(matches!(load(empty), Err(SourceError::Empty { .. })));

@@ -15,6 +15,7 @@
 use std::sync::Arc;
 
 use dnsdyno_wire::{HEADER_LEN, QueryForm, peek};
+use ring::digest::{Context, SHA256};
 
 use super::maker::Maker;
 
@@ -111,6 +112,19 @@ impl Queries {
     /// is [`OTHER_TYPES`] and stands for the rest.
     pub fn types(&self) -> &[u16] {
         &self.types
+    }
+
+    /// A hash of the messages in their order: the first 64 bits of the SHA-256 of all of them, each after its length
+    /// (16 bits), as 16 hexadecimal digits.
+    pub fn hash(&self) -> String {
+        let mut context = Context::new(&SHA256);
+        for i in 0..self.len() {
+            let message = self.message(i);
+            context.update(&(message.len() as u16).to_be_bytes());
+            context.update(message);
+        }
+        let digest = context.finish();
+        digest.as_ref().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// The size of all messages, in bytes.

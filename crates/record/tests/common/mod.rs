@@ -52,6 +52,7 @@ pub(crate) fn header(headline: Headline, phases: u64) -> Header {
         udp_sockets: Some(2),
         clients: 8,
         queries: 1_000,
+        queries_hash: None,
         bad_lines: 2,
         send_only: false,
         load: "stair from 1,000 to 5,000 queries/s".into(),

@@ -1,13 +1,21 @@
 //! Expectations against runs made by hand.
 
 use dnsdyno_measure::Warning;
+use dnsdyno_record::expect::{Each, evaluate};
 use dnsdyno_record::{Digest, Headline};
 
 use super::*;
 use crate::sample;
 
-fn check(text: &str, digest: &Digest) -> Outcome {
-    Expectation::parse(text).unwrap_or_else(|error| panic!("{error}")).check(digest)
+/// Whether an expectation is met, and its figure.
+struct Checked {
+    passed: bool,
+    measured: String,
+}
+
+fn check(text: &str, digest: &Digest) -> Checked {
+    let outcome = &evaluate(&sample::expectations(&[text]), digest)[0];
+    Checked { passed: outcome.passed, measured: measured_text(&outcome.measured) }
 }
 
 /// The sample stair: 18,000 queries, 192 of them timed out.
@@ -107,13 +115,6 @@ fn a_share_that_is_met_exactly_is_met() {
 }
 
 #[test]
-fn interrupted_queries_are_not_lost() {
-    let digest = sample::doubtful();
-    // 10 interrupted, 182 lost in other ways, of 18,000.
-    assert_eq!(check("loss<2%", &digest).measured, "1.01 % (182 of 17,990)");
-}
-
-#[test]
 fn a_metric_without_data_fails_and_says_why() {
     let silent = sample::silent();
     for text in
@@ -137,45 +138,38 @@ fn a_closed_loop_is_judged_by_its_service_time() {
 }
 
 #[test]
-fn outcomes_keep_the_order_and_the_text_of_the_expectations() {
-    let expectations: Vec<_> =
-        ["  p50 < 1ms ", "loss<0.1%"].iter().map(|text| Expectation::parse(text).unwrap()).collect();
-    let outcomes = evaluate(&expectations, &sample::stair());
-    assert_eq!(outcomes[0], Outcome { text: "p50 < 1ms".into(), measured: "512 µs".into(), passed: true });
-    assert_eq!((outcomes[1].passed, outcomes[1].measured.as_str()), (false, "1.07 % (192 of 18,000)"));
-}
-
-#[test]
-fn errors_list_what_is_valid() {
-    let error = |text: &str| Expectation::parse(text).unwrap_err().to_string();
-    assert!(error("loss").contains("has no comparison"));
-    assert!(error("").contains("'p99<5ms'"));
-    for text in [
-        "speed>3",
-        "p0<1ms",
-        "p101<1ms",
-        "pinf<1ms",
-        "p<1ms",
-        "p-5<1s",
-        "service.loss<1%",
-        "<5ms",
-        "rcode9999=0",
-    ] {
-        assert!(error(text).contains("unknown metric") && error(text).contains("nxdomain"), "{text}");
-    }
-    assert!(error("p99<5").contains("ns, us, ms or s"));
-    assert!(error("loss<0.001").contains("0.1%"));
-    assert!(error("rate>5ms").contains("a rate per second"));
-    assert!(error("generator<ok").contains("generator=ok"));
-    assert!(error("generator=fine").contains("can only be ok"));
-    assert!(error("p99=<5ms").contains("not a valid bound"));
-}
-
-#[test]
 fn a_generator_in_doubt_is_reported_with_its_warnings() {
     let mut digest = sample::stair();
     let mut sum = sample::calm_sum(&digest);
     sum.warnings = vec![Warning::CpuStarved { share: 0.2 }];
     digest.sum(&sum);
     assert_eq!(check("generator=ok", &digest).measured, "in doubt: cpu_starved");
+}
+
+#[test]
+fn an_outcome_is_a_line_with_the_expectation_and_the_figure() {
+    let texts = |digest: &Digest, expectations: &[&str]| {
+        evaluate(&sample::expectations(expectations), digest).iter().map(outcome_text).collect::<String>()
+    };
+    assert_eq!(
+        texts(&sample::stair(), &["  p50 < 1ms ", "loss<0.1%", "p99<5ms", "rate>1k", "generator=ok"]),
+        "met      p50 < 1ms  (512 µs)\nNOT MET  loss<0.1%  (1.07 % (192 of 18,000))\n\
+         NOT MET  p99<5ms  (>5 s)\nmet      rate>1k  (2,968/s)\nmet      generator=ok  (ok)\n"
+    );
+    // 10 interrupted, 182 lost in other ways, of 18,000.
+    assert_eq!(texts(&sample::doubtful(), &["loss<2%"]), "met      loss<2%  (1.01 % (182 of 17,990))\n");
+    let silent = texts(&sample::silent(), &["p99<5ms"]);
+    assert_eq!(silent, "NOT MET  p99<5ms  (not measured: no query was answered)\n");
+}
+
+#[test]
+fn steps_that_did_not_meet_an_expectation_are_named() {
+    let mut each = Each::new(&sample::header(), &sample::expectations(&["loss<1%", "loss<50%"]));
+    (0..6).for_each(|i| each.interval(&sample::second(i, 1_000, if i >= 4 { 20 } else { 0 })));
+    let outcomes = each.finish(6 * sample::SECOND);
+    assert_eq!(
+        each_outcome_text(&outcomes[0]),
+        "NOT MET  each loss<1%  (in 1 of 3 steps)\n         step 4,000 q/s (4 s to 6 s): 2 % (40 of 2,000)\n"
+    );
+    assert_eq!(each_outcome_text(&outcomes[1]), "met      each loss<50%  (in each of 3 steps)\n");
 }

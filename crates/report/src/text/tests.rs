@@ -1,13 +1,15 @@
 //! Whole summaries as text.
 
+use dnsdyno_record::Ended;
+
 use super::*;
 use crate::sample;
 
 const DOUBTFUL_AT_80: &str = r#"server     ns1.example (192.0.2.1:53) over udp
 load       stair from 2,000 to 4,000 queries/s, 1,000 a step, each held for 2 s
-source     10,000 queries, 2 malformed lines skipped, 1.80 passes
+source     10,000 queries, 2 malformed lines skipped, repeated 1.80 times
 generator  dnsdyno 0.1.0, 2 workers, 8 sockets, timeout 5 s
-ran        6 s, ended by the user
+ran        load 6 s, ended by the user
 
   queries
   scheduled               18,000  3,000/s    100 %
@@ -24,18 +26,20 @@ ran        6 s, ended by the user
   other   duplicates 4   malformed 1   truncated 12
   RCODE   NOERROR 17,508 (98.32 %)   NXDOMAIN 300 (1.68 %)
   type    A 14,990 (98.79 % answered)   AAAA 3,000 (100 % answered)
+  size    queries 40 bytes on average, 52 at most
+          responses 110 bytes on average, 1,232 at most
 
-response time, from the instant the query was due, timeouts included
-  min 411 µs   avg 906 µs   p50 512 µs   p90 594 µs   p95 602 µs   p99 >5 s
-  p99.9 >5 s   max >5 s   (min and avg: answered only)
-service time, from the actual send:   p50 504 µs   p99 40.0 ms   max >5 s
-lateness (actual send after it was due):   p50 9.92 µs   p99 14.8 µs
-  max 14.9 µs
+response time from when the query was due, service time from when it was sent;
+  timeouts included, except in min and avg
+                     avg      p50      p90      p95      p99    p99.9      max
+  response time   906 µs   512 µs   594 µs   602 µs     >5 s     >5 s     >5 s
+  service time    897 µs   504 µs   586 µs   594 µs  40.0 ms     >5 s     >5 s
+  send lateness  9.95 µs  9.92 µs  14.0 µs  14.5 µs  14.8 µs  14.9 µs  14.9 µs
 
-  from s  asked/s  answered/s    loss     p50      p99    p99.9      max
-       0    2,000       2,000     0 %  510 µs   610 µs  40.0 ms  40.0 ms
-       2    3,000       2,999  0.03 %  510 µs  40.0 ms  40.0 ms     >5 s
-       4    4,000       3,905  2.38 %  514 µs     >5 s     >5 s     >5 s
+  from s  phase      asked/s  answered/s    loss     p50      p99      max
+       0  2,000 q/s    2,000       2,000     0 %  510 µs   610 µs  40.0 ms
+       2  3,000 q/s    3,000       2,999  0.03 %  510 µs  40.0 ms     >5 s
+       4  4,000 q/s    4,000       3,905  2.38 %  514 µs     >5 s     >5 s
 
 at 5 s: the server began to refuse queries (ICMP port unreachable)
 
@@ -45,18 +49,18 @@ generator: in doubt
   - socket drops: our own sockets dropped at least 120 packets (152 queries
     timed out); these losses are not the server's: raise --receive-buffer and
     net.core.rmem_max, or add --workers
-rate: 2,968 answered/s, loss 1.01 % (the generator was in doubt: this is not the
-  server's limit)
+steps: held 2,000 to 3,000 queries/s; lost 2.38 % at 4,000/s (the generator was
+  in doubt: this is not the server's limit)
 "#;
 
 const STAIR_AT_50: &str = r#"server     ns1.example (192.0.2.1:53) over udp
 load       stair from 2,000 to 4,000 queries/s,
            1,000 a step, each held for 2 s
 source     10,000 queries, 2 malformed lines
-           skipped, 1.80 passes
+           skipped, repeated 1.80 times
 generator  dnsdyno 0.1.0, 2 workers, 8 sockets,
            timeout 5 s
-ran        6 s, to the end of the schedule
+ran        load 6 s
 
   queries
   scheduled  18,000  3,000/s    100 %
@@ -67,16 +71,17 @@ ran        6 s, to the end of the schedule
           NXDOMAIN 300 (1.68 %)
   type    A 15,000 (98.72 % answered)
           AAAA 3,000 (100 % answered)
+  size    queries 40 bytes on average, 52 at most
+          responses 110 bytes on average, 1,232 at
+          most
 
-response time, from the instant the query was due,
-  timeouts included
-  min 411 µs   avg 906 µs   p50 512 µs
-  p90 594 µs   p95 606 µs   p99 >5 s   p99.9 >5 s
-  max >5 s   (min and avg: answered only)
-service time, from the actual send:   p50 504 µs
-  p99 >5 s   max >5 s
-lateness (actual send after it was due):
-  p50 9.92 µs   p99 14.8 µs   max 14.9 µs
+response time from when the query was due, service
+  time from when it was sent; timeouts included,
+  except in min and avg
+                     p50      p99      max
+  response time   512 µs     >5 s     >5 s
+  service time    504 µs     >5 s     >5 s
+  send lateness  9.92 µs  14.8 µs  14.9 µs
 
   from s  asked/s  answered/s    loss      p99
        0    2,000       2,000     0 %   610 µs
@@ -85,7 +90,8 @@ lateness (actual send after it was due):
 
 generator: ok (the busiest worker used 31 % of a
   CPU)
-rate: 2,968 answered/s, loss 1.07 %
+steps: held 2,000 to 3,000 queries/s; lost 2.38 %
+  at 4,000/s
 "#;
 
 #[test]
@@ -107,9 +113,15 @@ fn no_line_is_wider_than_the_terminal() {
         sample::closed_loop(),
         sample::send_only(),
         sample::silent(),
+        sample::over_tcp(),
+        sample::over_doh(),
+        sample::falling_back(),
+        sample::mixed(),
+        sample::ten_queries(),
+        sample::checked(),
     ];
     for digest in &all {
-        for width in 46..=120 {
+        for width in (40..=120).chain([200]) {
             let text = summary(digest, width);
             let widest = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
             assert!(widest <= width, "{widest} columns instead of {width}:\n{text}");
@@ -120,9 +132,9 @@ fn no_line_is_wider_than_the_terminal() {
 #[test]
 fn the_rate_of_a_generator_in_doubt_is_never_reported_as_the_limit() {
     let doubt = "not the server's limit";
-    assert!(summary(&sample::doubtful(), 200).contains(&format!(
-        "rate: 2,968 answered/s, loss 1.01 % (the generator was in doubt: this is {doubt})"
-    )));
+    let text = summary(&sample::doubtful(), 200);
+    let steps = "steps: held 2,000 to 3,000 queries/s; lost 2.38 % at 4,000/s";
+    assert!(text.contains(&format!("{steps} (the generator was in doubt: this is {doubt})")), "{text}");
     let calm = summary(&sample::stair(), 200);
     assert!(!calm.contains(doubt) && calm.contains("generator: ok"), "{calm}");
 }
@@ -149,8 +161,8 @@ fn a_failure_is_the_first_line() {
 #[test]
 fn a_closed_loop_shows_its_service_time_first_and_what_was_sent() {
     let text = summary(&sample::closed_loop(), 80);
-    let service = text.find("service time, from the actual send, timeouts included").unwrap();
-    assert!(service < text.find("response time,").unwrap(), "{text}");
+    let service = text.find("\n  service time  ").unwrap();
+    assert!(service < text.find("\n  response time  ").unwrap(), "{text}");
     assert!(text.contains("  from s  sent/s  answered/s  loss     p50"), "{text}");
     assert!(!text.contains("lateness") && !text.contains("malformed line"), "{text}");
 }
@@ -179,4 +191,90 @@ fn events_beyond_a_handful_are_counted() {
     let text = summary(&digest, 80);
     assert_eq!(text.matches("at 5 s: the server began to refuse").count(), EVENTS_SHOWN);
     assert!(text.contains("and 3 more events in the record"), "{text}");
+}
+
+#[test]
+fn ten_queries_in_2_us_have_no_rate_and_no_percentiles() {
+    let text = summary(&sample::ten_queries(), 80);
+    assert!(text.contains("ran        load 2.00 µs, after 10 queries"), "{text}");
+    assert!(text.contains("  answered   10  100 %\n"), "{text}");
+    assert!(text.contains("rate: loss 0 %; no rate, because that needs 100 queries over 1 s"), "{text}");
+    assert!(text.contains("no p50 and above: 10 queries are too few"), "{text}");
+    assert!(text.contains("size    queries 30 bytes on average, 40 at most   responses 99 bytes"), "{text}");
+    assert!(text.contains("generator: ok\n"), "the CPU use of no time is not known: {text}");
+}
+
+#[test]
+fn a_rate_is_never_above_the_one_that_was_asked() {
+    let mut digest = sample::at_rates(&[(1_000, 0)]);
+    digest.sum.as_mut().unwrap().schedule_ns = 1_900_000_000;
+    let text = summary(&digest, 80);
+    assert!(text.contains("rate: 1,000 answered/s"), "{text}");
+}
+
+#[test]
+fn the_service_time_stands_beneath_the_response_time_with_the_same_percentiles() {
+    let text = summary(&sample::stair(), 100);
+    let lines: Vec<_> =
+        text.lines().skip_while(|line| !line.starts_with("  response time")).take(2).collect();
+    assert!(lines[1].starts_with("  service time"), "{text}");
+    assert_eq!(lines[0].split_whitespace().count(), lines[1].split_whitespace().count());
+}
+
+#[test]
+fn a_run_whose_responses_are_all_refusals_says_so_last() {
+    let mut digest = sample::closed_loop();
+    let tally = &mut digest.sum.as_mut().unwrap().tally;
+    let total = tally.rcodes.total();
+    tally.rcodes = Default::default();
+    tally.rcodes.add(5, total);
+    let text = summary(&digest, 400);
+    assert!(text.lines().last().unwrap().starts_with("ALL RESPONSES WERE REFUSED: the server"), "{text}");
+    digest.sum.as_mut().unwrap().tally.rcodes.add(0, 1);
+    assert!(!summary(&digest, 200).contains("ALL RESPONSES"));
+    digest.header.checks = sample::checked().header.checks;
+    digest.header.checks[0].rcode = Some("SERVFAIL".into());
+    let text = summary(&digest, 200);
+    assert_eq!(text.lines().last(), Some("Before the load the server answered SERVFAIL."));
+}
+
+#[test]
+fn what_was_found_before_the_load_is_in_the_head() {
+    let text = summary(&sample::checked(), 100);
+    let shown = "
+check      NOERROR over dot in 843 µs, version BIND 9.18.28, NSID ns1-ams, TLS 1.3, certificate
+           until 2027-01-31, issued by Example CA
+check      no answer over udp: connection refused
+";
+    assert!(text.contains(shown), "{text}");
+}
+
+#[test]
+fn no_text_of_a_record_can_act_on_a_terminal() {
+    for digest in sample::hostile() {
+        for width in [40, 80, 200] {
+            let text = summary(&digest, width) + &crate::workers(&digest, width);
+            let acts = text.chars().find(|c| *c != '\n' && dnsdyno_measure::acts_on_a_terminal(*c));
+            assert_eq!(acts, None, "{text:?}");
+            assert!(text.contains("\\u{1b}]0;"), "the texts are shown: {text}");
+        }
+        let mut json = Vec::new();
+        crate::write_json(
+            &mut json,
+            &digest,
+            serde_json::Map::new(),
+            [Ok::<_, std::io::Error>(sample::second(0, 9_999, 0))],
+        )
+        .unwrap();
+        let json = String::from_utf8(json).unwrap();
+        assert!(!json.chars().any(|c| c != '\n' && dnsdyno_measure::acts_on_a_terminal(c)));
+        let back: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(back["run"]["target"], sample::HOSTILE);
+        let mut csv = Vec::new();
+        let mut lines = crate::Csv::new(&mut csv).unwrap();
+        digest.rows().iter().for_each(|row| lines.row(&digest.header, row).unwrap());
+        lines.finish().unwrap();
+        let csv = String::from_utf8(csv).unwrap();
+        assert!(!csv.chars().any(|c| c != '\n' && dnsdyno_measure::acts_on_a_terminal(c)), "{csv:?}");
+    }
 }

@@ -8,9 +8,10 @@
 use std::collections::VecDeque;
 
 use bytes::Bytes;
+use dnsdyno_measure::NotSentReason;
 
 use super::config::Verification;
-use super::connection::Connection;
+use super::connection::{Connection, LENGTH_BYTES};
 
 /// A client and its connection.
 #[derive(Default)]
@@ -76,8 +77,8 @@ impl Acknowledgements {
 pub(crate) struct Waiting {
     /// Its ID in the worker's table.
     pub(crate) id: u16,
-    /// Since when.
-    pub(crate) since_ns: u64,
+    /// Whether it has been sent as early data that the server rejected.
+    pub(crate) was_sent: bool,
     /// The message with its length before it, as it is sent.
     pub(crate) framed: Bytes,
 }
@@ -100,6 +101,25 @@ impl Client {
     /// Whether the client can be given a query now; a connection carries `limit`.
     pub(crate) fn can_send(&self, limit: u32) -> bool {
         self.phase != Phase::Ending && self.queries < limit && self.waiting.len() < MOST_WAITING
+    }
+
+    /// Forgets a query that waits. Returns the length of its message if it has waited for a stream only, and never
+    /// left; `None` if it does not wait, or may have left.
+    pub(crate) fn forget_waiting(&mut self, id: u16) -> Option<usize> {
+        let place = self.waiting.iter().position(|waiting| waiting.id == id)?;
+        let waiting = self.waiting.remove(place)?;
+        let never_left = self.phase == Phase::Open && !waiting.was_sent;
+        never_left.then(|| waiting.framed.len() - LENGTH_BYTES)
+    }
+
+    /// Why it cannot be given a query: the server allows no stream at all, or those of this connection are in use.
+    pub(crate) fn blocked_by(&self) -> NotSentReason {
+        match &self.connection {
+            Some(connection) if self.phase == Phase::Open && !connection.has_streams() => {
+                NotSentReason::NoStream
+            }
+            _ => NotSentReason::NoFreeConnection,
+        }
     }
 
     /// Whether the connection has carried all its queries and none is outstanding.

@@ -25,6 +25,7 @@ impl QuicTransport {
         }
         client.phase = Phase::Ending;
         if let Some(mut connection) = client.connection.take() {
+            connection.release(&mut self.unfinished);
             if let Some(code) = code {
                 let socket = channel % self.sockets.len();
                 let outbox = &mut self.sockets[socket].outbox;
@@ -99,7 +100,7 @@ impl QuicTransport {
                     }
                     let Some(connection) = &mut client.connection else { continue };
                     let mut has_given_up = false;
-                    while let Some(query) = connection.cancel_oldest(given_up_ns) {
+                    while let Some(query) = connection.cancel_oldest(given_up_ns, &mut self.unfinished) {
                         self.failed.push((channel as u32, query, StreamFailure::GivenUp));
                         has_given_up = true;
                     }

@@ -2,9 +2,11 @@
 
 use dnsdyno_measure::{ConnectFailure, ConnectionEnd, HandshakeFailure};
 use quinn_proto::{ConnectionError, TransportErrorCode};
+use rustls::AlertDescription;
 
 use super::config::Verification;
 use super::connection::NO_ERROR;
+use crate::tls;
 
 /// Why a handshake failed, given the result of verifying the server's certificate. No handshake failure
 /// where the connection failed before it.
@@ -14,17 +16,24 @@ pub(crate) fn failure_of(
 ) -> (ConnectFailure, Option<HandshakeFailure>) {
     let handshake = |why| (ConnectFailure::Handshake, Some(why));
     match error {
-        ConnectionError::TransportError(_) => {
-            handshake(verification.and_then(Result::err).unwrap_or(HandshakeFailure::Protocol))
+        ConnectionError::TransportError(error) => {
+            let of_library = match alert_of(error.code) {
+                Some(AlertDescription::NoApplicationProtocol) => HandshakeFailure::Alpn,
+                _ => HandshakeFailure::Protocol,
+            };
+            handshake(verification.and_then(Result::err).unwrap_or(of_library))
         }
         ConnectionError::ConnectionClosed(close)
             if close.error_code == TransportErrorCode::CONNECTION_REFUSED =>
         {
             (ConnectFailure::Refused, None)
         }
-        ConnectionError::ConnectionClosed(_) | ConnectionError::ApplicationClosed(_) => {
-            handshake(HandshakeFailure::Alert)
+        ConnectionError::ConnectionClosed(close) => {
+            handshake(alert_of(close.error_code).map_or(HandshakeFailure::Alert, |alert| {
+                tls::failure_of(&rustls::Error::AlertReceived(alert))
+            }))
         }
+        ConnectionError::ApplicationClosed(_) => handshake(HandshakeFailure::Alert),
         ConnectionError::Reset => (ConnectFailure::Reset, None),
         ConnectionError::TimedOut => (ConnectFailure::TimedOut, Some(HandshakeFailure::TimedOut)),
         ConnectionError::VersionMismatch => handshake(HandshakeFailure::Protocol),
@@ -44,7 +53,21 @@ pub(crate) fn end_of(error: &ConnectionError, is_idle: bool) -> ConnectionEnd {
         // It is the server's idle timeout: we do not announce one.
         ConnectionError::TimedOut if is_idle => ConnectionEnd::ByServer,
         ConnectionError::TimedOut => ConnectionEnd::Silent,
+        ConnectionError::TransportError(error) if is_excess(error.code) => ConnectionEnd::Excess,
         ConnectionError::TransportError(_) | ConnectionError::VersionMismatch => ConnectionEnd::Protocol,
         ConnectionError::LocallyClosed | ConnectionError::CidsExhausted => ConnectionEnd::ByUs,
     }
 }
+
+/// Whether the library has closed the connection with this code because too much waits behind gaps.
+fn is_excess(code: TransportErrorCode) -> bool {
+    [TransportErrorCode::CRYPTO_BUFFER_EXCEEDED, TransportErrorCode::INTERNAL_ERROR].contains(&code)
+}
+
+/// The alert of TLS that an error code of QUIC stands for (RFC 9001, 4.8).
+pub(crate) fn alert_of(code: TransportErrorCode) -> Option<AlertDescription> {
+    let code = u64::from(code).checked_sub(FIRST_ALERT)?;
+    u8::try_from(code).ok().map(AlertDescription::from)
+}
+
+const FIRST_ALERT: u64 = 0x100;

@@ -10,8 +10,9 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{DigitallySignedStruct, SignatureScheme};
 
+use crate::bounds::{QUIC_HANDSHAKE_BYTES, QUIC_STREAM_WINDOW, quic_connection_window};
 use crate::description::Description;
-use crate::tls::{self, Sessions, Tls, TlsSetupError};
+use crate::tls::{self, Facts, Sessions, Tls, TlsSetupError};
 use crate::udp;
 
 /// Why clients cannot be opened.
@@ -42,22 +43,25 @@ pub(super) fn client_config(
     tls: &Tls,
     clients: usize,
 ) -> Result<(ClientConfig, Arc<VerifierResult>, Arc<Sessions>), QuicOpenError> {
-    let (mut client, sessions) = tls.client_config(&[b"doq"], clients)?;
+    let (mut client, sessions) = tls.client_config(&[ALPN], clients)?;
     let verifier_result = Arc::<VerifierResult>::default();
     let verifier =
         RecordingVerifier { verifier: tls.verifier(), verifier_result: Arc::clone(&verifier_result) };
     client.dangerous().set_certificate_verifier(Arc::new(verifier));
     let crypto = QuicClientConfig::try_from(client).map_err(|_| QuicOpenError::NoSuite)?;
     let mut quic = ClientConfig::new(Arc::new(crypto));
-    quic.transport_config(Arc::new(transport(config)));
+    quic.transport_config(Arc::new(transport(config, clients)));
     Ok((quic, verifier_result, sessions))
 }
 
-fn transport(config: &Description) -> TransportConfig {
+fn transport(config: &Description, clients: usize) -> TransportConfig {
     let mut transport = TransportConfig::default();
     // A server must not open streams (RFC 9250, 4.2).
     transport.max_concurrent_bidi_streams(VarInt::from_u32(0));
     transport.max_concurrent_uni_streams(VarInt::from_u32(0));
+    transport.stream_receive_window(VarInt::from_u32(QUIC_STREAM_WINDOW));
+    transport.receive_window(VarInt::from_u32(quic_connection_window(clients)));
+    transport.crypto_buffer_size(QUIC_HANDSHAKE_BYTES);
     transport.datagram_receive_buffer_size(None);
     // Idle connections are closed by our own idle timeout and by the server's.
     transport.max_idle_timeout(None);
@@ -74,6 +78,8 @@ fn transport(config: &Description) -> TransportConfig {
 #[derive(Debug, Default)]
 pub(super) struct VerifierResult {
     verification: Mutex<Option<Verification>>,
+    /// What is wrong with a certificate, in words.
+    words: Mutex<Option<String>>,
 }
 
 /// The result of verifying a certificate.
@@ -85,8 +91,17 @@ impl VerifierResult {
         self.verification.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    fn set(&self, verification: Verification) {
+    /// Takes what was wrong with the last certificate that was rejected.
+    pub(super) fn take_words(&self) -> Option<String> {
+        self.words.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn set(&self, error: Option<&rustls::Error>, certificate: &[u8]) {
+        let verification = error.map_or(Ok(()), |error| Err(tls::failure_of(error)));
         *self.verification.lock().unwrap_or_else(PoisonError::into_inner) = Some(verification);
+        let facts = Facts { certificate: Some(certificate), ..Facts::default() };
+        let words = error.map(|error| tls::words_of(error, &facts));
+        *self.words.lock().unwrap_or_else(PoisonError::into_inner) = words;
     }
 }
 
@@ -108,7 +123,7 @@ impl ServerCertVerifier for RecordingVerifier {
     ) -> Result<ServerCertVerified, rustls::Error> {
         let verified =
             self.verifier.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
-        self.verifier_result.set(verified.as_ref().map(|_| ()).map_err(tls::failure_of));
+        self.verifier_result.set(verified.as_ref().err(), end_entity);
         verified
     }
 
@@ -134,6 +149,9 @@ impl ServerCertVerifier for RecordingVerifier {
         self.verifier.supported_verify_schemes()
     }
 }
+
+/// The protocol of DNS over QUIC (RFC 9250, 8.1).
+pub(super) const ALPN: &[u8] = b"doq";
 
 /// Path MTU discovery is off for connections with so few queries.
 const TOO_FEW_TO_PROBE: u32 = 100;

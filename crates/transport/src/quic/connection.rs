@@ -12,9 +12,10 @@
 use std::collections::{HashMap, VecDeque};
 
 use bytes::{Bytes, BytesMut};
-use dnsdyno_measure::StreamFailure;
 use dnsdyno_wire::peek;
 use quinn_proto::{ConnectionHandle, Dir, ReadError, StreamId, VarInt, WriteError};
+
+use crate::bounds::{LONGEST_MESSAGE, Unfinished};
 
 /// A connection, and its outstanding queries.
 pub(crate) struct Connection {
@@ -56,10 +57,12 @@ pub(crate) struct Early {
 pub(crate) enum Arrival {
     /// A complete message is in the buffer, with the ID of its query.
     Message,
-    /// The stream ended without a response to this query.
-    Failed(StreamQuery, StreamFailure),
-    /// The server violates RFC 9250: the connection must not be used any more.
-    Broken,
+    /// The server has reset the stream of this query, with this error code.
+    Reset(StreamQuery, VarInt),
+    /// The server violates RFC 9250, by this: the connection must not be used any more.
+    Broken(&'static str),
+    /// The worker's connections hold too much of unfinished responses.
+    TooMuch,
     /// Part of a message was received.
     Part,
     /// Nothing was received.
@@ -125,12 +128,18 @@ impl Connection {
 
     /// Reads what was received on a stream. A complete message is put into `message`, with the ID
     /// that the worker gave the query.
-    pub(crate) fn read(&mut self, stream: StreamId, message: &mut Vec<u8>) -> Arrival {
+    pub(crate) fn read(
+        &mut self,
+        stream: StreamId,
+        message: &mut Vec<u8>,
+        unfinished: &mut Unfinished,
+    ) -> Arrival {
         let number = stream.index();
         let mut receive = self.quic.recv_stream(stream);
         let Ok(mut chunks) = receive.read(true) else { return Arrival::Nothing };
         let mut held = if self.partial.is_empty() { None } else { self.partial.remove(&number) };
-        let (mut is_ended, mut is_reset, mut has_read) = (false, false, false);
+        held.iter().for_each(|held| unfinished.release(held));
+        let (mut is_ended, mut reset, mut has_read) = (false, None, false);
         // Nearly every response is received in one piece.
         let mut whole = Bytes::new();
         loop {
@@ -145,10 +154,10 @@ impl Connection {
                 }
                 Ok(None) => is_ended = true,
                 Err(ReadError::Blocked) => {}
-                Err(ReadError::Reset(_)) => is_reset = true,
+                Err(ReadError::Reset(code)) => reset = Some(code),
             }
             let length = held.as_ref().map_or(whole.len(), Vec::len);
-            if is_ended || is_reset || !has_read || length > MOST_BYTES {
+            if is_ended || reset.is_some() || !has_read || length > MOST_BYTES {
                 break;
             }
             has_read = false;
@@ -156,34 +165,39 @@ impl Connection {
         let _ = chunks.finalize();
         let received = held.as_deref().unwrap_or(&whole);
         let query = self.query_on(number);
-        let arrival = if is_reset {
-            query.map_or(Arrival::Nothing, |query| Arrival::Failed(query, StreamFailure::Reset))
-        } else {
-            take(received, is_ended, query.map(|query| query.id), message)
+        let arrival = match reset {
+            Some(code) => query.map_or(Arrival::Nothing, |query| Arrival::Reset(query, code)),
+            None => take(received, is_ended, query.map(|query| query.id), message),
         };
         match arrival {
             Arrival::Part => {
                 let held = held.unwrap_or_else(|| whole.to_vec());
+                let is_bounded = unfinished.hold(&held);
                 self.partial.insert(number, held);
+                return is_bounded.map_or(Arrival::TooMuch, |()| Arrival::Part);
             }
-            Arrival::Message | Arrival::Failed(..) => self.end(number),
-            Arrival::Broken | Arrival::Nothing => {}
+            Arrival::Message | Arrival::Reset(..) => self.end(number),
+            Arrival::Broken(_) | Arrival::TooMuch | Arrival::Nothing => {}
         }
         arrival
     }
 
     /// Cancels the oldest stream if it was opened before `before_ns`.
-    pub(crate) fn cancel_oldest(&mut self, before_ns: u64) -> Option<StreamQuery> {
+    pub(crate) fn cancel_oldest(
+        &mut self,
+        before_ns: u64,
+        unfinished: &mut Unfinished,
+    ) -> Option<StreamQuery> {
         let oldest = (*self.streams.front()?).filter(|oldest| oldest.at_ns < before_ns)?;
-        self.cancel(self.first);
+        self.cancel(self.first, unfinished);
         Some(oldest)
     }
 
     /// Forgets all streams, because the server has rejected the early data; returns the queries to be
     /// sent again.
-    pub(crate) fn forget_streams(&mut self) -> VecDeque<Early> {
+    pub(crate) fn forget_streams(&mut self, unfinished: &mut Unfinished) -> VecDeque<Early> {
         self.streams.clear();
-        self.partial.clear();
+        self.release(unfinished);
         self.unwritten.clear();
         self.first = 0;
         std::mem::take(&mut self.early)
@@ -194,11 +208,26 @@ impl Connection {
         self.early = VecDeque::new();
     }
 
-    fn cancel(&mut self, number: u64) {
+    /// Whether any stream is open: the server has allowed one.
+    pub(crate) fn has_streams(&self) -> bool {
+        !self.streams.is_empty()
+    }
+
+    /// Whether any stream was ever opened.
+    pub(crate) fn has_had_streams(&self) -> bool {
+        self.first > 0 || self.has_streams()
+    }
+
+    /// Gives up the responses that were received in part.
+    pub(crate) fn release(&mut self, unfinished: &mut Unfinished) {
+        self.partial.drain().for_each(|(_, held)| unfinished.release(&held));
+    }
+
+    fn cancel(&mut self, number: u64, unfinished: &mut Unfinished) {
         let stream = StreamId::new(quinn_proto::Side::Client, Dir::Bi, number);
         // A stream that has ended cannot be stopped.
         let _ = self.quic.recv_stream(stream).stop(REQUEST_CANCELLED);
-        self.partial.remove(&number);
+        self.partial.remove(&number).iter().for_each(|held| unfinished.release(held));
         self.end(number);
     }
 
@@ -223,18 +252,19 @@ impl Connection {
 fn take(received: &[u8], is_ended: bool, query: Option<u16>, message: &mut Vec<u8>) -> Arrival {
     let Some(id) = query else {
         // After the message of an ended stream nothing but the end may follow.
-        return if received.is_empty() { Arrival::Nothing } else { Arrival::Broken };
+        let more = Arrival::Broken("more than one message on a stream");
+        return if received.is_empty() { Arrival::Nothing } else { more };
     };
     let told = received.first_chunk().map(|length| LENGTH_BYTES + usize::from(u16::from_be_bytes(*length)));
     match told {
-        Some(told) if received.len() > told => Arrival::Broken,
+        Some(told) if received.len() > told => Arrival::Broken("more than one message on a stream"),
         Some(told) if received.len() == told => {
             message.clear();
             message.extend_from_slice(&received[LENGTH_BYTES..]);
             // An ID other than 0 violates 4.2.1. A malformed message is reported by the code
             // that pairs it.
             if message.first_chunk() != Some(&[0, 0]) && peek(message).is_ok() {
-                return Arrival::Broken;
+                return Arrival::Broken("a response with another ID than 0");
             }
             if let Some(place) = message.first_chunk_mut() {
                 *place = id.to_be_bytes();
@@ -242,7 +272,7 @@ fn take(received: &[u8], is_ended: bool, query: Option<u16>, message: &mut Vec<u
             Arrival::Message
         }
         // The stream ended before its message was complete (4.3.3).
-        _ if is_ended => Arrival::Broken,
+        _ if is_ended => Arrival::Broken("a response that ends before its length"),
         _ if received.is_empty() => Arrival::Nothing,
         _ => Arrival::Part,
     }
@@ -270,12 +300,13 @@ pub(crate) const LENGTH_BYTES: usize = 2;
 const ID_BYTES: usize = 2;
 
 /// A message with its length; more is an error.
-const MOST_BYTES: usize = LENGTH_BYTES + 65_535;
+const MOST_BYTES: usize = LENGTH_BYTES + LONGEST_MESSAGE;
 
 /// Error codes of RFC 9250 §4.3.
 pub(crate) const NO_ERROR: VarInt = VarInt::from_u32(0);
 pub(crate) const PROTOCOL_ERROR: VarInt = VarInt::from_u32(2);
 const REQUEST_CANCELLED: VarInt = VarInt::from_u32(3);
+pub(crate) const EXCESSIVE_LOAD: VarInt = VarInt::from_u32(4);
 
 #[cfg(test)]
 mod tests {
@@ -312,13 +343,13 @@ mod tests {
             [(&answer(7)[..], true), (&more[..], false), (&whole[..9], true), (b"\0", true), (b"", true)]
         {
             let (arrival, _) = taken(received, is_ended);
-            assert!(matches!(arrival, Arrival::Broken), "{arrival:?} of {received:?}");
+            assert!(matches!(arrival, Arrival::Broken(_)), "{arrival:?} of {received:?}");
         }
         assert!(matches!(taken(&whole[..9], false).0, Arrival::Part));
         assert!(matches!(taken(b"", false).0, Arrival::Nothing));
         // Not a message: the code that pairs it reports that.
         assert!(matches!(taken(b"\0\x03abc", true).0, Arrival::Message));
-        assert!(matches!(take(b"x", false, None, &mut Vec::new()), Arrival::Broken));
+        assert!(matches!(take(b"x", false, None, &mut Vec::new()), Arrival::Broken(_)));
         assert!(matches!(take(b"", true, None, &mut Vec::new()), Arrival::Nothing));
     }
 

@@ -4,6 +4,7 @@ use dnsdyno_measure::{ConnectFailure, ConnectionEnd, HandshakeKind, NotSentReaso
 
 use super::client::{Phase, Waiting};
 use super::connection::{Connection, NO_ERROR};
+use super::peer::peer_of;
 use super::state::QuicTransport;
 use crate::{ConnectionEvent, Stopped};
 
@@ -38,15 +39,15 @@ impl QuicTransport {
         let Some(connection) = client.connection.as_mut().filter(|_| client.phase == Phase::Opening) else {
             return;
         };
+        self.peer.get_or_insert_with(|| peer_of(&connection.quic));
         let was_early = client.since_ns != u64::MAX;
         let is_taken = connection.quic.accepted_0rtt();
         if is_taken {
             connection.forget_early();
         } else {
             // Before the waiting queries: these were sent first.
-            for early in connection.forget_streams().into_iter().rev() {
-                let since_ns = client.opened_ns;
-                client.waiting.push_front(Waiting { id: early.id, since_ns, framed: early.framed });
+            for early in connection.forget_streams(&mut self.unfinished).into_iter().rev() {
+                client.waiting.push_front(Waiting { id: early.id, was_sent: true, framed: early.framed });
             }
             client.since_ns = at_ns;
         }
@@ -71,19 +72,15 @@ impl QuicTransport {
         self.send_waiting(channel);
     }
 
-    /// Opens streams for the waiting queries, as far as the server allows it. Those that have timed
-    /// out are dropped.
+    /// Opens streams for the waiting queries, as far as the server allows it.
     pub(super) fn send_waiting(&mut self, channel: usize) {
         let now_ns = self.clock.now_ns();
         let client = &mut self.clients[channel];
         let Some(connection) = &mut client.connection else { return };
         while let Some(waiting) = client.waiting.pop_front() {
-            if now_ns.saturating_sub(waiting.since_ns) >= self.config.timeout_ns {
-                continue;
-            }
-            let Waiting { id, since_ns, framed } = waiting;
+            let Waiting { id, was_sent, framed } = waiting;
             if let Err(framed) = connection.open_stream(id, framed, now_ns) {
-                client.waiting.push_front(Waiting { id, since_ns, framed });
+                client.waiting.push_front(Waiting { id, was_sent, framed });
                 break;
             }
         }

@@ -7,8 +7,9 @@ use quinn_proto::{DatagramEvent, Event, StreamEvent, StreamId};
 
 use super::client::Phase;
 use super::close_reason::{end_of, failure_of};
-use super::connection::{Arrival, NO_ERROR, PROTOCOL_ERROR, StreamQuery};
+use super::connection::{Arrival, EXCESSIVE_LOAD, NO_ERROR, PROTOCOL_ERROR, StreamQuery};
 use super::state::QuicTransport;
+use super::words;
 use crate::{ConnectionEvent, MessageKind, Sink};
 
 impl QuicTransport {
@@ -106,9 +107,17 @@ impl QuicTransport {
                 let client = &self.clients[channel];
                 if client.phase == Phase::Opening {
                     let (why, handshake) = failure_of(&reason, client.verification);
+                    if let Some(handshake) = handshake {
+                        let rejected = self.verifier_result.take_words();
+                        self.explained
+                            .handshake(handshake, || rejected.unwrap_or_else(|| words::of(&reason)));
+                    }
                     self.fail(channel, why, handshake);
                 } else {
                     let end = end_of(&reason, client.is_idle());
+                    if !matches!(end, ConnectionEnd::ByServer | ConnectionEnd::ByUs) {
+                        self.explained.end(end, || words::of(&reason));
+                    }
                     self.end(channel, end, None);
                 }
             }
@@ -122,8 +131,8 @@ impl QuicTransport {
     fn read(&mut self, channel: usize, stream: StreamId, at_ns: u64, sink: &mut impl Sink) {
         let client = &mut self.clients[channel];
         let Some(connection) = &mut client.connection else { return };
-        let arrival = connection.read(stream, &mut self.message);
-        if matches!(arrival, Arrival::Message | Arrival::Part | Arrival::Broken) {
+        let arrival = connection.read(stream, &mut self.message, &mut self.unfinished);
+        if matches!(arrival, Arrival::Message | Arrival::Part | Arrival::Broken(_)) {
             client.read_ns = at_ns;
             if !std::mem::replace(&mut client.has_read, true) {
                 let opened_ns = client.opened_ns;
@@ -143,8 +152,18 @@ impl QuicTransport {
                 MessageKind::Unmatched => {}
                 MessageKind::Malformed => self.end(channel, ConnectionEnd::Garbled, Some(PROTOCOL_ERROR)),
             },
-            Arrival::Failed(query, why) => self.fail_stream(channel, query, why),
-            Arrival::Broken => self.end(channel, ConnectionEnd::Protocol, Some(PROTOCOL_ERROR)),
+            Arrival::Reset(query, code) => {
+                self.explained.stream(StreamFailure::Reset, || words::of_reset(code));
+                self.fail_stream(channel, query, StreamFailure::Reset);
+            }
+            Arrival::Broken(what) => {
+                self.explained.end(ConnectionEnd::Protocol, || format!("the server sent {what}"));
+                self.end(channel, ConnectionEnd::Protocol, Some(PROTOCOL_ERROR));
+            }
+            Arrival::TooMuch => {
+                self.explained.end(ConnectionEnd::Excess, || TOO_MUCH_UNFINISHED.to_owned());
+                self.end(channel, ConnectionEnd::Excess, Some(EXCESSIVE_LOAD));
+            }
             Arrival::Part | Arrival::Nothing => {}
         }
     }
@@ -184,6 +203,8 @@ impl QuicTransport {
         }
     }
 }
+
+const TOO_MUCH_UNFINISHED: &str = "the server sent more than 32 MiB of responses without ending them";
 
 /// Full batches of one socket before the others are served.
 const ROUNDS: usize = 4;

@@ -3,11 +3,27 @@
 
 use std::time::Instant;
 
+use dnsdyno_measure::NotSentReason;
+
 use super::client::{Acknowledgements, Phase};
 use super::state::QuicTransport;
 use super::timers::Entry;
+use super::words;
+use crate::NeverSent;
 
 impl QuicTransport {
+    /// Forgets a query that has waited for a stream until its timeout; `None` where it was sent.
+    pub(super) fn forget_waiting(&mut self, channel: usize, id: u16) -> Option<NeverSent> {
+        let client = &mut self.clients[channel];
+        let bytes = client.forget_waiting(id);
+        let has_had_streams = client.connection.as_ref().is_some_and(|open| open.has_had_streams());
+        self.enqueue(channel);
+        let why = NotSentReason::NoStream;
+        let bytes = bytes?;
+        self.explained.not_sent(why, || words::of_no_stream(has_had_streams));
+        Some(NeverSent { why, bytes })
+    }
+
     /// Sends all packets of the connections, as far as the kernel accepts them.
     pub(super) fn flush(&mut self) {
         for sending in self.sockets.iter_mut().filter(|sending| sending.is_full) {

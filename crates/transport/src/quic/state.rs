@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
-use dnsdyno_measure::StreamFailure;
+use dnsdyno_measure::{NotSentReason, StreamFailure};
 use dnsdyno_sys::poll::Poller;
 use dnsdyno_sys::socket;
 use dnsdyno_sys::udp::{ErrorQueue, Receiver, Sender};
@@ -17,11 +17,13 @@ use super::config::{self, QuicOpenError, VerifierResult};
 use super::connection::StreamQuery;
 use super::outbox::{self, Outbox, SendSocket};
 use super::timers::Timers;
+use crate::bounds::{QUIC_BLOCK_BYTES, Unfinished};
 use crate::description::Description;
+use crate::explained::Explained;
 use crate::tls::{Sessions, Tls};
 use crate::udp::{self, UdpConfig};
 use crate::worker_clock::WorkerClock;
-use crate::{ConnectionEvent, Sink};
+use crate::{ConnectionEvent, Peer, Sink};
 
 /// One worker's clients.
 pub struct QuicTransport {
@@ -47,6 +49,14 @@ pub struct QuicTransport {
     pub(super) news: Vec<(u32, u64, ConnectionEvent)>,
     /// Queries whose stream ended without a response, to be reported.
     pub(super) failed: Vec<(u32, StreamQuery, StreamFailure)>,
+    /// What was behind the failures.
+    pub(super) explained: Explained,
+    /// What the server has shown of itself in the first handshake.
+    pub(super) peer: Option<Peer>,
+    /// Responses that were received in part.
+    pub(super) unfinished: Unfinished,
+    /// Why the last client that could not send could not.
+    pub(super) blocked_by: NotSentReason,
     pub(super) reused: u64,
     pub(super) quic: ClientConfig,
     /// The result of verifying the server's certificate.
@@ -65,8 +75,7 @@ pub struct QuicTransport {
     pub(super) framed: Vec<(u16, Bytes)>,
     pub(super) outgoing: BytesMut,
     /// Where received packets are copied to, because the library takes ownership of them. Like
-    /// `outgoing` it is one long block of which each packet is a part: memory is allocated, or used
-    /// again, once for a thousand packets.
+    /// `outgoing` it is a block of which each packet is a part, so that memory is not allocated for each.
     pub(super) incoming: BytesMut,
     /// What the endpoint would reply to a packet that belongs to no connection.
     pub(super) reply: Vec<u8>,
@@ -112,6 +121,10 @@ impl QuicTransport {
             touched: Vec::new(),
             news: Vec::new(),
             failed: Vec::new(),
+            explained: Explained::default(),
+            peer: None,
+            unfinished: Unfinished::default(),
+            blocked_by: NotSentReason::NoFreeConnection,
             reused: 0,
             quic,
             verifier_result,
@@ -124,7 +137,7 @@ impl QuicTransport {
             sweep_ns: (shortest_ns / 20).clamp(SHORTEST_SWEEP_NS, LONGEST_SWEEP_NS),
             framed: Vec::new(),
             outgoing: BytesMut::with_capacity(BLOCK_BYTES),
-            incoming: BytesMut::with_capacity(BLOCK_BYTES),
+            incoming: BytesMut::with_capacity(QUIC_BLOCK_BYTES),
             reply: Vec::new(),
             message: Vec::new(),
             config: config.clone(),
@@ -163,9 +176,14 @@ impl QuicTransport {
 
     pub(super) fn enqueue(&mut self, channel: usize) {
         let client = &mut self.clients[channel];
-        if !client.is_queued && client.can_send(self.limit) {
+        if client.is_queued {
+            return;
+        }
+        if client.can_send(self.limit) {
             client.is_queued = true;
             self.queue.push_back(channel as u32);
+        } else {
+            self.blocked_by = client.blocked_by();
         }
     }
 
@@ -233,7 +251,7 @@ const MOST_SOCKETS: usize = 64;
 /// Packets, or joined packets, in one receive call.
 const RECEIVE_BATCH: usize = 32;
 
-/// Bytes of a block that messages and packets are parts of; the largest that the library `bytes`
+/// Bytes of a block that messages to be sent are parts of; the largest that the library `bytes`
 /// allocates again at the same size.
 const BLOCK_BYTES: usize = 64 << 10;
 

@@ -43,6 +43,10 @@ pub(crate) struct Client<S> {
     /// What the kernel has not accepted yet; its first `outbox_at` bytes have been sent.
     pub(crate) outbox: Vec<u8>,
     pub(crate) outbox_at: usize,
+    /// Bytes of replies among them since it was last empty.
+    pub(crate) replies: usize,
+    /// Whether this turn has read its share of it, and there is more.
+    pub(crate) is_unread: bool,
 }
 
 /// The state of a client's connection.
@@ -77,6 +81,8 @@ impl<S> Default for Client<S> {
             read_ns: 0,
             outbox: Vec::new(),
             outbox_at: 0,
+            replies: 0,
+            is_unread: false,
         }
     }
 }
@@ -138,7 +144,7 @@ impl<S: Session> Client<S> {
             }
         }
         pool.give_back(std::mem::take(&mut self.outbox));
-        self.outbox_at = 0;
+        (self.outbox_at, self.replies) = (0, 0);
         Ok(())
     }
 

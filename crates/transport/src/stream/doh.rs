@@ -1,14 +1,15 @@
 //! DNS over HTTPS (RFC 8484): a stream of HTTP/2 for each query, inside TLS.
 
-use dnsdyno_measure::ConnectionEnd;
+use dnsdyno_measure::{ConnectionEnd, Explanation, NotSentReason};
 
 use super::config::StreamOpenError;
 use super::http::{Http, HttpShared};
 use super::pool::BufferPool;
 use super::session::{Broken, Reader, Session};
 use super::tls_session::{TlsSession, TlsShared};
+use crate::explained::Explained;
 use crate::tls::Tls;
-use crate::{Batch, Sink};
+use crate::{Batch, Peer, Sink};
 
 /// The configuration of HTTP.
 #[derive(Clone, Debug)]
@@ -98,6 +99,10 @@ impl Session for Doh {
         self.http.capacity()
     }
 
+    fn blocked_by(&self) -> NotSentReason {
+        self.http.blocked_by()
+    }
+
     fn held_back(&self) -> usize {
         self.secure.held_back()
     }
@@ -113,12 +118,13 @@ impl Session for Doh {
     fn cancel_before<K: Sink>(
         &mut self,
         shared: &mut DohShared,
+        pool: &mut BufferPool,
         sent_ns: u64,
         out: &mut Vec<u8>,
         reader: &mut Reader<'_, K>,
     ) {
         shared.plain.clear();
-        self.http.cancel_before(sent_ns, &mut shared.plain, reader);
+        self.http.cancel_before(&mut shared.http, pool, sent_ns, &mut shared.plain, reader);
         if !shared.plain.is_empty() {
             self.secure.write(&shared.secure, &shared.plain, out);
         }
@@ -130,5 +136,19 @@ impl Session for Doh {
 
     fn end(self, pool: &mut BufferPool) {
         self.http.end(pool);
+    }
+
+    fn explained(shared: &mut DohShared) -> Option<&mut Explained> {
+        Some(shared.secure.explained())
+    }
+
+    fn explanations(shared: &mut DohShared) -> Vec<Explanation> {
+        let mut all = shared.secure.explained().take();
+        all.extend(shared.http.explained.take());
+        all
+    }
+
+    fn peer(shared: &DohShared) -> Option<Peer> {
+        shared.secure.peer().cloned()
     }
 }

@@ -7,8 +7,9 @@ use super::plain::{Inbox, first_frame_bytes, frame};
 use super::pool::BufferPool;
 use super::session::{Broken, Reader, Session};
 use super::tls_session::{TlsSession, TlsShared};
+use crate::explained::Explained;
 use crate::tls::Tls;
-use crate::{Batch, Sink};
+use crate::{Batch, Peer, Sink};
 
 /// A session of TLS.
 pub struct Dot {
@@ -70,5 +71,13 @@ impl Session for Dot {
 
     fn end(self, pool: &mut BufferPool) {
         self.inbox.end(pool);
+    }
+
+    fn explained(shared: &mut DotShared) -> Option<&mut Explained> {
+        Some(shared.secure.explained())
+    }
+
+    fn peer(shared: &DotShared) -> Option<Peer> {
+        shared.secure.peer().cloned()
     }
 }

@@ -1,14 +1,33 @@
 //! Buffers that connections hold only while something is in them: fifty thousand idle clients hold none.
 
+use crate::bounds::{TooMuch, Unfinished};
+
 /// Buffers of a worker that are not in use.
 #[derive(Default)]
 pub struct BufferPool {
     buffers: Vec<Vec<u8>>,
+    unfinished: Unfinished,
 }
 
 impl BufferPool {
     pub(crate) fn take(&mut self) -> Vec<u8> {
         self.buffers.pop().unwrap_or_default()
+    }
+
+    /// Appends to an unfinished response, which is in a buffer of this pool or has none yet.
+    pub(crate) fn extend(&mut self, body: &mut Vec<u8>, data: &[u8]) -> Result<(), TooMuch> {
+        self.unfinished.release(body);
+        if body.capacity() == 0 {
+            *body = self.take();
+        }
+        body.extend_from_slice(data);
+        self.unfinished.hold(body)
+    }
+
+    /// Takes the buffer of a response back that was finished or given up.
+    pub(crate) fn release(&mut self, body: Vec<u8>) {
+        self.unfinished.release(&body);
+        self.give_back(body);
     }
 
     /// Keeps a buffer, unless there are enough of them or it is too long to be kept.

@@ -4,15 +4,32 @@ use std::io::{self, Read};
 
 use dnsdyno_measure::ConnectionEnd;
 
+use super::bounds::CHUNKS_A_TURN;
 use super::client::Phase;
 use super::session::{Broken, Reader, Session};
 use super::state::Streams;
 use crate::{ConnectionEvent, Sink};
 
 impl<S: Session> Streams<S> {
-    /// Reads what was received, up to the bound of a round.
+    /// Reads what the last turn has left; what this turn leaves waits for the next.
+    pub(super) fn read_left_over(&mut self, sink: &mut impl Sink) {
+        std::mem::swap(&mut self.unread, &mut self.left_over);
+        for i in 0..self.left_over.len() {
+            let channel = self.left_over[i] as usize;
+            self.clients[channel].is_unread = false;
+            if self.clients[channel].phase == Phase::Open {
+                self.read(channel, true, sink);
+            }
+        }
+        self.left_over.clear();
+    }
+
+    /// Reads what was received, up to the bound of a turn.
     pub(super) fn read(&mut self, channel: usize, is_closing: bool, sink: &mut impl Sink) {
-        for _ in 0..ROUNDS {
+        if self.clients[channel].is_unread {
+            return;
+        }
+        for _ in 0..CHUNKS_A_TURN {
             let Some(mut stream) = self.clients[channel].stream.as_ref() else { return };
             match stream.read(&mut self.chunk) {
                 Ok(0) => return self.end_open(channel, ConnectionEnd::ByServer),
@@ -29,6 +46,7 @@ impl<S: Session> Streams<S> {
             }
         }
         // No event will report the rest.
+        self.clients[channel].is_unread = true;
         self.unread.push(channel as u32);
     }
 
@@ -86,6 +104,3 @@ impl<S: Session> Streams<S> {
         }
     }
 }
-
-/// Full reads of one connection before the others are served.
-const ROUNDS: usize = 4;

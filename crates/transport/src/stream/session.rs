@@ -8,11 +8,14 @@
 //! A session has no socket and no clock. It may hold queries back until its handshake is done. The
 //! clients around it, their connections and their counters are the same for all kinds.
 
-use dnsdyno_measure::{ConnectionEnd, HandshakeFailure, HandshakeKind, StreamFailure};
+use dnsdyno_measure::{
+    ConnectionEnd, Explanation, HandshakeFailure, HandshakeKind, NotSentReason, StreamFailure,
+};
 
 use super::config::StreamOpenError;
 use super::pool::BufferPool;
-use crate::{Batch, ConnectionEvent, MessageKind, Sink};
+use crate::explained::Explained;
+use crate::{Batch, ConnectionEvent, MessageKind, Peer, Sink};
 
 /// The session of one connection.
 pub trait Session: Sized + Send {
@@ -54,6 +57,11 @@ pub trait Session: Sized + Send {
         usize::MAX
     }
 
+    /// Why it accepts none, where it accepts none: too many are outstanding, or the server allows none.
+    fn blocked_by(&self) -> NotSentReason {
+        NotSentReason::NoFreeConnection
+    }
+
     /// Bytes that it holds back until the handshake is done.
     fn held_back(&self) -> usize {
         0
@@ -74,8 +82,9 @@ pub trait Session: Sized + Send {
     /// streams.
     fn cancel_before<K: Sink>(
         &mut self,
-        _kit: &mut Self::Shared,
-        _asked_ns: u64,
+        _shared: &mut Self::Shared,
+        _pool: &mut BufferPool,
+        _sent_ns: u64,
         _out: &mut Vec<u8>,
         _reader: &mut Reader<'_, K>,
     ) {
@@ -86,6 +95,21 @@ pub trait Session: Sized + Send {
 
     /// Returns its buffers.
     fn end(self, pool: &mut BufferPool);
+
+    /// Where the clients of a worker note what was behind a failure, if there are any words for it.
+    fn explained(_shared: &mut Self::Shared) -> Option<&mut Explained> {
+        None
+    }
+
+    /// What was behind the failures of a worker's connections, in words.
+    fn explanations(shared: &mut Self::Shared) -> Vec<Explanation> {
+        Self::explained(shared).map(Explained::take).unwrap_or_default()
+    }
+
+    /// What the server has shown of itself in the first completed handshake.
+    fn peer(_shared: &Self::Shared) -> Option<Peer> {
+        None
+    }
 }
 
 /// Why a connection cannot be used any more.

@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 use std::io;
 use std::net::IpAddr;
 
-use dnsdyno_measure::{ConnectionEnd, HandshakeFailure};
+use dnsdyno_measure::{ConnectionEnd, HandshakeFailure, NotSentReason};
 use dnsdyno_sys::poll::{Poller, Ready};
 
+use super::bounds::{CHUNK_BYTES, REPLY_BYTES};
 use super::client::{Client, Phase, write};
 use super::config::{StreamOpenError, open_error};
 use super::dial::{Dialer, failure_of};
@@ -22,13 +23,16 @@ pub struct Streams<S: Session> {
     pub(super) shared: S::Shared,
     /// Clients that may send next, in order. Some may turn out to be unable to.
     pub(super) queue: VecDeque<u32>,
+    /// Why the last client that could not send could not.
+    pub(super) blocked_by: NotSentReason,
     pub(super) dialer: Dialer,
     pub(super) poller: Poller,
     /// Events of the last wait that were not processed yet.
     pub(super) ready: Vec<Ready>,
     pub(super) has_waited: bool,
-    /// Clients whose connection had more data than one round may read.
+    /// Clients whose connection had more data than a turn may read, and those of the turn before.
     pub(super) unread: Vec<u32>,
+    pub(super) left_over: Vec<u32>,
     /// Events of connections, to be reported to the sink.
     pub(super) news: Vec<(u32, u64, ConnectionEvent)>,
     pub(super) reused: u64,
@@ -74,15 +78,17 @@ impl<S: Session> Streams<S> {
             shared: S::shared(session, clients)?,
             clients: (0..clients).map(|_| Client { is_queued: true, ..Client::default() }).collect(),
             queue: (0..clients as u32).collect(),
+            blocked_by: NotSentReason::NoFreeConnection,
             dialer: Dialer::new(config.server, local_addresses.to_vec(), first, config.fast_open, limit > 1),
             poller,
             ready: Vec::with_capacity(EVENTS),
             has_waited: false,
             unread: Vec::new(),
+            left_over: Vec::new(),
             news: Vec::new(),
             reused: 0,
             frames: Vec::new(),
-            chunk: vec![0; CHUNK].into(),
+            chunk: vec![0; CHUNK_BYTES].into(),
             pool: BufferPool::default(),
             clock: WorkerClock::default(),
             limit,
@@ -111,11 +117,17 @@ impl<S: Session> Streams<S> {
     pub(super) fn end_open(&mut self, channel: usize, end: ConnectionEnd) {
         let client = &self.clients[channel];
         if client.is_handshaking() {
+            let has_read = client.has_read;
             let why = match end {
                 ConnectionEnd::ByServer | ConnectionEnd::Reset => HandshakeFailure::Closed,
                 ConnectionEnd::ByUs | ConnectionEnd::Silent => HandshakeFailure::TimedOut,
                 _ => HandshakeFailure::Protocol,
             };
+            if why == HandshakeFailure::Closed
+                && let Some(explained) = S::explained(&mut self.shared)
+            {
+                explained.handshake(why, || closed_words(end, has_read));
+            }
             return self.fail_handshake(channel, why);
         }
         let answers = u64::from(client.answers);
@@ -131,6 +143,12 @@ impl<S: Session> Streams<S> {
     #[cold]
     pub(super) fn fail_handshake(&mut self, channel: usize, why: HandshakeFailure) {
         if self.clients[channel].phase == Phase::Open {
+            let has_read = self.clients[channel].has_read;
+            if why == HandshakeFailure::TimedOut
+                && let Some(explained) = S::explained(&mut self.shared)
+            {
+                explained.handshake(why, || timed_out_words(has_read));
+            }
             self.news.push((channel as u32, self.clock.now_ns(), ConnectionEvent::HandshakeFailed(why)));
             self.end_connection(
                 channel,
@@ -186,9 +204,14 @@ impl<S: Session> Streams<S> {
 
     pub(super) fn enqueue(&mut self, channel: usize) {
         let client = &mut self.clients[channel];
-        if !client.is_queued && client.capacity(self.limit) > 0 {
+        if client.is_queued {
+            return;
+        }
+        if client.capacity(self.limit) > 0 {
             client.is_queued = true;
             self.queue.push_back(channel as u32);
+        } else if let Some(session) = &client.session {
+            self.blocked_by = session.blocked_by();
         }
     }
 
@@ -226,19 +249,54 @@ impl<S: Session> Streams<S> {
         }
         match written {
             Ok(length) if length < self.frames.len() => {
-                client.queue(&self.frames[length..], &mut self.pool);
+                let rest = &self.frames[length..];
+                client.replies += rest.len();
+                client.queue(rest, &mut self.pool);
+                if client.replies > REPLY_BYTES {
+                    self.end_excess(channel);
+                }
             }
             Ok(_) => {}
             Err(error) => self.fail_on_error(channel, &error),
         }
     }
+
+    /// Closes a connection whose server has us reply and does not read the replies.
+    #[cold]
+    fn end_excess(&mut self, channel: usize) {
+        if let Some(explained) = S::explained(&mut self.shared) {
+            explained.end(ConnectionEnd::Excess, || {
+                format!("the server did not read {} kB of replies to its messages", REPLY_BYTES >> 10)
+            });
+        }
+        self.end_open(channel, ConnectionEnd::Excess);
+    }
+}
+
+/// What is said of a connection that the server ended during its handshake.
+fn closed_words(end: ConnectionEnd, has_read: bool) -> String {
+    let how = if end == ConnectionEnd::Reset { "reset" } else { "closed" };
+    match has_read {
+        true => {
+            format!("the server {how} the connection in the middle of the handshake, without a TLS alert")
+        }
+        false => format!(
+            "the server {how} the connection without an answer to our ClientHello: it may not speak TLS on this port"
+        ),
+    }
+}
+
+/// What is said of a handshake that did not end in its time.
+fn timed_out_words(has_read: bool) -> String {
+    match has_read {
+        true => "the server did not complete the handshake in time (see --handshake-timeout)",
+        false => "the server did not answer our ClientHello in time: it may not speak TLS on this port",
+    }
+    .to_owned()
 }
 
 /// Connections reported by one wait; the others are reported by the next.
 const EVENTS: usize = 1_024;
-
-/// Bytes that one call reads: the longest message, and of short ones more than a batch.
-const CHUNK: usize = 64 << 10;
 
 /// How often connections are checked for timeouts: twenty times within the shortest of them, within
 /// bounds.

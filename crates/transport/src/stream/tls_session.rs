@@ -4,51 +4,31 @@
 //!   plain bytes ── write ──► held back until the handshake is done, or early ──► records
 //!   records ────── read ───► plain bytes
 //! ```
+//!
+//! Whatever a server sends, a read ends: a step that takes nothing, and records that bring nothing, end the connection.
+
+mod shared;
+#[cfg(test)]
+mod tests;
 
 use std::io::{Read, Write};
 use std::sync::Arc;
 
 use dnsdyno_measure::{ConnectionEnd, HandshakeFailure, HandshakeKind};
-use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, ClientConnection};
+use rustls::{ClientConnection, IoState};
 
-use super::config::StreamOpenError;
+use super::bounds::{BYTES_WITHOUT_DATA, HANDSHAKE_BYTES};
 use super::session::{Broken, Reader};
-use crate::tls::{Tls, failure_of};
+use crate::tls::{Facts, failure_of, no_protocol, words_of, words_of_alert};
 use crate::{ConnectionEvent, Sink};
-
-/// What the TLS of a worker's connections has in common.
-pub(super) struct TlsShared {
-    config: Arc<ClientConfig>,
-    name: ServerName<'static>,
-    /// Whether the server must choose the protocol we offer.
-    must_agree: bool,
-    /// How many bytes of the given ones belong into one record.
-    unit: fn(&[u8]) -> usize,
-    /// Decrypted bytes.
-    plain: Vec<u8>,
-}
-
-impl TlsShared {
-    /// For connections with `protocol`; with `must_agree` the server has to select it (ALPN). `unit`
-    /// returns how many bytes at the start of the given ones belong into one record.
-    pub(super) fn new(
-        tls: &Tls,
-        protocol: &[u8],
-        must_agree: bool,
-        unit: fn(&[u8]) -> usize,
-        clients: usize,
-    ) -> Result<Self, StreamOpenError> {
-        let (config, _) = tls.client_config(&[protocol], clients)?;
-        let (config, name) = (Arc::new(config), tls.server_name());
-        Ok(TlsShared { config, name, must_agree, unit, plain: Vec::new() })
-    }
-}
+pub(super) use shared::TlsShared;
 
 /// The TLS of one connection.
 pub(super) struct TlsSession {
     tls: Box<ClientConnection>,
     is_done: bool,
+    /// Bytes of records since the handshake began; once it is done, since the last data.
+    without_data: usize,
     /// What is to be sent once the handshake is done.
     held_back: Vec<u8>,
     /// What was sent as early data, in case the server rejects it.
@@ -61,8 +41,8 @@ impl TlsSession {
         let mut tls = ClientConnection::new(Arc::clone(&shared.config), shared.name.clone()).ok()?;
         // Bounded by what it is given: the client's outbox is checked before.
         tls.set_buffer_limit(None);
-        let mut secure =
-            TlsSession { tls: Box::new(tls), is_done: false, held_back: Vec::new(), early: Vec::new() };
+        let (held_back, early) = (Vec::new(), Vec::new());
+        let mut secure = TlsSession { tls: Box::new(tls), is_done: false, without_data: 0, held_back, early };
         secure.take_records(out);
         Some(secure)
     }
@@ -106,41 +86,57 @@ impl TlsSession {
     pub(super) fn read<K: Sink>(
         &mut self,
         shared: &mut TlsShared,
-        mut bytes: &[u8],
+        received: &[u8],
         out: &mut Vec<u8>,
         reader: &mut Reader<'_, K>,
         mut each: impl FnMut(&[u8], &mut Reader<'_, K>) -> Result<(), Broken>,
     ) -> Result<(), Broken> {
+        // For the words of a failure: what is not TLS shows in its first bytes.
+        let first = if self.without_data == 0 { received } else { &[] };
+        let mut bytes = received;
         while !bytes.is_empty() {
-            // From memory; it takes some kilobytes at a time, and nothing once the server has
-            // sent close_notify.
-            if self.tls.read_tls(&mut bytes).is_ok_and(|taken| taken == 0) {
-                break;
+            // From memory; some kilobytes at a time.
+            match self.tls.read_tls(&mut bytes) {
+                // The server has sent close_notify: nothing follows.
+                Ok(0) => break,
+                Ok(taken) => self.without_data += taken,
+                // The library holds as much of a message as it will.
+                Err(_) => return Err(self.excess(shared)),
             }
-            let state = match self.tls.process_new_packets() {
-                Ok(state) => state,
-                Err(error) => return Err(self.broken(&error, out)),
-            };
+            let processed = self.tls.process_new_packets();
             if !self.is_done && !self.tls.is_handshaking() {
                 self.finish(shared, out, reader)?;
             }
             if self.tls.wants_write() {
                 self.take_records(out);
             }
-            let length = state.plaintext_bytes_to_read();
-            if length > 0 {
-                if shared.plain.len() < length {
-                    shared.plain.resize(length, 0);
-                }
-                let length = self.tls.reader().read(&mut shared.plain[..length]).unwrap_or(0);
-                each(&shared.plain[..length], reader)?;
+            // Data before an error was sent before it.
+            let waiting = processed.as_ref().map_or(usize::MAX, IoState::plaintext_bytes_to_read);
+            self.pass_on(shared, waiting, |plain| each(plain, reader))?;
+            match processed {
+                Err(error) => return Err(self.broken(shared, &error, first)),
+                Ok(state) if state.peer_has_closed() => return Err(self.closed(shared)),
+                Ok(_) => {}
             }
-            if state.peer_has_closed() {
-                return Err(match self.is_done {
-                    true => Broken::Ended(ConnectionEnd::ByServer),
-                    false => Broken::Handshake(HandshakeFailure::Closed),
-                });
+            if self.without_data > if self.is_done { BYTES_WITHOUT_DATA } else { HANDSHAKE_BYTES } {
+                return Err(self.excess(shared));
             }
+        }
+        Ok(())
+    }
+
+    /// Passes decrypted bytes to `each`, up to `waiting` or as many as there are.
+    fn pass_on(
+        &mut self,
+        shared: &mut TlsShared,
+        mut waiting: usize,
+        mut each: impl FnMut(&[u8]) -> Result<(), Broken>,
+    ) -> Result<(), Broken> {
+        while waiting > 0 {
+            let Ok(length @ 1..) = self.tls.reader().read(&mut shared.plain) else { break };
+            self.without_data = 0;
+            waiting = waiting.saturating_sub(length);
+            each(&shared.plain[..length])?;
         }
         Ok(())
     }
@@ -154,16 +150,19 @@ impl TlsSession {
     /// Reports how the handshake was done, and sends what was held back.
     fn finish<K: Sink>(
         &mut self,
-        shared: &TlsShared,
+        shared: &mut TlsShared,
         out: &mut Vec<u8>,
         reader: &mut Reader<'_, K>,
     ) -> Result<(), Broken> {
         if shared.must_agree
             && self.tls.alpn_protocol() != shared.config.alpn_protocols.first().map(Vec::as_slice)
         {
-            return Err(Broken::Handshake(HandshakeFailure::Protocol));
+            let why = HandshakeFailure::Alpn;
+            shared.explained.handshake(why, || no_protocol(&shared.config.alpn_protocols));
+            return Err(Broken::Handshake(why));
         }
-        self.is_done = true;
+        (self.is_done, self.without_data) = (true, 0);
+        shared.note_peer(&self.tls);
         let is_early = !self.early.is_empty() && self.tls.is_early_data_accepted();
         reader.handshaken(match self.tls.handshake_kind() {
             Some(rustls::HandshakeKind::Resumed) if is_early => HandshakeKind::Early,
@@ -199,173 +198,63 @@ impl TlsSession {
         }
     }
 
-    /// What an error means; an alert that is to be sent is appended to `out`.
+    /// What an error means. An alert for the server is among the records already.
     #[cold]
-    fn broken(&mut self, error: &rustls::Error, out: &mut Vec<u8>) -> Broken {
-        self.take_records(out);
-        match (self.is_done, error) {
-            (false, error) => Broken::Handshake(failure_of(error)),
-            (true, rustls::Error::AlertReceived(_)) => Broken::Ended(ConnectionEnd::Error),
-            (true, _) => Broken::Ended(ConnectionEnd::Protocol),
+    fn broken(&mut self, shared: &mut TlsShared, error: &rustls::Error, first: &[u8]) -> Broken {
+        if !self.is_done {
+            let why = failure_of(error);
+            let TlsShared { explained, rejected, config, .. } = shared;
+            explained.handshake(why, || {
+                let certificate = rejected.take();
+                let (offered, certificate) = (&config.alpn_protocols[..], certificate.as_deref());
+                words_of(error, &Facts { offered, certificate, first })
+            });
+            return Broken::Handshake(why);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use dnsdyno_lab::Certificate;
-    use rustls::pki_types::pem::PemObject;
-    use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-    use rustls::{ServerConfig, ServerConnection};
-
-    use super::*;
-    use crate::stream::plain::first_frame_bytes;
-    use crate::tls::{TlsConfig, TlsTrust};
-
-    /// Ignores everything: only the events of the connection are of interest.
-    struct Deaf;
-
-    impl Sink for Deaf {
-        fn packet(&mut self, _: usize, _: u64, _: &[u8]) {}
-        fn refused(&mut self, _: usize, _: u64, _: &[u8]) {}
-    }
-
-    /// A client and a server connected in memory, what the client has read, and its events.
-    struct Pair {
-        shared: TlsShared,
-        ours: TlsSession,
-        theirs: ServerConnection,
-        said: Vec<u8>,
-        read: Vec<u8>,
-        news: Vec<(u32, u64, ConnectionEvent)>,
-    }
-
-    impl Pair {
-        /// The server supports `protocols`; a client that must agree offers `h2`.
-        fn new(must_agree: bool, protocols: &[&[u8]]) -> Pair {
-            let certificate = Certificate::make().unwrap();
-            let chain = CertificateDer::from_pem_file(certificate.cert_file()).unwrap();
-            let key = PrivateKeyDer::from_pem_file(certificate.key_file()).unwrap();
-            let provider = Arc::new(rustls::crypto::ring::default_provider());
-            let builder = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-            let builder = builder.unwrap().with_no_client_auth();
-            let mut config = builder.with_single_cert(vec![chain], key).unwrap();
-            config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
-            let tls = Tls::new(&TlsConfig {
-                server: "127.0.0.1:853".parse().unwrap(),
-                asked: "localhost".into(),
-                server_name: None,
-                trust: TlsTrust::File(certificate.ca_file()),
-                tls12: true,
-                tls13: true,
-                resumption: true,
-                early_data: false,
-            })
-            .unwrap();
-            let shared = TlsShared::new(&tls, b"h2", must_agree, first_frame_bytes, 1).unwrap();
-            let mut said = Vec::new();
-            let ours = TlsSession::begin(&shared, &mut said).unwrap();
-            let theirs = ServerConnection::new(Arc::new(config)).unwrap();
-            Pair { shared, ours, theirs, said, read: Vec::new(), news: Vec::new() }
-        }
-
-        /// Passes bytes between the two until neither has any to send; the server's are passed
-        /// `step` at a time.
-        fn talk(&mut self, step: usize) -> Result<(), Broken> {
-            loop {
-                let mut rest = &std::mem::take(&mut self.said)[..];
-                while !rest.is_empty() {
-                    self.theirs.read_tls(&mut rest).unwrap();
-                    let _ = self.theirs.process_new_packets();
-                }
-                let mut answer = Vec::new();
-                while self.theirs.wants_write() {
-                    self.theirs.write_tls(&mut answer).unwrap();
-                }
-                if answer.is_empty() && self.said.is_empty() {
-                    return Ok(());
-                }
-                answer.chunks(step).try_for_each(|piece| self.hear(piece))?;
+        let end = match error {
+            rustls::Error::AlertReceived(alert) => {
+                shared.explained.end(ConnectionEnd::Error, || words_of_alert(*alert, &[]));
+                ConnectionEnd::Error
             }
-        }
-
-        fn hear(&mut self, bytes: &[u8]) -> Result<(), Broken> {
-            let mut deaf = Deaf;
-            let mut reader = Reader::new(&mut deaf, &mut self.news, 0, 7, (0, 3));
-            let read = &mut self.read;
-            self.ours.read(&mut self.shared, bytes, &mut self.said, &mut reader, |plain, _| {
-                read.extend_from_slice(plain);
-                Ok(())
-            })
-        }
-
-        fn heard_by_server(&mut self) -> Vec<u8> {
-            let mut heard = Vec::new();
-            // Ends with "not yet": the connection is open.
-            let _ = self.theirs.reader().read_to_end(&mut heard);
-            heard
-        }
+            error => {
+                shared.explained.end(ConnectionEnd::Protocol, || words_of(error, &Facts::default()));
+                ConnectionEnd::Protocol
+            }
+        };
+        Broken::Ended(end)
     }
 
-    #[test]
-    fn queries_before_the_end_of_the_handshake_are_sent_after_it_each_in_a_record() {
-        let mut pair = Pair::new(false, &[]);
-        let frames = b"\0\x03one\0\x03two\0\x05three";
-        pair.ours.write(&pair.shared, frames, &mut pair.said);
-        assert_eq!((pair.ours.held_back(), pair.ours.is_handshaking()), (frames.len(), true));
-        pair.talk(1).unwrap();
-        assert_eq!(pair.heard_by_server(), frames);
-        assert_eq!((pair.ours.held_back(), pair.ours.is_handshaking()), (0, false));
-        let told = ConnectionEvent::Handshaken { kind: HandshakeKind::Full, begun_ns: 3 };
-        assert_eq!(pair.news, [(0, 7, told)]);
-
-        pair.ours.write(&pair.shared, frames, &mut pair.said);
-        let (mut records, mut at) = (0, 0);
-        while let Some(header) = pair.said.get(at..at + 5) {
-            assert_eq!(header[0], 23, "a record of data");
-            at += 5 + usize::from(u16::from_be_bytes([header[3], header[4]]));
-            records += 1;
+    /// The server has closed TLS.
+    #[cold]
+    fn closed(&self, shared: &mut TlsShared) -> Broken {
+        if self.is_done {
+            return Broken::Ended(ConnectionEnd::ByServer);
         }
-        assert_eq!((records, at), (3, pair.said.len()));
+        let why = HandshakeFailure::Closed;
+        shared
+            .explained
+            .handshake(why, || "the server closed TLS during the handshake, without a reason".to_owned());
+        Broken::Handshake(why)
     }
 
-    #[test]
-    fn data_is_read_in_pieces_of_any_size_and_close_notify_ends_the_connection() {
-        for step in [1, 100, 100_000] {
-            let mut pair = Pair::new(false, &[]);
-            pair.talk(step).unwrap();
-            let text: Vec<u8> = (0..50_000u32).map(|n| n as u8).collect();
-            pair.theirs.writer().write_all(&text).unwrap();
-            pair.talk(step).unwrap();
-            assert!(pair.read == text, "in steps of {step}");
-            pair.theirs.send_close_notify();
-            assert_eq!(pair.talk(step), Err(Broken::Ended(ConnectionEnd::ByServer)));
+    /// The server has sent more than is taken.
+    #[cold]
+    fn excess(&self, shared: &mut TlsShared) -> Broken {
+        if self.is_done {
+            let end = ConnectionEnd::Excess;
+            shared.explained.end(end, || {
+                format!(
+                    "the server sent more than {} kB of TLS records without data",
+                    BYTES_WITHOUT_DATA >> 10
+                )
+            });
+            return Broken::Ended(end);
         }
-    }
-
-    #[test]
-    fn a_server_without_the_protocol_or_without_tls_fails_the_handshake() {
-        let mut pair = Pair::new(true, &[]);
-        assert_eq!(pair.talk(1_000), Err(Broken::Handshake(HandshakeFailure::Protocol)));
-        let mut pair = Pair::new(true, &[b"h2"]);
-        assert_eq!(pair.talk(1_000), Ok(()));
-        let mut pair = Pair::new(true, &[b"http/1.1"]);
-        assert_eq!(pair.talk(1_000), Err(Broken::Handshake(HandshakeFailure::Alert)));
-        let mut pair = Pair::new(false, &[]);
-        let failed = pair.hear(b"220 mail.example ESMTP\r\n");
-        assert_eq!(failed, Err(Broken::Handshake(HandshakeFailure::Protocol)));
-    }
-
-    #[test]
-    fn after_the_handshake_an_alert_is_an_error_end_and_a_broken_record_a_protocol_end() {
-        let broken = [&[23, 3, 3, 0, 40][..], &[0; 40]].concat();
-        let mut pair = Pair::new(false, &[]);
-        pair.talk(1_000).unwrap();
-        assert_eq!(pair.hear(&broken), Err(Broken::Ended(ConnectionEnd::Protocol)));
-        assert!(!pair.said.is_empty(), "the server is told why");
-        let mut pair = Pair::new(false, &[]);
-        pair.talk(1_000).unwrap();
-        pair.said = broken;
-        assert_eq!(pair.talk(1_000), Err(Broken::Ended(ConnectionEnd::Error)));
+        let why = HandshakeFailure::TooLong;
+        shared.explained.handshake(why, || {
+            "the server sent more than a TLS handshake may have, without an end: long certificates, or too many of them"
+                .to_owned()
+        });
+        Broken::Handshake(why)
     }
 }

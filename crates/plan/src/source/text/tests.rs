@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use std::io::BufReader;
 
 fn read(text: &[u8]) -> Result<Loaded, SourceError> {
-    read_text(text, "queries", text.len(), QueryForm::default(), false)
+    read_text(text, "queries", text.len(), QueryForm::default(), BadLines::SkipAll)
 }
 
 /// The queries as `name type`.
@@ -80,7 +80,8 @@ fn only_the_first_bad_lines_are_kept_and_all_are_counted() {
 
 #[test]
 fn the_first_bad_line_is_fatal_when_strict() {
-    let result = read_text(&b"good A\nbad\nalso bad\n"[..], "queries", 0, QueryForm::default(), true);
+    let result =
+        read_text(&b"good A\nbad\nalso bad\n"[..], "queries", 0, QueryForm::default(), BadLines::Refuse);
     let Err(SourceError::BadLine(bad)) = result else { panic!("{result:?}") };
     assert_eq!(bad.line, 2);
 }
@@ -96,6 +97,56 @@ fn the_error_of_a_file_without_queries_says_what_to_do() {
 }
 
 #[test]
+fn a_file_of_which_most_lines_are_malformed_is_refused() {
+    let read = |text: &str| read_text(text.as_bytes(), "queries", 0, QueryForm::default(), BadLines::SkipFew);
+    assert_eq!(read("a A\nbad\n").expect("half of the lines").bad_lines, 1);
+    let error = read("a A\nbad\n\n; a comment\nbad\n").expect_err("most lines").to_string();
+    assert!(error.starts_with("2 of 3 lines of queries are malformed, the first is queries:2: "), "{error}");
+    assert!(error.ends_with("or add --lenient to skip such lines"), "{error}");
+}
+
+#[test]
+fn a_zone_file_is_recognised_by_its_directives_or_by_its_records() {
+    for text in
+        ["a A\n$TTL 3600\n", "www 3600 IN A 192.0.2.1\nwww IN AAAA ::1\n", "www A\na IN A ::\nb IN A ::\n"]
+    {
+        let read = |bad_lines| read_text(text.as_bytes(), "z", 0, QueryForm::default(), bad_lines);
+        let error = read(BadLines::SkipFew).expect_err("a zone").to_string();
+        assert!(error.starts_with("z is a zone file: "), "{error}");
+        assert!(!matches!(read(BadLines::SkipAll), Err(SourceError::NotQueries { .. })), "{text}");
+    }
+}
+
+#[test]
+fn endless_input_is_read_to_a_limit() {
+    let endless = |byte| BufReader::new(std::io::Read::take(std::io::repeat(byte), 1 << 40));
+    let read = |byte| {
+        read_text(endless(byte), "x", 0, QueryForm::default(), BadLines::SkipAll).expect_err("endless")
+    };
+    assert_eq!(read(0).to_string(), "x is a binary file: a query file is text with one `name type` a line");
+    assert!(read(b'a').to_string().starts_with("line 1 of x is longer than 16 MiB"));
+}
+
+#[test]
+fn internationalized_names_are_sent_as_a_labels_and_counted() {
+    let loaded = read("bücher.example A\nwww.example A\nÜber.example A\n".as_bytes()).expect("good lines");
+    assert_eq!(listed(&loaded), ["xn--bcher-kva.example A", "www.example A", "xn--ber-goa.example A"]);
+    assert_eq!(loaded.idn_names, 2);
+    assert_eq!(loaded.first_idn, Some(("bücher.example".into(), "xn--bcher-kva.example".into())));
+    assert!(only_bad(b"b\xfccher A\n").contains("not UTF-8"));
+}
+
+#[test]
+fn the_same_queries_have_the_same_hash() {
+    let hash = |text: &str| read(text.as_bytes()).expect("good lines").hash;
+    assert_eq!(hash("a A\nb A\n"), hash("; other\na. A\r\nb\tA"));
+    let texts = ["a A\nb A\n", "b A\na A\n", "a A\n", "a A\nb AAAA\n", "a A\nb A\nb A\n"];
+    let hashes: std::collections::BTreeSet<_> = texts.iter().map(|text| hash(text)).collect();
+    assert_eq!(hashes.len(), texts.len());
+    assert!(hashes.iter().all(|hash| hash.len() == 16 && hash.bytes().all(|b| b.is_ascii_hexdigit())));
+}
+
+#[test]
 fn a_byte_order_mark_is_not_part_of_the_first_name() {
     assert_eq!(read(b"\xef\xbb\xbfa A\n").as_ref().map(listed).ok(), Some(vec!["a A".to_owned()]));
 }
@@ -107,9 +158,14 @@ fn a_line_of_any_length_does_not_affect_the_next_line() {
     text.extend(b"\nb A\n");
     text.extend([b'y'; 300_000]);
     text.extend(b"\nc A");
-    let loaded =
-        read_text(BufReader::with_capacity(1000, &text[..]), "queries", 0, QueryForm::default(), false)
-            .expect("good lines");
+    let loaded = read_text(
+        BufReader::with_capacity(1000, &text[..]),
+        "queries",
+        0,
+        QueryForm::default(),
+        BadLines::SkipAll,
+    )
+    .expect("good lines");
     assert_eq!(listed(&loaded), ["a A", "b A", "c A"]);
     assert_eq!(loaded.first_bad.iter().map(|bad| bad.line).collect::<Vec<_>>(), [3]);
     assert!(loaded.first_bad[0].text.len() < 100);
@@ -123,7 +179,7 @@ proptest! {
     ) {
         let text = lines.join("\n");
         let small = read_text(
-            BufReader::with_capacity(capacity, text.as_bytes()), "queries", 0, QueryForm::default(), false,
+            BufReader::with_capacity(capacity, text.as_bytes()), "queries", 0, QueryForm::default(), BadLines::SkipAll,
         );
         let whole = read(text.as_bytes());
         prop_assert_eq!(format!("{small:?}"), format!("{whole:?}"));

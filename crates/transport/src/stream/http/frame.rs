@@ -7,9 +7,7 @@
 //!   +----------+------+-------+-----------+-------------------+
 //! ```
 
-use dnsdyno_measure::ConnectionEnd;
-
-use crate::stream::session::Broken;
+use super::violation::{FRAME_SIZE_ERROR, PROTOCOL_ERROR, Violation};
 
 /// A received frame.
 pub(super) struct Frame<'a> {
@@ -20,11 +18,11 @@ pub(super) struct Frame<'a> {
 }
 
 /// The complete frame at the start of `bytes`, if there is one.
-pub(super) fn first_frame(bytes: &[u8]) -> Result<Option<Frame<'_>>, Broken> {
+pub(super) fn first_frame(bytes: &[u8]) -> Result<Option<Frame<'_>>, Violation> {
     let Some(header) = bytes.first_chunk::<FRAME_HEADER>() else { return Ok(None) };
     let length = u32::from_be_bytes([0, header[0], header[1], header[2]]) as usize;
     if length > LONGEST_FRAME {
-        return Err(PROTOCOL_ERROR);
+        return Err(Violation::new(FRAME_SIZE_ERROR, "a frame of more than 16,384 octets"));
     }
     let stream = u32::from_be_bytes([header[5], header[6], header[7], header[8]]) & LAST_STREAM;
     let payload = bytes.get(FRAME_HEADER..FRAME_HEADER + length);
@@ -32,18 +30,19 @@ pub(super) fn first_frame(bytes: &[u8]) -> Result<Option<Frame<'_>>, Broken> {
 }
 
 /// The payload of a frame without its padding.
-pub(super) fn without_padding<'a>(frame: &Frame<'a>) -> Result<&'a [u8], Broken> {
+pub(super) fn without_padding<'a>(frame: &Frame<'a>) -> Result<&'a [u8], Violation> {
     if frame.flags & PADDED == 0 {
         return Ok(frame.payload);
     }
-    let (padding, rest) = frame.payload.split_first().ok_or(PROTOCOL_ERROR)?;
-    let length = rest.len().checked_sub(usize::from(*padding)).ok_or(PROTOCOL_ERROR)?;
+    let (padding, rest) = frame.payload.split_first().ok_or(TOO_MUCH_PADDING)?;
+    let length = rest.len().checked_sub(usize::from(*padding)).ok_or(TOO_MUCH_PADDING)?;
     Ok(&rest[..length])
 }
 
-/// The number at the start of a payload.
-pub(super) fn number(bytes: &[u8]) -> Result<u32, Broken> {
-    bytes.first_chunk().map(|bytes| u32::from_be_bytes(*bytes)).ok_or(PROTOCOL_ERROR)
+/// The number that a payload of four octets consists of.
+pub(super) fn number(payload: &[u8]) -> Result<u32, Violation> {
+    let wrong = Violation::new(FRAME_SIZE_ERROR, "a RST_STREAM or WINDOW_UPDATE of other than 4 octets");
+    payload.try_into().map(u32::from_be_bytes).map_err(|_| wrong)
 }
 
 pub(super) fn put_header(out: &mut Vec<u8>, length: usize, kind: u8, flags: u8, stream: u32) {
@@ -89,7 +88,14 @@ pub(super) fn put_reset(out: &mut Vec<u8>, stream: u32, code: u32) {
     out.extend_from_slice(&code.to_be_bytes());
 }
 
-pub(super) const PROTOCOL_ERROR: Broken = Broken::Ended(ConnectionEnd::Protocol);
+/// The end of our connection, with the reason. No stream of the server was processed: it has none.
+pub(super) fn put_goaway(out: &mut Vec<u8>, code: u32) {
+    put_header(out, 8, GOAWAY, 0, 0);
+    out.extend_from_slice(&0u32.to_be_bytes());
+    out.extend_from_slice(&code.to_be_bytes());
+}
+
+const TOO_MUCH_PADDING: Violation = Violation::new(PROTOCOL_ERROR, "more padding than a frame has octets");
 
 pub(super) const FRAME_HEADER: usize = 9;
 
@@ -121,12 +127,12 @@ pub(super) const MAX_CONCURRENT_STREAMS: u16 = 3;
 pub(super) const INITIAL_WINDOW_SIZE: u16 = 4;
 pub(super) const MAX_FRAME_SIZE: u16 = 5;
 
-// Error codes.
-pub(super) const REFUSED: u32 = 7;
-pub(super) const CANCEL: u32 = 8;
-
 /// The longest frame that either side accepts before it says otherwise (RFC 9113, 4.2); we never do.
 pub(super) const LONGEST_FRAME: usize = 16_384;
 
 /// The last number of a stream, which is also the mask of one.
 pub(super) const LAST_STREAM: u32 = 0x7fff_ffff;
+
+/// The initial windows of the standard, and the largest that it allows.
+pub(super) const FIRST_WINDOW: i64 = 65_535;
+pub(super) const MOST_WINDOW: i64 = 0x7fff_ffff;

@@ -10,6 +10,8 @@ use super::huffman;
 pub(super) struct Head {
     /// 0 where there was none.
     pub(super) status: u16,
+    /// Whether a status or a content length is no number as the standard writes it.
+    pub(super) is_malformed: bool,
     /// Whether the content type is that of DNS messages.
     pub(super) is_message: bool,
     /// The content length.
@@ -24,6 +26,8 @@ pub(super) struct Decoder {
     size: usize,
     most: usize,
     text: Vec<u8>,
+    /// The first content type that is not that of DNS messages.
+    other_type: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -39,24 +43,29 @@ enum Field {
     Status(u16),
     ContentType(bool),
     ContentLength(Option<u64>),
+    Malformed,
     Other,
 }
 
 impl Decoder {
     /// With an empty table of the initial size.
     pub(super) fn new() -> Self {
-        Decoder { table: VecDeque::new(), size: 0, most: TABLE_BYTES, text: Vec::new() }
+        Decoder { table: VecDeque::new(), size: 0, most: TABLE_BYTES, text: Vec::new(), other_type: None }
     }
 
     /// Decodes a complete block; `None` where it is invalid, after which no other can be decoded.
     pub(super) fn decode(&mut self, block: &[u8]) -> Option<Head> {
         let mut head = Head::default();
-        let mut rest = block;
+        let (mut rest, mut has_field) = (block, false);
         while let Some(first) = rest.first().copied() {
             let field = if first & 0x80 != 0 {
                 let index = integer(&mut rest, 7)?;
                 self.entry(index)?.field
             } else if first & 0xe0 == 0x20 {
+                // The size of the table changes at the beginning of a block only (4.2).
+                if has_field {
+                    return None;
+                }
                 let most = integer(&mut rest, 5)?;
                 self.limit(most)?;
                 continue;
@@ -65,8 +74,10 @@ impl Decoder {
                 let name = integer(&mut rest, if is_kept { 6 } else { 4 })?;
                 self.literal(name, is_kept, &mut rest)?
             };
+            has_field = true;
             match field {
                 Field::Status(status) => head.status = status,
+                Field::Malformed => head.is_malformed = true,
                 Field::ContentType(is_message) => head.is_message = is_message,
                 Field::ContentLength(length) => head.length = length,
                 Field::Other => {}
@@ -89,9 +100,12 @@ impl Decoder {
         };
         string(rest, &mut self.text)?;
         let field = match kind {
-            Field::Status(_) => Field::Status(number(&self.text).and_then(|n| u16::try_from(n).ok())?),
-            Field::ContentType(_) => Field::ContentType(is_message_type(&self.text)),
-            Field::ContentLength(_) => Field::ContentLength(number(&self.text)),
+            Field::Status(_) => status(&self.text).map_or(Field::Malformed, Field::Status),
+            Field::ContentType(_) => Field::ContentType(self.is_message_type()),
+            Field::ContentLength(_) => {
+                number(&self.text).map_or(Field::Malformed, |length| Field::ContentLength(Some(length)))
+            }
+            Field::Malformed => Field::Malformed,
             Field::Other => Field::Other,
         };
         if is_kept {
@@ -101,6 +115,21 @@ impl Decoder {
             self.shrink();
         }
         Some(field)
+    }
+
+    /// Whether the text is the content type of DNS messages; keeps the first one that is not.
+    fn is_message_type(&mut self) -> bool {
+        let is_message = is_message_type(&self.text);
+        if !is_message && self.other_type.is_none() {
+            let text = &self.text[..self.text.len().min(LONGEST_TYPE)];
+            self.other_type = Some(String::from_utf8_lossy(text).into_owned());
+        }
+        is_message
+    }
+
+    /// The first content type that was not that of DNS messages.
+    pub(super) fn other_type(&self) -> Option<&str> {
+        self.other_type.as_deref()
     }
 
     fn entry(&self, index: usize) -> Option<Entry> {
@@ -153,8 +182,16 @@ fn is_message_type(text: &[u8]) -> bool {
     text[..end].trim_ascii().eq_ignore_ascii_case(MESSAGE_TYPE)
 }
 
+/// A status: exactly three digits (RFC 9110, 15).
+fn status(text: &[u8]) -> Option<u16> {
+    let digits: &[u8; 3] = text.try_into().ok()?;
+    number(digits).and_then(|status| u16::try_from(status).ok()).filter(|status| *status >= 100)
+}
+
+/// A number in digits, without a sign.
 fn number(text: &[u8]) -> Option<u64> {
-    std::str::from_utf8(text).ok()?.parse().ok()
+    let has_digits_only = text.iter().all(u8::is_ascii_digit);
+    std::str::from_utf8(text).ok().filter(|_| has_digits_only)?.parse().ok()
 }
 
 /// An integer whose first byte has `bits` bits of it.
@@ -312,6 +349,9 @@ pub(super) const MESSAGE_TYPE: &[u8] = b"application/dns-message";
 /// The initial size of a connection's table.
 pub(super) const TABLE_BYTES: usize = 4_096;
 
+/// Octets of a content type that are kept to be shown.
+const LONGEST_TYPE: usize = 200;
+
 /// The overhead of an entry.
 const ENTRY_BYTES: usize = 32;
 
@@ -367,13 +407,50 @@ mod tests {
         put_string(&mut block, b"Application/DNS-message; q=1");
         put_content_length(&mut block, 1_234);
         let mut decoder = Decoder::new();
-        let told = Head { status: 200, is_message: true, length: Some(1_234) };
+        let told = Head { status: 200, is_message: true, length: Some(1_234), ..Head::default() };
         assert_eq!(decoder.decode(&block), Some(told));
         // The type by its index, the length with a literal name.
         let mut again = vec![0x89, 0x80 | 62, 0x00];
         put_string(&mut again, b"content-length");
         put_string(&mut again, b"7");
-        assert_eq!(decoder.decode(&again), Some(Head { status: 204, is_message: true, length: Some(7) }));
+        assert_eq!(decoder.decode(&again), Some(Head { status: 204, length: Some(7), ..told }));
+    }
+
+    #[test]
+    fn a_status_is_three_digits_and_a_length_has_digits_only() {
+        let decoded = |name: usize, value: &[u8]| {
+            let mut block = Vec::new();
+            put_integer(&mut block, 0, 4, name);
+            put_string(&mut block, value);
+            Decoder::new().decode(&block).expect("a good block")
+        };
+        for text in ["+200", "0200", "20", "2000", "099", "20x", "-20", "", " 200"] {
+            let head = decoded(8, text.as_bytes());
+            assert_eq!((head.status, head.is_malformed), (0, true), "{text:?}");
+        }
+        assert_eq!((decoded(8, b"599").status, decoded(8, b"100").status), (599, 100));
+        for text in ["+7", "", "7 ", "99999999999999999999"] {
+            assert!(decoded(CONTENT_LENGTH, text.as_bytes()).is_malformed, "{text:?}");
+        }
+        assert_eq!(decoded(CONTENT_LENGTH, b"007").length, Some(7));
+    }
+
+    #[test]
+    fn the_size_of_the_table_changes_at_the_beginning_of_a_block_only() {
+        assert!(Decoder::new().decode(&bytes("203fe11f88")).is_some());
+        assert_eq!(Decoder::new().decode(&bytes("8820")), None);
+    }
+
+    #[test]
+    fn the_first_wrong_content_type_is_kept_up_to_a_length() {
+        let mut decoder = Decoder::new();
+        for value in ["text/html", "application/json"] {
+            let mut block = vec![0x88];
+            put_integer(&mut block, 0, 4, CONTENT_TYPE);
+            put_string(&mut block, value.as_bytes());
+            assert!(!decoder.decode(&block).expect("a good block").is_message);
+        }
+        assert_eq!(decoder.other_type(), Some("text/html"));
     }
 
     #[test]

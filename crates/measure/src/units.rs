@@ -32,10 +32,11 @@ pub fn setting(ns: u64) -> String {
     format!("{} {unit}", fraction.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// The length of a run: `20.3 s`, `12 min 5 s`, `3 h 0 min`.
+/// The length of a run: `20.3 s`, `12 min 5 s`, `3 h 0 min`; below a tenth of a second as a measured duration.
 pub fn length(ns: u64) -> String {
     let seconds = ns / 1_000_000_000;
     match seconds {
+        _ if ns < 100_000_000 => duration(ns),
         0..120 => {
             let tenths = format!("{:.1}", ns as f64 * 1e-9);
             format!("{} s", tenths.strip_suffix(".0").unwrap_or(&tenths))
@@ -67,6 +68,11 @@ pub fn count(n: u64) -> String {
         text.push(digit);
     }
     text
+}
+
+/// A number of things: `1 query`, `1,234 queries`.
+pub fn counted(n: u64, one: &str, many: &str) -> String {
+    format!("{} {}", count(n), if n == 1 { one } else { many })
 }
 
 /// A rate per second: `50,000`, `12.5`, `0.25`.
@@ -131,6 +137,7 @@ mod tests {
     #[test]
     fn lengths_have_the_usual_units() {
         let cases = [
+            (24_000_000, "24.0 ms"),
             (20_000_000_000, "20 s"),
             (20_310_000_000, "20.3 s"),
             (725_000_000_000, "12 min 5 s"),
@@ -145,6 +152,14 @@ mod tests {
         assert_eq!(
             [0.0, 0.25, 12.5, 99.96, 50_000.4, f64::NAN].map(rate),
             ["0", "0.25", "12.5", "100", "50,000", "0"]
+        );
+    }
+
+    #[test]
+    fn one_thing_is_not_several() {
+        assert_eq!(
+            [0, 1, 2_000].map(|n| counted(n, "query", "queries")),
+            ["0 queries", "1 query", "2,000 queries"]
         );
     }
 

@@ -2,12 +2,14 @@
 
 /// What an expectation compares with.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Bound {
+pub enum Bound {
     /// A share, 0 to 1.
     Share(f64),
     /// A number of queries, responses or packets.
     Count(f64),
+    /// In nanoseconds.
     DurationNs(f64),
+    /// In queries per second.
     RateQps(f64),
     /// `ok`.
     Ok,
@@ -15,17 +17,22 @@ pub(crate) enum Bound {
 
 /// The kinds of bound of metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unit {
+pub enum Unit {
+    /// A percentage or a number.
     ShareOrCount,
+    /// A number.
     Count,
+    /// A duration.
     Duration,
+    /// A rate.
     Rate,
+    /// `ok`.
     Verdict,
 }
 
 impl Unit {
     /// The kind of bound, as the text after the name of the metric.
-    pub(crate) fn needed(self) -> &'static str {
+    pub(super) fn needed(self) -> &'static str {
         match self {
             Unit::ShareOrCount => "needs a percentage (0.1%) or a whole number (0, 100, 10k)",
             Unit::Count => "needs a whole number (0, 100, 10k)",
@@ -37,7 +44,7 @@ impl Unit {
 }
 
 impl Bound {
-    pub(crate) fn parse(text: &str, unit: Unit) -> Option<Bound> {
+    pub(super) fn parse(text: &str, unit: Unit) -> Option<Bound> {
         let text = text.to_lowercase();
         match unit {
             Unit::Verdict => (text == "ok").then_some(Bound::Ok),

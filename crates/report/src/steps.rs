@@ -1,0 +1,171 @@
+//! What a load of several rates shows: which rates the server held, and which it did not.
+//!
+//! The average over such a run is the rate of no moment, and is not reported.
+//!
+//! ```text
+//!   asked   2,000   3,000   4,000   5,000      of each rate, the rows with it
+//!   loss      0 %  0.03 %  2.38 %  9.10 %
+//!             held ──────┘ └─── not held
+//! ```
+
+use dnsdyno_record::{Digest, Headline, Row};
+use serde_json::{Value, json};
+
+use crate::figures::{judged, lost, share};
+use crate::units::{percent, rate};
+
+/// The rates of a run, lowest first.
+pub(crate) struct Steps {
+    rates: Vec<Rate>,
+}
+
+/// The rows of one rate.
+struct Rate {
+    asked_qps: f64,
+    lost: u64,
+    judged: u64,
+}
+
+impl Rate {
+    fn loss(&self) -> f64 {
+        share(self.lost, self.judged).unwrap_or(0.0)
+    }
+
+    fn is_held(&self) -> bool {
+        self.loss() <= HELD_LOSS
+    }
+}
+
+impl Steps {
+    /// The rates of the run; `None` where it had one rate only, or none that was asked for.
+    pub(crate) fn of(digest: &Digest) -> Option<Steps> {
+        if digest.header.headline != Headline::Response || digest.header.send_only {
+            return None;
+        }
+        let mut rows: Vec<&Row> = digest.rows().iter().filter(|row| judged(&row.tally) > 0).collect();
+        if !digest.rows_are_phases() {
+            // The last interval may be asked for less only because the load ended within it.
+            rows.pop();
+        }
+        rows.sort_by(|one, other| one.asked_qps().total_cmp(&other.asked_qps()));
+        let mut rates: Vec<Rate> = Vec::new();
+        for row in rows {
+            let (asked_qps, lost, judged) = (row.asked_qps(), lost(&row.tally), judged(&row.tally));
+            match rates.last_mut() {
+                Some(last) if asked_qps <= last.asked_qps * SAME_RATE => {
+                    last.lost += lost;
+                    last.judged += judged;
+                }
+                _ => rates.push(Rate { asked_qps, lost, judged }),
+            }
+        }
+        (rates.len() > 1).then_some(Steps { rates })
+    }
+
+    /// Those that were held, from the lowest up to the first that was not.
+    fn held(&self) -> &[Rate] {
+        &self.rates[..self.rates.iter().take_while(|rate| rate.is_held()).count()]
+    }
+
+    fn not_held(&self) -> impl Iterator<Item = &Rate> {
+        self.rates.iter().filter(|rate| !rate.is_held())
+    }
+
+    /// One sentence without a full stop.
+    pub(crate) fn words(&self) -> String {
+        let held = match self.held() {
+            [] => "held none of the rates".to_owned(),
+            [only] => format!("held {} queries/s", rate(only.asked_qps)),
+            [first, .., last] => {
+                format!("held {} to {} queries/s", rate(first.asked_qps), rate(last.asked_qps))
+            }
+        };
+        let listed = self.not_held().take(LISTED);
+        let listed: Vec<_> =
+            listed.map(|one| format!("{} at {}/s", percent(one.loss()), rate(one.asked_qps))).collect();
+        let more = match self.not_held().count().saturating_sub(LISTED) {
+            0 => String::new(),
+            more => format!(", and more than {} at {more} other rates", percent(HELD_LOSS)),
+        };
+        match listed.is_empty() {
+            true => format!("{held}, loss at most {}", percent(HELD_LOSS)),
+            false => format!("{held}; lost {}{more}", listed.join(", ")),
+        }
+    }
+
+    pub(crate) fn as_json(&self) -> Value {
+        let held = |end: Option<&Rate>| end.map(|rate| rate.asked_qps);
+        let not_held = self.not_held();
+        let not_held = not_held.map(|rate| json!({ "asked_qps": rate.asked_qps, "loss_share": rate.loss() }));
+        json!({
+            "held_from_qps": held(self.held().first()),
+            "held_to_qps": held(self.held().last()),
+            "not_held": not_held.collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// A rate is held where at most this share of its queries was lost.
+const HELD_LOSS: f64 = 0.001;
+
+/// Rates that differ by less are one: an interval may have one query more than another.
+const SAME_RATE: f64 = 1.01;
+
+/// The rates not held that are listed; further ones say little more.
+const LISTED: usize = 3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    fn words(digest: &Digest) -> Option<String> {
+        Steps::of(digest).map(|steps| steps.words())
+    }
+
+    #[test]
+    fn a_stair_says_what_held_and_what_did_not() {
+        let told = words(&sample::stair()).unwrap();
+        assert_eq!(told, "held 2,000 to 3,000 queries/s; lost 2.38 % at 4,000/s");
+        let json = Steps::of(&sample::stair()).unwrap().as_json();
+        assert_eq!((&json["held_from_qps"], &json["held_to_qps"]), (&json!(2_000.0), &json!(3_000.0)));
+        assert_eq!(json["not_held"], json!([{ "asked_qps": 4_000.0, "loss_share": 190.0 / 8_000.0 }]));
+    }
+
+    #[test]
+    fn a_rate_above_one_that_was_not_held_does_not_count_as_held() {
+        let told = words(&sample::at_rates(&[(1_000, 0), (2_000, 50), (3_000, 0)])).unwrap();
+        assert_eq!(told, "held 1,000 queries/s; lost 2.50 % at 2,000/s");
+        let told = words(&sample::at_rates(&[(1_000, 10), (2_000, 0)])).unwrap();
+        assert_eq!(told, "held none of the rates; lost 1.00 % at 1,000/s");
+    }
+
+    #[test]
+    fn many_rates_that_were_not_held_are_counted() {
+        let steps: Vec<_> = (1..=6).map(|n| (n * 1_000, if n == 1 { 0 } else { 100 * n })).collect();
+        let told = words(&sample::at_rates(&steps)).unwrap();
+        assert!(told.ends_with("10.00 % at 4,000/s, and more than 0.10 % at 2 other rates"), "{told}");
+    }
+
+    #[test]
+    fn a_burst_has_two_rates_however_often_it_comes() {
+        let told = words(&sample::at_rates(&[(1_000, 0), (9_000, 90), (1_000, 0), (9_000, 90)])).unwrap();
+        assert_eq!(told, "held 1,000 queries/s; lost 1.00 % at 9,000/s");
+    }
+
+    #[test]
+    fn one_rate_and_a_closed_loop_have_no_steps() {
+        assert_eq!(words(&sample::at_rates(&[(1_000, 0), (1_000, 90)])), None);
+        assert_eq!(words(&sample::closed_loop()), None);
+        assert_eq!(words(&sample::send_only()), None);
+    }
+
+    #[test]
+    fn a_constant_rate_that_ends_within_an_interval_has_one_rate() {
+        let mut digest = Digest::new(dnsdyno_record::Header { phases: Vec::new(), ..sample::header() });
+        [(0, 1_000), (1, 1_000), (2, 500)]
+            .into_iter()
+            .for_each(|(i, qps)| digest.interval(&sample::second(i, qps, 0)));
+        assert_eq!(words(&digest), None);
+    }
+}

@@ -1,0 +1,151 @@
+//! The head of a summary: what was run, against what, and what is missing in the record.
+
+use dnsdyno_record::{BackendInfo, Digest, Ended, Header};
+
+use crate::check::check_line;
+use crate::foreign::safe;
+use crate::layout::{flow_after, paragraph};
+use crate::units::{count, counted, length, percent, rate, setting};
+
+/// Appends the head.
+pub(super) fn write(out: &mut String, digest: &Digest, width: usize) {
+    incomplete(out, digest, width);
+    let header = &digest.header;
+    let mut entry = |key: &str, text: &str| {
+        let words = text.split_whitespace().map(str::to_owned);
+        flow_after(out, &format!("{key:<HEAD_INDENT$}"), words, " ", HEAD_INDENT, width);
+    };
+    entry("server", &server(header));
+    header.checks.iter().for_each(|found| entry("check", &check_line(found)));
+    if let Some(text) = backend(&header.backend) {
+        entry("backend", &text);
+    }
+    entry("load", &safe(&header.load));
+    entry("source", &source(digest));
+    entry("generator", &generator(header));
+    entry("ran", &ran(digest));
+    for (key, text) in [("name", &header.name), ("note", &header.note)] {
+        text.iter().for_each(|text| entry(key, &safe(text)));
+    }
+}
+
+/// What is missing in the record is printed first, so that partial figures are not taken for the whole.
+fn incomplete(out: &mut String, digest: &Digest, width: usize) {
+    if let Some(Ended::Failed { why }) = digest.ended() {
+        let text = format!("FAILED: {}. The figures cover the time until then.", safe(why));
+        paragraph(out, &text, 0, 2, width);
+    }
+    if digest.is_complete() {
+        return;
+    }
+    let torn = if digest.torn { "; its last line is incomplete" } else { "" };
+    let text = format!(
+        "INCOMPLETE: the run was cut off or is still going on; the record ends at {}{torn}. The figures cover the \
+         recorded intervals.",
+        length(digest.to_ns())
+    );
+    paragraph(out, &text, 0, 2, width);
+}
+
+/// The server; only its address if the user gave just that.
+fn server(header: &Header) -> String {
+    let address = header.address.to_string();
+    let is_named = header.target != header.address.ip().to_string() && header.target != address;
+    let target = if is_named { format!("{} ({address})", safe(&header.target)) } else { address };
+    let several: Vec<_> = header.mix.iter().map(|member| safe(&member.transport)).collect();
+    match several.is_empty() {
+        true => format!("{target} over {}", safe(&header.transport)),
+        false => format!("{target} over {}", several.join(", ")),
+    }
+}
+
+/// The backend, unless it is the default.
+fn backend(backend: &BackendInfo) -> Option<String> {
+    let Some(xdp) = &backend.xdp else {
+        let why = backend.why.as_ref();
+        return why.map(|why| format!("sockets, because AF_XDP is not available: {}", safe(why)));
+    };
+    let copy = if xdp.zero_copy { "zero copy" } else { "copy" };
+    let vlan = xdp.vlan.map_or(String::new(), |vlan| format!(", VLAN {vlan}"));
+    let why = backend.why.as_ref().map_or(String::new(), |why| format!(" (auto: {})", safe(why)));
+    Some(format!(
+        "AF_XDP on {}, {}, {} mode, {copy}, from {} ports {}..{} to {}{vlan}{why}",
+        safe(&xdp.interface),
+        counted(xdp.queues.into(), "queue", "queues"),
+        safe(&xdp.mode),
+        xdp.source,
+        xdp.first_port,
+        xdp.last_port,
+        safe(&xdp.next_hop),
+    ))
+}
+
+/// The queries, and how often each was sent.
+fn source(digest: &Digest) -> String {
+    let header = &digest.header;
+    let skipped = match header.bad_lines {
+        0 => String::new(),
+        lines => format!(", {} skipped", counted(lines, "malformed line", "malformed lines")),
+    };
+    let repeated = digest.sum.as_ref().map_or(String::new(), |sum| repeated(sum.passes, header.queries));
+    format!("{}{skipped}{repeated}", counted(header.queries, "query", "queries"))
+}
+
+fn repeated(passes: f64, queries: u64) -> String {
+    match passes {
+        _ if queries == 0 => String::new(),
+        p if p < 1.0 => format!(", {} of them used", percent(p.max(0.0))),
+        1.0 => ", each sent once".to_owned(),
+        p if p.fract() == 0.0 => format!(", repeated {} times", count(p as u64)),
+        p => format!(", repeated {} times", rate(p)),
+    }
+}
+
+fn generator(header: &Header) -> String {
+    let has_sockets = header.backend.xdp.is_none() && header.transport == "udp";
+    let (one, many) = if has_sockets { ("socket", "sockets") } else { ("client", "clients") };
+    let udp_sockets = header.udp_sockets.map_or(String::new(), |sockets| {
+        format!(" and {}", counted(sockets.into(), "UDP socket", "UDP sockets"))
+    });
+    format!(
+        "dnsdyno {}, {}, {}{udp_sockets}, timeout {}",
+        safe(&header.version),
+        counted(header.workers.into(), "worker", "workers"),
+        counted(header.clients.into(), one, many),
+        setting(header.timeout_ns)
+    )
+}
+
+/// How long queries were due, how long the last responses took, and why it ended, unless with its schedule.
+fn ran(digest: &Digest) -> String {
+    let (load_ns, ran_ns) = (digest.schedule_ns(), digest.to_ns());
+    let drain_ns = ran_ns.saturating_sub(load_ns);
+    let drain = match drain_ns {
+        SHORTEST_DRAIN_NS.. => format!(", drain {}", length(drain_ns)),
+        _ => String::new(),
+    };
+    let ended = match (digest.ended(), &digest.sum) {
+        (Some(Ended::ByTime), _) => String::new(),
+        (Some(Ended::ByPasses), Some(sum)) => {
+            format!(", after {}", counted(sum.passes.round() as u64, "pass", "passes"))
+        }
+        (Some(Ended::ByCount | Ended::ByPasses), _) => {
+            format!(", after {}", counted(digest.tally().scheduled, "query", "queries"))
+        }
+        (Some(Ended::ByCondition { condition }), _) => {
+            format!(", ended by the condition {}", safe(condition))
+        }
+        (Some(Ended::Interrupted), _) => ", ended by the user".to_owned(),
+        (Some(Ended::Terminated), _) => ", ended by SIGTERM".to_owned(),
+        (Some(Ended::HungUp), _) => ", ended by SIGHUP".to_owned(),
+        (Some(Ended::Failed { .. }), _) => ", ended by a failure".to_owned(),
+        (None, _) => " so far".to_owned(),
+    };
+    format!("load {}{drain}{ended}", length(load_ns))
+}
+
+/// The column of the values.
+const HEAD_INDENT: usize = 11;
+
+/// A shorter wait for the last responses is part of any run.
+const SHORTEST_DRAIN_NS: u64 = 100_000_000;

@@ -1,0 +1,154 @@
+//! The queries of a summary by their ends, why they were lost, and the responses by what was in them.
+
+use dnsdyno_measure::{Anomalies, Ends, Tally};
+use dnsdyno_record::Digest;
+use dnsdyno_wire::{rcode_name, type_name};
+
+use crate::figures::{mean_bytes, run_rate, sent, share, socket_drops};
+use crate::foreign::safe;
+use crate::layout::{NOTHING, Table, flow_after, paragraph};
+use crate::units::{count, counted, duration, percent, rate};
+
+/// Appends the sections.
+pub(super) fn write(out: &mut String, digest: &Digest, width: usize) {
+    ends(out, digest, width);
+    reasons(out, digest, width);
+    anomalies(out, &digest.arrivals().anomalies, width);
+    responses(out, digest, width);
+    sizes(out, digest, width);
+}
+
+/// Each query scheduled, by its end; only the ends that occurred.
+fn ends(out: &mut String, digest: &Digest, width: usize) {
+    let tally = digest.tally();
+    let Ends { answered, answered_late, timed_out, refused, interrupted, .. } = tally.ends;
+    let not_sent = tally.ends.not_sent.total();
+    // Queries of a lost connection end as refused, whoever ended it.
+    let refused_words = match &digest.arrivals().connections {
+        Some(connections) if connections.encrypted.is_some() => "connection or stream failed",
+        Some(_) => "connection failed",
+        None => "refused by the network",
+    };
+    let lines = [
+        ("scheduled", tally.scheduled, true),
+        ("sent", sent(tally), true),
+        ("answered", answered, !digest.header.send_only),
+        ("answered late", answered_late, answered_late > 0),
+        ("timed out", timed_out, timed_out > 0),
+        (refused_words, refused, refused > 0),
+        ("not sent", not_sent, not_sent > 0),
+        ("interrupted", interrupted, interrupted > 0),
+    ];
+    let shown: Vec<_> = lines.into_iter().filter(|(.., is_shown)| *is_shown).collect();
+    let cells = |cell: &dyn Fn(u64) -> String| shown.iter().map(|(_, n, _)| cell(*n)).collect();
+    let mut table = Table::default();
+    table.left("queries", 0, shown.iter().map(|(label, ..)| (*label).to_owned()).collect());
+    table.right("", 0, cells(&count));
+    let per_second = |n| run_rate(digest, n).map_or(NOTHING.to_owned(), |qps| format!("{}/s", rate(qps)));
+    table.right("", 2, cells(&per_second));
+    let of_scheduled = |n: u64| share(n, tally.scheduled).map_or(NOTHING.to_owned(), percent);
+    table.right("", 1, cells(&of_scheduled));
+    out.push('\n');
+    table.write(out, width);
+}
+
+/// Losses that are not the server's.
+fn reasons(out: &mut String, digest: &Digest, width: usize) {
+    let Tally { held_back, held_back_ns, .. } = *digest.tally();
+    if held_back > 0 {
+        let (queries, mean) = (count(held_back), duration(held_back_ns / held_back));
+        paragraph(out, &format!("held back by the window: {queries}, for {mean} on average"), 2, 4, width);
+    }
+    let not_sent = &digest.tally().ends.not_sent;
+    if not_sent.total() > 0 {
+        let listed = not_sent.by_reason().map(|(reason, n)| format!("{} {}", reason.words(), count(n)));
+        let text = format!("not sent: {}", listed.collect::<Vec<_>>().join(", "));
+        paragraph(out, &text, 2, 4, width);
+    }
+    let drops = socket_drops(digest);
+    if drops > 0 {
+        let text = format!(
+            "our own sockets dropped at least {}: this many of the timeouts are not the server's loss",
+            counted(drops, "packet", "packets")
+        );
+        paragraph(out, &text, 2, 4, width);
+    }
+    if digest.header.send_only {
+        let text = "send-only: no wait for responses; sent is what the kernel accepted, scheduled what was attempted";
+        paragraph(out, text, 2, 4, width);
+        interface(out, digest, width);
+    }
+}
+
+/// The counters of the interface, for a run without responses.
+fn interface(out: &mut String, digest: &Digest, width: usize) {
+    let Some(counts) = digest.sum.as_ref().and_then(|sum| sum.interface.as_ref()) else { return };
+    let text = format!(
+        "the interface {} counted {} sent, {} dropped and {} on sending (including other programs; segmented \
+         packets may count as one)",
+        safe(&counts.name),
+        counted(counts.sent, "packet", "packets"),
+        count(counts.send_dropped),
+        counted(counts.send_errors, "error", "errors"),
+    );
+    paragraph(out, &text, 2, 4, width);
+}
+
+fn anomalies(out: &mut String, anomalies: &Anomalies, width: usize) {
+    let counts = [
+        ("duplicates", anomalies.duplicates),
+        ("unexpected ID", anomalies.unexpected),
+        ("wrong question", anomalies.wrong_question),
+        ("malformed", anomalies.malformed),
+        ("truncated", anomalies.truncated),
+    ];
+    let seen = counts.into_iter().filter(|(_, n)| *n > 0).map(|(label, n)| format!("{label} {}", count(n)));
+    line_of(out, "other", seen.collect(), width);
+}
+
+/// RCODEs, and types where there is more than one.
+fn responses(out: &mut String, digest: &Digest, width: usize) {
+    let tally = digest.tally();
+    let total = tally.rcodes.total();
+    let rcode = |(code, n)| {
+        format!("{} {} ({})", rcode_name(code), count(n), percent(share(n, total).unwrap_or(0.0)))
+    };
+    line_of(out, "RCODE", tally.rcodes.iter().map(rcode).collect(), width);
+    let typed = digest.header.types.iter().zip(&tally.types).filter(|(_, n)| n.sent > 0);
+    let by_type: Vec<_> = typed
+        .map(|(rtype, n)| {
+            let answered = share(n.answered, n.sent).map_or(NOTHING.to_owned(), percent);
+            match digest.header.send_only {
+                true => format!("{} {}", type_name(*rtype), count(n.sent)),
+                false => format!("{} {} ({answered} answered)", type_name(*rtype), count(n.sent)),
+            }
+        })
+        .collect();
+    if by_type.len() > 1 {
+        line_of(out, "type", by_type, width);
+    }
+}
+
+/// Sizes of DNS messages, without the headers of the transport.
+fn sizes(out: &mut String, digest: &Digest, width: usize) {
+    let tally = digest.tally();
+    let of = [
+        ("queries", mean_bytes(tally.bytes_sent, tally.requests), tally.query_bytes_max),
+        ("responses", mean_bytes(tally.bytes_answered, tally.rcodes.total()), tally.response_bytes_max),
+    ];
+    let known = of.into_iter().filter_map(|(name, mean, largest)| Some((name, mean?, largest)));
+    let texts = known.map(|(name, mean, largest)| match largest {
+        _ if mean == largest => format!("{name} {}", counted(mean, "byte", "bytes")),
+        // A record of an older version does not have it.
+        0 => format!("{name} {} on average", counted(mean, "byte", "bytes")),
+        _ => format!("{name} {} on average, {} at most", counted(mean, "byte", "bytes"), count(largest)),
+    });
+    line_of(out, "size", texts.collect(), width);
+}
+
+/// A key and its items, wrapped; nothing where there are none.
+fn line_of(out: &mut String, key: &str, items: Vec<String>, width: usize) {
+    if !items.is_empty() {
+        flow_after(out, &format!("  {key:<8}"), items, "   ", 10, width);
+    }
+}

@@ -1,0 +1,148 @@
+//! The check before the load: one query to the server over each transport of the run, and who the server says it is.
+//!
+//! ```text
+//!   describe(plan) ──► parts ──► exchange: first query, then version.bind ──► Check, for the header and the user
+//!                                     └── problem ──► words ──► the run is not made
+//! ```
+//!
+//! It uses the transports that send the load, so that a problem found here is one that the load would have. AF_XDP is
+//! the exception: attaching twice may reset an interface, so its server is asked over a socket.
+
+mod exchange;
+mod identity;
+mod words;
+
+use dnsdyno_plan::{Plan, Queries};
+use dnsdyno_record::{Check, TlsCheck};
+use dnsdyno_transport::{Description, Kind, MemberDescription, Opened, PartKind, Peer, open, tls};
+use dnsdyno_wire::{HEADER_LEN, class_name, name_to_text, peek, rcode_name, type_name};
+
+use self::exchange::{Answer, Exchange, Exchanged};
+use crate::error::RunError;
+
+/// The problems of a check: the run is not made.
+#[derive(Debug, thiserror::Error)]
+#[error("{}; to start the load anyway: --no-check", .sentences.join("; "))]
+pub struct CheckFailed {
+    /// A sentence for each transport without a usable answer.
+    pub sentences: Vec<String>,
+    /// What was found, for each transport of the run.
+    pub checks: Vec<Check>,
+}
+
+/// Sends the first of `queries` over each transport that `kind` and `description` have.
+///
+/// # Errors
+/// If a transport cannot be opened, or the server gave no usable answer over one.
+pub(crate) fn check_server(
+    plan: &Plan,
+    kind: Kind,
+    description: &Description,
+    queries: &Queries,
+) -> Result<Vec<Check>, RunError> {
+    let (mut checks, mut sentences) = (Vec::new(), Vec::new());
+    for (kind, description) in parts_of(kind, description) {
+        let opened = open(Kind::Part(kind), &description)?;
+        // On a thread of its own, because a transport changes settings of its thread.
+        let exchanged = std::thread::scope(|scope| {
+            let question = queries.message(0);
+            let exchange = Exchange { question, description: &description };
+            scope.spawn(|| exchange_over(opened, exchange)).join()
+        });
+        let Ok(exchanged) = exchanged else { continue };
+        let mut check = check_of(kind, queries, &exchanged);
+        if let Some(problem) = &exchanged.problem {
+            let sentence = words::sentence(problem, kind, &description, &check, plan);
+            check.problem = Some(sentence.clone());
+            sentences.push(sentence);
+        }
+        checks.push(check);
+    }
+    match sentences.is_empty() {
+        true => Ok(checks),
+        false => Err(RunError::Check(CheckFailed { sentences, checks })),
+    }
+}
+
+fn exchange_over(opened: Opened, exchange: Exchange<'_>) -> Exchanged {
+    opened.visit(exchange)
+}
+
+/// The parts of the run's transports, each with one worker and one client.
+fn parts_of(kind: Kind, description: &Description) -> Vec<(PartKind, Description)> {
+    let alone = |description: &Description| Description {
+        workers: 1,
+        clients: 1,
+        queries_each: None,
+        idle_timeout_ns: None,
+        // The handshake of the load is a new one, too.
+        fast_open: false,
+        members: Vec::new(),
+        ..description.clone()
+    };
+    let both = |member: &MemberDescription| {
+        let parts = [Some(&member.first), member.fallback.as_ref()];
+        parts.map(|part| part.map(|part| (part.kind, alone(&part.description))))
+    };
+    match kind {
+        Kind::Part(kind) => vec![(kind, alone(description))],
+        Kind::Mixed => description.members.iter().flat_map(both).flatten().collect(),
+        Kind::Xdp => vec![(PartKind::Udp, alone(description))],
+        Kind::Sim => Vec::new(),
+    }
+}
+
+/// What was found, as the record has it.
+fn check_of(kind: PartKind, queries: &Queries, exchanged: &Exchanged) -> Check {
+    let answer = exchanged.answer.as_ref();
+    let peeked = answer.and_then(|answer| peek(&answer.bytes).ok());
+    let identity = exchanged.version.as_deref().map(identity::of_response).unwrap_or_default();
+    // A server may give its identifier with the first answer, if the user's queries request it.
+    let nsid = answer.and_then(|answer| identity::of_response(&answer.bytes).nsid);
+    Check {
+        transport: name_of(kind).to_owned(),
+        query: query_text(queries.message(0)),
+        rcode: peeked.as_ref().map(|response| rcode_name(response.rcode).into_owned()),
+        problem: None,
+        truncated: peeked.as_ref().is_some_and(|response| response.is_truncated()),
+        response_bytes: answer.map_or(0, |answer| answer.bytes.len() as u32),
+        took_ns: answer.map_or(0, Answer::took_ns),
+        attempts: exchanged.attempts,
+        version: identity.version,
+        nsid: nsid.or(identity.nsid),
+        tls: exchanged.peer.as_ref().and_then(tls_check),
+    }
+}
+
+fn tls_check(peer: &Peer) -> Option<TlsCheck> {
+    let certificate = peer.certificates.first().and_then(|der| tls::describe_certificate(der).ok());
+    let certificate = certificate.unwrap_or_default();
+    Some(TlsCheck {
+        version: peer.tls_version.clone()?,
+        cipher_suite: peer.cipher_suite.clone().unwrap_or_default(),
+        alpn: peer.alpn.clone(),
+        subject: certificate.subject,
+        issuer: certificate.issuer,
+        names: certificate.names,
+        valid_until: certificate.not_after,
+    })
+}
+
+/// The first query in words: name, class where it is not IN, and type.
+fn query_text(message: &[u8]) -> String {
+    let Ok(query) = peek(message) else { return format!("{} octets", message.len() - HEADER_LEN) };
+    let class = query.question.last_chunk::<2>().map_or(1, |class| u16::from_be_bytes(*class));
+    let class = if class == 1 { String::new() } else { format!("{} ", class_name(class)) };
+    format!("{} {class}{}", name_to_text(query.qname()), type_name(query.qtype().unwrap_or(0)))
+}
+
+/// The name of a transport, as a user types it.
+fn name_of(kind: PartKind) -> &'static str {
+    match kind {
+        PartKind::Udp => "udp",
+        PartKind::Tcp => "tcp",
+        PartKind::Dot => "dot",
+        PartKind::Doh => "doh",
+        PartKind::Doq => "doq",
+    }
+}
