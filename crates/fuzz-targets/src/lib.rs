@@ -8,10 +8,16 @@ mod plan;
 mod record;
 mod response;
 
+pub use dnsdyno_transport::fuzz::tls_records;
 pub use plan::plan;
 pub use record::{packed_run, run_file};
 pub use response::response_peek;
 
 /// Every target with its name, which is that of its corpus.
-pub const TARGETS: &[(&str, fn(&[u8]))] =
-    &[("response_peek", response_peek), ("run_file", run_file), ("packed_run", packed_run), ("plan", plan)];
+pub const TARGETS: &[(&str, fn(&[u8]))] = &[
+    ("response_peek", response_peek),
+    ("tls_records", tls_records),
+    ("run_file", run_file),
+    ("packed_run", packed_run),
+    ("plan", plan),
+];
