@@ -6,7 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use common::{SECOND, event, header, interval, write_run};
-use dnsdyno_record::{Digest, Headline, HostInfo, INDEX_FILE, MAX_ROWS, RUN_FILE, ReadError, RunWriter};
+use dnsdyno_record::{
+    Digest, Headline, HostInfo, INDEX_FILE, MAX_ROWS, Phase, RUN_FILE, ReadError, RunWriter,
+};
 use serde_json::{Value, json};
 
 /// The lines of a run of four intervals: header, interval, interval, interval, event, interval, sum.
@@ -113,6 +115,16 @@ fn intervals_that_do_not_follow_each_other_are_refused() {
     alternating.lines.truncate(2);
     (0..50).for_each(|n| alternating.lines.push(alternating.lines[1 + n % 2].clone()));
     alternating.refused("line 3: interval 0");
+}
+
+#[test]
+fn a_load_of_very_many_parts_has_a_header_that_can_be_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut many = header(Headline::Response, 0);
+    let phase = |n| Phase { label: "25,000 queries/s".into(), from_ns: n * SECOND, to_ns: (n + 1) * SECOND };
+    many.phases = (0..200_000).map(phase).collect();
+    drop(RunWriter::create(folder.path(), &many, "", &HostInfo::default()).unwrap());
+    assert!(Digest::read(folder.path()).unwrap().header.phases.is_empty());
 }
 
 #[test]
