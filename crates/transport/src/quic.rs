@@ -68,6 +68,7 @@ impl Transport for QuicTransport {
                 return Ok(NextClient { channel, capacity: (self.limit - client.queries) as usize });
             }
             client.is_queued = false;
+            self.blocked_by = client.blocked_by();
             self.queue.pop_front();
         }
         Err(self.blocked_by)

@@ -148,8 +148,9 @@ impl<S: Session> Transport for Streams<S> {
             let client = &mut self.clients[channel];
             let capacity = client.capacity(self.limit);
             if capacity == 0 {
-                client.is_queued = false;
                 self.queue.pop_front();
+                self.clients[channel].is_queued = false;
+                self.note_blocked(channel);
             } else if client.phase == Phase::Vacant
                 && self.no_port_until_ns > 0
                 && self.no_port_until_ns > self.clock.now_ns()
