@@ -29,6 +29,8 @@ mod pool;
 mod reading;
 mod session;
 mod state;
+#[cfg(test)]
+mod tests;
 mod tls_session;
 
 use std::os::fd::{AsFd, BorrowedFd};
