@@ -7,69 +7,69 @@
 
 use std::collections::VecDeque;
 
-use dnsdyno_measure::ConnectionEnd;
+use crate::pauses::Pauses;
 
 /// The connections of a worker's clients.
 #[derive(Default)]
 pub(crate) struct Connections {
     /// The number of established connections.
     pub(crate) open: u64,
-    /// Whether, since this was last read, a connection was refused while none was open, or handshakes of a client
-    /// failed repeatedly.
-    pub(crate) is_refusing: bool,
     pub(crate) retries: Retries,
-    clients: Vec<Client>,
-}
-
-#[derive(Clone, Default)]
-struct Client {
-    is_connected: bool,
-    /// How many of its connections in a row ended without a response.
-    without_response: u8,
+    pub(crate) pauses: Pauses,
+    /// By client: whether it has a connection.
+    is_connected: Vec<bool>,
 }
 
 impl Connections {
     /// For this many clients.
-    pub(crate) fn new(clients: usize) -> Self {
-        Connections {
-            clients: vec![Client::default(); clients],
-            retries: Retries::new(clients),
-            ..Connections::default()
-        }
+    pub(crate) fn new(clients: usize, pauses: Pauses) -> Self {
+        Connections { open: 0, retries: Retries::new(clients), pauses, is_connected: vec![false; clients] }
     }
 
     /// Whether the transport has clients.
     pub(crate) fn is_used(&self) -> bool {
-        !self.clients.is_empty()
+        !self.is_connected.is_empty()
     }
 
     /// Whether this client has a connection.
     pub(crate) fn is_connected(&self, channel: usize) -> bool {
-        self.clients.get(channel).is_some_and(|client| client.is_connected)
+        self.is_connected.get(channel).is_some_and(|is_connected| *is_connected)
     }
 
     /// Records that the connection of a client was established.
     pub(crate) fn note_established(&mut self, channel: usize) {
         self.open += 1;
-        self.clients[channel].is_connected = true;
+        self.is_connected[channel] = true;
     }
 
     /// Records that the connection of a client has ended.
     pub(crate) fn note_ended(&mut self, channel: usize) {
         self.open -= 1;
-        self.clients[channel].is_connected = false;
+        self.is_connected[channel] = false;
     }
 
-    /// Whether to retry the outstanding queries: only a limited number of times, if connections end without a response.
-    pub(crate) fn may_retry(&mut self, channel: usize, end: ConnectionEnd, responses: u64) -> bool {
-        let Some(Client { without_response, .. }) = self.clients.get_mut(channel) else { return false };
-        if responses > 0 || end == ConnectionEnd::ByUs {
-            *without_response = 0;
-            return true;
+    /// Keeps the queries of a client whose connection was lost; they are retried when it does not pause.
+    pub(crate) fn retry_later(&mut self, channel: usize, lost: Vec<Retry>) {
+        if self.pauses.is_paused(channel) {
+            self.retries.of_client[channel] = lost;
+        } else {
+            self.retries.put_back(channel, lost);
         }
-        *without_response = (*without_response + 1) % MOST_WITHOUT_RESPONSE;
-        *without_response != 0
     }
+
+    /// Ends the pauses that are over.
+    #[cold]
+    pub(crate) fn end_pauses(&mut self, now_ns: u64) {
+        while let Some(channel) = self.pauses.end_next(now_ns) {
+            let kept = self.retries.take(channel);
+            self.retries.put_back(channel, kept);
+        }
+    }
+}
+
+/// Whether queries are retried after so many connections of their client in a row have ended without a response.
+pub(crate) fn may_retry(failures: u32) -> bool {
+    failures < MOST_WITHOUT_RESPONSE
 }
 
 /// Queries to retry, by client: the loss of a connection costs time only for its own client.
@@ -144,21 +144,35 @@ impl Retries {
 
 /// When this many connections of a client in a row have ended without a response, its queries count as refused. One
 /// alone may be an idle connection that the server closed.
-const MOST_WITHOUT_RESPONSE: u8 = 3;
+const MOST_WITHOUT_RESPONSE: u32 = 3;
 
 #[cfg(test)]
 mod tests {
+    use dnsdyno_transport::Group;
+
     use super::*;
+    use crate::groups::Groups;
 
     #[test]
-    fn retries_end_after_three_connections_in_a_row_without_response() {
-        let mut connections = Connections::new(2);
-        let mut ended = |end, responses| connections.may_retry(1, end, responses);
-        let by_server = ConnectionEnd::ByServer;
-        assert_eq!([(); 3].map(|()| ended(by_server, 0)), [true, true, false]);
-        assert_eq!([(); 2].map(|()| ended(by_server, 0)), [true, true]);
-        assert!(ended(by_server, 1));
-        assert_eq!([(); 3].map(|()| ended(by_server, 0)), [true, true, false]);
+    fn the_queries_of_a_client_that_pauses_are_retried_after_its_pause() {
+        let group =
+            Group { channels: 2, connects: true, most_outstanding: None, member: 0, is_fallback: false };
+        let pauses = Pauses::new(2, &Groups::new(&[group]), 5_000_000_000);
+        let mut connections = Connections::new(2, pauses);
+        let lost = vec![Retry { id: 7, sent_ns: 1 }];
+        for failures in 1..=2 {
+            assert_eq!(connections.pauses.note_failure(0, 10).0, failures);
+            connections.retry_later(0, lost.clone());
+            assert_eq!(connections.retries.is_empty(), failures == 2);
+            if failures == 1 {
+                assert_eq!(connections.retries.take_next(), Some((0, lost.clone())));
+            }
+        }
+        let end_ns = connections.pauses.next_end_ns().unwrap();
+        connections.end_pauses(end_ns - 1);
+        assert!(connections.retries.is_empty());
+        connections.end_pauses(end_ns);
+        assert_eq!(connections.retries.take_next(), Some((0, lost)));
     }
 
     #[test]

@@ -17,6 +17,7 @@ mod ledger;
 mod made;
 mod pace;
 mod pairing;
+mod pauses;
 mod sending;
 mod worker;
 
@@ -39,6 +40,7 @@ use crate::groups::Groups;
 use crate::inflight::{GroupSlots, InFlight};
 use crate::ledger::Ledger;
 use crate::pairing::Pairing;
+use crate::pauses::Pauses;
 use crate::sending::{Sending, Share};
 use crate::worker::Worker;
 
@@ -89,7 +91,8 @@ pub fn run<T: Transport + Send>(
                 let spare = (2 * job.timeout_ns / job.interval_ns + 4).min(MOST_SPARE_TALLIES) as usize;
                 let (types, is_open) = (job.queries.types().len(), job.load.curve().is_some());
                 let ledger = Ledger::new(job.interval_ns, types, members, is_open, spare, page_in, blank_out);
-                let connections = Connections::new(if T::CONNECTS { transport.channels() } else { 0 });
+                let clients = if T::CONNECTS { transport.channels() } else { 0 };
+                let connections = Connections::new(clients, Pauses::new(clients, &groups, job.timeout_ns));
                 let modes = (job.send_only, job.strips_edns);
                 let pairing = Pairing::new(job.queries, table, ledger, groups, connections, modes);
                 let sending = Sending::new(job.send_limits(), share);

@@ -8,7 +8,7 @@ use dnsdyno_plan::source::Queries;
 use dnsdyno_transport::{Batch, ConnectionEvent, Group, MessageKind, NeverSent, Resources, Sink};
 use dnsdyno_wire::{FLAG_QR, FLAG_TC, HEADER_LEN, peek, same_question};
 
-use crate::connections::{Connections, Retry};
+use crate::connections::{Connections, Retry, may_retry};
 use crate::fallback::{Fallback, Parts, failure_of_connect, failure_of_end, failure_unsent};
 use crate::groups::{BATCH, Groups, Queue, Waiting};
 use crate::inflight::{InFlight, Match, Place, SentQuery};
@@ -106,6 +106,16 @@ impl<'a> Pairing<'a> {
             self.ledger.fallback(query.due.intended_ns).add_failed(FallbackFailure::NotSent, 1);
         } else {
             self.ledger.not_sent(query.due.intended_ns, group.member, reason);
+        }
+    }
+
+    /// Ends the first query in the queue of a group, because the connections of all its clients fail again and again.
+    pub(crate) fn refuse_first(&mut self, number: usize) {
+        let Queue { group, waiting, .. } = &mut self.groups.all[number];
+        let Some(query) = waiting.pop_front() else { return };
+        self.ledger.refused(&query.sent_query(group.member, query.sent_ns));
+        if group.is_fallback {
+            self.ledger.fallback(query.due.intended_ns).add_failed(FallbackFailure::ConnectFailed, 1);
         }
     }
 
@@ -374,19 +384,46 @@ impl Pairing<'_> {
         if !may_retry {
             lost.drain(..).for_each(|retry| self.refuse(channel, retry.id, why));
         }
-        self.connections.retries.put_back(channel, lost);
+        self.connections.retry_later(channel, lost);
     }
 
-    fn not_established(&mut self, channel: usize, why: ConnectFailure) {
-        self.connections.is_refusing |= self.connections.open == 0;
+    fn not_established(&mut self, channel: usize, at_ns: u64, why: ConnectFailure) {
+        // Neither is the server's doing.
+        if matches!(why, ConnectFailure::NoLocalPort | ConnectFailure::Abandoned) {
+            return self.settle_lost(channel, false, failure_of_connect(why));
+        }
+        let failures = self.note_failure(channel, at_ns);
         let may_retry = match why {
             // The next attempt may succeed.
             ConnectFailure::TimedOut => true,
             // QUIC only: with other transports a failed handshake ends an established connection.
-            ConnectFailure::Handshake => self.connections.may_retry(channel, ConnectionEnd::Handshake, 0),
+            ConnectFailure::Handshake => may_retry(failures),
             _ => false,
         };
         self.settle_lost(channel, may_retry, failure_of_connect(why));
+    }
+
+    /// An established connection has ended.
+    fn note_ended(&mut self, channel: usize, at_ns: u64, end: ConnectionEnd, answers: u64) {
+        self.connections.note_ended(channel);
+        let may_retry = if answers > 0 || end == ConnectionEnd::ByUs {
+            self.connections.pauses.note_success(channel);
+            true
+        } else {
+            may_retry(self.note_failure(channel, at_ns))
+        };
+        self.settle_lost(channel, may_retry, failure_of_end(end));
+    }
+
+    /// Counts a failure of a client's connection and the pause that follows it. Returns how many there were in a row.
+    fn note_failure(&mut self, channel: usize, at_ns: u64) -> u32 {
+        let (failures, pause_ns) = self.connections.pauses.note_failure(channel, at_ns);
+        if let Some(pause_ns) = pause_ns {
+            let counts = self.ledger.arrivals().connections_mut();
+            counts.pauses += 1;
+            counts.paused_ns += pause_ns;
+        }
+        failures
     }
 
     /// Updates the largest number of open connections in the interval.
@@ -410,6 +447,9 @@ impl Sink for Pairing<'_> {
                     true => self.end_fallback(channel, id, &sent_query, at_ns, ready_ns),
                     false => sent_query.sent_ns,
                 };
+                if self.connections.pauses.is_any() {
+                    self.connections.pauses.note_response(channel, at_ns);
+                }
                 let query_ns = at_ns.saturating_sub(handed_ns.max(ready_ns));
                 self.ledger.arrivals().connections_mut().query.record(query_ns);
                 MessageKind::Answer
@@ -423,7 +463,10 @@ impl Sink for Pairing<'_> {
     fn connection(&mut self, channel: usize, at_ns: u64, event: ConnectionEvent) {
         let counts = self.ledger.arrivals().connections_mut();
         match event {
-            ConnectionEvent::Opened => counts.opened += 1,
+            ConnectionEvent::Opened => {
+                counts.opened += 1;
+                self.connections.pauses.note_begun(channel, at_ns);
+            }
             ConnectionEvent::NotOpened(why) => {
                 counts.opened += 1;
                 counts.add_failed(why, 1);
@@ -444,14 +487,11 @@ impl Sink for Pairing<'_> {
             ConnectionEvent::EarlyRejected => counts.encrypted_mut().early_rejected += 1,
             ConnectionEvent::Failed(why) => {
                 counts.add_failed(why, 1);
-                self.not_established(channel, why);
+                self.not_established(channel, at_ns, why);
             }
             ConnectionEvent::Ended { end, answers } => {
                 counts.add_ended(end, 1);
-                self.connections.note_ended(channel);
-                let may_retry = self.connections.may_retry(channel, end, answers);
-                self.connections.is_refusing |= end == ConnectionEnd::Handshake && !may_retry;
-                self.settle_lost(channel, may_retry, failure_of_end(end));
+                self.note_ended(channel, at_ns, end, answers);
             }
         }
     }

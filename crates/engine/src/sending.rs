@@ -69,6 +69,16 @@ impl SendLimits {
     }
 }
 
+/// What became of the clients that pause.
+enum Passed {
+    /// The next client does not pause, or there is none.
+    ToOther,
+    /// All pause: the first query was ended.
+    Refused,
+    /// All that were looked at pause: the queries wait.
+    All,
+}
+
 impl Sending {
     pub(crate) fn new(limits: SendLimits, share: Share) -> Self {
         Sending {
@@ -105,15 +115,13 @@ impl Sending {
         pace: &Pace,
         pairing: &mut Pairing<'_>,
     ) {
+        if pairing.connections.pauses.is_any() {
+            pairing.connections.end_pauses(transport.now_ns());
+        }
         let is_wanted = |queue: &Queue| queue.group.is_fallback && !queue.waiting.is_empty();
         if pairing.groups.all.iter().any(is_wanted) {
             let now_ns = transport.now_ns();
             self.send_waiting(transport, pace, pairing, now_ns, |group| group.is_fallback);
-        }
-        // A closed loop schedules the next query at once: without a pause, the number of refused queries would only
-        // depend on the speed of this host.
-        if std::mem::take(&mut pairing.connections.is_refusing) && !pace.is_open() {
-            self.paused_until_ns = transport.now_ns() + PAUSE_NS;
         }
         if !pairing.connections.retries.is_empty() {
             self.retry(transport, pairing);
@@ -202,6 +210,17 @@ impl Sending {
         while remaining > 0 {
             let queue = &mut pairing.groups.all[number];
             let first = queue.waiting.front()?.question as usize;
+            if group.connects && pairing.connections.pauses.is_any() {
+                match self.pass_paused(transport, pace, pairing, number) {
+                    Passed::ToOther => {}
+                    Passed::Refused => {
+                        remaining -= 1;
+                        continue;
+                    }
+                    Passed::All => return Some(NotSentReason::NoFreeConnection),
+                }
+            }
+            let queue = &mut pairing.groups.all[number];
             let next = match pairing.queries.client(first) {
                 Some(client) => self.client_of_source(transport, pairing, number, client),
                 None if group.connects => transport.next_client_of(number),
@@ -246,6 +265,48 @@ impl Sending {
         None
     }
 
+    /// Passes clients that pause, so that the next client of a group does not; or ends the first query of its queue, if
+    /// there is no client for it that does not.
+    #[cold]
+    fn pass_paused<T: Transport>(
+        &self,
+        transport: &mut T,
+        pace: &Pace,
+        pairing: &mut Pairing<'_>,
+        number: usize,
+    ) -> Passed {
+        let queue = &pairing.groups.all[number];
+        let (channels, pauses) = (queue.group.channels, &pairing.connections.pauses);
+        let source = queue.waiting.front().and_then(|query| pairing.queries.client(query.question as usize));
+        let is_without_client = match source {
+            Some(client) => pauses.is_paused(self.channel_of_source(queue, client)),
+            None => pauses.paused_in(number) >= channels,
+        };
+        if is_without_client {
+            // A closed loop schedules the next query at once: without waiting, the number of refused queries would
+            // only depend on the speed of this host.
+            if !pace.is_open() {
+                return Passed::All;
+            }
+            pairing.refuse_first(number);
+            return Passed::Refused;
+        }
+        for _ in 0..PASSED_AT_ONCE.min(channels) {
+            match transport.next_client_of(number) {
+                Ok(next) if source.is_none() && pauses.is_paused(next.channel) => {
+                    transport.pass(next.channel)
+                }
+                _ => return Passed::ToOther,
+            }
+        }
+        Passed::All
+    }
+
+    /// The channel of a client of the source in a group.
+    fn channel_of_source(&self, queue: &Queue, client: u32) -> usize {
+        queue.first_channel + (client / self.share.workers) as usize % queue.group.channels
+    }
+
     /// The channel of a client of the source, and how many queries at the front of the queue it can send; or why it can
     /// send none.
     fn client_of_source<T: Transport>(
@@ -256,9 +317,8 @@ impl Sending {
         client: u32,
     ) -> Result<NextClient, NotSentReason> {
         let queue = &pairing.groups.all[number];
-        let number = (client / self.share.workers) as usize % queue.group.channels;
         let is_its = |query: &&Waiting| pairing.queries.client(query.question as usize) == Some(client);
-        let channel = queue.first_channel + number;
+        let channel = self.channel_of_source(queue, client);
         let capacity = transport.capacity_of(channel)?;
         Ok(NextClient { channel, capacity: queue.waiting.iter().take(capacity).take_while(is_its).count() })
     }
@@ -332,6 +392,10 @@ impl Sending {
         }
         for _ in 0..retries.clients() {
             let Some((channel, mut waiting)) = pairing.connections.retries.take_next() else { return };
+            if pairing.connections.pauses.is_paused(channel) {
+                pairing.connections.retry_later(channel, waiting);
+                continue;
+            }
             let (mut at, mut kept) = (0, 0);
             while at < waiting.len() {
                 let end = waiting.len().min(at + BATCH);
@@ -385,13 +449,16 @@ impl Sending {
 
     /// When to try again to send the queues, if nothing else happens.
     pub(crate) fn next_attempt_ns(&self, pairing: &Pairing<'_>, now_ns: u64) -> u64 {
+        let pauses = &pairing.connections.pauses;
         let next_attempt_ns = |queue: &Queue| {
             let Some(first) = queue.waiting.front() else { return u64::MAX };
             // A full socket is tried again soon; after one message has failed, the next is sent at once.
             let retry_ns = match queue.blocked_by {
                 None => now_ns,
                 // The worker is woken when a client is free.
-                Some(NotSentReason::NoFreeConnection | NotSentReason::NoStream) => u64::MAX,
+                Some(NotSentReason::NoFreeConnection) if !pauses.is_any() => u64::MAX,
+                Some(NotSentReason::NoStream) => u64::MAX,
+                Some(NotSentReason::NoFreeConnection) => now_ns + PASSED_RETRY_NS,
                 Some(NotSentReason::NoLocalPort) => now_ns + PORT_RETRY_NS,
                 Some(_) => now_ns + RETRY_NS,
             };
@@ -399,6 +466,7 @@ impl Sending {
             retry_ns.min(given_up_ns).max(self.paused_until_ns)
         };
         let queues = pairing.groups.all.iter().map(next_attempt_ns).min().unwrap_or(u64::MAX);
+        let queues = queues.min(pauses.next_end_ns().unwrap_or(u64::MAX));
         if pairing.connections.retries.is_empty() { queues } else { queues.min(now_ns + PORT_RETRY_NS) }
     }
 
@@ -442,6 +510,10 @@ const LONGEST_DISTANCE_NS: u64 = 100_000;
 
 /// How long a closed loop pauses after the host could not send a query.
 const PAUSE_NS: u64 = 1_000_000;
+
+/// Clients that pause and are passed at once, at most; the next are passed a millisecond later.
+const PASSED_AT_ONCE: usize = 1_024;
+const PASSED_RETRY_NS: u64 = 1_000_000;
 
 /// Channels that are searched for a free ID, at most.
 const CHANNELS_TRIED: usize = 64;

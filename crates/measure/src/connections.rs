@@ -74,6 +74,10 @@ counters! {
         pub ended: By<ConnectionEnd, u64, { ConnectionEnd::ALL.len() }>,
         /// Queries sent over a connection that had carried another query before.
         pub reused: u64,
+        /// Pauses of clients whose connections failed again and again, before the next attempt.
+        pub pauses: u64,
+        /// Their length, added up, in nanoseconds.
+        pub paused_ns: u64,
         /// Largest number of connections established at the same time, added over workers.
         pub open_max: u64 = peak,
         /// From the SYN to the established connection.

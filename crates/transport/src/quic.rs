@@ -21,6 +21,8 @@ mod close;
 mod close_reason;
 mod config;
 mod connection;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fuzzing;
 mod handshake;
 mod open;
 mod outbox;

@@ -29,6 +29,8 @@ mod pool;
 mod reading;
 mod session;
 mod state;
+#[cfg(test)]
+mod tests;
 mod tls_session;
 
 use std::os::fd::{AsFd, BorrowedFd};
@@ -46,6 +48,8 @@ pub(crate) use config::usable_addresses;
 use doh::Doh;
 pub use doh::DohSetup;
 use dot::Dot;
+#[cfg(feature = "fuzzing")]
+pub(crate) use http::fuzzing as http_fuzzing;
 use plain::Plain;
 use session::Reader;
 pub use session::Session;
