@@ -8,7 +8,7 @@ mod plan;
 mod record;
 mod response;
 
-pub use dnsdyno_transport::fuzz::tls_records;
+pub use dnsdyno_transport::fuzz::{doq_stream, hpack, http2_frames, quic_packets, tls_records};
 pub use plan::plan;
 pub use record::{packed_run, run_file};
 pub use response::response_peek;
@@ -17,6 +17,10 @@ pub use response::response_peek;
 pub const TARGETS: &[(&str, fn(&[u8]))] = &[
     ("response_peek", response_peek),
     ("tls_records", tls_records),
+    ("http2_frames", http2_frames),
+    ("hpack", hpack),
+    ("quic_packets", quic_packets),
+    ("doq_stream", doq_stream),
     ("run_file", run_file),
     ("packed_run", packed_run),
     ("plan", plan),
