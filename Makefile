@@ -6,7 +6,7 @@ SERVERS := nsd bind9 unbound knot pdns-server hickory-dns
 TOOLS := clang iproute2 ethtool dnsperf knot-dnsutils
 PEERS := dnsperf knot-dnsutils pdns-tools tcpdump
 
-.PHONY: help demo build test check instructions bench install man clean
+.PHONY: help demo build test check instructions fuzz bench install man clean
 
 help: ## What there is to type
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -33,6 +33,9 @@ check: scripts-ready ## Format, lints, layers, circles, schema, licences
 instructions: scripts-ready ## The instructions of each step of a worker's loop, held against their bounds
 	scripts/install-servers valgrind
 	$(CARGO) run --quiet --profile counted --locked --package dnsdyno-benchsuite --example instructions
+
+fuzz: scripts-ready ## Two minutes (FUZZ_SECONDS) of invented input for each reader of bytes of others; needs a nightly compiler
+	scripts/fuzz $(FUZZ)
 
 bench: scripts-ready ## Us against the peers, in turn, as root; the report goes to benchsuite/runs (about 45 min)
 	scripts/install-servers $(PEERS) $(TOOLS)

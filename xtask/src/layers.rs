@@ -24,6 +24,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("cluster", 5),
     ("cli", 6),
     ("benchsuite", 6),
+    ("fuzz-targets", 6),
 ];
 
 /// Dependencies allowed within a layer, with the reason.

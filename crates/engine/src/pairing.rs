@@ -463,7 +463,10 @@ impl Sink for Pairing<'_> {
     fn connection(&mut self, channel: usize, at_ns: u64, event: ConnectionEvent) {
         let counts = self.ledger.arrivals().connections_mut();
         match event {
-            ConnectionEvent::Opened => counts.opened += 1,
+            ConnectionEvent::Opened => {
+                counts.opened += 1;
+                self.connections.pauses.note_begun(channel, at_ns);
+            }
             ConnectionEvent::NotOpened(why) => {
                 counts.opened += 1;
                 counts.add_failed(why, 1);

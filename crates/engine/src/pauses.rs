@@ -32,6 +32,8 @@ struct Client {
     is_paused: bool,
     /// When the first of them failed.
     failing_since_ns: u64,
+    /// When its last connection was begun.
+    begun_ns: u64,
 }
 
 impl Pauses {
@@ -42,6 +44,13 @@ impl Pauses {
             ends: BinaryHeap::with_capacity(clients),
             groups: groups.all.iter().map(|queue| (queue.first_channel, 0)).collect(),
             longest_ns: LONGEST_NS.min(timeout_ns / 2).max(SHORTEST_NS),
+        }
+    }
+
+    /// Records that a connection of this client was begun.
+    pub(crate) fn note_begun(&mut self, channel: usize, now_ns: u64) {
+        if let Some(client) = self.clients.get_mut(channel) {
+            client.begun_ns = now_ns;
         }
     }
 
@@ -59,9 +68,14 @@ impl Pauses {
         if client.is_paused {
             return (failures, None);
         }
-        client.is_paused = true;
         let failing_ns = now_ns.saturating_sub(client.failing_since_ns);
         let pause_ns = (failing_ns / PART_OF_FAILING).clamp(SHORTEST_NS, longest_ns);
+        // An attempt that took as long is no storm: one that timed out, or a connection that was silent.
+        let pause_ns = pause_ns.saturating_sub(now_ns.saturating_sub(client.begun_ns));
+        if pause_ns == 0 {
+            return (failures, None);
+        }
+        client.is_paused = true;
         self.ends.push(Reverse((now_ns + pause_ns, channel as u32)));
         self.group_of(channel).1 += 1;
         (failures, Some(pause_ns))
@@ -155,6 +169,7 @@ mod tests {
         let (mut now_ns, mut attempts) = (0, 0);
         while now_ns < end_ns {
             attempts += 1;
+            pauses.note_begun(channel, now_ns);
             let (_, pause_ns) = pauses.note_failure(channel, now_ns);
             now_ns += pause_ns.unwrap_or(0);
             assert_eq!(pauses.end_next(now_ns), pause_ns.map(|_| channel));
@@ -162,16 +177,33 @@ mod tests {
         attempts
     }
 
+    /// A connection that fails as soon as it is begun.
+    fn fail(pauses: &mut Pauses, channel: usize, now_ns: u64) -> (u32, Option<u64>) {
+        pauses.note_begun(channel, now_ns);
+        pauses.note_failure(channel, now_ns)
+    }
+
     #[test]
     fn a_client_that_fails_is_tried_at_once_and_then_ever_more_seldom() {
         let mut pauses = pauses(&[2]);
-        assert_eq!(pauses.note_failure(1, 7), (1, None));
-        assert_eq!(pauses.note_failure(1, 7), (2, Some(1_000_000)));
+        assert_eq!(fail(&mut pauses, 1, 7), (1, None));
+        assert_eq!(fail(&mut pauses, 1, 7), (2, Some(1_000_000)));
         assert!(pauses.is_paused(1) && !pauses.is_paused(0));
         assert_eq!((pauses.end_next(1_000_006), pauses.end_next(1_000_007)), (None, Some(1)));
-        assert_eq!(pauses.note_failure(1, 2 * SECOND + 7), (3, Some(SECOND / 2)));
+        assert_eq!(fail(&mut pauses, 1, 2 * SECOND + 7), (3, Some(SECOND / 2)));
         assert_eq!(pauses.end_next(3 * SECOND), Some(1));
-        assert_eq!(pauses.note_failure(1, 60 * SECOND), (4, Some(SECOND)));
+        assert_eq!(fail(&mut pauses, 1, 60 * SECOND), (4, Some(SECOND)));
+    }
+
+    #[test]
+    fn an_attempt_that_took_as_long_as_a_pause_is_followed_by_none() {
+        let mut pauses = pauses(&[1]);
+        for attempt in 0..5 {
+            pauses.note_begun(0, attempt * 5 * SECOND);
+            assert_eq!(pauses.note_failure(0, (attempt + 1) * 5 * SECOND).1, None);
+        }
+        pauses.note_begun(0, 25 * SECOND);
+        assert_eq!(pauses.note_failure(0, 25 * SECOND + 300_000_000).1, Some(700_000_000));
     }
 
     #[test]
@@ -184,8 +216,8 @@ mod tests {
     fn a_response_to_a_client_that_had_failed_ends_all_pauses_and_one_to_another_ends_none() {
         let mut pauses = pauses(&[4]);
         for channel in 0..3 {
-            pauses.note_failure(channel, 0);
-            pauses.note_failure(channel, 0);
+            fail(&mut pauses, channel, 0);
+            fail(&mut pauses, channel, 0);
         }
         assert_eq!(pauses.end_next(SECOND), Some(0));
         pauses.note_response(3, SECOND);
@@ -201,8 +233,8 @@ mod tests {
     fn paused_clients_are_counted_by_group() {
         let mut pauses = pauses(&[3, 2]);
         for channel in [0, 4, 3] {
-            pauses.note_failure(channel, 0);
-            pauses.note_failure(channel, 0);
+            fail(&mut pauses, channel, 0);
+            fail(&mut pauses, channel, 0);
         }
         assert_eq!((pauses.paused_in(0), pauses.paused_in(1)), (1, 2));
         while pauses.end_next(SECOND).is_some() {}

@@ -275,14 +275,12 @@ impl Sending {
         pairing: &mut Pairing<'_>,
         number: usize,
     ) -> Passed {
-        let Queue { group, first_channel, waiting, .. } = &pairing.groups.all[number];
-        let pauses = &pairing.connections.pauses;
-        let source = waiting.front().and_then(|query| pairing.queries.client(query.question as usize));
+        let queue = &pairing.groups.all[number];
+        let (channels, pauses) = (queue.group.channels, &pairing.connections.pauses);
+        let source = queue.waiting.front().and_then(|query| pairing.queries.client(query.question as usize));
         let is_without_client = match source {
-            Some(client) => {
-                pauses.is_paused(first_channel + (client / self.share.workers) as usize % group.channels)
-            }
-            None => pauses.paused_in(number) >= group.channels,
+            Some(client) => pauses.is_paused(self.channel_of_source(queue, client)),
+            None => pauses.paused_in(number) >= channels,
         };
         if is_without_client {
             // A closed loop schedules the next query at once: without waiting, the number of refused queries would
@@ -293,7 +291,7 @@ impl Sending {
             pairing.refuse_first(number);
             return Passed::Refused;
         }
-        for _ in 0..PASSED_AT_ONCE.min(group.channels) {
+        for _ in 0..PASSED_AT_ONCE.min(channels) {
             match transport.next_client_of(number) {
                 Ok(next) if source.is_none() && pauses.is_paused(next.channel) => {
                     transport.pass(next.channel)
@@ -302,6 +300,11 @@ impl Sending {
             }
         }
         Passed::All
+    }
+
+    /// The channel of a client of the source in a group.
+    fn channel_of_source(&self, queue: &Queue, client: u32) -> usize {
+        queue.first_channel + (client / self.share.workers) as usize % queue.group.channels
     }
 
     /// The channel of a client of the source, and how many queries at the front of the queue it can send; or why it can
@@ -314,9 +317,8 @@ impl Sending {
         client: u32,
     ) -> Result<NextClient, NotSentReason> {
         let queue = &pairing.groups.all[number];
-        let number = (client / self.share.workers) as usize % queue.group.channels;
         let is_its = |query: &&Waiting| pairing.queries.client(query.question as usize) == Some(client);
-        let channel = queue.first_channel + number;
+        let channel = self.channel_of_source(queue, client);
         let capacity = transport.capacity_of(channel)?;
         Ok(NextClient { channel, capacity: queue.waiting.iter().take(capacity).take_while(is_its).count() })
     }
@@ -454,8 +456,8 @@ impl Sending {
             let retry_ns = match queue.blocked_by {
                 None => now_ns,
                 // The worker is woken when a client is free.
-                Some(NotSentReason::NoStream) => u64::MAX,
                 Some(NotSentReason::NoFreeConnection) if !pauses.is_any() => u64::MAX,
+                Some(NotSentReason::NoStream) => u64::MAX,
                 Some(NotSentReason::NoFreeConnection) => now_ns + PASSED_RETRY_NS,
                 Some(NotSentReason::NoLocalPort) => now_ns + PORT_RETRY_NS,
                 Some(_) => now_ns + RETRY_NS,

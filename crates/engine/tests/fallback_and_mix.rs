@@ -30,6 +30,8 @@ struct Behaviour {
     query: StepResult,
     /// A truncated response is received again after this time; 0 = it is not.
     duplicate_ns: u64,
+    /// Whether a query without a response has never left its client.
+    is_held_back: bool,
 }
 
 /// The result of a step over TCP.
@@ -50,6 +52,7 @@ const NORMAL: Behaviour = Behaviour {
     connect: StepResult::Success(100_000),
     query: StepResult::Success(700_000),
     duplicate_ns: 0,
+    is_held_back: false,
 };
 
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
@@ -273,7 +276,8 @@ impl Transport for SimulatedChannels {
         if client.is_busy {
             self.reports.push((channel, event));
         }
-        None
+        let never_sent = NeverSent { why: NotSentReason::NoStream, bytes: queries().message(0).len() };
+        self.behaviour.is_held_back.then_some(never_sent)
     }
 
     fn finish(&mut self, sink: &mut impl Sink) {
@@ -509,6 +513,19 @@ fn a_stalled_member_does_not_delay_the_others() {
         );
     }
     assert!(sum.tally.fallback.is_none());
+}
+
+#[test]
+fn a_query_that_has_never_left_its_client_counts_as_not_sent_and_as_no_request() {
+    let behaviour = Behaviour { query: StepResult::Never, is_held_back: true, ..NORMAL };
+    let (sum, _) = run_in(behaviour, &constant(1_000.0, 1), true, &Control::default(), 0);
+    let tally = &sum.tally;
+    let [udp, tcp] = &tally.members[..] else { panic!("two members") };
+    assert_eq!((udp.ends.answered, tcp.ends.not_sent.of(NotSentReason::NoStream)), (500, 500));
+    assert_eq!((udp.sent, tcp.sent, tcp.ends.timed_out, tcp.ends.total()), (500, 0, 0, 500));
+    assert_eq!((tally.requests, tally.ends.total()), (500, 1_000));
+    assert_eq!(tally.bytes_sent, 500 * queries().message(0).len() as u64);
+    assert_eq!(tally.types.iter().map(|count| count.sent).sum::<u64>(), 500);
 }
 
 #[test]

@@ -215,6 +215,18 @@ mod tests {
     }
 
     #[test]
+    fn queries_that_the_server_or_the_window_holds_back_are_no_doubt_about_the_generator() {
+        let warnings = |reason| {
+            let mut sum = sum_with_lateness(20_000);
+            sum.ends.not_sent.add(reason, 7);
+            verdict(&sum, &OK)
+        };
+        assert_eq!(warnings(NotSentReason::NoStream), []);
+        assert_eq!(warnings(NotSentReason::WindowFull), []);
+        assert_eq!(warnings(NotSentReason::NoFreeConnection).len(), 1);
+    }
+
+    #[test]
     fn every_warning_says_its_figure_and_what_to_do() {
         let warning = Warning::SocketDrops { packets: 805, timed_out: 812 };
         let text = warning.to_string();

@@ -15,7 +15,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::limits::{LONGEST_EVENT_BYTES, LONGEST_OLD_LINE_BYTES, LONGEST_QUOTE, MOST_WORDS};
+use crate::limits::{
+    LONGEST_EVENT_BYTES, LONGEST_LINE_BYTES, LONGEST_OLD_LINE_BYTES, LONGEST_QUOTE, MOST_WORDS,
+};
 use crate::standard::{JOINED_IN_INTERVAL, StandardEvent, StandardHeader, StandardStats};
 use crate::{Event, FORMAT, Header, Interval, Sum, v1};
 
@@ -49,8 +51,17 @@ pub(crate) enum LineError {
     SecondHeader,
 }
 
-/// The text of a header, with the newline.
+/// The text of a header, with the newline. Of a load with very many parts, of which a summary shows none, it has no
+/// phases: they would make it longer than a line can be.
 pub(crate) fn encode_header(header: &Header) -> Vec<u8> {
+    let line = header_line(header);
+    if (line.len() as u64) < LONGEST_LINE_BYTES || header.rows_are_phases() {
+        return line;
+    }
+    header_line(&Header { phases: Vec::new(), ..header.clone() })
+}
+
+fn header_line(header: &Header) -> Vec<u8> {
     let own = HeaderOfFormat { format: FORMAT, header: Cow::Borrowed(header) };
     to_line(&Object {
         runid: &header.run_id,

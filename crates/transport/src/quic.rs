@@ -21,6 +21,8 @@ mod close;
 mod close_reason;
 mod config;
 mod connection;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fuzzing;
 mod handshake;
 mod open;
 mod outbox;
@@ -68,6 +70,7 @@ impl Transport for QuicTransport {
                 return Ok(NextClient { channel, capacity: (self.limit - client.queries) as usize });
             }
             client.is_queued = false;
+            self.blocked_by = client.blocked_by();
             self.queue.pop_front();
         }
         Err(self.blocked_by)

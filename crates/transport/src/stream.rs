@@ -29,6 +29,8 @@ mod pool;
 mod reading;
 mod session;
 mod state;
+#[cfg(test)]
+mod tests;
 mod tls_session;
 
 use std::os::fd::{AsFd, BorrowedFd};
@@ -46,6 +48,8 @@ pub(crate) use config::usable_addresses;
 use doh::Doh;
 pub use doh::DohSetup;
 use dot::Dot;
+#[cfg(feature = "fuzzing")]
+pub(crate) use http::fuzzing as http_fuzzing;
 use plain::Plain;
 use session::Reader;
 pub use session::Session;
@@ -148,8 +152,9 @@ impl<S: Session> Transport for Streams<S> {
             let client = &mut self.clients[channel];
             let capacity = client.capacity(self.limit);
             if capacity == 0 {
-                client.is_queued = false;
                 self.queue.pop_front();
+                self.clients[channel].is_queued = false;
+                self.note_blocked(channel);
             } else if client.phase == Phase::Vacant
                 && self.no_port_until_ns > 0
                 && self.no_port_until_ns > self.clock.now_ns()

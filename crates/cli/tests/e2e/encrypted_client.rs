@@ -436,9 +436,9 @@ fn a_server_of_another_protocol_and_a_silent_one_give_different_errors() {
     let (plain, dot) = (server.address(), server.addresses_of(Transport::Dot)[0]);
     for (address, transport, failures) in [
         // Not TLS: it reads our hello as a length, and waits for the rest of the message.
-        (plain, "dot", [HandshakeFailure::TimedOut, HandshakeFailure::Closed, HandshakeFailure::Protocol]),
+        (plain, "dot", [HandshakeFailure::TimedOut, HandshakeFailure::Closed, HandshakeFailure::NotTls]),
         // TLS, but no HTTP.
-        (dot, "doh", [HandshakeFailure::Alert; 3]),
+        (dot, "doh", [HandshakeFailure::Alpn; 3]),
     ] {
         work.dnsdyno(&format!(
             "run -s {address} -a a --transport {transport} --ca ca.pem --rate 50 --for 500ms --clients 2 \

@@ -7,6 +7,7 @@
 //! | [`support`] | (shared code: a working folder, running the program, the checks of every record) |
 //! | [`servers`] | correct counts with real servers; the summary from the record and as JSON; expectations |
 //! | [`bad_input`] | a clear message and the right exit code for wrong input |
+//! | [`hostile_files`] | records that no run has written: errors, memory, control characters |
 //! | [`full_disk`] | the same for a disk or a folder that cannot be written |
 //! | [`truth`] | figures compared with those of the responder: durations, counters, causes of loss |
 //! | [`respond`] | the responder from the command line |
@@ -37,6 +38,7 @@ mod encrypted_client;
 mod fallback;
 mod faults;
 mod full_disk;
+mod hostile_files;
 mod in_kernel;
 mod mix;
 mod respond;

@@ -1,7 +1,9 @@
 //! Over TCP: connections and queries are counted as by the server, and no query is lost.
 
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -372,4 +374,36 @@ fn unbound_answers_over_tcp() {
 #[test]
 fn pdns_answers_over_tcp() {
     answers_over_tcp("pdns");
+}
+
+#[test]
+fn a_server_that_closes_every_connection_is_tried_ever_more_seldom() {
+    for (transport, load) in
+        [("tcp", "--outstanding 20"), ("tcp", "--rate 1k"), ("dot --insecure", "--rate 1k")]
+    {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let is_over = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&is_over);
+        // Counts the connections up to the one that tells it that it is over.
+        let accepting = thread::spawn(move || {
+            listener.incoming().take_while(|stream| stream.is_ok() && !told.load(Ordering::Acquire)).count()
+        });
+        let work = Workplace::new();
+        work.dnsdyno(&format!(
+            "run -s {address} -a www.example --transport {transport} {load} --clients 4 --workers 1 --for 2s --quiet \
+             -o run"
+        ));
+        is_over.store(true, Ordering::Release);
+        TcpStream::connect(address).unwrap();
+        let accepted = accepting.join().unwrap();
+        let digest = work.record("run");
+        let (tally, connections) = (digest.tally(), connections(&digest));
+        assert_eq!((tally.ends.answered, tally.ends.total()), (0, tally.scheduled), "{:?}", tally.ends);
+        assert_eq!(connections.established, accepted as u64, "{transport} {load}");
+        // Each client: at first at once, then after a quarter of the time that it has failed for.
+        assert!(connections.opened <= 4 * 60, "{transport} {load}: {}", connections.opened);
+        assert!(connections.pauses >= 4 * 5 && connections.pauses < connections.opened, "{connections:?}");
+        assert!(connections.paused_ns >= 1_000_000 * connections.pauses / 2, "{connections:?}");
+    }
 }

@@ -11,7 +11,6 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{DigitallySignedStruct, SignatureScheme};
 
 use crate::bounds::{QUIC_HANDSHAKE_BYTES, QUIC_STREAM_WINDOW, quic_connection_window};
-use crate::description::Description;
 use crate::tls::{self, Facts, Sessions, Tls, TlsSetupError};
 use crate::udp;
 
@@ -39,7 +38,7 @@ pub enum QuicOpenError {
 
 /// The configuration of QUIC for so many clients, the result of its verifier, and its session store.
 pub(super) fn client_config(
-    config: &Description,
+    queries_each: Option<u32>,
     tls: &Tls,
     clients: usize,
 ) -> Result<(ClientConfig, Arc<VerifierResult>, Arc<Sessions>), QuicOpenError> {
@@ -50,11 +49,11 @@ pub(super) fn client_config(
     client.dangerous().set_certificate_verifier(Arc::new(verifier));
     let crypto = QuicClientConfig::try_from(client).map_err(|_| QuicOpenError::NoSuite)?;
     let mut quic = ClientConfig::new(Arc::new(crypto));
-    quic.transport_config(Arc::new(transport(config, clients)));
+    quic.transport_config(Arc::new(transport(queries_each, clients)));
     Ok((quic, verifier_result, sessions))
 }
 
-fn transport(config: &Description, clients: usize) -> TransportConfig {
+fn transport(queries_each: Option<u32>, clients: usize) -> TransportConfig {
     let mut transport = TransportConfig::default();
     // A server must not open streams (RFC 9250, 4.2).
     transport.max_concurrent_bidi_streams(VarInt::from_u32(0));
@@ -65,7 +64,7 @@ fn transport(config: &Description, clients: usize) -> TransportConfig {
     transport.datagram_receive_buffer_size(None);
     // Idle connections are closed by our own idle timeout and by the server's.
     transport.max_idle_timeout(None);
-    if config.queries_each.is_some_and(|most| most <= TOO_FEW_TO_PROBE) {
+    if queries_each.is_some_and(|most| most <= TOO_FEW_TO_PROBE) {
         // Path MTU discovery sends packets of its own.
         transport.mtu_discovery_config(None);
     }

@@ -249,7 +249,7 @@ impl Connection {
 }
 
 /// Interprets the bytes of a stream; `query` is the ID of its query.
-fn take(received: &[u8], is_ended: bool, query: Option<u16>, message: &mut Vec<u8>) -> Arrival {
+pub(super) fn take(received: &[u8], is_ended: bool, query: Option<u16>, message: &mut Vec<u8>) -> Arrival {
     let Some(id) = query else {
         // After the message of an ended stream nothing but the end may follow.
         let more = Arrival::Broken("more than one message on a stream");

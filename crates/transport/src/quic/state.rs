@@ -95,7 +95,7 @@ impl QuicTransport {
         worker: usize,
     ) -> Result<Self, QuicOpenError> {
         let clients = config.clients_of(worker);
-        let (quic, verifier_result, sessions) = config::client_config(config, tls, clients)?;
+        let (quic, verifier_result, sessions) = config::client_config(config.queries_each, tls, clients)?;
         let sockets = open_sockets(config, addresses, sockets_of(clients), worker)?;
         let other = |source| QuicOpenError::Other { server: config.server, source };
         let poller = Poller::new(sockets.len()).map_err(other)?;

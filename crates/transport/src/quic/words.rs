@@ -125,7 +125,7 @@ mod tests {
             of(&ConnectionError::ConnectionClosed(ConnectionClose { error_code, frame_type: None, reason }))
         };
         assert!(transport(TransportErrorCode::crypto(120)).contains("no common ALPN"));
-        assert!(transport(TransportErrorCode::CONNECTION_REFUSED).contains("overloaded): why"));
+        assert!(transport(TransportErrorCode::CONNECTION_REFUSED).contains("overloaded: why"));
         assert!(transport(TransportErrorCode::FLOW_CONTROL_ERROR).contains("FLOW_CONTROL_ERROR: why"));
         assert!(of_reset(VarInt::from_u32(1)).contains("DOQ_INTERNAL_ERROR"));
     }

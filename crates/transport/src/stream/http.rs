@@ -14,6 +14,8 @@
 mod allowance;
 mod control;
 mod frame;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fuzzing;
 mod hpack;
 mod huffman;
 mod receiving;

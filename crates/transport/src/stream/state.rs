@@ -210,7 +210,14 @@ impl<S: Session> Streams<S> {
         if client.capacity(self.limit) > 0 {
             client.is_queued = true;
             self.queue.push_back(channel as u32);
-        } else if let Some(session) = &client.session {
+        } else {
+            self.note_blocked(channel);
+        }
+    }
+
+    /// Notes why a client cannot send.
+    pub(super) fn note_blocked(&mut self, channel: usize) {
+        if let Some(session) = &self.clients[channel].session {
             self.blocked_by = session.blocked_by();
         }
     }

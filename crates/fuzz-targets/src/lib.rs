@@ -1,0 +1,27 @@
+//! What is fuzzed: everything that reads bytes of a server, of a file of somebody else, or of a user.
+//!
+//! Each function takes any bytes and returns; it panics where a property of the reader does not hold. `make fuzz` calls
+//! it with bytes that libFuzzer makes, `tests/corpus.rs` with those that are kept in `fuzz/corpus/`.
+#![forbid(unsafe_code)]
+
+mod plan;
+mod record;
+mod response;
+
+pub use dnsdyno_transport::fuzz::{doq_stream, hpack, http2_frames, quic_packets, tls_records};
+pub use plan::plan;
+pub use record::{packed_run, run_file};
+pub use response::response_peek;
+
+/// Every target with its name, which is that of its corpus.
+pub const TARGETS: &[(&str, fn(&[u8]))] = &[
+    ("response_peek", response_peek),
+    ("tls_records", tls_records),
+    ("http2_frames", http2_frames),
+    ("hpack", hpack),
+    ("quic_packets", quic_packets),
+    ("doq_stream", doq_stream),
+    ("run_file", run_file),
+    ("packed_run", packed_run),
+    ("plan", plan),
+];

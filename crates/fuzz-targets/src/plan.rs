@@ -1,0 +1,22 @@
+//! Plan files.
+
+use std::net::SocketAddr;
+use std::path::Path;
+
+use dnsdyno_plan::{Draft, Host};
+
+/// A plan file.
+pub fn plan(text: &[u8]) {
+    let Ok(text) = std::str::from_utf8(text) else { return };
+    let Ok(draft) = Draft::from_toml(text) else { return };
+    let written = draft.to_toml().expect("a draft that was read can be written");
+    assert_eq!(Draft::from_toml(&written).as_ref(), Ok(&draft), "{written}");
+    let resolve = |_: &str, port: u16| Ok(vec![SocketAddr::from(([127, 0, 0, 1], port))]);
+    let host = Host { cores: 2, working_dir: Path::new("/nowhere"), fresh_seed: 1, resolve: &resolve };
+    let Ok(plan) = draft.validate(&host) else { return };
+    // The plan in a record repeats the run.
+    let kept = plan.to_draft().to_toml().expect("a valid plan can be written");
+    let again = Draft::from_toml(&kept).expect("the plan of a record can be read");
+    let again = again.validate(&host).unwrap_or_else(|error| panic!("{error}\n{kept}"));
+    assert_eq!(again.to_draft(), plan.to_draft(), "{kept}");
+}

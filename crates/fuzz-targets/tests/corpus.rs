@@ -1,0 +1,38 @@
+//! Every file that fuzzing has kept is read as it was: a fixed bug stays fixed, without a fuzzer.
+
+use std::fs;
+use std::path::Path;
+
+use dnsdyno_fuzz_targets::TARGETS;
+
+#[test]
+fn every_kept_input_of_every_target_is_read() {
+    for (name, target) in TARGETS {
+        let files = files_of(name);
+        assert!(!files.is_empty(), "{name} has a corpus");
+        for (path, content) in files {
+            println!("{name}: {path}");
+            target(&content);
+        }
+    }
+}
+
+#[test]
+fn the_corpus_is_small() {
+    let files: Vec<_> = TARGETS.iter().flat_map(|(name, _)| files_of(name)).collect();
+    let bytes: usize = files.iter().map(|(_, content)| content.len()).sum();
+    assert!(files.len() <= 200 && bytes <= 500_000, "{} files of {bytes} bytes", files.len());
+}
+
+/// The files of a target, by name.
+fn files_of(target: &str) -> Vec<(String, Vec<u8>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
+    let entries = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let read = |path: &Path| fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let mut files: Vec<_> = entries
+        .map(|entry| entry.expect("an entry of a folder").path())
+        .map(|path| (path.display().to_string(), read(&path)))
+        .collect();
+    files.sort();
+    files
+}
