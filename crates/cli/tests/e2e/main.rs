@@ -38,6 +38,7 @@ mod faults;
 mod full_disk;
 mod in_kernel;
 mod mix;
+mod output;
 mod respond;
 mod servers;
 mod tcp;
