@@ -1,13 +1,13 @@
 //! What is printed, and to what: terminals, pipes, files, scripts.
 
-use dnsdyno_responder::Faults;
+use dnsdyno_responder::{Faults, Share};
 use serde_json::Value;
 
-use crate::support::{Workplace, responder};
+use crate::support::{Workplace, has_program, responder};
 
 /// Runs the program on a terminal with these settings; what it printed.
 fn on_a_terminal(work: &Workplace, settings: &str, words: &str) -> String {
-    let script = format!("{settings} script -qec \"stty cols 40; $0 {words}\" /dev/null");
+    let script = format!("{settings} script -qec \"stty rows 24 cols 40; $0 {words}\" /dev/null");
     work.shell(&script).gives(0).stdout
 }
 
@@ -16,7 +16,7 @@ fn only_a_capable_terminal_has_a_live_block_and_colours_are_not_forced_on_anyone
     let work = Workplace::new();
     let server = responder(Faults::default());
     let run = format!("run -s {} -a www.example --rate 500 --for 1s --interval 250ms", server.address());
-    let live = on_a_terminal(&work, "TERM=xterm NO_COLOR=", &format!("{run} -o live"));
+    let live = on_a_terminal(&work, "env -u NO_COLOR TERM=xterm", &format!("{run} -o live"));
     assert!(live.contains("\u{1b}[36m") && !live.contains("250 ms  asked"), "{live:?}");
     let plain = on_a_terminal(&work, "TERM=xterm NO_COLOR=1", &format!("{run} -o plain"));
     assert!(plain.contains("\u{1b}[2K") && !plain.contains("\u{1b}[36m"), "{plain:?}");
@@ -75,4 +75,35 @@ fn scripts_get_every_interval_as_json_and_as_csv() {
     let steps = work.dnsdyno("show run --csv --rows").gives(0).stdout;
     assert_eq!(steps.lines().count(), 3, "{steps}");
     work.dnsdyno("show run --csv --json").gives(2);
+}
+
+/// The recipes on the page about the record: blocks of shell, one command each.
+fn recipes() -> Vec<String> {
+    let page = include_str!("../../../../docs/formats/run.md");
+    let blocks = page.split("```sh\n").skip(1).filter_map(|rest| rest.split_once("\n```"));
+    blocks.map(|(block, _)| block.to_owned()).collect()
+}
+
+#[test]
+fn every_recipe_of_the_page_about_the_record_prints_something() {
+    let work = Workplace::new();
+    if !has_program("jq") {
+        return;
+    }
+    let server = responder(Faults::default());
+    let run = format!("run -s {} -a www.example --rate 2k --for 1s --interval 500ms", server.address());
+    work.dnsdyno(&format!("{run} --quiet -o runs/NAME")).gives(0);
+    // A second of only timeouts, and a warning.
+    let silent = responder(Faults { loss: Share::new(1.0).unwrap(), ..Faults::default() });
+    let run = format!("run -s {} -a www.example --rate 1k --for 1s --timeout 100ms", silent.address());
+    work.dnsdyno(&format!("{run} --quiet -o lost")).gives(0);
+    assert!(recipes().len() > 4);
+    for recipe in recipes() {
+        let of = |run: &str| {
+            let ours = recipe.strip_prefix("dnsdyno ").map(|rest| format!("\"$0\" {rest}"));
+            let script = ours.unwrap_or(recipe.clone()).replace("run.ndjson", &format!("{run}/run.ndjson"));
+            work.shell(&script).gives(0).stdout
+        };
+        assert!(!(of("runs/NAME") + &of("lost")).is_empty() || recipe.contains("warnings"), "{recipe}");
+    }
 }

@@ -44,8 +44,8 @@ response time from when the query was due, service time from when it was sent;
 at 5 s: the server began to refuse queries (ICMP port unreachable)
 
 generator: in doubt
-  - sends missing: 10 of 18000 queries were never sent; see the reasons under
-    "not sent"
+  - sends missing: 10 of 18,000 queries never sent; see the reasons under "not
+    sent"
   - socket drops: our own sockets dropped at least 120 packets (152 queries
     timed out); these losses are not the server's: raise --receive-buffer and
     net.core.rmem_max, or add --workers
