@@ -27,7 +27,7 @@ keys! {
         /// No route, or an ICMP error.
         Unreachable = "unreachable", "unreachable";
         /// The QUIC handshake failed; `encrypted.failed` has the reason.
-        Handshake = "handshake", "handshake";
+        Handshake = "handshake", "QUIC handshake";
         /// The run ended first.
         Abandoned = "abandoned", "abandoned at the end of the run";
         /// Any other error of a system call.
@@ -49,7 +49,7 @@ keys! {
         /// We closed it, because a query timed out on it and nothing else was received during that time.
         Silent = "silent", "closed by us after a timeout";
         /// The TLS handshake failed; `encrypted.failed` has the reason.
-        Handshake = "handshake", "handshake failed";
+        Handshake = "handshake", "TLS handshake failed";
         /// The server announced that it accepts no more queries on it (GOAWAY).
         GoneAway = "gone_away", "ended by GOAWAY";
         /// The server ended it with a TLS alert, or with an HTTP or QUIC error code.

@@ -5,6 +5,8 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::units::{count, counted, duration};
+
 /// A reason why the figures may not be those of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "name", content = "figures", rename_all = "snake_case")]
@@ -140,25 +142,31 @@ impl fmt::Display for Warning {
         match *self {
             Warning::SendsLate { p99_lateness_ns, gap_ns } => write!(
                 f,
-                "sends late: p99 {:.3} ms behind the schedule (gap between queries {:.3} ms)",
-                p99_lateness_ns as f64 * 1e-6,
-                gap_ns as f64 * 1e-6
+                "sends late: p99 {} behind the schedule (gap between queries {})",
+                duration(p99_lateness_ns),
+                duration(gap_ns)
             ),
             Warning::SendsMissing { not_sent, scheduled } => {
-                write!(f, "sends missing: {not_sent} of {scheduled} queries were never sent")
+                let (not_sent, scheduled) = (count(not_sent), counted(scheduled, "query", "queries"));
+                write!(f, "sends missing: {not_sent} of {scheduled} never sent")
             }
             Warning::SendsVanished { taken, packets } => write!(
                 f,
-                "sends vanished: the kernel accepted {taken} queries, but the interface sent {packets} packets"
+                "sends vanished: the kernel accepted {}, but the interface sent {}",
+                counted(taken, "query", "queries"),
+                counted(packets, "packet", "packets")
             ),
             Warning::SocketDrops { packets, timed_out } => write!(
                 f,
-                "socket drops: our own sockets dropped at least {packets} packets ({timed_out} queries timed out)"
+                "socket drops: our own sockets dropped at least {} ({} timed out)",
+                counted(packets, "packet", "packets"),
+                counted(timed_out, "query", "queries")
             ),
             Warning::AnswersInFragments { fragments, timed_out } => write!(
                 f,
-                "answers in fragments: {fragments} IP fragments arrived, which AF_XDP does not reassemble \
-                 ({timed_out} queries timed out)"
+                "answers in fragments: AF_XDP does not reassemble the {} that arrived ({} timed out)",
+                counted(fragments, "IP fragment", "IP fragments"),
+                counted(timed_out, "query", "queries")
             ),
             Warning::CpuSaturated { share } => {
                 write!(f, "CPU saturated: the busiest worker used {:.0} % of a CPU", share * 100.0)
@@ -167,16 +175,24 @@ impl fmt::Display for Warning {
                 write!(f, "CPU starved: a worker waited for a CPU {:.0} % of the time", share * 100.0)
             }
             Warning::IdsExhausted { waits, sockets } => {
-                write!(f, "IDs exhausted: {waits} queries waited for a free message ID on {sockets} sockets")
+                let (waits, sockets) = (count(waits), counted(sockets, "socket", "sockets"));
+                write!(f, "IDs exhausted: queries waited {waits} times for a free message ID on {sockets}")
             }
             Warning::ClientsBusy { waits, clients } => {
-                write!(f, "clients busy: {waits} queries waited for a free one of {clients} clients")
+                let (waits, clients) = (count(waits), counted(clients, "client", "clients"));
+                write!(f, "clients busy: queries waited {waits} times for a free one of {clients}")
             }
             Warning::PortsExhausted { connects } => {
-                write!(f, "local ports exhausted: {connects} connections found no free local port")
+                let connects = counted(connects, "connection", "connections");
+                write!(f, "local ports exhausted: {connects} found no free local port")
             }
             Warning::ClockStepped { step_ns } => {
-                write!(f, "clock stepped: the wall clock jumped by {:.3} ms", step_ns as f64 * 1e-6)
+                let sign = if step_ns < 0 { "back" } else { "forward" };
+                write!(
+                    f,
+                    "clock stepped: the wall clock jumped {sign} by {}",
+                    duration(step_ns.unsigned_abs())
+                )
             }
         }?;
         write!(f, "; {}", self.advice())

@@ -2,8 +2,23 @@
 
 /// Appends `text` to `out`, broken between words at `width`; lines after the first are indented.
 pub(crate) fn paragraph(out: &mut String, text: &str, indent: usize, hanging: usize, width: usize) {
-    let words = text.split_whitespace().map(str::to_owned);
-    flow(out, words, " ", indent, hanging, width);
+    flow(out, words(text), " ", indent, hanging, width);
+}
+
+/// The words of a text; a figure and its unit are one.
+pub(crate) fn words(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let is_unit = UNITS.contains(&word.trim_end_matches([',', '.', ';', ':', ')']));
+        match words.last_mut() {
+            Some(last) if is_unit && last.ends_with(|c: char| c.is_ascii_digit()) => {
+                last.push(' ');
+                last.push_str(word);
+            }
+            _ => words.push(word.to_owned()),
+        }
+    }
+    words
 }
 
 /// Appends `items` with `gap` between them, broken between items at `width`; within an item, between its words, where it
@@ -34,8 +49,9 @@ pub(crate) fn flow_after(
             line.add(out, gap, &item);
             continue;
         }
-        let words = item.split(' ').filter(|word| !word.is_empty());
-        words.enumerate().for_each(|(i, word)| line.add(out, if i == 0 { gap } else { " " }, word));
+        for (i, word) in words(&item).iter().enumerate() {
+            line.add(out, if i == 0 { gap } else { " " }, word);
+        }
     }
     line.end(out);
 }
@@ -151,6 +167,9 @@ pub(crate) const NOTHING: &str = "-";
 /// A narrower terminal has no space for the important columns.
 pub(crate) const NARROWEST: usize = 40;
 
+/// A line does not end before one of these.
+const UNITS: [&str; 7] = ["%", "ns", "µs", "ms", "s", "min", "h"];
+
 /// Before each column; it indents the table as well.
 const GAP: &str = "  ";
 
@@ -163,6 +182,13 @@ mod tests {
         let mut out = String::new();
         paragraph(&mut out, "one two averyveryverylongword three", 0, 2, 10);
         assert_eq!(out, "one two\n  averyveryverylongword\n  three\n");
+    }
+
+    #[test]
+    fn a_figure_stays_with_its_unit() {
+        let mut out = String::new();
+        paragraph(&mut out, "p99 2.47 ms; loss 3 %, or less", 0, 2, 8);
+        assert_eq!(out, "p99\n  2.47 ms;\n  loss\n  3 %,\n  or\n  less\n");
     }
 
     #[test]

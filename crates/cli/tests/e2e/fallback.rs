@@ -288,7 +288,7 @@ fn retries_are_in_the_summary_as_text_as_json_and_in_expectations() {
     let json: Value = serde_json::from_str(&work.dnsdyno("show --json run").gives(0).stdout).unwrap();
     assert_eq!((&json["fallback"]["started"], &json["fallback"]["tcp_requests"]), (&300.into(), &300.into()));
     assert_eq!(json["fallback"]["tcp_failed"]["no_client"], 0);
-    assert!(json["fallback"]["query"]["p99"]["ns"].as_u64().is_some() && json["mix"].is_null());
+    assert!(json["fallback"]["query"]["p95"]["ns"].as_u64().is_some() && json["mix"].is_null());
     // The plan of the record gives the same run.
     assert!(work.read("run/plan.toml").contains("udp+tcp"));
     work.dnsdyno("run --plan run/plan.toml --quiet -o again").gives(0);

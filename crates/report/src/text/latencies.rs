@@ -72,12 +72,11 @@ fn heading(digest: &Digest) -> String {
         Headline::Response => "response time from when the query was due, service time from when it was sent",
         Headline::Service => "service time from when the query was sent, response time from when it was due",
     };
-    let unanswered = match (latency.answered.count(), latency.unanswered) {
-        (0, _) => "no query was answered in time",
-        (_, 0) => "timeouts included",
-        _ => "timeouts included, except in min and avg",
-    };
-    format!("{first}; {unanswered}")
+    match (latency.answered.count(), latency.unanswered) {
+        (0, _) => format!("no query was answered in time; {first}"),
+        (_, 0) => format!("{first}; timeouts included"),
+        _ => format!("{first}; timeouts included, except in min and avg"),
+    }
 }
 
 /// The percentiles that the number of queries does not carry, so that nobody looks for them.
