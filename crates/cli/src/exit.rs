@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use dnsdyno_measure::shown;
 use dnsdyno_runner::{RunError, StopCause};
 
 /// The run completed, and all expectations were met.
@@ -54,6 +55,21 @@ impl From<RunError> for Failure {
 /// What a subcommand returns: the exit code, or an error with its own.
 pub(crate) type Outcome = Result<u8, Failure>;
 
+/// Prints why a command line cannot be read, and returns the exit code. Help and the version are errors to `clap` too.
+pub(crate) fn refuse(error: &clap::Error, words: &[String]) -> ExitCode {
+    match crate::habits::advice(error, words) {
+        Some(advice) => {
+            crate::screen::print_error(&format!("dnsdyno: {}", shown(&advice, MAX_ADVICE)));
+            ExitCode::from(BAD_INPUT)
+        }
+        None => {
+            // A closed pipe is not a failure.
+            let _ = error.print();
+            ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(BAD_INPUT))
+        }
+    }
+}
+
 /// Converts the outcome of a subcommand to the exit code of the program; prints an error.
 pub(crate) fn code_of(outcome: Outcome) -> ExitCode {
     match outcome {
@@ -96,6 +112,9 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
             .is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
     })
 }
+
+/// How much of an advice is shown: it contains what the user typed.
+const MAX_ADVICE: usize = 300;
 
 /// The section on exit codes of the help and the man page.
 pub(crate) const HELP: &str = "\

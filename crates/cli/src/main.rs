@@ -4,6 +4,7 @@
 mod args;
 mod cmd;
 mod exit;
+mod habits;
 mod screen;
 mod signals;
 mod summary;
@@ -15,7 +16,12 @@ use clap::Parser;
 use crate::args::{Cli, Command};
 
 fn main() -> ExitCode {
-    exit::code_of(match Cli::parse().command {
+    let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    let command = match Cli::try_parse() {
+        Ok(cli) => cli.command,
+        Err(error) => return exit::refuse(&error, &words),
+    };
+    exit::code_of(match command {
         Command::Run(flags) => cmd::run::run(*flags),
         Command::Show(flags) => cmd::show::show(&flags),
         Command::Respond(flags) => cmd::respond::respond(*flags),

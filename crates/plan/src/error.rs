@@ -79,10 +79,12 @@ pub enum PlanError {
     #[error("no server given: use -s ADDRESS, such as -s 127.0.0.1")]
     NoServer,
     /// The server is neither a name nor an address.
-    #[error("`{text}` is not a server: write a name, an address, ADDRESS:PORT, [IPV6]:PORT or ADDRESS@PORT")]
+    #[error("`{text}` is not a server: {advice}")]
     BadServer {
         /// What was given.
         text: String,
+        /// What to write instead.
+        advice: String,
     },
     /// The server's port is given twice, and differently.
     #[error("the port is given twice, {in_server} with the server and {in_option} with --port: remove one")]

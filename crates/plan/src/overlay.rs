@@ -1,6 +1,8 @@
 //! Plan files: reading, writing, and combining with the flags of the command line.
 
 use std::fmt::Display;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use toml::Table;
@@ -12,8 +14,18 @@ use crate::target::has_port;
 impl Draft {
     /// Reads a plan file.
     pub fn read(path: &Path) -> Result<Draft, PlanError> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|source| PlanError::ReadPlan { path: path.to_owned(), reason: source.to_string() })?;
+        let cannot = |reason: String| PlanError::ReadPlan { path: path.to_owned(), reason };
+        let mut text = String::new();
+        let file = File::open(path).map_err(|error| cannot(error.to_string()))?;
+        if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+            let inside = path.join("plan.toml");
+            return Err(cannot(format!("it is a folder; the plan of a run is --plan {}", inside.display())));
+        }
+        let read = file.take(MAX_PLAN_BYTES + 1).read_to_string(&mut text);
+        if text.len() as u64 > MAX_PLAN_BYTES {
+            return Err(cannot("it is larger than 4 MiB: use fewer, longer pieces".to_owned()));
+        }
+        read.map_err(|error| cannot(error.to_string()))?;
         Draft::from_toml(&text).map_err(|reason| PlanError::BadPlan { path: path.to_owned(), reason })
     }
 
@@ -78,6 +90,9 @@ impl Draft {
         (self.burst, self.every) = (None, None);
     }
 }
+
+/// The largest plan file: a piece for each second of a day, with room. Reading takes some forty times as much memory.
+const MAX_PLAN_BYTES: u64 = 4 << 20;
 
 fn cannot_write(error: impl Display) -> PlanError {
     PlanError::WritePlan(error.to_string())

@@ -102,7 +102,7 @@ pub(crate) fn has_port(server: &str) -> bool {
 /// Splits a server into name or address, and port.
 fn split_server(text: &str) -> Result<(&str, Option<u16>), PlanError> {
     let text = text.trim();
-    let bad = || PlanError::BadServer { text: text.to_owned() };
+    let bad = || PlanError::BadServer { text: text.to_owned(), advice: advice_on(text) };
     let port = |digits: &str| {
         // `parse` would accept a sign.
         if digits.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -128,10 +128,51 @@ fn split_server(text: &str) -> Result<(&str, Option<u16>), PlanError> {
             None => (text, None),
         }
     };
-    if host.is_empty() || host.contains(|letter: char| letter.is_whitespace() || "[]@/".contains(letter)) {
+    if port.is_none() && is_without_brackets(text) {
+        return Err(bad());
+    }
+    if host.is_empty() || host.contains(|letter: char| letter.is_whitespace() || "[]@/#,".contains(letter)) {
         return Err(bad());
     }
     Ok((host, port))
+}
+
+/// What to write instead of a server that cannot be read.
+fn advice_on(text: &str) -> String {
+    let usual = "write a name, an address, ADDRESS:PORT, [IPV6]:PORT or ADDRESS@PORT".to_owned();
+    let schemes =
+        [("https://", "doh"), ("tls://", "dot"), ("quic://", "doq"), ("tcp://", "tcp"), ("udp://", "udp")];
+    if let Some((scheme, transport)) = schemes.iter().find(|(scheme, _)| text.starts_with(scheme)) {
+        let (host, path) = text[scheme.len()..].split_once('/').unwrap_or((&text[scheme.len()..], ""));
+        let path = if *transport == "doh" && !path.is_empty() && path != "dns-query" {
+            format!(" --http-path /{path}")
+        } else {
+            String::new()
+        };
+        return format!("write `-s {host} --transport {transport}{path}`");
+    }
+    if is_without_brackets(text)
+        && let Some((address, port)) = text.rsplit_once(':')
+    {
+        return format!("an IPv6 address with a port needs brackets: write `[{address}]:{port}`");
+    }
+    if let Some((host, port)) = text.split_once('#') {
+        return format!("write `{host}:{port}`");
+    }
+    if text.contains([',', ' ']) {
+        return "a run has one server: write one name or address".to_owned();
+    }
+    usual
+}
+
+/// Whether a text is an IPv6 address that nobody has, and without its last part, a decimal number, one that servers
+/// have: `::1:5310` is meant as `[::1]:5310`.
+fn is_without_brackets(text: &str) -> bool {
+    let Some((host, port)) = text.rsplit_once(':') else { return false };
+    let (Ok(whole), Ok(host)) = (text.parse::<Ipv6Addr>(), host.parse::<Ipv6Addr>()) else { return false };
+    let is_port = port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok();
+    // Below ::/96 there is no address but ::1; elsewhere the last part may well be one of an address.
+    is_port && host.is_loopback() && whole.segments()[..6] == [0; 6]
 }
 
 /// 198.18.0.0/15, for benchmarks of network devices (RFC 2544).
@@ -194,11 +235,32 @@ mod tests {
     #[test]
     fn an_invalid_server_is_refused() {
         for text in ["", ":53", "a:", "a:b", "a:70000", "a:+5", "[::1", "[::1]x", "a b", "@53", "a/b"] {
-            let want = PlanError::BadServer { text: text.to_owned() };
             // "a:" has an empty port, which is not valid either.
-            assert_eq!(find(text, None, Family::Any, None), Err(want), "{text:?}");
+            let found = find(text, None, Family::Any, None);
+            assert!(
+                matches!(&found, Err(PlanError::BadServer { text: t, .. }) if t == text),
+                "{text:?}: {found:?}"
+            );
         }
         assert_eq!(find("old:0", None, Family::Any, None), Err(PlanError::Zero { option: "port" }));
+    }
+
+    #[test]
+    fn an_invalid_server_is_answered_with_what_was_meant() {
+        let cases = [
+            ("::1:5310", "`[::1]:5310`"),
+            ("https://dns.example/q", "`-s dns.example --transport doh --http-path /q`"),
+            ("tls://192.0.2.1:853", "`-s 192.0.2.1:853 --transport dot`"),
+            ("192.0.2.1#5300", "`192.0.2.1:5300`"),
+            ("192.0.2.1,192.0.2.2", "one server"),
+            ("a/b", "[IPV6]:PORT"),
+        ];
+        for (server, words) in cases {
+            let error = find(server, None, Family::Any, None).expect_err(server).to_string();
+            assert!(error.contains(words), "{error}");
+        }
+        // Addresses that may exist are taken as they are.
+        assert_eq!(find("2001:db8::1:53", None, Family::Any, None).as_deref(), Ok("[2001:db8::1:53]:53"));
     }
 
     #[test]

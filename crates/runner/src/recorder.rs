@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use dnsdyno_plan::{Plan, Queries, QuerySource};
 use dnsdyno_record::expect::EachOutcome;
-use dnsdyno_record::{Digest, Event, FinishedRun, Header, HostInfo, Interval, RunWriter, Sum, WriteError};
+use dnsdyno_record::{
+    Digest, Event, FinishedRun, Header, HostInfo, Interval, PACKED_FILE, RUN_FILE, RunWriter, Sum, WriteError,
+};
 
 use crate::error::RunError;
 
@@ -15,7 +17,8 @@ pub enum Keep {
     /// In a folder under `runs`, named by date and time.
     #[default]
     Dated,
-    /// In this folder, which has no run yet.
+    /// In this folder, which has no run yet; if it holds the folders of runs, in a folder of its own under it, named
+    /// by date and time.
     Folder(PathBuf),
     /// In memory: the summary only.
     Memory,
@@ -25,7 +28,8 @@ impl Keep {
     /// The folder of a run that starts now; `None` where it has none.
     pub(crate) fn folder(&self, plan: &Plan) -> Option<PathBuf> {
         match self {
-            Keep::Dated => Some(folder_of_now(plan)),
+            Keep::Dated => Some(folder_of_now(Path::new("runs"), plan)),
+            Keep::Folder(folder) if holds_runs(folder) => Some(folder_of_now(folder, plan)),
             Keep::Folder(folder) => Some(folder.clone()),
             Keep::Memory => None,
         }
@@ -128,15 +132,23 @@ pub(crate) fn keep_queries(queries: &Queries, folder: &Path) -> Result<(), RunEr
     write().map_err(|source| RunError::KeepQueries { path: path.clone(), source })
 }
 
-/// `runs/2026-03-09T14-05-00`, with the run's name where it has one.
-fn folder_of_now(plan: &Plan) -> PathBuf {
-    let stamp = jiff::Zoned::now().strftime("%Y-%m-%dT%H-%M-%S").to_string();
+/// Whether a folder is not a run, and a folder in it is one.
+fn holds_runs(folder: &Path) -> bool {
+    let is_run = |folder: &Path| folder.join(RUN_FILE).exists() || folder.join(PACKED_FILE).exists();
+    !is_run(folder)
+        && std::fs::read_dir(folder)
+            .is_ok_and(|mut entries| entries.any(|entry| entry.is_ok_and(|entry| is_run(&entry.path()))))
+}
+
+/// `runs/2026-03-09T14-05-00Z`, with the run's name where it has one; in UTC, so that names sort by time everywhere.
+fn folder_of_now(parent: &Path, plan: &Plan) -> PathBuf {
+    let stamp = jiff::Timestamp::now().strftime("%Y-%m-%dT%H-%M-%SZ").to_string();
     let name = match &plan.name {
         Some(name) => format!("{stamp}-{}", name.replace(|c: char| !c.is_alphanumeric(), "-")),
         None => stamp,
     };
-    let first = Path::new("runs").join(&name);
-    let numbered = (2..).map(|i| Path::new("runs").join(format!("{name}-{i}")));
+    let first = parent.join(&name);
+    let numbered = (2..).map(|i| parent.join(format!("{name}-{i}")));
     std::iter::once(first).chain(numbered).find(|folder| !folder.exists()).unwrap_or_default()
 }
 

@@ -7,7 +7,8 @@ mod sessions;
 mod verifier;
 mod words;
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -210,7 +211,8 @@ fn verified_by(
 
 fn roots_in(path: &Path) -> Result<RootCertStore, TlsSetupError> {
     let read = |source| TlsSetupError::ReadFile { path: path.to_owned(), source };
-    let text = std::fs::read(path).map_err(read)?;
+    let mut text = Vec::new();
+    File::open(path).and_then(|file| file.take(MAX_ROOTS_BYTES).read_to_end(&mut text)).map_err(read)?;
     let none = |why: String| TlsSetupError::NoCertificate { path: path.to_owned(), why };
     let mut roots = RootCertStore::empty();
     for certificate in CertificateDer::pem_slice_iter(&text) {
@@ -219,6 +221,9 @@ fn roots_in(path: &Path) -> Result<RootCertStore, TlsSetupError> {
     }
     if roots.is_empty() { Err(none("nothing of that kind".to_owned())) } else { Ok(roots) }
 }
+
+/// How much of a file of certificates is read: that of a system has a quarter of a megabyte.
+const MAX_ROOTS_BYTES: u64 = 16 << 20;
 
 /// The root certificates of the system that can be read; the others are ignored.
 fn system_roots() -> Result<RootCertStore, TlsSetupError> {

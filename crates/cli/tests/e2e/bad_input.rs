@@ -55,7 +55,7 @@ fn a_missing_or_empty_query_file_is_named_in_the_error() {
         &["all 2 lines are malformed", "bad.txt:1:", "no query type", "`name type`"],
     );
     refused(&work, "", 2, &["no queries", "-d FILE", "--ask"]);
-    refused(&work, "-d bad.txt -a www.example", 2, &["both by file and by name", "remove"]);
+    refused(&work, "-d bad.txt --ask www.example", 2, &["both by file and by name", "remove"]);
     refused(&work, "-a www..example", 2, &["`www..example` is not a question", "a label is empty"]);
     work.dnsdyno_reading("", &format!("{NEVER_QUERIED} -d -"))
         .ends_refused(2, &["standard input", "has no queries"]);
@@ -80,7 +80,8 @@ fn a_malformed_line_is_reported_with_its_number_skipped_and_counted() {
     assert_eq!(server.book().udp.counts.received, 100);
 
     work.write("many.txt", format!("www.example. A\n{}", "bad\n".repeat(1000)));
-    let ran = work.dnsdyno(&format!("run -s {} -d many.txt -r 500 -n 10 -o many", server.address())).gives(0);
+    let ran =
+        work.dnsdyno(&format!("run -s {} -d many.txt -r 500 --count 10 -o many", server.address())).gives(0);
     assert!(ran.stderr.lines().count() < 30, "a screenful at most:\n{}", ran.stderr);
     ran.says(&["many.txt:2:", "skipped 980 more malformed lines"]);
     assert_eq!(work.record("many").header.bad_lines, 1000);
@@ -107,7 +108,8 @@ fn names_and_labels_that_are_too_long_are_reported_with_the_limit() {
     refused(&work, "-d name.txt", 2, &["name.txt:1:", "the name is 256 bytes", "255", "shorten"]);
     refused(&work, "-d label.txt", 2, &["label.txt:1:", "a label is 64 bytes", "63", "shorten"]);
     let server = responder(Default::default());
-    work.dnsdyno(&format!("run -s {} -d longest.txt -r 500 -n 10 -o longest", server.address())).gives(0);
+    work.dnsdyno(&format!("run -s {} -d longest.txt -r 500 --count 10 -o longest", server.address()))
+        .gives(0);
     assert_eq!(work.record("longest").tally().ends.answered, 10);
 }
 
@@ -155,7 +157,7 @@ fn a_run_from_standard_input_is_repeated_from_its_own_plan() {
     assert_eq!((&second.header.types, &second.header.phases), (&first.header.types, &first.header.phases));
     assert_eq!(second.header.load, first.header.load);
     // Flags override the plan file.
-    work.dnsdyno("run --plan first/plan.toml -n 30 -o third").gives(0);
+    work.dnsdyno("run --plan first/plan.toml --count 30 -o third").gives(0);
     assert_eq!(work.record("third").tally().scheduled, 30);
 }
 
@@ -247,7 +249,7 @@ fn a_server_name_that_does_not_resolve_is_refused() {
 fn a_public_server_is_not_loaded_without_permission() {
     let work = Workplace::with_queries();
     for server in ["192.0.0.8", "8.8.8.8", "8.8.8.8:5300", "2001:4860:4860::8888", "::ffff:8.8.8.8"] {
-        work.dnsdyno(&format!("run -s {server} -d q.txt --rate 1 -n 1 -o run"))
+        work.dnsdyno(&format!("run -s {server} -d q.txt --rate 1 --count 1 -o run"))
             .ends_refused(2, &["is a public address", "looks like an attack", "--i-may-load-this-server"]);
         assert!(!work.has("run"), "{server}");
     }
@@ -261,7 +263,7 @@ fn nothing_is_sent_to_a_public_server_without_permission() {
     }
     let work = Workplace::with_queries();
     let script = "ip link set lo up; ip route add default dev lo; \
-                  \"$0\" run -s SERVER -d q.txt --rate 100 -n 5 -t 100ms -o out; code=$?; \
+                  \"$0\" run -s SERVER -d q.txt --rate 100 --count 5 -t 100ms -o out; code=$?; \
                   cp /proc/self/net/snmp counters; exit $code";
     let sent = |server: &str, code| {
         work.shell_apart("-n", &script.replace("SERVER", server)).gives(code);
@@ -310,7 +312,8 @@ fn local_ports_are_used_and_so_is_the_local_address() {
     let server = responder(Default::default());
     // A port that is free now is probably still free when the run starts.
     let free = UdpSocket::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).unwrap().port();
-    let words = format!("--clients 1 --local-ports {free} --local-address 127.0.0.1 -r 500 -n 50 -o run");
+    let words =
+        format!("--clients 1 --local-ports {free} --local-address 127.0.0.1 -r 500 --count 50 -o run");
     work.dnsdyno(&format!("run -s {} -d q.txt {words}", server.address())).gives(0);
     assert_eq!(work.record("run").tally().ends.answered, 50);
 }
@@ -318,13 +321,13 @@ fn local_ports_are_used_and_so_is_the_local_address() {
 #[test]
 fn too_few_open_files_are_reported_with_the_number_needed() {
     let work = Workplace::with_queries();
-    let ran = work.shell("ulimit -n 80; \"$0\" run -s 127.0.0.1:9 -d q.txt -q 100 --clients 100 -o run");
-    ran.ends_refused(3, &["--clients 100", "164 open files", "80", "ulimit -n 164", "fewer clients"]);
+    let ran = work.shell("ulimit --count 80; \"$0\" run -s 127.0.0.1:9 -d q.txt -q 100 --clients 100 -o run");
+    ran.ends_refused(3, &["--clients 100", "164 open files", "80", "ulimit --count 164", "fewer clients"]);
     assert!(!work.has("run"));
     // A soft limit alone is raised silently.
     let server = responder(Default::default());
-    let words = format!("-s {} -d q.txt -q 100 --clients 100 -n 1000 -o run", server.address());
-    work.shell(&format!("ulimit -S -n 80; exec \"$0\" run {words}")).gives(0);
+    let words = format!("-s {} -d q.txt -q 100 --clients 100 --count 1000 -o run", server.address());
+    work.shell(&format!("ulimit -S --count 80; exec \"$0\" run {words}")).gives(0);
     assert_eq!(work.record("run").tally().ends.answered, 1000);
 }
 
@@ -332,7 +335,7 @@ fn too_few_open_files_are_reported_with_the_number_needed() {
 fn a_run_is_never_overwritten() {
     let work = Workplace::with_queries();
     let server = responder(Default::default());
-    let words = format!("run -s {} -d q.txt -r 500 -n 20 -o run", server.address());
+    let words = format!("run -s {} -d q.txt -r 500 --count 20 -o run", server.address());
     work.dnsdyno(&words).gives(0);
     let before = fs::read(work.path("run/run.ndjson")).unwrap();
     work.dnsdyno(&words)
@@ -354,8 +357,9 @@ fn each_run_without_a_given_folder_gets_its_own() {
     let server = responder(Default::default());
     let mut folders = Vec::new();
     for _ in 0..3 {
-        let ran =
-            work.dnsdyno(&format!("run -s {} -d q.txt -r 1k -n 10 --name a/b", server.address())).gives(0);
+        let ran = work
+            .dnsdyno(&format!("run -s {} -d q.txt -r 1k --count 10 --name a/b", server.address()))
+            .gives(0);
         let folder = ran.stdout.lines().find_map(|line| line.strip_prefix("record: ")).unwrap().to_owned();
         assert!(folder.starts_with("runs/20") && folder.contains("-a-b"), "{folder}");
         assert_eq!(work.record(&folder).tally().ends.answered, 10);

@@ -36,7 +36,7 @@ fn measured_apart(
         $0 respond --listen 127.0.0.1:5300 --for 60s --book book {respond} 2> heard & server=$!
         until grep -q listening heard; do sleep 0.02; done
         {stop}
-        $0 run -s 127.0.0.1:5300 -a www.example --transport tcp {load} --quiet -o run > said & run=$!
+        $0 run -s 127.0.0.1:5300 --ask www.example --transport tcp {load} --quiet -o run > said & run=$!
         {resume}
         code=0; wait $run || code=$?
         cat /proc/net/netstat > netstat
@@ -131,7 +131,7 @@ fn the_first_query_is_sent_with_the_syn_where_both_ends_allow_it() {
 #[test]
 fn a_closed_loop_limits_its_connection_attempts_to_a_closed_port() {
     let work = Workplace::new();
-    let words = format!("run -s {} -a www.example --transport tcp --for 1s --quiet -o run", closed_port());
+    let words = format!("run -s {} --ask www.example --transport tcp --for 1s --quiet -o run", closed_port());
     let ran = work.dnsdyno(&format!("{words} --outstanding 10 --workers 1")).gives(0);
     let ends = work.record("run").tally().ends;
     // Ten at a time, at most once per millisecond.

@@ -36,7 +36,7 @@ fn run(work: &Workplace, address: SocketAddr, load: &str) {
     // A run is never overwritten.
     let _ = std::fs::remove_dir_all(work.path("run"));
     let words = format!(
-        "run -s {address} -a www.example -a mail.example/AAAA --transport doq --ca ca.pem {load} --quiet -o run"
+        "run -s {address} --ask www.example --ask mail.example/AAAA --transport doq --ca ca.pem {load} --quiet -o run"
     );
     let ran = work.dnsdyno(&words).gives(0);
     assert!(ran.took < Duration::from_secs(30), "{:?}", ran.took);
@@ -156,7 +156,7 @@ fn rejected_early_data_is_sent_again_after_the_handshake() {
     let work = Workplace::new();
     let (server, address) = serve(&work, Config { tls: early(), ..Config::default() });
     let words = format!(
-        "run -s {address} -a www.example --transport doq --insecure --early-data --queries-per-connection 1 \
+        "run -s {address} --ask www.example --transport doq --insecure --early-data --queries-per-connection 1 \
          --clients 4 --rate 200 --for 4s --quiet -o run"
     );
     let mut generator = work.start(&words);
@@ -400,7 +400,7 @@ fn a_certificate_that_is_not_trusted_or_for_another_name_ends_every_handshake() 
         ("--insecure --sni other.example".to_owned(), None),
     ] {
         let words = format!(
-            "run -s {address} -a www.example --transport doq {trust} --rate 50 --for 400ms --clients 2 --quiet -o run"
+            "run -s {address} --ask www.example --transport doq {trust} --rate 50 --for 400ms --clients 2 --quiet -o run"
         );
         work.dnsdyno(&words).gives(0);
         let digest = work.record("run");
@@ -423,7 +423,7 @@ fn a_closed_port_refuses_every_query() {
     let work = Workplace::new();
     let server = closed_port();
     work.dnsdyno(&format!(
-        "run -s {server} -a www.example --transport doq --insecure --rate 500 --for 1s --clients 3 --quiet -o run"
+        "run -s {server} --ask www.example --transport doq --insecure --rate 500 --for 1s --clients 3 --quiet -o run"
     ))
     .gives(0);
     let digest = work.record("run");
@@ -440,7 +440,7 @@ fn a_restart_of_the_server_is_a_gap_and_the_run_continues() {
     let work = Workplace::new();
     let (server, address) = serve(&work, Config::default());
     let words = format!(
-        "run -s {address} -a www.example --transport doq --insecure --clients 4 --rate 500 --for 4s --quiet -o run"
+        "run -s {address} --ask www.example --transport doq --insecure --clients 4 --rate 500 --for 4s --quiet -o run"
     );
     let mut generator = work.start(&words);
     generator.until("its first queries are answered", || server.book().doq.counts.answered > 300);
@@ -465,7 +465,7 @@ fn an_unfinished_handshake_does_not_delay_the_end_of_a_run() {
     let (server, address) = serve(&work, with(faults));
     let ran = work
         .dnsdyno(&format!(
-            "run -s {address} -a www.example --transport doq --ca ca.pem --rate 100 --for 500ms --timeout 500ms \
+            "run -s {address} --ask www.example --transport doq --ca ca.pem --rate 100 --for 500ms --timeout 500ms \
              --handshake-timeout 30s --quiet -o run"
         ))
         .gives(0);

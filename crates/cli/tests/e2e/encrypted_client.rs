@@ -35,7 +35,7 @@ fn start(work: &Workplace, faults: Faults, tls: TlsSettings) -> Running {
 fn run(work: &Workplace, server: &Running, way: (&str, Transport), load: &str) -> Ran {
     let address = server.addresses_of(way.1)[0];
     let words = format!(
-        "run -s {address} -a www.example -a mail.example/AAAA {} --ca ca.pem {load} --quiet -o run",
+        "run -s {address} --ask www.example --ask mail.example/AAAA {} --ca ca.pem {load} --quiet -o run",
         way.0
     );
     work.dnsdyno(&words).gives(0)
@@ -150,7 +150,7 @@ fn rejected_early_data_is_sent_again_and_counted_once() {
     let first = Responder::start(Config { dot: vec![free], tls: tls.clone(), ..Config::default() }).unwrap();
     let address = first.addresses_of(Transport::Dot)[0];
     let words = format!(
-        "run -s {address} -a www.example --transport dot --ca {} --sni localhost --early-data --rate 100 --for 3s \
+        "run -s {address} --ask www.example --transport dot --ca {} --sni localhost --early-data --rate 100 --for 3s \
          --queries-per-connection 1 --quiet -o run",
         certificate.ca_file().display()
     );
@@ -365,7 +365,7 @@ fn a_handshake_in_progress_is_abandoned_when_the_user_ends_the_run() {
         let faults = Faults { no_handshake: percent(100.0), ..Faults::default() };
         let server = start(&work, faults, TlsSettings::default());
         let mut generator = work.start(&format!(
-            "run -s {} -a www.example {} --ca ca.pem --outstanding 6 --workers 1 --clients 1 --for 50s --timeout 40s \
+            "run -s {} --ask www.example {} --ca ca.pem --outstanding 6 --workers 1 --clients 1 --for 50s --timeout 40s \
              --handshake-timeout 40s --quiet -o run",
             server.addresses_of(way.1)[0],
             way.0
@@ -409,7 +409,7 @@ fn certificates_are_verified_by_name_and_root_unless_disabled() {
             ("--insecure --sni other.example".to_owned(), None),
         ] {
             work.dnsdyno(&format!(
-                "run -s {address} -a a --transport {transport} {trust} --rate 100 --for 500ms --clients 2 --quiet \
+                "run -s {address} --ask a --transport {transport} {trust} --rate 100 --for 500ms --clients 2 --quiet \
                  -o run"
             ))
             .gives(0);
@@ -441,7 +441,7 @@ fn a_server_of_another_protocol_and_a_silent_one_give_different_errors() {
         (dot, "doh", [HandshakeFailure::Alpn; 3]),
     ] {
         work.dnsdyno(&format!(
-            "run -s {address} -a a --transport {transport} --ca ca.pem --rate 50 --for 500ms --clients 2 \
+            "run -s {address} --ask a --transport {transport} --ca ca.pem --rate 50 --for 500ms --clients 2 \
              --handshake-timeout 100ms --timeout 1s --quiet -o run"
         ))
         .gives(0);
@@ -532,7 +532,7 @@ fn invalid_options_of_encryption_are_reported_before_anything_is_sent() {
         ("--transport dot --insecure --sni a..b", &["a..b", "--sni"]),
     ];
     for (flags, words) in cases {
-        let flags = format!("run -s 127.0.0.1:9 -a a {flags} --for 1s -o none");
+        let flags = format!("run -s 127.0.0.1:9 --ask a {flags} --for 1s -o none");
         work.dnsdyno(&flags).ends_refused(2, words);
     }
 }

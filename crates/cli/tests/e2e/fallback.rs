@@ -26,7 +26,7 @@ fn start(config: Config) -> Running {
 /// A run with the fallback against such a responder; its record and the responder's counts.
 fn measured(work: &Workplace, server: Running, load: &str) -> (Digest, Book) {
     let words = format!(
-        "run -s {} -a www.example -a mail.example/AAAA --transport udp+tcp {load} --quiet -o run",
+        "run -s {} --ask www.example --ask mail.example/AAAA --transport udp+tcp {load} --quiet -o run",
         server.address()
     );
     work.dnsdyno(&words).gives(0);
@@ -250,7 +250,7 @@ fn an_interrupted_run_ends_both_parts_of_a_fallback() {
     let faults = Faults { delay: Some("1s".parse().unwrap()), ..Faults::default() };
     let server = truncating(faults);
     let words = format!(
-        "run -s {} -a www.example --transport udp+tcp --rate 200 --for 20s --quiet -o run",
+        "run -s {} --ask www.example --transport udp+tcp --rate 200 --for 20s --quiet -o run",
         server.address()
     );
     let mut generator = work.start(&words);
@@ -272,7 +272,7 @@ fn retries_are_in_the_summary_as_text_as_json_and_in_expectations() {
     let work = Workplace::new();
     let server = truncating(Faults::default());
     let words = format!(
-        "run -s {} -a www.example --transport udp+tcp --count 300 --quiet -o run --expect fallback=300 \
+        "run -s {} --ask www.example --transport udp+tcp --count 300 --quiet -o run --expect fallback=300 \
          --expect fallback>99%",
         server.address()
     );
@@ -299,7 +299,7 @@ fn retries_are_in_the_summary_as_text_as_json_and_in_expectations() {
 #[test]
 fn options_that_the_fallback_does_not_support_are_refused() {
     let work = Workplace::new();
-    let run = |words: &str| work.dnsdyno(&format!("run -s 127.0.0.1 -a a --for 1s {words} -o none"));
+    let run = |words: &str| work.dnsdyno(&format!("run -s 127.0.0.1 --ask a --for 1s {words} -o none"));
     run("--transport tcp --tcp-edns none").ends_refused(2, &["--tcp-edns", "--transport udp+tcp"]);
     run("--transport udp+tcp --tcp-edns some").ends_refused(2, &["same or none"]);
     run("--transport udp+tcp --send-only").ends_refused(2, &["--send-only", "udp+tcp"]);
@@ -326,7 +326,7 @@ fn retries_over_tcp(name: &str, records: u32, bytes: std::ops::Range<u64>) {
     let question = format!("tac-lb01.tac-hb10.tac.{ORIGIN}/NAPTR");
     for (out, load) in [("new", ""), ("kept", "--queries-per-connection 0 --clients 4")] {
         work.dnsdyno(&format!(
-            "run -s {} -a {question} --transport udp+tcp --edns-size 1232 --rate 500 --count 500 {load} --quiet \
+            "run -s {} --ask {question} --transport udp+tcp --edns-size 1232 --rate 500 --count 500 {load} --quiet \
              -o {out}",
             server.address()
         ))

@@ -34,7 +34,7 @@ fn a_closed_port_refuses_queries_which_are_not_timeouts() {
     let work = Workplace::with_queries();
     let run = format!("run -s {} -d q.txt --timeout 500ms", closed_port());
     // Slow enough that the kernel does not hold its ICMP errors back.
-    let ran = work.dnsdyno(&format!("{run} --rate 200 -n 100 -o open")).gives(0);
+    let ran = work.dnsdyno(&format!("{run} --rate 200 --count 100 -o open")).gives(0);
     let open = work.record("open");
     assert_eq!(open.tally().ends, Ends { refused: 100, ..Ends::default() });
     assert!(
@@ -43,9 +43,9 @@ fn a_closed_port_refuses_queries_which_are_not_timeouts() {
         ran.stdout
     );
     assert!(ran.stdout.contains("no query was answered in time"), "{}", ran.stdout);
-    work.dnsdyno("show open -e loss<1%").gives(1);
+    work.dnsdyno("show open --expect loss<1%").gives(1);
 
-    work.dnsdyno(&format!("{run} --outstanding 20 -n 2000 -o closed")).gives(0);
+    work.dnsdyno(&format!("{run} --outstanding 20 --count 2000 -o closed")).gives(0);
     let ends = work.record("closed").tally().ends;
     assert_eq!((ends.refused + ends.timed_out, ends.answered), (2000, 0));
     assert!(ends.refused > 0, "{ends:?}");
@@ -56,10 +56,11 @@ fn all_queries_to_a_silent_server_time_out() {
     let work = Workplace::with_queries();
     let server = responder(silent());
     let run = format!("run -s {} -d q.txt --timeout 200ms", server.address());
-    let ran = work.dnsdyno(&format!("{run} --rate 500 -n 250 -o open")).gives(0);
+    let ran = work.dnsdyno(&format!("{run} --rate 500 --count 250 -o open")).gives(0);
     assert_eq!(work.record("open").tally().ends, Ends { timed_out: 250, ..Ends::default() });
-    assert!(ran.stdout.contains(">200 ms"), "timeouts are in the percentiles:\n{}", ran.stdout);
-    work.dnsdyno(&format!("{run} --outstanding 50 -n 150 -o closed")).gives(0);
+    assert!(ran.stdout.contains(">200 ms"), "timeouts are in the percentiles:
+{}", ran.stdout);
+    work.dnsdyno(&format!("{run} --outstanding 50 --count 150 -o closed")).gives(0);
     assert_eq!(work.record("closed").tally().ends, Ends { timed_out: 150, ..Ends::default() });
 }
 
@@ -159,9 +160,9 @@ fn a_run_continues_to_its_end_if_the_reader_of_its_progress_closes() {
     let work = Workplace::new();
     let server = responder(Faults::default());
     let run =
-        format!("run -s {} -a www.example --rate 200 --for 2s --interval 100ms -o run", server.address());
+        format!("run -s {} --ask www.example --rate 200 --for 2s --interval 100ms -o run", server.address());
     // `head` ends after the first line, so the next one fails with a broken pipe.
-    work.shell(&format!("{{ $0 {run} 2>&3 >/dev/null; }} 3>&1 | head -n 1"));
+    work.shell(&format!("{{ $0 {run} 2>&3 >/dev/null; }} 3>&1 | head --count 1"));
     let digest = work.record("run");
     assert!(digest.is_complete());
     assert_eq!(digest.tally().ends.answered, 400);
@@ -228,7 +229,7 @@ fn without_a_route_nothing_is_recorded_and_the_message_names_the_interface() {
     for (server, address) in
         [("127.0.0.1:53", "127.0.0.1"), ("[::1]:53", "::1"), ("192.0.2.1:53", "192.0.2.1")]
     {
-        work.shell_apart("-n", &format!("exec \"$0\" run -s {server} -d q.txt -r 10 -n 5 -o run"))
+        work.shell_apart("-n", &format!("exec \"$0\" run -s {server} -d q.txt -r 10 --count 5 -o run"))
             .ends_refused(
                 3,
                 &[

@@ -11,7 +11,7 @@ use crate::support::{Workplace, may_unshare, responder};
 fn a_folder_that_cannot_be_written_to_is_reported_before_anything_is_sent() {
     let work = Workplace::with_queries();
     let server = responder(Default::default());
-    let run = format!("run -s {} -d q.txt -r 500 -n 10 -o closed/run", server.address());
+    let run = format!("run -s {} -d q.txt -r 500 --count 10 -o closed/run", server.address());
     fs::create_dir(work.path("closed")).unwrap();
     let ran = if rustix::process::geteuid().is_root() {
         if !may_unshare("-m") {
@@ -43,7 +43,7 @@ fn a_full_disk_is_reported_before_anything_is_sent() {
     let server = responder(Default::default());
     let script = format!(
         "mkdir full && mount -t tmpfs -o size=4k none full && head -c 4096 /dev/zero > full/ballast; \
-         \"$0\" run -s {} -d q.txt -r 500 -n 10 -o full/run; code=$?; ls full > left; exit $code",
+         \"$0\" run -s {} -d q.txt -r 500 --count 10 -o full/run; code=$?; ls full > left; exit $code",
         server.address()
     );
     work.shell_apart("-m", &script).ends_refused(3, &["No space left", "full/run"]);

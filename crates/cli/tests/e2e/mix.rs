@@ -8,8 +8,10 @@ use serde_json::Value;
 use crate::support::{Workplace, responder};
 
 fn measured(work: &Workplace, server: Running, load: &str) -> (Digest, Book) {
-    let words =
-        format!("run -s {} -a www.example -a mail.example/AAAA {load} --quiet -o run", server.address());
+    let words = format!(
+        "run -s {} --ask www.example --ask mail.example/AAAA {load} --quiet -o run",
+        server.address()
+    );
     work.dnsdyno(&words).gives(0);
     (work.record("run"), server.stop())
 }
@@ -123,7 +125,7 @@ fn the_summary_lists_the_transports_and_the_plan_gives_the_same_run() {
     let work = Workplace::new();
     let server = responder(Faults::default());
     let words = format!(
-        "run -s {} -a www.example --mix udp=3,tcp=1 --count 400 --workers 1 --quiet -o run",
+        "run -s {} --ask www.example --mix udp=3,tcp=1 --count 400 --workers 1 --quiet -o run",
         server.address()
     );
     let shown = work.dnsdyno(&words).gives(0).stdout;
@@ -143,7 +145,7 @@ fn the_summary_lists_the_transports_and_the_plan_gives_the_same_run() {
 #[test]
 fn an_invalid_mix_is_refused() {
     let work = Workplace::new();
-    let run = |words: &str| work.dnsdyno(&format!("run -s 127.0.0.1 -a a --for 1s {words} -o none"));
+    let run = |words: &str| work.dnsdyno(&format!("run -s 127.0.0.1 --ask a --for 1s {words} -o none"));
     run("--mix udp").ends_refused(2, &["--mix udp", "udp=60,tcp=40"]);
     run("--mix udp=1,udp=1").ends_refused(2, &["twice"]);
     run("--mix udp=1,tcp=0").ends_refused(2, &["weight above 0"]);

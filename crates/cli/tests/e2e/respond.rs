@@ -49,7 +49,7 @@ fn it_prints_its_addresses_at_the_start_and_writes_its_counts_at_the_end() {
     let work = Workplace::new();
     let server =
         RespondProcess::start(&work, "respond --listen 127.0.0.1:0 --loss 10% --seed 3 --book book.json");
-    let words = format!("run -s {} -a www.example --count 1000 -t 500ms --quiet -o run", server.address);
+    let words = format!("run -s {} --ask www.example --count 1000 -t 500ms --quiet -o run", server.address);
     work.dnsdyno(&words).gives(0);
     server.end();
     let book: Value = serde_json::from_str(&work.read("book.json")).unwrap();

@@ -182,9 +182,10 @@ fn show_prints_the_summary_of_the_run_once_more() {
         assert!(shown.stdout.contains(word), "no {word:?} in\n{}", shown.stdout);
     }
 
-    let expecting =
-        work.dnsdyno(&format!("{run} --rate 500 --count 100 -e loss=0% -e answered=100% -o rate")).gives(0);
-    let judged = work.dnsdyno("show rate -e loss=0% -e answered=100%").gives(0);
+    let expecting = work
+        .dnsdyno(&format!("{run} --rate 500 --count 100 --expect loss=0% --expect answered=100% -o rate"))
+        .gives(0);
+    let judged = work.dnsdyno("show rate --expect loss=0% --expect answered=100%").gives(0);
     assert_eq!(expecting.stdout, format!("{}\nrecord: rate\n", judged.stdout));
     let both = work.dnsdyno("show stair rate/run.ndjson").gives(0);
     let rate = work.dnsdyno("show rate").gives(0);
@@ -214,7 +215,7 @@ fn json_tells_the_figures_of_the_record_while_running_and_later() {
     assert_eq!(json["headline"], "response");
     assert_eq!(json["complete"], true);
 
-    let judged = work.dnsdyno(&format!("{run} -o judged -e loss<50%")).gives(0);
+    let judged = work.dnsdyno(&format!("{run} -o judged --expect loss<50%")).gives(0);
     let judged: Value = serde_json::from_str(&judged.stdout).unwrap();
     assert_eq!(
         (&judged["expectations"][0]["expectation"], &judged["expectations"][0]["passed"]),
@@ -227,17 +228,19 @@ fn an_expectation_decides_the_exit_code_of_run_and_of_show() {
     let work = Workplace::new();
     let server = responder(Faults::default());
     let run = format!("run -s {} --ask www.example --rate 500 --count 50", server.address());
-    let met = work.dnsdyno(&format!("{run} -o met -e loss<0.1% -e timeouts=0 -e p99<5s")).gives(0);
+    let met = work
+        .dnsdyno(&format!("{run} -o met --expect loss<0.1% --expect timeouts=0 --expect p99<5s"))
+        .gives(0);
     assert_eq!(met.stdout.matches("\nmet ").count(), 3, "{}", met.stdout);
-    let not_met = work.dnsdyno(&format!("{run} -o not -e loss<0.1% -e p50<1ns")).gives(1);
+    let not_met = work.dnsdyno(&format!("{run} -o not --expect loss<0.1% --expect p50<1ns")).gives(1);
     assert!(
         not_met.stdout.contains("\nmet ") && not_met.stdout.contains("\nNOT MET  p50<1ns"),
         "{}",
         not_met.stdout
     );
     assert!(work.record("not").is_complete(), "what was not met is recorded all the same");
-    work.dnsdyno("show met -e rate>1").gives(0);
-    work.dnsdyno("show met not -e rate>1G").gives(1);
+    work.dnsdyno("show met --expect rate>1").gives(0);
+    work.dnsdyno("show met not --expect rate>1G").gives(1);
 
     for (expectation, hint) in [
         ("p99", "has no comparison"),
@@ -245,8 +248,9 @@ fn an_expectation_decides_the_exit_code_of_run_and_of_show() {
         ("speed<5", "unknown metric"),
         ("loss<5ms", "0.1%"),
     ] {
-        work.dnsdyno(&format!("{run} -o unread -e {expectation}")).ends_refused(2, &[expectation, hint]);
-        work.dnsdyno(&format!("show met -e {expectation}")).ends_refused(2, &[expectation, hint]);
+        work.dnsdyno(&format!("{run} -o unread --expect {expectation}"))
+            .ends_refused(2, &[expectation, hint]);
+        work.dnsdyno(&format!("show met --expect {expectation}")).ends_refused(2, &[expectation, hint]);
     }
     assert!(!work.has("unread"), "nothing was sent");
     assert_eq!(server.book().udp.counts.received, 100, "two runs of 50, and no more");
@@ -256,7 +260,7 @@ fn an_expectation_decides_the_exit_code_of_run_and_of_show() {
 fn progress_is_a_line_an_interval_and_quiet_is_none() {
     let work = Workplace::new();
     let server = responder(Faults::default());
-    let run = format!("run -s {} -a www.example --rate 500 --for 1s --interval 250ms", server.address());
+    let run = format!("run -s {} --ask www.example --rate 500 --for 1s --interval 250ms", server.address());
     let told = work.dnsdyno(&format!("{run} -o told")).gives(0);
     let lines: Vec<&str> = told.stderr.lines().collect();
     assert!(lines.len() >= 4 && lines.len() as u64 == work.record("told").intervals, "{}", told.stderr);
@@ -271,7 +275,7 @@ fn send_only_waits_for_no_answer() {
     let work = Workplace::new();
     let server = responder(Faults::default());
     work.dnsdyno(&format!(
-        "run -s {} -a www.example --rate 1k --count 200 --send-only -o run",
+        "run -s {} --ask www.example --rate 1k --count 200 --send-only -o run",
         server.address()
     ))
     .gives(0);

@@ -18,7 +18,7 @@ use crate::support::{Workplace, closed_port, real_server, responder};
 fn measured(work: &Workplace, faults: Faults, load: &str) -> (Digest, Book) {
     let server = responder(faults);
     let words = format!(
-        "run -s {} -a www.example -a mail.example/AAAA --transport tcp {load} --quiet -o run",
+        "run -s {} --ask www.example --ask mail.example/AAAA --transport tcp {load} --quiet -o run",
         server.address()
     );
     work.dnsdyno(&words).gives(0);
@@ -129,7 +129,7 @@ fn responses_of_all_lengths_are_received_completely() {
         let server =
             Responder::start(Config { rule: Rule::FixedSize { bytes: size }, ..Config::default() }).unwrap();
         let words = format!(
-            "run -s {} -a www.example --transport tcp --outstanding 8 --clients 2 --count 400 --quiet -o run",
+            "run -s {} --ask www.example --transport tcp --outstanding 8 --clients 2 --count 400 --quiet -o run",
             server.address()
         );
         work.dnsdyno(&words).gives(0);
@@ -145,7 +145,7 @@ fn a_closed_port_refuses_every_query() {
     let work = Workplace::new();
     let server = closed_port();
     work.dnsdyno(&format!(
-        "run -s {server} -a www.example --transport tcp --rate 500 --for 1s --clients 3 --quiet -o run"
+        "run -s {server} --ask www.example --transport tcp --rate 500 --for 1s --clients 3 --quiet -o run"
     ))
     .gives(0);
     let digest = work.record("run");
@@ -166,7 +166,7 @@ fn a_listener_that_never_accepts_makes_connections_time_out() {
     let server = listener.local_addr().unwrap();
     let ran = work
         .dnsdyno(&format!(
-            "run -s {server} -a www.example --transport tcp --outstanding 8 --queries-per-connection 1 --for 2s \
+            "run -s {server} --ask www.example --transport tcp --outstanding 8 --queries-per-connection 1 --for 2s \
              --timeout 500ms --quiet -o run"
         ))
         .gives(0);
@@ -217,7 +217,7 @@ fn after_the_server_closes_a_connection_the_next_queries_use_new_ones() {
     let work = Workplace::new();
     let server = closes_after(25);
     work.dnsdyno(&format!(
-        "run -s {server} -a www.example --transport tcp --outstanding 10 --clients 1 --workers 1 --count 1000 \
+        "run -s {server} --ask www.example --transport tcp --outstanding 10 --clients 1 --workers 1 --count 1000 \
          --quiet -o run"
     ))
     .gives(0);
@@ -260,7 +260,7 @@ fn a_restart_of_the_server_is_a_gap_and_the_run_continues() {
     let server = responder(Faults::default());
     let address = server.address();
     let words = format!(
-        "run -s {address} -a www.example --transport tcp --clients 4 --rate 500 --for 4s --quiet -o run"
+        "run -s {address} --ask www.example --transport tcp --clients 4 --rate 500 --for 4s --quiet -o run"
     );
     let mut generator = work.start(&words);
     generator.until("its first queries are answered", || server.book().tcp.counts.answered > 300);
@@ -289,7 +289,7 @@ fn several_local_addresses_are_used_in_turn_and_foreign_ones_refused() {
     );
     assert_eq!(digest.tally().ends.answered, 500);
     assert!(work.read("run/plan.toml").contains("127.0.1.0/28"));
-    work.dnsdyno("run -s 127.0.0.1 -a a --transport tcp --local-address 203.0.113.0/30 --for 1s -o none")
+    work.dnsdyno("run -s 127.0.0.1 --ask a --transport tcp --local-address 203.0.113.0/30 --for 1s -o none")
         .ends_refused(3, &["203.0.113.0", "ip address"]);
 }
 
@@ -299,10 +299,10 @@ fn too_few_open_files_are_reported_at_the_start_with_the_number_and_advice() {
     if !is_bound_by_file_limit(&work) {
         return;
     }
-    let words = "run -s 127.0.0.1:9 -a a --transport tcp --clients 5000 --workers 2 --for 1s -o none";
-    work.shell(&format!("ulimit -n 200; $0 {words}")).ends_refused(
+    let words = "run -s 127.0.0.1:9 --ask a --transport tcp --clients 5000 --workers 2 --for 1s -o none";
+    work.shell(&format!("ulimit --count 200; $0 {words}")).ends_refused(
         3,
-        &["--clients 5000 needs 5064 open files", "ulimit -n 5064", "--workers 37", "fewer clients"],
+        &["--clients 5000 needs 5064 open files", "ulimit --count 5064", "--workers 37", "fewer clients"],
     );
 }
 
@@ -314,10 +314,10 @@ fn more_clients_than_the_file_limit_are_distributed_to_workers() {
     }
     let server = responder(Faults::default());
     let words = format!(
-        "run -s {} -a a --transport tcp --clients 600 --workers 3 --rate 2k --count 2400 --quiet -o run",
+        "run -s {} --ask a --transport tcp --clients 600 --workers 3 --rate 2k --count 2400 --quiet -o run",
         server.address()
     );
-    work.shell(&format!("ulimit -n 300; $0 {words}")).gives(0);
+    work.shell(&format!("ulimit --count 300; $0 {words}")).gives(0);
     let digest = work.record("run");
     let connections = connections(&digest);
     assert_eq!((digest.tally().ends.answered, connections.open_max), (2_400, 600));
@@ -326,7 +326,7 @@ fn more_clients_than_the_file_limit_are_distributed_to_workers() {
 
 /// Whether a lowered limit of open files is permanent: with some privileges it can be raised again.
 fn is_bound_by_file_limit(work: &Workplace) -> bool {
-    let is_bound = !work.shell("ulimit -n 200; ulimit -n 300").stderr.is_empty();
+    let is_bound = !work.shell("ulimit --count 200; ulimit --count 300").stderr.is_empty();
     if !is_bound {
         eprintln!("skipped: this user may raise any limit of open files");
     }

@@ -21,8 +21,10 @@ pub(crate) fn within_some_tries(what: &str, judge: impl Fn(&Workplace) -> Result
 /// One run against a responder with these faults; its record and the responder's counts.
 fn measured(work: &Workplace, faults: Faults, load: &str) -> (Digest, Book) {
     let server = responder(faults);
-    let words =
-        format!("run -s {} -a www.example -a mail.example/AAAA {load} --quiet -o run", server.address());
+    let words = format!(
+        "run -s {} --ask www.example --ask mail.example/AAAA {load} --quiet -o run",
+        server.address()
+    );
     work.dnsdyno(&words).gives(0);
     (work.record("run"), server.stop())
 }
@@ -139,7 +141,8 @@ fn truncated_responses_count_as_answered_and_as_anomalies() {
         ..dnsdyno_responder::Config::default()
     })
     .unwrap();
-    work.dnsdyno(&format!("run -s {} -a www.example --count 500 --quiet -o run", server.address())).gives(0);
+    work.dnsdyno(&format!("run -s {} --ask www.example --count 500 --quiet -o run", server.address()))
+        .gives(0);
     let digest = work.record("run");
     assert_eq!((digest.tally().ends.answered, digest.arrivals().anomalies.truncated), (500, 500));
     assert_eq!(server.stop().udp.counts.truncated, 500);
@@ -165,7 +168,7 @@ fn drops_of_a_receive_buffer_that_is_too_small_are_reported_as_ours() {
 fn a_generator_without_cpu_reports_late_sends() {
     let work = Workplace::new();
     let server = responder(Faults::default());
-    let words = format!("run -s {} -a www.example --rate 2k --for 3s --quiet -o run", server.address());
+    let words = format!("run -s {} --ask www.example --rate 2k --for 3s --quiet -o run", server.address());
     let mut generator = work.start(&words);
     generator.until("its first queries are answered", || server.book().udp.counts.answered > 1_000);
     generator.signal(Signal::STOP);

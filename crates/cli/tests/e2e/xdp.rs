@@ -41,7 +41,10 @@ fn respond_with(pair: &VethPair, config: Config) -> Running {
 
 /// Starts a run at the near end; its query and the folder of its record are always the same.
 fn start<'a>(work: &'a Workplace, pair: &VethPair, words: &str) -> Started<'a> {
-    work.start_in(pair.near(), &format!("run -a www.example -a mail.example/AAAA --quiet -o run {words}"))
+    work.start_in(
+        pair.near(),
+        &format!("run --ask www.example --ask mail.example/AAAA --quiet -o run {words}"),
+    )
 }
 
 fn run(work: &Workplace, pair: &VethPair, words: &str) -> Ran {

@@ -13,6 +13,7 @@ fn refusal(text: &str, transports: &[TransportKind]) -> Option<String> {
 
 /// An option, the transports of the run, and the start of the error; in the order of the rules.
 const REFUSED: &[(&str, &[TransportKind], &str)] = &[
+    ("lenient = true\nstrict = true", &[Udp], "--lenient and --strict are opposites: remove one"),
     ("over = 1", &[Udp], "--over has no effect without --ramp: add that, or remove it"),
     ("step = 1", &[Udp], "--step has no effect without --stair: add that"),
     ("every = 1", &[Udp], "--every has no effect without --burst: add that"),

@@ -42,7 +42,7 @@ fn a_killed_run_leaves_no_program_and_no_port_behind() {
     nothing_is_left(&pair);
     // The next run works.
     let words =
-        format!("run -s {} -a www.example --backend xdp --count 100 --quiet -o next", server.address());
+        format!("run -s {} --ask www.example --backend xdp --count 100 --quiet -o next", server.address());
     work.start_in(pair.near(), &words).wait().gives(0);
     assert_eq!(work.record("next").tally().ends.answered, 100);
 }
@@ -130,7 +130,7 @@ fn a_flood_that_does_not_reach_the_interface_gives_a_warning() {
     let ran = run(&work, &pair, "-s 10.77.0.77 --send-only --for 1s").gives(0);
     assert!(ran.stdout.contains("sends vanished"), "{}", ran.stdout);
     assert!(vanished("run"));
-    let there = "run -s 10.77.0.2 -a www.example --send-only --for 1s --quiet -o there";
+    let there = "run -s 10.77.0.2 --ask www.example --send-only --for 1s --quiet -o there";
     work.start_in(pair.near(), there).wait().gives(0);
     assert!(!vanished("there"));
 }

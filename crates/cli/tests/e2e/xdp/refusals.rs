@@ -12,7 +12,7 @@ use crate::support::has_program;
 fn flags_that_cannot_be_combined_are_bad_input() {
     let work = crate::support::Workplace::new();
     let refused = |words: &str, said: &[&str]| {
-        work.dnsdyno(&format!("run -s 127.0.0.1 -a www.example {words}")).ends_refused(2, said);
+        work.dnsdyno(&format!("run -s 127.0.0.1 --ask www.example {words}")).ends_refused(2, said);
     };
     refused("--interface eth0", &["--interface is for AF_XDP", "--backend xdp"]);
     refused("--backend sockets --vlan 7", &["--vlan is for AF_XDP"]);
@@ -64,7 +64,7 @@ fn a_query_that_is_longer_than_a_packet_is_refused() {
     let Some((work, pair)) = veth_pair(1) else { return };
     pair.near().ip(&["link", "set", "near", "mtu", "100"]).unwrap();
     let label = "a".repeat(60);
-    let words = format!("run -s {} -a {label}.{label}.example --backend xdp -o run", pair.far().ipv4);
+    let words = format!("run -s {} --ask {label}.{label}.example --backend xdp -o run", pair.far().ipv4);
     work.start_in(pair.near(), &words)
         .wait()
         .ends_refused(3, &["the longest query", "the MTU of near is 100", "mtu"]);
@@ -81,7 +81,7 @@ fn missing_privileges_are_reported_with_advice() {
     let script = format!(
         "cp \"$0\" /tmp/dnsdyno-unprivileged-$$ && chmod 755 /tmp/dnsdyno-unprivileged-$$; \
          ip netns exec {} setpriv --reuid=65534 --clear-groups /tmp/dnsdyno-unprivileged-$$ \
-         run --no-check -s {} -a www.example --backend xdp -o run; code=$?; rm /tmp/dnsdyno-unprivileged-$$; exit $code",
+         run --no-check -s {} --ask www.example --backend xdp -o run; code=$?; rm /tmp/dnsdyno-unprivileged-$$; exit $code",
         pair.near().name(),
         pair.far().ipv4
     );
@@ -96,7 +96,7 @@ fn a_second_run_on_an_interface_is_refused_and_the_first_continues() {
     let server = respond(&pair, pair.far().ipv4.into(), Faults::default());
     let words = |name: &str| {
         format!(
-            "run -s {} -a www.example --backend xdp --rate 500 --interval 100ms --for 50s --quiet -o {name}",
+            "run -s {} --ask www.example --backend xdp --rate 500 --interval 100ms --for 50s --quiet -o {name}",
             server.address()
         )
     };
@@ -137,7 +137,7 @@ fn a_port_of_another_program_is_not_used() {
     let mut first = work.start_in(
         pair.near(),
         &format!(
-            "run -a www.example -s {} --backend xdp --rate 100 --interval 100ms --for 50s --quiet -o held",
+            "run --ask www.example -s {} --backend xdp --rate 100 --interval 100ms --for 50s --quiet -o held",
             server.address()
         ),
     );

@@ -32,7 +32,7 @@ fn each_counter_agrees_with_the_responder_over_both_families() {
             "-s {} --backend xdp --xdp-mode {mode} --rate 5k --for 2s --timeout 500ms -o {mode}",
             server.address()
         );
-        let words = format!("run -a www.example -a mail.example/AAAA --quiet {words}");
+        let words = format!("run --ask www.example --ask mail.example/AAAA --quiet {words}");
         work.start_in(pair.near(), &words).wait().gives(0);
         let digest = work.record(mode);
         let (ends, anomalies, did) =
@@ -75,7 +75,7 @@ fn service_times_agree_with_the_delays_of_the_responder() {
     within_tries(TRIES, "hold times over AF_XDP", |number| {
         let server = respond(&pair, pair.far().ipv4.into(), Faults { delay, seed: 7, ..Faults::default() });
         let words = format!("-s {} --backend xdp --rate 2k --for 3s -o run-{number}", server.address());
-        let ran = work.start_in(pair.near(), &format!("run -a www.example --quiet {words}"));
+        let ran = work.start_in(pair.near(), &format!("run --ask www.example --quiet {words}"));
         ran.wait().gives(0);
         let (digest, book) = (work.record(&format!("run-{number}")), server.stop());
         assert_eq!((digest.tally().ends.answered, book.udp.counts.answered), (6_000, 6_000));
@@ -99,7 +99,8 @@ fn two_workers_on_two_queues_lose_no_query() {
     }
     let Some((work, pair)) = veth_pair(2) else { return };
     let server = respond(&pair, pair.far().ipv4.into(), Faults::default());
-    let words = format!("-s {} --backend xdp --workers 2 --outstanding 64 --count 40k -v", server.address());
+    let words =
+        format!("-s {} --backend xdp --workers 2 --outstanding 64 --count 40k --verbose", server.address());
     let ran = run(&work, &pair, &words).gives(0);
     let digest = work.record("run");
     assert_eq!((digest.tally().ends.answered, server.stop().udp.counts.answered), (40_000, 40_000));
@@ -173,7 +174,7 @@ fn auto_uses_af_xdp_where_available_and_otherwise_says_why_not() {
     assert!(work.read("run/plan.toml").contains("backend = \"xdp\""));
     if require(&[Need::Root]) {
         let here = crate::support::responder(Faults::default());
-        let words = format!("run -a www.example --quiet -o here {}", words("here", here.address()));
+        let words = format!("run --ask www.example --quiet -o here {}", words("here", here.address()));
         let ran = work.dnsdyno(&words).gives(0).says(&["sockets, because AF_XDP is not available"]);
         let digest = work.record("here");
         let why = digest.header.backend.why.as_deref().unwrap_or_default();
