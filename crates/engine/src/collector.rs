@@ -319,6 +319,7 @@ impl<'a, 'scope> Collector<'a, 'scope> {
         Sum {
             to_ns: end_ns,
             warnings: Vec::new(),
+            notes: Vec::new(),
             ended,
             evidence,
             late_after_settled,

@@ -49,6 +49,7 @@ pub(crate) fn header(headline: Headline, phases: u64) -> Header {
             .into(),
         backend: Default::default(),
         workers: 2,
+        workers_reason: Some("enough for 1k qps".into()),
         udp_sockets: Some(2),
         clients: 8,
         queries: 1_000,
@@ -213,8 +214,8 @@ pub(crate) fn sum(intervals: &[Interval]) -> Sum {
             Warning::CpuSaturated { share: 0.1 + 0.2 + 0.63 },
             Warning::ClientsBusy { waits: 8, clients: 4 },
             Warning::PortsExhausted { connects: 6 },
-            Warning::ClockStepped { step_ns: -12_345_678 },
         ],
+        notes: vec![Warning::ClockStepped { step_ns: -12_345_678 }],
         ended: Ended::ByTime,
         evidence: Evidence {
             open_loop: true,
