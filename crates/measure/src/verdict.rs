@@ -4,10 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::touched::{Touched, of_lateness, touched};
-use crate::{NotSentReason, Quantile, Tally, Warning};
+use crate::{Neighbour, NotSentReason, Quantile, Tally, Warning};
 
 /// Facts about the generator at the end of a run, in addition to the tally.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Evidence {
     /// Whether the load followed a schedule (open loop), not a window.
@@ -41,6 +41,9 @@ pub struct Evidence {
     pub worst_worker_wait: f64,
     /// Largest jump of the wall clock relative to the monotonic clock, in nanoseconds.
     pub clock_step_ns: i64,
+    /// Processes that may run on our CPUs: the server, and others that used more than a tenth of a CPU.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub neighbours: Vec<Neighbour>,
 }
 
 /// What the generator says about itself.
@@ -80,7 +83,14 @@ pub fn verdict(sum: &Tally, evidence: &Evidence) -> Verdict {
     if evidence.worst_worker_wait >= STARVED_WAIT_SHARE {
         add(Warning::CpuStarved { share: evidence.worst_worker_wait }, slows);
     }
-    let delays = !evidence.open_loop || !touched.is_empty() || not_sent > 0;
+    if !evidence.neighbours.is_empty() {
+        let has_waited = evidence.worst_worker_wait >= STARVED_WAIT_SHARE;
+        let is_doubt = is_late || (!evidence.open_loop && has_waited);
+        add(Warning::CpusShared { with: evidence.neighbours.clone() }, is_doubt);
+    }
+    // In the TCP part of a fallback, a wait is within the service time too.
+    let is_hidden = not_sent > 0 || sum.fallback.is_some();
+    let delays = !evidence.open_loop || !touched.is_empty() || is_hidden;
     if evidence.id_waits > 0 {
         add(Warning::IdsExhausted { waits: evidence.id_waits, sockets: evidence.sockets }, delays);
     }
@@ -188,6 +198,7 @@ mod tests {
         busiest_worker_cpu: 0.3,
         worst_worker_wait: 0.01,
         clock_step_ns: 1_000,
+        neighbours: Vec::new(),
     };
 
     /// The verdict for `taken` queries accepted by the kernel and `packets` sent by the interface.
@@ -285,6 +296,22 @@ mod tests {
                 "the rate of a closed loop depends on it"
             );
         }
+        let mut with_fallback = sum_with_lateness(2_000);
+        with_fallback.fallback = Some(Box::default());
+        let waits = Evidence { connection_waits: 1, ..OK };
+        assert_eq!(names(&with_fallback, &waits), (vec!["clients_busy"], vec![]));
+        let neighbours = vec![Neighbour { pid: Some(7), is_server: true, ..Neighbour::default() }];
+        let shared = Evidence { neighbours, ..OK };
+        assert_eq!(names(&quiet, &shared), (vec![], vec!["cpus_shared"]));
+        assert_eq!(names(&moved, &shared), (vec!["sends_late", "cpus_shared"], vec![]));
+        let closed = Evidence { open_loop: false, ..shared };
+        assert_eq!(
+            names(&quiet, &closed),
+            (vec![], vec!["cpus_shared"]),
+            "it had a CPU whenever it wanted one"
+        );
+        let starved = Evidence { worst_worker_wait: 0.4, ..closed };
+        assert_eq!(names(&quiet, &starved), (vec!["cpu_starved", "cpus_shared"], vec![]));
         let stepped = Evidence { clock_step_ns: -2_000_000_000, open_loop: false, ..OK };
         assert_eq!(names(&moved, &stepped), (vec![], vec!["clock_stepped"]));
     }

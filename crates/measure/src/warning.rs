@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Touched;
+use crate::{Neighbour, Touched};
 
 /// A reason why the figures may not be those of the server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -59,6 +59,11 @@ pub enum Warning {
         #[serde(serialize_with = "crate::finite::serialize")]
         share: f64,
     },
+    /// Other processes may run on the CPUs of the workers.
+    CpusShared {
+        /// The server first.
+        with: Vec<Neighbour>,
+    },
     /// Queries waited for a free message ID.
     IdsExhausted {
         /// How often a due query found every ID in use.
@@ -96,6 +101,7 @@ impl Warning {
             Warning::AnswersInFragments { .. } => "answers_in_fragments",
             Warning::CpuSaturated { .. } => "cpu_saturated",
             Warning::CpuStarved { .. } => "cpu_starved",
+            Warning::CpusShared { .. } => "cpus_shared",
             Warning::IdsExhausted { .. } => "ids_exhausted",
             Warning::ClientsBusy { .. } => "clients_busy",
             Warning::PortsExhausted { .. } => "ports_exhausted",
@@ -123,6 +129,9 @@ impl Warning {
             Warning::CpuSaturated { .. } => "the generator may be the limit: add --workers or CPUs",
             Warning::CpuStarved { .. } => {
                 "other processes use the generator's CPUs: stop them or pin them to other CPUs"
+            }
+            Warning::CpusShared { .. } => {
+                "give the generator CPUs of its own (`taskset`), or run the server on another host"
             }
             Warning::IdsExhausted { .. } => "add --clients: each socket has 65,536 IDs",
             Warning::ClientsBusy { .. } => {
@@ -168,6 +177,15 @@ impl fmt::Display for Warning {
             }
             Warning::CpuStarved { share } => {
                 write!(f, "CPU starved: a worker waited for a CPU {:.0} % of the time", share * 100.0)
+            }
+            Warning::CpusShared { with } => {
+                write!(f, "CPUs shared: ")?;
+                let mut before = "";
+                for neighbour in with {
+                    write!(f, "{before}{neighbour}")?;
+                    before = ", ";
+                }
+                Ok(())
             }
             Warning::IdsExhausted { waits, sockets } => {
                 write!(f, "IDs exhausted: {waits} queries waited for a free message ID on {sockets} sockets")
@@ -235,6 +253,7 @@ mod tests {
             Warning::AnswersInFragments { fragments: 6, timed_out: 3 },
             Warning::CpuSaturated { share: 0.1 + 0.2 },
             Warning::CpuStarved { share: 1.0 },
+            Warning::CpusShared { with: vec![Neighbour { pid: Some(4_711), ..Neighbour::default() }] },
             Warning::IdsExhausted { waits: 1, sockets: 2 },
             Warning::ClientsBusy { waits: 8, clients: 4 },
             Warning::PortsExhausted { connects: 6 },
@@ -256,6 +275,21 @@ mod tests {
         ));
         assert!(text(vec![figure(0.5, Some(80_000))]).contains("p50 of the response time contains our"));
         assert!(text(vec![]).starts_with("sends late: p99 0.338 ms behind the schedule; "));
+    }
+
+    #[test]
+    fn shared_cpus_are_told_with_the_processes_that_use_them() {
+        let server =
+            Neighbour { pid: Some(4_711), name: "named".to_owned(), is_server: true, cpu_share: 0.62 };
+        let other =
+            Neighbour { pid: Some(12), name: "a\u{1b}b".to_owned(), is_server: false, cpu_share: 1.5 };
+        let text = Warning::CpusShared { with: vec![server, other] }.to_string();
+        assert!(text.starts_with(
+            "CPUs shared: the server shares your CPUs: PID 4711 (named), 62 % of a CPU, PID 12 (a"
+        ));
+        assert!(text.contains("150 % of a CPU; give the generator") && !text.contains('\u{1b}'), "{text}");
+        let unseen = Neighbour { is_server: true, ..Neighbour::default() };
+        assert!(unseen.to_string().contains("the server is on this host"), "{unseen}");
     }
 
     #[test]

@@ -157,7 +157,7 @@ impl Digest {
             ..Evidence::default()
         };
         let tally = sum.map_or(&self.merged.tally, |sum| &sum.tally);
-        verdict(tally, &sum.map_or_else(from_intervals, |sum| sum.evidence))
+        verdict(tally, &sum.map_or_else(from_intervals, |sum| sum.evidence.clone()))
     }
 
     /// The merged intervals, in order, without the empty ones at the end of a run, in which the generator only waits

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use dnsdyno_measure::{
     Anomalies, Arrivals, ConnectFailure, ConnectionEnd, Connections, Encrypted, Evidence, Fallback,
-    FallbackFailure, HandshakeFailure, HandshakeKind, MemberTally, NotSentReason, StreamFailure, Tally,
-    TypeCount, Warning,
+    FallbackFailure, HandshakeFailure, HandshakeKind, MemberTally, Neighbour, NotSentReason, StreamFailure,
+    Tally, TypeCount, Warning,
 };
 use dnsdyno_record::{
     Ended, Event, Header, Headline, HostInfo, InterfaceCounts, Interval, MemberInfo, Phase, RunWriter, Sum,
@@ -232,6 +232,12 @@ pub(crate) fn sum(intervals: &[Interval]) -> Sum {
             busiest_worker_cpu: 0.1 + 0.2 + 0.63,
             worst_worker_wait: 1.0 / 7.0,
             clock_step_ns: -12_345_678,
+            neighbours: vec![Neighbour {
+                pid: Some(4_711),
+                name: "named".into(),
+                is_server: true,
+                cpu_share: 1.0 / 3.0,
+            }],
         },
         late_after_settled: 1,
         workers,
