@@ -101,7 +101,7 @@ pub fn run<T: Transport + Send>(
                 // Also dropped if the worker panics.
                 drop(active);
                 while transport.serves_others() && active_workers.load(Ordering::Acquire) > 0 {
-                    transport.wait(transport.now_ns() + LINGER_NS, Wake::OnArrival);
+                    transport.wait(transport.now_ns() + LINGER_NS, Wake::ON_ARRIVAL);
                     transport.receive(&mut Discard);
                 }
             });

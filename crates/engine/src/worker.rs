@@ -123,7 +123,7 @@ impl<'a, T: Transport> Worker<'a, T> {
         let Worker { transport, pace, sending, pairing, .. } = self;
         let now_ns = transport.now_ns();
         let mut until_ns = pairing.ledger.wall_end_ns().min(now_ns + CONTROL_NS);
-        let mut wake = Wake::OnArrival;
+        let mut wake = Wake::ON_ARRIVAL;
         if let Some(expiry_ns) = pairing.table.next_expiry_ns() {
             until_ns = until_ns.min(expiry_ns + SLEPT_THROUGH_NS);
         }
@@ -136,10 +136,10 @@ impl<'a, T: Transport> Worker<'a, T> {
                 let is_timed = pace.is_open() && !pace.is_full(outstanding);
                 let send_ns =
                     if is_timed { sending.batched_send_ns(due_ns, transport.oversleep_ns()) } else { due_ns };
+                wake.on_arrival = !(is_timed && send_ns <= now_ns + SLEPT_THROUGH_NS);
+                // Queries that are sent together need no precision.
+                wake.exactly = is_timed && send_ns == due_ns && send_ns <= until_ns;
                 until_ns = until_ns.min(send_ns);
-                if is_timed && send_ns <= now_ns + SLEPT_THROUGH_NS {
-                    wake = if send_ns == due_ns { Wake::AtTime } else { Wake::AboutTime };
-                }
             }
         }
         if until_ns > now_ns {

@@ -4,7 +4,7 @@
 
 use std::io::{self, Write};
 
-use dnsdyno_measure::{Tally, acts_on_a_terminal};
+use dnsdyno_measure::{Tally, Warning, acts_on_a_terminal};
 use dnsdyno_record::{Digest, Headline, Interval, Row, WorkerUse};
 use dnsdyno_wire::{rcode_name, type_name};
 use serde_json::{Map, Value, json};
@@ -186,8 +186,9 @@ fn generator(digest: &Digest) -> Value {
     let warnings = digest.warnings();
     // Without a sum, the absence of warnings proves nothing.
     let ok = if warnings.is_empty() { digest.sum.as_ref().map(|_| true) } else { Some(false) };
-    let told = warnings.iter().map(|warning| json!({ "name": warning.name(), "text": warning.to_string() }));
-    json!({ "ok": ok, "warnings": told.collect::<Vec<_>>() })
+    let told = |warning: &Warning| json!({ "name": warning.name(), "text": warning.to_string() });
+    let all = |warnings: &[Warning]| warnings.iter().map(told).collect::<Vec<_>>();
+    json!({ "ok": ok, "warnings": all(&warnings), "notes": all(digest.notes()) })
 }
 
 fn workers(digest: &Digest) -> Value {

@@ -19,6 +19,7 @@ mod header;
 mod host;
 mod judge;
 mod local;
+mod neighbours;
 mod observer;
 mod recorder;
 mod run;

@@ -188,16 +188,20 @@ pub struct Group {
     pub is_fallback: bool,
 }
 
-/// What may end a wait early.
+/// How a wait ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wake {
-    /// The arrival of a packet.
-    OnArrival,
-    /// Nothing. A transport that gets the time of an arrival from the kernel sleeps until the end, which saves a wakeup
-    /// per response; other transports end the wait on arrival.
-    AtTime,
-    /// As `AtTime`, but the wait may end some microseconds early or late, so that no CPU time is spent on precision.
-    AboutTime,
+pub struct Wake {
+    /// The arrival of a packet ends the wait. Where not, a transport that gets the time of an arrival from the kernel
+    /// sleeps until the end, which saves a wakeup per response; other transports end the wait on arrival.
+    pub on_arrival: bool,
+    /// The wait is not to end late: CPU time may be spent on precision. Where not, it may also end some microseconds
+    /// early.
+    pub exactly: bool,
+}
+
+impl Wake {
+    /// By an arrival, or about at the end.
+    pub const ON_ARRIVAL: Wake = Wake { on_arrival: true, exactly: false };
 }
 
 /// Gets what a transport receives. All instants are in nanoseconds since the start of the run.

@@ -158,16 +158,6 @@ impl Mixed {
         })
     }
 
-    /// Waits until a part is ready, and notes which parts are.
-    fn poll(&mut self, timeout_ns: u64) {
-        match self.poller.wait(Some(timeout_ns)) {
-            Ok(ready) => ready.for_each(|part| self.is_ready[part as usize] = true),
-            // Not expected. All parts are then read.
-            Err(_) => self.is_ready.fill(true),
-        }
-        self.has_waited = true;
-    }
-
     /// The part that a channel belongs to, and the channel's number in that part.
     fn part_of(&mut self, channel: usize) -> (&mut Part, usize) {
         // There are only a few parts: a search costs less than a table.
@@ -236,8 +226,7 @@ impl Transport for Mixed {
 
     fn receive(&mut self, sink: &mut impl Sink) {
         if !std::mem::take(&mut self.has_waited) {
-            self.poll(0);
-            self.has_waited = false;
+            note_ready(&mut self.poller, 0, &mut self.is_ready);
         }
         for (place, is_ready) in self.parts.iter_mut().zip(&mut self.is_ready) {
             let is_quiet = !std::mem::take(is_ready);
@@ -251,16 +240,24 @@ impl Transport for Mixed {
         }
     }
 
-    fn wait(&mut self, until_ns: u64, _wake: Wake) {
+    fn wait(&mut self, until_ns: u64, wake: Wake) {
         let call_again_ns =
             |place: &mut PlacedPart| each!(&mut place.part, transport => transport.before_wait());
-        let until_ns = self.parts.iter_mut().filter_map(call_again_ns).fold(until_ns, u64::min);
-        let now_ns = self.now_ns();
+        let turn_ns = self.parts.iter_mut().filter_map(call_again_ns).min().unwrap_or(u64::MAX);
         let has_more = |place: &PlacedPart| each!(&place.part, transport => transport.has_more());
-        if until_ns <= now_ns + SPIN_NS || self.parts.iter().any(has_more) {
+        if self.parts.iter().any(has_more) {
             return;
         }
-        self.poll(until_ns - now_ns);
+        let exactly = wake.exactly && until_ns <= turn_ns;
+        let Mixed { clock, poller, is_ready, has_waited, .. } = self;
+        clock.wait_until_ns(until_ns.min(turn_ns), exactly, |timeout_ns| {
+            *has_waited = true;
+            note_ready(poller, timeout_ns, is_ready)
+        });
+    }
+
+    fn oversleep_ns(&self) -> u64 {
+        self.clock.oversleep_ns()
     }
 
     fn expired(&mut self, channel: usize, id: u16) -> Option<NeverSent> {
@@ -359,6 +356,17 @@ impl<S: Sink> Sink for Renumbered<'_, S> {
     }
 }
 
+/// Waits until a part is ready, and notes which parts are. Returns whether any is.
+fn note_ready(poller: &mut Poller, timeout_ns: u64, is_ready: &mut [bool]) -> bool {
+    let mut any = false;
+    match poller.wait(Some(timeout_ns)) {
+        Ok(ready) => ready.for_each(|part| (is_ready[part as usize], any) = (true, true)),
+        // Not expected. All parts are then read.
+        Err(_) => (any, _) = (true, is_ready.fill(true)),
+    }
+    any
+}
+
 /// Draws the member that sends the next query.
 ///
 /// ```text
@@ -400,9 +408,6 @@ impl Draw {
         member as u8
     }
 }
-
-/// A shorter wait costs more CPU time than it saves: the thread polls again instead.
-const SPIN_NS: u64 = 4_000;
 
 #[cfg(test)]
 mod tests {

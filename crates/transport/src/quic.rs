@@ -44,6 +44,7 @@ use crate::{Batch, NeverSent, NextClient, Peer, Resources, Sent, Sink, Transport
 use client::{Phase, Waiting};
 pub use config::QuicOpenError;
 use connection::{NO_ERROR, frame};
+use receiving::keep_ready;
 pub use state::QuicTransport;
 
 impl Transport for QuicTransport {
@@ -119,7 +120,7 @@ impl Transport for QuicTransport {
         self.flush();
         self.report(sink);
         if !self.has_waited {
-            self.poll(0);
+            keep_ready(&mut self.poller, 0, &mut self.ready);
         }
         self.has_waited = false;
         let mut ready = std::mem::take(&mut self.ready);
@@ -136,13 +137,22 @@ impl Transport for QuicTransport {
         self.report(sink);
     }
 
-    fn wait(&mut self, until_ns: u64, _wake: Wake) {
+    fn wait(&mut self, until_ns: u64, wake: Wake) {
         self.flush();
-        let now_ns = self.now_ns();
-        let until_ns = self.next_turn_ns().map_or(until_ns, |turn_ns| turn_ns.min(until_ns));
-        if until_ns > now_ns + SPIN_NS && self.news.is_empty() && self.failed.is_empty() {
-            self.poll(until_ns - now_ns);
+        if !self.news.is_empty() || !self.failed.is_empty() {
+            return;
         }
+        let turn_ns = self.next_turn_ns().unwrap_or(u64::MAX);
+        let exactly = wake.exactly && until_ns <= turn_ns;
+        let QuicTransport { clock, poller, ready, has_waited, .. } = self;
+        clock.wait_until_ns(until_ns.min(turn_ns), exactly, |timeout_ns| {
+            *has_waited = true;
+            keep_ready(poller, timeout_ns, ready)
+        });
+    }
+
+    fn oversleep_ns(&self) -> u64 {
+        self.clock.oversleep_ns()
     }
 
     fn expired(&mut self, channel: usize, id: u16) -> Option<NeverSent> {
@@ -215,9 +225,6 @@ impl InMix for QuicTransport {
         self.has_waited = true;
     }
 }
-
-/// For a wait this short no system call is made: it would cost more than it saves.
-const SPIN_NS: u64 = 4_000;
 
 /// A connection is closed when nothing was received over it for twice the timeout: not after one timeout,
 /// because late responses are counted.

@@ -183,8 +183,8 @@ impl Transport for SimTransport {
 
     fn wait(&mut self, until_ns: u64, wake: Wake) {
         self.pause.wait();
-        let next_ns = match (wake, self.events.peek()) {
-            (Wake::OnArrival, Some(Reverse(event))) => event.at_ns,
+        let next_ns = match (wake.on_arrival, self.events.peek()) {
+            (true, Some(Reverse(event))) => event.at_ns,
             _ => u64::MAX,
         };
         let late_ns = match self.config.oversleep_ns {
@@ -222,13 +222,13 @@ mod tests {
             batch.clear();
             batch.push(&[0; 33])[4..8].copy_from_slice(&i.to_be_bytes());
             assert_eq!(link.send(i as usize % 2, &batch), Sent { accepted: 1, stopped: None });
-            link.wait(link.now_ns() + 10_000, Wake::OnArrival);
+            link.wait(link.now_ns() + 10_000, Wake::ON_ARRIVAL);
             link.receive(&mut seen);
         }
-        link.wait(u64::MAX / 2, Wake::OnArrival);
+        link.wait(u64::MAX / 2, Wake::ON_ARRIVAL);
         while !link.events.is_empty() {
             link.receive(&mut seen);
-            link.wait(u64::MAX / 2, Wake::OnArrival);
+            link.wait(u64::MAX / 2, Wake::ON_ARRIVAL);
         }
         let truth = *link.truth().lock().unwrap();
         (seen, truth)
@@ -258,7 +258,7 @@ mod tests {
             link.send(0, &batch);
         }
         while !link.events.is_empty() {
-            link.wait(u64::MAX / 2, Wake::OnArrival);
+            link.wait(u64::MAX / 2, Wake::ON_ARRIVAL);
             link.receive(&mut seen);
         }
         // One is being processed, three wait.

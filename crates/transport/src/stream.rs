@@ -54,6 +54,7 @@ use plain::Plain;
 use session::Reader;
 pub use session::Session;
 pub use state::Streams;
+use state::keep_ready;
 
 /// Clients over TCP.
 pub type TcpTransport = Streams<Plain>;
@@ -232,7 +233,7 @@ impl<S: Session> Transport for Streams<S> {
         self.report(sink);
         self.read_left_over(sink);
         if !self.has_waited {
-            self.poll(0);
+            keep_ready(&mut self.poller, 0, &mut self.ready);
         }
         self.has_waited = false;
         for i in 0..self.ready.len() {
@@ -242,11 +243,19 @@ impl<S: Session> Transport for Streams<S> {
         self.report(sink);
     }
 
-    fn wait(&mut self, until_ns: u64, _wake: Wake) {
-        let now_ns = self.now_ns();
-        if until_ns > now_ns + SPIN_NS && self.news.is_empty() && self.unread.is_empty() {
-            self.poll(until_ns - now_ns);
+    fn wait(&mut self, until_ns: u64, wake: Wake) {
+        if !self.news.is_empty() || !self.unread.is_empty() {
+            return;
         }
+        let Streams { clock, poller, ready, has_waited, .. } = self;
+        clock.wait_until_ns(until_ns, wake.exactly, |timeout_ns| {
+            *has_waited = true;
+            keep_ready(poller, timeout_ns, ready)
+        });
+    }
+
+    fn oversleep_ns(&self) -> u64 {
+        self.clock.oversleep_ns()
     }
 
     fn expired(&mut self, channel: usize, _id: u16) -> Option<NeverSent> {
@@ -322,9 +331,6 @@ impl<S: Session> InMix for Streams<S> {
 
 /// Clients that are examined for one with a connection while no local port is free.
 const LINE_LOOKED_AT: usize = 64;
-
-/// For a wait this short no system call is made: it would cost more than it saves.
-const SPIN_NS: u64 = 4_000;
 
 /// The queries on a connection time out before its opening does; otherwise they would be retried for the
 /// rest of a millisecond.

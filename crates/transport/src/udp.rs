@@ -21,7 +21,6 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::description::{self, Description, Open};
 use crate::mixed::InMix;
-use crate::sleeper::Sleeper;
 use crate::worker_clock::WorkerClock;
 use crate::{Batch, Resources, Sent, Sink, Stopped, Transport, Wake};
 
@@ -97,7 +96,6 @@ pub struct UdpTransport {
     errors: ErrorQueue,
     send_only: bool,
     clock: WorkerClock,
-    sleeper: Sleeper,
     /// Receive calls on one socket in one round; then it is time to send again.
     rounds: usize,
 }
@@ -125,20 +123,9 @@ impl UdpTransport {
             errors: ErrorQueue::new(),
             send_only: config.send_only,
             clock: WorkerClock::default(),
-            sleeper: Sleeper::default(),
             rounds: ROUNDS.div_ceil(sockets.len()),
             sockets,
         })
-    }
-
-    /// Waits for sockets that have packets, and notes which: the others are not called.
-    fn poll_sockets(&mut self, timeout_ns: u64) {
-        // After a failed wait (no cause is known) all sockets are read.
-        if let Ok(ready) = self.poller.wait(Some(timeout_ns)) {
-            self.may_have_data.fill(false);
-            ready.for_each(|channel| self.may_have_data[channel as usize] = true);
-            self.has_waited = true;
-        }
     }
 
     /// Hands over the received packets, each with the instant at which the kernel received it.
@@ -218,7 +205,7 @@ impl Transport for UdpTransport {
             return;
         }
         if !self.has_waited && self.sockets.len() > SWEPT_SOCKETS {
-            self.poll_sockets(0);
+            note_ready(&mut self.poller, 0, &mut self.may_have_data);
         }
         self.has_waited = false;
         for channel in 0..self.sockets.len() {
@@ -254,18 +241,18 @@ impl Transport for UdpTransport {
     }
 
     fn wait(&mut self, until_ns: u64, wake: Wake) {
-        if wake != Wake::OnArrival && (self.stamped || self.send_only) {
-            let instant_ns = self.clock.on_host_ns(until_ns);
-            return self.sleeper.sleep_until_ns(instant_ns, wake == Wake::AtTime);
+        if self.send_only || (self.stamped && !wake.on_arrival) {
+            return self.clock.sleep_until_ns(until_ns, wake.exactly);
         }
-        let now_ns = self.now_ns();
-        if until_ns > now_ns + SPIN_NS {
-            self.poll_sockets(until_ns - now_ns);
-        }
+        let UdpTransport { clock, poller, may_have_data, has_waited, .. } = self;
+        clock.wait_until_ns(until_ns, wake.exactly, |timeout_ns| {
+            *has_waited = true;
+            note_ready(poller, timeout_ns, may_have_data)
+        });
     }
 
     fn oversleep_ns(&self) -> u64 {
-        self.sleeper.oversleep_ns()
+        self.clock.oversleep_ns()
     }
 
     fn resources(&mut self) -> Resources {
@@ -307,6 +294,22 @@ impl InMix for UdpTransport {
         self.may_have_data.fill(false);
         self.has_waited = true;
     }
+}
+
+/// Waits for sockets that have packets, and notes which: the others are not called. Returns whether any has.
+fn note_ready(poller: &mut Poller, timeout_ns: u64, may_have_data: &mut [bool]) -> bool {
+    let Ok(ready) = poller.wait(Some(timeout_ns)) else {
+        // No cause is known. All sockets are read.
+        may_have_data.fill(true);
+        return true;
+    };
+    may_have_data.fill(false);
+    let mut any = false;
+    for channel in ready {
+        may_have_data[channel as usize] = true;
+        any = true;
+    }
+    any
 }
 
 /// Opens one connected, non-blocking socket.
@@ -386,9 +389,6 @@ const REFUSALS_AT_ONCE: usize = 64;
 
 /// With more sockets than this, asking the kernel which are ready costs less than calling each.
 const SWEPT_SOCKETS: usize = 4;
-
-/// For a wait this short no system call is made: it would cost more than it saves.
-const SPIN_NS: u64 = 4_000;
 
 /// Space for the packets of a burst.
 const SEND_BUFFER: usize = 1 << 20;

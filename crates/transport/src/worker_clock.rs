@@ -1,10 +1,12 @@
-//! The clock of a worker on this host: the time since the start of the run, and what the worker's thread
-//! has used since then. Every transport but the simulated link has one.
+//! The clock of a worker on this host: the time since the start of the run, the waits until an instant of it, and what
+//! the worker's thread has used since then. Every transport but the simulated link has one.
 
 use std::time::Duration;
 
 use dnsdyno_sys::clock;
 use dnsdyno_sys::thread::{self, RunQueueClock};
+
+use crate::sleeper::Sleeper;
 
 /// Shows 0 until [`begin`](Self::begin).
 #[derive(Debug, Default)]
@@ -13,6 +15,7 @@ pub(crate) struct WorkerClock {
     run_queue: Option<RunQueueClock>,
     /// What the thread had used before the run began.
     before: Used,
+    sleeper: Sleeper,
 }
 
 /// Time of a thread, in nanoseconds.
@@ -52,9 +55,24 @@ impl WorkerClock {
         (now_ns.saturating_sub(self.epoch_ns), wall_ns)
     }
 
-    /// An instant of the run on the host's monotonic clock.
-    pub(crate) fn on_host_ns(&self, instant_ns: u64) -> u64 {
-        self.epoch_ns + instant_ns
+    /// Sleeps until an instant of the run, exactly or about. Arrivals do not end it.
+    pub(crate) fn sleep_until_ns(&mut self, until_ns: u64, exactly: bool) {
+        self.sleeper.wait_until_ns(self.epoch_ns.saturating_add(until_ns), exactly, |_, end_ns| {
+            clock::sleep_until_ns(end_ns);
+            false
+        });
+    }
+
+    /// Waits until an instant of the run, exactly or about. `poll` gets a timeout in nanoseconds, which may be 0, and
+    /// returns whether something has arrived, which ends the wait.
+    pub(crate) fn wait_until_ns(&mut self, until_ns: u64, exactly: bool, mut poll: impl FnMut(u64) -> bool) {
+        let poll = |now_ns: u64, end_ns: u64| poll(end_ns.saturating_sub(now_ns));
+        self.sleeper.wait_until_ns(self.epoch_ns.saturating_add(until_ns), exactly, poll);
+    }
+
+    /// By how much sleeps have lately been too long.
+    pub(crate) fn oversleep_ns(&self) -> u64 {
+        self.sleeper.oversleep_ns()
     }
 
     /// The instant of the run that this one of the host's monotonic clock is; `None` before it.

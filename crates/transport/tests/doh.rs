@@ -84,12 +84,12 @@ fn queries_longer_than_a_frame_are_answered_with_post_and_get() {
             batch.push(&query);
             while transport.next_client().is_err() || transport.send(0, &batch).accepted == 0 {
                 assert!(Instant::now() < deadline, "query {id} was not sent");
-                transport.wait(transport.now_ns() + 1_000_000, Wake::OnArrival);
+                transport.wait(transport.now_ns() + 1_000_000, Wake::ON_ARRIVAL);
                 transport.receive(&mut responses);
             }
             while responses.0.len() < usize::from(id) {
                 assert!(Instant::now() < deadline, "no response to query {id}, GET: {http_get}");
-                transport.wait(transport.now_ns() + 1_000_000, Wake::OnArrival);
+                transport.wait(transport.now_ns() + 1_000_000, Wake::ON_ARRIVAL);
                 transport.receive(&mut responses);
             }
             let response = dnsdyno_wire::peek(&responses.0[usize::from(id) - 1]).unwrap();

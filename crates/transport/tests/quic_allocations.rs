@@ -81,7 +81,7 @@ fn a_query_over_an_open_doq_connection_allocates_only_what_the_quic_library_does
             let due = responses.0 + at_once as u64;
             while responses.0 < due {
                 assert!(Instant::now() < deadline, "{} responses of {due}", responses.0);
-                transport.wait(transport.now_ns() + 1_000_000, Wake::OnArrival);
+                transport.wait(transport.now_ns() + 1_000_000, Wake::ON_ARRIVAL);
                 transport.receive(&mut responses);
             }
         }

@@ -42,7 +42,7 @@ fn a_packet_that_is_read_late_has_its_arrival_time() {
         server.send_to(&query[..length], client).unwrap();
         let after_ns = transport.now_ns();
         // The response has arrived, but is not read for 20 ms.
-        transport.wait(after_ns + 20_000_000, Wake::AtTime);
+        transport.wait(after_ns + 20_000_000, Wake { on_arrival: false, exactly: true });
         assert!(transport.now_ns() >= after_ns + 20_000_000);
         transport.receive(&mut received);
         assert_eq!(received.0.len(), 1);
@@ -70,6 +70,6 @@ fn an_arrival_ends_a_wait_for_arrivals() {
     let (_, client) = server.recv_from(&mut [0; 64]).unwrap();
     server.send_to(&[7; 33], client).unwrap();
     let start_ns = transport.now_ns();
-    transport.wait(start_ns + 60_000_000_000, Wake::OnArrival);
+    transport.wait(start_ns + 60_000_000_000, Wake::ON_ARRIVAL);
     assert!(transport.now_ns() < start_ns + 60_000_000_000);
 }

@@ -73,7 +73,7 @@ impl Sink for Seen {
 fn receive(transport: &mut impl Transport, seen: &mut Seen, count: usize) {
     let end = Instant::now() + Duration::from_secs(5);
     while seen.0.len() < count && Instant::now() < end {
-        transport.wait(transport.now_ns() + 100_000_000, Wake::OnArrival);
+        transport.wait(transport.now_ns() + 100_000_000, Wake::ON_ARRIVAL);
         transport.receive(seen);
     }
     assert_eq!(seen.0.len(), count, "responses are missing");
@@ -198,7 +198,7 @@ fn a_response_received_by_another_worker_is_forwarded() {
                 let mut none = Seen::default();
                 let end = Instant::now() + Duration::from_secs(20);
                 while !is_done.load(Ordering::Relaxed) && Instant::now() < end {
-                    second.wait(second.now_ns() + 20_000_000, Wake::OnArrival);
+                    second.wait(second.now_ns() + 20_000_000, Wake::ON_ARRIVAL);
                     second.receive(&mut none);
                 }
                 assert!(none.0.is_empty(), "the second worker sent no query");
@@ -209,7 +209,7 @@ fn a_response_received_by_another_worker_is_forwarded() {
                 let start = Instant::now();
                 assert_eq!(send(first, usize::from(id) % 4, &[query(id, 40)]).accepted, 1);
                 while seen.0.len() <= usize::from(id) && start.elapsed() < Duration::from_secs(5) {
-                    first.wait(first.now_ns() + 5_000_000_000, Wake::OnArrival);
+                    first.wait(first.now_ns() + 5_000_000_000, Wake::ON_ARRIVAL);
                     first.receive(&mut seen);
                 }
                 let (channel, bytes) = seen.0.last().expect("a response was received");
@@ -396,7 +396,7 @@ fn a_wait_ends_at_its_time_or_with_a_response() {
     let transport = &mut transports[0];
     transport.begin(clock::monotonic_ns());
     let start_ns = transport.now_ns();
-    transport.wait(start_ns + 3_000_000, Wake::OnArrival);
+    transport.wait(start_ns + 3_000_000, Wake::ON_ARRIVAL);
     assert!(transport.now_ns() >= start_ns + 3_000_000);
     std::thread::scope(|scope| {
         scope.spawn(|| far.send_to(&query(1, 12), (pair.near().ipv4, 20_003)).unwrap());

@@ -143,7 +143,8 @@ fn a_port_without_a_server_stops_the_run_unless_it_is_not_checked() {
 fn a_server_that_refuses_service_is_named_at_the_start_and_at_the_end() {
     let work = Workplace::new();
     let Some(server) = real_server("nsd", &ServerOptions::default()) else { return };
-    let words = format!("run -s {} --ask elsewhere.example/A --rate 20 --for 200ms --quiet", server.address());
+    let words =
+        format!("run -s {} --ask elsewhere.example/A --rate 20 --for 200ms --quiet", server.address());
     let told = "`elsewhere.example A` with REFUSED";
     let ran = work.checked(&words).gives(0).says(&[told]);
     // The summary wraps its lines.

@@ -106,8 +106,10 @@ fn generator(header: &Header) -> String {
     let udp_sockets = header.udp_sockets.map_or(String::new(), |sockets| {
         format!(" and {}", counted(sockets.into(), "UDP socket", "UDP sockets"))
     });
+    let reason = header.workers_reason.as_ref();
+    let reason = reason.map_or(String::new(), |reason| format!(" ({})", safe(reason)));
     format!(
-        "dnsdyno {}, {}, {}{udp_sockets}, timeout {}",
+        "dnsdyno {}, {}{reason}, {}{udp_sockets}, timeout {}",
         safe(&header.version),
         counted(header.workers.into(), "worker", "workers"),
         counted(header.clients.into(), one, many),

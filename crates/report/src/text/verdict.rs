@@ -32,6 +32,10 @@ pub(super) fn write(out: &mut String, digest: &Digest, width: usize) {
             texts.for_each(|text| paragraph(out, &text, 2, 4, width));
         }
     }
+    for note in digest.notes() {
+        let text = format!("noted, without effect on the figures: {}", safe(&note.to_string()));
+        paragraph(out, &text, 2, 4, width);
+    }
     let doubt = match (warnings.is_empty(), digest.is_complete()) {
         (false, _) => " (the generator was in doubt: this is not the server's limit)",
         (true, false) => " so far",

@@ -180,7 +180,7 @@ fn listen<T: Transport>(
         if is_done(heard) || now_ns >= until_ns {
             return;
         }
-        transport.wait(until_ns.min(now_ns + TURN_NS), Wake::OnArrival);
+        transport.wait(until_ns.min(now_ns + TURN_NS), Wake::ON_ARRIVAL);
     }
 }
 

@@ -3,6 +3,7 @@
 use std::io;
 
 use dnsdyno_measure::{ConnectFailure, ConnectionEnd, StreamFailure};
+use dnsdyno_sys::poll::Poller;
 use quinn_proto::{DatagramEvent, Event, StreamEvent, StreamId};
 
 use super::client::Phase;
@@ -12,16 +13,15 @@ use super::state::QuicTransport;
 use super::words;
 use crate::{ConnectionEvent, MessageKind, Sink};
 
-impl QuicTransport {
-    /// Waits for sockets that have packets, and keeps their numbers.
-    pub(super) fn poll(&mut self, timeout_ns: u64) {
-        // After a failed wait (no cause is known) the worker polls again.
-        if let Ok(ready) = self.poller.wait(Some(timeout_ns)) {
-            self.ready.extend(ready.map(|socket| socket as u32));
-        }
-        self.has_waited = true;
-    }
+/// Waits for sockets that have packets, and keeps their numbers. Returns whether there are any.
+pub(super) fn keep_ready(poller: &mut Poller, timeout_ns: u64, kept: &mut Vec<u32>) -> bool {
+    // After a failed wait (no cause is known) the worker polls again.
+    let Ok(ready) = poller.wait(Some(timeout_ns)) else { return true };
+    kept.extend(ready.map(|socket| socket as u32));
+    !kept.is_empty()
+}
 
+impl QuicTransport {
     /// Passes the packets of a socket to their connections, up to the bound of a round.
     pub(super) fn receive_from(&mut self, socket: usize) {
         for _ in 0..ROUNDS {

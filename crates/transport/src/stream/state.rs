@@ -231,15 +231,6 @@ impl<S: Session> Streams<S> {
         }
     }
 
-    /// Waits for connections with events, and keeps the events.
-    pub(super) fn poll(&mut self, timeout_ns: u64) {
-        // After a failed wait (no cause is known) the worker polls again.
-        if let Ok(ready) = self.poller.wait_ready(Some(timeout_ns)) {
-            self.ready.extend(ready);
-        }
-        self.has_waited = true;
-    }
-
     pub(super) fn flush(&mut self, channel: usize) {
         match self.clients[channel].flush(&mut self.pool) {
             Ok(()) => self.enqueue(channel),
@@ -300,6 +291,14 @@ fn timed_out_words(has_read: bool) -> String {
         false => "the server did not answer our ClientHello in time: it may not speak TLS on this port",
     }
     .to_owned()
+}
+
+/// Waits for connections with events, and keeps the events. Returns whether there are any.
+pub(super) fn keep_ready(poller: &mut Poller, timeout_ns: u64, kept: &mut Vec<Ready>) -> bool {
+    // After a failed wait (no cause is known) the worker polls again.
+    let Ok(ready) = poller.wait_ready(Some(timeout_ns)) else { return true };
+    kept.extend(ready);
+    !kept.is_empty()
 }
 
 /// Connections reported by one wait; the others are reported by the next.

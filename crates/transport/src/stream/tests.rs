@@ -122,7 +122,7 @@ fn a_server_that_has_us_reply_and_does_not_read_is_closed() {
     let (mut ends, deadline) = (Ends::default(), Instant::now() + Duration::from_secs(30));
     while ends.0.is_empty() {
         assert!(Instant::now() < deadline, "it was not closed");
-        clients.wait(clients.now_ns() + 1_000_000, Wake::OnArrival);
+        clients.wait(clients.now_ns() + 1_000_000, Wake::ON_ARRIVAL);
         clients.receive(&mut ends);
     }
     assert_eq!(ends.0, [ConnectionEnd::Excess]);

@@ -13,7 +13,6 @@ use super::addressing::Addressing;
 use super::forwarding::Forwarding;
 use super::frame::{Header, read};
 use super::line::{Line, XdpFacts};
-use crate::sleeper::Sleeper;
 use crate::worker_clock::WorkerClock;
 use crate::{Batch, Resources, Sent, Sink, Stopped, Transport, Wake};
 
@@ -28,7 +27,6 @@ pub struct XdpTransport {
     /// The socket that sends next: each batch is sent by the next one.
     turn: usize,
     clock: WorkerClock,
-    sleeper: Sleeper,
     /// Whether the last packet carried the instant at which it was received.
     stamped: bool,
 }
@@ -67,7 +65,6 @@ impl XdpTransport {
             link,
             turn: 0,
             clock: WorkerClock::default(),
-            sleeper: Sleeper::default(),
             stamped: false,
         })
     }
@@ -213,22 +210,27 @@ impl Transport for XdpTransport {
     }
 
     fn wait(&mut self, until_ns: u64, wake: Wake) {
-        if wake != Wake::OnArrival && (self.stamped || self.parts.send_only) {
-            let instant_ns = self.clock.on_host_ns(until_ns);
-            return self.sleeper.sleep_until_ns(instant_ns, wake == Wake::AtTime);
+        if !wake.on_arrival && (self.stamped || self.parts.send_only) {
+            return self.clock.sleep_until_ns(until_ns, wake.exactly);
         }
-        let now_ns = self.now_ns();
-        if until_ns <= now_ns + SPIN_NS || !self.parts.forwarding.fall_asleep() {
-            return;
-        }
-        // After a failed wait (no cause is known) the worker polls again.
-        let woken = self.poller.wait(Some(until_ns - now_ns));
-        let rang = woken.is_ok_and(|mut ready| ready.any(|token| token == WAKEUP));
-        self.parts.forwarding.wake_up(rang);
+        let XdpTransport { clock, poller, parts, .. } = self;
+        clock.wait_until_ns(until_ns, wake.exactly, |timeout_ns| {
+            if !parts.forwarding.fall_asleep() {
+                return true;
+            }
+            let (mut any, mut rang) = (false, false);
+            match poller.wait(Some(timeout_ns)) {
+                Ok(ready) => ready.for_each(|token| (any, rang) = (true, rang || token == WAKEUP)),
+                // No cause is known. The worker polls again.
+                Err(_) => any = true,
+            }
+            parts.forwarding.wake_up(rang);
+            any
+        });
     }
 
     fn oversleep_ns(&self) -> u64 {
-        self.sleeper.oversleep_ns()
+        self.clock.oversleep_ns()
     }
 
     fn serves_others(&self) -> bool {
@@ -263,6 +265,3 @@ const BATCH: u32 = 64;
 
 /// Full batches that are received from a queue before it is time to send again.
 const ROUNDS: usize = 4;
-
-/// For a wait this short no system call is made: it would cost more than it saves.
-const SPIN_NS: u64 = 4_000;

@@ -318,7 +318,7 @@ impl<T: Transport + Open> Meeting<T> {
 
     /// One turn of a worker's loop: waits a little, and receives.
     pub(crate) fn turn(&mut self) {
-        self.transport.wait(self.transport.now_ns() + 1_000_000, Wake::OnArrival);
+        self.transport.wait(self.transport.now_ns() + 1_000_000, Wake::ON_ARRIVAL);
         let before = Instant::now();
         self.transport.receive(&mut self.seen);
         self.longest_receive = self.longest_receive.max(before.elapsed());
