@@ -12,7 +12,13 @@ pub fn plan(text: &[u8]) {
     let written = draft.to_toml().expect("a draft that was read can be written");
     assert_eq!(Draft::from_toml(&written).as_ref(), Ok(&draft), "{written}");
     let resolve = |_: &str, port: u16| Ok(vec![SocketAddr::from(([127, 0, 0, 1], port))]);
-    let host = Host { cores: 2, working_dir: Path::new("/nowhere"), fresh_seed: 1, resolve: &resolve };
+    let host = Host {
+        cores: 2,
+        working_dir: Path::new("/nowhere"),
+        fresh_seed: 1,
+        resolve: &resolve,
+        is_local: &|address| address.is_loopback(),
+    };
     let Ok(plan) = draft.validate(&host) else { return };
     // The plan in a record repeats the run.
     let kept = plan.to_draft().to_toml().expect("a valid plan can be written");
