@@ -28,6 +28,7 @@ pub(crate) fn header(phases: u64) -> Header {
         mix: Vec::new(),
         backend: Default::default(),
         workers: 1,
+        workers_reason: None,
         clients: 1,
         udp_sockets: None,
         queries: 1,
