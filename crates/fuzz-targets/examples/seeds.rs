@@ -10,6 +10,23 @@ fn main() {
     for (name, answer) in responses() {
         keep("response_peek", name, &answer);
     }
+    for (name, frames) in http2() {
+        keep("http2_frames", name, &frames);
+    }
+    for (name, records) in tls() {
+        keep("tls_records", name, &records);
+    }
+    for (name, blocks) in BLOCKS {
+        let blocks = blocks.iter().flat_map(|block| lengthened(&[], block));
+        keep("hpack", name, &blocks.collect::<Vec<u8>>());
+    }
+    for (name, packets) in PACKETS {
+        let packets = packets.iter().flat_map(|packet| lengthened(&[], packet));
+        keep("quic_packets", name, &packets.collect::<Vec<u8>>());
+    }
+    for (name, answer) in responses() {
+        keep("doq_stream", name, &lengthened(&[], &answer));
+    }
     for (name, text) in PLANS {
         keep("plan", name, text.as_bytes());
     }
@@ -94,6 +111,94 @@ fn responses() -> Vec<(&'static str, Vec<u8>)> {
         ("cut-record", message(FLAG_QR, [1, 1, 1], &[address, &opt[..8]])),
     ]
 }
+
+/// `head`, and then the content behind its length in two octets.
+fn lengthened(head: &[u8], content: &[u8]) -> Vec<u8> {
+    [head, &(content.len() as u16).to_be_bytes(), content].concat()
+}
+
+/// Frames of a server: behind a byte that says how they are received.
+fn http2() -> Vec<(&'static str, Vec<u8>)> {
+    let frame = |kind: u8, flags: u8, stream: u8, payload: &[u8]| {
+        [&[0, 0, payload.len() as u8, kind, flags, 0, 0, 0, stream], payload].concat()
+    };
+    let settings = frame(4, 0, 0, &[0, 3, 0, 0, 0, 100, 0, 4, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0]);
+    let acknowledged = frame(4, 1, 0, &[]);
+    let headers = frame(1, 4, 1, b"\x88\x5f\x18application/dns-message");
+    let (_, answer) = responses().swap_remove(4);
+    let body = frame(0, 1, 1, &answer);
+    let not_found = frame(1, 5, 3, b"\x8d");
+    let others = [frame(6, 0, 0, b"12345678"), frame(8, 0, 0, &[0, 1, 0, 0]), frame(3, 0, 5, &[0, 0, 0, 7])];
+    let away = frame(7, 0, 0, &[0, 0, 0, 3, 0, 0, 0, 0, b'b', b'y', b'e']);
+    let continued = [frame(1, 0, 1, b"\x88"), frame(9, 4, 1, b"\x5f\x18application/dns-message")].concat();
+    vec![
+        ("answer", [&[0x40], &settings[..], &acknowledged, &headers, &body].concat()),
+        ("in-pieces", [&[0x0a], &settings[..], &headers, &body, &not_found].concat()),
+        ("control", [&[0x43], &others.concat()[..], &away].concat()),
+        ("continued", [&[0x42], &continued[..], &body].concat()),
+    ]
+}
+
+/// TLS records of a server: behind a byte that says in which pieces they are received.
+fn tls() -> Vec<(&'static str, Vec<u8>)> {
+    let handshake = |message: &[u8]| lengthened(&[22, 3, 3], message);
+    let server_hello = |version: &[u8]| {
+        let body = [&[3, 3][..], &[7; 32], &[0], &[0x13, 0x01, 0], version].concat();
+        handshake(&[&[2, 0, 0, body.len() as u8][..], &body].concat())
+    };
+    let tls13 = [&[0, 46, 0, 43, 0, 2, 3, 4, 0, 51, 0, 36, 0, 29, 0, 32][..], &[9; 32]].concat();
+    let retry =
+        [&[3, 3][..], &RETRY_RANDOM, &[0, 0x13, 0x01, 0, 0, 12, 0, 43, 0, 2, 3, 4, 0, 51, 0, 2, 0, 23]]
+            .concat();
+    vec![
+        ("alert", vec![16, 21, 3, 3, 0, 2, 2, 40]),
+        ("unfinished", [&[16], &handshake(&[2, 0, 0xff, 0xf0, 0, 0])[..], &handshake(&[0; 99])].concat()),
+        (
+            "server-hello",
+            [&[16], &server_hello(&tls13)[..], &[20, 3, 3, 0, 1, 1], &lengthened(&[23, 3, 3], &[5; 40])]
+                .concat(),
+        ),
+        ("server-hello-in-pieces", [&[0], &server_hello(&tls13)[..]].concat()),
+        ("tls-1.2", [&[4], &server_hello(&[0, 0])[..], &handshake(&[11, 0, 0, 3, 0, 0, 0])].concat()),
+        ("retry", [&[16], &handshake(&[&[2, 0, 0, retry.len() as u8][..], &retry].concat())[..]].concat()),
+        ("http-1.1", [&[16], &b"HTTP/1.1 400 Bad Request\r\n\r\n"[..]].concat()),
+    ]
+}
+
+/// The random of a ServerHello that is a HelloRetryRequest (RFC 8446, 4.1.3).
+const RETRY_RANDOM: [u8; 32] = [
+    0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d, 0x8c, 0x02, 0x1e, 0x65, 0xb8, 0x91, 0xc2,
+    0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
+];
+
+/// Header blocks: plain, with additions to the dynamic table (RFC 7541, C.5 and C.6), a change of its size.
+const BLOCKS: &[(&str, &[&[u8]])] = &[
+    ("status", &[b"\x88", b"\x8d\x5f\x18application/dns-message"]),
+    (
+        "rfc-7541-c5",
+        &[
+            b"\x48\x03302\x58\x07private\x61\x1dMon, 21 Oct 2013 20:13:21 GMT\x6e\x17https://www.example.com",
+            b"\x48\x03307\xc1\xc0\xbf",
+        ],
+    ),
+    ("huffman", &[b"\x48\x82\x64\x02\x58\x85\xae\xc3\x77\x1a\x4b", b"\x48\x83\x64\x0e\xff\xc1\xc0"]),
+    ("table-size", &[b"\x20\x3f\xe1\x1f\x88", b"\x40\x01a\x01b\xbe\x10\x01c\x00\x00\x01d\x01e"]),
+];
+
+/// Packets of a server: version negotiation, Retry, Initial, Handshake, a short header, two in one datagram.
+const PACKETS: &[(&str, &[&[u8]])] = &[
+    ("version-negotiation", &[b"\x80\0\0\0\0\x08abcdefgh\0\0\0\0\x02\x6b\x33\x43\xcf"]),
+    ("retry", &[b"\xf0\0\0\0\x01\x08abcdefgh\x04wxyztoken0123456789abcdef"]),
+    (
+        "initial",
+        &[
+            b"\xc0\0\0\0\x01\x08abcdefgh\x04wxyz\0\x14\0\0\0\x010123456789abcdef",
+            b"\xe0\0\0\0\x01\x08abcdefgh\x04wxyz\x10\0\0\0\x010123456789ab",
+        ],
+    ),
+    ("short", &[b"\x40abcdefgh0123456789abcdef0123456789abcdef"]),
+    ("no-packet", &[b"", b"\xff", b"HTTP/1.1 400 Bad Request"]),
+];
 
 fn keep(target: &str, name: &str, content: &[u8]) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);

@@ -218,6 +218,13 @@ mod tests {
     }
 
     #[test]
+    fn a_sum_that_does_not_fit_stays_at_the_largest_number() {
+        let mut a = Tally { held_back_ns: u64::MAX - 1, ..Tally::default() };
+        a.merge(&Tally { held_back_ns: 5, ..Tally::default() });
+        assert_eq!(a.held_back_ns, u64::MAX);
+    }
+
+    #[test]
     fn peaks_are_added_over_workers_and_not_over_time() {
         let one = Arrivals { in_flight_max: 5, sent: 1, ..Arrivals::default() };
         let two = Arrivals { in_flight_max: 7, sent: 1, ..Arrivals::default() };

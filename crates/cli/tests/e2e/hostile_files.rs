@@ -79,6 +79,14 @@ fn a_small_file_does_not_take_much_memory() {
     members[1]["dnsdyno"]["members"] = Value::Array(vec![json!({}); 1_000_000]);
     work.write("members.ndjson", text(&members));
     show_in_little_memory(&work, "members.ndjson").ends_refused(2, &["line 2", "more than 16 entries"]);
+    // A list that nobody reads: in the present format it is skipped, of the oldest one each line is read as a tree.
+    let mut skipped = lines(1);
+    skipped[1]["dnsdyno"]["more"] = Value::Array(vec![0.into(); 4_000_000]);
+    work.write("skipped.ndjson", text(&skipped));
+    show_in_little_memory(&work, "skipped.ndjson").gives(0);
+    skipped[0]["dnsdyno"]["format"] = 1.into();
+    work.write("old.ndjson", text(&skipped));
+    show_in_little_memory(&work, "old.ndjson").ends_refused(2, &["line 2", "bytes, and the limit is 2097152"]);
     let mut long = lines(1);
     long[1]["more"] = "x".repeat(60_000_000).into();
     work.write("long.ndjson", text(&long));
