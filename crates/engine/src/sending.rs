@@ -9,6 +9,8 @@
 //!
 //! A single transport is a mix of one member with one group.
 
+mod passing;
+
 use dnsdyno_measure::{FallbackFailure, NotSentReason, Tally};
 use dnsdyno_transport::{Batch, Group, NextClient, Stopped, Transport};
 use dnsdyno_wire::patch_id;
@@ -19,6 +21,7 @@ use crate::inflight::Place;
 use crate::made::Copied;
 use crate::pace::Pace;
 use crate::pairing::Pairing;
+use passing::{PASSED_RETRY_NS, Passed};
 
 /// The state of a worker's sending.
 pub(crate) struct Sending {
@@ -67,16 +70,6 @@ impl SendLimits {
     fn is_over(&self, now_ns: u64, since_ns: u64) -> bool {
         now_ns >= self.stop_ns || now_ns.saturating_sub(since_ns) >= self.timeout_ns
     }
-}
-
-/// What became of the clients that pause.
-enum Passed {
-    /// The next client does not pause, or there is none.
-    ToOther,
-    /// All pause: the first query was ended.
-    Refused,
-    /// All that were looked at pause: the queries wait.
-    All,
 }
 
 impl Sending {
@@ -263,43 +256,6 @@ impl Sending {
             }
         }
         None
-    }
-
-    /// Passes clients that pause, so that the next client of a group does not; or ends the first query of its queue, if
-    /// there is no client for it that does not.
-    #[cold]
-    fn pass_paused<T: Transport>(
-        &self,
-        transport: &mut T,
-        pace: &Pace,
-        pairing: &mut Pairing<'_>,
-        number: usize,
-    ) -> Passed {
-        let queue = &pairing.groups.all[number];
-        let (channels, pauses) = (queue.group.channels, &pairing.connections.pauses);
-        let source = queue.waiting.front().and_then(|query| pairing.queries.client(query.question as usize));
-        let is_without_client = match source {
-            Some(client) => pauses.is_paused(self.channel_of_source(queue, client)),
-            None => pauses.paused_in(number) >= channels,
-        };
-        if is_without_client {
-            // A closed loop schedules the next query at once: without waiting, the number of refused queries would
-            // only depend on the speed of this host.
-            if !pace.is_open() {
-                return Passed::All;
-            }
-            pairing.refuse_first(number);
-            return Passed::Refused;
-        }
-        for _ in 0..PASSED_AT_ONCE.min(channels) {
-            match transport.next_client_of(number) {
-                Ok(next) if source.is_none() && pauses.is_paused(next.channel) => {
-                    transport.pass(next.channel)
-                }
-                _ => return Passed::ToOther,
-            }
-        }
-        Passed::All
     }
 
     /// The channel of a client of the source in a group.
@@ -509,10 +465,6 @@ const LONGEST_DISTANCE_NS: u64 = 100_000;
 
 /// How long a closed loop pauses after the host could not send a query.
 const PAUSE_NS: u64 = 1_000_000;
-
-/// Clients that pause and are passed at once, at most; the next are passed a millisecond later.
-const PASSED_AT_ONCE: usize = 1_024;
-const PASSED_RETRY_NS: u64 = 1_000_000;
 
 /// Channels that are searched for a free ID, at most.
 const CHANNELS_TRIED: usize = 64;
