@@ -9,8 +9,6 @@
 //!
 //! A single transport is a mix of one member with one group.
 
-mod passing;
-
 use dnsdyno_measure::{FallbackFailure, NotSentReason, Tally};
 use dnsdyno_transport::{Batch, Group, NextClient, Stopped, Transport};
 use dnsdyno_wire::patch_id;
@@ -21,7 +19,7 @@ use crate::inflight::Place;
 use crate::made::Copied;
 use crate::pace::Pace;
 use crate::pairing::Pairing;
-use passing::{PASSED_RETRY_NS, Passed};
+use crate::passing::{PASSED_RETRY_NS, Passed, channel_of_source, pass_paused};
 
 /// The state of a worker's sending.
 pub(crate) struct Sending {
@@ -204,7 +202,7 @@ impl Sending {
             let queue = &mut pairing.groups.all[number];
             let first = queue.waiting.front()?.question as usize;
             if group.connects && pairing.connections.pauses.is_any() {
-                match self.pass_paused(transport, pace, pairing, number) {
+                match pass_paused(transport, pairing, number, self.share.workers, pace.is_open()) {
                     Passed::ToOther => {}
                     Passed::Refused => {
                         remaining -= 1;
@@ -258,11 +256,6 @@ impl Sending {
         None
     }
 
-    /// The channel of a client of the source in a group.
-    fn channel_of_source(&self, queue: &Queue, client: u32) -> usize {
-        queue.first_channel + (client / self.share.workers) as usize % queue.group.channels
-    }
-
     /// The channel of a client of the source, and how many queries at the front of the queue it can send; or why it can
     /// send none.
     fn client_of_source<T: Transport>(
@@ -274,7 +267,7 @@ impl Sending {
     ) -> Result<NextClient, NotSentReason> {
         let queue = &pairing.groups.all[number];
         let is_its = |query: &&Waiting| pairing.queries.client(query.question as usize) == Some(client);
-        let channel = self.channel_of_source(queue, client);
+        let channel = channel_of_source(queue, client, self.share.workers);
         let capacity = transport.capacity_of(channel)?;
         Ok(NextClient { channel, capacity: queue.waiting.iter().take(capacity).take_while(is_its).count() })
     }
