@@ -12,7 +12,7 @@ mod batch;
 mod bounds;
 mod description;
 mod explained;
-#[cfg(feature = "fuzzing")]
+#[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzz;
 pub mod mixed;
 mod open;

@@ -20,7 +20,7 @@ mod connecting;
 mod dial;
 mod doh;
 mod dot;
-#[cfg(feature = "fuzzing")]
+#[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
 mod http;
 mod open;
@@ -48,7 +48,7 @@ pub(crate) use config::usable_addresses;
 use doh::Doh;
 pub use doh::DohSetup;
 use dot::Dot;
-#[cfg(feature = "fuzzing")]
+#[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use http::fuzzing as http_fuzzing;
 use plain::Plain;
 use session::Reader;

@@ -394,6 +394,7 @@ fn packets_of_any_content_neither_end_a_connection_nor_panic() {
         meeting.ask(1);
         let end = meeting.until_end();
         assert_eq!(end, ConnectionEvent::Failed(ConnectFailure::TimedOut));
+        assert!(words_about(&mut meeting, "handshake.timed_out").contains("QUIC on this port"));
     });
 }
 

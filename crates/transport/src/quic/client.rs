@@ -114,10 +114,9 @@ impl Client {
 
     /// Why it cannot be given a query: the server allows no stream at all, or those of this connection are in use.
     pub(crate) fn blocked_by(&self) -> NotSentReason {
+        let is_waiting = self.phase == Phase::Open && self.waiting.len() >= MOST_WAITING;
         match &self.connection {
-            Some(connection) if self.phase == Phase::Open && !connection.has_streams() => {
-                NotSentReason::NoStream
-            }
+            Some(connection) if is_waiting && !connection.has_streams() => NotSentReason::NoStream,
             _ => NotSentReason::NoFreeConnection,
         }
     }

@@ -9,6 +9,7 @@ use quinn_proto::{EndpointEvent, VarInt};
 use super::client::Phase;
 use super::connection::NO_ERROR;
 use super::state::QuicTransport;
+use super::words;
 use crate::ConnectionEvent;
 
 impl QuicTransport {
@@ -47,6 +48,11 @@ impl QuicTransport {
             return;
         }
         if let Some(handshake) = handshake {
+            if handshake == HandshakeFailure::TimedOut {
+                let quic = self.clients[channel].connection.as_ref().map(|open| &open.quic);
+                let has_read = quic.is_some_and(|quic| quic.stats().udp_rx.datagrams > 0);
+                self.explained.handshake(handshake, || words::of_timeout(has_read));
+            }
             let now_ns = self.clock.now_ns();
             self.news.push((channel as u32, now_ns, ConnectionEvent::HandshakeFailed(handshake)));
         }

@@ -43,6 +43,17 @@ pub(super) fn of(error: &ConnectionError) -> String {
     }
 }
 
+/// Of a handshake that was not done in its time.
+pub(super) fn of_timeout(has_read: bool) -> String {
+    match has_read {
+        true => "the server did not complete the handshake in time (see --handshake-timeout)",
+        false => {
+            "the server did not answer our first packets: it may not speak QUIC on this port, or a firewall drops them"
+        }
+    }
+    .to_owned()
+}
+
 /// Of a stream that the server reset.
 pub(super) fn of_reset(code: VarInt) -> String {
     format!("the server reset a stream with {}", name_of(code))

@@ -32,11 +32,11 @@ use dnsdyno_measure::{ConnectionEnd, NotSentReason, StreamFailure};
 use super::pool::BufferPool;
 use super::session::Reader;
 use crate::Sink;
-use crate::bounds::{HTTP_CONNECTION_WINDOW, HTTP_STREAM_WINDOW};
+use crate::bounds::{HEADER_BLOCK_BYTES, HTTP_CONNECTION_WINDOW, HTTP_STREAM_WINDOW};
 use allowance::Allowance;
 use frame::{
-    ENABLE_PUSH, FIRST_WINDOW, INITIAL_WINDOW_SIZE, LAST_STREAM, LONGEST_FRAME, SETTINGS, put_data,
-    put_header, put_headers, put_reset, put_window_update,
+    ENABLE_PUSH, FIRST_WINDOW, INITIAL_WINDOW_SIZE, LAST_STREAM, LONGEST_FRAME, MAX_HEADER_LIST_SIZE,
+    SETTINGS, put_data, put_header, put_headers, put_reset, put_window_update,
 };
 use hpack::Decoder;
 pub(super) use state::{Http, HttpShared};
@@ -47,7 +47,11 @@ impl Http {
     /// Starts a connection; appends its first frames to `out`.
     pub(super) fn begin(out: &mut Vec<u8>) -> Self {
         out.extend_from_slice(PREFACE);
-        let settings = [(ENABLE_PUSH, 0), (INITIAL_WINDOW_SIZE, HTTP_STREAM_WINDOW)];
+        let settings = [
+            (ENABLE_PUSH, 0),
+            (INITIAL_WINDOW_SIZE, HTTP_STREAM_WINDOW),
+            (MAX_HEADER_LIST_SIZE, HEADER_BLOCK_BYTES as u32),
+        ];
         put_header(out, 6 * settings.len(), SETTINGS, 0, 0);
         for (name, value) in settings {
             out.extend_from_slice(&u16::to_be_bytes(name));

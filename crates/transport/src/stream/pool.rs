@@ -24,6 +24,12 @@ impl BufferPool {
         self.unfinished.hold(body)
     }
 
+    /// Octets of memory in unfinished responses.
+    #[cfg(any(test, feature = "fuzzing"))]
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.unfinished.held_bytes()
+    }
+
     /// Takes the buffer of a response back that was finished or given up.
     pub(crate) fn release(&mut self, body: Vec<u8>) {
         self.unfinished.release(&body);

@@ -126,6 +126,7 @@ pub(super) const ENABLE_PUSH: u16 = 2;
 pub(super) const MAX_CONCURRENT_STREAMS: u16 = 3;
 pub(super) const INITIAL_WINDOW_SIZE: u16 = 4;
 pub(super) const MAX_FRAME_SIZE: u16 = 5;
+pub(super) const MAX_HEADER_LIST_SIZE: u16 = 6;
 
 /// The longest frame that either side accepts before it says otherwise (RFC 9113, 4.2); we never do.
 pub(super) const LONGEST_FRAME: usize = 16_384;

@@ -128,7 +128,7 @@ impl Http {
     pub(super) fn state_of(&self, stream: u32) -> StreamState {
         if self.streams.contains_key(&stream) {
             StreamState::Open
-        } else if stream % 2 == 0 || stream >= self.next_stream {
+        } else if stream.is_multiple_of(2) || stream >= self.next_stream {
             StreamState::Idle
         } else {
             StreamState::Closed

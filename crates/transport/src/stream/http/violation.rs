@@ -36,7 +36,7 @@ impl Violation {
 /// The name of an error code, with its number where it has none.
 pub(super) fn name_of(code: u32) -> String {
     let name = usize::try_from(code).ok().and_then(|code| NAMES.get(code));
-    name.map_or_else(|| format!("error code {code}"), |name| format!("{name}"))
+    name.map_or_else(|| format!("error code {code}"), |name| (*name).to_owned())
 }
 
 pub(super) const NO_ERROR: u32 = 0;
