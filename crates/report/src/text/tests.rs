@@ -1,5 +1,6 @@
 //! Whole summaries as text.
 
+use dnsdyno_measure::Warning;
 use dnsdyno_record::Ended;
 
 use super::*;
@@ -277,4 +278,18 @@ fn no_text_of_a_record_can_act_on_a_terminal() {
         let csv = String::from_utf8(csv).unwrap();
         assert!(!csv.chars().any(|c| c != '\n' && dnsdyno_measure::acts_on_a_terminal(c)), "{csv:?}");
     }
+}
+
+#[test]
+fn what_moved_no_figure_is_noted_under_a_verdict_that_stays_ok() {
+    let mut digest = sample::stair();
+    let mut sum = sample::calm_sum(&digest);
+    sum.notes = vec![Warning::CpuStarved { share: 0.2 }];
+    sum.evidence.busiest_worker_cpu = 0.0;
+    digest.header.workers_reason = Some("enough for\u{1b} 4k qps".into());
+    digest.sum(&sum);
+    let text = summary(&digest, 200);
+    let noted = "\ngenerator: ok\n  noted, without effect on the figures: CPU starved: a worker waited for a CPU 20 %";
+    assert!(text.contains(noted), "the use of a CPU is not known, and not shown:\n{text}");
+    assert!(text.contains("2 workers (enough for\\u{1b} 4k qps)") && !text.contains("in doubt"), "{text}");
 }
