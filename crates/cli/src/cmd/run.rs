@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use dnsdyno_measure::shown;
 use dnsdyno_plan::{Draft, Plan};
 use dnsdyno_record::Ended;
 use dnsdyno_report::expect::Expectation;
@@ -57,7 +58,9 @@ pub(crate) fn execute(
     let run = run?;
     let code = print(&run.digest, run.folder.as_deref(), form, expectations)?;
     if let (Some(folder), false) = (&run.folder, form.json) {
-        writeln!(std::io::stdout(), "\nrecord: {}", folder.display()).map_err(Failure::run_failed)?;
+        let folder = folder.display().to_string();
+        writeln!(std::io::stdout(), "\nrecord: {}", shown(&folder, LONGEST_PATH))
+            .map_err(Failure::run_failed)?;
     }
     if let Some(error) = &run.incomplete {
         print_error(&format!("dnsdyno: {error}"));
@@ -69,3 +72,6 @@ pub(crate) fn execute(
         _ => code,
     })
 }
+
+/// Characters of a path, which no system exceeds.
+const LONGEST_PATH: usize = 4_096;
