@@ -21,7 +21,7 @@ pub(crate) fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// Appends `items` with `gap` between them, broken between items at `width`; an item that is longer than a line is broken
+/// Appends `items` with `gap` between them, broken between items at `width`; an item longer than a line is broken
 /// between its words.
 pub(crate) fn flow(
     out: &mut String,
