@@ -3,7 +3,6 @@
 use std::io::Write;
 use std::path::Path;
 
-use dnsdyno_measure::shown;
 use dnsdyno_record::{Digest, Interval, Line, RunReader};
 use dnsdyno_report::expect::{Expectation, Outcome as Checked, evaluate};
 use dnsdyno_report::{summary, workers, write_json};
@@ -66,12 +65,9 @@ pub(crate) fn intervals_of(record: &Path) -> Result<impl Iterator<Item = anyhow:
 /// The outcome of one expectation as a line.
 fn outcome_line(outcome: &Checked) -> String {
     let mark = if outcome.passed { "met    " } else { "NOT MET" };
-    format!("{mark}  {}  ({})\n", shown(&outcome.text, LONGEST_EXPECTATION), outcome.measured)
+    format!("{mark}  {}  ({})\n", outcome.text, outcome.measured)
 }
 
 fn outcome_json(outcome: &Checked) -> serde_json::Value {
     serde_json::json!({ "expectation": outcome.text, "measured": outcome.measured, "passed": outcome.passed })
 }
-
-/// Characters of an expectation, which a plan may give.
-const LONGEST_EXPECTATION: usize = 200;

@@ -4,7 +4,6 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use dnsdyno_measure::shown;
 use dnsdyno_plan::{Draft, Plan};
 use dnsdyno_record::Ended;
 use dnsdyno_report::expect::Expectation;
@@ -59,7 +58,7 @@ pub(crate) fn execute(
     let code = print(&run.digest, run.folder.as_deref(), form, expectations)?;
     if let (Some(folder), false) = (&run.folder, form.json) {
         let folder = folder.display().to_string();
-        writeln!(std::io::stdout(), "\nrecord: {}", shown(&folder, LONGEST_PATH))
+        writeln!(std::io::stdout(), "\nrecord: {}", dnsdyno_measure::shown(&folder, LONGEST_PATH))
             .map_err(Failure::run_failed)?;
     }
     if let Some(error) = &run.incomplete {
