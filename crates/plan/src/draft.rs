@@ -156,7 +156,7 @@ pub struct Draft {
     /// With udp+tcp, EDNS of the retry over TCP: same as over UDP, or none [default: same]
     #[arg(long, value_name = "EDNS", help_heading = TRANSPORT)]
     pub tcp_edns: Option<String>,
-    /// Disable certificate verification
+    /// Do not verify the certificate
     #[arg(long, num_args = 0, default_missing_value = "true", help_heading = ENCRYPTION)]
     pub insecure: Option<bool>,
     /// Trust the certificates in this PEM file instead of the system's
@@ -439,7 +439,7 @@ const QUERIES: &str = "Queries";
 const TRANSPORT: &str = "Transport";
 const ENCRYPTION: &str = "Encryption (with --transport dot, doh or doq)";
 const GENERATOR: &str = "Generator";
-const BACKEND: &str = "Backend";
+const BACKEND: &str = "Network path";
 const PASS: &str = "Pass or fail";
 const OUTPUT: &str = "Output";
 

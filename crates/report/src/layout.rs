@@ -21,8 +21,8 @@ pub(crate) fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// Appends `items` with `gap` between them, broken between items at `width`; within an item, between its words, where it
-/// is longer than a line.
+/// Appends `items` with `gap` between them, broken between items at `width`; an item longer than a line is broken
+/// between its words.
 pub(crate) fn flow(
     out: &mut String,
     items: impl IntoIterator<Item = String>,

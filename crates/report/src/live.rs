@@ -4,7 +4,7 @@ use dnsdyno_measure::{Arrivals, Latency, PERCENTILES};
 
 use crate::layout::{flow, flow_after};
 use crate::rows::quantile;
-use crate::units::{count, length, rate};
+use crate::units::{count, rate, seconds};
 
 /// The figures of one wall interval.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +25,7 @@ impl LiveFigures<'_> {
     /// As one line, for logs; broken between figures where it is longer than `width`.
     pub fn line(&self, width: usize) -> String {
         let mut out = String::new();
-        let lead = format!("{:>8}  ", length(self.to_ns));
+        let lead = format!("{:>6} s  ", seconds(self.to_ns, self.interval_ns));
         let figures = self.rates().into_iter().chain(self.percentiles()).chain(self.losses());
         flow_after(&mut out, &lead, figures, "  ", lead.len(), width);
         out.trim_end().to_owned()

@@ -59,7 +59,9 @@ pub(crate) fn execute(
     let expected = Expected { of_run: &plan.expect, of_each: &run.each, answers };
     let code = print(&run.digest, run.folder.as_deref(), form, expected)?;
     if let (Some(folder), false) = (&run.folder, form.json) {
-        writeln!(std::io::stdout(), "\nrecord: {}", folder.display()).map_err(Failure::run_failed)?;
+        let folder = folder.display().to_string();
+        writeln!(std::io::stdout(), "\nrecord: {}", dnsdyno_measure::shown(&folder, LONGEST_PATH))
+            .map_err(Failure::run_failed)?;
     }
     if let Some(error) = &run.incomplete {
         print_error(&format!("dnsdyno: {error}"));
@@ -73,3 +75,6 @@ pub(crate) fn execute(
         _ => code,
     })
 }
+
+/// Characters of a path, which no system exceeds.
+const LONGEST_PATH: usize = 4_096;

@@ -15,13 +15,13 @@ fn on_a_terminal(work: &Workplace, settings: &str, words: &str) -> String {
 fn only_a_capable_terminal_has_a_live_block_and_colours_are_not_forced_on_anyone() {
     let work = Workplace::new();
     let server = responder(Faults::default());
-    let run = format!("run -s {} -a www.example --rate 500 --for 1s --interval 250ms", server.address());
+    let run = format!("run -s {} --ask www.example --rate 500 --for 1s --interval 250ms", server.address());
     let live = on_a_terminal(&work, "env -u NO_COLOR TERM=xterm", &format!("{run} -o live"));
     assert!(live.contains("\u{1b}[36m") && !live.contains("250 ms  asked"), "{live:?}");
     let plain = on_a_terminal(&work, "TERM=xterm NO_COLOR=1", &format!("{run} -o plain"));
     assert!(plain.contains("\u{1b}[2K") && !plain.contains("\u{1b}[36m"), "{plain:?}");
     let dumb = on_a_terminal(&work, "TERM=dumb", &format!("{run} -o dumb"));
-    assert!(dumb.contains("0.3 s  asked 500") && !dumb.contains('\u{1b}'), "{dumb:?}");
+    assert!(dumb.contains("0.25 s  asked 500") && !dumb.contains('\u{1b}'), "{dumb:?}");
     let widest = dumb.lines().map(|line| line.trim_end().chars().count()).max();
     assert!(widest.is_some_and(|widest| widest <= 40), "{widest:?}: {dumb}");
     let pipe = work.dnsdyno(&format!("{run} -o pipe")).gives(0);
@@ -32,7 +32,7 @@ fn only_a_capable_terminal_has_a_live_block_and_colours_are_not_forced_on_anyone
 fn a_closed_output_ends_no_run() {
     let work = Workplace::new();
     let server = responder(Faults::default());
-    let run = format!("run -s {} -a www.example --rate 500 --count 100", server.address());
+    let run = format!("run -s {} --ask www.example --rate 500 --count 100", server.address());
     work.shell(&format!("$0 {run} -o out >&-")).gives(0);
     work.shell(&format!("$0 {run} -o err 2>&-")).gives(0);
     work.shell(&format!("$0 {run} -o pipe | true")).gives(0);
@@ -45,7 +45,7 @@ fn a_closed_output_ends_no_run() {
 fn scripts_get_every_interval_as_json_and_as_csv() {
     let work = Workplace::new();
     let server = responder(Faults::default());
-    let run = format!("run -s {} -a www.example --stair 1k..2k --step 1k", server.address());
+    let run = format!("run -s {} --ask www.example --stair 1k..2k --step 1k", server.address());
     let ran = work.dnsdyno(&format!("{run} --hold 500ms --interval 100ms --quiet -o run")).gives(0);
     assert!(ran.stdout.contains("steps: "), "{}", ran.stdout);
     let digest = work.record("run");
@@ -91,11 +91,11 @@ fn every_recipe_of_the_page_about_the_record_prints_something() {
         return;
     }
     let server = responder(Faults::default());
-    let run = format!("run -s {} -a www.example --rate 2k --for 1s --interval 500ms", server.address());
+    let run = format!("run -s {} --ask www.example --rate 2k --for 1s --interval 500ms", server.address());
     work.dnsdyno(&format!("{run} --quiet -o runs/NAME")).gives(0);
     // A second of only timeouts, and a warning.
     let silent = responder(Faults { loss: Share::new(1.0).unwrap(), ..Faults::default() });
-    let run = format!("run -s {} -a www.example --rate 1k --for 1s --timeout 100ms", silent.address());
+    let run = format!("run -s {} --ask www.example --rate 1k --for 1s --timeout 100ms", silent.address());
     work.dnsdyno(&format!("{run} --quiet -o lost")).gives(0);
     assert!(recipes().len() > 4);
     for recipe in recipes() {
