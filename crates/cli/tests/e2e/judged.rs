@@ -20,7 +20,7 @@ fn a_condition_ends_a_run_as_a_decision_and_not_as_a_failure() {
     let ran = work
         .shell(&format!(
             "exec \"$0\" run -s {} --ask www.example --rate 200 --for 50s --timeout 100ms --interval 100ms -o run \
-             --stop-when 'p50>1h' --stop-when 'loss>1% for 300ms'",
+             --stop-when 'p50>60s' --stop-when 'loss>1% for 300ms'",
             server.address()
         ))
         .gives(0)

@@ -30,6 +30,21 @@ fn every_command_line_of_the_documents_is_valid() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+#[test]
+fn the_documents_name_every_metric_of_an_expectation() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let page = fs::read_to_string(root.join("docs/expectations.md")).unwrap();
+    for group in dnsdyno_plan::expect::METRICS {
+        for name in group
+            .names
+            .split([' ', ',', '(', ')'])
+            .filter(|name| !["", "any", "percentile", "RCODE", "or"].contains(name))
+        {
+            assert!(page.contains(&format!("`{name}`")), "{name}");
+        }
+    }
+}
+
 /// The documents of the project.
 fn documents(root: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = ["README.md", "METHODOLOGY.md"].map(|name| root.join(name)).into();
