@@ -145,7 +145,7 @@ Examples:
   dnsdyno run -s 192.0.2.53 -d queries.txt --transport tcp --clients 10 --rate 20k --for 30s
   dnsdyno run -s 192.0.2.53 -d queries.txt --transport udp+tcp --edns-size 1232 --rate 5k --for 30s
   dnsdyno run -s 192.0.2.53 -d queries.txt --mix udp=60,tcp=15,dot=25 --rate 20k --for 30s
-  dnsdyno run -s 192.0.2.53 -d queries.txt --transport dot --ca ca.pem --clients 10 --rate 20k --for 30s
+  dnsdyno run -s 192.0.2.53 -d queries.txt --transport dot --ca ca.pem --rate 20k --for 30s
   dnsdyno run -s dns.example -d queries.txt --transport doh --http-method get --outstanding 100 --for 30s
 
 Repeat a run from its record:

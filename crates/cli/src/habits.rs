@@ -31,6 +31,9 @@ pub(crate) fn advice(error: &clap::Error, words: &[String]) -> Option<String> {
         let is_run = first == "run";
         return is_run.then(|| format!("`{typed}` needs an option before it: the server is `-s {typed}`, a name to query `--ask {typed}`"));
     }
+    if typed[1..].starts_with(|letter: char| letter.is_ascii_digit()) {
+        return Some(format!("`{typed}` is neither an option nor a value: numbers are 0 or more"));
+    }
     // `--qps=5` and `--qps` are the same option.
     let name = typed.split('=').next().unwrap_or(typed);
     let value = value_of(name, words);
@@ -73,7 +76,6 @@ const fn habit(typed: &'static str, here: &'static str, example: &'static str) -
 
 /// The short options first, by letter.
 const HABITS: &[Habit] = &[
-    habit("-1", "one pass through the file (queryperf) is the default, or `--passes 1`", ""),
     habit(
         "-b",
         "the buffer size (dnsperf, in kB) is `--receive-buffer {}k`, the local address (flamethrower) is --local-address",
@@ -257,6 +259,8 @@ mod tests {
         assert!(no_command.contains("`dnsdyno run -s ...`"), "{no_command}");
         let no_option = advice_on("dnsdyno run 192.0.2.1").expect("advice");
         assert!(no_option.contains("`-s 192.0.2.1`"), "{no_option}");
+        let negative = advice_on("dnsdyno run --rate -5").expect("advice");
+        assert!(negative.contains("`-5` is neither"), "{negative}");
         assert_eq!(advice_on("dnsdyno run --rat 5"), None);
     }
 }

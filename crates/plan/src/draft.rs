@@ -18,7 +18,7 @@ use crate::error::PlanError;
 use crate::kinds::TlsVersions::Only12;
 use crate::kinds::TransportKind::{Doh, Doq, UdpTcp};
 use crate::kinds::{Family, HttpMethod, TlsVersions, TransportKind};
-use crate::quantity::{needed_quantity, quantity};
+use crate::quantity::{needed_quantity, number, quantity};
 
 /// The user's options; `None` = not given. Text fields with a unit hold what [`crate::units`] reads, such as `50k`
 /// or `1.5s`.
@@ -31,7 +31,7 @@ pub struct Draft {
         help = "The server: NAME, ADDRESS, ADDRESS:PORT, [IPV6]:PORT or ADDRESS@PORT")]
     pub server: Option<String>,
     /// The server's port [default: 53; DoT and DoQ 853, DoH 443]
-    #[arg(short, long, help_heading = SERVER)]
+    #[arg(value_parser = number::<u16>, short, long, help_heading = SERVER)]
     pub port: Option<u16>,
     /// Use only addresses of this family: any, v4 or v6
     #[arg(short = 'f', long, value_name = "FAMILY", help_heading = SERVER)]
@@ -60,10 +60,10 @@ pub struct Draft {
     #[arg(long, num_args = 0, default_missing_value = "true", help_heading = QUERIES)]
     pub keep_order: Option<bool>,
     /// Use EDNS with this UDP payload size
-    #[arg(long, value_name = "BYTES", help_heading = QUERIES)]
+    #[arg(value_parser = number::<u16>, long, value_name = "BYTES", help_heading = QUERIES)]
     pub edns_size: Option<u16>,
     /// Use this EDNS version, to see whether the server returns BADVERS; implies EDNS [default: 0]
-    #[arg(long, value_name = "N", help_heading = QUERIES)]
+    #[arg(value_parser = number::<u8>, long, value_name = "N", help_heading = QUERIES)]
     pub edns_version: Option<u8>,
     /// Set the DO bit (DNSSEC OK); implies EDNS
     #[arg(short = 'D', long, visible_alias = "do", num_args = 0, default_missing_value = "true", help_heading = QUERIES)]
@@ -86,7 +86,7 @@ pub struct Draft {
     pub class: Option<String>,
     /// Closed loop: keep N queries outstanding; with a rate or another shape: at most N outstanding,
     /// further queries are delayed
-    #[arg(short = 'q', long, value_name = "N", help_heading = LOAD)]
+    #[arg(value_parser = number::<u32>, short = 'q', long, value_name = "N", help_heading = LOAD)]
     pub outstanding: Option<u32>,
     /// Open loop: this many queries per second, such as 50k
     #[arg(short = 'Q', visible_short_alias = 'r', long, value_name = "QPS", help_heading = LOAD)]
@@ -129,7 +129,7 @@ pub struct Draft {
     #[serde(deserialize_with = "quantity")]
     pub count: Option<String>,
     /// End after this many passes through the file
-    #[arg(short = 'n', long, value_name = "N", help_heading = LOAD)]
+    #[arg(value_parser = number::<u64>, short = 'n', long, value_name = "N", help_heading = LOAD)]
     pub passes: Option<u64>,
     /// How long to wait for a response [default: 5s]
     #[arg(short = 't', long, value_name = "T", help_heading = LOAD)]
@@ -144,7 +144,7 @@ pub struct Draft {
     #[arg(long, value_name = "MIX", help_heading = TRANSPORT)]
     pub mix: Option<String>,
     /// Close a connection after Q queries and open another; 0 keeps it [default: 0; with udp+tcp 1]
-    #[arg(long, value_name = "Q", visible_alias = "num-queries-per-conn", help_heading = TRANSPORT)]
+    #[arg(value_parser = number::<u32>, long, value_name = "Q", visible_alias = "num-queries-per-conn", help_heading = TRANSPORT)]
     pub queries_per_connection: Option<u32>,
     /// Close a connection without outstanding queries after this time [default: never]
     #[arg(long, value_name = "T", help_heading = TRANSPORT)]
@@ -186,7 +186,7 @@ pub struct Draft {
     pub http_path: Option<String>,
     /// Number of threads [default: as many as the load needs, at most one per CPU, or one per two CPUs if the server
     /// is on this host]
-    #[arg(short = 'T', long, value_name = "N", help_heading = GENERATOR)]
+    #[arg(value_parser = number::<usize>, short = 'T', long, value_name = "N", help_heading = GENERATOR)]
     pub workers: Option<usize>,
     /// Do not pin workers to CPUs (by default each has its own, where there are enough)
     #[arg(long = "no-pin", num_args = 0, default_missing_value = "false", help_heading = GENERATOR)]
@@ -194,7 +194,7 @@ pub struct Draft {
     /// Number of sockets, or of clients with one connection each, over all workers [default: one
     /// per CPU; with AF_XDP 256 source ports; with --queries-per-connection or udp+tcp the
     /// window, or 1000]. Where UDP is part of the transport, each worker has one more UDP socket
-    #[arg(short = 'c', long, value_name = "N", help_heading = GENERATOR)]
+    #[arg(value_parser = number::<usize>, short = 'c', long, value_name = "N", help_heading = GENERATOR)]
     pub clients: Option<usize>,
     /// Send from this address; over connections, ADDRESS/LENGTH uses the addresses from ADDRESS to
     /// the end of the prefix in turn
@@ -223,7 +223,7 @@ pub struct Draft {
     #[arg(long, value_name = "MAC", help_heading = BACKEND)]
     pub next_hop: Option<String>,
     /// AF_XDP: send with this VLAN ID
-    #[arg(long, value_name = "ID", help_heading = BACKEND)]
+    #[arg(value_parser = number::<u16>, long, value_name = "ID", help_heading = BACKEND)]
     pub vlan: Option<u16>,
     /// AF_XDP: send from the addresses from ADDRESS to the end of its prefix, which must be routed
     /// back to the interface

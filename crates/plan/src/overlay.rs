@@ -31,7 +31,16 @@ impl Draft {
 
     /// Reads the text of a plan file. The error names the line, and the key where that is unknown.
     pub fn from_toml(text: &str) -> Result<Draft, String> {
-        toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())
+        toml::from_str(text).map_err(|error| {
+            let text = error.to_string();
+            // The list of all keys would hide the error.
+            match text.split_once(", expected one of `server`") {
+                Some((error, _)) => {
+                    format!("{error}: keys are the long options without dashes, see `dnsdyno run --help`")
+                }
+                None => text.trim_end().to_owned(),
+            }
+        })
     }
 
     /// The text of an equivalent plan file.

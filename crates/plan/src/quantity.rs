@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::de::{Deserializer, Error, Visitor};
 
+use crate::units::parse_count;
+
 /// Reads the quantity of an optional key.
 pub(crate) fn quantity<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     needed_quantity(deserializer).map(Some)
@@ -12,6 +14,37 @@ pub(crate) fn quantity<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Opt
 /// Reads the quantity of a required key.
 pub(crate) fn needed_quantity<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     deserializer.deserialize_any(QuantityVisitor)
+}
+
+/// Reads a whole number of the command line: `100`, `100k`.
+pub(crate) fn number<T: TryFrom<u64> + Bounded>(text: &str) -> Result<T, String> {
+    let number = parse_count(text).ok().and_then(|number| T::try_from(number).ok());
+    number.ok_or_else(|| format!("write a whole number from 0 to {}, such as 100 or 10k", T::LARGEST))
+}
+
+/// A kind of number with its largest value.
+pub(crate) trait Bounded {
+    const LARGEST: u64;
+}
+
+impl Bounded for u8 {
+    const LARGEST: u64 = u8::MAX as u64;
+}
+
+impl Bounded for u16 {
+    const LARGEST: u64 = u16::MAX as u64;
+}
+
+impl Bounded for u32 {
+    const LARGEST: u64 = u32::MAX as u64;
+}
+
+impl Bounded for u64 {
+    const LARGEST: u64 = u64::MAX;
+}
+
+impl Bounded for usize {
+    const LARGEST: u64 = usize::MAX as u64;
 }
 
 struct QuantityVisitor;

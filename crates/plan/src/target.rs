@@ -159,6 +159,10 @@ fn advice_on(text: &str) -> String {
     if let Some((host, port)) = text.split_once('#') {
         return format!("write `{host}:{port}`");
     }
+    let port = text.rsplit_once([':', '@']).map_or("", |(_, port)| port);
+    if !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_err() {
+        return "a port is a number from 1 to 65535".to_owned();
+    }
     if text.contains([',', ' ']) {
         return "a run has one server: write one name or address".to_owned();
     }
@@ -251,6 +255,7 @@ mod tests {
             ("::1:5310", "`[::1]:5310`"),
             ("https://dns.example/q", "`-s dns.example --transport doh --http-path /q`"),
             ("tls://192.0.2.1:853", "`-s 192.0.2.1:853 --transport dot`"),
+            ("192.0.2.1:70000", "from 1 to 65535"),
             ("192.0.2.1#5300", "`192.0.2.1:5300`"),
             ("192.0.2.1,192.0.2.2", "one server"),
             ("a/b", "[IPV6]:PORT"),

@@ -26,7 +26,11 @@ pub fn validate(draft: &Draft) -> Result<Plan, RunError> {
 fn resolve(name: &str, port: u16) -> Result<Vec<SocketAddr>, String> {
     match (name, port).to_socket_addrs() {
         Ok(addresses) => Ok(addresses.collect()),
-        Err(error) => Err(error.to_string()),
+        Err(error) => {
+            let text = error.to_string();
+            // The words of the standard library before those of the resolver say nothing more.
+            Err(text.strip_prefix("failed to lookup address information: ").unwrap_or(&text).to_owned())
+        }
     }
 }
 

@@ -66,7 +66,7 @@ fn dnsperf_and_the_responder_count_the_same_over_each_transport() {
     for (mode, port) in
         [("tcp", tcp), ("dot", dot), ("doh -O doh-method=GET", doh), ("doh -O doh-method=POST", doh)]
     {
-        let words = format!("-s 127.0.0.1 -p {port} -m {mode} -d q.txt -c 2 -q 10 --count 1000000 -l 1");
+        let words = format!("-s 127.0.0.1 -p {port} -m {mode} -d q.txt -c 2 -q 10 -n 1000000 -l 1");
         let said = output(&work, "dnsperf", &words);
         assert!(said.contains("Queries lost:         0"), "{mode}:\n{said}");
         let sent = said.lines().find_map(|line| line.trim().strip_prefix("Queries completed:"));

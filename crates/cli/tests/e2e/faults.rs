@@ -166,7 +166,7 @@ fn a_run_continues_to_its_end_if_the_reader_of_its_progress_closes() {
     let run =
         format!("run -s {} --ask www.example --rate 200 --for 2s --interval 100ms -o run", server.address());
     // `head` ends after the first line, so the next one fails with a broken pipe.
-    work.shell(&format!("{{ $0 {run} 2>&3 >/dev/null; }} 3>&1 | head --count 1"));
+    work.shell(&format!("{{ $0 {run} 2>&3 >/dev/null; }} 3>&1 | head -n 1"));
     let digest = work.record("run");
     assert!(digest.is_complete());
     assert_eq!(digest.tally().ends.answered, 400);

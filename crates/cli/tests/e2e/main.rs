@@ -8,6 +8,9 @@
 //! | [`servers`] | correct counts with real servers; the summary from the record and as JSON; expectations |
 //! | [`bad_input`] | a clear message and the right exit code for wrong input |
 //! | [`hostile_files`] | records that no run has written: errors, memory, control characters |
+//! | [`mistakes`] | what a stranger types wrongly: the exact words and the exit code |
+//! | [`judged`] | expectations on steps, conditions, runs without answers, signals and their exit codes |
+//! | [`recipes`] | every command line of the documents can be run |
 //! | [`full_disk`] | the same for a disk or a folder that cannot be written |
 //! | [`truth`] | figures compared with those of the responder: durations, counters, causes of loss |
 //! | [`respond`] | the responder from the command line |
@@ -41,8 +44,11 @@ mod faults;
 mod full_disk;
 mod hostile_files;
 mod in_kernel;
+mod judged;
+mod mistakes;
 mod mix;
 mod output;
+mod recipes;
 mod respond;
 mod servers;
 mod tcp;

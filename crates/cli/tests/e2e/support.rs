@@ -269,6 +269,11 @@ impl Ran {
         self
     }
 
+    /// The exit code; `None` where a signal ended it.
+    pub(crate) fn code(&self) -> Option<i32> {
+        self.status.code()
+    }
+
     /// Checks that it was ended by this signal.
     #[track_caller]
     pub(crate) fn dies_of(self, signal: Signal) -> Ran {

@@ -300,9 +300,9 @@ fn too_few_open_files_are_reported_at_the_start_with_the_number_and_advice() {
         return;
     }
     let words = "run -s 127.0.0.1:9 --ask a --transport tcp --clients 5000 --workers 2 --for 1s -o none";
-    work.shell(&format!("ulimit --count 200; $0 {words}")).ends_refused(
+    work.shell(&format!("ulimit -n 200; $0 {words}")).ends_refused(
         3,
-        &["--clients 5000 needs 5064 open files", "ulimit --count 5064", "--workers 37", "fewer clients"],
+        &["--clients 5000 needs 5064 open files", "ulimit -n 5064", "--workers 37", "fewer clients"],
     );
 }
 
@@ -317,7 +317,7 @@ fn more_clients_than_the_file_limit_are_distributed_to_workers() {
         "run -s {} --ask a --transport tcp --clients 600 --workers 3 --rate 2k --count 2400 --quiet -o run",
         server.address()
     );
-    work.shell(&format!("ulimit --count 300; $0 {words}")).gives(0);
+    work.shell(&format!("ulimit -n 300; $0 {words}")).gives(0);
     let digest = work.record("run");
     let connections = connections(&digest);
     assert_eq!((digest.tally().ends.answered, connections.open_max), (2_400, 600));
@@ -326,7 +326,7 @@ fn more_clients_than_the_file_limit_are_distributed_to_workers() {
 
 /// Whether a lowered limit of open files is permanent: with some privileges it can be raised again.
 fn is_bound_by_file_limit(work: &Workplace) -> bool {
-    let is_bound = !work.shell("ulimit --count 200; ulimit --count 300").stderr.is_empty();
+    let is_bound = !work.shell("ulimit -n 200; ulimit -n 300").stderr.is_empty();
     if !is_bound {
         eprintln!("skipped: this user may raise any limit of open files");
     }

@@ -70,13 +70,11 @@ pub enum SourceError {
         origin: String,
     },
     /// Every line with content is malformed.
-    #[error("{origin} has no queries: all {bad_lines} lines are malformed, the first is {first}")]
+    #[error("{origin} has no queries: no line is well formed; the first is {first}")]
     OnlyBadLines {
         /// The file, or a description of the source.
         origin: String,
-        /// The number of malformed lines.
-        bad_lines: u64,
-        /// The first of them.
+        /// The first line.
         first: Box<BadLine>,
     },
     /// A malformed line, with `--strict`.

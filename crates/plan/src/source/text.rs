@@ -191,7 +191,7 @@ impl<'a> Lines<'a> {
         let first = || first_bad.first().cloned().map(Box::new);
         match (builder.is_empty(), first()) {
             (true, None) => Err(SourceError::Empty { origin: origin() }),
-            (true, Some(first)) => Err(SourceError::OnlyBadLines { origin: origin(), bad_lines, first }),
+            (true, Some(first)) => Err(SourceError::OnlyBadLines { origin: origin(), first }),
             (false, Some(first)) if are_most_bad => {
                 let lines = good_lines + bad_lines;
                 Err(SourceError::MostlyBad { origin: origin(), bad_lines, lines, first })
