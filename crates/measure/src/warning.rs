@@ -279,7 +279,9 @@ mod tests {
             "sends late: the response time contains our own lateness at p99 (407 µs, service time 69.0 µs) and p99.9 \
              (beyond the timeout, service time 69.0 µs), which the service time does not; "
         ));
-        assert!(text(vec![figure(0.5, Some(80_000))]).contains("at p50 (80.0 µs, service time 69.0 µs), which"));
+        assert!(
+            text(vec![figure(0.5, Some(80_000))]).contains("at p50 (80.0 µs, service time 69.0 µs), which")
+        );
         assert!(text(vec![]).starts_with("sends late: p99 338 µs behind the schedule; "));
     }
 
