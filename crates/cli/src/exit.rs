@@ -59,7 +59,7 @@ pub(crate) type Outcome = Result<u8, Failure>;
 pub(crate) fn refuse(error: &clap::Error, words: &[String]) -> ExitCode {
     match crate::habits::advice(error, words) {
         Some(advice) => {
-            crate::screen::print_error(&format!("dnsdyno: {}", shown(&advice, MAX_ADVICE)));
+            crate::message::print_error(&format!("dnsdyno: {}", shown(&advice, MAX_ADVICE)));
             ExitCode::from(BAD_INPUT)
         }
         None => {
@@ -76,7 +76,7 @@ pub(crate) fn code_of(outcome: Outcome) -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(failure) if is_broken_pipe(&failure.error) => ExitCode::from(OK),
         Err(failure) => {
-            crate::screen::print_error(&format!("dnsdyno: {}", error_text(&failure.error)));
+            crate::message::print_error(&format!("dnsdyno: {}", error_text(&failure.error)));
             ExitCode::from(failure.code)
         }
     }

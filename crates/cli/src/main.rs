@@ -5,6 +5,7 @@ mod args;
 mod cmd;
 mod exit;
 mod habits;
+mod message;
 mod screen;
 mod signals;
 mod summary;

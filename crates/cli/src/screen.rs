@@ -3,7 +3,7 @@
 //! It is written to standard error, so that standard output has only the summary.
 
 use std::error::Error;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,6 +15,7 @@ use dnsdyno_report::{LiveFigures, check_line, refusal, summary};
 use dnsdyno_runner::{Control, Live, Note, Observer};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::message::print_error;
 use crate::signals;
 
 /// Shows the progress of a run.
@@ -183,15 +184,6 @@ fn has_colors() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// Prints a message to standard error, of which files and servers may have given a part. A failure is ignored: a closed
-/// terminal or pipe must not end a run.
-pub(crate) fn print_error(message: &str) {
-    let mut stderr = std::io::stderr().lock();
-    for line in message.split('\n') {
-        let _ = writeln!(stderr, "{}", shown(line, LONGEST_LINE));
-    }
-}
-
 /// Width of standard output in columns: that of the terminal, or the default.
 pub(crate) fn width_of_terminal() -> usize {
     width_of(std::io::stdout())
@@ -212,6 +204,3 @@ const BLOCK_INDENT: &str = "  ";
 
 /// Characters of the load beside the time of a run without an end.
 const LONGEST_LOAD: usize = 60;
-
-/// Characters of a line of a message. The longest that we write on purpose are a few hundred.
-const LONGEST_LINE: usize = 4_000;

@@ -17,7 +17,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
 
 use crate::exit::code_of_stop;
-use crate::screen::print_error;
+use crate::message::print_error;
 
 /// Stops the run of `control` at each signal from now on. A signal that the program was started to ignore, as SIGHUP by
 /// `nohup`, is still ignored.

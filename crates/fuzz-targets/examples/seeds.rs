@@ -258,10 +258,12 @@ const PLANS: &[(&str, &str)] = &[
     ),
     (
         "doh",
-        "server = \"127.0.0.1\"\nask = [\"a\"]\ntransport = \"doh\"\nrate = 100\nduration = \"5s\"\nedns-size = 1232\ndnssec-ok = true\n",
+        "server = \"127.0.0.1\"\nask = [\"a\"]\ntransport = \"doh\"\nrate = 100\nduration = \"5s\"\n\
+         edns-size = 1232\ndnssec-ok = true\n",
     ),
     (
         "pieces",
-        "server = \"127.0.0.1\"\nask = [\"a\"]\n[[piece]]\nrate = \"0..10k\"\nfor = \"30s\"\n[[piece]]\nrate = \"10k\"\nfor = \"1m\"\nlabel = \"hold\"\n",
+        "server = \"127.0.0.1\"\nask = [\"a\"]\n[[piece]]\nrate = \"0..10k\"\nfor = \"30s\"\n\
+         [[piece]]\nrate = \"10k\"\nfor = \"1m\"\nlabel = \"hold\"\n",
     ),
 ];

@@ -66,7 +66,8 @@ pub struct Draft {
     #[arg(value_parser = number::<u8>, long, value_name = "N", help_heading = QUERIES)]
     pub edns_version: Option<u8>,
     /// Set the DO bit (DNSSEC OK); implies EDNS
-    #[arg(short = 'D', long, visible_alias = "do", num_args = 0, default_missing_value = "true", help_heading = QUERIES)]
+    #[arg(short = 'D', long, visible_alias = "do", num_args = 0, default_missing_value = "true",
+        help_heading = QUERIES)]
     pub dnssec_ok: Option<bool>,
     /// Request the server's identifier (NSID); implies EDNS
     #[arg(long, num_args = 0, default_missing_value = "true", help_heading = QUERIES)]
@@ -144,7 +145,8 @@ pub struct Draft {
     #[arg(long, value_name = "MIX", help_heading = TRANSPORT)]
     pub mix: Option<String>,
     /// Close a connection after Q queries and open another; 0 keeps it [default: 0; with udp+tcp 1]
-    #[arg(value_parser = number::<u32>, long, value_name = "Q", visible_alias = "num-queries-per-conn", help_heading = TRANSPORT)]
+    #[arg(value_parser = number::<u32>, long, value_name = "Q", visible_alias = "num-queries-per-conn",
+        help_heading = TRANSPORT)]
     pub queries_per_connection: Option<u32>,
     /// Close a connection without outstanding queries after this time [default: never]
     #[arg(long, value_name = "T", help_heading = TRANSPORT)]

@@ -12,7 +12,7 @@ use crate::connections::ConnectionPlan;
 use crate::draft::Draft;
 use crate::encryption::EncryptionPlan;
 use crate::error::PlanError;
-use crate::expect::{Expectation, StopCondition, read_all};
+use crate::expect::{ExpectError, Expectation, StopCondition};
 use crate::interval::{check_interval, usual_interval_ns};
 use crate::kinds::TransportKind;
 use crate::load::{LoadChoice, choose_load};
@@ -229,6 +229,16 @@ impl Draft {
             draft,
         })
     }
+}
+
+/// Reads the expectations of an option; the error names the option.
+fn read_all<T>(
+    option: &'static str,
+    texts: &Option<Vec<String>>,
+    parse: impl Fn(&str) -> Result<T, ExpectError>,
+) -> Result<Vec<T>, PlanError> {
+    let wrong = |source| PlanError::Expectation { option, source };
+    texts.iter().flatten().map(|text| parse(text).map_err(wrong)).collect()
 }
 
 fn source(draft: &mut Draft, working_dir: &Path) -> Result<QuerySource, PlanError> {

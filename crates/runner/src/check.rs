@@ -18,17 +18,7 @@ use dnsdyno_transport::{Description, Kind, MemberDescription, Opened, PartKind, 
 use dnsdyno_wire::{HEADER_LEN, class_name, name_to_text, peek, rcode_name, type_name};
 
 use self::exchange::{Answer, Exchange, Exchanged};
-use crate::error::RunError;
-
-/// The problems of a check: the run is not made.
-#[derive(Debug, thiserror::Error)]
-#[error("{}; to start the load anyway: --no-check", .sentences.join("; "))]
-pub struct CheckFailed {
-    /// A sentence for each transport without a usable answer.
-    pub sentences: Vec<String>,
-    /// What was found, for each transport of the run.
-    pub checks: Vec<Check>,
-}
+use crate::error::{CheckFailed, RunError};
 
 /// Sends the first of `queries` over each transport that `kind` and `description` have.
 ///

@@ -6,10 +6,8 @@ use std::path::PathBuf;
 
 use dnsdyno_plan::PlanError;
 use dnsdyno_plan::source::SourceError;
-use dnsdyno_record::WriteError;
+use dnsdyno_record::{Check, WriteError};
 use dnsdyno_transport::OpenError;
-
-use crate::check::CheckFailed;
 
 /// Why a run failed. Nothing was sent.
 #[derive(Debug, thiserror::Error)]
@@ -76,4 +74,14 @@ impl RunError {
     pub fn is_bad_input(&self) -> bool {
         matches!(self, RunError::Plan(_) | RunError::Source(_) | RunError::Transport(OpenError::Unusable(_)))
     }
+}
+
+/// The problems of a check: the run is not made.
+#[derive(Debug, thiserror::Error)]
+#[error("{}; to start the load anyway: --no-check", .sentences.join("; "))]
+pub struct CheckFailed {
+    /// A sentence for each transport without a usable answer.
+    pub sentences: Vec<String>,
+    /// What was found, for each transport of the run.
+    pub checks: Vec<Check>,
 }

@@ -26,11 +26,10 @@ mod run;
 mod simulated;
 mod watch;
 
-pub use check::CheckFailed;
 pub use dnsdyno_engine::{Control, Live, StopCause};
 pub use dnsdyno_record::{FinishedRun, PlanRunner};
 pub use dnsdyno_transport::sim::SimConfig;
-pub use error::RunError;
+pub use error::{CheckFailed, RunError};
 pub use host::validate;
 pub use local::LocalRunner;
 pub use observer::{Note, Observer};

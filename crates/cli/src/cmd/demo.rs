@@ -11,7 +11,7 @@ use dnsdyno_runner::validate;
 use crate::args::DemoFlags;
 use crate::cmd::run;
 use crate::exit::{Failure, Outcome};
-use crate::screen::print_error;
+use crate::message::print_error;
 use crate::summary::Form;
 
 pub(crate) fn demo(flags: &DemoFlags) -> Outcome {

@@ -19,7 +19,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
 
 use crate::exit::{Failure, OK, Outcome};
-use crate::screen::print_error;
+use crate::message::print_error;
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]

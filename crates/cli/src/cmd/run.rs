@@ -11,7 +11,8 @@ use dnsdyno_runner::{Control, Keep, LocalRunner, PlanRunner, validate};
 
 use crate::args::RunFlags;
 use crate::exit::{Failure, HUNG_UP, INTERRUPTED, Outcome, RECORD_INCOMPLETE, RUN_FAILED, TERMINATED};
-use crate::screen::{Screen, print_error};
+use crate::message::print_error;
+use crate::screen::Screen;
 use crate::signals;
 use crate::summary::{Expected, Form, print};
 

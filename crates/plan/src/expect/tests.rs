@@ -1,3 +1,5 @@
+//! What is read as an expectation or a condition, and the errors.
+
 use super::*;
 
 fn error(text: &str) -> String {

@@ -17,7 +17,8 @@ pub(super) fn of(error: &ConnectionError) -> String {
         // Found by us. The reason is the library's, about what the server sent.
         ConnectionError::TransportError(error) => match alert_of(error.code) {
             Some(rustls::AlertDescription::NoApplicationProtocol) => {
-                "no common ALPN: we offered doq, and the server selected nothing: it may speak another protocol".to_owned()
+                "no common ALPN: we offered doq, and the server selected nothing: it may speak another protocol"
+                    .to_owned()
             }
             Some(_) => with_reason("the server violated TLS".to_owned(), error.reason.as_bytes()),
             None => with_reason(format!("the server violated QUIC ({:?})", error.code), error.reason.as_bytes()),

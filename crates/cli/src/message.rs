@@ -1,0 +1,17 @@
+//! Messages on standard error.
+
+use std::io::Write;
+
+use dnsdyno_measure::shown;
+
+/// Prints a message to standard error, of which files and servers may have given a part. A failure is ignored: a closed
+/// terminal or pipe must not end a run.
+pub(crate) fn print_error(message: &str) {
+    let mut stderr = std::io::stderr().lock();
+    for line in message.split('\n') {
+        let _ = writeln!(stderr, "{}", shown(line, LONGEST_LINE));
+    }
+}
+
+/// Characters of a line of a message. The longest that we write on purpose are a few hundred.
+const LONGEST_LINE: usize = 4_000;
