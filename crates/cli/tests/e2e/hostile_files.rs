@@ -52,7 +52,7 @@ fn a_record_with_intervals_far_apart_is_shown() {
     work.write("far.ndjson", text(&far));
     let ran = show_in_little_memory(&work, "far.ndjson").gives(0);
     assert!(
-        ran.stdout.contains("40 queries") && !ran.stderr.contains("panicked"),
+        ran.stdout.contains("answered   40  100 %") && !ran.stderr.contains("panicked"),
         "{}{}",
         ran.stdout,
         ran.stderr
@@ -86,7 +86,8 @@ fn a_small_file_does_not_take_much_memory() {
     show_in_little_memory(&work, "skipped.ndjson").gives(0);
     skipped[0]["dnsdyno"]["format"] = 1.into();
     work.write("old.ndjson", text(&skipped));
-    show_in_little_memory(&work, "old.ndjson").ends_refused(2, &["line 2", "bytes, and the limit is 2097152"]);
+    show_in_little_memory(&work, "old.ndjson")
+        .ends_refused(2, &["line 2", "bytes, and the limit is 2097152"]);
     let mut long = lines(1);
     long[1]["more"] = "x".repeat(60_000_000).into();
     work.write("long.ndjson", text(&long));
