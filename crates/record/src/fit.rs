@@ -151,7 +151,6 @@ pub(crate) fn check_merged(merged: &Row) -> Result<(), Misfit> {
 
 fn check_sum(sum: &Sum) -> Result<(), Misfit> {
     at_most("to_ns", sum.to_ns, LATEST_NS)?;
-    at_most("schedule_ns", sum.schedule_ns, LATEST_NS)?;
     at_most("late_after_settled", sum.late_after_settled, LARGEST_COUNT)?;
     check_counts(&sum.tally, &sum.arrivals, &sum.workers)
 }

@@ -52,7 +52,7 @@ fn a_record_with_intervals_far_apart_is_shown() {
     work.write("far.ndjson", text(&far));
     let ran = show_in_little_memory(&work, "far.ndjson").gives(0);
     assert!(
-        ran.stdout.contains("40 queries") && !ran.stderr.contains("panicked"),
+        ran.stdout.contains("answered   40  100 %") && !ran.stderr.contains("panicked"),
         "{}{}",
         ran.stdout,
         ran.stderr
