@@ -17,6 +17,7 @@ mod ledger;
 mod made;
 mod pace;
 mod pairing;
+mod passing;
 mod pauses;
 mod sending;
 mod worker;

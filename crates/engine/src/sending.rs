@@ -19,6 +19,7 @@ use crate::inflight::Place;
 use crate::made::Copied;
 use crate::pace::Pace;
 use crate::pairing::Pairing;
+use crate::passing::{PASSED_RETRY_NS, Passed, channel_of_source, pass_paused};
 
 /// The state of a worker's sending.
 pub(crate) struct Sending {
@@ -67,16 +68,6 @@ impl SendLimits {
     fn is_over(&self, now_ns: u64, since_ns: u64) -> bool {
         now_ns >= self.stop_ns || now_ns.saturating_sub(since_ns) >= self.timeout_ns
     }
-}
-
-/// What became of the clients that pause.
-enum Passed {
-    /// The next client does not pause, or there is none.
-    ToOther,
-    /// All pause: the first query was ended.
-    Refused,
-    /// All that were looked at pause: the queries wait.
-    All,
 }
 
 impl Sending {
@@ -211,7 +202,7 @@ impl Sending {
             let queue = &mut pairing.groups.all[number];
             let first = queue.waiting.front()?.question as usize;
             if group.connects && pairing.connections.pauses.is_any() {
-                match self.pass_paused(transport, pace, pairing, number) {
+                match pass_paused(transport, pairing, number, self.share.workers, pace.is_open()) {
                     Passed::ToOther => {}
                     Passed::Refused => {
                         remaining -= 1;
@@ -265,48 +256,6 @@ impl Sending {
         None
     }
 
-    /// Passes clients that pause, so that the next client of a group does not; or ends the first query of its queue, if
-    /// there is no client for it that does not.
-    #[cold]
-    fn pass_paused<T: Transport>(
-        &self,
-        transport: &mut T,
-        pace: &Pace,
-        pairing: &mut Pairing<'_>,
-        number: usize,
-    ) -> Passed {
-        let queue = &pairing.groups.all[number];
-        let (channels, pauses) = (queue.group.channels, &pairing.connections.pauses);
-        let source = queue.waiting.front().and_then(|query| pairing.queries.client(query.question as usize));
-        let is_without_client = match source {
-            Some(client) => pauses.is_paused(self.channel_of_source(queue, client)),
-            None => pauses.paused_in(number) >= channels,
-        };
-        if is_without_client {
-            // A closed loop schedules the next query at once: without waiting, the number of refused queries would
-            // only depend on the speed of this host.
-            if !pace.is_open() {
-                return Passed::All;
-            }
-            pairing.refuse_first(number);
-            return Passed::Refused;
-        }
-        for _ in 0..PASSED_AT_ONCE.min(channels) {
-            match transport.next_client_of(number) {
-                Ok(next) if source.is_none() && pauses.is_paused(next.channel) => {
-                    transport.pass(next.channel)
-                }
-                _ => return Passed::ToOther,
-            }
-        }
-        Passed::All
-    }
-
-    /// The channel of a client of the source in a group.
-    fn channel_of_source(&self, queue: &Queue, client: u32) -> usize {
-        queue.first_channel + (client / self.share.workers) as usize % queue.group.channels
-    }
-
     /// The channel of a client of the source, and how many queries at the front of the queue it can send; or why it can
     /// send none.
     fn client_of_source<T: Transport>(
@@ -318,7 +267,7 @@ impl Sending {
     ) -> Result<NextClient, NotSentReason> {
         let queue = &pairing.groups.all[number];
         let is_its = |query: &&Waiting| pairing.queries.client(query.question as usize) == Some(client);
-        let channel = self.channel_of_source(queue, client);
+        let channel = channel_of_source(queue, client, self.share.workers);
         let capacity = transport.capacity_of(channel)?;
         Ok(NextClient { channel, capacity: queue.waiting.iter().take(capacity).take_while(is_its).count() })
     }
@@ -510,10 +459,6 @@ const LONGEST_DISTANCE_NS: u64 = 100_000;
 
 /// How long a closed loop pauses after the host could not send a query.
 const PAUSE_NS: u64 = 1_000_000;
-
-/// Clients that pause and are passed at once, at most; the next are passed a millisecond later.
-const PASSED_AT_ONCE: usize = 1_024;
-const PASSED_RETRY_NS: u64 = 1_000_000;
 
 /// Channels that are searched for a free ID, at most.
 const CHANNELS_TRIED: usize = 64;

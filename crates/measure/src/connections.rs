@@ -76,7 +76,7 @@ counters! {
         pub reused: u64,
         /// Pauses of clients whose connections failed again and again, before the next attempt.
         pub pauses: u64,
-        /// Their length, added up, in nanoseconds.
+        /// Length of these pauses, added up, in nanoseconds.
         pub paused_ns: u64,
         /// Largest number of connections established at the same time, added over workers.
         pub open_max: u64 = peak,

@@ -36,7 +36,7 @@ fn a_flood_of_answers_leaves_each_turn_to_the_other_clients_too() {
         meeting.turn();
         most = most.max(meeting.seen.answers.len() - before);
     }
-    let bound = (4 * 64 << 10) / framed(&answer(9)).len() + 1;
+    let bound = (4 * 65_536) / framed(&answer(9)).len() + 1;
     assert!(most <= bound, "{most} answers in a turn");
 }
 
