@@ -152,8 +152,8 @@ impl<'a> Pairing<'a> {
         arrivals.in_flight_max = arrivals.in_flight_max.max(live);
     }
 
-    /// Ends the queries whose timeout has passed. Where channels may be clients, `on_client` says of a channel and an ID
-    /// whether the query has never left.
+    /// Ends the queries whose timeout has passed. Where channels may be clients, `on_client` says of a channel and an
+    /// ID whether the query has never left.
     pub(crate) fn expire(&mut self, now_ns: u64, mut on_client: impl FnMut(usize, u16) -> Option<NeverSent>) {
         while let Some((slot, sent_query)) = self.table.expire_oldest(now_ns) {
             let mut never_sent = None;

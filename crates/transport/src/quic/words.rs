@@ -21,7 +21,9 @@ pub(super) fn of(error: &ConnectionError) -> String {
                     .to_owned()
             }
             Some(_) => with_reason("the server violated TLS".to_owned(), error.reason.as_bytes()),
-            None => with_reason(format!("the server violated QUIC ({:?})", error.code), error.reason.as_bytes()),
+            None => {
+                with_reason(format!("the server violated QUIC ({:?})", error.code), error.reason.as_bytes())
+            }
         },
         ConnectionError::ConnectionClosed(close) => {
             let words = match alert_of(close.error_code) {
@@ -35,7 +37,8 @@ pub(super) fn of(error: &ConnectionError) -> String {
             with_reason(words, &close.reason)
         }
         ConnectionError::Reset => {
-            "the server does not know the connection any more (stateless reset): it may have restarted".to_owned()
+            "the server does not know the connection any more (stateless reset): it may have restarted"
+                .to_owned()
         }
         ConnectionError::TimedOut => "the server sent nothing any more".to_owned(),
         ConnectionError::LocallyClosed | ConnectionError::CidsExhausted => {
