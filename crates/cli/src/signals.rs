@@ -19,12 +19,11 @@ use signal_hook::iterator::Signals;
 use crate::exit::code_of_stop;
 use crate::message::print_error;
 
-/// Stops the run of `control` at each signal from now on. A signal that the program was started to ignore, as SIGHUP by
-/// `nohup`, is still ignored.
+/// Stops the run of `control` at each signal from now on. If the program was started to ignore SIGHUP, as by `nohup`, it
+/// still does. SIGINT is never ignored: shells start every background job of a script so.
 pub(crate) fn handle_signals(control: Arc<Control>) -> std::io::Result<()> {
-    let ignored = ignored_signals();
-    let mut signals =
-        Signals::new([SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !ignored.has(*signal)))?;
+    let hang_up = (!ignores(SIGHUP)).then_some(SIGHUP);
+    let mut signals = Signals::new([SIGINT, SIGTERM].into_iter().chain(hang_up))?;
     thread::Builder::new().name("signals".into()).spawn(move || {
         for (earlier, signal) in signals.forever().enumerate() {
             control.stop(cause_of(signal));
@@ -65,23 +64,12 @@ fn leave(control: &Control) -> ! {
     signal_hook::low_level::exit(i32::from(code_of_stop(control.cause())))
 }
 
-/// A set of signals as the kernel writes it.
-struct SignalSet(u64);
-
-impl SignalSet {
-    fn has(&self, signal: i32) -> bool {
-        u32::try_from(signal - 1)
-            .ok()
-            .and_then(|bit| self.0.checked_shr(bit))
-            .is_some_and(|rest| rest & 1 == 1)
-    }
-}
-
-/// The signals that this process ignores; none where the kernel does not tell.
-fn ignored_signals() -> SignalSet {
+/// Whether this process ignores a signal, by the kernel's bit mask; no, where the kernel does not tell.
+fn ignores(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    SignalSet(line.and_then(|set| u64::from_str_radix(set.trim(), 16).ok()).unwrap_or(0))
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    mask & (1 << (signal - 1)) != 0
 }
 
 /// How long the record may take after the second signal.

@@ -214,25 +214,25 @@ fn interval(index: u64) -> String {
     )
 }
 
-const HEADER: &str = r#"{"runid":"r","type":"header","generator_version":"0.1.0","generator_params":["dnsdyno","run"],"dnsdyno":{"format":2,"started_unix_ns":1760000000000000000,"name":"n","note":null,"interval_ns":1000000000,"timeout_ns":5000000000,"headline":"response","types":["A","AAAA"],"phases":[],"target":"localhost","address":"[::1]:5300","transport":"udp","workers":1,"clients":1,"queries":2,"bad_lines":0,"send_only":false,"load":"3 queries/s"}}"#;
+const HEADER: &str = include_str!("seed_lines/header.json").trim_ascii_end();
 
-const PHASES: &str = r#"{"runid":"r","type":"header","generator_version":"0.1.0","dnsdyno":{"format":2,"started_unix_ns":1,"interval_ns":1000000000,"timeout_ns":1000000000,"headline":"service","types":["A","TYPE65280"],"phases":[{"label":"1","from_ns":0,"to_ns":1000000000},{"label":"2","from_ns":1000000000,"to_ns":18446744073709551615}],"target":"t","address":"127.0.0.1:53","transport":"udp","workers":1,"clients":1,"queries":2,"bad_lines":1,"send_only":true,"load":"l"}}"#;
+const PHASES: &str = include_str!("seed_lines/phases.json").trim_ascii_end();
 
-const MIX: &str = r#"{"runid":"r","type":"header","generator_version":"0","dnsdyno":{"format":2,"started_unix_ns":1,"interval_ns":1000000000,"timeout_ns":1000000000,"headline":"response","types":["A"],"phases":[],"target":"t","address":"127.0.0.1:53","transport":"mix","mix":[{"transport":"udp","share":0.5,"address":"127.0.0.1:53"},{"transport":"dot","share":0.5,"address":"127.0.0.1:853"}],"backend":{"why":null,"xdp":{"interface":"e","queues":1,"mode":"native","zero_copy":true,"source":"::1","first_port":1,"last_port":2,"next_hop":"00:00:00:00:00:00","vlan":5,"mtu":1500}},"workers":1,"clients":1,"udp_sockets":1,"queries":1,"bad_lines":0,"send_only":false,"load":"l","checks":[{"transport":"udp","query":"a. IN A","rcode":"NOERROR","version":"v","tls":{"version":"TLS 1.3","names":["a"]}}]}}"#;
+const MIX: &str = include_str!("seed_lines/mix.json").trim_ascii_end();
 
-const GROUPS: &str = r#"{"runid":"r","type":"stats_periodic","dnsdyno":{"index":0,"from_ns":0,"to_ns":1000000000,"asked_qps":3,"scheduled":3,"requests":4,"retried":1,"held_back":1,"held_back_ns":9,"ends":{"answered_late":1,"refused":1,"not_sent":{"no_free_id":1}},"rcodes":{"4000":1},"fallback":{"started":1,"udp_requests":1,"tcp_requests":1,"failed":{"reset":1}},"members":[{"scheduled":3,"sent":2,"ends":{"refused":3}}],"bytes_sent":90,"arrivals":{"sent":2,"late":1,"anomalies":{"duplicates":1},"in_flight_max":2,"connections":{"opened":1,"established":1,"open_max":1,"failed":{"refused":1},"ended":{"reset":1},"encrypted":{"statuses":{"404":1}}}},"workers":[]}}"#;
+const GROUPS: &str = include_str!("seed_lines/groups.json").trim_ascii_end();
 
-const GROUPS_SUM: &str = r#"{"runid":"r","type":"stats_sum","dnsdyno":{"to_ns":1500000000,"scheduled":3,"requests":4,"retried":1,"held_back":1,"held_back_ns":9,"ends":{"answered_late":1,"refused":1,"not_sent":{"no_free_id":1}},"rcodes":{"4000":1},"fallback":{"started":1,"udp_requests":1,"tcp_requests":1,"failed":{"reset":1}},"members":[{"scheduled":3,"sent":2,"ends":{"refused":3}}],"bytes_sent":90,"arrivals":{"sent":2,"late":1,"anomalies":{"duplicates":1},"in_flight_max":2,"connections":{"opened":1,"established":1,"open_max":1,"failed":{"refused":1},"ended":{"reset":1},"encrypted":{"statuses":{"404":1}}}},"warnings":[{"name":"clock_stepped","figures":{"step_ns":-5},"text":"t"},{"name":"sends_late","figures":{"p99_lateness_ns":5,"gap_ns":7}}],"ended":{"how":"failed","why":"w"},"evidence":{},"late_after_settled":0,"workers":[],"schedule_ns":1000000000,"passes":1.5,"interface":{"name":"e","sent":3,"send_dropped":0,"send_errors":0,"received":1,"receive_dropped":0,"receive_errors":0},"explanations":[{"about":"stream.status","words":"HTTP status 404"}]}}"#;
+const GROUPS_SUM: &str = include_str!("seed_lines/groups_sum.json").trim_ascii_end();
 
-const EVENT: &str = r#"{"runid":"r","type":"event","msg":"m","msg_type":"link","dnsdyno":{"at_ns":900000000,"kind":"link","message":"m","figures":{"queries":2,"share":0.5,"why":"w"}}}"#;
+const EVENT: &str = include_str!("seed_lines/event.json").trim_ascii_end();
 
-const GAP: &str = r#"{"runid":"r","type":"event","msg":"lost","msg_type":"record_gap","dnsdyno":{"at_ns":2000000000,"kind":"record_gap","message":"lost","figures":{"lines":1}}}"#;
+const GAP: &str = include_str!("seed_lines/gap.json").trim_ascii_end();
 
-const SUM: &str = r#"{"runid":"r","type":"stats_sum","dnsdyno":{"to_ns":2500000000,"scheduled":6,"requests":6,"ends":{"answered":4,"answered_late":1,"timed_out":1},"rcodes":{"0":4},"types":[{"sent":6,"answered":4},{}],"response":{"count":4,"sum_ns":4000000,"sum_squares_ns2":4000000000000,"min_ns":1000000,"max_ns":1000000,"first":1780,"counts":[4]},"arrivals":{"sent":6,"answered":4,"latency":{"count":4,"sum_ns":4000000,"sum_squares_ns2":4000000000000,"min_ns":1000000,"max_ns":1000000,"first":1780,"counts":[4]}},"warnings":[],"ended":{"how":"by_time"},"evidence":{},"late_after_settled":1,"workers":[{"sent":6,"answered":4,"cpu_ns":10000}],"schedule_ns":2000000000,"passes":3.0,"interface":null}}"#;
+const SUM: &str = include_str!("seed_lines/sum.json").trim_ascii_end();
 
-const OLD_HEADER: &str = r#"{"runid":"r","type":"header","generator_version":"0.1.0","dnsdyno":{"format":1,"started_unix_ns":1,"interval_ns":1000000000,"timeout_ns":5000000000,"headline":"response","types":["A"],"phases":[],"target":"t","address":"[::1]:53","transport":"udp","workers":1,"clients":1,"questions":1,"bad_lines":0,"send_only":false,"load":"l"}}"#;
+const OLD_HEADER: &str = include_str!("seed_lines/old_header.json").trim_ascii_end();
 
-const OLD_INTERVAL: &str = r#"{"runid":"r","type":"stats_periodic","dnsdyno":{"index":0,"from_ns":0,"to_ns":1000000000,"asked_qps":2.0,"scheduled":2,"requests":2,"asked_again":1,"beside":{"duplicates":1},"ends":{"answered":2},"rcodes":[{"rcode":0,"name":"NOERROR","count":2}],"types":[{"type":"A","sent":2,"answered":2}],"response":{"count":2,"sum_ns":240000,"min_ns":120000,"max_ns":120000,"stddev_ns":1,"buckets":[[119808,120319,2]]},"fallback":{"begun":1,"udp_failed":{"timed_out":1},"tcp_failed":{"reset":1}},"arrivals":{"sent":2},"workers":[]}}"#;
+const OLD_INTERVAL: &str = include_str!("seed_lines/old_interval.json").trim_ascii_end();
 
 const PLANS: &[(&str, &str)] = &[
     (
@@ -246,7 +246,8 @@ const PLANS: &[(&str, &str)] = &[
     ("ramp", "server = \"127.0.0.1\"\nask = [\"a\"]\nramp = \"0..100k\"\nover = \"60s\"\ntimeout = \"2s\"\n"),
     (
         "stair",
-        "server = \"127.0.0.1\"\nask = [\"a\"]\nstair = \"2k..25k\"\nstep = \"1k\"\nhold = \"60s\"\ninterval = \"1s\"\n",
+        "server = \"127.0.0.1\"\nask = [\"a\"]\nstair = \"2k..25k\"\nstep = \"1k\"\n\
+         hold = \"60s\"\ninterval = \"1s\"\n",
     ),
     (
         "burst",
@@ -254,7 +255,8 @@ const PLANS: &[(&str, &str)] = &[
     ),
     (
         "mix",
-        "server = \"127.0.0.1\"\nask = [\"a\"]\nmix = \"udp=60,tcp=15,dot@8853=25\"\nrate = \"1k\"\nduration = \"1m\"\nclients = 8\n",
+        "server = \"127.0.0.1\"\nask = [\"a\"]\nmix = \"udp=60,tcp=15,dot@8853=25\"\n\
+         rate = \"1k\"\nduration = \"1m\"\nclients = 8\n",
     ),
     (
         "doh",

@@ -48,10 +48,14 @@ fn a_search_finds_the_capacity_of_every_simulated_server() {
 
 #[test]
 fn a_run_reports_its_end_and_the_warnings_of_the_generator() {
+<<<<<<< HEAD
     let FinishedRun { digest, folder, incomplete, .. } = server(5_000).run(&plan(1_000, "500ms")).unwrap();
+=======
+    let FinishedRun { digest, each, folder, incomplete } = server(5_000).run(&plan(1_000, "500ms")).unwrap();
+>>>>>>> input
     assert_eq!((digest.ended(), digest.is_complete()), (Some(&Ended::ByTime), true));
     assert_eq!((digest.tally().scheduled, digest.tally().ends.answered), (500, 500));
-    assert_eq!((digest.warnings(), folder, incomplete.is_none()), (vec![], None, true));
+    assert_eq!((digest.warnings(), folder, incomplete.is_none(), each), (vec![], None, true, vec![]));
     // A link with a capacity of one message prevents the generator from sending.
     let mut narrow = server(5_000);
     narrow.server.capacity = 1;
@@ -60,6 +64,23 @@ fn a_run_reports_its_end_and_the_warnings_of_the_generator() {
     assert_eq!(names, ["sends_late", "sends_missing"]);
     let sum = digest.sum.as_ref().unwrap();
     assert!(sum.evidence.datagrams_only && sum.evidence.lasted_ns > 0, "{:?}", sum.evidence);
+}
+
+#[test]
+fn the_expectations_and_conditions_of_a_plan_are_judged_during_the_run() {
+    let draft = Draft {
+        expect_each: Some(vec!["loss<1%".into()]),
+        stop_when: Some(vec!["loss>5% for 300ms".into()]),
+        ..plan(1_000, "1s").draft
+    };
+    let calm = server(5_000).run(&validate(&draft).unwrap()).unwrap();
+    assert_eq!(calm.digest.ended(), Some(&Ended::ByTime));
+    assert_eq!((calm.each[0].judged, calm.each[0].missed), (10, 0));
+    // Long enough that the collector, which is not simulated, sees the losses long before its end.
+    let draft = Draft { rate: Some("4k".into()), duration: Some("20m".into()), ..draft };
+    let ended = server(3_000).run(&validate(&draft).unwrap()).unwrap();
+    assert_eq!(ended.digest.ended(), Some(&Ended::ByCondition { condition: "loss>5% for 300ms".into() }));
+    assert!(ended.each[0].missed >= 3, "{:?}", ended.each[0]);
 }
 
 #[test]

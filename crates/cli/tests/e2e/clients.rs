@@ -132,7 +132,7 @@ fn the_first_query_is_sent_with_the_syn_where_both_ends_allow_it() {
 fn a_closed_loop_limits_its_connection_attempts_to_a_closed_port() {
     let work = Workplace::new();
     let words = format!("run -s {} --ask www.example --transport tcp --for 1s --quiet -o run", closed_port());
-    let ran = work.dnsdyno(&format!("{words} --outstanding 10 --workers 1")).gives(0);
+    let ran = work.dnsdyno(&format!("{words} --outstanding 10 --workers 1")).completes();
     let ends = work.record("run").tally().ends;
     // Ten at a time, at most once per millisecond.
     assert!(ends.refused >= 10 && ends.refused <= 11_000, "{ends:?}");

@@ -38,7 +38,7 @@ fn run(work: &Workplace, address: SocketAddr, load: &str) {
     let words = format!(
         "run -s {address} --ask www.example --ask mail.example/AAAA --transport doq --ca ca.pem {load} --quiet -o run"
     );
-    let ran = work.dnsdyno(&words).gives(0);
+    let ran = work.dnsdyno(&words).completes();
     assert!(ran.took < Duration::from_secs(30), "{:?}", ran.took);
 }
 
@@ -403,7 +403,7 @@ fn a_certificate_that_is_not_trusted_or_for_another_name_ends_every_handshake() 
         let words = format!(
             "run -s {address} --ask www.example --transport doq {trust} --rate 50 --for 400ms --clients 2 --quiet -o run"
         );
-        work.dnsdyno(&words).gives(0);
+        work.dnsdyno(&words).completes();
         let digest = work.record("run");
         let (ours, encrypted) = connections(&digest);
         let ends = digest.tally().ends;
@@ -426,7 +426,7 @@ fn a_closed_port_refuses_every_query() {
     work.dnsdyno(&format!(
         "run -s {server} --ask www.example --transport doq --insecure --rate 500 --for 1s --clients 3 --quiet -o run"
     ))
-    .gives(0);
+    .completes();
     let digest = work.record("run");
     assert_eq!(digest.tally().ends.refused, 500, "{:?}", digest.tally().ends);
     let connections = digest.arrivals().connections.as_deref().unwrap();
@@ -469,7 +469,7 @@ fn an_unfinished_handshake_does_not_delay_the_end_of_a_run() {
             "run -s {address} --ask www.example --transport doq --ca ca.pem --rate 100 --for 500ms --timeout 500ms \
              --handshake-timeout 30s --quiet -o run"
         ))
-        .gives(0);
+        .completes();
     assert!(ran.took < Duration::from_secs(5), "{:?}", ran.took);
     let digest = work.record("run");
     assert_eq!(digest.tally().ends.timed_out, 50, "{:?}", digest.tally().ends);

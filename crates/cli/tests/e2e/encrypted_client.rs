@@ -38,7 +38,7 @@ fn run(work: &Workplace, server: &Running, way: (&str, Transport), load: &str) -
         "run -s {address} --ask www.example --ask mail.example/AAAA {} --ca ca.pem {load} --quiet -o run",
         way.0
     );
-    work.dnsdyno(&words).gives(0)
+    work.dnsdyno(&words).completes()
 }
 
 /// A run over a transport against a responder with these faults, and the responder's counts of that transport.
@@ -412,7 +412,7 @@ fn certificates_are_verified_by_name_and_root_unless_disabled() {
                 "run -s {address} --ask a --transport {transport} {trust} --rate 100 --for 500ms --clients 2 --quiet \
                  -o run"
             ))
-            .gives(0);
+            .completes();
             let digest = work.record("run");
             let (ends, encrypted) = (digest.tally().ends, books(&digest).1);
             match failure {
@@ -444,7 +444,7 @@ fn a_server_of_another_protocol_and_a_silent_one_give_different_errors() {
             "run -s {address} --ask a --transport {transport} --ca ca.pem --rate 50 --for 500ms --clients 2 \
              --handshake-timeout 100ms --timeout 1s --quiet -o run"
         ))
-        .gives(0);
+        .completes();
         let digest = work.record("run");
         let encrypted = books(&digest).1;
         let of_these = HandshakeFailure::ALL.into_iter().filter(|why| failures.contains(why));

@@ -29,7 +29,7 @@ fn measured(work: &Workplace, server: Running, load: &str) -> (Digest, Book) {
         "run -s {} --ask www.example --ask mail.example/AAAA --transport udp+tcp {load} --quiet -o run",
         server.address()
     );
-    work.dnsdyno(&words).gives(0);
+    work.dnsdyno(&words).completes();
     (work.record("run"), server.stop())
 }
 

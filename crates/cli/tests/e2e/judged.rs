@@ -116,7 +116,7 @@ fn sigterm_and_sighup_end_a_run_under_their_own_names_and_codes() {
 }
 
 #[test]
-fn a_signal_that_was_ignored_at_the_start_stays_ignored() {
+fn sighup_stays_ignored_where_it_was_at_the_start() {
     let work = Workplace::new();
     let server = responder(Faults::default());
     let script = format!(

@@ -245,7 +245,7 @@ fn an_expectation_decides_the_exit_code_of_run_and_of_show() {
     for (expectation, hint) in [
         ("p99", "has no comparison"),
         ("p99<", "not a valid bound"),
-        ("speed<5", "unknown metric"),
+        ("speed<5", "there is no metric"),
         ("loss<5ms", "0.1%"),
     ] {
         work.dnsdyno(&format!("{run} -o unread --expect {expectation}"))

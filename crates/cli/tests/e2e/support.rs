@@ -269,6 +269,13 @@ impl Ran {
         self
     }
 
+    /// Checks that it was a run that completed: exit code 0, or 1 with its line where no query was answered.
+    #[track_caller]
+    pub(crate) fn completes(self) -> Ran {
+        let code = self.stdout.contains("\nFAILED: none of ");
+        self.gives(i32::from(code))
+    }
+
     /// The exit code; `None` where a signal ended it.
     pub(crate) fn code(&self) -> Option<i32> {
         self.status.code()

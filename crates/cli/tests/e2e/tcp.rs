@@ -21,7 +21,7 @@ fn measured(work: &Workplace, faults: Faults, load: &str) -> (Digest, Book) {
         "run -s {} --ask www.example --ask mail.example/AAAA --transport tcp {load} --quiet -o run",
         server.address()
     );
-    work.dnsdyno(&words).gives(0);
+    work.dnsdyno(&words).completes();
     (work.record("run"), server.stop())
 }
 
@@ -147,7 +147,7 @@ fn a_closed_port_refuses_every_query() {
     work.dnsdyno(&format!(
         "run -s {server} --ask www.example --transport tcp --rate 500 --for 1s --clients 3 --quiet -o run"
     ))
-    .gives(0);
+    .completes();
     let digest = work.record("run");
     assert_eq!(digest.tally().ends.refused, 500, "{:?}", digest.tally().ends);
     let connections = connections(&digest);
@@ -169,7 +169,7 @@ fn a_listener_that_never_accepts_makes_connections_time_out() {
             "run -s {server} --ask www.example --transport tcp --outstanding 8 --queries-per-connection 1 --for 2s \
              --timeout 500ms --quiet -o run"
         ))
-        .gives(0);
+        .completes();
     assert!(ran.took < Duration::from_secs(10), "{:?}", ran.took);
     let digest = work.record("run");
     let ends = digest.tally().ends;

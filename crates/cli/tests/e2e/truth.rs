@@ -25,7 +25,7 @@ fn measured(work: &Workplace, faults: Faults, load: &str) -> (Digest, Book) {
         "run -s {} --ask www.example --ask mail.example/AAAA {load} --quiet -o run",
         server.address()
     );
-    work.dnsdyno(&words).gives(0);
+    work.dnsdyno(&words).completes();
     (work.record("run"), server.stop())
 }
 

@@ -108,7 +108,7 @@ fn responses_larger_than_a_packet_are_counted_as_fragments_and_not_as_loss_of_th
     pair.far().ip(&["link", "set", "far", "mtu", "700"]).unwrap();
     let words =
         format!("-s {} --backend xdp --edns-size 1400 --rate 500 --for 1s --timeout 300ms", server.address());
-    let ran = run(&work, &pair, &words).gives(0);
+    let ran = run(&work, &pair, &words).completes();
     let digest = work.record("run");
     assert_eq!((digest.tally().ends.timed_out, server.stop().udp.counts.answered), (500, 500));
     // Two for each response.
