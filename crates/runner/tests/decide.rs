@@ -48,11 +48,7 @@ fn a_search_finds_the_capacity_of_every_simulated_server() {
 
 #[test]
 fn a_run_reports_its_end_and_the_warnings_of_the_generator() {
-<<<<<<< HEAD
-    let FinishedRun { digest, folder, incomplete, .. } = server(5_000).run(&plan(1_000, "500ms")).unwrap();
-=======
     let FinishedRun { digest, each, folder, incomplete } = server(5_000).run(&plan(1_000, "500ms")).unwrap();
->>>>>>> input
     assert_eq!((digest.ended(), digest.is_complete()), (Some(&Ended::ByTime), true));
     assert_eq!((digest.tally().scheduled, digest.tally().ends.answered), (500, 500));
     assert_eq!((digest.warnings(), folder, incomplete.is_none(), each), (vec![], None, true, vec![]));

@@ -58,18 +58,8 @@ fn all_queries_to_a_silent_server_time_out() {
     let run = format!("run -s {} -d q.txt --timeout 200ms", server.address());
     let ran = work.dnsdyno(&format!("{run} --rate 500 --count 250 -o open")).completes();
     assert_eq!(work.record("open").tally().ends, Ends { timed_out: 250, ..Ends::default() });
-<<<<<<< HEAD
-    assert!(
-        ran.stdout.contains(">200 ms"),
-        "timeouts are in the percentiles:
-{}",
-        ran.stdout
-    );
-    work.dnsdyno(&format!("{run} --outstanding 50 --count 150 -o closed")).gives(0);
-=======
-    assert!(ran.stdout.contains("p99 >200 ms"), "timeouts are in the percentiles:\n{}", ran.stdout);
+    assert!(ran.stdout.contains(">200 ms"), "timeouts are in the percentiles:\n{}", ran.stdout);
     work.dnsdyno(&format!("{run} --outstanding 50 --count 150 -o closed")).completes();
->>>>>>> input
     assert_eq!(work.record("closed").tally().ends, Ends { timed_out: 150, ..Ends::default() });
 }
 
