@@ -319,6 +319,7 @@ impl<'a, 'scope> Collector<'a, 'scope> {
         Sum {
             to_ns: end_ns,
             warnings: Vec::new(),
+            notes: Vec::new(),
             ended,
             evidence,
             late_after_settled,
@@ -400,6 +401,8 @@ impl<'a, 'scope> Collector<'a, 'scope> {
             busiest_worker_cpu: self.workers.iter().map(busy).fold(0.0, f64::max),
             worst_worker_wait: self.workers.iter().map(waited).fold(0.0, f64::max),
             clock_step_ns: self.worst_step_ns,
+            // The caller adds them too.
+            neighbours: Vec::new(),
         }
     }
 }

@@ -30,6 +30,9 @@ pub(crate) struct Queue {
     pub(crate) waiting: VecDeque<Waiting>,
     /// Why the first of them could not be sent at the last attempt.
     pub(crate) blocked_by: Option<NotSentReason>,
+    /// A query that was due before this instant waited for room: for a connection, an ID or a local port. That is not
+    /// our lateness.
+    pub(crate) held_before_ns: u64,
     /// The next channel to use, in a group whose channels are not clients.
     next: usize,
 }
@@ -58,6 +61,12 @@ impl Queue {
         self.first_channel + channel
     }
 
+    /// From when on a query that is sent now could be sent.
+    #[inline]
+    pub(crate) fn free_ns(query: &Waiting, held_before_ns: u64, sent_ns: u64) -> u64 {
+        if query.due.free_ns < held_before_ns { sent_ns } else { query.due.free_ns }
+    }
+
     /// The start of the timeout of a query in this queue.
     pub(crate) fn since_ns(&self, query: &Waiting) -> u64 {
         if self.group.is_fallback { query.sent_ns } else { query.due.intended_ns }
@@ -70,7 +79,8 @@ impl Groups {
         let mut all = Vec::with_capacity(groups.len());
         for group in groups {
             let waiting = VecDeque::with_capacity(BATCH);
-            all.push(Queue { group: *group, first_channel, waiting, blocked_by: None, next: 0 });
+            let blocked_by = None;
+            all.push(Queue { group: *group, first_channel, waiting, blocked_by, held_before_ns: 0, next: 0 });
             first_channel += group.channels;
         }
         let firsts = groups.iter().enumerate().filter(|(_, group)| !group.is_fallback);

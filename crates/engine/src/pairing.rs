@@ -68,7 +68,7 @@ impl<'a> Pairing<'a> {
     /// queue of the group, and have these places in the table.
     #[inline]
     pub(crate) fn note_sent(&mut self, number: usize, places: &[Place], batch: &Batch, sent_ns: u64) {
-        let Queue { group, waiting, .. } = &mut self.groups.all[number];
+        let Queue { group, waiting, held_before_ns, .. } = &mut self.groups.all[number];
         let falls_back = self.fallback.group == number + 1;
         for ((query, place), message) in waiting.iter().zip(places).zip(batch.iter()) {
             if group.is_fallback {
@@ -82,7 +82,8 @@ impl<'a> Pairing<'a> {
             }
             let sent_query = query.sent_query(group.member, sent_ns);
             let type_slot = self.queries.type_slot(query.question as usize);
-            self.ledger.sent(&sent_query, query.due.free_ns, message.len(), type_slot);
+            let free_ns = Queue::free_ns(query, *held_before_ns, sent_ns);
+            self.ledger.sent(&sent_query, free_ns, message.len(), type_slot);
             if self.send_only {
                 self.ledger.sent_only(sent_query.intended_ns);
             } else if UNMEASURED {

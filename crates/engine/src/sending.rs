@@ -179,7 +179,7 @@ impl Sending {
                 self.give_up(pairing, number, now_ns);
                 pairing.groups.all[number].blocked_by = None;
                 if let Some(reason) = self.send_queue(transport, pace, pairing, number) {
-                    self.note_blocked(pace, pairing, number, reason);
+                    self.note_blocked(pace, pairing, number, reason, now_ns);
                 }
             }
         }
@@ -291,10 +291,23 @@ impl Sending {
     }
 
     /// Records why the first query of a queue has to wait.
-    fn note_blocked(&mut self, pace: &Pace, pairing: &mut Pairing<'_>, number: usize, reason: NotSentReason) {
+    fn note_blocked(
+        &mut self,
+        pace: &Pace,
+        pairing: &mut Pairing<'_>,
+        number: usize,
+        reason: NotSentReason,
+        now_ns: u64,
+    ) {
         let is_nearly_full = pairing.table.is_nearly_full();
         let queue = &mut pairing.groups.all[number];
         queue.blocked_by = Some(reason);
+        if matches!(
+            reason,
+            NotSentReason::NoFreeConnection | NotSentReason::NoFreeId | NotSentReason::NoLocalPort
+        ) {
+            queue.held_before_ns = now_ns + 1;
+        }
         // A query that waits is counted once, even after several attempts.
         let Some(first) = queue.waiting.front_mut() else { return };
         let is_new = std::mem::replace(&mut first.due.is_new, false);

@@ -5,7 +5,9 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use dnsdyno_engine::{Control, Job, Live, Observer, run};
-use dnsdyno_measure::{ConnectFailure, ConnectionEnd, Fallback, FallbackFailure, Half, NotSentReason, Tally};
+use dnsdyno_measure::{
+    ConnectFailure, ConnectionEnd, Fallback, FallbackFailure, Half, NotSentReason, Tally, Verdict, verdict,
+};
 use dnsdyno_plan::schedule::{Constant, Load};
 use dnsdyno_plan::source::{Queries, QueriesBuilder};
 use dnsdyno_record::{Interval, Sum};
@@ -487,6 +489,21 @@ fn a_window_includes_queries_between_their_udp_and_tcp_parts() {
     let fallback = sum.tally.fallback.clone().unwrap();
     check_sums(&sum.tally, &fallback);
     assert_eq!((sum.arrivals.in_flight_max, sum.tally.ends.answered), (10, sum.tally.scheduled));
+}
+
+#[test]
+fn a_wait_for_a_busy_client_is_in_the_response_time_and_not_in_the_lateness() {
+    // Two clients answer about 1,300 of 5,000 queries a second.
+    let behaviour = Behaviour { clients: 2, ..NORMAL };
+    let (sum, _) = run_in(behaviour, &constant(10_000.0, 1), true, &Control::default(), 0);
+    let tcp = &sum.tally.members[1];
+    let (response, service) = (tcp.response.exact().unwrap(), tcp.service.exact().unwrap());
+    assert!(response.max_ns > 100 * MS && service.max_ns < 5 * MS, "{response:?} {service:?}");
+    assert_eq!(sum.tally.lateness.count(), sum.arrivals.sent);
+    assert!(sum.tally.lateness.exact().unwrap().max_ns < MS, "{:?}", sum.tally.lateness);
+    let Verdict { doubts, .. } = verdict(&sum.tally, &sum.evidence);
+    let names: Vec<_> = doubts.iter().map(|warning| warning.name()).collect();
+    assert!(names.contains(&"clients_busy") && !names.contains(&"sends_late"), "{names:?}");
 }
 
 #[test]

@@ -268,7 +268,7 @@ fn a_full_socket_delays_queries_and_loses_none() {
     let ends = sum.tally.ends;
     assert_eq!((sum.tally.scheduled, ends.total()), (100_000, 100_000));
     assert!(ends.not_sent.of(dnsdyno_measure::NotSentReason::SendBufferFull) > 80_000, "{ends:?}");
-    let warnings = verdict(&sum.tally, &sum.evidence);
+    let warnings = verdict(&sum.tally, &sum.evidence).doubts;
     let names: Vec<_> = warnings.iter().map(|warning| warning.name()).collect();
     assert_eq!(names, ["sends_late", "sends_missing"]);
 }
@@ -282,7 +282,7 @@ fn queries_wait_for_ids_when_a_dead_server_holds_them_all() {
     assert_eq!((ends.total(), ends.answered), (400_000, 0));
     assert!(ends.timed_out >= 3 * 65_536, "{ends:?}");
     assert!(ends.not_sent.of(dnsdyno_measure::NotSentReason::NoFreeId) > 0, "{ends:?}");
-    let warnings = verdict(&sum.tally, &sum.evidence);
+    let warnings = verdict(&sum.tally, &sum.evidence).doubts;
     assert!(warnings.iter().any(|warning| warning.name() == "ids_exhausted"));
 }
 

@@ -5,16 +5,19 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::{Neighbour, Touched};
+
 /// A reason why the figures may not be those of the server.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "name", content = "figures", rename_all = "snake_case")]
 pub enum Warning {
-    /// Queries were sent later than scheduled.
+    /// Queries were sent later than scheduled, and figures contain it.
     SendsLate {
         /// p99 of actual send − intended instant.
         p99_lateness_ns: u64,
-        /// Average time between two queries of the schedule.
-        gap_ns: u64,
+        /// The percentiles of the response time that contain it; none in a run that does not wait for responses.
+        #[serde(default)]
+        figures: Vec<Touched>,
     },
     /// Queries were not sent, for a reason on this host.
     SendsMissing {
@@ -56,6 +59,11 @@ pub enum Warning {
         #[serde(serialize_with = "crate::finite::serialize")]
         share: f64,
     },
+    /// Other processes may run on the CPUs of the workers.
+    CpusShared {
+        /// The server first.
+        with: Vec<Neighbour>,
+    },
     /// Queries waited for a free message ID.
     IdsExhausted {
         /// How often a due query found every ID in use.
@@ -93,6 +101,7 @@ impl Warning {
             Warning::AnswersInFragments { .. } => "answers_in_fragments",
             Warning::CpuSaturated { .. } => "cpu_saturated",
             Warning::CpuStarved { .. } => "cpu_starved",
+            Warning::CpusShared { .. } => "cpus_shared",
             Warning::IdsExhausted { .. } => "ids_exhausted",
             Warning::ClientsBusy { .. } => "clients_busy",
             Warning::PortsExhausted { .. } => "ports_exhausted",
@@ -103,7 +112,9 @@ impl Warning {
     /// What the user can do about it.
     pub const fn advice(&self) -> &'static str {
         match self {
-            Warning::SendsLate { .. } => "lower the rate, add --workers, or reserve CPUs for the generator",
+            Warning::SendsLate { .. } => {
+                "the service time does not contain it; reserve CPUs for the generator, add --workers, or lower the rate"
+            }
             Warning::SendsMissing { .. } => "see the reasons under \"not sent\"",
             Warning::SendsVanished { .. } => {
                 "this host dropped them: check the next hop (`ip neigh`), the firewall and the queues (`tc -s qdisc`)"
@@ -118,6 +129,9 @@ impl Warning {
             Warning::CpuSaturated { .. } => "the generator may be the limit: add --workers or CPUs",
             Warning::CpuStarved { .. } => {
                 "other processes use the generator's CPUs: stop them or pin them to other CPUs"
+            }
+            Warning::CpusShared { .. } => {
+                "give the generator CPUs of its own (`taskset`), or run the server on another host"
             }
             Warning::IdsExhausted { .. } => "add --clients: each socket has 65,536 IDs",
             Warning::ClientsBusy { .. } => {
@@ -137,13 +151,11 @@ impl Warning {
 /// The sentence of a summary: the figure, then the advice.
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Warning::SendsLate { p99_lateness_ns, gap_ns } => write!(
-                f,
-                "sends late: p99 {:.3} ms behind the schedule (gap between queries {:.3} ms)",
-                p99_lateness_ns as f64 * 1e-6,
-                gap_ns as f64 * 1e-6
-            ),
+        match self {
+            Warning::SendsLate { p99_lateness_ns, figures } if figures.is_empty() => {
+                write!(f, "sends late: p99 {} behind the schedule", milliseconds(Some(*p99_lateness_ns)))
+            }
+            Warning::SendsLate { figures, .. } => late_figures(f, figures),
             Warning::SendsMissing { not_sent, scheduled } => {
                 write!(f, "sends missing: {not_sent} of {scheduled} queries were never sent")
             }
@@ -166,6 +178,15 @@ impl fmt::Display for Warning {
             Warning::CpuStarved { share } => {
                 write!(f, "CPU starved: a worker waited for a CPU {:.0} % of the time", share * 100.0)
             }
+            Warning::CpusShared { with } => {
+                write!(f, "CPUs shared: ")?;
+                let mut before = "";
+                for neighbour in with {
+                    write!(f, "{before}{neighbour}")?;
+                    before = ", ";
+                }
+                Ok(())
+            }
             Warning::IdsExhausted { waits, sockets } => {
                 write!(f, "IDs exhausted: {waits} queries waited for a free message ID on {sockets} sockets")
             }
@@ -176,11 +197,43 @@ impl fmt::Display for Warning {
                 write!(f, "local ports exhausted: {connects} connections found no free local port")
             }
             Warning::ClockStepped { step_ns } => {
-                write!(f, "clock stepped: the wall clock jumped by {:.3} ms", step_ns as f64 * 1e-6)
+                write!(f, "clock stepped: the wall clock jumped by {:.3} ms", *step_ns as f64 * 1e-6)
             }
         }?;
         write!(f, "; {}", self.advice())
     }
+}
+
+/// `p99 and p99.9 of the response time contain our own lateness (0.407 ms, service time 0.069 ms; ...)`.
+fn late_figures(f: &mut fmt::Formatter<'_>, figures: &[Touched]) -> fmt::Result {
+    write!(f, "sends late: ")?;
+    for (n, figure) in figures.iter().enumerate() {
+        let before = if n == 0 {
+            ""
+        } else if n + 1 == figures.len() {
+            " and "
+        } else {
+            ", "
+        };
+        write!(f, "{before}{}", name_of(figure.quantile))?;
+    }
+    let verb = if figures.len() == 1 { "contains" } else { "contain" };
+    write!(f, " of the response time {verb} our own lateness (")?;
+    for (n, figure) in figures.iter().enumerate() {
+        let (response, service) = (milliseconds(figure.response_ns), milliseconds(figure.service_ns));
+        write!(f, "{}{response}, service time {service}", if n == 0 { "" } else { "; " })?;
+    }
+    write!(f, ")")
+}
+
+/// `p99.9`. Quantiles are those of the summary: of a record that was changed, the digits are cut.
+fn name_of(quantile: f64) -> String {
+    let text = format!("{:.3}", quantile * 100.0);
+    format!("p{}", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+fn milliseconds(ns: Option<u64>) -> String {
+    ns.map_or("beyond the timeout".to_owned(), |ns| format!("{:.3} ms", ns as f64 * 1e-6))
 }
 
 #[cfg(test)]
@@ -190,21 +243,59 @@ mod tests {
     #[test]
     fn a_warning_is_written_under_its_name_and_read_back() {
         for warning in [
-            Warning::SendsLate { p99_lateness_ns: 3_100_000, gap_ns: 20_000 },
+            Warning::SendsLate {
+                p99_lateness_ns: 3_100_000,
+                figures: vec![Touched { quantile: 0.999, response_ns: None, service_ns: Some(69_000) }],
+            },
             Warning::SendsMissing { not_sent: 3, scheduled: 9 },
             Warning::SendsVanished { taken: 900, packets: 7 },
             Warning::SocketDrops { packets: 805, timed_out: 812 },
             Warning::AnswersInFragments { fragments: 6, timed_out: 3 },
             Warning::CpuSaturated { share: 0.1 + 0.2 },
             Warning::CpuStarved { share: 1.0 },
+            Warning::CpusShared { with: vec![Neighbour { pid: Some(4_711), ..Neighbour::default() }] },
             Warning::IdsExhausted { waits: 1, sockets: 2 },
             Warning::ClientsBusy { waits: 8, clients: 4 },
             Warning::PortsExhausted { connects: 6 },
             Warning::ClockStepped { step_ns: -7_000_000 },
         ] {
-            let json = serde_json::to_value(warning).unwrap();
+            let json = serde_json::to_value(&warning).unwrap();
             assert_eq!(json["name"], warning.name());
             assert_eq!(serde_json::from_value::<Warning>(json).unwrap(), warning);
         }
+    }
+
+    #[test]
+    fn late_sends_name_the_figures_that_contain_them_and_the_service_time_beside() {
+        let figure = |quantile, response_ns| Touched { quantile, response_ns, service_ns: Some(69_000) };
+        let text = |figures| Warning::SendsLate { p99_lateness_ns: 338_000, figures }.to_string();
+        assert!(text(vec![figure(0.99, Some(407_000)), figure(0.999, None)]).starts_with(
+            "sends late: p99 and p99.9 of the response time contain our own lateness (0.407 ms, service time 0.069 \
+             ms; beyond the timeout, service time 0.069 ms); the service time does not contain it; "
+        ));
+        assert!(text(vec![figure(0.5, Some(80_000))]).contains("p50 of the response time contains our"));
+        assert!(text(vec![]).starts_with("sends late: p99 0.338 ms behind the schedule; "));
+    }
+
+    #[test]
+    fn shared_cpus_are_told_with_the_processes_that_use_them() {
+        let server =
+            Neighbour { pid: Some(4_711), name: "named".to_owned(), is_server: true, cpu_share: 0.62 };
+        let other =
+            Neighbour { pid: Some(12), name: "a\u{1b}b".to_owned(), is_server: false, cpu_share: 1.5 };
+        let text = Warning::CpusShared { with: vec![server, other] }.to_string();
+        assert!(text.starts_with(
+            "CPUs shared: the server shares your CPUs: PID 4711 (named), 62 % of a CPU, PID 12 (a"
+        ));
+        assert!(text.contains("150 % of a CPU; give the generator") && !text.contains('\u{1b}'), "{text}");
+        let unseen = Neighbour { is_server: true, ..Neighbour::default() };
+        assert!(unseen.to_string().contains("the server is on this host"), "{unseen}");
+    }
+
+    #[test]
+    fn a_warning_of_an_older_record_is_read() {
+        let old = r#"{"name":"sends_late","figures":{"p99_lateness_ns":3100000,"gap_ns":20000}}"#;
+        let read: Warning = serde_json::from_str(old).unwrap();
+        assert_eq!(read, Warning::SendsLate { p99_lateness_ns: 3_100_000, figures: Vec::new() });
     }
 }

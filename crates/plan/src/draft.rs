@@ -174,14 +174,15 @@ pub struct Draft {
     /// DoH: the path of the URI [default: /dns-query]
     #[arg(long, value_name = "PATH", help_heading = ENCRYPTION)]
     pub http_path: Option<String>,
-    /// Number of threads [default: one per CPU]
+    /// Number of threads [default: as many as the load needs, at most one per CPU, or one per two CPUs if the server
+    /// is on this host]
     #[arg(short = 'T', long, value_name = "N", help_heading = GENERATOR)]
     pub workers: Option<usize>,
     /// Do not pin workers to CPUs (by default each has its own, where there are enough)
     #[arg(long = "no-pin", num_args = 0, default_missing_value = "false", help_heading = GENERATOR)]
     pub pin: Option<bool>,
     /// Number of sockets, or of clients with one connection each, over all workers [default: one
-    /// per worker; with AF_XDP 256 source ports; with --queries-per-connection or udp+tcp the
+    /// per CPU; with AF_XDP 256 source ports; with --queries-per-connection or udp+tcp the
     /// window, or 1000]. Where UDP is part of the transport, each worker has one more UDP socket
     #[arg(short = 'c', long, value_name = "N", help_heading = GENERATOR)]
     pub clients: Option<usize>,

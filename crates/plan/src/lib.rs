@@ -33,6 +33,7 @@ pub mod source;
 mod stop;
 mod target;
 pub mod units;
+mod usual_workers;
 mod values;
 mod workers;
 
@@ -49,4 +50,5 @@ pub use schedule::{Cursor, Curve, Load, Phase, Shape};
 pub use source::{Queries, QuerySource};
 pub use stop::Stop;
 pub use target::{Resolve, Target, target_is_harmless};
+pub use usual_workers::UsualWorkers;
 pub use workers::Note;

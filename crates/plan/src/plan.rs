@@ -21,6 +21,7 @@ use crate::source::QuerySource;
 use crate::stop::Stop;
 use crate::target::{Resolve, Target, Wanted, target_is_harmless};
 use crate::units::{format_duration_ns, format_size_bytes, parse_duration_ns, parse_size_bytes};
+use crate::usual_workers::{UsualWorkers, query_ns};
 use crate::values::{absolute, filled, limited, read_as, within};
 use crate::workers::{Note, Workers};
 
@@ -61,6 +62,8 @@ pub struct Plan {
     pub interval_ns: u64,
     /// Threads that send and receive: at least 1, at most `clients`, and at most the closed-loop window.
     pub workers: usize,
+    /// Why so many, where the user gave no number.
+    pub usual_workers: Option<UsualWorkers>,
     /// Whether each worker is pinned to its own CPU, where there are enough.
     pub pin: bool,
     /// Sockets of all workers (of AF_XDP: source ports), or, where the transport has connections, clients with
@@ -122,7 +125,7 @@ impl Plan {
 /// What validation needs from the host, because a plan itself does no input or output.
 #[derive(Clone, Copy)]
 pub struct Host<'a> {
-    /// CPUs to use, at least 1: the default number of workers.
+    /// CPUs of this process, at least 1.
     pub cores: usize,
     /// The start of relative paths.
     pub working_dir: &'a Path,
@@ -130,6 +133,8 @@ pub struct Host<'a> {
     pub fresh_seed: u64,
     /// Looks up the addresses of a server given by name.
     pub resolve: Resolve<'a>,
+    /// Whether an address is one of this host, and a server there needs CPUs too.
+    pub is_local: &'a dyn Fn(IpAddr) -> bool,
 }
 
 impl Draft {
@@ -137,8 +142,9 @@ impl Draft {
     ///
     /// Defaults: closed loop with 100 outstanding (with send-only: a flood); one pass through the file
     /// where neither the load nor an option ends the run, 10 s where names were given instead; timeout
-    /// 5 s; interval 1 s, or less for short phases; one worker per CPU, each pinned to its own; one socket per
-    /// worker (AF_XDP: 256 source ports); receive buffer 4 MiB.
+    /// 5 s; interval 1 s, or less for short phases; as many workers as the load needs, at most one per CPU, or per two
+    /// if the server is on this host, each pinned to its own; one socket per CPU (AF_XDP: 256 source ports); receive
+    /// buffer 4 MiB.
     pub fn validate(&self, host: &Host<'_>) -> Result<Plan, PlanError> {
         let mut draft = self.clone();
         let source = source(&mut draft, host.working_dir)?;
@@ -156,9 +162,6 @@ impl Draft {
         draft.passes = stop.passes;
         let connections = ConnectionPlan::of(&mut draft, transport, &transports)?;
         let encryption = EncryptionPlan::of(&mut draft, &transports, host.working_dir)?;
-        let Workers { workers, clients, notes } =
-            Workers::of(&mut draft, host.cores, &load, &backend, transport, &connections)?;
-        let local_ports = local_ports(&draft, clients, &backend)?;
         let timeout_ns = filled("timeout", &mut draft.timeout, "5s", parse_duration_ns)?;
         limited("timeout", timeout_ns, TIMEOUT_NS, format_duration_ns)?;
         let usual = format_duration_ns(usual_interval_ns(&load, timeout_ns));
@@ -171,8 +174,13 @@ impl Draft {
         draft.seed = Some(seed.to_string());
         let (local_address, local_prefix) =
             read_as("local-address", &draft.local_address, address_or_prefix, ADDRESS)?.unzip();
-        // Last, because this may send queries to a resolver.
+        // Late, because this may send queries to a resolver.
         let target = target(&mut draft, host, transport, local_address, &backend)?;
+        let query_ns = query_ns(transport, &mix, &connections);
+        let usual = UsualWorkers::of(host.cores, (host.is_local)(target.address.ip()), &load, query_ns);
+        let Workers { workers, clients, usual, notes } =
+            Workers::of(&mut draft, usual, &load, &backend, transport, &connections)?;
+        let local_ports = local_ports(&draft, clients, &backend)?;
         Ok(Plan {
             name: draft.name.clone(),
             note: draft.note.clone(),
@@ -191,6 +199,7 @@ impl Draft {
             timeout_ns,
             interval_ns,
             workers,
+            usual_workers: usual,
             pin: *draft.pin.get_or_insert(true),
             clients,
             local_address,

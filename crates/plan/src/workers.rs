@@ -8,12 +8,15 @@ use crate::draft::Draft;
 use crate::error::PlanError;
 use crate::kinds::TransportKind;
 use crate::schedule::Load;
+use crate::usual_workers::UsualWorkers;
 use crate::values::{above_zero, limited};
 
 /// Threads and sockets.
 pub(crate) struct Workers {
     pub(crate) workers: usize,
     pub(crate) clients: usize,
+    /// Where the user gave no number, and nothing else limits it.
+    pub(crate) usual: Option<UsualWorkers>,
     pub(crate) notes: Vec<Note>,
 }
 
@@ -42,10 +45,10 @@ impl fmt::Display for Note {
 }
 
 impl Workers {
-    /// Reads them from a draft; `cores` is the default number of workers.
+    /// Reads them from a draft, where `usual` is the default number of workers.
     pub(crate) fn of(
         draft: &mut Draft,
-        cores: usize,
+        usual: UsualWorkers,
         load: &Load,
         backend: &Backend,
         transport: TransportKind,
@@ -57,7 +60,9 @@ impl Workers {
             }
         }
         let window = load.window();
-        let requested = draft.workers.unwrap_or(cores.clamp(1, MAX_CLIENTS));
+        // AF_XDP has a worker for each queue of the interface, if there are CPUs for them.
+        let usual_workers = if backend.xdp().is_some() { usual.cpus } else { usual.workers };
+        let requested = draft.workers.unwrap_or(usual_workers.clamp(1, MAX_CLIENTS));
         let (mut workers, mut notes) = (requested, Vec::new());
         let limits = [("clients", draft.clients), ("outstanding", window.map(|window| window as usize))];
         for (limited_by, limit) in limits {
@@ -69,17 +74,22 @@ impl Workers {
             }
         }
         let queries_each = connections.queries_each.or(connections.queries_each_again);
-        let usual = match (backend.xdp(), queries_each, window) {
+        let usual_clients = match (backend.xdp(), queries_each, window) {
             (Some(_), ..) => XDP_CLIENTS.max(workers),
             // A short-lived connection carries few queries at once: each query of the window may need its own.
             (None, Some(_), Some(window)) => (window as usize).clamp(workers, MAX_CLIENTS),
             (None, Some(_), None) => SHORT_LIVED_CLIENTS.max(workers),
-            (None, None, _) => workers,
+            // Not fewer because of fewer workers: a server spreads them over its threads.
+            (None, None, _) => {
+                window.map_or(usual.cpus, |window| usual.cpus.min(window as usize)).max(workers)
+            }
         };
-        let clients = draft.clients.unwrap_or(usual);
+        let clients = draft.clients.unwrap_or(usual_clients);
+        let is_usual = draft.workers.is_none() && backend.xdp().is_none() && usual.workers == workers;
+        let usual = is_usual.then_some(usual);
         (draft.workers, draft.clients) = (Some(workers), Some(clients));
         check_window(window.unwrap_or(0), workers, clients, transport)?;
-        Ok(Workers { workers, clients, notes })
+        Ok(Workers { workers, clients, usual, notes })
     }
 }
 

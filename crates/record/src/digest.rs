@@ -12,7 +12,7 @@
 
 use std::path::Path;
 
-use dnsdyno_measure::{Arrivals, Evidence, Tally, Warning, WorkerUse, verdict};
+use dnsdyno_measure::{Arrivals, Evidence, Tally, Verdict, Warning, WorkerUse, verdict};
 
 use crate::row::{GROUP_INTERVALS, MAX_EVENTS, MAX_ROWS};
 use crate::{Ended, Event, Header, Headline, Interval, Line, ReadError, Row, RunReader, Sum};
@@ -138,11 +138,16 @@ impl Digest {
     ///
     /// Without a sum, only the warnings that follow from the intervals; then an empty list does not mean `ok`.
     pub fn warnings(&self) -> Vec<Warning> {
-        self.sum.as_ref().map_or_else(|| self.judge(None), |sum| sum.warnings.clone())
+        self.sum.as_ref().map_or_else(|| self.judge(None).doubts, |sum| sum.warnings.clone())
+    }
+
+    /// What the generator met that has moved no figure; none without a sum.
+    pub fn notes(&self) -> &[Warning] {
+        self.sum.as_ref().map_or(&[], |sum| &sum.notes)
     }
 
     /// The verdict, from the evidence in `sum` where the run has ended, else from the intervals.
-    pub fn judge(&self, sum: Option<&Sum>) -> Vec<Warning> {
+    pub fn judge(&self, sum: Option<&Sum>) -> Verdict {
         let from_intervals = || Evidence {
             open_loop: self.header.headline == Headline::Response,
             schedule_ns: self.merged.due_to_ns,
@@ -152,7 +157,7 @@ impl Digest {
             ..Evidence::default()
         };
         let tally = sum.map_or(&self.merged.tally, |sum| &sum.tally);
-        verdict(tally, &sum.map_or_else(from_intervals, |sum| sum.evidence))
+        verdict(tally, &sum.map_or_else(from_intervals, |sum| sum.evidence.clone()))
     }
 
     /// The merged intervals, in order, without the empty ones at the end of a run, in which the generator only waits
@@ -252,6 +257,7 @@ mod tests {
             mix: Vec::new(),
             backend: Default::default(),
             workers: 1,
+            workers_reason: None,
             clients: 1,
             udp_sockets: None,
             queries: 1,
@@ -325,11 +331,12 @@ mod tests {
         digest.interval(&dropping);
         let names = |warnings: &[Warning]| warnings.iter().map(Warning::name).collect::<Vec<_>>();
         assert_eq!(names(&digest.warnings()), ["socket_drops"]);
-        let mut sum = Sum {
+        let sum = Sum {
             to_ns: SECOND,
             tally: dropping.tally.clone(),
             arrivals: dropping.arrivals.clone(),
             warnings: Vec::new(),
+            notes: Vec::new(),
             ended: Ended::ByTime,
             evidence: Evidence { fragments: 2, clock_step_ns: SECOND as i64, ..Evidence::default() },
             late_after_settled: 0,
@@ -339,9 +346,10 @@ mod tests {
             interface: None,
             explanations: Vec::new(),
         };
-        sum.warnings = digest.judge(Some(&sum));
-        digest.sum(&sum);
-        assert_eq!(names(&digest.warnings()), ["answers_in_fragments", "clock_stepped"]);
+        let verdict = digest.judge(Some(&sum));
+        digest.sum(&sum.judged(verdict));
+        assert_eq!(names(&digest.warnings()), ["answers_in_fragments"]);
+        assert_eq!(names(digest.notes()), ["clock_stepped"]);
     }
 
     #[test]

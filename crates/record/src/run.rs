@@ -5,7 +5,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use dnsdyno_measure::{Arrivals, Evidence, Explanation, Histogram, Tally, Warning, WorkerUse};
+use dnsdyno_measure::{Arrivals, Evidence, Explanation, Histogram, Tally, Verdict, Warning, WorkerUse};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -58,6 +58,9 @@ pub struct Header {
     pub backend: BackendInfo,
     /// Number of workers (threads).
     pub workers: u32,
+    /// Why so many, where the user gave no number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workers_reason: Option<String>,
     /// Sockets, clients with connections, or source ports of AF_XDP, over all workers.
     pub clients: u32,
     /// UDP sockets over all workers, where there are clients with connections too.
@@ -203,6 +206,10 @@ pub struct Sum {
     #[serde(serialize_with = "with_texts")]
     #[schemars(with = "Vec<WarningWithText>")]
     pub warnings: Vec<Warning>,
+    /// What the generator met that has moved no figure.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "with_texts")]
+    #[schemars(with = "Vec<WarningWithText>")]
+    pub notes: Vec<Warning>,
     /// What ended the run.
     pub ended: Ended,
     /// The facts from which the warnings follow.
@@ -223,6 +230,13 @@ pub struct Sum {
     pub explanations: Vec<Explanation>,
 }
 
+impl Sum {
+    /// The same, with the verdict.
+    pub fn judged(self, verdict: Verdict) -> Sum {
+        Sum { warnings: verdict.doubts, notes: verdict.notes, ..self }
+    }
+}
+
 /// A warning with its text for people.
 #[derive(Serialize, JsonSchema)]
 struct WarningWithText {
@@ -234,7 +248,9 @@ struct WarningWithText {
 
 fn with_texts<S: Serializer>(warnings: &[Warning], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(
-        warnings.iter().map(|warning| WarningWithText { warning: *warning, text: warning.to_string() }),
+        warnings
+            .iter()
+            .map(|warning| WarningWithText { warning: warning.clone(), text: warning.to_string() }),
     )
 }
 

@@ -271,6 +271,7 @@ mod tests {
             mix: members.iter().map(member).collect(),
             backend: Default::default(),
             workers: 1,
+            workers_reason: None,
             clients: 1,
             udp_sockets: None,
             queries: 1,

@@ -2,7 +2,7 @@
 //!
 //! Keys are part of our interface (`docs/formats/run.md` lists them) and carry their units.
 
-use dnsdyno_measure::Tally;
+use dnsdyno_measure::{Tally, Warning};
 use dnsdyno_record::{Digest, Headline, Row, WorkerUse};
 use dnsdyno_wire::{rcode_name, type_name};
 use serde_json::{Map, Value, json};
@@ -128,8 +128,9 @@ fn generator(digest: &Digest) -> Value {
     let warnings = digest.warnings();
     // Without a sum, the absence of warnings proves nothing.
     let ok = if warnings.is_empty() { digest.sum.as_ref().map(|_| true) } else { Some(false) };
-    let told = warnings.iter().map(|warning| json!({ "name": warning.name(), "text": warning.to_string() }));
-    json!({ "ok": ok, "warnings": told.collect::<Vec<_>>() })
+    let told = |warning: &Warning| json!({ "name": warning.name(), "text": warning.to_string() });
+    let all = |warnings: &[Warning]| warnings.iter().map(told).collect::<Vec<_>>();
+    json!({ "ok": ok, "warnings": all(&warnings), "notes": all(digest.notes()) })
 }
 
 fn workers(digest: &Digest) -> Value {

@@ -1,6 +1,6 @@
 //! The summary of a run as text, for an operator and one screen.
 
-use dnsdyno_measure::{Anomalies, Ends, Quantile, Tally};
+use dnsdyno_measure::{Anomalies, Ends, Quantile, Tally, shown};
 use dnsdyno_record::{BackendInfo, Digest, Ended, Header, Headline};
 use dnsdyno_wire::{rcode_name, type_name};
 
@@ -75,8 +75,12 @@ fn head(out: &mut String, digest: &Digest, width: usize) {
     let udp_sockets = header
         .udp_sockets
         .map_or(String::new(), |sockets| format!(" and {}", counted(u64::from(sockets), "UDP socket")));
+    let reason = header
+        .workers_reason
+        .as_ref()
+        .map_or(String::new(), |reason| format!(" ({})", shown(reason, LONGEST_REASON)));
     let generator = format!(
-        "dnsdyno {}, {}, {}{udp_sockets}, timeout {}",
+        "dnsdyno {}, {}{reason}, {}{udp_sockets}, timeout {}",
         header.version,
         counted(u64::from(header.workers), "worker"),
         counted(u64::from(header.clients), if has_sockets { "socket" } else { "client" }),
@@ -331,20 +335,20 @@ fn verdict(out: &mut String, digest: &Digest, width: usize) {
     out.push('\n');
     match (&digest.sum, warnings.as_slice()) {
         (Some(sum), []) => {
-            let cpu = sum.evidence.busiest_worker_cpu * 100.0;
-            paragraph(
-                out,
-                &format!("generator: ok (the busiest worker used {cpu:.0} % of a CPU)"),
-                0,
-                2,
-                width,
-            );
+            // Unknown in a short run, whose start would be most of it.
+            let share = Some(sum.evidence.busiest_worker_cpu).filter(|share| *share > 0.0);
+            let used =
+                share.map(|share| format!(" (the busiest worker used {:.0} % of a CPU)", share * 100.0));
+            paragraph(out, &format!("generator: ok{}", used.unwrap_or_default()), 0, 2, width);
         }
         (None, []) => paragraph(out, "generator: no verdict, the run did not end normally", 0, 2, width),
         (_, warnings) => {
             out.push_str("generator: in doubt\n");
             warnings.iter().for_each(|warning| paragraph(out, &format!("- {warning}"), 2, 4, width));
         }
+    }
+    for note in digest.notes() {
+        paragraph(out, &format!("noted, without effect on the figures: {note}"), 2, 4, width);
     }
     let doubt = match (warnings.is_empty(), digest.is_complete()) {
         (false, _) => " (the generator was in doubt: this is not the server's limit)",
@@ -373,6 +377,9 @@ const QUANTILES: [(&str, f64); 5] =
     [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999)];
 
 const QUANTILES_SHORT: [(&str, f64); 2] = [("p50", 0.5), ("p99", 0.99)];
+
+/// Characters of the reason for a number of workers.
+const LONGEST_REASON: usize = 80;
 
 /// The column of the values of the head.
 const HEAD_INDENT: usize = 11;

@@ -48,6 +48,7 @@ pub(crate) fn header_of(
         mix: plan.mix.members.iter().map(|member| member_info(plan, member)).collect(),
         backend,
         workers: plan.workers as u32,
+        workers_reason: plan.usual_workers.map(|usual| usual.to_string()),
         clients: plan.clients as u32,
         udp_sockets: plan.udp_sockets().map(|sockets| sockets as u32),
         queries: loaded.queries.len() as u64,

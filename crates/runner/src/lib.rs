@@ -17,6 +17,7 @@ mod files;
 mod header;
 mod host;
 mod local;
+mod neighbours;
 mod observer;
 mod recorder;
 mod run;

@@ -84,16 +84,18 @@ impl Recorder {
     }
 
     /// Adds the verdict to the sum, and ends the record with it.
-    pub(crate) fn finish(self, mut sum: Sum) -> FinishedRun {
+    pub(crate) fn finish(self, sum: Sum) -> FinishedRun {
         match self {
             Recorder::Folder(mut writer) => {
-                sum.warnings = writer.digest().judge(Some(&sum));
+                let verdict = writer.digest().judge(Some(&sum));
+                let sum = sum.judged(verdict);
                 let incomplete = writer.finish(&sum).err();
                 let folder = Some(writer.dir().to_owned());
                 FinishedRun { digest: writer.digest().clone(), folder, incomplete }
             }
             Recorder::Memory(mut digest) => {
-                sum.warnings = digest.judge(Some(&sum));
+                let verdict = digest.judge(Some(&sum));
+                let sum = sum.judged(verdict);
                 digest.sum(&sum);
                 FinishedRun { digest: *digest, folder: None, incomplete: None }
             }

@@ -13,6 +13,7 @@ use dnsdyno_transport::{Kind, Pause, Transport, Visitor};
 
 use crate::error::RunError;
 use crate::header::header_of;
+use crate::neighbours::Neighbours;
 use crate::observer::{Note, Observer};
 use crate::recorder::{Keep, Recorder, keep_queries};
 use crate::watch::Watch;
@@ -52,9 +53,10 @@ impl Visitor for Run<'_> {
             own_files,
             strips_edns: plan.connections.strips_edns,
         };
+        let neighbours = (kind != Kind::Sim).then(|| Neighbours::before(plan.target.address));
         let start = Start::new(kind, preparation_ns(&transports, &plan.load));
         let mut recording = self.begin(&start)?;
-        let sum = dnsdyno_engine::run(
+        let mut sum = dnsdyno_engine::run(
             &job,
             transports,
             start.epoch_ns,
@@ -62,6 +64,7 @@ impl Visitor for Run<'_> {
             control,
             &mut recording,
         );
+        sum.evidence.neighbours = neighbours.map(Neighbours::after).unwrap_or_default();
         Ok(recording.finish(sum))
     }
 }

@@ -60,6 +60,16 @@ pub fn thread_cpu_ns() -> u64 {
     read(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
+/// The ticks of a second in which the kernel counts the CPU time of processes.
+pub fn ticks_per_second() -> u64 {
+    // SAFETY: the call takes no pointer.
+    let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+    u64::try_from(ticks).ok().filter(|ticks| *ticks > 0).unwrap_or(USUAL_TICKS)
+}
+
+/// Of nearly every Linux.
+const USUAL_TICKS: u64 = 100;
+
 /// Two looks that are no farther apart than this count as one.
 const SAME_INSTANT_NS: u64 = 1_000;
 

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use dnsdyno_measure::{
     Anomalies, Arrivals, ConnectFailure, ConnectionEnd, Connections, Encrypted, Evidence, Fallback,
-    FallbackFailure, HandshakeFailure, HandshakeKind, MemberTally, NotSentReason, StreamFailure, Tally,
-    TypeCount, Warning,
+    FallbackFailure, HandshakeFailure, HandshakeKind, MemberTally, Neighbour, NotSentReason, StreamFailure,
+    Tally, TypeCount, Warning,
 };
 use dnsdyno_record::{
     Ended, Event, Header, Headline, HostInfo, InterfaceCounts, Interval, MemberInfo, Phase, RunWriter, Sum,
@@ -49,6 +49,7 @@ pub(crate) fn header(headline: Headline, phases: u64) -> Header {
             .into(),
         backend: Default::default(),
         workers: 2,
+        workers_reason: Some("enough for 1k qps".into()),
         udp_sockets: Some(2),
         clients: 8,
         queries: 1_000,
@@ -213,8 +214,8 @@ pub(crate) fn sum(intervals: &[Interval]) -> Sum {
             Warning::CpuSaturated { share: 0.1 + 0.2 + 0.63 },
             Warning::ClientsBusy { waits: 8, clients: 4 },
             Warning::PortsExhausted { connects: 6 },
-            Warning::ClockStepped { step_ns: -12_345_678 },
         ],
+        notes: vec![Warning::ClockStepped { step_ns: -12_345_678 }],
         ended: Ended::ByTime,
         evidence: Evidence {
             open_loop: true,
@@ -231,6 +232,12 @@ pub(crate) fn sum(intervals: &[Interval]) -> Sum {
             busiest_worker_cpu: 0.1 + 0.2 + 0.63,
             worst_worker_wait: 1.0 / 7.0,
             clock_step_ns: -12_345_678,
+            neighbours: vec![Neighbour {
+                pid: Some(4_711),
+                name: "named".into(),
+                is_server: true,
+                cpu_share: 1.0 / 3.0,
+            }],
         },
         late_after_settled: 1,
         workers,
