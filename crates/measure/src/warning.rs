@@ -204,26 +204,19 @@ impl fmt::Display for Warning {
     }
 }
 
-/// `p99 and p99.9 of the response time contain our own lateness (0.407 ms, service time 0.069 ms; ...)`.
+/// `the response time contains our own lateness at p99 (0.407 ms, service time 0.069 ms) and p99.9 (...)`.
 fn late_figures(f: &mut fmt::Formatter<'_>, figures: &[Touched]) -> fmt::Result {
-    write!(f, "sends late: ")?;
+    write!(f, "sends late: the response time contains our own lateness at ")?;
     for (n, figure) in figures.iter().enumerate() {
-        let before = if n == 0 {
-            ""
-        } else if n + 1 == figures.len() {
-            " and "
-        } else {
-            ", "
+        let before = match n {
+            0 => "",
+            _ if n + 1 == figures.len() => " and ",
+            _ => ", ",
         };
-        write!(f, "{before}{}", name_of(figure.quantile))?;
-    }
-    let verb = if figures.len() == 1 { "contains" } else { "contain" };
-    write!(f, " of the response time {verb} our own lateness (")?;
-    for (n, figure) in figures.iter().enumerate() {
         let (response, service) = (milliseconds(figure.response_ns), milliseconds(figure.service_ns));
-        write!(f, "{}{response}, service time {service}", if n == 0 { "" } else { "; " })?;
+        write!(f, "{before}{} ({response}, service time {service})", name_of(figure.quantile))?;
     }
-    write!(f, ")")
+    Ok(())
 }
 
 /// `p99.9`. Quantiles are those of the summary: of a record that was changed, the digits are cut.
@@ -270,10 +263,10 @@ mod tests {
         let figure = |quantile, response_ns| Touched { quantile, response_ns, service_ns: Some(69_000) };
         let text = |figures| Warning::SendsLate { p99_lateness_ns: 338_000, figures }.to_string();
         assert!(text(vec![figure(0.99, Some(407_000)), figure(0.999, None)]).starts_with(
-            "sends late: p99 and p99.9 of the response time contain our own lateness (0.407 ms, service time 0.069 \
-             ms; beyond the timeout, service time 0.069 ms); the service time does not contain it; "
+            "sends late: the response time contains our own lateness at p99 (0.407 ms, service time 0.069 ms) and \
+             p99.9 (beyond the timeout, service time 0.069 ms); the service time does not contain it; "
         ));
-        assert!(text(vec![figure(0.5, Some(80_000))]).contains("p50 of the response time contains our"));
+        assert!(text(vec![figure(0.5, Some(80_000))]).contains("at p50 (0.080 ms, service time 0.069 ms);"));
         assert!(text(vec![]).starts_with("sends late: p99 0.338 ms behind the schedule; "));
     }
 

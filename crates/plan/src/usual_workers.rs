@@ -78,7 +78,6 @@ const BUSY_NS: f64 = 500_000_000.0;
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::Draft;
     use crate::plan::Host;
     use std::path::Path;

@@ -167,7 +167,7 @@ mod tests {
         assert_eq!(json["response"]["p99.9"], json!({ "beyond_timeout": true }));
         assert_eq!(json["rows"].as_array().map(Vec::len), Some(3));
         assert_eq!(json["rows"][2]["phase"], "4,000 q/s");
-        assert_eq!(json["generator"], json!({ "ok": true, "warnings": [] }));
+        assert_eq!(json["generator"], json!({ "ok": true, "warnings": [], "notes": [] }));
     }
 
     #[test]

@@ -155,7 +155,7 @@ fn owners(inodes: &[u64]) -> Vec<u32> {
 const BUSY_SHARE: f64 = 0.1;
 
 /// Processes that are reported at most, besides a server without a number.
-const MOST_NEIGHBOURS: usize = 5;
+const MOST_NEIGHBOURS: usize = 4;
 
 /// Open files of a process that are looked at: a server opens its listening sockets first.
 const MOST_FILES: usize = 4_096;

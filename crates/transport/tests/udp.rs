@@ -72,4 +72,11 @@ fn an_arrival_ends_a_wait_for_arrivals() {
     let start_ns = transport.now_ns();
     transport.wait(start_ns + 60_000_000_000, Wake::ON_ARRIVAL);
     assert!(transport.now_ns() < start_ns + 60_000_000_000);
+    // The response was not read: it ends the next wait too, also one that may poll for its end.
+    transport.wait(start_ns + 60_000_000_000, Wake { on_arrival: true, exactly: true });
+    assert!(transport.now_ns() < start_ns + 60_000_000_000);
+    transport.receive(&mut Arrivals::default());
+    let until_ns = transport.now_ns() + 3_000_000;
+    transport.wait(until_ns, Wake { on_arrival: true, exactly: true });
+    assert!(transport.now_ns() >= until_ns, "nothing arrives, and it does not end early");
 }

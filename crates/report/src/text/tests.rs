@@ -1,5 +1,7 @@
 //! Whole summaries as text.
 
+use dnsdyno_measure::Warning;
+
 use super::*;
 use crate::sample;
 
@@ -179,4 +181,18 @@ fn events_beyond_a_handful_are_counted() {
     let text = summary(&digest, 80);
     assert_eq!(text.matches("at 5 s: the server began to refuse").count(), EVENTS_SHOWN);
     assert!(text.contains("and 3 more events in the record"), "{text}");
+}
+
+#[test]
+fn what_moved_no_figure_is_noted_under_a_verdict_that_stays_ok() {
+    let mut digest = sample::stair();
+    let mut sum = sample::calm_sum(&digest);
+    sum.notes = vec![Warning::CpuStarved { share: 0.2 }];
+    sum.evidence.busiest_worker_cpu = 0.0;
+    digest.header.workers_reason = Some("enough for\u{1b} 4k qps".into());
+    digest.sum(&sum);
+    let text = summary(&digest, 200);
+    let noted = "\ngenerator: ok\n  noted, without effect on the figures: CPU starved: a worker waited for a CPU 20 %";
+    assert!(text.contains(noted), "the use of a CPU is not known, and not shown:\n{text}");
+    assert!(text.contains("2 workers (enough for\\u{1b} 4k qps)") && !text.contains("in doubt"), "{text}");
 }
