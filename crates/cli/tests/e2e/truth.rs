@@ -184,6 +184,27 @@ fn a_generator_without_cpu_reports_late_sends() {
 }
 
 #[test]
+fn a_server_on_this_host_is_named_and_keeps_cpus_for_itself() {
+    let work = Workplace::new();
+    let (digest, _) = measured(&work, Faults::default(), "--rate 500 --for 1s");
+    assert_eq!(
+        (digest.header.workers, digest.header.workers_reason.as_deref()),
+        (1, Some("enough for 500 qps"))
+    );
+    // The responder runs in the process of this test.
+    let neighbours = &digest.sum.as_ref().unwrap().evidence.neighbours;
+    assert_eq!(
+        (neighbours[0].is_server, neighbours[0].pid),
+        (true, Some(std::process::id())),
+        "{neighbours:?}"
+    );
+    let shown = work.dnsdyno("show run").gives(0).stdout;
+    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    let server = format!("the server shares your CPUs: PID {}", std::process::id());
+    assert!(shown.contains("1 worker (enough for 500 qps)") && shown.contains(&server), "{shown}");
+}
+
+#[test]
 fn work_before_the_start_of_a_short_run_gives_no_warning() {
     let work = Workplace::new();
     let (digest, _) = measured(&work, Faults::default(), "--count 1 --clients 64");
