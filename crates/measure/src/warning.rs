@@ -112,9 +112,7 @@ impl Warning {
     /// What the user can do about it.
     pub const fn advice(&self) -> &'static str {
         match self {
-            Warning::SendsLate { .. } => {
-                "the service time does not contain it; reserve CPUs for the generator, add --workers, or lower the rate"
-            }
+            Warning::SendsLate { .. } => "reserve CPUs for the generator, add --workers, or lower the rate",
             Warning::SendsMissing { .. } => "see the reasons under \"not sent\"",
             Warning::SendsVanished { .. } => {
                 "this host dropped them: check the next hop (`ip neigh`), the firewall and the queues (`tc -s qdisc`)"
@@ -216,7 +214,7 @@ fn late_figures(f: &mut fmt::Formatter<'_>, figures: &[Touched]) -> fmt::Result 
         let (response, service) = (milliseconds(figure.response_ns), milliseconds(figure.service_ns));
         write!(f, "{before}{} ({response}, service time {service})", name_of(figure.quantile))?;
     }
-    Ok(())
+    write!(f, ", which the service time does not")
 }
 
 /// `p99.9`. Quantiles are those of the summary: of a record that was changed, the digits are cut.
@@ -264,9 +262,11 @@ mod tests {
         let text = |figures| Warning::SendsLate { p99_lateness_ns: 338_000, figures }.to_string();
         assert!(text(vec![figure(0.99, Some(407_000)), figure(0.999, None)]).starts_with(
             "sends late: the response time contains our own lateness at p99 (0.407 ms, service time 0.069 ms) and \
-             p99.9 (beyond the timeout, service time 0.069 ms); the service time does not contain it; "
+             p99.9 (beyond the timeout, service time 0.069 ms), which the service time does not; "
         ));
-        assert!(text(vec![figure(0.5, Some(80_000))]).contains("at p50 (0.080 ms, service time 0.069 ms);"));
+        assert!(
+            text(vec![figure(0.5, Some(80_000))]).contains("at p50 (0.080 ms, service time 0.069 ms), which")
+        );
         assert!(text(vec![]).starts_with("sends late: p99 0.338 ms behind the schedule; "));
     }
 
