@@ -13,7 +13,7 @@ use dnsdyno_measure::{FallbackFailure, NotSentReason, Tally};
 use dnsdyno_transport::{Batch, Group, NextClient, Stopped, Transport};
 use dnsdyno_wire::patch_id;
 
-use crate::connections::Retry;
+use crate::connections::{Connections, Retry};
 use crate::groups::{BATCH, Queue, Waiting};
 use crate::inflight::Place;
 use crate::made::Copied;
@@ -323,7 +323,13 @@ impl Sending {
             if !queue.waiting.front().is_some_and(is_over) {
                 return;
             }
-            pairing.give_up_first(number);
+            // It waited for the server and not for a client. A query that falls back has been sent, and times out.
+            let Connections { open, pauses, .. } = &pairing.connections;
+            if *open == 0 && pauses.paused_in(number) > 0 && !queue.group.is_fallback {
+                pairing.refuse_first(number);
+            } else {
+                pairing.give_up_first(number);
+            }
         }
     }
 
