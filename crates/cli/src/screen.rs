@@ -14,15 +14,15 @@ use dnsdyno_report::units::{count, duration, rate};
 use dnsdyno_runner::{Control, Live, Note, Observer};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::signals;
-
 /// Shows the progress of a run.
 pub(crate) struct Screen {
     kind: Kind,
     timeout_ns: u64,
     is_open: bool,
-    /// Receives signals once the run has started.
+    /// Stops the run.
     control: Arc<Control>,
+    /// Lets signals stop the run, not the program, once it has started.
+    handle_signals: fn(Arc<Control>) -> std::io::Result<()>,
     /// Set when the user asks for the state of the run.
     state_requests: Arc<AtomicBool>,
 }
@@ -35,9 +35,14 @@ enum Kind {
 
 impl Screen {
     /// A screen for a run that `control` can stop.
-    pub(crate) fn new(quiet: bool, control: Arc<Control>, state_requests: Arc<AtomicBool>) -> Self {
+    pub(crate) fn new(
+        quiet: bool,
+        control: Arc<Control>,
+        handle_signals: fn(Arc<Control>) -> std::io::Result<()>,
+        state_requests: Arc<AtomicBool>,
+    ) -> Self {
         let kind = if quiet { Kind::Quiet } else { Kind::Lines };
-        Screen { kind, timeout_ns: 0, is_open: true, control, state_requests }
+        Screen { kind, timeout_ns: 0, is_open: true, control, handle_signals, state_requests }
     }
 
     /// Prints a message between the figures.
@@ -146,7 +151,7 @@ impl Observer for Screen {
         header: &Header,
         schedule_end_ns: Option<u64>,
     ) -> Result<(), Box<dyn Error + Send + Sync>> {
-        signals::handle_signals(Arc::clone(&self.control))?;
+        (self.handle_signals)(Arc::clone(&self.control))?;
         self.timeout_ns = header.timeout_ns;
         self.is_open = header.headline == Headline::Response;
         if matches!(self.kind, Kind::Lines) && std::io::stderr().is_terminal() {

@@ -141,7 +141,8 @@ pub struct Draft {
     #[arg(long, value_name = "MIX", help_heading = TRANSPORT)]
     pub mix: Option<String>,
     /// Close a connection after Q queries and open another; 0 keeps it [default: 0; with udp+tcp 1]
-    #[arg(value_parser = number::<u32>, long, value_name = "Q", visible_alias = "num-queries-per-conn", help_heading = TRANSPORT)]
+    #[arg(value_parser = number::<u32>, long, value_name = "Q", visible_alias = "num-queries-per-conn",
+        help_heading = TRANSPORT)]
     pub queries_per_connection: Option<u32>,
     /// Close a connection without outstanding queries after this time [default: never]
     #[arg(long, value_name = "T", help_heading = TRANSPORT)]

@@ -12,7 +12,7 @@ use crate::connections::ConnectionPlan;
 use crate::draft::Draft;
 use crate::encryption::EncryptionPlan;
 use crate::error::PlanError;
-use crate::expect::{Expectation, StopCondition, read_all};
+use crate::expect::{Expectation, StopCondition};
 use crate::interval::{check_interval, usual_interval_ns};
 use crate::kinds::TransportKind;
 use crate::load::{LoadChoice, choose_load};
@@ -22,7 +22,7 @@ use crate::source::{BadLines, QuerySource};
 use crate::stop::Stop;
 use crate::target::{Resolve, Target, Wanted, target_is_harmless};
 use crate::units::{format_duration_ns, format_size_bytes, parse_duration_ns, parse_size_bytes};
-use crate::values::{absolute, filled, limited, read_as, within};
+use crate::values::{absolute, filled, limited, read_all, read_as, within};
 use crate::workers::{Note, Workers};
 
 /// What a run does. Made by [`Draft::validate`].

@@ -16,7 +16,6 @@ pub use metric::{Durations, Figure, METRICS, Metric, PacketCount, QueryCount, Re
 
 use dnsdyno_measure::shown;
 
-use crate::error::PlanError;
 use crate::units::parse_duration_ns;
 
 /// One expectation, validated when parsed: the metric exists and the bound has its unit.
@@ -210,16 +209,6 @@ impl Comparison {
     pub fn is_upward(self) -> bool {
         matches!(self, Comparison::Greater | Comparison::GreaterOrEqual)
     }
-}
-
-/// Reads the expectations of an option; the error names the option.
-pub(crate) fn read_all<T>(
-    option: &'static str,
-    texts: &Option<Vec<String>>,
-    parse: impl Fn(&str) -> Result<T, ExpectError>,
-) -> Result<Vec<T>, PlanError> {
-    let wrong = |source| PlanError::Expectation { option, source };
-    texts.iter().flatten().map(|text| parse(text).map_err(wrong)).collect()
 }
 
 /// What an error lists.

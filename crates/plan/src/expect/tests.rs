@@ -1,3 +1,5 @@
+//! The notation of expectations and conditions.
+
 use super::*;
 
 fn error(text: &str) -> String {

@@ -120,7 +120,8 @@ impl Each {
     }
 }
 
-/// The outcomes of `expectations` on each part of the record at `path`, a run's folder or its file. Reads every interval.
+/// The outcomes of `expectations` on each part of the record at `path`, a run's folder or its file. It reads every
+/// interval.
 ///
 /// # Errors
 /// As [`RunReader`].
