@@ -16,15 +16,16 @@ use dnsdyno_runner::{Control, Live, Note, Observer};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::message::print_error;
-use crate::signals;
 
 /// Shows the progress of a run.
 pub(crate) struct Screen {
     kind: Kind,
     timeout_ns: u64,
     is_open: bool,
-    /// Receives signals once the run has started.
+    /// Stops the run.
     control: Arc<Control>,
+    /// Lets signals stop the run, not the program, once it has started.
+    handle_signals: fn(Arc<Control>) -> std::io::Result<()>,
     /// Set when the user asks for the state of the run.
     state_requests: Arc<AtomicBool>,
 }
@@ -37,9 +38,14 @@ enum Kind {
 
 impl Screen {
     /// A screen for a run that `control` can stop.
-    pub(crate) fn new(quiet: bool, control: Arc<Control>, state_requests: Arc<AtomicBool>) -> Self {
+    pub(crate) fn new(
+        quiet: bool,
+        control: Arc<Control>,
+        handle_signals: fn(Arc<Control>) -> std::io::Result<()>,
+        state_requests: Arc<AtomicBool>,
+    ) -> Self {
         let kind = if quiet { Kind::Quiet } else { Kind::Lines };
-        Screen { kind, timeout_ns: 0, is_open: true, control, state_requests }
+        Screen { kind, timeout_ns: 0, is_open: true, control, handle_signals, state_requests }
     }
 
     /// What the server answered before the load; of a quiet run only what makes the run worthless.
@@ -108,7 +114,7 @@ impl Observer for Screen {
         header: &Header,
         schedule_end_ns: Option<u64>,
     ) -> Result<(), Box<dyn Error + Send + Sync>> {
-        signals::handle_signals(Arc::clone(&self.control))?;
+        (self.handle_signals)(Arc::clone(&self.control))?;
         self.timeout_ns = header.timeout_ns;
         self.is_open = header.headline == Headline::Response;
         if matches!(self.kind, Kind::Lines) && is_capable_terminal() {

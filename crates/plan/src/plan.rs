@@ -12,7 +12,7 @@ use crate::connections::ConnectionPlan;
 use crate::draft::Draft;
 use crate::encryption::EncryptionPlan;
 use crate::error::PlanError;
-use crate::expect::{ExpectError, Expectation, StopCondition};
+use crate::expect::{Expectation, StopCondition};
 use crate::interval::{check_interval, usual_interval_ns};
 use crate::kinds::TransportKind;
 use crate::load::{LoadChoice, choose_load};
@@ -23,7 +23,7 @@ use crate::stop::Stop;
 use crate::target::{Resolve, Target, Wanted, target_is_harmless};
 use crate::units::{format_duration_ns, format_size_bytes, parse_duration_ns, parse_size_bytes};
 use crate::usual_workers::{UsualWorkers, query_ns};
-use crate::values::{absolute, filled, limited, read_as, within};
+use crate::values::{absolute, filled, limited, read_all, read_as, within};
 use crate::workers::{Note, Workers};
 
 /// What a run does. Made by [`Draft::validate`].
@@ -229,16 +229,6 @@ impl Draft {
             draft,
         })
     }
-}
-
-/// Reads the expectations of an option; the error names the option.
-fn read_all<T>(
-    option: &'static str,
-    texts: &Option<Vec<String>>,
-    parse: impl Fn(&str) -> Result<T, ExpectError>,
-) -> Result<Vec<T>, PlanError> {
-    let wrong = |source| PlanError::Expectation { option, source };
-    texts.iter().flatten().map(|text| parse(text).map_err(wrong)).collect()
 }
 
 fn source(draft: &mut Draft, working_dir: &Path) -> Result<QuerySource, PlanError> {

@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use crate::error::PlanError;
+use crate::expect::ExpectError;
 use crate::units::UnitError;
 
 /// Reads an optional quantity.
@@ -24,6 +25,16 @@ pub(crate) fn read_as<T>(
 ) -> Result<Option<T>, PlanError> {
     let wrong = |text: &str| PlanError::Value { option, text: text.to_owned(), expected };
     text.as_deref().map(|text| parse(text).ok_or_else(|| wrong(text))).transpose()
+}
+
+/// Reads the expectations of an option; the error names the option.
+pub(crate) fn read_all<T>(
+    option: &'static str,
+    texts: &Option<Vec<String>>,
+    parse: impl Fn(&str) -> Result<T, ExpectError>,
+) -> Result<Vec<T>, PlanError> {
+    let wrong = |source| PlanError::Expectation { option, source };
+    texts.iter().flatten().map(|text| parse(text).map_err(wrong)).collect()
 }
 
 /// Reads a quantity, or fills in the default.

@@ -1,14 +1,33 @@
-//! How much memory a server can make a client use over HTTP/2 and QUIC, and how much work: all bounds, with their
-//! reasons.
+//! How much memory a server can make a client use, and how much work in one turn: all bounds, with their reasons.
 //!
 //! ```text
-//!   for each connection:  an unfinished frame │ an unfinished header block │ the tables of headers
-//!                         replies to control frames │ data behind a gap (QUIC)
-//!   for each worker:      unfinished responses of all its connections
+//!   for each connection:  an unfinished message │ an unfinished handshake │ an unfinished HTTP/2 frame or header block
+//!                         replies that the server does not read │ data behind a gap (QUIC)
+//!   for each worker:      unfinished responses of all its connections over HTTP/2 and QUIC
 //! ```
 //!
 //! A server that passes a bound that a protocol announces (windows, sizes of frames and tables) violates the protocol.
-//! One that passes another bound has its connection closed, which is counted as `excess`.
+//! One that passes another bound has its connection closed, which is counted: a handshake as `too_long`, later as
+//! `excess`. A message over TCP is bounded by its own length field: 65,535 bytes, beside which a chunk may wait. What
+//! TLS holds of records is bounded by the library: 65,535 bytes of an unfinished handshake message, one record otherwise.
+
+/// Bytes that one call reads: the longest message, and of short ones more than a batch.
+pub(crate) const CHUNK_BYTES: usize = 64 << 10;
+
+/// Full chunks that are read of one connection in a turn of the worker; then the other clients have theirs.
+pub(crate) const CHUNKS_A_TURN: usize = 4;
+
+/// Bytes of records until the handshake is done: twice the longest message that the library takes. Chains of
+/// certificates have some kilobytes.
+pub(crate) const HANDSHAKE_BYTES: usize = 128 << 10;
+
+/// Bytes of records in a row without a byte of data, once the handshake is done. Session tickets and new keys have some
+/// hundred bytes each, and a server sends a few of them.
+pub(crate) const BYTES_WITHOUT_DATA: usize = 64 << 10;
+
+/// Bytes of replies that wait because the server does not read: those of TLS and HTTP/2 to control messages, and the
+/// queries of one batch that waited for the handshake.
+pub(crate) const REPLY_BYTES: usize = 1 << 20;
 
 /// Octets of unfinished responses that a worker holds: 500 of the longest.
 pub(crate) const UNFINISHED_BYTES: usize = 32 << 20;

@@ -13,7 +13,6 @@
 //! queries wait in the outbox. Queries on a lost connection are not retried here: the sink is informed,
 //! and the engine decides.
 
-mod bounds;
 mod client;
 mod config;
 mod connecting;

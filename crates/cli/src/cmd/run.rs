@@ -51,7 +51,7 @@ pub(crate) fn execute(
     }
     let control = Arc::new(Control::default());
     let state_requests = signals::state_requests().map_err(Failure::run_failed)?;
-    let mut screen = Screen::new(quiet, Arc::clone(&control), state_requests);
+    let mut screen = Screen::new(quiet, Arc::clone(&control), signals::handle_signals, state_requests);
     let keep = folder.map_or(Keep::Dated, Keep::Folder);
     let run = LocalRunner { keep, over_sockets, control: &control, observer: &mut screen }.run(plan);
     screen.finish();

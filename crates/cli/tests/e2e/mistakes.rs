@@ -64,7 +64,8 @@ const MISTAKES: &[Mistake] = &[
     ("dnsdyno run -s 127.0.0.1", 2,
         "dnsdyno: no queries given: use a file with -d FILE (- for standard input), or names with --ask"),
     ("dnsdyno run -s 127.0.0.1 -d none.txt", 2,
-        "dnsdyno: cannot open the query file {here}/none.txt: No such file or directory (os error 2); give another with -d FILE"),
+        "dnsdyno: cannot open the query file {here}/none.txt: No such file or directory (os error 2); give \
+         another with -d FILE"),
     ("dnsdyno run -s 127.0.0.1 -d folder", 2,
         "dnsdyno: {here}/folder is a folder: give a file of queries with -d FILE"),
     ("dnsdyno run -s 127.0.0.1 -d empty.txt", 2,
@@ -72,29 +73,39 @@ const MISTAKES: &[Mistake] = &[
     ("dnsdyno run -s 127.0.0.1 -d comments.txt", 2,
         "dnsdyno: {here}/comments.txt has no queries: write one per line, as `name type`"),
     ("dnsdyno run -s 127.0.0.1 -d zone.txt", 2,
-        "dnsdyno: {here}/zone.txt is a zone file: a query file has one `name type` a line; to make one of the records of a zone: named-compilezone -o - ORIGIN FILE | awk '{print $1, $4}'"),
+        "dnsdyno: {here}/zone.txt is a zone file: a query file has one `name type` a line; to make one of \
+         the records of a zone: named-compilezone -o - ORIGIN FILE | awk '{print $1, $4}'"),
     ("dnsdyno run -s 127.0.0.1 -d origin.txt", 2,
-        "dnsdyno: {here}/origin.txt is a zone file: a query file has one `name type` a line; to make one of the records of a zone: named-compilezone -o - ORIGIN FILE | awk '{print $1, $4}'"),
+        "dnsdyno: {here}/origin.txt is a zone file: a query file has one `name type` a line; to make one of \
+         the records of a zone: named-compilezone -o - ORIGIN FILE | awk '{print $1, $4}'"),
     ("dnsdyno run -s 127.0.0.1 -d q.gz", 2,
         "dnsdyno: {here}/q.gz is compressed with gzip: unpack it: zcat FILE | dnsdyno run -d - ..."),
     ("dnsdyno run -s 127.0.0.1 -d utf16.txt", 2,
         "dnsdyno: {here}/utf16.txt is text in UTF-16: convert it first: iconv -f UTF-16 -t UTF-8 FILE"),
     ("dnsdyno run -s 127.0.0.1 -d c.pcap", 2,
-        "dnsdyno: {here}/c.pcap is a packet capture: extract its queries first: tshark -r FILE -Y 'dns.flags.response == 0' -T fields -E separator=/s -e dns.qry.name -e dns.qry.type | sed 's/ / TYPE/'"),
+        "dnsdyno: {here}/c.pcap is a packet capture: extract its queries first: tshark -r FILE -Y \
+         'dns.flags.response == 0' -T fields -E separator=/s -e dns.qry.name -e dns.qry.type | sed 's/ / \
+         TYPE/'"),
     ("dnsdyno run -s 127.0.0.1 -d bin", 2,
         "dnsdyno: {here}/bin is a binary file: a query file is text with one `name type` a line"),
     ("dnsdyno run -s 127.0.0.1 -d /dev/zero", 2,
         "dnsdyno: /dev/zero is a binary file: a query file is text with one `name type` a line"),
     ("dnsdyno run -s 127.0.0.1 -d most.txt", 2,
-        "dnsdyno: 2 of 3 lines of {here}/most.txt are malformed, the first is {here}/most.txt:2: no query type after the name: write `name type`: `bad`; correct the file, or add --lenient to skip such lines"),
+        "dnsdyno: 2 of 3 lines of {here}/most.txt are malformed, the first is {here}/most.txt:2: no query \
+         type after the name: write `name type`: `bad`; correct the file, or add --lenient to skip such \
+         lines"),
     ("dnsdyno run -s 127.0.0.1 -d tranco.csv", 2,
-        "dnsdyno: {here}/tranco.csv has no queries: no line is well formed; the first is {here}/tranco.csv:1: no query type after the name: write `name type`: `1,google.com`"),
+        "dnsdyno: {here}/tranco.csv has no queries: no line is well formed; the first is \
+         {here}/tranco.csv:1: no query type after the name: write `name type`: `1,google.com`"),
     ("dnsdyno run -s 127.0.0.1 -d latin1.txt", 2,
-        r#"dnsdyno: {here}/latin1.txt has no queries: no line is well formed; the first is {here}/latin1.txt:1: the name is not UTF-8: convert the file, or write the A-label, or \DDD for a byte: `b\xfccher A`"#),
+        "dnsdyno: {here}/latin1.txt has no queries: no line is well formed; the first is \
+         {here}/latin1.txt:1: the name is not UTF-8: convert the file, or write the A-label, or \\DDD for a \
+         byte: `b\\xfccher A`"),
     ("dnsdyno run -s 127.0.0.1 --ask www..example", 2,
         "dnsdyno: `www..example` is not a question: a label is empty: remove the extra dot"),
     ("dnsdyno run -s 127.0.0.1 --ask 'www.example AAAAA'", 2,
-        "dnsdyno: `www.example AAAAA` is not a question: `AAAAA` is not a query type: write a name like AAAA, or TYPEnnn"),
+        "dnsdyno: `www.example AAAAA` is not a question: `AAAAA` is not a query type: write a name like \
+         AAAA, or TYPEnnn"),
     ("dnsdyno run -s nowhere.invalid -d q.txt", 2,
         "dnsdyno: the server `nowhere.invalid` has no address: "),
     ("dnsdyno run -s 127.0.0.1:99999 -d q.txt", 2,
@@ -102,7 +113,8 @@ const MISTAKES: &[Mistake] = &[
     ("dnsdyno run -s 127.0.0.1:0 -d q.txt", 2,
         "dnsdyno: --port must be above 0"),
     ("dnsdyno run -s 127.0.0.1 -p 70000 -d q.txt", 2,
-        "error: invalid value '70000' for '--port <PORT>': write a whole number from 0 to 65535, such as 100 or 10k"),
+        "error: invalid value '70000' for '--port <PORT>': write a whole number from 0 to 65535, such as \
+         100 or 10k"),
     ("dnsdyno run -s 127.0.0.1:53 -p 54 -d q.txt", 2,
         "dnsdyno: the port is given twice, 53 with the server and 54 with --port: remove one"),
     ("dnsdyno run -s ::1:5310 -d q.txt", 2,
@@ -114,11 +126,14 @@ const MISTAKES: &[Mistake] = &[
     ("dnsdyno run -s 127.0.0.1,127.0.0.2 -d q.txt", 2,
         "dnsdyno: `127.0.0.1,127.0.0.2` is not a server: a run has one server: write one name or address"),
     ("dnsdyno run -s 1.1.1.1 -d q.txt", 2,
-        "dnsdyno: 1.1.1.1 is a public address, and a load test looks like an attack to its operator and to every network on the path. If you own it, or its owner has agreed, add --i-may-load-this-server"),
+        "dnsdyno: 1.1.1.1 is a public address, and a load test looks like an attack to its operator and to \
+         every network on the path. If you own it, or its owner has agreed, add --i-may-load-this-server"),
     ("dnsdyno run -s ::1 -f v4 -d q.txt", 2,
-        "dnsdyno: the server `::1` has no IPv4 address: change --family or --local-address, or give another address"),
+        "dnsdyno: the server `::1` has no IPv4 address: change --family or --local-address, or give another \
+         address"),
     ("dnsdyno run -s 127.0.0.1 -f q.txt", 2,
-        "error: invalid value 'q.txt' for '--family <FAMILY>': `q.txt` is not an address family: use any, v4 or v6 (a file of queries is -d FILE)"),
+        "error: invalid value 'q.txt' for '--family <FAMILY>': `q.txt` is not an address family: use any, \
+         v4 or v6 (a file of queries is -d FILE)"),
     // Options.
     ("dnsdyno run -s 127.0.0.1 -d q.txt --strict --lenient", 2,
         "dnsdyno: --lenient and --strict are opposites: remove one"),
@@ -149,7 +164,8 @@ const MISTAKES: &[Mistake] = &[
     ("dnsdyno run -s 127.0.0.1 -d q.txt --hold 5s", 2,
         "dnsdyno: --hold has no effect without --ramp, --stair or --burst: add that, or remove it"),
     ("dnsdyno run -s 127.0.0.1 -d q.txt --for 10x", 2,
-        "dnsdyno: --for: `10x` is not a duration: write a number and ns, us, ms, s, m, h or d, like 30s or 1.5h"),
+        "dnsdyno: --for: `10x` is not a duration: write a number and ns, us, ms, s, m, h or d, like 30s or \
+         1.5h"),
     ("dnsdyno run -s 127.0.0.1 -d q.txt --for 0", 2,
         "dnsdyno: --for must be above 0"),
     ("dnsdyno run -s 127.0.0.1 -d q.txt --timeout 0", 2,
@@ -167,29 +183,39 @@ const MISTAKES: &[Mistake] = &[
     ("dnsdyno run -s 127.0.0.1 -d q.txt -c 0", 2,
         "dnsdyno: --clients must be above 0"),
     ("dnsdyno run -s 127.0.0.1 -d q.txt -q 70000 -c 1", 2,
-        "dnsdyno: --outstanding 70000 is more than the message IDs of 1 socket(s) (65536 each): use --clients 2 or more"),
+        "dnsdyno: --outstanding 70000 is more than the message IDs of 1 socket(s) (65536 each): use \
+         --clients 2 or more"),
     ("dnsdyno run -s 127.0.0.1 -d q.txt --transport dns", 2,
-        "error: invalid value 'dns' for '--transport <TRANSPORT>': `dns` is not a transport: use udp, tcp, udp+tcp, dot, doh or doq"),
+        "error: invalid value 'dns' for '--transport <TRANSPORT>': `dns` is not a transport: use udp, tcp, \
+         udp+tcp, dot, doh or doq"),
     ("dnsdyno run -s 127.0.0.1 -d q.txt --mix udp=60,dns=40", 2,
-        "dnsdyno: --mix udp=60,dns=40: `dns` is not a transport: use udp, tcp, udp+tcp, dot, doh or doq; example: udp=60,tcp=40"),
+        "dnsdyno: --mix udp=60,dns=40: `dns` is not a transport: use udp, tcp, udp+tcp, dot, doh or doq; \
+         example: udp=60,tcp=40"),
     ("dnsdyno run -s 127.0.0.1 -d q.txt --ca ca.txt", 2,
         "dnsdyno: --ca is for encryption, and udp has none: add --transport dot, doh or doq, or remove it"),
     ("dnsdyno run -s 127.0.0.1 -d q.txt -m dot --ca none.pem", 2,
-        "dnsdyno: cannot read the CA certificates in {here}/none.pem: No such file or directory (os error 2); --ca needs a PEM file"),
+        "dnsdyno: cannot read the CA certificates in {here}/none.pem: No such file or directory (os error \
+         2); --ca needs a PEM file"),
     ("dnsdyno run -s 127.0.0.1 -d q.txt -m dot --ca ca.txt", 2,
-        "dnsdyno: {here}/ca.txt has no CA certificate (nothing of that kind): --ca needs a PEM file with `BEGIN CERTIFICATE`"),
+        "dnsdyno: {here}/ca.txt has no CA certificate (nothing of that kind): --ca needs a PEM file with \
+         `BEGIN CERTIFICATE`"),
     ("dnsdyno run -s 127.0.0.1 -d q.txt -m dot --ca /dev/zero", 2,
-        "dnsdyno: /dev/zero has no CA certificate (nothing of that kind): --ca needs a PEM file with `BEGIN CERTIFICATE`"),
+        "dnsdyno: /dev/zero has no CA certificate (nothing of that kind): --ca needs a PEM file with `BEGIN \
+         CERTIFICATE`"),
     ("dnsdyno run -s 127.0.0.1 -d q.txt -m dot --tls-version 1.1", 2,
-        "error: invalid value '1.1' for '--tls-version <VERSION>': `1.1` is not a version of TLS: use 1.2 or 1.3"),
+        "error: invalid value '1.1' for '--tls-version <VERSION>': `1.1` is not a version of TLS: use 1.2 \
+         or 1.3"),
     ("dnsdyno run -s 127.0.0.1 -d q.txt -m dot --ca ca.txt --insecure", 2,
-        "dnsdyno: --ca cannot be used with --insecure: one names the certificates to trust, the other disables verification: remove one"),
+        "dnsdyno: --ca cannot be used with --insecure: one names the certificates to trust, the other \
+         disables verification: remove one"),
     ("dnsdyno run -s 127.0.0.1 -d q.txt --insecure", 2,
-        "dnsdyno: --insecure is for encryption, and udp has none: add --transport dot, doh or doq, or remove it"),
+        "dnsdyno: --insecure is for encryption, and udp has none: add --transport dot, doh or doq, or \
+         remove it"),
     ("dnsdyno run -s 127.0.0.1 -d q.txt --edns-size 100", 2,
         "dnsdyno: --edns-size 100 is out of range: use 512 to 65535"),
     ("dnsdyno run -s 127.0.0.1 -d q.txt --edns-size 70000", 2,
-        "error: invalid value '70000' for '--edns-size <BYTES>': write a whole number from 0 to 65535, such as 100 or 10k"),
+        "error: invalid value '70000' for '--edns-size <BYTES>': write a whole number from 0 to 65535, such \
+         as 100 or 10k"),
     ("dnsdyno run -s 127.0.0.1 -d q.txt --class XX", 2,
         "dnsdyno: --class: `XX` is not a class: use IN, CH, HS, ANY or CLASSnnn"),
     ("dnsdyno run -s 127.0.0.1 -d q.txt --seed abc", 2,
@@ -197,28 +223,36 @@ const MISTAKES: &[Mistake] = &[
     ("dnsdyno run -s 127.0.0.1 -d q.txt --backend dpdk", 2,
         "dnsdyno: --backend: `dpdk` is not a backend: use sockets, xdp or auto"),
     ("dnsdyno run -s 127.0.0.1 -d q.txt -a www.example", 2,
-        "dnsdyno: --local-address: `www.example` is not an address: write an IPv4 or IPv6 address of this host, or ADDRESS/LENGTH over connections"),
+        "dnsdyno: --local-address: `www.example` is not an address: write an IPv4 or IPv6 address of this \
+         host, or ADDRESS/LENGTH over connections"),
     ("dnsdyno run -s {server} -d q.txt -a 192.0.2.99 --count 5", 3,
         "dnsdyno: cannot send from 192.0.2.99: it is not an address of this host; see `ip address`"),
     ("dnsdyno run -s 127.0.0.1 -d q.txt -T 1 -c 2 --local-ports 20000", 2,
-        "dnsdyno: --local-ports 20000 has 1 port(s), and 2 socket(s) need one each: widen the range, or use --clients 1"),
+        "dnsdyno: --local-ports 20000 has 1 port(s), and 2 socket(s) need one each: widen the range, or use \
+         --clients 1"),
     ("dnsdyno run -s 127.0.0.1 -d q.txt --concurrency 10", 2,
-        "dnsdyno: there is no --concurrency here: queries at the same time are `--outstanding 10`, connections `--clients 10`"),
+        "dnsdyno: there is no --concurrency here: queries at the same time are `--outstanding 10`, \
+         connections `--clients 10`"),
     ("dnsdyno run -s 127.0.0.1 -d q.txt --rat 5", 2,
         "error: unexpected argument '--rat' found"),
     ("dnsdyno run -s 127.0.0.1 -d q.txt -n many", 2,
-        "error: invalid value 'many' for '--passes <N>': write a whole number from 0 to 18446744073709551615, such as 100 or 10k"),
+        "error: invalid value 'many' for '--passes <N>': write a whole number from 0 to \
+         18446744073709551615, such as 100 or 10k"),
     ("dnsdyno run -s 127.0.0.1 -d q.txt --send-only -q 5", 2,
-        "dnsdyno: --send-only does not wait for responses, so --outstanding has no effect: remove it to send as fast as this host can, or add --rate"),
+        "dnsdyno: --send-only does not wait for responses, so --outstanding has no effect: remove it to \
+         send as fast as this host can, or add --rate"),
     ("dnsdyno run -s 127.0.0.1 -d q.txt --send-only -m tcp", 2,
-        "dnsdyno: --send-only cannot be used with --transport tcp: a connection stalls when its responses are not read: remove it"),
+        "dnsdyno: --send-only cannot be used with --transport tcp: a connection stalls when its responses \
+         are not read: remove it"),
     ("dnsdyno run -s 127.0.0.1 -d q.txt -q lots", 2,
-        "error: invalid value 'lots' for '--outstanding <N>': write a whole number from 0 to 4294967295, such as 100 or 10k"),
+        "error: invalid value 'lots' for '--outstanding <N>': write a whole number from 0 to 4294967295, \
+         such as 100 or 10k"),
     // Plans, expectations and conditions.
     ("dnsdyno run --plan none.toml", 2,
         "dnsdyno: cannot read the plan file none.toml: No such file or directory (os error 2)"),
     ("dnsdyno run --plan folder", 2,
-        "dnsdyno: cannot read the plan file folder: it is a folder; the plan of a run is --plan folder/plan.toml"),
+        "dnsdyno: cannot read the plan file folder: it is a folder; the plan of a run is --plan \
+         folder/plan.toml"),
     ("dnsdyno run --plan unknown.toml", 2,
         "unknown field `retries`: keys are the long options without dashes, see `dnsdyno run --help`"),
     ("dnsdyno run --plan syntax.toml", 2,
@@ -226,61 +260,80 @@ const MISTAKES: &[Mistake] = &[
     ("dnsdyno run --plan type.toml", 2,
         r#"invalid type: boolean `true`, expected a number, or a text such as "50k" or "1.5s""#),
     ("dnsdyno run --plan exp.toml", 2,
-        "dnsdyno: --expect: `p99` has no comparison: write METRIC<BOUND with one of < <= > >= =, such as 'p99<5ms'"),
+        "dnsdyno: --expect: `p99` has no comparison: write METRIC<BOUND with one of < <= > >= =, such as \
+         'p99<5ms'"),
     ("dnsdyno run --plan /dev/zero", 2,
         "dnsdyno: cannot read the plan file /dev/zero: it is larger than 4 MiB: use fewer, longer pieces"),
     ("dnsdyno run -s 127.0.0.1 -d q.txt --expect p99", 2,
-        "dnsdyno: --expect: `p99` has no comparison: write METRIC<BOUND with one of < <= > >= =, such as 'p99<5ms'"),
+        "dnsdyno: --expect: `p99` has no comparison: write METRIC<BOUND with one of < <= > >= =, such as \
+         'p99<5ms'"),
     ("dnsdyno run -s 127.0.0.1 -d q.txt --expect 'speed<5'", 2,
-        "dnsdyno: --expect: `speed<5`: there is no metric `speed`; use loss, answered, late, timeouts, unreachable, not_sent, p50, p90, p95, p99, p99.9 (any percentile), avg, min, max, rate (or qps), sent_rate, noerror, servfail, nxdomain, refused (any RCODE), truncated, fallback, duplicates, unexpected, wrong_question, malformed, socket_drops, generator"),
+        "dnsdyno: --expect: `speed<5`: there is no metric `speed`; use loss, answered, late, timeouts, \
+         unreachable, not_sent, p50, p90, p95, p99, p99.9 (any percentile), avg, min, max, rate (or qps), \
+         sent_rate, noerror, servfail, nxdomain, refused (any RCODE), truncated, fallback, duplicates, \
+         unexpected, wrong_question, malformed, socket_drops, generator"),
     ("dnsdyno run -s 127.0.0.1 -d q.txt --expect 'p99<5'", 2,
-        "dnsdyno: --expect: `p99<5`: `5` is not a valid bound for p99, which needs a duration with its unit: ns, us, ms or s (5ms, 0.5s)"),
+        "dnsdyno: --expect: `p99<5`: `5` is not a valid bound for p99, which needs a duration with its \
+         unit: ns, us, ms or s (5ms, 0.5s)"),
     ("dnsdyno run -s 127.0.0.1 -d q.txt --expect 'loss<0.1'", 2,
-        "dnsdyno: --expect: `loss<0.1`: `0.1` is not a valid bound for loss, which needs a percentage (0.1%) or a whole number (0, 100, 10k)"),
+        "dnsdyno: --expect: `loss<0.1`: `0.1` is not a valid bound for loss, which needs a percentage \
+         (0.1%) or a whole number (0, 100, 10k)"),
     ("dnsdyno run -s 127.0.0.1 -d q.txt --expect 'generator=fine'", 2,
         "dnsdyno: --expect: `generator=fine`: `fine` is not a valid bound for generator, which can only be ok"),
     ("dnsdyno run -s 127.0.0.1 -d q.txt --expect-each generator=ok", 2,
-        "dnsdyno: --expect-each: `generator=ok`: the generator is judged for the whole run only: use --expect 'generator=ok'"),
+        "dnsdyno: --expect-each: `generator=ok`: the generator is judged for the whole run only: use \
+         --expect 'generator=ok'"),
     ("dnsdyno run -s 127.0.0.1 -d q.txt --stop-when 'loss>1% for 3 parsecs'", 2,
-        "dnsdyno: --stop-when: `loss>1% for 3 parsecs`: `3 parsecs` is not a duration: write a number and ms, s or m, as in 'loss>1% for 3s'"),
+        "dnsdyno: --stop-when: `loss>1% for 3 parsecs`: `3 parsecs` is not a duration: write a number and \
+         ms, s or m, as in 'loss>1% for 3s'"),
     ("dnsdyno run -s 127.0.0.1 -d q.txt --stop-when 'loss>1%for 3s'", 2,
-        "dnsdyno: --stop-when: `loss>1%for 3s`: `1%for 3s` is not a valid bound for loss, which needs a percentage (0.1%) or a whole number (0, 100, 10k)"),
+        "dnsdyno: --stop-when: `loss>1%for 3s`: `1%for 3s` is not a valid bound for loss, which needs a \
+         percentage (0.1%) or a whole number (0, 100, 10k)"),
     ("dnsdyno run -s 127.0.0.1 -d q.txt --stop-when loss", 2,
-        "dnsdyno: --stop-when: `loss` has no comparison: write METRIC<BOUND with one of < <= > >= =, such as 'p99<5ms'"),
+        "dnsdyno: --stop-when: `loss` has no comparison: write METRIC<BOUND with one of < <= > >= =, such \
+         as 'p99<5ms'"),
     // Folders.
     ("dnsdyno run -s {server} -d q.txt -o full", 3,
         "dnsdyno: full/run.ndjson exists: a run is never overwritten; choose another folder"),
     ("dnsdyno run -s {server} -d q.txt -o file", 3,
         "dnsdyno: cannot create the folder file: File exists (os error 17); choose one that you may write to"),
     ("dnsdyno run -s {server} -d q.txt -o /proc/run", 3,
-        "dnsdyno: cannot create the folder /proc/run: No such file or directory (os error 2); choose one that you may write to"),
+        "dnsdyno: cannot create the folder /proc/run: No such file or directory (os error 2); choose one \
+         that you may write to"),
     // By habit from other programs.
     ("dnsdyno -s 127.0.0.1 -d q.txt", 2,
         "dnsdyno: a command comes before `-s`: to put a load on a server, `dnsdyno run -s ...`"),
     ("dnsdyno run 127.0.0.1", 2,
-        "dnsdyno: `127.0.0.1` needs an option before it: the server is `-s 127.0.0.1`, a name to query `--ask 127.0.0.1`"),
+        "dnsdyno: `127.0.0.1` needs an option before it: the server is `-s 127.0.0.1`, a name to query \
+         `--ask 127.0.0.1`"),
     ("dnsdyno run -s 127.0.0.1 -d q.txt -Q", 2,
         "error: a value is required for '--rate <QPS>' but none was supplied"),
     ("dnsdyno run -s 127.0.0.1 -d q.txt -b 512", 2,
-        "dnsdyno: there is no -b here: the buffer size (dnsperf, in kB) is `--receive-buffer 512k`, the local address (flamethrower) is --local-address"),
+        "dnsdyno: there is no -b here: the buffer size (dnsperf, in kB) is `--receive-buffer 512k`, the \
+         local address (flamethrower) is --local-address"),
     ("dnsdyno run -s 127.0.0.1 -d q.txt -e", 2,
-        "dnsdyno: there is no -e here: EDNS (dnsperf) is `--edns-size 4096`, or the size that your clients use, such as 1232"),
+        "dnsdyno: there is no -e here: EDNS (dnsperf) is `--edns-size 4096`, or the size that your clients \
+         use, such as 1232"),
     ("dnsdyno run -s 127.0.0.1 -d q.txt -E 3:00", 2,
         "dnsdyno: there is no -E here: any EDNS option (dnsperf) is not available; NSID is `--nsid`"),
     ("dnsdyno run -s 127.0.0.1 -d q.txt -x 5300", 2,
-        "dnsdyno: there is no -x here: the local port (dnsperf) is `--local-ports 5300..65535`, a range with a port for each client"),
+        "dnsdyno: there is no -x here: the local port (dnsperf) is `--local-ports 5300..65535`, a range \
+         with a port for each client"),
     ("dnsdyno run -s 127.0.0.1 -d q.txt -y key:secret", 2,
         "dnsdyno: there is no -y here: TSIG (dnsperf) is not available"),
     ("dnsdyno run -s 127.0.0.1 -d q.txt -S 1", 2,
-        "dnsdyno: there is no -S here: statistics (dnsperf, each S seconds) are printed for each interval: `--interval 1s`"),
+        "dnsdyno: there is no -S here: statistics (dnsperf, each S seconds) are printed for each interval: \
+         `--interval 1s`"),
     ("dnsdyno run -s 127.0.0.1 -d q.txt -u", 2,
         "dnsdyno: there is no -u here: dynamic updates (dnsperf) are not available"),
     ("dnsdyno run -s 127.0.0.1 -d q.txt -v", 2,
-        "dnsdyno: there is no -v here: a line for each query (dnsperf) is not available; `--verbose` shows each worker"),
+        "dnsdyno: there is no -v here: a line for each query (dnsperf) is not available; `--verbose` shows \
+         each worker"),
     ("dnsdyno run -s 127.0.0.1 -d q.txt -O num-queries-per-conn=5", 2,
         "dnsdyno: there is no -O here: dnsperf's num-queries-per-conn is `--queries-per-connection 5`"),
     ("dnsdyno run -s 127.0.0.1 -d q.txt -P tcp", 2,
-        "dnsdyno: there is no -P here: the transport (flamethrower) is `-m tcp`; a plot file (resperf) is not written: see `dnsdyno show RUN --json`"),
+        "dnsdyno: there is no -P here: the transport (flamethrower) is `-m tcp`; a plot file (resperf) is \
+         not written: see `dnsdyno show RUN --json`"),
     ("dnsdyno run -s 127.0.0.1 -d q.txt --qps 1000", 2,
         "dnsdyno: there is no --qps here: the rate is `--rate 1000`"),
     ("dnsdyno run -s 127.0.0.1 -d q.txt --duration 10s", 2,
@@ -293,9 +346,11 @@ const MISTAKES: &[Mistake] = &[
     ("dnsdyno show", 2,
         "error: the following required arguments were not provided:"),
     ("dnsdyno show none", 2,
-        "dnsdyno: cannot show none: cannot open none: No such file or directory (os error 2); name a run's folder, or its run.ndjson"),
+        "dnsdyno: cannot show none: cannot open none: No such file or directory (os error 2); name a run's \
+         folder, or its run.ndjson"),
     ("dnsdyno show folder", 2,
-        "dnsdyno: cannot show folder: cannot open folder/run.ndjson: No such file or directory (os error 2); name a run's folder, or its run.ndjson"),
+        "dnsdyno: cannot show folder: cannot open folder/run.ndjson: No such file or directory (os error \
+         2); name a run's folder, or its run.ndjson"),
     ("dnsdyno show full", 2,
         "dnsdyno: cannot show full: full/run.ndjson has no run: its first line is incomplete"),
     ("dnsdyno rnu", 2,

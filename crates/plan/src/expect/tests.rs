@@ -1,4 +1,4 @@
-//! What is read as an expectation or a condition, and the errors.
+//! The notation of expectations and conditions.
 
 use super::*;
 

@@ -120,7 +120,7 @@ impl Each {
     }
 }
 
-/// The outcomes of `expectations` on each part of the record at `path`, a run's folder or its file. Reads every
+/// The outcomes of `expectations` on each part of the record at `path`, a run's folder or its file. It reads every
 /// interval.
 ///
 /// # Errors

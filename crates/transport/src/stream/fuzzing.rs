@@ -2,10 +2,10 @@
 
 use std::sync::LazyLock;
 
-use super::bounds::{CHUNK_BYTES, REPLY_BYTES};
 use super::dot::Dot;
 use super::pool::BufferPool;
 use super::session::{Reader, Session};
+use crate::bounds::{CHUNK_BYTES, REPLY_BYTES};
 use crate::tls::{Tls, TlsConfig, TlsTrust};
 use crate::{Batch, Sink};
 

@@ -4,10 +4,10 @@ use std::io::{self, Read};
 
 use dnsdyno_measure::ConnectionEnd;
 
-use super::bounds::CHUNKS_A_TURN;
 use super::client::Phase;
 use super::session::{Broken, Reader, Session};
 use super::state::Streams;
+use crate::bounds::CHUNKS_A_TURN;
 use crate::{ConnectionEvent, Sink};
 
 impl<S: Session> Streams<S> {

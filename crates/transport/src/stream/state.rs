@@ -7,12 +7,12 @@ use std::net::IpAddr;
 use dnsdyno_measure::{ConnectionEnd, HandshakeFailure, NotSentReason};
 use dnsdyno_sys::poll::{Poller, Ready};
 
-use super::bounds::{CHUNK_BYTES, REPLY_BYTES};
 use super::client::{Client, Phase, write};
 use super::config::{StreamOpenError, open_error};
 use super::dial::{Dialer, failure_of};
 use super::pool::BufferPool;
 use super::session::Session;
+use crate::bounds::{CHUNK_BYTES, REPLY_BYTES};
 use crate::description::Description;
 use crate::worker_clock::WorkerClock;
 use crate::{ConnectionEvent, Sink};

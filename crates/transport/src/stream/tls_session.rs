@@ -17,8 +17,8 @@ use std::sync::Arc;
 use dnsdyno_measure::{ConnectionEnd, HandshakeFailure, HandshakeKind};
 use rustls::{ClientConnection, IoState};
 
-use super::bounds::{BYTES_WITHOUT_DATA, HANDSHAKE_BYTES};
 use super::session::{Broken, Reader};
+use crate::bounds::{BYTES_WITHOUT_DATA, HANDSHAKE_BYTES};
 use crate::tls::{Facts, failure_of, no_protocol, words_of, words_of_alert};
 use crate::{ConnectionEvent, Sink};
 pub(super) use shared::TlsShared;
