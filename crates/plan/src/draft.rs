@@ -63,7 +63,8 @@ pub struct Draft {
     #[arg(value_parser = number::<u8>, long, value_name = "N", help_heading = QUERIES)]
     pub edns_version: Option<u8>,
     /// Set the DO bit (DNSSEC OK); implies EDNS
-    #[arg(short = 'D', long, visible_alias = "do", num_args = 0, default_missing_value = "true", help_heading = QUERIES)]
+    #[arg(short = 'D', long, visible_alias = "do", num_args = 0, default_missing_value = "true",
+        help_heading = QUERIES)]
     pub dnssec_ok: Option<bool>,
     /// Request the server's identifier (NSID); implies EDNS
     #[arg(long, num_args = 0, default_missing_value = "true", help_heading = QUERIES)]

@@ -1,7 +1,7 @@
 //! What a stranger types wrongly: each mistake with the exact words of the answer and the exit code.
 //!
-//! A row is what is typed, as in a shell, the exit code, and a line of the answer on standard error. In both `{here}` is
-//! the working folder; in what is typed `{server}` is a responder that answers. The files are those of [`FILES`].
+//! A row is what is typed, as in a shell, the exit code, and a line of the answer on standard error. In both `{here}`
+//! is the working folder; in what is typed `{server}` is a responder that answers. The files are those of [`FILES`].
 
 use crate::support::{Workplace, responder};
 
