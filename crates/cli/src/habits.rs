@@ -29,7 +29,12 @@ pub(crate) fn advice(error: &clap::Error, words: &[String]) -> Option<String> {
     }
     if !typed.starts_with('-') {
         let is_run = first == "run";
-        return is_run.then(|| format!("`{typed}` needs an option before it: the server is `-s {typed}`, a name to query `--ask {typed}`"));
+        return is_run.then(|| {
+            format!(
+                "`{typed}` needs an option before it: the server is `-s {typed}`, a name \
+         to query `--ask {typed}`"
+            )
+        });
     }
     if typed[1..].starts_with(|letter: char| letter.is_ascii_digit()) {
         return Some(format!("`{typed}` is neither an option nor a value: numbers are 0 or more"));
@@ -78,7 +83,8 @@ const fn habit(typed: &'static str, here: &'static str, example: &'static str) -
 const HABITS: &[Habit] = &[
     habit(
         "-b",
-        "the buffer size (dnsperf, in kB) is `--receive-buffer {}k`, the local address (flamethrower) is --local-address",
+        "the buffer size (dnsperf, in kB) is `--receive-buffer {}k`, the local address (flamethrower) is \
+         --local-address",
         "512",
     ),
     habit("-B", "binary query files (dnsperf) cannot be read: write one `name type` a line", ""),
@@ -87,7 +93,8 @@ const HABITS: &[Habit] = &[
     habit("-E", "any EDNS option (dnsperf) is not available; NSID is `--nsid`", ""),
     habit(
         "-F",
-        "the address family (flamethrower) is `-f {}`; the limit of falling behind (resperf) is the verdict on the generator",
+        "the address family (flamethrower) is `-f {}`; the limit of falling behind (resperf) is the verdict on \
+         the generator",
         "inet6",
     ),
     habit(

@@ -19,8 +19,8 @@ use signal_hook::iterator::Signals;
 use crate::exit::code_of_stop;
 use crate::message::print_error;
 
-/// Stops the run of `control` at each signal from now on. If the program was started to ignore SIGHUP, as by `nohup`, it
-/// still does. SIGINT is never ignored: shells start every background job of a script so.
+/// Stops the run of `control` at each signal from now on. If the program was started to ignore SIGHUP, as by `nohup`,
+/// it still does. SIGINT is never ignored: shells start every background job of a script so.
 pub(crate) fn handle_signals(control: Arc<Control>) -> std::io::Result<()> {
     let hang_up = (!ignores(SIGHUP)).then_some(SIGHUP);
     let mut signals = Signals::new([SIGINT, SIGTERM].into_iter().chain(hang_up))?;

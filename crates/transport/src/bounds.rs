@@ -9,7 +9,7 @@
 //! A server that passes a bound that a protocol announces (windows, sizes of frames and tables) violates the protocol.
 //! One that passes another bound has its connection closed, which is counted: a handshake as `too_long`, later as
 //! `excess`. A message over TCP is bounded by its own length field: 65,535 bytes, beside which a chunk may wait. What
-//! TLS holds of records is bounded by the library: 65,535 bytes of an unfinished handshake message, one record otherwise.
+//! TLS holds of records is bounded by the library: 65,535 bytes of an unfinished handshake message, else one record.
 
 /// Bytes that one call reads: the longest message, and of short ones more than a batch.
 pub(crate) const CHUNK_BYTES: usize = 64 << 10;

@@ -401,7 +401,8 @@ fn a_certificate_that_is_not_trusted_or_for_another_name_ends_every_handshake() 
         ("--insecure --sni other.example".to_owned(), None),
     ] {
         let words = format!(
-            "run -s {address} --ask www.example --transport doq {trust} --rate 50 --for 400ms --clients 2 --quiet -o run"
+            "run -s {address} --ask www.example --transport doq {trust} --rate 50 --for 400ms --clients 2 \
+             --quiet -o run"
         );
         work.dnsdyno(&words).completes();
         let digest = work.record("run");

@@ -365,7 +365,8 @@ fn a_handshake_in_progress_is_abandoned_when_the_user_ends_the_run() {
         let faults = Faults { no_handshake: percent(100.0), ..Faults::default() };
         let server = start(&work, faults, TlsSettings::default());
         let mut generator = work.start(&format!(
-            "run -s {} --ask www.example {} --ca ca.pem --outstanding 6 --workers 1 --clients 1 --for 50s --timeout 40s \
+            "run -s {} --ask www.example {} --ca ca.pem --outstanding 6 --workers 1 --clients 1 --for 50s \
+             --timeout 40s \
              --handshake-timeout 40s --quiet -o run",
             server.addresses_of(way.1)[0],
             way.0

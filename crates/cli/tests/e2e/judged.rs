@@ -188,6 +188,7 @@ fn internationalized_names_are_told_and_sent_as_a_labels() {
     let server = responder(Faults::default());
     work.dnsdyno(&format!("run -s {} -d q.txt -n 5 -Q 500 -o run", server.address()))
         .gives(0)
-        .says(&["1 internationalized name is sent with A-labels, the first `bücher.example` as `xn--bcher-kva.example`"]);
+        .says(&["1 internationalized name is sent with A-labels, the first `bücher.example` as \
+         `xn--bcher-kva.example`"]);
     assert_eq!(work.record("run").tally().ends.answered, 10, "two names, five passes");
 }

@@ -1,7 +1,7 @@
 //! What a stranger types wrongly: each mistake with the exact words of the answer and the exit code.
 //!
-//! They are in `mistakes.txt`: what is typed, as in a shell, the start of a line of the answer on standard error, and the
-//! exit code. `{here}` is the working folder, `{server}` a responder that answers, and the files are those of [`FILES`].
+//! They are in `mistakes.txt`: what is typed, as in a shell, the start of a line of the answer on standard error, and
+//! the exit code. `{here}` is the working folder, `{server}` a responder that answers. The files are those of [`FILES`].
 
 use crate::support::{Workplace, responder};
 
