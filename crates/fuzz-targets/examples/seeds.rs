@@ -65,13 +65,16 @@ fn index(frames: &[String]) -> String {
         })
         .collect();
     let entry = |n: usize| {
-        format!(
-            r#"{{"from_byte":{},"to_byte":{},"lines":1,"runid":"r","events":[],"more_events":0,"row":{{"index":{n},"intervals":1,"from_ns":{},"to_ns":{}000000000,"covered_ns":1000000000,"due_to_ns":{}000000000,"asked_micro":3000000,"tally":{{"scheduled":3,"ends":{{"answered":2,"timed_out":1}},"rcodes":{{"0":2}},"types":[{{"sent":3,"answered":2}},{{}}]}},"arrivals":{{"sent":3,"answered":2}},"workers":[]}}}}"#,
-            ends[n],
-            ends[n + 1],
-            n * 1_000_000_000,
-            n + 1,
-            n + 1
+        filled(
+            include_str!("seed_lines/index_entry.json"),
+            &[
+                ("@INDEX@", n as u64),
+                ("@FROM_BYTE@", (ends[n]) as u64),
+                ("@TO_BYTE@", (ends[n + 1]) as u64),
+                ("@FROM_NS@", (n * 1_000_000_000) as u64),
+                ("@TO_S@", (n + 1) as u64),
+                ("@DUE_S@", (n + 1) as u64),
+            ],
         ) + "\n"
     };
     ["{\"index\":1}\n".to_owned(), entry(0), entry(1)].join("\u{1}")
@@ -206,11 +209,16 @@ fn keep(target: &str, name: &str, content: &[u8]) {
     fs::create_dir_all(&folder).and_then(|()| fs::write(&path, content)).expect("the corpus can be written");
 }
 
+/// A line with its figures in the places of their names.
+fn filled(line: &str, figures: &[(&str, u64)]) -> String {
+    let filled = |line: String, (name, figure): &(&str, u64)| line.replace(name, &figure.to_string());
+    figures.iter().fold(line.trim_end().to_owned(), filled)
+}
+
 fn interval(index: u64) -> String {
-    format!(
-        r#"{{"runid":"r","type":"stats_periodic","dnsdyno":{{"index":{index},"from_ns":{},"to_ns":{},"asked_qps":3.0,"scheduled":3,"requests":3,"ends":{{"answered":2,"timed_out":1}},"rcodes":{{"0":2}},"types":[{{"sent":3,"answered":2}},{{}}],"response":{{"count":2,"sum_ns":2000000,"sum_squares_ns2":2000000000000,"min_ns":1000000,"max_ns":1000000,"first":1780,"counts":[2]}},"arrivals":{{"sent":3,"answered":2}},"workers":[{{"sent":3,"answered":2,"cpu_ns":5000}}],"arrival_changes":{{"count":2,"sum_ns":2000000,"sum_squares_ns2":2000000000000,"min_ns":1000000,"max_ns":1000000,"steps":[]}}}}}}"#,
-        index * 1_000_000_000,
-        (index + 1) * 1_000_000_000
+    filled(
+        include_str!("seed_lines/interval.json"),
+        &[("@INDEX@", index), ("@FROM_NS@", index * 1_000_000_000), ("@TO_NS@", (index + 1) * 1_000_000_000)],
     )
 }
 

@@ -1,7 +1,7 @@
 //! What a stranger types wrongly: each mistake with the exact words of the answer and the exit code.
 //!
 //! They are in `mistakes.txt`: what is typed, as in a shell, the start of a line of the answer on standard error, and
-//! the exit code. `{here}` is the working folder, `{server}` a responder that answers. The files are those of [`FILES`].
+//! the exit code. `{here}` is the working folder with the files of [`FILES`], `{server}` a responder that answers.
 
 use crate::support::{Workplace, responder};
 

@@ -81,7 +81,8 @@ fn missing_privileges_are_reported_with_advice() {
     let script = format!(
         "cp \"$0\" /tmp/dnsdyno-unprivileged-$$ && chmod 755 /tmp/dnsdyno-unprivileged-$$; \
          ip netns exec {} setpriv --reuid=65534 --clear-groups /tmp/dnsdyno-unprivileged-$$ \
-         run --no-check -s {} --ask www.example --backend xdp -o run; code=$?; rm /tmp/dnsdyno-unprivileged-$$; exit $code",
+         run --no-check -s {} --ask www.example --backend xdp -o run; code=$?; \
+         rm /tmp/dnsdyno-unprivileged-$$; exit $code",
         pair.near().name(),
         pair.far().ipv4
     );
