@@ -1,5 +1,5 @@
-//! Writes the first inputs of the corpus: real messages and files, small. `cargo run -p dnsdyno-fuzz-targets --example
-//! seeds`; what a fuzzer finds is added beside them.
+//! Writes the first inputs of the corpus that are not text: messages as servers send them, and a compressed run.
+//! `cargo run -p dnsdyno-fuzz-targets --example seeds`; what a fuzzer finds is added beside them.
 
 use std::fs;
 use std::path::Path;
@@ -27,17 +27,9 @@ fn main() {
     for (name, answer) in responses() {
         keep("doq_stream", name, &lengthened(&[], &answer));
     }
-    for (name, text) in PLANS {
-        keep("plan", name, text.as_bytes());
-    }
-    let text = |lines: &[&str]| lines.join("\n") + "\n";
-    keep("run_file", "whole", text(&[HEADER, &interval(0), EVENT, &interval(1), SUM]).as_bytes());
-    keep("run_file", "phases", text(&[PHASES, &interval(0), &interval(1), SUM]).as_bytes());
-    keep("run_file", "killed", text(&[HEADER, &interval(0), &interval(1)]).trim_end().as_bytes());
-    keep("run_file", "gap", text(&[HEADER, &interval(1), GAP, SUM]).as_bytes());
-    keep("run_file", "all-groups", text(&[MIX, GROUPS, GROUPS_SUM]).as_bytes());
-    keep("run_file", "format-1", text(&[OLD_HEADER, OLD_INTERVAL]).as_bytes());
-    let frames = [text(&[PHASES]), text(&[&interval(0)]), text(&[&interval(1)]), text(&[SUM])];
+    // The same run as a file: its text is in the corpus as it is, as are the plans.
+    let text = include_str!("../../../fuzz/corpus/run_file/seed-phases");
+    let frames: Vec<String> = text.lines().map(|line| format!("{line}\n")).collect();
     let mut packed = vec![1];
     packed.extend(frames.join("\u{1}").bytes());
     packed.push(0);
@@ -65,14 +57,15 @@ fn index(frames: &[String]) -> String {
         })
         .collect();
     let entry = |n: usize| {
-        format!(
-            r#"{{"from_byte":{},"to_byte":{},"lines":1,"runid":"r","events":[],"more_events":0,"row":{{"index":{n},"intervals":1,"from_ns":{},"to_ns":{}000000000,"covered_ns":1000000000,"due_to_ns":{}000000000,"asked_micro":3000000,"tally":{{"scheduled":3,"ends":{{"answered":2,"timed_out":1}},"rcodes":{{"0":2}},"types":[{{"sent":3,"answered":2}},{{}}]}},"arrivals":{{"sent":3,"answered":2}},"workers":[]}}}}"#,
-            ends[n],
-            ends[n + 1],
-            n * 1_000_000_000,
-            n + 1,
-            n + 1
-        ) + "\n"
+        let [from_ns, to_ns] = [n, n + 1].map(|second| second * 1_000_000_000);
+        let place = format!(r#"{{"from_byte":{},"to_byte":{},"lines":1,"runid":"r""#, ends[n], ends[n + 1]);
+        let tally =
+            r#"{"scheduled":3,"ends":{"answered":2,"timed_out":1},"types":[{"sent":3,"answered":2},{}]}"#;
+        let instants =
+            format!(r#""from_ns":{from_ns},"to_ns":{to_ns},"covered_ns":1000000000,"due_to_ns":{to_ns}"#);
+        let row = format!(r#"{{"index":{n},"intervals":1,{instants},"asked_micro":3000000,"tally":{tally}"#);
+        let rest = r#""arrivals":{"sent":3,"answered":2},"workers":[]"#;
+        format!("{place},\"events\":[],\"more_events\":0,\"row\":{row},{rest}}}}}\n")
     };
     ["{\"index\":1}\n".to_owned(), entry(0), entry(1)].join("\u{1}")
 }
@@ -205,63 +198,3 @@ fn keep(target: &str, name: &str, content: &[u8]) {
     let path = folder.join(format!("seed-{name}"));
     fs::create_dir_all(&folder).and_then(|()| fs::write(&path, content)).expect("the corpus can be written");
 }
-
-fn interval(index: u64) -> String {
-    format!(
-        r#"{{"runid":"r","type":"stats_periodic","dnsdyno":{{"index":{index},"from_ns":{},"to_ns":{},"asked_qps":3.0,"scheduled":3,"requests":3,"ends":{{"answered":2,"timed_out":1}},"rcodes":{{"0":2}},"types":[{{"sent":3,"answered":2}},{{}}],"response":{{"count":2,"sum_ns":2000000,"sum_squares_ns2":2000000000000,"min_ns":1000000,"max_ns":1000000,"first":1780,"counts":[2]}},"arrivals":{{"sent":3,"answered":2}},"workers":[{{"sent":3,"answered":2,"cpu_ns":5000}}],"arrival_changes":{{"count":2,"sum_ns":2000000,"sum_squares_ns2":2000000000000,"min_ns":1000000,"max_ns":1000000,"steps":[]}}}}}}"#,
-        index * 1_000_000_000,
-        (index + 1) * 1_000_000_000
-    )
-}
-
-const HEADER: &str = r#"{"runid":"r","type":"header","generator_version":"0.1.0","generator_params":["dnsdyno","run"],"dnsdyno":{"format":2,"started_unix_ns":1760000000000000000,"name":"n","note":null,"interval_ns":1000000000,"timeout_ns":5000000000,"headline":"response","types":["A","AAAA"],"phases":[],"target":"localhost","address":"[::1]:5300","transport":"udp","workers":1,"clients":1,"queries":2,"bad_lines":0,"send_only":false,"load":"3 queries/s"}}"#;
-
-const PHASES: &str = r#"{"runid":"r","type":"header","generator_version":"0.1.0","dnsdyno":{"format":2,"started_unix_ns":1,"interval_ns":1000000000,"timeout_ns":1000000000,"headline":"service","types":["A","TYPE65280"],"phases":[{"label":"1","from_ns":0,"to_ns":1000000000},{"label":"2","from_ns":1000000000,"to_ns":18446744073709551615}],"target":"t","address":"127.0.0.1:53","transport":"udp","workers":1,"clients":1,"queries":2,"bad_lines":1,"send_only":true,"load":"l"}}"#;
-
-const MIX: &str = r#"{"runid":"r","type":"header","generator_version":"0","dnsdyno":{"format":2,"started_unix_ns":1,"interval_ns":1000000000,"timeout_ns":1000000000,"headline":"response","types":["A"],"phases":[],"target":"t","address":"127.0.0.1:53","transport":"mix","mix":[{"transport":"udp","share":0.5,"address":"127.0.0.1:53"},{"transport":"dot","share":0.5,"address":"127.0.0.1:853"}],"backend":{"why":null,"xdp":{"interface":"e","queues":1,"mode":"native","zero_copy":true,"source":"::1","first_port":1,"last_port":2,"next_hop":"00:00:00:00:00:00","vlan":5,"mtu":1500}},"workers":1,"clients":1,"udp_sockets":1,"queries":1,"bad_lines":0,"send_only":false,"load":"l","checks":[{"transport":"udp","query":"a. IN A","rcode":"NOERROR","version":"v","tls":{"version":"TLS 1.3","names":["a"]}}]}}"#;
-
-const GROUPS: &str = r#"{"runid":"r","type":"stats_periodic","dnsdyno":{"index":0,"from_ns":0,"to_ns":1000000000,"asked_qps":3,"scheduled":3,"requests":4,"retried":1,"held_back":1,"held_back_ns":9,"ends":{"answered_late":1,"refused":1,"not_sent":{"no_free_id":1}},"rcodes":{"4000":1},"fallback":{"started":1,"udp_requests":1,"tcp_requests":1,"failed":{"reset":1}},"members":[{"scheduled":3,"sent":2,"ends":{"refused":3}}],"bytes_sent":90,"arrivals":{"sent":2,"late":1,"anomalies":{"duplicates":1},"in_flight_max":2,"connections":{"opened":1,"established":1,"open_max":1,"failed":{"refused":1},"ended":{"reset":1},"encrypted":{"statuses":{"404":1}}}},"workers":[]}}"#;
-
-const GROUPS_SUM: &str = r#"{"runid":"r","type":"stats_sum","dnsdyno":{"to_ns":1500000000,"scheduled":3,"requests":4,"retried":1,"held_back":1,"held_back_ns":9,"ends":{"answered_late":1,"refused":1,"not_sent":{"no_free_id":1}},"rcodes":{"4000":1},"fallback":{"started":1,"udp_requests":1,"tcp_requests":1,"failed":{"reset":1}},"members":[{"scheduled":3,"sent":2,"ends":{"refused":3}}],"bytes_sent":90,"arrivals":{"sent":2,"late":1,"anomalies":{"duplicates":1},"in_flight_max":2,"connections":{"opened":1,"established":1,"open_max":1,"failed":{"refused":1},"ended":{"reset":1},"encrypted":{"statuses":{"404":1}}}},"warnings":[{"name":"clock_stepped","figures":{"step_ns":-5},"text":"t"},{"name":"sends_late","figures":{"p99_lateness_ns":5,"gap_ns":7}}],"ended":{"how":"failed","why":"w"},"evidence":{},"late_after_settled":0,"workers":[],"schedule_ns":1000000000,"passes":1.5,"interface":{"name":"e","sent":3,"send_dropped":0,"send_errors":0,"received":1,"receive_dropped":0,"receive_errors":0},"explanations":[{"about":"stream.status","words":"HTTP status 404"}]}}"#;
-
-const EVENT: &str = r#"{"runid":"r","type":"event","msg":"m","msg_type":"link","dnsdyno":{"at_ns":900000000,"kind":"link","message":"m","figures":{"queries":2,"share":0.5,"why":"w"}}}"#;
-
-const GAP: &str = r#"{"runid":"r","type":"event","msg":"lost","msg_type":"record_gap","dnsdyno":{"at_ns":2000000000,"kind":"record_gap","message":"lost","figures":{"lines":1}}}"#;
-
-const SUM: &str = r#"{"runid":"r","type":"stats_sum","dnsdyno":{"to_ns":2500000000,"scheduled":6,"requests":6,"ends":{"answered":4,"answered_late":1,"timed_out":1},"rcodes":{"0":4},"types":[{"sent":6,"answered":4},{}],"response":{"count":4,"sum_ns":4000000,"sum_squares_ns2":4000000000000,"min_ns":1000000,"max_ns":1000000,"first":1780,"counts":[4]},"arrivals":{"sent":6,"answered":4,"latency":{"count":4,"sum_ns":4000000,"sum_squares_ns2":4000000000000,"min_ns":1000000,"max_ns":1000000,"first":1780,"counts":[4]}},"warnings":[],"ended":{"how":"by_time"},"evidence":{},"late_after_settled":1,"workers":[{"sent":6,"answered":4,"cpu_ns":10000}],"schedule_ns":2000000000,"passes":3.0,"interface":null}}"#;
-
-const OLD_HEADER: &str = r#"{"runid":"r","type":"header","generator_version":"0.1.0","dnsdyno":{"format":1,"started_unix_ns":1,"interval_ns":1000000000,"timeout_ns":5000000000,"headline":"response","types":["A"],"phases":[],"target":"t","address":"[::1]:53","transport":"udp","workers":1,"clients":1,"questions":1,"bad_lines":0,"send_only":false,"load":"l"}}"#;
-
-const OLD_INTERVAL: &str = r#"{"runid":"r","type":"stats_periodic","dnsdyno":{"index":0,"from_ns":0,"to_ns":1000000000,"asked_qps":2.0,"scheduled":2,"requests":2,"asked_again":1,"beside":{"duplicates":1},"ends":{"answered":2},"rcodes":[{"rcode":0,"name":"NOERROR","count":2}],"types":[{"type":"A","sent":2,"answered":2}],"response":{"count":2,"sum_ns":240000,"min_ns":120000,"max_ns":120000,"stddev_ns":1,"buckets":[[119808,120319,2]]},"fallback":{"begun":1,"udp_failed":{"timed_out":1},"tcp_failed":{"reset":1}},"arrivals":{"sent":2},"workers":[]}}"#;
-
-const PLANS: &[(&str, &str)] = &[
-    (
-        "rate",
-        "server = \"127.0.0.1:5300\"\nask = [\"www.example A\"]\nrate = \"50k\"\nduration = \"30s\"\nseed = \"1\"\n",
-    ),
-    (
-        "closed",
-        "server = \"::1\"\nqueries = \"q.txt\"\noutstanding = \"100\"\ncount = 10\nworkers = 2\npin = false\n",
-    ),
-    ("ramp", "server = \"127.0.0.1\"\nask = [\"a\"]\nramp = \"0..100k\"\nover = \"60s\"\ntimeout = \"2s\"\n"),
-    (
-        "stair",
-        "server = \"127.0.0.1\"\nask = [\"a\"]\nstair = \"2k..25k\"\nstep = \"1k\"\nhold = \"60s\"\ninterval = \"1s\"\n",
-    ),
-    (
-        "burst",
-        "server = \"127.0.0.1\"\nask = [\"a\"]\nburst = \"1000x10k\"\nevery = \"1s\"\nduration = \"10s\"\n",
-    ),
-    (
-        "mix",
-        "server = \"127.0.0.1\"\nask = [\"a\"]\nmix = \"udp=60,tcp=15,dot@8853=25\"\nrate = \"1k\"\nduration = \"1m\"\nclients = 8\n",
-    ),
-    (
-        "doh",
-        "server = \"127.0.0.1\"\nask = [\"a\"]\ntransport = \"doh\"\nrate = 100\nduration = \"5s\"\nedns-size = 1232\ndnssec-ok = true\n",
-    ),
-    (
-        "pieces",
-        "server = \"127.0.0.1\"\nask = [\"a\"]\n[[piece]]\nrate = \"0..10k\"\nfor = \"30s\"\n[[piece]]\nrate = \"10k\"\nfor = \"1m\"\nlabel = \"hold\"\n",
-    ),
-];

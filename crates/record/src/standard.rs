@@ -274,6 +274,7 @@ mod tests {
             clients: 1,
             udp_sockets: None,
             queries: 1,
+            queries_hash: None,
             bad_lines: 0,
             send_only: false,
             load: "one at a time".into(),
