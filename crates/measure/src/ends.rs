@@ -118,7 +118,7 @@ mod tests {
             assert_eq!(reason as usize, i);
             not_sent.add(reason, i as u64 + 1);
         }
-        assert_eq!(not_sent.total(), (1..=NotSentReason::ALL.len() as u64).sum());
+        assert_eq!(not_sent.total(), (1..=NotSentReason::ALL.len() as u64).sum::<u64>());
         let keys: std::collections::BTreeSet<_> = NotSentReason::ALL.map(NotSentReason::key).into();
         assert_eq!(keys.len(), NotSentReason::ALL.len());
     }
