@@ -1,5 +1,5 @@
-//! Writes the first inputs of the corpus: real messages and files, small. `cargo run -p dnsdyno-fuzz-targets --example
-//! seeds`; what a fuzzer finds is added beside them.
+//! Writes the first inputs of the corpus that are not text: messages as servers send them, and a compressed run.
+//! `cargo run -p dnsdyno-fuzz-targets --example seeds`; what a fuzzer finds is added beside them.
 
 use std::fs;
 use std::path::Path;
@@ -27,17 +27,9 @@ fn main() {
     for (name, answer) in responses() {
         keep("doq_stream", name, &lengthened(&[], &answer));
     }
-    for (name, text) in PLANS {
-        keep("plan", name, text.as_bytes());
-    }
-    let text = |lines: &[&str]| lines.join("\n") + "\n";
-    keep("run_file", "whole", text(&[HEADER, &interval(0), EVENT, &interval(1), SUM]).as_bytes());
-    keep("run_file", "phases", text(&[PHASES, &interval(0), &interval(1), SUM]).as_bytes());
-    keep("run_file", "killed", text(&[HEADER, &interval(0), &interval(1)]).trim_end().as_bytes());
-    keep("run_file", "gap", text(&[HEADER, &interval(1), GAP, SUM]).as_bytes());
-    keep("run_file", "all-groups", text(&[MIX, GROUPS, GROUPS_SUM]).as_bytes());
-    keep("run_file", "format-1", text(&[OLD_HEADER, OLD_INTERVAL]).as_bytes());
-    let frames = [text(&[PHASES]), text(&[&interval(0)]), text(&[&interval(1)]), text(&[SUM])];
+    // The same run as a file: its text is in the corpus as it is, as are the plans.
+    let text = include_str!("../../../fuzz/corpus/run_file/seed-phases");
+    let frames: Vec<String> = text.lines().map(|line| format!("{line}\n")).collect();
     let mut packed = vec![1];
     packed.extend(frames.join("\u{1}").bytes());
     packed.push(0);
@@ -65,6 +57,7 @@ fn index(frames: &[String]) -> String {
         })
         .collect();
     let entry = |n: usize| {
+<<<<<<< HEAD
         filled(
             include_str!("seed_lines/index_entry.json"),
             &[
@@ -76,6 +69,17 @@ fn index(frames: &[String]) -> String {
                 ("@DUE_S@", (n + 1) as u64),
             ],
         ) + "\n"
+=======
+        let [from_ns, to_ns] = [n, n + 1].map(|second| second * 1_000_000_000);
+        let place = format!(r#"{{"from_byte":{},"to_byte":{},"lines":1,"runid":"r""#, ends[n], ends[n + 1]);
+        let tally =
+            r#"{"scheduled":3,"ends":{"answered":2,"timed_out":1},"types":[{"sent":3,"answered":2},{}]}"#;
+        let instants =
+            format!(r#""from_ns":{from_ns},"to_ns":{to_ns},"covered_ns":1000000000,"due_to_ns":{to_ns}"#);
+        let row = format!(r#"{{"index":{n},"intervals":1,{instants},"asked_micro":3000000,"tally":{tally}"#);
+        let rest = r#""arrivals":{"sent":3,"answered":2},"workers":[]"#;
+        format!("{place},\"events\":[],\"more_events\":0,\"row\":{row},{rest}}}}}\n")
+>>>>>>> record
     };
     ["{\"index\":1}\n".to_owned(), entry(0), entry(1)].join("\u{1}")
 }
@@ -208,6 +212,7 @@ fn keep(target: &str, name: &str, content: &[u8]) {
     let path = folder.join(format!("seed-{name}"));
     fs::create_dir_all(&folder).and_then(|()| fs::write(&path, content)).expect("the corpus can be written");
 }
+<<<<<<< HEAD
 
 /// A line with its figures in the places of their names.
 fn filled(line: &str, figures: &[(&str, u64)]) -> String {
@@ -277,3 +282,5 @@ const PLANS: &[(&str, &str)] = &[
          [[piece]]\nrate = \"10k\"\nfor = \"1m\"\nlabel = \"hold\"\n",
     ),
 ];
+=======
+>>>>>>> record
