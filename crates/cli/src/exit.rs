@@ -123,7 +123,8 @@ Exit codes:
   1    an expectation was not met, or no query was answered (unless --send-only, or an expectation
        on answers such as 'loss=100%')
   2    the flags, the plan or the queries are not valid; nothing was sent
-  3    the run failed (no socket, no folder, an internal error)
+  3    the run failed or was not made (no usable answer before the load, no socket,
+       no folder, an internal error)
   4    the run completed, but its record is incomplete
   129  ended by SIGHUP; the record is complete
   130  ended with Ctrl-C; the record is complete

@@ -57,7 +57,6 @@ fn index(frames: &[String]) -> String {
         })
         .collect();
     let entry = |n: usize| {
-<<<<<<< HEAD
         filled(
             include_str!("seed_lines/index_entry.json"),
             &[
@@ -69,17 +68,6 @@ fn index(frames: &[String]) -> String {
                 ("@DUE_S@", (n + 1) as u64),
             ],
         ) + "\n"
-=======
-        let [from_ns, to_ns] = [n, n + 1].map(|second| second * 1_000_000_000);
-        let place = format!(r#"{{"from_byte":{},"to_byte":{},"lines":1,"runid":"r""#, ends[n], ends[n + 1]);
-        let tally =
-            r#"{"scheduled":3,"ends":{"answered":2,"timed_out":1},"types":[{"sent":3,"answered":2},{}]}"#;
-        let instants =
-            format!(r#""from_ns":{from_ns},"to_ns":{to_ns},"covered_ns":1000000000,"due_to_ns":{to_ns}"#);
-        let row = format!(r#"{{"index":{n},"intervals":1,{instants},"asked_micro":3000000,"tally":{tally}"#);
-        let rest = r#""arrivals":{"sent":3,"answered":2},"workers":[]"#;
-        format!("{place},\"events\":[],\"more_events\":0,\"row\":{row},{rest}}}}}\n")
->>>>>>> record
     };
     ["{\"index\":1}\n".to_owned(), entry(0), entry(1)].join("\u{1}")
 }
@@ -212,7 +200,6 @@ fn keep(target: &str, name: &str, content: &[u8]) {
     let path = folder.join(format!("seed-{name}"));
     fs::create_dir_all(&folder).and_then(|()| fs::write(&path, content)).expect("the corpus can be written");
 }
-<<<<<<< HEAD
 
 /// A line with its figures in the places of their names.
 fn filled(line: &str, figures: &[(&str, u64)]) -> String {
@@ -282,5 +269,3 @@ const PLANS: &[(&str, &str)] = &[
          [[piece]]\nrate = \"10k\"\nfor = \"1m\"\nlabel = \"hold\"\n",
     ),
 ];
-=======
->>>>>>> record

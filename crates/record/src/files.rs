@@ -19,4 +19,4 @@ pub const HOST_FILE: &str = "host.json";
 ///
 /// It grows when a reader of the old one would misread the new one: a property that changed its
 /// meaning, a new kind of warning or of end. A run of each older format lies under `tests/old/`.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;

@@ -30,7 +30,7 @@ mod line;
 mod names;
 mod queue;
 mod reader;
-mod route;
+pub mod route;
 mod row;
 mod run;
 #[cfg(test)]

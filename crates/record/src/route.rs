@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// The interface that packets to `target` are sent over; `None` where no table can be read.
 ///
 /// Packets to any address of this host use `lo`; of these, only loopback addresses are recognized here.
-pub(crate) fn interface_towards(target: IpAddr) -> Option<String> {
+pub fn interface_towards(target: IpAddr) -> Option<String> {
     if target.is_loopback() {
         return Some("lo".to_owned());
     }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use dnsdyno_wire::parse_type;
 use serde_json::{Map, Value, json};
 
-/// Turns a line after the header into one of format 2.
+/// Turns a line after the header into one of format 2, whose lines format 3 has too.
 pub(crate) fn translate(line: &mut Map<String, Value>, types: &[u16]) {
     let event = ["msg_type", "msg"].map(|key| line.get(key).cloned());
     let Some(own) = object(line.get_mut("dnsdyno")) else { return };

@@ -38,3 +38,15 @@ fn a_run_of_format_1_is_read() {
     assert_eq!(digest.ended(), Some(&Ended::ByTime));
     assert!(matches!(digest.warnings()[0], Warning::SocketDrops { packets: 3, timed_out: 70 }));
 }
+
+#[test]
+fn a_run_of_format_2_is_read() {
+    let digest = Digest::read(&old("v2")).unwrap();
+    assert_eq!((digest.header.target.as_str(), digest.header.queries), ("127.0.0.1", 1));
+    assert!(digest.header.checks.is_empty() && digest.header.queries_hash.is_none());
+    let tally = digest.tally();
+    assert_eq!((tally.scheduled, tally.ends.answered, tally.ends.timed_out), (500, 481, 19));
+    assert_eq!(digest.ended(), Some(&Ended::ByCount));
+    // Its rule for late sends was another one.
+    assert!(matches!(&digest.warnings()[..], [Warning::SendsLate { figures, .. }] if figures.is_empty()));
+}

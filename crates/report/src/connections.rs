@@ -27,6 +27,11 @@ pub(crate) fn write(out: &mut String, digest: &Digest, width: usize) {
     if retried > 0 {
         counts.push(format!("{} retried after a lost connection", counted(retried, "query", "queries")));
     }
+    if connections.pauses > 0 {
+        let (pauses, mean_ns) = (connections.pauses, connections.paused_ns / connections.pauses);
+        let pauses = counted(pauses, "pause", "pauses");
+        counts.push(format!("{pauses} of {} on average after repeated failures", duration(mean_ns)));
+    }
     out.push('\n');
     flow(out, counts, "   ", 0, 2, width);
     explain(out, digest, ends(connections).map(|(end, _)| ("connection", end.key(), end.words())), width);
@@ -92,7 +97,7 @@ fn write_streams(out: &mut String, digest: &Digest, encrypted: &Encrypted, width
 }
 
 /// What was behind the counters just written, where it is known: each is a group, a key and words.
-fn explain<'a>(
+pub(crate) fn explain<'a>(
     out: &mut String,
     digest: &Digest,
     counters: impl Iterator<Item = (&'a str, &'a str, &'a str)>,

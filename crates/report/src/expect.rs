@@ -3,12 +3,13 @@
 use dnsdyno_record::expect::{EachOutcome, Measured, Missed, Outcome, PartKind};
 
 use crate::figures::share;
+use crate::foreign::safe;
 use crate::units;
 
 /// The outcome of an expectation on a run, as a line.
 pub fn outcome_text(outcome: &Outcome) -> String {
     let mark = if outcome.passed { MET } else { NOT_MET };
-    format!("{mark}  {}  ({})\n", outcome.text, measured_text(&outcome.measured))
+    format!("{mark}  {}  ({})\n", safe(&outcome.text), measured_text(&outcome.measured))
 }
 
 /// The outcome of an expectation on each part of a run: a line, and one for each part that did not meet it.
@@ -25,7 +26,7 @@ pub fn each_outcome_text(outcome: &EachOutcome) -> String {
         (1, _) => format!("in the one {part}"),
         (_, missed) => format!("in {} of {judged} {parts}", units::count(missed)),
     };
-    let mut text = format!("{mark}  each {}  ({summary})\n", outcome.text);
+    let mut text = format!("{mark}  each {}  ({summary})\n", safe(&outcome.text));
     for missed in &outcome.first_missed {
         text += &format!("         {}: {}\n", part_text(missed), measured_text(&missed.measured));
     }
@@ -40,7 +41,7 @@ pub fn each_outcome_text(outcome: &EachOutcome) -> String {
 fn part_text(missed: &Missed) -> String {
     let time = format!("{} to {}", units::setting(missed.from_ns), units::setting(missed.to_ns));
     match &missed.label {
-        Some(label) => format!("step {label} ({time})"),
+        Some(label) => format!("step {} ({time})", safe(label)),
         None => time,
     }
 }
@@ -56,7 +57,7 @@ pub fn measured_text(measured: &Measured) -> String {
         Measured::Duration(ns) => units::duration(*ns),
         Measured::BeyondTimeout { timeout_ns } => format!(">{}", units::setting(*timeout_ns)),
         Measured::RateQps(qps) => format!("{}/s", units::rate(*qps)),
-        Measured::Generator { text, .. } => text.clone(),
+        Measured::Generator { text, .. } => safe(text),
         Measured::Nothing(why) => format!("not measured: {why}"),
     }
 }

@@ -1,10 +1,14 @@
 //! Makes a plan from a draft, with the facts of this host.
 
 use std::collections::hash_map::RandomState;
+use std::ffi::OsStr;
+use std::fs;
 use std::hash::BuildHasher;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs, UdpSocket};
+use std::path::Path;
 
 use dnsdyno_plan::{Draft, Host, Plan};
+use dnsdyno_record::route::interface_towards;
 use dnsdyno_sys::thread;
 
 use crate::error::RunError;
@@ -18,7 +22,8 @@ pub fn validate(draft: &Draft) -> Result<Plan, RunError> {
     let cores = thread::allowed_cpus().map_or(1, |cpus| cpus.len().max(1));
     // The hash maps of the standard library have a random seed: a random number without a dependency.
     let fresh_seed = RandomState::new().hash_one(std::process::id());
-    let host = Host { cores, working_dir: &working_dir, fresh_seed, resolve: &resolve, is_local: &is_local };
+    let host =
+        Host { cores, working_dir: &working_dir, fresh_seed, resolve: &resolve, is_local: &shares_cpus };
     Ok(draft.validate(&host)?)
 }
 
@@ -39,9 +44,57 @@ pub(crate) fn is_local(address: IpAddr) -> bool {
     address.is_loopback() || address.is_unspecified() || UdpSocket::bind((address, 0)).is_ok()
 }
 
+/// Whether a server at this address uses CPUs of this host: its address is one of this host, or it is in a container or
+/// another network namespace.
+fn shares_cpus(address: IpAddr) -> bool {
+    is_local(address)
+        || interface_towards(address).is_some_and(|name| stays_on_this_host(Path::new(INTERFACES), &name))
+}
+
+/// Whether packets over this interface do not leave the host: a veth pair, or a bridge without a device.
+fn stays_on_this_host(interfaces: &Path, name: &str) -> bool {
+    let folder = interfaces.join(name);
+    let number = |file: &str| fs::read_to_string(folder.join(file)).ok()?.trim().parse::<u32>().ok();
+    let has_device = |name: &OsStr| interfaces.join(name).join("device").exists();
+    if has_device(name.as_ref()) {
+        return false;
+    }
+    if let Ok(ports) = fs::read_dir(folder.join("brif")) {
+        return !ports.flatten().any(|port| has_device(&port.file_name()));
+    }
+    // A VLAN has the interface that it is part of as its other end too, but says what it is.
+    let kind = fs::read_to_string(folder.join("uevent")).unwrap_or_default();
+    let is_pair = number("iflink").zip(number("ifindex")).is_some_and(|(link, own)| link != own);
+    is_pair && !kind.contains("DEVTYPE=")
+}
+
+/// The interfaces of this network namespace.
+const INTERFACES: &str = "/sys/class/net";
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn packets_over_a_veth_pair_or_a_bridge_of_such_stay_on_this_host() {
+        let folder = tempfile::tempdir().unwrap();
+        let interface = |name: &str, files: &[(&str, &str)]| {
+            for (file, content) in files {
+                let path = folder.path().join(name).join(file);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, content).unwrap();
+            }
+        };
+        interface("veth0", &[("ifindex", "5\n"), ("iflink", "4\n"), ("uevent", "INTERFACE=veth0\n")]);
+        interface("eth0", &[("ifindex", "2\n"), ("iflink", "2\n"), ("device/vendor", "x")]);
+        interface("eth0.7", &[("ifindex", "6\n"), ("iflink", "2\n"), ("uevent", "DEVTYPE=vlan\n")]);
+        interface("wg0", &[("ifindex", "7\n"), ("iflink", "7\n"), ("uevent", "DEVTYPE=wireguard\n")]);
+        interface("docker0", &[("ifindex", "8\n"), ("iflink", "8\n"), ("brif/veth0", "")]);
+        interface("br0", &[("ifindex", "9\n"), ("iflink", "9\n"), ("brif/veth0", ""), ("brif/eth0", "")]);
+        let stays = |name| stays_on_this_host(folder.path(), name);
+        let names = ["veth0", "eth0", "eth0.7", "wg0", "docker0", "br0", "none"];
+        assert_eq!(names.map(stays), [true, false, false, false, true, false, false]);
+    }
 
     #[test]
     fn addresses_of_this_host_are_told_from_others() {

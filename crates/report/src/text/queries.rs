@@ -4,6 +4,7 @@ use dnsdyno_measure::{Anomalies, Ends, Tally};
 use dnsdyno_record::Digest;
 use dnsdyno_wire::{rcode_name, type_name};
 
+use crate::connections::explain;
 use crate::figures::{mean_bytes, run_rate, sent, share, socket_drops};
 use crate::foreign::safe;
 use crate::layout::{NOTHING, Table, flow_after, paragraph};
@@ -64,6 +65,8 @@ fn reasons(out: &mut String, digest: &Digest, width: usize) {
         let listed = not_sent.by_reason().map(|(reason, n)| format!("{} {}", reason.words(), count(n)));
         let text = format!("not sent: {}", listed.collect::<Vec<_>>().join(", "));
         paragraph(out, &text, 2, 4, width);
+        let reasons = not_sent.by_reason().map(|(reason, _)| ("not_sent", reason.key(), reason.words()));
+        explain(out, digest, reasons, width);
     }
     let drops = socket_drops(digest);
     if drops > 0 {
