@@ -57,17 +57,15 @@ fn index(frames: &[String]) -> String {
         })
         .collect();
     let entry = |n: usize| {
-        filled(
-            include_str!("seed_lines/index_entry.json"),
-            &[
-                ("@INDEX@", n as u64),
-                ("@FROM_BYTE@", (ends[n]) as u64),
-                ("@TO_BYTE@", (ends[n + 1]) as u64),
-                ("@FROM_NS@", (n * 1_000_000_000) as u64),
-                ("@TO_S@", (n + 1) as u64),
-                ("@DUE_S@", (n + 1) as u64),
-            ],
-        ) + "\n"
+        let [from_ns, to_ns] = [n, n + 1].map(|second| second * 1_000_000_000);
+        let place = format!(r#"{{"from_byte":{},"to_byte":{},"lines":1,"runid":"r""#, ends[n], ends[n + 1]);
+        let tally =
+            r#"{"scheduled":3,"ends":{"answered":2,"timed_out":1},"types":[{"sent":3,"answered":2},{}]}"#;
+        let instants =
+            format!(r#""from_ns":{from_ns},"to_ns":{to_ns},"covered_ns":1000000000,"due_to_ns":{to_ns}"#);
+        let row = format!(r#"{{"index":{n},"intervals":1,{instants},"asked_micro":3000000,"tally":{tally}"#);
+        let rest = r#""arrivals":{"sent":3,"answered":2},"workers":[]"#;
+        format!("{place},\"events\":[],\"more_events\":0,\"row\":{row},{rest}}}}}\n")
     };
     ["{\"index\":1}\n".to_owned(), entry(0), entry(1)].join("\u{1}")
 }
@@ -200,72 +198,3 @@ fn keep(target: &str, name: &str, content: &[u8]) {
     let path = folder.join(format!("seed-{name}"));
     fs::create_dir_all(&folder).and_then(|()| fs::write(&path, content)).expect("the corpus can be written");
 }
-
-/// A line with its figures in the places of their names.
-fn filled(line: &str, figures: &[(&str, u64)]) -> String {
-    let filled = |line: String, (name, figure): &(&str, u64)| line.replace(name, &figure.to_string());
-    figures.iter().fold(line.trim_end().to_owned(), filled)
-}
-
-fn interval(index: u64) -> String {
-    filled(
-        include_str!("seed_lines/interval.json"),
-        &[("@INDEX@", index), ("@FROM_NS@", index * 1_000_000_000), ("@TO_NS@", (index + 1) * 1_000_000_000)],
-    )
-}
-
-const HEADER: &str = include_str!("seed_lines/header.json").trim_ascii_end();
-
-const PHASES: &str = include_str!("seed_lines/phases.json").trim_ascii_end();
-
-const MIX: &str = include_str!("seed_lines/mix.json").trim_ascii_end();
-
-const GROUPS: &str = include_str!("seed_lines/groups.json").trim_ascii_end();
-
-const GROUPS_SUM: &str = include_str!("seed_lines/groups_sum.json").trim_ascii_end();
-
-const EVENT: &str = include_str!("seed_lines/event.json").trim_ascii_end();
-
-const GAP: &str = include_str!("seed_lines/gap.json").trim_ascii_end();
-
-const SUM: &str = include_str!("seed_lines/sum.json").trim_ascii_end();
-
-const OLD_HEADER: &str = include_str!("seed_lines/old_header.json").trim_ascii_end();
-
-const OLD_INTERVAL: &str = include_str!("seed_lines/old_interval.json").trim_ascii_end();
-
-const PLANS: &[(&str, &str)] = &[
-    (
-        "rate",
-        "server = \"127.0.0.1:5300\"\nask = [\"www.example A\"]\nrate = \"50k\"\nduration = \"30s\"\nseed = \"1\"\n",
-    ),
-    (
-        "closed",
-        "server = \"::1\"\nqueries = \"q.txt\"\noutstanding = \"100\"\ncount = 10\nworkers = 2\npin = false\n",
-    ),
-    ("ramp", "server = \"127.0.0.1\"\nask = [\"a\"]\nramp = \"0..100k\"\nover = \"60s\"\ntimeout = \"2s\"\n"),
-    (
-        "stair",
-        "server = \"127.0.0.1\"\nask = [\"a\"]\nstair = \"2k..25k\"\nstep = \"1k\"\n\
-         hold = \"60s\"\ninterval = \"1s\"\n",
-    ),
-    (
-        "burst",
-        "server = \"127.0.0.1\"\nask = [\"a\"]\nburst = \"1000x10k\"\nevery = \"1s\"\nduration = \"10s\"\n",
-    ),
-    (
-        "mix",
-        "server = \"127.0.0.1\"\nask = [\"a\"]\nmix = \"udp=60,tcp=15,dot@8853=25\"\n\
-         rate = \"1k\"\nduration = \"1m\"\nclients = 8\n",
-    ),
-    (
-        "doh",
-        "server = \"127.0.0.1\"\nask = [\"a\"]\ntransport = \"doh\"\nrate = 100\nduration = \"5s\"\n\
-         edns-size = 1232\ndnssec-ok = true\n",
-    ),
-    (
-        "pieces",
-        "server = \"127.0.0.1\"\nask = [\"a\"]\n[[piece]]\nrate = \"0..10k\"\nfor = \"30s\"\n\
-         [[piece]]\nrate = \"10k\"\nfor = \"1m\"\nlabel = \"hold\"\n",
-    ),
-];
