@@ -26,7 +26,7 @@ pub fn failure_of(error: &Error) -> HandshakeFailure {
         Error::AlertReceived(AlertDescription::NoApplicationProtocol) => HandshakeFailure::Alpn,
         Error::AlertReceived(_) => HandshakeFailure::Alert,
         Error::InvalidCertificate(why) => match why {
-            CertificateError::UnknownIssuer => HandshakeFailure::Untrusted,
+            CertificateError::UnknownIssuer | CertificateError::BadSignature => HandshakeFailure::Untrusted,
             CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
                 HandshakeFailure::WrongName
             }
@@ -165,7 +165,11 @@ fn words_of_certificate(why: &CertificateError, der: Option<&[u8]>) -> String {
         }
         CertificateError::BadEncoding => "the certificate cannot be read".to_owned(),
         CertificateError::Revoked => "the certificate was revoked".to_owned(),
-        CertificateError::BadSignature => "the signature of the certificate is wrong".to_owned(),
+        CertificateError::BadSignature => format!(
+            "the certificate was not signed with the key of the trusted CA{}: is it another CA of the same name? Give \
+             the file of the server's CA with --ca",
+            about(|info| format!(" ({})", info.issuer))
+        ),
         CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
             "the certificate is not meant for a server (extended key usage)".to_owned()
         }
@@ -282,7 +286,7 @@ mod tests {
             (CertificateError::NotValidForName.into(), HandshakeFailure::WrongName),
             (CertificateError::Expired.into(), HandshakeFailure::Expired),
             (CertificateError::NotValidYet.into(), HandshakeFailure::Expired),
-            (CertificateError::BadSignature.into(), HandshakeFailure::Certificate),
+            (CertificateError::BadSignature.into(), HandshakeFailure::Untrusted),
             (Error::NoCertificatesPresented, HandshakeFailure::Certificate),
             (PeerIncompatible::ServerDoesNotSupportTls12Or13.into(), HandshakeFailure::Version),
             (PeerIncompatible::NoCipherSuitesInCommon.into(), HandshakeFailure::Protocol),
