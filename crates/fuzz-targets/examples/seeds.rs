@@ -92,7 +92,7 @@ fn responses() -> Vec<(&'static str, Vec<u8>)> {
     let mut uncompressed = name.clone();
     uncompressed.extend(&address[2..]);
     let mut query = Vec::new();
-    let _ = QueryForm::default().encode(&name, 28, &mut query);
+    QueryForm::default().encode(&name, 28, &mut query);
     vec![
         ("query", query),
         ("header-only", message(FLAG_QR, [0; 3], &[])[..HEADER_LEN].to_vec()),

@@ -13,8 +13,11 @@ pub use plan::plan;
 pub use record::{packed_run, run_file};
 pub use response::response_peek;
 
+/// What is done with an input; it panics where a property does not hold.
+pub type Target = fn(&[u8]);
+
 /// Every target with its name, which is that of its corpus.
-pub const TARGETS: &[(&str, fn(&[u8]))] = &[
+pub const TARGETS: &[(&str, Target)] = &[
     ("response_peek", response_peek),
     ("tls_records", tls_records),
     ("http2_frames", http2_frames),
