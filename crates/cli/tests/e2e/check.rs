@@ -242,7 +242,11 @@ fn what_is_not_the_expected_tls_or_http_is_explained() {
     assert!(!ran.stderr.contains('\u{1b}'), "control characters of a server reach the terminal");
     is_stopped(&work, &format!("-s {web} --transport tcp"), &["DNS over TCP"]);
     let mail = speaking(b"220 mail.example ESMTP\r\n");
-    is_stopped(&work, &format!("-s {mail} --transport doh --insecure"), &["does not speak TLS", "220 mail.example"]);
+    is_stopped(
+        &work,
+        &format!("-s {mail} --transport doh --insecure"),
+        &["does not speak TLS", "220 mail.example"],
+    );
 }
 
 #[test]
