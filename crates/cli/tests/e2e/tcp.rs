@@ -391,7 +391,7 @@ fn a_server_that_closes_every_connection_is_tried_ever_more_seldom() {
         });
         let work = Workplace::new();
         work.dnsdyno(&format!(
-            "run -s {address} -a www.example --transport {transport} {load} --clients 4 --workers 1 --for 2s --quiet \
+            "run -s {address} --ask www.example --transport {transport} {load} --clients 4 --workers 1 --for 2s --quiet \
              -o run"
         ));
         is_over.store(true, Ordering::Release);
