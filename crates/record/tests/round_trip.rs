@@ -8,8 +8,8 @@ use std::os::unix::fs::PermissionsExt;
 use common::{header, interval, write_run};
 use dnsdyno_measure::{Arrivals, Tally};
 use dnsdyno_record::{
-    Digest, HOST_FILE, Headline, HostInfo, Line, PLAN_FILE, RUN_FILE, ReadError, RunReader, RunWriter,
-    WriteError,
+    Digest, FORMAT, HOST_FILE, Headline, HostInfo, Line, PLAN_FILE, RUN_FILE, ReadError, RunReader,
+    RunWriter, WriteError,
 };
 
 #[test]
@@ -144,9 +144,12 @@ fn a_file_that_is_not_a_record_is_refused_with_its_name_and_line() {
 fn a_newer_format_is_refused_with_an_advice() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join(RUN_FILE);
-    fs::write(&path, "{\"runid\":\"x\",\"type\":\"header\",\"dnsdyno\":{\"format\":3,\"other\":[]}}\n")
-        .unwrap();
-    let Err(error @ ReadError::Newer { format: 3, .. }) = RunReader::open(&path) else { panic!("read") };
+    let newer = FORMAT + 1;
+    let line =
+        format!("{{\"runid\":\"x\",\"type\":\"header\",\"dnsdyno\":{{\"format\":{newer},\"other\":[]}}}}\n");
+    fs::write(&path, line).unwrap();
+    let Err(error @ ReadError::Newer { format, .. }) = RunReader::open(&path) else { panic!("read") };
+    assert_eq!(format, newer);
     assert!(error.to_string().contains("the version that wrote it"), "{error}");
 }
 

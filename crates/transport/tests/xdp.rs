@@ -396,7 +396,7 @@ fn a_wait_ends_at_its_time_or_with_a_response() {
     let transport = &mut transports[0];
     transport.begin(clock::monotonic_ns());
     let start_ns = transport.now_ns();
-    transport.wait(start_ns + 3_000_000, Wake::ON_ARRIVAL);
+    transport.wait(start_ns + 3_000_000, Wake { on_arrival: true, exactly: true });
     assert!(transport.now_ns() >= start_ns + 3_000_000);
     std::thread::scope(|scope| {
         scope.spawn(|| far.send_to(&query(1, 12), (pair.near().ipv4, 20_003)).unwrap());

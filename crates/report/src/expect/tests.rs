@@ -169,7 +169,7 @@ fn steps_that_did_not_meet_an_expectation_are_named() {
     let outcomes = each.finish(6 * sample::SECOND);
     assert_eq!(
         each_outcome_text(&outcomes[0]),
-        "NOT MET  each loss<1%  (in 1 of 3 steps)\n         step 4,000 q/s (4 s to 6 s): 2 % (40 of 2,000)\n"
+        "NOT MET  each loss<1%  (in 1 of 3 steps)\n         step 4,000 q/s (4 s to 6 s): 2.00 % (40 of 2,000)\n"
     );
     assert_eq!(each_outcome_text(&outcomes[1]), "met      each loss<50%  (in each of 3 steps)\n");
 }
