@@ -131,6 +131,10 @@ fn split_server(text: &str) -> Result<(&str, Option<u16>), PlanError> {
     if port.is_none() && is_without_brackets(text) {
         return Err(bad());
     }
+    let is_v6 = |host: &str| host.split('%').next().is_some_and(|host| host.parse::<Ipv6Addr>().is_ok());
+    if host.contains(':') && !is_v6(host) {
+        return Err(bad());
+    }
     if host.is_empty() || host.contains(|letter: char| letter.is_whitespace() || "[]@/#,".contains(letter)) {
         return Err(bad());
     }
@@ -238,7 +242,9 @@ mod tests {
 
     #[test]
     fn an_invalid_server_is_refused() {
-        for text in ["", ":53", "a:", "a:b", "a:70000", "a:+5", "[::1", "[::1]x", "a b", "@53", "a/b"] {
+        for text in
+            ["", ":53", "a:", "a:b", "a:70000", "a:+5", "[::1", "[::1]x", "a b", "@53", "a/b", ":@5", "a:b:c"]
+        {
             // "a:" has an empty port, which is not valid either.
             let found = find(text, None, Family::Any, None);
             assert!(

@@ -100,16 +100,16 @@ fn allowed_cpus_in(status: &str) -> Option<Vec<std::ops::RangeInclusive<usize>>>
     list.trim().split(',').map(range).collect()
 }
 
-/// The inodes of the sockets that receive what is sent to this address.
+/// The inodes of the sockets that receive what is sent to this address. The tables of TCP, which are long after many
+/// connections, are read only if there is none over UDP.
 fn inodes_at(server: SocketAddr) -> Vec<u64> {
-    let read = |(table, state): (&str, &str)| {
+    let read = |(table, state): &(&str, &str)| {
         let text = fs::read_to_string(format!("/proc/net/{table}")).unwrap_or_default();
         inodes_in(&text, state, server)
     };
-    [("udp", UNCONNECTED), ("udp6", UNCONNECTED), ("tcp", LISTENING), ("tcp6", LISTENING)]
-        .into_iter()
-        .flat_map(read)
-        .collect()
+    let tables = [[("udp", UNCONNECTED), ("udp6", UNCONNECTED)], [("tcp", LISTENING), ("tcp6", LISTENING)]];
+    let found = tables.iter().map(|tables| tables.iter().flat_map(read).collect::<Vec<_>>());
+    found.into_iter().find(|inodes| !inodes.is_empty()).unwrap_or_default()
 }
 
 /// Those of one table of the kernel: `sl local_address rem_address st ... inode`.
@@ -122,7 +122,8 @@ fn inodes_in(table: &str, state: &str, server: SocketAddr) -> Vec<u64> {
         (port == server.port() && is_its && *fields.get(3)? == state).then_some(())?;
         fields.get(INODE)?.parse().ok()
     };
-    table.lines().skip(1).filter_map(of_line).collect()
+    let port = format!(":{:04X} ", server.port());
+    table.lines().skip(1).filter(|line| line.contains(&port)).filter_map(of_line).collect()
 }
 
 /// An address as the kernel prints it: each 32 bits as a number of this host's byte order.
