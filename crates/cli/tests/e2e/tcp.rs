@@ -391,8 +391,8 @@ fn a_server_that_closes_every_connection_is_tried_ever_more_seldom() {
         });
         let work = Workplace::new();
         work.dnsdyno(&format!(
-            "run -s {address} --ask www.example --transport {transport} {load} --clients 4 --workers 1 --for 2s --quiet \
-             -o run"
+            "run -s {address} --ask www.example --transport {transport} {load} --clients 4 --workers 1 --for 2s \
+             --quiet -o run"
         ));
         is_over.store(true, Ordering::Release);
         TcpStream::connect(address).unwrap();
