@@ -25,7 +25,7 @@ pub use certificate::{CertificateInfo, NotACertificate, describe_certificate};
 pub(crate) use peer::peer_of;
 pub use sessions::Sessions;
 use verifier::NoVerification;
-pub(crate) use verifier::{KeepingRejected, Rejected};
+pub(crate) use verifier::{NoteVerification, NotedVerifier, Rejected};
 pub(crate) use words::no_protocol;
 pub use words::{Facts, failure_of, words_of, words_of_alert};
 

@@ -6,12 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use dnsdyno_measure::HandshakeFailure;
 use quinn_proto::crypto::rustls::QuicClientConfig;
 use quinn_proto::{ClientConfig, TransportConfig, VarInt};
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{DigitallySignedStruct, SignatureScheme};
+use rustls::pki_types::CertificateDer;
 
 use crate::bounds::{QUIC_HANDSHAKE_BYTES, QUIC_STREAM_WINDOW, quic_connection_window};
-use crate::tls::{self, Facts, Sessions, Tls, TlsSetupError};
+use crate::tls::{self, Facts, NoteVerification, NotedVerifier, Sessions, Tls, TlsSetupError};
 use crate::udp;
 
 /// Why clients cannot be opened.
@@ -44,8 +42,7 @@ pub(super) fn client_config(
 ) -> Result<(ClientConfig, Arc<VerifierResult>, Arc<Sessions>), QuicOpenError> {
     let (mut client, sessions) = tls.client_config(&[ALPN], clients)?;
     let verifier_result = Arc::<VerifierResult>::default();
-    let verifier =
-        RecordingVerifier { verifier: tls.verifier(), verifier_result: Arc::clone(&verifier_result) };
+    let verifier = NotedVerifier { verifier: tls.verifier(), notes: Arc::clone(&verifier_result) };
     client.dangerous().set_certificate_verifier(Arc::new(verifier));
     let crypto = QuicClientConfig::try_from(client).map_err(|_| QuicOpenError::NoSuite)?;
     let mut quic = ClientConfig::new(Arc::new(crypto));
@@ -94,58 +91,15 @@ impl VerifierResult {
     pub(super) fn take_words(&self) -> Option<String> {
         self.words.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
+}
 
-    fn set(&self, error: Option<&rustls::Error>, certificate: &[u8]) {
+impl NoteVerification for VerifierResult {
+    fn note(&self, error: Option<&rustls::Error>, certificate: &CertificateDer<'_>) {
         let verification = error.map_or(Ok(()), |error| Err(tls::failure_of(error)));
         *self.verification.lock().unwrap_or_else(PoisonError::into_inner) = Some(verification);
         let facts = Facts { certificate: Some(certificate), ..Facts::default() };
         let words = error.map(|error| tls::words_of(error, &facts));
         *self.words.lock().unwrap_or_else(PoisonError::into_inner) = words;
-    }
-}
-
-/// A verifier that keeps its result.
-#[derive(Debug)]
-struct RecordingVerifier {
-    verifier: Arc<dyn ServerCertVerifier>,
-    verifier_result: Arc<VerifierResult>,
-}
-
-impl ServerCertVerifier for RecordingVerifier {
-    fn verify_server_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        server_name: &ServerName<'_>,
-        ocsp_response: &[u8],
-        now: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        let verified =
-            self.verifier.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
-        self.verifier_result.set(verified.as_ref().err(), end_entity);
-        verified
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.verifier.verify_tls12_signature(message, certificate, signature)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.verifier.verify_tls13_signature(message, certificate, signature)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.verifier.supported_verify_schemes()
     }
 }
 

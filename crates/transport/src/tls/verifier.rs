@@ -1,5 +1,6 @@
-//! Verifiers of certificates: one that accepts any, and one that keeps what another has rejected.
+//! Verifiers of certificates: one that accepts any, and one that tells the results of another.
 
+use std::fmt::Debug;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -58,20 +59,30 @@ impl Rejected {
     pub(crate) fn take(&self) -> Option<Vec<u8>> {
         self.certificate.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
+}
 
-    fn set(&self, certificate: &CertificateDer<'_>) {
-        *self.certificate.lock().unwrap_or_else(PoisonError::into_inner) = Some(certificate.to_vec());
+impl NoteVerification for Rejected {
+    fn note(&self, error: Option<&rustls::Error>, certificate: &CertificateDer<'_>) {
+        if error.is_some() {
+            *self.certificate.lock().unwrap_or_else(PoisonError::into_inner) = Some(certificate.to_vec());
+        }
     }
 }
 
-/// A verifier that keeps the certificate that another has rejected.
-#[derive(Debug)]
-pub(crate) struct KeepingRejected {
-    pub(crate) verifier: Arc<dyn ServerCertVerifier>,
-    pub(crate) rejected: Arc<Rejected>,
+/// Is told the result of each verification of a certificate.
+pub(crate) trait NoteVerification: Debug + Send + Sync {
+    /// `certificate` was verified, or rejected for the reason in `error`.
+    fn note(&self, error: Option<&rustls::Error>, certificate: &CertificateDer<'_>);
 }
 
-impl ServerCertVerifier for KeepingRejected {
+/// A verifier that tells its results.
+#[derive(Debug)]
+pub(crate) struct NotedVerifier<N> {
+    pub(crate) verifier: Arc<dyn ServerCertVerifier>,
+    pub(crate) notes: Arc<N>,
+}
+
+impl<N: NoteVerification> ServerCertVerifier for NotedVerifier<N> {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -82,9 +93,7 @@ impl ServerCertVerifier for KeepingRejected {
     ) -> Result<ServerCertVerified, rustls::Error> {
         let verified =
             self.verifier.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
-        if verified.is_err() {
-            self.rejected.set(end_entity);
-        }
+        self.notes.note(verified.as_ref().err(), end_entity);
         verified
     }
 

@@ -8,7 +8,7 @@ use rustls::{ClientConfig, ClientConnection};
 use crate::Peer;
 use crate::explained::Explained;
 use crate::stream::config::StreamOpenError;
-use crate::tls::{KeepingRejected, Rejected, Tls, peer_of};
+use crate::tls::{NotedVerifier, Rejected, Tls, peer_of};
 
 /// What the TLS of a worker's connections has in common.
 pub(in crate::stream) struct TlsShared {
@@ -39,7 +39,7 @@ impl TlsShared {
     ) -> Result<Self, StreamOpenError> {
         let (mut config, _) = tls.client_config(&[protocol], clients)?;
         let rejected = Arc::<Rejected>::default();
-        let keeping = KeepingRejected { verifier: tls.verifier(), rejected: Arc::clone(&rejected) };
+        let keeping = NotedVerifier { verifier: tls.verifier(), notes: Arc::clone(&rejected) };
         config.dangerous().set_certificate_verifier(Arc::new(keeping));
         Ok(TlsShared {
             config: Arc::new(config),
