@@ -49,7 +49,8 @@ fn responder_counts(book: &Book) -> String {
     let counts = &book.udp.counts;
     let delay = |quantile| book.udp.hold_ns(quantile).map_or("-".into(), duration);
     format!(
-        "\nthe responder counted: {} queries received, {} answered, delay p50 {} p99 {}\n\
+        "\nthe responder counted: {} queries received (the check before the load has sent 2), {} answered,\n\
+         delay p50 {} p99 {}\n\
          now measure your own server: dnsdyno run -s ADDRESS -d queries.txt --rate 5k --for 30s",
         count(counts.received),
         count(counts.answered),
