@@ -30,6 +30,14 @@ pub(crate) enum Command {
     Run(Box<RunFlags>),
     /// Print the summary of a run again, from its record
     Show(ShowFlags),
+    /// Write runs as one HTML page that opens without a network
+    Report(crate::cmd::report::ReportFlags),
+    /// Say whether two sets of runs differ, and by how much
+    Compare(crate::cmd::compare::CompareFlags),
+    /// Write a run in the format of another program
+    Export(crate::cmd::export::ExportFlags),
+    /// Show a folder of runs in a browser
+    Serve(crate::cmd::serve::ServeFlags),
     /// Run a reference DNS server that delays, drops or falsifies responses on request, and counts
     /// what it did
     Respond(Box<RespondFlags>),

@@ -25,6 +25,10 @@ fn main() -> ExitCode {
     exit::code_of(match command {
         Command::Run(flags) => cmd::run::run(*flags),
         Command::Show(flags) => cmd::show::show(&flags),
+        Command::Report(flags) => cmd::report::report(&flags),
+        Command::Compare(flags) => cmd::compare::compare(&flags),
+        Command::Export(flags) => cmd::export::export(&flags),
+        Command::Serve(flags) => cmd::serve::serve(&flags),
         Command::Respond(flags) => cmd::respond::respond(*flags),
         Command::Demo(flags) => cmd::demo::demo(&flags),
         Command::Man { folder } => cmd::manual::man(&folder),

@@ -4,7 +4,7 @@ use std::error::Error;
 
 use dnsdyno_engine::Live;
 use dnsdyno_plan::source::BadLine;
-use dnsdyno_record::{Check, Digest, Event, Header, WriteError};
+use dnsdyno_record::{Check, Digest, Event, Header, Interval, WriteError};
 
 /// Receives the progress of a run. Each method is optional.
 pub trait Observer {
@@ -27,12 +27,47 @@ pub trait Observer {
     /// A wall interval has ended.
     fn passed(&mut self, _live: &Live<'_>) {}
 
+    /// All queries that were due in an interval have ended.
+    fn settled(&mut self, _interval: &Interval) {}
+
     /// Called several times a second; `digest` has the intervals that have settled.
     fn idle(&mut self, _digest: &Digest) {}
 }
 
 /// An observer that ignores everything.
 impl Observer for () {}
+
+/// Two observers of one run; an error of either ends it.
+impl<A: Observer, B: Observer> Observer for (&mut A, &mut B) {
+    fn note(&mut self, note: &Note<'_>) {
+        self.0.note(note);
+        self.1.note(note);
+    }
+
+    fn begins(
+        &mut self,
+        header: &Header,
+        schedule_end_ns: Option<u64>,
+    ) -> Result<(), Box<dyn Error + Send + Sync>> {
+        self.0.begins(header, schedule_end_ns)?;
+        self.1.begins(header, schedule_end_ns)
+    }
+
+    fn passed(&mut self, live: &Live<'_>) {
+        self.0.passed(live);
+        self.1.passed(live);
+    }
+
+    fn settled(&mut self, interval: &Interval) {
+        self.0.settled(interval);
+        self.1.settled(interval);
+    }
+
+    fn idle(&mut self, digest: &Digest) {
+        self.0.idle(digest);
+        self.1.idle(digest);
+    }
+}
 
 /// A message for the user of a run.
 #[derive(Debug)]

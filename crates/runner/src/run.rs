@@ -157,6 +157,7 @@ impl dnsdyno_engine::Observer for RecordingObserver<'_> {
     fn settled(&mut self, interval: &Interval) {
         let written = self.recorder.interval(interval);
         self.report_error(written);
+        self.observer.settled(interval);
         if self.judge.ends_with(interval) {
             self.control.stop(StopCause::Condition);
         }

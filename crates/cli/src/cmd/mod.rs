@@ -1,7 +1,11 @@
 //! The subcommands, one file each.
 
+pub(crate) mod compare;
 pub(crate) mod demo;
+pub(crate) mod export;
 pub(crate) mod manual;
+pub(crate) mod report;
 pub(crate) mod respond;
 pub(crate) mod run;
+pub(crate) mod serve;
 pub(crate) mod show;

@@ -1,0 +1,2 @@
+//! Decides from records: whether two sets of runs differ.
+#![forbid(unsafe_code)]

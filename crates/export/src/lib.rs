@@ -1,0 +1,2 @@
+//! Records in the formats that other programs read.
+#![forbid(unsafe_code)]

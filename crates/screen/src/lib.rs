@@ -1,0 +1,2 @@
+//! The live screen of a run on a terminal, and plain lines elsewhere.
+#![forbid(unsafe_code)]

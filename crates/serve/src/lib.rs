@@ -1,0 +1,2 @@
+//! Over HTTP: the folder of runs as pages, and the metrics of a run in progress.
+#![forbid(unsafe_code)]

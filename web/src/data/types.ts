@@ -1,0 +1,261 @@
+/**
+ * The data of a page, as `crates/page` writes it. One description for both sides: a change here is a change in
+ * `crates/page/src/data.rs`, and `FORMAT` counts it.
+ *
+ * The page has one `<script type="application/json" id="page-data">` with a {@link PageData}, and for each run one
+ * `<script type="text/plain" id="blob-N">` with its series: base64 of raw deflate of the columns (see {@link Column}).
+ *
+ * All instants and durations are nanoseconds (integers below 2^53); instants count from the start of the run. Texts
+ * are plain text from records and may contain anything: they become text nodes, never markup. Texts with figures are
+ * made by the program that prints the summary, so that a figure is the same on the page and in `dnsdyno show`.
+ */
+export interface PageData {
+  format: 1;
+  kind: "report" | "comparison" | "folder";
+  /** Of the document and of its first line. */
+  title: string;
+  /** "dnsdyno 0.1.0" */
+  made_by: string;
+  /** "2026-11-22 13:50:12 UTC" */
+  made_at: string;
+  /** One or more; in a comparison those of side A, then those of side B; in a folder none. */
+  runs: Run[];
+  comparison?: Comparison;
+  folder?: Folder;
+  /** Only on a page from `dnsdyno serve` of a run in progress: where to ask for a newer `PageData` with its blobs
+   * (`{ "data": PageData, "blobs": [base64, ...] }`), and how often. */
+  live?: { url: string; every_ms: number };
+}
+
+export interface Run {
+  /** Its name, unique on the page. */
+  label: string;
+  run_id: string;
+  /** The first line of the page: server, transport, load, start, length. */
+  facts: Fact[];
+  answer: Answer;
+  verdict: Verdict;
+  /** In the order in which they were given. */
+  expectations: Expectation[];
+  /** What a reader must know before the figures: the record is incomplete, all answers were REFUSED, hints. */
+  messages: Message[];
+  /** Which latency is shown first. */
+  headline: "response" | "service";
+  send_only: boolean;
+  started_unix_ns: string;
+  interval_ns: number;
+  timeout_ns: number;
+  /** Length of the run until its last query ended. */
+  to_ns: number;
+  /** Parts of the load, in order; bands above the time axis. */
+  phases: { label: string; from_ns: number; to_ns: number }[];
+  events: { at_ns: number; kind: string; message: string }[];
+  /** Further events of the record, which are not on the page. */
+  more_events: number;
+  /** By step or by time, by query type, by RCODE, by transport, ends, not sent, connections, fallback, workers, all counters. */
+  tables: Table[];
+  /** Distributions over the whole run, one per latency that the run has; the headline first. */
+  curves: Curve[];
+  /** `null` where the load had one rate only. */
+  load_response: LoadResponse | null;
+  made: Made;
+  /** The object of `dnsdyno show --json` without its intervals: for the download. */
+  summary: unknown;
+  series: Series;
+}
+
+export interface Fact {
+  label: string;
+  value: string;
+}
+
+/** The answer of a run in one sentence and at most four figures. */
+export interface Answer {
+  /** "Held 48,300 queries/s with no loss and p99 3.10 ms; the generator was not the limit." */
+  sentence: string;
+  /** value "48,300", unit "queries/s", label "held" */
+  figures: { label: string; value: string; unit: string }[];
+}
+
+export interface Verdict {
+  state: "ok" | "doubt" | "unknown";
+  /** "generator: ok", "generator: in doubt", "generator: no verdict" */
+  word: string;
+  doubts: string[];
+  notes: string[];
+}
+
+export interface Expectation {
+  /** As it was given: "p99<5ms" */
+  text: string;
+  measured: string;
+  state: "pass" | "fail";
+}
+
+export interface Message {
+  kind: "warning" | "hint";
+  text: string;
+}
+
+export interface Table {
+  /** Unique in the run; a slug: "steps", "types". */
+  id: string;
+  title: string;
+  columns: { title: string; unit: string; align: "left" | "right" }[];
+  /** As shown, with separators and units where they vary. "-" where there is nothing. */
+  rows: string[][];
+}
+
+/**
+ * The logarithmic percentile curve: for a share of the slowest queries, the latency that they have at least.
+ *
+ * `slowest[i]` falls from 1 to 1 / count; `ns[i]` is the latency at that rank, `null` where it is beyond the timeout.
+ */
+export interface Curve {
+  /** "response time", "service time", "response time over dot", "connect" */
+  title: string;
+  count: number;
+  unanswered: number;
+  slowest: number[];
+  ns: (number | null)[];
+}
+
+/** What was answered at each rate that was asked. */
+export interface LoadResponse {
+  /** Ascending by `asked_qps`. Rates in queries per second. */
+  points: LoadPoint[];
+  /** The highest rate that was held, and the first that was not; `null` where all or none were held. */
+  knee: { held_qps: number | null; lost_qps: number | null; rule: string } | null;
+}
+
+export interface LoadPoint {
+  asked_qps: number;
+  sent_qps: number;
+  answered_qps: number;
+  failed_qps: number;
+  /** 0 to 1. */
+  answered_share: number | null;
+  avg_ns: number | null;
+  p50_ns: number | null;
+  /** `"beyond"`: beyond the timeout. */
+  p99_ns: number | "beyond" | null;
+  from_ns: number;
+  to_ns: number;
+}
+
+export interface Made {
+  /** A command that makes the same run again, as one would type it. */
+  command: string;
+  /** plan.toml; empty where the record has none. */
+  plan: string;
+  host: Fact[];
+  /** Hash of the queries, versions. */
+  facts: Fact[];
+}
+
+/** The intervals of a run, as columns, at several resolutions: finest first. */
+export interface Series {
+  /** N of `blob-N`. */
+  blob: number;
+  /** Bytes of the blob after inflating. */
+  bytes: number;
+  levels: Level[];
+}
+
+/** A level with factor 10 has one row where the first level has ten (fewer at the end of a phase or of the run). */
+export interface Level {
+  factor: number;
+  rows: number;
+  columns: Column[];
+  /** Latency buckets of the headline latency for the heat map; absent where the run has no latency. See {@link Heat}. */
+  heat?: { offset: number; bytes: number };
+}
+
+/**
+ * A column of integers: `rows` varints (LEB128, unsigned) from `offset` of the inflated blob.
+ *
+ * 0 is no value (too few queries for this percentile, nothing measured), 1 is "beyond the timeout", and n >= 2 is the
+ * zigzag difference to the last value of the column before it (0 before the first): value = last + unzigzag(n - 2).
+ * Columns whose values are all 0 are absent, except `from_ns`, `covered_ns`, `scheduled`, `sent`, `ends.answered`.
+ *
+ * Names are the paths of the counters in the record (docs/formats/run.md): `ends.timed_out`, `rcodes.NOERROR`,
+ * `types.A.answered`, `members.0.scheduled`, `arrivals.connections.opened`, `workers.0.cpu_ns`; a duration has the
+ * columns `PATH.p50`, `.p99` and so on: the headline latency, with unanswered queries in it, is `latency.` with
+ * min, p25, p50, p75, p90, p95, p99, p99_9, max, avg; others have p50, p99, max.
+ * Of our own: `from_ns`, `covered_ns` (divide counts by it for rates), `asked_micro` (scheduled queries in millionths;
+ * 0 or absent in closed loop), `sent`. Series of probes are `probe.GROUP.NAME`, GROUP one of host, process, server, card.
+ */
+export interface Column {
+  name: string;
+  unit: "count" | "ns" | "micro" | "bytes" | "share_ppm" | "gauge";
+  offset: number;
+  bytes: number;
+}
+
+/**
+ * The heat map's cells, row after row: a varint with the number of cells of the row, then for each cell two varints:
+ * the distance of its bucket from the one before (from 0 for the first), and its count. Bucket b holds the durations
+ * from (8 + b % 8) * 2^(floor(b / 8) - 3) ns up to the next one: eight per octave.
+ */
+export type Heat = never;
+
+export interface Comparison {
+  /** "B is slower: p99 5.1 % higher (95 % interval 3.9 to 6.2 %)." */
+  sentence: string;
+  state: "faster" | "slower" | "mixed" | "no_difference" | "too_few";
+  /** Labels of the runs on each side. */
+  a: { title: string; runs: string[] };
+  b: { title: string; runs: string[] };
+  metrics: ComparedMetric[];
+  /** What was not asked alike; empty where all was. */
+  unlike: string[];
+  notes: string[];
+  fail_if: Expectation[];
+}
+
+export interface ComparedMetric {
+  /** "p99" */
+  name: string;
+  unit: "ns" | "qps" | "share";
+  /** Whether less is better. */
+  less_is_better: boolean;
+  /** Medians over runs, as text. */
+  a: string;
+  b: string;
+  /** Each run's figure. */
+  a_values: (number | null)[];
+  b_values: (number | null)[];
+  /** Relative difference of B to A: 0.051 is 5.1 % more; with its 95 % interval. `null` where there is no ratio. */
+  difference: number | null;
+  from: number | null;
+  to: number | null;
+  p_value: number | null;
+  /** Probability that a run of B is above a run of A (Vargha-Delaney A12). */
+  effect: number | null;
+  verdict: "better" | "worse" | "no_difference" | "too_few";
+  words: string;
+}
+
+/** A folder of runs, newest first. */
+export interface Folder {
+  path: string;
+  runs: FolderRun[];
+}
+
+export interface FolderRun {
+  /** The name of its folder: part of the link `runs/NAME/`. */
+  folder: string;
+  name: string;
+  note: string;
+  target: string;
+  transport: string;
+  load: string;
+  /** "2026-11-22 13:50:12 UTC" */
+  started: string;
+  started_unix_ns: string;
+  length: string;
+  sentence: string;
+  verdict: "ok" | "doubt" | "unknown";
+  /** In progress, ended, cut short; `error`: it cannot be read, and `sentence` says why. */
+  state: "running" | "ended" | "cut_short" | "error";
+}
