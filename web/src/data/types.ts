@@ -58,6 +58,8 @@ export interface Run {
   curves: Curve[];
   /** `null` where the load had one rate only. */
   load_response: LoadResponse | null;
+  /** How many queries each client (connection or socket) has sent: ascending; `null` where the record does not say. */
+  clients: { from_queries: number; to_queries: number; clients: number }[] | null;
   made: Made;
   /** The object of `dnsdyno show --json` without its intervals: for the download. */
   summary: unknown;
