@@ -15,8 +15,8 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
-use dnsdyno_measure::{Arrivals, Evidence, Tally, WorkerUse};
-use dnsdyno_record::{Ended, Event, Header, Headline, HostInfo, Interval, PerClient, RunWriter, Sum};
+use dnsdyno_measure::{Arrivals, Evidence, PerClient, Tally, WorkerUse};
+use dnsdyno_record::{Ended, Event, Header, Headline, HostInfo, Interval, RunWriter, Sum};
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, LogNormal};
@@ -187,7 +187,7 @@ fn sum(writer: &RunWriter, seconds: u64) -> Sum {
         schedule_ns: seconds * SECOND_NS,
         passes: digest.tally().scheduled as f64 / 100_000.0,
         interface: None,
-        queries_per_client: vec![PerClient { from_queries: sent / 8, to_queries: sent / 8 + 1, clients: 8 }],
+        queries_per_client: PerClient::of([sent / 8; 8]),
         explanations: Vec::new(),
     };
     let verdict = digest.judge(Some(&sum));
