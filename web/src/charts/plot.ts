@@ -66,7 +66,7 @@ export function marginsFor(width: number): Margins {
 }
 
 const X_AXIS_HEIGHT = 26;
-const TICK_SPACE = { x: 84, y: 34 };
+const TICK_SPACE = { x: 72, y: 28 };
 
 export class Plot {
   readonly element: HTMLElement;

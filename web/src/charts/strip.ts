@@ -8,8 +8,8 @@ import { type Shared, startOf } from "./shared";
 
 /** Events closer to each other than this have one text. */
 const TEXT_WIDTH = 150;
-/** A band narrower than this has no room for a label. */
-const LABEL_WIDTH = 26;
+/** What a letter takes, at most. */
+const LETTER_WIDTH = 7.2;
 
 export class Strip {
   readonly element = document.createElement("div");
@@ -39,9 +39,9 @@ export class Strip {
     const place = (at_ns: number) => ((at_ns - range.from_ns) / (range.to_ns - range.from_ns)) * width;
     const bands = phases.flatMap((phase) => {
       const [left, right] = [Math.max(0, place(phase.from_ns)), Math.min(width, place(phase.to_ns))];
-      return right - left < 1 ? [] : [band(phase.label, left, right)];
+      return right - left < 1 ? [] : [{ label: phase.label, left, right }];
     });
-    this.phases.replaceChildren(...bands);
+    this.phases.replaceChildren(...bands.map(({ label, left, right }) => band(label, left, right)), ...labelsOf(bands, width));
     this.phases.hidden = bands.length === 0;
     let free = -Infinity;
     const ticks = events.flatMap((event) => {
@@ -69,13 +69,37 @@ export class Strip {
   }
 }
 
+interface Band {
+  label: string;
+  left: number;
+  right: number;
+}
+
 function band(label: string, left: number, right: number): HTMLElement {
-  const element = document.createElement("span");
+  const element = document.createElement("i");
   element.title = label;
-  if (right - left >= LABEL_WIDTH) element.textContent = label;
   element.style.left = `${left}px`;
   element.style.width = `${right - left}px`;
   return element;
+}
+
+/** Like the labels of an axis: of each band, or of each second, third, ... where they are too narrow. */
+function labelsOf(bands: Band[], width: number): HTMLElement[] {
+  const widths = bands.map(({ label }) => label.length * LETTER_WIDTH + 10);
+  const narrowest = Math.min(...bands.map(({ left, right }) => right - left));
+  // One band may have a long label: it is cut, and does not thin out the others.
+  const wanted = widths.sort((a, b) => a - b)[Math.floor(bands.length / 2)] ?? 0;
+  const every = bands.length < 3 ? 1 : Math.max(1, Math.ceil(wanted / narrowest));
+  return bands.flatMap(({ label, left }, i) => {
+    if (i % every !== 0) return [];
+    const end = bands[i + every]?.left ?? width;
+    if (end - left < Math.min(wanted, 40)) return [];
+    const element = document.createElement("span");
+    element.textContent = label;
+    element.style.left = `${left}px`;
+    element.style.width = `${end - left}px`;
+    return [element];
+  });
 }
 
 function tick(title: string, message: string, left: number, label: boolean, width: number): HTMLElement {

@@ -197,7 +197,10 @@ export class TimeChart implements Chart {
     });
     this.plot.readout.showScale(scale, pen.colours.heat);
     const { right } = marginsFor(this.width);
-    this.labelled = right > 50 ? drawEndLabels(pen, this.endLabels(pen), right) : new Set();
+    // A single line is what the title says.
+    const single = this.drawn.length === 1 && this.drawn[0]!.line.label === this.title;
+    if (single) this.labelled = new Set([this.title]);
+    else this.labelled = right > 50 ? drawEndLabels(pen, this.endLabels(pen), right) : new Set();
     this.showReadout();
   }
 
