@@ -3,7 +3,7 @@
  * further to the right, the rarer and the slower. What was not answered is a wall up to the timeout.
  */
 import type { Curve, Run } from "../data/types";
-import { duration, percent, setting } from "../format/units";
+import { percent, setting } from "../format/units";
 import type { Pen } from "./pen";
 import { runDash } from "./theme";
 import { durationTick, logTicks, percentTick } from "./ticks";
@@ -35,6 +35,7 @@ export function curvePanel(runs: Run[]): XYPanel | null {
     lines,
     note: noteOf(lines),
     under: (pen) => paintWalls(pen, lines),
+    shape: (y) => (y === Infinity ? NaN : y),
   };
 }
 
@@ -61,7 +62,7 @@ function lineOf(run: Run, curve: Curve, label: string, colour: PointLine["colour
 
 function noteOf(lines: CurveLine[]): string {
   const lost = lines.filter(({ unanswered }) => unanswered > 0);
-  const parts = lost.map(({ label, unanswered, count, timeout_ns }) => `${label}: ${percent(unanswered / count)} had no answer within ${setting(timeout_ns)}`);
+  const parts = lost.map(({ label, unanswered, count, timeout_ns }) => `${lines.length > 1 ? `${label}: ` : ""}${percent(unanswered / count)} had no answer within ${setting(timeout_ns)}`);
   return ["Left: all queries. Right: only the slowest.", ...(parts.length > 0 ? [`${parts.join("; ")}.`] : [])].join(" ");
 }
 
@@ -72,15 +73,16 @@ function paintWalls(pen: Pen, lines: CurveLine[]): void {
     const wall = Math.max(line.unanswered / line.count, RAREST);
     const last = line.points.filter(({ y }) => y < Infinity).at(-1);
     const [rarest] = pen.range;
-    const foot = last ? [last] : [];
-    // Up from the slowest answer, then along the timeout.
-    pen.line([...foot, { x: wall, y: last?.y ?? line.timeout_ns }, { x: wall, y: line.timeout_ns }, { x: rarest, y: line.timeout_ns }], { ...style, width: 2 });
+    // From the slowest answer up, then along the timeout.
+    const foot = last ? [last, { x: wall, y: last.y }] : [];
+    pen.line([...foot, { x: wall, y: line.timeout_ns }, { x: rarest, y: line.timeout_ns }], style);
+    if (lines.length > 1) continue;
     const [x, y] = [pen.x(wall), pen.y(line.timeout_ns)];
     pen.ctx.save();
     pen.ctx.globalAlpha = 0.08;
     pen.ctx.fillStyle = style.colour;
     pen.ctx.fillRect(x, y, pen.right - x, pen.bottom - y);
     pen.ctx.restore();
-    pen.text(`no answer in ${duration(line.timeout_ns).replace(".00", "")}`, pen.right - 6 * pen.ratio, y - 9 * pen.ratio, pen.colours.muted, "right");
+    pen.text(`no answer within ${setting(line.timeout_ns)}`, pen.right - 6 * pen.ratio, y + 12 * pen.ratio, pen.colours.muted, "right");
   }
 }

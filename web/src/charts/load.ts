@@ -25,13 +25,13 @@ export function loadPanels(runs: Run[]): XYPanel[] | null {
   const shown = shownOf(runs);
   const points = shown.flatMap((s) => s.points);
   if (points.length < 2) return null;
-  const x: [number, number] = [0, ceiling(Math.max(...points.map((p) => p.asked_qps)))];
+  const x: [number, number] = [0, Math.max(...points.map((p) => p.asked_qps)) * 1.02 || 1];
   const [knee] = shown.length === 1 ? [shown[0]!.knee] : [null];
   const common = {
     x: { ticks: (low: number, high: number, most: number) => linearTicks(low, high, most).map((at) => ({ at, text: figureTick(at) })) },
     xTitle: "asked, queries/s",
     xText: (asked_qps: number) => `asked ${rate(asked_qps)}/s`,
-    under: (pen: Pen) => paintKnee(pen, knee),
+    under: (pen: Pen) => paintKnee(pen, knee, false),
   };
   return [answeredPanel(shown, x, common, knee), sharePanel(shown, x, common), latencyPanel(shown, x, common)];
 }
@@ -68,6 +68,7 @@ function answeredPanel(shown: Shown[], x: [number, number], common: Common, knee
     lines,
     ...(knee ? { note: kneeText(knee) } : {}),
     ...common,
+    under: (pen) => paintKnee(pen, knee, true),
   };
 }
 
@@ -152,7 +153,7 @@ function shownOf(runs: Run[]): Shown[] {
 }
 
 /** Up to where all was held, and from where on not. */
-function paintKnee(pen: Pen, knee: LoadResponse["knee"]): void {
+function paintKnee(pen: Pen, knee: LoadResponse["knee"] | undefined, labels: boolean): void {
   const mark = (qps: number | null, colour: string, dash: number[], label: string, align: CanvasTextAlign) => {
     if (qps === null) return;
     const x = pen.x(qps);
@@ -160,7 +161,7 @@ function paintKnee(pen: Pen, knee: LoadResponse["knee"]): void {
     path.moveTo(x, pen.box.top);
     path.lineTo(x, pen.bottom);
     pen.stroke(path, { colour, width: 1.25, dash });
-    pen.text(label, x + (align === "right" ? -5 : 5) * pen.ratio, pen.box.top + (BEYOND_HEIGHT / 2) * pen.ratio, pen.colours.ink, align);
+    if (labels) pen.text(label, x + (align === "right" ? -5 : 5) * pen.ratio, pen.box.top + (BEYOND_HEIGHT / 2) * pen.ratio, pen.colours.ink, align);
   };
   mark(knee?.held_qps ?? null, pen.colours.ok, [], `✓ held ${rate(knee?.held_qps ?? 0)}/s`, "right");
   mark(knee?.lost_qps ?? null, pen.colours.timedOut, [4, 3], "✗ not held", "left");

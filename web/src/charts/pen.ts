@@ -37,9 +37,9 @@ export class Pen {
     return this.u.valToPos(value, "x", true);
   }
 
-  /** Beyond the timeout (Infinity) is the middle of the band at the top. */
+  /** Beyond the timeout (Infinity) is the lower edge of the band at the top. */
   y(value: number): number {
-    if (value === Infinity) return this.box.top + (BEYOND_HEIGHT / 2) * this.ratio;
+    if (value === Infinity) return this.box.top + (BEYOND_HEIGHT - 1.5) * this.ratio;
     // A duration of 0 has no place on a logarithmic axis: it is drawn at its lower end.
     const { distr, min } = this.u.scales.y!;
     return this.u.valToPos(distr === 3 ? Math.max(value, min ?? 1) : value, "y", true);

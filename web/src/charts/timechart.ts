@@ -10,7 +10,7 @@ import type { Pen } from "./pen";
 import { Plot, type PlotOptions, marginsFor } from "./plot";
 import type { ReadoutItem } from "./readout";
 import { type Shared, startOf } from "./shared";
-import { faint, palette } from "./theme";
+import { faint, palette, readable } from "./theme";
 import { timeTicks } from "./ticks";
 import { type YAxis, yAxisFor } from "./yaxis";
 
@@ -199,8 +199,9 @@ export class TimeChart implements Chart {
     const { right } = marginsFor(this.width);
     // A single line is what the title says.
     const single = this.drawn.length === 1 && this.drawn[0]!.line.label === this.title;
-    if (single) this.labelled = new Set([this.title]);
-    else this.labelled = right > 50 ? drawEndLabels(pen, this.endLabels(pen), right) : new Set();
+    const labels = single || right <= 50 ? [] : drawEndLabels(pen, this.endLabels(pen), right);
+    const named = ({ line }: Drawn) => single || line.end === null || labels.includes(line.end ?? line.label);
+    this.labelled = new Set(this.drawn.filter(named).map(({ line }) => line.label));
     this.showReadout();
   }
 
@@ -226,11 +227,13 @@ export class TimeChart implements Chart {
       let last = values.length - 1;
       while (last >= 0 && window.from[last]! >= this.shared.range.to_ns) last--;
       if (last < 0 || Number.isNaN(values[last]!)) return [];
-      if (line.shape === "line") return [{ text: line.label, colour: textColour(pen, line), y: pen.y(values[last]!) }];
+      const label = { text: line.end ?? line.label, colour: readable(line.colour(pen.colours), pen.colours) };
+      if (line.end === null) return [];
+      if (line.shape === "line") return [{ ...label, y: pen.y(values[last]!) }];
       const [top, bottom] = [pen.y(upper[last]!), pen.y(lower ? lower[last]! : 0)];
       // An area that is not there at the end is not labelled there.
       if (bottom - top < 2 * pen.ratio) return [];
-      return [{ text: line.label, colour: textColour(pen, line), y: line.edge ? top : (top + bottom) / 2 }];
+      return [{ ...label, y: line.edge ? top : (top + bottom) / 2 }];
     });
   }
 }
@@ -256,10 +259,4 @@ function stepOf(window: Window, row: number): number {
   const length_ns = (window.to[row] ?? 0) - (window.from[row] ?? 0);
   // The last interval of a run may be shorter; its instants are written like those before it.
   return length_ns >= 1e9 ? 1e9 : length_ns >= 1e8 ? 1e8 : length_ns >= 1e7 ? 1e7 : 1e6;
-}
-
-/** Orange and grey are too pale for text. */
-function textColour(pen: Pen, line: Line): string {
-  const colour = line.colour(pen.colours);
-  return [pen.colours.refused, pen.colours.notSent, pen.colours.grid, pen.colours.late, pen.colours.p99_9].includes(colour) ? pen.colours.muted : colour;
 }

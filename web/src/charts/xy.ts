@@ -5,7 +5,7 @@ import { type Unit, shown, text } from "./panels/panel";
 import type { Pen } from "./pen";
 import { type AxisOptions, type Frame, Plot, marginsFor } from "./plot";
 import { forget, register } from "./registry";
-import { type Palette, palette } from "./theme";
+import { type Palette, palette, readable } from "./theme";
 import { follow } from "./width";
 
 export interface Point {
@@ -41,6 +41,8 @@ export interface XYPanel {
   note?: string;
   /** Under the lines. */
   under?: (pen: Pen) => void;
+  /** Where a figure is drawn, if not at its place; NaN for nowhere. */
+  shape?: (y: number) => number;
   /** Draws the lines in another way. */
   paint?: (pen: Pen) => void;
 }
@@ -181,15 +183,22 @@ class XYChart implements Chart {
     pen.within(() => {
       panel.under?.(pen);
       if (panel.paint) panel.paint(pen);
-      else for (const line of panel.lines) pen.line(line.points, styleOf(line, pen));
+      else for (const line of panel.lines) pen.line(this.placed(line), styleOf(line, pen));
     });
     const { right } = marginsFor(this.width);
     const labels = panel.lines.flatMap((line) => {
       const last = line.points.filter(({ y }) => !Number.isNaN(y)).at(-1);
-      return last && !panel.paint ? [{ text: line.label, colour: line.colour(pen.colours), y: pen.y(last.y) }] : [];
+      return last ? [{ text: line.label, colour: readable(line.colour(pen.colours), pen.colours), y: pen.y(last.y) }] : [];
     });
-    this.labelled = right > 50 ? drawEndLabels(pen, labels, right) : new Set();
+    // Bars have no ends; one series of them is what the title says.
+    if (panel.paint) this.labelled = new Set(panel.lines.length === 1 ? [panel.lines[0]!.label] : []);
+    else this.labelled = new Set(right > 50 ? drawEndLabels(pen, labels, right) : []);
     this.showReadout();
+  }
+
+  private placed({ points }: PointLine): Point[] {
+    const { shape } = this.panel;
+    return shape ? points.map(({ x, y }) => ({ x, y: shape(y) })) : points;
   }
 
   private onKey(event: KeyboardEvent, moveCursor: (x: number | null) => void): void {

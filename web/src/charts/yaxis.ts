@@ -49,7 +49,8 @@ export function logAxis(drawn: Float64Array[], heat_ns: [number, number] | null,
   return {
     range: [low, top],
     ticks: (_low, _high, most) => [
-      ...logTicks(low, high, most).map((at) => ({ at, text: durationTick(at) })),
+      // The end of the axis is where the band begins, whose label has no room beside another.
+      ...logTicks(low, bandIn === null ? high : high * 0.8, most).map((at) => ({ at, text: durationTick(at) })),
       ...(bandIn === null ? [] : [{ at: Math.sqrt(high * top), text: `>${setting(timeout_ns)}` }]),
     ],
   };

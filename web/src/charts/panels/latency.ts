@@ -44,7 +44,8 @@ export function latencyPanel(runs: ShownRun[], selected: ShownRun | undefined, b
           { ...latencyLine(run, `p50, ${run.run.label}`, "latency.p50", colourOf(run)), width: 1, halo: true, dash: runDash(run.index) },
           { ...latencyLine(run, `p99, ${run.run.label}`, "latency.p99", colourOf(run)), width: 2, halo: true, dash: runDash(run.index) },
         ]);
-  return { ...panel, lines, ...(selected ? { heat: selected.index } : {}) };
+  const unit = runs.length === 1 ? panel.unit : `${panel.unit}; heat map of ${selected?.run.label ?? ""}`;
+  return { ...panel, unit, lines, ...(selected ? { heat: selected.index } : {}) };
 }
 
 function latencyLine(run: ShownRun, label: string, column: string, colour: Line["colour"]): Line {

@@ -28,6 +28,8 @@ export interface Line {
   opacity?: number;
   /** A stack whose upper edge is drawn too. */
   edge?: boolean;
+  /** What stands at its end, where that is not its label; `null` for nothing. */
+  end?: string | null;
   values: (window: Window) => Float64Array;
 }
 

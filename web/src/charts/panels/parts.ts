@@ -14,7 +14,9 @@ function rcodes(run: ShownRun): Panel {
   const columns = largestFirst(run, columnsOf(run, ["rcodes."]));
   const lines = columns.map((column, i): Line => {
     const name = column.slice("rcodes.".length);
-    return { ...base(run, name, i), unit: "share", shape: "stack", colour: rcodeColour(name, i), values: (w) => w.shares([column], columns) };
+    // What is as it should be is pale, so that the rest is seen.
+    const opacity = name === "NOERROR" ? 0.22 : 0.85;
+    return { ...base(run, name, i), unit: "share", shape: "stack", opacity, colour: rcodeColour(name, i), values: (w) => w.shares([column], columns) };
   });
   return { id: "rcodes", title: "RCODEs", unit: "share of the answers", height: 130, scale: "share", lines };
 }
@@ -139,7 +141,7 @@ function memberLatency(run: ShownRun): Panel {
 }
 
 function base(run: ShownRun, label: string, i: number): Omit<Line, "values"> {
-  return { label, unit: "qps", run: run.index, shape: "line", opacity: 0.8, colour: (p) => p.hues[i % p.hues.length]! };
+  return { label, unit: "qps", run: run.index, shape: "line", opacity: 0.55, colour: (p) => p.hues[i % p.hues.length]! };
 }
 
 /** By their sum over the run. */

@@ -42,8 +42,8 @@ function rateOf(run: ShownRun): Panel {
 }
 
 function ratesOf(runs: ShownRun[]): Panel {
-  const lines = runs.flatMap((run) => [
-    ...askedOf(run, `asked, ${run.run.label}`),
+  const lines = runs.flatMap((run, i) => [
+    ...askedOf(run, `asked, ${run.run.label}`).map((asked) => ({ ...asked, end: i === 0 ? "asked" : null })),
     line(run, run.run.label, [run.run.send_only ? "ends.sent_only" : "ends.answered"], colourOf(run), { dash: runDash(run.index) }),
   ]);
   return { ...RATE, title: "Rate answered", lines };
