@@ -62,6 +62,8 @@ export interface Run {
   load_response: LoadResponse | null;
   /** How many queries each client (connection or socket) has sent: ascending; `null` where the record does not say. */
   clients: { from_queries: number; to_queries: number; clients: number }[] | null;
+  /** Names of the members of a mix of transports, in the order of the columns `members.N`; empty without a mix. */
+  members: string[];
   made: Made;
   /** The object of `dnsdyno show --json` without its intervals: for the download. */
   summary: unknown;
