@@ -34,7 +34,7 @@ const RECIPES = {
   unanswered: {
     faults: ["--loss", "100%"],
     load: (at) => ["-s", at.udp, "--no-check", "--timeout", "300ms", ...CONSTANT],
-    codes: [0, 3],
+    codes: [1],
   },
   closed: { load: (at) => ["-s", at.udp, "--outstanding", "5", "--for", "1s", "--interval", "250ms"] },
   stalled: {
