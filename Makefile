@@ -8,7 +8,7 @@ TOOLS := clang iproute2 ethtool dnsperf knot-dnsutils
 WEB := nodejs npm chromium
 PEERS := dnsperf knot-dnsutils pdns-tools tcpdump
 
-.PHONY: help demo build web test check instructions fuzz bench page-bench install man clean
+.PHONY: help demo build web test check instructions fuzz bench page-bench screenshots install man clean
 
 help: ## What there is to type
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -53,6 +53,11 @@ page-bench: scripts-ready ## Size of a 48-hour run's page, and times to make, op
 	$(CARGO) build --release --locked --package dnsdyno-cli
 	$(CARGO) build --release --locked --package dnsdyno-page --example long_record
 	DNSDYNO_PROGRAM=$${CARGO_TARGET_DIR:-target}/release/dnsdyno scripts/page-bench
+
+screenshots: build ## The images of the README, docs/images
+	scripts/install-servers $(WEB) pngquant
+	scripts/install-npm
+	DNSDYNO_PROGRAM=$${CARGO_TARGET_DIR:-target}/release/dnsdyno node web/browser/screenshots.mjs
 
 install: build ## The program, its man pages and completions under PREFIX (default /usr/local)
 	scripts/install-program target/release/dnsdyno "$${PREFIX:-/usr/local}"
