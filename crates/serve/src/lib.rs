@@ -1,2 +1,7 @@
 //! Over HTTP: the folder of runs as pages, and the metrics of a run in progress.
 #![forbid(unsafe_code)]
+
+mod http;
+mod metrics;
+
+pub use metrics::{Metrics, MetricsError};
