@@ -10,9 +10,10 @@
 //! of that moment, so that neither waits for the other.
 
 mod buckets;
-mod exposition;
+mod families;
 mod server;
 mod state;
+mod text;
 
 use std::error::Error;
 use std::io;
@@ -59,8 +60,8 @@ impl Metrics {
     /// The address is in use, or not of this host.
     pub fn serve(address: SocketAddr) -> Result<Metrics, MetricsError> {
         let shared = Arc::new(Shared::default());
-        let server = Server::start(address, Arc::clone(&shared))
-            .map_err(|source| MetricsError { address, source })?;
+        let server =
+            Server::start(address, Arc::clone(&shared)).map_err(|source| MetricsError { address, source })?;
         Ok(Metrics { shared, server })
     }
 

@@ -13,8 +13,9 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
 use super::Shared;
-use super::exposition::{open_metrics, prometheus_text};
+use super::families::families;
 use super::state::Stage;
+use super::text::{open_metrics, prometheus_text};
 use crate::http::{self as server, Body, Handler, sentence};
 
 /// A running server; dropping it ends it.
@@ -69,7 +70,7 @@ impl Handler for Scrapes {
 impl Scrapes {
     fn scrape(&self, headers: &HeaderMap) -> Response<Body> {
         let state = self.0.now();
-        let Ok(text) = open_metrics(&state) else {
+        let Ok(text) = open_metrics(families(&state)) else {
             return sentence(StatusCode::INTERNAL_SERVER_ERROR, "The metrics cannot be written as text.");
         };
         if state.stage == Stage::Ended {
