@@ -2,6 +2,8 @@
 #![forbid(unsafe_code)]
 
 mod http;
+mod listen;
 mod metrics;
 
+pub use listen::parse_listen;
 pub use metrics::{Metrics, MetricsError};

@@ -72,12 +72,10 @@ impl Metrics {
 
     /// The run has ended. Its last state is served until it has been read once, at most for `longest`, and no longer
     /// than `goes_on` is true.
-    pub fn finish(self, digest: Option<&Digest>, longest: Duration, goes_on: impl Fn() -> bool) {
+    pub fn finish(self, digest: &Digest, longest: Duration, goes_on: impl Fn() -> bool) {
         self.shared.change(|state| {
             state.stage = Stage::Ended;
-            if let Some(digest) = digest {
-                state.judge(digest);
-            }
+            state.judge(digest);
         });
         let since = Instant::now();
         let is_read = || self.shared.last_scrapes.load(std::sync::atomic::Ordering::Acquire) > 0;
