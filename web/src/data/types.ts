@@ -22,9 +22,11 @@ export interface PageData {
   runs: Run[];
   comparison?: Comparison;
   folder?: Folder;
-  /** Only on a page from `dnsdyno serve` of a run in progress: where to ask for a newer `PageData` with its blobs
-   * (`{ "data": PageData, "blobs": [base64, ...] }`), and how often. */
+  /** Only on a page from `dnsdyno serve` of a run in progress, or of a folder: where to ask for a newer `PageData` with
+   * its blobs (`{ "data": PageData, "blobs": [base64, ...] }`), and how often. */
   live?: { url: string; every_ms: number };
+  /** Only on a page from `dnsdyno serve`: the path of its list of runs. */
+  home?: string;
 }
 
 export interface Run {
@@ -65,6 +67,8 @@ export interface Run {
   made: Made;
   /** The object of `dnsdyno show --json` without its intervals: for the download. */
   summary: unknown;
+  /** Only on a page from `dnsdyno serve`: the path below which run.ndjson, plan.toml and host.json are. */
+  files?: string;
   series: Series;
 }
 
