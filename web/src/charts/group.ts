@@ -33,7 +33,7 @@ export class TimeGroup implements TimeCharts {
     this.selected = options.selected ?? 0;
     this.shared = { runs: shownRuns(runs), range: { from_ns: 0, to_ns: 1 }, theme: options.theme, time: options.time ?? "elapsed", boxes: false };
     this.shared.range = this.whole();
-    this.element.className = "charts";
+    this.element.className = "chart-list";
     this.spoken.className = "chart-spoken";
     this.spoken.setAttribute("aria-live", "polite");
     container.append(this.element);

@@ -65,7 +65,7 @@ export function marginsFor(width: number): Margins {
   return width >= 640 ? { left: 62, right: 96 } : { left: 54, right: 12 };
 }
 
-const X_AXIS_HEIGHT = 26;
+const X_AXIS_HEIGHT = 22;
 const TICK_SPACE = { x: 72, y: 28 };
 
 export class Plot {

@@ -6,8 +6,8 @@ import { instant } from "../format/instants";
 import type { Margins } from "./plot";
 import { type Shared, startOf } from "./shared";
 
-/** Events closer to each other than this have one text. */
-const TEXT_WIDTH = 150;
+/** An event with less room than this has no text. */
+const LEAST_TEXT_WIDTH = 90;
 /** What a letter takes, at most. */
 const LETTER_WIDTH = 7.2;
 
@@ -43,15 +43,12 @@ export class Strip {
     });
     this.phases.replaceChildren(...bands.map(({ label, left, right }) => band(label, left, right)), ...labelsOf(bands, width));
     this.phases.hidden = bands.length === 0;
-    let free = -Infinity;
-    const ticks = events.flatMap((event) => {
-      const left = place(event.at_ns);
-      if (left < 0 || left > width) return [];
-      const label = left >= free;
-      if (label) free = left + TEXT_WIDTH;
-      return [tick(this.name(event), event.message, left, label, width)];
-    });
-    if (more_events > 0) ticks.push(tick(`${more_events} more events`, `${more_events} more events are in the record`, width, free <= width - TEXT_WIDTH, width));
+    const shown = events
+      .map((event) => ({ title: this.name(event), text: event.message, left: place(event.at_ns) }))
+      .filter(({ left }) => left >= 0 && left <= width)
+      .sort((a, b) => a.left - b.left);
+    if (more_events > 0) shown.push({ title: "", text: `${more_events} more events are in the record`, left: width });
+    const ticks = ticksOf(shown, width);
     this.events.replaceChildren(...ticks);
     this.events.hidden = ticks.length === 0;
   }
@@ -102,15 +99,30 @@ function labelsOf(bands: Band[], width: number): HTMLElement[] {
   });
 }
 
-function tick(title: string, message: string, left: number, label: boolean, width: number): HTMLElement {
-  const element = document.createElement("span");
-  element.title = title;
-  element.style.left = `${left}px`;
-  if (!label) return element;
-  const text = document.createElement("span");
-  text.textContent = message;
-  // Near the right end the text stands on the left of its tick.
-  if (left > width - TEXT_WIDTH) text.className = "chart-event-left";
-  element.append(text);
-  return element;
+interface Tick {
+  title: string;
+  text: string;
+  left: number;
+}
+
+/** Each event has the room up to the next one for its text; near the right end the room before it. */
+function ticksOf(events: Tick[], width: number): HTMLElement[] {
+  let free = 0;
+  return events.map(({ title, text, left }, i) => {
+    const element = document.createElement("span");
+    element.title = title;
+    element.style.left = `${left}px`;
+    const after = (events[i + 1]?.left ?? width) - left;
+    const wanted = Math.min(text.length * LETTER_WIDTH, 420);
+    const before = after < Math.min(wanted, LEAST_TEXT_WIDTH);
+    const room = before ? left - free : after;
+    if (room < LEAST_TEXT_WIDTH) return element;
+    const label = document.createElement("span");
+    label.textContent = text;
+    label.style.width = `${Math.min(room - 10, wanted)}px`;
+    if (before) label.className = "chart-event-left";
+    else free = left + wanted;
+    element.append(label);
+    return element;
+  });
 }

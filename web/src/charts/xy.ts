@@ -53,7 +53,7 @@ export class XYGroup implements Charts {
   private readonly unfollow: () => void;
 
   constructor(container: HTMLElement, panels: XYPanel[], options: ChartOptions) {
-    this.element.className = "charts";
+    this.element.className = "chart-list";
     container.append(this.element);
     const width = this.element.clientWidth;
     this.members = panels.map((panel) => new XYChart(this.element, panel, options.theme, width, (x) => this.members.forEach((chart) => chart.showAt(x))));

@@ -11,7 +11,7 @@ export interface YAxis {
 }
 
 /** Above and below what is between the axes. */
-const OUTSIDE_HEIGHT = 34;
+const OUTSIDE_HEIGHT = 30;
 
 /** `heat_ns` is the range of the heat map under the lines; for `beyond` see {@link logAxis}. */
 export function yAxisFor(panel: Panel, drawn: Float64Array[], heat_ns: [number, number] | null, beyond: boolean, timeout_ns = 0): YAxis {

@@ -18,7 +18,7 @@ function rcodes(run: ShownRun): Panel {
     const opacity = name === "NOERROR" ? 0.22 : 0.85;
     return { ...base(run, name, i), unit: "share", shape: "stack", opacity, colour: rcodeColour(name, i), values: (w) => w.shares([column], columns) };
   });
-  return { id: "rcodes", title: "RCODEs", unit: "share of the answers", height: 130, scale: "share", lines };
+  return { id: "rcodes", title: "RCODEs", unit: "share of the answers", height: 104, scale: "share", lines };
 }
 
 /** The usual ones by what they mean to an operator, so that they are the same on every page. */
