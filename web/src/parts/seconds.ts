@@ -27,11 +27,11 @@ export function secondsTable({ run }: DecodedRun, level: LevelReader): SecondsTa
   const texts = (row: number): string[] => all.map((figure) => cell(figure, row, run.timeout_ns));
   let range: Range = { from_ns: 0, to_ns: Infinity };
   let sorting: Sorting | null = null;
-  let rows = Uint32Array.of();
+  let rows: Uint32Array = Uint32Array.of();
 
   const head = el("thead");
   const body = el("tbody");
-  const table = el("table", { class: "data" }, head, body);
+  const table = el("table", { class: "data", "data-table": "seconds" }, head, body);
   const view = el("div", { class: "scroll seconds", tabindex: 0, role: "region", "aria-label": "By interval" }, table);
   const note = el("p", { class: "help" });
 
@@ -59,7 +59,6 @@ export function secondsTable({ run }: DecodedRun, level: LevelReader): SecondsTa
         sorting = nextSorting(sorting, index, index > 0);
         view.scrollTop = 0;
         draw();
-        tr.children[index]?.querySelector("button")?.focus();
         head.querySelectorAll("button")[index]?.focus();
       };
       tr.append(headCell(column, sorting?.column === index ? sorting.descending : null, sort));

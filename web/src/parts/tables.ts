@@ -32,7 +32,7 @@ export function tables(run: Run, decoded: DecodedRun | null, choice: TableChoice
     const content = el(
       "div",
       {},
-      dataTable(table, table.title, choice.sorting.get(table.id), keep),
+      dataTable(table, table.id, table.title, choice.sorting.get(table.id), keep),
       el("div", { class: "tools" }, copyButton(() => table)),
     );
     return { id: table.id, title: table.title, content };
