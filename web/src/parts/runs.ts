@@ -16,7 +16,7 @@ export function runRows(
   const labels = sharedFigures(runs);
   const head = el("tr", {}, el("th", { scope: "col" }, unseen("Shown")), el("th", { scope: "col" }, "run"));
   for (const label of labels) head.append(el("th", { scope: "col", class: "right" }, label));
-  head.append(el("th", { scope: "col" }, "generator"), el("th", { scope: "col" }, "answer"));
+  head.append(el("th", { scope: "col" }, "verdict"), el("th", { scope: "col" }, "answer"));
 
   const body = el("tbody");
   for (const [index, run] of runs.entries()) {
