@@ -12,7 +12,6 @@ import { rowsInSight } from "./window";
 
 /** Of a row, as in the style sheet. */
 const ROW_PX = 28;
-const HEIGHT_PX = 480;
 
 export interface SecondsTable {
   element: HTMLElement;
@@ -28,6 +27,7 @@ export function secondsTable({ run }: DecodedRun, level: LevelReader): SecondsTa
   let range: Range = { from_ns: 0, to_ns: Infinity };
   let sorting: Sorting | null = null;
   let rows: Uint32Array = Uint32Array.of();
+  let outdated = true;
 
   const head = el("thead");
   const body = el("tbody");
@@ -36,7 +36,7 @@ export function secondsTable({ run }: DecodedRun, level: LevelReader): SecondsTa
   const note = el("p", { class: "help" });
 
   const fill = (): void => {
-    const { first, end } = rowsInSight(view.scrollTop, view.clientHeight || HEIGHT_PX, ROW_PX, rows.length);
+    const { first, end } = rowsInSight(view.scrollTop, view.clientHeight, ROW_PX, rows.length);
     const lines = [space(first)];
     for (let at = first; at < end; at++) {
       const tr = line(grid, texts(rows[at] ?? 0));
@@ -47,6 +47,9 @@ export function secondsTable({ run }: DecodedRun, level: LevelReader): SecondsTa
     body.replaceChildren(...lines);
   };
   const draw = (): void => {
+    // Hidden under another tab; it is drawn when it is shown.
+    outdated = view.clientHeight === 0;
+    if (outdated) return;
     rows = chosen(level, range, sorting, all);
     table.setAttribute("aria-rowcount", String(rows.length + 1));
     note.textContent =
@@ -67,9 +70,7 @@ export function secondsTable({ run }: DecodedRun, level: LevelReader): SecondsTa
     fill();
   };
   view.addEventListener("scroll", fill, { passive: true });
-  // A panel that was hidden has no height until it is shown.
-  new ResizeObserver(fill).observe(view);
-  draw();
+  new ResizeObserver(() => (outdated ? draw() : fill())).observe(view);
   const copied = (): { columns: typeof columns; rows: string[][] } => ({ columns, rows: Array.from(rows, texts) });
   return {
     element: el("div", {}, note, view, el("div", { class: "tools" }, copyButton(copied))),
