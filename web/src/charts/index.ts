@@ -2,13 +2,14 @@
 import type { DecodedRun } from "../data/decode";
 import type { Comparison, Run } from "../data/types";
 import type { Charts, ChartOptions, TimeChartOptions, TimeCharts } from "./api";
+import { TimeGroup } from "./group";
 
+export { runColour } from "./theme";
 export type * from "./api";
 
 /** All charts over time, under one time axis: at least rate, latency and generator. */
 export function mountTimeCharts(container: HTMLElement, runs: DecodedRun[], options: TimeChartOptions): TimeCharts {
-  void container, runs, options;
-  throw new Error("not there yet");
+  return new TimeGroup(container, runs, options);
 }
 
 /** The logarithmic percentile curves of all runs over each other. */
