@@ -44,6 +44,7 @@ export function timeline(
       tables.refresh();
       onRange(range);
     },
+    onCharts: () => tables.attach(),
   });
   const tables = chartTables(() => charts.charts());
   themes.onChange((theme) => charts.setTheme(theme));
@@ -51,7 +52,7 @@ export function timeline(
 
   const latency = choice("Latency", ["Heat map", "Boxes"], (boxes) => {
     charts.setBoxes(boxes === 1);
-    tables.attach();
+    tables.refresh();
   });
   const time = choice("Time", ["Elapsed", "UTC"], (index) => {
     utc = index === 1;
@@ -68,12 +69,10 @@ export function timeline(
     select: (index) => {
       run = index;
       charts.select(index);
-      tables.attach();
     },
     setRuns: (newer) => {
       shown = newer;
       charts.setRuns(newer);
-      tables.attach();
     },
   };
 }
