@@ -88,11 +88,10 @@ export class Report {
       this.draw("tables", () => {
         this.tables = tables(run, named, decoded, this.choice);
         return this.tables.element;
-      });
+      }, () => this.timeline && this.tables?.setRange(this.timeline.charts.range()));
       this.draw("made", () => made(run, named));
       this.draw("data", () => download(run, named, decoded));
     });
-    if (this.timeline) this.tables?.setRange(this.timeline.charts.range());
   }
 
   private drawTime(): void {
@@ -117,8 +116,8 @@ export class Report {
     return (charts) => void this.charts.set(part, [...(this.charts.get(part) ?? []), charts]);
   }
 
-  /** Draws a part. One that fails says so, and leaves the others as they are. */
-  private draw(part: Part, make: () => HTMLElement | null): void {
+  /** Draws a part, and finishes it when it stands in the page. One that fails says so, and leaves the others. */
+  private draw(part: Part, make: () => HTMLElement | null, finish: () => void = () => {}): void {
     this.charts.get(part)?.forEach((charts) => charts.destroy());
     this.charts.delete(part);
     let element: HTMLElement | null;
@@ -132,6 +131,7 @@ export class Report {
     if (!place) return;
     const restore = scrolling(place);
     place.replaceChildren(...(element ? [element] : []));
+    finish();
     restore();
   }
 

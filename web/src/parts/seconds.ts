@@ -19,13 +19,19 @@ export interface SecondsTable {
   setRange(range: Range): void;
 }
 
-export function secondsTable({ run }: DecodedRun, level: LevelReader): SecondsTable {
+/** `keep` remembers how the table is sorted over a redraw. */
+export function secondsTable(
+  { run }: DecodedRun,
+  level: LevelReader,
+  first: Sorting | null,
+  keep: (sorting: Sorting | null) => void,
+): SecondsTable {
   const all = figures(level, run);
   const columns = all.map(({ title, unit }) => ({ title, unit, align: "right" as const }));
   const grid = { columns, rows: [] };
   const texts = (row: number): string[] => all.map((figure) => cell(figure, row, run.timeout_ns));
   let range: Range = { from_ns: 0, to_ns: Infinity };
-  let sorting: Sorting | null = null;
+  let sorting = first;
   let rows: Uint32Array = Uint32Array.of();
   let outdated = true;
 
@@ -60,6 +66,7 @@ export function secondsTable({ run }: DecodedRun, level: LevelReader): SecondsTa
     for (const [index, column] of columns.entries()) {
       const sort = (): void => {
         sorting = nextSorting(sorting, index, index > 0);
+        keep(sorting);
         view.scrollTop = 0;
         draw();
         head.querySelectorAll("button")[index]?.focus();

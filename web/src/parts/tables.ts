@@ -40,7 +40,9 @@ export function tables(run: Run, named: boolean, decoded: DecodedRun | null, cho
   const level = decoded?.series?.levels[0];
   let bySecond: SecondsTable | null = null;
   if (decoded && level && level.rows > 0) {
-    bySecond = secondsTable(decoded, level);
+    bySecond = secondsTable(decoded, level, choice.sorting.get("seconds") ?? null, (sorting) =>
+      void choice.sorting.set("seconds", sorting),
+    );
     const title = run.interval_ns === 1e9 ? "By second" : "By interval";
     panels.push({ id: "seconds", title, content: bySecond.element });
   }
