@@ -41,6 +41,7 @@ const RECIPES = {
     faults: ["--stall", "1s..1.5s"],
     load: (at) => ["-s", at.udp, "--rate", "1k", "--for", "3s", "--interval", "250ms"],
   },
+  slow: { faults: ["--delay", "20ms"], load: (at) => ["-s", at.udp, ...CONSTANT] },
   hostile: {
     load: (at) => ["-s", at.udp, "--name", HOSTILE, "--note", `${HOSTILE} \u001b[31mred\u001b[0m \u202eoverride`, ...CONSTANT],
   },
