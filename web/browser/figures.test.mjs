@@ -1,5 +1,5 @@
 // Each figure on the page is that of the record, as `dnsdyno show --json` gives it, to the last digit shown: the answer,
-// the tables, and the charts at three instants, for ten kinds of runs.
+// the tables, the charts at three instants, and what a reader sees there, for ten kinds of runs.
 
 import assert from "node:assert/strict";
 import test, { after, before } from "node:test";
@@ -12,3 +12,135 @@ import { percentile, says } from "./support/says.mjs";
 let browser;
 before(async () => (browser = await startBrowser()));
 after(() => browser.close());
+
+/** A cell of a table by step or by time: what `show --json` has for its column. */
+const OF_ROW = {
+  "from s": (row) => row.from_ns / 1e9,
+  phase: (row) => row.phase,
+  "asked/s": (row) => row.asked_qps,
+  "sent/s": (row) => row.sent_qps,
+  "answered/s": (row) => row.answered_qps,
+  loss: (row) => row.loss_share,
+  "lateness p99": (row) => percentile(row.lateness_p99),
+  min: (row) => row.min_ns,
+  avg: (row) => row.avg_ns,
+  p50: (row) => percentile(row.p50),
+  p90: (row) => percentile(row.p90),
+  p95: (row) => percentile(row.p95),
+  p99: (row) => percentile(row.p99),
+  "p99.9": (row) => percentile(row.p99_9),
+  max: (row) => percentile(row.max),
+};
+
+/** A cell of the table of latencies. */
+const OF_LATENCY = { ...OF_ROW, min: (of) => of.min_ns, avg: (of) => of.avg_ns };
+
+/** A series of a chart over time: what `show --json` has for it in an interval. */
+const OF_INTERVAL = {
+  rate: {
+    asked: (interval) => interval.asked_qps,
+    sent: (interval) => interval.sent_qps,
+    answered: (interval) => interval.answered_qps,
+    "timed out": (interval) => (interval.queries.timed_out * 1e9) / interval.covered_ns,
+    "answered late": (interval) => (interval.queries.answered_late * 1e9) / interval.covered_ns,
+    "sent, no answer awaited": (interval) => (interval.queries.sent_only * 1e9) / interval.covered_ns,
+  },
+  latency: {
+    p50: (interval) => percentile(interval.p50),
+    p99: (interval) => percentile(interval.p99),
+    "p99.9": (interval) => percentile(interval.p99_9),
+  },
+};
+
+for (const kind of KINDS) {
+  test(`each figure on the page of a run of kind ${kind} is that of its record`, async () => {
+    const run = await record(kind);
+    const [json, text, page] = [await shown(run), await summary(run), await browser.open(await report(kind))];
+    const data = (await dataOf(page)).runs[0];
+    await answerAgrees(page, json, text);
+    await tablesAgree(page, data, json);
+    await chartsAgree(page, json);
+    await assertClean(page);
+  });
+}
+
+/** The answer: its figures, each figure in its sentence, and the verdict in the words of the summary. */
+async function answerAgrees(page, json, text) {
+  const answer = page.locator("#answer");
+  const figures = await answer.locator(".figures > div").evaluateAll((all) =>
+    all.map((one) => ({ label: one.querySelector("dt").textContent, text: one.querySelector("dd").textContent })),
+  );
+  for (const { label, text } of figures) {
+    const wanted = figureOf(label, json);
+    assert.ok(wanted.some((value) => says(text, value)), `${label}: ${text} instead of ${JSON.stringify(wanted)}`);
+  }
+  const [headline] = /generator: (ok|in doubt|no verdict)/.exec(text) ?? [];
+  assert.ok(headline !== undefined && (await answer.innerText()).includes(headline), `${headline} in the answer`);
+}
+
+/** What a figure of the answer may be, by its label. */
+function figureOf(label, json) {
+  const latency = json[json.headline];
+  const rows = json.rows ?? [];
+  const one = {
+    loss: json.loss_share,
+    "not sent": json.queries.not_sent / json.queries.scheduled,
+    sent: json.sent_qps,
+    answered: json.answered_qps,
+    p50: percentile(latency?.p50),
+    p99: percentile(latency?.p99),
+    "lateness p99": percentile(json.lateness?.p99),
+    held: json.answered_qps,
+  };
+  if (label in one) return [one[label]];
+  if (/held (up to|from)$/.test(label)) return rows.map((row) => row.asked_qps);
+  const there = /^(p50|p99) there$/.exec(label);
+  assert.ok(there !== null, `this test does not know the figure ${label}`);
+  return rows.map((row) => percentile(row[there[1]]));
+}
+
+async function tablesAgree(page, data, json) {
+  assert.ok(data.tables.length > 0);
+  for (const { id } of data.tables) {
+    const table = await shownTable(page, id);
+    // The page shows what the program wrote, cell by cell.
+    const written = data.tables.find((one) => one.id === id);
+    assert.deepEqual(table.rows, written.rows, id);
+  }
+}
+
+/** Every table is behind a tab. */
+async function shownTable(page, id) {
+  const tab = page.locator(`[role="tab"][data-tab="${id}"]`);
+  if ((await tab.count()) > 0) await tab.click();
+  const table = await tableOf(page, id);
+  assert.ok(table !== null, `the page has the table ${id}`);
+  return table;
+}
+
+async function chartsAgree(page, json) {
+  const { intervals } = json;
+  const charts = await chartsOf(page);
+  if (intervals.length === 0) return;
+  assert.ok(charts.includes("rate"));
+  const three = [intervals[0], intervals[Math.floor(intervals.length / 2)], intervals.at(-1)];
+  for (const [chart, series] of Object.entries(OF_INTERVAL)) {
+    if (!charts.includes(chart)) continue;
+    for (const interval of three) {
+      const at_ns = interval.from_ns + interval.covered_ns / 2;
+      const values = await valuesAt(page, chart, at_ns);
+      for (const [name, value] of Object.entries(values)) {
+        const wanted = series[name]?.(interval);
+        assert.ok(wanted !== undefined, `this test does not know ${name} of ${chart}`);
+        assertEqual(value, wanted, `${chart}, ${name} at ${at_ns} ns`);
+      }
+    }
+  }
+}
+
+/** A figure of a chart, which has all digits. */
+function assertEqual(value, wanted, what) {
+  if (wanted !== null && typeof wanted === "object") return assert.equal(value, "beyond", what);
+  if (wanted === null) return assert.equal(value, null, what);
+  assert.ok(Math.abs(value - wanted) <= Math.abs(wanted) * 1e-6 + 1e-6, `${what}: ${value} instead of ${wanted}`);
+}

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import test, { after, before } from "node:test";
 import { PHONE, assertClean, startBrowser } from "./support/browser.mjs";
 import { dnsdyno } from "./support/program.mjs";
-import { chartsOf, coloursOf, dataOf, seriousFindings, tableOf } from "./support/pages.mjs";
+import { chartsOf, blankCharts, dataOf, seriousFindings, tableOf } from "./support/pages.mjs";
 import { made, record, report } from "./support/records.mjs";
 
 let browser;
@@ -15,8 +15,7 @@ test("several runs stand on the same axes, and a reader chooses whose answer and
   const page = await browser.open(await report("udp", "tcp", "doh"));
   const { runs } = await dataOf(page);
   assert.equal(runs.length, 3);
-  const blank = (await coloursOf(page)).filter(({ colours }) => colours < 3);
-  assert.deepEqual(blank, []);
+  assert.deepEqual(await blankCharts(page), []);
   for (const run of runs) {
     await page.getByRole("radio", { name: run.label }).check();
     assert.equal(await page.locator("#answer .sentence").innerText(), spaced(run.answer.sentence));
@@ -49,7 +48,7 @@ test("the page of a comparison says what compare prints, light and dark, wide an
       const row = differences.rows[n];
       for (const cell of [metric.name, metric.a, metric.b]) assert.ok(row.includes(cell), `${cell} in ${row.join(" | ")}`);
     }
-    assert.deepEqual((await coloursOf(page)).filter(({ colours }) => colours < 3), []);
+    assert.deepEqual(await blankCharts(page), []);
     assert.deepEqual(await seriousFindings(page), []);
     await assertClean(page);
   }
