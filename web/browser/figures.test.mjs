@@ -111,7 +111,7 @@ async function tablesAgree(page, data, json) {
 
 /** Every table is behind a tab. */
 async function shownTable(page, id) {
-  const tab = page.locator(`[role="tab"][data-tab="${id}"]`);
+  const tab = page.locator(`#tab-${id}`);
   if ((await tab.count()) > 0) await tab.click();
   const table = await tableOf(page, id);
   assert.ok(table !== null, `the page has the table ${id}`);
