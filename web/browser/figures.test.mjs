@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import test, { after, before } from "node:test";
 import { assertClean, startBrowser } from "./support/browser.mjs";
 import { shown, summary } from "./support/program.mjs";
-import { chartsOf, dataOf, tableOf, valuesAt } from "./support/pages.mjs";
+import { chartsOf, dataOf, rangeOf, tableOf, valuesAt } from "./support/pages.mjs";
 import { KINDS, record, report } from "./support/records.mjs";
 import { percentile, says } from "./support/says.mjs";
 
@@ -118,24 +118,53 @@ async function shownTable(page, id) {
   return table;
 }
 
-async function chartsAgree(page, json) {
-  const { intervals } = json;
-  const charts = await chartsOf(page);
+/** The charts over time in three intervals: their figures, and what a reader who steps there by keys is told. */
+async function chartsAgree(page, { intervals, run }) {
   if (intervals.length === 0) return;
+  const charts = await chartsOf(page);
   assert.ok(charts.includes("rate"));
-  const three = [intervals[0], intervals[Math.floor(intervals.length / 2)], intervals.at(-1)];
-  for (const [chart, series] of Object.entries(OF_INTERVAL)) {
-    if (!charts.includes(chart)) continue;
-    for (const interval of three) {
-      const at_ns = interval.from_ns + interval.covered_ns / 2;
+  for (const n of new Set([0, Math.floor(intervals.length / 2), intervals.length - 1])) {
+    const interval = intervals[n];
+    const at_ns = interval.from_ns + interval.covered_ns / 2;
+    await stepTo(page, n);
+    for (const chart of charts) {
+      if ((await rangeOf(page, chart)) === null) continue;
       const values = await valuesAt(page, chart, at_ns);
+      const told = await readoutOf(page, chart);
+      assert.deepEqual(Object.keys(told), Object.keys(values), `the readout of ${chart}`);
       for (const [name, value] of Object.entries(values)) {
-        const wanted = series[name]?.(interval);
+        const what = `${chart}, ${name} at ${at_ns} ns`;
+        assert.ok(says(told[name], readable(value, run)), `${what}: told ${told[name]} of ${value}`);
+        if (!(chart in OF_INTERVAL)) continue;
+        const wanted = OF_INTERVAL[chart][name]?.(interval);
         assert.ok(wanted !== undefined, `this test does not know ${name} of ${chart}`);
-        assertEqual(value, wanted, `${chart}, ${name} at ${at_ns} ns`);
+        assertEqual(value, wanted, what);
       }
     }
   }
+}
+
+/** Moves the cursor of all charts over time into the interval of this number. */
+async function stepTo(page, n) {
+  await page.locator('[data-chart="rate"]').focus();
+  await page.keyboard.press("Home");
+  for (let step = 0; step < n; step++) await page.keyboard.press("ArrowRight");
+}
+
+/** What the readout of a chart tells, by the name of the series. */
+async function readoutOf(page, chart) {
+  const items = await page.locator(`[data-chart="${chart}"] [data-readout] > span:has(> b)`).evaluateAll((all) =>
+    all.map((one) => {
+      const text = one.querySelector("b").textContent;
+      return [one.textContent.slice(0, one.textContent.length - text.length).trim(), text];
+    }),
+  );
+  return Object.fromEntries(items);
+}
+
+/** A value of a chart as `says` takes it. */
+function readable(value, run) {
+  return value === "beyond" ? { beyond: run.timeout_ns } : value;
 }
 
 /** A figure of a chart, which has all digits. */

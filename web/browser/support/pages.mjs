@@ -21,8 +21,8 @@ export function rangeOf(page, chart) {
 }
 
 /**
- * The charts that show nothing: neither a drawing of three colours (paper, ink, a series) nor, in words, why there is
- * nothing to draw. A text for each.
+ * The charts that show nothing: neither a drawing of three colours (paper, ink, a series) or three shapes, nor in words why
+ * there is nothing to draw. A text for each.
  */
 export async function blankCharts(page) {
   const charts = await page.locator("[data-chart]").evaluateAll((all) =>
@@ -33,10 +33,11 @@ export async function blankCharts(page) {
         const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
         for (const pixel of new Uint32Array(pixels.buffer)) colours.add(pixel);
       }
-      return { chart: figure.dataset.chart, colours: colours.size, says: figure.querySelector(".chart-empty")?.textContent ?? "" };
+      const shapes = figure.querySelectorAll("svg circle, svg line, svg path, svg rect").length;
+      return { chart: figure.dataset.chart, shapes, colours: colours.size, says: figure.querySelector(".chart-empty")?.textContent ?? "" };
     }),
   );
-  return charts.flatMap(({ chart, colours, says }) => (colours >= 3 || says !== "" ? [] : [`${chart}: ${colours} colours`]));
+  return charts.flatMap(({ chart, shapes, colours, says }) => (shapes >= 3 || colours >= 3 || says !== "" ? [] : [`${chart}: ${colours} colours`]));
 }
 
 /** A table of the page as texts: its columns with their units, and its rows. `null` where the page has none. */
