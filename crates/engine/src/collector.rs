@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
-use dnsdyno_measure::{Arrivals, ConnectFailure, Evidence, Tally, add_explanations};
+use dnsdyno_measure::{Arrivals, ConnectFailure, Evidence, PerClient, Tally, add_explanations};
 use dnsdyno_plan::schedule::Load;
 use dnsdyno_record::{Ended, Interval, Sum, WorkerUse};
 use dnsdyno_transport::Resources;
@@ -319,6 +319,8 @@ impl<'a, 'scope> Collector<'a, 'scope> {
         let mut explanations = Vec::new();
         closings()
             .for_each(|closing| add_explanations(&mut explanations, closing.explanations.iter().cloned()));
+        let by_channel = closings().flat_map(|closing| closing.sent_by_channel.iter().copied());
+        let queries_per_client = PerClient::of(by_channel);
         self.tally.ends.came_late_after_all(late_after_settled);
         Sum {
             to_ns: end_ns,
@@ -331,6 +333,7 @@ impl<'a, 'scope> Collector<'a, 'scope> {
             schedule_ns,
             passes: self.tally.scheduled as f64 / self.job.queries.len().max(1) as f64,
             interface: None,
+            queries_per_client,
             explanations,
             tally: self.tally,
             arrivals: self.arrivals,

@@ -44,6 +44,8 @@ pub(crate) struct Closing {
     pub(crate) connection_waits: u64,
     /// Whether the user ended the run early.
     pub(crate) interrupted: bool,
+    /// Queries sent over each of its channels, without retries.
+    pub(crate) sent_by_channel: Vec<u64>,
     /// What was behind its failures.
     pub(crate) explanations: Vec<Explanation>,
 }

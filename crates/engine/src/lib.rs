@@ -96,7 +96,7 @@ pub fn run<T: Transport + Send>(
                 let connections = Connections::new(clients, Pauses::new(clients, &groups, job.timeout_ns));
                 let modes = (job.send_only, job.strips_edns);
                 let pairing = Pairing::new(job.queries, table, ledger, groups, connections, modes);
-                let sending = Sending::new(job.send_limits(), share);
+                let sending = Sending::new(job.send_limits(), share, transport.channels());
                 transport.begin(epoch_ns);
                 let mut transport = Worker::new(transport, job.pace(share), sending, pairing, signals).run();
                 // Also dropped if the worker panics.

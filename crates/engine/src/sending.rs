@@ -36,6 +36,8 @@ pub(crate) struct Sending {
     pub(crate) paused_until_ns: u64,
     pub(crate) id_waits: u64,
     pub(crate) connection_waits: u64,
+    /// Queries sent over each channel, without retries.
+    pub(crate) sent_by_channel: Vec<u64>,
 }
 
 /// How long a due query may wait to be sent.
@@ -71,7 +73,7 @@ impl SendLimits {
 }
 
 impl Sending {
-    pub(crate) fn new(limits: SendLimits, share: Share) -> Self {
+    pub(crate) fn new(limits: SendLimits, share: Share, channels: usize) -> Self {
         Sending {
             batch: Batch::new(BATCH, USUAL_MESSAGE),
             places: Vec::with_capacity(BATCH),
@@ -82,6 +84,7 @@ impl Sending {
             paused_until_ns: 0,
             id_waits: 0,
             connection_waits: 0,
+            sent_by_channel: vec![0; channels],
         }
     }
 
@@ -234,6 +237,9 @@ impl Sending {
             let sent_ns = transport.now_ns();
             let sent = transport.send(channel, &self.batch);
             let (accepted, rest) = self.places.split_at(sent.accepted);
+            if let Some(count) = self.sent_by_channel.get_mut(channel) {
+                *count += accepted.len() as u64;
+            }
             pairing.note_sent(number, accepted, &self.batch, sent_ns);
             if pairing.expects_responses() {
                 rest.iter().rev().for_each(|place| pairing.table.give_back(channel, *place));

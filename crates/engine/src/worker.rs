@@ -87,6 +87,7 @@ impl<'a, T: Transport> Worker<'a, T> {
             id_waits: self.sending.id_waits,
             connection_waits: self.sending.connection_waits,
             interrupted: self.interrupted,
+            sent_by_channel: self.sending.sent_by_channel,
             explanations: self.transport.explanations(),
             ..Closing::default()
         };

@@ -96,6 +96,17 @@ fn percentile_s(latency: Latency<'_>, q: f64) -> f64 {
 }
 
 #[test]
+fn the_queries_of_each_client_are_counted_without_retries() {
+    let (queries, load) = (queries(), constant(1_000.0, 3));
+    let (sum, _, truth) = run_on(SimConfig::default(), &job(&queries, &load), 2);
+    // Six channels in turn, in batches of one; the two workers have half of the queries each.
+    let of_clients: Vec<_> =
+        sum.queries_per_client.iter().map(|one| (one.from_queries, one.clients)).collect();
+    assert_eq!(of_clients, [(480, 6)], "500 queries each: the range from 480 to 511");
+    assert_eq!((truth.taken, sum.tally.requests), (3_000, 3_000));
+}
+
+#[test]
 fn the_same_seed_gives_the_same_record_and_another_seed_another() {
     let (queries, load) = (queries(), constant(3_000.0, 4));
     let job = job(&queries, &load);

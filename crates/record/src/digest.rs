@@ -374,6 +374,7 @@ mod tests {
             schedule_ns: SECOND,
             passes: 1.0,
             interface: None,
+            queries_per_client: Vec::new(),
             explanations: Vec::new(),
         };
         let verdict = digest.judge(Some(&sum));

@@ -43,6 +43,9 @@ pub(crate) const MOST_WORKERS: usize = 1 << 16;
 /// One for each transport of a mix.
 pub(crate) const MOST_CHECKS: usize = 64;
 
+/// Eight for each octave of a number.
+pub(crate) const MOST_RANGES: usize = 512;
+
 /// More than the command line of a kernel holds, with two bytes for a word.
 pub(crate) const MOST_WORDS: usize = 1 << 18;
 

@@ -6,12 +6,13 @@
 use std::net::{IpAddr, SocketAddr};
 
 use dnsdyno_measure::{
-    Arrivals, Evidence, Explanation, Histogram, Latency, Tally, Verdict, Warning, WorkerUse, bounded,
+    Arrivals, Evidence, Explanation, Histogram, Latency, PerClient, Tally, Verdict, Warning, WorkerUse,
+    bounded,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::limits::{MOST_CHECKS, MOST_WORKERS};
+use crate::limits::{MOST_CHECKS, MOST_RANGES, MOST_WORKERS};
 use crate::{Check, InterfaceCounts};
 
 /// What is known before the first query is sent.
@@ -249,6 +250,11 @@ pub struct Sum {
     pub passes: f64,
     /// Packets of the interface to the server; `None` where unknown.
     pub interface: Option<InterfaceCounts>,
+    /// Queries by client (a connected client, or a UDP socket), without retries: for each number of queries, the
+    /// clients that have sent so many.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(deserialize_with = "bounded::list::<_, _, MOST_RANGES>")]
+    pub queries_per_client: Vec<PerClient>,
     /// What was behind counted failures, in words: the first of each kind.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub explanations: Vec<Explanation>,

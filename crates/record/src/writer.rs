@@ -369,6 +369,7 @@ mod tests {
             schedule_ns: 9,
             passes: 1.0,
             interface: None,
+            queries_per_client: Vec::new(),
             explanations: Vec::new(),
         }
     }

@@ -94,6 +94,7 @@ pub(crate) fn calm_sum(digest: &Digest) -> Sum {
         schedule_ns: digest.schedule_ns(),
         passes: digest.tally().scheduled as f64 / digest.header.queries as f64,
         interface: None,
+        queries_per_client: Vec::new(),
         explanations: Vec::new(),
     }
 }

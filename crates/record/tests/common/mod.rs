@@ -7,8 +7,8 @@ use std::path::Path;
 
 use dnsdyno_measure::{
     Anomalies, Arrivals, ConnectFailure, ConnectionEnd, Connections, Encrypted, Evidence, Fallback,
-    FallbackFailure, HandshakeFailure, HandshakeKind, MemberTally, Neighbour, NotSentReason, StreamFailure,
-    Tally, TypeCount, Warning,
+    FallbackFailure, HandshakeFailure, HandshakeKind, MemberTally, Neighbour, NotSentReason, PerClient,
+    StreamFailure, Tally, TypeCount, Warning,
 };
 use dnsdyno_record::{
     Ended, Event, Header, Headline, HostInfo, InterfaceCounts, Interval, MemberInfo, Phase, RunWriter, Sum,
@@ -245,6 +245,7 @@ pub(crate) fn sum(intervals: &[Interval]) -> Sum {
         schedule_ns: to_ns,
         passes: 10.0 / 3.0,
         interface: Some(InterfaceCounts { name: "eth0".into(), sent: 7, ..InterfaceCounts::default() }),
+        queries_per_client: PerClient::of([3, 3, 700]),
         explanations: Vec::new(),
     }
 }
