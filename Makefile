@@ -4,6 +4,8 @@ CARGO ?= cargo
 SERVERS := nsd bind9 unbound knot pdns-server hickory-dns
 # For the in-kernel programs, for hosts of our own in network namespaces, and to ask our own server.
 TOOLS := clang iproute2 ethtool dnsperf knot-dnsutils
+# What exports are read with, beside what scripts/install-readers puts there.
+READERS := gnuplot-nox python3-venv
 PEERS := dnsperf knot-dnsutils pdns-tools tcpdump
 
 .PHONY: help demo build test check instructions fuzz bench install man clean
@@ -18,7 +20,8 @@ build: scripts-ready ## The program, in target/release/dnsdyno
 	$(CARGO) build --release --locked --package dnsdyno-cli
 
 test: scripts-ready ## All tests, with real servers from Debian's packages
-	scripts/install-servers $(SERVERS) $(TOOLS)
+	scripts/install-servers $(SERVERS) $(TOOLS) $(READERS)
+	scripts/install-readers || echo "the tests that need what reads exports are skipped" >&2
 	CARGO='$(CARGO)' scripts/run-tests
 
 check: scripts-ready ## Format, lints, layers, circles, schema, licences

@@ -198,7 +198,8 @@ impl Visitor for Cells<'_> {
 
     fn group(&mut self, key: &str, group: Option<&dyn Group>) {
         let Some(group) = group else { return };
-        let above = std::mem::replace(&mut self.prefix, format!("{}_", self.title(key)));
+        let within = format!("{}_", self.title(key));
+        let above = std::mem::replace(&mut self.prefix, within);
         self.path.push(key.to_owned());
         group.visit_each(self);
         self.path.pop();
