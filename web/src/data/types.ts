@@ -20,11 +20,15 @@ export interface PageData {
   made_at: string;
   /** One or more; in a comparison those of side A, then those of side B; in a folder none. */
   runs: Run[];
+  /** Points of several runs of one rate each, where there are: load against response over the runs of the page. */
+  load_response?: LoadResponse;
   comparison?: Comparison;
   folder?: Folder;
-  /** Only on a page from `dnsdyno serve` of a run in progress: where to ask for a newer `PageData` with its blobs
-   * (`{ "data": PageData, "blobs": [base64, ...] }`), and how often. */
+  /** Only on a page from `dnsdyno serve` of a run in progress, or of a folder: where to ask for a newer `PageData` with
+   * its blobs (`{ "data": PageData, "blobs": [base64, ...] }`), and how often. */
   live?: { url: string; every_ms: number };
+  /** Only on a page from `dnsdyno serve`: the path of its list of runs. */
+  home?: string;
 }
 
 export interface Run {
@@ -60,9 +64,13 @@ export interface Run {
   load_response: LoadResponse | null;
   /** How many queries each client (connection or socket) has sent: ascending; `null` where the record does not say. */
   clients: { from_queries: number; to_queries: number; clients: number }[] | null;
+  /** Names of the members of a mix of transports, in the order of the columns `members.N`; empty without a mix. */
+  members: string[];
   made: Made;
   /** The object of `dnsdyno show --json` without its intervals: for the download. */
   summary: unknown;
+  /** Only on a page from `dnsdyno serve`: the path below which run.ndjson, plan.toml and host.json are. */
+  files?: string;
   series: Series;
 }
 
@@ -169,6 +177,11 @@ export interface Level {
   factor: number;
   rows: number;
   columns: Column[];
+  /**
+   * Only at factor 1 of a very long run, whose page would be too large: names of columns that only coarser levels have
+   * (they are not 0 here, but unknown), and "heat".
+   */
+  left_out?: string[];
   /** Latency buckets of the headline latency for the heat map; absent where the run has no latency. See {@link Heat}. */
   heat?: { offset: number; bytes: number };
 }
@@ -183,7 +196,8 @@ export interface Level {
  * Names are the paths of the counters in the record (docs/formats/run.md): `ends.timed_out`, `rcodes.NOERROR`,
  * `types.A.answered`, `members.0.scheduled`, `arrivals.connections.opened`, `workers.0.cpu_ns`; a duration has the
  * columns `PATH.p50`, `.p99` and so on: the headline latency, with unanswered queries in it, is `latency.` with
- * min, p25, p50, p75, p90, p95, p99, p99_9, max, avg; others have p50, p99, max.
+ * min, p25, p50, p75, p90, p95, p99, p99_9, max, avg; others have count, p50, p99, max.
+ * Columns that are equal may have the same place.
  * Of our own: `from_ns`, `covered_ns` (divide counts by it for rates), `asked_micro` (scheduled queries in millionths;
  * 0 or absent in closed loop), `sent`. Series of probes are `probe.GROUP.NAME`, GROUP one of host, process, server, card.
  */
@@ -208,7 +222,11 @@ export interface Comparison {
   /** Labels of the runs on each side. */
   a: { title: string; runs: string[] };
   b: { title: string; runs: string[] };
+  /** Name of the metric that is judged first. */
+  first: string;
   metrics: ComparedMetric[];
+  /** The metric `first` by step of the load, whose label is the `name`; empty where the load has no steps. */
+  steps: ComparedMetric[];
   /** What was not asked alike; empty where all was. */
   unlike: string[];
   notes: string[];
@@ -224,14 +242,19 @@ export interface ComparedMetric {
   /** Medians over runs, as text. */
   a: string;
   b: string;
-  /** Each run's figure. */
+  /** Each run's figure; a percentile beyond the timeout is the timeout. */
   a_values: (number | null)[];
   b_values: (number | null)[];
-  /** Relative difference of B to A: 0.051 is 5.1 % more; with its 95 % interval. `null` where there is no ratio. */
+  /**
+   * Difference of B to A with its 95 % interval: relative (0.051 is 5.1 % more), for the unit "share" the difference of
+   * the shares (0.002 is 0.2 percentage points more). `null` where there is none.
+   */
   difference: number | null;
   from: number | null;
   to: number | null;
   p_value: number | null;
+  /** With the other metrics taken into account; the verdict follows from it. */
+  p_adjusted: number | null;
   /** Probability that a run of B is above a run of A (Vargha-Delaney A12). */
   effect: number | null;
   verdict: "better" | "worse" | "no_difference" | "too_few";
