@@ -1,5 +1,4 @@
-// Builds the two files that `crates/page` puts into each page: dist/page.js (one script, with the code of the worker in
-// it) and dist/page.css. The same sources give the same bytes, which CI verifies by building into another folder:
+// Builds the two files that `crates/page` puts into each page: dist/page.js (one script) and dist/page.css. The same sources give the same bytes, which CI verifies by building into another folder:
 // `node build.mjs FOLDER`.
 
 import { readFile, writeFile, mkdir } from "node:fs/promises";
@@ -40,8 +39,7 @@ function verify(name, text, endings) {
   }
 }
 
-const worker = await bundle("src/data/worker.ts", { format: "iife" });
-const script = await bundle("src/main.ts", { format: "iife", define: { WORKER_SOURCE: JSON.stringify(worker) } });
+const script = await bundle("src/main.ts", { format: "iife" });
 const style = await bundle("src/style/page.css", {});
 verify("page.js", script, ["</script", "<!--"]);
 verify("page.css", style, ["</style"]);

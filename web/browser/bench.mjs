@@ -86,7 +86,8 @@ async function zooming() {
       await opened.mouse.up();
     });
   }
-  await collect("whole run", () => canvas.dblclick());
+  const box = await canvas.boundingBox();
+  await collect("whole run", () => opened.mouse.dblclick(box.x + box.width / 2, box.y + box.height / 2));
   await opened.context().close();
   return times;
 }

@@ -37,22 +37,25 @@ async function assertText(page) {
   await assertClean(page);
 }
 
-/** Puts the hostile text behind each text of a record that is no key or keyword. */
+/** Puts the hostile text behind the texts of a record that are no keywords, and adds an event. */
 async function everyText(file) {
-  const lines = (await readFile(file, "utf8")).trimEnd().split("\n");
-  const changed = lines.map((line) => {
-    const object = JSON.parse(line);
+  const objects = (await readFile(file, "utf8")).trimEnd().split("\n").map((line) => JSON.parse(line));
+  for (const object of objects) {
     const ours = object.dnsdyno;
     if (object.type === "header") {
+      object.generator_params = inEveryText(object.generator_params);
       for (const key of ["target", "load", "name", "note"]) ours[key] = `${ours[key] ?? ""}${HOSTILE}`;
-      object.generator_params = object.generator_params.map((word) => word + HOSTILE);
+      for (const check of ours.checks ?? []) check.query += HOSTILE;
+      for (const phase of ours.phases ?? []) phase.label += HOSTILE;
     }
-    if (object.type === "event" && typeof ours?.message === "string") ours.message += HOSTILE;
-    return JSON.stringify(object);
-  });
-  const header = JSON.parse(lines[0]);
-  const event = { runid: header.runid, type: "event", dnsdyno: { at_ns: 1, kind: "note", message: HOSTILE } };
-  await writeFile(file, [changed[0], JSON.stringify(event), ...changed.slice(1), ""].join("\n"));
+    if (object.type === "stats_sum") {
+      for (const warning of ours.warnings ?? []) warning.text += HOSTILE;
+      if (ours.interface) ours.interface.name += HOSTILE;
+    }
+  }
+  const { runid } = objects[0];
+  objects.splice(1, 0, { runid, type: "event", msg: HOSTILE, msg_type: `note${HOSTILE}`, dnsdyno: { at_ns: 1, figures: { [HOSTILE]: 1 } } });
+  await writeFile(file, objects.map((object) => `${JSON.stringify(object)}\n`).join(""));
 }
 
 function inEveryText(value) {

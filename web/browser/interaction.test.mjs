@@ -7,6 +7,9 @@ import { chartsOf, rangeOf, seriousFindings } from "./support/pages.mjs";
 import { report } from "./support/records.mjs";
 
 let browser;
+/** Of A4 between its margins, in CSS pixels. */
+const PAPER_WIDTH = 718;
+
 before(async () => (browser = await startBrowser()));
 after(() => browser.close());
 
@@ -20,7 +23,7 @@ test("a drag zooms all charts over time alike, and a double click shows the whol
   // The axis leaves room for its labels, so the share of the range is a little above that of the figure.
   assert.ok(share > 0.25 && share < 0.45, `shows ${share} of the run`);
   for (const chart of charts) assert.deepEqual(await rangeOf(page, chart), zoomed, chart);
-  await canvasOf(page, charts[1]).dblclick();
+  await doubleClick(page, charts[1]);
   for (const chart of charts) assert.deepEqual(await rangeOf(page, chart), whole, chart);
   await assertClean(page);
 });
@@ -114,12 +117,16 @@ test("each chart has its figures as a table, for who cannot see it", async () =>
 
 test("on paper the page is light, without its controls, and no chart is cut off", async () => {
   const page = await browser.open(await report("stair"), { theme: "dark" });
-  const themes = page.evaluate(
-    () => new Promise((done) => addEventListener("beforeprint", () => setTimeout(() => done(document.documentElement.dataset.theme)), { once: true })),
-  );
-  const paper = await page.pdf({ format: "A4" });
-  assert.equal(await themes, "light");
-  assert.ok(paper.length > 20_000, `${paper.length} bytes`);
+  await page.evaluate(() => {
+    addEventListener("beforeprint", () => {
+      const widths = [...document.querySelectorAll("[data-chart] canvas")].map((one) => one.getBoundingClientRect().width);
+      window.printed = { theme: document.documentElement.dataset.theme, widest: Math.max(...widths) };
+    });
+  });
+  await page.pdf({ format: "A4" });
+  const { theme, widest } = await page.evaluate(() => window.printed);
+  assert.equal(theme, "light");
+  assert.ok(widest <= PAPER_WIDTH, `a chart is ${widest} px wide`);
   assert.equal(await page.getAttribute("html", "data-theme"), "dark", "and dark again after it");
 
   await page.emulateMedia({ media: "print" });
@@ -156,22 +163,28 @@ function figureOf(page, chart) {
   return page.locator(`[data-chart="${chart}"]`);
 }
 
-function canvasOf(page, chart) {
-  return figureOf(page, chart).locator("canvas").first();
-}
-
 function readout(page, chart) {
   return figureOf(page, chart).locator("[data-readout]").textContent();
 }
 
 async function drag(page, chart, from, to) {
-  await figureOf(page, chart).scrollIntoViewIfNeeded();
-  const box = await canvasOf(page, chart).boundingBox();
-  const y = box.y + box.height / 2;
-  await page.mouse.move(box.x + box.width * from, y);
+  const { x, y, width } = await middleOf(page, chart);
+  await page.mouse.move(x + width * from, y);
   await page.mouse.down();
-  await page.mouse.move(box.x + box.width * to, y, { steps: 5 });
+  await page.mouse.move(x + width * to, y, { steps: 5 });
   await page.mouse.up();
+}
+
+async function doubleClick(page, chart) {
+  const { x, y, width } = await middleOf(page, chart);
+  await page.mouse.dblclick(x + width / 2, y);
+}
+
+/** The left end, the width, and half the height of what is drawn. */
+async function middleOf(page, chart) {
+  await figureOf(page, chart).scrollIntoViewIfNeeded();
+  const box = await figureOf(page, chart).locator("canvas").first().boundingBox();
+  return { x: box.x, y: box.y + box.height / 2, width: box.width };
 }
 
 function frame(page) {

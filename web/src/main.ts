@@ -24,6 +24,7 @@ function start(app: HTMLElement): void {
   if (data.folder) {
     const list = folderList(data.folder);
     main.append(list.element);
+    document.documentElement.dataset.ready = "true";
     if (data.live) {
       follow(data.live, async (answer) => void (answer.data.folder && list.update(answer.data.folder)), top.say, "");
     }
@@ -37,6 +38,7 @@ function start(app: HTMLElement): void {
   main.append(report.element);
   const { live } = data;
   void report.series(blobs()).then(() => {
+    document.documentElement.dataset.ready = "true";
     if (live) follow(live, (answer) => report.update(answer), top.say, "Run in progress");
   });
 }

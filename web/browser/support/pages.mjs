@@ -20,20 +20,24 @@ export function rangeOf(page, chart) {
   return page.evaluate((chart) => window.dnsdynoCharts[chart].range(), chart);
 }
 
-/** For each canvas of the page its chart, and how many colours its drawing has: one where it is blank. */
-export function coloursOf(page) {
-  return page.locator("[data-chart]").evaluateAll((all) =>
+/**
+ * The charts that show nothing: neither a drawing of three colours (paper, ink, a series) or three shapes, nor in words why
+ * there is nothing to draw. A text for each.
+ */
+export async function blankCharts(page) {
+  const charts = await page.locator("[data-chart]").evaluateAll((all) =>
     all.map((figure) => {
       const colours = new Set();
       for (const canvas of figure.querySelectorAll("canvas")) {
         if (canvas.width === 0 || canvas.height === 0) continue;
         const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
-        const words = new Uint32Array(pixels.buffer);
-        for (const word of words) colours.add(word);
+        for (const pixel of new Uint32Array(pixels.buffer)) colours.add(pixel);
       }
-      return { chart: figure.dataset.chart, colours: colours.size };
+      const shapes = figure.querySelectorAll("svg circle, svg line, svg path, svg rect").length;
+      return { chart: figure.dataset.chart, shapes, colours: colours.size, says: figure.querySelector(".chart-empty")?.textContent ?? "" };
     }),
   );
+  return charts.flatMap(({ chart, shapes, colours, says }) => (shapes >= 3 || colours >= 3 || says !== "" ? [] : [`${chart}: ${colours} colours`]));
 }
 
 /** A table of the page as texts: its columns with their units, and its rows. `null` where the page has none. */

@@ -41,6 +41,7 @@ const RECIPES = {
     faults: ["--stall", "1s..1.5s"],
     load: (at) => ["-s", at.udp, "--rate", "1k", "--for", "3s", "--interval", "250ms"],
   },
+  slow: { faults: ["--delay", "20ms"], load: (at) => ["-s", at.udp, ...CONSTANT] },
   hostile: {
     load: (at) => ["-s", at.udp, "--name", HOSTILE, "--note", `${HOSTILE} \u001b[31mred\u001b[0m \u202eoverride`, ...CONSTANT],
   },
@@ -58,7 +59,7 @@ export async function record(name) {
   const folder = join(home(), name);
   if (existsSync(folder)) return folder;
   const { from, change, faults = [], load, codes } = RECIPES[name.split("@")[0]];
-  const work = join(home(), `.making-${name}-${process.pid}`);
+  const work = await beside(name);
   if (from !== undefined) {
     await cp(await record(from), work, { recursive: true });
     await change(work);
@@ -78,7 +79,7 @@ export async function record(name) {
 export async function made(name, make) {
   const path = join(home(), name);
   if (existsSync(path)) return path;
-  const work = join(home(), `.making-${process.pid}-${name}`);
+  const work = await beside(name);
   await make(work);
   await put(work, path);
   return path;
@@ -114,6 +115,13 @@ async function withoutIntervals(run) {
   const file = join(run, "run.ndjson");
   const [header] = (await readFile(file, "utf8")).split("\n");
   await writeFile(file, `${header}\n`);
+}
+
+/** A path to make something of this name at, seen by no other process. A run takes its ID from its last part. */
+async function beside(name) {
+  const folder = join(home(), `.making-${process.pid}`);
+  await mkdir(folder, { recursive: true });
+  return join(folder, name);
 }
 
 /** Puts what was made in place; another process may have been faster. */

@@ -1,21 +1,22 @@
 /** The answer of a run: a sentence, at most four figures, the generator's verdict, expectations, and what to know first. */
 
 import type { Expectation, Message, Run, Verdict } from "../data/types";
-import { el, unseen } from "./dom";
+import { el, prose, unseen } from "./dom";
 import { mark, sign, type State } from "./sign";
 
-/** `named`: the page has several runs, and the answer says whose it is. */
+/** `named`: the page has several runs, whose sentences and figures stand in their rows; the rest says whose it is. */
 export function answer(run: Run, named: boolean): HTMLElement {
+  const top = el(
+    "div",
+    { class: "answer-top" },
+    el("p", { class: "sentence" }, prose(run.answer.sentence)),
+    run.answer.figures.length > 0 && figures(run),
+  );
   return el(
     "section",
-    { id: "answer", class: named ? "answer of-several" : "answer", "aria-labelledby": "answer-title" },
+    { id: "answer", class: named ? "" : "answer", "aria-labelledby": "answer-title" },
     el("h2", { id: "answer-title", class: named ? "" : "unseen" }, named ? run.label : "Answer"),
-    el(
-      "div",
-      { class: "answer-top" },
-      el("p", { class: "sentence" }, run.answer.sentence),
-      run.answer.figures.length > 0 && figures(run),
-    ),
+    !named && top,
     verdict(run.verdict),
     run.expectations.length > 0 && expectations("Expectations", run.expectations),
     run.messages.length > 0 && messages(run.messages),
@@ -41,8 +42,8 @@ export function verdictMark(verdict: Verdict): HTMLElement {
 
 function verdict(verdict: Verdict): HTMLElement {
   const evidence = [
-    ...verdict.doubts.map((text) => el("li", { class: "doubt" }, text)),
-    ...verdict.notes.map((text) => el("li", {}, text)),
+    ...verdict.doubts.map((text) => el("li", { class: "doubt" }, prose(text))),
+    ...verdict.notes.map((text) => el("li", {}, prose(text))),
   ];
   return el(
     "div",
@@ -80,7 +81,7 @@ function messages(all: Message[]): HTMLElement {
         "li",
         { class: kind },
         sign(warning ? "warning" : "neutral"),
-        el("span", {}, unseen(warning ? "Warning: " : "Hint: "), text),
+        el("span", {}, unseen(warning ? "Warning: " : "Hint: "), prose(text)),
       ),
     );
   }

@@ -44,7 +44,7 @@ function disclosure(chart: Chart): [HTMLDetailsElement, () => void] {
     const rows = table.rows.slice(0, LONGEST);
     const cut = table.rows.length - rows.length;
     place.replaceChildren(
-      dataTable({ ...table, rows }, `Table: ${chart.title}`),
+      dataTable({ ...table, rows }, `chart-${chart.id}`, `Table: ${chart.title}`),
       el("div", { class: "tools" }, copyButton(() => chart.table())),
     );
     if (cut > 0) {

@@ -6,25 +6,25 @@ import { expectations } from "./answer";
 import { chartTables } from "./charttable";
 import { copyButton } from "./copy";
 import { dataTable } from "./datatable";
-import { el, section } from "./dom";
+import { el, prose, section } from "./dom";
 import { mark, sign, type State } from "./sign";
 import type { Themes } from "./theme";
 
-const SIGNS: Record<Comparison["state"], [State, string]> = {
-  faster: ["good", "B is better"],
-  slower: ["bad", "B is worse"],
+const STATES: Record<Comparison["state"], [State, string]> = {
+  faster: ["good", "faster"],
+  slower: ["bad", "slower"],
   mixed: ["warning", "better in some, worse in others"],
   no_difference: ["neutral", "no difference shown"],
   too_few: ["neutral", "too few runs"],
 };
 
 export function comparisonAnswer(comparison: Comparison): HTMLElement {
-  const [state, word] = SIGNS[comparison.state];
+  const [state, word] = STATES[comparison.state];
   return el(
     "section",
     { id: "answer", class: "answer", "aria-labelledby": "answer-title" },
     el("h2", { id: "answer-title", class: "unseen" }, "Answer"),
-    el("p", { class: "sentence" }, comparison.sentence),
+    el("p", { class: "sentence" }, prose(comparison.sentence)),
     el("p", { class: "verdict" }, mark(state, word)),
     el("dl", { class: "sides" }, ...sideOf("A", comparison.a), ...sideOf("B", comparison.b)),
     comparison.fail_if.length > 0 && expectations("Fails if", comparison.fail_if),
@@ -36,7 +36,7 @@ export function comparisonAnswer(comparison: Comparison): HTMLElement {
         el("ul", {}, ...comparison.unlike.map((text) => el("li", {}, text))),
       ),
     comparison.notes.length > 0 &&
-      el("ul", { class: "messages" }, ...comparison.notes.map((text) => el("li", { class: "hint" }, sign("neutral"), el("span", {}, text)))),
+      el("ul", { class: "messages" }, ...comparison.notes.map((text) => el("li", { class: "hint" }, sign("neutral"), el("span", {}, prose(text))))),
   );
 }
 
@@ -57,15 +57,19 @@ export function differences(comparison: Comparison, themes: Themes, follow: (cha
   const charts = mountIntervals(place, comparison, { theme: themes.now });
   chartTables(() => charts.charts());
   follow(charts);
-  const table = metricTable(comparison.metrics);
+  const table = metricTable(comparison.metrics, "metric");
+  const steps = metricTable(comparison.steps, "step");
   return section(
     "differences",
     "Differences",
     el("p", { class: "help" }, "B against A, with the 95 % interval over runs. Where the interval holds 0 %, these runs show no difference."),
     comparison.metrics.length > 0 && place,
     el("ul", { class: "metrics" }, ...comparison.metrics.map(metricLine)),
-    dataTable(table, "Differences"),
+    dataTable(table, "differences", "Differences"),
     el("div", { class: "tools" }, copyButton(() => table)),
+    comparison.steps.length > 0 && el("h3", {}, `${comparison.first} by step`),
+    comparison.steps.length > 0 && dataTable(steps, "steps-compared", `${comparison.first} by step`),
+    comparison.steps.length > 0 && el("div", { class: "tools" }, copyButton(() => steps)),
   );
 }
 
@@ -83,22 +87,23 @@ function metricLine(metric: ComparedMetric): HTMLElement {
     {},
     el("span", { class: "metric" }, metric.name),
     mark(state, word),
-    el("span", { class: "words" }, metric.words),
+    el("span", { class: "words" }, prose(metric.words)),
   );
 }
 
-/** All figures of the metrics. */
-export function metricTable(metrics: ComparedMetric[]): Pick<Table, "columns" | "rows"> {
+/** All figures of the metrics, or of one metric by step. */
+export function metricTable(metrics: ComparedMetric[], first: string): Pick<Table, "columns" | "rows"> {
   const right = (title: string, unit = ""): Table["columns"][number] => ({ title, unit, align: "right" });
   return {
     columns: [
-      { title: "metric", unit: "", align: "left" },
+      { title: first, unit: "", align: "left" },
       right("A", "median"),
       right("B", "median"),
       right("B against A"),
       right("from", "95 %"),
       right("to", "95 %"),
       right("p-value"),
+      right("p-value", "adjusted"),
       right("effect", "A12"),
       { title: "verdict", unit: "", align: "left" },
     ],
@@ -106,23 +111,21 @@ export function metricTable(metrics: ComparedMetric[]): Pick<Table, "columns" | 
       metric.name,
       metric.a,
       metric.b,
-      signed(metric.difference),
-      signed(metric.from),
-      signed(metric.to),
-      probability(metric.p_value),
+      ...[metric.difference, metric.from, metric.to].map((share) => signed(share, metric.unit)),
+      ...[metric.p_value, metric.p_adjusted].map(probability),
       metric.effect === null ? "-" : metric.effect.toFixed(2),
       VERDICTS[metric.verdict][1],
     ]),
   };
 }
 
-/** A relative difference with its sign: "+5.1 %". */
-export function signed(share: number | null): string {
+/** A difference with its sign: "+5.1 %"; of shares in percentage points: "+0.20 points". */
+export function signed(share: number | null, unit: ComparedMetric["unit"]): string {
   if (share === null) return "-";
-  const percent = share * 100;
-  const text = Math.abs(percent).toFixed(Math.abs(percent) < 99.95 ? 1 : 0);
-  const zero = Number(text) === 0;
-  return `${zero ? "" : percent > 0 ? "+" : "-"}${text} %`;
+  const size = Math.abs(share * 100);
+  const text = size.toFixed(unit === "share" ? 2 : size < 99.95 ? 1 : 0);
+  const sign = Number(text) === 0 ? "" : share > 0 ? "+" : "-";
+  return `${sign}${text} ${unit === "share" ? "points" : "%"}`;
 }
 
 function probability(p: number | null): string {

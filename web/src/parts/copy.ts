@@ -14,7 +14,7 @@ export function tsv({ columns, rows }: Grid): string {
 /** One line, and never a formula: a spreadsheet would compute a name from a record that starts with "=". */
 function cell(text: string): string {
   const line = text.replace(/[\t\r\n]+/g, " ");
-  return /^[=+@]/.test(line) && !/^\+[\d.,]+( ?\S+)?$/.test(line) ? `'${line}` : line;
+  return /^[=+@-]/.test(line) && !/^-$|^[+-][\d.,]+( \S+)?$/.test(line) ? `'${line}` : line;
 }
 
 /** A button that copies what `table` gives, and says so. */

@@ -35,11 +35,12 @@ export function nextSorting(now: Sorting | null, column: number, figures: boolea
 /** `keep` remembers how the table is sorted over a redraw. */
 export function dataTable(
   grid: Grid,
+  id: string,
   name: string,
   sorting: Sorting | null = null,
   keep: (sorting: Sorting | null) => void = () => {},
 ): HTMLElement {
-  const table = el("table", { class: "data", "aria-label": name });
+  const table = el("table", { class: "data", "aria-label": name, "data-table": id });
   const draw = (now: Sorting | null): void => {
     const focused = document.activeElement?.closest("th");
     const at = focused && table.contains(focused) ? [...(focused.parentElement?.children ?? [])].indexOf(focused) : -1;

@@ -41,6 +41,15 @@ export function unseen(text: string): HTMLElement {
   return el("span", { class: "unseen" }, text);
 }
 
+/** A text whose figures keep their units on the same line. */
+export function prose(text: string): DocumentFragment {
+  const fragment = document.createDocumentFragment();
+  for (const [index, piece] of text.split(/((?<![\w.])[<>+-]?\d[\d,.]* (?:ns|µs|ms|s|min|h|%|queries\/s)(?!\w))/).entries()) {
+    if (piece !== "") fragment.append(index % 2 === 1 ? el("span", { class: "nowrap" }, piece) : piece);
+  }
+  return fragment;
+}
+
 /** Pairs of a label and a value. */
 export function facts(pairs: { label: string; value: string }[], kind: string): HTMLElement {
   const list = el("dl", { class: kind });

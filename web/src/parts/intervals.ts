@@ -2,7 +2,7 @@
 
 import type { LevelReader } from "../data/series";
 import type { Run } from "../data/types";
-import { count, duration, percent, rate, seconds } from "../format/units";
+import { count, duration, percent, rate, seconds, setting } from "../format/units";
 
 /** A column of the table by second. */
 export interface Figure {
@@ -63,7 +63,7 @@ export function figures(level: LevelReader, run: Run): Figure[] {
 export function cell(figure: Figure, row: number, timeout_ns: number): string {
   const value = figure.value(row);
   if (Number.isNaN(value)) return "-";
-  return value === Infinity ? `>${duration(timeout_ns)}` : figure.text(value);
+  return value === Infinity ? `>${setting(timeout_ns)}` : figure.text(value);
 }
 
 /**

@@ -4,7 +4,8 @@ import type { Run } from "../data/types";
 import { copyText } from "./copy";
 import { button, el, facts, section } from "./dom";
 
-export function made({ made }: Run): HTMLElement {
+/** `named`: the page has several runs, and the heading says whose it is. */
+export function made({ made, label }: Run, named: boolean): HTMLElement {
   const copy = button(
     "Copy command",
     () => void copyText(made.command).then((done) => (copy.textContent = done ? "Copied" : "Mark the text to copy it")),
@@ -12,7 +13,7 @@ export function made({ made }: Run): HTMLElement {
   );
   return section(
     "made",
-    "How it was made",
+    named ? `How ${label} was made` : "How it was made",
     made.command !== "" && el("h3", {}, "The same run again"),
     made.command !== "" &&
       el(

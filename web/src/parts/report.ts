@@ -82,16 +82,16 @@ export class Report {
     this.header.show(this.data.runs.length === 1 ? (run ?? null) : null);
     if (!run) return;
     const decoded = this.decoded[this.selected] ?? null;
+    const named = this.data.runs.length > 1;
     this.keepingFocus(() => {
-      this.draw("answer", () => answer(run, this.data.runs.length > 1));
+      this.draw("answer", () => answer(run, named));
       this.draw("tables", () => {
-        this.tables = tables(run, decoded, this.choice);
+        this.tables = tables(run, named, decoded, this.choice);
         return this.tables.element;
-      });
-      this.draw("made", () => made(run));
-      this.draw("data", () => download(run, decoded));
+      }, () => this.timeline && this.tables?.setRange(this.timeline.charts.range()));
+      this.draw("made", () => made(run, named));
+      this.draw("data", () => download(run, named, decoded));
     });
-    if (this.timeline) this.tables?.setRange(this.timeline.charts.range());
   }
 
   private drawTime(): void {
@@ -116,8 +116,8 @@ export class Report {
     return (charts) => void this.charts.set(part, [...(this.charts.get(part) ?? []), charts]);
   }
 
-  /** Draws a part. One that fails says so, and leaves the others as they are. */
-  private draw(part: Part, make: () => HTMLElement | null): void {
+  /** Draws a part, and finishes it when it stands in the page. One that fails says so, and leaves the others. */
+  private draw(part: Part, make: () => HTMLElement | null, finish: () => void = () => {}): void {
     this.charts.get(part)?.forEach((charts) => charts.destroy());
     this.charts.delete(part);
     let element: HTMLElement | null;
@@ -127,7 +127,12 @@ export class Report {
       console.error(error);
       element = section(part, "Not drawn", el("p", {}, mark("warning", `This part of the page cannot be drawn: ${String(error)}`)));
     }
-    this.places.get(part)?.replaceChildren(...(element ? [element] : []));
+    const place = this.places.get(part);
+    if (!place) return;
+    const restore = scrolling(place);
+    place.replaceChildren(...(element ? [element] : []));
+    finish();
+    restore();
   }
 
   /** An element that is drawn anew while it has the focus gets it back, by its id. */
@@ -136,4 +141,17 @@ export class Report {
     draw();
     if (id && document.activeElement?.id !== id) document.getElementById(id)?.focus({ preventScroll: true });
   }
+}
+
+/** Brings what the reader has scrolled and opened back after a part was drawn anew. */
+function scrolling(place: HTMLElement): () => void {
+  const name = (element: Element): string => element.getAttribute("aria-label") ?? element.textContent ?? "";
+  const views = new Map([...place.querySelectorAll(".scroll")].map((view) => [name(view), [view.scrollTop, view.scrollLeft] as const]));
+  const open = new Set([...place.querySelectorAll("details[open] > summary")].map(name));
+  return () => {
+    for (const view of place.querySelectorAll(".scroll")) [view.scrollTop, view.scrollLeft] = views.get(name(view)) ?? [0, 0];
+    for (const summary of place.querySelectorAll("details > summary")) {
+      if (open.has(name(summary))) (summary.parentElement as HTMLDetailsElement).open = true;
+    }
+  };
 }

@@ -3,7 +3,7 @@
 import { runColour } from "../charts";
 import type { Comparison, Run } from "../data/types";
 import { verdictMark } from "./answer";
-import { el, section, unseen } from "./dom";
+import { el, prose, section, unseen } from "./dom";
 import type { Themes } from "./theme";
 
 export function runRows(
@@ -16,7 +16,7 @@ export function runRows(
   const labels = sharedFigures(runs);
   const head = el("tr", {}, el("th", { scope: "col" }, unseen("Shown")), el("th", { scope: "col" }, "run"));
   for (const label of labels) head.append(el("th", { scope: "col", class: "right" }, label));
-  head.append(el("th", { scope: "col" }, "generator"), el("th", { scope: "col" }, "answer"));
+  head.append(el("th", { scope: "col" }, "verdict"), el("th", { scope: "col" }, "answer"));
 
   const body = el("tbody");
   for (const [index, run] of runs.entries()) {
@@ -34,7 +34,7 @@ export function runRows(
       el("th", { scope: "row" }, el("label", { for: `run-${index}` }, key, run.label), side(run, comparison)),
     );
     for (const label of labels) row.append(el("td", { class: "right" }, figure(run, label)));
-    row.append(el("td", {}, verdictMark(run.verdict)), el("td", { class: "words" }, run.answer.sentence));
+    row.append(el("td", {}, verdictMark(run.verdict)), el("td", { class: "words sentence-of-run" }, prose(run.answer.sentence)));
     body.append(row);
   }
   const table = el("table", { class: "runs" }, el("thead", {}, head), body);

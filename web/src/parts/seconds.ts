@@ -12,7 +12,6 @@ import { rowsInSight } from "./window";
 
 /** Of a row, as in the style sheet. */
 const ROW_PX = 28;
-const HEIGHT_PX = 480;
 
 export interface SecondsTable {
   element: HTMLElement;
@@ -20,23 +19,30 @@ export interface SecondsTable {
   setRange(range: Range): void;
 }
 
-export function secondsTable({ run }: DecodedRun, level: LevelReader): SecondsTable {
+/** `keep` remembers how the table is sorted over a redraw. */
+export function secondsTable(
+  { run }: DecodedRun,
+  level: LevelReader,
+  first: Sorting | null,
+  keep: (sorting: Sorting | null) => void,
+): SecondsTable {
   const all = figures(level, run);
   const columns = all.map(({ title, unit }) => ({ title, unit, align: "right" as const }));
   const grid = { columns, rows: [] };
   const texts = (row: number): string[] => all.map((figure) => cell(figure, row, run.timeout_ns));
   let range: Range = { from_ns: 0, to_ns: Infinity };
-  let sorting: Sorting | null = null;
-  let rows = Uint32Array.of();
+  let sorting = first;
+  let rows: Uint32Array = Uint32Array.of();
+  let outdated = true;
 
   const head = el("thead");
   const body = el("tbody");
-  const table = el("table", { class: "data" }, head, body);
+  const table = el("table", { class: "data", "data-table": "seconds" }, head, body);
   const view = el("div", { class: "scroll seconds", tabindex: 0, role: "region", "aria-label": "By interval" }, table);
   const note = el("p", { class: "help" });
 
   const fill = (): void => {
-    const { first, end } = rowsInSight(view.scrollTop, view.clientHeight || HEIGHT_PX, ROW_PX, rows.length);
+    const { first, end } = rowsInSight(view.scrollTop, view.clientHeight, ROW_PX, rows.length);
     const lines = [space(first)];
     for (let at = first; at < end; at++) {
       const tr = line(grid, texts(rows[at] ?? 0));
@@ -47,6 +53,9 @@ export function secondsTable({ run }: DecodedRun, level: LevelReader): SecondsTa
     body.replaceChildren(...lines);
   };
   const draw = (): void => {
+    // Hidden under another tab; it is drawn when it is shown.
+    outdated = view.clientHeight === 0;
+    if (outdated) return;
     rows = chosen(level, range, sorting, all);
     table.setAttribute("aria-rowcount", String(rows.length + 1));
     note.textContent =
@@ -57,9 +66,9 @@ export function secondsTable({ run }: DecodedRun, level: LevelReader): SecondsTa
     for (const [index, column] of columns.entries()) {
       const sort = (): void => {
         sorting = nextSorting(sorting, index, index > 0);
+        keep(sorting);
         view.scrollTop = 0;
         draw();
-        tr.children[index]?.querySelector("button")?.focus();
         head.querySelectorAll("button")[index]?.focus();
       };
       tr.append(headCell(column, sorting?.column === index ? sorting.descending : null, sort));
@@ -68,9 +77,7 @@ export function secondsTable({ run }: DecodedRun, level: LevelReader): SecondsTa
     fill();
   };
   view.addEventListener("scroll", fill, { passive: true });
-  // A panel that was hidden has no height until it is shown.
-  new ResizeObserver(fill).observe(view);
-  draw();
+  new ResizeObserver(() => (outdated ? draw() : fill())).observe(view);
   const copied = (): { columns: typeof columns; rows: string[][] } => ({ columns, rows: Array.from(rows, texts) });
   return {
     element: el("div", {}, note, view, el("div", { class: "tools" }, copyButton(copied))),

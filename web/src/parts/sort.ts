@@ -19,10 +19,10 @@ const UNITS: Record<string, number> = {
 
 /** A figure in its base unit, `null` where the text is none. ">5 s" is just above 5 s, "<0.01 %" just below 0.01 %. */
 export function figureOf(text: string): number | null {
-  const match = /^([<>≥≤]?)\s*([+-]?[\d,]*\.?\d+)\s*(\S+)?$/.exec(text.trim());
+  const match = /^([<>≥≤]?)\s*([+-]?[\d,]*\.?\d+)\s*([A-Za-zµ%/]+)?$/.exec(text.trim());
   if (!match) return lengthOf(text);
   const [, sign, digits = "", unit] = match;
-  const factor = unit === undefined ? 1 : (UNITS[unit] ?? UNITS[unit.split("/")[0] ?? ""] ?? 1);
+  const factor = unit === undefined ? 1 : (UNITS[unit] ?? 1);
   const figure = Number(digits.replaceAll(",", "")) * factor;
   if (sign === ">") return figure * (1 + 1e-9);
   if (sign === "<") return figure * (1 - 1e-9);

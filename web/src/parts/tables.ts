@@ -26,13 +26,13 @@ interface Panel {
 }
 
 /** `decoded` comes later than `run`: the table by second then has something to show. */
-export function tables(run: Run, decoded: DecodedRun | null, choice: TableChoice): Tables {
+export function tables(run: Run, named: boolean, decoded: DecodedRun | null, choice: TableChoice): Tables {
   const panels: Panel[] = run.tables.map((table) => {
     const keep = (sorting: Sorting | null): void => void choice.sorting.set(table.id, sorting);
     const content = el(
       "div",
       {},
-      dataTable(table, table.title, choice.sorting.get(table.id), keep),
+      dataTable(table, table.id, table.title, choice.sorting.get(table.id), keep),
       el("div", { class: "tools" }, copyButton(() => table)),
     );
     return { id: table.id, title: table.title, content };
@@ -40,15 +40,18 @@ export function tables(run: Run, decoded: DecodedRun | null, choice: TableChoice
   const level = decoded?.series?.levels[0];
   let bySecond: SecondsTable | null = null;
   if (decoded && level && level.rows > 0) {
-    bySecond = secondsTable(decoded, level);
+    bySecond = secondsTable(decoded, level, choice.sorting.get("seconds") ?? null, (sorting) =>
+      void choice.sorting.set("seconds", sorting),
+    );
     const title = run.interval_ns === 1e9 ? "By second" : "By interval";
     panels.push({ id: "seconds", title, content: bySecond.element });
   }
+  const heading = named ? `Tables of ${run.label}` : "Tables";
   if (panels.length === 0) {
-    return { element: section("tables", "Tables", el("p", {}, "The record has no figures yet.")), setRange: () => {} };
+    return { element: section("tables", heading, el("p", {}, "The record has no figures yet.")), setRange: () => {} };
   }
   return {
-    element: section("tables", "Tables", ...tabs(panels, choice)),
+    element: section("tables", heading, ...tabs(panels, choice)),
     setRange: (range) => bySecond?.setRange(range),
   };
 }

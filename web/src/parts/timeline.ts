@@ -2,7 +2,7 @@
 
 import { mountTimeCharts, type Range, type TimeCharts } from "../charts";
 import type { DecodedRun } from "../data/decode";
-import { instant } from "../format/units";
+import { instant } from "../format/instants";
 import { chartTables } from "./charttable";
 import { button, el, section } from "./dom";
 import type { Themes } from "./theme";
@@ -30,9 +30,11 @@ export function timeline(
 
   const say = (range: Range, isWhole: boolean): void => {
     whole.disabled = isWhole;
-    const started = utc ? shown[run]?.run.started_unix_ns : undefined;
     const span = range.to_ns - range.from_ns;
-    readout.textContent = `${instant(range.from_ns, span, started)} to ${instant(range.to_ns, span, started)}`;
+    const step = span > 10e9 ? 1e9 : span > 1e9 ? 1e8 : 1e6;
+    const started = shown[run]?.run.started_unix_ns ?? "";
+    const text = (ns: number): string => instant(Math.round(ns / step) * step, step, utc ? "utc" : "elapsed", started);
+    readout.textContent = `${text(range.from_ns)} to ${text(range.to_ns)}${utc ? " UTC" : ""}`;
   };
   const charts = mountTimeCharts(place, runs, {
     theme: themes.now,
@@ -42,6 +44,7 @@ export function timeline(
       tables.refresh();
       onRange(range);
     },
+    onCharts: () => tables.attach(),
   });
   const tables = chartTables(() => charts.charts());
   themes.onChange((theme) => charts.setTheme(theme));
@@ -49,7 +52,7 @@ export function timeline(
 
   const latency = choice("Latency", ["Heat map", "Boxes"], (boxes) => {
     charts.setBoxes(boxes === 1);
-    tables.attach();
+    tables.refresh();
   });
   const time = choice("Time", ["Elapsed", "UTC"], (index) => {
     utc = index === 1;
@@ -66,12 +69,10 @@ export function timeline(
     select: (index) => {
       run = index;
       charts.select(index);
-      tables.attach();
     },
     setRuns: (newer) => {
       shown = newer;
       charts.setRuns(newer);
-      tables.attach();
     },
   };
 }
