@@ -31,7 +31,7 @@ export function beyondCounts(window: Window, headline: "response" | "service"): 
   return window.counts([...names, ...not_sent]);
 }
 
-export function paintHeat(pen: Pen, window: Window, beyond: Float64Array): HeatScale | null {
+export function paintHeat(pen: Pen, window: Window, beyond: Float64Array, opacity: number): HeatScale | null {
   const { heat } = window.level;
   const [width, height] = [Math.round(pen.box.width), Math.round(pen.box.height)];
   if (!heat || width < 1 || height < 1 || window.length === 0) return null;
@@ -48,7 +48,10 @@ export function paintHeat(pen: Pen, window: Window, beyond: Float64Array): HeatS
   const ctx = canvas.getContext("2d");
   if (!ctx) return scale;
   ctx.putImageData(image, 0, 0);
+  pen.ctx.save();
+  pen.ctx.globalAlpha = opacity;
   pen.ctx.drawImage(canvas, Math.round(pen.box.left), Math.round(pen.box.top));
+  pen.ctx.restore();
   return scale;
 }
 

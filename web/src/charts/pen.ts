@@ -86,7 +86,7 @@ export class Pen {
       path.lineTo(this.x(to[i]!), y);
       last_to = to[i]!;
     }
-    this.stroke(path, this.isDense(from.length) ? { ...style, dash: [] } : style);
+    this.stroke(path, this.isDense(from.length) ? { ...style, width: Math.min(1, style.width ?? 1), dash: [] } : style);
   }
 
   /** Whether intervals are narrower than a dash, which would cost much and show nothing. */
@@ -159,7 +159,7 @@ export class Pen {
     ctx.lineJoin = "bevel";
     if (halo) {
       ctx.strokeStyle = faint(this.colours.paper, 0.85);
-      ctx.lineWidth = (width + 2.5) * ratio;
+      ctx.lineWidth = (width + (width > 1 ? 2.5 : 1)) * ratio;
       ctx.stroke(path);
     }
     ctx.strokeStyle = colour;

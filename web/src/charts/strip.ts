@@ -105,7 +105,7 @@ interface Tick {
   left: number;
 }
 
-/** Each event has the room up to the next one for its text; near the right end the room before it. */
+/** Each event has the room up to the next one for its text; the last one that before it where it is near the end. */
 function ticksOf(events: Tick[], width: number): HTMLElement[] {
   let free = 0;
   return events.map(({ title, text, left }, i) => {
@@ -114,9 +114,9 @@ function ticksOf(events: Tick[], width: number): HTMLElement[] {
     element.style.left = `${left}px`;
     const after = (events[i + 1]?.left ?? width) - left;
     const wanted = Math.min(text.length * LETTER_WIDTH, 420);
-    const before = after < Math.min(wanted, LEAST_TEXT_WIDTH);
-    const room = before ? left - free : after;
-    if (room < LEAST_TEXT_WIDTH) return element;
+    const before = i === events.length - 1 && after < wanted;
+    const room = before ? left - Math.max(free, events[i - 1]?.left ?? 0) : after;
+    if (room < Math.min(wanted, LEAST_TEXT_WIDTH)) return element;
     const label = document.createElement("span");
     label.textContent = text;
     label.style.width = `${Math.min(room - 10, wanted)}px`;

@@ -65,7 +65,7 @@ export function timeTicks(from_ns: number, to_ns: number, most: number, labels: 
 function multiples(low: number, high: number, step: number): number[] {
   const ticks: number[] = [];
   const last = Math.floor(high / step + 1e-9);
-  for (let n = Math.ceil(low / step - 1e-9); n <= last && ticks.length < 1000; n++) ticks.push(n * step);
+  for (let n = Math.ceil(low / step - 1e-9); n <= last && ticks.length < 1000; n++) ticks.push(n * step + 0);
   return ticks;
 }
 

@@ -3,7 +3,7 @@ import type { Chart, ChartOptions, Charts, ChartTable, Theme, Value } from "./ap
 import { drawEndLabels } from "./labels";
 import { type Unit, shown, text } from "./panels/panel";
 import type { Pen } from "./pen";
-import { type AxisOptions, type Frame, Plot, marginsFor } from "./plot";
+import { type AxisOptions, type Frame, Plot, hasEndLabels, marginsFor } from "./plot";
 import { forget, register } from "./registry";
 import { type Palette, palette, readable } from "./theme";
 import { follow } from "./width";
@@ -185,14 +185,13 @@ class XYChart implements Chart {
       if (panel.paint) panel.paint(pen);
       else for (const line of panel.lines) pen.line(this.placed(line), styleOf(line, pen));
     });
-    const { right } = marginsFor(this.width);
     const labels = panel.lines.flatMap((line) => {
       const last = line.points.filter(({ y }) => !Number.isNaN(y)).at(-1);
       return last ? [{ text: line.label, colour: readable(line.colour(pen.colours), pen.colours), y: pen.y(last.y) }] : [];
     });
     // Bars have no ends; one series of them is what the title says.
     if (panel.paint) this.labelled = new Set(panel.lines.length === 1 ? [panel.lines[0]!.label] : []);
-    else this.labelled = new Set(right > 50 ? drawEndLabels(pen, labels, right) : []);
+    else this.labelled = new Set(hasEndLabels(this.width) ? drawEndLabels(pen, labels, marginsFor(this.width).right) : []);
     this.showReadout();
   }
 

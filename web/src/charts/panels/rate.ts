@@ -34,7 +34,7 @@ function rateOf(run: ShownRun): Panel {
   const stack = run.run.send_only ? [sendOnly] : [answered];
   const lines = [
     ...askedOf(run, "asked"),
-    line(run, "sent", ["sent"], (p) => p.ink, { dash: [1, 3], width: 1.25 }),
+    line(run, "sent", ["sent"], (p) => p.muted, { dash: [1, 3], width: 1.25 }),
     ...stack.map((kind) => ({ ...stacked(run, kind), opacity: 0.22, edge: true })),
     ...kindsOf(run).map((kind) => ({ ...stacked(run, kind), opacity: 0.9 })),
   ];
