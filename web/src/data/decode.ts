@@ -24,8 +24,8 @@ export async function decodeRun(run: Run, base64: string): Promise<DecodedRun> {
     const bytes = await unpackElsewhere(base64, run.series.bytes);
     return { run, series: new SeriesReader(run.series, bytes), problem: null };
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    const problem = `The series of this run cannot be read, so its charts over time are empty (${why}). Make the page again with dnsdyno report.`;
+    const why = (error instanceof Error ? error.message : String(error)).replace(/\.$/, "");
+    const problem = `The series of this run cannot be read (${why}). Make the page again with dnsdyno report.`;
     return { run, series: null, problem };
   }
 }

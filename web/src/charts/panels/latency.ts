@@ -1,6 +1,6 @@
 /** Latency over time: percentile lines over a heat map of all queries, or boxes in its place. */
 import { runDash } from "../theme";
-import type { Line, Panel, ShownRun } from "./panel";
+import { type Line, type Panel, type ShownRun, UNREADABLE } from "./panel";
 import { colourOf } from "./rate";
 
 const PERCENTILES = [
@@ -53,7 +53,7 @@ function latencyLine(run: ShownRun, label: string, column: string, colour: Line[
 }
 
 function whyEmpty(run: ShownRun | undefined): string {
-  if (run?.problem) return run.problem;
+  if (run?.problem) return UNREADABLE;
   if (run?.run.send_only) return "A send-only run does not wait for answers, so it has no latency.";
   return "No query was answered, so there is no latency.";
 }

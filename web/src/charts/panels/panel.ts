@@ -53,6 +53,9 @@ export interface ShownRun extends DecodedRun {
   index: number;
 }
 
+/** Of a chart whose run has a problem, which the first chart tells. */
+export const UNREADABLE = "The series of this run cannot be read.";
+
 export function text(unit: Unit, value: number, timeout_ns: number): string {
   if (Number.isNaN(value)) return "-";
   if (value === Infinity) return `>${setting(timeout_ns)}`;

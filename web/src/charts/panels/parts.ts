@@ -64,7 +64,7 @@ function connections(run: ShownRun): Panel {
     ["opened", [`${CONNECTIONS}opened`], (p) => p.asked],
     ["established", [`${CONNECTIONS}established`], (p) => p.answered],
     ["failed", [`${CONNECTIONS}failed.`], (p) => p.timedOut],
-    ["closed by the server", [`${CONNECTIONS}ended.by_server`, `${CONNECTIONS}ended.gone_away`], (p) => p.refused],
+    ["server closed", [`${CONNECTIONS}ended.by_server`, `${CONNECTIONS}ended.gone_away`], (p) => p.refused],
     ["reset", [`${CONNECTIONS}ended.reset`, `${CONNECTIONS}ended.error`], (p) => p.p99_9],
   ]);
   return { id: "connections", title: "Connections", unit: "per second", height: 130, scale: "zero", lines };
@@ -93,8 +93,8 @@ function rates(run: ShownRun, kinds: Rate[]): Line[] {
 function setUp(run: ShownRun): Panel {
   const durations: [string, string, Line["colour"]][] = [
     ["connect", `${CONNECTIONS}connect`, (p) => p.answered],
-    ["full handshake", `${CONNECTIONS}encrypted.handshakes.full`, (p) => p.p99_9],
-    ["resumed handshake", `${CONNECTIONS}encrypted.handshakes.resumed`, (p) => p.ok],
+    ["full", `${CONNECTIONS}encrypted.handshakes.full`, (p) => p.p99_9],
+    ["resumed", `${CONNECTIONS}encrypted.handshakes.resumed`, (p) => p.ok],
     ["early data", `${CONNECTIONS}encrypted.handshakes.early`, (p) => p.refused],
     ["query", `${CONNECTIONS}query`, (p) => p.muted],
   ];
@@ -102,7 +102,7 @@ function setUp(run: ShownRun): Panel {
     ...percentile(run, `${label} p50`, `${path}.p50`, colour, []),
     ...percentile(run, `${label} p99`, `${path}.p99`, colour, [4, 3]),
   ]);
-  return { id: "set-up", title: "Connecting and asking", unit: "logarithmic", height: 170, scale: "log", lines };
+  return { id: "set-up", title: "Connect, handshake, query", unit: "logarithmic", height: 170, scale: "log", lines };
 }
 
 function percentile(run: ShownRun, label: string, column: string, colour: Line["colour"], dash: number[]): Line[] {

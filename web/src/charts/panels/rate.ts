@@ -22,6 +22,7 @@ const NOT_ANSWERED: Kind[] = [
 export function ratePanels(runs: ShownRun[]): Panel[] {
   const [run] = runs;
   if (runs.length === 1 && run) return [rateOf(run), ...lossesOf(run)];
+  if (runs.length === 0) return [{ ...RATE, lines: [] }];
   return [ratesOf(runs), ...lossesOfAll(runs)];
 }
 
