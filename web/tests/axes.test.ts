@@ -10,17 +10,17 @@ const texts = (from: number, to: number, labels: "elapsed" | "utc", started = "0
 
 describe("ticks of the time", () => {
   it("are round, and written as they are spoken of", () => {
-    expect(texts(0, 30, "elapsed")).toEqual(["0", "10 s", "20 s", "30 s"]);
+    expect(texts(0, 40, "elapsed")).toEqual(["0", "10 s", "20 s", "30 s", "40 s"]);
     expect(texts(0, 2, "elapsed")).toEqual(["0", "0.5 s", "1.0 s", "1.5 s", "2.0 s"]);
     expect(texts(0, 480, "elapsed")).toEqual(["0", "2 min", "4 min", "6 min", "8 min"]);
-    expect(texts(125, 185, "elapsed")).toEqual(["2:15", "2:30", "2:45", "3:00"]);
-    expect(texts(5400, 9000, "elapsed")).toEqual(["1 h 30", "1 h 45", "2 h 00", "2 h 15", "2 h 30"]);
+    expect(texts(125, 205, "elapsed")).toEqual(["2:15", "2:30", "2:45", "3:00", "3:15"]);
+    expect(texts(5400, 9900, "elapsed")).toEqual(["1 h 30", "1 h 45", "2 h 00", "2 h 15", "2 h 30", "2 h 45"]);
     expect(texts(0, 172_800, "elapsed")).toEqual(["0", "12 h", "24 h", "36 h", "48 h"]);
   });
 
   it("are those of the clock in UTC, wherever the run began", () => {
     const started = "1795355412500000000"; // 2026-11-22 13:50:12.5 UTC
-    expect(texts(0, 30, "utc", started)).toEqual(["13:50:20", "13:50:30", "13:50:40"]);
+    expect(texts(0, 40, "utc", started)).toEqual(["13:50:20", "13:50:30", "13:50:40", "13:50:50"]);
     expect(texts(0, 480, "utc", started)).toEqual(["13:52", "13:54", "13:56", "13:58"]);
     expect(instant(0.25 * SECOND, 1e8, "utc", started)).toBe("13:50:12.7");
     expect(instant(0, SECOND, "utc", "not a number")).toBe("00:00:00");

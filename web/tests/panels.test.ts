@@ -17,7 +17,12 @@ function panel(runs: ShownRun[], id: string, boxes = false): Panel | undefined {
 
 describe("the rate", () => {
   it("is per second, also of intervals that are shorter or longer", async () => {
-    const run = await shownRun({ covered_ns: [SECOND_NS, SECOND_NS / 2], asked_micro: [10.5e6, 4e6], sent: [10, 4], "ends.answered": [9, 4] });
+    const run = await shownRun({
+      covered_ns: [SECOND_NS, SECOND_NS / 2],
+      asked_micro: [10.5e6, 4e6],
+      sent: [10, 4],
+      "ends.answered": [9, 4],
+    });
     expect(figures(panel([run], "rate"), run)).toEqual({ asked: [10.5, 8], sent: [10, 8], answered: [9, 8] });
   });
 
@@ -39,20 +44,36 @@ describe("the rate", () => {
   });
 
   it("of several runs has a line for each", async () => {
-    const runs = [await shownRun({ "ends.answered": [1] }, { label: "old" }), await shownRun({ "ends.answered": [2] }, { label: "new" }, 1)];
-    expect(panel(runs, "rate")!.lines.map(({ label, run }) => [label, run])).toEqual([["old", 0], ["new", 1]]);
+    const runs = [
+      await shownRun({ "ends.answered": [1] }, { label: "old" }),
+      await shownRun({ "ends.answered": [2] }, { label: "new" }, 1),
+    ];
+    expect(panel(runs, "rate")!.lines.map(({ label, run }) => [label, run])).toEqual([
+      ["old", 0],
+      ["new", 1],
+    ]);
   });
 });
 
 describe("latency", () => {
   it("has percentiles, with those beyond the timeout and those of too few queries", async () => {
-    const run = await shownRun({ "latency.p50": [100, 200], "latency.p99": [null, "beyond"], "latency.max": [300, "beyond"] });
+    const run = await shownRun({
+      "latency.p50": [100, 200],
+      "latency.p99": [null, "beyond"],
+      "latency.max": [300, "beyond"],
+    });
     expect(figures(panel([run], "latency"), run)).toEqual({ p50: [100, 200], p99: [NaN, Infinity] });
     expect([NaN, Infinity, 1.234e6].map((ns) => text("ns", ns, 5e9))).toEqual(["-", ">5 s", "1.23 ms"]);
   });
 
   it("has five figures as boxes", async () => {
-    const run = await shownRun({ "latency.min": [1], "latency.p25": [2], "latency.p50": [3], "latency.p75": [4], "latency.max": [5] });
+    const run = await shownRun({
+      "latency.min": [1],
+      "latency.p25": [2],
+      "latency.p50": [3],
+      "latency.p75": [4],
+      "latency.max": [5],
+    });
     expect(figures(panel([run], "latency", true), run)).toEqual({ min: [1], p25: [2], p50: [3], p75: [4], max: [5] });
   });
 
@@ -90,7 +111,12 @@ describe("parts of a run", () => {
   });
 
   it("are transports of a mix, with their names and their headline latency", async () => {
-    const columns = { "members.0.ends.answered": [3], "members.1.ends.answered": [4], "members.1.service.p50": [7], "members.1.response.p50": [9] };
+    const columns = {
+      "members.0.ends.answered": [3],
+      "members.1.ends.answered": [4],
+      "members.1.service.p50": [7],
+      "members.1.response.p50": [9],
+    };
     const run = await shownRun(columns, { members: ["udp", "dot"], headline: "service" });
     expect(figures(panel([run], "members"), run)).toEqual({ udp: [3], dot: [4] });
     expect(figures(panel([run], "member-latency"), run)).toEqual({ "dot p50": [7] });
@@ -104,7 +130,12 @@ describe("parts of a run", () => {
 
   it("are connections and handshakes per second", async () => {
     const at = "arrivals.connections.";
-    const run = await shownRun({ [`${at}opened`]: [5], [`${at}failed.refused`]: [2], [`${at}failed.reset`]: [1], [`${at}encrypted.handshakes.full.count`]: [4] });
+    const run = await shownRun({
+      [`${at}opened`]: [5],
+      [`${at}failed.refused`]: [2],
+      [`${at}failed.reset`]: [1],
+      [`${at}encrypted.handshakes.full.count`]: [4],
+    });
     expect(figures(panel([run], "connections"), run)).toEqual({ opened: [5], failed: [3] });
     expect(figures(panel([run], "handshakes"), run)).toEqual({ full: [4] });
   });
@@ -117,8 +148,15 @@ describe("parts of a run", () => {
 
 describe("probes", () => {
   it("are grouped, and those that moved most are first", async () => {
-    const run = await shownRun({ "probe.process.threads": [4, 4], "probe.host.load": [1, 9], "probe.host.memory": [5, 6], "probe.unknown.x": [1, 1] });
-    const ids = panelsOf([run], 0, false).map(({ id }) => id).filter((id) => id.startsWith("probe."));
+    const run = await shownRun({
+      "probe.process.threads": [4, 4],
+      "probe.host.load": [1, 9],
+      "probe.host.memory": [5, 6],
+      "probe.unknown.x": [1, 1],
+    });
+    const ids = panelsOf([run], 0, false)
+      .map(({ id }) => id)
+      .filter((id) => id.startsWith("probe."));
     expect(ids).toEqual(["probe.host.load", "probe.host.memory", "probe.process.threads"]);
     expect(movement(Float64Array.from([NaN]))).toBe(0);
   });
@@ -129,7 +167,9 @@ describe("a run that cannot be read", () => {
     const run: ShownRun = { run: emptyRun(), series: null, problem: "The data is cut short.", index: 0 };
     const [rate, ...others] = panelsOf([run], 0, false);
     expect([rate!.id, rate!.empty]).toEqual(["rate", "The data is cut short."]);
-    expect(others.map(({ id, empty }) => [id, empty])).toEqual(["latency", "lateness", "generator"].map((id) => [id, UNREADABLE]));
+    expect(others.map(({ id, empty }) => [id, empty])).toEqual(
+      ["latency", "lateness", "generator"].map((id) => [id, UNREADABLE]),
+    );
   });
 
   it("does not hide the others", async () => {

@@ -8,7 +8,11 @@ import { type Cell, type LevelSource, encodeSeries } from "./encode";
 export const SECOND_NS = 1e9;
 
 /** A run of seconds with these columns: counts where the unit is not given by the name. */
-export async function shownRun(columns: Record<string, Cell[]>, about: Partial<Run> = {}, index = 0): Promise<ShownRun> {
+export async function shownRun(
+  columns: Record<string, Cell[]>,
+  about: Partial<Run> = {},
+  index = 0,
+): Promise<ShownRun> {
   const rows = Math.max(0, ...Object.values(columns).map((values) => values.length));
   const seconds = Array.from({ length: rows }, (_, i) => i * SECOND_NS);
   const source: LevelSource = {
@@ -16,7 +20,9 @@ export async function shownRun(columns: Record<string, Cell[]>, about: Partial<R
     columns: {
       from_ns: { unit: "ns", values: seconds },
       covered_ns: { unit: "ns", values: seconds.map(() => SECOND_NS) },
-      ...Object.fromEntries(Object.entries(columns).map(([name, values]) => [name, { unit: "count" as const, values }])),
+      ...Object.fromEntries(
+        Object.entries(columns).map(([name, values]) => [name, { unit: "count" as const, values }]),
+      ),
     },
   };
   const { series, base64 } = encodeSeries([source]);

@@ -4,7 +4,7 @@ import type { Chart, Range, TimeChartOptions, TimeCharts, TimeLabels, Theme } fr
 import { emptyChart } from "./empty";
 import { panelsOf } from "./panels";
 import type { Panel, ShownRun } from "./panels/panel";
-import { Window } from "./panels/window";
+import { MOST_ROWS, Window } from "./panels/window";
 import { marginsFor } from "./plot";
 import { forget, register } from "./registry";
 import type { Shared } from "./shared";
@@ -32,7 +32,13 @@ export class TimeGroup implements TimeCharts {
     private readonly options: TimeChartOptions,
   ) {
     this.selected = options.selected ?? 0;
-    this.shared = { runs: shownRuns(runs), range: { from_ns: 0, to_ns: 1 }, theme: options.theme, time: options.time ?? "elapsed", boxes: false };
+    this.shared = {
+      runs: shownRuns(runs),
+      range: { from_ns: 0, to_ns: 1 },
+      theme: options.theme,
+      time: options.time ?? "elapsed",
+      boxes: false,
+    };
     this.shared.range = this.whole();
     this.element.className = "chart-list";
     this.spoken.className = "chart-spoken";
@@ -191,7 +197,7 @@ export class TimeGroup implements TimeCharts {
   private step_ns(): number {
     const run = this.shared.runs[this.selected] ?? this.shared.runs[0];
     const { from_ns, to_ns } = this.shared.range;
-    const factor = run?.series?.levelFor(from_ns, to_ns, 4000).factor ?? 1;
+    const factor = run?.series?.levelFor(from_ns, to_ns, MOST_ROWS).factor ?? 1;
     return Math.max(1, factor * (run?.run.interval_ns ?? 1e9));
   }
 

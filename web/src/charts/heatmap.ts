@@ -77,7 +77,14 @@ function columnsOf(pen: Pen, window: Window, width: number): Columns {
   return { first, end, covered_s };
 }
 
-function paintCells(pen: Pen, window: Window, columns: Columns, pixels: Uint32Array, width: number, height: number): HeatScale | null {
+function paintCells(
+  pen: Pen,
+  window: Window,
+  columns: Columns,
+  pixels: Uint32Array,
+  width: number,
+  height: number,
+): HeatScale | null {
   const { rows } = window;
   const places = new Map<number, number>();
   const counts: Float32Array[] = [];
@@ -122,7 +129,14 @@ function extremes(counts: Float32Array[], covered_s: Float64Array): [number, num
 }
 
 /** The band: opaque where nothing was answered, pale where few were not. */
-function paintBeyond(pen: Pen, beyond: Float64Array, window: Window, columns: Columns, pixels: Uint32Array, width: number): void {
+function paintBeyond(
+  pen: Pen,
+  beyond: Float64Array,
+  window: Window,
+  columns: Columns,
+  pixels: Uint32Array,
+  width: number,
+): void {
   const height = Math.round((BEYOND_HEIGHT - 3) * pen.ratio);
   const scheduled = window.counts(["scheduled"]);
   const share = new Float64Array(width);

@@ -35,13 +35,17 @@ export class Strip {
     const { runs, range } = this.shared;
     this.element.style.paddingLeft = `${margins.left}px`;
     this.element.style.paddingRight = `${margins.right}px`;
-    const { phases, events, more_events } = runs.length === 1 ? runs[0]!.run : { phases: [], events: [], more_events: 0 };
+    const { phases, events, more_events } =
+      runs.length === 1 ? runs[0]!.run : { phases: [], events: [], more_events: 0 };
     const place = (at_ns: number) => ((at_ns - range.from_ns) / (range.to_ns - range.from_ns)) * width;
     const bands = phases.flatMap((phase) => {
       const [left, right] = [Math.max(0, place(phase.from_ns)), Math.min(width, place(phase.to_ns))];
       return right - left < 1 ? [] : [{ label: phase.label, left, right }];
     });
-    this.phases.replaceChildren(...bands.map(({ label, left, right }) => band(label, left, right)), ...labelsOf(bands, width));
+    this.phases.replaceChildren(
+      ...bands.map(({ label, left, right }) => band(label, left, right)),
+      ...labelsOf(bands, width),
+    );
     this.phases.hidden = bands.length === 0;
     const shown = events
       .map((event) => ({ title: this.name(event), text: event.message, left: place(event.at_ns) }))

@@ -50,7 +50,10 @@ export class TimeChart implements Chart {
         unit: panel.unit,
         theme,
         height: panel.height,
-        x: { ticks: (low, high, most) => timeTicks(low, high, most, shared.time, startOf(shared)).map(({ at_ns, text }) => ({ at: at_ns, text })) },
+        x: {
+          ticks: (low, high, most) =>
+            timeTicks(low, high, most, shared.time, startOf(shared)).map(({ at_ns, text }) => ({ at: at_ns, text })),
+        },
         y: { log: panel.scale === "log", ticks: (low, high, most) => this.axis.ticks(low, high, most) },
         paint: (pen) => this.paint(pen),
         ...handlers,
@@ -106,13 +109,22 @@ export class TimeChart implements Chart {
       const window = windowOf(run);
       const values = line.values(window);
       const lower = line.shape === "stack" ? (tops.get(run) ?? null) : null;
-      const upper = line.shape === "stack" && lower ? values.map((value, i) => (Number.isNaN(value) ? NaN : value + lower[i]!)) : values;
+      const upper =
+        line.shape === "stack" && lower
+          ? values.map((value, i) => (Number.isNaN(value) ? NaN : value + lower[i]!))
+          : values;
       if (line.shape === "stack") tops.set(run, upper);
       this.drawn.push({ line, run, window, values, lower, upper });
     }
     const heat = this.heatRun();
     const heatRange = heat && heatRange_ns(windowOf(heat));
-    this.axis = yAxisFor(this.panel, this.drawn.map(({ upper }) => upper), heatRange ?? null, heat !== undefined || this.shared.boxes, this.timeout_ns());
+    this.axis = yAxisFor(
+      this.panel,
+      this.drawn.map(({ upper }) => upper),
+      heatRange ?? null,
+      heat !== undefined || this.shared.boxes,
+      this.timeout_ns(),
+    );
     this.plot.setFrame({ x: [range.from_ns, range.to_ns], y: this.axis.range });
   }
 
@@ -133,10 +145,17 @@ export class TimeChart implements Chart {
 
   table(): ChartTable {
     const { time } = this.shared;
-    const window = this.drawn.reduce<Window | null>((longest, { window }) => (longest && longest.length >= window.length ? longest : window), null);
+    const window = this.drawn.reduce<Window | null>(
+      (longest, { window }) => (longest && longest.length >= window.length ? longest : window),
+      null,
+    );
     const columns: ChartTable["columns"] = [
       { title: time === "utc" ? "UTC" : "Elapsed", unit: "", align: "right" },
-      ...this.drawn.map(({ line }) => ({ title: line.label, unit: line.unit === "qps" ? this.panel.unit : "", align: "right" as const })),
+      ...this.drawn.map(({ line }) => ({
+        title: line.label,
+        unit: line.unit === "qps" ? this.panel.unit : "",
+        align: "right" as const,
+      })),
     ];
     const rows = Array.from(window?.from ?? [], (from_ns, i) => [
       instant(from_ns, stepOf(window!, i), time, startOf(this.shared)),
@@ -147,7 +166,9 @@ export class TimeChart implements Chart {
 
   /** What the readout says, as one text. */
   spoken(): string {
-    return `${this.title}: ${this.items().map(({ label, text }) => `${label} ${text}`).join(", ")}`;
+    return `${this.title}: ${this.items()
+      .map(({ label, text }) => `${label} ${text}`)
+      .join(", ")}`;
   }
 
   destroy(): void {
@@ -176,7 +197,10 @@ export class TimeChart implements Chart {
 
   private showReadout(): void {
     const step_ns = this.drawn[0] ? stepOf(this.drawn[0].window, 0) : 1e9;
-    const at = this.cursor_ns === null ? null : instant(this.cursor_ns - (this.cursor_ns % step_ns), step_ns, this.shared.time, startOf(this.shared));
+    const at =
+      this.cursor_ns === null
+        ? null
+        : instant(this.cursor_ns - (this.cursor_ns % step_ns), step_ns, this.shared.time, startOf(this.shared));
     this.plot.readout.show(at, this.items(), this.labelled);
   }
 
@@ -191,7 +215,11 @@ export class TimeChart implements Chart {
       const opacity = this.shared.runs.length > 1 ? 0.35 : 1;
       if (window) scale = paintHeat(pen, window, beyondCounts(window, heat.run.headline), opacity);
       if (this.panel.id === "latency" && boxes && this.drawn[0]) {
-        paintBoxes(pen, this.drawn[0].window, this.drawn.map(({ values }) => values));
+        paintBoxes(
+          pen,
+          this.drawn[0].window,
+          this.drawn.map(({ values }) => values),
+        );
         return;
       }
       for (const drawn of this.drawn) if (drawn.line.shape === "stack") paintStack(pen, drawn);
@@ -200,7 +228,8 @@ export class TimeChart implements Chart {
     this.plot.readout.showScale(scale, pen.colours.heat);
     // A single line is what the title says.
     const single = this.drawn.length === 1 && this.drawn[0]!.line.label === this.title;
-    const labels = single || !hasEndLabels(this.width) ? [] : drawEndLabels(pen, this.endLabels(pen), marginsFor(this.width).right);
+    const labels =
+      single || !hasEndLabels(this.width) ? [] : drawEndLabels(pen, this.endLabels(pen), marginsFor(this.width).right);
     const named = ({ line }: Drawn) => single || line.end === null || labels.includes(line.end ?? line.label);
     this.labelled = new Set(this.drawn.filter(named).map(({ line }) => line.label));
     this.showReadout();
@@ -250,7 +279,10 @@ function paintStack(pen: Pen, { line, window: { from, to }, lower, upper }: Draw
 
 function paintLine(pen: Pen, { line, window: { from, to }, values }: Drawn): void {
   const { dash, width, halo } = line;
-  pen.steps({ from, to, values }, { colour: line.colour(pen.colours), ...(dash && { dash }), ...(width && { width }), ...(halo && { halo }) });
+  pen.steps(
+    { from, to, values },
+    { colour: line.colour(pen.colours), ...(dash && { dash }), ...(width && { width }), ...(halo && { halo }) },
+  );
 }
 
 function valueAt({ window, values }: Drawn, at_ns: number): number {

@@ -41,8 +41,18 @@ export function latencyPanel(runs: ShownRun[], selected: ShownRun | undefined, b
           })),
         )
       : runs.flatMap((run) => [
-          { ...latencyLine(run, `p50, ${run.run.label}`, "latency.p50", colourOf(run)), width: 1, halo: true, dash: runDash(run.index) },
-          { ...latencyLine(run, `p99, ${run.run.label}`, "latency.p99", colourOf(run)), width: 2, halo: true, dash: runDash(run.index) },
+          {
+            ...latencyLine(run, `p50, ${run.run.label}`, "latency.p50", colourOf(run)),
+            width: 1,
+            halo: true,
+            dash: runDash(run.index),
+          },
+          {
+            ...latencyLine(run, `p99, ${run.run.label}`, "latency.p99", colourOf(run)),
+            width: 2,
+            halo: true,
+            dash: runDash(run.index),
+          },
         ]);
   const unit = runs.length === 1 ? panel.unit : `${panel.unit}; heat map of ${selected?.run.label ?? ""}`;
   return { ...panel, unit, lines, ...(selected ? { heat: selected.index } : {}) };
