@@ -10,7 +10,7 @@ import { forget, register } from "./registry";
 import type { Shared } from "./shared";
 import { Strip } from "./strip";
 import { TimeChart } from "./timechart";
-import { follow } from "./width";
+import { follow, widthOf } from "./width";
 
 export class TimeGroup implements TimeCharts {
   private readonly element = document.createElement("div");
@@ -44,7 +44,7 @@ export class TimeGroup implements TimeCharts {
     this.spoken.className = "chart-spoken";
     this.spoken.setAttribute("aria-live", "polite");
     container.append(this.element);
-    this.width = this.element.clientWidth;
+    this.width = widthOf(this.element);
     this.strip = new Strip(this.element, this.shared);
     this.element.append(this.spoken);
     this.rebuild();
@@ -126,7 +126,7 @@ export class TimeGroup implements TimeCharts {
   /** Draws the same charts with other data, or others where the data has other charts. */
   private refresh(): void {
     const panels = panelsOf(this.shared.runs, this.selected, this.shared.boxes);
-    const key = (panel: Panel) => `${panel.id} ${panel.title} ${panel.empty ?? ""}`;
+    const key = (panel: Panel) => `${panel.id} ${panel.scale} ${panel.empty ?? ""}`;
     if (panels.map(key).join() !== this.panels.map(key).join()) {
       this.rebuild();
       this.options.onCharts?.(this.members);
@@ -169,7 +169,9 @@ export class TimeGroup implements TimeCharts {
   private showRange(): void {
     this.drawn.forEach((chart) => chart.update());
     this.strip.update(marginsFor(this.width), this.plotWidth());
-    this.moveCursor(null);
+    const { from_ns, to_ns } = this.shared.range;
+    const at = this.cursor_ns;
+    this.moveCursor(at !== null && at >= from_ns && at < to_ns ? at : null);
   }
 
   private setWidth(width: number): void {

@@ -75,6 +75,7 @@ const TICK_SPACE = { x: 72, y: 28 };
 export class Plot {
   readonly element: HTMLElement;
   readonly readout: Readout;
+  private readonly title = document.createElement("h3");
   private readonly u: uPlot;
   private colours: Palette;
   private frame: Frame = { x: [0, 1], y: [0, 1] };
@@ -89,23 +90,26 @@ export class Plot {
     this.element.className = "chart";
     this.element.dataset.chart = options.id;
     this.element.tabIndex = 0;
-    this.element.setAttribute("aria-label", `${options.title}, ${options.unit}`);
     const head = document.createElement("figcaption");
     head.className = "chart-head";
-    const title = document.createElement("h3");
-    title.append(options.title, " ", small(options.unit));
     this.readout = new Readout();
-    head.append(title, this.readout.scale, this.readout.element);
+    head.append(this.title, this.readout.scale, this.readout.element);
     this.element.append(head);
     container.append(this.element);
     this.u = new uPlot(this.uplotOptions(width), this.corners(), this.element);
     this.u.ctx.canvas.setAttribute("role", "img");
-    this.u.ctx.canvas.setAttribute("aria-label", `${options.title}: see the table of this chart`);
     this.element.addEventListener("keydown", (event) => {
       if (event.target === this.element) options.onKey?.(event);
     });
     followTouch(this.u);
     this.markNarrow(width);
+    this.setTitle(options.title, options.unit);
+  }
+
+  setTitle(title: string, unit: string): void {
+    this.title.replaceChildren(title, " ", small(unit));
+    this.element.setAttribute("aria-label", `${title}, ${unit}`);
+    this.u.ctx.canvas.setAttribute("aria-label", `${title}: see the table of this chart`);
   }
 
   setFrame(frame: Frame): void {

@@ -60,7 +60,6 @@ export class TimeChart implements Chart {
       },
       width,
     );
-    this.update();
   }
 
   get id(): string {
@@ -78,6 +77,7 @@ export class TimeChart implements Chart {
   /** The same chart with other data. */
   setPanel(panel: Panel): void {
     this.panel = panel;
+    this.plot.setTitle(panel.title, panel.unit);
     this.update();
   }
 

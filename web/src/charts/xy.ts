@@ -6,7 +6,7 @@ import type { Pen } from "./pen";
 import { type AxisOptions, type Frame, Plot, hasEndLabels, marginsFor } from "./plot";
 import { forget, register } from "./registry";
 import { type Palette, palette, readable } from "./theme";
-import { follow } from "./width";
+import { follow, widthOf } from "./width";
 
 export interface Point {
   x: number;
@@ -55,7 +55,7 @@ export class XYGroup implements Charts {
   constructor(container: HTMLElement, panels: XYPanel[], options: ChartOptions) {
     this.element.className = "chart-list";
     container.append(this.element);
-    const width = this.element.clientWidth;
+    const width = widthOf(this.element);
     this.members = panels.map(
       (panel) =>
         new XYChart(this.element, panel, options.theme, width, (x) => this.members.forEach((chart) => chart.showAt(x))),

@@ -30,7 +30,7 @@ export function latencyPanel(runs: ShownRun[], selected: ShownRun | undefined, b
   }
   if (boxes && selected) {
     const lines = BOXES.map(({ label, column }) => latencyLine(selected, label, column, (p) => p.answered));
-    return { ...panel, id: "latency", title: `${panel.title}, boxes`, lines };
+    return { ...panel, unit: "boxes: min, 25 %, 50 %, 75 %, max; logarithmic", lines };
   }
   const lines =
     runs.length === 1
