@@ -22,8 +22,8 @@ export function comparisonAnswer(comparison: Comparison): HTMLElement {
   const [state, word] = STATES[comparison.state];
   return el(
     "section",
-    { id: "answer", class: "answer", "aria-labelledby": "answer-title" },
-    el("h2", { id: "answer-title", class: "unseen" }, "Answer"),
+    { id: "comparison", class: "answer", "aria-labelledby": "comparison-title" },
+    el("h2", { id: "comparison-title", class: "unseen" }, "Answer"),
     el("p", { class: "sentence" }, prose(comparison.sentence)),
     el("p", { class: "verdict" }, mark(state, word)),
     el("dl", { class: "sides" }, ...sideOf("A", comparison.a), ...sideOf("B", comparison.b)),

@@ -62,7 +62,7 @@ export function dataTable(
     if (at >= 0) head.children[at]?.querySelector("button")?.focus();
   };
   draw(sorting);
-  return el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": name }, table);
+  return el("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": name }, table);
 }
 
 /** One row; its first cell is its heading. */
