@@ -4,6 +4,7 @@ import type { Chart, Range, TimeChartOptions, TimeCharts, TimeLabels, Theme } fr
 import { emptyChart } from "./empty";
 import { panelsOf } from "./panels";
 import type { Panel, ShownRun } from "./panels/panel";
+import { Window } from "./panels/window";
 import { marginsFor } from "./plot";
 import { forget, register } from "./registry";
 import type { Shared } from "./shared";
@@ -17,7 +18,7 @@ export class TimeGroup implements TimeCharts {
   private readonly shared: Shared;
   private readonly strip: Strip;
   private readonly unfollow: () => void;
-  private readonly timers = new Set<number>();
+  private timer = 0;
   private selected: number;
   private panels: Panel[] = [];
   private members: Chart[] = [];
@@ -33,7 +34,7 @@ export class TimeGroup implements TimeCharts {
     this.selected = options.selected ?? 0;
     this.shared = { runs: shownRuns(runs), range: { from_ns: 0, to_ns: 1 }, theme: options.theme, time: options.time ?? "elapsed", boxes: false };
     this.shared.range = this.whole();
-    this.element.className = "charts";
+    this.element.className = "chart-list";
     this.spoken.className = "chart-spoken";
     this.spoken.setAttribute("aria-live", "polite");
     container.append(this.element);
@@ -98,7 +99,7 @@ export class TimeGroup implements TimeCharts {
 
   destroy(): void {
     this.unfollow();
-    this.timers.forEach((timer) => window.clearTimeout(timer));
+    window.clearTimeout(this.timer);
     this.remove();
     this.element.remove();
   }
@@ -225,26 +226,28 @@ export class TimeGroup implements TimeCharts {
     act();
   }
 
-  /** Finds the places in the heat maps of long runs in short pieces, so that the first zoom need not wait for it. */
+  /** Unpacks what the finer levels of long runs have, in short pieces, so that the first zoom need not wait for it. */
   private prepare(): void {
-    const levels = this.shared.runs.flatMap(({ series }) => series?.levels ?? []).filter((level) => level.heat);
+    window.clearTimeout(this.timer);
+    const { runs } = this.shared;
+    const levels = runs.flatMap(({ index, series }) => (series?.levels ?? []).map((level) => ({ index, level })));
+    const pieces = levels.flatMap(({ index, level }) => {
+      const lines = this.panels.flatMap((panel) => panel.lines).filter((line) => line.run === index);
+      return lines.map((line) => () => void line.values(new Window(level, { first: 0, end: 0 })));
+    });
+    const heats = levels.flatMap(({ level }) => level.heat ?? []);
     const next = () => {
-      const more = levels.some((level) => {
-        try {
-          return level.heat!.prepare(100);
-        } catch {
-          // Damaged: the chart that reads it says so.
-          return false;
-        }
-      });
-      if (!more) return;
-      const timer = window.setTimeout(() => {
-        this.timers.delete(timer);
-        next();
-      }, 20);
-      this.timers.add(timer);
+      try {
+        const piece = pieces.pop();
+        if (piece) piece();
+        else if (!heats.some((heat) => heat.prepare(100))) return;
+      } catch {
+        // Damaged: the chart that reads it says so.
+        return;
+      }
+      this.timer = window.setTimeout(next, 10);
     };
-    next();
+    this.timer = window.setTimeout(next, 200);
   }
 }
 

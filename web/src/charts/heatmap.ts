@@ -6,6 +6,7 @@
 import { bucketFrom_ns } from "../data/heat";
 import type { Window } from "./panels/window";
 import { BEYOND_HEIGHT, type Pen } from "./pen";
+import { channels } from "./theme";
 
 /** The queries per second in the palest and in the most intense cell. */
 export interface HeatScale {
@@ -30,7 +31,7 @@ export function beyondCounts(window: Window, headline: "response" | "service"): 
   return window.counts([...names, ...not_sent]);
 }
 
-export function paintHeat(pen: Pen, window: Window, beyond: Float64Array): HeatScale | null {
+export function paintHeat(pen: Pen, window: Window, beyond: Float64Array, opacity: number): HeatScale | null {
   const { heat } = window.level;
   const [width, height] = [Math.round(pen.box.width), Math.round(pen.box.height)];
   if (!heat || width < 1 || height < 1 || window.length === 0) return null;
@@ -47,7 +48,10 @@ export function paintHeat(pen: Pen, window: Window, beyond: Float64Array): HeatS
   const ctx = canvas.getContext("2d");
   if (!ctx) return scale;
   ctx.putImageData(image, 0, 0);
+  pen.ctx.save();
+  pen.ctx.globalAlpha = opacity;
   pen.ctx.drawImage(canvas, Math.round(pen.box.left), Math.round(pen.box.top));
+  pen.ctx.restore();
   return scale;
 }
 
@@ -127,7 +131,7 @@ function paintBeyond(pen: Pen, beyond: Float64Array, window: Window, columns: Co
     const here = scheduled[i]! > 0 ? beyond[i]! / scheduled[i]! : 1;
     for (let x = columns.first[i]!; x < columns.end[i]!; x++) share[x] = Math.max(share[x]!, here);
   }
-  const [r, g, b] = rgb(pen.colours.timedOut);
+  const [r, g, b] = channels(pen.colours.timedOut) as [number, number, number];
   for (let x = 0; x < width; x++) {
     if (share[x] === 0) continue;
     // Four decades, from one in 10,000 on.
@@ -139,18 +143,13 @@ function paintBeyond(pen: Pen, beyond: Float64Array, window: Window, columns: Co
 
 /** 256 colours from stops at equal distances. */
 function ramp(stops: string[]): Uint32Array {
-  const colours = stops.map(rgb);
+  const colours = stops.map(channels);
   return Uint32Array.from({ length: 256 }, (_, i) => {
     const place = (i / 255) * (stops.length - 1);
     const [from, to] = [colours[Math.floor(place)]!, colours[Math.ceil(place)]!];
-    const mix = (c: 0 | 1 | 2) => Math.round(from[c] + (to[c] - from[c]) * (place % 1));
+    const mix = (c: number) => Math.round(from[c]! + (to[c]! - from[c]!) * (place % 1));
     return packed(mix(0), mix(1), mix(2), 255);
   });
-}
-
-function rgb(hex: string): [number, number, number] {
-  const n = parseInt(hex.slice(1), 16);
-  return [n >> 16, (n >> 8) & 255, n & 255];
 }
 
 /** As `ImageData` has it on a machine that stores the lowest byte first, which all browsers run on. */

@@ -12,7 +12,7 @@ const LINE_HEIGHT = 15;
 const GAP = 8;
 
 /** Draws as many labels as have room, first those given first; the texts of those drawn. */
-export function drawEndLabels(pen: Pen, labels: EndLabel[], room: number): Set<string> {
+export function drawEndLabels(pen: Pen, labels: EndLabel[], room: number): string[] {
   const height = LINE_HEIGHT * pen.ratio;
   const most = Math.floor(pen.box.height / height);
   const drawn = labels.slice(0, most);
@@ -21,7 +21,7 @@ export function drawEndLabels(pen: Pen, labels: EndLabel[], room: number): Set<s
   drawn.forEach((label, i) => {
     pen.text(shortened(pen, label.text, width), pen.right + GAP * pen.ratio, places[i]!, label.colour);
   });
-  return new Set(drawn.map((label) => label.text));
+  return drawn.map((label) => label.text);
 }
 
 /** Places at least `height` apart and inside `low` to `high`, in the order of the wanted ones, as near to them as that allows. */

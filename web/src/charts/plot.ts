@@ -61,12 +61,16 @@ export interface Margins {
 }
 
 /** Where there is no room for labels at the ends of lines, the readout is their key. */
-export function marginsFor(width: number): Margins {
-  return width >= 640 ? { left: 62, right: 96 } : { left: 54, right: 12 };
+export function hasEndLabels(width: number): boolean {
+  return width >= 640;
 }
 
-const X_AXIS_HEIGHT = 26;
-const TICK_SPACE = { x: 84, y: 34 };
+export function marginsFor(width: number): Margins {
+  return hasEndLabels(width) ? { left: 62, right: 96 } : { left: 54, right: 22 };
+}
+
+const X_AXIS_HEIGHT = 22;
+const TICK_SPACE = { x: 72, y: 28 };
 
 export class Plot {
   readonly element: HTMLElement;
@@ -101,6 +105,7 @@ export class Plot {
       if (event.target === this.element) options.onKey?.(event);
     });
     followTouch(this.u);
+    this.markNarrow(width);
   }
 
   setFrame(frame: Frame): void {
@@ -114,8 +119,7 @@ export class Plot {
   }
 
   setWidth(width: number): void {
-    const { right } = marginsFor(width);
-    this.u.root.classList.toggle("chart-narrow", right < 50);
+    this.markNarrow(width);
     this.u.setSize({ width, height: this.options.height });
   }
 
@@ -141,6 +145,11 @@ export class Plot {
   destroy(): void {
     this.u.destroy();
     this.element.remove();
+  }
+
+  /** For what stands beside the axes and has no room there in a narrow chart. */
+  private markNarrow(width: number): void {
+    this.element.classList.toggle("chart-narrow", !hasEndLabels(width));
   }
 
   private corners(): uPlot.AlignedData {

@@ -95,6 +95,32 @@ export function runDash(run: number): number[] {
   return dashes[Math.floor(run / PALETTES.light.hues.length) % dashes.length]!;
 }
 
+/** A colour as text: mixed with ink until its contrast to the paper is 4.5. */
+export function readable(colour: string, { ink, paper }: Palette): string {
+  const [from, to] = [channels(colour), channels(ink)];
+  for (let share = 0; share <= 1; share += 0.1) {
+    const mixed = from.map((value, i) => Math.round(value + (to[i]! - value) * share));
+    if (contrast(mixed, channels(paper)) >= 4.5) return `rgb(${mixed.join(" ")})`;
+  }
+  return ink;
+}
+
+/** Of WCAG 2. */
+function contrast(a: number[], b: number[]): number {
+  const [low, high] = [luminance(a), luminance(b)].sort((x, y) => x - y) as [number, number];
+  return (high + 0.05) / (low + 0.05);
+}
+
+function luminance(rgb: number[]): number {
+  const [r, g, b] = rgb.map((value) => (value / 255 <= 0.04045 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4)) as [number, number, number];
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+}
+
+/** Red, green and blue of `#rrggbb`, 0 to 255. */
+export function channels(colour: string): number[] {
+  return [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
+}
+
 export const FONT = '12px -apple-system, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", system-ui, sans-serif';
 
 /** `#rrggbb` with an opacity. */

@@ -23,10 +23,10 @@ export function ceiling(largest: number): number {
   return Math.ceil((largest * 1.02) / step) * step;
 }
 
-/** Powers of ten from `low` to `high`; with few of them also 2 and 5 times each. */
+/** Powers of ten from `low` to `high`; with few of them also others between. */
 export function logTicks(low: number, high: number, most: number): number[] {
   const decades = Math.log10(high / low);
-  const factors = decades * 3 <= most ? [1, 2, 5] : [1];
+  const factors = [[1, 2, 5], [1, 3]].find((f) => decades * f.length <= most) ?? [1];
   const every = factors.length === 1 ? Math.max(1, Math.ceil(decades / Math.max(1, most))) : 1;
   const ticks: number[] = [];
   for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++) {
@@ -65,7 +65,7 @@ export function timeTicks(from_ns: number, to_ns: number, most: number, labels: 
 function multiples(low: number, high: number, step: number): number[] {
   const ticks: number[] = [];
   const last = Math.floor(high / step + 1e-9);
-  for (let n = Math.ceil(low / step - 1e-9); n <= last && ticks.length < 1000; n++) ticks.push(n * step);
+  for (let n = Math.ceil(low / step - 1e-9); n <= last && ticks.length < 1000; n++) ticks.push(n * step + 0);
   return ticks;
 }
 

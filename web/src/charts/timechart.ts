@@ -7,10 +7,10 @@ import { type EndLabel, drawEndLabels } from "./labels";
 import { type Line, type Panel, type ShownRun, shown, text } from "./panels/panel";
 import { Window } from "./panels/window";
 import type { Pen } from "./pen";
-import { Plot, type PlotOptions, marginsFor } from "./plot";
+import { Plot, type PlotOptions, hasEndLabels, marginsFor } from "./plot";
 import type { ReadoutItem } from "./readout";
 import { type Shared, startOf } from "./shared";
-import { faint, palette } from "./theme";
+import { faint, palette, readable } from "./theme";
 import { timeTicks } from "./ticks";
 import { type YAxis, yAxisFor } from "./yaxis";
 
@@ -187,7 +187,9 @@ export class TimeChart implements Chart {
       this.paintPhases(pen);
       const heat = this.heatRun();
       const window = heat && Window.of(heat.series!, this.shared.range.from_ns, this.shared.range.to_ns);
-      if (window) scale = paintHeat(pen, window, beyondCounts(window, heat.run.headline));
+      // Under the lines of several runs it is no more than a background.
+      const opacity = this.shared.runs.length > 1 ? 0.35 : 1;
+      if (window) scale = paintHeat(pen, window, beyondCounts(window, heat.run.headline), opacity);
       if (this.panel.id === "latency" && boxes && this.drawn[0]) {
         paintBoxes(pen, this.drawn[0].window, this.drawn.map(({ values }) => values));
         return;
@@ -196,8 +198,11 @@ export class TimeChart implements Chart {
       for (const drawn of this.drawn) if (drawn.line.shape === "line") paintLine(pen, drawn);
     });
     this.plot.readout.showScale(scale, pen.colours.heat);
-    const { right } = marginsFor(this.width);
-    this.labelled = right > 50 ? drawEndLabels(pen, this.endLabels(pen), right) : new Set();
+    // A single line is what the title says.
+    const single = this.drawn.length === 1 && this.drawn[0]!.line.label === this.title;
+    const labels = single || !hasEndLabels(this.width) ? [] : drawEndLabels(pen, this.endLabels(pen), marginsFor(this.width).right);
+    const named = ({ line }: Drawn) => single || line.end === null || labels.includes(line.end ?? line.label);
+    this.labelled = new Set(this.drawn.filter(named).map(({ line }) => line.label));
     this.showReadout();
   }
 
@@ -214,7 +219,10 @@ export class TimeChart implements Chart {
       pen.stroke(path, { colour, width: 1, dash });
     };
     for (const { from_ns } of phases) if (from_ns > 0) vertical(from_ns, pen.colours.grid, []);
-    for (const { at_ns } of events) vertical(at_ns, faint(pen.colours.ink, 0.55), [2, 3]);
+    const shown = events.filter(({ at_ns }) => at_ns >= pen.range[0] && at_ns <= pen.range[1]);
+    // Many events would hide what they are to explain.
+    const opacity = Math.max(0.15, Math.min(0.55, 4 / shown.length));
+    for (const { at_ns } of shown) vertical(at_ns, faint(pen.colours.ink, opacity), [2, 3]);
   }
 
   /** Of the lines that reach the right end of the chart. */
@@ -223,11 +231,13 @@ export class TimeChart implements Chart {
       let last = values.length - 1;
       while (last >= 0 && window.from[last]! >= this.shared.range.to_ns) last--;
       if (last < 0 || Number.isNaN(values[last]!)) return [];
-      if (line.shape === "line") return [{ text: line.label, colour: textColour(pen, line), y: pen.y(values[last]!) }];
+      const label = { text: line.end ?? line.label, colour: readable(line.colour(pen.colours), pen.colours) };
+      if (line.end === null) return [];
+      if (line.shape === "line") return [{ ...label, y: pen.y(values[last]!) }];
       const [top, bottom] = [pen.y(upper[last]!), pen.y(lower ? lower[last]! : 0)];
       // An area that is not there at the end is not labelled there.
       if (bottom - top < 2 * pen.ratio) return [];
-      return [{ text: line.label, colour: textColour(pen, line), y: line.edge ? top : (top + bottom) / 2 }];
+      return [{ ...label, y: line.edge ? top : (top + bottom) / 2 }];
     });
   }
 }
@@ -253,10 +263,4 @@ function stepOf(window: Window, row: number): number {
   const length_ns = (window.to[row] ?? 0) - (window.from[row] ?? 0);
   // The last interval of a run may be shorter; its instants are written like those before it.
   return length_ns >= 1e9 ? 1e9 : length_ns >= 1e8 ? 1e8 : length_ns >= 1e7 ? 1e7 : 1e6;
-}
-
-/** Orange and grey are too pale for text. */
-function textColour(pen: Pen, line: Line): string {
-  const colour = line.colour(pen.colours);
-  return [pen.colours.refused, pen.colours.notSent, pen.colours.grid, pen.colours.late, pen.colours.p99_9].includes(colour) ? pen.colours.muted : colour;
 }

@@ -11,16 +11,12 @@ export interface YAxis {
 }
 
 /** Above and below what is between the axes. */
-const OUTSIDE_HEIGHT = 34;
+const OUTSIDE_HEIGHT = 30;
 
-/**
- * `heat_ns` is the range of the heat map under the lines. `beyond`: whether there is a band at the top for what is beyond
- * the timeout; there is one too where a line has such a value.
- */
+/** `heat_ns` is the range of the heat map under the lines; for `beyond` see {@link logAxis}. */
 export function yAxisFor(panel: Panel, drawn: Float64Array[], heat_ns: [number, number] | null, beyond: boolean, timeout_ns = 0): YAxis {
   if (panel.scale === "log") {
-    const band = beyond || drawn.some((values) => values.includes(Infinity));
-    return logAxis(drawn, heat_ns, band ? panel.height - OUTSIDE_HEIGHT : null, timeout_ns);
+    return logAxis(drawn, heat_ns, beyond, panel.height, timeout_ns);
   }
   const largest = drawn.reduce((max, values) => values.reduce((m, value) => (value > m && value < Infinity ? value : m), max), 0);
   const high = panel.scale === "share" && largest <= 1.001 ? 1 : ceiling(largest);
@@ -31,7 +27,12 @@ export function yAxisFor(panel: Panel, drawn: Float64Array[], heat_ns: [number, 
   };
 }
 
-function logAxis(drawn: Float64Array[], heat_ns: [number, number] | null, bandIn: number | null, timeout_ns: number): YAxis {
+/**
+ * An axis of durations. `beyond`: whether there is a band at the top for what is beyond the timeout; there is one too
+ * where a line has such a value.
+ */
+export function logAxis(drawn: Float64Array[], heat_ns: [number, number] | null, beyond: boolean, height: number, timeout_ns: number): YAxis {
+  const bandIn = beyond || drawn.some((values) => values.includes(Infinity)) ? height - OUTSIDE_HEIGHT : null;
   let [low, high] = heat_ns ?? [Infinity, 0];
   for (const values of drawn) {
     for (const value of values) {
@@ -48,18 +49,19 @@ function logAxis(drawn: Float64Array[], heat_ns: [number, number] | null, bandIn
   return {
     range: [low, top],
     ticks: (_low, _high, most) => [
-      ...logTicks(low, high, most).map((at) => ({ at, text: durationTick(at) })),
+      // The end of the axis is where the band begins, whose label has no room beside another.
+      ...logTicks(low, bandIn === null ? high : high * 0.8, most).map((at) => ({ at, text: durationTick(at) })),
       ...(bandIn === null ? [] : [{ at: Math.sqrt(high * top), text: `>${setting(timeout_ns)}` }]),
     ],
   };
 }
 
-function roundDown(ns: number): number {
+export function roundDown(ns: number): number {
   const power = 10 ** Math.floor(Math.log10(ns));
   return (ns >= 5 * power ? 5 : ns >= 2 * power ? 2 : 1) * power;
 }
 
-function roundUp(ns: number): number {
+export function roundUp(ns: number): number {
   const power = 10 ** Math.floor(Math.log10(ns));
   return (ns <= power ? 1 : ns <= 2 * power ? 2 : ns <= 5 * power ? 5 : 10) * power;
 }

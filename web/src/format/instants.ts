@@ -12,6 +12,7 @@ export function instant(ns: number, step_ns: number, labels: "elapsed" | "utc", 
 }
 
 function elapsed(ns: number, step_ns: number): string {
+  if (ns === 0) return "0";
   // Whole seconds up to two minutes: shorter runs are spoken of in seconds.
   if (ns < 120e9 && step_ns < 60e9) return `${seconds(ns, step_ns)} s`;
   const [whole, fraction] = seconds(ns, step_ns).split(".");

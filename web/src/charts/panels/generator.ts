@@ -1,6 +1,6 @@
 /** The generator itself: whether a figure is the server's or its own. Always the last charts, and always there. */
 import { runDash } from "../theme";
-import type { Line, Panel, ShownRun } from "./panel";
+import { type Line, type Panel, type ShownRun, UNREADABLE } from "./panel";
 import { colourOf, columnsOf } from "./rate";
 
 /** With more workers than this, only the busiest and the mean are drawn. */
@@ -13,7 +13,7 @@ export function generatorPanels(runs: ShownRun[], selected: ShownRun | undefined
 function cpu(runs: ShownRun[], selected: ShownRun | undefined): Panel {
   const lines = runs.length === 1 ? runs.flatMap(workersOf) : runs.flatMap((run) => busiestOf(run, run.run.label));
   const panel = { id: "generator", title: "Generator: CPU of a worker", unit: "share of one CPU", height: 120, scale: "share" as const, lines };
-  return lines.length > 0 ? panel : { ...panel, empty: selected?.problem ?? "The record does not say how busy the workers were." };
+  return lines.length > 0 ? panel : { ...panel, empty: selected?.problem ? UNREADABLE : "The record does not say how busy the workers were." };
 }
 
 function workersOf(run: ShownRun): Line[] {
@@ -61,7 +61,7 @@ function lateness(runs: ShownRun[], selected: ShownRun | undefined): Panel {
     scale: "log" as const,
     lines,
   };
-  return lines.length > 0 ? panel : { ...panel, empty: selected?.problem ?? "The record has no lateness: no query had an intended instant." };
+  return lines.length > 0 ? panel : { ...panel, empty: selected?.problem ? UNREADABLE : "The record has no lateness: no query had an intended instant." };
 }
 
 function drops(runs: ShownRun[]): Panel[] {

@@ -14,9 +14,11 @@ function rcodes(run: ShownRun): Panel {
   const columns = largestFirst(run, columnsOf(run, ["rcodes."]));
   const lines = columns.map((column, i): Line => {
     const name = column.slice("rcodes.".length);
-    return { ...base(run, name, i), unit: "share", shape: "stack", colour: rcodeColour(name, i), values: (w) => w.shares([column], columns) };
+    // What is as it should be is pale, so that the rest is seen.
+    const opacity = name === "NOERROR" ? 0.22 : 0.85;
+    return { ...base(run, name, i), unit: "share", shape: "stack", opacity, colour: rcodeColour(name, i), values: (w) => w.shares([column], columns) };
   });
-  return { id: "rcodes", title: "RCODEs", unit: "share of the answers", height: 130, scale: "share", lines };
+  return { id: "rcodes", title: "RCODEs", unit: "share of the answers", height: 104, scale: "share", lines };
 }
 
 /** The usual ones by what they mean to an operator, so that they are the same on every page. */
@@ -62,7 +64,7 @@ function connections(run: ShownRun): Panel {
     ["opened", [`${CONNECTIONS}opened`], (p) => p.asked],
     ["established", [`${CONNECTIONS}established`], (p) => p.answered],
     ["failed", [`${CONNECTIONS}failed.`], (p) => p.timedOut],
-    ["closed by the server", [`${CONNECTIONS}ended.by_server`, `${CONNECTIONS}ended.gone_away`], (p) => p.refused],
+    ["server closed", [`${CONNECTIONS}ended.by_server`, `${CONNECTIONS}ended.gone_away`], (p) => p.refused],
     ["reset", [`${CONNECTIONS}ended.reset`, `${CONNECTIONS}ended.error`], (p) => p.p99_9],
   ]);
   return { id: "connections", title: "Connections", unit: "per second", height: 130, scale: "zero", lines };
@@ -91,8 +93,8 @@ function rates(run: ShownRun, kinds: Rate[]): Line[] {
 function setUp(run: ShownRun): Panel {
   const durations: [string, string, Line["colour"]][] = [
     ["connect", `${CONNECTIONS}connect`, (p) => p.answered],
-    ["full handshake", `${CONNECTIONS}encrypted.handshakes.full`, (p) => p.p99_9],
-    ["resumed handshake", `${CONNECTIONS}encrypted.handshakes.resumed`, (p) => p.ok],
+    ["full", `${CONNECTIONS}encrypted.handshakes.full`, (p) => p.p99_9],
+    ["resumed", `${CONNECTIONS}encrypted.handshakes.resumed`, (p) => p.ok],
     ["early data", `${CONNECTIONS}encrypted.handshakes.early`, (p) => p.refused],
     ["query", `${CONNECTIONS}query`, (p) => p.muted],
   ];
@@ -100,7 +102,7 @@ function setUp(run: ShownRun): Panel {
     ...percentile(run, `${label} p50`, `${path}.p50`, colour, []),
     ...percentile(run, `${label} p99`, `${path}.p99`, colour, [4, 3]),
   ]);
-  return { id: "set-up", title: "Connecting and asking", unit: "logarithmic", height: 170, scale: "log", lines };
+  return { id: "set-up", title: "Connect, handshake, query", unit: "logarithmic", height: 170, scale: "log", lines };
 }
 
 function percentile(run: ShownRun, label: string, column: string, colour: Line["colour"], dash: number[]): Line[] {
@@ -139,7 +141,7 @@ function memberLatency(run: ShownRun): Panel {
 }
 
 function base(run: ShownRun, label: string, i: number): Omit<Line, "values"> {
-  return { label, unit: "qps", run: run.index, shape: "line", opacity: 0.8, colour: (p) => p.hues[i % p.hues.length]! };
+  return { label, unit: "qps", run: run.index, shape: "line", opacity: 0.55, colour: (p) => p.hues[i % p.hues.length]! };
 }
 
 /** By their sum over the run. */

@@ -22,6 +22,7 @@ const NOT_ANSWERED: Kind[] = [
 export function ratePanels(runs: ShownRun[]): Panel[] {
   const [run] = runs;
   if (runs.length === 1 && run) return [rateOf(run), ...lossesOf(run)];
+  if (runs.length === 0) return [{ ...RATE, lines: [] }];
   return [ratesOf(runs), ...lossesOfAll(runs)];
 }
 
@@ -34,7 +35,7 @@ function rateOf(run: ShownRun): Panel {
   const stack = run.run.send_only ? [sendOnly] : [answered];
   const lines = [
     ...askedOf(run, "asked"),
-    line(run, "sent", ["sent"], (p) => p.ink, { dash: [1, 3], width: 1.25 }),
+    line(run, "sent", ["sent"], (p) => p.muted, { dash: [1, 3], width: 1.25 }),
     ...stack.map((kind) => ({ ...stacked(run, kind), opacity: 0.22, edge: true })),
     ...kindsOf(run).map((kind) => ({ ...stacked(run, kind), opacity: 0.9 })),
   ];
@@ -42,8 +43,8 @@ function rateOf(run: ShownRun): Panel {
 }
 
 function ratesOf(runs: ShownRun[]): Panel {
-  const lines = runs.flatMap((run) => [
-    ...askedOf(run, `asked, ${run.run.label}`),
+  const lines = runs.flatMap((run, i) => [
+    ...askedOf(run, `asked, ${run.run.label}`).map((asked) => ({ ...asked, end: i === 0 ? "asked" : null })),
     line(run, run.run.label, [run.run.send_only ? "ends.sent_only" : "ends.answered"], colourOf(run), { dash: runDash(run.index) }),
   ]);
   return { ...RATE, title: "Rate answered", lines };
