@@ -20,6 +20,8 @@ export interface PageData {
   made_at: string;
   /** One or more; in a comparison those of side A, then those of side B; in a folder none. */
   runs: Run[];
+  /** What was answered at each rate, over several runs of one rate each (whose own `load_response` is `null`). */
+  load_response?: LoadResponse;
   comparison?: Comparison;
   folder?: Folder;
   /** Only on a page from `dnsdyno serve` of a run in progress, or of a folder: where to ask for a newer `PageData` with

@@ -15,7 +15,7 @@ export function answer(run: Run, named: boolean): HTMLElement {
   return el(
     "section",
     { id: "answer", class: named ? "" : "answer", "aria-labelledby": "answer-title" },
-    el("h2", { id: "answer-title", class: named ? "" : "unseen" }, named ? run.label : "Answer"),
+    el("h2", { id: "answer-title", class: named ? "" : "unseen" }, named ? `One run: ${run.label}` : "Answer"),
     !named && top,
     verdict(run.verdict),
     run.expectations.length > 0 && expectations("Expectations", run.expectations),

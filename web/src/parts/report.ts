@@ -72,7 +72,7 @@ export class Report {
     if (runs.length > 1) {
       this.draw("runs", () => runRows(runs, this.selected, comparison, this.themes, (run) => this.select(run)));
     }
-    this.draw("distribution", () => distribution(runs, this.themes, this.follow("distribution")));
+    this.draw("distribution", () => distribution(runs, this.data.load_response, this.themes, this.follow("distribution")));
     this.ofOneRun();
   }
 
