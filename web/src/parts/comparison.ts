@@ -3,7 +3,6 @@
 import { mountIntervals, type Charts } from "../charts";
 import type { ComparedMetric, Comparison, Table } from "../data/types";
 import { expectations } from "./answer";
-import { chartTables } from "./charttable";
 import { copyButton } from "./copy";
 import { dataTable } from "./datatable";
 import { el, prose, section, unseen } from "./dom";
@@ -54,7 +53,6 @@ function sideOf(name: string, { title, runs }: Comparison["a"]): HTMLElement[] {
 export function differences(comparison: Comparison, themes: Themes, follow: (charts: Charts) => void): HTMLElement {
   const place = el("div", { class: "charts" });
   const charts = mountIntervals(place, comparison, { theme: themes.now });
-  chartTables(() => charts.charts());
   follow(charts);
   const table = metricTable(comparison.metrics, "metric");
   const steps = metricTable(comparison.steps, "step");

@@ -124,7 +124,6 @@ export class Report {
     try {
       element = make();
     } catch (error) {
-      console.error(error);
       element = section(part, "Not drawn", el("p", {}, mark("warning", `This part of the page cannot be drawn: ${String(error)}`)));
     }
     const place = this.places.get(part);
