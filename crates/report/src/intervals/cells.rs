@@ -7,17 +7,8 @@ use crate::figures::{judged, longest, lost, row_rate, sent, share};
 use crate::foreign::safe;
 
 /// Titles of [`place`].
-pub(super) const PLACE_TITLES: [&str; 9] = [
-    "run_id",
-    "index",
-    "phase",
-    "from_ns",
-    "to_ns",
-    "asked_qps",
-    "sent_qps",
-    "answered_qps",
-    "loss_share",
-];
+pub(super) const PLACE_TITLES: [&str; 9] =
+    ["run_id", "index", "phase", "from_ns", "to_ns", "asked_qps", "sent_qps", "answered_qps", "loss_share"];
 
 /// Which run and which part of it, with the label `phase` where it has one; its rates, and its loss.
 pub(super) fn place(header: &Header, row: &Row, phase: Option<&str>) -> [String; PLACE_TITLES.len()] {
