@@ -103,7 +103,7 @@ impl Header {
     }
 
     /// The phase in which an interval begins; `None` after the last phase.
-    pub(crate) fn phase_at(&self, from_ns: u64) -> Option<usize> {
+    pub fn phase_at(&self, from_ns: u64) -> Option<usize> {
         self.phases.iter().position(|phase: &Phase| (phase.from_ns..phase.to_ns).contains(&from_ns))
     }
 
