@@ -5,7 +5,7 @@ pub(crate) use dnsdyno_record::figures::{judged, latency, lateness, longest, los
 use dnsdyno_record::{Digest, Headline, Row};
 
 /// `part` of `whole`, 0 to 1; `None` where there is no whole.
-pub(crate) fn share(part: u64, whole: u64) -> Option<f64> {
+pub fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
@@ -28,7 +28,7 @@ pub(crate) fn carries_a_rate(digest: &Digest) -> bool {
 }
 
 /// The rate of `count` queries of a row.
-pub(crate) fn row_rate(row: &Row, count: u64) -> f64 {
+pub fn row_rate(row: &Row, count: u64) -> f64 {
     not_above(row.asked_qps(), rate_qps(count, row.covered_ns))
 }
 

@@ -58,7 +58,7 @@ fn cells(rows: &[Row], cell: impl Fn(&Row) -> String) -> Vec<String> {
 }
 
 /// A percentile as text: `1.23 ms`, `>5 s` where it is among the unanswered, `-` for none.
-pub(crate) fn quantile(quantile: Option<Quantile>, timeout_ns: u64) -> String {
+pub fn quantile(quantile: Option<Quantile>, timeout_ns: u64) -> String {
     match quantile {
         Some(Quantile::At(ns)) => duration(ns),
         Some(Quantile::BeyondTimeout) => format!(">{}", setting(timeout_ns)),

@@ -87,7 +87,7 @@ fn multiple(text: &str) -> Option<f64> {
 }
 
 /// Digits, `_` between them and one point: no sign, no exponent, no `inf`.
-fn decimal(text: &str) -> Option<f64> {
+pub(super) fn decimal(text: &str) -> Option<f64> {
     let is_plain = text.bytes().all(|b| b.is_ascii_digit() || b == b'.' || b == b'_');
     if !is_plain || !text.bytes().any(|b| b.is_ascii_digit()) {
         return None;

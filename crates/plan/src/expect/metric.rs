@@ -153,7 +153,7 @@ impl Metric {
     }
 
     /// The kind of bound that it is compared with.
-    pub(super) fn unit(self) -> Unit {
+    pub fn unit(self) -> Unit {
         match self {
             Metric::Queries(_) | Metric::Responses(_) | Metric::Fallback => Unit::ShareOrCount,
             Metric::Packets(_) => Unit::Count,

@@ -6,12 +6,14 @@
 //!   metric          op   bound  time, of a condition
 //! ```
 //!
-//! Only their notation is defined here. They are evaluated on the figures of a record, in `dnsdyno-record`.
+//! And the bounds of a comparison: `p99 +5%`. Only their notation is defined here. They are evaluated on the figures of a record, in `dnsdyno-record`.
 
 mod bound;
+mod change;
 mod metric;
 
 pub use bound::{Bound, Unit};
+pub use change::{ChangeBound, ComparedMetric};
 pub use metric::{Durations, Figure, METRICS, Metric, PacketCount, QueryCount, ResponseCount};
 
 use dnsdyno_measure::shown;
@@ -74,6 +76,17 @@ pub enum ExpectError {
     /// `generator` is judged once, at the end.
     #[error("`{0}`: the generator is judged for the whole run only: use --expect 'generator=ok'")]
     WholeRunOnly(String),
+    /// A bound on a change has no sign.
+    #[error("`{0}` is no bound on a change: write METRIC +N% or METRIC -N%, such as 'p99 +5%' or 'rate -5%'")]
+    NoChange(String),
+    /// The metric has no figure that two runs can be compared by.
+    #[error("`{text}`: {name} has no figure to compare: use a percentile, a rate or a share of the queries")]
+    NotCompared {
+        /// As given.
+        text: String,
+        /// The metric.
+        name: String,
+    },
     /// The time of a condition.
     #[error("`{text}`: `{time}` is not a duration: write a number and ms, s or m, as in 'loss>1% for 3s'")]
     Time {
