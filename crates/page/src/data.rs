@@ -279,6 +279,8 @@ pub struct ComparedMetric {
 pub struct Folder {
     pub path: String,
     pub runs: Vec<FolderRun>,
+    #[serde(skip_serializing_if = "is_none")]
+    pub more: u64,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -295,6 +297,10 @@ pub struct FolderRun {
     pub sentence: String,
     pub verdict: &'static str,
     pub state: &'static str,
+}
+
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Fact {

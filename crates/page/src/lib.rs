@@ -32,6 +32,7 @@ use std::path::{Path, PathBuf};
 
 pub use folder::{is_run, runs_in};
 pub use html::{html, is_ours, live_json};
+pub use made::utc;
 pub use run::{Blob, run_data};
 
 use data::{Comparison, Kind, LoadResponse, PageData, Run};

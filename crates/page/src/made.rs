@@ -30,7 +30,7 @@ pub(crate) fn of(path: &Path, digest: &Digest) -> Made {
 }
 
 /// An instant as text, to the second.
-pub(crate) fn utc(unix_ns: u64) -> String {
+pub fn utc(unix_ns: u64) -> String {
     let at = Timestamp::from_nanosecond(i128::from(unix_ns)).unwrap_or_default();
     at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
 }

@@ -26,6 +26,7 @@
 //! | [`fallback`] | transactions retried over TCP: their parts and failures, and BIND with responses of 23 kB |
 //! | [`mix`] | several transports in one run: shares, figures, a stalled member |
 //! | [`metrics`] | the metrics of a run in progress: for Prometheus, for a receiver of OTLP |
+//! | [`serve`] | a folder of runs over HTTP, one of them in progress |
 //! | [`output`] | what is printed to terminals, pipes, files and scripts |
 //! | [`faults`] | what happens in the middle of a run: ports that close, servers and generators that are killed, Ctrl-C |
 //!
@@ -54,6 +55,7 @@ mod mix;
 mod output;
 mod recipes;
 mod respond;
+mod serve;
 mod servers;
 mod tcp;
 mod truth;

@@ -68,7 +68,15 @@ mod tests {
     #[test]
     fn the_name_of_another_site_is_refused() {
         let none = Hosts::default();
-        for host in ["rebound.example", "127.0.0.1.rebound.example", "localhost.example", "192.0.2.7", "", "a b", "x@y"] {
+        for host in [
+            "rebound.example",
+            "127.0.0.1.rebound.example",
+            "localhost.example",
+            "192.0.2.7",
+            "",
+            "a b",
+            "x@y",
+        ] {
             assert!(!accepts(&none, host, "127.0.0.1:8053"), "{host}");
         }
         // On another address, localhost is not this server.

@@ -90,7 +90,10 @@ pub enum ServeError {
         source: io::Error,
     },
     /// The folder is a run.
-    #[error("{} is a run; name the folder that holds it, or write its page with `dnsdyno report`", named(path))]
+    #[error(
+        "{} is a run; name the folder that holds it, or write its page with `dnsdyno report`",
+        named(path)
+    )]
     IsRun {
         /// The folder.
         path: PathBuf,
@@ -210,6 +213,14 @@ fn report(runs: &[Found], list: &List, options: &Options, is_html: bool) -> Resu
         page.live = Some(Live { url: format!("{}data", address_of(run)), every_ms });
     }
     written(&page, &blobs, is_html)
+}
+
+/// The page of a comparison of the runs `a`, the baseline, with the runs `b`.
+fn comparison(_a: &[Found], _b: &[Found], _options: &Options) -> Result<Vec<u8>, Refused> {
+    Err(Refused {
+        status: StatusCode::NOT_IMPLEMENTED,
+        sentence: "Comparisons are not built yet.".to_owned(),
+    })
 }
 
 /// How often a page in progress is built again: a twentieth of a CPU is what its watching may take.

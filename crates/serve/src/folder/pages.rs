@@ -104,7 +104,12 @@ mod tests {
     use super::*;
 
     /// Asks for a page and counts how often it was built.
-    async fn ask(pages: &Pages<&'static str, u8>, key: &'static str, stamp: u8, built: &Arc<AtomicUsize>) -> usize {
+    async fn ask(
+        pages: &Pages<&'static str, u8>,
+        key: &'static str,
+        stamp: u8,
+        built: &Arc<AtomicUsize>,
+    ) -> usize {
         let counter = Arc::clone(built);
         let build = move || {
             counter.fetch_add(1, Ordering::Relaxed);

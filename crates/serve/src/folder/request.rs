@@ -41,7 +41,9 @@ impl BadRequest {
     pub(crate) fn sentence(self) -> String {
         match self {
             BadRequest::Unknown => "There is nothing at this address; the list of runs is at /.".to_owned(),
-            BadRequest::Name => "This is not the name of a run: a run is a folder, named without its path.".to_owned(),
+            BadRequest::Name => {
+                "This is not the name of a run: a run is a folder, named without its path.".to_owned()
+            }
             BadRequest::NoRuns => {
                 "Name the runs: /report?run=NAME&run=NAME, or /compare?a=NAME&b=NAME.".to_owned()
             }
@@ -151,8 +153,14 @@ mod tests {
         ] {
             assert_eq!(by(path), Err(BadRequest::Name), "{path}");
         }
-        for path in ["/runs/a/../../etc", "/etc/passwd", "//etc/passwd", "/runs", "/runs/a/files", "/runs/a/files/b/c"]
-        {
+        for path in [
+            "/runs/a/../../etc",
+            "/etc/passwd",
+            "//etc/passwd",
+            "/runs",
+            "/runs/a/files",
+            "/runs/a/files/b/c",
+        ] {
             assert_eq!(by(path), Err(BadRequest::Unknown), "{path}");
         }
     }
