@@ -265,6 +265,8 @@ export interface ComparedMetric {
 export interface Folder {
   path: string;
   runs: FolderRun[];
+  /** Runs that are not listed, because there are too many. */
+  more?: number;
 }
 
 export interface FolderRun {
