@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod check;
+pub mod comparison;
 mod connections;
 pub mod expect;
 mod fallback;
