@@ -4,12 +4,14 @@ CARGO ?= cargo
 SERVERS := nsd bind9 unbound knot pdns-server hickory-dns
 # For the in-kernel programs, for hosts of our own in network namespaces, and to ask our own server.
 TOOLS := clang iproute2 ethtool dnsperf knot-dnsutils
+# For the report page: its build, and its tests in a browser.
+WEB := nodejs npm chromium
 PEERS := dnsperf knot-dnsutils pdns-tools tcpdump
 
-.PHONY: help demo build test check instructions fuzz bench install man clean
+.PHONY: help demo build web test check instructions fuzz bench page-bench screenshots install man clean
 
 help: ## What there is to type
-	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 22
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
 
 demo: scripts-ready ## The main job against the built-in responder, no set-up (about 20 s)
 	$(CARGO) run --quiet --release --locked --package dnsdyno-cli -- demo
@@ -17,11 +19,14 @@ demo: scripts-ready ## The main job against the built-in responder, no set-up (a
 build: scripts-ready ## The program, in target/release/dnsdyno
 	$(CARGO) build --release --locked --package dnsdyno-cli
 
-test: scripts-ready ## All tests, with real servers from Debian's packages
-	scripts/install-servers $(SERVERS) $(TOOLS)
+web: ## The report page, web/dist, from web/src; needs Node and npm
+	scripts/build-web
+
+test: scripts-ready ## All tests, with real servers and a real browser from Debian's packages
+	scripts/install-servers $(SERVERS) $(TOOLS) $(WEB)
 	CARGO='$(CARGO)' scripts/run-tests
 
-check: scripts-ready ## Format, lints, layers, circles, schema, licences
+check: scripts-ready ## Format, lints, layers, circles, schema, licences, and the report page where Node is there
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- --deny warnings
 	$(CARGO) run --quiet --locked --package xtask -- layers
@@ -29,6 +34,7 @@ check: scripts-ready ## Format, lints, layers, circles, schema, licences
 	$(CARGO) run --quiet --locked --package xtask -- tidy
 	$(CARGO) run --quiet --locked --package xtask -- schema --check
 	scripts/check-licences
+	scripts/build-web --check
 
 instructions: scripts-ready ## The instructions of each step of a worker's loop, held against their bounds
 	scripts/install-servers valgrind
@@ -41,6 +47,17 @@ bench: scripts-ready ## Us against the peers, in turn, as root; the report goes 
 	scripts/install-servers $(PEERS) $(TOOLS)
 	$(CARGO) build --release --locked --package dnsdyno-cli
 	$(CARGO) run --quiet --release --locked --package dnsdyno-benchsuite -- $(or $(BENCH),all)
+
+page-bench: scripts-ready ## Size of a 48-hour run's page, and times to make, open and zoom it (about 5 min)
+	scripts/install-servers $(WEB)
+	$(CARGO) build --release --locked --package dnsdyno-cli
+	$(CARGO) build --release --locked --package dnsdyno-page --example long_record
+	DNSDYNO_PROGRAM=$${CARGO_TARGET_DIR:-target}/release/dnsdyno scripts/page-bench
+
+screenshots: build ## The images of the README, docs/images
+	scripts/install-servers $(WEB) pngquant
+	scripts/install-npm
+	DNSDYNO_PROGRAM=$${CARGO_TARGET_DIR:-target}/release/dnsdyno node web/browser/screenshots.mjs
 
 install: build ## The program, its man pages and completions under PREFIX (default /usr/local)
 	scripts/install-program target/release/dnsdyno "$${PREFIX:-/usr/local}"

@@ -12,6 +12,7 @@ use dnsdyno_plan::expect::METRICS;
 use dnsdyno_plan::{Draft, LOAD_HEADING};
 
 use crate::cmd::respond::RespondFlags;
+use crate::metrics::MetricsFlags;
 
 /// A dynamometer for DNS servers: sends a known load and measures the server's response
 ///
@@ -67,6 +68,8 @@ pub(crate) struct RunFlags {
     pub(crate) plan: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) output: OutputFlags,
+    #[command(flatten)]
+    pub(crate) metrics: MetricsFlags,
 }
 
 #[derive(Debug, Default, Args)]

@@ -6,6 +6,7 @@ mod cmd;
 mod exit;
 mod habits;
 mod message;
+mod metrics;
 mod screen;
 mod signals;
 mod summary;

@@ -79,7 +79,8 @@ impl Row {
         if self.covered_ns == 0 { 0.0 } else { self.asked_micro as f64 * 1e3 / self.covered_ns as f64 }
     }
 
-    pub(crate) fn merge(&mut self, later: &Row) {
+    /// Adds a later row.
+    pub fn merge(&mut self, later: &Row) {
         self.index = self.index.min(later.index);
         self.intervals = self.intervals.saturating_add(later.intervals);
         self.from_ns = self.from_ns.min(later.from_ns);
@@ -102,7 +103,7 @@ impl Header {
     }
 
     /// The phase in which an interval begins; `None` after the last phase.
-    pub(crate) fn phase_at(&self, from_ns: u64) -> Option<usize> {
+    pub fn phase_at(&self, from_ns: u64) -> Option<usize> {
         self.phases.iter().position(|phase: &Phase| (phase.from_ns..phase.to_ns).contains(&from_ns))
     }
 

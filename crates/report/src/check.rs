@@ -1,6 +1,7 @@
 //! What the server answered before the load, in lines.
 
-use dnsdyno_record::{Check, TlsCheck};
+use dnsdyno_record::{Check, Digest, TlsCheck};
+use dnsdyno_wire::rcode_name;
 
 use crate::foreign::safe;
 use crate::units::{counted, duration};
@@ -56,8 +57,27 @@ pub fn refusal(checks: &[Check]) -> Option<String> {
     })
 }
 
+/// A run in which the server did not do what is measured, by all of its responses or by the first ones.
+pub(crate) fn refusals(digest: &Digest) -> Option<String> {
+    if let Some(names) = only_refusals(digest) {
+        return Some(format!(
+            "ALL RESPONSES WERE {names}: the figures above are those of this error, not of answers. Ask for names that \
+             the server serves, from an address that it serves."
+        ));
+    }
+    let first = || digest.header.checks.iter().filter_map(|check| check.rcode.as_deref());
+    are_refusals(first())
+        .then(|| format!("Before the load the server answered {}.", first().collect::<Vec<_>>().join(", ")))
+}
+
+/// The RCODEs of a run whose responses were all refusals: `REFUSED or SERVFAIL`.
+pub(crate) fn only_refusals(digest: &Digest) -> Option<String> {
+    let codes: Vec<_> = digest.tally().rcodes.iter().map(|(code, _)| rcode_name(code)).collect();
+    are_refusals(codes.iter().map(AsRef::as_ref)).then(|| codes.join(" or "))
+}
+
 /// Whether there are names of RCODEs, and all are refusals.
-pub(crate) fn are_refusals<'a>(mut rcodes: impl Iterator<Item = &'a str> + Clone) -> bool {
+fn are_refusals<'a>(mut rcodes: impl Iterator<Item = &'a str> + Clone) -> bool {
     rcodes.clone().next().is_some() && rcodes.all(|rcode| matches!(rcode, "REFUSED" | "SERVFAIL"))
 }
 

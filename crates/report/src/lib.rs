@@ -4,6 +4,7 @@
 //! that has just ended and an old one are reported in the same way.
 #![forbid(unsafe_code)]
 
+mod answer;
 mod check;
 pub mod comparison;
 mod connections;
@@ -16,18 +17,23 @@ mod intervals;
 mod json;
 mod layout;
 mod live;
+mod load;
 mod objects;
 mod rows;
 mod steps;
 mod text;
+mod verdict;
 mod workers;
 
+pub use answer::{Answer, Figure, answer};
 pub use check::{check_line, refusal};
 pub use dnsdyno_measure::units;
 pub use intervals::Csv;
 pub use json::{summary_json, write_json};
 pub use live::LiveFigures;
+pub use load::{HELD_RULE, Knee, LoadPoint, LoadResponse, PointsOfLoad, over_runs};
 pub use text::summary;
+pub use verdict::{State, Verdict, verdict};
 pub use workers::workers;
 
 #[cfg(test)]

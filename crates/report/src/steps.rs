@@ -8,38 +8,47 @@
 //!             held ──────┘ └─── not held
 //! ```
 
+use dnsdyno_measure::Tally;
 use dnsdyno_record::{Digest, Headline, Row};
 use serde_json::{Value, json};
 
 use crate::figures::{judged, lost, share};
 use crate::units::{percent, rate};
 
-/// The rates of a run, lowest first.
-pub(crate) struct Steps {
-    rates: Vec<Rate>,
+/// The rates of a load, lowest first.
+pub(crate) struct Steps<'a> {
+    rates: Vec<Rate<'a>>,
 }
 
 /// The rows of one rate.
-struct Rate {
-    asked_qps: f64,
-    lost: u64,
-    judged: u64,
+pub(crate) struct Rate<'a> {
+    pub(crate) asked_qps: f64,
+    pub(crate) rows: Vec<&'a Row>,
 }
 
-impl Rate {
+impl Rate<'_> {
     fn loss(&self) -> f64 {
-        share(self.lost, self.judged).unwrap_or(0.0)
+        let all = |count: fn(&Tally) -> u64| self.rows.iter().map(|row| count(&row.tally)).sum();
+        share(all(lost), all(judged)).unwrap_or(0.0)
     }
 
     fn is_held(&self) -> bool {
         self.loss() <= HELD_LOSS
     }
+
+    /// The rows merged.
+    pub(crate) fn row(&self) -> Option<Row> {
+        let (first, others) = self.rows.split_first()?;
+        let mut row = (*first).clone();
+        others.iter().for_each(|other| row.merge(other));
+        Some(row)
+    }
 }
 
-impl Steps {
+impl<'a> Steps<'a> {
     /// The rates of the run; `None` where it had one rate only, or none that was asked for.
-    pub(crate) fn of(digest: &Digest) -> Option<Steps> {
-        if digest.header.headline != Headline::Response || digest.header.send_only {
+    pub(crate) fn of(digest: &'a Digest) -> Option<Steps<'a>> {
+        if !asks_for_rates(digest) {
             return None;
         }
         let mut rows: Vec<&Row> = digest.rows().iter().filter(|row| judged(&row.tally) > 0).collect();
@@ -47,27 +56,34 @@ impl Steps {
             // The last interval may be asked for less only because the load ended within it.
             rows.pop();
         }
+        Some(Steps::of_rows(rows)).filter(|steps| steps.rates.len() > 1)
+    }
+
+    /// The rates of these rows.
+    pub(crate) fn of_rows(mut rows: Vec<&'a Row>) -> Steps<'a> {
         rows.sort_by(|one, other| one.asked_qps().total_cmp(&other.asked_qps()));
-        let mut rates: Vec<Rate> = Vec::new();
+        let mut rates: Vec<Rate<'a>> = Vec::new();
         for row in rows {
-            let (asked_qps, lost, judged) = (row.asked_qps(), lost(&row.tally), judged(&row.tally));
+            let asked_qps = row.asked_qps();
             match rates.last_mut() {
-                Some(last) if asked_qps <= last.asked_qps * SAME_RATE => {
-                    last.lost += lost;
-                    last.judged += judged;
-                }
-                _ => rates.push(Rate { asked_qps, lost, judged }),
+                Some(last) if asked_qps <= last.asked_qps * SAME_RATE => last.rows.push(row),
+                _ => rates.push(Rate { asked_qps, rows: vec![row] }),
             }
         }
-        (rates.len() > 1).then_some(Steps { rates })
+        Steps { rates }
+    }
+
+    /// All rates, lowest first.
+    pub(crate) fn rates(&self) -> &[Rate<'a>] {
+        &self.rates
     }
 
     /// Those that were held, from the lowest up to the first that was not.
-    fn held(&self) -> &[Rate] {
+    pub(crate) fn held(&self) -> &[Rate<'a>] {
         &self.rates[..self.rates.iter().take_while(|rate| rate.is_held()).count()]
     }
 
-    fn not_held(&self) -> impl Iterator<Item = &Rate> {
+    pub(crate) fn not_held(&self) -> impl Iterator<Item = &Rate<'a>> {
         self.rates.iter().filter(|rate| !rate.is_held())
     }
 
@@ -94,7 +110,7 @@ impl Steps {
     }
 
     pub(crate) fn as_json(&self) -> Value {
-        let held = |end: Option<&Rate>| end.map(|rate| rate.asked_qps);
+        let held = |end: Option<&Rate<'_>>| end.map(|rate| rate.asked_qps);
         let not_held = self.not_held();
         let not_held = not_held.map(|rate| json!({ "asked_qps": rate.asked_qps, "loss_share": rate.loss() }));
         json!({
@@ -105,8 +121,13 @@ impl Steps {
     }
 }
 
+/// Whether the load of a run is a rate that a server can hold or not.
+pub(crate) fn asks_for_rates(digest: &Digest) -> bool {
+    digest.header.headline == Headline::Response && !digest.header.send_only
+}
+
 /// A rate is held where at most this share of its queries was lost.
-const HELD_LOSS: f64 = 0.001;
+pub(crate) const HELD_LOSS: f64 = 0.001;
 
 /// Rates that differ by less are one: an interval may have one query more than another.
 const SAME_RATE: f64 = 1.01;

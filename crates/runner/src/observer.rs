@@ -38,7 +38,7 @@ pub trait Observer {
 impl Observer for () {}
 
 /// Two observers of one run; an error of either ends it.
-impl<A: Observer, B: Observer> Observer for (&mut A, &mut B) {
+impl<A: Observer + ?Sized, B: Observer + ?Sized> Observer for (&mut A, &mut B) {
     fn note(&mut self, note: &Note<'_>) {
         self.0.note(note);
         self.1.note(note);
@@ -66,6 +66,33 @@ impl<A: Observer, B: Observer> Observer for (&mut A, &mut B) {
     fn idle(&mut self, digest: &Digest) {
         self.0.idle(digest);
         self.1.idle(digest);
+    }
+}
+
+/// An observer that a run may have.
+impl<A: Observer> Observer for Option<A> {
+    fn note(&mut self, note: &Note<'_>) {
+        self.iter_mut().for_each(|observer| observer.note(note));
+    }
+
+    fn begins(
+        &mut self,
+        header: &Header,
+        schedule_end_ns: Option<u64>,
+    ) -> Result<(), Box<dyn Error + Send + Sync>> {
+        self.iter_mut().try_for_each(|observer| observer.begins(header, schedule_end_ns))
+    }
+
+    fn passed(&mut self, live: &Live<'_>) {
+        self.iter_mut().for_each(|observer| observer.passed(live));
+    }
+
+    fn settled(&mut self, interval: &Interval) {
+        self.iter_mut().for_each(|observer| observer.settled(interval));
+    }
+
+    fn idle(&mut self, digest: &Digest) {
+        self.iter_mut().for_each(|observer| observer.idle(digest));
     }
 }
 

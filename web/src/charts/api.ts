@@ -26,6 +26,8 @@ export interface TimeChartOptions extends ChartOptions {
   selected?: number;
   /** Called after each change of the shown range; `whole` where it is the whole run. */
   onRange?: (range: Range, whole: boolean) => void;
+  /** Called when there are other charts than before: after `setRuns` and `select`. */
+  onCharts?: (charts: Chart[]) => void;
 }
 
 /** One chart, for whoever describes it and adds its table. */

@@ -2,35 +2,40 @@
 import type { DecodedRun } from "../data/decode";
 import type { Comparison, Run } from "../data/types";
 import type { Charts, ChartOptions, TimeChartOptions, TimeCharts } from "./api";
+import { clientsPanel } from "./clients";
+import { curvePanel } from "./curve";
+import { TimeGroup } from "./group";
+import { Intervals } from "./intervals";
+import { loadPanels } from "./load";
+import { XYGroup } from "./xy";
 
+export { runColour } from "./theme";
 export type * from "./api";
 
 /** All charts over time, under one time axis: at least rate, latency and generator. */
 export function mountTimeCharts(container: HTMLElement, runs: DecodedRun[], options: TimeChartOptions): TimeCharts {
-  void container, runs, options;
-  throw new Error("not there yet");
+  return new TimeGroup(container, runs, options);
 }
 
-/** The logarithmic percentile curves of all runs over each other. */
-export function mountCurve(container: HTMLElement, runs: Run[], options: ChartOptions): Charts {
-  void container, runs, options;
-  throw new Error("not there yet");
+/** The logarithmic percentile curves of all runs over each other; `null` where no run has any latency. */
+export function mountCurve(container: HTMLElement, runs: Run[], options: ChartOptions): Charts | null {
+  const panel = curvePanel(runs);
+  return panel && new XYGroup(container, [panel], options);
 }
 
-/** What was answered at each rate that was asked; `null` where no run has more than one rate. */
+/** What was answered at each rate that was asked; `null` where there is one rate only. */
 export function mountLoadResponse(container: HTMLElement, runs: Run[], options: ChartOptions): Charts | null {
-  void container, runs, options;
-  return null;
+  const panels = loadPanels(runs);
+  return panels && new XYGroup(container, panels, options);
 }
 
 /** How many clients sent how many queries; `null` where no run says it. */
 export function mountClients(container: HTMLElement, runs: Run[], options: ChartOptions): Charts | null {
-  void container, runs, options;
-  return null;
+  const panel = clientsPanel(runs);
+  return panel && new XYGroup(container, [panel], options);
 }
 
 /** The runs of both sides per metric, with the difference and its interval. */
 export function mountIntervals(container: HTMLElement, comparison: Comparison, options: ChartOptions): Charts {
-  void container, comparison, options;
-  throw new Error("not there yet");
+  return new Intervals(container, comparison, options);
 }

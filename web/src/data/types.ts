@@ -22,9 +22,11 @@ export interface PageData {
   runs: Run[];
   comparison?: Comparison;
   folder?: Folder;
-  /** Only on a page from `dnsdyno serve` of a run in progress: where to ask for a newer `PageData` with its blobs
-   * (`{ "data": PageData, "blobs": [base64, ...] }`), and how often. */
+  /** Only on a page from `dnsdyno serve` of a run in progress, or of a folder: where to ask for a newer `PageData` with
+   * its blobs (`{ "data": PageData, "blobs": [base64, ...] }`), and how often. */
   live?: { url: string; every_ms: number };
+  /** Only on a page from `dnsdyno serve`: the path of its list of runs. */
+  home?: string;
 }
 
 export interface Run {
@@ -60,9 +62,13 @@ export interface Run {
   load_response: LoadResponse | null;
   /** How many queries each client (connection or socket) has sent: ascending; `null` where the record does not say. */
   clients: { from_queries: number; to_queries: number; clients: number }[] | null;
+  /** Names of the members of a mix of transports, in the order of the columns `members.N`; empty without a mix. */
+  members: string[];
   made: Made;
   /** The object of `dnsdyno show --json` without its intervals: for the download. */
   summary: unknown;
+  /** Only on a page from `dnsdyno serve`: the path below which run.ndjson, plan.toml and host.json are. */
+  files?: string;
   series: Series;
 }
 
@@ -208,7 +214,11 @@ export interface Comparison {
   /** Labels of the runs on each side. */
   a: { title: string; runs: string[] };
   b: { title: string; runs: string[] };
+  /** Name of the metric that is judged first. */
+  first: string;
   metrics: ComparedMetric[];
+  /** The metric `first` by step of the load, whose label is the `name`; empty where the load has no steps. */
+  steps: ComparedMetric[];
   /** What was not asked alike; empty where all was. */
   unlike: string[];
   notes: string[];
@@ -224,14 +234,19 @@ export interface ComparedMetric {
   /** Medians over runs, as text. */
   a: string;
   b: string;
-  /** Each run's figure. */
+  /** Each run's figure; a percentile beyond the timeout is the timeout. */
   a_values: (number | null)[];
   b_values: (number | null)[];
-  /** Relative difference of B to A: 0.051 is 5.1 % more; with its 95 % interval. `null` where there is no ratio. */
+  /**
+   * Difference of B to A with its 95 % interval: relative (0.051 is 5.1 % more), for the unit "share" the difference of
+   * the shares (0.002 is 0.2 percentage points more). `null` where there is none.
+   */
   difference: number | null;
   from: number | null;
   to: number | null;
   p_value: number | null;
+  /** With the other metrics taken into account; the verdict follows from it. */
+  p_adjusted: number | null;
   /** Probability that a run of B is above a run of A (Vargha-Delaney A12). */
   effect: number | null;
   verdict: "better" | "worse" | "no_difference" | "too_few";

@@ -12,6 +12,7 @@ use crate::args::DemoFlags;
 use crate::cmd::run;
 use crate::exit::{Failure, Outcome};
 use crate::message::print_error;
+use crate::metrics::Told;
 use crate::summary::Form;
 
 pub(crate) fn demo(flags: &DemoFlags) -> Outcome {
@@ -35,7 +36,8 @@ pub(crate) fn demo(flags: &DemoFlags) -> Outcome {
         print_error("(it delays each response by a lognormal time with median 0.5 ms)\n");
     }
     let form = Form { json: flags.json, verbose: false };
-    let outcome = run::execute(&validate(&draft)?, None, flags.out.clone(), flags.quiet, form);
+    let outcome =
+        run::execute(&validate(&draft)?, None, flags.out.clone(), flags.quiet, form, Told::default());
     let book = running.stop();
     let code = outcome?;
     if !flags.json {

@@ -12,6 +12,7 @@ use dnsdyno_runner::{Control, Keep, LocalRunner, PlanRunner, validate};
 use crate::args::RunFlags;
 use crate::exit::{Failure, HUNG_UP, INTERRUPTED, Outcome, RECORD_INCOMPLETE, RUN_FAILED, TERMINATED};
 use crate::message::print_error;
+use crate::metrics::Told;
 use crate::screen::Screen;
 use crate::signals;
 use crate::summary::{Expected, Form, print};
@@ -33,7 +34,8 @@ pub(crate) fn run(flags: RunFlags) -> Outcome {
     }
     let output = &flags.output;
     let form = Form { json: output.json, verbose: output.verbose };
-    execute(&plan, over_sockets.as_ref(), flags.output.out, flags.output.quiet, form)
+    let told = Told::start(&flags.metrics, output.quiet)?;
+    execute(&plan, over_sockets.as_ref(), flags.output.out, flags.output.quiet, form, told)
 }
 
 /// Runs the plan (or `over_sockets`, where AF_XDP is not available) and prints the summary.
@@ -43,6 +45,7 @@ pub(crate) fn execute(
     folder: Option<PathBuf>,
     quiet: bool,
     form: Form,
+    mut told: Told,
 ) -> Outcome {
     if cfg!(feature = "unmeasured") {
         print_error(
@@ -53,7 +56,8 @@ pub(crate) fn execute(
     let state_requests = signals::state_requests().map_err(Failure::run_failed)?;
     let mut screen = Screen::new(quiet, Arc::clone(&control), signals::handle_signals, state_requests);
     let keep = folder.map_or(Keep::Dated, Keep::Folder);
-    let run = LocalRunner { keep, over_sockets, control: &control, observer: &mut screen }.run(plan);
+    let observer = &mut (&mut screen, told.observer());
+    let run = LocalRunner { keep, over_sockets, control: &control, observer }.run(plan);
     screen.finish();
     let run = run?;
     let answers = !plan.expect.iter().any(Expectation::is_on_answers);
@@ -67,6 +71,7 @@ pub(crate) fn execute(
     if let Some(error) = &run.incomplete {
         print_error(&format!("dnsdyno: {error}"));
     }
+    told.finish(&run.digest, &control);
     Ok(match run.digest.ended() {
         Some(Ended::Failed { .. }) => RUN_FAILED,
         _ if run.incomplete.is_some() => RECORD_INCOMPLETE,

@@ -1,0 +1,58 @@
+//! What a run tells other programs while it runs, as `--metrics` asks.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use clap::Args;
+use dnsdyno_plan::units::parse_duration_ns;
+use dnsdyno_record::Digest;
+use dnsdyno_runner::{Control, Observer, StopCause};
+use dnsdyno_serve::{Metrics, parse_listen};
+
+use crate::exit::Failure;
+use crate::message::print_error;
+
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Metrics")]
+pub(crate) struct MetricsFlags {
+    /// Serve metrics of the run for Prometheus at http://ADDRESS/metrics; a port alone is one of 127.0.0.1
+    #[arg(long, value_name = "ADDRESS", value_parser = parse_listen)]
+    pub(crate) metrics: Option<SocketAddr>,
+    /// After the run, serve its last metrics until they are read once, at most for this time [default: 0s]
+    #[arg(long, value_name = "TIME", requires = "metrics", value_parser = duration)]
+    pub(crate) metrics_linger: Option<Duration>,
+}
+
+/// The programs that a run tells of itself; none without flags.
+#[derive(Default)]
+pub(crate) struct Told {
+    metrics: Option<Metrics>,
+    linger: Duration,
+}
+
+impl Told {
+    /// Starts to serve, before there is any load.
+    pub(crate) fn start(flags: &MetricsFlags, quiet: bool) -> Result<Told, Failure> {
+        let metrics = flags.metrics.map(Metrics::serve).transpose().map_err(Failure::run_failed)?;
+        if let (Some(metrics), false) = (&metrics, quiet) {
+            print_error(&format!("dnsdyno: metrics at http://{}/metrics", metrics.address()));
+        }
+        Ok(Told { metrics, linger: flags.metrics_linger.unwrap_or_default() })
+    }
+
+    pub(crate) fn observer(&mut self) -> &mut dyn Observer {
+        &mut self.metrics
+    }
+
+    /// The run has ended; a signal ends the wait for the last reader.
+    pub(crate) fn finish(self, digest: &Digest, control: &Control) {
+        let goes_on = || control.cause().is_none_or(|cause| cause == StopCause::Condition);
+        if let Some(metrics) = self.metrics {
+            metrics.finish(digest, self.linger, goes_on);
+        }
+    }
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    parse_duration_ns(text).map(Duration::from_nanos).map_err(|error| error.to_string())
+}

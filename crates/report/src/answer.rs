@@ -1,0 +1,260 @@
+//! The answer of a run: one sentence, and at most four figures.
+//!
+//! ```text
+//!   Held 48,300 queries/s with no loss and p99 3.10 ms; the generator was not the limit.
+//!   └─ what was reached ─────────────────────────────┘ └─ whose figure it is ────────┘
+//! ```
+
+use dnsdyno_measure::{Latency, Quantile};
+use dnsdyno_record::{Digest, Ended, Headline};
+
+use crate::check::only_refusals;
+use crate::figures::{
+    RATE_NEEDS_NS, RATE_NEEDS_QUERIES, carries_a_rate, headline, judged, lateness, lost, run_rate, sent,
+    share,
+};
+use crate::rows::quantile;
+use crate::steps::{HELD_LOSS, Steps};
+use crate::units::{count, counted, length, percent, rate};
+use crate::verdict::{State, Verdict, verdict};
+
+/// The answer of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// One sentence, or two.
+    pub sentence: String,
+    /// The figures in it, and those that belong to it.
+    pub figures: Vec<Figure>,
+    /// Whether the generator may have limited the result.
+    pub verdict: Verdict,
+}
+
+/// A figure as it is shown: `48,300`, `queries/s`, `held`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Figure {
+    /// What it is.
+    pub label: String,
+    /// The number.
+    pub value: String,
+    /// Its unit; empty where it has none.
+    pub unit: String,
+}
+
+/// The answer of a run.
+pub fn answer(digest: &Digest) -> Answer {
+    let verdict = verdict(digest);
+    let Reached { words, figures } = reached(digest);
+    let so_far = match digest.ended() {
+        None => "So far: ",
+        Some(Ended::Failed { .. }) => "Until it failed: ",
+        Some(_) => "",
+    };
+    let sentence = with_capital(&format!("{so_far}{words}{}", whose(digest, &verdict)));
+    Answer { sentence, figures, verdict }
+}
+
+/// What a run has reached: a clause without a full stop, and its figures.
+struct Reached {
+    words: String,
+    figures: Vec<Figure>,
+}
+
+fn reached(digest: &Digest) -> Reached {
+    let tally = digest.tally();
+    if tally.scheduled == 0 {
+        return Reached { words: "no query was due".to_owned(), figures: Vec::new() };
+    }
+    if digest.header.send_only {
+        return sent_only(digest);
+    }
+    let waited_for = judged(tally);
+    if tally.ends.answered == 0 {
+        let figures = vec![plain("answered", "0"), loss_of(1.0)];
+        let words = match waited_for {
+            0 => "every query was interrupted".to_owned(),
+            1 => "the only query was not answered in time".to_owned(),
+            _ => format!("none of {} queries was answered in time", count(waited_for)),
+        };
+        return Reached { words, figures };
+    }
+    if let Some(names) = only_refusals(digest) {
+        let all = count(tally.rcodes.total());
+        let words =
+            format!("all {all} responses were {names}: the figures are those of this error, not of answers");
+        return Reached { words, figures: rates_and_latency(digest, "answered") };
+    }
+    match (Steps::of(digest), digest.header.headline) {
+        (Some(steps), _) => of_steps(digest, &steps),
+        _ if !carries_a_rate(digest) => too_short(digest),
+        (None, Headline::Response) => of_one_rate(digest),
+        (None, Headline::Service) => of_a_window(digest),
+    }
+}
+
+/// Whether the figure is that of the server.
+fn whose(digest: &Digest, verdict: &Verdict) -> &'static str {
+    match (verdict.state, digest.header.headline, digest.header.send_only) {
+        (State::Doubt, ..) => "; the generator was in doubt, so these figures are not the server's limit.",
+        (State::Unknown, ..) => "; the record has no end, and so no verdict on the generator.",
+        (State::Ok, Headline::Response, false) => "; the generator was not the limit.",
+        // With a window the server waits for its clients too: no figure of such a run is a limit.
+        (State::Ok, ..) => "; the generator was not in doubt.",
+    }
+}
+
+fn of_one_rate(digest: &Digest) -> Reached {
+    let tally = digest.tally();
+    let (loss, latency) = (share(lost(tally), judged(tally)).unwrap_or(0.0), headline(digest, tally));
+    let p99 = p99_words(digest, latency);
+    let answered = rate_text(digest, tally.ends.answered);
+    if loss <= HELD_LOSS {
+        let words = format!("held {answered} queries/s with {} and {p99}", loss_words(loss));
+        return Reached { words, figures: rates_and_latency(digest, "held") };
+    }
+    let words = format!(
+        "of {} queries/s asked, {answered} were answered: {} lost, {p99}",
+        rate_text(digest, tally.scheduled),
+        percent(loss)
+    );
+    Reached { words, figures: rates_and_latency(digest, "answered") }
+}
+
+fn of_steps(digest: &Digest, steps: &Steps<'_>) -> Reached {
+    let highest = steps.held().last();
+    let mut figures = vec![match highest {
+        Some(highest) => figure("held up to", &rate(highest.asked_qps), "queries/s"),
+        None => plain("held", "none of the rates"),
+    }];
+    if let Some(first) = steps.not_held().next() {
+        figures.push(figure("not held from", &rate(first.asked_qps), "queries/s"));
+    }
+    let row = highest.and_then(|highest| highest.row());
+    let latency = row.as_ref().map(|row| headline(digest, &row.tally));
+    let Some((latency, highest)) = latency.zip(highest) else {
+        return Reached { words: steps.words(), figures };
+    };
+    let p99 = p99_words(digest, latency);
+    for (label, q) in [("p50 there", 0.5), ("p99 there", 0.99)] {
+        figures.push(of_duration(label, latency.percentile(q), digest));
+    }
+    let words = format!("{}; {p99} at {}/s", steps.words(), rate(highest.asked_qps));
+    Reached { words, figures }
+}
+
+/// A closed loop: the rate follows from the window.
+fn of_a_window(digest: &Digest) -> Reached {
+    let tally = digest.tally();
+    let (loss, latency) = (share(lost(tally), judged(tally)).unwrap_or(0.0), headline(digest, tally));
+    let outstanding = match digest.arrivals().in_flight_max {
+        0 => String::new(),
+        most => format!(", with at most {} outstanding", counted(most, "query", "queries")),
+    };
+    let words = format!(
+        "answered {} queries/s with {} and {}{outstanding}",
+        rate_text(digest, tally.ends.answered),
+        loss_words(loss),
+        p99_words(digest, latency)
+    );
+    Reached { words, figures: rates_and_latency(digest, "answered") }
+}
+
+fn sent_only(digest: &Digest) -> Reached {
+    let tally = digest.tally();
+    let missing = tally.ends.not_sent.total();
+    let not_sent = share(missing, tally.scheduled).unwrap_or(0.0);
+    let missing = match missing {
+        0 => "all that were due".to_owned(),
+        _ => format!("{} of those due were not", percent(not_sent)),
+    };
+    let sent_rate = run_rate(digest, sent(tally)).map(rate);
+    let words = match &sent_rate {
+        Some(sent_rate) => format!("sent {sent_rate} queries/s, {missing}, without waiting for responses"),
+        None => format!("sent {}, {missing}, without waiting for responses", queries(sent(tally))),
+    };
+    let figures = vec![
+        match sent_rate {
+            Some(sent_rate) => figure("sent", &sent_rate, "queries/s"),
+            None => plain("sent", &count(sent(tally))),
+        },
+        with_unit("not sent", &percent(not_sent)),
+        of_duration("lateness p99", lateness(tally).percentile(0.99), digest),
+    ];
+    Reached { words, figures }
+}
+
+fn too_short(digest: &Digest) -> Reached {
+    let (answered, of) = (digest.tally().ends.answered, judged(digest.tally()));
+    let words = format!(
+        "answered {} of {}; that is too short for a rate, which needs {} queries over {}",
+        count(answered),
+        queries(of),
+        count(RATE_NEEDS_QUERIES),
+        length(RATE_NEEDS_NS)
+    );
+    let mut figures = rates_and_latency(digest, "answered");
+    figures[0] = plain("answered", &format!("{} of {}", count(answered), count(of)));
+    Reached { words, figures }
+}
+
+/// Answered rate, loss, p50 and p99.
+fn rates_and_latency(digest: &Digest, label: &str) -> Vec<Figure> {
+    let tally = digest.tally();
+    let latency = headline(digest, tally);
+    vec![
+        figure(label, &rate_text(digest, tally.ends.answered), "queries/s"),
+        loss_of(share(lost(tally), judged(tally)).unwrap_or(0.0)),
+        of_duration("p50", latency.percentile(0.5), digest),
+        of_duration("p99", latency.percentile(0.99), digest),
+    ]
+}
+
+fn rate_text(digest: &Digest, queries: u64) -> String {
+    run_rate(digest, queries).map_or("-".to_owned(), rate)
+}
+
+fn loss_words(loss: f64) -> String {
+    if loss > 0.0 { format!("{} loss", percent(loss)) } else { "no loss".to_owned() }
+}
+
+/// `p99 3.10 ms`; where the queries are too few for it, the longest.
+fn p99_words(digest: &Digest, latency: Latency<'_>) -> String {
+    let timeout_ns = digest.header.timeout_ns;
+    match latency.percentile(0.99) {
+        Some(p99) => format!("p99 {}", quantile(Some(p99), timeout_ns)),
+        None => format!("a maximum of {}", quantile(crate::figures::longest(latency), timeout_ns)),
+    }
+}
+
+fn queries(n: u64) -> String {
+    counted(n, "query", "queries")
+}
+
+fn loss_of(share: f64) -> Figure {
+    with_unit("loss", &percent(share))
+}
+
+fn of_duration(label: &str, at: Option<Quantile>, digest: &Digest) -> Figure {
+    with_unit(label, &quantile(at, digest.header.timeout_ns))
+}
+
+/// A text that ends with its unit: `3.10 ms`, `0.03 %`.
+fn with_unit(label: &str, text: &str) -> Figure {
+    let (value, unit) = text.rsplit_once(' ').unwrap_or((text, ""));
+    figure(label, value, unit)
+}
+
+fn plain(label: &str, value: &str) -> Figure {
+    figure(label, value, "")
+}
+
+fn figure(label: &str, value: &str, unit: &str) -> Figure {
+    Figure { label: label.to_owned(), value: value.to_owned(), unit: unit.to_owned() }
+}
+
+fn with_capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,139 @@
+//! An HTTP server whose cost is bounded, for GET and HEAD: what the folder of runs and the metrics have in common.
+//!
+//! One request per connection, so that the bounds of a connection are those of a request: the size of its head, the
+//! time of the whole, and the number of them at once. More clients wait in the kernel's queue.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{self, HeaderValue};
+use http::{Method, Request, Response, StatusCode};
+use http_body_util::{Channel, Either, Full};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::TcpListener;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::Semaphore;
+
+/// The body of a response: in memory, or read from a file piece by piece.
+pub(crate) type Body = Either<Full<Bytes>, Channel<Bytes, io::Error>>;
+
+/// What answers the requests of a server.
+pub(crate) trait Handler: Send + Sync + 'static {
+    /// The response to a GET or HEAD that came to the address `local`.
+    fn respond(
+        &self,
+        request: &Request<Incoming>,
+        local: SocketAddr,
+    ) -> impl Future<Output = Response<Body>> + Send;
+}
+
+/// Binds a server, so that an address in use is an error before anything else begins.
+pub(crate) fn bind(address: SocketAddr) -> io::Result<std::net::TcpListener> {
+    let listener = std::net::TcpListener::bind(address)?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
+}
+
+/// The runtime of a server: the thread that calls it, and `helpers` threads for work that blocks.
+pub(crate) fn runtime(helpers: usize) -> io::Result<Runtime> {
+    Builder::new_current_thread().enable_all().max_blocking_threads(helpers.max(1)).build()
+}
+
+/// Accepts connections and answers them. Ends only with its task.
+pub(crate) async fn accept<H: Handler>(listener: TcpListener, handler: Arc<H>) {
+    let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    loop {
+        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+        let Ok((stream, _)) = listener.accept().await else {
+            // The connection is gone again, or there are too many open files: later there may be fewer.
+            tokio::time::sleep(AFTER_AN_ERROR).await;
+            continue;
+        };
+        let Ok(local) = stream.local_addr() else { continue };
+        let handler = Arc::clone(&handler);
+        tokio::spawn(async move {
+            let service = service_fn(|request| {
+                let handler = Arc::clone(&handler);
+                async move { Ok::<_, Infallible>(answer(&*handler, &request, local).await) }
+            });
+            let connection = http1::Builder::new()
+                .timer(TokioTimer::new())
+                .header_read_timeout(HEAD_TIME)
+                .max_buf_size(MOST_HEAD_BYTES)
+                .keep_alive(false)
+                .serve_connection(TokioIo::new(stream), service);
+            // A client that goes away or sends no HTTP is no error of ours.
+            let _ = tokio::time::timeout(REQUEST_TIME, connection).await;
+            drop(place);
+        });
+    }
+}
+
+async fn answer<H: Handler>(handler: &H, request: &Request<Incoming>, local: SocketAddr) -> Response<Body> {
+    let mut response = if matches!(*request.method(), Method::GET | Method::HEAD) {
+        handler.respond(request, local).await
+    } else {
+        let mut refused =
+            sentence(StatusCode::METHOD_NOT_ALLOWED, "This server only shows things: use GET or HEAD.");
+        refused.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
+        refused
+    };
+    let headers = response.headers_mut();
+    for (name, value) in ON_EACH_RESPONSE {
+        headers.entry(*name).or_insert(HeaderValue::from_static(value));
+    }
+    response
+}
+
+/// A response in memory.
+pub(crate) fn response(
+    status: StatusCode,
+    content_type: &'static str,
+    body: impl Into<Bytes>,
+) -> Response<Body> {
+    let mut response = Response::new(Either::Left(Full::new(body.into())));
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+}
+
+/// A response of one sentence.
+pub(crate) fn sentence(status: StatusCode, text: &str) -> Response<Body> {
+    response(status, PLAIN_TEXT, format!("{text}\n"))
+}
+
+pub(crate) const PLAIN_TEXT: &str = "text/plain; charset=utf-8";
+
+/// No cookie, no frame, no guess at the type, no address told to others; a handler may give another policy for what
+/// its page may load.
+const ON_EACH_RESPONSE: &[(&str, &str)] = &[
+    ("content-security-policy", "default-src 'none'; frame-ancestors 'none'; sandbox"),
+    ("x-content-type-options", "nosniff"),
+    ("referrer-policy", "no-referrer"),
+    ("cross-origin-resource-policy", "same-origin"),
+    ("cross-origin-opener-policy", "same-origin"),
+    ("cache-control", "no-store"),
+];
+
+/// A browser opens six at once, and a Prometheus one.
+const MOST_CONNECTIONS: usize = 64;
+
+/// A head has about 1 kB; hyper's least is 8 KiB.
+const MOST_HEAD_BYTES: usize = 16 << 10;
+
+/// For the request line and the header fields.
+const HEAD_TIME: Duration = Duration::from_secs(5);
+
+/// For a request as a whole: a page of 15 MiB over 1 Mbit/s.
+const REQUEST_TIME: Duration = Duration::from_secs(120);
+
+/// Before the next connection, after one that could not be accepted.
+const AFTER_AN_ERROR: Duration = Duration::from_millis(50);

@@ -1,0 +1,26 @@
+// Each kind of run has a page on which every chart draws, in both themes, without a word on the console, without asking
+// for anything outside, and without what an accessibility checker calls serious.
+
+import assert from "node:assert/strict";
+import test, { after, before } from "node:test";
+import { assertClean, startBrowser } from "./support/browser.mjs";
+import { blankCharts, chartsOf, seriousFindings } from "./support/pages.mjs";
+import { KINDS, report } from "./support/records.mjs";
+
+let browser;
+before(async () => (browser = await startBrowser()));
+after(() => browser.close());
+
+for (const kind of [...KINDS, "unanswered", "closed", "stalled"]) {
+  test(`the page of a run of kind ${kind} draws its charts and breaks no rule, light and dark`, async () => {
+    const file = await report(kind);
+    for (const theme of ["light", "dark"]) {
+      const page = await browser.open(file, { theme });
+      assert.equal(await page.getAttribute("html", "data-theme"), theme);
+      assert.ok((await chartsOf(page)).length >= 3);
+      assert.deepEqual(await blankCharts(page), [], `blank charts, ${theme}`);
+      assert.deepEqual(await seriousFindings(page), [], `what axe finds, ${theme}`);
+      await assertClean(page);
+    }
+  });
+}

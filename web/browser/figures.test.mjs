@@ -1,0 +1,175 @@
+// Each figure on the page is that of the record, as `dnsdyno show --json` gives it, to the last digit shown: the answer,
+// the tables, the charts at three instants, and what a reader sees there, for ten kinds of runs.
+
+import assert from "node:assert/strict";
+import test, { after, before } from "node:test";
+import { assertClean, startBrowser } from "./support/browser.mjs";
+import { shown, summary } from "./support/program.mjs";
+import { chartsOf, dataOf, rangeOf, tableOf, valuesAt } from "./support/pages.mjs";
+import { KINDS, record, report } from "./support/records.mjs";
+import { percentile, says } from "./support/says.mjs";
+
+let browser;
+before(async () => (browser = await startBrowser()));
+after(() => browser.close());
+
+/** A cell of a table by step or by time: what `show --json` has for its column. */
+const OF_ROW = {
+  "from s": (row) => row.from_ns / 1e9,
+  phase: (row) => row.phase,
+  "asked/s": (row) => row.asked_qps,
+  "sent/s": (row) => row.sent_qps,
+  "answered/s": (row) => row.answered_qps,
+  loss: (row) => row.loss_share,
+  "lateness p99": (row) => percentile(row.lateness_p99),
+  min: (row) => row.min_ns,
+  avg: (row) => row.avg_ns,
+  p50: (row) => percentile(row.p50),
+  p90: (row) => percentile(row.p90),
+  p95: (row) => percentile(row.p95),
+  p99: (row) => percentile(row.p99),
+  "p99.9": (row) => percentile(row.p99_9),
+  max: (row) => percentile(row.max),
+};
+
+/** A cell of the table of latencies. */
+const OF_LATENCY = { ...OF_ROW, min: (of) => of.min_ns, avg: (of) => of.avg_ns };
+
+/** A series of a chart over time: what `show --json` has for it in an interval. */
+const OF_INTERVAL = {
+  rate: {
+    asked: (interval) => interval.asked_qps,
+    sent: (interval) => interval.sent_qps,
+    answered: (interval) => interval.answered_qps,
+    "timed out": (interval) => (interval.queries.timed_out * 1e9) / interval.covered_ns,
+    "answered late": (interval) => (interval.queries.answered_late * 1e9) / interval.covered_ns,
+    "sent, no answer awaited": (interval) => (interval.queries.sent_only * 1e9) / interval.covered_ns,
+  },
+  latency: {
+    p50: (interval) => percentile(interval.p50),
+    p99: (interval) => percentile(interval.p99),
+    "p99.9": (interval) => percentile(interval.p99_9),
+  },
+};
+
+for (const kind of KINDS) {
+  test(`each figure on the page of a run of kind ${kind} is that of its record`, async () => {
+    const run = await record(kind);
+    const [json, text, page] = [await shown(run), await summary(run), await browser.open(await report(kind))];
+    const data = (await dataOf(page)).runs[0];
+    await answerAgrees(page, json, text);
+    await tablesAgree(page, data, json);
+    await chartsAgree(page, json);
+    await assertClean(page);
+  });
+}
+
+/** The answer: its figures, each figure in its sentence, and the verdict in the words of the summary. */
+async function answerAgrees(page, json, text) {
+  const answer = page.locator("#answer");
+  const figures = await answer.locator(".figures > div").evaluateAll((all) =>
+    all.map((one) => ({ label: one.querySelector("dt").textContent, text: one.querySelector("dd").textContent })),
+  );
+  for (const { label, text } of figures) {
+    const wanted = figureOf(label, json);
+    assert.ok(wanted.some((value) => says(text, value)), `${label}: ${text} instead of ${JSON.stringify(wanted)}`);
+  }
+  const [headline] = /generator: (ok|in doubt|no verdict)/.exec(text) ?? [];
+  assert.ok(headline !== undefined && (await answer.innerText()).includes(headline), `${headline} in the answer`);
+}
+
+/** What a figure of the answer may be, by its label. */
+function figureOf(label, json) {
+  const latency = json[json.headline];
+  const rows = json.rows ?? [];
+  const one = {
+    loss: json.loss_share,
+    "not sent": json.queries.not_sent / json.queries.scheduled,
+    sent: json.sent_qps,
+    answered: json.answered_qps,
+    p50: percentile(latency?.p50),
+    p99: percentile(latency?.p99),
+    "lateness p99": percentile(json.lateness?.p99),
+    held: json.answered_qps,
+  };
+  if (label in one) return [one[label]];
+  if (/held (up to|from)$/.test(label)) return rows.map((row) => row.asked_qps);
+  const there = /^(p50|p99) there$/.exec(label);
+  assert.ok(there !== null, `this test does not know the figure ${label}`);
+  return rows.map((row) => percentile(row[there[1]]));
+}
+
+async function tablesAgree(page, data, json) {
+  assert.ok(data.tables.length > 0);
+  for (const { id } of data.tables) {
+    const table = await shownTable(page, id);
+    // The page shows what the program wrote, cell by cell.
+    const written = data.tables.find((one) => one.id === id);
+    assert.deepEqual(table.rows, written.rows, id);
+  }
+}
+
+/** Every table is behind a tab. */
+async function shownTable(page, id) {
+  const tab = page.locator(`#tab-${id}`);
+  if ((await tab.count()) > 0) await tab.click();
+  const table = await tableOf(page, id);
+  assert.ok(table !== null, `the page has the table ${id}`);
+  return table;
+}
+
+/** The charts over time in three intervals: their figures, and what a reader who steps there by keys is told. */
+async function chartsAgree(page, { intervals, run }) {
+  if (intervals.length === 0) return;
+  const charts = await chartsOf(page);
+  assert.ok(charts.includes("rate"));
+  for (const n of new Set([0, Math.floor(intervals.length / 2), intervals.length - 1])) {
+    const interval = intervals[n];
+    const at_ns = interval.from_ns + interval.covered_ns / 2;
+    await stepTo(page, n);
+    for (const chart of charts) {
+      if ((await rangeOf(page, chart)) === null) continue;
+      const values = await valuesAt(page, chart, at_ns);
+      const told = await readoutOf(page, chart);
+      assert.deepEqual(Object.keys(told), Object.keys(values), `the readout of ${chart}`);
+      for (const [name, value] of Object.entries(values)) {
+        const what = `${chart}, ${name} at ${at_ns} ns`;
+        assert.ok(says(told[name], readable(value, run)), `${what}: told ${told[name]} of ${value}`);
+        if (!(chart in OF_INTERVAL)) continue;
+        const wanted = OF_INTERVAL[chart][name]?.(interval);
+        assert.ok(wanted !== undefined, `this test does not know ${name} of ${chart}`);
+        assertEqual(value, wanted, what);
+      }
+    }
+  }
+}
+
+/** Moves the cursor of all charts over time into the interval of this number. */
+async function stepTo(page, n) {
+  await page.locator('[data-chart="rate"]').focus();
+  await page.keyboard.press("Home");
+  for (let step = 0; step < n; step++) await page.keyboard.press("ArrowRight");
+}
+
+/** What the readout of a chart tells, by the name of the series. */
+async function readoutOf(page, chart) {
+  const items = await page.locator(`[data-chart="${chart}"] [data-readout] > span:has(> b)`).evaluateAll((all) =>
+    all.map((one) => {
+      const text = one.querySelector("b").textContent;
+      return [one.textContent.slice(0, one.textContent.length - text.length).trim(), text];
+    }),
+  );
+  return Object.fromEntries(items);
+}
+
+/** A value of a chart as `says` takes it. */
+function readable(value, run) {
+  return value === "beyond" ? { beyond: run.timeout_ns } : value;
+}
+
+/** A figure of a chart, which has all digits. */
+function assertEqual(value, wanted, what) {
+  if (wanted !== null && typeof wanted === "object") return assert.equal(value, "beyond", what);
+  if (wanted === null) return assert.equal(value, null, what);
+  assert.ok(Math.abs(value - wanted) <= Math.abs(wanted) * 1e-6 + 1e-6, `${what}: ${value} instead of ${wanted}`);
+}

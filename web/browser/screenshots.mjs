@@ -1,0 +1,76 @@
+// Draws the images of the README, docs/images/*.png, from runs that this file makes: a stair against a server that stalls
+// for half a second, and three runs against a slower server compared with three against the first. The pixels differ a
+// little each time, as runs do.
+//
+//   make screenshots
+
+import { execFileSync } from "node:child_process";
+import { mkdir, mkdtemp, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { DESK, PHONE, startBrowser } from "./support/browser.mjs";
+import { QUERIES, dnsdyno, responder } from "./support/program.mjs";
+
+const IMAGES = fileURLToPath(new URL("../../docs/images/", import.meta.url));
+/** Sharp on a screen with fine pixels, and still small. */
+const SCALE = 1.5;
+
+const work = await mkdtemp(join(tmpdir(), "dnsdyno-screenshots-"));
+const browser = await startBrowser();
+try {
+  await mkdir(IMAGES, { recursive: true });
+  const stair = join(work, "stair.html");
+  await dnsdyno(["report", await stairWithStall(), "--out", stair]);
+  await draw("report-light.png", stair, { theme: "light", viewport: { ...DESK, height: 1500 } });
+  await draw("report-dark.png", stair, { theme: "dark", viewport: { ...DESK, height: 1100 } });
+  await draw("report-phone.png", stair, { theme: "light", viewport: PHONE });
+  const comparison = join(work, "comparison.html");
+  await compare(comparison);
+  await draw("comparison-light.png", comparison, { theme: "light", viewport: { ...DESK, height: 1100 } });
+} finally {
+  await browser.close();
+  await rm(work, { recursive: true });
+}
+
+async function stairWithStall() {
+  const stair = ["--stair", "1k..10k", "--step", "1k", "--hold", "3s", "--interval", "250ms", "--timeout", "1s"];
+  const judged = ["--expect", "loss<0.1%", "--expect", "p50<5ms", "--expect", "generator=ok"];
+  const faults = ["--delay", "lognormal:0.5ms,0.4", "--stall", "21.2s..21.7s"];
+  return measured("stair", faults, [...stair, ...judged]);
+}
+
+async function compare(page) {
+  const sides = { before: "lognormal:0.5ms,0.4", after: "lognormal:0.56ms,0.45" };
+  const runs = { before: [], after: [] };
+  for (let n = 1; n <= 4; n++) {
+    for (const [side, delay] of Object.entries(sides)) {
+      const constant = ["--rate", "2k", "--for", "5s", "--interval", "500ms"];
+      runs[side].push(await measured(`${side}-${n}`, ["--delay", delay, "--seed", String(n)], constant));
+    }
+  }
+  await dnsdyno(["compare", ...runs.after, "--against", ...runs.before, "--page", page]);
+}
+
+/** A run against a responder of its own. Its exit code says whether its expectations hold; the image shows that. */
+async function measured(name, faults, load) {
+  const folder = join(work, name);
+  const server = await responder(...faults);
+  const words = ["--name", name, "--queries", QUERIES, "--quiet", "--out", folder];
+  try {
+    await dnsdyno(["run", "-s", server.udp, ...words, ...load], { codes: [0, 1] });
+  } finally {
+    await server.stop();
+  }
+  return folder;
+}
+
+async function draw(name, page, options) {
+  const opened = await browser.open(page, { ...options, scale: SCALE });
+  const path = join(IMAGES, name);
+  await opened.screenshot({ path, animations: "disabled" });
+  await opened.context().close();
+  execFileSync("pngquant", ["--force", "--skip-if-larger", "--strip", "--output", path, "128", path]);
+  const { size } = await stat(path);
+  console.log(`${name}: ${Math.round(size / 1000)} kB`);
+}

@@ -1,0 +1,88 @@
+/**
+ * The logarithmic percentile curve: for each share of the slowest queries, the latency that they have at least. The
+ * further to the right, the rarer and the slower. What was not answered is a wall up to the timeout.
+ */
+import type { Curve, Run } from "../data/types";
+import { percent, setting } from "../format/units";
+import type { Pen } from "./pen";
+import { runDash } from "./theme";
+import { durationTick, logTicks, percentTick } from "./ticks";
+import { type PointLine, type XYPanel, styleOf } from "./xy";
+import { roundDown, roundUp } from "./yaxis";
+
+/** The rarest that is shown: one in 100,000. */
+const RAREST = 1e-5;
+
+export function curvePanel(runs: Run[]): XYPanel | null {
+  const lines = runs.length === 1 ? linesOf(runs[0]!) : runs.flatMap((run, i) => headline(run, i));
+  const known = lines.flatMap(({ points }) => points.map(({ y }) => y).filter((y) => y > 0 && y < Infinity));
+  const timeouts = lines.filter((line) => line.unanswered > 0).map(({ timeout_ns }) => timeout_ns);
+  if (known.length + timeouts.length === 0) return null;
+  const rarest = Math.min(...lines.flatMap(({ points }) => points.map(({ x }) => x)));
+  const low = roundDown(Math.min(...known, ...timeouts));
+  const high = Math.max(roundUp(Math.max(...known)), low * 10, ...timeouts.map((timeout_ns) => timeout_ns * 1.25));
+  const percentiles = runs.length === 1 ? (runs[0]!.curves[0]?.title ?? "latency") : `${runs[0]!.headline} time`;
+  return {
+    id: "curve",
+    title: "Latency of the slowest queries",
+    unit: runs.length === 1 && runs[0]!.curves.length > 1 ? "logarithmic" : `${percentiles}, logarithmic`,
+    height: 320,
+    frame: { x: [Math.max(RAREST, 10 ** Math.floor(Math.log10(rarest) + 1e-9)), 1], y: [low, high] },
+    x: { log: true, reversed: true, ticks: (from, to, most) => logTicks(from, to, Math.min(most, 8)).map((at) => ({ at, text: percentTick(at) })) },
+    y: { log: true, ticks: (from, to, most) => logTicks(from, to, most).map((at) => ({ at, text: durationTick(at) })) },
+    xTitle: "Slowest",
+    xText: (share) => `slowest ${share === 1 ? "100 %" : share < 1e-4 ? `${Number((share * 100).toPrecision(2))} %` : percent(share)}`,
+    lines,
+    note: noteOf(lines),
+    under: (pen) => paintWalls(pen, lines),
+    shape: (y) => (y === Infinity ? NaN : y),
+  };
+}
+
+interface CurveLine extends PointLine {
+  count: number;
+  unanswered: number;
+}
+
+function linesOf(run: Run): CurveLine[] {
+  return run.curves.map((curve, i) => lineOf(run, curve, curve.title, (p) => p.hues[i % p.hues.length]!));
+}
+
+function headline(run: Run, i: number): CurveLine[] {
+  const [curve] = run.curves;
+  return curve ? [{ ...lineOf(run, curve, run.label, (p) => p.hues[i % p.hues.length]!), dash: runDash(i) }] : [];
+}
+
+function lineOf(run: Run, curve: Curve, label: string, colour: PointLine["colour"]): CurveLine {
+  const points = curve.slowest.map((x, i) => ({ x, y: curve.ns[i] ?? Infinity })).filter(({ x }) => x >= RAREST * 0.999);
+  const { count, unanswered } = curve;
+  // Beyond the timeout there is the wall, which stands exactly where the last answer is, not at the next point.
+  return { label, unit: "ns", colour, width: 2, points, timeout_ns: run.timeout_ns, count, unanswered };
+}
+
+function noteOf(lines: CurveLine[]): string {
+  const lost = lines.filter(({ unanswered }) => unanswered > 0);
+  const parts = lost.map(({ label, unanswered, count, timeout_ns }) => `${lines.length > 1 ? `${label}: ` : ""}${percent(unanswered / count)} had no answer within ${setting(timeout_ns)}`);
+  return ["Left: all queries. Right: only the slowest.", ...(parts.length > 0 ? [`${parts.join("; ")}.`] : [])].join(" ");
+}
+
+function paintWalls(pen: Pen, lines: CurveLine[]): void {
+  for (const line of lines) {
+    if (line.unanswered === 0) continue;
+    const style = styleOf(line, pen);
+    const wall = Math.max(line.unanswered / line.count, RAREST);
+    const last = line.points.filter(({ y }) => y < Infinity).at(-1);
+    const [rarest] = pen.range;
+    // From the slowest answer up, then along the timeout.
+    const foot = last ? [last, { x: wall, y: last.y }] : [];
+    pen.line([...foot, { x: wall, y: line.timeout_ns }, { x: rarest, y: line.timeout_ns }], style);
+    if (lines.length > 1) continue;
+    const [x, y] = [pen.x(wall), pen.y(line.timeout_ns)];
+    pen.ctx.save();
+    pen.ctx.globalAlpha = 0.08;
+    pen.ctx.fillStyle = style.colour;
+    pen.ctx.fillRect(x, y, pen.right - x, pen.bottom - y);
+    pen.ctx.restore();
+    pen.text(`no answer within ${setting(line.timeout_ns)}`, pen.right - 6 * pen.ratio, y + 12 * pen.ratio, pen.colours.muted, "right");
+  }
+}

@@ -1,0 +1,260 @@
+/** The charts under one time axis: one range, one cursor. */
+import type { DecodedRun } from "../data/decode";
+import type { Chart, Range, TimeChartOptions, TimeCharts, TimeLabels, Theme } from "./api";
+import { emptyChart } from "./empty";
+import { panelsOf } from "./panels";
+import type { Panel, ShownRun } from "./panels/panel";
+import { marginsFor } from "./plot";
+import { forget, register } from "./registry";
+import type { Shared } from "./shared";
+import { Strip } from "./strip";
+import { TimeChart } from "./timechart";
+import { follow } from "./width";
+
+export class TimeGroup implements TimeCharts {
+  private readonly element = document.createElement("div");
+  private readonly spoken = document.createElement("p");
+  private readonly shared: Shared;
+  private readonly strip: Strip;
+  private readonly unfollow: () => void;
+  private readonly timers = new Set<number>();
+  private selected: number;
+  private panels: Panel[] = [];
+  private members: Chart[] = [];
+  private drawn: TimeChart[] = [];
+  private cursor_ns: number | null = null;
+  private width: number;
+
+  constructor(
+    container: HTMLElement,
+    runs: DecodedRun[],
+    private readonly options: TimeChartOptions,
+  ) {
+    this.selected = options.selected ?? 0;
+    this.shared = { runs: shownRuns(runs), range: { from_ns: 0, to_ns: 1 }, theme: options.theme, time: options.time ?? "elapsed", boxes: false };
+    this.shared.range = this.whole();
+    this.element.className = "chart-list";
+    this.spoken.className = "chart-spoken";
+    this.spoken.setAttribute("aria-live", "polite");
+    container.append(this.element);
+    this.width = this.element.clientWidth;
+    this.strip = new Strip(this.element, this.shared);
+    this.element.append(this.spoken);
+    this.rebuild();
+    this.unfollow = follow(this.element, (width) => this.setWidth(width));
+    this.prepare();
+  }
+
+  charts(): Chart[] {
+    return this.members;
+  }
+
+  range(): Range {
+    return { ...this.shared.range };
+  }
+
+  setRange(from_ns: number, to_ns: number): void {
+    const whole = this.whole();
+    // Two intervals are the least in which something can be seen.
+    const least = Math.min(2 * (this.shared.runs[0]?.run.interval_ns ?? 1), whole.to_ns);
+    const length = Math.min(Math.max(to_ns - from_ns, least), whole.to_ns);
+    const from = Math.min(Math.max(from_ns, 0), whole.to_ns - length);
+    this.shared.range = { from_ns: from, to_ns: from + length };
+    this.showRange();
+    this.options.onRange?.(this.range(), this.isWhole());
+  }
+
+  resetRange(): void {
+    this.setRange(0, this.whole().to_ns);
+  }
+
+  setTheme(theme: Theme): void {
+    this.shared.theme = theme;
+    for (const chart of this.drawn) chart.setTheme();
+  }
+
+  setTime(labels: TimeLabels): void {
+    this.shared.time = labels;
+    this.showRange();
+  }
+
+  setBoxes(on: boolean): void {
+    this.shared.boxes = on;
+    this.refresh();
+  }
+
+  select(run: number): void {
+    this.selected = run;
+    this.refresh();
+  }
+
+  setRuns(runs: DecodedRun[]): void {
+    const whole = this.isWhole();
+    this.shared.runs = shownRuns(runs);
+    if (whole) this.shared.range = this.whole();
+    this.refresh();
+    this.prepare();
+  }
+
+  destroy(): void {
+    this.unfollow();
+    this.timers.forEach((timer) => window.clearTimeout(timer));
+    this.remove();
+    this.element.remove();
+  }
+
+  private whole(): Range {
+    const ends = this.shared.runs.map(({ run, series }) => {
+      const level = series?.levels[0];
+      return level && level.rows > 0 ? level.to_ns(level.rows - 1) : run.to_ns;
+    });
+    return { from_ns: 0, to_ns: Math.max(1, ...ends) };
+  }
+
+  private isWhole(): boolean {
+    const [range, whole] = [this.shared.range, this.whole()];
+    return range.from_ns <= whole.from_ns && range.to_ns >= whole.to_ns;
+  }
+
+  /** Draws the same charts with other data, or others where the data has other charts. */
+  private refresh(): void {
+    const panels = panelsOf(this.shared.runs, this.selected, this.shared.boxes);
+    const key = (panel: Panel) => `${panel.id} ${panel.title} ${panel.empty ?? ""}`;
+    if (panels.map(key).join() !== this.panels.map(key).join()) {
+      this.rebuild();
+      this.options.onCharts?.(this.members);
+      return;
+    }
+    this.panels = panels;
+    this.drawn.forEach((chart) => chart.setPanel(panels.find((panel) => panel.id === chart.id)!));
+    this.showRange();
+  }
+
+  private rebuild(): void {
+    this.remove();
+    this.panels = panelsOf(this.shared.runs, this.selected, this.shared.boxes);
+    this.drawn = [];
+    let group: string | undefined;
+    this.members = this.panels.map((panel) => {
+      if (panel.group && panel.group !== group) this.element.append(heading(panel.group));
+      group = panel.group;
+      if (panel.empty !== undefined) return emptyChart(this.element, panel.id, panel.title, panel.empty);
+      const chart: TimeChart = new TimeChart(this.element, panel, this.shared, this.width, {
+        onCursor: (left) => this.moveCursor(left === null ? null : chart.plot.valueAt(left), chart),
+        onSelect: (from, to) => this.setRange(from, to),
+        onDoubleClick: () => this.resetRange(),
+        onKey: (event) => this.onKey(event, chart),
+      });
+      this.drawn.push(chart);
+      return chart;
+    });
+    register(this.members);
+    this.showRange();
+  }
+
+  private remove(): void {
+    forget(this.members);
+    this.drawn.forEach((chart) => chart.destroy());
+    this.members.forEach((chart) => chart.element.remove());
+    this.element.querySelectorAll(".chart-group").forEach((element) => element.remove());
+  }
+
+  private showRange(): void {
+    this.drawn.forEach((chart) => chart.update());
+    this.strip.update(marginsFor(this.width), this.plotWidth());
+    this.moveCursor(null);
+  }
+
+  private setWidth(width: number): void {
+    if (width === this.width || width === 0) return;
+    this.width = width;
+    this.drawn.forEach((chart) => chart.setWidth(width));
+    this.strip.update(marginsFor(width), this.plotWidth());
+  }
+
+  private plotWidth(): number {
+    const { left, right } = marginsFor(this.width);
+    return Math.max(1, this.width - left - right);
+  }
+
+  /** One instant in all charts; the chart under the mouse has its cursor there already. */
+  private moveCursor(at_ns: number | null, from?: TimeChart): void {
+    this.cursor_ns = at_ns;
+    const { from_ns, to_ns } = this.shared.range;
+    const left = at_ns === null ? null : ((at_ns - from_ns) / (to_ns - from_ns)) * this.plotWidth();
+    for (const chart of this.drawn) chart.showAt(at_ns, left, chart !== from);
+    this.strip.showAt(at_ns, left, marginsFor(this.width), this.step_ns() >= 1e9 ? 1e9 : 1e6);
+  }
+
+  /** The length of a row of what is shown. */
+  private step_ns(): number {
+    const run = this.shared.runs[this.selected] ?? this.shared.runs[0];
+    const { from_ns, to_ns } = this.shared.range;
+    const factor = run?.series?.levelFor(from_ns, to_ns, 4000).factor ?? 1;
+    return Math.max(1, factor * (run?.run.interval_ns ?? 1e9));
+  }
+
+  private onKey(event: KeyboardEvent, chart: TimeChart): void {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const { from_ns, to_ns } = this.shared.range;
+    const [length, step] = [to_ns - from_ns, this.step_ns()];
+    const at = this.cursor_ns ?? from_ns - step / 2;
+    const pan = (share: number) => () => this.setRange(from_ns + share * length, to_ns + share * length);
+    const moveTo = (ns: number) => () => {
+      this.moveCursor(Math.min(Math.max(ns, from_ns), to_ns - 1));
+      this.spoken.textContent = chart.spoken();
+    };
+    const zoom = (factor: number) => () => {
+      const center = this.cursor_ns ?? (from_ns + to_ns) / 2;
+      this.setRange(center - (center - from_ns) * factor, center + (to_ns - center) * factor);
+    };
+    const keys: Record<string, () => void> = {
+      ArrowRight: event.shiftKey ? pan(0.25) : moveTo(at + step),
+      ArrowLeft: event.shiftKey ? pan(-0.25) : moveTo(at - step),
+      Home: moveTo(from_ns + step / 2),
+      End: moveTo(to_ns - step / 2),
+      "+": zoom(0.5),
+      "=": zoom(0.5),
+      "-": zoom(2),
+      "0": () => this.resetRange(),
+      Escape: () => this.resetRange(),
+    };
+    const act = keys[event.key];
+    if (!act) return;
+    event.preventDefault();
+    act();
+  }
+
+  /** Finds the places in the heat maps of long runs in short pieces, so that the first zoom need not wait for it. */
+  private prepare(): void {
+    const levels = this.shared.runs.flatMap(({ series }) => series?.levels ?? []).filter((level) => level.heat);
+    const next = () => {
+      const more = levels.some((level) => {
+        try {
+          return level.heat!.prepare(100);
+        } catch {
+          // Damaged: the chart that reads it says so.
+          return false;
+        }
+      });
+      if (!more) return;
+      const timer = window.setTimeout(() => {
+        this.timers.delete(timer);
+        next();
+      }, 20);
+      this.timers.add(timer);
+    };
+    next();
+  }
+}
+
+function shownRuns(runs: DecodedRun[]): ShownRun[] {
+  return runs.map((run, index) => ({ ...run, index }));
+}
+
+function heading(text: string): HTMLElement {
+  const element = document.createElement("h3");
+  element.className = "chart-group";
+  element.textContent = text;
+  return element;
+}

@@ -1,0 +1,155 @@
+/**
+ * The heat map of latencies: for each interval, how many queries per second took how long. Colour is the logarithm of
+ * the count, so that single slow queries can be seen beside thousands of fast ones. What was not answered is a band above
+ * the upper end of the axis.
+ */
+import { bucketFrom_ns } from "../data/heat";
+import type { Window } from "./panels/window";
+import { BEYOND_HEIGHT, type Pen } from "./pen";
+import { channels } from "./theme";
+
+/** The queries per second in the palest and in the most intense cell. */
+export interface HeatScale {
+  low_qps: number;
+  high_qps: number;
+}
+
+/** The shortest and the longest duration in a window; `null` where nothing was answered. */
+export function heatRange_ns(window: Window): [number, number] | null {
+  let [low, high] = [Infinity, -1];
+  window.level.heat?.forEach(window.rows.first, window.rows.end, (_, bucket) => {
+    if (bucket < low) low = bucket;
+    if (bucket > high) high = bucket;
+  });
+  return high < 0 ? null : [bucketFrom_ns(low), bucketFrom_ns(high + 1)];
+}
+
+/** Those that rank above the timeout, per interval. */
+export function beyondCounts(window: Window, headline: "response" | "service"): Float64Array {
+  const names = ["ends.answered_late", "ends.timed_out", "ends.refused"];
+  const not_sent = window.level.names().filter((name) => headline === "response" && name.startsWith("ends.not_sent."));
+  return window.counts([...names, ...not_sent]);
+}
+
+export function paintHeat(pen: Pen, window: Window, beyond: Float64Array): HeatScale | null {
+  const { heat } = window.level;
+  const [width, height] = [Math.round(pen.box.width), Math.round(pen.box.height)];
+  if (!heat || width < 1 || height < 1 || window.length === 0) return null;
+  const range = heatRange_ns(window);
+  const columns = columnsOf(pen, window, width);
+  const image = new ImageData(width, height);
+  const pixels = new Uint32Array(image.data.buffer);
+  const scale = range && paintCells(pen, window, columns, pixels, width, height);
+  paintBeyond(pen, beyond, window, columns, pixels, width);
+  // Not straight onto the chart: pixels put there would replace the grid where they are transparent.
+  const canvas = document.createElement("canvas");
+  canvas.width = width;
+  canvas.height = height;
+  const ctx = canvas.getContext("2d");
+  if (!ctx) return scale;
+  ctx.putImageData(image, 0, 0);
+  pen.ctx.drawImage(canvas, Math.round(pen.box.left), Math.round(pen.box.top));
+  return scale;
+}
+
+/** Which columns of pixels an interval has, from `first[i]` to before `end[i]`; and how long the intervals of a column are. */
+interface Columns {
+  first: Int32Array;
+  end: Int32Array;
+  covered_s: Float64Array;
+}
+
+function columnsOf(pen: Pen, window: Window, width: number): Columns {
+  const first = new Int32Array(window.length);
+  const end = new Int32Array(window.length);
+  const covered_s = new Float64Array(width);
+  for (let i = 0; i < window.length; i++) {
+    const left = Math.round(pen.x(window.from[i]!) - pen.box.left);
+    const right = Math.round(pen.x(window.to[i]!) - pen.box.left);
+    first[i] = Math.min(Math.max(left, 0), width);
+    end[i] = Math.min(Math.max(right, left + 1), width);
+    const seconds = (window.to[i]! - window.from[i]!) / 1e9;
+    for (let x = first[i]!; x < end[i]!; x++) covered_s[x]! += seconds;
+  }
+  return { first, end, covered_s };
+}
+
+function paintCells(pen: Pen, window: Window, columns: Columns, pixels: Uint32Array, width: number, height: number): HeatScale | null {
+  const { rows } = window;
+  const places = new Map<number, number>();
+  const counts: Float32Array[] = [];
+  window.level.heat!.forEach(rows.first, rows.end, (row, bucket, count) => {
+    let place = places.get(bucket);
+    if (place === undefined) {
+      place = counts.push(new Float32Array(width)) - 1;
+      places.set(bucket, place);
+    }
+    const line = counts[place]!;
+    for (let x = columns.first[row - rows.first]!; x < columns.end[row - rows.first]!; x++) line[x]! += count;
+  });
+  const [low_qps, high_qps] = extremes(counts, columns.covered_s);
+  if (!(high_qps > 0)) return null;
+  const colours = ramp(pen.colours.heat);
+  const steps = Math.log(high_qps / low_qps) || 1;
+  for (const [bucket, place] of places) {
+    const top = Math.max(0, Math.round(pen.y(bucketFrom_ns(bucket + 1)) - pen.box.top));
+    const bottom = Math.min(height, Math.max(top + 1, Math.round(pen.y(bucketFrom_ns(bucket)) - pen.box.top)));
+    const line = counts[place]!;
+    for (let x = 0; x < width; x++) {
+      if (line[x] === 0) continue;
+      const share = Math.log(line[x]! / columns.covered_s[x]! / low_qps) / steps;
+      const colour = colours[Math.round(Math.min(1, Math.max(0, share)) * (colours.length - 1))]!;
+      for (let y = top; y < bottom; y++) pixels[y * width + x] = colour;
+    }
+  }
+  return { low_qps, high_qps };
+}
+
+function extremes(counts: Float32Array[], covered_s: Float64Array): [number, number] {
+  let [low, high] = [Infinity, 0];
+  for (const line of counts) {
+    for (let x = 0; x < line.length; x++) {
+      if (line[x] === 0) continue;
+      const qps = line[x]! / covered_s[x]!;
+      if (qps < low) low = qps;
+      if (qps > high) high = qps;
+    }
+  }
+  return [low, high];
+}
+
+/** The band: opaque where nothing was answered, pale where few were not. */
+function paintBeyond(pen: Pen, beyond: Float64Array, window: Window, columns: Columns, pixels: Uint32Array, width: number): void {
+  const height = Math.round((BEYOND_HEIGHT - 3) * pen.ratio);
+  const scheduled = window.counts(["scheduled"]);
+  const share = new Float64Array(width);
+  for (let i = 0; i < window.length; i++) {
+    if (beyond[i] === 0) continue;
+    const here = scheduled[i]! > 0 ? beyond[i]! / scheduled[i]! : 1;
+    for (let x = columns.first[i]!; x < columns.end[i]!; x++) share[x] = Math.max(share[x]!, here);
+  }
+  const [r, g, b] = channels(pen.colours.timedOut) as [number, number, number];
+  for (let x = 0; x < width; x++) {
+    if (share[x] === 0) continue;
+    // Four decades, from one in 10,000 on.
+    const opacity = Math.min(1, Math.max(0.3, 1 + Math.log10(share[x]!) * 0.175));
+    const colour = packed(r, g, b, Math.round(opacity * 255));
+    for (let y = 0; y < height; y++) pixels[y * width + x] = colour;
+  }
+}
+
+/** 256 colours from stops at equal distances. */
+function ramp(stops: string[]): Uint32Array {
+  const colours = stops.map(channels);
+  return Uint32Array.from({ length: 256 }, (_, i) => {
+    const place = (i / 255) * (stops.length - 1);
+    const [from, to] = [colours[Math.floor(place)]!, colours[Math.ceil(place)]!];
+    const mix = (c: number) => Math.round(from[c]! + (to[c]! - from[c]!) * (place % 1));
+    return packed(mix(0), mix(1), mix(2), 255);
+  });
+}
+
+/** As `ImageData` has it on a machine that stores the lowest byte first, which all browsers run on. */
+function packed(r: number, g: number, b: number, opacity: number): number {
+  return ((opacity << 24) | (b << 16) | (g << 8) | r) >>> 0;
+}

@@ -1,0 +1,191 @@
+/**
+ * A comparison drawn: per metric the figure of each run, A above B on one axis, and beside it the difference of B to A
+ * with its interval. An interval that does not touch the line of no difference is a difference that these runs show.
+ */
+import type { ComparedMetric, Comparison } from "../data/types";
+import { duration, percent, rate } from "../format/units";
+import type { Chart, ChartOptions, Charts, ChartTable, Theme, Value } from "./api";
+import { forget, register } from "./registry";
+import { palette } from "./theme";
+import { linearTicks, percentTick } from "./ticks";
+
+export class Intervals implements Charts, Chart {
+  readonly id = "intervals";
+  readonly title = "Difference of B to A";
+  readonly element = document.createElement("figure");
+
+  constructor(
+    container: HTMLElement,
+    private readonly comparison: Comparison,
+    { theme }: ChartOptions,
+  ) {
+    this.element.className = "chart intervals";
+    this.element.dataset.chart = this.id;
+    const { metrics } = comparison;
+    // Shares are compared by their difference, everything else by its ratio: two scales.
+    const reach = (share: boolean) => reachOf(metrics.filter((metric) => (metric.unit === "share") === share));
+    const reaches = { share: reach(true), ratio: reach(false) };
+    this.element.append(head(comparison), ...metrics.map((metric) => row(metric, reaches[metric.unit === "share" ? "share" : "ratio"])));
+    if (metrics.some(({ unit }) => unit !== "share")) this.element.append(axis(reaches.ratio));
+    this.setTheme(theme);
+    container.append(this.element);
+    register([this]);
+  }
+
+  charts(): Chart[] {
+    return [this];
+  }
+
+  setTheme(theme: Theme): void {
+    const colours = palette(theme);
+    const names = { a: colours.asked, b: colours.answered, better: colours.ok, worse: colours.timedOut, none: colours.muted };
+    for (const [name, colour] of Object.entries(names)) this.element.style.setProperty(`--interval-${name}`, colour);
+  }
+
+  range(): null {
+    return null;
+  }
+
+  /** Of the metric with this number. */
+  valuesAt(index: number): Record<string, Value> {
+    const { difference, from, to } = this.comparison.metrics[index] ?? { difference: null, from: null, to: null };
+    return { difference, from, to };
+  }
+
+  table(): ChartTable {
+    const right = (title: string) => ({ title, unit: "", align: "right" as const });
+    return {
+      columns: [{ title: "", unit: "", align: "left" }, right("A"), right("B"), right("difference"), right("from"), right("to"), { title: "verdict", unit: "", align: "left" }],
+      rows: this.comparison.metrics.map((metric) => {
+        const { name, a, b, difference, from, to, words } = metric;
+        return [name, a, b, ...[difference, from, to].map((value) => change(value, metric.unit)), words];
+      }),
+    };
+  }
+
+  destroy(): void {
+    forget([this]);
+    this.element.remove();
+  }
+}
+
+function head({ a, b }: Comparison): HTMLElement {
+  const caption = document.createElement("figcaption");
+  caption.className = "intervals-head";
+  const runs = part("intervals-runs");
+  runs.append(key("a", `A: ${a.title}`), " ", key("b", `B: ${b.title}`));
+  caption.append(part("intervals-name"), runs, part("intervals-difference", "Difference of B to A, 95 % interval"), part("intervals-words"));
+  return caption;
+}
+
+function key(side: "a" | "b", title: string): HTMLElement {
+  const element = part("intervals-key");
+  const dot = svg("svg", { class: "intervals-dot", width: "10", height: "10", "aria-hidden": "true" });
+  dot.append(mark(side, "50%", 5));
+  element.append(dot, title);
+  return element;
+}
+
+function row(metric: ComparedMetric, reach: number): HTMLElement {
+  const element = document.createElement("div");
+  element.className = `intervals-row intervals-${metric.verdict}`;
+  element.append(part("intervals-name", metric.name), runsOf(metric), differenceOf(metric, reach), words(metric));
+  return element;
+}
+
+/** A circle for A, a filled one for B: not by colour alone. */
+function mark(side: "a" | "b", x: string, y: number): SVGElement {
+  return svg("circle", { class: `intervals-${side}`, cx: x, cy: String(y), r: "4" });
+}
+
+function runsOf({ a_values, b_values, a, b, unit }: ComparedMetric): HTMLElement {
+  const known = [...a_values, ...b_values].filter((value) => value !== null);
+  const element = part("intervals-runs");
+  if (known.length === 0) return element;
+  const [low, high] = [Math.min(...known), Math.max(...known)];
+  const place = (value: number) => `${high > low ? 3 + (94 * (value - low)) / (high - low) : 50}%`;
+  const picture = svg("svg", { width: "100%", height: "44", role: "img", "aria-label": `A ${a}, B ${b}` });
+  const dots = (values: (number | null)[], side: "a" | "b", y: number) => {
+    picture.append(svg("line", { class: "intervals-guide", x1: "0", x2: "100%", y1: String(y), y2: String(y) }));
+    for (const value of values) if (value !== null) picture.append(mark(side, place(value), y));
+  };
+  dots(a_values, "a", 8);
+  dots(b_values, "b", 22);
+  for (const [value, x, anchor] of [[low, "0", "start"], [high, "100%", "end"]] as const) {
+    if (anchor === "end" && high === low) continue;
+    const label = svg("text", { class: "intervals-tick", x, y: "40", "text-anchor": anchor });
+    label.textContent = figure(value, unit);
+    picture.append(label);
+  }
+  element.append(picture);
+  return element;
+}
+
+function differenceOf({ difference, from, to, unit }: ComparedMetric, reach: number): HTMLElement {
+  const element = part("intervals-difference");
+  const label = difference === null ? "no difference can be given" : `${change(difference, unit)}, from ${change(from, unit)} to ${change(to, unit)}`;
+  const picture = svg("svg", { width: "100%", height: "30", role: "img", "aria-label": label });
+  const place = (share: number) => `${50 + (47 * share) / reach}%`;
+  picture.append(svg("line", { class: "intervals-zero", x1: "50%", x2: "50%", y1: "0", y2: "30" }));
+  if (difference !== null && from !== null && to !== null) {
+    picture.append(svg("line", { class: "intervals-interval", x1: place(from), x2: place(to), y1: "15", y2: "15" }));
+    for (const end of [from, to]) picture.append(svg("line", { class: "intervals-end", x1: place(end), x2: place(end), y1: "10", y2: "20" }));
+  }
+  if (difference !== null) picture.append(svg("circle", { class: "intervals-estimate", cx: place(difference), cy: "15", r: "5" }));
+  element.append(picture);
+  return element;
+}
+
+const SIGNS = { better: "✓ better", worse: "✗ worse", no_difference: "= no difference shown", too_few: "? too few runs" };
+
+function words({ verdict, words }: ComparedMetric): HTMLElement {
+  const element = part("intervals-words");
+  const sign = document.createElement("b");
+  sign.textContent = SIGNS[verdict];
+  element.append(sign, document.createElement("br"), words);
+  return element;
+}
+
+/** Below the differences. */
+function axis(reach: number): HTMLElement {
+  const element = document.createElement("div");
+  element.className = "intervals-row intervals-axis";
+  element.setAttribute("aria-hidden", "true");
+  const picture = svg("svg", { width: "100%", height: "18" });
+  for (const tick of linearTicks(-reach, reach, 5)) {
+    const label = svg("text", { class: "intervals-tick", x: `${50 + (47 * tick) / reach}%`, y: "14", "text-anchor": "middle" });
+    label.textContent = Math.abs(tick) < 1e-12 ? "0" : `${tick > 0 ? "+" : "−"}${percentTick(Math.abs(tick))}`;
+    picture.append(label);
+  }
+  const place = part("intervals-difference");
+  place.append(picture);
+  element.append(part("intervals-name"), part("intervals-runs"), place, part("intervals-words"));
+  return element;
+}
+
+function reachOf(metrics: ComparedMetric[]): number {
+  return Math.max(0.01, ...metrics.flatMap(({ from, to, difference }) => [from, to, difference].map((value) => Math.abs(value ?? 0)))) * 1.05;
+}
+
+function figure(value: number, unit: ComparedMetric["unit"]): string {
+  return unit === "ns" ? duration(value) : unit === "qps" ? `${rate(value)}/s` : percent(value);
+}
+
+function change(value: number | null, unit: ComparedMetric["unit"]): string {
+  if (value === null) return "-";
+  const sign = value > 0 ? "+" : value < 0 ? "−" : "";
+  return `${sign}${percent(Math.abs(value))}${unit === "share" ? " points" : ""}`;
+}
+
+function part(name: string, text = ""): HTMLElement {
+  const element = document.createElement("span");
+  element.className = name;
+  element.textContent = text;
+  return element;
+}
+
+function svg(name: string, attributes: Record<string, string>): SVGElement {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  return element;
+}

@@ -1,0 +1,22 @@
+/** All charts over time of the runs of a page, in the order of reading. */
+import { generatorPanels } from "./generator";
+import { latencyPanel } from "./latency";
+import type { Panel, ShownRun } from "./panel";
+import { partsPanels } from "./parts";
+import { probePanels } from "./probes";
+import { ratePanels } from "./rate";
+
+export function panelsOf(runs: ShownRun[], selected: number, boxes: boolean): Panel[] {
+  const one = runs[selected] ?? runs[0];
+  const readable = runs.filter((run) => run.series !== null);
+  const [rate, ...losses] = ratePanels(readable);
+  const nothing = one?.problem ?? "No interval has been recorded.";
+  const hasRows = readable.some((run) => run.series!.levels[0]!.rows > 0);
+  return [
+    ...(rate ? [hasRows ? rate : { ...rate, empty: nothing }] : []),
+    ...losses,
+    latencyPanel(readable, one, boxes),
+    ...(one ? [...partsPanels(one), ...probePanels(one)] : []),
+    ...generatorPanels(readable, one),
+  ];
+}

@@ -1,0 +1,78 @@
+/**
+ * What a chart over time shows, before anything is drawn: its lines, and where their figures come from.
+ *
+ * The chart, its readout, its table and the tests read the same lines.
+ */
+import type { DecodedRun } from "../../data/decode";
+import { count, duration, percent, rate } from "../../format/units";
+import type { Value } from "../api";
+import type { Palette } from "../theme";
+import { bytesTick, figureTick } from "../ticks";
+import type { Window } from "./window";
+
+export type Unit = "qps" | "ns" | "share" | "count" | "bytes" | "gauge";
+
+export interface Line {
+  label: string;
+  unit: Unit;
+  /** Index of its run on the page. */
+  run: number;
+  colour: (palette: Palette) => string;
+  /** `stack`: an area on top of the one before it. */
+  shape: "line" | "stack";
+  dash?: number[];
+  width?: number;
+  /** Drawn over a heat map. */
+  halo?: boolean;
+  /** Of a stack: 0 to 1. */
+  opacity?: number;
+  /** A stack whose upper edge is drawn too. */
+  edge?: boolean;
+  /** What stands at its end, where that is not its label; `null` for nothing. */
+  end?: string | null;
+  values: (window: Window) => Float64Array;
+}
+
+export interface Panel {
+  id: string;
+  title: string;
+  unit: string;
+  /** Above it; panels of one group follow each other. */
+  group?: string;
+  height: number;
+  scale: "zero" | "share" | "log";
+  lines: Line[];
+  /** Why there is nothing to draw. */
+  empty?: string;
+  /** The run whose heat map is under the lines. */
+  heat?: number;
+}
+
+/** Of a run by its place on the page; `null` where its series cannot be read. */
+export interface ShownRun extends DecodedRun {
+  index: number;
+}
+
+export function text(unit: Unit, value: number, timeout_ns: number): string {
+  if (Number.isNaN(value)) return "-";
+  if (value === Infinity) return `>${duration(timeout_ns)}`;
+  switch (unit) {
+    case "qps":
+      return rate(value);
+    case "ns":
+      return duration(value);
+    case "share":
+      return percent(value);
+    case "count":
+      return count(value);
+    case "bytes":
+      return bytesTick(value);
+    case "gauge":
+      return figureTick(value);
+  }
+}
+
+export function shown(value: number | undefined): Value {
+  if (value === undefined || Number.isNaN(value)) return null;
+  return value === Infinity ? "beyond" : value;
+}

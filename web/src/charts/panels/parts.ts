@@ -1,0 +1,152 @@
+/** What a run is made of: RCODEs, query types, transports of a mix, connections, handshakes, parts of a transaction. */
+import type { Line, Panel, ShownRun } from "./panel";
+import { columnsOf } from "./rate";
+
+export function partsPanels(run: ShownRun): Panel[] {
+  if (!run.series) return [];
+  return [rcodes, fallback, openConnections, connections, handshakes, setUp, types, members, memberLatency].flatMap((make) => {
+    const panel = make(run);
+    return panel.lines.length > 0 ? [panel] : [];
+  });
+}
+
+function rcodes(run: ShownRun): Panel {
+  const columns = largestFirst(run, columnsOf(run, ["rcodes."]));
+  const lines = columns.map((column, i): Line => {
+    const name = column.slice("rcodes.".length);
+    // What is as it should be is pale, so that the rest is seen.
+    const opacity = name === "NOERROR" ? 0.22 : 0.85;
+    return { ...base(run, name, i), unit: "share", shape: "stack", opacity, colour: rcodeColour(name, i), values: (w) => w.shares([column], columns) };
+  });
+  return { id: "rcodes", title: "RCODEs", unit: "share of the answers", height: 104, scale: "share", lines };
+}
+
+/** The usual ones by what they mean to an operator, so that they are the same on every page. */
+function rcodeColour(name: string, i: number): Line["colour"] {
+  const known: Record<string, Line["colour"]> = {
+    NOERROR: (p) => p.answered,
+    NXDOMAIN: (p) => p.late,
+    SERVFAIL: (p) => p.timedOut,
+    REFUSED: (p) => p.refused,
+  };
+  return known[name] ?? ((p) => [p.p99_9, p.ok, p.notSent][i % 3]!);
+}
+
+function fallback(run: ShownRun): Panel {
+  const parts = [
+    ["query over UDP", "fallback.udp.p50"],
+    ["waiting for a client", "fallback.waiting.p50"],
+    ["connecting", "fallback.connect.p50"],
+    ["query over TCP", "fallback.query.p50"],
+  ] as const;
+  const lines = parts.flatMap(([label, column], i): Line[] =>
+    run.series!.has(column) ? [{ ...base(run, label, i), unit: "ns", shape: "stack", values: (w) => orZero(w.values(column)) }] : [],
+  );
+  return { id: "parts", title: "Parts of a transaction that fell back to TCP", unit: "medians, stacked", height: 150, scale: "zero", lines };
+}
+
+function orZero(values: Float64Array): Float64Array {
+  return values.map((value) => (Number.isFinite(value) ? value : 0));
+}
+
+const CONNECTIONS = "arrivals.connections.";
+
+function openConnections(run: ShownRun): Panel {
+  const column = `${CONNECTIONS}open_max`;
+  const lines: Line[] = run.series!.has(column)
+    ? [{ ...base(run, "open", 0), unit: "count", values: (w) => orZero(w.values(column)) }]
+    : [];
+  return { id: "open-connections", title: "Open connections", unit: "most at once", height: 110, scale: "zero", lines };
+}
+
+function connections(run: ShownRun): Panel {
+  const lines = rates(run, [
+    ["opened", [`${CONNECTIONS}opened`], (p) => p.asked],
+    ["established", [`${CONNECTIONS}established`], (p) => p.answered],
+    ["failed", [`${CONNECTIONS}failed.`], (p) => p.timedOut],
+    ["closed by the server", [`${CONNECTIONS}ended.by_server`, `${CONNECTIONS}ended.gone_away`], (p) => p.refused],
+    ["reset", [`${CONNECTIONS}ended.reset`, `${CONNECTIONS}ended.error`], (p) => p.p99_9],
+  ]);
+  return { id: "connections", title: "Connections", unit: "per second", height: 130, scale: "zero", lines };
+}
+
+function handshakes(run: ShownRun): Panel {
+  const done = `${CONNECTIONS}encrypted.handshakes.`;
+  const lines = rates(run, [
+    ["full", [`${done}full.count`], (p) => p.answered],
+    ["resumed", [`${done}resumed.count`], (p) => p.ok],
+    ["resumed, early data", [`${done}early.count`], (p) => p.p99_9],
+    ["failed", [`${CONNECTIONS}encrypted.failed.`], (p) => p.timedOut],
+  ]);
+  return { id: "handshakes", title: "Handshakes", unit: "per second", height: 130, scale: "zero", lines };
+}
+
+type Rate = [label: string, columns: string[], colour: Line["colour"]];
+
+function rates(run: ShownRun, kinds: Rate[]): Line[] {
+  return kinds.flatMap(([label, names, colour]): Line[] => {
+    const columns = columnsOf(run, names);
+    return columns.length > 0 ? [{ ...base(run, label, 0), colour, values: (w) => w.rates(columns) }] : [];
+  });
+}
+
+function setUp(run: ShownRun): Panel {
+  const durations: [string, string, Line["colour"]][] = [
+    ["connect", `${CONNECTIONS}connect`, (p) => p.answered],
+    ["full handshake", `${CONNECTIONS}encrypted.handshakes.full`, (p) => p.p99_9],
+    ["resumed handshake", `${CONNECTIONS}encrypted.handshakes.resumed`, (p) => p.ok],
+    ["early data", `${CONNECTIONS}encrypted.handshakes.early`, (p) => p.refused],
+    ["query", `${CONNECTIONS}query`, (p) => p.muted],
+  ];
+  const lines = durations.flatMap(([label, path, colour]) => [
+    ...percentile(run, `${label} p50`, `${path}.p50`, colour, []),
+    ...percentile(run, `${label} p99`, `${path}.p99`, colour, [4, 3]),
+  ]);
+  return { id: "set-up", title: "Connecting and asking", unit: "logarithmic", height: 170, scale: "log", lines };
+}
+
+function percentile(run: ShownRun, label: string, column: string, colour: Line["colour"], dash: number[]): Line[] {
+  return run.series!.has(column) ? [{ ...base(run, label, 0), unit: "ns", colour, dash, values: (w) => w.values(column) }] : [];
+}
+
+/** With more types, the rest is one. */
+const MOST_TYPES = 7;
+
+function types(run: ShownRun): Panel {
+  const columns = largestFirst(run, columnsOf(run, ["types."]).filter((column) => column.endsWith(".answered")));
+  const [first, rest] = columns.length > MOST_TYPES ? [columns.slice(0, MOST_TYPES - 1), columns.slice(MOST_TYPES - 1)] : [columns, []];
+  const lines = first.map((column, i): Line => {
+    const label = column.slice("types.".length, -".answered".length);
+    return { ...base(run, label, i), shape: "stack", values: (w) => w.rates([column]) };
+  });
+  if (rest.length > 0) {
+    const others = { ...base(run, `${rest.length} other types`, 0), colour: (p: { notSent: string }) => p.notSent };
+    lines.push({ ...others, shape: "stack", values: (w) => w.rates(rest) });
+  }
+  return { id: "types", title: "Answered by query type", unit: "queries/s", height: 140, scale: "zero", lines };
+}
+
+function members(run: ShownRun): Panel {
+  const lines = run.run.members.flatMap((name, i) => rates(run, [[name, [`members.${i}.ends.answered`], (p) => p.hues[i % p.hues.length]!]]));
+  return { id: "members", title: "Answered by transport", unit: "queries/s", height: 140, scale: "zero", lines };
+}
+
+function memberLatency(run: ShownRun): Panel {
+  const lines = run.run.members.flatMap((name, i) => {
+    const path = `members.${i}.${run.run.headline}`;
+    const colour: Line["colour"] = (p) => p.hues[i % p.hues.length]!;
+    return [...percentile(run, `${name} p50`, `${path}.p50`, colour, []), ...percentile(run, `${name} p99`, `${path}.p99`, colour, [4, 3])];
+  });
+  return { id: "member-latency", title: "Latency by transport", unit: "of the answered, logarithmic", height: 170, scale: "log", lines };
+}
+
+function base(run: ShownRun, label: string, i: number): Omit<Line, "values"> {
+  return { label, unit: "qps", run: run.index, shape: "line", opacity: 0.55, colour: (p) => p.hues[i % p.hues.length]! };
+}
+
+/** By their sum over the run. */
+function largestFirst(run: ShownRun, columns: string[]): string[] {
+  const coarsest = run.series!.levels[run.series!.levels.length - 1]!;
+  const total = (column: string) => (coarsest.column(column) ?? new Float64Array()).reduce((sum, value) => sum + (value || 0), 0);
+  return columns.map((column) => ({ column, sum: total(column) })).sort((a, b) => b.sum - a.sum).map(({ column }) => column);
+}

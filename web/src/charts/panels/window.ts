@@ -1,0 +1,63 @@
+/** The rows of a level that are shown, and their figures in the units of the charts. */
+import type { LevelReader, Rows, SeriesReader } from "../../data/series";
+
+/** More rows than any screen has columns for, and few enough to be drawn between two frames. */
+const MOST_ROWS = 4000;
+
+export class Window {
+  readonly from: Float64Array;
+  readonly to: Float64Array;
+
+  constructor(
+    readonly level: LevelReader,
+    readonly rows: Rows,
+  ) {
+    const covered = level.covered_ns.subarray(rows.first, rows.end);
+    this.from = level.from_ns.subarray(rows.first, rows.end);
+    this.to = this.from.map((from, i) => from + covered[i]!);
+  }
+
+  static of(series: SeriesReader, from_ns: number, to_ns: number): Window {
+    const level = series.levelFor(from_ns, to_ns, MOST_ROWS);
+    return new Window(level, level.rowsWithin(from_ns, to_ns));
+  }
+
+  /** A row alone. */
+  static ofRow(level: LevelReader, row: number): Window {
+    return new Window(level, { first: row, end: row + 1 });
+  }
+
+  get length(): number {
+    return this.from.length;
+  }
+
+  /** As recorded: NaN is no value, Infinity beyond the timeout. */
+  values(name: string): Float64Array {
+    const column = this.level.column(name);
+    return column ? column.subarray(this.rows.first, this.rows.end) : new Float64Array(this.length).fill(NaN);
+  }
+
+  /** The sum of counters, 0 where nothing was counted. */
+  counts(names: string[]): Float64Array {
+    const sum = new Float64Array(this.length);
+    for (const name of names) {
+      const values = this.level.column(name)?.subarray(this.rows.first, this.rows.end);
+      if (values) for (let i = 0; i < sum.length; i++) sum[i]! += values[i]! || 0;
+    }
+    return sum;
+  }
+
+  /** The sum of counters per second. */
+  rates(names: string[], per_ns = 1e9): Float64Array {
+    return this.counts(names).map((count, i) => {
+      const covered_ns = this.to[i]! - this.from[i]!;
+      return covered_ns > 0 ? (count * per_ns) / covered_ns : NaN;
+    });
+  }
+
+  /** The sum of some counters as a share of the sum of others. */
+  shares(names: string[], all: string[]): Float64Array {
+    const whole = this.counts(all);
+    return this.counts(names).map((count, i) => (whole[i]! > 0 ? count / whole[i]! : NaN));
+  }
+}

@@ -1,0 +1,262 @@
+/** A chart over time: a panel, drawn for the shown range. */
+import { instant } from "../format/instants";
+import type { Chart, ChartTable, Range, Value } from "./api";
+import { paintBoxes } from "./boxes";
+import { type HeatScale, beyondCounts, heatRange_ns, paintHeat } from "./heatmap";
+import { type EndLabel, drawEndLabels } from "./labels";
+import { type Line, type Panel, type ShownRun, shown, text } from "./panels/panel";
+import { Window } from "./panels/window";
+import type { Pen } from "./pen";
+import { Plot, type PlotOptions, marginsFor } from "./plot";
+import type { ReadoutItem } from "./readout";
+import { type Shared, startOf } from "./shared";
+import { faint, palette, readable } from "./theme";
+import { timeTicks } from "./ticks";
+import { type YAxis, yAxisFor } from "./yaxis";
+
+/** A line with the figures of the shown range; those of a stack also with where its area begins and ends. */
+interface Drawn {
+  line: Line;
+  run: ShownRun;
+  window: Window;
+  values: Float64Array;
+  lower: Float64Array | null;
+  upper: Float64Array;
+}
+
+type Handlers = Pick<PlotOptions, "onCursor" | "onSelect" | "onDoubleClick" | "onKey">;
+
+export class TimeChart implements Chart {
+  readonly plot: Plot;
+  private drawn: Drawn[] = [];
+  private axis: YAxis;
+  private labelled = new Set<string>();
+  private cursor_ns: number | null = null;
+
+  constructor(
+    container: HTMLElement,
+    private panel: Panel,
+    private readonly shared: Shared,
+    private width: number,
+    handlers: Handlers,
+  ) {
+    this.axis = yAxisFor(panel, [], null, false);
+    const { theme } = shared;
+    this.plot = new Plot(
+      container,
+      {
+        id: panel.id,
+        title: panel.title,
+        unit: panel.unit,
+        theme,
+        height: panel.height,
+        x: { ticks: (low, high, most) => timeTicks(low, high, most, shared.time, startOf(shared)).map(({ at_ns, text }) => ({ at: at_ns, text })) },
+        y: { log: panel.scale === "log", ticks: (low, high, most) => this.axis.ticks(low, high, most) },
+        paint: (pen) => this.paint(pen),
+        ...handlers,
+      },
+      width,
+    );
+    this.update();
+  }
+
+  get id(): string {
+    return this.panel.id;
+  }
+
+  get title(): string {
+    return this.panel.title;
+  }
+
+  get element(): HTMLElement {
+    return this.plot.element;
+  }
+
+  /** The same chart with other data. */
+  setPanel(panel: Panel): void {
+    this.panel = panel;
+    this.update();
+  }
+
+  setWidth(width: number): void {
+    this.width = width;
+    this.plot.setWidth(width);
+    this.showReadout();
+  }
+
+  setTheme(): void {
+    this.plot.setTheme(this.shared.theme);
+    this.showReadout();
+  }
+
+  /** Takes the figures of the shown range, and draws them. */
+  update(): void {
+    const { range, runs } = this.shared;
+    const windows = new Map<ShownRun, Window>();
+    const windowOf = (run: ShownRun): Window => {
+      const window = windows.get(run) ?? Window.of(run.series!, range.from_ns, range.to_ns);
+      windows.set(run, window);
+      return window;
+    };
+    this.drawn = [];
+    const tops = new Map<ShownRun, Float64Array>();
+    for (const line of this.panel.lines) {
+      const run = runs.find((r) => r.index === line.run);
+      if (!run?.series) continue;
+      const window = windowOf(run);
+      const values = line.values(window);
+      const lower = line.shape === "stack" ? (tops.get(run) ?? null) : null;
+      const upper = line.shape === "stack" && lower ? values.map((value, i) => (Number.isNaN(value) ? NaN : value + lower[i]!)) : values;
+      if (line.shape === "stack") tops.set(run, upper);
+      this.drawn.push({ line, run, window, values, lower, upper });
+    }
+    const heat = this.heatRun();
+    const heatRange = heat && heatRange_ns(windowOf(heat));
+    this.axis = yAxisFor(this.panel, this.drawn.map(({ upper }) => upper), heatRange ?? null, heat !== undefined || this.shared.boxes, this.timeout_ns());
+    this.plot.setFrame({ x: [range.from_ns, range.to_ns], y: this.axis.range });
+  }
+
+  /** Shows the cursor, and the figures of its instant. */
+  showAt(at_ns: number | null, left: number | null, moveCursor: boolean): void {
+    this.cursor_ns = at_ns;
+    if (moveCursor) this.plot.showCursor(left);
+    this.showReadout();
+  }
+
+  range(): Range {
+    return { ...this.shared.range };
+  }
+
+  valuesAt(at_ns: number): Record<string, Value> {
+    return Object.fromEntries(this.drawn.map((drawn) => [drawn.line.label, shown(valueAt(drawn, at_ns))]));
+  }
+
+  table(): ChartTable {
+    const { time } = this.shared;
+    const window = this.drawn.reduce<Window | null>((longest, { window }) => (longest && longest.length >= window.length ? longest : window), null);
+    const columns: ChartTable["columns"] = [
+      { title: time === "utc" ? "UTC" : "Elapsed", unit: "", align: "right" },
+      ...this.drawn.map(({ line }) => ({ title: line.label, unit: line.unit === "qps" ? this.panel.unit : "", align: "right" as const })),
+    ];
+    const rows = Array.from(window?.from ?? [], (from_ns, i) => [
+      instant(from_ns, stepOf(window!, i), time, startOf(this.shared)),
+      ...this.drawn.map((drawn) => text(drawn.line.unit, valueAt(drawn, from_ns), drawn.run.run.timeout_ns)),
+    ]);
+    return { columns, rows };
+  }
+
+  /** What the readout says, as one text. */
+  spoken(): string {
+    return `${this.title}: ${this.items().map(({ label, text }) => `${label} ${text}`).join(", ")}`;
+  }
+
+  destroy(): void {
+    this.plot.destroy();
+  }
+
+  private timeout_ns(): number {
+    return this.drawn[0]?.run.run.timeout_ns ?? this.shared.runs[0]?.run.timeout_ns ?? 0;
+  }
+
+  private heatRun(): ShownRun | undefined {
+    if (this.panel.heat === undefined || this.shared.boxes) return undefined;
+    const run = this.shared.runs.find((r) => r.index === this.panel.heat);
+    return run?.series ? run : undefined;
+  }
+
+  private items(): ReadoutItem[] {
+    const colours = palette(this.shared.theme);
+    return this.drawn.map((drawn) => {
+      const { line, run } = drawn;
+      const value = this.cursor_ns === null ? NaN : valueAt(drawn, this.cursor_ns);
+      const key = line.shape === "stack" ? "area" : line.dash?.length ? "dashes" : "line";
+      return { label: line.label, colour: line.colour(colours), key, text: text(line.unit, value, run.run.timeout_ns) };
+    });
+  }
+
+  private showReadout(): void {
+    const step_ns = this.drawn[0] ? stepOf(this.drawn[0].window, 0) : 1e9;
+    const at = this.cursor_ns === null ? null : instant(this.cursor_ns - (this.cursor_ns % step_ns), step_ns, this.shared.time, startOf(this.shared));
+    this.plot.readout.show(at, this.items(), this.labelled);
+  }
+
+  private paint(pen: Pen): void {
+    const { boxes } = this.shared;
+    let scale: HeatScale | null = null;
+    pen.within(() => {
+      this.paintPhases(pen);
+      const heat = this.heatRun();
+      const window = heat && Window.of(heat.series!, this.shared.range.from_ns, this.shared.range.to_ns);
+      if (window) scale = paintHeat(pen, window, beyondCounts(window, heat.run.headline));
+      if (this.panel.id === "latency" && boxes && this.drawn[0]) {
+        paintBoxes(pen, this.drawn[0].window, this.drawn.map(({ values }) => values));
+        return;
+      }
+      for (const drawn of this.drawn) if (drawn.line.shape === "stack") paintStack(pen, drawn);
+      for (const drawn of this.drawn) if (drawn.line.shape === "line") paintLine(pen, drawn);
+    });
+    this.plot.readout.showScale(scale, pen.colours.heat);
+    const { right } = marginsFor(this.width);
+    // A single line is what the title says.
+    const single = this.drawn.length === 1 && this.drawn[0]!.line.label === this.title;
+    const labels = single || right <= 50 ? [] : drawEndLabels(pen, this.endLabels(pen), right);
+    const named = ({ line }: Drawn) => single || line.end === null || labels.includes(line.end ?? line.label);
+    this.labelled = new Set(this.drawn.filter(named).map(({ line }) => line.label));
+    this.showReadout();
+  }
+
+  /** The instants at which the load changed, and the events. */
+  private paintPhases(pen: Pen): void {
+    const { runs } = this.shared;
+    if (runs.length !== 1) return;
+    const { phases, events } = runs[0]!.run;
+    const vertical = (at_ns: number, colour: string, dash: number[]) => {
+      const path = new Path2D();
+      const x = Math.round(pen.x(at_ns));
+      path.moveTo(x, pen.box.top);
+      path.lineTo(x, pen.bottom);
+      pen.stroke(path, { colour, width: 1, dash });
+    };
+    for (const { from_ns } of phases) if (from_ns > 0) vertical(from_ns, pen.colours.grid, []);
+    for (const { at_ns } of events) vertical(at_ns, faint(pen.colours.ink, 0.55), [2, 3]);
+  }
+
+  /** Of the lines that reach the right end of the chart. */
+  private endLabels(pen: Pen): EndLabel[] {
+    return this.drawn.flatMap(({ line, values, lower, upper, window }) => {
+      let last = values.length - 1;
+      while (last >= 0 && window.from[last]! >= this.shared.range.to_ns) last--;
+      if (last < 0 || Number.isNaN(values[last]!)) return [];
+      const label = { text: line.end ?? line.label, colour: readable(line.colour(pen.colours), pen.colours) };
+      if (line.end === null) return [];
+      if (line.shape === "line") return [{ ...label, y: pen.y(values[last]!) }];
+      const [top, bottom] = [pen.y(upper[last]!), pen.y(lower ? lower[last]! : 0)];
+      // An area that is not there at the end is not labelled there.
+      if (bottom - top < 2 * pen.ratio) return [];
+      return [{ ...label, y: line.edge ? top : (top + bottom) / 2 }];
+    });
+  }
+}
+
+function paintStack(pen: Pen, { line, window: { from, to }, lower, upper }: Drawn): void {
+  const colour = line.colour(pen.colours);
+  pen.area({ from, to, values: upper }, lower, faint(colour, line.opacity ?? 1));
+  if (line.edge) pen.steps({ from, to, values: upper }, { colour, width: 1.5 });
+}
+
+function paintLine(pen: Pen, { line, window: { from, to }, values }: Drawn): void {
+  const { dash, width, halo } = line;
+  pen.steps({ from, to, values }, { colour: line.colour(pen.colours), ...(dash && { dash }), ...(width && { width }), ...(halo && { halo }) });
+}
+
+function valueAt({ window, values }: Drawn, at_ns: number): number {
+  const row = window.level.rowAt(at_ns);
+  if (row === null || row < window.rows.first || row >= window.rows.end) return NaN;
+  return values[row - window.rows.first]!;
+}
+
+function stepOf(window: Window, row: number): number {
+  const length_ns = (window.to[row] ?? 0) - (window.from[row] ?? 0);
+  // The last interval of a run may be shorter; its instants are written like those before it.
+  return length_ns >= 1e9 ? 1e9 : length_ns >= 1e8 ? 1e8 : length_ns >= 1e7 ? 1e7 : 1e6;
+}

@@ -1,0 +1,89 @@
+/** The answer of a run: a sentence, at most four figures, the generator's verdict, expectations, and what to know first. */
+
+import type { Expectation, Message, Run, Verdict } from "../data/types";
+import { el, prose, unseen } from "./dom";
+import { mark, sign, type State } from "./sign";
+
+/** `named`: the page has several runs, whose sentences and figures stand in their rows; the rest says whose it is. */
+export function answer(run: Run, named: boolean): HTMLElement {
+  const top = el(
+    "div",
+    { class: "answer-top" },
+    el("p", { class: "sentence" }, prose(run.answer.sentence)),
+    run.answer.figures.length > 0 && figures(run),
+  );
+  return el(
+    "section",
+    { id: "answer", class: named ? "" : "answer", "aria-labelledby": "answer-title" },
+    el("h2", { id: "answer-title", class: named ? "" : "unseen" }, named ? run.label : "Answer"),
+    !named && top,
+    verdict(run.verdict),
+    run.expectations.length > 0 && expectations("Expectations", run.expectations),
+    run.messages.length > 0 && messages(run.messages),
+  );
+}
+
+function figures(run: Run): HTMLElement {
+  const list = el("dl", { class: "figures" });
+  for (const { label, value, unit } of run.answer.figures) {
+    list.append(
+      el("div", {}, el("dt", {}, label), el("dd", {}, value, unit !== "" && el("span", { class: "unit" }, ` ${unit}`))),
+    );
+  }
+  return list;
+}
+
+const VERDICTS: Record<Verdict["state"], State> = { ok: "good", doubt: "warning", unknown: "neutral" };
+
+/** The verdict as a sign and its words. */
+export function verdictMark(verdict: Verdict): HTMLElement {
+  return mark(VERDICTS[verdict.state], verdict.word);
+}
+
+function verdict(verdict: Verdict): HTMLElement {
+  const evidence = [
+    ...verdict.doubts.map((text) => el("li", { class: "doubt" }, prose(text))),
+    ...verdict.notes.map((text) => el("li", {}, prose(text))),
+  ];
+  return el(
+    "div",
+    { class: "verdict" },
+    el("p", {}, verdictMark(verdict)),
+    evidence.length > 0 && el("ul", {}, ...evidence),
+  );
+}
+
+/** A row of marks: what was expected, what was measured, and whether it passed. */
+export function expectations(title: string, all: Expectation[]): HTMLElement {
+  const list = el("ul", { class: "expectations", "aria-label": title });
+  for (const { text, measured, state } of all) {
+    const passed = state === "pass";
+    list.append(
+      el(
+        "li",
+        { class: passed ? "good" : "bad" },
+        sign(passed ? "good" : "bad"),
+        el("span", { class: "expected" }, text),
+        el("span", { class: "measured" }, measured),
+        el("span", { class: "state" }, passed ? "passed" : "failed"),
+      ),
+    );
+  }
+  return list;
+}
+
+function messages(all: Message[]): HTMLElement {
+  const list = el("ul", { class: "messages", "aria-label": "Warnings and hints" });
+  for (const { kind, text } of all) {
+    const warning = kind === "warning";
+    list.append(
+      el(
+        "li",
+        { class: kind },
+        sign(warning ? "warning" : "neutral"),
+        el("span", {}, unseen(warning ? "Warning: " : "Hint: "), prose(text)),
+      ),
+    );
+  }
+  return list;
+}

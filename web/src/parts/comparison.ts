@@ -1,0 +1,134 @@
+/** The answer of a comparison: its sentence, what was not asked alike, and a row for each metric. */
+
+import { mountIntervals, type Charts } from "../charts";
+import type { ComparedMetric, Comparison, Table } from "../data/types";
+import { expectations } from "./answer";
+import { chartTables } from "./charttable";
+import { copyButton } from "./copy";
+import { dataTable } from "./datatable";
+import { el, prose, section } from "./dom";
+import { mark, sign, type State } from "./sign";
+import type { Themes } from "./theme";
+
+const STATES: Record<Comparison["state"], [State, string]> = {
+  faster: ["good", "faster"],
+  slower: ["bad", "slower"],
+  mixed: ["warning", "better in some, worse in others"],
+  no_difference: ["neutral", "no difference shown"],
+  too_few: ["neutral", "too few runs"],
+};
+
+export function comparisonAnswer(comparison: Comparison): HTMLElement {
+  const [state, word] = STATES[comparison.state];
+  return el(
+    "section",
+    { id: "answer", class: "answer", "aria-labelledby": "answer-title" },
+    el("h2", { id: "answer-title", class: "unseen" }, "Answer"),
+    el("p", { class: "sentence" }, prose(comparison.sentence)),
+    el("p", { class: "verdict" }, mark(state, word)),
+    el("dl", { class: "sides" }, ...sideOf("A", comparison.a), ...sideOf("B", comparison.b)),
+    comparison.fail_if.length > 0 && expectations("Fails if", comparison.fail_if),
+    comparison.unlike.length > 0 &&
+      el(
+        "div",
+        { class: "unlike" },
+        el("p", {}, mark("warning", "Not asked alike")),
+        el("ul", {}, ...comparison.unlike.map((text) => el("li", {}, text))),
+      ),
+    comparison.notes.length > 0 &&
+      el("ul", { class: "messages" }, ...comparison.notes.map((text) => el("li", { class: "hint" }, sign("neutral"), el("span", {}, prose(text))))),
+  );
+}
+
+function sideOf(name: string, { title, runs }: Comparison["a"]): HTMLElement[] {
+  const many = runs.length === 1 ? "1 run" : `${runs.length} runs`;
+  return [
+    el(
+      "div",
+      {},
+      el("dt", {}, el("span", { class: "side" }, name)),
+      el("dd", {}, el("strong", {}, title), ` ${many}`),
+    ),
+  ];
+}
+
+export function differences(comparison: Comparison, themes: Themes, follow: (charts: Charts) => void): HTMLElement {
+  const place = el("div", { class: "charts" });
+  const charts = mountIntervals(place, comparison, { theme: themes.now });
+  chartTables(() => charts.charts());
+  follow(charts);
+  const table = metricTable(comparison.metrics, "metric");
+  const steps = metricTable(comparison.steps, "step");
+  return section(
+    "differences",
+    "Differences",
+    el("p", { class: "help" }, "B against A, with the 95 % interval over runs. Where the interval holds 0 %, these runs show no difference."),
+    comparison.metrics.length > 0 && place,
+    el("ul", { class: "metrics" }, ...comparison.metrics.map(metricLine)),
+    dataTable(table, "differences", "Differences"),
+    el("div", { class: "tools" }, copyButton(() => table)),
+    comparison.steps.length > 0 && el("h3", {}, `${comparison.first} by step`),
+    comparison.steps.length > 0 && dataTable(steps, "steps-compared", `${comparison.first} by step`),
+    comparison.steps.length > 0 && el("div", { class: "tools" }, copyButton(() => steps)),
+  );
+}
+
+const VERDICTS: Record<ComparedMetric["verdict"], [State, string]> = {
+  better: ["good", "better"],
+  worse: ["bad", "worse"],
+  no_difference: ["neutral", "no difference"],
+  too_few: ["neutral", "too few runs"],
+};
+
+function metricLine(metric: ComparedMetric): HTMLElement {
+  const [state, word] = VERDICTS[metric.verdict];
+  return el(
+    "li",
+    {},
+    el("span", { class: "metric" }, metric.name),
+    mark(state, word),
+    el("span", { class: "words" }, prose(metric.words)),
+  );
+}
+
+/** All figures of the metrics, or of one metric by step. */
+export function metricTable(metrics: ComparedMetric[], first: string): Pick<Table, "columns" | "rows"> {
+  const right = (title: string, unit = ""): Table["columns"][number] => ({ title, unit, align: "right" });
+  return {
+    columns: [
+      { title: first, unit: "", align: "left" },
+      right("A", "median"),
+      right("B", "median"),
+      right("B against A"),
+      right("from", "95 %"),
+      right("to", "95 %"),
+      right("p-value"),
+      right("p-value", "adjusted"),
+      right("effect", "A12"),
+      { title: "verdict", unit: "", align: "left" },
+    ],
+    rows: metrics.map((metric) => [
+      metric.name,
+      metric.a,
+      metric.b,
+      ...[metric.difference, metric.from, metric.to].map((share) => signed(share, metric.unit)),
+      ...[metric.p_value, metric.p_adjusted].map(probability),
+      metric.effect === null ? "-" : metric.effect.toFixed(2),
+      VERDICTS[metric.verdict][1],
+    ]),
+  };
+}
+
+/** A difference with its sign: "+5.1 %"; of shares in percentage points: "+0.20 points". */
+export function signed(share: number | null, unit: ComparedMetric["unit"]): string {
+  if (share === null) return "-";
+  const size = Math.abs(share * 100);
+  const text = size.toFixed(unit === "share" ? 2 : size < 99.95 ? 1 : 0);
+  const sign = Number(text) === 0 ? "" : share > 0 ? "+" : "-";
+  return `${sign}${text} ${unit === "share" ? "points" : "%"}`;
+}
+
+function probability(p: number | null): string {
+  if (p === null) return "-";
+  return p < 0.0001 ? "<0.0001" : p.toFixed(4);
+}

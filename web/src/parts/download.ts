@@ -1,0 +1,34 @@
+/** The data behind the page, as files. */
+
+import type { DecodedRun } from "../data/decode";
+import type { Run } from "../data/types";
+import { fileName, save } from "./copy";
+import { button, el, section } from "./dom";
+import { csv } from "./intervals";
+
+/** Of the record, where the page comes from `dnsdyno serve`. */
+const RECORD_FILES = ["run.ndjson", "plan.toml", "host.json"];
+
+export function download(run: Run, named: boolean, decoded: DecodedRun | null): HTMLElement {
+  const level = decoded?.series?.levels[0];
+  const name = fileName(run.label);
+  const list = el("ul", { class: "downloads" });
+  const offer = (title: string, what: string, act: () => void): void => {
+    list.append(el("li", {}, button(title, act), el("span", { class: "help" }, what)));
+  };
+  offer("Summary", "JSON, as of dnsdyno show --json", () =>
+    save(`${name}.json`, "application/json", [JSON.stringify(run.summary, null, 2) + "\n"]),
+  );
+  if (level) {
+    offer("Intervals", "CSV, a line for each interval with all its counters and percentiles", () =>
+      save(`${name}.csv`, "text/csv", [...csv(level, run.timeout_ns)]),
+    );
+  }
+  if (run.made.plan !== "") {
+    offer("Plan", "TOML, for dnsdyno run --plan", () => save(`${name}.plan.toml`, "application/toml", [run.made.plan]));
+  }
+  for (const file of run.files === undefined ? [] : RECORD_FILES) {
+    list.append(el("li", {}, el("a", { href: `${run.files}${file}`, download: file }, file), el("span", { class: "help" }, "of the record")));
+  }
+  return section("data", named ? `Data of ${run.label}` : "Data", list);
+}

@@ -1,0 +1,39 @@
+/** How the run was made: the command that repeats it, its plan, its host and versions. */
+
+import type { Run } from "../data/types";
+import { copyText } from "./copy";
+import { button, el, facts, section } from "./dom";
+
+/** `named`: the page has several runs, and the heading says whose it is. */
+export function made({ made, label }: Run, named: boolean): HTMLElement {
+  const copy = button(
+    "Copy command",
+    () => void copyText(made.command).then((done) => (copy.textContent = done ? "Copied" : "Mark the text to copy it")),
+    { class: "quiet" },
+  );
+  return section(
+    "made",
+    named ? `How ${label} was made` : "How it was made",
+    made.command !== "" && el("h3", {}, "The same run again"),
+    made.command !== "" &&
+      el(
+        "div",
+        { class: "command" },
+        el("pre", { tabindex: 0, "aria-label": "Command" }, el("code", {}, made.command)),
+        copy,
+      ),
+    el(
+      "div",
+      { class: "beside" },
+      made.host.length > 0 && el("div", {}, el("h3", {}, "Host"), facts(made.host, "pairs")),
+      made.facts.length > 0 && el("div", {}, el("h3", {}, "Run"), facts(made.facts, "pairs")),
+    ),
+    made.plan !== "" &&
+      el(
+        "details",
+        {},
+        el("summary", {}, "Plan"),
+        el("pre", { tabindex: 0, "aria-label": "Plan" }, el("code", {}, made.plan)),
+      ),
+  );
+}

@@ -1,0 +1,64 @@
+/** Several runs: a row for each, and the choice of the one that the parts of a single run show. */
+
+import { runColour } from "../charts";
+import type { Comparison, Run } from "../data/types";
+import { verdictMark } from "./answer";
+import { el, prose, section, unseen } from "./dom";
+import type { Themes } from "./theme";
+
+export function runRows(
+  runs: Run[],
+  selected: number,
+  comparison: Comparison | undefined,
+  themes: Themes,
+  select: (run: number) => void,
+): HTMLElement {
+  const labels = sharedFigures(runs);
+  const head = el("tr", {}, el("th", { scope: "col" }, unseen("Shown")), el("th", { scope: "col" }, "run"));
+  for (const label of labels) head.append(el("th", { scope: "col", class: "right" }, label));
+  head.append(el("th", { scope: "col" }, "verdict"), el("th", { scope: "col" }, "answer"));
+
+  const body = el("tbody");
+  for (const [index, run] of runs.entries()) {
+    const choice = el("input", { type: "radio", name: "run", id: `run-${index}`, "aria-label": `Show ${run.label}` });
+    choice.checked = index === selected;
+    choice.addEventListener("change", () => select(index));
+    const key = el("span", { class: "key", "aria-hidden": "true" });
+    const colour = (): void => void (key.style.background = runColour(index, themes.now));
+    colour();
+    themes.onChange(colour);
+    const row = el(
+      "tr",
+      {},
+      el("td", {}, choice),
+      el("th", { scope: "row" }, el("label", { for: `run-${index}` }, key, run.label), side(run, comparison)),
+    );
+    for (const label of labels) row.append(el("td", { class: "right" }, figure(run, label)));
+    row.append(el("td", {}, verdictMark(run.verdict)), el("td", { class: "words sentence-of-run" }, prose(run.answer.sentence)));
+    body.append(row);
+  }
+  const table = el("table", { class: "runs" }, el("thead", {}, head), body);
+  return section(
+    "runs",
+    "Runs",
+    el("p", { class: "help" }, "The charts over time show all runs; the parts of a single run show the one chosen here."),
+    el("div", { class: "scroll", tabindex: 0, role: "region", "aria-labelledby": "runs-title" }, table),
+  );
+}
+
+/** "A" or "B" in a comparison. */
+function side(run: Run, comparison: Comparison | undefined): HTMLElement | null {
+  if (!comparison) return null;
+  const name = comparison.a.runs.includes(run.label) ? "A" : comparison.b.runs.includes(run.label) ? "B" : null;
+  return name && el("span", { class: "side" }, name);
+}
+
+/** The labels of the figures that any run has, in the order of the first that has them. */
+export function sharedFigures(runs: Run[]): string[] {
+  return [...new Set(runs.flatMap((run) => run.answer.figures.map((figure) => figure.label)))].slice(0, 6);
+}
+
+function figure(run: Run, label: string): string {
+  const found = run.answer.figures.find((figure) => figure.label === label);
+  return found ? `${found.value} ${found.unit}`.trim() : "-";
+}
