@@ -18,6 +18,7 @@ mod json;
 mod layout;
 mod live;
 mod load;
+pub mod markdown;
 mod objects;
 mod rows;
 mod steps;

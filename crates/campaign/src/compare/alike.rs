@@ -46,7 +46,9 @@ pub(super) fn steps_are_alike(runs: &[&ComparedRun]) -> bool {
     let Some(first) = runs.first() else { return false };
     let is_alike = |run: &&ComparedRun| {
         let (header, other) = (&run.digest.header, &first.digest.header);
-        run.digest.rows_are_phases() && header.phases == other.phases && header.interval_ns == other.interval_ns
+        run.digest.rows_are_phases()
+            && header.phases == other.phases
+            && header.interval_ns == other.interval_ns
     };
     runs.iter().all(is_alike)
 }
@@ -64,9 +66,8 @@ const ASPECTS: &[Aspect] = &[
 ];
 
 fn steps(header: &Header) -> String {
-    let step = |phase: &Phase| {
-        format!("{} for {}", phase.label, setting(phase.to_ns.saturating_sub(phase.from_ns)))
-    };
+    let step =
+        |phase: &Phase| format!("{} for {}", phase.label, setting(phase.to_ns.saturating_sub(phase.from_ns)));
     header.phases.iter().map(step).collect::<Vec<_>>().join(", ")
 }
 
@@ -112,8 +113,44 @@ fn grouped(what: &str, runs: &[&ComparedRun], value_of: impl Fn(usize) -> String
 /// Options that say which server, from where, how the run is called, or what is expected of it; those that choose at
 /// random; and those that the header describes (the load, the queries, the transport, the timeout).
 const NOT_COMPARED: &[&str] = &[
-    "server", "port", "family", "i-may-load-this-server", "check", "local-address", "local-ports", "interface",
-    "next-hop", "vlan", "source-prefix", "ca", "sni", "insecure", "http-path", "name", "note", "expect",
-    "expect-each", "stop-when", "interval", "seed", "queries", "ask", "strict", "lenient", "outstanding", "rate",
-    "ramp", "over", "stair", "step", "burst", "every", "hold", "piece", "send-only", "timeout", "transport", "mix",
+    "server",
+    "port",
+    "family",
+    "i-may-load-this-server",
+    "check",
+    "local-address",
+    "local-ports",
+    "interface",
+    "next-hop",
+    "vlan",
+    "source-prefix",
+    "ca",
+    "sni",
+    "insecure",
+    "http-path",
+    "name",
+    "note",
+    "expect",
+    "expect-each",
+    "stop-when",
+    "interval",
+    "seed",
+    "queries",
+    "ask",
+    "strict",
+    "lenient",
+    "outstanding",
+    "rate",
+    "ramp",
+    "over",
+    "stair",
+    "step",
+    "burst",
+    "every",
+    "hold",
+    "piece",
+    "send-only",
+    "timeout",
+    "transport",
+    "mix",
 ];

@@ -1,7 +1,9 @@
 //! One figure of each run for each metric.
 
 use dnsdyno_measure::Tally;
-use dnsdyno_plan::expect::{ComparedMetric, Durations, Figure as Of, Metric, QueryCount, ResponseCount, Unit};
+use dnsdyno_plan::expect::{
+    ComparedMetric, Durations, Figure as Of, Metric, QueryCount, ResponseCount, Unit,
+};
 use dnsdyno_record::expect::{Measured, measure_row, measure_run};
 use dnsdyno_record::figures::{latency, lateness, run_rate, sent};
 use dnsdyno_record::{Digest, Headline, Row as Part};
@@ -175,7 +177,9 @@ fn figure(measured: Measured) -> Option<Figure> {
             Some(Figure { value: timeout_ns as f64, beyond_timeout: true })
         }
         Measured::RateQps(qps) => Some(at(qps)),
-        Measured::Part { .. } | Measured::Count(_) | Measured::Generator { .. } | Measured::Nothing(_) => None,
+        Measured::Part { .. } | Measured::Count(_) | Measured::Generator { .. } | Measured::Nothing(_) => {
+            None
+        }
     }
 }
 

@@ -28,7 +28,8 @@ pub use verdict::{Change, Compared, Level, Outcome, Verdict};
 
 use dnsdyno_plan::expect::{ChangeBound, ComparedMetric};
 
-use crate::statistics::{self, RESAMPLES};
+use crate::statistics::RESAMPLES;
+use crate::statistics::permutation::{self, Probability, RELABELLINGS};
 use figures::{Row, rows_of_runs, rows_of_steps, usual_first};
 
 /// How runs are compared.
@@ -44,6 +45,8 @@ pub struct Settings {
     pub seed: u64,
     /// Draws of a bootstrap interval.
     pub resamples: u32,
+    /// Random labels that a difference is held against, where the runs are too many to try all.
+    pub relabellings: u32,
 }
 
 /// Candidate runs compared with baseline runs.
@@ -103,7 +106,14 @@ pub enum CompareError {
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { by: None, fail_if: Vec::new(), drop_first: false, seed: 1, resamples: RESAMPLES }
+        Settings {
+            by: None,
+            fail_if: Vec::new(),
+            drop_first: false,
+            seed: 1,
+            resamples: RESAMPLES,
+            relabellings: RELABELLINGS,
+        }
     }
 }
 
@@ -160,10 +170,9 @@ impl Judge<'_> {
     fn metrics(&self, rows: Vec<Row>) -> Vec<Compared> {
         let scaled: Vec<Vec<f64>> = rows.iter().map(Row::scaled).collect();
         let (first, others) = scaled.split_at(scaled.len().min(1));
-        let test = |figures| statistics::permutation::test(figures, self.runs, self.settings.seed);
-        let mut found = test(first);
+        let mut found = self.test(first);
         let differs = found.iter().any(|p| p.alone <= FIRST_LEVEL);
-        found.extend(test(others));
+        found.extend(self.test(others));
         let level = |i: usize| match (i, differs) {
             (0, _) => Level { is_alone: true, value: FIRST_LEVEL },
             (_, true) => Level { is_alone: false, value: ALL_LEVEL },
@@ -173,10 +182,14 @@ impl Judge<'_> {
         rows.into_iter().zip(found).enumerate().map(of).collect()
     }
 
+    fn test(&self, figures: &[Vec<f64>]) -> Vec<Probability> {
+        permutation::test(figures, self.runs, self.settings.relabellings, self.settings.seed)
+    }
+
     /// The steps of a load, judged together.
     fn steps(&self, rows: Vec<Row>) -> Vec<Compared> {
         let scaled: Vec<Vec<f64>> = rows.iter().map(Row::scaled).collect();
-        let found = statistics::permutation::test(&scaled, self.runs, self.settings.seed);
+        let found = self.test(&scaled);
         let level = Level { is_alone: false, value: ALL_LEVEL };
         let of = |(row, p)| Compared::new(row, self.runs, p, level, self.settings);
         rows.into_iter().zip(found).map(of).collect()

@@ -111,7 +111,8 @@ impl Compared {
             let of = |shift: f64| if is_ratio { shift.exp_m1() } else { shift };
             let spread = spread(a, b);
             // The first metric is the one that more runs are made for.
-            let shown = spread.and_then(|spread| power::difference_shown(a.len(), b.len(), spread, FIRST_LEVEL));
+            let shown =
+                spread.and_then(|spread| power::difference_shown(a.len(), b.len(), spread, FIRST_LEVEL));
             Change {
                 estimate: of(shift.estimate),
                 interval: shift.interval.map(|ends| Interval { from: of(ends.from), to: of(ends.to) }),

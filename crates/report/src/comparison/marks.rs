@@ -33,7 +33,9 @@ pub fn comparison_markdown(comparison: &Comparison) -> String {
     }
     let (candidate, baseline) = (comparison.candidate.len(), comparison.baseline.len());
     let asked = text(&comparison.asked);
-    out.push_str(&format!("Medians of {candidate} runs (candidate) and {baseline} runs (baseline); {asked}.\n"));
+    out.push_str(&format!(
+        "Medians of {candidate} runs (candidate) and {baseline} runs (baseline); {asked}.\n"
+    ));
     out
 }
 

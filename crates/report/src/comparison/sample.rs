@@ -1,7 +1,8 @@
 //! Comparisons for the tests, with figures that show each column.
 
 use dnsdyno_campaign::compare::{
-    BoundOutcome, BoundState, Change, Compared, Comparison, Figure, Kind, Level, Note, Outcome, Unlike, Verdict,
+    BoundOutcome, BoundState, Change, Compared, Comparison, Figure, Kind, Level, Note, Outcome, Unlike,
+    Verdict,
 };
 use dnsdyno_campaign::statistics::Interval;
 use dnsdyno_campaign::statistics::permutation::Probability;
@@ -44,7 +45,8 @@ pub(super) fn hostile() -> Comparison {
     comparison.asked = hostile.clone();
     comparison.candidate = vec![hostile.clone()];
     comparison.steps = vec![Compared { name: hostile.clone(), ..comparison.metrics[0].clone() }];
-    comparison.unlike = vec![Unlike { what: "load".into(), values: vec![(hostile.clone(), vec![hostile.clone()])] }];
+    comparison.unlike =
+        vec![Unlike { what: "load".into(), values: vec![(hostile.clone(), vec![hostile.clone()])] }];
     comparison.notes = vec![Note::EndedEarly { run: hostile.clone() }];
     comparison.bounds[0].text = hostile;
     comparison

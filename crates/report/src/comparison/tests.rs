@@ -30,7 +30,10 @@ fn no_difference_comes_with_what_would_have_been_seen() {
     );
     let mut constant = hostile();
     constant.metrics[0].is_constant = true;
-    assert_eq!(sentence(&constant), "No difference that these runs could show: p99 is the same in all of them.");
+    assert_eq!(
+        sentence(&constant),
+        "No difference that these runs could show: p99 is the same in all of them."
+    );
 }
 
 #[test]
@@ -67,7 +70,10 @@ fn text_of_others_reaches_no_terminal_and_is_no_markup() {
     let text = comparison(&hostile(), 80);
     assert!(!text.contains('\u{1b}') && text.contains("NOT ASKED ALIKE"), "{text}");
     let markdown = comparison_markdown(&hostile());
-    assert!(!markdown.contains('\u{1b}') && !markdown.contains("<img") && !markdown.contains("@all"), "{markdown}");
+    assert!(
+        !markdown.contains('\u{1b}') && !markdown.contains("<img") && !markdown.contains("@all"),
+        "{markdown}"
+    );
     let columns = markdown.lines().filter(|line| line.starts_with('|'));
     // A bar in a name is no border of a cell.
     assert!(columns.clone().count() == 6, "{markdown}");

@@ -57,7 +57,11 @@ fn table(out: &mut String, title: &'static str, metrics: &[Compared], width: usi
     table.right("change", 0, cells(&signed));
     let ends = |metric: &Compared| interval(metric.kind, &metric.change?).filter(|_| !metric.is_constant);
     table.right("95 % interval", 2, cells(&ends));
-    table.right("higher in", 4, cells(&|metric| Some(percent(metric.effect)).filter(|_| !metric.is_constant)));
+    table.right(
+        "higher in",
+        4,
+        cells(&|metric| Some(percent(metric.effect)).filter(|_| !metric.is_constant)),
+    );
     let p = |metric: &Compared| Some(probability(metric.probability.alone)).filter(|_| can_show(metric));
     table.right("p", 3, cells(&|metric| p(metric).filter(|_| !metric.is_constant)));
     table.left("", 0, cells(&|metric| Some(verdict_words(metric))));

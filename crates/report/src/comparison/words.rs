@@ -17,7 +17,11 @@ pub fn sentence(comparison: &Comparison) -> String {
         Outcome::Better => shown(["Faster", "Better"], &differing(Verdict::Better).collect::<Vec<_>>()),
         Outcome::Worse => shown(["Slower", "Worse"], &differing(Verdict::Worse).collect::<Vec<_>>()),
         Outcome::Mixed => {
-            format!("Better in some and worse in others: better {}; worse {}.", listed(Verdict::Better), listed(Verdict::Worse))
+            format!(
+                "Better in some and worse in others: better {}; worse {}.",
+                listed(Verdict::Better),
+                listed(Verdict::Worse)
+            )
         }
         Outcome::NoDifference => no_difference(comparison),
         Outcome::TooFew => too_few(comparison),
@@ -41,7 +45,8 @@ fn no_difference(comparison: &Comparison) -> String {
     let Some(change) = first.change.filter(|_| !first.is_constant) else {
         return format!("{start}: {} is the same in all of them.", first.name);
     };
-    let interval = interval(first.kind, &change).map_or(String::new(), |ends| format!(" (95 % interval {ends})"));
+    let interval =
+        interval(first.kind, &change).map_or(String::new(), |ends| format!(" (95 % interval {ends})"));
     let found = change.shown.map_or(String::new(), |shown| {
         format!(" They would show a change of {} or more 9 times in 10.", size(first.kind, &change, shown))
     });
@@ -69,7 +74,10 @@ fn more_runs(metric: &Compared, change: &Change) -> String {
         _ if is_none => String::new(),
         None if made < 2 => String::new(),
         None => {
-            format!(" If the {size} is real, more than {} runs on each side are needed to show it.", count(MOST_RUNS.into()))
+            format!(
+                " If the {size} is real, more than {} runs on each side are needed to show it.",
+                count(MOST_RUNS.into())
+            )
         }
         Some(runs) => {
             let runs = (runs as usize).max(FEWEST_RUNS);
@@ -123,7 +131,11 @@ pub fn figure(kind: Kind, figure: Figure) -> String {
 pub fn signed(metric: &Compared) -> Option<String> {
     let change = metric.change.filter(|change| !change.at_least)?;
     let sign = if change.estimate < 0.0 { "-" } else { "+" };
-    Some(if metric.is_constant { "0".to_owned() } else { format!("{sign}{}", size(metric.kind, &change, change.estimate)) })
+    Some(if metric.is_constant {
+        "0".to_owned()
+    } else {
+        format!("{sign}{}", size(metric.kind, &change, change.estimate))
+    })
 }
 
 /// The interval of a change: `3.9 to 6.2 %`.
@@ -183,10 +195,16 @@ pub fn note(note: &Note) -> String {
     match note {
         Note::InDoubt { run, warnings } => {
             let warnings = warnings.iter().map(|name| name.replace('_', " ")).collect::<Vec<_>>().join(", ");
-            format!("{}: the generator was in doubt ({warnings}); its figures may not be the server's", safe(run))
+            format!(
+                "{}: the generator was in doubt ({warnings}); its figures may not be the server's",
+                safe(run)
+            )
         }
         Note::Incomplete { run } => {
-            format!("{}: the record is incomplete; its figures are those of the recorded intervals", safe(run))
+            format!(
+                "{}: the record is incomplete; its figures are those of the recorded intervals",
+                safe(run)
+            )
         }
         Note::EndedEarly { run } => format!("{}: the run was ended before its time", safe(run)),
         Note::NotMeasured { metric, run } => {
@@ -206,7 +224,10 @@ pub fn note(note: &Note) -> String {
             format!("{}: it has no plan.toml that can be read, so options were not compared", safe(run))
         }
         Note::NoHash { run } => {
-            format!("{}: the record does not say which queries were sent; only their number was compared", safe(run))
+            format!(
+                "{}: the record does not say which queries were sent; only their number was compared",
+                safe(run)
+            )
         }
         Note::Versions { versions } => {
             format!("the runs were made by several versions of dnsdyno: {}", safe(&versions.join(", ")))
