@@ -1,5 +1,5 @@
-//! Generates the JSON schema of the record and the tables of its page from the types of the record, so that they
-//! cannot differ from the types.
+//! Generates the JSON schemas of the record and of the summary, and the tables of the record's page, from the types, so
+//! that they cannot differ from them.
 
 use std::fmt::Write;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-/// Writes both files, or with `--check` reports which of them are out of date.
+/// Writes the files, or with `--check` reports which of them are out of date.
 pub(crate) fn run() -> anyhow::Result<Vec<String>> {
     let is_check = std::env::args().nth(2).as_deref() == Some("--check");
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
@@ -15,6 +15,7 @@ pub(crate) fn run() -> anyhow::Result<Vec<String>> {
     let page = fs::read_to_string(root.join(PAGE))?;
     let made = [
         (SCHEMA, serde_json::to_string_pretty(&schema)? + "\n"),
+        (SUMMARY, serde_json::to_string_pretty(&dnsdyno_report::summary_schema())? + "\n"),
         (PAGE, with_tables(&page, &tables(&schema))?),
     ];
     let mut findings = Vec::new();
@@ -100,6 +101,7 @@ fn kind(property: &Value) -> String {
 }
 
 const SCHEMA: &str = "docs/formats/run.schema.json";
+const SUMMARY: &str = "docs/formats/summary.schema.json";
 const PAGE: &str = "docs/formats/run.md";
 const BEGIN: &str = "<!-- Written by `cargo run -p xtask -- schema`. -->";
 const END: &str = "<!-- End of what is written. -->";

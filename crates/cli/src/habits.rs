@@ -110,7 +110,7 @@ const HABITS: &[Habit] = &[
     habit("-M", "the transport (resperf) is `-m {}`, the HTTP method (flamethrower) is --http-method", "tcp"),
     habit(
         "-P",
-        "the transport (flamethrower) is `-m {}`; a plot file (resperf) is not written: see `dnsdyno show RUN --json`",
+        "the transport (flamethrower) is `-m {}`; resperf's plot file is `dnsdyno export gnuplot RUN`",
         "tcp",
     ),
     habit("-R", "the file is read again when it ends (resperf's -R) with --for or --passes", ""),

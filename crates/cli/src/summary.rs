@@ -4,13 +4,13 @@ use std::io::Write;
 use std::path::Path;
 
 use dnsdyno_plan::expect::{ExpectError, Expectation};
-use dnsdyno_record::expect::{EachOutcome, Missed, Outcome as Checked, PartKind, evaluate};
+use dnsdyno_record::expect::{EachOutcome, evaluate};
 use dnsdyno_record::figures::judged;
 use dnsdyno_record::{Digest, Interval, Line, RunReader};
-use dnsdyno_report::expect::{each_outcome_text, measured_text, outcome_text};
+use dnsdyno_report::expect::{each_outcome_text, expectations_json, outcome_text};
 use dnsdyno_report::units::count;
 use dnsdyno_report::{summary, workers, write_json};
-use serde_json::{Map, Value, json};
+use serde_json::Map;
 
 use crate::exit::{EXPECTATION_FAILED, Failure, OK, Outcome};
 use crate::screen::width_of_terminal;
@@ -50,10 +50,8 @@ pub(crate) fn print(digest: &Digest, record: Option<&Path>, form: Form, expected
     let mut out = std::io::stdout().lock();
     if form.json {
         let mut more = Map::new();
-        let each = expected.of_each.iter().map(each_outcome_json);
-        let outcomes: Vec<Value> = outcomes.iter().map(outcome_json).chain(each).collect();
-        if !outcomes.is_empty() {
-            more.insert("expectations".to_owned(), outcomes.into());
+        if let Some(outcomes) = expectations_json(&outcomes, expected.of_each) {
+            more.insert("expectations".to_owned(), outcomes);
         }
         let intervals = record.map(intervals_of).transpose()?;
         write_json(&mut out, digest, more, intervals.into_iter().flatten()).map_err(Failure::run_failed)?;
@@ -85,34 +83,4 @@ pub(crate) fn intervals_of(record: &Path) -> Result<impl Iterator<Item = anyhow:
         Ok(_) => None,
         Err(error) => Some(Err(error.into())),
     }))
-}
-
-fn outcome_json(outcome: &Checked) -> Value {
-    json!({
-        "expectation": outcome.text,
-        "measured": measured_text(&outcome.measured),
-        "passed": outcome.passed,
-    })
-}
-
-fn each_outcome_json(outcome: &EachOutcome) -> Value {
-    let missed = |missed: &Missed| {
-        json!({
-            "label": missed.label,
-            "from_ns": missed.from_ns,
-            "to_ns": missed.to_ns,
-            "measured": measured_text(&missed.measured),
-        })
-    };
-    json!({
-        "expectation": outcome.text,
-        "each": match outcome.kind {
-            PartKind::Step => "step",
-            PartKind::Interval => "interval",
-        },
-        "judged": outcome.judged,
-        "missed": outcome.missed,
-        "first_missed": outcome.first_missed.iter().map(missed).collect::<Vec<_>>(),
-        "passed": outcome.passed(),
-    })
 }

@@ -129,6 +129,11 @@ impl Histogram {
         histogram
     }
 
+    /// The same counts in HdrHistogram's own type, for its formats. It has buckets only: not the exact figures.
+    pub fn as_hdr(&self) -> &hdrhistogram::Histogram<u64> {
+        &self.inner
+    }
+
     /// The exact figures, without the rounding of the buckets; `None` while empty.
     pub fn exact(&self) -> Option<ExactFigures> {
         (self.count() > 0).then_some(ExactFigures {

@@ -1,14 +1,15 @@
 //! The figures that several reports show.
 
 use dnsdyno_measure::{Latency, Tally};
+pub use dnsdyno_record::figures::row_rate;
 pub(crate) use dnsdyno_record::figures::{
     RATE_NEEDS_NS, RATE_NEEDS_QUERIES, carries_a_rate, judged, latency, lateness, longest, lost, rate_qps,
-    row_rate, run_rate, sent,
+    run_rate, sent,
 };
 use dnsdyno_record::{Digest, Headline};
 
 /// `part` of `whole`, 0 to 1; `None` where there is no whole.
-pub(crate) fn share(part: u64, whole: u64) -> Option<f64> {
+pub fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 

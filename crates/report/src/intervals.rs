@@ -1,17 +1,20 @@
-//! The intervals of a run as comma-separated values, one line each, for scripts and spreadsheets.
+//! The intervals of a run as comma-separated values, one line each, for scripts and spreadsheets: the figures that are
+//! looked at most ([`Csv`]), or every counter of the record ([`EveryCounter`]).
+
+mod cells;
+mod every;
 
 use std::io::{self, Write};
 
-use dnsdyno_measure::{PERCENTILES, Quantile};
 use dnsdyno_record::{Header, Interval, Row};
 
-use crate::figures::{judged, longest, lost, row_rate, sent, share};
-use crate::foreign::safe;
+use crate::figures::sent;
+use cells::{PLACE_TITLES, latency, latency_titles, place};
+pub use every::EveryCounter;
 
-/// Writes lines of comma-separated values (RFC 4180 with LF) under one line of titles.
+/// Writes lines of comma-separated values (RFC 4180 with LF) under one line of titles, which are the same for each run.
 ///
-/// A latency that is beyond the timeout is written as the timeout, and `beyond_timeout_from` names the lowest of which
-/// that is true. What is not known, or not carried by the number of queries, is empty.
+/// What is not known, or not carried by the number of queries, is empty.
 pub struct Csv<W: Write> {
     out: csv::Writer<W>,
 }
@@ -23,10 +26,8 @@ impl<W: Write> Csv<W> {
     /// Those of `out`.
     pub fn new(out: W) -> io::Result<Self> {
         let mut csv = Csv { out: csv::Writer::from_writer(out) };
-        let percentiles = PERCENTILES.iter().map(|(key, ..)| format!("{key}_ns"));
-        let first = FIRST_TITLES.iter().map(|title| (*title).to_owned());
-        let last = LAST_TITLES.iter().map(|title| (*title).to_owned());
-        csv.out.write_record(first.chain(percentiles).chain(last))?;
+        let titles = PLACE_TITLES.iter().chain(&QUERY_TITLES).map(|title| (*title).to_owned());
+        csv.out.write_record(titles.chain(latency_titles()))?;
         Ok(csv)
     }
 
@@ -44,37 +45,20 @@ impl<W: Write> Csv<W> {
     /// Those of `out`.
     pub fn row(&mut self, header: &Header, row: &Row) -> io::Result<()> {
         let (tally, ends) = (&row.tally, &row.tally.ends);
-        let latency = header.latency_of(tally);
-        let exact = latency.answered.exact();
-        let asked_qps = (row.asked_micro > 0).then(|| row.asked_qps());
-        let first = [
-            safe(&header.run_id),
-            row.index.to_string(),
-            row.label.as_deref().map(safe).unwrap_or_default(),
-            row.from_ns.to_string(),
-            row.to_ns.to_string(),
-            text(asked_qps),
-            row_rate(row, sent(tally)).to_string(),
-            row_rate(row, ends.answered).to_string(),
-            text(share(lost(tally), judged(tally))),
-            tally.scheduled.to_string(),
-            sent(tally).to_string(),
-            ends.answered.to_string(),
-            ends.answered_late.to_string(),
-            ends.timed_out.to_string(),
-            ends.refused.to_string(),
-            ends.not_sent.total().to_string(),
-            ends.interrupted.to_string(),
-            ends.sent_only.to_string(),
-            text(exact.map(|exact| exact.min_ns)),
-            text(latency.answered.mean_ns()),
+        let queries: [u64; QUERY_TITLES.len()] = [
+            tally.scheduled,
+            sent(tally),
+            ends.answered,
+            ends.answered_late,
+            ends.timed_out,
+            ends.refused,
+            ends.not_sent.total(),
+            ends.interrupted,
+            ends.sent_only,
         ];
-        let percentiles = PERCENTILES.map(|(key, _, q)| (key, latency.percentile(q)));
-        let all = percentiles.into_iter().chain([("max", longest(latency))]);
-        let beyond = all.clone().find(|(_, at)| *at == Some(Quantile::BeyondTimeout));
-        let beyond = beyond.map_or("", |(key, _)| key).to_owned();
-        let figures = all.map(|(_, at)| text(at.map(|at| at.written(header.timeout_ns).ns)));
-        self.out.write_record(first.into_iter().chain(figures).chain([beyond]))?;
+        let place = place(header, row, row.label.as_deref()).into_iter();
+        let latency = latency(header.latency_of(tally), header.timeout_ns);
+        self.out.write_record(place.chain(queries.map(|count| count.to_string())).chain(latency))?;
         Ok(())
     }
 
@@ -87,21 +71,8 @@ impl<W: Write> Csv<W> {
     }
 }
 
-fn text(figure: Option<impl ToString>) -> String {
-    figure.map_or(String::new(), |figure| figure.to_string())
-}
-
-/// The columns before the percentiles.
-const FIRST_TITLES: [&str; 20] = [
-    "run_id",
-    "index",
-    "phase",
-    "from_ns",
-    "to_ns",
-    "asked_qps",
-    "sent_qps",
-    "answered_qps",
-    "loss_share",
+/// The columns between the place of an interval and its headline latency.
+const QUERY_TITLES: [&str; 9] = [
     "scheduled",
     "sent",
     "answered",
@@ -111,12 +82,7 @@ const FIRST_TITLES: [&str; 20] = [
     "not_sent",
     "interrupted",
     "sent_only",
-    "min_ns",
-    "avg_ns",
 ];
-
-/// The columns after them.
-const LAST_TITLES: [&str; 2] = ["max_ns", "beyond_timeout_from"];
 
 #[cfg(test)]
 mod tests {
@@ -153,5 +119,15 @@ mod tests {
         csv.finish().unwrap();
         let text = String::from_utf8(out).unwrap();
         assert!(text.lines().nth(3).unwrap().starts_with("sample,4,\"4,000 q/s\",4000000000,"), "{text}");
+    }
+
+    #[test]
+    fn a_label_is_not_a_formula_of_a_spreadsheet() {
+        let header = Header { run_id: "=1+1".into(), ..sample::header() };
+        let mut out = Vec::new();
+        let mut csv = Csv::new(&mut out).unwrap();
+        csv.interval(&header, &sample::second(0, 100, 0)).unwrap();
+        csv.finish().unwrap();
+        assert!(String::from_utf8(out).unwrap().contains("\n'=1+1,0,"));
     }
 }

@@ -23,7 +23,7 @@ pub use alike::Unlike;
 pub use bounds::{BoundOutcome, BoundState};
 pub use figures::{Figure, Kind};
 pub use notes::{Note, Side};
-pub use run::ComparedRun;
+pub use run::{ComparedRun, without_first};
 pub use verdict::{Change, Compared, Level, Outcome, Verdict};
 
 use dnsdyno_plan::expect::{ChangeBound, ComparedMetric};
@@ -39,8 +39,6 @@ pub struct Settings {
     pub by: Option<ComparedMetric>,
     /// The changes that make the comparison fail.
     pub fail_if: Vec<ChangeBound>,
-    /// Leave out the first run of each side, by its start.
-    pub drop_first: bool,
     /// Of the random numbers.
     pub seed: u64,
     /// Draws of a bootstrap interval.
@@ -85,9 +83,9 @@ pub enum CompareError {
         /// Its second label.
         second: String,
     },
-    /// `--drop-first` left nothing.
-    #[error("without its first run the {side} has no runs: add runs, or leave out --drop-first")]
-    NothingLeft {
+    /// A side is empty.
+    #[error("the {side} has no runs left: name more runs, or leave out --drop-first")]
+    NoRuns {
         /// The side.
         side: Side,
     },
@@ -106,14 +104,7 @@ pub enum CompareError {
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings {
-            by: None,
-            fail_if: Vec::new(),
-            drop_first: false,
-            seed: 1,
-            resamples: RESAMPLES,
-            relabellings: RELABELLINGS,
-        }
+        Settings { by: None, fail_if: Vec::new(), seed: 1, resamples: RESAMPLES, relabellings: RELABELLINGS }
     }
 }
 
@@ -126,7 +117,7 @@ pub fn compare(
     candidate: Vec<ComparedRun>,
     settings: &Settings,
 ) -> Result<Comparison, CompareError> {
-    let [baseline, candidate] = run::prepared(baseline, candidate, settings.drop_first)?;
+    let [baseline, candidate] = run::prepared(baseline, candidate)?;
     let all: Vec<&ComparedRun> = baseline.iter().chain(&candidate).collect();
     let first = settings.by.clone().or_else(|| usual_first(&all)).ok_or(CompareError::Nothing)?;
     let wanted = settings.fail_if.iter().map(|bound| &bound.of);

@@ -1,6 +1,6 @@
 //! The runs of a comparison, read from their records.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use dnsdyno_plan::Draft;
 use dnsdyno_record::{Digest, PLAN_FILE, ReadError};
@@ -12,6 +12,8 @@ use super::{CompareError, Side};
 pub struct ComparedRun {
     /// Its name among the others: that of its folder.
     pub label: String,
+    /// Where its record is.
+    pub path: PathBuf,
     /// Its summary.
     pub digest: Digest,
     /// Its plan, where the record has one that can be read.
@@ -27,15 +29,23 @@ impl ComparedRun {
         let digest = Digest::read(path)?;
         let folder = if path.is_dir() { Some(path) } else { path.parent() };
         let plan = folder.and_then(|folder| Draft::read(&folder.join(PLAN_FILE)).ok());
-        Ok(ComparedRun { label: path.display().to_string(), digest, plan })
+        Ok(ComparedRun { label: path.display().to_string(), path: path.to_owned(), digest, plan })
     }
 }
 
-/// Both sides, with short labels, each run once, and without their first runs where `drop_first` is set.
+/// The runs without the one that was started first: caches fill in it.
+pub fn without_first(mut runs: Vec<ComparedRun>) -> Vec<ComparedRun> {
+    let started = |(_, run): &(usize, &ComparedRun)| run.digest.header.started_unix_ns;
+    if let Some((first, _)) = runs.iter().enumerate().min_by_key(started) {
+        runs.remove(first);
+    }
+    runs
+}
+
+/// Both sides, with short labels; each run counts once.
 pub(super) fn prepared(
     baseline: Vec<ComparedRun>,
     candidate: Vec<ComparedRun>,
-    drop_first: bool,
 ) -> Result<[Vec<ComparedRun>; 2], CompareError> {
     let runs = baseline.len();
     let mut all: Vec<ComparedRun> = baseline.into_iter().chain(candidate).collect();
@@ -47,13 +57,10 @@ pub(super) fn prepared(
     }
     shorten(&mut all);
     let candidate = all.split_off(runs);
-    let mut sides = [all, candidate];
-    if drop_first {
-        sides.iter_mut().for_each(drop_earliest);
-    }
+    let sides = [all, candidate];
     for (runs, side) in sides.iter().zip([Side::Baseline, Side::Candidate]) {
         if runs.is_empty() {
-            return Err(CompareError::NothingLeft { side });
+            return Err(CompareError::NoRuns { side });
         }
     }
     Ok(sides)
@@ -75,12 +82,5 @@ fn shorten(runs: &mut [ComparedRun]) {
             runs.iter_mut().zip(labels).for_each(|(run, label)| run.label = label);
             return;
         }
-    }
-}
-
-fn drop_earliest(runs: &mut Vec<ComparedRun>) {
-    let started = |(_, run): &(usize, &ComparedRun)| run.digest.header.started_unix_ns;
-    if let Some((first, _)) = runs.iter().enumerate().min_by_key(started) {
-        runs.remove(first);
     }
 }

@@ -51,7 +51,8 @@ pub(super) fn run_of(label: &str, made: Made, header: Header) -> ComparedRun {
         explanations: Vec::new(),
     };
     digest.sum(&sum);
-    ComparedRun { label: format!("runs/{label}"), digest, plan: Some(Draft::default()) }
+    let path = format!("runs/{label}");
+    ComparedRun { label: path.clone(), path: path.into(), digest, plan: Some(Draft::default()) }
 }
 
 pub(super) fn header(label: &str, made: Made) -> Header {

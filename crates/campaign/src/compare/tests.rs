@@ -124,21 +124,17 @@ fn each_aspect_of_a_header_is_compared() {
 fn the_same_run_twice_is_refused() {
     let twice = compare(side("a", &NOISE[..2]), side("a", &NOISE[..1]), &quick()).unwrap_err();
     assert_eq!(twice, CompareError::Twice { first: "runs/a0".into(), second: "runs/a0".into() });
-    let settings = Settings { drop_first: true, ..quick() };
-    let nothing = compare(side("a", &NOISE[..2]), side("b", &NOISE[..1]), &settings).unwrap_err();
-    assert_eq!(nothing, CompareError::NothingLeft { side: Side::Candidate });
+    let nothing =
+        compare(side("a", &NOISE[..2]), without_first(side("b", &NOISE[..1])), &quick()).unwrap_err();
+    assert_eq!(nothing, CompareError::NoRuns { side: Side::Candidate });
 }
 
 #[test]
-fn the_first_run_of_each_side_can_be_left_out() {
-    let mut baseline = side("a", &NOISE[..3]);
-    baseline.reverse();
-    let settings = Settings { drop_first: true, ..quick() };
-    let found = compare(baseline, side("b", &NOISE[..3]), &settings).unwrap();
-    assert_eq!(
-        (found.baseline, found.candidate),
-        (vec!["a2".into(), "a1".into()], vec!["b1".into(), "b2".into()])
-    );
+fn the_first_run_by_its_start_can_be_left_out() {
+    let mut runs = side("a", &NOISE[..3]);
+    runs.reverse();
+    let labels: Vec<_> = without_first(runs).into_iter().map(|run| run.label).collect();
+    assert_eq!(labels, ["runs/a2", "runs/a1"]);
 }
 
 #[test]

@@ -1,26 +1,28 @@
 //! `dnsdyno compare`: says whether two sets of runs differ.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, anyhow};
 use clap::Args;
 use dnsdyno_campaign::compare::{
-    BoundOutcome, BoundState, ComparedRun, Comparison, Settings, compare as compare_runs,
+    BoundOutcome, BoundState, ComparedRun, Comparison, Settings, compare as compare_runs, without_first,
 };
+use dnsdyno_page::runs_in;
 use dnsdyno_plan::expect::{ChangeBound, ComparedMetric};
 use dnsdyno_report::comparison::{comparison, comparison_json, comparison_markdown, unlike_lines};
 
+use crate::cmd::report::{may_be_written, named, options, write};
 use crate::exit::{BAD_INPUT, EXPECTATION_FAILED, Failure, OK, Outcome};
 use crate::screen::width_of_terminal;
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CompareFlags {
-    /// Folders of the runs to judge: the candidate
+    /// Folders of the runs to judge, the candidate; a folder that is none stands for all runs in it
     #[arg(required = true, value_name = "RUN")]
     pub(crate) runs: Vec<PathBuf>,
-    /// Folders of the runs to compare with: the baseline
+    /// Folders of the runs to compare with, the baseline
     #[arg(long, required = true, num_args = 1.., value_name = "RUN")]
     pub(crate) against: Vec<PathBuf>,
     /// Exit with code 1 if a metric has changed by more than this and the change is shown, such as
@@ -43,6 +45,9 @@ pub(crate) struct CompareFlags {
     /// Print Markdown, for a pull request
     #[arg(long)]
     pub(crate) markdown: bool,
+    /// Also write the comparison with the charts of all runs as an HTML page
+    #[arg(long, value_name = "FILE")]
+    pub(crate) page: Option<PathBuf>,
     /// Random seed of the intervals; the same seed gives the same result
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
@@ -53,11 +58,15 @@ pub(crate) fn compare(flags: &CompareFlags) -> Outcome {
     let settings = Settings {
         by: flags.by.as_deref().map(ComparedMetric::parse).transpose().map_err(Failure::bad_input)?,
         fail_if: fail_if.map_err(Failure::bad_input)?,
-        drop_first: flags.drop_first,
         seed: flags.seed,
         ..Settings::default()
     };
-    let (baseline, candidate) = (read(&flags.against)?, read(&flags.runs)?);
+    let (baseline, candidate) = (read(&flags.against, flags)?, read(&flags.runs, flags)?);
+    let paths = |runs: &[ComparedRun]| runs.iter().map(|run| run.path.clone()).collect::<Vec<_>>();
+    let (of_baseline, of_candidate) = (paths(&baseline), paths(&candidate));
+    if let Some(file) = &flags.page {
+        may_be_written(file)?;
+    }
     let found = compare_runs(baseline, candidate, &settings).map_err(Failure::bad_input)?;
     if !found.unlike.is_empty() && !flags.even_if_unlike {
         return Err(Failure::bad_input(anyhow!(
@@ -66,16 +75,24 @@ pub(crate) fn compare(flags: &CompareFlags) -> Outcome {
             unlike_lines(&found.unlike)
         )));
     }
+    if let Some(file) = &flags.page {
+        let page = dnsdyno_page::comparison(&of_baseline, &of_candidate, (&found).into(), &options(None));
+        write(file, &page.context("cannot make the page").map_err(Failure::bad_input)?)?;
+    }
     print(&found, flags).map_err(Failure::run_failed)?;
     Ok(code(&found.bounds))
 }
 
-fn read(runs: &[PathBuf]) -> Result<Vec<ComparedRun>, Failure> {
-    let one = |run: &PathBuf| {
-        let path: &Path = run;
-        ComparedRun::read(path).with_context(|| format!("cannot compare {}", path.display()))
-    };
-    runs.iter().map(one).collect::<Result<_, _>>().map_err(Failure::bad_input)
+/// The runs of a side; a folder of runs stands for all of them.
+fn read(folders: &[PathBuf], flags: &CompareFlags) -> Result<Vec<ComparedRun>, Failure> {
+    let mut runs = Vec::new();
+    for folder in folders {
+        for run in runs_in(folder).map_err(Failure::bad_input)? {
+            let read = ComparedRun::read(&run).with_context(|| format!("cannot compare {}", named(&run)));
+            runs.push(read.map_err(Failure::bad_input)?);
+        }
+    }
+    Ok(if flags.drop_first { without_first(runs) } else { runs })
 }
 
 fn print(found: &Comparison, flags: &CompareFlags) -> std::io::Result<()> {

@@ -17,6 +17,7 @@
 //! | [`encrypted`] | the responder over DoT, DoH and DoQ, queried by other clients |
 //! | [`encrypted_client`] | the same over DoT and DoH: handshakes, sessions, streams, statuses |
 //! | [`in_kernel`] | the responder in the kernel: its counts compared with the record, its end |
+//! | [`export`] | exports, read by the programs that they are made for |
 //! | [`demo`] | the demo, the manual, the completions |
 //! | [`tcp`] | the same over TCP: every connection is counted, no query is lost with one |
 //! | [`doq`] | the same over QUIC: handshakes, streams, sessions, and each fault of the responder; a real server |
@@ -39,6 +40,7 @@ mod demo;
 mod doq;
 mod encrypted;
 mod encrypted_client;
+mod export;
 mod fallback;
 mod faults;
 mod full_disk;

@@ -13,7 +13,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -363,6 +363,12 @@ pub(crate) fn has_program(name: &str) -> bool {
     let found = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())
         .any(|folder| folder.join(name).is_file());
     found || skip(&format!("{name} is not installed"))
+}
+
+/// Whether the programs that read exports are there; reports if not.
+pub(crate) fn has_readers() -> bool {
+    let python = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/readers/bin/python");
+    python.is_file() || skip("what reads exports is missing; run: scripts/install-readers")
 }
 
 /// Reports a skipped test, as [`require`] does for its conditions.

@@ -10,10 +10,12 @@
 
 mod each;
 mod holds;
+mod kept;
 mod measured;
 mod stop;
 
 pub use each::{Each, EachOutcome, MAX_MISSED_KEPT, Missed, PartKind, evaluate_each};
+pub use kept::{Expectations, Judged, KeptError};
 pub use measured::{Measured, measure_row, measure_run};
 pub use stop::StopWatch;
 

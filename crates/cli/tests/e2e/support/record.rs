@@ -1,15 +1,17 @@
 //! Checks of every record.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use dnsdyno_measure::{ConnectionEnd, Half, MemberTally, Tally};
 use dnsdyno_record::{Digest, Interval, Line, PACKED_FILE, RUN_FILE, RunReader, Sum, schema::RUN_SCHEMA};
+use dnsdyno_report::{SUMMARY_SCHEMA, write_json};
 use jsonschema::Validator;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-/// Checks a record against both schemas and its own sums; returns its digest.
+/// Checks a record against both schemas and its own sums, and its summary against its own; returns its digest.
 #[track_caller]
 pub(crate) fn check_record(run: &Path) -> Digest {
     lines_follow_the_schemas(run);
@@ -33,7 +35,21 @@ pub(crate) fn check_record(run: &Path) -> Digest {
             Line::Event(_) => {}
         }
     }
-    Digest::read(run).unwrap_or_else(|error| panic!("{error}"))
+    let digest = Digest::read(run).unwrap_or_else(|error| panic!("{error}"));
+    summary_follows_its_schema(&digest, run);
+    digest
+}
+
+/// With every key that it has, and no other.
+#[track_caller]
+fn summary_follows_its_schema(digest: &Digest, run: &Path) {
+    static SCHEMA: OnceLock<Validator> = OnceLock::new();
+    let validator = SCHEMA.get_or_init(|| compile(SUMMARY_SCHEMA));
+    let mut json = Vec::new();
+    write_json(&mut json, digest, Map::new(), std::iter::empty::<io::Result<Interval>>()).unwrap();
+    let summary: Value = serde_json::from_slice(&json).unwrap();
+    let errors: Vec<_> = validator.iter_errors(&summary).map(|error| error.to_string()).collect();
+    assert!(errors.is_empty(), "{}: {errors:?}", run.display());
 }
 
 /// The intervals in a record that is still being written: an empty record is no error.
@@ -129,7 +145,6 @@ fn lines_follow_the_schemas(run: &Path) {
 fn schemas() -> &'static [(&'static str, Validator)] {
     static SCHEMAS: OnceLock<Vec<(&'static str, Validator)>> = OnceLock::new();
     SCHEMAS.get_or_init(|| {
-        let compile = |text: &str| jsonschema::validator_for(&serde_json::from_str(text).unwrap()).unwrap();
         let mut schemas = vec![("our schema", compile(RUN_SCHEMA))];
         let standard: PathBuf =
             [env!("CARGO_MANIFEST_DIR"), "../../../shared/reference/dns-metrics.schema.json"]
@@ -140,4 +155,8 @@ fn schemas() -> &'static [(&'static str, Validator)] {
         }
         schemas
     })
+}
+
+fn compile(text: &str) -> Validator {
+    jsonschema::validator_for(&serde_json::from_str(text).unwrap()).unwrap()
 }

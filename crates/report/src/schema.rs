@@ -1,0 +1,314 @@
+//! The JSON Schema of the summary, which `docs/formats/summary.schema.json` publishes.
+//!
+//! What is counted is taken from the schema of the record, which is made from the types: a new counter is in both at
+//! once. The frame around it is written here, beside the objects that it describes.
+
+mod kinds;
+
+use dnsdyno_measure::{Group, Histogram, PERCENTILES, Tally, Visitor};
+use dnsdyno_record::schema::run_schema;
+use serde_json::{Map, Value, json};
+
+use kinds::{
+    closed, closed_object, count, counters, list_of, map_of, number, or_null, or_null_count, or_null_number,
+    or_null_text, refer, text, with,
+};
+
+/// The schema (JSON Schema 2020-12) of the object that `show --json` prints.
+pub const SUMMARY_SCHEMA: &str = include_str!("../../../docs/formats/summary.schema.json");
+
+/// The schema of this version; [`SUMMARY_SCHEMA`] is its text.
+pub fn summary_schema() -> Value {
+    let record = run_schema()["$defs"].take();
+    let counters = |name: &str| counters(&record[name]);
+    let same =
+        ["BackendInfo", "XdpInfo", "Check", "TlsCheck", "Ended", "Event", "Explanation", "InterfaceCounts"];
+    let same = same.map(|name| (name, closed(record[name].clone())));
+    let own = [
+        ("Latency", closed_object(latency())),
+        ("Durations", closed_object(with(latency(), json!({ "count": count("Durations.") })))),
+        ("Percentile", percentile()),
+        ("Queries", closed_object(queries(&record))),
+        ("Row", closed_object(row())),
+        ("Told", closed_object(json!({ "name": text("For programs."), "text": text("For people.") }))),
+        ("TypeCount", closed_object(counters("TypeCount"))),
+        ("Encrypted", closed_object(counters("Encrypted"))),
+        ("Anomalies", closed_object(with(counters("Anomalies"), packets()))),
+        ("Connections", closed_object(with(counters("Connections"), retried()))),
+        ("Fallback", closed_object(fallback(counters("Fallback")))),
+        ("Member", closed_object(member(&record))),
+        ("Worker", closed_object(with(counters("WorkerUse"), worker()))),
+    ];
+    let defs = same.into_iter().chain(own).map(|(name, schema)| (name.to_owned(), schema));
+    let mut schema = frame();
+    schema["$defs"] = defs.collect::<Map<_, _>>().into();
+    schema
+}
+
+/// The object itself.
+fn frame() -> Value {
+    let properties = json!({
+        "run": closed_object(run()),
+        "complete": { "type": "boolean", "description": "Whether the record has its last line." },
+        "torn": { "type": "boolean", "description": "Whether the record ends in the middle of a line." },
+        "ended": or_null("Ended", "What ended the run; null where the record has no end."),
+        "queries": refer("Queries", "How the queries ended."),
+        "scheduled_qps": or_null_number("Queries due per second; null below 1 s or 100 queries."),
+        "sent_qps": or_null_number("Queries sent per second."),
+        "answered_qps": or_null_number("Queries answered in time per second."),
+        "steps": steps(),
+        "loss_share": or_null_number("0 to 1, of all queries except those interrupted or sent only."),
+        "anomalies": refer("Anomalies", "Packets that ended no query, and truncated responses."),
+        "bytes_sent": count("Bytes of DNS messages sent."),
+        "bytes_answered": count("Bytes of DNS messages in responses."),
+        "query_bytes_avg": or_null_count("Average size of a query, in bytes."),
+        "query_bytes_max": count("Largest query, in bytes."),
+        "response_bytes_avg": or_null_count("Average size of a response, in bytes."),
+        "response_bytes_max": count("Largest response, in bytes."),
+        "rcodes": map_of(count("Responses."), "Responses by name of RCODE."),
+        "types": map_of(refer("TypeCount", "Queries of this type."), "Queries by name of type."),
+        "headline": { "enum": ["response", "service"], "description": "The latency that is shown first." },
+        "response": refer("Latency", "Response − intended instant."),
+        "service": refer("Latency", "Response − actual send."),
+        "lateness": refer("Latency", "Actual send − intended instant."),
+        "rows": list_of("Row", "The phases of the load, or groups of intervals."),
+        "events": list_of("Event", "The first hundred events."),
+        "more_events": count("Further events."),
+        "hints": list_of("Told", "Likely causes of figures."),
+        "explanations": list_of("Explanation", "What was behind counted failures."),
+        "generator": closed_object(json!({
+            "ok": {
+                "type": ["boolean", "null"],
+                "description": "Whether the figures are those of the server; null where the record has no end.",
+            },
+            "warnings": list_of("Told", "Why they may not be."),
+            "notes": list_of("Told", "What the generator met that has moved no figure."),
+        })),
+        "workers": list_of("Worker", "What each worker did."),
+        "connections": or_null("Connections", "Connections; null over UDP."),
+        "fallback": or_null("Fallback", "Queries that could be retried over TCP; null where none could."),
+        "mix": {
+            "type": ["array", "null"],
+            "items": { "$ref": "#/$defs/Member" },
+            "description": "One for each transport of a mix; null without a mix.",
+        },
+        "interface": or_null("InterfaceCounts", "Packets of the interface to the server; null where unknown."),
+        "intervals": list_of("Row", "Each interval, in order."),
+    });
+    let mut schema = closed_object(properties);
+    let optional = json!({
+        "type": "array",
+        "items": { "oneOf": [closed_object(expectation()), closed_object(expectation_of_each())] },
+        "description": "What was expected of the run; absent where nothing was.",
+    });
+    schema["properties"]["expectations"] = optional;
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
+    schema["$id"] = "https://dnsdyno.invalid/formats/summary.schema.json".into();
+    schema["title"] = "The summary of a dnsdyno run".into();
+    schema["description"] = "What `dnsdyno show --json` and `dnsdyno export json` print of a run. Properties whose name \
+                             ends in _ns are nanoseconds, instants since the start of the run. This is the schema of \
+                             one version: later ones add properties."
+        .into();
+    schema
+}
+
+fn run() -> Value {
+    json!({
+        "run_id": text("Unique name of the run."),
+        "name": or_null_text("The name that the user gave to the run."),
+        "note": or_null_text("The user's comment."),
+        "target": text("The server, as the user gave it."),
+        "address": text("The address that the queries were sent to."),
+        "transport": text("`udp`, or the name of another transport; `mix` where there are several."),
+        "backend": refer("BackendInfo", "Sockets of the kernel, or AF_XDP."),
+        "load": text("The load in words."),
+        "send_only": { "type": "boolean", "description": "Whether the run did not wait for responses." },
+        "started_unix_ns": count("The start by the wall clock, nanoseconds since 1970."),
+        "duration_ns": count("Until the last query ended."),
+        "schedule_ns": count("Time over which queries were due."),
+        "interval_ns": count("Length of an interval."),
+        "timeout_ns": count("Timeout of a query."),
+        "workers": count("Threads."),
+        "clients": count("Sockets, or clients with connections, over all workers."),
+        "udp_sockets": or_null_count("UDP sockets, where there are clients with connections too."),
+        "queries": count("Queries of one pass through the source."),
+        "bad_lines": count("Malformed lines of the source, which were skipped."),
+        "passes": or_null_number("Passes through the source; null where the record has no end."),
+        "checks": list_of("Check", "What the server answered before the load."),
+        "version": text("Version of the generator."),
+        "command_line": { "type": "array", "items": { "type": "string" }, "description": "As typed." },
+    })
+}
+
+fn steps() -> Value {
+    let not_held = closed_object(json!({
+        "asked_qps": number("The rate."),
+        "loss_share": number("The share of its queries that was lost, 0 to 1."),
+    }));
+    let steps = closed_object(json!({
+        "held_from_qps": or_null_number("The lowest rate that was held; null where none was."),
+        "held_to_qps": or_null_number("The highest rate up to which all were held."),
+        "not_held": { "type": "array", "items": not_held, "description": "The rates that were not held." },
+    }));
+    json!({
+        "anyOf": [steps, { "type": "null" }],
+        "description": "Of a load with several rates: which of them were held.",
+    })
+}
+
+/// Also of an interval.
+fn row() -> Value {
+    let own = json!({
+        "phase": or_null_text("The label of the phase, where the row is one."),
+        "index": count("Number of the first interval."),
+        "from_ns": count("First instant."),
+        "to_ns": count("First instant after it."),
+        "covered_ns": count("Time that its intervals cover: the divisor of rates."),
+        "asked_qps": number("Average scheduled rate; 0 in closed loop."),
+        "sent_qps": number("Queries sent per second."),
+        "answered_qps": number("Queries answered in time per second."),
+        "loss_share": or_null_number("0 to 1; null where no query was due."),
+        "queries": refer("Queries", "How the queries ended."),
+        "lateness_p99": refer("Percentile", "p99 of actual send − intended instant."),
+    });
+    with(latency(), own)
+}
+
+/// A latency, unanswered queries included.
+fn latency() -> Value {
+    let mut properties = json!({
+        "answered": count("Queries answered in time."),
+        "unanswered": count("Queries without an answer in time: each took at least the timeout."),
+        "min_ns": or_null_count("Shortest, exactly."),
+        "avg_ns": or_null_count("Average of the answered queries."),
+        "max": refer("Percentile", "Longest, exactly."),
+    });
+    for (key, name, _) in PERCENTILES {
+        properties[key] = refer("Percentile", &format!("The {name} of all queries."));
+    }
+    properties
+}
+
+fn percentile() -> Value {
+    let mut percentile = closed_object(json!({
+        "ns": count("The latency; where it is among the queries without an answer in time, the timeout."),
+        "beyond_timeout": { "type": "boolean", "description": "Whether it is among them: at least `ns`." },
+    }));
+    percentile["type"] = json!(["object", "null"]);
+    percentile["description"] = "null where the number of queries does not carry it.".into();
+    percentile
+}
+
+fn queries(record: &Value) -> Value {
+    let properties = with(numbers_of_tally(&record["Interval"]["properties"]), ends(record));
+    with(properties, json!({ "sent": count("Queries sent.") }))
+}
+
+/// How queries ended; those not sent together, and by reason.
+fn ends(record: &Value) -> Value {
+    let mut properties = counters(&record["Ends"]);
+    let by_reason = properties["not_sent"].take();
+    properties["not_sent"] = count("Queries that the generator did not send.");
+    properties["not_sent_by_reason"] = by_reason;
+    properties
+}
+
+/// The counters of a tally that are numbers of queries, with their descriptions in the schema of an interval.
+fn numbers_of_tally(interval: &Value) -> Value {
+    struct Numbers<'a>(&'a Value, Map<String, Value>);
+    impl Visitor for Numbers<'_> {
+        fn count(&mut self, key: &str, _: u64) {
+            // Byte counts have their own keys in the summary.
+            if !key.contains("bytes") {
+                self.1.insert(key.to_owned(), self.0[key].clone());
+            }
+        }
+        fn histogram(&mut self, _: &str, _: &Histogram) {}
+        fn group(&mut self, _: &str, _: Option<&dyn Group>) {}
+    }
+    let mut numbers = Numbers(interval, Map::new());
+    Tally::default().visit_each(&mut numbers);
+    numbers.1.into()
+}
+
+fn packets() -> Value {
+    json!({
+        "socket_drops": count("Packets that the kernel dropped at our sockets."),
+        "fragments": or_null_count("IP fragments of responses, under AF_XDP; null where the record has no end."),
+    })
+}
+
+fn retried() -> Value {
+    json!({ "retried": count("Requests that were retries of a query whose connection was lost.") })
+}
+
+fn fallback(mut counters: Value) -> Value {
+    let reasons = counters["failed"]["properties"].take();
+    let mut half = [Map::new(), Map::new()];
+    for (key, schema) in reasons.as_object().into_iter().flatten() {
+        let over_udp = key.strip_prefix("udp_");
+        half[usize::from(over_udp.is_none())].insert(over_udp.unwrap_or(key).to_owned(), schema.clone());
+    }
+    if let Some(counters) = counters.as_object_mut() {
+        counters.remove("failed");
+    }
+    let [over_udp, over_tcp] = half.map(|reasons| closed_object(reasons.into()));
+    let own = json!({
+        "udp_failed": over_udp,
+        "tcp_failed": over_tcp,
+        "share": or_null_number("The share of the transactions that was retried over TCP, 0 to 1."),
+    });
+    with(counters, own)
+}
+
+fn member(record: &Value) -> Value {
+    let own = json!({
+        "transport": text("Its name."),
+        "address": text("The address that its queries were sent to."),
+        "share_asked": number("Its configured share of the queries, 0 to 1."),
+        "share_sent": or_null_number("Its share of those sent."),
+        "scheduled": count("Queries due over it."),
+        "sent": count("Queries sent over it."),
+        "loss_share": or_null_number("0 to 1."),
+        "response": refer("Latency", "Response − intended instant."),
+        "service": refer("Latency", "Response − actual send."),
+    });
+    with(ends(record), own)
+}
+
+fn worker() -> Value {
+    json!({
+        "sent_qps": or_null_number("Queries sent per second."),
+        "answered_qps": or_null_number("Queries answered in time per second."),
+        "cpu_share": or_null_number("CPU time as a share of the run."),
+        "cpu_wait_share": or_null_number("Time that it waited for a CPU, as a share of the run."),
+    })
+}
+
+fn expectation() -> Value {
+    json!({
+        "expectation": text("As given."),
+        "measured": text("The figure, in words."),
+        "passed": { "type": "boolean", "description": "Whether it was met." },
+    })
+}
+
+fn expectation_of_each() -> Value {
+    let missed = closed_object(json!({
+        "label": or_null_text("The step, where it has a name."),
+        "from_ns": count("Its first instant."),
+        "to_ns": count("The instant after its last."),
+        "measured": text("Its figure, in words."),
+    }));
+    json!({
+        "expectation": text("As given."),
+        "each": { "enum": ["step", "interval"], "description": "What the parts are." },
+        "judged": count("Parts judged."),
+        "missed": count("Parts that did not meet it."),
+        "first_missed": { "type": "array", "items": missed, "description": "The first of these." },
+        "passed": { "type": "boolean", "description": "Whether each part met it." },
+    })
+}
+
+#[cfg(test)]
+mod tests;
