@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 mod columns;
+mod comparison;
 mod counters;
 mod curves;
 pub mod data;

@@ -6,6 +6,7 @@
 
 mod answer;
 mod check;
+pub mod comparison;
 mod connections;
 pub mod expect;
 mod fallback;
