@@ -25,7 +25,7 @@ pub use check::{check_line, refusal};
 pub use dnsdyno_measure::units;
 pub use intervals::Csv;
 pub use json::{summary_json, write_json};
-pub use live::LiveFigures;
+pub use live::{Figure, LiveFigures};
 pub use text::summary;
 pub use workers::workers;
 

@@ -35,7 +35,8 @@ pub(crate) fn demo(flags: &DemoFlags) -> Outcome {
         print_error("(it delays each response by a lognormal time with median 0.5 ms)\n");
     }
     let form = Form { json: flags.json, verbose: false };
-    let outcome = run::execute(&validate(&draft)?, None, flags.out.clone(), flags.quiet, form);
+    let progress = run::progress(flags.quiet, flags.plain);
+    let outcome = run::execute(&validate(&draft)?, None, flags.out.clone(), progress, form);
     let book = running.stop();
     let code = outcome?;
     if !flags.json {
