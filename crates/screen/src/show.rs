@@ -74,10 +74,10 @@ impl Show {
         thread::Builder::new().name("suspend".into()).spawn(move || {
             for signal in signals.forever() {
                 if signal == SIGCONT {
-                    terminal.was_stopped();
+                    terminal.resume();
                     continue;
                 }
-                terminal.leave();
+                terminal.suspend();
                 // Of these signals, it cannot fail.
                 let _ = signal_hook::low_level::emulate_default_handler(signal);
             }

@@ -2,6 +2,8 @@
 //!
 //! [`State::view`] copies what one picture needs, so that nothing waits for the drawing. Time is an argument.
 
+use std::sync::Arc;
+
 use dnsdyno_measure::{Arrivals, Tally, Warning, WorkerUse};
 use dnsdyno_record::{Header, Headline, Interval, Phase};
 use dnsdyno_report::LiveFigures;
@@ -15,7 +17,7 @@ use crate::recent::{Recent, Sum};
 /// A run in progress.
 #[derive(Debug)]
 pub(crate) struct State {
-    facts: Facts,
+    facts: Arc<Facts>,
     stage: Stage,
     last: Recent<Passed>,
     recent: Recent<Passed>,
@@ -78,7 +80,7 @@ pub(crate) struct Settled {
 /// What one picture shows.
 #[derive(Clone, Debug)]
 pub(crate) struct View {
-    pub(crate) facts: Facts,
+    pub(crate) facts: Arc<Facts>,
     pub(crate) stage: Stage,
     /// Time since the start of the run.
     pub(crate) elapsed_ns: u64,
@@ -99,7 +101,7 @@ pub(crate) struct View {
 impl State {
     /// The state of a run that begins.
     pub(crate) fn new(header: &Header, end_ns: Option<u64>) -> State {
-        let facts = Facts::of(header, end_ns);
+        let facts = Arc::new(Facts::of(header, end_ns));
         let interval_ns = facts.interval_ns;
         let column_ns = facts.column_ns();
         State {
@@ -165,7 +167,7 @@ impl State {
             false => self.latest.stretch(width, None),
         };
         View {
-            facts: self.facts.clone(),
+            facts: Arc::clone(&self.facts),
             stage: self.stage.clone(),
             elapsed_ns: elapsed_ns.max(self.total.to_ns),
             last: self.last.sum(),

@@ -47,6 +47,8 @@ struct Held {
     owes_leave: bool,
     /// Whether what is on the screen is unknown.
     is_fresh: bool,
+    /// Whether the process is about to be stopped, or is.
+    is_suspended: bool,
     is_closed: bool,
 }
 
@@ -84,7 +86,7 @@ impl Terminal {
             return None;
         }
         let mut held = self.lock();
-        if held.is_closed {
+        if held.is_closed || held.is_suspended {
             return None;
         }
         if held.before.is_none() {
@@ -125,9 +127,11 @@ impl Terminal {
         self.written.notify_all();
     }
 
-    /// Leaves the alternate screen and restores the modes; [`enter`](Self::enter) enters it again.
-    pub(crate) fn leave(&self) {
-        self.leave_with(self.lock());
+    /// Leaves the alternate screen and restores the modes, until the process [goes on](Self::resume).
+    pub(crate) fn suspend(&self) {
+        let mut held = self.lock();
+        held.is_suspended = true;
+        self.leave_with(held);
     }
 
     /// Leaves it for good.
@@ -141,9 +145,10 @@ impl Terminal {
         self.lock().is_closed
     }
 
-    /// After the process was stopped, the modes may be others, and so may the screen.
-    pub(crate) fn was_stopped(&self) {
+    /// The process goes on. Where it was stopped without warning, the modes may be others, and so may the screen.
+    pub(crate) fn resume(&self) {
         let mut held = self.lock();
+        held.is_suspended = false;
         if let Some(before) = held.before.as_ref().filter(|_| self.is_in_foreground()) {
             let _ = set_modes(&self.out, before);
             held.is_fresh = true;

@@ -24,6 +24,7 @@
 //! | [`xdp`] | the same over AF_XDP, between two network namespaces |
 //! | [`fallback`] | transactions retried over TCP: their parts and failures, and BIND with responses of 23 kB |
 //! | [`mix`] | several transports in one run: shares, figures, a stalled member |
+//! | [`screen`] | the live screen: it appears, follows its terminal, and leaves it as it was |
 //! | [`output`] | what is printed to terminals, pipes, files and scripts |
 //! | [`faults`] | what happens in the middle of a run: ports that close, servers and generators that are killed, Ctrl-C |
 //!
@@ -50,6 +51,7 @@ mod mix;
 mod output;
 mod recipes;
 mod respond;
+mod screen;
 mod servers;
 mod tcp;
 mod truth;

@@ -14,13 +14,13 @@ use crate::state::View;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plot {
     pub(super) area: Rect,
-    /// Columns of the terminal for each column of the history.
-    wide: usize,
-    /// Where the first column of the stretch is, in columns of the history.
+    /// Columns of the history that have a place; not more than there are columns of the terminal.
+    places: usize,
+    /// The place of the first column that is shown.
     first: usize,
-    /// The number of the oldest column of the stretch that is shown.
+    /// Columns of the stretch that are older than what is shown.
     skipped: usize,
-    /// Whether the axis is all of a run whose end is known.
+    /// Whether the places are all of a run whose end is known.
     is_complete: bool,
 }
 
@@ -33,25 +33,23 @@ impl Plot {
         let end = view.facts.end_ns.map(|end_ns| end_ns.div_ceil(view.stretch.column_ns.max(1)));
         let planned = end.and_then(|end| usize::try_from(end).ok()).map(|end| end.max(have));
         match planned.filter(|planned| (1..=width).contains(planned) && view.stretch.first == 0) {
-            Some(planned) => {
-                Plot { area: plot, wide: width / planned, first: 0, skipped: 0, is_complete: true }
-            }
+            Some(places) => Plot { area: plot, places, first: 0, skipped: 0, is_complete: true },
             None => {
                 let skipped = have.saturating_sub(width);
                 let first = width - (have - skipped);
-                Plot { area: plot, wide: 1, first, skipped, is_complete: false }
+                Plot { area: plot, places: width, first, skipped, is_complete: false }
             }
         }
     }
 
     /// The columns that are shown, with their places: the first column of the terminal, and how many.
     pub(super) fn columns<'a>(&self, view: &'a View) -> impl Iterator<Item = (u16, u16, &'a Column)> {
-        let Plot { area, wide, first, .. } = *self;
+        let Plot { area, places, first, .. } = *self;
         let shown = view.stretch.columns.iter().skip(self.skipped);
-        shown.enumerate().map_while(move |(i, column)| {
-            let from = (first + i) * wide;
-            let fits = from + wide <= usize::from(area.width);
-            fits.then(|| (area.x + from as u16, wide as u16, column))
+        let begins = move |place: usize| (place * usize::from(area.width) / places.max(1)) as u16;
+        shown.zip(first..places).map(move |(column, place)| {
+            let (from, to) = (begins(place), begins(place + 1));
+            (area.x + from, to - from, column)
         })
     }
 }
@@ -86,10 +84,8 @@ pub(super) fn time_axis(view: &View, palette: &Palette, buffer: &mut Buffer, are
         let shown_ns = column_ns.saturating_mul(width as u64);
         (format!("{} ago", length(shown_ns)), "now".to_owned())
     };
-    let middle = match (plot.is_complete, plot.wide) {
-        (false, _) | (_, 1) if column_ns > 1_000_000_000 => format!("{} a column", setting(column_ns)),
-        _ => String::new(),
-    };
+    let is_merged = column_ns > view.facts.interval_ns.max(SECOND_NS);
+    let middle = if is_merged { format!("{} a column", setting(column_ns)) } else { String::new() };
     let line = |left: &str, right: &str| {
         let filled = width.saturating_sub(left.chars().count() + right.chars().count() + 2);
         let (middle, rest) = match filled.checked_sub(middle.chars().count() + 2) {
@@ -101,6 +97,8 @@ pub(super) fn time_axis(view: &View, palette: &Palette, buffer: &mut Buffer, are
     scale(buffer, area, area.y, "", '└', palette.quiet());
     cut(buffer, plot.area, &line(&from, &to), palette.quiet());
 }
+
+const SECOND_NS: u64 = 1_000_000_000;
 
 /// Columns of the scale.
 pub(super) const SCALE: u16 = 11;

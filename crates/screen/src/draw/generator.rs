@@ -2,7 +2,7 @@
 
 use dnsdyno_measure::{Quantile, Warning};
 use dnsdyno_record::figures::lateness;
-use dnsdyno_report::units::{count, counted, duration, rate};
+use dnsdyno_report::units::{count, duration, rate};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -17,8 +17,11 @@ pub(super) fn draw(view: &View, palette: &Palette, buffer: &mut Buffer, area: Re
     let mut items = vec![text(&words(view), palette.figure().patch(style(view, palette)))];
     items.extend(busiest(view).map(|share| {
         let style = if share >= BUSY { palette.style(Tone::Bad) } else { plain };
-        let workers = counted(u64::from(view.facts.workers), "worker,", "workers, busiest");
-        item(&workers, &format!("{:.0} % of a CPU", share * 100.0), palette, style)
+        let workers = match view.facts.workers {
+            1 => "worker".to_owned(),
+            several => format!("busiest of {several} workers"),
+        };
+        item(&workers, &format!("{:.0} %", share * 100.0), palette, style)
     }));
     if let Some(Quantile::At(ns)) = lateness(&view.settled.tally).quantile(0.99) {
         items.push(item("lateness p99", &duration(ns), palette, plain));
@@ -33,10 +36,10 @@ pub(super) fn draw(view: &View, palette: &Palette, buffer: &mut Buffer, area: Re
 pub(super) fn words(view: &View) -> String {
     match view.judged.as_deref() {
         None => "generator: no verdict yet".to_owned(),
-        Some([]) => "generator: ✓ ok so far".to_owned(),
+        Some([]) => "generator: ✓ ok".to_owned(),
         Some(doubts) => {
             let names: Vec<String> = doubts.iter().map(|doubt| doubt.name().replace('_', " ")).collect();
-            format!("generator: ! in doubt: {}", names.join(", "))
+            format!("generator: ! {}", names.join(", "))
         }
     }
 }

@@ -3,21 +3,23 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
+use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Clear, Widget};
 
 use super::Options;
-use super::words::{cut, item, row, text};
+use super::words::{cut, row, text};
 use crate::palette::Palette;
 
 /// The line of keys.
 pub(super) fn keys(options: Options, palette: &Palette, buffer: &mut Buffer, area: Rect) {
-    let key = |key: &str, does: &str| item(does, key, palette, Style::new());
+    let key = |key: &'static str, does: &'static str| {
+        Line::from(vec![Span::styled(key, palette.figure()), Span::styled(does, palette.quiet())])
+    };
     let items = [
-        key("q", "end: "),
-        text(AGAIN, palette.quiet()),
-        key("w", if options.is_whole { "last seconds: " } else { "whole run: " }),
-        key("p", if options.is_paused { "go on: " } else { "pause: " }),
-        key("?", "help: "),
+        key("q", " ends, again to stop at once"),
+        key("w", if options.is_whole { " last seconds" } else { " whole run" }),
+        key("p", if options.is_paused { " goes on" } else { " pauses" }),
+        key("?", " help"),
     ];
     let state = options.is_paused.then(|| text("the picture is paused, the run is not", palette.figure()));
     row(buffer, area, &items, state);
@@ -42,14 +44,12 @@ pub(super) fn draw(palette: &Palette, buffer: &mut Buffer, area: Rect) {
 /// What to press on a terminal without room for more.
 pub(super) const ENDS: &str = "q ends";
 
-const AGAIN: &str = "again: at once";
-
-const HELP: [&str; 14] = [
-    "rates and losses are of the last second,",
-    "percentiles and RCODEs of the last ten;",
-    "what is counted as lost has passed its timeout.",
+const HELP: [&str; 13] = [
+    "Rates are of the last second, percentiles,",
+    "RCODEs and loss of the last ten; a query is",
+    "lost when its timeout has passed.",
     "",
-    "heat map: time from left to right, latency",
+    "Heat map: time from left to right, latency",
     "upwards; lighter is more responses. Above it:",
     "the share of queries without a response.",
     "",
@@ -58,5 +58,4 @@ const HELP: [&str; 14] = [
     "p          pauses the picture, not the run",
     "Ctrl-Z     stops the process; `fg` goes on",
     "?          closes this help",
-    "",
 ];

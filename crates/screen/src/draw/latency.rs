@@ -37,7 +37,7 @@ pub(super) fn figures(view: &View, palette: &Palette, buffer: &mut Buffer, area:
     let items: Vec<Item> = shown.collect();
     let kind = if view.facts.is_open { "response time" } else { "service time" };
     let over = dnsdyno_report::units::length(view.recent.covered_ns);
-    let right = format!("{kind}, last {over}");
+    let right = format!("{kind}, {over}");
     row(buffer, area, &items, Some(text(&right, palette.quiet())));
 }
 

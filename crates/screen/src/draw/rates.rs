@@ -34,7 +34,7 @@ pub(super) fn figures(view: &View, palette: &Palette, buffer: &mut Buffer, area:
     let outstanding = view.last.arrivals.in_flight_max;
     if !view.facts.send_only {
         let most = dnsdyno_report::units::count(outstanding);
-        items.push(item("outstanding at most", &most, palette, Default::default()));
+        items.push(item("outstanding", &most, palette, Default::default()));
     }
     row(buffer, area, &items, None);
 }
@@ -92,8 +92,8 @@ fn round_up(qps: f64) -> f64 {
         return 1.0;
     }
     let power = 10_f64.powf(qps.log10().floor());
-    // Rates of a schedule are a little above the round ones.
-    let fits = |step: &f64| step * power * 1.005 >= qps;
+    // The queries of a second are some more or less than its rate.
+    let fits = |step: &f64| step * power * 1.03 >= qps;
     [1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0].into_iter().find(fits).unwrap_or(10.0) * power
 }
 
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn a_scale_ends_with_a_round_figure_that_is_not_below_the_largest_rate() {
-        let cases = [(0.0, 1.0), (f64::NAN, 1.0), (999.0, 1_000.0), (1_001.0, 1_000.0), (1_100.0, 1_500.0)];
+        let cases = [(0.0, 1.0), (f64::NAN, 1.0), (999.0, 1_000.0), (1_020.0, 1_000.0), (1_100.0, 1_500.0)];
         cases.into_iter().for_each(|(qps, most)| assert_eq!(round_up(qps), most, "{qps}"));
         assert_eq!(round_up(48_300.0), 50_000.0);
     }
