@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 
-use crate::data::{Column, Place, Unit};
+use crate::data::Unit;
 
 /// A cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +28,13 @@ pub(crate) struct Columns {
     rows: u64,
     places: HashMap<String, usize>,
     columns: Vec<Encoder>,
+}
+
+/// A complete column.
+pub(crate) struct Finished {
+    pub(crate) name: String,
+    pub(crate) unit: Unit,
+    pub(crate) bytes: Vec<u8>,
 }
 
 #[derive(Debug)]
@@ -76,23 +83,9 @@ impl Columns {
         }
     }
 
-    /// Appends the bytes to `blob`; equal columns share theirs.
-    pub(crate) fn write(self, blob: &mut Vec<u8>) -> Vec<Column> {
-        let mut written: HashMap<Vec<u8>, Place> = HashMap::new();
-        let mut columns = Vec::new();
-        for Encoder { name, unit, bytes, .. } in self.columns {
-            let place = match written.get(&bytes) {
-                Some(place) => *place,
-                None => {
-                    let place = Place { offset: blob.len(), bytes: bytes.len() };
-                    blob.extend(&bytes);
-                    written.insert(bytes, place);
-                    place
-                }
-            };
-            columns.push(Column { name, unit, place });
-        }
-        columns
+    /// Each column with its bytes.
+    pub(crate) fn finish(self) -> impl Iterator<Item = Finished> {
+        self.columns.into_iter().map(|Encoder { name, unit, bytes, .. }| Finished { name, unit, bytes })
     }
 
     fn put(&mut self, name: &str, unit: Unit, rest: Value, value: Value) {
@@ -147,13 +140,17 @@ pub(crate) fn put_varint(bytes: &mut Vec<u8>, mut number: u64) {
     bytes.push(number as u8);
 }
 
-/// The largest integer that the numbers of a browser hold exactly.
-const LARGEST: u64 = (1 << 53) - 1;
+/// The differences of such numbers are integers that a browser holds exactly.
+const LARGEST: u64 = (1 << 51) - 1;
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use Value::{Beyond, Nothing, Number};
+
+    fn written(columns: Columns) -> Vec<Vec<u8>> {
+        columns.finish().map(|column| column.bytes).collect()
+    }
 
     #[test]
     fn a_column_has_differences_and_codes_for_what_is_no_number() {
@@ -162,11 +159,8 @@ mod tests {
             columns.figure("latency.p99", Unit::Ns, value);
             columns.end_row();
         }
-        let mut blob = vec![9];
-        let written = columns.write(&mut blob);
         // 2 + 2 × 5,000 is 78 × 128 + 18.
-        assert_eq!(blob, [9, 0x92, 78, 8, 2, 0, 1, 2 + 3]);
-        assert_eq!((written[0].place.offset, written[0].place.bytes), (1, 7));
+        assert_eq!(written(columns), [[0x92, 78, 8, 2, 0, 1, 2 + 3]]);
     }
 
     #[test]
@@ -178,22 +172,7 @@ mod tests {
         columns.end_row();
         columns.end_row();
         assert_eq!(columns.rows(), 3);
-        let mut blob = Vec::new();
-        let places: Vec<_> = columns.write(&mut blob).into_iter().map(|column| column.place).collect();
-        let bytes = |n: usize| &blob[places[n].offset..places[n].offset + places[n].bytes];
-        assert_eq!((bytes(0), bytes(1), bytes(2)), (&[2, 2, 2][..], &[2, 8, 7][..], &[0, 4, 0][..]));
-    }
-
-    #[test]
-    fn equal_columns_share_their_bytes() {
-        let mut columns = Columns::default();
-        for n in [7, 8] {
-            ["scheduled", "sent"].map(|name| columns.count(name, Unit::Count, n));
-            columns.end_row();
-        }
-        let mut blob = Vec::new();
-        let written = columns.write(&mut blob);
-        assert_eq!((blob.len(), written[0].place == written[1].place), (2, true));
+        assert_eq!(written(columns), [[2, 2, 2], [2, 8, 7], [0, 4, 0]]);
     }
 
     #[test]
@@ -201,8 +180,6 @@ mod tests {
         let mut columns = Columns::default();
         columns.count("held_back_ns", Unit::Ns, u64::MAX);
         columns.end_row();
-        let mut blob = Vec::new();
-        columns.write(&mut blob);
-        assert_eq!(blob.len(), 8);
+        assert_eq!(written(columns)[0].len(), 8);
     }
 }

@@ -2,7 +2,7 @@
 
 use dnsdyno_measure::{Counter, Group, Histogram, Latency, Visitor};
 use dnsdyno_record::{Digest, Header};
-use dnsdyno_report::{percentile_text, units};
+use dnsdyno_report::{quantile, units};
 
 use crate::path::CounterPath;
 
@@ -37,7 +37,7 @@ impl Visitor for Walk<'_> {
 
     fn histogram(&mut self, key: &str, histogram: &Histogram) {
         let durations = Latency { answered: histogram, unanswered: 0 };
-        let text = |quantile| percentile_text(quantile, self.header.timeout_ns);
+        let text = |at| quantile(at, self.header.timeout_ns);
         if let Some(exact) = histogram.exact() {
             let [p50, p99] = [0.5, 0.99].map(|q| text(durations.percentile(q)));
             self.row(key, [units::count(histogram.count()), p50, p99, units::duration(exact.max_ns)]);

@@ -209,6 +209,8 @@ pub struct Level {
     pub columns: Vec<Column>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub heat: Option<Place>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
 }
 
 /// Bytes of the inflated blob.
@@ -279,8 +281,8 @@ pub struct ComparedMetric {
 pub struct Folder {
     pub path: String,
     pub runs: Vec<FolderRun>,
-    #[serde(skip_serializing_if = "is_none")]
-    pub more: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub more: Option<u64>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -297,10 +299,6 @@ pub struct FolderRun {
     pub sentence: String,
     pub verdict: &'static str,
     pub state: &'static str,
-}
-
-fn is_none(count: &u64) -> bool {
-    *count == 0
 }
 
 impl Fact {

@@ -6,11 +6,15 @@
 //!   factor 10   |         10        |   5   |        no row belongs to two phases of the load
 //! ```
 
+use std::collections::BTreeMap;
+use std::io;
+
 use dnsdyno_record::{Header, Row};
 
-use crate::columns::Columns;
-use crate::data::{Level, Place};
+use crate::columns::{Columns, Finished};
+use crate::data::{Column, Level, Place, Unit};
 use crate::heat::Heat;
+use crate::pack::Packer;
 use crate::walk::{ALWAYS, put_row};
 
 /// The levels of a run, built interval by interval.
@@ -43,12 +47,19 @@ impl Levels {
         self.levels.iter_mut().for_each(|level| level.add(&self.header, phase, row));
     }
 
-    /// The levels, and the bytes of their columns.
-    pub(crate) fn finish(mut self) -> (Vec<Level>, Vec<u8>) {
-        let mut blob = Vec::new();
+    /// The levels, finest first, with their columns in `packer`.
+    pub(crate) fn finish(mut self, packer: &mut Packer) -> io::Result<Vec<Level>> {
         self.levels.iter_mut().for_each(|level| level.close(&self.header));
-        let levels = self.levels.into_iter().map(|level| level.write(&mut blob)).collect();
-        (levels, blob)
+        let mut coarsest_first = self.levels.into_iter().rev().peekable();
+        let mut levels = Vec::new();
+        while let Some(level) = coarsest_first.next() {
+            // What the finest level cannot have, a coarser one has.
+            let is_finest = coarsest_first.peek().is_none();
+            let is_whole = !(is_finest && !levels.is_empty());
+            levels.push(level.finish(packer, is_whole)?);
+        }
+        levels.reverse();
+        Ok(levels)
     }
 }
 
@@ -79,17 +90,62 @@ impl Building {
         put_row(&mut self.columns, header, row);
     }
 
-    fn write(self, blob: &mut Vec<u8>) -> Level {
+    /// The level, whole or without the groups that do not fit.
+    fn finish(self, packer: &mut Packer, is_whole: bool) -> io::Result<Level> {
         let rows = self.columns.rows();
-        let columns = self.columns.write(blob);
-        let heat = self.heat.finish().map(|cells| {
-            let place = Place { offset: blob.len(), bytes: cells.len() };
-            blob.extend(cells);
-            place
-        });
-        Level { factor: self.factor, rows, columns, heat }
+        let mut groups: BTreeMap<u8, Vec<Finished>> = BTreeMap::new();
+        let heat =
+            self.heat.finish().map(|bytes| Finished { name: HEAT.to_owned(), unit: Unit::Count, bytes });
+        for column in self.columns.finish().chain(heat) {
+            let group = if is_whole { 0 } else { group_of(&column.name) };
+            groups.entry(group).or_default().push(column);
+        }
+        let mut level =
+            Level { factor: self.factor, rows, columns: Vec::new(), heat: None, left_out: Vec::new() };
+        for (group, columns) in groups {
+            let (names, bytes): (Vec<_>, Vec<_>) =
+                columns.into_iter().map(|column| ((column.name, column.unit), column.bytes)).unzip();
+            let places = match group {
+                0 => Some(packer.add(bytes)?),
+                _ if level.left_out.is_empty() => packer.add_if_it_fits(bytes)?,
+                _ => None,
+            };
+            match places {
+                Some(places) => level.take(names, places),
+                None => level.left_out.extend(names.into_iter().map(|(name, _)| name)),
+            }
+        }
+        Ok(level)
     }
 }
+
+impl Level {
+    fn take(&mut self, names: Vec<(String, Unit)>, places: Vec<Place>) {
+        for ((name, unit), place) in names.into_iter().zip(places) {
+            match name.as_str() {
+                HEAT => self.heat = Some(place),
+                _ => self.columns.push(Column { name, unit, place }),
+            }
+        }
+    }
+}
+
+/// How soon a column is left out of the finest level of a very long run; 0 never is.
+fn group_of(name: &str) -> u8 {
+    let begins = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
+    match name {
+        HEAT => 2,
+        "latency.p50" | "latency.p99" | "latency.p99_9" => 0,
+        "latency.min" | "latency.avg" | "latency.max" | "arrivals.cpu_ns" => 1,
+        _ if begins(&["latency.", "lateness.", "arrivals.cpu_wait_ns"]) => 3,
+        _ if begins(&["service.", "response.", "members.", "types.", "bytes_", "query_", "response_"]) => 4,
+        _ if begins(&["workers.", "arrivals.latency."]) => 5,
+        _ => 0,
+    }
+}
+
+/// The heat map among the columns.
+const HEAT: &str = "heat";
 
 /// The factors, each with the number of intervals from which it is needed: a screen draws some thousand rows at once.
 const FACTORS: [(u64, u64); 3] = [(1, 0), (10, 3_000), (60, 30_000)];

@@ -12,16 +12,17 @@
 #![forbid(unsafe_code)]
 
 mod columns;
+mod comparison;
 mod counters;
 mod curves;
 pub mod data;
-mod deflate;
 mod folder;
 mod heat;
 mod html;
 mod labels;
 mod levels;
 mod made;
+mod pack;
 mod path;
 mod run;
 mod tables;
@@ -115,7 +116,7 @@ pub fn page(kind: Kind, title: String, runs: Vec<Run>, options: &Options) -> Pag
         kind,
         title,
         made_by: options.made_by.clone(),
-        made_at: made::utc(options.made_unix_ns),
+        made_at: utc(options.made_unix_ns),
         runs,
         load_response: None,
         comparison: None,
@@ -129,9 +130,10 @@ pub fn page(kind: Kind, title: String, runs: Vec<Run>, options: &Options) -> Pag
 fn all_runs(paths: &[PathBuf]) -> Result<(Vec<Run>, Vec<Blob>, Option<LoadResponse>), PageError> {
     let digests = paths.iter().map(|path| Digest::read(path)).collect::<Result<Vec<_>, _>>()?;
     let labels = labels::labels(paths.iter().map(PathBuf::as_path).zip(&digests));
+    let most_bytes = run::MOST_SERIES_BYTES / paths.len().max(1);
     let (mut runs, mut blobs) = (Vec::new(), Vec::new());
     for (number, ((path, digest), label)) in paths.iter().zip(&digests).zip(labels).enumerate() {
-        let (mut run, blob) = run::of_digest(path, digest, label)?;
+        let (mut run, blob) = run::of_digest(path, digest, label, most_bytes)?;
         run.series.blob = number;
         runs.push(run);
         blobs.push(blob);

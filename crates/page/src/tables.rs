@@ -2,7 +2,7 @@
 
 use dnsdyno_measure::{By, Connections, Encrypted, Fallback, HandshakeKind, Histogram, Key, Latency};
 use dnsdyno_record::Digest;
-use dnsdyno_report::{percentile_text, tables, units};
+use dnsdyno_report::{quantile, tables, units};
 use dnsdyno_wire::{rcode_name, type_name};
 
 use crate::counters;
@@ -177,7 +177,7 @@ fn of_durations<const N: usize>(
         let exact = histogram.exact()?;
         let latency = Latency { answered: histogram, unanswered: 0 };
         // Without unanswered queries none is beyond a timeout, whichever it is.
-        let at = |q| percentile_text(latency.percentile(q), 0);
+        let at = |q| quantile(latency.percentile(q), 0);
         let count = units::count(histogram.count());
         Some(vec![name.to_owned(), count, at(0.5), at(0.99), units::duration(exact.max_ns)])
     };

@@ -73,6 +73,9 @@ impl Walk<'_> {
         if latency.count() == 0 {
             return;
         }
+        let length = self.path.enter(key);
+        self.number("count", latency.count());
+        self.path.leave(length);
         for (percentile, q) in [("p50", 0.5), ("p99", 0.99)] {
             self.quantile(key, percentile, latency.percentile(q));
         }

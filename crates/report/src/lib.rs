@@ -6,6 +6,7 @@
 
 mod answer;
 mod check;
+pub mod comparison;
 mod connections;
 pub mod expect;
 mod fallback;
@@ -38,7 +39,6 @@ pub use layout::{Column, Table};
 pub use live::LiveFigures;
 pub use load::{HELD_RULE, Knee, LoadPoint, LoadResponse, PointsOfLoad, over_runs};
 pub use rows::quantile;
-pub use rows::quantile as percentile_text;
 pub use schema::{SUMMARY_SCHEMA, summary_schema};
 pub use text::head::head;
 pub use text::summary;
