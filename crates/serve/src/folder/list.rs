@@ -46,7 +46,7 @@ impl List {
         runs.sort_by(|one, other| started(other).cmp(&started(one)).then(other.folder.cmp(&one.folder)));
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.retain(|name, _| runs.iter().any(|run| run.folder == *name));
-        Ok(Folder { path: self.title.clone(), runs, more: more as u64 })
+        Ok(Folder { path: self.title.clone(), runs, more: (more > 0).then_some(more as u64) })
     }
 
     /// The entry of one run.
