@@ -175,6 +175,11 @@ export interface Level {
   factor: number;
   rows: number;
   columns: Column[];
+  /**
+   * Only at factor 1 of a very long run, whose page would be too large: names of columns that only coarser levels have
+   * (they are not 0 here, but unknown), and "heat".
+   */
+  left_out?: string[];
   /** Latency buckets of the headline latency for the heat map; absent where the run has no latency. See {@link Heat}. */
   heat?: { offset: number; bytes: number };
 }
