@@ -17,7 +17,10 @@ pub enum ExportError {
     #[error(transparent)]
     Expectations(#[from] KeptError),
     /// The programs that read the format need at least one interval.
-    #[error("{} has no interval: {format} needs one; export it when its first interval has settled", named(run))]
+    #[error(
+        "{} has no interval: {format} needs one; export it when its first interval has settled",
+        named(run)
+    )]
     NoInterval {
         /// The run.
         run: PathBuf,

@@ -149,7 +149,8 @@ pub(crate) fn runs() -> Vec<(&'static str, Recorded)> {
         second
     };
     let send_only = Header { send_only: true, ..header() };
-    let mix = Header { transport: "mix".into(), mix: vec![member("udp", 0.75), member("tcp", 0.25)], ..header() };
+    let mix =
+        Header { transport: "mix".into(), mix: vec![member("udp", 0.75), member("tcp", 0.25)], ..header() };
     let over = |transport: &str| Header { transport: transport.into(), ..header() };
     let hostile = Header {
         run_id: HOSTILE.into(),
@@ -197,8 +198,7 @@ fn sent_only(index: u64, qps: u64) -> Interval {
 
 fn over_connections(index: u64, is_encrypted: bool) -> Interval {
     let mut interval = second(index, 2_000, 0);
-    let mut connections =
-        Connections { opened: 43, established: 43, open_max: 10, ..Connections::default() };
+    let mut connections = Connections { opened: 43, established: 43, open_max: 10, ..Connections::default() };
     connections.add_ended(ConnectionEnd::ByUs, 43);
     (0..43).for_each(|n| connections.connect.record(35_000 + n * 300));
     if is_encrypted {

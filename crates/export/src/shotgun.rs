@@ -253,6 +253,7 @@ mod tests {
         let mut second = sample::second(0, 100, 0);
         second.tally.response.record(4_999_999_999);
         second.tally.ends.answered += 1;
+        second.tally.scheduled += 1;
         let json = written(&sample::recorded(&sample::header(), &[second]));
         let counts = json["stats_periodic"][0]["latency"].as_array().unwrap();
         assert_eq!((&counts[4_999], &counts[5_000]), (&1.into(), &0.into()));

@@ -72,7 +72,10 @@ mod tests {
         assert_eq!(text("p99 3.1 ms, 0.2 %"), "p99 3.1 ms, 0.2 %");
         assert_eq!(text("a|b\n*c* [d](e) `f`"), "a\\|b\\\\u{a}\\*c\\* \\[d\\](e) \\`f\\`");
         assert_eq!(text("<img onerror=x> &lt; @all #1"), "&#60;img onerror=x&#62; &#38;lt; &#64;all &#35;1");
-        assert_eq!(text("https://evil.example www.evil.example"), "https:&#47;/evil.example www&#46;evil.example");
+        assert_eq!(
+            text("https://evil.example www.evil.example"),
+            "https:&#47;/evil.example www&#46;evil.example"
+        );
     }
 
     #[test]

@@ -142,7 +142,10 @@ fn shotguns_files_follow_the_rules_of_its_programs() {
         let seen = read(&work, "shotgun", &format!("shotgun/{run}.json"), &[]);
         let digest = work.record(run);
         let tally = digest.tally();
-        assert_eq!((&seen["requests"], &seen["answers"]), (&json!(tally.scheduled), &json!(tally.ends.answered)));
+        assert_eq!(
+            (&seen["requests"], &seen["answers"]),
+            (&json!(tally.scheduled), &json!(tally.ends.answered))
+        );
         assert_eq!(seen["sum"]["requests"], seen["requests"]);
         assert_eq!(seen["nxdomain"], tally.rcodes.of(3));
         let opened = digest.arrivals().connections.as_ref().map_or(0, |connections| connections.opened);
@@ -150,7 +153,10 @@ fn shotguns_files_follow_the_rules_of_its_programs() {
         // Their counts are whole milliseconds, rounded down.
         for (key, q) in [("p50_ms", 0.5), ("p99_ms", 0.99)] {
             let ours_ms = percentile_ns(&digest, q).unwrap() / 1_000_000;
-            assert!(seen[key].as_u64().unwrap().abs_diff(ours_ms) <= 1 + ours_ms / 100, "{run} {key}: {seen}");
+            assert!(
+                seen[key].as_u64().unwrap().abs_diff(ours_ms) <= 1 + ours_ms / 100,
+                "{run} {key}: {seen}"
+            );
         }
     }
 }

@@ -235,7 +235,9 @@ mod tests {
         let is_word = |title: &str| title.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         assert!(titles.iter().all(is_word), "{titles:?}");
         read.records()
-            .map(|line| titles.iter().map(str::to_owned).zip(line.unwrap().iter().map(str::to_owned)).collect())
+            .map(|line| {
+                titles.iter().map(str::to_owned).zip(line.unwrap().iter().map(str::to_owned)).collect()
+            })
             .collect()
     }
 
@@ -291,6 +293,9 @@ mod tests {
         // Two of one name, which only a forged record has, keep their numbers.
         digest.header.mix[0].transport = "tcp".into();
         let line = &written(&[(digest, vec![interval])])[0];
-        assert_eq!((line["members_0_scheduled"].as_str(), line["members_1_scheduled"].as_str()), ("1499", "501"));
+        assert_eq!(
+            (line["members_0_scheduled"].as_str(), line["members_1_scheduled"].as_str()),
+            ("1499", "501")
+        );
     }
 }
