@@ -4,10 +4,10 @@ CARGO ?= cargo
 SERVERS := nsd bind9 unbound knot pdns-server hickory-dns
 # For the in-kernel programs, for hosts of our own in network namespaces, and to ask our own server.
 TOOLS := clang iproute2 ethtool dnsperf knot-dnsutils
-# What exports are read with, beside what scripts/install-readers puts there.
-READERS := gnuplot-nox python3-venv
 # For the report page: its build, and its tests in a browser.
 WEB := nodejs npm chromium
+# What exports and metrics are read with, beside what scripts/install-readers puts there.
+READERS := gnuplot-nox prometheus python3-venv
 PEERS := dnsperf knot-dnsutils pdns-tools tcpdump
 
 .PHONY: help demo build web test check instructions fuzz bench page-bench screenshots install man clean
@@ -25,7 +25,7 @@ web: ## The report page, web/dist, from web/src; needs Node and npm
 	scripts/build-web
 
 test: scripts-ready ## All tests, with real servers and a real browser from Debian's packages
-	scripts/install-servers $(SERVERS) $(TOOLS) $(READERS) $(WEB)
+	scripts/install-servers $(SERVERS) $(TOOLS) $(WEB) $(READERS)
 	scripts/install-readers || echo "the tests that need what reads exports are skipped" >&2
 	CARGO='$(CARGO)' scripts/run-tests
 

@@ -20,6 +20,9 @@ pub trait Key: Copy + Eq + std::fmt::Debug + 'static {
     /// The key in the record.
     fn key(self) -> &'static str;
 
+    /// The words in a summary.
+    fn words(self) -> &'static str;
+
     /// Its meaning in one sentence.
     fn meaning(self) -> &'static str;
 
@@ -207,6 +210,10 @@ macro_rules! keys {
 
             fn key(self) -> &'static str {
                 self.key()
+            }
+
+            fn words(self) -> &'static str {
+                self.words()
             }
 
             fn meaning(self) -> &'static str {

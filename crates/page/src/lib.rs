@@ -1,2 +1,158 @@
 //! The report page: one HTML file, made from records, that opens without a network.
+//!
+//! ```text
+//!   record ──► Digest ──────────────► sentence, figures, tables, curves ─┐
+//!      │                                                                 ├─► PageData, JSON ──┐
+//!      └─ interval by interval ──► levels ──► columns and heat ──► blob ─┘                    ├─► one HTML file
+//!                                                              web/dist: the page's program ──┘
+//! ```
+//!
+//! A record is read once, and only its columns are kept, so that the memory does not follow the length of the run.
+//! What the page shows as text is made here, by the code of the summary; the page's program only draws.
 #![forbid(unsafe_code)]
+
+mod columns;
+mod counters;
+mod curves;
+pub mod data;
+mod folder;
+mod heat;
+mod html;
+mod labels;
+mod levels;
+mod made;
+mod pack;
+mod path;
+mod run;
+mod tables;
+mod walk;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+pub use folder::{is_run, runs_in};
+pub use html::{html, is_ours, live_json};
+pub use made::utc;
+pub use run::{Blob, run_data};
+
+use data::{Comparison, Kind, LoadResponse, PageData, Run};
+use dnsdyno_record::{Digest, ReadError};
+
+/// How a page is made.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The title, where the user gave one.
+    pub title: Option<String>,
+    /// The program and its version.
+    pub made_by: String,
+    /// Now, nanoseconds since 1970.
+    pub made_unix_ns: u64,
+}
+
+/// Why a page cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum PageError {
+    /// A record cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// The series cannot be packed.
+    #[error("cannot pack the series of a run: {0}")]
+    Pack(#[from] io::Error),
+    /// A folder has no run in it.
+    #[error("{path} is not a run, and has no runs in it; name the folder of a run, or of runs")]
+    NoRuns {
+        /// The folder, safe to print.
+        path: String,
+    },
+    /// The page cannot be written as JSON.
+    #[error("cannot write the data of the page: {0}")]
+    Json(#[from] serde_json::Error),
+}
+
+/// The page of these runs, as an HTML file.
+///
+/// # Errors
+/// A record cannot be read.
+pub fn report(runs: &[PathBuf], options: &Options) -> Result<Vec<u8>, PageError> {
+    let (page, blobs) = report_data(runs, options)?;
+    html(&page, &blobs)
+}
+
+/// The data of the page of these runs.
+///
+/// # Errors
+/// A record cannot be read.
+pub fn report_data(runs: &[PathBuf], options: &Options) -> Result<(PageData, Vec<Blob>), PageError> {
+    let (runs, blobs, load_response) = all_runs(runs)?;
+    let title = options.title.clone().unwrap_or_else(|| title_of(&runs));
+    let page = PageData { load_response, ..page(Kind::Report, title, runs, options) };
+    Ok((page, blobs))
+}
+
+/// The page of a comparison of the runs `a` with the runs `b`. The labels of the runs on each side are set here.
+///
+/// # Errors
+/// A record cannot be read.
+pub fn comparison(
+    a: &[PathBuf],
+    b: &[PathBuf],
+    mut comparison: Comparison,
+    options: &Options,
+) -> Result<Vec<u8>, PageError> {
+    let (runs, blobs, _) = all_runs(&[a, b].concat())?;
+    let labels: Vec<_> = runs.iter().map(|run| run.label.clone()).collect();
+    let (of_a, of_b) = labels.split_at(a.len().min(labels.len()));
+    (comparison.a.runs, comparison.b.runs) = (of_a.to_vec(), of_b.to_vec());
+    let title = options.title.clone().unwrap_or_else(|| "comparison".to_owned());
+    let page = PageData { comparison: Some(comparison), ..page(Kind::Comparison, title, runs, options) };
+    html(&page, &blobs)
+}
+
+/// A page without comparison, folder or address.
+pub fn page(kind: Kind, title: String, runs: Vec<Run>, options: &Options) -> PageData {
+    PageData {
+        format: data::FORMAT,
+        kind,
+        title,
+        made_by: options.made_by.clone(),
+        made_at: utc(options.made_unix_ns),
+        runs,
+        load_response: None,
+        comparison: None,
+        folder: None,
+        live: None,
+        home: None,
+    }
+}
+
+/// The runs with their series, and their load against response where each had one rate.
+fn all_runs(paths: &[PathBuf]) -> Result<(Vec<Run>, Vec<Blob>, Option<LoadResponse>), PageError> {
+    let digests = paths.iter().map(|path| Digest::read(path)).collect::<Result<Vec<_>, _>>()?;
+    let labels = labels::labels(paths.iter().map(PathBuf::as_path).zip(&digests));
+    let most_bytes = run::MOST_SERIES_BYTES / paths.len().max(1);
+    let (mut runs, mut blobs) = (Vec::new(), Vec::new());
+    for (number, ((path, digest), label)) in paths.iter().zip(&digests).zip(labels).enumerate() {
+        let (mut run, blob) = run::of_digest(path, digest, label, most_bytes)?;
+        run.series.blob = number;
+        runs.push(run);
+        blobs.push(blob);
+    }
+    let load = dnsdyno_report::over_runs(&digests);
+    Ok((runs, blobs, load.map(LoadResponse::from)))
+}
+
+fn title_of(runs: &[Run]) -> String {
+    match runs {
+        [one] => one.label.clone(),
+        [first, others @ ..] => format!("{} and {} more", first.label, others.len()),
+        [] => "no runs".to_owned(),
+    }
+}
+
+/// The path for a message.
+fn shown(path: &Path) -> String {
+    dnsdyno_measure::shown(&path.to_string_lossy(), LONGEST_PATH).into_owned()
+}
+
+/// Characters of a path in a message, which no system exceeds.
+const LONGEST_PATH: usize = 4_096;

@@ -61,7 +61,7 @@ pub fn refusal(checks: &[Check]) -> Option<String> {
 pub(crate) fn refusals(digest: &Digest) -> Option<String> {
     if let Some(names) = only_refusals(digest) {
         return Some(format!(
-            "ALL RESPONSES WERE {names}: the figures above are those of this error, not of answers. Ask for names that \
+            "ALL RESPONSES WERE {names}: the figures are those of this error, not of answers. Ask for names that \
              the server serves, from an address that it serves."
         ));
     }

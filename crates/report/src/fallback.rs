@@ -55,9 +55,17 @@ pub(crate) fn write(out: &mut String, digest: &Digest, width: usize) {
 
 /// Writes a line for each transport of a mix.
 pub(crate) fn write_mix(out: &mut String, digest: &Digest, width: usize) {
+    if let Some(table) = mix_table(digest) {
+        out.push('\n');
+        table.write(out, width);
+    }
+}
+
+/// The transports of a mix; `None` without one.
+pub(crate) fn mix_table(digest: &Digest) -> Option<Table> {
     let mix: Vec<_> = members(digest).collect();
     if mix.is_empty() {
-        return;
+        return None;
     }
     let (tally, timeout_ns) = (digest.tally(), digest.header.timeout_ns);
     let column = |cell: &dyn Fn(&MemberInfo, &MemberTally) -> String| -> Vec<String> {
@@ -77,8 +85,7 @@ pub(crate) fn write_mix(out: &mut String, digest: &Digest, width: usize) {
     table.right("lost", 2, column(&|_, member| of(lost(member), judged(member))));
     table.right("p50", 1, at(0.5));
     table.right("p99", 0, at(0.99));
-    out.push('\n');
-    table.write(out, width);
+    Some(table)
 }
 
 /// Both sections as JSON; null where the run has none.

@@ -60,13 +60,18 @@ pub(crate) fn hints(digest: &Digest) -> Vec<Hint> {
     waits_for_next_query(digest).into_iter().chain(delayed_ack(&digest.tally().service)).collect()
 }
 
+/// The hints as texts.
+pub fn hint_texts(digest: &Digest) -> Vec<String> {
+    hints(digest).into_iter().map(Hint::words).collect()
+}
+
 /// Appends the hints.
 pub(crate) fn write(out: &mut String, digest: &Digest, width: usize) {
-    let hints = hints(digest);
+    let hints = hint_texts(digest);
     if !hints.is_empty() {
         out.push('\n');
     }
-    hints.into_iter().for_each(|hint| paragraph(out, &format!("hint: {}", hint.words()), 0, 2, width));
+    hints.into_iter().for_each(|hint| paragraph(out, &format!("hint: {hint}"), 0, 2, width));
 }
 
 /// The hints for programs.

@@ -86,20 +86,30 @@ impl Line {
 }
 
 /// Columns of equal height under their titles.
-#[derive(Default)]
-pub(crate) struct Table {
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Table {
     columns: Vec<Column>,
 }
 
-struct Column {
-    title: &'static str,
-    cells: Vec<String>,
+/// A column of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// What is in it; may be empty.
+    pub title: &'static str,
+    /// From top to bottom.
+    pub cells: Vec<String>,
+    /// Whether it is text and not figures.
+    pub is_left: bool,
     /// On a narrow terminal the column with the highest value is dropped first; 0 is never dropped.
     dispensable: u8,
-    is_left: bool,
 }
 
 impl Table {
+    /// The columns that have anything in them.
+    pub fn columns(&self) -> impl Iterator<Item = &Column> {
+        self.columns.iter().filter(|column| column.has_content())
+    }
+
     /// Adds a column of figures.
     pub(crate) fn right(&mut self, title: &'static str, dispensable: u8, cells: Vec<String>) {
         self.columns.push(Column { title, cells, dispensable, is_left: false });
@@ -112,7 +122,7 @@ impl Table {
 
     /// Appends the rows, and the titles where there are any, without the columns that do not fit.
     pub(crate) fn write(mut self, out: &mut String, width: usize) {
-        self.columns.retain(|column| column.cells.iter().any(|cell| !cell.is_empty() && cell != NOTHING));
+        self.columns.retain(Column::has_content);
         while self.width() > width {
             let Some(least) = self.columns.iter().filter(|c| c.dispensable > 0).map(|c| c.dispensable).max()
             else {
@@ -151,6 +161,10 @@ impl Table {
 }
 
 impl Column {
+    fn has_content(&self) -> bool {
+        self.cells.iter().any(|cell| !cell.is_empty() && cell != NOTHING)
+    }
+
     fn width(&self) -> usize {
         self.cells.iter().map(|cell| chars(cell)).chain([chars(self.title)]).max().unwrap_or(0)
     }

@@ -8,13 +8,20 @@ use crate::foreign::safe;
 use crate::layout::{NOTHING, Table};
 use crate::units::{duration, percent, rate, seconds, setting};
 
-/// Appends the table; nothing where a single row would repeat the totals.
+/// Appends the table.
 pub(crate) fn write(out: &mut String, digest: &Digest, width: usize) {
+    if let Some(table) = table(digest) {
+        out.push('\n');
+        table.write(out, width);
+    }
+}
+
+/// The table; `None` where a single row would repeat the totals.
+pub(crate) fn table(digest: &Digest) -> Option<Table> {
     let rows = digest.rows();
     if rows.len() < 2 {
-        return;
+        return None;
     }
-    out.push('\n');
     let mut table = Table::default();
     let step_ns = digest.header.interval_ns;
     table.right("from s", 0, cells(rows, |row| seconds(row.from_ns, step_ns)));
@@ -35,7 +42,7 @@ pub(crate) fn write(out: &mut String, digest: &Digest, width: usize) {
     } else {
         response_columns(&mut table, digest, rows);
     }
-    table.write(out, width);
+    Some(table)
 }
 
 /// The columns on responses.

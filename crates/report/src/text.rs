@@ -1,8 +1,8 @@
 //! The summary of a run as text, for an operator and one screen.
 
-mod head;
-mod latencies;
-mod queries;
+pub(crate) mod head;
+pub(crate) mod latencies;
+pub(crate) mod queries;
 mod verdict;
 
 use dnsdyno_record::Digest;

@@ -9,10 +9,19 @@ use crate::units::{duration, percent, rate};
 
 /// A table of the workers in lines of at most `width` columns; empty where the record has none.
 pub fn workers(digest: &Digest, width: usize) -> String {
-    let used = digest.workers();
     let mut out = String::new();
+    if let Some(table) = table(digest) {
+        out.push('\n');
+        table.write(&mut out, width);
+    }
+    out
+}
+
+/// The same as a table; `None` where the record has none.
+pub(crate) fn table(digest: &Digest) -> Option<Table> {
+    let used = digest.workers();
     if used.is_empty() {
-        return out;
+        return None;
     }
     let share = |ns: u64| percent(ns as f64 / digest.to_ns().max(1) as f64);
     let per_second = |n: u64| run_rate(digest, n).map_or(NOTHING.to_owned(), rate);
@@ -24,9 +33,7 @@ pub fn workers(digest: &Digest, width: usize) -> String {
     table.right("CPU", 0, used.iter().map(|one| share(one.cpu_ns)).collect());
     table.right("CPU wait", 0, used.iter().map(|one| share(one.cpu_wait_ns)).collect());
     table.right("CPU/query", 2, used.iter().map(|one| per_query(one.cpu_ns, one.sent)).collect());
-    out.push('\n');
-    table.write(&mut out, width);
-    out
+    Some(table)
 }
 
 #[cfg(test)]

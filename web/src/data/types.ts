@@ -20,6 +20,8 @@ export interface PageData {
   made_at: string;
   /** One or more; in a comparison those of side A, then those of side B; in a folder none. */
   runs: Run[];
+  /** What was answered at each rate, over several runs of one rate each (whose own `load_response` is `null`). */
+  load_response?: LoadResponse;
   comparison?: Comparison;
   folder?: Folder;
   /** Only on a page from `dnsdyno serve` of a run in progress, or of a folder: where to ask for a newer `PageData` with
@@ -175,6 +177,11 @@ export interface Level {
   factor: number;
   rows: number;
   columns: Column[];
+  /**
+   * Only at factor 1 of a very long run, whose page would be too large: names of columns that only coarser levels have
+   * (they are not 0 here, but unknown), and "heat".
+   */
+  left_out?: string[];
   /** Latency buckets of the headline latency for the heat map; absent where the run has no latency. See {@link Heat}. */
   heat?: { offset: number; bytes: number };
 }
@@ -189,7 +196,8 @@ export interface Level {
  * Names are the paths of the counters in the record (docs/formats/run.md): `ends.timed_out`, `rcodes.NOERROR`,
  * `types.A.answered`, `members.0.scheduled`, `arrivals.connections.opened`, `workers.0.cpu_ns`; a duration has the
  * columns `PATH.p50`, `.p99` and so on: the headline latency, with unanswered queries in it, is `latency.` with
- * min, p25, p50, p75, p90, p95, p99, p99_9, max, avg; others have p50, p99, max.
+ * min, p25, p50, p75, p90, p95, p99, p99_9, max, avg; others have count, p50, p99, max.
+ * Columns that are equal may have the same place.
  * Of our own: `from_ns`, `covered_ns` (divide counts by it for rates), `asked_micro` (scheduled queries in millionths;
  * 0 or absent in closed loop), `sent`. Series of probes are `probe.GROUP.NAME`, GROUP one of host, process, server, card.
  */
@@ -257,6 +265,8 @@ export interface ComparedMetric {
 export interface Folder {
   path: string;
   runs: FolderRun[];
+  /** Runs that are not listed, because there are too many. */
+  more?: number;
 }
 
 export interface FolderRun {

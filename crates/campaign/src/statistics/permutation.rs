@@ -15,9 +15,9 @@
 //! labels, so the test stays exact. At 10 against 10 runs it finds a shift more often than the rank sum of Mann,
 //! Whitney and Wilcoxon, and one run that was disturbed changes it as little.
 
+use rand::SeedableRng;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::seq::SliceRandom;
-use rand::SeedableRng;
 
 use super::mean;
 

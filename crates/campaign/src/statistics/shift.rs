@@ -100,7 +100,8 @@ mod tests {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(11);
         let noise = Normal::new(0.0, 1.0).unwrap();
         for runs in [4, 6, 10] {
-            let mut draw = |at: f64| -> Vec<f64> { (0..runs).map(|_| at + noise.sample(&mut random)).collect() };
+            let mut draw =
+                |at: f64| -> Vec<f64> { (0..runs).map(|_| at + noise.sample(&mut random)).collect() };
             let contains = |i: u64, a: &[f64], b: &[f64]| {
                 let interval = shift(a, b, 200, i).unwrap().interval.unwrap();
                 interval.from <= 0.5 && 0.5 <= interval.to

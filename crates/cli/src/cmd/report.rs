@@ -1,18 +1,95 @@
 //! `dnsdyno report`: writes runs as one HTML page.
 
-use std::path::PathBuf;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
+use anyhow::{Context, anyhow};
 use clap::Args;
+use dnsdyno_measure::shown;
+use dnsdyno_page::{Options, is_ours, runs_in};
 
-use crate::exit::{Failure, Outcome};
+use crate::exit::{Failure, OK, Outcome};
 
 #[derive(Debug, Args)]
 pub(crate) struct ReportFlags {
-    /// Folders of runs
+    /// Folders of runs; a folder that is none stands for all runs in it
     #[arg(required = true, value_name = "RUN")]
     pub(crate) runs: Vec<PathBuf>,
+    /// The page to write [default: RUN/report.html; of several runs report.html in this folder]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Title of the page [default: the name of the run]
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) title: Option<String>,
 }
 
-pub(crate) fn report(_flags: &ReportFlags) -> Outcome {
-    Err(Failure::run_failed(anyhow::anyhow!("not built yet")))
+pub(crate) fn report(flags: &ReportFlags) -> Outcome {
+    let mut runs = Vec::new();
+    for path in &flags.runs {
+        runs.extend(runs_in(path).map_err(Failure::bad_input)?);
+    }
+    let file = flags.out.clone().unwrap_or_else(|| default_file(&runs));
+    may_be_written(&file)?;
+    let page = dnsdyno_page::report(&runs, &options(flags.title.clone()))
+        .context("cannot make the page")
+        .map_err(Failure::bad_input)?;
+    write(&file, &page)?;
+    writeln!(std::io::stdout(), "{}", named(&file)).map_err(Failure::run_failed)?;
+    Ok(OK)
 }
+
+/// How a page is made that this program writes now.
+pub(crate) fn options(title: Option<String>) -> Options {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Options {
+        title,
+        made_by: format!("dnsdyno {}", env!("CARGO_PKG_VERSION")),
+        made_unix_ns: u64::try_from(now.as_nanos()).unwrap_or(u64::MAX),
+    }
+}
+
+/// Beside the record of one run; in the working folder for several.
+fn default_file(runs: &[PathBuf]) -> PathBuf {
+    match runs {
+        [run] if run.is_dir() => run.join(PAGE_FILE),
+        [run] => run.with_file_name(PAGE_FILE),
+        _ => PathBuf::from(PAGE_FILE),
+    }
+}
+
+/// A file that this program has not made is not overwritten.
+pub(crate) fn may_be_written(file: &Path) -> Result<(), Failure> {
+    if file.exists() && !is_ours(file) {
+        let why = format!("{} exists, and is not a page of dnsdyno: name another file with -o", named(file));
+        return Err(Failure::bad_input(anyhow!(why)));
+    }
+    Ok(())
+}
+
+/// Writes the page whole, or leaves what was there.
+pub(crate) fn write(file: &Path, page: &[u8]) -> Result<(), Failure> {
+    let mut unfinished = file.as_os_str().to_owned();
+    unfinished.push(".part");
+    let unfinished = PathBuf::from(unfinished);
+    let written = fs::write(&unfinished, page).and_then(|()| fs::rename(&unfinished, file));
+    if written.is_err() {
+        // Best effort: the first error is the one that the user gets.
+        let _ = fs::remove_file(&unfinished);
+    }
+    written
+        .with_context(|| format!("cannot write {}; name a file that you may write with -o", named(file)))
+        .map_err(Failure::run_failed)
+}
+
+/// A path for a terminal.
+pub(crate) fn named(path: &Path) -> String {
+    shown(&path.to_string_lossy(), LONGEST_PATH).into_owned()
+}
+
+/// The page in the folder of a run.
+pub(crate) const PAGE_FILE: &str = "report.html";
+
+/// Characters of a path, which no system exceeds.
+const LONGEST_PATH: usize = 4_096;

@@ -56,8 +56,10 @@ pub(crate) fn execute(
     let state_requests = signals::state_requests().map_err(Failure::run_failed)?;
     let mut screen = Screen::new(quiet, Arc::clone(&control), signals::handle_signals, state_requests);
     let keep = folder.map_or(Keep::Dated, Keep::Folder);
-    let observer = &mut (&mut screen, told.observer());
-    let run = LocalRunner { keep, over_sockets, control: &control, observer }.run(plan);
+    let run = {
+        let observer = &mut (&mut screen, &mut told.observer());
+        LocalRunner { keep, over_sockets, control: &control, observer }.run(plan)
+    };
     screen.finish();
     let run = run?;
     let answers = !plan.expect.iter().any(Expectation::is_on_answers);

@@ -25,6 +25,8 @@
 //! | [`xdp`] | the same over AF_XDP, between two network namespaces |
 //! | [`fallback`] | transactions retried over TCP: their parts and failures, and BIND with responses of 23 kB |
 //! | [`mix`] | several transports in one run: shares, figures, a stalled member |
+//! | [`metrics`] | the metrics of a run in progress: for Prometheus, for a receiver of OTLP |
+//! | [`serve`] | a folder of runs over HTTP, one of them in progress |
 //! | [`output`] | what is printed to terminals, pipes, files and scripts |
 //! | [`faults`] | what happens in the middle of a run: ports that close, servers and generators that are killed, Ctrl-C |
 //!
@@ -47,11 +49,13 @@ mod full_disk;
 mod hostile_files;
 mod in_kernel;
 mod judged;
+mod metrics;
 mod mistakes;
 mod mix;
 mod output;
 mod recipes;
 mod respond;
+mod serve;
 mod servers;
 mod tcp;
 mod truth;

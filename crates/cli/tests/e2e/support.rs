@@ -153,6 +153,11 @@ impl Workplace {
         Started { work: self, child, told, since: Instant::now(), ended: false }
     }
 
+    /// The standard output of the running program so far.
+    pub(crate) fn stdout(&self) -> String {
+        self.printed("stdout")
+    }
+
     /// The standard error of the running program so far.
     pub(crate) fn stderr(&self) -> String {
         self.printed("stderr")

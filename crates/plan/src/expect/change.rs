@@ -38,15 +38,11 @@ impl ComparedMetric {
     fn within(name: &str, text: &str) -> Result<ComparedMetric, ExpectError> {
         let (name, echo) = (name.trim().to_lowercase(), || shown(text, MAX_SHOWN).into_owned());
         let safe_name = || shown(&name, MAX_SHOWN).into_owned();
-        let metric = Metric::parse(&name).ok_or_else(|| ExpectError::UnknownMetric {
-            text: echo(),
-            name: safe_name(),
-        })?;
+        let metric = Metric::parse(&name)
+            .ok_or_else(|| ExpectError::UnknownMetric { text: echo(), name: safe_name() })?;
         match metric.unit() {
             Unit::Duration | Unit::Rate | Unit::ShareOrCount => Ok(ComparedMetric { name, metric }),
-            Unit::Count | Unit::Verdict => {
-                Err(ExpectError::NotCompared { text: echo(), name: safe_name() })
-            }
+            Unit::Count | Unit::Verdict => Err(ExpectError::NotCompared { text: echo(), name: safe_name() }),
         }
     }
 }

@@ -9,41 +9,44 @@ use crate::units::{count, counted, length, percent, rate, setting};
 
 /// Appends the head.
 pub(super) fn write(out: &mut String, digest: &Digest, width: usize) {
-    incomplete(out, digest, width);
-    let header = &digest.header;
-    let mut entry = |key: &str, text: &str| {
-        flow_after(out, &format!("{key:<HEAD_INDENT$}"), words(text), " ", HEAD_INDENT, width);
-    };
-    entry("server", &server(header));
-    header.checks.iter().for_each(|found| entry("check", &check_line(found)));
-    if let Some(text) = backend(&header.backend) {
-        entry("backend", &text);
+    for text in incomplete(digest) {
+        paragraph(out, &text, 0, 2, width);
     }
-    entry("load", &safe(&header.load));
-    entry("source", &source(digest));
-    entry("generator", &generator(header));
-    entry("ran", &ran(digest));
-    for (key, text) in [("name", &header.name), ("note", &header.note)] {
-        text.iter().for_each(|text| entry(key, &safe(text)));
+    for (key, text) in head(digest) {
+        flow_after(out, &format!("{key:<HEAD_INDENT$}"), words(&text), " ", HEAD_INDENT, width);
     }
 }
 
-/// What is missing in the record is printed first, so that partial figures are not taken for the whole.
-fn incomplete(out: &mut String, digest: &Digest, width: usize) {
+/// What was run, against what and by what: keys with their texts.
+pub fn head(digest: &Digest) -> Vec<(&'static str, String)> {
+    let header = &digest.header;
+    let mut head = vec![("server", server(header))];
+    head.extend(header.checks.iter().map(|found| ("check", check_line(found))));
+    head.extend(backend(&header.backend).map(|text| ("backend", text)));
+    head.push(("load", safe(&header.load)));
+    head.push(("source", source(digest)));
+    head.push(("generator", generator(header)));
+    head.push(("ran", ran(digest)));
+    head.extend(header.name.iter().map(|text| ("name", safe(text))));
+    head.extend(header.note.iter().map(|text| ("note", safe(text))));
+    head
+}
+
+/// What is missing in the record: told first, so that partial figures are not taken for the whole.
+pub(crate) fn incomplete(digest: &Digest) -> Vec<String> {
+    let mut texts = Vec::new();
     if let Some(Ended::Failed { why }) = digest.ended() {
-        let text = format!("FAILED: {}. The figures cover the time until then.", safe(why));
-        paragraph(out, &text, 0, 2, width);
+        texts.push(format!("FAILED: {}. The figures cover the time until then.", safe(why)));
     }
-    if digest.is_complete() {
-        return;
+    if !digest.is_complete() {
+        let torn = if digest.torn { "; its last line is incomplete" } else { "" };
+        texts.push(format!(
+            "INCOMPLETE: the run was cut off or is still going on; the record ends at {}{torn}. The figures cover the \
+             recorded intervals.",
+            length(digest.to_ns())
+        ));
     }
-    let torn = if digest.torn { "; its last line is incomplete" } else { "" };
-    let text = format!(
-        "INCOMPLETE: the run was cut off or is still going on; the record ends at {}{torn}. The figures cover the \
-         recorded intervals.",
-        length(digest.to_ns())
-    );
-    paragraph(out, &text, 0, 2, width);
+    texts
 }
 
 /// The server; only its address if the user gave just that.

@@ -13,12 +13,19 @@ use crate::units::{count, duration};
 
 /// Appends the table.
 pub(super) fn write(out: &mut String, digest: &Digest, width: usize) {
-    let lines = lines(digest);
-    if lines.iter().all(|line| line.latency.count() == 0) {
-        return;
-    }
+    let Some(table) = table(digest) else { return };
     out.push('\n');
     paragraph(out, &heading(digest), 0, 2, width);
+    table.write(out, width);
+    left_out(out, digest, width);
+}
+
+/// The latencies; `None` where nothing was measured.
+pub(crate) fn table(digest: &Digest) -> Option<Table> {
+    let lines = lines(digest);
+    if lines.iter().all(|line| line.latency.count() == 0) {
+        return None;
+    }
     let timeout_ns = digest.header.timeout_ns;
     let column = |cell: &dyn Fn(&Line<'_>) -> Option<Quantile>| -> Vec<String> {
         lines.iter().map(|line| quantile(cell(line), timeout_ns)).collect()
@@ -33,8 +40,7 @@ pub(super) fn write(out: &mut String, digest: &Digest, width: usize) {
         table.right(title, dispensable, column(&|line| line.latency.percentile(q)));
     }
     table.right("max", 1, column(&|line| longest(line.latency)));
-    table.write(out, width);
-    left_out(out, digest, width);
+    Some(table)
 }
 
 /// A line of the table.

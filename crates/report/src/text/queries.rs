@@ -19,8 +19,13 @@ pub(super) fn write(out: &mut String, digest: &Digest, width: usize) {
     sizes(out, digest, width);
 }
 
-/// Each query scheduled, by its end; only the ends that occurred.
 fn ends(out: &mut String, digest: &Digest, width: usize) {
+    out.push('\n');
+    ends_table(digest).write(out, width);
+}
+
+/// Each query scheduled, by its end; only the ends that occurred.
+pub(crate) fn ends_table(digest: &Digest) -> Table {
     let tally = digest.tally();
     let Ends { answered, answered_late, timed_out, refused, interrupted, .. } = tally.ends;
     let not_sent = tally.ends.not_sent.total();
@@ -49,8 +54,7 @@ fn ends(out: &mut String, digest: &Digest, width: usize) {
     table.right("", 2, cells(&per_second));
     let of_scheduled = |n: u64| share(n, tally.scheduled).map_or(NOTHING.to_owned(), percent);
     table.right("", 1, cells(&of_scheduled));
-    out.push('\n');
-    table.write(out, width);
+    table
 }
 
 /// Losses that are not the server's.

@@ -1,6 +1,6 @@
 /** Latency over time: percentile lines over a heat map of all queries, or boxes in its place. */
 import { runDash } from "../theme";
-import type { Line, Panel, ShownRun } from "./panel";
+import { type Line, type Panel, type ShownRun, UNREADABLE } from "./panel";
 import { colourOf } from "./rate";
 
 const PERCENTILES = [
@@ -30,7 +30,7 @@ export function latencyPanel(runs: ShownRun[], selected: ShownRun | undefined, b
   }
   if (boxes && selected) {
     const lines = BOXES.map(({ label, column }) => latencyLine(selected, label, column, (p) => p.answered));
-    return { ...panel, id: "latency", title: `${panel.title}, boxes`, lines };
+    return { ...panel, unit: "boxes: min, 25 %, 50 %, 75 %, max; logarithmic", lines };
   }
   const lines =
     runs.length === 1
@@ -41,8 +41,18 @@ export function latencyPanel(runs: ShownRun[], selected: ShownRun | undefined, b
           })),
         )
       : runs.flatMap((run) => [
-          { ...latencyLine(run, `p50, ${run.run.label}`, "latency.p50", colourOf(run)), width: 1, halo: true, dash: runDash(run.index) },
-          { ...latencyLine(run, `p99, ${run.run.label}`, "latency.p99", colourOf(run)), width: 2, halo: true, dash: runDash(run.index) },
+          {
+            ...latencyLine(run, `p50, ${run.run.label}`, "latency.p50", colourOf(run)),
+            width: 1,
+            halo: true,
+            dash: runDash(run.index),
+          },
+          {
+            ...latencyLine(run, `p99, ${run.run.label}`, "latency.p99", colourOf(run)),
+            width: 2,
+            halo: true,
+            dash: runDash(run.index),
+          },
         ]);
   const unit = runs.length === 1 ? panel.unit : `${panel.unit}; heat map of ${selected?.run.label ?? ""}`;
   return { ...panel, unit, lines, ...(selected ? { heat: selected.index } : {}) };
@@ -53,7 +63,7 @@ function latencyLine(run: ShownRun, label: string, column: string, colour: Line[
 }
 
 function whyEmpty(run: ShownRun | undefined): string {
-  if (run?.problem) return run.problem;
+  if (run?.problem) return UNREADABLE;
   if (run?.run.send_only) return "A send-only run does not wait for answers, so it has no latency.";
   return "No query was answered, so there is no latency.";
 }

@@ -2,7 +2,7 @@
 import type { LevelReader, Rows, SeriesReader } from "../../data/series";
 
 /** More rows than any screen has columns for, and few enough to be drawn between two frames. */
-const MOST_ROWS = 4000;
+export const MOST_ROWS = 4000;
 
 export class Window {
   readonly from: Float64Array;

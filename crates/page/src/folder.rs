@@ -1,0 +1,47 @@
+//! Folders of runs.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use dnsdyno_record::{PACKED_FILE, RUN_FILE};
+
+use crate::{PageError, shown};
+
+/// The runs that a path stands for: itself, or each run in a folder that is none, by name.
+///
+/// # Errors
+/// A folder has no run in it.
+pub fn runs_in(path: &Path) -> Result<Vec<PathBuf>, PageError> {
+    if !path.is_dir() || is_run(path) {
+        return Ok(vec![path.to_owned()]);
+    }
+    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    let mut runs: Vec<_> = entries.map(|entry| entry.path()).filter(|path| is_run(path)).collect();
+    runs.sort();
+    if runs.is_empty() { Err(PageError::NoRuns { path: shown(path) }) } else { Ok(runs) }
+}
+
+/// Whether a folder has a record in it.
+pub fn is_run(folder: &Path) -> bool {
+    [RUN_FILE, PACKED_FILE].iter().any(|file| folder.join(file).is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_of_runs_stands_for_its_runs_and_one_without_any_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        assert!(runs_in(folder.path()).unwrap_err().to_string().contains("has no runs in it"));
+        for (name, file) in [("b", RUN_FILE), ("a", PACKED_FILE), ("c", "notes.txt")] {
+            fs::create_dir(path(name)).unwrap();
+            fs::write(path(name).join(file), "").unwrap();
+        }
+        assert_eq!(runs_in(folder.path()).unwrap(), [path("a"), path("b")]);
+        assert_eq!(runs_in(&path("a")).unwrap(), [path("a")]);
+        // What does not exist is told by the reader.
+        assert_eq!(runs_in(&path("d")).unwrap(), [path("d")]);
+    }
+}

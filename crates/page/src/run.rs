@@ -1,0 +1,153 @@
+//! One run as the page has it: what the summary tells, and its series.
+
+use std::path::Path;
+
+use dnsdyno_record::expect::{Expectations, Judged};
+use dnsdyno_record::{Digest, Event, Headline, Line, Row, RunReader};
+use dnsdyno_report::expect::{each_measured_text, measured_text, missed_texts};
+use dnsdyno_report::{PointsOfLoad, answer, head, hint_texts, summary_json, tables as summary_tables, units};
+
+use crate::data::{self, Answer, Expectation, Fact, Message, Phase, Run, Series};
+use crate::levels::Levels;
+use crate::pack::Packer;
+use crate::{PageError, curves, made, tables};
+
+/// The packed series of a run.
+pub type Blob = Vec<u8>;
+
+/// A run and its series, for a page of its own.
+///
+/// # Errors
+/// The record cannot be read.
+pub fn run_data(path: &Path, label: String) -> Result<(Run, Blob), PageError> {
+    of_digest(path, &Digest::read(path)?, label, MOST_SERIES_BYTES)
+}
+
+/// The run at `path`, whose summary is `digest`, with packed series of about `most_bytes`.
+pub(crate) fn of_digest(
+    path: &Path,
+    digest: &Digest,
+    label: String,
+    most_bytes: usize,
+) -> Result<(Run, Blob), PageError> {
+    let header = &digest.header;
+    let mut levels = Levels::new(header, digest.intervals);
+    let mut points = PointsOfLoad::new(digest);
+    for line in RunReader::open(path)? {
+        if let Line::Interval(interval) = line? {
+            let row = Row::of(&interval);
+            levels.add(&row);
+            points.iter_mut().for_each(|points| points.add(&row));
+        }
+    }
+    let mut packer = Packer::new(most_bytes);
+    let levels = levels.finish(&mut packer)?;
+    let (blob, bytes) = packer.finish();
+    let (expectations, unread) = expectations(path, digest)?;
+    let answer = answer(digest);
+    let clients = digest.sum.as_ref().map(|sum| sum.queries_per_client.clone());
+    let run = Run {
+        label,
+        run_id: header.run_id.clone(),
+        facts: facts(digest),
+        answer: Answer {
+            sentence: answer.sentence,
+            figures: answer.figures.into_iter().map(data::Figure::from).collect(),
+        },
+        verdict: answer.verdict.into(),
+        expectations,
+        messages: unread.into_iter().chain(messages(digest)).collect(),
+        headline: match header.headline {
+            Headline::Response => "response",
+            Headline::Service => "service",
+        },
+        send_only: header.send_only,
+        members: header.mix.iter().map(|member| member.transport.clone()).collect(),
+        started_unix_ns: header.started_unix_ns.to_string(),
+        interval_ns: header.interval_ns,
+        timeout_ns: header.timeout_ns,
+        to_ns: digest.to_ns(),
+        files: None,
+        phases: phases(digest),
+        events: digest.events.iter().map(event).collect(),
+        more_events: digest.more_events,
+        tables: tables::of(digest),
+        curves: curves::curves(digest),
+        load_response: points.map(|points| points.finish().into()),
+        clients: clients.filter(|clients| !clients.is_empty()),
+        made: made::of(path, digest),
+        summary: summary_json(digest),
+        series: Series { blob: 0, bytes, levels },
+    };
+    Ok((run, blob))
+}
+
+/// The first line of the page.
+fn facts(digest: &Digest) -> Vec<Fact> {
+    let header = &digest.header;
+    let of_head = head(digest).into_iter().filter(|(key, _)| matches!(*key, "server" | "load" | "note"));
+    let mut facts: Vec<_> = of_head.map(|(key, text)| Fact::new(key, text)).collect();
+    facts.push(Fact::new("started", made::utc(header.started_unix_ns)));
+    facts.push(Fact::new("length", units::length(digest.to_ns())));
+    facts
+}
+
+fn messages(digest: &Digest) -> impl Iterator<Item = Message> {
+    let of_kind = |kind| move |text| Message { kind, text };
+    let warnings = summary_tables::warnings(digest).into_iter().map(of_kind("warning"));
+    warnings.chain(hint_texts(digest).into_iter().map(of_kind("hint")))
+}
+
+/// The outcomes of the expectations in the plan of the run; a message where it cannot be read.
+fn expectations(path: &Path, digest: &Digest) -> Result<(Vec<Expectation>, Option<Message>), PageError> {
+    let kept = match Expectations::of_plan(path) {
+        Ok(kept) => kept,
+        Err(error) => {
+            let text = format!("the expectations of this run are not known: {error}");
+            return Ok((Vec::new(), Some(Message { kind: "warning", text })));
+        }
+    };
+    let Judged { of_run, of_each } = kept.judge(digest, path)?;
+    let of_run = of_run.iter().map(|outcome| Expectation {
+        text: outcome.text.clone(),
+        measured: measured_text(&outcome.measured),
+        state: state(outcome.passed),
+    });
+    let of_each = of_each.iter().map(|outcome| Expectation {
+        text: format!("each {}", outcome.text),
+        measured: [each_measured_text(outcome)]
+            .into_iter()
+            .chain(missed_texts(outcome))
+            .collect::<Vec<_>>()
+            .join("; "),
+        state: state(outcome.passed()),
+    });
+    Ok((of_run.chain(of_each).collect(), None))
+}
+
+fn state(passed: bool) -> &'static str {
+    if passed { "pass" } else { "fail" }
+}
+
+/// The parts of the load as far as the run came; one alone is the whole run.
+fn phases(digest: &Digest) -> Vec<Phase> {
+    let phases =
+        digest.header.phases.iter().take_while(|phase| phase.from_ns < digest.to_ns()).take(MOST_PHASES);
+    let phase = |phase: &dnsdyno_record::Phase| Phase {
+        label: phase.label.clone(),
+        from_ns: phase.from_ns,
+        to_ns: phase.to_ns.min(digest.to_ns()),
+    };
+    let phases: Vec<_> = phases.map(phase).collect();
+    if phases.len() > 1 { phases } else { Vec::new() }
+}
+
+fn event(event: &Event) -> data::Event {
+    data::Event { at_ns: event.at_ns, kind: event.kind.clone(), message: event.message.clone() }
+}
+
+/// Of a page of one run: it has at most 15 MiB, of which four bytes stand for three of these.
+pub(crate) const MOST_SERIES_BYTES: usize = 10_500_000;
+
+/// More bands than the pixels of a screen show nothing.
+const MOST_PHASES: usize = 2_000;

@@ -1,0 +1,37 @@
+//! The tables of a summary, for whoever shows them in another form; and the warnings above them.
+
+use dnsdyno_record::Digest;
+
+use crate::layout::Table;
+use crate::text::{head, latencies, queries};
+use crate::{check, fallback, rows};
+
+/// What a reader must know before the figures: the record is incomplete, or its figures are those of an error.
+pub fn warnings(digest: &Digest) -> Vec<String> {
+    head::incomplete(digest).into_iter().chain(check::refusals(digest)).collect()
+}
+
+/// How the queries ended.
+pub fn ends(digest: &Digest) -> Table {
+    queries::ends_table(digest)
+}
+
+/// Response time, service time and lateness; `None` where nothing was measured.
+pub fn latencies(digest: &Digest) -> Option<Table> {
+    latencies::table(digest)
+}
+
+/// One row for each phase, or for a few seconds; `None` where a single row would repeat the totals.
+pub fn rows(digest: &Digest) -> Option<Table> {
+    rows::table(digest)
+}
+
+/// The transports of a mix; `None` without one.
+pub fn mix(digest: &Digest) -> Option<Table> {
+    fallback::mix_table(digest)
+}
+
+/// The workers; `None` where the record has none.
+pub fn workers(digest: &Digest) -> Option<Table> {
+    crate::workers::table(digest)
+}
