@@ -8,10 +8,18 @@ import { type Cell, type LevelSource, encodeSeries } from "./encode";
 const SECOND_NS = 1e9;
 
 /** `rows` seconds, merged by `factor`. */
-function level(rows: number, factor: number, columns: LevelSource["columns"] = {}, heat?: LevelSource["heat"]): LevelSource {
+function level(
+  rows: number,
+  factor: number,
+  columns: LevelSource["columns"] = {},
+  heat?: LevelSource["heat"],
+): LevelSource {
   const from = Array.from({ length: rows }, (_, i) => i * factor * SECOND_NS);
   const ns = "ns" as const;
-  const times = { from_ns: { unit: ns, values: from }, covered_ns: { unit: ns, values: from.map(() => factor * SECOND_NS) } };
+  const times = {
+    from_ns: { unit: ns, values: from },
+    covered_ns: { unit: ns, values: from.map(() => factor * SECOND_NS) },
+  };
   return { factor, columns: { ...times, ...columns }, ...(heat ? { heat } : {}) };
 }
 
@@ -50,15 +58,43 @@ describe("rows", () => {
   it("are those of the finest level that has not too many of them", async () => {
     const series = await reader([level(600, 1), level(60, 10), level(10, 60)]);
     const factor = (seconds: number, most: number) => series.levelFor(0, seconds * SECOND_NS, most).factor;
-    expect([factor(600, 600), factor(600, 599), factor(600, 59), factor(600, 5), factor(30, 59)]).toEqual([1, 10, 60, 60, 1]);
+    expect([factor(600, 600), factor(600, 599), factor(600, 59), factor(600, 5), factor(30, 59)]).toEqual([
+      1, 10, 60, 60, 1,
+    ]);
+  });
+});
+
+describe("what was left out of the finest level", () => {
+  it("is taken from the next one", async () => {
+    const { series, base64 } = encodeSeries([
+      level(60, 1),
+      level(6, 10, { x: { unit: "count", values: [1, 2, 3, 4, 5, 6] } }),
+    ]);
+    series.levels[0]!.left_out = ["x", "heat"];
+    const run = new SeriesReader(series, await unpack(base64, series.bytes));
+    const factor = (columns: string[]) => run.levelFor(0, SECOND_NS, 100, columns).factor;
+    expect([factor([]), factor(["sent"]), factor(["sent", "x"]), factor(["heat"])]).toEqual([1, 1, 10, 10]);
+    expect(run.has("x")).toBe(true);
   });
 });
 
 describe("the heat map", () => {
   it("has the cells that were written, from any row on", async () => {
-    const heat = Array.from({ length: 200 }, (_, row): [number, number][] => (row % 3 === 0 ? [] : [[row, 1], [row + 9, 300]]));
+    const heat = Array.from({ length: 200 }, (_, row): [number, number][] =>
+      row % 3 === 0
+        ? []
+        : [
+            [row, 1],
+            [row + 9, 300],
+          ],
+    );
     const series = await reader([level(200, 1, {}, heat)]);
-    for (const [first, end] of [[0, 200], [63, 66], [130, 131], [199, 200]] as const) {
+    for (const [first, end] of [
+      [0, 200],
+      [63, 66],
+      [130, 131],
+      [199, 200],
+    ] as const) {
       const found: [number, number][][] = heat.slice(first, end).map(() => []);
       series.levels[0]!.heat!.forEach(first, end, (row, bucket, count) => found[row - first]!.push([bucket, count]));
       expect(found).toEqual(heat.slice(first, end));

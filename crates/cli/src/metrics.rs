@@ -1,4 +1,4 @@
-//! What a run tells other programs while it runs, as `--metrics` asks.
+//! What a run tells other programs while it runs, as `--metrics` and `--otlp` ask.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use clap::Args;
 use dnsdyno_plan::units::parse_duration_ns;
 use dnsdyno_record::Digest;
 use dnsdyno_runner::{Control, Observer, StopCause};
-use dnsdyno_serve::{Metrics, parse_listen};
+use dnsdyno_serve::{Metrics, Otlp, OtlpEndpoint, parse_listen};
 
 use crate::exit::Failure;
 use crate::message::print_error;
@@ -21,6 +21,9 @@ pub(crate) struct MetricsFlags {
     /// After the run, serve its last metrics until they are read once, at most for this time [default: 0s]
     #[arg(long, value_name = "TIME", requires = "metrics", value_parser = duration)]
     pub(crate) metrics_linger: Option<Duration>,
+    /// Send metrics of the run to a receiver of OTLP over HTTP, such as http://127.0.0.1:4318
+    #[arg(long, value_name = "URL", value_parser = OtlpEndpoint::parse)]
+    pub(crate) otlp: Option<OtlpEndpoint>,
 }
 
 /// The programs that a run tells of itself; none without flags.
@@ -28,6 +31,7 @@ pub(crate) struct MetricsFlags {
 pub(crate) struct Told {
     metrics: Option<Metrics>,
     linger: Duration,
+    otlp: Option<Otlp>,
 }
 
 impl Told {
@@ -37,16 +41,21 @@ impl Told {
         if let (Some(metrics), false) = (&metrics, quiet) {
             print_error(&format!("dnsdyno: metrics at http://{}/metrics", metrics.address()));
         }
-        Ok(Told { metrics, linger: flags.metrics_linger.unwrap_or_default() })
+        let otlp = flags.otlp.clone().map(Otlp::start).transpose().map_err(Failure::run_failed)?;
+        Ok(Told { metrics, linger: flags.metrics_linger.unwrap_or_default(), otlp })
     }
 
-    pub(crate) fn observer(&mut self) -> &mut dyn Observer {
-        &mut self.metrics
+    /// What they learn of the run.
+    pub(crate) fn observer(&mut self) -> impl Observer {
+        (&mut self.metrics, &mut self.otlp)
     }
 
     /// The run has ended; a signal ends the wait for the last reader.
     pub(crate) fn finish(self, digest: &Digest, control: &Control) {
         let goes_on = || control.cause().is_none_or(|cause| cause == StopCause::Condition);
+        if let Some(lost) = self.otlp.and_then(|otlp| otlp.finish(digest)) {
+            print_error(&format!("dnsdyno: {lost}"));
+        }
         if let Some(metrics) = self.metrics {
             metrics.finish(digest, self.linger, goes_on);
         }

@@ -120,4 +120,14 @@ mod tests {
         let text = String::from_utf8(out).unwrap();
         assert!(text.lines().nth(3).unwrap().starts_with("sample,4,\"4,000 q/s\",4000000000,"), "{text}");
     }
+
+    #[test]
+    fn a_label_is_not_a_formula_of_a_spreadsheet() {
+        let header = Header { run_id: "=1+1".into(), ..sample::header() };
+        let mut out = Vec::new();
+        let mut csv = Csv::new(&mut out).unwrap();
+        csv.interval(&header, &sample::second(0, 100, 0)).unwrap();
+        csv.finish().unwrap();
+        assert!(String::from_utf8(out).unwrap().contains("\n'=1+1,0,"));
+    }
 }

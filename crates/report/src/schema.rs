@@ -3,9 +3,16 @@
 //! What is counted is taken from the schema of the record, which is made from the types: a new counter is in both at
 //! once. The frame around it is written here, beside the objects that it describes.
 
+mod kinds;
+
 use dnsdyno_measure::{Group, Histogram, PERCENTILES, Tally, Visitor};
 use dnsdyno_record::schema::run_schema;
 use serde_json::{Map, Value, json};
+
+use kinds::{
+    closed, closed_object, count, counters, list_of, map_of, number, or_null, or_null_count, or_null_number,
+    or_null_text, refer, text, with,
+};
 
 /// The schema (JSON Schema 2020-12) of the object that `show --json` prints.
 pub const SUMMARY_SCHEMA: &str = include_str!("../../../docs/formats/summary.schema.json");
@@ -14,40 +21,27 @@ pub const SUMMARY_SCHEMA: &str = include_str!("../../../docs/formats/summary.sch
 pub fn summary_schema() -> Value {
     let record = run_schema()["$defs"].take();
     let counters = |name: &str| counters(&record[name]);
+    let same =
+        ["BackendInfo", "XdpInfo", "Check", "TlsCheck", "Ended", "Event", "Explanation", "InterfaceCounts"];
+    let same = same.map(|name| (name, closed(record[name].clone())));
+    let own = [
+        ("Latency", closed_object(latency())),
+        ("Durations", closed_object(with(latency(), json!({ "count": count("Durations.") })))),
+        ("Percentile", percentile()),
+        ("Queries", closed_object(queries(&record))),
+        ("Row", closed_object(row())),
+        ("Told", closed_object(json!({ "name": text("For programs."), "text": text("For people.") }))),
+        ("TypeCount", closed_object(counters("TypeCount"))),
+        ("Encrypted", closed_object(counters("Encrypted"))),
+        ("Anomalies", closed_object(with(counters("Anomalies"), packets()))),
+        ("Connections", closed_object(with(counters("Connections"), retried()))),
+        ("Fallback", closed_object(fallback(counters("Fallback")))),
+        ("Member", closed_object(member(&record))),
+        ("Worker", closed_object(with(counters("WorkerUse"), worker()))),
+    ];
+    let defs = same.into_iter().chain(own).map(|(name, schema)| (name.to_owned(), schema));
     let mut schema = frame();
-    let object = schema.as_object_mut();
-    if let Some(object) = object {
-        let mut defs = Map::new();
-        for name in [
-            "BackendInfo",
-            "XdpInfo",
-            "Check",
-            "TlsCheck",
-            "Ended",
-            "Event",
-            "Explanation",
-            "InterfaceCounts",
-        ] {
-            defs.insert(name.to_owned(), closed(record[name].clone()));
-        }
-        let cells = [
-            ("Latency", closed_object(latency())),
-            ("Durations", closed_object(with(latency(), json!({ "count": count("Durations.") })))),
-            ("Percentile", percentile()),
-            ("Queries", closed_object(queries(&record))),
-            ("Row", closed_object(row())),
-            ("Told", closed_object(json!({ "name": text("For programs."), "text": text("For people.") }))),
-            ("TypeCount", closed_object(counters("TypeCount"))),
-            ("Encrypted", closed_object(counters("Encrypted"))),
-            ("Anomalies", closed_object(with(counters("Anomalies"), packets()))),
-            ("Connections", closed_object(with(counters("Connections"), retried()))),
-            ("Fallback", closed_object(fallback(counters("Fallback")))),
-            ("Member", closed_object(member(&record))),
-            ("Worker", closed_object(with(counters("WorkerUse"), worker()))),
-        ];
-        defs.extend(cells.into_iter().map(|(name, schema)| (name.to_owned(), schema)));
-        object.insert("$defs".to_owned(), defs.into());
-    }
+    schema["$defs"] = defs.collect::<Map<_, _>>().into();
     schema
 }
 
@@ -316,200 +310,5 @@ fn expectation_of_each() -> Value {
     })
 }
 
-/// The properties of a group of counters: of durations the summary has percentiles, and it has each counter.
-fn counters(group: &Value) -> Value {
-    fn in_summary(value: &mut Value) {
-        match value {
-            Value::Object(object) => {
-                if object.get("$ref").is_some_and(|name| name == "#/$defs/Histogram") {
-                    object.insert("$ref".to_owned(), "#/$defs/Durations".into());
-                }
-                if let Some(properties) = object.get("properties").cloned() {
-                    let about = object.get("description").cloned();
-                    let mut group = closed_object(properties);
-                    group["description"] = about.unwrap_or_default();
-                    if let Value::Object(group) = group {
-                        *object = group;
-                    }
-                }
-                object.values_mut().for_each(in_summary);
-            }
-            Value::Array(items) => items.iter_mut().for_each(in_summary),
-            _ => {}
-        }
-    }
-    let mut properties = group["properties"].clone();
-    in_summary(&mut properties);
-    properties
-}
-
-/// The same schema, which allows no other properties than those it has.
-fn closed(mut schema: Value) -> Value {
-    match &mut schema {
-        Value::Object(object) => {
-            object.values_mut().for_each(|value| *value = closed(value.take()));
-            if object.contains_key("properties") {
-                object.insert("additionalProperties".to_owned(), false.into());
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(|item| *item = closed(item.take())),
-        _ => {}
-    }
-    schema
-}
-
-/// An object with all of these properties, and no other.
-fn closed_object(properties: Value) -> Value {
-    let names: Vec<&String> = properties.as_object().into_iter().flat_map(Map::keys).collect();
-    let required = json!(names);
-    json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
-}
-
-fn with(mut properties: Value, more: Value) -> Value {
-    if let (Value::Object(into), Value::Object(from)) = (&mut properties, more) {
-        into.extend(from);
-    }
-    properties
-}
-
-fn described(kind: Value, about: &str) -> Value {
-    json!({ "type": kind, "description": about })
-}
-
-fn text(about: &str) -> Value {
-    described("string".into(), about)
-}
-
-fn or_null_text(about: &str) -> Value {
-    described(json!(["string", "null"]), about)
-}
-
-fn number(about: &str) -> Value {
-    described("number".into(), about)
-}
-
-fn or_null_number(about: &str) -> Value {
-    described(json!(["number", "null"]), about)
-}
-
-fn count(about: &str) -> Value {
-    json!({ "type": "integer", "minimum": 0, "description": about })
-}
-
-fn or_null_count(about: &str) -> Value {
-    json!({ "type": ["integer", "null"], "minimum": 0, "description": about })
-}
-
-fn refer(name: &str, about: &str) -> Value {
-    json!({ "$ref": format!("#/$defs/{name}"), "description": about })
-}
-
-fn or_null(name: &str, about: &str) -> Value {
-    json!({ "anyOf": [{ "$ref": format!("#/$defs/{name}") }, { "type": "null" }], "description": about })
-}
-
-fn list_of(name: &str, about: &str) -> Value {
-    json!({ "type": "array", "items": { "$ref": format!("#/$defs/{name}") }, "description": about })
-}
-
-fn map_of(value: Value, about: &str) -> Value {
-    json!({ "type": "object", "additionalProperties": value, "description": about })
-}
-
 #[cfg(test)]
-mod tests {
-    use std::io;
-
-    use dnsdyno_record::Interval;
-    use jsonschema::Validator;
-
-    use super::*;
-    use crate::expect::expectations_json;
-    use crate::{sample, write_json};
-
-    fn validator() -> Validator {
-        jsonschema::validator_for(&summary_schema()).unwrap()
-    }
-
-    fn errors(validator: &Validator, json: &Value) -> Vec<String> {
-        validator.iter_errors(json).map(|error| format!("{}: {error}", error.instance_path())).collect()
-    }
-
-    fn written(digest: &dnsdyno_record::Digest, more: Map<String, Value>) -> Value {
-        let intervals = [sample::second(0, 2_000, 0), sample::second(1, 0, 0)];
-        let intervals = intervals.into_iter().map(Ok::<Interval, io::Error>);
-        let mut out = Vec::new();
-        write_json(&mut out, digest, more, intervals).unwrap();
-        serde_json::from_slice(&out).unwrap()
-    }
-
-    #[test]
-    fn every_kind_of_run_follows_the_schema() {
-        let validator = validator();
-        let runs = [
-            sample::stair(),
-            sample::killed(),
-            sample::doubtful(),
-            sample::closed_loop(),
-            sample::send_only(),
-            sample::silent(),
-            sample::over_tcp(),
-            sample::over_doh(),
-            sample::ten_queries(),
-            sample::falling_back(),
-            sample::mixed(),
-            sample::checked(),
-        ];
-        for digest in runs.iter().chain(&sample::hostile()) {
-            let found = errors(&validator, &written(digest, Map::new()));
-            assert!(found.is_empty(), "{}: {found:#?}", digest.header.load);
-        }
-    }
-
-    #[test]
-    fn the_outcomes_of_expectations_follow_the_schema() {
-        let digest = sample::stair();
-        let of_run =
-            dnsdyno_record::expect::evaluate(&sample::expectations(&["loss<1%", "p99<5ms"]), &digest);
-        let each = dnsdyno_plan::expect::Expectation::parse_of_part("loss<1%").unwrap();
-        let mut of_each = dnsdyno_record::expect::Each::new(&digest.header, &[each]);
-        [(2_000, 0), (2_000, 100)]
-            .into_iter()
-            .enumerate()
-            .for_each(|(i, (qps, lost))| of_each.interval(&sample::second(i as u64, qps, lost)));
-        let outcomes = expectations_json(&of_run, &of_each.finish(u64::MAX)).unwrap();
-        let json = written(&digest, Map::from_iter([("expectations".to_owned(), outcomes)]));
-        assert_eq!(errors(&validator(), &json), Vec::<String>::new());
-    }
-
-    #[test]
-    fn an_unknown_key_and_a_missing_one_do_not_follow_the_schema() {
-        let validator = validator();
-        let json = written(&sample::over_doh(), Map::new());
-        for place in [
-            "",
-            "/run",
-            "/queries",
-            "/response/p50",
-            "/connections/encrypted/failed",
-            "/intervals/0",
-            "/workers",
-        ] {
-            let mut changed = json.clone();
-            let Some(Value::Object(object)) = changed.pointer_mut(place) else { continue };
-            object.insert("unknown".to_owned(), 1.into());
-            assert!(!validator.is_valid(&changed), "an unknown key in {place}");
-            let Some(Value::Object(object)) = changed.pointer_mut(place) else { continue };
-            object.remove("unknown");
-            let first = object.keys().next().cloned().unwrap();
-            object.remove(&first);
-            assert!(!validator.is_valid(&changed), "no {first} in {place}");
-        }
-    }
-
-    #[test]
-    fn the_published_schema_is_that_of_this_version() {
-        let published: Value = serde_json::from_str(SUMMARY_SCHEMA).unwrap();
-        assert!(published == summary_schema(), "run cargo run -p xtask -- schema");
-    }
-}
+mod tests;

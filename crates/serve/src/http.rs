@@ -8,6 +8,7 @@ use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -19,8 +20,8 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpListener;
-use tokio::runtime::{Builder, Runtime};
-use tokio::sync::Semaphore;
+use tokio::runtime::Builder;
+use tokio::sync::{Semaphore, oneshot};
 
 /// The body of a response: in memory, or read from a file piece by piece.
 pub(crate) type Body = Either<Full<Bytes>, Channel<Bytes, io::Error>>;
@@ -35,20 +36,53 @@ pub(crate) trait Handler: Send + Sync + 'static {
     ) -> impl Future<Output = Response<Body>> + Send;
 }
 
-/// Binds a server, so that an address in use is an error before anything else begins.
-pub(crate) fn bind(address: SocketAddr) -> io::Result<std::net::TcpListener> {
-    let listener = std::net::TcpListener::bind(address)?;
-    listener.set_nonblocking(true)?;
-    Ok(listener)
+/// A running server; dropping it ends it.
+#[derive(Debug)]
+pub(crate) struct Server {
+    /// Where it is: the port is that of the system where 0 was asked for.
+    pub(crate) address: SocketAddr,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
 }
 
-/// The runtime of a server: the thread that calls it, and `helpers` threads for work that blocks.
-pub(crate) fn runtime(helpers: usize) -> io::Result<Runtime> {
-    Builder::new_current_thread().enable_all().max_blocking_threads(helpers.max(1)).build()
+impl Server {
+    /// Starts a server in a thread of its own, with up to `helpers` more threads for work that blocks. An address in
+    /// use is an error here, before anything else begins.
+    pub(crate) fn start(address: SocketAddr, handler: impl Handler, helpers: usize) -> io::Result<Server> {
+        let listener = std::net::TcpListener::bind(address)?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        let runtime = Builder::new_current_thread().enable_all().max_blocking_threads(helpers).build()?;
+        let listener = {
+            let _runtime = runtime.enter();
+            TcpListener::from_std(listener)?
+        };
+        let (stop, stopped) = oneshot::channel::<()>();
+        let run = move || {
+            runtime.block_on(async {
+                tokio::spawn(accept(listener, Arc::new(handler)));
+                // An error is the end of the one who could stop it.
+                let _ = stopped.await;
+            });
+            // What is read or built for a client is of no use any more.
+            runtime.shutdown_background();
+        };
+        let thread = thread::Builder::new().name("http".into()).spawn(run)?;
+        Ok(Server { address, stop: Some(stop), thread: Some(thread) })
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
 }
 
 /// Accepts connections and answers them. Ends only with its task.
-pub(crate) async fn accept<H: Handler>(listener: TcpListener, handler: Arc<H>) {
+async fn accept<H: Handler>(listener: TcpListener, handler: Arc<H>) {
     let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     loop {
         let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };

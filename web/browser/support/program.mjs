@@ -4,10 +4,11 @@
 
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { resolve } from "node:path";
+import { resolve as absolute } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const PROGRAM = process.env.DNSDYNO_PROGRAM && resolve(process.env.DNSDYNO_PROGRAM);
+/** Its path. */
+export const PROGRAM = process.env.DNSDYNO_PROGRAM && absolute(process.env.DNSDYNO_PROGRAM);
 
 /** The queries of the testbed. */
 export const QUERIES = fileURLToPath(new URL("../../../testbed/queries/example.txt", import.meta.url));

@@ -26,7 +26,7 @@ export interface TimeChartOptions extends ChartOptions {
   selected?: number;
   /** Called after each change of the shown range; `whole` where it is the whole run. */
   onRange?: (range: Range, whole: boolean) => void;
-  /** Called when there are other charts than before: after `setRuns` and `select`. */
+  /** Called when there are other charts than before, which only `setRuns` and `select` can cause. */
   onCharts?: (charts: Chart[]) => void;
 }
 

@@ -12,7 +12,9 @@ type Bar = NonNullable<Run["clients"]>[number];
 const LINEAR_UP_TO = 100;
 
 export function clientsPanel(runs: Run[]): XYPanel | null {
-  const shown = runs.flatMap((run, i) => (run.clients && run.clients.length > 0 ? [{ run, i, bars: run.clients }] : []));
+  const shown = runs.flatMap((run, i) =>
+    run.clients && run.clients.length > 0 ? [{ run, i, bars: run.clients }] : [],
+  );
   if (shown.length === 0) return null;
   const bars = shown.flatMap((s) => s.bars);
   const clients = bars.map((bar) => bar.clients).filter((n) => n > 0);
@@ -32,7 +34,9 @@ export function clientsPanel(runs: Run[]): XYPanel | null {
   const range = (x: number): string => {
     const bar = bars.find((b) => x >= place(b.from_queries) && x <= place(b.to_queries + 1));
     if (!bar) return count(x);
-    return bar.from_queries === bar.to_queries ? count(bar.from_queries) : `${count(bar.from_queries)} to ${count(bar.to_queries)}`;
+    return bar.from_queries === bar.to_queries
+      ? count(bar.from_queries)
+      : `${count(bar.from_queries)} to ${count(bar.to_queries)}`;
   };
   return {
     id: "clients",
@@ -40,12 +44,23 @@ export function clientsPanel(runs: Run[]): XYPanel | null {
     unit: "number of clients, over the queries that each sent",
     height: 160,
     frame: { x: [from / 1.15, to * 1.15], y: log ? [0.5, most * 2] : [0, ceiling(most)] },
-    x: { log: true, ticks: (low, high, ticks) => logTicks(low, high, ticks).map((at) => ({ at, text: figureTick(at) })) },
-    y: { log, ticks: (low, high, ticks) => (log ? logTicks(Math.max(1, low), high, ticks) : linearTicks(low, high, ticks)).map((at) => ({ at, text: figureTick(at) })) },
+    x: {
+      log: true,
+      ticks: (low, high, ticks) => logTicks(low, high, ticks).map((at) => ({ at, text: figureTick(at) })),
+    },
+    y: {
+      log,
+      ticks: (low, high, ticks) =>
+        (log ? logTicks(Math.max(1, low), high, ticks) : linearTicks(low, high, ticks)).map((at) => ({
+          at,
+          text: figureTick(at),
+        })),
+    },
     xTitle: "queries",
     xText: (x) => `${range(x)} queries`,
     lines,
-    paint: (pen) => shown.forEach(({ bars }, i) => paintBars(pen, bars, lines[i]!.colour(pen.colours), shown.length === 1, place)),
+    paint: (pen) =>
+      shown.forEach(({ bars }, i) => paintBars(pen, bars, lines[i]!.colour(pen.colours), shown.length === 1, place)),
   };
 }
 

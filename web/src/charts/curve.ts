@@ -28,10 +28,15 @@ export function curvePanel(runs: Run[]): XYPanel | null {
     unit: runs.length === 1 && runs[0]!.curves.length > 1 ? "logarithmic" : `${percentiles}, logarithmic`,
     height: 320,
     frame: { x: [Math.max(RAREST, 10 ** Math.floor(Math.log10(rarest) + 1e-9)), 1], y: [low, high] },
-    x: { log: true, reversed: true, ticks: (from, to, most) => logTicks(from, to, Math.min(most, 8)).map((at) => ({ at, text: percentTick(at) })) },
+    x: {
+      log: true,
+      reversed: true,
+      ticks: (from, to, most) => logTicks(from, to, Math.min(most, 8)).map((at) => ({ at, text: percentTick(at) })),
+    },
     y: { log: true, ticks: (from, to, most) => logTicks(from, to, most).map((at) => ({ at, text: durationTick(at) })) },
     xTitle: "Slowest",
-    xText: (share) => `slowest ${share === 1 ? "100 %" : share < 1e-4 ? `${Number((share * 100).toPrecision(2))} %` : percent(share)}`,
+    xText: (share) =>
+      `slowest ${share === 1 ? "100 %" : share < 1e-4 ? `${Number((share * 100).toPrecision(2))} %` : percent(share)}`,
     lines,
     note: noteOf(lines),
     under: (pen) => paintWalls(pen, lines),
@@ -54,7 +59,9 @@ function headline(run: Run, i: number): CurveLine[] {
 }
 
 function lineOf(run: Run, curve: Curve, label: string, colour: PointLine["colour"]): CurveLine {
-  const points = curve.slowest.map((x, i) => ({ x, y: curve.ns[i] ?? Infinity })).filter(({ x }) => x >= RAREST * 0.999);
+  const points = curve.slowest
+    .map((x, i) => ({ x, y: curve.ns[i] ?? Infinity }))
+    .filter(({ x }) => x >= RAREST * 0.999);
   const { count, unanswered } = curve;
   // Beyond the timeout there is the wall, which stands exactly where the last answer is, not at the next point.
   return { label, unit: "ns", colour, width: 2, points, timeout_ns: run.timeout_ns, count, unanswered };
@@ -62,8 +69,13 @@ function lineOf(run: Run, curve: Curve, label: string, colour: PointLine["colour
 
 function noteOf(lines: CurveLine[]): string {
   const lost = lines.filter(({ unanswered }) => unanswered > 0);
-  const parts = lost.map(({ label, unanswered, count, timeout_ns }) => `${lines.length > 1 ? `${label}: ` : ""}${percent(unanswered / count)} had no answer within ${setting(timeout_ns)}`);
-  return ["Left: all queries. Right: only the slowest.", ...(parts.length > 0 ? [`${parts.join("; ")}.`] : [])].join(" ");
+  const parts = lost.map(
+    ({ label, unanswered, count, timeout_ns }) =>
+      `${lines.length > 1 ? `${label}: ` : ""}${percent(unanswered / count)} had no answer within ${setting(timeout_ns)}`,
+  );
+  return ["Left: all queries. Right: only the slowest.", ...(parts.length > 0 ? [`${parts.join("; ")}.`] : [])].join(
+    " ",
+  );
 }
 
 function paintWalls(pen: Pen, lines: CurveLine[]): void {
@@ -83,6 +95,12 @@ function paintWalls(pen: Pen, lines: CurveLine[]): void {
     pen.ctx.fillStyle = style.colour;
     pen.ctx.fillRect(x, y, pen.right - x, pen.bottom - y);
     pen.ctx.restore();
-    pen.text(`no answer within ${setting(line.timeout_ns)}`, pen.right - 6 * pen.ratio, y + 12 * pen.ratio, pen.colours.muted, "right");
+    pen.text(
+      `no answer within ${setting(line.timeout_ns)}`,
+      pen.right - 6 * pen.ratio,
+      y + 12 * pen.ratio,
+      pen.colours.muted,
+      "right",
+    );
   }
 }

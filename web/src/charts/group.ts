@@ -4,12 +4,13 @@ import type { Chart, Range, TimeChartOptions, TimeCharts, TimeLabels, Theme } fr
 import { emptyChart } from "./empty";
 import { panelsOf } from "./panels";
 import type { Panel, ShownRun } from "./panels/panel";
+import { MOST_ROWS, Window } from "./panels/window";
 import { marginsFor } from "./plot";
 import { forget, register } from "./registry";
 import type { Shared } from "./shared";
 import { Strip } from "./strip";
 import { TimeChart } from "./timechart";
-import { follow } from "./width";
+import { follow, widthOf } from "./width";
 
 export class TimeGroup implements TimeCharts {
   private readonly element = document.createElement("div");
@@ -17,7 +18,7 @@ export class TimeGroup implements TimeCharts {
   private readonly shared: Shared;
   private readonly strip: Strip;
   private readonly unfollow: () => void;
-  private readonly timers = new Set<number>();
+  private timer = 0;
   private selected: number;
   private panels: Panel[] = [];
   private members: Chart[] = [];
@@ -31,13 +32,19 @@ export class TimeGroup implements TimeCharts {
     private readonly options: TimeChartOptions,
   ) {
     this.selected = options.selected ?? 0;
-    this.shared = { runs: shownRuns(runs), range: { from_ns: 0, to_ns: 1 }, theme: options.theme, time: options.time ?? "elapsed", boxes: false };
+    this.shared = {
+      runs: shownRuns(runs),
+      range: { from_ns: 0, to_ns: 1 },
+      theme: options.theme,
+      time: options.time ?? "elapsed",
+      boxes: false,
+    };
     this.shared.range = this.whole();
     this.element.className = "chart-list";
     this.spoken.className = "chart-spoken";
     this.spoken.setAttribute("aria-live", "polite");
     container.append(this.element);
-    this.width = this.element.clientWidth;
+    this.width = widthOf(this.element);
     this.strip = new Strip(this.element, this.shared);
     this.element.append(this.spoken);
     this.rebuild();
@@ -98,7 +105,7 @@ export class TimeGroup implements TimeCharts {
 
   destroy(): void {
     this.unfollow();
-    this.timers.forEach((timer) => window.clearTimeout(timer));
+    window.clearTimeout(this.timer);
     this.remove();
     this.element.remove();
   }
@@ -119,7 +126,7 @@ export class TimeGroup implements TimeCharts {
   /** Draws the same charts with other data, or others where the data has other charts. */
   private refresh(): void {
     const panels = panelsOf(this.shared.runs, this.selected, this.shared.boxes);
-    const key = (panel: Panel) => `${panel.id} ${panel.title} ${panel.empty ?? ""}`;
+    const key = (panel: Panel) => `${panel.id} ${panel.scale} ${panel.empty ?? ""}`;
     if (panels.map(key).join() !== this.panels.map(key).join()) {
       this.rebuild();
       this.options.onCharts?.(this.members);
@@ -162,7 +169,9 @@ export class TimeGroup implements TimeCharts {
   private showRange(): void {
     this.drawn.forEach((chart) => chart.update());
     this.strip.update(marginsFor(this.width), this.plotWidth());
-    this.moveCursor(null);
+    const { from_ns, to_ns } = this.shared.range;
+    const at = this.cursor_ns;
+    this.moveCursor(at !== null && at >= from_ns && at < to_ns ? at : null);
   }
 
   private setWidth(width: number): void {
@@ -190,7 +199,7 @@ export class TimeGroup implements TimeCharts {
   private step_ns(): number {
     const run = this.shared.runs[this.selected] ?? this.shared.runs[0];
     const { from_ns, to_ns } = this.shared.range;
-    const factor = run?.series?.levelFor(from_ns, to_ns, 4000).factor ?? 1;
+    const factor = run?.series?.levelFor(from_ns, to_ns, MOST_ROWS).factor ?? 1;
     return Math.max(1, factor * (run?.run.interval_ns ?? 1e9));
   }
 
@@ -225,26 +234,28 @@ export class TimeGroup implements TimeCharts {
     act();
   }
 
-  /** Finds the places in the heat maps of long runs in short pieces, so that the first zoom need not wait for it. */
+  /** Unpacks what the finer levels of long runs have, in short pieces, so that the first zoom need not wait for it. */
   private prepare(): void {
-    const levels = this.shared.runs.flatMap(({ series }) => series?.levels ?? []).filter((level) => level.heat);
+    window.clearTimeout(this.timer);
+    const { runs } = this.shared;
+    const levels = runs.flatMap(({ index, series }) => (series?.levels ?? []).map((level) => ({ index, level })));
+    const pieces = levels.flatMap(({ index, level }) => {
+      const lines = this.panels.flatMap((panel) => panel.lines).filter((line) => line.run === index);
+      return lines.map((line) => () => void line.values(new Window(level, { first: 0, end: 0 })));
+    });
+    const heats = levels.flatMap(({ level }) => level.heat ?? []);
     const next = () => {
-      const more = levels.some((level) => {
-        try {
-          return level.heat!.prepare(100);
-        } catch {
-          // Damaged: the chart that reads it says so.
-          return false;
-        }
-      });
-      if (!more) return;
-      const timer = window.setTimeout(() => {
-        this.timers.delete(timer);
-        next();
-      }, 20);
-      this.timers.add(timer);
+      try {
+        const piece = pieces.pop();
+        if (piece) piece();
+        else if (!heats.some((heat) => heat.prepare(100))) return;
+      } catch {
+        // Damaged: the chart that reads it says so.
+        return;
+      }
+      this.timer = window.setTimeout(next, 10);
     };
-    next();
+    this.timer = window.setTimeout(next, 200);
   }
 }
 

@@ -31,7 +31,7 @@ export function beyondCounts(window: Window, headline: "response" | "service"): 
   return window.counts([...names, ...not_sent]);
 }
 
-export function paintHeat(pen: Pen, window: Window, beyond: Float64Array): HeatScale | null {
+export function paintHeat(pen: Pen, window: Window, beyond: Float64Array, opacity: number): HeatScale | null {
   const { heat } = window.level;
   const [width, height] = [Math.round(pen.box.width), Math.round(pen.box.height)];
   if (!heat || width < 1 || height < 1 || window.length === 0) return null;
@@ -48,7 +48,10 @@ export function paintHeat(pen: Pen, window: Window, beyond: Float64Array): HeatS
   const ctx = canvas.getContext("2d");
   if (!ctx) return scale;
   ctx.putImageData(image, 0, 0);
+  pen.ctx.save();
+  pen.ctx.globalAlpha = opacity;
   pen.ctx.drawImage(canvas, Math.round(pen.box.left), Math.round(pen.box.top));
+  pen.ctx.restore();
   return scale;
 }
 
@@ -74,7 +77,14 @@ function columnsOf(pen: Pen, window: Window, width: number): Columns {
   return { first, end, covered_s };
 }
 
-function paintCells(pen: Pen, window: Window, columns: Columns, pixels: Uint32Array, width: number, height: number): HeatScale | null {
+function paintCells(
+  pen: Pen,
+  window: Window,
+  columns: Columns,
+  pixels: Uint32Array,
+  width: number,
+  height: number,
+): HeatScale | null {
   const { rows } = window;
   const places = new Map<number, number>();
   const counts: Float32Array[] = [];
@@ -119,7 +129,14 @@ function extremes(counts: Float32Array[], covered_s: Float64Array): [number, num
 }
 
 /** The band: opaque where nothing was answered, pale where few were not. */
-function paintBeyond(pen: Pen, beyond: Float64Array, window: Window, columns: Columns, pixels: Uint32Array, width: number): void {
+function paintBeyond(
+  pen: Pen,
+  beyond: Float64Array,
+  window: Window,
+  columns: Columns,
+  pixels: Uint32Array,
+  width: number,
+): void {
   const height = Math.round((BEYOND_HEIGHT - 3) * pen.ratio);
   const scheduled = window.counts(["scheduled"]);
   const share = new Float64Array(width);

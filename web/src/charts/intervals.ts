@@ -25,7 +25,10 @@ export class Intervals implements Charts, Chart {
     // Shares are compared by their difference, everything else by its ratio: two scales.
     const reach = (share: boolean) => reachOf(metrics.filter((metric) => (metric.unit === "share") === share));
     const reaches = { share: reach(true), ratio: reach(false) };
-    this.element.append(head(comparison), ...metrics.map((metric) => row(metric, reaches[metric.unit === "share" ? "share" : "ratio"])));
+    this.element.append(
+      head(comparison),
+      ...metrics.map((metric) => row(metric, reaches[metric.unit === "share" ? "share" : "ratio"])),
+    );
     if (metrics.some(({ unit }) => unit !== "share")) this.element.append(axis(reaches.ratio));
     this.setTheme(theme);
     container.append(this.element);
@@ -38,7 +41,13 @@ export class Intervals implements Charts, Chart {
 
   setTheme(theme: Theme): void {
     const colours = palette(theme);
-    const names = { a: colours.asked, b: colours.answered, better: colours.ok, worse: colours.timedOut, none: colours.muted };
+    const names = {
+      a: colours.asked,
+      b: colours.answered,
+      better: colours.ok,
+      worse: colours.timedOut,
+      none: colours.muted,
+    };
     for (const [name, colour] of Object.entries(names)) this.element.style.setProperty(`--interval-${name}`, colour);
   }
 
@@ -55,7 +64,15 @@ export class Intervals implements Charts, Chart {
   table(): ChartTable {
     const right = (title: string) => ({ title, unit: "", align: "right" as const });
     return {
-      columns: [{ title: "", unit: "", align: "left" }, right("A"), right("B"), right("difference"), right("from"), right("to"), { title: "verdict", unit: "", align: "left" }],
+      columns: [
+        { title: "", unit: "", align: "left" },
+        right("A"),
+        right("B"),
+        right("difference"),
+        right("from"),
+        right("to"),
+        { title: "verdict", unit: "", align: "left" },
+      ],
       rows: this.comparison.metrics.map((metric) => {
         const { name, a, b, difference, from, to, words } = metric;
         return [name, a, b, ...[difference, from, to].map((value) => change(value, metric.unit)), words];
@@ -74,7 +91,12 @@ function head({ a, b }: Comparison): HTMLElement {
   caption.className = "intervals-head";
   const runs = part("intervals-runs");
   runs.append(key("a", `A: ${a.title}`), " ", key("b", `B: ${b.title}`));
-  caption.append(part("intervals-name"), runs, part("intervals-difference", "Difference of B to A, 95 % interval"), part("intervals-words"));
+  caption.append(
+    part("intervals-name"),
+    runs,
+    part("intervals-difference", "Difference of B to A, 95 % interval"),
+    part("intervals-words"),
+  );
   return caption;
 }
 
@@ -111,7 +133,10 @@ function runsOf({ a_values, b_values, a, b, unit }: ComparedMetric): HTMLElement
   };
   dots(a_values, "a", 8);
   dots(b_values, "b", 22);
-  for (const [value, x, anchor] of [[low, "0", "start"], [high, "100%", "end"]] as const) {
+  for (const [value, x, anchor] of [
+    [low, "0", "start"],
+    [high, "100%", "end"],
+  ] as const) {
     if (anchor === "end" && high === low) continue;
     const label = svg("text", { class: "intervals-tick", x, y: "40", "text-anchor": anchor });
     label.textContent = figure(value, unit);
@@ -123,20 +148,30 @@ function runsOf({ a_values, b_values, a, b, unit }: ComparedMetric): HTMLElement
 
 function differenceOf({ difference, from, to, unit }: ComparedMetric, reach: number): HTMLElement {
   const element = part("intervals-difference");
-  const label = difference === null ? "no difference can be given" : `${change(difference, unit)}, from ${change(from, unit)} to ${change(to, unit)}`;
+  const label =
+    difference === null
+      ? "no difference can be given"
+      : `${change(difference, unit)}, from ${change(from, unit)} to ${change(to, unit)}`;
   const picture = svg("svg", { width: "100%", height: "30", role: "img", "aria-label": label });
   const place = (share: number) => `${50 + (47 * share) / reach}%`;
   picture.append(svg("line", { class: "intervals-zero", x1: "50%", x2: "50%", y1: "0", y2: "30" }));
   if (difference !== null && from !== null && to !== null) {
     picture.append(svg("line", { class: "intervals-interval", x1: place(from), x2: place(to), y1: "15", y2: "15" }));
-    for (const end of [from, to]) picture.append(svg("line", { class: "intervals-end", x1: place(end), x2: place(end), y1: "10", y2: "20" }));
+    for (const end of [from, to])
+      picture.append(svg("line", { class: "intervals-end", x1: place(end), x2: place(end), y1: "10", y2: "20" }));
   }
-  if (difference !== null) picture.append(svg("circle", { class: "intervals-estimate", cx: place(difference), cy: "15", r: "5" }));
+  if (difference !== null)
+    picture.append(svg("circle", { class: "intervals-estimate", cx: place(difference), cy: "15", r: "5" }));
   element.append(picture);
   return element;
 }
 
-const SIGNS = { better: "✓ better", worse: "✗ worse", no_difference: "= no difference shown", too_few: "? too few runs" };
+const SIGNS = {
+  better: "✓ better",
+  worse: "✗ worse",
+  no_difference: "= no difference shown",
+  too_few: "? too few runs",
+};
 
 function words({ verdict, words }: ComparedMetric): HTMLElement {
   const element = part("intervals-words");
@@ -153,7 +188,12 @@ function axis(reach: number): HTMLElement {
   element.setAttribute("aria-hidden", "true");
   const picture = svg("svg", { width: "100%", height: "18" });
   for (const tick of linearTicks(-reach, reach, 5)) {
-    const label = svg("text", { class: "intervals-tick", x: `${50 + (47 * tick) / reach}%`, y: "14", "text-anchor": "middle" });
+    const label = svg("text", {
+      class: "intervals-tick",
+      x: `${50 + (47 * tick) / reach}%`,
+      y: "14",
+      "text-anchor": "middle",
+    });
     label.textContent = Math.abs(tick) < 1e-12 ? "0" : `${tick > 0 ? "+" : "−"}${percentTick(Math.abs(tick))}`;
     picture.append(label);
   }
@@ -164,7 +204,12 @@ function axis(reach: number): HTMLElement {
 }
 
 function reachOf(metrics: ComparedMetric[]): number {
-  return Math.max(0.01, ...metrics.flatMap(({ from, to, difference }) => [from, to, difference].map((value) => Math.abs(value ?? 0)))) * 1.05;
+  return (
+    Math.max(
+      0.01,
+      ...metrics.flatMap(({ from, to, difference }) => [from, to, difference].map((value) => Math.abs(value ?? 0))),
+    ) * 1.05
+  );
 }
 
 function figure(value: number, unit: ComparedMetric["unit"]): string {

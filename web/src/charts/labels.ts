@@ -16,7 +16,12 @@ export function drawEndLabels(pen: Pen, labels: EndLabel[], room: number): strin
   const height = LINE_HEIGHT * pen.ratio;
   const most = Math.floor(pen.box.height / height);
   const drawn = labels.slice(0, most);
-  const places = spread(drawn.map((label) => label.y), height, pen.box.top + height / 2, pen.bottom - height / 2);
+  const places = spread(
+    drawn.map((label) => label.y),
+    height,
+    pen.box.top + height / 2,
+    pen.bottom - height / 2,
+  );
   const width = (room - GAP) * pen.ratio;
   drawn.forEach((label, i) => {
     pen.text(shortened(pen, label.text, width), pen.right + GAP * pen.ratio, places[i]!, label.colour);

@@ -12,7 +12,7 @@ import { ceiling, figureTick, linearTicks, percentTick } from "./ticks";
 import type { Point, PointLine, XYPanel } from "./xy";
 import { logAxis } from "./yaxis";
 
-/** A load response to draw: that of a run, or of several runs of one rate each. */
+/** A load response to draw. */
 interface Shown {
   label: string;
   index: number;
@@ -28,7 +28,10 @@ export function loadPanels(runs: Run[]): XYPanel[] | null {
   const x: [number, number] = [0, Math.max(...points.map((p) => p.asked_qps)) * 1.02 || 1];
   const [knee] = shown.length === 1 ? [shown[0]!.knee] : [null];
   const common = {
-    x: { ticks: (low: number, high: number, most: number) => linearTicks(low, high, most).map((at) => ({ at, text: figureTick(at) })) },
+    x: {
+      ticks: (low: number, high: number, most: number) =>
+        linearTicks(low, high, most).map((at) => ({ at, text: figureTick(at) })),
+    },
     xTitle: "asked, queries/s",
     xText: (asked_qps: number) => `asked ${rate(asked_qps)}/s`,
     under: (pen: Pen) => paintKnee(pen, knee, false),
@@ -39,7 +42,13 @@ export function loadPanels(runs: Run[]): XYPanel[] | null {
 type Common = Pick<XYPanel, "x" | "xTitle" | "xText" | "under">;
 
 function answeredPanel(shown: Shown[], x: [number, number], common: Common, knee: LoadResponse["knee"]): XYPanel {
-  const rates = (s: Shown, label: string, colour: PointLine["colour"], value: (p: LoadPoint) => number, style: Partial<PointLine> = {}): PointLine => ({
+  const rates = (
+    s: Shown,
+    label: string,
+    colour: PointLine["colour"],
+    value: (p: LoadPoint) => number,
+    style: Partial<PointLine> = {},
+  ): PointLine => ({
     label,
     unit: "qps",
     colour,
@@ -47,16 +56,43 @@ function answeredPanel(shown: Shown[], x: [number, number], common: Common, knee
     timeout_ns: s.timeout_ns,
     ...style,
   });
-  const asked = rates({ ...shown[0]!, points: shown.flatMap((s) => s.points).sort((a, b) => a.asked_qps - b.asked_qps) }, "asked", (p) => p.asked, (p) => p.asked_qps, { width: 1 });
+  const asked = rates(
+    { ...shown[0]!, points: shown.flatMap((s) => s.points).sort((a, b) => a.asked_qps - b.asked_qps) },
+    "asked",
+    (p) => p.asked,
+    (p) => p.asked_qps,
+    { width: 1 },
+  );
   const lines =
     shown.length === 1
       ? [
           asked,
-          rates(shown[0]!, "sent", (p) => p.ink, (p) => p.sent_qps, { dash: [1, 3], width: 1.25 }),
-          rates(shown[0]!, "answered", (p) => p.answered, (p) => p.answered_qps, { dots: true, width: 2 }),
-          rates(shown[0]!, "failed", (p) => p.timedOut, (p) => p.failed_qps, { dots: true }),
+          rates(
+            shown[0]!,
+            "sent",
+            (p) => p.ink,
+            (p) => p.sent_qps,
+            { dash: [1, 3], width: 1.25 },
+          ),
+          rates(
+            shown[0]!,
+            "answered",
+            (p) => p.answered,
+            (p) => p.answered_qps,
+            { dots: true, width: 2 },
+          ),
+          rates(
+            shown[0]!,
+            "failed",
+            (p) => p.timedOut,
+            (p) => p.failed_qps,
+            { dots: true },
+          ),
         ]
-      : [asked, ...shown.map((s) => rates(s, s.label, hue(s), (p) => p.answered_qps, { dots: true, dash: runDash(s.index) }))];
+      : [
+          asked,
+          ...shown.map((s) => rates(s, s.label, hue(s), (p) => p.answered_qps, { dots: true, dash: runDash(s.index) })),
+        ];
   const high = ceiling(Math.max(...lines.flatMap((line) => line.points.map(({ y }) => y))));
   return {
     id: "load",
@@ -101,7 +137,13 @@ function sharePanel(shown: Shown[], x: [number, number], common: Common): XYPane
 }
 
 function latencyPanel(shown: Shown[], x: [number, number], common: Common): XYPanel {
-  const latency = (s: Shown, label: string, colour: PointLine["colour"], value: (p: LoadPoint) => number | "beyond" | null, style: Partial<PointLine> = {}): PointLine => ({
+  const latency = (
+    s: Shown,
+    label: string,
+    colour: PointLine["colour"],
+    value: (p: LoadPoint) => number | "beyond" | null,
+    style: Partial<PointLine> = {},
+  ): PointLine => ({
     label,
     unit: "ns",
     colour,
@@ -113,13 +155,35 @@ function latencyPanel(shown: Shown[], x: [number, number], common: Common): XYPa
   const lines =
     shown.length === 1
       ? [
-          latency(shown[0]!, "average", (p) => p.muted, (p) => p.avg_ns, { dash: [4, 3] }),
-          latency(shown[0]!, "p50", (p) => p.p50, (p) => p.p50_ns),
-          latency(shown[0]!, "p99", (p) => p.p99, (p) => p.p99_ns),
+          latency(
+            shown[0]!,
+            "average",
+            (p) => p.muted,
+            (p) => p.avg_ns,
+            { dash: [4, 3] },
+          ),
+          latency(
+            shown[0]!,
+            "p50",
+            (p) => p.p50,
+            (p) => p.p50_ns,
+          ),
+          latency(
+            shown[0]!,
+            "p99",
+            (p) => p.p99,
+            (p) => p.p99_ns,
+          ),
         ]
       : shown.map((s) => latency(s, `p99, ${s.label}`, hue(s), (p) => p.p99_ns, { dash: runDash(s.index) }));
   const height = 200;
-  const axis = logAxis(lines.map((line) => Float64Array.from(line.points, ({ y }) => y)), null, false, height, shown[0]!.timeout_ns);
+  const axis = logAxis(
+    lines.map((line) => Float64Array.from(line.points, ({ y }) => y)),
+    null,
+    false,
+    height,
+    shown[0]!.timeout_ns,
+  );
   return {
     id: "load-latency",
     title: "Latency at each rate",
@@ -141,15 +205,9 @@ function hue({ index }: Shown): PointLine["colour"] {
 }
 
 function shownOf(runs: Run[]): Shown[] {
-  const all = runs.flatMap((run, index): Shown[] =>
-    run.load_response && run.load_response.points.length > 0 ? [{ label: run.label, index, timeout_ns: run.timeout_ns, ...run.load_response }] : [],
+  return runs.flatMap(({ label, timeout_ns, load_response }, index) =>
+    load_response && load_response.points.length > 0 ? [{ label, index, timeout_ns, ...load_response }] : [],
   );
-  const single = all.filter((s) => s.points.length === 1);
-  const several = all.filter((s) => s.points.length > 1);
-  if (single.length < 2) return several;
-  // Runs of one rate each are the points of one curve.
-  const points = single.flatMap((s) => s.points).sort((a, b) => a.asked_qps - b.asked_qps);
-  return [...several, { ...single[0]!, label: "runs of one rate", points, knee: null }];
 }
 
 /** Up to where all was held, and from where on not. */
@@ -161,7 +219,14 @@ function paintKnee(pen: Pen, knee: LoadResponse["knee"] | undefined, labels: boo
     path.moveTo(x, pen.box.top);
     path.lineTo(x, pen.bottom);
     pen.stroke(path, { colour, width: 1.25, dash });
-    if (labels) pen.text(label, x + (align === "right" ? -5 : 5) * pen.ratio, pen.box.top + (BEYOND_HEIGHT / 2) * pen.ratio, pen.colours.ink, align);
+    if (labels)
+      pen.text(
+        label,
+        x + (align === "right" ? -5 : 5) * pen.ratio,
+        pen.box.top + (BEYOND_HEIGHT / 2) * pen.ratio,
+        pen.colours.ink,
+        align,
+      );
   };
   mark(knee?.held_qps ?? null, pen.colours.ok, [], `✓ held ${rate(knee?.held_qps ?? 0)}/s`, "right");
   mark(knee?.lost_qps ?? null, pen.colours.timedOut, [4, 3], "✗ not held", "left");

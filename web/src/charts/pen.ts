@@ -86,7 +86,12 @@ export class Pen {
       path.lineTo(this.x(to[i]!), y);
       last_to = to[i]!;
     }
-    this.stroke(path, style);
+    this.stroke(path, this.isDense(from.length) ? { ...style, width: Math.min(1, style.width ?? 1), dash: [] } : style);
+  }
+
+  /** Whether intervals are narrower than a dash, which would cost much and show nothing. */
+  private isDense(intervals: number): boolean {
+    return this.box.width / this.ratio < intervals * 2;
   }
 
   /** The area between two values per interval; `lower` is 0 where it is `null`. */
@@ -150,10 +155,11 @@ export class Pen {
   stroke(path: Path2D, { colour, width = 1.5, dash = [], halo = false }: LineStyle): void {
     const { ctx, ratio } = this;
     ctx.save();
-    ctx.lineJoin = "round";
+    // Round joins of thousands of steps cost more than all else.
+    ctx.lineJoin = "bevel";
     if (halo) {
       ctx.strokeStyle = faint(this.colours.paper, 0.85);
-      ctx.lineWidth = (width + 2.5) * ratio;
+      ctx.lineWidth = (width + (width > 1 ? 2.5 : 1)) * ratio;
       ctx.stroke(path);
     }
     ctx.strokeStyle = colour;

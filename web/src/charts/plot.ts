@@ -61,8 +61,12 @@ export interface Margins {
 }
 
 /** Where there is no room for labels at the ends of lines, the readout is their key. */
+export function hasEndLabels(width: number): boolean {
+  return width >= 640;
+}
+
 export function marginsFor(width: number): Margins {
-  return width >= 640 ? { left: 62, right: 96 } : { left: 54, right: 12 };
+  return hasEndLabels(width) ? { left: 62, right: 96 } : { left: 54, right: 22 };
 }
 
 const X_AXIS_HEIGHT = 22;
@@ -71,6 +75,7 @@ const TICK_SPACE = { x: 72, y: 28 };
 export class Plot {
   readonly element: HTMLElement;
   readonly readout: Readout;
+  private readonly title = document.createElement("h3");
   private readonly u: uPlot;
   private colours: Palette;
   private frame: Frame = { x: [0, 1], y: [0, 1] };
@@ -85,22 +90,26 @@ export class Plot {
     this.element.className = "chart";
     this.element.dataset.chart = options.id;
     this.element.tabIndex = 0;
-    this.element.setAttribute("aria-label", `${options.title}, ${options.unit}`);
     const head = document.createElement("figcaption");
     head.className = "chart-head";
-    const title = document.createElement("h3");
-    title.append(options.title, " ", small(options.unit));
     this.readout = new Readout();
-    head.append(title, this.readout.scale, this.readout.element);
+    head.append(this.title, this.readout.scale, this.readout.element);
     this.element.append(head);
     container.append(this.element);
     this.u = new uPlot(this.uplotOptions(width), this.corners(), this.element);
     this.u.ctx.canvas.setAttribute("role", "img");
-    this.u.ctx.canvas.setAttribute("aria-label", `${options.title}: see the table of this chart`);
     this.element.addEventListener("keydown", (event) => {
       if (event.target === this.element) options.onKey?.(event);
     });
     followTouch(this.u);
+    this.markNarrow(width);
+    this.setTitle(options.title, options.unit);
+  }
+
+  setTitle(title: string, unit: string): void {
+    this.title.replaceChildren(title, " ", small(unit));
+    this.element.setAttribute("aria-label", `${title}, ${unit}`);
+    this.u.ctx.canvas.setAttribute("aria-label", `${title}: see the table of this chart`);
   }
 
   setFrame(frame: Frame): void {
@@ -114,8 +123,7 @@ export class Plot {
   }
 
   setWidth(width: number): void {
-    const { right } = marginsFor(width);
-    this.u.root.classList.toggle("chart-narrow", right < 50);
+    this.markNarrow(width);
     this.u.setSize({ width, height: this.options.height });
   }
 
@@ -141,6 +149,11 @@ export class Plot {
   destroy(): void {
     this.u.destroy();
     this.element.remove();
+  }
+
+  /** For what stands beside the axes and has no room there in a narrow chart. */
+  private markNarrow(width: number): void {
+    this.element.classList.toggle("chart-narrow", !hasEndLabels(width));
   }
 
   private corners(): uPlot.AlignedData {

@@ -35,13 +35,17 @@ export class Strip {
     const { runs, range } = this.shared;
     this.element.style.paddingLeft = `${margins.left}px`;
     this.element.style.paddingRight = `${margins.right}px`;
-    const { phases, events, more_events } = runs.length === 1 ? runs[0]!.run : { phases: [], events: [], more_events: 0 };
+    const { phases, events, more_events } =
+      runs.length === 1 ? runs[0]!.run : { phases: [], events: [], more_events: 0 };
     const place = (at_ns: number) => ((at_ns - range.from_ns) / (range.to_ns - range.from_ns)) * width;
     const bands = phases.flatMap((phase) => {
       const [left, right] = [Math.max(0, place(phase.from_ns)), Math.min(width, place(phase.to_ns))];
       return right - left < 1 ? [] : [{ label: phase.label, left, right }];
     });
-    this.phases.replaceChildren(...bands.map(({ label, left, right }) => band(label, left, right)), ...labelsOf(bands, width));
+    this.phases.replaceChildren(
+      ...bands.map(({ label, left, right }) => band(label, left, right)),
+      ...labelsOf(bands, width),
+    );
     this.phases.hidden = bands.length === 0;
     const shown = events
       .map((event) => ({ title: this.name(event), text: event.message, left: place(event.at_ns) }))
@@ -105,7 +109,7 @@ interface Tick {
   left: number;
 }
 
-/** Each event has the room up to the next one for its text; near the right end the room before it. */
+/** Each event has the room up to the next one for its text; the last one that before it where it is near the end. */
 function ticksOf(events: Tick[], width: number): HTMLElement[] {
   let free = 0;
   return events.map(({ title, text, left }, i) => {
@@ -114,9 +118,9 @@ function ticksOf(events: Tick[], width: number): HTMLElement[] {
     element.style.left = `${left}px`;
     const after = (events[i + 1]?.left ?? width) - left;
     const wanted = Math.min(text.length * LETTER_WIDTH, 420);
-    const before = after < Math.min(wanted, LEAST_TEXT_WIDTH);
-    const room = before ? left - free : after;
-    if (room < LEAST_TEXT_WIDTH) return element;
+    const before = i === events.length - 1 && after < wanted;
+    const room = before ? left - Math.max(free, events[i - 1]?.left ?? 0) : after;
+    if (room < Math.min(wanted, LEAST_TEXT_WIDTH)) return element;
     const label = document.createElement("span");
     label.textContent = text;
     label.style.width = `${Math.min(room - 10, wanted)}px`;

@@ -37,7 +37,18 @@ const PURPLE = "#CC79A7";
 const GREEN = "#009E73";
 
 /** Cividis (Nuñez, Anderton and Renslow 2018), which is even to the eye, without colour vision, and printed in grey. */
-const CIVIDIS = ["#00224e", "#123570", "#3b496c", "#575d6d", "#707173", "#8a8678", "#a59c74", "#c3b369", "#e1cc55", "#fee838"];
+const CIVIDIS = [
+  "#00224e",
+  "#123570",
+  "#3b496c",
+  "#575d6d",
+  "#707173",
+  "#8a8678",
+  "#a59c74",
+  "#c3b369",
+  "#e1cc55",
+  "#fee838",
+];
 
 const PALETTES: Record<Theme, Palette> = {
   light: {
@@ -112,7 +123,9 @@ function contrast(a: number[], b: number[]): number {
 }
 
 function luminance(rgb: number[]): number {
-  const [r, g, b] = rgb.map((value) => (value / 255 <= 0.04045 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4)) as [number, number, number];
+  const [r, g, b] = rgb.map((value) =>
+    value / 255 <= 0.04045 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4,
+  ) as [number, number, number];
   return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }
 
@@ -125,5 +138,10 @@ export const FONT = '12px -apple-system, "Segoe UI", Roboto, "Noto Sans", "Liber
 
 /** `#rrggbb` with an opacity. */
 export function faint(colour: string, opacity: number): string {
-  return colour + Math.round(opacity * 255).toString(16).padStart(2, "0");
+  return (
+    colour +
+    Math.round(opacity * 255)
+      .toString(16)
+      .padStart(2, "0")
+  );
 }

@@ -26,7 +26,10 @@ export function ceiling(largest: number): number {
 /** Powers of ten from `low` to `high`; with few of them also others between. */
 export function logTicks(low: number, high: number, most: number): number[] {
   const decades = Math.log10(high / low);
-  const factors = [[1, 2, 5], [1, 3]].find((f) => decades * f.length <= most) ?? [1];
+  const factors = [
+    [1, 2, 5],
+    [1, 3],
+  ].find((f) => decades * f.length <= most) ?? [1];
   const every = factors.length === 1 ? Math.max(1, Math.ceil(decades / Math.max(1, most))) : 1;
   const ticks: number[] = [];
   for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++) {
@@ -50,10 +53,16 @@ const TIME_STEPS_NS = [
   ...[1, 2, 3, 6, 12, 24, 48, 96, 192].map((n) => n * HOUR),
 ];
 
-/** Round instants of a range; of the clock where the labels are UTC. */
-export function timeTicks(from_ns: number, to_ns: number, most: number, labels: TimeLabels, started_unix_ns: string): { at_ns: number; text: string }[] {
+/** Round instants of a range, about `most`; of the clock where the labels are UTC. */
+export function timeTicks(
+  from_ns: number,
+  to_ns: number,
+  most: number,
+  labels: TimeLabels,
+  started_unix_ns: string,
+): { at_ns: number; text: string }[] {
   const wanted = (to_ns - from_ns) / Math.max(1, most);
-  const step = TIME_STEPS_NS.find((s) => s >= wanted) ?? TIME_STEPS_NS[TIME_STEPS_NS.length - 1]!;
+  const step = TIME_STEPS_NS.find((s) => s >= wanted * 0.75) ?? TIME_STEPS_NS[TIME_STEPS_NS.length - 1]!;
   // The part of the start that is not a whole step: 19 digits are too many for a number.
   const shift = labels === "utc" && /^\d+$/.test(started_unix_ns) ? Number(BigInt(started_unix_ns) % BigInt(step)) : 0;
   return multiples(from_ns + shift, to_ns + shift, step).map((at) => ({
@@ -65,7 +74,7 @@ export function timeTicks(from_ns: number, to_ns: number, most: number, labels: 
 function multiples(low: number, high: number, step: number): number[] {
   const ticks: number[] = [];
   const last = Math.floor(high / step + 1e-9);
-  for (let n = Math.ceil(low / step - 1e-9); n <= last && ticks.length < 1000; n++) ticks.push(n * step);
+  for (let n = Math.ceil(low / step - 1e-9); n <= last && ticks.length < 1000; n++) ticks.push(n * step + 0);
   return ticks;
 }
 

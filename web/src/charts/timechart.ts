@@ -7,7 +7,7 @@ import { type EndLabel, drawEndLabels } from "./labels";
 import { type Line, type Panel, type ShownRun, shown, text } from "./panels/panel";
 import { Window } from "./panels/window";
 import type { Pen } from "./pen";
-import { Plot, type PlotOptions, marginsFor } from "./plot";
+import { Plot, type PlotOptions, hasEndLabels, marginsFor } from "./plot";
 import type { ReadoutItem } from "./readout";
 import { type Shared, startOf } from "./shared";
 import { faint, palette, readable } from "./theme";
@@ -50,14 +50,16 @@ export class TimeChart implements Chart {
         unit: panel.unit,
         theme,
         height: panel.height,
-        x: { ticks: (low, high, most) => timeTicks(low, high, most, shared.time, startOf(shared)).map(({ at_ns, text }) => ({ at: at_ns, text })) },
+        x: {
+          ticks: (low, high, most) =>
+            timeTicks(low, high, most, shared.time, startOf(shared)).map(({ at_ns, text }) => ({ at: at_ns, text })),
+        },
         y: { log: panel.scale === "log", ticks: (low, high, most) => this.axis.ticks(low, high, most) },
         paint: (pen) => this.paint(pen),
         ...handlers,
       },
       width,
     );
-    this.update();
   }
 
   get id(): string {
@@ -75,6 +77,7 @@ export class TimeChart implements Chart {
   /** The same chart with other data. */
   setPanel(panel: Panel): void {
     this.panel = panel;
+    this.plot.setTitle(panel.title, panel.unit);
     this.update();
   }
 
@@ -94,7 +97,7 @@ export class TimeChart implements Chart {
     const { range, runs } = this.shared;
     const windows = new Map<ShownRun, Window>();
     const windowOf = (run: ShownRun): Window => {
-      const window = windows.get(run) ?? Window.of(run.series!, range.from_ns, range.to_ns);
+      const window = windows.get(run) ?? Window.of(run.series!, range.from_ns, range.to_ns, this.columnsOf(run));
       windows.set(run, window);
       return window;
     };
@@ -106,13 +109,22 @@ export class TimeChart implements Chart {
       const window = windowOf(run);
       const values = line.values(window);
       const lower = line.shape === "stack" ? (tops.get(run) ?? null) : null;
-      const upper = line.shape === "stack" && lower ? values.map((value, i) => (Number.isNaN(value) ? NaN : value + lower[i]!)) : values;
+      const upper =
+        line.shape === "stack" && lower
+          ? values.map((value, i) => (Number.isNaN(value) ? NaN : value + lower[i]!))
+          : values;
       if (line.shape === "stack") tops.set(run, upper);
       this.drawn.push({ line, run, window, values, lower, upper });
     }
     const heat = this.heatRun();
     const heatRange = heat && heatRange_ns(windowOf(heat));
-    this.axis = yAxisFor(this.panel, this.drawn.map(({ upper }) => upper), heatRange ?? null, heat !== undefined || this.shared.boxes, this.timeout_ns());
+    this.axis = yAxisFor(
+      this.panel,
+      this.drawn.map(({ upper }) => upper),
+      heatRange ?? null,
+      heat !== undefined || this.shared.boxes,
+      this.timeout_ns(),
+    );
     this.plot.setFrame({ x: [range.from_ns, range.to_ns], y: this.axis.range });
   }
 
@@ -133,10 +145,17 @@ export class TimeChart implements Chart {
 
   table(): ChartTable {
     const { time } = this.shared;
-    const window = this.drawn.reduce<Window | null>((longest, { window }) => (longest && longest.length >= window.length ? longest : window), null);
+    const window = this.drawn.reduce<Window | null>(
+      (longest, { window }) => (longest && longest.length >= window.length ? longest : window),
+      null,
+    );
     const columns: ChartTable["columns"] = [
       { title: time === "utc" ? "UTC" : "Elapsed", unit: "", align: "right" },
-      ...this.drawn.map(({ line }) => ({ title: line.label, unit: line.unit === "qps" ? this.panel.unit : "", align: "right" as const })),
+      ...this.drawn.map(({ line }) => ({
+        title: line.label,
+        unit: line.unit === "qps" ? this.panel.unit : "",
+        align: "right" as const,
+      })),
     ];
     const rows = Array.from(window?.from ?? [], (from_ns, i) => [
       instant(from_ns, stepOf(window!, i), time, startOf(this.shared)),
@@ -147,11 +166,19 @@ export class TimeChart implements Chart {
 
   /** What the readout says, as one text. */
   spoken(): string {
-    return `${this.title}: ${this.items().map(({ label, text }) => `${label} ${text}`).join(", ")}`;
+    return `${this.title}: ${this.items()
+      .map(({ label, text }) => `${label} ${text}`)
+      .join(", ")}`;
   }
 
   destroy(): void {
     this.plot.destroy();
+  }
+
+  /** All that is drawn of a run, so that its lines have the same rows. */
+  private columnsOf(run: ShownRun): string[] {
+    const lines = this.panel.lines.filter((line) => line.run === run.index);
+    return [...lines.flatMap((line) => line.columns), ...(this.panel.heat === run.index ? ["heat"] : [])];
   }
 
   private timeout_ns(): number {
@@ -176,7 +203,10 @@ export class TimeChart implements Chart {
 
   private showReadout(): void {
     const step_ns = this.drawn[0] ? stepOf(this.drawn[0].window, 0) : 1e9;
-    const at = this.cursor_ns === null ? null : instant(this.cursor_ns - (this.cursor_ns % step_ns), step_ns, this.shared.time, startOf(this.shared));
+    const at =
+      this.cursor_ns === null
+        ? null
+        : instant(this.cursor_ns - (this.cursor_ns % step_ns), step_ns, this.shared.time, startOf(this.shared));
     this.plot.readout.show(at, this.items(), this.labelled);
   }
 
@@ -186,20 +216,27 @@ export class TimeChart implements Chart {
     pen.within(() => {
       this.paintPhases(pen);
       const heat = this.heatRun();
-      const window = heat && Window.of(heat.series!, this.shared.range.from_ns, this.shared.range.to_ns);
-      if (window) scale = paintHeat(pen, window, beyondCounts(window, heat.run.headline));
+      const { from_ns, to_ns } = this.shared.range;
+      const window = heat && Window.of(heat.series!, from_ns, to_ns, this.columnsOf(heat));
+      // Under the lines of several runs it is no more than a background.
+      const opacity = this.shared.runs.length > 1 ? 0.35 : 1;
+      if (window) scale = paintHeat(pen, window, beyondCounts(window, heat.run.headline), opacity);
       if (this.panel.id === "latency" && boxes && this.drawn[0]) {
-        paintBoxes(pen, this.drawn[0].window, this.drawn.map(({ values }) => values));
+        paintBoxes(
+          pen,
+          this.drawn[0].window,
+          this.drawn.map(({ values }) => values),
+        );
         return;
       }
       for (const drawn of this.drawn) if (drawn.line.shape === "stack") paintStack(pen, drawn);
       for (const drawn of this.drawn) if (drawn.line.shape === "line") paintLine(pen, drawn);
     });
     this.plot.readout.showScale(scale, pen.colours.heat);
-    const { right } = marginsFor(this.width);
     // A single line is what the title says.
     const single = this.drawn.length === 1 && this.drawn[0]!.line.label === this.title;
-    const labels = single || right <= 50 ? [] : drawEndLabels(pen, this.endLabels(pen), right);
+    const labels =
+      single || !hasEndLabels(this.width) ? [] : drawEndLabels(pen, this.endLabels(pen), marginsFor(this.width).right);
     const named = ({ line }: Drawn) => single || line.end === null || labels.includes(line.end ?? line.label);
     this.labelled = new Set(this.drawn.filter(named).map(({ line }) => line.label));
     this.showReadout();
@@ -218,7 +255,10 @@ export class TimeChart implements Chart {
       pen.stroke(path, { colour, width: 1, dash });
     };
     for (const { from_ns } of phases) if (from_ns > 0) vertical(from_ns, pen.colours.grid, []);
-    for (const { at_ns } of events) vertical(at_ns, faint(pen.colours.ink, 0.55), [2, 3]);
+    const shown = events.filter(({ at_ns }) => at_ns >= pen.range[0] && at_ns <= pen.range[1]);
+    // Many events would hide what they are to explain.
+    const opacity = Math.max(0.15, Math.min(0.55, 4 / shown.length));
+    for (const { at_ns } of shown) vertical(at_ns, faint(pen.colours.ink, opacity), [2, 3]);
   }
 
   /** Of the lines that reach the right end of the chart. */
@@ -246,7 +286,10 @@ function paintStack(pen: Pen, { line, window: { from, to }, lower, upper }: Draw
 
 function paintLine(pen: Pen, { line, window: { from, to }, values }: Drawn): void {
   const { dash, width, halo } = line;
-  pen.steps({ from, to, values }, { colour: line.colour(pen.colours), ...(dash && { dash }), ...(width && { width }), ...(halo && { halo }) });
+  pen.steps(
+    { from, to, values },
+    { colour: line.colour(pen.colours), ...(dash && { dash }), ...(width && { width }), ...(halo && { halo }) },
+  );
 }
 
 function valueAt({ window, values }: Drawn, at_ns: number): number {

@@ -3,10 +3,10 @@ import type { Chart, ChartOptions, Charts, ChartTable, Theme, Value } from "./ap
 import { drawEndLabels } from "./labels";
 import { type Unit, shown, text } from "./panels/panel";
 import type { Pen } from "./pen";
-import { type AxisOptions, type Frame, Plot, marginsFor } from "./plot";
+import { type AxisOptions, type Frame, Plot, hasEndLabels, marginsFor } from "./plot";
 import { forget, register } from "./registry";
 import { type Palette, palette, readable } from "./theme";
-import { follow } from "./width";
+import { follow, widthOf } from "./width";
 
 export interface Point {
   x: number;
@@ -55,8 +55,11 @@ export class XYGroup implements Charts {
   constructor(container: HTMLElement, panels: XYPanel[], options: ChartOptions) {
     this.element.className = "chart-list";
     container.append(this.element);
-    const width = this.element.clientWidth;
-    this.members = panels.map((panel) => new XYChart(this.element, panel, options.theme, width, (x) => this.members.forEach((chart) => chart.showAt(x))));
+    const width = widthOf(this.element);
+    this.members = panels.map(
+      (panel) =>
+        new XYChart(this.element, panel, options.theme, width, (x) => this.members.forEach((chart) => chart.showAt(x))),
+    );
     register(this.members);
     this.unfollow = follow(this.element, (newWidth) => this.members.forEach((chart) => chart.setWidth(newWidth)));
   }
@@ -93,7 +96,13 @@ class XYChart implements Chart {
     this.plot = new Plot(
       container,
       {
-        id, title, unit, theme, height, x, y,
+        id,
+        title,
+        unit,
+        theme,
+        height,
+        x,
+        y,
         paint: (pen) => this.paint(pen),
         onCursor: (left) => moveCursor(left === null ? null : this.plot.valueAt(left)),
         onKey: (event) => this.onKey(event, moveCursor),
@@ -126,14 +135,21 @@ class XYChart implements Chart {
   }
 
   valuesAt(x: number): Record<string, Value> {
-    return Object.fromEntries(this.panel.lines.map((line) => [line.label, shown(nearest(line, x, this.panel.x.log)?.y)]));
+    return Object.fromEntries(
+      this.panel.lines.map((line) => [line.label, shown(nearest(line, x, this.panel.x.log)?.y)]),
+    );
   }
 
   table(): ChartTable {
     const { lines, xTitle, xText } = this.panel;
-    const places = [...new Set(lines.flatMap((line) => line.points.map(({ x }) => x)))].sort((a, b) => (this.panel.x.reversed ? b - a : a - b));
+    const places = [...new Set(lines.flatMap((line) => line.points.map(({ x }) => x)))].sort((a, b) =>
+      this.panel.x.reversed ? b - a : a - b,
+    );
     return {
-      columns: [{ title: xTitle, unit: "", align: "right" }, ...lines.map(({ label }) => ({ title: label, unit: "", align: "right" as const }))],
+      columns: [
+        { title: xTitle, unit: "", align: "right" },
+        ...lines.map(({ label }) => ({ title: label, unit: "", align: "right" as const })),
+      ],
       rows: places.map((place) => [
         xText(place),
         ...lines.map((line) => text(line.unit, line.points.find(({ x }) => x === place)?.y ?? NaN, line.timeout_ns)),
@@ -168,7 +184,8 @@ class XYChart implements Chart {
     const { lines, xText, x: axis } = this.panel;
     const colours = palette(this.theme);
     const at = this.cursor;
-    const place = at === null ? null : lines.map((line) => nearest(line, at, axis.log)).find((point) => point !== undefined);
+    const place =
+      at === null ? null : lines.map((line) => nearest(line, at, axis.log)).find((point) => point !== undefined);
     const items = lines.map((line) => ({
       label: line.label,
       colour: line.colour(colours),
@@ -185,14 +202,16 @@ class XYChart implements Chart {
       if (panel.paint) panel.paint(pen);
       else for (const line of panel.lines) pen.line(this.placed(line), styleOf(line, pen));
     });
-    const { right } = marginsFor(this.width);
     const labels = panel.lines.flatMap((line) => {
       const last = line.points.filter(({ y }) => !Number.isNaN(y)).at(-1);
-      return last ? [{ text: line.label, colour: readable(line.colour(pen.colours), pen.colours), y: pen.y(last.y) }] : [];
+      return last
+        ? [{ text: line.label, colour: readable(line.colour(pen.colours), pen.colours), y: pen.y(last.y) }]
+        : [];
     });
     // Bars have no ends; one series of them is what the title says.
     if (panel.paint) this.labelled = new Set(panel.lines.length === 1 ? [panel.lines[0]!.label] : []);
-    else this.labelled = new Set(right > 50 ? drawEndLabels(pen, labels, right) : []);
+    else
+      this.labelled = new Set(hasEndLabels(this.width) ? drawEndLabels(pen, labels, marginsFor(this.width).right) : []);
     this.showReadout();
   }
 
@@ -203,8 +222,12 @@ class XYChart implements Chart {
 
   private onKey(event: KeyboardEvent, moveCursor: (x: number | null) => void): void {
     const { panel } = this;
-    const points = panel.lines.reduce<Point[]>((longest, { points }) => (points.length > longest.length ? points : longest), []);
-    const at = this.cursor === null ? -1 : points.findIndex(({ x }) => x === nearest({ points }, this.cursor!, panel.x.log)?.x);
+    const points = panel.lines.reduce<Point[]>(
+      (longest, { points }) => (points.length > longest.length ? points : longest),
+      [],
+    );
+    const at =
+      this.cursor === null ? -1 : points.findIndex(({ x }) => x === nearest({ points }, this.cursor!, panel.x.log)?.x);
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (step === undefined || points.length === 0 || event.altKey || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
@@ -219,5 +242,8 @@ export function styleOf(line: PointLine, pen: Pen): Parameters<Pen["line"]>[1] {
 
 function nearest({ points }: Pick<PointLine, "points">, x: number, log = false): Point | undefined {
   const distance = (point: Point) => Math.abs(log ? Math.log(point.x / x) : point.x - x);
-  return points.reduce<Point | undefined>((best, point) => (best && distance(best) <= distance(point) ? best : point), undefined);
+  return points.reduce<Point | undefined>(
+    (best, point) => (best && distance(best) <= distance(point) ? best : point),
+    undefined,
+  );
 }

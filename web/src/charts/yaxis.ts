@@ -14,11 +14,20 @@ export interface YAxis {
 const OUTSIDE_HEIGHT = 30;
 
 /** `heat_ns` is the range of the heat map under the lines; for `beyond` see {@link logAxis}. */
-export function yAxisFor(panel: Panel, drawn: Float64Array[], heat_ns: [number, number] | null, beyond: boolean, timeout_ns = 0): YAxis {
+export function yAxisFor(
+  panel: Panel,
+  drawn: Float64Array[],
+  heat_ns: [number, number] | null,
+  beyond: boolean,
+  timeout_ns = 0,
+): YAxis {
   if (panel.scale === "log") {
     return logAxis(drawn, heat_ns, beyond, panel.height, timeout_ns);
   }
-  const largest = drawn.reduce((max, values) => values.reduce((m, value) => (value > m && value < Infinity ? value : m), max), 0);
+  const largest = drawn.reduce(
+    (max, values) => values.reduce((m, value) => (value > m && value < Infinity ? value : m), max),
+    0,
+  );
   const high = panel.scale === "share" && largest <= 1.001 ? 1 : ceiling(largest);
   const label = tickOf(panel.scale === "share" ? "share" : (panel.lines[0]?.unit ?? "qps"));
   return {
@@ -31,7 +40,13 @@ export function yAxisFor(panel: Panel, drawn: Float64Array[], heat_ns: [number, 
  * An axis of durations. `beyond`: whether there is a band at the top for what is beyond the timeout; there is one too
  * where a line has such a value.
  */
-export function logAxis(drawn: Float64Array[], heat_ns: [number, number] | null, beyond: boolean, height: number, timeout_ns: number): YAxis {
+export function logAxis(
+  drawn: Float64Array[],
+  heat_ns: [number, number] | null,
+  beyond: boolean,
+  height: number,
+  timeout_ns: number,
+): YAxis {
   const bandIn = beyond || drawn.some((values) => values.includes(Infinity)) ? height - OUTSIDE_HEIGHT : null;
   let [low, high] = heat_ns ?? [Infinity, 0];
   for (const values of drawn) {
@@ -67,5 +82,12 @@ export function roundUp(ns: number): number {
 }
 
 function tickOf(unit: Unit): (value: number) => string {
-  return { qps: figureTick, ns: durationTick, share: percentTick, count: figureTick, bytes: bytesTick, gauge: figureTick }[unit];
+  return {
+    qps: figureTick,
+    ns: durationTick,
+    share: percentTick,
+    count: figureTick,
+    bytes: bytesTick,
+    gauge: figureTick,
+  }[unit];
 }

@@ -24,8 +24,8 @@ export async function decodeRun(run: Run, base64: string): Promise<DecodedRun> {
     const bytes = await unpackElsewhere(base64, run.series.bytes);
     return { run, series: new SeriesReader(run.series, bytes), problem: null };
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    const problem = `The series of this run cannot be read, so its charts over time are empty (${why}). Make the page again with dnsdyno report.`;
+    const why = (error instanceof Error ? error.message : String(error)).replace(/\.$/, "");
+    const problem = `The series of this run cannot be read (${why}). Make the page again with dnsdyno report.`;
     return { run, series: null, problem };
   }
 }
@@ -36,7 +36,9 @@ export async function decodeRun(run: Run, base64: string): Promise<DecodedRun> {
  * It uses nothing from outside of itself, because its text is also the program of the worker.
  */
 export async function unpack(base64: string, length: number): Promise<Uint8Array<ArrayBuffer>> {
-  const packed = Uint8Array.from(atob(base64.trim()), (letter) => letter.charCodeAt(0));
+  const letters = atob(base64.trim());
+  const packed = new Uint8Array(letters.length);
+  for (let i = 0; i < letters.length; i++) packed[i] = letters.charCodeAt(i);
   const bytes = new Uint8Array(length);
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
   const reader = stream.getReader();

@@ -20,7 +20,7 @@ export interface PageData {
   made_at: string;
   /** One or more; in a comparison those of side A, then those of side B; in a folder none. */
   runs: Run[];
-  /** Points of several runs of one rate each, where there are: load against response over the runs of the page. */
+  /** What was answered at each rate, over several runs of one rate each (whose own `load_response` is `null`). */
   load_response?: LoadResponse;
   comparison?: Comparison;
   folder?: Folder;
@@ -265,6 +265,8 @@ export interface ComparedMetric {
 export interface Folder {
   path: string;
   runs: FolderRun[];
+  /** Runs that are not listed, because there are too many. */
+  more?: number;
 }
 
 export interface FolderRun {

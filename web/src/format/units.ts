@@ -7,7 +7,10 @@
 export function duration(ns: number): string {
   ns = Math.round(ns);
   if (ns < 1e3) return `${ns} ns`;
-  for (const [unit_ns, unit] of [[1e3, "µs"], [1e6, "ms"]] as const) {
+  for (const [unit_ns, unit] of [
+    [1e3, "µs"],
+    [1e6, "ms"],
+  ] as const) {
     const text = threeDigits(ns / unit_ns);
     // 999.7 µs is 1.00 ms: the unit follows the rounded figure.
     if (text !== "1000" && ns < unit_ns * 1e3) return `${text} ${unit}`;

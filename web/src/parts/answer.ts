@@ -4,8 +4,8 @@ import type { Expectation, Message, Run, Verdict } from "../data/types";
 import { el, prose, unseen } from "./dom";
 import { mark, sign, type State } from "./sign";
 
-/** `named`: the page has several runs, whose sentences and figures stand in their rows; the rest says whose it is. */
-export function answer(run: Run, named: boolean): HTMLElement {
+/** `of`: the run's label where the page has several, whose sentences and figures stand in their rows. */
+export function answer(run: Run, of: string | null): HTMLElement {
   const top = el(
     "div",
     { class: "answer-top" },
@@ -14,9 +14,9 @@ export function answer(run: Run, named: boolean): HTMLElement {
   );
   return el(
     "section",
-    { id: "answer", class: named ? "" : "answer", "aria-labelledby": "answer-title" },
-    el("h2", { id: "answer-title", class: named ? "" : "unseen" }, named ? run.label : "Answer"),
-    !named && top,
+    { id: "answer", class: of === null ? "answer" : "", "aria-labelledby": "answer-title" },
+    el("h2", { id: "answer-title", class: of === null ? "unseen" : "" }, of === null ? "Answer" : `Shown run: ${of}`),
+    of === null && top,
     verdict(run.verdict),
     run.expectations.length > 0 && expectations("Expectations", run.expectations),
     run.messages.length > 0 && messages(run.messages),

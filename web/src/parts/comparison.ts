@@ -3,10 +3,9 @@
 import { mountIntervals, type Charts } from "../charts";
 import type { ComparedMetric, Comparison, Table } from "../data/types";
 import { expectations } from "./answer";
-import { chartTables } from "./charttable";
 import { copyButton } from "./copy";
 import { dataTable } from "./datatable";
-import { el, prose, section } from "./dom";
+import { el, prose, section, unseen } from "./dom";
 import { mark, sign, type State } from "./sign";
 import type { Themes } from "./theme";
 
@@ -22,10 +21,9 @@ export function comparisonAnswer(comparison: Comparison): HTMLElement {
   const [state, word] = STATES[comparison.state];
   return el(
     "section",
-    { id: "answer", class: "answer", "aria-labelledby": "answer-title" },
-    el("h2", { id: "answer-title", class: "unseen" }, "Answer"),
-    el("p", { class: "sentence" }, prose(comparison.sentence)),
-    el("p", { class: "verdict" }, mark(state, word)),
+    { id: "comparison", class: "answer", "aria-labelledby": "comparison-title" },
+    el("h2", { id: "comparison-title", class: "unseen" }, "Answer"),
+    el("p", { class: `sentence signed ${state}` }, sign(state), el("span", {}, unseen(`${word}: `), prose(comparison.sentence))),
     el("dl", { class: "sides" }, ...sideOf("A", comparison.a), ...sideOf("B", comparison.b)),
     comparison.fail_if.length > 0 && expectations("Fails if", comparison.fail_if),
     comparison.unlike.length > 0 &&
@@ -55,7 +53,6 @@ function sideOf(name: string, { title, runs }: Comparison["a"]): HTMLElement[] {
 export function differences(comparison: Comparison, themes: Themes, follow: (charts: Charts) => void): HTMLElement {
   const place = el("div", { class: "charts" });
   const charts = mountIntervals(place, comparison, { theme: themes.now });
-  chartTables(() => charts.charts());
   follow(charts);
   const table = metricTable(comparison.metrics, "metric");
   const steps = metricTable(comparison.steps, "step");
@@ -64,7 +61,6 @@ export function differences(comparison: Comparison, themes: Themes, follow: (cha
     "Differences",
     el("p", { class: "help" }, "B against A, with the 95 % interval over runs. Where the interval holds 0 %, these runs show no difference."),
     comparison.metrics.length > 0 && place,
-    el("ul", { class: "metrics" }, ...comparison.metrics.map(metricLine)),
     dataTable(table, "differences", "Differences"),
     el("div", { class: "tools" }, copyButton(() => table)),
     comparison.steps.length > 0 && el("h3", {}, `${comparison.first} by step`),
@@ -79,17 +75,6 @@ const VERDICTS: Record<ComparedMetric["verdict"], [State, string]> = {
   no_difference: ["neutral", "no difference"],
   too_few: ["neutral", "too few runs"],
 };
-
-function metricLine(metric: ComparedMetric): HTMLElement {
-  const [state, word] = VERDICTS[metric.verdict];
-  return el(
-    "li",
-    {},
-    el("span", { class: "metric" }, metric.name),
-    mark(state, word),
-    el("span", { class: "words" }, prose(metric.words)),
-  );
-}
 
 /** All figures of the metrics, or of one metric by step. */
 export function metricTable(metrics: ComparedMetric[], first: string): Pick<Table, "columns" | "rows"> {

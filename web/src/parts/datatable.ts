@@ -9,6 +9,9 @@ export interface Sorting {
   descending: boolean;
 }
 
+/** Tables of more rows than this scroll by themselves, so that the page does not become long. */
+const LONG = 40;
+
 type Grid = Pick<Table, "columns" | "rows">;
 
 /** A heading cell; where the table can be sorted, its title is a button that calls `sort`. */
@@ -62,7 +65,7 @@ export function dataTable(
     if (at >= 0) head.children[at]?.querySelector("button")?.focus();
   };
   draw(sorting);
-  return el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": name }, table);
+  return el("div", { class: grid.rows.length > LONG ? "scroll long" : "scroll", tabindex: 0, role: "group", "aria-label": name }, table);
 }
 
 /** One row; its first cell is its heading. */

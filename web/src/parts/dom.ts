@@ -30,9 +30,16 @@ export function button(text: string, act: () => void, attributes: Attributes = {
   return element;
 }
 
+/** The title of a part that shows one of several runs, whose label is then `of`. */
+export interface Title {
+  title: string;
+  of: string | null;
+}
+
 /** A part of the page under its heading. */
-export function section(id: string, title: string, ...children: Child[]): HTMLElement {
-  const heading = el("h2", { id: `${id}-title` }, title);
+export function section(id: string, title: string | Title, ...children: Child[]): HTMLElement {
+  const { title: text, of } = typeof title === "string" ? { title, of: null } : title;
+  const heading = el("h2", { id: `${id}-title` }, text, of !== null && el("span", { class: "of" }, ` ${of}`));
   return el("section", { id, "aria-labelledby": `${id}-title` }, heading, ...children);
 }
 

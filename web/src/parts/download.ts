@@ -9,7 +9,7 @@ import { csv } from "./intervals";
 /** Of the record, where the page comes from `dnsdyno serve`. */
 const RECORD_FILES = ["run.ndjson", "plan.toml", "host.json"];
 
-export function download(run: Run, named: boolean, decoded: DecodedRun | null): HTMLElement {
+export function download(run: Run, of: string | null, decoded: DecodedRun | null): HTMLElement {
   const level = decoded?.series?.levels[0];
   const name = fileName(run.label);
   const list = el("ul", { class: "downloads" });
@@ -30,5 +30,5 @@ export function download(run: Run, named: boolean, decoded: DecodedRun | null): 
   for (const file of run.files === undefined ? [] : RECORD_FILES) {
     list.append(el("li", {}, el("a", { href: `${run.files}${file}`, download: file }, file), el("span", { class: "help" }, "of the record")));
   }
-  return section("data", named ? `Data of ${run.label}` : "Data", list);
+  return section("data", { title: "Data", of }, list);
 }

@@ -108,7 +108,7 @@ export function folderList(first: Folder): FolderList {
     el("h2", { id: "folder-title", class: "unseen" }, "Runs"),
     el("div", { class: "tools search" }, el("label", { for: "search" }, "Search"), search, shown),
     tray,
-    el("div", { class: "scroll", tabindex: 0, role: "region", "aria-labelledby": "folder-title" }, table),
+    el("div", { class: "scroll", tabindex: 0, role: "group", "aria-labelledby": "folder-title" }, table),
     el("div", { class: "tools" }, more),
   );
   return {

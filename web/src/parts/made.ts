@@ -4,8 +4,8 @@ import type { Run } from "../data/types";
 import { copyText } from "./copy";
 import { button, el, facts, section } from "./dom";
 
-/** `named`: the page has several runs, and the heading says whose it is. */
-export function made({ made, label }: Run, named: boolean): HTMLElement {
+/** `of`: the run's label where the page has several. */
+export function made({ made }: Run, of: string | null): HTMLElement {
   const copy = button(
     "Copy command",
     () => void copyText(made.command).then((done) => (copy.textContent = done ? "Copied" : "Mark the text to copy it")),
@@ -13,7 +13,7 @@ export function made({ made, label }: Run, named: boolean): HTMLElement {
   );
   return section(
     "made",
-    named ? `How ${label} was made` : "How it was made",
+    { title: "How it was made", of },
     made.command !== "" && el("h3", {}, "The same run again"),
     made.command !== "" &&
       el(

@@ -72,7 +72,7 @@ export class Report {
     if (runs.length > 1) {
       this.draw("runs", () => runRows(runs, this.selected, comparison, this.themes, (run) => this.select(run)));
     }
-    this.draw("distribution", () => distribution(runs, this.themes, this.follow("distribution")));
+    this.draw("distribution", () => distribution(runs, this.data.load_response, this.themes, this.follow("distribution")));
     this.ofOneRun();
   }
 
@@ -82,15 +82,15 @@ export class Report {
     this.header.show(this.data.runs.length === 1 ? (run ?? null) : null);
     if (!run) return;
     const decoded = this.decoded[this.selected] ?? null;
-    const named = this.data.runs.length > 1;
+    const of = this.data.runs.length > 1 ? run.label : null;
     this.keepingFocus(() => {
-      this.draw("answer", () => answer(run, named));
+      this.draw("answer", () => answer(run, of));
       this.draw("tables", () => {
-        this.tables = tables(run, named, decoded, this.choice);
+        this.tables = tables(run, of, decoded, this.choice);
         return this.tables.element;
       }, () => this.timeline && this.tables?.setRange(this.timeline.charts.range()));
-      this.draw("made", () => made(run, named));
-      this.draw("data", () => download(run, named, decoded));
+      this.draw("made", () => made(run, of));
+      this.draw("data", () => download(run, of, decoded));
     });
   }
 
@@ -124,7 +124,6 @@ export class Report {
     try {
       element = make();
     } catch (error) {
-      console.error(error);
       element = section(part, "Not drawn", el("p", {}, mark("warning", `This part of the page cannot be drawn: ${String(error)}`)));
     }
     const place = this.places.get(part);

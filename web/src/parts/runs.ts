@@ -42,7 +42,7 @@ export function runRows(
     "runs",
     "Runs",
     el("p", { class: "help" }, "The charts over time show all runs; the parts of a single run show the one chosen here."),
-    el("div", { class: "scroll", tabindex: 0, role: "region", "aria-labelledby": "runs-title" }, table),
+    el("div", { class: "scroll", tabindex: 0, role: "group", "aria-labelledby": "runs-title" }, table),
   );
 }
 

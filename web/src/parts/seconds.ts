@@ -38,7 +38,7 @@ export function secondsTable(
   const head = el("thead");
   const body = el("tbody");
   const table = el("table", { class: "data", "data-table": "seconds" }, head, body);
-  const view = el("div", { class: "scroll seconds", tabindex: 0, role: "region", "aria-label": "By interval" }, table);
+  const view = el("div", { class: "scroll seconds", tabindex: 0, role: "group", "aria-label": "By interval" }, table);
   const note = el("p", { class: "help" });
 
   const fill = (): void => {

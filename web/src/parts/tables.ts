@@ -26,7 +26,7 @@ interface Panel {
 }
 
 /** `decoded` comes later than `run`: the table by second then has something to show. */
-export function tables(run: Run, named: boolean, decoded: DecodedRun | null, choice: TableChoice): Tables {
+export function tables(run: Run, of: string | null, decoded: DecodedRun | null, choice: TableChoice): Tables {
   const panels: Panel[] = run.tables.map((table) => {
     const keep = (sorting: Sorting | null): void => void choice.sorting.set(table.id, sorting);
     const content = el(
@@ -46,7 +46,7 @@ export function tables(run: Run, named: boolean, decoded: DecodedRun | null, cho
     const title = run.interval_ns === 1e9 ? "By second" : "By interval";
     panels.push({ id: "seconds", title, content: bySecond.element });
   }
-  const heading = named ? `Tables of ${run.label}` : "Tables";
+  const heading = { title: "Tables", of };
   if (panels.length === 0) {
     return { element: section("tables", heading, el("p", {}, "The record has no figures yet.")), setRange: () => {} };
   }

@@ -64,7 +64,7 @@ export function timeline(
     "Drag to zoom, double click for the whole run. By keyboard: arrow keys step, with Shift they move the range, + and - zoom.";
   const tools = el("div", { class: "tools" }, latency, time, el("span", { class: "shown" }, readout, whole));
   return {
-    element: section("time", "Over time", tools, el("p", { class: "help tools" }, help), place),
+    element: section("time", "Over time", tools, place, el("p", { class: "help tools" }, help)),
     charts,
     select: (index) => {
       run = index;

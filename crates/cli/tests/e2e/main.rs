@@ -26,6 +26,9 @@
 //! | [`xdp`] | the same over AF_XDP, between two network namespaces |
 //! | [`fallback`] | transactions retried over TCP: their parts and failures, and BIND with responses of 23 kB |
 //! | [`mix`] | several transports in one run: shares, figures, a stalled member |
+//! | [`metrics`] | the metrics of a run in progress: for Prometheus, for a receiver of OTLP |
+//! | [`serve`] | a folder of runs over HTTP, one of them in progress |
+//! | [`screen`] | the live screen: it appears, follows its terminal, and leaves it as it was |
 //! | [`output`] | what is printed to terminals, pipes, files and scripts |
 //! | [`faults`] | what happens in the middle of a run: ports that close, servers and generators that are killed, Ctrl-C |
 //!
@@ -48,12 +51,15 @@ mod full_disk;
 mod hostile_files;
 mod in_kernel;
 mod judged;
+mod metrics;
 mod mistakes;
 mod mix;
 mod output;
 mod recipes;
 mod report;
 mod respond;
+mod screen;
+mod serve;
 mod servers;
 mod tcp;
 mod truth;

@@ -14,9 +14,9 @@ pub(super) const PLACE_TITLES: [&str; 9] =
 pub(super) fn place(header: &Header, row: &Row, phase: Option<&str>) -> [String; PLACE_TITLES.len()] {
     let tally = &row.tally;
     [
-        safe(&header.run_id),
+        label(&header.run_id),
         row.index.to_string(),
-        phase.map(safe).unwrap_or_default(),
+        phase.map(label).unwrap_or_default(),
         row.from_ns.to_string(),
         row.to_ns.to_string(),
         text((row.asked_micro > 0).then(|| row.asked_qps())),
@@ -44,6 +44,12 @@ pub(super) fn latency(latency: Latency<'_>, timeout_ns: u64) -> impl Iterator<It
     let figures = all.map(move |(_, at)| text(at.map(|at| at.written(timeout_ns).ns)));
     let beyond = beyond.map_or("", |(key, _)| key).to_owned();
     [shortest, text(latency.answered.mean_ns())].into_iter().chain(figures).chain([beyond])
+}
+
+/// Text of a record. A spreadsheet would take one that begins as a formula for a formula.
+fn label(text: &str) -> String {
+    let text = safe(text);
+    if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text }
 }
 
 /// A figure, or an empty cell where it is not known, or not carried by the number of queries.

@@ -9,10 +9,10 @@
 //! Workers know nothing of it: the collector passes on what it has anyway, and a scrape takes a reference to the state
 //! of that moment, so that neither waits for the other.
 
-mod buckets;
-mod families;
+pub(crate) mod buckets;
+pub(crate) mod families;
 mod server;
-mod state;
+pub(crate) mod state;
 mod text;
 
 use std::error::Error;
@@ -24,8 +24,10 @@ use std::time::{Duration, Instant};
 use dnsdyno_record::{Digest, Header, Interval};
 use dnsdyno_runner::{Live, Note, Observer};
 
-use server::Server;
+use server::Scrapes;
 use state::{Stage, State};
+
+use crate::http::Server;
 
 /// The metrics of a run, which it serves as long as it exists.
 #[derive(Debug)]
@@ -60,8 +62,8 @@ impl Metrics {
     /// The address is in use, or not of this host.
     pub fn serve(address: SocketAddr) -> Result<Metrics, MetricsError> {
         let shared = Arc::new(Shared::default());
-        let server =
-            Server::start(address, Arc::clone(&shared)).map_err(|source| MetricsError { address, source })?;
+        let server = Server::start(address, Scrapes(Arc::clone(&shared)), NO_HELPERS)
+            .map_err(|source| MetricsError { address, source })?;
         Ok(Metrics { shared, server })
     }
 
@@ -73,10 +75,7 @@ impl Metrics {
     /// The run has ended. Its last state is served until it has been read once, at most for `longest`, and no longer
     /// than `goes_on` is true.
     pub fn finish(self, digest: &Digest, longest: Duration, goes_on: impl Fn() -> bool) {
-        self.shared.change(|state| {
-            state.stage = Stage::Ended;
-            state.judge(digest);
-        });
+        self.shared.change(|state| state.end(digest));
         let since = Instant::now();
         let is_read = || self.shared.last_scrapes.load(std::sync::atomic::Ordering::Acquire) > 0;
         while since.elapsed() < longest && !is_read() && goes_on() {
@@ -123,6 +122,9 @@ pub struct MetricsError {
     address: SocketAddr,
     source: io::Error,
 }
+
+/// No scrape waits for anything; the least that the runtime takes.
+const NO_HELPERS: usize = 1;
 
 /// How often the end of a wait is checked.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);

@@ -1,16 +1,12 @@
-//! Answers scrapes in a thread of its own.
+//! Answers scrapes.
 
-use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::thread::{self, JoinHandle};
 
 use http::header::{self, HeaderValue};
 use http::{HeaderMap, Request, Response, StatusCode};
 use hyper::body::Incoming;
-use tokio::net::TcpListener;
-use tokio::sync::oneshot;
 
 use super::Shared;
 use super::families::families;
@@ -18,45 +14,9 @@ use super::state::Stage;
 use super::text::{open_metrics, prometheus_text};
 use crate::http::{self as server, Body, Handler, sentence};
 
-/// A running server; dropping it ends it.
-#[derive(Debug)]
-pub(crate) struct Server {
-    pub(crate) address: SocketAddr,
-    stop: Option<oneshot::Sender<()>>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Server {
-    pub(crate) fn start(address: SocketAddr, shared: Arc<Shared>) -> io::Result<Server> {
-        let listener = server::bind(address)?;
-        let address = listener.local_addr()?;
-        let runtime = server::runtime(1)?;
-        let (stop, stopped) = oneshot::channel();
-        let run = move || {
-            runtime.block_on(async {
-                // Registering a socket fails only without memory; then there are no metrics, and the run goes on.
-                let Ok(listener) = TcpListener::from_std(listener) else { return };
-                tokio::spawn(server::accept(listener, Arc::new(Scrapes(shared))));
-                let _ = stopped.await;
-            });
-        };
-        let thread = thread::Builder::new().name("metrics".into()).spawn(run)?;
-        Ok(Server { address, stop: Some(stop), thread: Some(thread) })
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        drop(self.stop.take());
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
-    }
-}
-
 /// The one page of the server. Any name of this host is accepted: it tells nothing but the figures of a load test, and
 /// a Prometheus uses whatever name it was given.
-struct Scrapes(Arc<Shared>);
+pub(super) struct Scrapes(pub(super) Arc<Shared>);
 
 impl Handler for Scrapes {
     async fn respond(&self, request: &Request<Incoming>, _local: SocketAddr) -> Response<Body> {

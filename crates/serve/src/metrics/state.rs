@@ -137,6 +137,29 @@ impl State {
         self.doubts.dedup();
     }
 
+    /// The run has ended, and this is its summary.
+    pub(crate) fn end(&mut self, digest: &Digest) {
+        self.stage = Stage::Ended;
+        self.judge(digest);
+    }
+
+    /// The counts so far; the state goes on from 0.
+    pub(crate) fn take(&mut self) -> State {
+        let next = State {
+            header: self.header.clone(),
+            stage: self.stage,
+            schedule_ns: self.schedule_ns,
+            to_ns: self.to_ns,
+            asked_qps: self.asked_qps,
+            in_flight_max: self.in_flight_max,
+            connections_max: self.connections_max,
+            doubts: self.doubts.clone(),
+            judged_intervals: self.judged_intervals,
+            ..State::default()
+        };
+        std::mem::replace(self, next)
+    }
+
     /// The part of the load at the end of the last wall interval.
     pub(crate) fn phase(&self) -> Option<String> {
         let header = self.header.as_ref().filter(|_| self.stage == Stage::Running)?;

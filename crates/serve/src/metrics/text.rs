@@ -5,7 +5,7 @@ use std::fmt;
 use std::fmt::Write;
 
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, text};
+use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, text};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::exemplar::Exemplar;
 use prometheus_client::registry::Registry;
@@ -72,19 +72,32 @@ fn encode(family: &Family, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let mut metric = encoder.encode_descriptor(family.name, family.help, None, kind)?;
     match &family.samples {
         Samples::Counter(samples) => samples.iter().try_for_each(|(labels, count)| {
-            metric.encode_family(labels)?.encode_counter(count, None::<&Exemplar<Labels, f64>>)
+            with_labels(&mut metric, labels, |metric| metric.encode_counter(count, NO_EXEMPLAR))
         }),
-        Samples::Seconds(seconds) => metric.encode_counter(seconds, None::<&Exemplar<Labels, f64>>),
-        Samples::Gauge(samples) => {
-            samples.iter().try_for_each(|(labels, value)| metric.encode_family(labels)?.encode_gauge(value))
-        }
+        Samples::Seconds(seconds) => metric.encode_counter(seconds, NO_EXEMPLAR),
+        Samples::Gauge(samples) => samples.iter().try_for_each(|(labels, value)| {
+            with_labels(&mut metric, labels, |metric| metric.encode_gauge(value))
+        }),
         Samples::Histogram(samples) => samples.iter().try_for_each(|(labels, buckets)| {
             let bounds = BOUNDS_NS.iter().map(|ns| seconds(*ns)).chain([f64::INFINITY]);
             let counts: Vec<(f64, u64)> = bounds.zip(buckets.counts).collect();
             let (sum, count) = (buckets.sum_seconds(), buckets.count());
             let exemplars = None::<&HashMap<usize, Exemplar<Labels, f64>>>;
-            metric.encode_family(labels)?.encode_histogram(sum, count, &counts, exemplars)
+            let write =
+                |metric: &mut MetricEncoder<'_>| metric.encode_histogram(sum, count, &counts, exemplars);
+            with_labels(&mut metric, labels, write)
         }),
         Samples::Info(labels) => metric.encode_info(labels),
     }
 }
+
+/// Writes a sample; one without labels has no braces either.
+fn with_labels(
+    metric: &mut MetricEncoder<'_>,
+    labels: &Labels,
+    write: impl FnOnce(&mut MetricEncoder<'_>) -> fmt::Result,
+) -> fmt::Result {
+    if labels.is_empty() { write(metric) } else { write(&mut metric.encode_family(labels)?) }
+}
+
+const NO_EXEMPLAR: Option<&Exemplar<Labels, f64>> = None;

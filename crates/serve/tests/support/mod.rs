@@ -11,7 +11,7 @@ use dnsdyno_record::FinishedRun;
 use dnsdyno_runner::{Keep, PlanRunner, SimConfig, SimulatedRunner, validate};
 
 /// The plan of a short run that overloads a server for 3,000 queries per second, changed by the test.
-pub fn plan(change: impl FnOnce(&mut Draft)) -> Plan {
+pub(crate) fn plan(change: impl FnOnce(&mut Draft)) -> Plan {
     let mut draft = Draft {
         server: Some("127.0.0.1".into()),
         ask: Some(vec!["www.example A".into()]),
@@ -27,29 +27,29 @@ pub fn plan(change: impl FnOnce(&mut Draft)) -> Plan {
 }
 
 /// Writes the record of a simulated run to a folder.
-pub fn simulated(folder: &Path, change: impl FnOnce(&mut Draft)) -> FinishedRun {
+pub(crate) fn simulated(folder: &Path, change: impl FnOnce(&mut Draft)) -> FinishedRun {
     let server = SimConfig { service_ns: 1_000_000_000 / 3_000, queue: 5, ..SimConfig::default() };
     SimulatedRunner { server, keep: Keep::Folder(folder.to_owned()) }.run(&plan(change)).unwrap()
 }
 
 /// A response.
 #[derive(Debug)]
-pub struct Got {
-    pub status: u16,
-    pub head: String,
-    pub body: String,
+pub(crate) struct Got {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: String,
 }
 
 impl Got {
     /// The value of a header field.
-    pub fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let mut fields = self.head.lines().filter_map(|line| line.split_once(": "));
         fields.find(|(field, _)| field.eq_ignore_ascii_case(name)).map(|(_, value)| value)
     }
 }
 
 /// Sends a request as it is, and reads the response to its end.
-pub fn get(address: SocketAddr, request: &str) -> Got {
+pub(crate) fn get(address: SocketAddr, request: &str) -> Got {
     let text = String::from_utf8_lossy(&exchange(address, request.as_bytes())).into_owned();
     let (head, body) =
         text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no response to {request:?}: {text:?}"));
@@ -58,7 +58,7 @@ pub fn get(address: SocketAddr, request: &str) -> Got {
 }
 
 /// Sends bytes, and reads until the server closes the connection.
-pub fn exchange(address: SocketAddr, request: &[u8]) -> Vec<u8> {
+pub(crate) fn exchange(address: SocketAddr, request: &[u8]) -> Vec<u8> {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(LONGEST_WAIT)).unwrap();
     // A server that refuses a request may close the connection before it has read all of it.

@@ -1,7 +1,7 @@
 /** The generator itself: whether a figure is the server's or its own. Always the last charts, and always there. */
 import { runDash } from "../theme";
-import type { Line, Panel, ShownRun } from "./panel";
-import { colourOf, columnsOf } from "./rate";
+import { colourOf, columnsOf, ratesOf, valuesOf } from "./figures";
+import { type Line, type Panel, type ShownRun, UNREADABLE } from "./panel";
 
 /** With more workers than this, only the busiest and the mean are drawn. */
 const MOST_WORKERS = 6;
@@ -12,14 +12,24 @@ export function generatorPanels(runs: ShownRun[], selected: ShownRun | undefined
 
 function cpu(runs: ShownRun[], selected: ShownRun | undefined): Panel {
   const lines = runs.length === 1 ? runs.flatMap(workersOf) : runs.flatMap((run) => busiestOf(run, run.run.label));
-  const panel = { id: "generator", title: "Generator: CPU of a worker", unit: "share of one CPU", height: 120, scale: "share" as const, lines };
-  return lines.length > 0 ? panel : { ...panel, empty: selected?.problem ?? "The record does not say how busy the workers were." };
+  const panel = {
+    id: "generator",
+    title: "Generator: CPU of a worker",
+    unit: "share of one CPU",
+    height: 120,
+    scale: "share" as const,
+    lines,
+  };
+  return lines.length > 0
+    ? panel
+    : { ...panel, empty: selected?.problem ? UNREADABLE : "The record does not say how busy the workers were." };
 }
 
 function workersOf(run: ShownRun): Line[] {
   const workers = workersColumns(run);
   const waited = columnsOf(run, ["arrivals.cpu_wait_ns"]);
-  const waiting: Line[] = waited.length > 0 ? [share(run, "waited for a CPU, all", waited, (p) => p.timedOut, [2, 3])] : [];
+  const waiting: Line[] =
+    waited.length > 0 ? [share(run, "waited for a CPU, all", waited, (p) => p.timedOut, [2, 3])] : [];
   if (workers.length > MOST_WORKERS) return [...busiestOf(run, "busiest"), ...waiting];
   const each = workers.map((column, i) => share(run, `worker ${i}`, [column], (p) => p.hues[i % p.hues.length]!));
   return [...each, ...waiting];
@@ -32,7 +42,18 @@ function busiestOf(run: ShownRun, label: string): Line[] {
     const each = workers.map((column) => window.rates([column], 1));
     return window.from.map((_, i) => Math.max(...each.map((shares) => shares[i]!)));
   };
-  return [{ label, unit: "share", run: run.index, colour: colourOf(run), shape: "line", dash: runDash(run.index), values }];
+  return [
+    {
+      label,
+      unit: "share",
+      run: run.index,
+      colour: colourOf(run),
+      shape: "line",
+      dash: runDash(run.index),
+      columns: workers,
+      values,
+    },
+  ];
 }
 
 function workersColumns(run: ShownRun): string[] {
@@ -40,13 +61,21 @@ function workersColumns(run: ShownRun): string[] {
 }
 
 function share(run: ShownRun, label: string, columns: string[], colour: Line["colour"], dash: number[] = []): Line {
-  return { label, unit: "share", run: run.index, colour, shape: "line", dash, values: (window) => window.rates(columns, 1) };
+  return {
+    label,
+    unit: "share",
+    run: run.index,
+    colour,
+    shape: "line",
+    dash,
+    ...ratesOf(columns, 1),
+  };
 }
 
 function lateness(runs: ShownRun[], selected: ShownRun | undefined): Panel {
   const of = (run: ShownRun, label: string, column: string, colour: Line["colour"], dash: number[]): Line[] =>
     run.series?.has(column)
-      ? [{ label, unit: "ns", run: run.index, colour, shape: "line", dash, values: (window) => window.values(column) }]
+      ? [{ label, unit: "ns", run: run.index, colour, shape: "line", dash, ...valuesOf(column) }]
       : [];
   const lines = runs.flatMap((run) =>
     runs.length === 1
@@ -61,7 +90,12 @@ function lateness(runs: ShownRun[], selected: ShownRun | undefined): Panel {
     scale: "log" as const,
     lines,
   };
-  return lines.length > 0 ? panel : { ...panel, empty: selected?.problem ?? "The record has no lateness: no query had an intended instant." };
+  return lines.length > 0
+    ? panel
+    : {
+        ...panel,
+        empty: selected?.problem ? UNREADABLE : "The record has no lateness: no query had an intended instant.",
+      };
 }
 
 function drops(runs: ShownRun[]): Panel[] {
@@ -70,8 +104,15 @@ function drops(runs: ShownRun[]): Panel[] {
     const label = runs.length === 1 ? "dropped" : run.run.label;
     const colour: Line["colour"] = runs.length === 1 ? (p) => p.timedOut : colourOf(run);
     if (columns.length === 0) return [];
-    return [{ label, unit: "qps", run: run.index, colour, shape: "line", values: (window) => window.rates(columns) }];
+    return [{ label, unit: "qps", run: run.index, colour, shape: "line", ...ratesOf(columns) }];
   });
-  const panel = { id: "drops", title: "Generator: dropped at its sockets", unit: "packets/s", height: 96, scale: "zero" as const, lines };
+  const panel = {
+    id: "drops",
+    title: "Generator: dropped at its sockets",
+    unit: "packets/s",
+    height: 96,
+    scale: "zero" as const,
+    lines,
+  };
   return lines.length > 0 ? [panel] : [];
 }

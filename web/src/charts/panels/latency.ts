@@ -1,7 +1,7 @@
 /** Latency over time: percentile lines over a heat map of all queries, or boxes in its place. */
 import { runDash } from "../theme";
-import type { Line, Panel, ShownRun } from "./panel";
-import { colourOf } from "./rate";
+import { colourOf, valuesOf } from "./figures";
+import { type Line, type Panel, type ShownRun, UNREADABLE } from "./panel";
 
 const PERCENTILES = [
   { label: "p50", column: "latency.p50", colour: (p) => p.p50 },
@@ -30,7 +30,7 @@ export function latencyPanel(runs: ShownRun[], selected: ShownRun | undefined, b
   }
   if (boxes && selected) {
     const lines = BOXES.map(({ label, column }) => latencyLine(selected, label, column, (p) => p.answered));
-    return { ...panel, id: "latency", title: `${panel.title}, boxes`, lines };
+    return { ...panel, unit: "boxes: min, 25 %, 50 %, 75 %, max; logarithmic", lines };
   }
   const lines =
     runs.length === 1
@@ -41,19 +41,29 @@ export function latencyPanel(runs: ShownRun[], selected: ShownRun | undefined, b
           })),
         )
       : runs.flatMap((run) => [
-          { ...latencyLine(run, `p50, ${run.run.label}`, "latency.p50", colourOf(run)), width: 1, halo: true, dash: runDash(run.index) },
-          { ...latencyLine(run, `p99, ${run.run.label}`, "latency.p99", colourOf(run)), width: 2, halo: true, dash: runDash(run.index) },
+          {
+            ...latencyLine(run, `p50, ${run.run.label}`, "latency.p50", colourOf(run)),
+            width: 1,
+            halo: true,
+            dash: runDash(run.index),
+          },
+          {
+            ...latencyLine(run, `p99, ${run.run.label}`, "latency.p99", colourOf(run)),
+            width: 2,
+            halo: true,
+            dash: runDash(run.index),
+          },
         ]);
   const unit = runs.length === 1 ? panel.unit : `${panel.unit}; heat map of ${selected?.run.label ?? ""}`;
   return { ...panel, unit, lines, ...(selected ? { heat: selected.index } : {}) };
 }
 
 function latencyLine(run: ShownRun, label: string, column: string, colour: Line["colour"]): Line {
-  return { label, unit: "ns", run: run.index, colour, shape: "line", values: (window) => window.values(column) };
+  return { label, unit: "ns", run: run.index, colour, shape: "line", ...valuesOf(column) };
 }
 
 function whyEmpty(run: ShownRun | undefined): string {
-  if (run?.problem) return run.problem;
+  if (run?.problem) return UNREADABLE;
   if (run?.run.send_only) return "A send-only run does not wait for answers, so it has no latency.";
   return "No query was answered, so there is no latency.";
 }

@@ -4,7 +4,7 @@
  * The chart, its readout, its table and the tests read the same lines.
  */
 import type { DecodedRun } from "../../data/decode";
-import { count, duration, percent, rate } from "../../format/units";
+import { count, duration, percent, rate, setting } from "../../format/units";
 import type { Value } from "../api";
 import type { Palette } from "../theme";
 import { bytesTick, figureTick } from "../ticks";
@@ -30,6 +30,8 @@ export interface Line {
   edge?: boolean;
   /** What stands at its end, where that is not its label; `null` for nothing. */
   end?: string | null;
+  /** The columns that its figures are made of. */
+  columns: string[];
   values: (window: Window) => Float64Array;
 }
 
@@ -53,9 +55,12 @@ export interface ShownRun extends DecodedRun {
   index: number;
 }
 
+/** Of a chart whose run has a problem, which the first chart tells. */
+export const UNREADABLE = "The series of this run cannot be read.";
+
 export function text(unit: Unit, value: number, timeout_ns: number): string {
   if (Number.isNaN(value)) return "-";
-  if (value === Infinity) return `>${duration(timeout_ns)}`;
+  if (value === Infinity) return `>${setting(timeout_ns)}`;
   switch (unit) {
     case "qps":
       return rate(value);

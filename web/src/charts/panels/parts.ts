@@ -1,13 +1,15 @@
 /** What a run is made of: RCODEs, query types, transports of a mix, connections, handshakes, parts of a transaction. */
+import { columnsOf, ratesOf, sharesOf, valuesOf, valuesOrZero } from "./figures";
 import type { Line, Panel, ShownRun } from "./panel";
-import { columnsOf } from "./rate";
 
 export function partsPanels(run: ShownRun): Panel[] {
   if (!run.series) return [];
-  return [rcodes, fallback, openConnections, connections, handshakes, setUp, types, members, memberLatency].flatMap((make) => {
-    const panel = make(run);
-    return panel.lines.length > 0 ? [panel] : [];
-  });
+  return [rcodes, fallback, openConnections, connections, handshakes, setUp, types, members, memberLatency].flatMap(
+    (make) => {
+      const panel = make(run);
+      return panel.lines.length > 0 ? [panel] : [];
+    },
+  );
 }
 
 function rcodes(run: ShownRun): Panel {
@@ -16,7 +18,14 @@ function rcodes(run: ShownRun): Panel {
     const name = column.slice("rcodes.".length);
     // What is as it should be is pale, so that the rest is seen.
     const opacity = name === "NOERROR" ? 0.22 : 0.85;
-    return { ...base(run, name, i), unit: "share", shape: "stack", opacity, colour: rcodeColour(name, i), values: (w) => w.shares([column], columns) };
+    return {
+      ...base(run, name, i),
+      unit: "share",
+      shape: "stack",
+      opacity,
+      colour: rcodeColour(name, i),
+      ...sharesOf([column], columns),
+    };
   });
   return { id: "rcodes", title: "RCODEs", unit: "share of the answers", height: 104, scale: "share", lines };
 }
@@ -40,13 +49,16 @@ function fallback(run: ShownRun): Panel {
     ["query over TCP", "fallback.query.p50"],
   ] as const;
   const lines = parts.flatMap(([label, column], i): Line[] =>
-    run.series!.has(column) ? [{ ...base(run, label, i), unit: "ns", shape: "stack", values: (w) => orZero(w.values(column)) }] : [],
+    run.series!.has(column) ? [{ ...base(run, label, i), unit: "ns", shape: "stack", ...valuesOrZero(column) }] : [],
   );
-  return { id: "parts", title: "Parts of a transaction that fell back to TCP", unit: "medians, stacked", height: 150, scale: "zero", lines };
-}
-
-function orZero(values: Float64Array): Float64Array {
-  return values.map((value) => (Number.isFinite(value) ? value : 0));
+  return {
+    id: "parts",
+    title: "Parts of a transaction that fell back to TCP",
+    unit: "medians, stacked",
+    height: 150,
+    scale: "zero",
+    lines,
+  };
 }
 
 const CONNECTIONS = "arrivals.connections.";
@@ -54,7 +66,7 @@ const CONNECTIONS = "arrivals.connections.";
 function openConnections(run: ShownRun): Panel {
   const column = `${CONNECTIONS}open_max`;
   const lines: Line[] = run.series!.has(column)
-    ? [{ ...base(run, "open", 0), unit: "count", values: (w) => orZero(w.values(column)) }]
+    ? [{ ...base(run, "open", 0), unit: "count", ...valuesOrZero(column) }]
     : [];
   return { id: "open-connections", title: "Open connections", unit: "most at once", height: 110, scale: "zero", lines };
 }
@@ -64,7 +76,7 @@ function connections(run: ShownRun): Panel {
     ["opened", [`${CONNECTIONS}opened`], (p) => p.asked],
     ["established", [`${CONNECTIONS}established`], (p) => p.answered],
     ["failed", [`${CONNECTIONS}failed.`], (p) => p.timedOut],
-    ["closed by the server", [`${CONNECTIONS}ended.by_server`, `${CONNECTIONS}ended.gone_away`], (p) => p.refused],
+    ["server closed", [`${CONNECTIONS}ended.by_server`, `${CONNECTIONS}ended.gone_away`], (p) => p.refused],
     ["reset", [`${CONNECTIONS}ended.reset`, `${CONNECTIONS}ended.error`], (p) => p.p99_9],
   ]);
   return { id: "connections", title: "Connections", unit: "per second", height: 130, scale: "zero", lines };
@@ -86,15 +98,15 @@ type Rate = [label: string, columns: string[], colour: Line["colour"]];
 function rates(run: ShownRun, kinds: Rate[]): Line[] {
   return kinds.flatMap(([label, names, colour]): Line[] => {
     const columns = columnsOf(run, names);
-    return columns.length > 0 ? [{ ...base(run, label, 0), colour, values: (w) => w.rates(columns) }] : [];
+    return columns.length > 0 ? [{ ...base(run, label, 0), colour, ...ratesOf(columns) }] : [];
   });
 }
 
 function setUp(run: ShownRun): Panel {
   const durations: [string, string, Line["colour"]][] = [
     ["connect", `${CONNECTIONS}connect`, (p) => p.answered],
-    ["full handshake", `${CONNECTIONS}encrypted.handshakes.full`, (p) => p.p99_9],
-    ["resumed handshake", `${CONNECTIONS}encrypted.handshakes.resumed`, (p) => p.ok],
+    ["full", `${CONNECTIONS}encrypted.handshakes.full`, (p) => p.p99_9],
+    ["resumed", `${CONNECTIONS}encrypted.handshakes.resumed`, (p) => p.ok],
     ["early data", `${CONNECTIONS}encrypted.handshakes.early`, (p) => p.refused],
     ["query", `${CONNECTIONS}query`, (p) => p.muted],
   ];
@@ -102,32 +114,38 @@ function setUp(run: ShownRun): Panel {
     ...percentile(run, `${label} p50`, `${path}.p50`, colour, []),
     ...percentile(run, `${label} p99`, `${path}.p99`, colour, [4, 3]),
   ]);
-  return { id: "set-up", title: "Connecting and asking", unit: "logarithmic", height: 170, scale: "log", lines };
+  return { id: "set-up", title: "Connect, handshake, query", unit: "logarithmic", height: 170, scale: "log", lines };
 }
 
 function percentile(run: ShownRun, label: string, column: string, colour: Line["colour"], dash: number[]): Line[] {
-  return run.series!.has(column) ? [{ ...base(run, label, 0), unit: "ns", colour, dash, values: (w) => w.values(column) }] : [];
+  return run.series!.has(column) ? [{ ...base(run, label, 0), unit: "ns", colour, dash, ...valuesOf(column) }] : [];
 }
 
 /** With more types, the rest is one. */
 const MOST_TYPES = 7;
 
 function types(run: ShownRun): Panel {
-  const columns = largestFirst(run, columnsOf(run, ["types."]).filter((column) => column.endsWith(".answered")));
-  const [first, rest] = columns.length > MOST_TYPES ? [columns.slice(0, MOST_TYPES - 1), columns.slice(MOST_TYPES - 1)] : [columns, []];
+  const columns = largestFirst(
+    run,
+    columnsOf(run, ["types."]).filter((column) => column.endsWith(".answered")),
+  );
+  const [first, rest] =
+    columns.length > MOST_TYPES ? [columns.slice(0, MOST_TYPES - 1), columns.slice(MOST_TYPES - 1)] : [columns, []];
   const lines = first.map((column, i): Line => {
     const label = column.slice("types.".length, -".answered".length);
-    return { ...base(run, label, i), shape: "stack", values: (w) => w.rates([column]) };
+    return { ...base(run, label, i), shape: "stack", ...ratesOf([column]) };
   });
   if (rest.length > 0) {
     const others = { ...base(run, `${rest.length} other types`, 0), colour: (p: { notSent: string }) => p.notSent };
-    lines.push({ ...others, shape: "stack", values: (w) => w.rates(rest) });
+    lines.push({ ...others, shape: "stack", ...ratesOf(rest) });
   }
   return { id: "types", title: "Answered by query type", unit: "queries/s", height: 140, scale: "zero", lines };
 }
 
 function members(run: ShownRun): Panel {
-  const lines = run.run.members.flatMap((name, i) => rates(run, [[name, [`members.${i}.ends.answered`], (p) => p.hues[i % p.hues.length]!]]));
+  const lines = run.run.members.flatMap((name, i) =>
+    rates(run, [[name, [`members.${i}.ends.answered`], (p) => p.hues[i % p.hues.length]!]]),
+  );
   return { id: "members", title: "Answered by transport", unit: "queries/s", height: 140, scale: "zero", lines };
 }
 
@@ -135,18 +153,39 @@ function memberLatency(run: ShownRun): Panel {
   const lines = run.run.members.flatMap((name, i) => {
     const path = `members.${i}.${run.run.headline}`;
     const colour: Line["colour"] = (p) => p.hues[i % p.hues.length]!;
-    return [...percentile(run, `${name} p50`, `${path}.p50`, colour, []), ...percentile(run, `${name} p99`, `${path}.p99`, colour, [4, 3])];
+    return [
+      ...percentile(run, `${name} p50`, `${path}.p50`, colour, []),
+      ...percentile(run, `${name} p99`, `${path}.p99`, colour, [4, 3]),
+    ];
   });
-  return { id: "member-latency", title: "Latency by transport", unit: "of the answered, logarithmic", height: 170, scale: "log", lines };
+  return {
+    id: "member-latency",
+    title: "Latency by transport",
+    unit: "of the answered, logarithmic",
+    height: 170,
+    scale: "log",
+    lines,
+  };
 }
 
-function base(run: ShownRun, label: string, i: number): Omit<Line, "values"> {
-  return { label, unit: "qps", run: run.index, shape: "line", opacity: 0.55, colour: (p) => p.hues[i % p.hues.length]! };
+function base(run: ShownRun, label: string, i: number): Omit<Line, "values" | "columns"> {
+  return {
+    label,
+    unit: "qps",
+    run: run.index,
+    shape: "line",
+    opacity: 0.55,
+    colour: (p) => p.hues[i % p.hues.length]!,
+  };
 }
 
 /** By their sum over the run. */
 function largestFirst(run: ShownRun, columns: string[]): string[] {
   const coarsest = run.series!.levels[run.series!.levels.length - 1]!;
-  const total = (column: string) => (coarsest.column(column) ?? new Float64Array()).reduce((sum, value) => sum + (value || 0), 0);
-  return columns.map((column) => ({ column, sum: total(column) })).sort((a, b) => b.sum - a.sum).map(({ column }) => column);
+  const total = (column: string) =>
+    (coarsest.column(column) ?? new Float64Array()).reduce((sum, value) => sum + (value || 0), 0);
+  return columns
+    .map((column) => ({ column, sum: total(column) }))
+    .sort((a, b) => b.sum - a.sum)
+    .map(({ column }) => column);
 }

@@ -33,9 +33,26 @@ export function movement(values: Float64Array): number {
 
 function panelOf(run: ShownRun, column: string, name: string, group: string, unit: string | null): Panel {
   const [shown, scale, words] = UNITS[unit ?? "gauge"] ?? UNITS["gauge"]!;
-  const values: Line["values"] = (window) => (scale === 0 ? window.rates([column]) : window.values(column).map((value) => value * scale));
-  const line: Line = { label: name, unit: shown, run: run.index, colour: (p) => p.answered, shape: "line", values };
-  return { id: column, title: name, unit: words, group, height: 96, scale: shown === "share" ? "share" : "zero", lines: [line] };
+  const values: Line["values"] = (window) =>
+    scale === 0 ? window.rates([column]) : window.values(column).map((value) => value * scale);
+  const line: Line = {
+    label: name,
+    unit: shown,
+    run: run.index,
+    colour: (p) => p.answered,
+    shape: "line",
+    columns: [column],
+    values,
+  };
+  return {
+    id: column,
+    title: name,
+    unit: words,
+    group,
+    height: 96,
+    scale: shown === "share" ? "share" : "zero",
+    lines: [line],
+  };
 }
 
 /** The unit of the chart, the factor to it (0: a count, which becomes a rate), and its words. */

@@ -1,6 +1,7 @@
 /** The rate: what was asked, what was sent, and how it ended. */
 import type { Palette } from "../theme";
 import { runDash } from "../theme";
+import { colourOf, columnsOf, ratesOf } from "./figures";
 import type { Line, Panel, ShownRun } from "./panel";
 
 interface Kind {
@@ -22,7 +23,8 @@ const NOT_ANSWERED: Kind[] = [
 export function ratePanels(runs: ShownRun[]): Panel[] {
   const [run] = runs;
   if (runs.length === 1 && run) return [rateOf(run), ...lossesOf(run)];
-  return [ratesOf(runs), ...lossesOfAll(runs)];
+  if (runs.length === 0) return [{ ...RATE, lines: [] }];
+  return [rateOfAll(runs), ...lossesOfAll(runs)];
 }
 
 const RATE = { id: "rate", title: "Rate", unit: "queries/s", height: 230, scale: "zero" } as const;
@@ -34,17 +36,19 @@ function rateOf(run: ShownRun): Panel {
   const stack = run.run.send_only ? [sendOnly] : [answered];
   const lines = [
     ...askedOf(run, "asked"),
-    line(run, "sent", ["sent"], (p) => p.ink, { dash: [1, 3], width: 1.25 }),
+    line(run, "sent", ["sent"], (p) => p.muted, { dash: [1, 3], width: 1.25 }),
     ...stack.map((kind) => ({ ...stacked(run, kind), opacity: 0.22, edge: true })),
     ...kindsOf(run).map((kind) => ({ ...stacked(run, kind), opacity: 0.9 })),
   ];
   return { ...RATE, lines };
 }
 
-function ratesOf(runs: ShownRun[]): Panel {
+function rateOfAll(runs: ShownRun[]): Panel {
   const lines = runs.flatMap((run, i) => [
     ...askedOf(run, `asked, ${run.run.label}`).map((asked) => ({ ...asked, end: i === 0 ? "asked" : null })),
-    line(run, run.run.label, [run.run.send_only ? "ends.sent_only" : "ends.answered"], colourOf(run), { dash: runDash(run.index) }),
+    line(run, run.run.label, [run.run.send_only ? "ends.sent_only" : "ends.answered"], colourOf(run), {
+      dash: runDash(run.index),
+    }),
   ]);
   return { ...RATE, title: "Rate answered", lines };
 }
@@ -65,31 +69,36 @@ function lossesOfAll(runs: ShownRun[]): Panel[] {
 
 function askedOf(run: ShownRun, label: string): Line[] {
   if (!run.series?.has("asked_micro")) return [];
+  const dash = runDash(run.index);
   // Millionths of queries per interval: per 1,000 s they are a rate again.
-  const values: Line["values"] = (window) => window.rates(["asked_micro"], 1e3);
-  return [{ label, unit: "qps", run: run.index, colour: (p) => p.asked, shape: "line", width: 1.25, dash: runDash(run.index), values }];
+  return [line(run, label, ["asked_micro"], (p) => p.asked, { width: 1.25, dash, ...ratesOf(["asked_micro"], 1e3) })];
 }
 
 /** The kinds that happened in the run, with the names of their columns. */
 function kindsOf(run: ShownRun): Kind[] {
-  return NOT_ANSWERED.map((kind) => ({ ...kind, columns: columnsOf(run, kind.columns) })).filter((kind) => kind.columns.length > 0);
+  return NOT_ANSWERED.map((kind) => ({ ...kind, columns: columnsOf(run, kind.columns) })).filter(
+    (kind) => kind.columns.length > 0,
+  );
 }
 
-/** The columns that the run has: of these names, or below them where a name ends in a dot. */
-export function columnsOf(run: ShownRun, names: string[]): string[] {
-  const all = run.series?.names() ?? [];
-  return names.flatMap((name) => all.filter((column) => column === name || (name.endsWith(".") && column.startsWith(name))));
-}
-
-export function colourOf(run: ShownRun): Line["colour"] {
-  return (p) => p.hues[run.index % p.hues.length]!;
-}
-
-function line(run: ShownRun, label: string, columns: string[], colour: Line["colour"], style: Partial<Line> = {}): Line {
-  return { label, unit: "qps", run: run.index, colour, shape: "line", values: (window) => window.rates(columns), ...style };
+function line(
+  run: ShownRun,
+  label: string,
+  columns: string[],
+  colour: Line["colour"],
+  style: Partial<Line> = {},
+): Line {
+  return {
+    label,
+    unit: "qps",
+    run: run.index,
+    colour,
+    shape: "line",
+    ...ratesOf(columns),
+    ...style,
+  };
 }
 
 function stacked(run: ShownRun, kind: Kind): Line {
   return line(run, kind.label, kind.columns, kind.colour, { shape: "stack" });
 }
-

@@ -1,0 +1,153 @@
+//! The list of the runs of a folder: each record is read once, and again when its files have changed.
+
+use std::collections::HashMap;
+use std::io;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use dnsdyno_measure::shown;
+use dnsdyno_measure::units::length;
+use dnsdyno_page::data::{Folder, FolderRun, state_word};
+use dnsdyno_page::utc;
+use dnsdyno_record::Digest;
+use dnsdyno_report::answer;
+
+use super::runs::{Found, NotFound, Runs, Stamp};
+
+/// The runs of a folder, with what is known of them.
+#[derive(Debug)]
+pub(crate) struct List {
+    pub(crate) runs: Runs,
+    /// The folder as the user named it.
+    title: String,
+    known: Mutex<HashMap<String, Known>>,
+}
+
+/// What is known of a record as it was at a time.
+#[derive(Clone, Debug)]
+struct Known {
+    stamp: Stamp,
+    run: FolderRun,
+    /// For how long after its last line a record without an end may be that of a run in progress.
+    may_be_silent: Duration,
+}
+
+impl List {
+    pub(crate) fn new(runs: Runs, folder: &Path) -> List {
+        let title = shown(&folder.to_string_lossy(), LONGEST_PATH).into_owned();
+        List { runs, title, known: Mutex::default() }
+    }
+
+    /// All runs, newest first.
+    pub(crate) fn folder(&self) -> io::Result<Folder> {
+        let (names, more) = self.runs.names()?;
+        let mut runs = self.entries(&names);
+        runs.sort_by(|one, other| started(other).cmp(&started(one)).then(other.folder.cmp(&one.folder)));
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|name, _| runs.iter().any(|run| run.folder == *name));
+        Ok(Folder { path: self.title.clone(), runs, more: (more > 0).then_some(more as u64) })
+    }
+
+    /// The entry of one run.
+    pub(crate) fn entry(&self, found: &Found) -> FolderRun {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&found.name).cloned();
+        let known = known.filter(|known| known.stamp == found.stamp).unwrap_or_else(|| {
+            let known = read(found);
+            let mut all = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+            all.insert(found.name.clone(), known.clone());
+            known
+        });
+        let age = SystemTime::now().duration_since(found.stamp.written).unwrap_or_default();
+        let is_running = known.run.state == CUT_SHORT && age < known.may_be_silent;
+        FolderRun { state: if is_running { RUNNING } else { known.run.state }, ..known.run }
+    }
+
+    /// The entries of these runs. Records that were not read before are read by a few threads.
+    fn entries(&self, names: &[String]) -> Vec<FolderRun> {
+        let share = names.len().div_ceil(readers()).max(1);
+        std::thread::scope(|scope| {
+            let read = |names: &'_ [String]| names.iter().filter_map(|name| self.named(name)).collect();
+            let readers: Vec<_> =
+                names.chunks(share).map(|names| scope.spawn(move || read(names))).collect::<Vec<_>>();
+            readers.into_iter().flat_map(|reader| reader.join().unwrap_or_else(|_| Vec::new())).collect()
+        })
+    }
+
+    /// The entry of this name; `None` where it is no run any more.
+    fn named(&self, name: &str) -> Option<FolderRun> {
+        match self.runs.find(name) {
+            Ok(found) => Some(self.entry(&found)),
+            Err(NotFound::NoRun) => None,
+            Err(refused) => Some(unreadable(name, &refused.to_string())),
+        }
+    }
+}
+
+/// Reads a record. One that cannot be read is listed with the reason.
+fn read(found: &Found) -> Known {
+    let stamp = found.stamp;
+    let digest = match Digest::read(&found.path) {
+        Ok(digest) => digest,
+        Err(error) => {
+            let run = unreadable(&found.name, &error.to_string());
+            return Known { stamp, run, may_be_silent: Duration::ZERO };
+        }
+    };
+    let (header, answer) = (&digest.header, answer(&digest));
+    let run = FolderRun {
+        folder: found.name.clone(),
+        name: header.name.clone().unwrap_or_else(|| found.name.clone()),
+        note: header.note.clone().unwrap_or_default(),
+        target: header.target.clone(),
+        transport: header.transport.clone(),
+        load: header.load.clone(),
+        started: utc(header.started_unix_ns),
+        started_unix_ns: header.started_unix_ns.to_string(),
+        length: length(digest.to_ns()),
+        sentence: answer.sentence,
+        verdict: state_word(answer.verdict.state),
+        state: if digest.is_complete() { "ended" } else { CUT_SHORT },
+    };
+    let until_settled_ns = header.interval_ns.saturating_mul(2).saturating_add(header.timeout_ns);
+    Known { stamp, run, may_be_silent: Duration::from_nanos(until_settled_ns) + SLOW_DISK }
+}
+
+fn unreadable(name: &str, why: &str) -> FolderRun {
+    FolderRun {
+        folder: name.to_owned(),
+        name: name.to_owned(),
+        note: String::new(),
+        target: String::new(),
+        transport: String::new(),
+        load: String::new(),
+        started: String::new(),
+        started_unix_ns: "0".to_owned(),
+        length: String::new(),
+        sentence: shown(why, LONGEST_REASON).into_owned(),
+        verdict: "unknown",
+        state: "error",
+    }
+}
+
+fn started(run: &FolderRun) -> u64 {
+    run.started_unix_ns.parse().unwrap_or_default()
+}
+
+/// Threads that read records, of the few that a list may take.
+fn readers() -> usize {
+    std::thread::available_parallelism().map_or(1, |cpus| cpus.get().min(MOST_READERS))
+}
+
+pub(crate) const RUNNING: &str = "running";
+
+const CUT_SHORT: &str = "cut_short";
+
+/// A line may be written later than it could be.
+const SLOW_DISK: Duration = Duration::from_secs(5);
+
+const MOST_READERS: usize = 4;
+
+const LONGEST_PATH: usize = 4_096;
+
+const LONGEST_REASON: usize = 600;

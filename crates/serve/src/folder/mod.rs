@@ -1,0 +1,338 @@
+//! A folder of runs over HTTP: its list, the page of a run or of several, a comparison, the files of a record.
+//!
+//! Nothing is written, nothing outside of the folder is read, and every answer is made from the records as they are
+//! now.
+//!
+//! ```text
+//!   request ──► hosts ──► request ──► runs ──► list ───────► page::html
+//!              (whose)   (what)     (where)   pages, files
+//! ```
+
+mod files;
+mod hosts;
+mod list;
+mod pages;
+mod request;
+mod runs;
+
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use bytes::Bytes;
+use dnsdyno_campaign::compare::{ComparedRun, Settings, compare};
+use dnsdyno_measure::shown;
+use dnsdyno_page::data::{Kind, Live, PageData};
+use dnsdyno_page::{Blob, Options, PageError, html, live_json};
+use http::header::{self, HeaderValue};
+use http::{Request, Response, StatusCode};
+use hyper::body::Incoming;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+
+use crate::http::{self as server, Body, Handler, Server, sentence};
+use hosts::Hosts;
+use list::{List, RUNNING};
+use pages::Pages;
+use request::{Asked, BadRequest};
+use runs::{Found, NotFound, Runs, Stamp};
+
+/// A folder of runs that is served as long as this exists.
+#[derive(Debug)]
+pub struct FolderServer {
+    server: Server,
+}
+
+impl FolderServer {
+    /// Serves the runs of `folder` at `listen`. `hosts` are the names by which others may ask for it; `made_by` is the
+    /// program and its version.
+    ///
+    /// # Errors
+    /// The folder cannot be read or is a run itself, or the address cannot be used.
+    pub fn start(
+        folder: &Path,
+        listen: SocketAddr,
+        hosts: Vec<String>,
+        made_by: String,
+    ) -> Result<FolderServer, ServeError> {
+        let path = || folder.to_owned();
+        let runs = Runs::open(folder).map_err(|source| ServeError::Folder { path: path(), source })?;
+        if runs.is_run() {
+            return Err(ServeError::IsRun { path: path() });
+        }
+        let site = Site {
+            hosts: Hosts { more: hosts },
+            list: Arc::new(List::new(runs, folder)),
+            pages: Pages::new(BUILDERS, MOST_KEPT_BYTES),
+            made_by,
+        };
+        let server = Server::start(listen, site, HELPERS)
+            .map_err(|source| ServeError::Listen { address: listen, source })?;
+        Ok(FolderServer { server })
+    }
+
+    /// Where it is served.
+    pub fn address(&self) -> SocketAddr {
+        self.server.address
+    }
+}
+
+/// A folder cannot be served.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The folder does not exist, or cannot be read.
+    #[error("cannot read the folder {}: {source}; name a folder that holds runs", named(path))]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
+    /// The folder is a run.
+    #[error(
+        "{} is a run; name the folder that holds it, or write its page with `dnsdyno report`",
+        named(path)
+    )]
+    IsRun {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The address is in use, or not of this host.
+    #[error("cannot serve at {address}: {source}; choose another address or port with --listen")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// The error of the system.
+        source: io::Error,
+    },
+}
+
+/// What all requests share.
+#[derive(Debug)]
+struct Site {
+    hosts: Hosts,
+    list: Arc<List>,
+    pages: Pages<Asked, Vec<Stamp>>,
+    made_by: String,
+}
+
+impl Handler for Site {
+    async fn respond(&self, request: &Request<Incoming>, local: SocketAddr) -> Response<Body> {
+        if !self.hosts.accept(request.uri(), request.headers(), local) {
+            return sentence(StatusCode::MISDIRECTED_REQUEST, OTHER_NAME);
+        }
+        let given = match Asked::by(request.uri()) {
+            Ok(asked) => self.give(asked).await,
+            Err(bad) => Err(bad.into()),
+        };
+        given.unwrap_or_else(|refused| sentence(refused.status, &refused.sentence))
+    }
+}
+
+impl Site {
+    async fn give(&self, asked: Asked) -> Result<Response<Body>, Refused> {
+        match &asked {
+            Asked::List | Asked::ListData | Asked::ListApi => self.give_list(asked).await,
+            Asked::Run(name) | Asked::RunData(name) => self.give_page(asked.clone(), &[name], &[]).await,
+            Asked::Report(names) => self.give_page(asked.clone(), names, &[]).await,
+            Asked::Compare { a, b } => self.give_page(asked.clone(), a, b).await,
+            Asked::File { run, file } => {
+                let found = self.find(&[run]).await?.remove(0);
+                files::send(found, file).await.ok_or_else(|| BadRequest::Unknown.into())
+            }
+        }
+    }
+
+    /// The list; it is made anew for each request, from entries that are kept.
+    async fn give_list(&self, asked: Asked) -> Result<Response<Body>, Refused> {
+        let list = Arc::clone(&self.list);
+        let options = self.options();
+        let is_html = asked == Asked::List;
+        let make = move || {
+            let folder = list.folder().map_err(Refused::folder)?;
+            if asked == Asked::ListApi {
+                return serde_json::to_vec(&folder).map_err(|error| Refused::page(PageError::Json(error)));
+            }
+            let title = format!("runs in {}", folder.path);
+            let mut page = dnsdyno_page::page(Kind::Folder, title, Vec::new(), &options);
+            page.folder = Some(folder);
+            page.live = Some(Live { url: "/data".to_owned(), every_ms: LIST_EVERY_MS });
+            written(&page, &[], is_html)
+        };
+        let made = tokio::task::spawn_blocking(make).await.map_err(|_| Refused::failed())??;
+        Ok(page_response(made.into(), is_html))
+    }
+
+    /// A page of runs: side `a` alone, or against side `b`.
+    async fn give_page<N: AsRef<str>>(
+        &self,
+        asked: Asked,
+        a: &[N],
+        b: &[N],
+    ) -> Result<Response<Body>, Refused> {
+        let (a, b) = (self.find(a).await?, self.find(b).await?);
+        let stamps: Vec<Stamp> = a.iter().chain(&b).map(|found| found.stamp).collect();
+        let is_html = !matches!(asked, Asked::RunData(_));
+        let (list, options) = (Arc::clone(&self.list), self.options());
+        let build = move || match b.is_empty() {
+            true => report(&a, &list, &options, is_html),
+            false => comparison(&a, &b, &options),
+        };
+        let built = self.pages.get(&asked, &stamps, build).await.ok_or_else(Refused::failed)??;
+        Ok(page_response(built, is_html))
+    }
+
+    /// The runs of these names.
+    async fn find<N: AsRef<str>>(&self, names: &[N]) -> Result<Vec<Found>, Refused> {
+        let names: Vec<String> = names.iter().map(|name| name.as_ref().to_owned()).collect();
+        let list = Arc::clone(&self.list);
+        let find = move || names.iter().map(|name| list.runs.find(name)).collect::<Result<Vec<_>, _>>();
+        Ok(tokio::task::spawn_blocking(find).await.map_err(|_| Refused::failed())??)
+    }
+
+    fn options(&self) -> Options {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Options { title: None, made_by: self.made_by.clone(), made_unix_ns: now.as_nanos() as u64 }
+    }
+}
+
+/// The page of one run or of several on the same axes.
+fn report(runs: &[Found], list: &List, options: &Options, is_html: bool) -> Result<Vec<u8>, Refused> {
+    let since = Instant::now();
+    let (mut page, blobs) = dnsdyno_page::report_data(&paths(runs), options)?;
+    link(&mut page, runs.iter());
+    if let [run] = runs
+        && list.entry(run).state == RUNNING
+    {
+        let every_ms = every(since.elapsed()).as_millis() as u64;
+        page.live = Some(Live { url: format!("{}data", address_of(run)), every_ms });
+    }
+    written(&page, &blobs, is_html)
+}
+
+/// The page of a comparison of the runs `b` with the runs `a`, the baseline. What was not asked alike is told on it.
+fn comparison(a: &[Found], b: &[Found], options: &Options) -> Result<Vec<u8>, Refused> {
+    let read = |runs: &[Found]| {
+        runs.iter().map(|found| ComparedRun::read(&found.path)).collect::<Result<Vec<_>, _>>()
+    };
+    let (baseline, candidate) = (read(a).map_err(Refused::page)?, read(b).map_err(Refused::page)?);
+    let compared = compare(baseline, candidate, &Settings::default()).map_err(Refused::page)?;
+    let data = dnsdyno_page::comparison_data(&paths(a), &paths(b), (&compared).into(), options);
+    let (mut page, blobs) = data?;
+    link(&mut page, a.iter().chain(b));
+    written(&page, &blobs, true)
+}
+
+fn paths(runs: &[Found]) -> Vec<PathBuf> {
+    runs.iter().map(|found| found.path.clone()).collect()
+}
+
+/// Adds what only a page from a server has: the way back to the list, and to the files of its runs.
+fn link<'a>(page: &mut PageData, runs: impl Iterator<Item = &'a Found>) {
+    page.home = Some("/".to_owned());
+    for (run, found) in page.runs.iter_mut().zip(runs) {
+        run.files = Some(format!("{}files/", address_of(found)));
+    }
+}
+
+/// How often a page in progress is built again: a twentieth of a CPU is what its watching may take.
+fn every(building: Duration) -> Duration {
+    (building * 20).clamp(Duration::from_secs(1), Duration::from_secs(60))
+}
+
+fn written(page: &PageData, blobs: &[Blob], is_html: bool) -> Result<Vec<u8>, Refused> {
+    let written = if is_html { html(page, blobs) } else { live_json(page, blobs) };
+    Ok(written?)
+}
+
+fn address_of(run: &Found) -> String {
+    format!("/runs/{}/", utf8_percent_encode(&run.name, NON_ALPHANUMERIC))
+}
+
+fn page_response(page: Bytes, is_html: bool) -> Response<Body> {
+    if !is_html {
+        return server::response(StatusCode::OK, "application/json", page);
+    }
+    let mut response = server::response(StatusCode::OK, "text/html; charset=utf-8", page);
+    response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(PAGE_POLICY));
+    response
+}
+
+/// Why a request gets a sentence and no page.
+#[derive(Debug)]
+struct Refused {
+    status: StatusCode,
+    sentence: String,
+}
+
+impl Refused {
+    fn folder(error: io::Error) -> Refused {
+        let sentence = format!("The folder of runs cannot be read: {error}.");
+        Refused { status: StatusCode::INTERNAL_SERVER_ERROR, sentence }
+    }
+
+    /// A record that cannot be read is no failure of the server: the sentence says what is wrong with it.
+    fn page(error: impl fmt::Display) -> Refused {
+        let sentence = shown(&format!("There is no page: {error}."), LONGEST_SENTENCE).into_owned();
+        Refused { status: StatusCode::UNPROCESSABLE_ENTITY, sentence }
+    }
+
+    fn failed() -> Refused {
+        let sentence = "The page was not made, by an error of dnsdyno itself.".to_owned();
+        Refused { status: StatusCode::INTERNAL_SERVER_ERROR, sentence }
+    }
+}
+
+impl From<BadRequest> for Refused {
+    fn from(bad: BadRequest) -> Refused {
+        let status = match bad {
+            BadRequest::Unknown => StatusCode::NOT_FOUND,
+            BadRequest::Name | BadRequest::NoRuns | BadRequest::TooManyRuns => StatusCode::BAD_REQUEST,
+        };
+        Refused { status, sentence: bad.sentence() }
+    }
+}
+
+impl From<NotFound> for Refused {
+    fn from(not: NotFound) -> Refused {
+        let status = match not {
+            NotFound::NoRun => StatusCode::NOT_FOUND,
+            NotFound::LeadsOut | NotFound::NoFile => StatusCode::FORBIDDEN,
+        };
+        Refused { status, sentence: not.to_string() }
+    }
+}
+
+impl From<PageError> for Refused {
+    fn from(error: PageError) -> Refused {
+        Refused::page(error)
+    }
+}
+
+/// The path for a message.
+fn named(path: &Path) -> String {
+    shown(&path.to_string_lossy(), LONGEST_SENTENCE).into_owned()
+}
+
+const OTHER_NAME: &str = "This server is not known by the name in the request. Use the address that it printed, \
+                          or start it with --host NAME.";
+
+/// Everything that a page needs is in it; it asks this server alone for newer data.
+const PAGE_POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
+                           img-src data: blob:; worker-src blob:; connect-src 'self'; base-uri 'none'; \
+                           form-action 'none'; frame-ancestors 'none'";
+
+/// Pages that are built at the same time.
+const BUILDERS: usize = 2;
+
+/// Threads for work that blocks: those of the builders, and more for lists and files, which must not wait for them.
+const HELPERS: usize = BUILDERS + 4;
+
+/// Four pages of 48 hours.
+const MOST_KEPT_BYTES: usize = 64 << 20;
+
+const LIST_EVERY_MS: u64 = 5_000;
+
+const LONGEST_SENTENCE: usize = 4_096;

@@ -1,0 +1,135 @@
+//! The runs of a folder: where each of them is, and that nothing of it leads out of the folder.
+
+use std::collections::hash_map::DefaultHasher;
+use std::fs::{self, Metadata};
+use std::hash::{Hash, Hasher};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use dnsdyno_record::{HOST_FILE, INDEX_FILE, PACKED_FILE, PLAN_FILE, RUN_FILE};
+
+/// A folder of runs.
+#[derive(Clone, Debug)]
+pub(crate) struct Runs {
+    /// Without symbolic links.
+    root: PathBuf,
+}
+
+/// A run in it.
+#[derive(Clone, Debug)]
+pub(crate) struct Found {
+    pub(crate) name: String,
+    /// Its folder, without symbolic links.
+    pub(crate) path: PathBuf,
+    pub(crate) stamp: Stamp,
+}
+
+/// What changes when the record changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Stamp {
+    /// When its file of measurements was last written.
+    pub(crate) written: SystemTime,
+    /// Of the sizes and times of all its files.
+    files: u64,
+}
+
+/// Why there is no such run to show.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NotFound {
+    #[error("There is no run of this name; the list of runs is at /.")]
+    NoRun,
+    #[error("This run is not shown: a symbolic link in it, or to it, leads out of the folder.")]
+    LeadsOut,
+    #[error("This run is not shown: one of its files is no regular file.")]
+    NoFile,
+}
+
+impl Runs {
+    /// Opens a folder.
+    ///
+    /// # Errors
+    /// It does not exist, or is no folder.
+    pub(crate) fn open(folder: &Path) -> io::Result<Runs> {
+        let root = fs::canonicalize(folder)?;
+        // So that the error is told at the start, not in a browser.
+        fs::read_dir(&root)?;
+        Ok(Runs { root })
+    }
+
+    /// Whether the folder itself is a run.
+    pub(crate) fn is_run(&self) -> bool {
+        has_record(&self.root)
+    }
+
+    /// The names of what may be runs, those with the latest changes first, and how many more there are.
+    pub(crate) fn names(&self) -> io::Result<(Vec<String>, usize)> {
+        let mut named = Vec::new();
+        for entry in fs::read_dir(&self.root)?.take(MOST_ENTRIES) {
+            let Ok(entry) = entry else { continue };
+            // A name that is no text cannot be part of an address.
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            if has_record(&entry.path()) {
+                let written = measurements(&entry.path()).and_then(|file| file.modified().ok());
+                named.push((written.unwrap_or(SystemTime::UNIX_EPOCH), name));
+            }
+        }
+        named.sort_by(|one, other| other.cmp(one));
+        let more = named.len().saturating_sub(MOST_LISTED);
+        Ok((named.into_iter().take(MOST_LISTED).map(|(_, name)| name).collect(), more))
+    }
+
+    /// The run of this name, which is one component of a path.
+    pub(crate) fn find(&self, name: &str) -> Result<Found, NotFound> {
+        let path = self.inside(&self.root.join(name))?;
+        if !path.is_dir() || !has_record(&path) {
+            return Err(NotFound::NoRun);
+        }
+        let mut hasher = DefaultHasher::new();
+        let mut written = SystemTime::UNIX_EPOCH;
+        for file in FILES {
+            let Some(metadata) = self.file(&path, file)? else { continue };
+            let modified = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+            (file, metadata.len(), modified).hash(&mut hasher);
+            if [RUN_FILE, PACKED_FILE].contains(&file) {
+                written = written.max(modified);
+            }
+        }
+        Ok(Found { name: name.to_owned(), path, stamp: Stamp { written, files: hasher.finish() } })
+    }
+
+    /// A file of a run; `None` where the run does not have it.
+    fn file(&self, run: &Path, file: &str) -> Result<Option<Metadata>, NotFound> {
+        let path = run.join(file);
+        if fs::symlink_metadata(&path).is_err() {
+            return Ok(None);
+        }
+        let metadata = fs::metadata(self.inside(&path)?).map_err(|_| NotFound::NoRun)?;
+        // A pipe or a device would be waited for.
+        if metadata.is_file() { Ok(Some(metadata)) } else { Err(NotFound::NoFile) }
+    }
+
+    /// The path without symbolic links, if it is in the folder.
+    fn inside(&self, path: &Path) -> Result<PathBuf, NotFound> {
+        let path = fs::canonicalize(path).map_err(|_| NotFound::NoRun)?;
+        if path.starts_with(&self.root) { Ok(path) } else { Err(NotFound::LeadsOut) }
+    }
+}
+
+fn has_record(run: &Path) -> bool {
+    [RUN_FILE, PACKED_FILE].iter().any(|file| fs::symlink_metadata(run.join(file)).is_ok())
+}
+
+/// The file of measurements itself, not what it may lead to.
+fn measurements(run: &Path) -> Option<Metadata> {
+    [PACKED_FILE, RUN_FILE].iter().find_map(|file| fs::symlink_metadata(run.join(file)).ok())
+}
+
+/// The files of a record: no other file is read or sent.
+pub(crate) const FILES: [&str; 5] = [RUN_FILE, PACKED_FILE, INDEX_FILE, PLAN_FILE, HOST_FILE];
+
+/// Entries of the folder that are looked at.
+const MOST_ENTRIES: usize = 100_000;
+
+/// Runs that are listed: more than a list can show, and read within seconds.
+const MOST_LISTED: usize = 5_000;

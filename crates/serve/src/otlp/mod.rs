@@ -1,0 +1,231 @@
+//! Sends the metrics of a run in progress to a receiver of OTLP over HTTP: one request per settled interval.
+//!
+//! ```text
+//!   collector's thread ── settled ──► request, as bytes ──► queue ──► sender's thread ──► POST /v1/metrics
+//! ```
+//!
+//! The run never waits: a receiver that is slow or away fills the queue, and what does not fit is counted and told at
+//! the end.
+
+mod endpoint;
+mod request;
+
+use std::error::Error;
+use std::io;
+use std::net::SocketAddr;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use dnsdyno_record::{Digest, Header, Interval};
+use dnsdyno_runner::{Live, Observer};
+use http::{Request, StatusCode, header};
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceResponse;
+use prost::Message;
+use tokio::net::TcpStream;
+use tokio::sync::mpsc;
+
+pub use endpoint::OtlpEndpoint;
+use request::{Span, request};
+
+use crate::metrics::families::families;
+use crate::metrics::state::State;
+
+/// Sends the metrics of a run.
+#[derive(Debug)]
+pub struct Otlp {
+    endpoint: OtlpEndpoint,
+    /// What was counted since the last request.
+    delta: State,
+    started_unix_ns: u64,
+    /// The end of the last request's time, since the start of the run.
+    told_to_ns: u64,
+    queue: mpsc::Sender<Bytes>,
+    dropped: u64,
+    sender: JoinHandle<Sent>,
+}
+
+/// What became of the requests.
+#[derive(Debug, Default)]
+struct Sent {
+    taken: u64,
+    failed: u64,
+    last_error: Option<String>,
+}
+
+impl Otlp {
+    /// Starts to send to this receiver.
+    ///
+    /// # Errors
+    /// Its name has no address, or the system gives no thread. A receiver that is away is no error: it may come.
+    pub fn start(endpoint: OtlpEndpoint) -> Result<Otlp, OtlpError> {
+        let error = |source| OtlpError { url: endpoint.url.clone(), source };
+        let address = endpoint.address().map_err(error)?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(error)?;
+        let (queue, waiting) = mpsc::channel(LONGEST_QUEUE);
+        let to = endpoint.clone();
+        let send = move || runtime.block_on(send_all(waiting, &to, address));
+        let sender = thread::Builder::new().name("otlp".into()).spawn(send).map_err(error)?;
+        let (delta, started_unix_ns, told_to_ns, dropped) = (State::default(), 0, 0, 0);
+        Ok(Otlp { endpoint, delta, started_unix_ns, told_to_ns, queue, dropped, sender })
+    }
+
+    /// The run has ended: sends the rest, and waits for it a few seconds. What the receiver did not get is told in a
+    /// sentence.
+    pub fn finish(mut self, digest: &Digest) -> Option<String> {
+        self.delta.end(digest);
+        self.tell(self.told_to_ns.max(digest.to_ns()));
+        drop(self.queue);
+        let sent = self.sender.join().unwrap_or_default();
+        let lost = self.dropped + sent.failed;
+        let why = sent.last_error.unwrap_or_else(|| "it is too slow".to_owned());
+        let all = lost + sent.taken;
+        let url = &self.endpoint.url;
+        (lost > 0).then(|| format!("{lost} of {all} requests with metrics did not reach {url}: {why}"))
+    }
+
+    /// Puts what was counted up to this instant into the queue.
+    fn tell(&mut self, to_ns: u64) {
+        let at = |ns: u64| self.started_unix_ns.saturating_add(ns);
+        let span = Span { from_unix_ns: at(self.told_to_ns), to_unix_ns: at(to_ns) };
+        self.told_to_ns = to_ns;
+        let counted = self.delta.take();
+        let request = request(families(&counted), span);
+        self.dropped += u64::from(self.queue.try_send(request.into()).is_err());
+    }
+}
+
+impl Observer for Otlp {
+    fn begins(
+        &mut self,
+        header: &Header,
+        schedule_end_ns: Option<u64>,
+    ) -> Result<(), Box<dyn Error + Send + Sync>> {
+        self.started_unix_ns = header.started_unix_ns;
+        self.delta.begin(header, schedule_end_ns);
+        Ok(())
+    }
+
+    fn passed(&mut self, live: &Live<'_>) {
+        self.delta.pass(live);
+    }
+
+    fn settled(&mut self, interval: &Interval) {
+        self.delta.settle(interval);
+        self.tell(interval.to_ns);
+    }
+
+    fn idle(&mut self, digest: &Digest) {
+        if self.delta.is_behind(digest) {
+            self.delta.judge(digest);
+        }
+    }
+}
+
+/// Metrics cannot be sent.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot send metrics to {url}: {source}; name a receiver of OTLP with --otlp")]
+pub struct OtlpError {
+    url: String,
+    source: io::Error,
+}
+
+/// Sends requests until there are no more, and those that are left at the end for a few seconds.
+async fn send_all(mut waiting: mpsc::Receiver<Bytes>, to: &OtlpEndpoint, address: SocketAddr) -> Sent {
+    let mut sent = Sent::default();
+    let mut end: Option<Instant> = None;
+    while let Some(request) = waiting.recv().await {
+        loop {
+            if waiting.is_closed() {
+                let end = *end.get_or_insert_with(|| Instant::now() + LAST_WAIT);
+                if Instant::now() >= end {
+                    sent.failed += 1;
+                    break;
+                }
+            }
+            let exchange = tokio::time::timeout(LONGEST_EXCHANGE, post(request.clone(), to, address));
+            match exchange.await.unwrap_or_else(|_| Err(NotTaken::later("no response in time"))) {
+                Ok(()) => {
+                    sent.taken += 1;
+                    break;
+                }
+                Err(NotTaken { why, may_come_again }) => {
+                    sent.last_error = Some(why);
+                    if !may_come_again {
+                        sent.failed += 1;
+                        break;
+                    }
+                    tokio::time::sleep(BEFORE_THE_NEXT_TRY).await;
+                }
+            }
+        }
+    }
+    sent
+}
+
+/// Why a receiver has not taken a request.
+struct NotTaken {
+    why: String,
+    may_come_again: bool,
+}
+
+impl NotTaken {
+    fn later(why: impl ToString) -> NotTaken {
+        NotTaken { why: why.to_string(), may_come_again: true }
+    }
+
+    fn never(why: impl ToString) -> NotTaken {
+        NotTaken { why: why.to_string(), may_come_again: false }
+    }
+}
+
+async fn post(metrics: Bytes, to: &OtlpEndpoint, address: SocketAddr) -> Result<(), NotTaken> {
+    let stream = TcpStream::connect(address).await.map_err(NotTaken::later)?;
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(NotTaken::later)?;
+    // Its errors are those of the request.
+    tokio::spawn(connection);
+    let request = Request::post(&to.path)
+        .header(header::HOST, &to.authority)
+        .header(header::CONTENT_TYPE, "application/x-protobuf")
+        .body(Full::new(metrics))
+        .map_err(NotTaken::never)?;
+    let response = sender.send_request(request).await.map_err(NotTaken::later)?;
+    let status = response.status();
+    if !status.is_success() {
+        let not_taken = NotTaken::later(format!("it answered with the HTTP status {}", status.as_u16()));
+        return Err(NotTaken { may_come_again: COME_AGAIN.contains(&status), ..not_taken });
+    }
+    let body = Limited::new(response.into_body(), LONGEST_RESPONSE_BYTES).collect().await;
+    let body = body.map_err(NotTaken::never)?.to_bytes();
+    let partial = ExportMetricsServiceResponse::decode(body).ok().and_then(|taken| taken.partial_success);
+    match partial.filter(|partial| partial.rejected_data_points > 0) {
+        Some(partial) => Err(NotTaken::never(format!(
+            "it rejected {} data points: {}",
+            partial.rejected_data_points, partial.error_message
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// The statuses that OTLP names for a second try.
+const COME_AGAIN: [StatusCode; 4] = [
+    StatusCode::TOO_MANY_REQUESTS,
+    StatusCode::BAD_GATEWAY,
+    StatusCode::SERVICE_UNAVAILABLE,
+    StatusCode::GATEWAY_TIMEOUT,
+];
+
+/// Requests that wait for the receiver: minutes of them, and a few hundred kB.
+const LONGEST_QUEUE: usize = 256;
+
+const LONGEST_EXCHANGE: Duration = Duration::from_secs(5);
+
+const BEFORE_THE_NEXT_TRY: Duration = Duration::from_millis(200);
+
+/// How long the end of a run waits for the receiver.
+const LAST_WAIT: Duration = Duration::from_secs(3);
+
+const LONGEST_RESPONSE_BYTES: usize = 64 << 10;

@@ -1,0 +1,180 @@
+import { describe, expect, it } from "vitest";
+import { panelsOf } from "../src/charts/panels";
+import { type Panel, type ShownRun, UNREADABLE, text } from "../src/charts/panels/panel";
+import { movement } from "../src/charts/panels/probes";
+import { Window } from "../src/charts/panels/window";
+import { SECOND_NS, emptyRun, shownRun } from "./runs";
+
+/** The lines of a panel by their labels, with their figures in all rows. */
+function figures(panel: Panel | undefined, run: ShownRun): Record<string, number[]> {
+  const window = Window.of(run.series!, 0, Infinity);
+  return Object.fromEntries((panel?.lines ?? []).map((line) => [line.label, Array.from(line.values(window))]));
+}
+
+function panel(runs: ShownRun[], id: string, boxes = false): Panel | undefined {
+  return panelsOf(runs, 0, boxes).find((p) => p.id === id);
+}
+
+describe("the rate", () => {
+  it("is per second, also of intervals that are shorter or longer", async () => {
+    const run = await shownRun({
+      covered_ns: [SECOND_NS, SECOND_NS / 2],
+      asked_micro: [10.5e6, 4e6],
+      sent: [10, 4],
+      "ends.answered": [9, 4],
+    });
+    expect(figures(panel([run], "rate"), run)).toEqual({ asked: [10.5, 8], sent: [10, 8], answered: [9, 8] });
+  });
+
+  it("shows each kind of query without an answer that happened, with all reasons for which queries were not sent", async () => {
+    const run = await shownRun({
+      "ends.answered": [1, 1],
+      "ends.timed_out": [2, null],
+      "ends.not_sent.no_free_id": [1, 0],
+      "ends.not_sent.too_long": [3, 0],
+      sent: [3, 1],
+    });
+    expect(figures(panel([run], "losses"), run)).toEqual({ "timed out": [2, 0], "not sent": [4, 0] });
+  });
+
+  it("has no second chart where all was answered, and no line asked in closed loop", async () => {
+    const run = await shownRun({ "ends.answered": [1], sent: [1] });
+    expect(panel([run], "losses")).toBeUndefined();
+    expect(Object.keys(figures(panel([run], "rate"), run))).toEqual(["sent", "answered"]);
+  });
+
+  it("of several runs has a line for each", async () => {
+    const runs = [
+      await shownRun({ "ends.answered": [1] }, { label: "old" }),
+      await shownRun({ "ends.answered": [2] }, { label: "new" }, 1),
+    ];
+    expect(panel(runs, "rate")!.lines.map(({ label, run }) => [label, run])).toEqual([
+      ["old", 0],
+      ["new", 1],
+    ]);
+  });
+});
+
+describe("latency", () => {
+  it("has percentiles, with those beyond the timeout and those of too few queries", async () => {
+    const run = await shownRun({
+      "latency.p50": [100, 200],
+      "latency.p99": [null, "beyond"],
+      "latency.max": [300, "beyond"],
+    });
+    expect(figures(panel([run], "latency"), run)).toEqual({ p50: [100, 200], p99: [NaN, Infinity] });
+    expect([NaN, Infinity, 1.234e6].map((ns) => text("ns", ns, 5e9))).toEqual(["-", ">5 s", "1.23 ms"]);
+  });
+
+  it("has five figures as boxes", async () => {
+    const run = await shownRun({
+      "latency.min": [1],
+      "latency.p25": [2],
+      "latency.p50": [3],
+      "latency.p75": [4],
+      "latency.max": [5],
+    });
+    expect(figures(panel([run], "latency", true), run)).toEqual({ min: [1], p25: [2], p50: [3], p75: [4], max: [5] });
+  });
+
+  it("says why it is empty", async () => {
+    const none = await shownRun({ "ends.timed_out": [4] });
+    expect(panel([none], "latency")!.empty).toMatch(/No query was answered/);
+    const sent = await shownRun({ "ends.sent_only": [4] }, { send_only: true });
+    expect(panel([sent], "latency")!.empty).toMatch(/does not wait for answers/);
+    expect(Object.keys(figures(panel([sent], "rate"), sent))).toEqual(["sent", "sent, no answer awaited"]);
+  });
+});
+
+describe("the generator", () => {
+  it("is always the last chart", async () => {
+    const busy = await shownRun({ "workers.0.cpu_ns": [5e8], "lateness.p99": [42], "probe.host.load": [1] });
+    for (const run of [busy, await shownRun({})]) {
+      const ids = panelsOf([run], 0, false).map(({ id }) => id);
+      expect(ids.slice(-2)).toEqual(["lateness", "generator"]);
+    }
+    expect(figures(panel([busy], "generator"), busy)).toEqual({ "worker 0": [0.5] });
+  });
+
+  it("with many workers shows the busiest", async () => {
+    const workers = Object.fromEntries(Array.from({ length: 8 }, (_, i) => [`workers.${i}.cpu_ns`, [i * 1e8]]));
+    const run = await shownRun(workers);
+    expect(figures(panel([run], "generator"), run)).toEqual({ busiest: [0.7] });
+  });
+});
+
+describe("parts of a run", () => {
+  it("are RCODEs as shares of the answers, the most frequent first", async () => {
+    const run = await shownRun({ "rcodes.SERVFAIL": [1, 0], "rcodes.NOERROR": [3, 0] });
+    expect(figures(panel([run], "rcodes"), run)).toEqual({ NOERROR: [0.75, NaN], SERVFAIL: [0.25, NaN] });
+    expect(panel([run], "rcodes")!.lines[0]!.label).toBe("NOERROR");
+  });
+
+  it("are transports of a mix, with their names and their headline latency", async () => {
+    const columns = {
+      "members.0.ends.answered": [3],
+      "members.1.ends.answered": [4],
+      "members.1.service.p50": [7],
+      "members.1.response.p50": [9],
+    };
+    const run = await shownRun(columns, { members: ["udp", "dot"], headline: "service" });
+    expect(figures(panel([run], "members"), run)).toEqual({ udp: [3], dot: [4] });
+    expect(figures(panel([run], "member-latency"), run)).toEqual({ "dot p50": [7] });
+  });
+
+  it("are the durations of a fallback, on top of each other", async () => {
+    const run = await shownRun({ "fallback.udp.p50": [10, null], "fallback.query.p50": [20, 30] });
+    expect(panel([run], "parts")!.lines.every(({ shape }) => shape === "stack")).toBe(true);
+    expect(figures(panel([run], "parts"), run)).toEqual({ "query over UDP": [10, 0], "query over TCP": [20, 30] });
+  });
+
+  it("are connections and handshakes per second", async () => {
+    const at = "arrivals.connections.";
+    const run = await shownRun({
+      [`${at}opened`]: [5],
+      [`${at}failed.refused`]: [2],
+      [`${at}failed.reset`]: [1],
+      [`${at}encrypted.handshakes.full.count`]: [4],
+    });
+    expect(figures(panel([run], "connections"), run)).toEqual({ opened: [5], failed: [3] });
+    expect(figures(panel([run], "handshakes"), run)).toEqual({ full: [4] });
+  });
+
+  it("are absent where nothing was counted", async () => {
+    const run = await shownRun({ "ends.answered": [1], sent: [1] });
+    expect(panelsOf([run], 0, false).map(({ id }) => id)).toEqual(["rate", "latency", "lateness", "generator"]);
+  });
+});
+
+describe("probes", () => {
+  it("are grouped, and those that moved most are first", async () => {
+    const run = await shownRun({
+      "probe.process.threads": [4, 4],
+      "probe.host.load": [1, 9],
+      "probe.host.memory": [5, 6],
+      "probe.unknown.x": [1, 1],
+    });
+    const ids = panelsOf([run], 0, false)
+      .map(({ id }) => id)
+      .filter((id) => id.startsWith("probe."));
+    expect(ids).toEqual(["probe.host.load", "probe.host.memory", "probe.process.threads"]);
+    expect(movement(Float64Array.from([NaN]))).toBe(0);
+  });
+});
+
+describe("a run that cannot be read", () => {
+  it("has charts that say so, and the first one why", () => {
+    const run: ShownRun = { run: emptyRun(), series: null, problem: "The data is cut short.", index: 0 };
+    const [rate, ...others] = panelsOf([run], 0, false);
+    expect([rate!.id, rate!.empty]).toEqual(["rate", "The data is cut short."]);
+    expect(others.map(({ id, empty }) => [id, empty])).toEqual(
+      ["latency", "lateness", "generator"].map((id) => [id, UNREADABLE]),
+    );
+  });
+
+  it("does not hide the others", async () => {
+    const damaged: ShownRun = { run: emptyRun(), series: null, problem: "The data is cut short.", index: 0 };
+    const whole = await shownRun({ "ends.answered": [1], sent: [1] }, {}, 1);
+    expect(panel([damaged, whole], "rate")!.lines.map(({ run }) => run)).toEqual([1, 1]);
+  });
+});
