@@ -85,6 +85,7 @@ export function figureTick(value: number): string {
 }
 
 export function durationTick(ns: number): string {
+  if (ns === 0) return "0";
   return ns >= 120e9 ? `${count(ns / 1e9)} s` : setting(ns);
 }
 
