@@ -36,7 +36,8 @@ export function folderList(first: Folder): FolderList {
     const all = inOrder(folder.runs.filter((run) => found(run, search.value.trim())), order, descending);
     const whole = folder.runs.length;
     const runs = whole === 1 ? "1 run" : `${whole.toLocaleString("en")} runs`;
-    shown.textContent = all.length === whole ? `${runs} in ${folder.path}` : `${all.length.toLocaleString("en")} of ${runs}`;
+    const left = folder.more ? `; the ${folder.more.toLocaleString("en")} oldest are not listed` : "";
+    shown.textContent = (all.length === whole ? `${runs} in ${folder.path}` : `${all.length.toLocaleString("en")} of ${runs}`) + left;
     drawHead();
     body.replaceChildren(...all.slice(0, most).map(row));
     if (all.length === 0) body.append(el("tr", {}, el("td", { colspan: COLUMNS.length + 2, class: "none" }, nothing(whole))));
