@@ -2,7 +2,7 @@
 
 import type { Folder, FolderRun } from "../data/types";
 import { compareLink, found, inOrder, reportLink, runLink, sides, type FolderOrder } from "./choice";
-import { button, el, unseen } from "./dom";
+import { button, el, prose, unseen } from "./dom";
 import { mark, type State } from "./sign";
 
 export interface FolderList {
@@ -79,7 +79,7 @@ export function folderList(first: Folder): FolderList {
       el("td", {}, run.target, run.transport !== "" && el("span", { class: "note" }, run.transport)),
       el("td", {}, run.load),
       el("td", { class: "nowrap" }, run.length),
-      el("td", { class: "words" }, state(run), run.sentence),
+      el("td", { class: "words" }, state(run), prose(run.sentence)),
     );
   };
   const drawTray = (): void => {
