@@ -64,6 +64,20 @@ describe("rows", () => {
   });
 });
 
+describe("what was left out of the finest level", () => {
+  it("is taken from the next one", async () => {
+    const { series, base64 } = encodeSeries([
+      level(60, 1),
+      level(6, 10, { x: { unit: "count", values: [1, 2, 3, 4, 5, 6] } }),
+    ]);
+    series.levels[0]!.left_out = ["x", "heat"];
+    const run = new SeriesReader(series, await unpack(base64, series.bytes));
+    const factor = (columns: string[]) => run.levelFor(0, SECOND_NS, 100, columns).factor;
+    expect([factor([]), factor(["sent"]), factor(["sent", "x"]), factor(["heat"])]).toEqual([1, 1, 10, 10]);
+    expect(run.has("x")).toBe(true);
+  });
+});
+
 describe("the heat map", () => {
   it("has the cells that were written, from any row on", async () => {
     const heat = Array.from({ length: 200 }, (_, row): [number, number][] =>

@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 mod columns;
+mod comparison;
 mod counters;
 mod curves;
 pub mod data;
@@ -89,23 +90,37 @@ pub fn report_data(runs: &[PathBuf], options: &Options) -> Result<(PageData, Vec
     Ok((page, blobs))
 }
 
-/// The page of a comparison of the runs `a` with the runs `b`. The labels of the runs on each side are set here.
+/// The page of a comparison of the runs `a` with the runs `b`, as an HTML file.
+///
+/// # Errors
+/// As [`comparison_data`].
+pub fn comparison(
+    a: &[PathBuf],
+    b: &[PathBuf],
+    comparison: Comparison,
+    options: &Options,
+) -> Result<Vec<u8>, PageError> {
+    let (page, blobs) = comparison_data(a, b, comparison, options)?;
+    html(&page, &blobs)
+}
+
+/// The data of the page of a comparison. The labels of the runs on each side are set here.
 ///
 /// # Errors
 /// A record cannot be read.
-pub fn comparison(
+pub fn comparison_data(
     a: &[PathBuf],
     b: &[PathBuf],
     mut comparison: Comparison,
     options: &Options,
-) -> Result<Vec<u8>, PageError> {
+) -> Result<(PageData, Vec<Blob>), PageError> {
     let (runs, blobs, _) = all_runs(&[a, b].concat())?;
     let labels: Vec<_> = runs.iter().map(|run| run.label.clone()).collect();
     let (of_a, of_b) = labels.split_at(a.len().min(labels.len()));
     (comparison.a.runs, comparison.b.runs) = (of_a.to_vec(), of_b.to_vec());
     let title = options.title.clone().unwrap_or_else(|| "comparison".to_owned());
     let page = PageData { comparison: Some(comparison), ..page(Kind::Comparison, title, runs, options) };
-    html(&page, &blobs)
+    Ok((page, blobs))
 }
 
 /// A page without comparison, folder or address.

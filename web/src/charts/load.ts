@@ -12,7 +12,7 @@ import { ceiling, figureTick, linearTicks, percentTick } from "./ticks";
 import type { Point, PointLine, XYPanel } from "./xy";
 import { logAxis } from "./yaxis";
 
-/** A load response to draw: that of a run, or of several runs of one rate each. */
+/** A load response to draw. */
 interface Shown {
   label: string;
   index: number;
@@ -205,17 +205,9 @@ function hue({ index }: Shown): PointLine["colour"] {
 }
 
 function shownOf(runs: Run[]): Shown[] {
-  const all = runs.flatMap((run, index): Shown[] =>
-    run.load_response && run.load_response.points.length > 0
-      ? [{ label: run.label, index, timeout_ns: run.timeout_ns, ...run.load_response }]
-      : [],
+  return runs.flatMap(({ label, timeout_ns, load_response }, index) =>
+    load_response && load_response.points.length > 0 ? [{ label, index, timeout_ns, ...load_response }] : [],
   );
-  const single = all.filter((s) => s.points.length === 1);
-  const several = all.filter((s) => s.points.length > 1);
-  if (single.length < 2) return several;
-  // Runs of one rate each are the points of one curve.
-  const points = single.flatMap((s) => s.points).sort((a, b) => a.asked_qps - b.asked_qps);
-  return [...several, { ...single[0]!, label: "runs of one rate", points, knee: null }];
 }
 
 /** Up to where all was held, and from where on not. */

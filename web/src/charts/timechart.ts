@@ -97,7 +97,7 @@ export class TimeChart implements Chart {
     const { range, runs } = this.shared;
     const windows = new Map<ShownRun, Window>();
     const windowOf = (run: ShownRun): Window => {
-      const window = windows.get(run) ?? Window.of(run.series!, range.from_ns, range.to_ns);
+      const window = windows.get(run) ?? Window.of(run.series!, range.from_ns, range.to_ns, this.columnsOf(run));
       windows.set(run, window);
       return window;
     };
@@ -175,6 +175,12 @@ export class TimeChart implements Chart {
     this.plot.destroy();
   }
 
+  /** All that is drawn of a run, so that its lines have the same rows. */
+  private columnsOf(run: ShownRun): string[] {
+    const lines = this.panel.lines.filter((line) => line.run === run.index);
+    return [...lines.flatMap((line) => line.columns), ...(this.panel.heat === run.index ? ["heat"] : [])];
+  }
+
   private timeout_ns(): number {
     return this.drawn[0]?.run.run.timeout_ns ?? this.shared.runs[0]?.run.timeout_ns ?? 0;
   }
@@ -210,7 +216,8 @@ export class TimeChart implements Chart {
     pen.within(() => {
       this.paintPhases(pen);
       const heat = this.heatRun();
-      const window = heat && Window.of(heat.series!, this.shared.range.from_ns, this.shared.range.to_ns);
+      const { from_ns, to_ns } = this.shared.range;
+      const window = heat && Window.of(heat.series!, from_ns, to_ns, this.columnsOf(heat));
       // Under the lines of several runs it is no more than a background.
       const opacity = this.shared.runs.length > 1 ? 0.35 : 1;
       if (window) scale = paintHeat(pen, window, beyondCounts(window, heat.run.headline), opacity);

@@ -17,23 +17,28 @@ export class SeriesReader {
     if (this.levels.length === 0) throw new Damaged("it has no levels");
   }
 
-  /** Whether any level has this column; coarser levels have those of the finest. */
+  /** Whether the run has this column. */
   has(name: string): boolean {
-    return this.levels[0]!.has(name);
+    return this.coarsest.has(name);
   }
 
+  /** A finer level may have left out a column, or have too few queries per row for a percentile. */
   names(): string[] {
-    return this.levels[0]!.names();
+    return this.coarsest.names();
   }
 
-  /** The finest level with at most `most_rows` in the range; the coarsest where all have more. */
-  levelFor(from_ns: number, to_ns: number, most_rows: number): LevelReader {
+  /** The finest level that knows these columns and has at most `most_rows` in the range; the coarsest where none is so. */
+  levelFor(from_ns: number, to_ns: number, most_rows: number, columns: string[] = []): LevelReader {
     return (
       this.levels.find((level) => {
         const { first, end } = level.rowsWithin(from_ns, to_ns);
-        return end - first <= most_rows;
-      }) ?? this.levels[this.levels.length - 1]!
+        return end - first <= most_rows && columns.every((name) => level.knows(name));
+      }) ?? this.coarsest
     );
+  }
+
+  get coarsest(): LevelReader {
+    return this.levels[this.levels.length - 1]!;
   }
 }
 
@@ -65,6 +70,11 @@ export class LevelReader {
       if (!(this.from_ns[i]! > this.from_ns[i - 1]!)) throw new Damaged("its intervals are not in order");
     }
     this.heat = level.heat ? new Heat(bytes, level.heat.offset, level.heat.bytes, level.rows) : null;
+  }
+
+  /** False for what was left out of this level to keep the page small; "heat" is the heat map. */
+  knows(name: string): boolean {
+    return !this.level.left_out?.includes(name);
   }
 
   has(name: string): boolean {

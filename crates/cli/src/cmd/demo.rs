@@ -36,8 +36,9 @@ pub(crate) fn demo(flags: &DemoFlags) -> Outcome {
         print_error("(it delays each response by a lognormal time with median 0.5 ms)\n");
     }
     let form = Form { json: flags.json, verbose: false };
+    let progress = run::progress(flags.quiet, flags.plain);
     let outcome =
-        run::execute(&validate(&draft)?, None, flags.out.clone(), flags.quiet, form, Told::default());
+        run::execute(&validate(&draft)?, None, flags.out.clone(), progress, form, Told::default());
     let book = running.stop();
     let code = outcome?;
     if !flags.json {

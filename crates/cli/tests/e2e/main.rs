@@ -27,6 +27,7 @@
 //! | [`mix`] | several transports in one run: shares, figures, a stalled member |
 //! | [`metrics`] | the metrics of a run in progress: for Prometheus, for a receiver of OTLP |
 //! | [`serve`] | a folder of runs over HTTP, one of them in progress |
+//! | [`screen`] | the live screen: it appears, follows its terminal, and leaves it as it was |
 //! | [`output`] | what is printed to terminals, pipes, files and scripts |
 //! | [`faults`] | what happens in the middle of a run: ports that close, servers and generators that are killed, Ctrl-C |
 //!
@@ -55,6 +56,7 @@ mod mix;
 mod output;
 mod recipes;
 mod respond;
+mod screen;
 mod serve;
 mod servers;
 mod tcp;

@@ -1,7 +1,7 @@
 /** The generator itself: whether a figure is the server's or its own. Always the last charts, and always there. */
 import { runDash } from "../theme";
+import { colourOf, columnsOf, ratesOf, valuesOf } from "./figures";
 import { type Line, type Panel, type ShownRun, UNREADABLE } from "./panel";
-import { colourOf, columnsOf } from "./rate";
 
 /** With more workers than this, only the busiest and the mean are drawn. */
 const MOST_WORKERS = 6;
@@ -43,7 +43,16 @@ function busiestOf(run: ShownRun, label: string): Line[] {
     return window.from.map((_, i) => Math.max(...each.map((shares) => shares[i]!)));
   };
   return [
-    { label, unit: "share", run: run.index, colour: colourOf(run), shape: "line", dash: runDash(run.index), values },
+    {
+      label,
+      unit: "share",
+      run: run.index,
+      colour: colourOf(run),
+      shape: "line",
+      dash: runDash(run.index),
+      columns: workers,
+      values,
+    },
   ];
 }
 
@@ -59,14 +68,14 @@ function share(run: ShownRun, label: string, columns: string[], colour: Line["co
     colour,
     shape: "line",
     dash,
-    values: (window) => window.rates(columns, 1),
+    ...ratesOf(columns, 1),
   };
 }
 
 function lateness(runs: ShownRun[], selected: ShownRun | undefined): Panel {
   const of = (run: ShownRun, label: string, column: string, colour: Line["colour"], dash: number[]): Line[] =>
     run.series?.has(column)
-      ? [{ label, unit: "ns", run: run.index, colour, shape: "line", dash, values: (window) => window.values(column) }]
+      ? [{ label, unit: "ns", run: run.index, colour, shape: "line", dash, ...valuesOf(column) }]
       : [];
   const lines = runs.flatMap((run) =>
     runs.length === 1
@@ -95,7 +104,7 @@ function drops(runs: ShownRun[]): Panel[] {
     const label = runs.length === 1 ? "dropped" : run.run.label;
     const colour: Line["colour"] = runs.length === 1 ? (p) => p.timedOut : colourOf(run);
     if (columns.length === 0) return [];
-    return [{ label, unit: "qps", run: run.index, colour, shape: "line", values: (window) => window.rates(columns) }];
+    return [{ label, unit: "qps", run: run.index, colour, shape: "line", ...ratesOf(columns) }];
   });
   const panel = {
     id: "drops",

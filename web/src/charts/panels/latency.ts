@@ -1,7 +1,7 @@
 /** Latency over time: percentile lines over a heat map of all queries, or boxes in its place. */
 import { runDash } from "../theme";
+import { colourOf, valuesOf } from "./figures";
 import { type Line, type Panel, type ShownRun, UNREADABLE } from "./panel";
-import { colourOf } from "./rate";
 
 const PERCENTILES = [
   { label: "p50", column: "latency.p50", colour: (p) => p.p50 },
@@ -59,7 +59,7 @@ export function latencyPanel(runs: ShownRun[], selected: ShownRun | undefined, b
 }
 
 function latencyLine(run: ShownRun, label: string, column: string, colour: Line["colour"]): Line {
-  return { label, unit: "ns", run: run.index, colour, shape: "line", values: (window) => window.values(column) };
+  return { label, unit: "ns", run: run.index, colour, shape: "line", ...valuesOf(column) };
 }
 
 function whyEmpty(run: ShownRun | undefined): string {

@@ -30,6 +30,8 @@ export interface Line {
   edge?: boolean;
   /** What stands at its end, where that is not its label; `null` for nothing. */
   end?: string | null;
+  /** The columns that its figures are made of. */
+  columns: string[];
   values: (window: Window) => Float64Array;
 }
 

@@ -1,6 +1,6 @@
 /** What a run is made of: RCODEs, query types, transports of a mix, connections, handshakes, parts of a transaction. */
+import { columnsOf, ratesOf, sharesOf, valuesOf, valuesOrZero } from "./figures";
 import type { Line, Panel, ShownRun } from "./panel";
-import { columnsOf } from "./rate";
 
 export function partsPanels(run: ShownRun): Panel[] {
   if (!run.series) return [];
@@ -24,7 +24,7 @@ function rcodes(run: ShownRun): Panel {
       shape: "stack",
       opacity,
       colour: rcodeColour(name, i),
-      values: (w) => w.shares([column], columns),
+      ...sharesOf([column], columns),
     };
   });
   return { id: "rcodes", title: "RCODEs", unit: "share of the answers", height: 104, scale: "share", lines };
@@ -49,9 +49,7 @@ function fallback(run: ShownRun): Panel {
     ["query over TCP", "fallback.query.p50"],
   ] as const;
   const lines = parts.flatMap(([label, column], i): Line[] =>
-    run.series!.has(column)
-      ? [{ ...base(run, label, i), unit: "ns", shape: "stack", values: (w) => orZero(w.values(column)) }]
-      : [],
+    run.series!.has(column) ? [{ ...base(run, label, i), unit: "ns", shape: "stack", ...valuesOrZero(column) }] : [],
   );
   return {
     id: "parts",
@@ -63,16 +61,12 @@ function fallback(run: ShownRun): Panel {
   };
 }
 
-function orZero(values: Float64Array): Float64Array {
-  return values.map((value) => (Number.isFinite(value) ? value : 0));
-}
-
 const CONNECTIONS = "arrivals.connections.";
 
 function openConnections(run: ShownRun): Panel {
   const column = `${CONNECTIONS}open_max`;
   const lines: Line[] = run.series!.has(column)
-    ? [{ ...base(run, "open", 0), unit: "count", values: (w) => orZero(w.values(column)) }]
+    ? [{ ...base(run, "open", 0), unit: "count", ...valuesOrZero(column) }]
     : [];
   return { id: "open-connections", title: "Open connections", unit: "most at once", height: 110, scale: "zero", lines };
 }
@@ -104,7 +98,7 @@ type Rate = [label: string, columns: string[], colour: Line["colour"]];
 function rates(run: ShownRun, kinds: Rate[]): Line[] {
   return kinds.flatMap(([label, names, colour]): Line[] => {
     const columns = columnsOf(run, names);
-    return columns.length > 0 ? [{ ...base(run, label, 0), colour, values: (w) => w.rates(columns) }] : [];
+    return columns.length > 0 ? [{ ...base(run, label, 0), colour, ...ratesOf(columns) }] : [];
   });
 }
 
@@ -124,9 +118,7 @@ function setUp(run: ShownRun): Panel {
 }
 
 function percentile(run: ShownRun, label: string, column: string, colour: Line["colour"], dash: number[]): Line[] {
-  return run.series!.has(column)
-    ? [{ ...base(run, label, 0), unit: "ns", colour, dash, values: (w) => w.values(column) }]
-    : [];
+  return run.series!.has(column) ? [{ ...base(run, label, 0), unit: "ns", colour, dash, ...valuesOf(column) }] : [];
 }
 
 /** With more types, the rest is one. */
@@ -141,11 +133,11 @@ function types(run: ShownRun): Panel {
     columns.length > MOST_TYPES ? [columns.slice(0, MOST_TYPES - 1), columns.slice(MOST_TYPES - 1)] : [columns, []];
   const lines = first.map((column, i): Line => {
     const label = column.slice("types.".length, -".answered".length);
-    return { ...base(run, label, i), shape: "stack", values: (w) => w.rates([column]) };
+    return { ...base(run, label, i), shape: "stack", ...ratesOf([column]) };
   });
   if (rest.length > 0) {
     const others = { ...base(run, `${rest.length} other types`, 0), colour: (p: { notSent: string }) => p.notSent };
-    lines.push({ ...others, shape: "stack", values: (w) => w.rates(rest) });
+    lines.push({ ...others, shape: "stack", ...ratesOf(rest) });
   }
   return { id: "types", title: "Answered by query type", unit: "queries/s", height: 140, scale: "zero", lines };
 }
@@ -176,7 +168,7 @@ function memberLatency(run: ShownRun): Panel {
   };
 }
 
-function base(run: ShownRun, label: string, i: number): Omit<Line, "values"> {
+function base(run: ShownRun, label: string, i: number): Omit<Line, "values" | "columns"> {
   return {
     label,
     unit: "qps",

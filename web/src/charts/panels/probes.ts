@@ -35,7 +35,15 @@ function panelOf(run: ShownRun, column: string, name: string, group: string, uni
   const [shown, scale, words] = UNITS[unit ?? "gauge"] ?? UNITS["gauge"]!;
   const values: Line["values"] = (window) =>
     scale === 0 ? window.rates([column]) : window.values(column).map((value) => value * scale);
-  const line: Line = { label: name, unit: shown, run: run.index, colour: (p) => p.answered, shape: "line", values };
+  const line: Line = {
+    label: name,
+    unit: shown,
+    run: run.index,
+    colour: (p) => p.answered,
+    shape: "line",
+    columns: [column],
+    values,
+  };
   return {
     id: column,
     title: name,

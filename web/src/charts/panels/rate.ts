@@ -1,6 +1,7 @@
 /** The rate: what was asked, what was sent, and how it ended. */
 import type { Palette } from "../theme";
 import { runDash } from "../theme";
+import { colourOf, columnsOf, ratesOf } from "./figures";
 import type { Line, Panel, ShownRun } from "./panel";
 
 interface Kind {
@@ -23,7 +24,7 @@ export function ratePanels(runs: ShownRun[]): Panel[] {
   const [run] = runs;
   if (runs.length === 1 && run) return [rateOf(run), ...lossesOf(run)];
   if (runs.length === 0) return [{ ...RATE, lines: [] }];
-  return [ratesOf(runs), ...lossesOfAll(runs)];
+  return [rateOfAll(runs), ...lossesOfAll(runs)];
 }
 
 const RATE = { id: "rate", title: "Rate", unit: "queries/s", height: 230, scale: "zero" } as const;
@@ -42,7 +43,7 @@ function rateOf(run: ShownRun): Panel {
   return { ...RATE, lines };
 }
 
-function ratesOf(runs: ShownRun[]): Panel {
+function rateOfAll(runs: ShownRun[]): Panel {
   const lines = runs.flatMap((run, i) => [
     ...askedOf(run, `asked, ${run.run.label}`).map((asked) => ({ ...asked, end: i === 0 ? "asked" : null })),
     line(run, run.run.label, [run.run.send_only ? "ends.sent_only" : "ends.answered"], colourOf(run), {
@@ -68,20 +69,9 @@ function lossesOfAll(runs: ShownRun[]): Panel[] {
 
 function askedOf(run: ShownRun, label: string): Line[] {
   if (!run.series?.has("asked_micro")) return [];
+  const dash = runDash(run.index);
   // Millionths of queries per interval: per 1,000 s they are a rate again.
-  const values: Line["values"] = (window) => window.rates(["asked_micro"], 1e3);
-  return [
-    {
-      label,
-      unit: "qps",
-      run: run.index,
-      colour: (p) => p.asked,
-      shape: "line",
-      width: 1.25,
-      dash: runDash(run.index),
-      values,
-    },
-  ];
+  return [line(run, label, ["asked_micro"], (p) => p.asked, { width: 1.25, dash, ...ratesOf(["asked_micro"], 1e3) })];
 }
 
 /** The kinds that happened in the run, with the names of their columns. */
@@ -89,18 +79,6 @@ function kindsOf(run: ShownRun): Kind[] {
   return NOT_ANSWERED.map((kind) => ({ ...kind, columns: columnsOf(run, kind.columns) })).filter(
     (kind) => kind.columns.length > 0,
   );
-}
-
-/** The columns that the run has: of these names, or below them where a name ends in a dot. */
-export function columnsOf(run: ShownRun, names: string[]): string[] {
-  const all = run.series?.names() ?? [];
-  return names.flatMap((name) =>
-    all.filter((column) => column === name || (name.endsWith(".") && column.startsWith(name))),
-  );
-}
-
-export function colourOf(run: ShownRun): Line["colour"] {
-  return (p) => p.hues[run.index % p.hues.length]!;
 }
 
 function line(
@@ -116,7 +94,7 @@ function line(
     run: run.index,
     colour,
     shape: "line",
-    values: (window) => window.rates(columns),
+    ...ratesOf(columns),
     ...style,
   };
 }

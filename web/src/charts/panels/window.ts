@@ -17,14 +17,10 @@ export class Window {
     this.to = this.from.map((from, i) => from + covered[i]!);
   }
 
-  static of(series: SeriesReader, from_ns: number, to_ns: number): Window {
-    const level = series.levelFor(from_ns, to_ns, MOST_ROWS);
+  /** With the finest rows that can be drawn and that have these columns. */
+  static of(series: SeriesReader, from_ns: number, to_ns: number, columns: string[] = []): Window {
+    const level = series.levelFor(from_ns, to_ns, MOST_ROWS, columns);
     return new Window(level, level.rowsWithin(from_ns, to_ns));
-  }
-
-  /** A row alone. */
-  static ofRow(level: LevelReader, row: number): Window {
-    return new Window(level, { first: row, end: row + 1 });
   }
 
   get length(): number {
