@@ -61,7 +61,8 @@ fn a_slower_server_is_told_in_each_form_and_fails_its_bound() {
     let page = work.read("page.html");
     assert!(page.contains("\"kind\":\"comparison\"") && page.contains("Slower: p50 "));
     work.write("other.html", "not a page of ours");
-    work.dnsdyno("compare new --against old --page other.html").ends_refused(2, &["is not a page of dnsdyno"]);
+    work.dnsdyno("compare new --against old --page other.html")
+        .ends_refused(2, &["is not a page of dnsdyno"]);
 }
 
 #[test]
