@@ -9,6 +9,7 @@
 //! | [`bad_input`] | a clear message and the right exit code for wrong input |
 //! | [`hostile_files`] | records that no run has written: errors, memory, control characters |
 //! | [`mistakes`] | what a stranger types wrongly: the exact words and the exit code |
+//! | [`compare`] | two sides whose difference is known, and runs that cannot be compared |
 //! | [`judged`] | expectations on steps, conditions, runs without answers, signals and their exit codes |
 //! | [`report`] | the report page: its figures compared with `show` and the record, markup in records, refusals |
 //! | [`recipes`] | every command line of the documents can be run |
@@ -40,6 +41,7 @@ mod support;
 mod bad_input;
 mod check;
 mod clients;
+mod compare;
 mod demo;
 mod doq;
 mod encrypted;
