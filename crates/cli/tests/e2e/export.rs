@@ -19,7 +19,8 @@ fn with_two_runs() -> Workplace {
     let lossy = responder(Faults { loss: Share::new(0.1).unwrap(), ..Faults::default() });
     let run = format!("run -s {} -d q.txt --stair 1k..2k --step 1k --hold 500ms", lossy.address());
     work.dnsdyno(&format!(
-        "{run} --interval 250ms --timeout 300ms --quiet -o udp --expect loss<1% --expect p50<250ms --expect-each loss<90%"
+        "{run} --interval 250ms --timeout 300ms --quiet -o udp --expect loss<1% --expect p50<250ms \
+         --expect-each loss<90%"
     ))
     .gives(1);
     let words = "respond --listen 127.0.0.1:0 --dot 127.0.0.1:0 --write-ca ca.pem";
