@@ -26,7 +26,7 @@ fn silent() -> Running {
 }
 
 fn words(server: &Running, more: &str) -> String {
-    format!("-s {} --ask www.example --rate 500 --interval 250ms -o run {more}", server.address())
+    format!("-s {} --ask www.example --rate 500 -o run {more}", server.address())
 }
 
 /// Waits until the screen has figures.
@@ -83,8 +83,9 @@ fn the_second_key_ends_a_run_that_waits_for_responses() {
     for keys in ["q", "\u{3}"] {
         let work = Workplace::new();
         let server = silent();
-        let mut run = start(&work, &words(&server, "--for 50s --timeout 55s --interval 1s"));
+        let mut run = start(&work, &words(&server, "--for 50s --timeout 55s"));
         until_it_draws(&work, &mut run);
+        run.until("queries are outstanding", || server.book().udp.counts.received > 0);
         run.press(keys);
         run.until("it says that it stops", || work.stdout().contains("stopping"));
         run.press(keys);
