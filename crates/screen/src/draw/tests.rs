@@ -1,5 +1,6 @@
 //! Pictures of runs of all kinds at several sizes, and the figures on them.
 
+use dnsdyno_measure::Arrivals;
 use proptest::prelude::*;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -173,7 +174,7 @@ proptest! {
         let is = |flag: u8| flags & flag > 0;
         let options = Options { is_paused: is(1), is_whole: is(2), has_help: is(4) };
         for (_, mut state) in sample::runs() {
-            let mut arrivals = dnsdyno_measure::Arrivals { sent, answered: sent, timed_out: lost, ..Default::default() };
+            let mut arrivals = Arrivals { sent, answered: sent, timed_out: lost, ..Arrivals::default() };
             arrivals.latency.record(latency_ns);
             let live = dnsdyno_runner::Live { index: 700, to_ns: 701 * SECOND, asked_qps, arrivals: &arrivals };
             state.passed(&live);
