@@ -156,8 +156,8 @@ fn a_terminal_that_is_not_ours_has_lines() {
     let work = Workplace::new();
     let server = responder(Faults::default());
     let run = words(&server, "--for 1s");
-    // `timeout` makes a process group of its own, which is in the background of the terminal.
-    let script = format!("stty rows 24 cols 80; TERM=xterm timeout 50 $0 run {run}");
+    // `timeout` makes a process group of its own, in the background of the terminal; the shell goes on after it.
+    let script = format!("stty rows 24 cols 80; TERM=xterm timeout 50 $0 run {run}; true");
     let ran = work.shell(&format!("script -qec \"{script}\" /dev/null")).gives(0);
     assert!(!ran.stdout.contains('\u{1b}') && ran.stdout.contains("1 s  asked 500"), "{}", ran.stdout);
 }
