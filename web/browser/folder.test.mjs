@@ -41,10 +41,10 @@ test("a run is opened from the list, with its charts and nothing from elsewhere"
 });
 
 test("two ticked runs are opened together, or compared", async () => {
-  for (const [button, heading] of [["Open together", "Runs"], ["Compare", "Differences"]]) {
+  for (const [link, heading] of [["Open together", "Runs"], ["Compare", "Differences"]]) {
     const page = await openList();
     for (const name of ["udp", "tcp"]) await page.getByRole("checkbox", { name: new RegExp(name) }).first().check();
-    await page.getByRole("button", { name: button }).click();
+    await page.getByRole("link", { name: link }).click();
     await page.waitForURL((url) => url.pathname !== "/");
     await drawn(page);
     await page.getByRole("heading", { name: heading }).waitFor();

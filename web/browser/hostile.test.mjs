@@ -54,7 +54,8 @@ async function everyText(file) {
     }
   }
   const { runid } = objects[0];
-  objects.splice(1, 0, { runid, type: "event", msg: HOSTILE, msg_type: `note${HOSTILE}`, dnsdyno: { at_ns: 1, figures: { [HOSTILE]: 1 } } });
+  const event = { at_ns: 1, kind: `note${HOSTILE}`, message: HOSTILE, figures: { [HOSTILE]: 1 } };
+  objects.splice(1, 0, { runid, type: "event", msg: HOSTILE, msg_type: event.kind, dnsdyno: event });
   await writeFile(file, objects.map((object) => `${JSON.stringify(object)}\n`).join(""));
 }
 

@@ -81,6 +81,9 @@ pub(crate) struct OutputFlags {
     /// Print nothing during the run
     #[arg(long)]
     pub(crate) quiet: bool,
+    /// Print lines during the run on a terminal too, one a second
+    #[arg(long, conflicts_with = "quiet")]
+    pub(crate) plain: bool,
     /// Show the rate and CPU use of each worker
     #[arg(long)]
     pub(crate) verbose: bool,
@@ -122,6 +125,9 @@ pub(crate) struct DemoFlags {
     /// Print nothing during the run
     #[arg(long)]
     pub(crate) quiet: bool,
+    /// Print lines during the run on a terminal too, one a second
+    #[arg(long, conflicts_with = "quiet")]
+    pub(crate) plain: bool,
     /// Print the summary as one JSON object, with all intervals
     #[arg(long)]
     pub(crate) json: bool,

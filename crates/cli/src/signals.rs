@@ -13,6 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 use dnsdyno_runner::{Control, StopCause};
+use dnsdyno_screen::Leave;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
 
@@ -20,8 +21,9 @@ use crate::exit::code_of_stop;
 use crate::message::print_error;
 
 /// Stops the run of `control` at each signal from now on. If the program was started to ignore SIGHUP, as by `nohup`,
-/// it still does. SIGINT is never ignored: shells start every background job of a script so.
-pub(crate) fn handle_signals(control: Arc<Control>) -> std::io::Result<()> {
+/// it still does. SIGINT is never ignored: shells start every background job of a script so. The screen is left before
+/// the process ends.
+pub(crate) fn handle_signals(control: Arc<Control>, leave_screen: Leave) -> std::io::Result<()> {
     let hang_up = (!ignores(SIGHUP)).then_some(SIGHUP);
     let mut signals = Signals::new([SIGINT, SIGTERM].into_iter().chain(hang_up))?;
     thread::Builder::new().name("signals".into()).spawn(move || {
@@ -30,13 +32,13 @@ pub(crate) fn handle_signals(control: Arc<Control>) -> std::io::Result<()> {
             match earlier {
                 0 => {}
                 1 => drop(thread::Builder::new().spawn({
-                    let control = Arc::clone(&control);
+                    let (control, leave_screen) = (Arc::clone(&control), Arc::clone(&leave_screen));
                     move || {
                         thread::sleep(GRACE);
-                        leave(&control)
+                        leave(&control, &leave_screen)
                     }
                 })),
-                _ => leave(&control),
+                _ => leave(&control, &leave_screen),
             }
         }
     })?;
@@ -59,7 +61,8 @@ fn cause_of(signal: i32) -> StopCause {
 }
 
 /// Ends the process at once.
-fn leave(control: &Control) -> ! {
+fn leave(control: &Control, leave_screen: &Leave) -> ! {
+    leave_screen();
     print_error("dnsdyno: ended before the record was complete; `dnsdyno show` reads it as far as it goes");
     signal_hook::low_level::exit(i32::from(code_of_stop(control.cause())))
 }

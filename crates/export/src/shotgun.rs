@@ -22,8 +22,9 @@ pub(crate) fn write(run: &Run, mut out: &mut dyn Write) -> Result<(), ExportErro
         return Err(ExportError::NoInterval { run: run.path().to_owned(), format: "DNS Shotgun's JSON" });
     }
     let clock = Clock { started_unix_ns: digest.header.started_unix_ns };
-    let timeout_ms = digest.header.timeout_ns.div_ceil(NS_PER_MS).max(1);
-    let mut counts = Counts::new(timeout_ms);
+    // A record can contain any timeout.
+    let timeout_ms = digest.header.timeout_ns.div_ceil(NS_PER_MS).clamp(1, LONGEST_TIMEOUT_MS);
+    let mut counts = Counts(vec![0; timeout_ms as usize + 1]);
     let mut open = Open::default();
     open.pass(digest.arrivals());
     let stats = Stats::new(
@@ -123,12 +124,6 @@ impl<'a> Stats<'a> {
 struct Counts(Vec<u64>);
 
 impl Counts {
-    fn new(timeout_ms: u64) -> Counts {
-        // A timeout is at most some minutes in a plan; a record can contain any.
-        let bins = usize::try_from(timeout_ms).unwrap_or(MOST_BINS).min(MOST_BINS);
-        Counts(vec![0; bins + 1])
-    }
-
     fn of(&mut self, latency: Latency<'_>) -> &[u64] {
         let Counts(counts) = self;
         counts.fill(0);
@@ -155,10 +150,11 @@ struct Open {
 impl Open {
     fn pass(&mut self, arrivals: &Arrivals) {
         let ended = [arrivals.answered, arrivals.timed_out, arrivals.refused];
-        self.queries = ended.iter().fold(self.queries + arrivals.sent, |open, n| open.saturating_sub(*n));
+        let sent = self.queries.saturating_add(arrivals.sent);
+        self.queries = ended.iter().fold(sent, |open, n| open.saturating_sub(*n));
         if let Some(connections) = &arrivals.connections {
-            self.connections =
-                (self.connections + connections.established).saturating_sub(connections.ended_total());
+            let established = self.connections.saturating_add(connections.established);
+            self.connections = established.saturating_sub(connections.ended_total());
         }
     }
 }
@@ -216,7 +212,7 @@ const VERSION: u32 = 20_200_527;
 const NS_PER_MS: u64 = 1_000_000;
 
 /// An hour, which no query waits for an answer.
-const MOST_BINS: usize = 3_600_000;
+const LONGEST_TIMEOUT_MS: u64 = 3_600_000;
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,6 @@
 //! Plan files: reading, writing, and combining with the flags of the command line.
 
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::fs::File;
 use std::io::Read;
@@ -46,6 +47,16 @@ impl Draft {
     /// The text of an equivalent plan file.
     pub fn to_toml(&self) -> Result<String, PlanError> {
         toml::to_string(self).map_err(cannot_write)
+    }
+
+    /// The options that are given, by their keys, as text.
+    pub fn options(&self) -> Result<BTreeMap<String, String>, PlanError> {
+        let keys = Table::try_from(self).map_err(cannot_write)?;
+        let text = |value: toml::Value| match value {
+            toml::Value::String(text) => text,
+            value => value.to_string(),
+        };
+        Ok(keys.into_iter().map(|(key, value)| (key, text(value))).collect())
     }
 
     /// This draft, overridden by `flags`.

@@ -132,6 +132,11 @@ impl Digest {
         self.sum.is_some() && !self.torn
     }
 
+    /// Whether lines of the record are lost: the disk was too slow, or full for a time.
+    pub fn has_gap(&self) -> bool {
+        self.has_gap
+    }
+
     /// How the run's queries ended: from the sum, or from the intervals where there is none.
     pub fn tally(&self) -> &Tally {
         self.sum.as_ref().map_or(&self.merged.tally, |sum| &sum.tally)

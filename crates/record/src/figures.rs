@@ -1,8 +1,8 @@
-//! The figures of a record that expectations and reports have in common.
+//! The figures of a record that expectations, comparisons and reports have in common.
 
 use dnsdyno_measure::{Latency, Quantile, Tally};
 
-use crate::Headline;
+use crate::{Digest, Headline, Row};
 
 /// Queries that were sent. Each query has one type, and only sent queries are counted there.
 pub fn sent(tally: &Tally) -> u64 {
@@ -44,3 +44,32 @@ pub fn longest(latency: Latency<'_>) -> Option<Quantile> {
     }
     latency.answered.exact().map(|exact| Quantile::At(exact.max_ns))
 }
+
+/// The rate of `count` queries of the run; `None` where [too little](carries_a_rate) is behind it.
+pub fn run_rate(digest: &Digest, count: u64) -> Option<f64> {
+    let asked_qps = digest.rows().iter().map(Row::asked_qps).fold(0.0, f64::max);
+    let rate = rate_qps(count, digest.schedule_ns());
+    carries_a_rate(digest).then(|| not_above(asked_qps, rate))
+}
+
+/// Whether the run is long enough for an average rate: the ten queries of a closed loop of 2 µs are not 5,000,000
+/// queries a second.
+pub fn carries_a_rate(digest: &Digest) -> bool {
+    digest.schedule_ns() >= RATE_NEEDS_NS && digest.tally().scheduled >= RATE_NEEDS_QUERIES
+}
+
+/// The rate of `count` queries of a row.
+pub fn row_rate(row: &Row, count: u64) -> f64 {
+    not_above(row.asked_qps(), rate_qps(count, row.covered_ns))
+}
+
+/// An interval at 333.3 queries a second may have 334 queries; no server answers more than it is asked.
+fn not_above(asked_qps: f64, rate_qps: f64) -> f64 {
+    if asked_qps > 0.0 { rate_qps.min(asked_qps) } else { rate_qps }
+}
+
+/// A shorter run is mostly its start.
+pub const RATE_NEEDS_NS: u64 = 1_000_000_000;
+
+/// With fewer, one query more or less is over 1 % of the rate.
+pub const RATE_NEEDS_QUERIES: u64 = 100;

@@ -1,17 +1,18 @@
-//! The figures of a run in progress, as they change: those of the last wall interval.
+//! The figures of a run in progress, as they change: those of a wall interval, or of several.
 
 use dnsdyno_measure::{Arrivals, Latency, PERCENTILES};
 
+use crate::figures::longest;
 use crate::layout::{flow, flow_after};
 use crate::rows::quantile;
 use crate::units::{count, rate, seconds};
 
-/// The figures of one wall interval.
+/// The figures of one or several wall intervals.
 #[derive(Clone, Copy, Debug)]
 pub struct LiveFigures<'a> {
-    /// The end of the interval since the start of the run.
+    /// Their end since the start of the run.
     pub to_ns: u64,
-    /// Its length.
+    /// Their length.
     pub interval_ns: u64,
     /// The scheduled rate; `None` in closed loop.
     pub asked_qps: Option<f64>,
@@ -21,24 +22,44 @@ pub struct LiveFigures<'a> {
     pub arrivals: &'a Arrivals,
 }
 
+/// A figure and what it is: `answered`, `7,998`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Figure {
+    /// What it is.
+    pub what: &'static str,
+    /// The figure, with its unit.
+    pub text: String,
+}
+
+impl Figure {
+    fn new(what: &'static str, text: String) -> Figure {
+        Figure { what, text }
+    }
+
+    fn words(&self) -> String {
+        format!("{} {}", self.what, self.text)
+    }
+}
+
 impl LiveFigures<'_> {
     /// As one line, for logs; broken between figures where it is longer than `width`.
     pub fn line(&self, width: usize) -> String {
         let mut out = String::new();
         let lead = format!("{:>6} s  ", seconds(self.to_ns, self.interval_ns));
-        let figures = self.rates().into_iter().chain(self.percentiles()).chain(self.losses());
-        flow_after(&mut out, &lead, figures, "  ", lead.len(), width);
+        let figures = self.rates().into_iter().chain(self.carried()).chain(self.losses());
+        flow_after(&mut out, &lead, figures.map(|figure| figure.words()), "  ", lead.len(), width);
         out.trim_end().to_owned()
     }
 
-    /// As lines of at most `width` columns, for a block on a terminal: rates, percentiles, losses.
+    /// As lines of at most `width` columns, for a small terminal: rates, percentiles, losses.
     pub fn block(&self, width: usize) -> String {
         let mut out = String::new();
-        let losses = match self.losses() {
+        let words = |figures: Vec<Figure>| figures.iter().map(Figure::words).collect::<Vec<_>>();
+        let losses = match words(self.losses()) {
             none if none.is_empty() => vec!["no losses".to_owned()],
             losses => losses,
         };
-        for parts in [self.rates(), self.percentiles(), losses] {
+        for parts in [words(self.rates()), words(self.carried()), losses] {
             if !parts.is_empty() {
                 flow(&mut out, parts, "  ", 0, 0, width);
             }
@@ -46,28 +67,38 @@ impl LiveFigures<'_> {
         out.trim_end().to_owned()
     }
 
-    fn rates(&self) -> Vec<String> {
+    /// The rates a second: asked (in an open loop), sent, answered.
+    pub fn rates(&self) -> Vec<Figure> {
         let seconds = self.interval_ns.max(1) as f64 * 1e-9;
         let per_second = |n: u64| rate(n as f64 / seconds);
-        let asked = self.asked_qps.map(|qps| format!("asked {}", rate(qps)));
-        let sent = format!("sent {}", per_second(self.arrivals.sent));
-        let answered = format!("answered {}", per_second(self.arrivals.answered));
+        let asked = self.asked_qps.map(|qps| Figure::new("asked", rate(qps)));
+        let sent = Figure::new("sent", per_second(self.arrivals.sent));
+        let answered = Figure::new("answered", per_second(self.arrivals.answered));
         asked.into_iter().chain([sent, answered]).collect()
     }
 
-    /// Those that the queries of the interval carry.
-    fn percentiles(&self) -> Vec<String> {
-        let unanswered = self.arrivals.timed_out + self.arrivals.refused;
-        let latency = Latency { answered: &self.arrivals.latency, unanswered };
+    /// p50, p99 and p99.9, each `None` where the queries do not carry it, and the longest.
+    pub fn latencies(&self) -> Vec<(&'static str, Option<String>)> {
+        let latency = self.latency();
         let shown = PERCENTILES.iter().filter(|(key, ..)| LIVE.contains(key));
-        let carried = shown.filter_map(|(_, title, q)| Some((title, latency.percentile(*q)?)));
-        carried
-            .map(|(title, percentile)| format!("{title} {}", quantile(Some(percentile), self.timeout_ns)))
-            .collect()
+        let percentiles = shown.map(|(_, title, q)| (*title, latency.percentile(*q)));
+        let all = percentiles.chain([("max", longest(latency))]);
+        all.map(|(title, at)| (title, at.map(|at| quantile(Some(at), self.timeout_ns)))).collect()
     }
 
-    /// Losses and anomalies of the interval.
-    fn losses(&self) -> Vec<String> {
+    /// The percentiles that the queries carry.
+    fn carried(&self) -> Vec<Figure> {
+        let latencies = self.latencies().into_iter().filter(|(title, _)| *title != "max");
+        latencies.filter_map(|(title, text)| Some(Figure::new(title, text?))).collect()
+    }
+
+    fn latency(&self) -> Latency<'_> {
+        let unanswered = self.arrivals.timed_out + self.arrivals.refused;
+        Latency { answered: &self.arrivals.latency, unanswered }
+    }
+
+    /// Losses and anomalies, those that occurred.
+    pub fn losses(&self) -> Vec<Figure> {
         let Arrivals { anomalies, .. } = self.arrivals;
         let parts = [
             ("timed out", self.arrivals.timed_out),
@@ -80,8 +111,8 @@ impl LiveFigures<'_> {
             ("wrong question", anomalies.wrong_question),
             ("malformed", anomalies.malformed),
         ];
-        let seen = parts.iter().filter(|(_, n)| *n > 0);
-        seen.map(|(what, n)| format!("{what} {}", count(*n))).collect()
+        let seen = parts.into_iter().filter(|(_, n)| *n > 0);
+        seen.map(|(what, n)| Figure::new(what, count(n))).collect()
     }
 }
 

@@ -1,2 +1,27 @@
 //! The live screen of a run on a terminal, and plain lines elsewhere.
+//!
+//! ```text
+//!   runner ──► Screen ──► State ──► View ──► picture ──► terminal
+//!   events     observer   counts    a copy   5 a second, on a thread of its own
+//! ```
+//!
+//! The observer only counts. A thread of its own draws, so that a terminal that takes nothing delays neither the
+//! record nor a worker.
 #![forbid(unsafe_code)]
+
+mod draw;
+mod foreign;
+mod history;
+mod lines;
+mod options;
+mod palette;
+mod recent;
+mod screen;
+mod show;
+mod state;
+mod terminal;
+
+#[cfg(test)]
+mod sample;
+
+pub use screen::{Leave, Program, Progress, Screen};

@@ -97,6 +97,27 @@ fn the_list_and_the_page_of_a_run_show_its_record() {
 }
 
 #[test]
+fn two_sides_are_compared_on_a_page_that_says_what_was_not_asked_alike() {
+    let served = Served::new(|runs| {
+        for (name, seed) in [("a1", "1"), ("a2", "2"), ("b1", "3"), ("b2", "4")] {
+            simulated(&runs.join(name), |draft| draft.seed = Some(seed.into()));
+        }
+        simulated(&runs.join("other"), |draft| draft.rate = Some("1k".into()));
+    });
+    let got = served.get("/compare?a=a1&a=a2&b=b1&b=b2");
+    assert_eq!(got.status, 200, "{}", got.body);
+    let data = page_data(&got.body);
+    assert_eq!((&data["kind"], &data["home"]), (&"comparison".into(), &"/".into()));
+    assert_eq!(data["comparison"]["a"]["runs"].as_array().unwrap().len(), 2);
+    assert_eq!(data["runs"][2]["files"], "/runs/b1/files/");
+    assert_eq!(data["comparison"]["unlike"], Value::Array(Vec::new()));
+    let unlike = page_data(&served.get("/compare?a=a1&b=other").body);
+    assert!(!unlike["comparison"]["unlike"].as_array().unwrap().is_empty());
+    let twice = served.get("/compare?a=a1&b=a1");
+    assert!(twice.status == 422 && twice.body.contains("same run"), "{twice:?}");
+}
+
+#[test]
 fn the_files_of_a_record_are_sent_as_they_are() {
     let served = Served::new(|runs| drop(simulated(&runs.join("a b"), |_| {})));
     let run = served.around.path().join("runs/a b");

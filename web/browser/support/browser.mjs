@@ -55,9 +55,16 @@ async function open(browser, place, { theme = "light", viewport = DESK, ready = 
     if (!mayAsk(url, request.url())) seen.requests.push(request.url());
   });
   page.seen = seen;
+  await page.addInitScript(noteWhenReady);
   await page.goto(url);
   if (ready) await drawn(page);
   return page;
+}
+
+/** In the page: the instant, from the start of the navigation, at which it says that its charts are drawn. */
+function noteWhenReady() {
+  const note = () => (window.readyAt_ms ??= performance.now());
+  new MutationObserver(note).observe(document, { attributeFilter: ["data-ready"], subtree: true });
 }
 
 /** Waits until the page says that its charts are drawn. */

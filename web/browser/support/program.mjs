@@ -30,8 +30,8 @@ export async function shown(run) {
 }
 
 /** The text of `dnsdyno show`. */
-export async function summary(run) {
-  return (await dnsdyno(["show", run])).stdout;
+export async function summary(run, ...words) {
+  return (await dnsdyno(["show", ...words, run])).stdout;
 }
 
 /**

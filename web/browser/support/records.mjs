@@ -8,10 +8,9 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { QUERIES, dnsdyno, responder } from "./program.mjs";
 
-const DELAY = ["--delay", "lognormal:0.5ms,0.4"];
 const CONSTANT = ["--rate", "400", "--for", "2s", "--interval", "250ms"];
 
-/** What makes the record of each name: `faults` of the responder and `load`, or `from`, which changes another one. */
+/** What makes the record of each name: `delay` and `faults` of the responder and `load`, or `from`, which changes another one. */
 const RECIPES = {
   udp: { load: (at) => ["-s", at.udp, ...CONSTANT] },
   tcp: { load: (at) => ["-s", at.udp, "--transport", "tcp", "--clients", "4", ...CONSTANT] },
@@ -41,7 +40,7 @@ const RECIPES = {
     faults: ["--stall", "1s..1.5s"],
     load: (at) => ["-s", at.udp, "--rate", "1k", "--for", "3s", "--interval", "250ms"],
   },
-  slow: { faults: ["--delay", "20ms"], load: (at) => ["-s", at.udp, ...CONSTANT] },
+  slow: { delay: "20ms", load: (at) => ["-s", at.udp, ...CONSTANT] },
   hostile: {
     load: (at) => ["-s", at.udp, "--name", HOSTILE, "--note", `${HOSTILE} \u001b[31mred\u001b[0m \u202eoverride`, ...CONSTANT],
   },
@@ -58,13 +57,13 @@ export const KINDS = ["udp", "tcp", "doh", "fallback", "mix", "ramp", "stair", "
 export async function record(name) {
   const folder = join(home(), name);
   if (existsSync(folder)) return folder;
-  const { from, change, faults = [], load, codes } = RECIPES[name.split("@")[0]];
+  const { from, change, delay = "lognormal:0.5ms,0.4", faults = [], load, codes } = RECIPES[name.split("@")[0]];
   const work = await beside(name);
   if (from !== undefined) {
     await cp(await record(from), work, { recursive: true });
     await change(work);
   } else {
-    const server = await responder(...DELAY, ...faults);
+    const server = await responder("--delay", delay, ...faults);
     try {
       await dnsdyno(["run", "--queries", QUERIES, "--quiet", "--out", work, ...load(server)], { codes });
     } finally {

@@ -36,8 +36,8 @@ pub fn smallest(a: usize, b: usize) -> f64 {
 }
 
 /// Tests figures of the same runs together. Each figure has one number per run: those of the first `a` runs, then
-/// those of the others.
-pub fn test(figures: &[Vec<f64>], a: usize, seed: u64) -> Vec<Probability> {
+/// those of the others. Of many runs, so many random `relabellings` are drawn.
+pub fn test(figures: &[Vec<f64>], a: usize, relabellings: u32, seed: u64) -> Vec<Probability> {
     let rows: Vec<Vec<f64>> = figures.iter().map(|figure| standardized(figure)).collect();
     let runs = rows.first().map_or(0, Vec::len);
     if a == 0 || a >= runs {
@@ -58,7 +58,7 @@ pub fn test(figures: &[Vec<f64>], a: usize, seed: u64) -> Vec<Probability> {
         let mut shuffled: Vec<usize> = (0..runs).collect();
         // The labels as they are belong to the distribution.
         counts.add(&rows, &first, &observed, &order);
-        for _ in 0..RELABELLINGS {
+        for _ in 0..relabellings {
             let (chosen, _) = shuffled.partial_shuffle(&mut random, a);
             counts.add(&rows, chosen, &observed, &order);
         }
@@ -167,8 +167,8 @@ fn combinations(runs: usize, a: usize) -> Option<u64> {
 /// With up to 8 against 8 runs each relabelling is counted, and the probability is exact.
 const MOST_ENUMERATED: u64 = 13_000;
 
-/// Random relabellings of more runs: a probability of 4 % is then known to within 0.4 percentage points.
-const RELABELLINGS: u32 = 10_000;
+/// Usual random relabellings of more runs: a probability of 4 % is then known to within 0.4 percentage points.
+pub const RELABELLINGS: u32 = 10_000;
 
 /// Distance of the fences from the quartiles, in interquartile ranges: Tukey's choice.
 const FENCES: f64 = 1.5;
@@ -181,7 +181,7 @@ mod tests {
     use super::*;
 
     fn alone(a: &[f64], b: &[f64]) -> f64 {
-        test(&[[a, b].concat()], a.len(), 1)[0].alone
+        test(&[[a, b].concat()], a.len(), RELABELLINGS, 1)[0].alone
     }
 
     #[test]
@@ -210,7 +210,7 @@ mod tests {
     fn random_relabellings_agree_with_all_of_them() {
         let a: Vec<f64> = (0..8).map(|i| f64::from(i * 7 % 8)).collect();
         let b: Vec<f64> = (0..9).map(|i| f64::from(i * 5 % 9) + 2.0).collect();
-        let together = test(&[[&a[..], &b[..]].concat()], 8, 3)[0].alone;
+        let together = test(&[[&a[..], &b[..]].concat()], 8, RELABELLINGS, 3)[0].alone;
         let (mut extreme, mut all) = (0, 0);
         let row = standardized(&[&a[..], &b[..]].concat());
         let observed = difference(&row, &(0..8).collect::<Vec<_>>());
@@ -233,17 +233,17 @@ mod tests {
     fn figures_that_move_together_cost_nothing_and_others_do() {
         let figure = vec![1.0, 1.3, 0.9, 1.1, 1.2, 1.6, 1.4, 1.5];
         let other = vec![1.0, 2.0, 2.0, 1.0, 1.0, 2.0, 2.0, 1.0];
-        let alone = test(std::slice::from_ref(&figure), 4, 1)[0].alone;
+        let alone = test(std::slice::from_ref(&figure), 4, RELABELLINGS, 1)[0].alone;
         let doubled: Vec<f64> = figure.iter().map(|x| x * 2.0).collect();
-        let copies = test(&[figure.clone(), doubled], 4, 1);
+        let copies = test(&[figure.clone(), doubled], 4, RELABELLINGS, 1);
         assert!(copies.iter().all(|p| *p == Probability { alone, together: alone }), "{copies:?}");
-        let two = test(&[figure, other], 4, 1);
+        let two = test(&[figure, other], 4, RELABELLINGS, 1);
         assert!(two[0].alone == alone && two[0].together > alone, "{two:?}");
     }
 
     #[test]
     fn without_a_second_side_nothing_is_shown() {
         assert_eq!(alone(&[1.0, 2.0], &[]), 1.0);
-        assert!(test(&[], 2, 1).is_empty());
+        assert!(test(&[], 2, RELABELLINGS, 1).is_empty());
     }
 }

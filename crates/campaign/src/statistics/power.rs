@@ -70,7 +70,7 @@ mod tests {
             let mut draw = |at: f64| (0..runs).map(|_| at + noise.sample(&mut random)).collect::<Vec<f64>>();
             let mut is_found = |i| {
                 let figures = [draw(0.0), draw(difference)].concat();
-                permutation::test(&[figures], runs, i)[0].alone <= 0.04
+                permutation::test(&[figures], runs, 1_000, i)[0].alone <= 0.04
             };
             let found = (0..100).filter(|i| is_found(*i)).count();
             assert!(seen.contains(&found), "{found} of 100 with {runs} runs for {difference}");

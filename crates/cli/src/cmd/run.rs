@@ -8,13 +8,13 @@ use dnsdyno_plan::expect::Expectation;
 use dnsdyno_plan::{Draft, Plan};
 use dnsdyno_record::Ended;
 use dnsdyno_runner::{Control, Keep, LocalRunner, PlanRunner, validate};
+use dnsdyno_screen::Progress;
 
 use crate::args::RunFlags;
 use crate::exit::{Failure, HUNG_UP, INTERRUPTED, Outcome, RECORD_INCOMPLETE, RUN_FAILED, TERMINATED};
 use crate::message::print_error;
 use crate::metrics::Told;
-use crate::screen::Screen;
-use crate::signals;
+use crate::screen::screen;
 use crate::summary::{Expected, Form, print};
 
 pub(crate) fn run(flags: RunFlags) -> Outcome {
@@ -35,7 +35,25 @@ pub(crate) fn run(flags: RunFlags) -> Outcome {
     let output = &flags.output;
     let form = Form { json: output.json, verbose: output.verbose };
     let told = Told::start(&flags.metrics, output.quiet)?;
-    execute(&plan, over_sockets.as_ref(), flags.output.out, flags.output.quiet, form, told)
+    let progress = progress(output.quiet, output.plain);
+    execute(&plan, over_sockets.as_ref(), flags.output.out, progress, form, told).map(|run| run.code)
+}
+
+/// How these options show the progress of a run.
+pub(crate) fn progress(quiet: bool, plain: bool) -> Progress {
+    match (quiet, plain) {
+        (true, _) => Progress::Quiet,
+        (false, true) => Progress::Lines,
+        (false, false) => Progress::Auto,
+    }
+}
+
+/// A run that was made, and printed.
+pub(crate) struct Executed {
+    /// The exit code.
+    pub(crate) code: u8,
+    /// The folder of the record.
+    pub(crate) folder: Option<PathBuf>,
 }
 
 /// Runs the plan (or `over_sockets`, where AF_XDP is not available) and prints the summary.
@@ -43,18 +61,17 @@ pub(crate) fn execute(
     plan: &Plan,
     over_sockets: Option<&Plan>,
     folder: Option<PathBuf>,
-    quiet: bool,
+    progress: Progress,
     form: Form,
     mut told: Told,
-) -> Outcome {
+) -> Result<Executed, Failure> {
     if cfg!(feature = "unmeasured") {
         print_error(
             "dnsdyno: this build does not match responses or measure times: use it for benchmarks only",
         );
     }
     let control = Arc::new(Control::default());
-    let state_requests = signals::state_requests().map_err(Failure::run_failed)?;
-    let mut screen = Screen::new(quiet, Arc::clone(&control), signals::handle_signals, state_requests);
+    let mut screen = screen(progress, &control)?;
     let keep = folder.map_or(Keep::Dated, Keep::Folder);
     let run = {
         let observer = &mut (&mut screen, &mut told.observer());
@@ -74,14 +91,15 @@ pub(crate) fn execute(
         print_error(&format!("dnsdyno: {error}"));
     }
     told.finish(&run.digest, &control);
-    Ok(match run.digest.ended() {
+    let code = match run.digest.ended() {
         Some(Ended::Failed { .. }) => RUN_FAILED,
         _ if run.incomplete.is_some() => RECORD_INCOMPLETE,
         Some(Ended::Interrupted) => INTERRUPTED,
         Some(Ended::Terminated) => TERMINATED,
         Some(Ended::HungUp) => HUNG_UP,
         _ => code,
-    })
+    };
+    Ok(Executed { code, folder: run.folder })
 }
 
 /// Characters of a path, which no system exceeds.

@@ -120,6 +120,13 @@ impl Workplace {
         self.spawn(command).wait()
     }
 
+    /// Starts a shell script, in which `$0` is the program, with keys for its terminal on standard input.
+    pub(crate) fn start_shell_with_keys(&self, script: &str) -> Started<'_> {
+        let mut command = self.command("sh");
+        command.args(["-c", &unchecked_script(script), DNSDYNO]).stdin(Stdio::piped());
+        self.spawn(command)
+    }
+
     /// Runs a shell script in new namespaces: `unshare` creates those of `flag`. Check [`may_unshare`] first.
     pub(crate) fn shell_apart(&self, flag: &str, script: &str) -> Ran {
         let mut command = self.command("unshare");
@@ -194,6 +201,11 @@ impl Started<'_> {
     /// Sends it a signal.
     pub(crate) fn signal(&self, signal: Signal) {
         kill_process(self.pid(), signal).unwrap();
+    }
+
+    /// Presses keys on its terminal.
+    pub(crate) fn press(&mut self, keys: &str) {
+        self.child.stdin.as_mut().unwrap().write_all(keys.as_bytes()).unwrap();
     }
 
     /// Waits until `seen` is true; the test fails if the program ends before, or it takes too long.

@@ -4,7 +4,7 @@ use dnsdyno_measure::{Arrivals, Latency, Quantile, Tally};
 use dnsdyno_plan::expect::{Durations, Figure, Metric, PacketCount, QueryCount, ResponseCount};
 
 use crate::figures::{judged, latency, lateness, longest, lost, rate_qps, sent};
-use crate::{Digest, Header, Headline};
+use crate::{Digest, Header, Headline, Row};
 
 /// The measured figure of a metric.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,13 +59,18 @@ impl<'a> Part<'a> {
 }
 
 /// The figure of a metric of a whole run.
-pub(super) fn measure_run(metric: Metric, digest: &Digest) -> Measured {
+pub fn measure_run(metric: Metric, digest: &Digest) -> Measured {
     if metric == Metric::Generator {
         return generator(digest);
     }
     let part = Part::new(&digest.header, digest.tally(), digest.arrivals(), digest.schedule_ns());
     let in_evidence = digest.sum.as_ref().map_or(0, |sum| sum.evidence.socket_drops);
     measure(metric, Part { socket_drops: part.socket_drops.max(in_evidence), ..part })
+}
+
+/// The figure of a metric of a row of its summary.
+pub fn measure_row(metric: Metric, header: &Header, row: &Row) -> Measured {
+    measure(metric, Part::new(header, &row.tally, &row.arrivals, row.covered_ns))
 }
 
 /// The figure of a metric of a part of a run.

@@ -16,14 +16,13 @@ mod stop;
 
 pub use each::{Each, EachOutcome, MAX_MISSED_KEPT, Missed, PartKind, evaluate_each};
 pub use kept::{Expectations, Judged, KeptError};
-pub use measured::Measured;
+pub use measured::{Measured, measure_row, measure_run};
 pub use stop::StopWatch;
 
 use dnsdyno_plan::expect::Expectation;
 
 use crate::Digest;
 use holds::holds;
-use measured::measure_run;
 
 /// The outcome of an expectation on a run.
 #[derive(Clone, Debug, PartialEq)]

@@ -23,6 +23,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
+use dnsdyno_campaign::compare::{ComparedRun, Settings, compare};
 use dnsdyno_measure::shown;
 use dnsdyno_page::data::{Kind, Live, PageData};
 use dnsdyno_page::{Blob, Options, PageError, html, live_json};
@@ -64,6 +65,7 @@ impl FolderServer {
         let site = Site {
             hosts: Hosts { more: hosts },
             list: Arc::new(List::new(runs, folder)),
+            listing: tokio::sync::Mutex::default(),
             pages: Pages::new(BUILDERS, MOST_KEPT_BYTES),
             made_by,
         };
@@ -113,6 +115,8 @@ pub enum ServeError {
 struct Site {
     hosts: Hosts,
     list: Arc<List>,
+    /// Held while the list is made: who asks again meanwhile waits for what is read already.
+    listing: tokio::sync::Mutex<()>,
     pages: Pages<Asked, Vec<Stamp>>,
     made_by: String,
 }
@@ -160,6 +164,7 @@ impl Site {
             page.live = Some(Live { url: "/data".to_owned(), every_ms: LIST_EVERY_MS });
             written(&page, &[], is_html)
         };
+        let _turn = self.listing.lock().await;
         let made = tokio::task::spawn_blocking(make).await.map_err(|_| Refused::failed())??;
         Ok(page_response(made.into(), is_html))
     }
@@ -200,12 +205,8 @@ impl Site {
 /// The page of one run or of several on the same axes.
 fn report(runs: &[Found], list: &List, options: &Options, is_html: bool) -> Result<Vec<u8>, Refused> {
     let since = Instant::now();
-    let paths: Vec<PathBuf> = runs.iter().map(|found| found.path.clone()).collect();
-    let (mut page, blobs) = dnsdyno_page::report_data(&paths, options)?;
-    page.home = Some("/".to_owned());
-    for (run, found) in page.runs.iter_mut().zip(runs) {
-        run.files = Some(format!("{}files/", address_of(found)));
-    }
+    let (mut page, blobs) = dnsdyno_page::report_data(&paths(runs), options)?;
+    link(&mut page, runs.iter());
     if let [run] = runs
         && list.entry(run).state == RUNNING
     {
@@ -215,12 +216,29 @@ fn report(runs: &[Found], list: &List, options: &Options, is_html: bool) -> Resu
     written(&page, &blobs, is_html)
 }
 
-/// The page of a comparison of the runs `a`, the baseline, with the runs `b`.
-fn comparison(_a: &[Found], _b: &[Found], _options: &Options) -> Result<Vec<u8>, Refused> {
-    Err(Refused {
-        status: StatusCode::NOT_IMPLEMENTED,
-        sentence: "Comparisons are not built yet.".to_owned(),
-    })
+/// The page of a comparison of the runs `b` with the runs `a`, the baseline. What was not asked alike is told on it.
+fn comparison(a: &[Found], b: &[Found], options: &Options) -> Result<Vec<u8>, Refused> {
+    let read = |runs: &[Found]| {
+        runs.iter().map(|found| ComparedRun::read(&found.path)).collect::<Result<Vec<_>, _>>()
+    };
+    let (baseline, candidate) = (read(a).map_err(Refused::page)?, read(b).map_err(Refused::page)?);
+    let compared = compare(baseline, candidate, &Settings::default()).map_err(Refused::page)?;
+    let data = dnsdyno_page::comparison_data(&paths(a), &paths(b), (&compared).into(), options);
+    let (mut page, blobs) = data?;
+    link(&mut page, a.iter().chain(b));
+    written(&page, &blobs, true)
+}
+
+fn paths(runs: &[Found]) -> Vec<PathBuf> {
+    runs.iter().map(|found| found.path.clone()).collect()
+}
+
+/// Adds what only a page from a server has: the way back to the list, and to the files of its runs.
+fn link<'a>(page: &mut PageData, runs: impl Iterator<Item = &'a Found>) {
+    page.home = Some("/".to_owned());
+    for (run, found) in page.runs.iter_mut().zip(runs) {
+        run.files = Some(format!("{}files/", address_of(found)));
+    }
 }
 
 /// How often a page in progress is built again: a twentieth of a CPU is what its watching may take.

@@ -1,0 +1,156 @@
+//! What was not asked and measured alike: two runs say something about two servers only where all else is equal.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use dnsdyno_measure::units::setting;
+use dnsdyno_plan::Draft;
+use dnsdyno_plan::units::{parse_count, parse_duration_ns};
+use dnsdyno_record::{Header, MemberInfo, Phase};
+
+use super::ComparedRun;
+
+/// Something that is not the same in all runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unlike {
+    /// What: `load`, or an option of the plan such as `edns-size`.
+    pub what: String,
+    /// Each value with the labels of its runs.
+    pub values: Vec<(String, Vec<String>)>,
+}
+
+/// What is not the same in all of the runs, in the order of its weight.
+pub(super) fn unlike(runs: &[&ComparedRun]) -> Vec<Unlike> {
+    let in_header = ASPECTS.iter().filter_map(|(what, value)| grouped(what, runs, |i| value(runs[i])));
+    let mut found: Vec<Unlike> = in_header.collect();
+    let plans: Vec<_> = runs.iter().filter_map(|run| run.plan.as_ref()).map(options).collect();
+    // Without all plans, the headers alone decide; a note says so.
+    if plans.len() == runs.len() {
+        let keys: BTreeSet<&String> = plans.iter().flat_map(BTreeMap::keys).collect();
+        for key in keys {
+            let values: Vec<_> = plans.iter().map(|plan| plan.get(key).cloned()).collect();
+            let value_of = |i: usize| values[i].clone().unwrap_or_else(|| "not given".to_owned());
+            found.extend(grouped(key, runs, value_of));
+        }
+    }
+    found
+}
+
+/// The load of the first run, and what it went over, in words.
+pub(super) fn asked(runs: &[ComparedRun]) -> String {
+    let of = |run: &ComparedRun| format!("{} over {}", run.digest.header.load, transport(&run.digest.header));
+    runs.first().map_or_else(String::new, of)
+}
+
+/// Whether the loads have the same steps, several of them.
+pub(super) fn steps_are_alike(runs: &[&ComparedRun]) -> bool {
+    let Some(first) = runs.first() else { return false };
+    let is_alike = |run: &&ComparedRun| {
+        let (header, other) = (&run.digest.header, &first.digest.header);
+        run.digest.rows_are_phases()
+            && header.phases == other.phases
+            && header.interval_ns == other.interval_ns
+    };
+    runs.iter().all(is_alike)
+}
+
+/// What each run was asked, from its header: the name, and the value as text.
+type Aspect = (&'static str, fn(&ComparedRun) -> String);
+
+const ASPECTS: &[Aspect] = &[
+    ("load", |run| run.digest.header.load.clone()),
+    ("steps", |run| steps(&run.digest.header)),
+    ("queries", |run| queries(&run.digest.header)),
+    ("transport", |run| transport(&run.digest.header)),
+    ("timeout", |run| setting(run.digest.header.timeout_ns)),
+    ("responses", |run| if run.digest.header.send_only { "not awaited" } else { "awaited" }.to_owned()),
+];
+
+fn steps(header: &Header) -> String {
+    let step =
+        |phase: &Phase| format!("{} for {}", phase.label, setting(phase.to_ns.saturating_sub(phase.from_ns)));
+    header.phases.iter().map(step).collect::<Vec<_>>().join(", ")
+}
+
+/// Their hash, or, in records of older versions, their number.
+fn queries(header: &Header) -> String {
+    header.queries_hash.as_ref().map_or_else(|| header.queries.to_string(), |hash| format!("hash {hash}"))
+}
+
+fn transport(header: &Header) -> String {
+    let member = |member: &MemberInfo| format!("{} {:.4}", member.transport, member.share);
+    match header.mix.is_empty() {
+        true => header.transport.clone(),
+        false => header.mix.iter().map(member).collect::<Vec<_>>().join(", "),
+    }
+}
+
+/// The options of a plan that change what is asked or how it is measured.
+fn options(plan: &Draft) -> BTreeMap<String, String> {
+    let options = plan.options().unwrap_or_default();
+    let counts = |(key, _): &(String, String)| !NOT_COMPARED.contains(&key.as_str());
+    options.into_iter().filter(counts).map(|(key, text)| (key, plain(&text))).collect()
+}
+
+/// The same quantity in one notation: 30s and 30000ms, 10k and 10000.
+fn plain(text: &str) -> String {
+    let as_count = || parse_count(text).map(|count| count.to_string());
+    parse_duration_ns(text).map(setting).or_else(|_| as_count()).unwrap_or_else(|_| text.to_owned())
+}
+
+/// The values with their runs; `None` where all are equal.
+fn grouped(what: &str, runs: &[&ComparedRun], value_of: impl Fn(usize) -> String) -> Option<Unlike> {
+    let mut values: Vec<(String, Vec<String>)> = Vec::new();
+    for (i, run) in runs.iter().enumerate() {
+        let value = value_of(i);
+        match values.iter_mut().find(|(known, _)| *known == value) {
+            Some((_, labels)) => labels.push(run.label.clone()),
+            None => values.push((value, vec![run.label.clone()])),
+        }
+    }
+    (values.len() > 1).then(|| Unlike { what: what.to_owned(), values })
+}
+
+/// Options that say which server, from where, how the run is called, or what is expected of it; those that choose at
+/// random; and those that the header describes (the load, the queries, the transport, the timeout).
+const NOT_COMPARED: &[&str] = &[
+    "server",
+    "port",
+    "family",
+    "i-may-load-this-server",
+    "check",
+    "local-address",
+    "local-ports",
+    "interface",
+    "next-hop",
+    "vlan",
+    "source-prefix",
+    "ca",
+    "sni",
+    "insecure",
+    "http-path",
+    "name",
+    "note",
+    "expect",
+    "expect-each",
+    "stop-when",
+    "interval",
+    "seed",
+    "queries",
+    "ask",
+    "strict",
+    "lenient",
+    "outstanding",
+    "rate",
+    "ramp",
+    "over",
+    "stair",
+    "step",
+    "burst",
+    "every",
+    "hold",
+    "piece",
+    "send-only",
+    "timeout",
+    "transport",
+    "mix",
+];

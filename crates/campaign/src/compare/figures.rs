@@ -1,0 +1,206 @@
+//! One figure of each run for each metric.
+
+use dnsdyno_measure::Tally;
+use dnsdyno_plan::expect::{
+    ComparedMetric, Durations, Figure as Of, Metric, QueryCount, ResponseCount, Unit,
+};
+use dnsdyno_record::expect::{Measured, measure_row, measure_run};
+use dnsdyno_record::figures::{latency, lateness, run_rate, sent};
+use dnsdyno_record::{Digest, Headline, Row as Part};
+
+use super::ComparedRun;
+use super::alike::steps_are_alike;
+use crate::statistics::median;
+
+/// A figure of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Figure {
+    /// In nanoseconds, queries per second, or as a share from 0 to 1.
+    pub value: f64,
+    /// Whether it is among the unanswered queries: `value` is then the timeout, and the figure is at least that.
+    pub beyond_timeout: bool,
+}
+
+/// What the figures of a metric are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// In nanoseconds.
+    Duration,
+    /// Per second.
+    Rate,
+    /// From 0 to 1.
+    Share,
+}
+
+/// The figures of all runs: those of the baseline, then those of the candidate.
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    /// The metric, or the step.
+    pub(super) name: String,
+    pub(super) kind: Kind,
+    pub(super) less_is_better: bool,
+    pub(super) figures: Vec<Figure>,
+}
+
+impl Row {
+    /// Whether changes are ratios: there is none to 0, and that of two small shares says little.
+    pub(super) fn has_ratios(&self) -> bool {
+        self.kind != Kind::Share && self.figures.iter().all(|figure| figure.value > 0.0)
+    }
+
+    /// The figures whose differences are tested: logarithms where changes are ratios.
+    pub(super) fn scaled(&self) -> Vec<f64> {
+        let of = |figure: &Figure| if self.has_ratios() { figure.value.ln() } else { figure.value };
+        self.figures.iter().map(of).collect()
+    }
+}
+
+/// The median; it is beyond the timeout where as many figures are.
+pub(super) fn median_of(figures: &[Figure]) -> Figure {
+    let mut values: Vec<f64> = figures.iter().map(|figure| figure.value).collect();
+    let beyond = figures.iter().filter(|figure| figure.beyond_timeout).count();
+    Figure { value: median(&mut values), beyond_timeout: beyond * 2 > figures.len() }
+}
+
+/// The metrics that are compared, that of `first` first, then the usual ones and those that are wanted; and the metrics
+/// that some run does not have, each with such a run.
+pub(super) fn rows_of_runs<'a>(
+    first: &ComparedMetric,
+    wanted: impl Iterator<Item = &'a ComparedMetric>,
+    runs: &[&ComparedRun],
+) -> (Vec<Row>, Vec<(String, String)>) {
+    let mut metrics = vec![first.clone()];
+    for metric in usual(runs).into_iter().chain(wanted.cloned()) {
+        if !metrics.iter().any(|known| known.metric == metric.metric) {
+            metrics.push(metric);
+        }
+    }
+    let (mut rows, mut missing) = (Vec::new(), Vec::new());
+    for metric in metrics {
+        let figures: Vec<_> = runs.iter().map(|run| of_run(metric.metric, &run.digest)).collect();
+        match figures.iter().position(Option::is_none) {
+            Some(without) => missing.push((metric.name, runs[without].label.clone())),
+            None => rows.push(row(&metric, metric.name.clone(), figures)),
+        }
+    }
+    (rows, missing)
+}
+
+/// The metric by steps of the load, where all runs have the same steps and each has a figure.
+pub(super) fn rows_of_steps(metric: &ComparedMetric, runs: &[&ComparedRun]) -> Vec<Row> {
+    let Some(steps) = runs.first().filter(|_| steps_are_alike(runs)).map(|run| run.digest.rows()) else {
+        return Vec::new();
+    };
+    let of = |(i, step): (usize, &Part)| {
+        let figures: Vec<_> = runs
+            .iter()
+            .map(|run| run.digest.rows().get(i).and_then(|part| of_part(metric.metric, &run.digest, part)))
+            .collect();
+        let is_complete = figures.iter().all(Option::is_some);
+        is_complete.then(|| row(metric, step.label.clone().unwrap_or_default(), figures))
+    };
+    steps.iter().enumerate().filter_map(of).collect()
+}
+
+fn row(metric: &ComparedMetric, name: String, figures: Vec<Option<Figure>>) -> Row {
+    Row {
+        name,
+        kind: kind(metric.metric),
+        less_is_better: less_is_better(metric.metric),
+        figures: figures.into_iter().flatten().collect(),
+    }
+}
+
+/// What is judged first where the user names nothing: the rate where it is what the server can do, else p99, or the
+/// median where there are too few queries for that.
+pub(super) fn usual_first(runs: &[&ComparedRun]) -> Option<ComparedMetric> {
+    let is_closed = runs.iter().all(|run| run.digest.header.headline == Headline::Service);
+    let candidates: &[&str] = match is_closed {
+        true => &["rate", "sent_rate", "p99", "p50", "loss"],
+        false => &["p99", "p50", "loss", "sent_rate"],
+    };
+    let is_measured = |metric: &ComparedMetric| {
+        runs.iter().all(|run| of_run(metric.metric, &run.digest).is_some())
+            && !(metric.metric == Metric::AnsweredRate && runs.iter().all(|run| run.digest.header.send_only))
+    };
+    candidates.iter().filter_map(|name| ComparedMetric::parse(name).ok()).find(is_measured)
+}
+
+/// What is compared in any case. A load with several rates has no average rate.
+fn usual(runs: &[&ComparedRun]) -> Vec<ComparedMetric> {
+    let has_one_rate = runs.iter().all(|run| !run.digest.rows_are_phases());
+    let is_send_only = runs.iter().all(|run| run.digest.header.send_only);
+    let names: &[&str] = match (is_send_only, has_one_rate) {
+        (true, _) => &["sent_rate"],
+        (false, true) => &["rate", "loss", "p50", "p90", "p99", "p99.9", "avg"],
+        (false, false) => &["loss", "p50", "p90", "p99", "p99.9", "avg"],
+    };
+    names.iter().filter_map(|name| ComparedMetric::parse(name).ok()).collect()
+}
+
+/// The figure of a run; `None` where too few queries carry it.
+fn of_run(metric: Metric, digest: &Digest) -> Option<Figure> {
+    let tally = digest.tally();
+    match metric {
+        // A run without any answer has a rate, which is 0, and percentiles, which are beyond the timeout.
+        Metric::AnsweredRate => run_rate(digest, tally.ends.answered).map(at),
+        Metric::SentRate => run_rate(digest, sent(tally)).map(at),
+        Metric::Duration(which, Of::Quantile(q)) => percentile(which, q, digest, tally),
+        _ => figure(measure_run(metric, digest)),
+    }
+}
+
+/// The figure of a part of a run.
+fn of_part(metric: Metric, digest: &Digest, part: &Part) -> Option<Figure> {
+    match metric {
+        Metric::Duration(which, Of::Quantile(q)) => percentile(which, q, digest, &part.tally),
+        _ => figure(measure_row(metric, &digest.header, part)),
+    }
+}
+
+fn percentile(which: Durations, q: f64, digest: &Digest, tally: &Tally) -> Option<Figure> {
+    let latency = match which {
+        Durations::Headline => latency(digest.header.headline, tally),
+        Durations::Response => latency(Headline::Response, tally),
+        Durations::Service => latency(Headline::Service, tally),
+        Durations::Lateness => lateness(tally),
+    };
+    let written = latency.percentile(q)?.written(digest.header.timeout_ns);
+    Some(Figure { value: written.ns as f64, beyond_timeout: written.beyond_timeout })
+}
+
+fn figure(measured: Measured) -> Option<Figure> {
+    match measured {
+        Measured::Part { part, whole } if whole > 0 => Some(at(part as f64 / whole as f64)),
+        Measured::Duration(ns) => Some(at(ns as f64)),
+        Measured::BeyondTimeout { timeout_ns } => {
+            Some(Figure { value: timeout_ns as f64, beyond_timeout: true })
+        }
+        Measured::RateQps(qps) => Some(at(qps)),
+        Measured::Part { .. } | Measured::Count(_) | Measured::Generator { .. } | Measured::Nothing(_) => {
+            None
+        }
+    }
+}
+
+fn at(value: f64) -> Figure {
+    Figure { value, beyond_timeout: false }
+}
+
+fn kind(metric: Metric) -> Kind {
+    match metric.unit() {
+        Unit::Duration => Kind::Duration,
+        Unit::Rate => Kind::Rate,
+        Unit::ShareOrCount | Unit::Count | Unit::Verdict => Kind::Share,
+    }
+}
+
+fn less_is_better(metric: Metric) -> bool {
+    !matches!(
+        metric,
+        Metric::AnsweredRate
+            | Metric::SentRate
+            | Metric::Queries(QueryCount::Answered)
+            | Metric::Responses(ResponseCount::Rcode(0))
+    )
+}

@@ -1,0 +1,118 @@
+//! Synthetic runs for the tests, built with the calls that a writer makes.
+
+use dnsdyno_measure::{Arrivals, Evidence, Tally, TypeCount, WorkerUse};
+use dnsdyno_plan::Draft;
+use dnsdyno_record::{Digest, Ended, Header, Headline, Interval, Phase, Sum};
+
+use super::ComparedRun;
+
+pub(super) const SECOND: u64 = 1_000_000_000;
+
+/// What a synthetic run does.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Made {
+    /// Latencies are those of the sample times this.
+    pub(super) slower: f64,
+    /// Queries without a response, of each second.
+    pub(super) lost: u64,
+    /// Queries each second.
+    pub(super) rate: u64,
+    /// When it was started.
+    pub(super) started_s: u64,
+    pub(super) headline: Headline,
+}
+
+pub(super) const MADE: Made =
+    Made { slower: 1.0, lost: 0, rate: 1_000, started_s: 0, headline: Headline::Response };
+
+/// A run of two seconds. Two runs of one label and start are the same run.
+pub(super) fn run(label: &str, made: Made) -> ComparedRun {
+    run_of(label, made, header(label, made))
+}
+
+/// The same with a header of its own.
+pub(super) fn run_of(label: &str, made: Made, header: Header) -> ComparedRun {
+    let mut digest = Digest::new(header);
+    (0..2).for_each(|index| digest.interval(&second(index, made)));
+    let sum = Sum {
+        to_ns: digest.to_ns(),
+        tally: digest.tally().clone(),
+        arrivals: Arrivals::default(),
+        warnings: Vec::new(),
+        notes: Vec::new(),
+        ended: Ended::ByTime,
+        evidence: Evidence::default(),
+        late_after_settled: 0,
+        workers: Vec::new(),
+        schedule_ns: digest.schedule_ns(),
+        passes: 1.0,
+        interface: None,
+        queries_per_client: Vec::new(),
+        explanations: Vec::new(),
+    };
+    digest.sum(&sum);
+    let path = format!("runs/{label}");
+    ComparedRun { label: path.clone(), path: path.into(), digest, plan: Some(Draft::default()) }
+}
+
+pub(super) fn header(label: &str, made: Made) -> Header {
+    Header {
+        run_id: label.into(),
+        started_unix_ns: made.started_s * SECOND,
+        command_line: Vec::new(),
+        version: "0.1.0".into(),
+        name: None,
+        note: None,
+        interval_ns: SECOND,
+        timeout_ns: 5 * SECOND,
+        headline: made.headline,
+        types: vec![1],
+        phases: Vec::new(),
+        target: "::1".into(),
+        address: "[::1]:53".parse().unwrap(),
+        transport: "udp".into(),
+        mix: Vec::new(),
+        backend: Default::default(),
+        workers: 1,
+        workers_reason: None,
+        clients: 1,
+        udp_sockets: None,
+        queries: 100,
+        queries_hash: Some("0123456789abcdef".into()),
+        bad_lines: 0,
+        send_only: false,
+        load: "1,000 queries/s for 2 s".into(),
+        checks: Vec::new(),
+    }
+}
+
+/// Two steps of a second.
+pub(super) fn steps() -> Vec<Phase> {
+    let step = |n: u64| Phase { label: format!("step {n}"), from_ns: n * SECOND, to_ns: (n + 1) * SECOND };
+    (0..2).map(step).collect()
+}
+
+fn second(index: u64, made: Made) -> Interval {
+    let mut tally = Tally::new(1);
+    let answered = made.rate - made.lost;
+    tally.scheduled = made.rate;
+    tally.ends.answered = answered;
+    tally.ends.timed_out = made.lost;
+    tally.rcodes.add(0, answered);
+    tally.types = vec![TypeCount { sent: made.rate, answered }];
+    for n in 0..answered {
+        let latency_ns = (made.slower * (200_000.0 + n as f64 * 1_000.0)) as u64;
+        tally.service.record(latency_ns);
+        tally.response.record(latency_ns);
+    }
+    (0..made.rate).for_each(|_| tally.lateness.record(1_000));
+    Interval {
+        index,
+        from_ns: index * SECOND,
+        to_ns: (index + 1) * SECOND,
+        asked_qps: if made.headline == Headline::Response { made.rate as f64 } else { 0.0 },
+        tally,
+        arrivals: Arrivals::default(),
+        workers: vec![WorkerUse::default()],
+    }
+}

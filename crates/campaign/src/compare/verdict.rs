@@ -1,0 +1,175 @@
+//! The verdict on a metric, and that on all of them.
+
+use dnsdyno_plan::expect::ComparedMetric;
+
+use super::figures::{Figure, Kind, Row, median_of};
+use super::{FIRST_LEVEL, Settings};
+use crate::statistics::permutation::{Probability, smallest};
+use crate::statistics::{Interval, effect, power, shift, spread};
+
+/// A metric, or a step, of both sides.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Compared {
+    /// The metric's name as in expectations, or the label of the step.
+    pub name: String,
+    /// What its figures are.
+    pub kind: Kind,
+    /// Whether less is better.
+    pub less_is_better: bool,
+    /// One figure for each run of the baseline.
+    pub baseline: Vec<Figure>,
+    /// One for each run of the candidate.
+    pub candidate: Vec<Figure>,
+    /// The median of the baseline.
+    pub baseline_median: Figure,
+    /// The median of the candidate.
+    pub candidate_median: Figure,
+    /// From the baseline to the candidate; `None` where the baseline is beyond the timeout.
+    pub change: Option<Change>,
+    /// Probability that a run of the candidate is above one of the baseline: A12 of Vargha and Delaney.
+    pub effect: f64,
+    /// Of a difference as large, if there is none; 1 where nothing differs.
+    pub probability: Probability,
+    /// The smallest that so many runs can give.
+    pub smallest_probability: f64,
+    /// Below which a difference is called.
+    pub level: Level,
+    /// Whether all runs have the same figure.
+    pub is_constant: bool,
+    /// The verdict.
+    pub verdict: Verdict,
+}
+
+/// A change from the baseline to the candidate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Change {
+    /// 0.05 = 5 % more; of a share in shares, 0.002 = 0.2 percentage points more; of rates of which one is 0 per second.
+    pub estimate: f64,
+    /// Contains the true change 95 times in 100; `None` where too few runs were made.
+    pub interval: Option<Interval>,
+    /// Whether it is a ratio.
+    pub is_ratio: bool,
+    /// Whether the candidate is beyond the timeout, so that the change is at least this.
+    pub at_least: bool,
+    /// The change that so many runs show 9 times in 10.
+    pub shown: Option<f64>,
+    /// The runs on each side that it takes to show this change 9 times in 10; `None` where too many, or unknown.
+    pub runs_needed: Option<u32>,
+}
+
+/// The probability below which a difference is called.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Level {
+    /// Whether the figure is looked at alone.
+    pub is_alone: bool,
+    /// The probability.
+    pub value: f64,
+}
+
+/// The verdict on a metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The candidate is better.
+    Better,
+    /// The candidate is worse.
+    Worse,
+    /// The runs show no difference.
+    NoDifference,
+    /// So few runs can show none.
+    TooFew,
+}
+
+/// The verdict on all metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// All metrics that differ are better.
+    Better,
+    /// All metrics that differ are worse.
+    Worse,
+    /// Some are better and some are worse.
+    Mixed,
+    /// No metric differs.
+    NoDifference,
+    /// So few runs can show nothing.
+    TooFew,
+}
+
+impl Compared {
+    /// Judges the figures of a row, of which the first `runs` are those of the baseline.
+    pub(super) fn new(row: Row, runs: usize, p: Probability, level: Level, settings: &Settings) -> Compared {
+        let scaled = row.scaled();
+        let (a, b) = scaled.split_at(runs);
+        let (baseline, candidate) = row.figures.split_at(runs);
+        let (baseline_median, candidate_median) = (median_of(baseline), median_of(candidate));
+        let smallest_probability = smallest(a.len(), b.len());
+        let is_constant = scaled.iter().all(|figure| *figure == scaled[0]);
+        let is_ratio = row.has_ratios();
+        // An interval of so few runs that nothing can be shown would be a guess.
+        let resamples = if smallest_probability > FIRST_LEVEL { 0 } else { settings.resamples };
+        let shift = shift(a, b, resamples, settings.seed);
+        let change = shift.filter(|_| !baseline_median.beyond_timeout).map(|shift| {
+            let of = |shift: f64| if is_ratio { shift.exp_m1() } else { shift };
+            let spread = spread(a, b);
+            // The first metric is the one that more runs are made for.
+            let shown =
+                spread.and_then(|spread| power::difference_shown(a.len(), b.len(), spread, FIRST_LEVEL));
+            Change {
+                estimate: of(shift.estimate),
+                interval: shift.interval.map(|ends| Interval { from: of(ends.from), to: of(ends.to) }),
+                is_ratio,
+                at_least: candidate_median.beyond_timeout,
+                shown: shown.map(of),
+                runs_needed: spread
+                    .and_then(|spread| power::runs_needed(shift.estimate, spread, FIRST_LEVEL)),
+            }
+        });
+        let effect = effect(a, b).unwrap_or(0.5);
+        let probability = if level.is_alone { p.alone } else { p.together };
+        let verdict = match () {
+            () if is_constant => Verdict::NoDifference,
+            () if probability <= level.value && (effect > 0.5) == row.less_is_better => Verdict::Worse,
+            () if probability <= level.value => Verdict::Better,
+            () if smallest_probability > level.value => Verdict::TooFew,
+            () => Verdict::NoDifference,
+        };
+        Compared {
+            kind: row.kind,
+            less_is_better: row.less_is_better,
+            baseline: baseline.to_vec(),
+            candidate: candidate.to_vec(),
+            name: row.name,
+            baseline_median,
+            candidate_median,
+            change,
+            effect,
+            probability: p,
+            smallest_probability,
+            level,
+            is_constant,
+            verdict,
+        }
+    }
+
+    /// Whether a difference is called.
+    pub fn differs(&self) -> bool {
+        matches!(self.verdict, Verdict::Better | Verdict::Worse)
+    }
+
+    pub(super) fn metric_is(&self, other: &ComparedMetric) -> bool {
+        ComparedMetric::parse(&self.name).is_ok_and(|own| own.metric == other.metric)
+    }
+}
+
+impl Outcome {
+    /// The verdict on all of `metrics`, of which the first is judged first.
+    pub(super) fn of(metrics: &[Compared]) -> Outcome {
+        let has = |verdict: Verdict| metrics.iter().any(|metric| metric.verdict == verdict);
+        match (has(Verdict::Better), has(Verdict::Worse)) {
+            (true, true) => Outcome::Mixed,
+            (true, false) => Outcome::Better,
+            (false, true) => Outcome::Worse,
+            _ if metrics.iter().any(|metric| metric.smallest_probability > FIRST_LEVEL) => Outcome::TooFew,
+            _ => Outcome::NoDifference,
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! The transports of a mix: a line each, of the last ten seconds that have settled.
+
+use dnsdyno_measure::MemberTally;
+use dnsdyno_record::Headline;
+use dnsdyno_report::units::{count, duration, setting};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+
+use super::words::{item, row, text};
+use crate::palette::{Palette, Tone};
+use crate::state::{View, per_second};
+
+/// The lines of the transports.
+pub(super) fn draw(view: &View, palette: &Palette, buffer: &mut Buffer, area: Rect) {
+    let settled = &view.settled;
+    let none = MemberTally::default();
+    for (line, transport) in (0..area.height).zip(&view.facts.mix) {
+        let member = settled.tally.members.get(usize::from(line)).unwrap_or(&none);
+        let lost = member.ends.unanswered();
+        let latency = match view.facts.headline {
+            Headline::Response => member.response_latency(),
+            Headline::Service => member.service_latency(),
+        };
+        let at = |q: f64| match latency.percentile(q).map(|at| at.written(view.facts.timeout_ns)) {
+            Some(written) if written.beyond_timeout => format!(">{}", setting(written.ns)),
+            Some(written) => duration(written.ns),
+            None => "-".to_owned(),
+        };
+        let style = if lost > 0 { palette.style(Tone::Bad) } else { Style::new() };
+        let rate = |count: u64| format!("{:>11}", per_second(count, settled.covered_ns));
+        let items = [
+            text(&format!("{transport:<8}"), palette.figure()),
+            item("asked", &rate(member.scheduled), palette, Style::new()),
+            item("answered", &rate(member.ends.answered), palette, palette.style(Tone::Answered)),
+            item("p50", &format!("{:>7}", at(0.5)), palette, Style::new()),
+            item("p99", &format!("{:>7}", at(0.99)), palette, palette.style(Tone::High)),
+            item("lost", &count(lost), palette, style),
+        ];
+        row(buffer, Rect { y: area.y + line, height: 1, ..area }, &items, None);
+    }
+}
