@@ -104,7 +104,8 @@ fn what_was_not_asked_alike_is_named_with_its_runs() {
 
 #[test]
 fn each_aspect_of_a_header_is_compared() {
-    let changes: [(&str, fn(&mut dnsdyno_record::Header)); 5] = [
+    type Change = fn(&mut dnsdyno_record::Header);
+    let changes: [(&str, Change); 5] = [
         ("queries", |header| header.queries_hash = Some("f".into())),
         ("transport", |header| header.transport = "tcp".into()),
         ("timeout", |header| header.timeout_ns = 1),

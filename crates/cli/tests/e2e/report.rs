@@ -170,10 +170,13 @@ fn add_counts(cells: &mut BTreeMap<String, Cell>, path: &str, json: &Value, dige
     match json {
         Value::Number(number) => _ = cells.insert(path.to_owned(), Cell::Number(number.as_u64().unwrap())),
         Value::Object(object) if object.contains_key("sum_squares_ns2") => {
-            if !path.ends_with("response") && !path.ends_with("service") {
-                let histogram = serde_json::from_str(&json.to_string()).unwrap();
-                add_durations(cells, path, Latency { answered: &histogram, unanswered: 0 });
-            }
+            // The headline latency has columns of its own.
+            let is_headline = path.ends_with("response") || path.ends_with("service");
+            let histogram = (!is_headline).then(|| serde_json::from_str(&json.to_string()).unwrap());
+            let histogram = histogram.as_ref();
+            histogram.into_iter().for_each(|answered| {
+                add_durations(cells, path, Latency { answered, unanswered: 0 });
+            });
         }
         Value::Object(object) => object.iter().for_each(|(key, v)| add_counts(cells, &below(key), v, digest)),
         Value::Array(list) => {
