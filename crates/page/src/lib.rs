@@ -7,7 +7,7 @@
 //!                                                              web/dist: the page's program ──┘
 //! ```
 //!
-//! A record is read once, and only its columns are kept, so that the memory does not follow the length of the run.
+//! Intervals are read one by one, and only their bytes in the columns are kept: some hundred for each.
 //! What the page shows as text is made here, by the code of the summary; the page's program only draws.
 #![forbid(unsafe_code)]
 
