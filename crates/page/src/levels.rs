@@ -55,7 +55,7 @@ impl Levels {
         while let Some(level) = coarsest_first.next() {
             // What the finest level cannot have, a coarser one has.
             let is_finest = coarsest_first.peek().is_none();
-            let is_whole = !(is_finest && !levels.is_empty());
+            let is_whole = !is_finest || levels.is_empty();
             levels.push(level.finish(packer, is_whole)?);
         }
         levels.reverse();

@@ -147,8 +147,11 @@ pub fn page(kind: Kind, title: String, runs: Vec<Run>, options: &Options) -> Pag
     }
 }
 
+/// What [`all_runs`] gives.
+type AllRuns = (Vec<Run>, Vec<Blob>, Option<LoadResponse>);
+
 /// The runs with their series, and their load against response where each had one rate.
-fn all_runs(paths: &[PathBuf]) -> Result<(Vec<Run>, Vec<Blob>, Option<LoadResponse>), PageError> {
+fn all_runs(paths: &[PathBuf]) -> Result<AllRuns, PageError> {
     if paths.len() > MOST_RUNS {
         return Err(PageError::TooMany { runs: paths.len() });
     }
