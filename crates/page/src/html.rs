@@ -101,9 +101,20 @@ fn write_run(out: &mut Vec<u8>, run: &Run) -> io::Result<()> {
     Ok(())
 }
 
-/// JSON that cannot end its script element, nor begin a comment in it.
+/// JSON that cannot end its script element, nor begin a comment in it, and that an editor shows as it is. Such
+/// characters are only within strings, where they can be escaped.
 fn script_json(page: &PageData) -> Result<String, PageError> {
-    Ok(serde_json::to_string(page)?.replace('<', "\\u003c"))
+    let json = serde_json::to_string(page)?;
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        match c == '<' || dnsdyno_measure::acts_on_a_terminal(c) {
+            true => {
+                c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| out.push_str(&format!("\\u{unit:04x}")))
+            }
+            false => out.push(c),
+        }
+    }
+    Ok(out)
 }
 
 /// Text for an element or an attribute. Control characters have no meaning in HTML, and some are not allowed.

@@ -164,7 +164,10 @@ mod tests {
 
     /// With a phase that ends after 25 intervals.
     fn header() -> Header {
-        let phase = |from_s: u64, to_s: u64| json!({ "label": "p", "from_ns": from_s * SECOND_NS, "to_ns": to_s * SECOND_NS });
+        let phase = |from_s: u64, to_s: u64| {
+            let (from_ns, to_ns) = (from_s * SECOND_NS, to_s * SECOND_NS);
+            json!({ "label": "p", "from_ns": from_ns, "to_ns": to_ns })
+        };
         serde_json::from_value(json!({ "started_unix_ns": 0, "interval_ns": SECOND_NS, "timeout_ns": SECOND_NS,
             "headline": "response", "types": ["A"], "phases": [phase(0, 25), phase(25, 50)], "target": "::1",
             "address": "[::1]:53", "transport": "udp", "workers": 1, "clients": 1, "queries": 1, "bad_lines": 0,

@@ -7,7 +7,7 @@
 //!                                                              web/dist: the page's program ──┘
 //! ```
 //!
-//! A record is read once, and only its columns are kept, so that the memory does not follow the length of the run.
+//! Intervals are read one by one, and only their bytes in the columns are kept: some hundred for each.
 //! What the page shows as text is made here, by the code of the summary; the page's program only draws.
 #![forbid(unsafe_code)]
 
@@ -147,8 +147,11 @@ pub fn page(kind: Kind, title: String, runs: Vec<Run>, options: &Options) -> Pag
     }
 }
 
+/// What [`all_runs`] gives.
+type AllRuns = (Vec<Run>, Vec<Blob>, Option<LoadResponse>);
+
 /// The runs with their series, and their load against response where each had one rate.
-fn all_runs(paths: &[PathBuf]) -> Result<(Vec<Run>, Vec<Blob>, Option<LoadResponse>), PageError> {
+fn all_runs(paths: &[PathBuf]) -> Result<AllRuns, PageError> {
     if paths.len() > MOST_RUNS {
         return Err(PageError::TooMany { runs: paths.len() });
     }

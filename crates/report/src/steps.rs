@@ -13,7 +13,7 @@ use dnsdyno_record::{Digest, Headline, Row};
 use serde_json::{Value, json};
 
 use crate::figures::{judged, lost, share};
-use crate::units::{percent, rate};
+use crate::units::{counted, percent, rate};
 
 /// The rates of a load, lowest first.
 pub(crate) struct Steps<'a> {
@@ -101,7 +101,10 @@ impl<'a> Steps<'a> {
             listed.map(|one| format!("{} at {}/s", percent(one.loss()), rate(one.asked_qps))).collect();
         let more = match self.not_held().count().saturating_sub(LISTED) {
             0 => String::new(),
-            more => format!(", and more than {} at {more} other rates", percent(HELD_LOSS)),
+            more => {
+                let rates = counted(more as u64, "other rate", "other rates");
+                format!(", and more than {} at {rates}", percent(HELD_LOSS))
+            }
         };
         match listed.is_empty() {
             true => format!("{held}, loss at most {}", percent(HELD_LOSS)),
@@ -166,6 +169,8 @@ mod tests {
         let steps: Vec<_> = (1..=6).map(|n| (n * 1_000, if n == 1 { 0 } else { 100 * n })).collect();
         let told = words(&sample::at_rates(&steps)).unwrap();
         assert!(told.ends_with("10.00 % at 4,000/s, and more than 0.10 % at 2 other rates"), "{told}");
+        let told = words(&sample::at_rates(&steps[..5])).unwrap();
+        assert!(told.ends_with("and more than 0.10 % at 1 other rate"), "{told}");
     }
 
     #[test]

@@ -15,6 +15,7 @@ fn the_demo_runs_without_any_set_up_and_leaves_a_record() {
     assert!(summary.to_string().contains("220000"), "{summary:#}");
     let shown = work.dnsdyno("show demo").gives(0).stdout;
     assert!(shown.contains("response time from when the query was due"), "{shown}");
+    assert!(work.read("demo/report.html").contains("<title>demo</title>"), "it leaves a page too");
 }
 
 #[test]
