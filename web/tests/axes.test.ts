@@ -12,6 +12,7 @@ describe("ticks of the time", () => {
   it("are round, and written as they are spoken of", () => {
     expect(texts(0, 40, "elapsed")).toEqual(["0", "10 s", "20 s", "30 s", "40 s"]);
     expect(texts(0, 2, "elapsed")).toEqual(["0", "0.5 s", "1.0 s", "1.5 s", "2.0 s"]);
+    expect(texts(0, 150, "elapsed")).toEqual(["0", "0:30", "1:00", "1:30", "2:00", "2:30"]);
     expect(texts(0, 480, "elapsed")).toEqual(["0", "2 min", "4 min", "6 min", "8 min"]);
     expect(texts(125, 205, "elapsed")).toEqual(["2:15", "2:30", "2:45", "3:00", "3:15"]);
     expect(texts(5400, 9900, "elapsed")).toEqual(["1 h 30", "1 h 45", "2 h 00", "2 h 15", "2 h 30", "2 h 45"]);

@@ -125,7 +125,7 @@ describe("parts of a run", () => {
   it("are the durations of a fallback, on top of each other", async () => {
     const run = await shownRun({ "fallback.udp.p50": [10, null], "fallback.query.p50": [20, 30] });
     expect(panel([run], "parts")!.lines.every(({ shape }) => shape === "stack")).toBe(true);
-    expect(figures(panel([run], "parts"), run)).toEqual({ "query over UDP": [10, 0], "query over TCP": [20, 30] });
+    expect(figures(panel([run], "parts"), run)).toEqual({ "UDP query": [10, 0], "TCP query": [20, 30] });
   });
 
   it("are connections and handshakes per second", async () => {

@@ -4,6 +4,7 @@ import { compareLink, found, inOrder, reportLink, runLink, sides } from "../src/
 import { signed } from "../src/parts/comparison";
 import { fileName, tsv } from "../src/parts/copy";
 import { nextSorting } from "../src/parts/datatable";
+import { figuresApart } from "../src/parts/dom";
 import { liveAnswer, pause_ms } from "../src/parts/live";
 import { sharedFigures } from "../src/parts/runs";
 import { figureOf, order } from "../src/parts/sort";
@@ -143,5 +144,18 @@ describe("several runs and comparisons", () => {
     expect([0.051, -0.08, 0, -0.0001, 12.5].map((share) => signed(share, "ns"))).toEqual(["+5.1 %", "-8.0 %", "0.0 %", "0.0 %", "+1250 %"]);
     expect(signed(0.002, "share")).toBe("+0.20 points");
     expect(signed(null, "ns")).toBe("-");
+  });
+});
+
+describe("sentences", () => {
+  test("a figure and its unit are one piece, and all pieces are the sentence", () => {
+    const sentence = "Held 21,000 queries/s with p99 9.24 ms; 2.46 % were not answered in 5 seconds (95 % interval -0.3 to 6.2 %).";
+    const pieces = figuresApart(sentence);
+    expect(pieces.filter((_, at) => at % 2 === 1)).toEqual(["21,000 queries/s", "9.24 ms", "2.46 %", "95 %", "6.2 %"]);
+    expect(pieces.join("")).toBe(sentence);
+  });
+
+  test("a text of any kind stays as it is", () => {
+    for (const text of ["", "<b>5 ms</b>", "1,".repeat(10_000), "192.0.2.1 ms", "\u202e5 s"]) expect(figuresApart(text).join("")).toBe(text);
   });
 });

@@ -29,8 +29,7 @@ pub fn html(page: &PageData, blobs: &[Blob]) -> Result<Vec<u8>, PageError> {
          <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}{connect}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <title>{title}</title>\n<style>\n{STYLE}\n</style>\n</head>\n<body>\n\
-         <div id=\"app\"></div>\n",
+         <title>{title}</title>\n<style>\n{STYLE}\n</style>\n</head>\n<body>\n<div id=\"app\"></div>\n",
         escaped(page.made_by.trim_start_matches("dnsdyno ")),
     )?;
     write_without_script(&mut out, page)?;

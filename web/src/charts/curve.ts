@@ -50,21 +50,26 @@ interface CurveLine extends PointLine {
 }
 
 function linesOf(run: Run): CurveLine[] {
-  return run.curves.map((curve, i) => lineOf(run, curve, curve.title, (p) => p.hues[i % p.hues.length]!));
+  return run.curves.map((curve, i) => lineOf(run, curve, curve.title, i));
 }
 
 function headline(run: Run, i: number): CurveLine[] {
   const [curve] = run.curves;
-  return curve ? [{ ...lineOf(run, curve, run.label, (p) => p.hues[i % p.hues.length]!), dash: runDash(i) }] : [];
+  return curve ? [lineOf(run, curve, run.label, i)] : [];
 }
 
-function lineOf(run: Run, curve: Curve, label: string, colour: PointLine["colour"]): CurveLine {
+function lineOf(run: Run, curve: Curve, label: string, index: number): CurveLine {
   const points = curve.slowest
     .map((x, i) => ({ x, y: curve.ns[i] ?? Infinity }))
     .filter(({ x }) => x >= RAREST * 0.999);
   const { count, unanswered } = curve;
   // Beyond the timeout there is the wall, which stands exactly where the last answer is, not at the next point.
-  return { label, unit: "ns", colour, width: 2, points, timeout_ns: run.timeout_ns, count, unanswered };
+  const style = { colour: colourAt(index), dash: runDash(index), width: 2 };
+  return { label, unit: "ns", ...style, points, timeout_ns: run.timeout_ns, count, unanswered };
+}
+
+function colourAt(index: number): PointLine["colour"] {
+  return (p) => p.hues[index % p.hues.length]!;
 }
 
 function noteOf(lines: CurveLine[]): string {

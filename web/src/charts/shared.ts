@@ -1,4 +1,5 @@
 /** What the charts under one time axis have in common. */
+import { instant } from "../format/instants";
 import type { Range, Theme, TimeLabels } from "./api";
 import type { ShownRun } from "./panels/panel";
 
@@ -8,6 +9,11 @@ export interface Shared {
   theme: Theme;
   time: TimeLabels;
   boxes: boolean;
+}
+
+/** An instant of the shown range as text, as precise as `step_ns` needs. */
+export function instantOf(shared: Shared, at_ns: number, step_ns: number): string {
+  return instant(at_ns - (at_ns % step_ns), step_ns, shared.time, startOf(shared), shared.range.to_ns);
 }
 
 export function startOf(shared: Shared): string {

@@ -2,9 +2,8 @@
  * The strip above the charts over time: the parts of the load as bands, the events as ticks with their texts, and the
  * instant at the cursor. It stays in sight while the charts below it are scrolled.
  */
-import { instant } from "../format/instants";
 import type { Margins } from "./plot";
-import { type Shared, startOf } from "./shared";
+import { type Shared, instantOf } from "./shared";
 
 /** An event with less room than this has no text. */
 const LEAST_TEXT_WIDTH = 90;
@@ -61,12 +60,12 @@ export class Strip {
   showAt(at_ns: number | null, left: number | null, margins: Margins, step_ns: number): void {
     this.at.hidden = at_ns === null;
     if (at_ns === null || left === null) return;
-    this.at.textContent = instant(at_ns - (at_ns % step_ns), step_ns, this.shared.time, startOf(this.shared));
+    this.at.textContent = instantOf(this.shared, at_ns, step_ns);
     this.at.style.left = `${margins.left + left}px`;
   }
 
   private name(event: { at_ns: number; message: string }): string {
-    return `${instant(event.at_ns, 1e9, this.shared.time, startOf(this.shared))}: ${event.message}`;
+    return `${instantOf(this.shared, event.at_ns, 1e9)}: ${event.message}`;
   }
 }
 

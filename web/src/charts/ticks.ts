@@ -67,7 +67,7 @@ export function timeTicks(
   const shift = labels === "utc" && /^\d+$/.test(started_unix_ns) ? Number(BigInt(started_unix_ns) % BigInt(step)) : 0;
   return multiples(from_ns + shift, to_ns + shift, step).map((at) => ({
     at_ns: at - shift,
-    text: instant(at - shift, step, labels, started_unix_ns),
+    text: instant(at - shift, step, labels, started_unix_ns, to_ns),
   }));
 }
 
@@ -85,6 +85,7 @@ export function figureTick(value: number): string {
 }
 
 export function durationTick(ns: number): string {
+  if (ns === 0) return "0";
   return ns >= 120e9 ? `${count(ns / 1e9)} s` : setting(ns);
 }
 

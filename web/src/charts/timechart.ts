@@ -1,5 +1,4 @@
 /** A chart over time: a panel, drawn for the shown range. */
-import { instant } from "../format/instants";
 import type { Chart, ChartTable, Range, Value } from "./api";
 import { paintBoxes } from "./boxes";
 import { type HeatScale, beyondCounts, heatRange_ns, paintHeat } from "./heatmap";
@@ -9,7 +8,7 @@ import { Window } from "./panels/window";
 import type { Pen } from "./pen";
 import { Plot, type PlotOptions, hasEndLabels, marginsFor } from "./plot";
 import type { ReadoutItem } from "./readout";
-import { type Shared, startOf } from "./shared";
+import { type Shared, instantOf, startOf } from "./shared";
 import { faint, palette, readable } from "./theme";
 import { timeTicks } from "./ticks";
 import { type YAxis, yAxisFor } from "./yaxis";
@@ -158,7 +157,7 @@ export class TimeChart implements Chart {
       })),
     ];
     const rows = Array.from(window?.from ?? [], (from_ns, i) => [
-      instant(from_ns, stepOf(window!, i), time, startOf(this.shared)),
+      instantOf(this.shared, from_ns, stepOf(window!, i)),
       ...this.drawn.map((drawn) => text(drawn.line.unit, valueAt(drawn, from_ns), drawn.run.run.timeout_ns)),
     ]);
     return { columns, rows };
@@ -203,10 +202,7 @@ export class TimeChart implements Chart {
 
   private showReadout(): void {
     const step_ns = this.drawn[0] ? stepOf(this.drawn[0].window, 0) : 1e9;
-    const at =
-      this.cursor_ns === null
-        ? null
-        : instant(this.cursor_ns - (this.cursor_ns % step_ns), step_ns, this.shared.time, startOf(this.shared));
+    const at = this.cursor_ns === null ? null : instantOf(this.shared, this.cursor_ns, step_ns);
     this.plot.readout.show(at, this.items(), this.labelled);
   }
 

@@ -3,18 +3,23 @@ import { seconds } from "./units";
 
 /**
  * An instant of a run, as precise as `step_ns` needs: elapsed as `12 s`, `0.25 s`, `2:30`, `1:02:30`, or on the clock as
- * `14:02:30`.
+ * `14:02:30`. Seconds are written as `12 s` where `longest_ns`, the longest time beside it, is less than two minutes.
  *
  * `started_unix_ns` has 19 digits, more than a number keeps, so it is a text.
  */
-export function instant(ns: number, step_ns: number, labels: "elapsed" | "utc", started_unix_ns: string): string {
-  return labels === "utc" ? clock(ns, step_ns, started_unix_ns) : elapsed(ns, step_ns);
+export function instant(
+  ns: number,
+  step_ns: number,
+  labels: "elapsed" | "utc",
+  started_unix_ns: string,
+  longest_ns = ns,
+): string {
+  return labels === "utc" ? clock(ns, step_ns, started_unix_ns) : elapsed(ns, step_ns, longest_ns);
 }
 
-function elapsed(ns: number, step_ns: number): string {
+function elapsed(ns: number, step_ns: number, longest_ns: number): string {
   if (ns === 0) return "0";
-  // Whole seconds up to two minutes: shorter runs are spoken of in seconds.
-  if (ns < 120e9 && step_ns < 60e9) return `${seconds(ns, step_ns)} s`;
+  if (longest_ns < 120e9 && step_ns < 60e9) return `${seconds(ns, step_ns)} s`;
   const [whole, fraction] = seconds(ns, step_ns).split(".");
   const total = Number(whole);
   const [h, m, s] = [Math.floor(total / 3600), Math.floor(total / 60) % 60, total % 60];

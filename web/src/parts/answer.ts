@@ -17,9 +17,10 @@ export function answer(run: Run, of: string | null): HTMLElement {
     { id: "answer", class: of === null ? "answer" : "", "aria-labelledby": "answer-title" },
     el("h2", { id: "answer-title", class: of === null ? "unseen" : "" }, of === null ? "Answer" : `Shown run: ${of}`),
     of === null && top,
+    messages("Warnings", run.messages, "warning"),
     verdict(run.verdict),
     run.expectations.length > 0 && expectations("Expectations", run.expectations),
-    run.messages.length > 0 && messages(run.messages),
+    messages("Hints", run.messages, "hint"),
   );
 }
 
@@ -72,18 +73,13 @@ export function expectations(title: string, all: Expectation[]): HTMLElement {
   return list;
 }
 
-function messages(all: Message[]): HTMLElement {
-  const list = el("ul", { class: "messages", "aria-label": "Warnings and hints" });
-  for (const { kind, text } of all) {
-    const warning = kind === "warning";
-    list.append(
-      el(
-        "li",
-        { class: kind },
-        sign(warning ? "warning" : "neutral"),
-        el("span", {}, unseen(warning ? "Warning: " : "Hint: "), prose(text)),
-      ),
-    );
-  }
-  return list;
+const MESSAGES: Record<Message["kind"], [State, string]> = { warning: ["warning", "Warning: "], hint: ["neutral", "Hint: "] };
+
+/** Warnings stand before everything that they are about, hints after it. */
+function messages(name: string, all: Message[], kind: Message["kind"]): HTMLElement | null {
+  const [state, word] = MESSAGES[kind];
+  const lines = all
+    .filter((message) => message.kind === kind)
+    .map(({ text }) => el("li", { class: kind }, sign(state), el("span", {}, unseen(word), prose(text))));
+  return lines.length > 0 ? el("ul", { class: "messages", "aria-label": name }, ...lines) : null;
 }

@@ -25,6 +25,7 @@ export function headCell(
     "th",
     { scope: "col", class: column.align, "aria-sort": direction || false },
     sort ? button(column.title, sort, { class: `sort ${direction}` }) : column.title,
+    column.unit !== "" && " ",
     column.unit !== "" && el("span", { class: "unit" }, column.unit),
   );
 }

@@ -51,10 +51,15 @@ export function unseen(text: string): HTMLElement {
 /** A text whose figures keep their units on the same line. */
 export function prose(text: string): DocumentFragment {
   const fragment = document.createDocumentFragment();
-  for (const [index, piece] of text.split(/((?<![\w.])[<>+-]?\d[\d,.]* (?:ns|µs|ms|s|min|h|%|queries\/s)(?!\w))/).entries()) {
+  for (const [index, piece] of figuresApart(text).entries()) {
     if (piece !== "") fragment.append(index % 2 === 1 ? el("span", { class: "nowrap" }, piece) : piece);
   }
   return fragment;
+}
+
+/** The pieces of a text: words, a figure with its unit, words, and so on. Together they are the text. */
+export function figuresApart(text: string): string[] {
+  return text.split(/((?<![\w.,])[<>+-]?\d[\d,.]* (?:ns|µs|ms|s|min|h|%|queries\/s)(?!\w))/);
 }
 
 /** Pairs of a label and a value. */

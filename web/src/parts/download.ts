@@ -14,7 +14,15 @@ export function download(run: Run, of: string | null, decoded: DecodedRun | null
   const name = fileName(run.label);
   const list = el("ul", { class: "downloads" });
   const offer = (title: string, what: string, act: () => void): void => {
-    list.append(el("li", {}, button(title, act), el("span", { class: "help" }, what)));
+    const note = el("span", { class: "help" }, what);
+    const attempt = (): void => {
+      try {
+        act();
+      } catch (error) {
+        note.textContent = `This file cannot be made (${String(error)}). dnsdyno export makes it from the record.`;
+      }
+    };
+    list.append(el("li", {}, button(title, attempt), note));
   };
   offer("Summary", "JSON, as of dnsdyno show --json", () =>
     save(`${name}.json`, "application/json", [JSON.stringify(run.summary, null, 2) + "\n"]),

@@ -2,7 +2,7 @@
 
 import type { Folder, FolderRun } from "../data/types";
 import { compareLink, found, inOrder, reportLink, runLink, sides, type FolderOrder } from "./choice";
-import { button, el, unseen } from "./dom";
+import { button, el, prose, unseen } from "./dom";
 import { mark, type State } from "./sign";
 
 export interface FolderList {
@@ -36,7 +36,8 @@ export function folderList(first: Folder): FolderList {
     const all = inOrder(folder.runs.filter((run) => found(run, search.value.trim())), order, descending);
     const whole = folder.runs.length;
     const runs = whole === 1 ? "1 run" : `${whole.toLocaleString("en")} runs`;
-    shown.textContent = all.length === whole ? `${runs} in ${folder.path}` : `${all.length.toLocaleString("en")} of ${runs}`;
+    const left = folder.more ? `; the ${folder.more.toLocaleString("en")} oldest are not listed` : "";
+    shown.textContent = (all.length === whole ? `${runs} in ${folder.path}` : `${all.length.toLocaleString("en")} of ${runs}`) + left;
     drawHead();
     body.replaceChildren(...all.slice(0, most).map(row));
     if (all.length === 0) body.append(el("tr", {}, el("td", { colspan: COLUMNS.length + 2, class: "none" }, nothing(whole))));
@@ -78,7 +79,7 @@ export function folderList(first: Folder): FolderList {
       el("td", {}, run.target, run.transport !== "" && el("span", { class: "note" }, run.transport)),
       el("td", {}, run.load),
       el("td", { class: "nowrap" }, run.length),
-      el("td", { class: "words" }, state(run), run.sentence),
+      el("td", { class: "words" }, state(run), prose(run.sentence)),
     );
   };
   const drawTray = (): void => {

@@ -28,8 +28,7 @@ function cpu(runs: ShownRun[], selected: ShownRun | undefined): Panel {
 function workersOf(run: ShownRun): Line[] {
   const workers = workersColumns(run);
   const waited = columnsOf(run, ["arrivals.cpu_wait_ns"]);
-  const waiting: Line[] =
-    waited.length > 0 ? [share(run, "waited for a CPU, all", waited, (p) => p.timedOut, [2, 3])] : [];
+  const waiting: Line[] = waited.length > 0 ? [share(run, "waited, all", waited, (p) => p.timedOut, [2, 3])] : [];
   if (workers.length > MOST_WORKERS) return [...busiestOf(run, "busiest"), ...waiting];
   const each = workers.map((column, i) => share(run, `worker ${i}`, [column], (p) => p.hues[i % p.hues.length]!));
   return [...each, ...waiting];

@@ -43,10 +43,10 @@ function rcodeColour(name: string, i: number): Line["colour"] {
 
 function fallback(run: ShownRun): Panel {
   const parts = [
-    ["query over UDP", "fallback.udp.p50"],
-    ["waiting for a client", "fallback.waiting.p50"],
+    ["UDP query", "fallback.udp.p50"],
+    ["waiting", "fallback.waiting.p50"],
     ["connecting", "fallback.connect.p50"],
-    ["query over TCP", "fallback.query.p50"],
+    ["TCP query", "fallback.query.p50"],
   ] as const;
   const lines = parts.flatMap(([label, column], i): Line[] =>
     run.series!.has(column) ? [{ ...base(run, label, i), unit: "ns", shape: "stack", ...valuesOrZero(column) }] : [],
