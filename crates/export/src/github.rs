@@ -37,7 +37,7 @@ fn section(run: &Run) -> Result<String, ExportError> {
         out.push('\n');
     }
     out += &format!(
-        "{} over {}: {}. dnsdyno {}, run {}.\n\n",
+        "Server {} over {}: {}. dnsdyno {}, run {}.\n\n",
         text(&header.target),
         text(&header.transport),
         text(&header.load),

@@ -3,15 +3,15 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use dnsdyno_record::Digest;
+use dnsdyno_record::Header;
 
 /// The label of each run: the name that the user gave, else that of its folder; where that is not unique, both, and
 /// then a number.
-pub(crate) fn labels<'a>(runs: impl IntoIterator<Item = (&'a Path, &'a Digest)>) -> Vec<String> {
+pub(crate) fn labels<'a>(runs: impl IntoIterator<Item = (&'a Path, &'a Header)>) -> Vec<String> {
     let mut taken = HashSet::new();
-    let unique = |(path, digest): (&Path, &Digest)| {
+    let unique = |(path, header): (&Path, &Header)| {
         let folder = folder_name(path);
-        let name = digest.header.name.clone().filter(|name| !name.trim().is_empty());
+        let name = header.name.clone().filter(|name| !name.trim().is_empty());
         let both = name.as_ref().map(|name| format!("{name} ({folder})"));
         let first = [name, both].into_iter().flatten().chain([folder.clone()]);
         let numbered = (2..).map(|number| format!("{folder} ({number})"));
@@ -31,14 +31,13 @@ fn folder_name(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dnsdyno_record::Header;
 
-    fn named(name: Option<&str>) -> Digest {
+    fn named(name: Option<&str>) -> Header {
         let json = serde_json::json!({ "started_unix_ns": 0, "interval_ns": 1, "timeout_ns": 1,
             "headline": "response", "types": [], "phases": [], "target": "::1", "address": "[::1]:53",
             "transport": "udp", "workers": 1, "clients": 1, "queries": 1, "bad_lines": 0, "send_only": false,
             "load": "", "name": name });
-        Digest::new(serde_json::from_value::<Header>(json).unwrap())
+        serde_json::from_value(json).unwrap()
     }
 
     #[test]
@@ -46,7 +45,7 @@ mod tests {
         let (nightly, unnamed) = (named(Some("nightly")), named(None));
         let runs =
             [("/r/a", &nightly), ("/r/b", &nightly), ("/r/b", &nightly), ("/r/c/run.ndjson", &unnamed)];
-        let labels = labels(runs.map(|(path, digest)| (Path::new(path), digest)));
+        let labels = labels(runs.map(|(path, header)| (Path::new(path), header)));
         assert_eq!(labels[0], "nightly");
         assert_eq!(labels.iter().collect::<HashSet<_>>().len(), 4, "{labels:?}");
         assert!(labels[1].starts_with("nightly ("), "{labels:?}");

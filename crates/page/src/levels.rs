@@ -138,8 +138,10 @@ fn group_of(name: &str) -> u8 {
         "latency.p50" | "latency.p99" | "latency.p99_9" => 0,
         "latency.min" | "latency.avg" | "latency.max" | "arrivals.cpu_ns" => 1,
         _ if begins(&["latency.", "lateness.", "arrivals.cpu_wait_ns"]) => 3,
-        _ if begins(&["service.", "response.", "members.", "types.", "bytes_", "query_", "response_"]) => 4,
-        _ if begins(&["workers.", "arrivals.latency."]) => 5,
+        _ if begins(&["members.", "types."]) => 4,
+        _ if begins(&["service.", "response."]) => 5,
+        _ if begins(&["bytes_", "query_bytes", "response_bytes"]) => 6,
+        _ if begins(&["workers.", "arrivals.latency."]) => 7,
         _ => 0,
     }
 }
@@ -149,3 +151,87 @@ const HEAT: &str = "heat";
 
 /// The factors, each with the number of intervals from which it is needed: a screen draws some thousand rows at once.
 const FACTORS: [(u64, u64); 3] = [(1, 0), (10, 3_000), (60, 30_000)];
+
+#[cfg(test)]
+mod tests {
+    use dnsdyno_measure::{Arrivals, Tally, TypeCount, WorkerUse};
+    use dnsdyno_record::Interval;
+    use serde_json::json;
+
+    use super::*;
+
+    const SECOND_NS: u64 = 1_000_000_000;
+
+    /// With a phase that ends after 25 intervals.
+    fn header() -> Header {
+        let phase = |from_s: u64, to_s: u64| json!({ "label": "p", "from_ns": from_s * SECOND_NS, "to_ns": to_s * SECOND_NS });
+        serde_json::from_value(json!({ "started_unix_ns": 0, "interval_ns": SECOND_NS, "timeout_ns": SECOND_NS,
+            "headline": "response", "types": ["A"], "phases": [phase(0, 25), phase(25, 50)], "target": "::1",
+            "address": "[::1]:53", "transport": "udp", "workers": 1, "clients": 1, "queries": 1, "bad_lines": 0,
+            "send_only": false, "load": "" }))
+        .unwrap()
+    }
+
+    /// A second with twenty answers, which are slower from second to second.
+    fn second(index: u64) -> Row {
+        let mut tally = Tally::new(1);
+        (tally.scheduled, tally.ends.answered) = (20, 20);
+        tally.types[0] = TypeCount { sent: 20, answered: 20 };
+        (0..20).for_each(|n| tally.response.record(1_000_000 + index * 50_000 + n * 1_000));
+        let (from_ns, to_ns) = (index * SECOND_NS, (index + 1) * SECOND_NS);
+        let workers = vec![WorkerUse { cpu_ns: index * index * 7_919, ..WorkerUse::default() }];
+        let arrivals = Arrivals::default();
+        Row::of(&Interval { index, from_ns, to_ns, asked_qps: 20.0, tally, arrivals, workers })
+    }
+
+    fn levels_of(intervals: u64, claimed: u64, most_bytes: usize) -> Vec<Level> {
+        let mut levels = Levels::new(&header(), claimed);
+        (0..intervals).for_each(|index| levels.add(&second(index)));
+        levels.finish(&mut Packer::new(most_bytes)).unwrap()
+    }
+
+    #[test]
+    fn a_short_run_has_one_level_and_a_long_one_three() {
+        let factors = |claimed| levels_of(1, claimed, 0).iter().map(|level| level.factor).collect::<Vec<_>>();
+        assert_eq!([2_999, 3_000, 30_000].map(factors), [vec![1], vec![1, 10], vec![1, 10, 60]]);
+    }
+
+    #[test]
+    fn a_coarser_row_ends_with_its_phase_and_with_the_run() {
+        let rows = levels_of(47, 30_000, usize::MAX).iter().map(|level| level.rows).collect::<Vec<_>>();
+        // 10, 10, 5 | 5, 10, 7 and 25 | 22.
+        assert_eq!(rows, [47, 6, 2]);
+    }
+
+    #[test]
+    fn a_coarser_row_has_the_percentiles_of_all_its_queries() {
+        let mut merged = second(0);
+        (1..10).for_each(|index| merged.merge(&second(index)));
+        let mut columns = Columns::with(&ALWAYS);
+        put_row(&mut columns, &header(), &merged);
+        let mut expected: Vec<_> = columns.finish().map(|column| (column.name, column.bytes)).collect();
+        let mut levels = Levels::new(&header(), 3_000);
+        (0..10).for_each(|index| levels.add(&second(index)));
+        levels.levels.iter_mut().for_each(|level| level.close(&header()));
+        let coarse = levels.levels.pop().unwrap().columns;
+        let mut found: Vec<_> = coarse.finish().map(|column| (column.name, column.bytes)).collect();
+        expected.sort();
+        found.sort();
+        assert_eq!(found, expected);
+        assert!(found.iter().any(|(name, _)| name == "latency.p90"), "200 queries have a p90, 20 have none");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_left_out_of_the_finest_level_of_a_long_run_only() {
+        let names =
+            |level: &Level| level.columns.iter().map(|column| column.name.clone()).collect::<Vec<_>>();
+        let tight = levels_of(50, 3_000, 0);
+        assert!(tight[0].left_out.contains(&"workers.0.cpu_ns".to_owned()), "{:?}", tight[0].left_out);
+        assert!(tight[0].left_out.contains(&HEAT.to_owned()) && tight[0].heat.is_none());
+        assert!(names(&tight[0]).contains(&"latency.p50".to_owned()) && tight[1].heat.is_some());
+        let coarser = names(&tight[1]);
+        assert!(tight[0].left_out.iter().all(|name| coarser.contains(name) || name == HEAT));
+        assert_eq!(levels_of(50, 3_000, usize::MAX)[0].left_out, [""; 0]);
+        assert_eq!(levels_of(50, 50, 0)[0].left_out, [""; 0]);
+    }
+}

@@ -37,7 +37,8 @@ pub use made::utc;
 pub use run::{Blob, run_data};
 
 use data::{Comparison, Kind, LoadResponse, PageData, Run};
-use dnsdyno_record::{Digest, ReadError};
+use dnsdyno_record::{Digest, ReadError, RunReader};
+use dnsdyno_report::RatesOfRuns;
 
 /// How a page is made.
 #[derive(Clone, Debug)]
@@ -64,6 +65,12 @@ pub enum PageError {
     NoRuns {
         /// The folder, safe to print.
         path: String,
+    },
+    /// So many runs are not for one page.
+    #[error("{runs} runs are too many for one page, which has at most {MOST_RUNS}: name fewer")]
+    TooMany {
+        /// How many there are.
+        runs: usize,
     },
     /// The page cannot be written as JSON.
     #[error("cannot write the data of the page: {0}")]
@@ -142,18 +149,23 @@ pub fn page(kind: Kind, title: String, runs: Vec<Run>, options: &Options) -> Pag
 
 /// The runs with their series, and their load against response where each had one rate.
 fn all_runs(paths: &[PathBuf]) -> Result<(Vec<Run>, Vec<Blob>, Option<LoadResponse>), PageError> {
-    let digests = paths.iter().map(|path| Digest::read(path)).collect::<Result<Vec<_>, _>>()?;
-    let labels = labels::labels(paths.iter().map(PathBuf::as_path).zip(&digests));
+    if paths.len() > MOST_RUNS {
+        return Err(PageError::TooMany { runs: paths.len() });
+    }
+    let headers = paths.iter().map(|path| Ok(RunReader::open(path)?.header().clone()));
+    let headers = headers.collect::<Result<Vec<_>, ReadError>>()?;
+    let labels = labels::labels(paths.iter().map(PathBuf::as_path).zip(&headers));
     let most_bytes = run::MOST_SERIES_BYTES / paths.len().max(1);
-    let (mut runs, mut blobs) = (Vec::new(), Vec::new());
-    for (number, ((path, digest), label)) in paths.iter().zip(&digests).zip(labels).enumerate() {
-        let (mut run, blob) = run::of_digest(path, digest, label, most_bytes)?;
+    let (mut runs, mut blobs, mut rates) = (Vec::new(), Vec::new(), RatesOfRuns::default());
+    for (number, (path, label)) in paths.iter().zip(labels).enumerate() {
+        let digest = Digest::read(path)?;
+        rates.add(&digest);
+        let (mut run, blob) = run::of_digest(path, &digest, label, most_bytes)?;
         run.series.blob = number;
         runs.push(run);
         blobs.push(blob);
     }
-    let load = dnsdyno_report::over_runs(&digests);
-    Ok((runs, blobs, load.map(LoadResponse::from)))
+    Ok((runs, blobs, rates.finish().map(LoadResponse::from)))
 }
 
 fn title_of(runs: &[Run]) -> String {
@@ -168,6 +180,9 @@ fn title_of(runs: &[Run]) -> String {
 fn shown(path: &Path) -> String {
     dnsdyno_measure::shown(&path.to_string_lossy(), LONGEST_PATH).into_owned()
 }
+
+/// More could not be told apart.
+const MOST_RUNS: usize = 100;
 
 /// Characters of a path in a message, which no system exceeds.
 const LONGEST_PATH: usize = 4_096;

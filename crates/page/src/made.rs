@@ -22,7 +22,7 @@ pub(crate) fn of(path: &Path, digest: &Digest) -> Made {
     facts.extend(header.queries_hash.as_ref().map(|hash| Fact::new("hash of the queries", hash)));
     facts.push(Fact::new("run", &header.run_id));
     Made {
-        command: header.command_line.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "),
+        command: command(&header.command_line),
         plan: text_of(&folder.join(PLAN_FILE)),
         host: host(&text_of(&folder.join(HOST_FILE))),
         facts,
@@ -33,6 +33,14 @@ pub(crate) fn of(path: &Path, digest: &Digest) -> Made {
 pub fn utc(unix_ns: u64) -> String {
     let at = Timestamp::from_nanosecond(i128::from(unix_ns)).unwrap_or_default();
     at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
+}
+
+/// The words as one would type them, the program by its name alone.
+fn command(words: &[String]) -> String {
+    let program = |word: &String| Path::new(word).file_name().map(|name| name.to_string_lossy().into_owned());
+    let first = words.first().and_then(program);
+    let words = first.iter().chain(words.iter().skip(1));
+    words.map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
 /// The properties of `host.json`, in its order; a group by its paths.
@@ -100,8 +108,9 @@ mod tests {
 
     #[test]
     fn a_command_can_be_typed_again() {
-        let words = ["dnsdyno", "--ask", "www.example A", "it's", "", "$(x)"].map(quoted);
-        assert_eq!(words.join(" "), r"dnsdyno --ask 'www.example A' 'it'\''s' '' '$(x)'");
+        let words = ["/usr/bin/dnsdyno", "--ask", "www.example A", "it's", "", "$(x)"].map(str::to_owned);
+        assert_eq!(command(&words), r"dnsdyno --ask 'www.example A' 'it'\''s' '' '$(x)'");
+        assert_eq!(command(&[]), "");
     }
 
     #[test]

@@ -147,7 +147,7 @@ fn event(event: &Event) -> data::Event {
 }
 
 /// Of a page of one run: it has at most 15 MiB, of which four bytes stand for three of these.
-pub(crate) const MOST_SERIES_BYTES: usize = 10_500_000;
+pub(crate) const MOST_SERIES_BYTES: usize = 11_200_000;
 
 /// More bands than the pixels of a screen show nothing.
 const MOST_PHASES: usize = 2_000;

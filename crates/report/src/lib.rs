@@ -37,7 +37,7 @@ pub use intervals::{Csv, EveryCounter};
 pub use json::{summary_json, write_json};
 pub use layout::{Column, Table};
 pub use live::{Figure as LiveFigure, LiveFigures};
-pub use load::{HELD_RULE, Knee, LoadPoint, LoadResponse, PointsOfLoad, over_runs};
+pub use load::{HELD_RULE, Knee, LoadPoint, LoadResponse, PointsOfLoad, RatesOfRuns};
 pub use rows::quantile;
 pub use schema::{SUMMARY_SCHEMA, summary_schema};
 pub use text::head::head;

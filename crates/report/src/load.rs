@@ -124,21 +124,30 @@ impl PointsOfLoad {
     }
 }
 
-/// The points of several runs of one rate each; `None` where these are fewer than two, or have the same rate.
-pub fn over_runs<'a>(digests: impl IntoIterator<Item = &'a Digest>) -> Option<LoadResponse> {
-    let of_one_rate = |digest: &&Digest| asks_for_rates(digest) && Steps::of(digest).is_none();
-    let runs: Vec<(&Header, Row)> = digests
-        .into_iter()
-        .filter(of_one_rate)
-        .filter_map(|digest| Some((&digest.header, whole(digest)?)))
-        .collect();
-    let steps = Steps::of_rows(runs.iter().map(|(_, row)| row).collect());
-    if steps.rates().len() < 2 {
-        return None;
+/// Collects runs of one rate each, which together have a curve.
+#[derive(Debug, Default)]
+pub struct RatesOfRuns {
+    runs: Vec<(Header, Row)>,
+}
+
+impl RatesOfRuns {
+    /// Adds a run; one that had several rates, or was asked for none, is no point.
+    pub fn add(&mut self, digest: &Digest) {
+        if asks_for_rates(digest) && Steps::of(digest).is_none() {
+            self.runs.extend(whole(digest).map(|row| (digest.header.clone(), row)));
+        }
     }
-    let mut points: Vec<_> = runs.iter().map(|(header, row)| LoadPoint::of(header, row)).collect();
-    points.sort_by(|one, other| one.asked_qps.total_cmp(&other.asked_qps));
-    Some(LoadResponse { points, knee: Knee::of(&steps) })
+
+    /// The points; `None` where the runs are fewer than two, or had the same rate.
+    pub fn finish(self) -> Option<LoadResponse> {
+        let steps = Steps::of_rows(self.runs.iter().map(|(_, row)| row).collect());
+        if steps.rates().len() < 2 {
+            return None;
+        }
+        let mut points: Vec<_> = self.runs.iter().map(|(header, row)| LoadPoint::of(header, row)).collect();
+        points.sort_by(|one, other| one.asked_qps.total_cmp(&other.asked_qps));
+        Some(LoadResponse { points, knee: Knee::of(&steps) })
+    }
 }
 
 /// A run as one row, over the time in which its queries were due.
@@ -225,15 +234,20 @@ mod tests {
 
     #[test]
     fn runs_of_one_rate_each_are_points_of_one_curve() {
+        let over_runs = |digests: &[&Digest]| {
+            let mut rates = RatesOfRuns::default();
+            digests.iter().for_each(|digest| rates.add(digest));
+            rates.finish()
+        };
         let run = |qps, lost| sample::at_rates(&[(qps, lost), (qps, lost)]);
-        let runs = [run(3_000, 60), run(1_000, 0), run(2_000, 1)];
-        let load = over_runs(&runs).unwrap();
+        let [fast, slow, middle] = [run(3_000, 60), run(1_000, 0), run(2_000, 1)];
+        let load = over_runs(&[&fast, &slow, &middle]).unwrap();
         let asked: Vec<_> = load.points.iter().map(|point| point.asked_qps).collect();
         assert_eq!(asked, [1_000.0, 2_000.0, 3_000.0]);
         assert_eq!(load.knee, Knee { held_qps: Some(2_000.0), lost_qps: Some(3_000.0) });
-        assert_eq!(over_runs(&runs[..1]), None);
-        assert_eq!(over_runs([&runs[0], &run(3_000, 0)]), None);
-        assert_eq!(over_runs([&sample::closed_loop(), &sample::stair(), &runs[0]]), None);
+        assert_eq!(over_runs(&[&fast]), None);
+        assert_eq!(over_runs(&[&fast, &run(3_000, 0)]), None);
+        assert_eq!(over_runs(&[&sample::closed_loop(), &sample::stair(), &fast]), None);
     }
 
     #[test]

@@ -105,7 +105,7 @@ fn frame() -> Value {
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
     schema["$id"] = "https://dnsdyno.invalid/formats/summary.schema.json".into();
     schema["title"] = "The summary of a dnsdyno run".into();
-    schema["description"] = "What `dnsdyno show --json` and `dnsdyno export json` print of a run. Properties whose name \
+    schema["description"] = "What `dnsdyno show --json` and `dnsdyno export json` print. Properties whose name \
                              ends in _ns are nanoseconds, instants since the start of the run. This is the schema of \
                              one version: later ones add properties."
         .into();

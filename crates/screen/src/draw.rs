@@ -25,19 +25,9 @@ mod words;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use crate::options::Options;
 use crate::palette::Palette;
 use crate::state::View;
-
-/// What the user has chosen with keys.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Options {
-    /// The picture stands still.
-    pub(crate) is_paused: bool,
-    /// The charts show all of the run.
-    pub(crate) is_whole: bool,
-    /// The help is over the picture.
-    pub(crate) has_help: bool,
-}
 
 /// Draws the view.
 pub(crate) fn draw(view: &View, options: Options, palette: &Palette, buffer: &mut Buffer) {

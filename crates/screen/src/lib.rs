@@ -10,8 +10,10 @@
 #![forbid(unsafe_code)]
 
 mod draw;
+mod foreign;
 mod history;
 mod lines;
+mod options;
 mod palette;
 mod recent;
 mod screen;
@@ -23,11 +25,3 @@ mod terminal;
 mod sample;
 
 pub use screen::{Leave, Program, Progress, Screen};
-
-/// Text of the user, of a server or of a file, as it can be shown on one line.
-fn foreign(text: &str) -> String {
-    dnsdyno_measure::shown(text, LONGEST_TEXT).into_owned()
-}
-
-/// Characters of a text that is shown: more than a line has.
-const LONGEST_TEXT: usize = 300;

@@ -12,7 +12,7 @@ use dnsdyno_report::units::{count, counted};
 use dnsdyno_report::{check_line, refusal, summary};
 use dnsdyno_runner::{Control, Live, Note, Observer};
 
-use crate::foreign;
+use crate::foreign::safe;
 use crate::lines::{self, Lines};
 use crate::show::Show;
 use crate::state::{Passed, State};
@@ -158,7 +158,7 @@ impl Observer for Screen {
             Note::Event(event) => format!("dnsdyno: {}", event.message),
             Note::RecordTrouble(error) => format!("dnsdyno: {error}"),
             Note::Stopping(event) => {
-                let why = foreign(&event.message);
+                let why = safe(&event.message);
                 // The summary says it too: it is not kept for after the screen.
                 if let Shown::Screen { show, .. } = &self.shown {
                     return show.state().stopping(why);

@@ -14,7 +14,8 @@ use rustix::process::{Signal, getpid, kill_process};
 use signal_hook::consts::{SIGCONT, SIGQUIT, SIGTSTP};
 use signal_hook::iterator::Signals;
 
-use crate::draw::{Options, columns, draw};
+use crate::draw::{columns, draw};
+use crate::options::Options;
 use crate::palette::Palette;
 use crate::state::State;
 use crate::terminal::{Keyboard, Terminal};

@@ -10,7 +10,7 @@ use dnsdyno_report::LiveFigures;
 use dnsdyno_report::units::{length, rate};
 use dnsdyno_runner::Live;
 
-use crate::foreign;
+use crate::foreign::safe;
 use crate::history::{Column, History, Stretch};
 use crate::recent::{Recent, Sum};
 
@@ -146,7 +146,7 @@ impl State {
 
     /// The latest message.
     pub(crate) fn note(&mut self, note: &str) {
-        self.note = Some(foreign(note));
+        self.note = Some(safe(note));
         self.version += 1;
     }
 
@@ -183,14 +183,14 @@ impl State {
 
 impl Facts {
     fn of(header: &Header, end_ns: Option<u64>) -> Facts {
-        let phase = |phase: &Phase| Phase { label: foreign(&phase.label), ..phase.clone() };
+        let phase = |phase: &Phase| Phase { label: safe(&phase.label), ..phase.clone() };
         Facts {
-            name: header.name.as_deref().map(foreign),
-            target: foreign(&header.target),
-            transport: foreign(&header.transport),
-            load: foreign(&header.load),
+            name: header.name.as_deref().map(safe),
+            target: safe(&header.target),
+            transport: safe(&header.transport),
+            load: safe(&header.load),
             phases: header.phases.iter().map(phase).collect(),
-            mix: header.mix.iter().map(|member| foreign(&member.transport)).collect(),
+            mix: header.mix.iter().map(|member| safe(&member.transport)).collect(),
             workers: header.workers,
             interval_ns: header.interval_ns.max(1),
             timeout_ns: header.timeout_ns,

@@ -18,9 +18,9 @@ export function curvePanel(runs: Run[]): XYPanel | null {
   const known = lines.flatMap(({ points }) => points.map(({ y }) => y).filter((y) => y > 0 && y < Infinity));
   const timeouts = lines.filter((line) => line.unanswered > 0).map(({ timeout_ns }) => timeout_ns);
   if (known.length + timeouts.length === 0) return null;
-  const rarest = Math.min(...lines.flatMap(({ points }) => points.map(({ x }) => x)));
+  const rarest = Math.min(0.1, ...lines.flatMap(({ points }) => points.map(({ x }) => x)));
   const low = roundDown(Math.min(...known, ...timeouts));
-  const high = Math.max(roundUp(Math.max(...known)), low * 10, ...timeouts.map((timeout_ns) => timeout_ns * 1.25));
+  const high = Math.max(roundUp(Math.max(low, ...known)), low * 10, ...timeouts.map((timeout_ns) => timeout_ns * 1.25));
   const percentiles = runs.length === 1 ? (runs[0]!.curves[0]?.title ?? "latency") : `${runs[0]!.headline} time`;
   return {
     id: "curve",

@@ -216,10 +216,10 @@ export interface Column {
 export type Heat = never;
 
 export interface Comparison {
-  /** "B is slower: p99 5.1 % higher (95 % interval 3.9 to 6.2 %)." */
+  /** "Slower: p99 5.1 % higher (95 % interval 3.9 to 6.2 %)." */
   sentence: string;
   state: "faster" | "slower" | "mixed" | "no_difference" | "too_few";
-  /** Labels of the runs on each side. */
+  /** The baseline, and the candidate: what the sentence is about. */
   a: { title: string; runs: string[] };
   b: { title: string; runs: string[] };
   /** Name of the metric that is judged first. */

@@ -14,7 +14,7 @@ const LONG = 40;
 
 type Grid = Pick<Table, "columns" | "rows">;
 
-/** A heading cell; where the table can be sorted, its title is a button that calls `sort`. */
+/** A heading cell; where the table can be sorted, its title is a button that calls `sort`. Row names have no title. */
 export function headCell(
   column: Grid["columns"][number],
   sorted: Sorting["descending"] | null,
@@ -24,7 +24,7 @@ export function headCell(
   return el(
     "th",
     { scope: "col", class: column.align, "aria-sort": direction || false },
-    sort ? button(column.title, sort, { class: `sort ${direction}` }) : column.title,
+    sort && column.title !== "" ? button(column.title, sort, { class: `sort ${direction}` }) : column.title,
     column.unit !== "" && " ",
     column.unit !== "" && el("span", { class: "unit" }, column.unit),
   );

@@ -36,6 +36,8 @@ pub fn shift(a: &[f64], b: &[f64], resamples: u32, seed: u64) -> Option<Shift> {
     let estimate = of_pairs(a, b, &mut pairs);
     let interval = (a.len() > 1 && b.len() > 1 && resamples > 0).then(|| {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let most = MOST_DIFFERENCES / (a.len() as u64 * b.len() as u64).max(1);
+        let resamples = resamples.min(u32::try_from(most).unwrap_or(u32::MAX)).max(FEWEST_RESAMPLES);
         let (mut drawn_a, mut drawn_b) = (a.to_vec(), b.to_vec());
         let mut shifts: Vec<f64> = (0..resamples)
             .map(|_| {
@@ -72,6 +74,12 @@ fn widening(a: usize, b: usize) -> f64 {
 /// Draws of the runs: the ends of the interval are then known to a few hundredths of its width.
 pub const RESAMPLES: u32 = 5_000;
 
+/// Of hundreds of runs fewer draws are enough, and more would take minutes.
+const MOST_DIFFERENCES: u64 = 50_000_000;
+
+/// An end of the interval is then the 5th draw.
+const FEWEST_RESAMPLES: u32 = 200;
+
 /// Share of the draws beyond each end of the interval.
 const BEYOND: f64 = 0.025;
 
@@ -91,7 +99,7 @@ mod tests {
 
     #[test]
     fn equal_runs_have_an_interval_of_no_width() {
-        let found = shift(&[2.0; 5], &[2.0; 5], 100, 1).unwrap();
+        let found = shift(&[2.0; 5], &[2.0; 5], 200, 1).unwrap();
         assert_eq!(found.interval, Some(Interval { from: 0.0, to: 0.0 }));
     }
 

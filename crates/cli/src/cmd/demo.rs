@@ -9,7 +9,7 @@ use dnsdyno_responder::{Book, Config, Delay, Faults, Responder};
 use dnsdyno_runner::validate;
 
 use crate::args::DemoFlags;
-use crate::cmd::run;
+use crate::cmd::{report, run};
 use crate::exit::{Failure, Outcome};
 use crate::message::print_error;
 use crate::metrics::Told;
@@ -37,14 +37,20 @@ pub(crate) fn demo(flags: &DemoFlags) -> Outcome {
     }
     let form = Form { json: flags.json, verbose: false };
     let progress = run::progress(flags.quiet, flags.plain);
-    let outcome =
-        run::execute(&validate(&draft)?, None, flags.out.clone(), progress, form, Told::default());
+    let outcome = run::execute(&validate(&draft)?, None, flags.out.clone(), progress, form, Told::default());
     let book = running.stop();
-    let code = outcome?;
+    let run = outcome?;
     if !flags.json {
         writeln!(std::io::stdout(), "{}", responder_counts(&book)).map_err(Failure::run_failed)?;
     }
-    Ok(code)
+    if let Some(folder) = run.folder {
+        let page = report::write_page(&[folder], None, None)?;
+        if !flags.json {
+            let text = format!("\nthe page of this run, to open in a browser: {}", report::named(&page));
+            writeln!(std::io::stdout(), "{text}").map_err(Failure::run_failed)?;
+        }
+    }
+    Ok(run.code)
 }
 
 /// The responder's counts, to compare with the summary.

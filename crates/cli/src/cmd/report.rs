@@ -30,14 +30,24 @@ pub(crate) fn report(flags: &ReportFlags) -> Outcome {
     for path in &flags.runs {
         runs.extend(runs_in(path).map_err(Failure::bad_input)?);
     }
-    let file = flags.out.clone().unwrap_or_else(|| default_file(&runs));
+    let file = write_page(&runs, flags.out.clone(), flags.title.clone())?;
+    writeln!(std::io::stdout(), "{}", named(&file)).map_err(Failure::run_failed)?;
+    Ok(OK)
+}
+
+/// Writes the page of these runs, and returns its file.
+pub(crate) fn write_page(
+    runs: &[PathBuf],
+    out: Option<PathBuf>,
+    title: Option<String>,
+) -> Result<PathBuf, Failure> {
+    let file = out.unwrap_or_else(|| default_file(runs));
     may_be_written(&file)?;
-    let page = dnsdyno_page::report(&runs, &options(flags.title.clone()))
+    let page = dnsdyno_page::report(runs, &options(title))
         .context("cannot make the page")
         .map_err(Failure::bad_input)?;
     write(&file, &page)?;
-    writeln!(std::io::stdout(), "{}", named(&file)).map_err(Failure::run_failed)?;
-    Ok(OK)
+    Ok(file)
 }
 
 /// How a page is made that this program writes now.
@@ -89,7 +99,7 @@ pub(crate) fn named(path: &Path) -> String {
 }
 
 /// The page in the folder of a run.
-pub(crate) const PAGE_FILE: &str = "report.html";
+const PAGE_FILE: &str = "report.html";
 
 /// Characters of a path, which no system exceeds.
 const LONGEST_PATH: usize = 4_096;

@@ -36,7 +36,7 @@ pub(crate) fn run(flags: RunFlags) -> Outcome {
     let form = Form { json: output.json, verbose: output.verbose };
     let told = Told::start(&flags.metrics, output.quiet)?;
     let progress = progress(output.quiet, output.plain);
-    execute(&plan, over_sockets.as_ref(), flags.output.out, progress, form, told)
+    execute(&plan, over_sockets.as_ref(), flags.output.out, progress, form, told).map(|run| run.code)
 }
 
 /// How these options show the progress of a run.
@@ -48,6 +48,14 @@ pub(crate) fn progress(quiet: bool, plain: bool) -> Progress {
     }
 }
 
+/// A run that was made, and printed.
+pub(crate) struct Executed {
+    /// The exit code.
+    pub(crate) code: u8,
+    /// The folder of the record.
+    pub(crate) folder: Option<PathBuf>,
+}
+
 /// Runs the plan (or `over_sockets`, where AF_XDP is not available) and prints the summary.
 pub(crate) fn execute(
     plan: &Plan,
@@ -56,7 +64,7 @@ pub(crate) fn execute(
     progress: Progress,
     form: Form,
     mut told: Told,
-) -> Outcome {
+) -> Result<Executed, Failure> {
     if cfg!(feature = "unmeasured") {
         print_error(
             "dnsdyno: this build does not match responses or measure times: use it for benchmarks only",
@@ -83,14 +91,15 @@ pub(crate) fn execute(
         print_error(&format!("dnsdyno: {error}"));
     }
     told.finish(&run.digest, &control);
-    Ok(match run.digest.ended() {
+    let code = match run.digest.ended() {
         Some(Ended::Failed { .. }) => RUN_FAILED,
         _ if run.incomplete.is_some() => RECORD_INCOMPLETE,
         Some(Ended::Interrupted) => INTERRUPTED,
         Some(Ended::Terminated) => TERMINATED,
         Some(Ended::HungUp) => HUNG_UP,
         _ => code,
-    })
+    };
+    Ok(Executed { code, folder: run.folder })
 }
 
 /// Characters of a path, which no system exceeds.

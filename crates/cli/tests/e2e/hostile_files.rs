@@ -154,6 +154,10 @@ fn no_text_of_a_record_reaches_a_terminal_as_it_is() {
         "show --verbose dirty.ndjson",
         "show --json dirty.ndjson",
         "show --csv dirty.ndjson",
+        "export json dirty.ndjson",
+        "export csv dirty.ndjson",
+        "export junit dirty.ndjson",
+        "export github dirty.ndjson",
     ] {
         is_clean(&work.dnsdyno(words).gives(0));
     }

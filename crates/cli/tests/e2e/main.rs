@@ -9,7 +9,9 @@
 //! | [`bad_input`] | a clear message and the right exit code for wrong input |
 //! | [`hostile_files`] | records that no run has written: errors, memory, control characters |
 //! | [`mistakes`] | what a stranger types wrongly: the exact words and the exit code |
+//! | [`compare`] | two sides whose difference is known, and runs that cannot be compared |
 //! | [`judged`] | expectations on steps, conditions, runs without answers, signals and their exit codes |
+//! | [`report`] | the report page: its figures compared with `show` and the record, markup in records, refusals |
 //! | [`recipes`] | every command line of the documents can be run |
 //! | [`full_disk`] | the same for a disk or a folder that cannot be written |
 //! | [`truth`] | figures compared with those of the responder: durations, counters, causes of loss |
@@ -39,6 +41,7 @@ mod support;
 mod bad_input;
 mod check;
 mod clients;
+mod compare;
 mod demo;
 mod doq;
 mod encrypted;
@@ -55,6 +58,7 @@ mod mistakes;
 mod mix;
 mod output;
 mod recipes;
+mod report;
 mod respond;
 mod screen;
 mod serve;

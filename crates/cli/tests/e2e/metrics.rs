@@ -106,7 +106,7 @@ fn a_prometheus_reads_a_run_and_has_its_counts() {
     let server = responder(Faults::default());
     let (metrics, prometheus) = (closed_port(), closed_port());
     let config = format!(
-        "global: {{scrape_interval: 100ms, scrape_timeout: 100ms}}\n\
+        "global: {{scrape_interval: 1s, scrape_timeout: 1s}}\n\
          scrape_configs: [{{job_name: dnsdyno, static_configs: [{{targets: ['{metrics}']}}]}}]\n"
     );
     work.write("prometheus.yml", config);

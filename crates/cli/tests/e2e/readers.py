@@ -19,7 +19,7 @@ def read_csv(path):
     sums = duckdb.sql(
         f"""select count(*)::int, sum(scheduled)::bigint, sum(ends_answered)::bigint, sum(response_count)::bigint,
             max(response_max_ns)::bigint, count(distinct run_id)::int from '{path}'"""
-    ).fetchone()
+    ).fetchall()[0]
     with open(path, newline="", encoding="utf-8") as file:
         lines = list(csv.reader(file))
     assert all(len(line) == len(lines[0]) for line in lines), "each line has a cell for each title"

@@ -26,7 +26,7 @@ fn silent() -> Running {
 }
 
 fn words(server: &Running, more: &str) -> String {
-    format!("-s {} --ask www.example --rate 500 --interval 250ms -o run {more}", server.address())
+    format!("-s {} --ask www.example --rate 500 -o run {more}", server.address())
 }
 
 /// Waits until the screen has figures.
@@ -83,8 +83,9 @@ fn the_second_key_ends_a_run_that_waits_for_responses() {
     for keys in ["q", "\u{3}"] {
         let work = Workplace::new();
         let server = silent();
-        let mut run = start(&work, &words(&server, "--for 50s --timeout 55s --interval 1s"));
+        let mut run = start(&work, &words(&server, "--for 50s --timeout 55s"));
         until_it_draws(&work, &mut run);
+        run.until("queries are outstanding", || server.book().udp.counts.received > 0);
         run.press(keys);
         run.until("it says that it stops", || work.stdout().contains("stopping"));
         run.press(keys);
@@ -155,8 +156,8 @@ fn a_terminal_that_is_not_ours_has_lines() {
     let work = Workplace::new();
     let server = responder(Faults::default());
     let run = words(&server, "--for 1s");
-    // `timeout` makes a process group of its own, which is in the background of the terminal.
-    let script = format!("stty rows 24 cols 80; TERM=xterm timeout 50 $0 run {run}");
+    // `timeout` makes a process group of its own, in the background of the terminal; the shell goes on after it.
+    let script = format!("stty rows 24 cols 80; TERM=xterm timeout 50 $0 run {run}; true");
     let ran = work.shell(&format!("script -qec \"{script}\" /dev/null")).gives(0);
     assert!(!ran.stdout.contains('\u{1b}') && ran.stdout.contains("1 s  asked 500"), "{}", ran.stdout);
 }

@@ -69,7 +69,8 @@ fn a_folder_of_runs_is_served_until_ctrl_c() {
 fn a_run_in_progress_is_shown_until_it_has_ended() {
     let work = Workplace::with_queries();
     let server = responder(Faults::default());
-    let words = format!("run -s {} -d q.txt --rate 200 --for 50s --interval 100ms -o runs/now", server.address());
+    let words =
+        format!("run -s {} -d q.txt --rate 200 --for 50s --interval 100ms -o runs/now", server.address());
     let mut run = work.start(&words);
     run.until("two intervals settle", || work.intervals("runs/now").len() >= 2);
     // Both print to the same files: the run is quiet on standard output until its end.

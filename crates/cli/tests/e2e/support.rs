@@ -170,11 +170,6 @@ impl Workplace {
         self.printed("stderr")
     }
 
-    /// Its standard output so far.
-    pub(crate) fn stdout(&self) -> String {
-        self.printed("stdout")
-    }
-
     fn printed(&self, name: &str) -> String {
         String::from_utf8_lossy(&fs::read(self.prints.path().join(name)).unwrap()).into_owned()
     }

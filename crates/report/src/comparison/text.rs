@@ -5,7 +5,7 @@ use dnsdyno_campaign::compare::{Compared, Comparison, Unlike, Verdict};
 use super::words::{bound, figure, interval, labels, note, probability, sentence, signed, verdict_words};
 use crate::foreign::safe;
 use crate::layout::{NARROWEST, NOTHING, Table, flow_after, paragraph, words};
-use crate::units::{counted, percent};
+use crate::units::counted;
 
 /// The comparison in lines of at most `width` columns (40 at least).
 pub fn comparison(comparison: &Comparison, width: usize) -> String {
@@ -52,15 +52,15 @@ fn table(out: &mut String, title: &'static str, metrics: &[Compared], width: usi
     let can_show = |metric: &Compared| metric.verdict != Verdict::TooFew;
     let mut table = Table::default();
     table.left(title, 0, cells(&|metric| Some(safe(&metric.name))));
-    table.right("baseline", 0, cells(&|metric| Some(figure(metric.kind, metric.baseline_median))));
-    table.right("candidate", 0, cells(&|metric| Some(figure(metric.kind, metric.candidate_median))));
+    table.right("baseline", 1, cells(&|metric| Some(figure(metric.kind, metric.baseline_median))));
+    table.right("candidate", 1, cells(&|metric| Some(figure(metric.kind, metric.candidate_median))));
     table.right("change", 0, cells(&signed));
     let ends = |metric: &Compared| interval(metric.kind, &metric.change?).filter(|_| !metric.is_constant);
     table.right("95 % interval", 2, cells(&ends));
     table.right(
         "higher in",
         4,
-        cells(&|metric| Some(percent(metric.effect)).filter(|_| !metric.is_constant)),
+        cells(&|metric| Some(format!("{:.0} %", metric.effect * 100.0)).filter(|_| !metric.is_constant)),
     );
     let p = |metric: &Compared| Some(probability(metric.probability.alone)).filter(|_| can_show(metric));
     table.right("p", 3, cells(&|metric| p(metric).filter(|_| !metric.is_constant)));

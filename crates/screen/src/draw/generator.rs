@@ -57,7 +57,7 @@ pub(super) fn style(view: &View, palette: &Palette) -> Style {
 pub(super) fn message(view: &View, palette: &Palette, buffer: &mut Buffer, area: Rect) {
     let doubt = || view.judged.as_deref().and_then(|doubts| doubts.first()).map(Warning::to_string);
     if let Some(message) = view.note.clone().or_else(doubt) {
-        cut(buffer, area, &format!("! {}", crate::foreign(&message)), palette.style(Tone::Refused));
+        cut(buffer, area, &format!("! {}", crate::foreign::safe(&message)), palette.style(Tone::Refused));
     }
 }
 

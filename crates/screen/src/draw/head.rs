@@ -1,6 +1,5 @@
 //! Which run it is, and how far.
 
-use dnsdyno_report::units::length;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -61,9 +60,6 @@ pub(super) fn progress(view: &View, palette: &Palette, buffer: &mut Buffer, area
 /// `00:06:41`; of a run of days the hours go on.
 fn clock(ns: u64) -> String {
     let seconds = ns / 1_000_000_000;
-    if ns > 0 && seconds == 0 {
-        return length(ns);
-    }
     format!("{:02}:{:02}:{:02}", seconds / 3_600, seconds / 60 % 60, seconds % 60)
 }
 

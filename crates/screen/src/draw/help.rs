@@ -6,8 +6,8 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Clear, Widget};
 
-use super::Options;
 use super::words::{cut, row, text};
+use crate::options::Options;
 use crate::palette::Palette;
 
 /// The line of keys.

@@ -10,7 +10,7 @@
 //! A cell has two latencies, one above the other, where the terminal has enough colours; else it is shaded.
 
 use dnsdyno_measure::FLOOR_NS;
-use dnsdyno_report::units::setting;
+use dnsdyno_report::units::{length, setting};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Style};
@@ -36,8 +36,10 @@ pub(super) fn figures(view: &View, palette: &Palette, buffer: &mut Buffer, area:
     });
     let items: Vec<Item> = shown.collect();
     let kind = if view.facts.is_open { "response time" } else { "service time" };
-    let over = dnsdyno_report::units::length(view.recent.covered_ns);
-    let right = format!("{kind}, {over}");
+    let right = match view.recent.covered_ns {
+        0 => kind.to_owned(),
+        covered_ns => format!("{kind}, {}", length(covered_ns)),
+    };
     row(buffer, area, &items, Some(text(&right, palette.quiet())));
 }
 

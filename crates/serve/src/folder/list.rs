@@ -1,6 +1,6 @@
 //! The list of the runs of a folder: each record is read once, and again when its files have changed.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -45,7 +45,8 @@ impl List {
         let mut runs = self.entries(&names);
         runs.sort_by(|one, other| started(other).cmp(&started(one)).then(other.folder.cmp(&one.folder)));
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.retain(|name, _| runs.iter().any(|run| run.folder == *name));
+        let listed: HashSet<&str> = runs.iter().map(|run| run.folder.as_str()).collect();
+        known.retain(|name, _| listed.contains(name.as_str()));
         Ok(Folder { path: self.title.clone(), runs, more: (more > 0).then_some(more as u64) })
     }
 

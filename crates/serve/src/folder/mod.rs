@@ -65,6 +65,7 @@ impl FolderServer {
         let site = Site {
             hosts: Hosts { more: hosts },
             list: Arc::new(List::new(runs, folder)),
+            listing: tokio::sync::Mutex::default(),
             pages: Pages::new(BUILDERS, MOST_KEPT_BYTES),
             made_by,
         };
@@ -114,6 +115,8 @@ pub enum ServeError {
 struct Site {
     hosts: Hosts,
     list: Arc<List>,
+    /// Held while the list is made: who asks again meanwhile waits for what is read already.
+    listing: tokio::sync::Mutex<()>,
     pages: Pages<Asked, Vec<Stamp>>,
     made_by: String,
 }
@@ -161,6 +164,7 @@ impl Site {
             page.live = Some(Live { url: "/data".to_owned(), every_ms: LIST_EVERY_MS });
             written(&page, &[], is_html)
         };
+        let _turn = self.listing.lock().await;
         let made = tokio::task::spawn_blocking(make).await.map_err(|_| Refused::failed())??;
         Ok(page_response(made.into(), is_html))
     }

@@ -81,8 +81,8 @@ impl Runs {
 
     /// The run of this name, which is one component of a path.
     pub(crate) fn find(&self, name: &str) -> Result<Found, NotFound> {
-        let path = self.inside(&self.root.join(name))?;
-        if !path.is_dir() || !has_record(&path) {
+        let (path, metadata) = self.inside(&self.root, name)?;
+        if !metadata.is_dir() || !has_record(&path) {
             return Err(NotFound::NoRun);
         }
         let mut hasher = DefaultHasher::new();
@@ -100,19 +100,28 @@ impl Runs {
 
     /// A file of a run; `None` where the run does not have it.
     fn file(&self, run: &Path, file: &str) -> Result<Option<Metadata>, NotFound> {
-        let path = run.join(file);
-        if fs::symlink_metadata(&path).is_err() {
-            return Ok(None);
+        match self.inside(run, file) {
+            Ok((_, metadata)) if metadata.is_file() => Ok(Some(metadata)),
+            // A pipe or a device would be waited for.
+            Ok(_) => Err(NotFound::NoFile),
+            Err(NotFound::NoRun) => Ok(None),
+            Err(refused) => Err(refused),
         }
-        let metadata = fs::metadata(self.inside(&path)?).map_err(|_| NotFound::NoRun)?;
-        // A pipe or a device would be waited for.
-        if metadata.is_file() { Ok(Some(metadata)) } else { Err(NotFound::NoFile) }
     }
 
-    /// The path without symbolic links, if it is in the folder.
-    fn inside(&self, path: &Path) -> Result<PathBuf, NotFound> {
-        let path = fs::canonicalize(path).map_err(|_| NotFound::NoRun)?;
-        if path.starts_with(&self.root) { Ok(path) } else { Err(NotFound::LeadsOut) }
+    /// What has this name in a folder without symbolic links; a link is followed where it stays in the root.
+    fn inside(&self, folder: &Path, name: &str) -> Result<(PathBuf, Metadata), NotFound> {
+        let path = folder.join(name);
+        let metadata = fs::symlink_metadata(&path).map_err(|_| NotFound::NoRun)?;
+        if !metadata.is_symlink() {
+            return Ok((path, metadata));
+        }
+        let path = fs::canonicalize(path).map_err(|_| NotFound::LeadsOut)?;
+        if !path.starts_with(&self.root) {
+            return Err(NotFound::LeadsOut);
+        }
+        let metadata = fs::metadata(&path).map_err(|_| NotFound::NoRun)?;
+        Ok((path, metadata))
     }
 }
 
