@@ -23,3 +23,11 @@ test("more than the timeout and no figure are told apart from figures", () => {
   assert.ok(!says("0", null));
   assert.ok(!says("-", 0));
 });
+
+test("a share that is almost none or almost all is told apart from none and all", () => {
+  assert.ok(says("<0.01 %", 0.000_02));
+  assert.ok(!says("<0.01 %", 0));
+  assert.ok(!says("<0.01 %", 0.000_2));
+  assert.ok(says(">99.99 %", 0.999_98));
+  assert.ok(!says(">99.99 %", 1));
+});

@@ -8,15 +8,18 @@ const UNITS = {
   B: 1, bytes: 1, kB: 1e3, MB: 1e6, GB: 1e9,
 };
 
-/** "1.52 ms", with its unit perhaps in the head of the column: `{ value, step, beyond }` in ns or units; else `null`. */
+/**
+ * "1.52 ms", with its unit perhaps in the head of the column: `{ value, step, bound }` in ns or units, the bound "<" or ">"
+ * where the text has one ("<0.01 %", ">5 s"); else `null`.
+ */
 export function figure(text, column_unit = "") {
-  const found = /^(>\s?)?(-?[\d,]+)(\.\d+)?\s*([a-zµ%/]*)$/i.exec(text.replaceAll(/[\u00a0\u202f\u2009]/g, " ").trim());
+  const found = /^([<>]?)\s?(-?[\d,]+)(\.\d+)?\s*([a-zµ%/]*)$/i.exec(text.replaceAll(/[\u00a0\u202f\u2009]/g, " ").trim());
   if (found === null) return null;
-  const [, beyond = "", whole, decimals = "", unit] = found;
+  const [, bound, whole, decimals = "", unit] = found;
   const size = UNITS[unit === "" ? column_unit : unit];
   if (size === undefined) return null;
   const digits = Math.max(decimals.length - 1, 0);
-  return { value: Number(whole.replaceAll(",", "") + decimals) * size, step: 10 ** -digits * size, beyond: beyond !== "" };
+  return { value: Number(whole.replaceAll(",", "") + decimals) * size, step: 10 ** -digits * size, bound };
 }
 
 /** `value` is a number, `null` where there is none, or `{ beyond: number }` for more than the timeout. */
@@ -24,8 +27,11 @@ export function says(text, value, column_unit = "") {
   if (value === null || value === undefined) return ["-", "–", ""].includes(text.trim());
   const read = figure(text, column_unit);
   if (read === null) return false;
-  if (typeof value === "object") return read.beyond && near(read, value.beyond);
-  return !read.beyond && near(read, value);
+  if (typeof value === "object") return read.bound === ">" && near(read, value.beyond);
+  // A share that would be rounded to none or to all.
+  if (read.bound === "<") return value > 0 && value < read.value;
+  if (read.bound === ">") return value > read.value && value < 1;
+  return near(read, value);
 }
 
 /** A percentile of `dnsdyno show --json`, as `says` takes it. */
