@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use dnsdyno_record::{PACKED_FILE, RUN_FILE};
 
-use crate::{PageError, shown};
+use crate::error::PageError;
+use crate::shown;
 
 /// The runs that a path stands for: itself, or each run in a folder that is none, by name.
 ///

@@ -11,7 +11,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 
 use crate::data::{Message, PageData, Run};
-use crate::{Blob, PageError};
+use crate::error::PageError;
+use crate::run::Blob;
 
 /// The page as one HTML file; `blobs` are the series of its runs, in their order.
 ///

@@ -16,6 +16,7 @@ mod comparison;
 mod counters;
 mod curves;
 pub mod data;
+mod error;
 mod folder;
 mod heat;
 mod html;
@@ -28,9 +29,9 @@ mod run;
 mod tables;
 mod walk;
 
-use std::io;
 use std::path::{Path, PathBuf};
 
+pub use error::PageError;
 pub use folder::{is_run, runs_in};
 pub use html::{html, is_ours, live_json};
 pub use made::utc;
@@ -39,6 +40,7 @@ pub use run::{Blob, run_data};
 use data::{Comparison, Kind, LoadResponse, PageData, Run};
 use dnsdyno_record::{Digest, ReadError, RunReader};
 use dnsdyno_report::RatesOfRuns;
+use error::MOST_RUNS;
 
 /// How a page is made.
 #[derive(Clone, Debug)]
@@ -49,32 +51,6 @@ pub struct Options {
     pub made_by: String,
     /// Now, nanoseconds since 1970.
     pub made_unix_ns: u64,
-}
-
-/// Why a page cannot be made.
-#[derive(Debug, thiserror::Error)]
-pub enum PageError {
-    /// A record cannot be read.
-    #[error(transparent)]
-    Read(#[from] ReadError),
-    /// The series cannot be packed.
-    #[error("cannot pack the series of a run: {0}")]
-    Pack(#[from] io::Error),
-    /// A folder has no run in it.
-    #[error("{path} is not a run, and has no runs in it; name the folder of a run, or of runs")]
-    NoRuns {
-        /// The folder, safe to print.
-        path: String,
-    },
-    /// So many runs are not for one page.
-    #[error("{runs} runs are too many for one page, which has at most {MOST_RUNS}: name fewer")]
-    TooMany {
-        /// How many there are.
-        runs: usize,
-    },
-    /// The page cannot be written as JSON.
-    #[error("cannot write the data of the page: {0}")]
-    Json(#[from] serde_json::Error),
 }
 
 /// The page of these runs, as an HTML file.
@@ -183,9 +159,6 @@ fn title_of(runs: &[Run]) -> String {
 fn shown(path: &Path) -> String {
     dnsdyno_measure::shown(&path.to_string_lossy(), LONGEST_PATH).into_owned()
 }
-
-/// More could not be told apart.
-const MOST_RUNS: usize = 100;
 
 /// Characters of a path in a message, which no system exceeds.
 const LONGEST_PATH: usize = 4_096;

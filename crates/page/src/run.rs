@@ -8,9 +8,10 @@ use dnsdyno_report::expect::{each_measured_text, measured_text, missed_texts};
 use dnsdyno_report::{PointsOfLoad, answer, head, hint_texts, summary_json, tables as summary_tables, units};
 
 use crate::data::{self, Answer, Expectation, Fact, Message, Phase, Run, Series};
+use crate::error::PageError;
 use crate::levels::Levels;
 use crate::pack::Packer;
-use crate::{PageError, curves, made, tables};
+use crate::{curves, made, tables};
 
 /// The packed series of a run.
 pub type Blob = Vec<u8>;

@@ -70,7 +70,7 @@ struct Run {
 #[derive(Debug)]
 enum Shown {
     Nowhere,
-    Lines(Lines),
+    Lines(Box<Lines>),
     Screen {
         show: Arc<Show>,
         /// Messages for after the screen.
@@ -83,7 +83,7 @@ enum Shown {
 impl Screen {
     /// A screen for a run that `control` can stop.
     pub fn new(progress: Progress, control: Arc<Control>, program: Program) -> Screen {
-        let shown = if progress == Progress::Quiet { Shown::Nowhere } else { Shown::Lines(Lines::default()) };
+        let shown = if progress == Progress::Quiet { Shown::Nowhere } else { Shown::Lines(Box::default()) };
         Screen { progress, program, control, shown, run: None }
     }
 

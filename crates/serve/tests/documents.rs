@@ -24,6 +24,7 @@ fn everything() -> String {
     let header = reader.header().clone();
     metrics.begins(&header, Some(1_000_000_000)).unwrap();
     let mut digest = Digest::new(header);
+    let mut first = None;
     for line in reader {
         let Line::Interval(mut interval) = line.unwrap() else { continue };
         interval.tally.ends.not_sent.add(NotSentReason::NoRoute, 1);
@@ -34,14 +35,13 @@ fn everything() -> String {
         metrics.settled(&interval);
         digest.interval(&interval);
         metrics.idle(&digest);
+        first.get_or_insert(interval);
     }
-    // A phase is told while the run is in it; the simulated run ends after its last one.
-    metrics.passed(&Live {
-        index: 0,
-        to_ns: 100_000_000,
-        asked_qps: 4_000.0,
-        arrivals: &Arrivals::default(),
-    });
+    // A phase, percentiles and open connections are told while the run has them; the last interval of the simulated
+    // run has none.
+    let first = first.unwrap();
+    metrics.settled(&first);
+    metrics.passed(&Live { index: 0, to_ns: first.to_ns, asked_qps: 4_000.0, arrivals: &first.arrivals });
     let accept = "Accept: application/openmetrics-text";
     get(metrics.address(), &format!("GET /metrics HTTP/1.1\r\nHost: x\r\n{accept}\r\n\r\n")).body
 }

@@ -39,7 +39,8 @@ pub(crate) fn serve(flags: &ServeFlags) -> Outcome {
     let address = server.address();
     if !address.ip().is_loopback() {
         print_error(
-            "dnsdyno: whoever can reach this address can read all runs of the folder: there is no password and no encryption",
+            "dnsdyno: whoever can reach this address can read all runs of the folder: there is no password and no \
+             encryption",
         );
     }
     let folder = flags.folder.display().to_string();

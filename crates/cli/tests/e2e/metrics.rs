@@ -46,7 +46,8 @@ fn the_last_metrics_of_a_run_are_those_of_its_record() {
     let work = Workplace::with_queries();
     let server = responder(Faults { loss: Share::new(0.1).unwrap(), seed: 1, ..Faults::default() });
     let words = format!(
-        "run -s {} -d q.txt --rate 500 --for 1s --timeout 200ms --interval 100ms -o run --metrics 0 --metrics-linger 50s",
+        "run -s {} -d q.txt --rate 500 --for 1s --timeout 200ms --interval 100ms -o run --metrics 0 \
+         --metrics-linger 50s",
         server.address()
     );
     let mut run = work.start(&words);

@@ -12,20 +12,22 @@
 pub(crate) mod buckets;
 pub(crate) mod families;
 mod server;
+mod shared;
 pub(crate) mod state;
 mod text;
 
 use std::error::Error;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use dnsdyno_record::{Digest, Header, Interval};
 use dnsdyno_runner::{Live, Note, Observer};
 
 use server::Scrapes;
-use state::{Stage, State};
+use shared::Shared;
+use state::Stage;
 
 use crate::http::Server;
 
@@ -34,25 +36,6 @@ use crate::http::Server;
 pub struct Metrics {
     shared: Arc<Shared>,
     server: Server,
-}
-
-/// What the observer writes and the server reads.
-#[derive(Debug, Default)]
-struct Shared {
-    state: Mutex<Arc<State>>,
-    /// Scrapes of the state in which the run has ended.
-    last_scrapes: std::sync::atomic::AtomicU64,
-}
-
-impl Shared {
-    fn now(&self) -> Arc<State> {
-        Arc::clone(&self.state.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Changes the state; readers keep what they have.
-    fn change(&self, change: impl FnOnce(&mut State)) {
-        change(Arc::make_mut(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner)));
-    }
 }
 
 impl Metrics {

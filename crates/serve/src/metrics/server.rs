@@ -8,8 +8,8 @@ use http::header::{self, HeaderValue};
 use http::{HeaderMap, Request, Response, StatusCode};
 use hyper::body::Incoming;
 
-use super::Shared;
 use super::families::families;
+use super::shared::Shared;
 use super::state::Stage;
 use super::text::{open_metrics, prometheus_text};
 use crate::http::{self as server, Body, Handler, sentence};
