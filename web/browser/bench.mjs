@@ -15,7 +15,8 @@ if (page === undefined) throw new Error("usage: bench.mjs PROGRAM RECORD PAGE");
 const made = await make();
 console.log(`record            ${mebibytes(bytesOf(record))}`);
 console.log(`page              ${mebibytes(statSync(page).size)}`);
-console.log(`time to make      ${(made.took_ms / 1000).toFixed(1)} s, ${made.peak_kib === 0 ? "-" : mebibytes(made.peak_kib * 1024)} of memory at most`);
+const memory = made.peak_kib === 0 ? "-" : mebibytes(made.peak_kib * 1024);
+console.log(`time to make      ${(made.took_ms / 1000).toFixed(1)} s, ${memory} of memory at most`);
 
 const browser = await startBrowser();
 console.log(`time to open      ${spread(await repeat(OPENINGS, opening))}, until its charts are drawn`);
@@ -67,7 +68,7 @@ async function zooming() {
   const collect = async (how, act) => {
     await act();
     // Two frames for the last measurement.
-    await opened.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 50)))));
+    await opened.evaluate(twoFrames);
     // The last event is the one that acts: before it come Shift and the clicks of a double click.
     times[how] = [...(times[how] ?? []), ...(await opened.evaluate(() => window.painted_ms.splice(0).slice(-1)))];
   };
@@ -88,6 +89,12 @@ async function zooming() {
   await collect("whole run", () => opened.mouse.dblclick(box.x + box.width / 2, box.y + box.height / 2));
   await opened.context().close();
   return times;
+}
+
+/** In the page: a little more than two frames. */
+function twoFrames() {
+  const later = (done) => setTimeout(done, 50);
+  return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => later(done))));
 }
 
 async function repeat(times, measure) {

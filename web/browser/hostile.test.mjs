@@ -22,7 +22,8 @@ test("markup in every text of a record is shown as text", async () => {
   const run = await made("hostile-texts", async (path) => {
     await cp(await record("stair"), path, { recursive: true });
     await everyText(join(path, "run.ndjson"));
-    await writeFile(join(path, "host.json"), JSON.stringify(inEveryText(JSON.parse(await readFile(join(path, "host.json"), "utf8")))));
+    const host = join(path, "host.json");
+    await writeFile(host, JSON.stringify(inEveryText(JSON.parse(await readFile(host, "utf8")))));
     await appendFile(join(path, "plan.toml"), `\n# ${HOSTILE}\n`);
   });
   const file = await made("hostile-texts.html", (path) => dnsdyno(["report", run, "--out", path]));

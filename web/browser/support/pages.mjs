@@ -33,8 +33,9 @@ export async function blankCharts(page) {
         const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
         for (const pixel of new Uint32Array(pixels.buffer)) colours.add(pixel);
       }
+      const says = figure.querySelector(".chart-empty")?.textContent ?? "";
       const shapes = figure.querySelectorAll("svg circle, svg line, svg path, svg rect").length;
-      return { chart: figure.dataset.chart, shapes, colours: colours.size, says: figure.querySelector(".chart-empty")?.textContent ?? "" };
+      return { chart: figure.dataset.chart, shapes, colours: colours.size, says };
     }),
   );
   return charts.flatMap(({ chart, shapes, colours, says }) => (shapes >= 3 || colours >= 3 || says !== "" ? [] : [`${chart}: ${colours} colours`]));
