@@ -26,6 +26,15 @@ describe("the rate", () => {
     expect(figures(panel([run], "rate"), run)).toEqual({ asked: [10.5, 8], sent: [10, 8], answered: [9, 8] });
   });
 
+  it("ends where no query is due any more", async () => {
+    const run = await shownRun({
+      scheduled: [10, 0, 10, 0],
+      asked_micro: [10e6, 0, 10e6, 0],
+      "ends.answered": [10, 0, 9, 0],
+    });
+    expect(figures(panel([run], "rate"), run)).toMatchObject({ asked: [10, 0, 10, NaN], answered: [10, 0, 9, NaN] });
+  });
+
   it("shows each kind of query without an answer that happened, with all reasons for which queries were not sent", async () => {
     const run = await shownRun({
       "ends.answered": [1, 1],

@@ -100,6 +100,14 @@ export class LevelReader {
     return values;
   }
 
+  /** The row after the last one in which queries were due: at its end a run only waits for responses. */
+  get dueEnd(): number {
+    const counts = [this.column("scheduled"), this.column("asked_micro")].filter((count) => count !== null);
+    let end = this.rows;
+    while (end > 0 && counts.length > 0 && counts.every((count) => !(count[end - 1]! > 0))) end--;
+    return end;
+  }
+
   to_ns(row: number): number {
     return this.from_ns[row]! + this.covered_ns[row]!;
   }

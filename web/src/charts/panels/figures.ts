@@ -19,6 +19,11 @@ export function ratesOf(columns: string[], per_ns = 1e9): Figures {
   return { columns, values: (window) => window.rates(columns, per_ns) };
 }
 
+/** The same of counters of queries, which end where no query is due any more. */
+export function ratesOfQueries(columns: string[], per_ns = 1e9): Figures {
+  return { columns, values: (window) => window.ratesOfQueries(columns, per_ns) };
+}
+
 /** The sum of some counters as a share of the sum of others. */
 export function sharesOf(columns: string[], all: string[]): Figures {
   return { columns: all, values: (window) => window.shares(columns, all) };

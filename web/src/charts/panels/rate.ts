@@ -1,7 +1,7 @@
 /** The rate: what was asked, what was sent, and how it ended. */
 import type { Palette } from "../theme";
 import { runDash } from "../theme";
-import { colourOf, columnsOf, ratesOf } from "./figures";
+import { colourOf, columnsOf, ratesOfQueries } from "./figures";
 import type { Line, Panel, ShownRun } from "./panel";
 
 interface Kind {
@@ -71,7 +71,7 @@ function askedOf(run: ShownRun, label: string): Line[] {
   if (!run.series?.has("asked_micro")) return [];
   const dash = runDash(run.index);
   // Millionths of queries per interval: per 1,000 s they are a rate again.
-  return [line(run, label, ["asked_micro"], (p) => p.asked, { width: 1.25, dash, ...ratesOf(["asked_micro"], 1e3) })];
+  return [line(run, label, ["asked_micro"], (p) => p.asked, { width: 1.25, dash, ...ratesOfQueries(["asked_micro"], 1e3) })];
 }
 
 /** The kinds that happened in the run, with the names of their columns. */
@@ -94,7 +94,7 @@ function line(
     run: run.index,
     colour,
     shape: "line",
-    ...ratesOf(columns),
+    ...ratesOfQueries(columns),
     ...style,
   };
 }

@@ -51,6 +51,12 @@ export class Window {
     });
   }
 
+  /** The same of counters by the instant at which queries were due: there is no rate where none is due any more. */
+  ratesOfQueries(names: string[], per_ns = 1e9): Float64Array {
+    const end = this.level.dueEnd - this.rows.first;
+    return this.rates(names, per_ns).map((rate, i) => (i < end ? rate : NaN));
+  }
+
   /** The sum of some counters as a share of the sum of others. */
   shares(names: string[], all: string[]): Float64Array {
     const whole = this.counts(all);
