@@ -7,7 +7,7 @@ use dnsdyno_plan::Draft;
 use dnsdyno_plan::units::{parse_count, parse_duration_ns};
 use dnsdyno_record::{Header, MemberInfo, Phase};
 
-use super::ComparedRun;
+use super::run::ComparedRun;
 
 /// Something that is not the same in all runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,8 +66,11 @@ const ASPECTS: &[Aspect] = &[
 ];
 
 fn steps(header: &Header) -> String {
-    let step =
-        |phase: &Phase| format!("{} for {}", phase.label, setting(phase.to_ns.saturating_sub(phase.from_ns)));
+    let step = |phase: &Phase| match phase.to_ns {
+        // A run that a number of queries ends.
+        u64::MAX => format!("{} to the end", phase.label),
+        to_ns => format!("{} for {}", phase.label, setting(to_ns.saturating_sub(phase.from_ns))),
+    };
     header.phases.iter().map(step).collect::<Vec<_>>().join(", ")
 }
 
@@ -91,10 +94,11 @@ fn options(plan: &Draft) -> BTreeMap<String, String> {
     options.into_iter().filter(counts).map(|(key, text)| (key, plain(&text))).collect()
 }
 
-/// The same quantity in one notation: 30s and 30000ms, 10k and 10000.
+/// The same quantity in one notation: 30s and 30000ms, 10k and 10000. A number without a unit is a number.
 fn plain(text: &str) -> String {
-    let as_count = || parse_count(text).map(|count| count.to_string());
-    parse_duration_ns(text).map(setting).or_else(|_| as_count()).unwrap_or_else(|_| text.to_owned())
+    let as_duration = || parse_duration_ns(text).map(setting);
+    let as_count = parse_count(text).map(|count| count.to_string());
+    as_count.or_else(|_| as_duration()).unwrap_or_else(|_| text.to_owned())
 }
 
 /// The values with their runs; `None` where all are equal.

@@ -2,7 +2,8 @@
 
 use dnsdyno_plan::expect::ChangeBound;
 
-use super::{ALL_LEVEL, Compared};
+use super::settings::ALL_LEVEL;
+use super::verdict::Compared;
 
 /// A bound and what came of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,8 +23,7 @@ pub enum BoundState {
     Kept,
     /// The change is beyond the bound, and a change is shown.
     Exceeded,
-    /// The change is beyond the bound, and too few runs were made to tell it from noise; or the metric was not
-    /// measured.
+    /// Too few runs were made to tell a change from noise, or the metric was not measured.
     NotJudged,
 }
 

@@ -8,8 +8,8 @@ use dnsdyno_record::expect::{Measured, measure_row, measure_run};
 use dnsdyno_record::figures::{latency, lateness, run_rate, sent};
 use dnsdyno_record::{Digest, Headline, Row as Part};
 
-use super::ComparedRun;
 use super::alike::steps_are_alike;
+use super::run::ComparedRun;
 use crate::statistics::median;
 
 /// A figure of a run.

@@ -7,45 +7,33 @@
 //! ```
 //!
 //! A metric differs where random labels of the runs seldom give a difference as large. One metric is judged **first**:
-//! p99 in open loop, the rate in closed loop, or what the user names. It gets most of the accepted risk of a false alarm
-//! ([`FIRST_LEVEL`]), so that looking at other metrics takes little power from it; they share the rest
+//! p99 in open loop, the rate in closed loop, or what the user names. It gets most of the accepted risk of a false
+//! alarm ([`FIRST_LEVEL`]), so that looking at other metrics takes little power from it; they share the rest
 //! ([`OTHERS_LEVEL`]), or the whole risk once the first one differs ([`ALL_LEVEL`]). So where nothing differs, a
 //! comparison says that something does in at most one of twenty.
 
 mod alike;
 mod bounds;
+mod error;
 mod figures;
 mod notes;
 mod run;
+mod settings;
+mod side;
 mod verdict;
 
 pub use alike::Unlike;
 pub use bounds::{BoundOutcome, BoundState};
+pub use error::CompareError;
 pub use figures::{Figure, Kind};
-pub use notes::{Note, Side};
+pub use notes::Note;
 pub use run::{ComparedRun, without_first};
+pub use settings::{ALL_LEVEL, FEWEST_RUNS, FIRST_LEVEL, OTHERS_LEVEL, Settings};
+pub use side::Side;
 pub use verdict::{Change, Compared, Level, Outcome, Verdict};
 
-use dnsdyno_plan::expect::{ChangeBound, ComparedMetric};
-
-use crate::statistics::RESAMPLES;
-use crate::statistics::permutation::{self, Probability, RELABELLINGS};
+use crate::statistics::permutation::{self, Probability};
 use figures::{Row, rows_of_runs, rows_of_steps, usual_first};
-
-/// How runs are compared.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// The metric that is judged first; `None` = the usual one of the load.
-    pub by: Option<ComparedMetric>,
-    /// The changes that make the comparison fail.
-    pub fail_if: Vec<ChangeBound>,
-    /// Of the random numbers.
-    pub seed: u64,
-    /// Draws of a bootstrap interval.
-    pub resamples: u32,
-    /// Random labels that a difference is held against, where the runs are too many to try all.
-    pub relabellings: u32,
-}
 
 /// Candidate runs compared with baseline runs.
 #[derive(Clone, Debug)]
@@ -70,42 +58,6 @@ pub struct Comparison {
     pub outcome: Outcome,
     /// The settings.
     pub seed: u64,
-}
-
-/// Why runs are not compared.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum CompareError {
-    /// A run counts twice.
-    #[error("{first} and {second} are the same run: name each run once, because a copy hides the noise")]
-    Twice {
-        /// Its first label.
-        first: String,
-        /// Its second label.
-        second: String,
-    },
-    /// A side is empty.
-    #[error("the {side} has no runs left: name more runs, or leave out --drop-first")]
-    NoRuns {
-        /// The side.
-        side: Side,
-    },
-    /// The metric to judge by.
-    #[error("{name} was not measured in {run}: judge by another metric with --by, such as p50")]
-    NotMeasured {
-        /// The metric.
-        name: String,
-        /// A run without it.
-        run: String,
-    },
-    /// No metric at all.
-    #[error("there is nothing to compare: no rate, loss or latency was measured in each of the runs")]
-    Nothing,
-}
-
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings { by: None, fail_if: Vec::new(), seed: 1, resamples: RESAMPLES, relabellings: RELABELLINGS }
-    }
 }
 
 /// Compares the candidate with the baseline.
@@ -186,18 +138,6 @@ impl Judge<'_> {
         rows.into_iter().zip(found).map(of).collect()
     }
 }
-
-/// With fewer runs on each side no difference can be told from noise.
-pub const FEWEST_RUNS: usize = 4;
-
-/// The accepted risk of a false alarm of the metric that is judged first.
-pub const FIRST_LEVEL: f64 = 0.04;
-
-/// That of all other metrics together, where the first does not differ.
-pub const OTHERS_LEVEL: f64 = 0.01;
-
-/// That of a comparison.
-pub const ALL_LEVEL: f64 = 0.05;
 
 #[cfg(test)]
 mod sample;

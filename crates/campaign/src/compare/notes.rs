@@ -1,28 +1,9 @@
 //! What a reader must know of the runs before the figures.
 
-use std::fmt;
-
 use dnsdyno_record::Ended;
 
-use super::ComparedRun;
-
-/// The two sides of a comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
-    /// What is compared with.
-    Baseline,
-    /// What is compared.
-    Candidate,
-}
-
-impl fmt::Display for Side {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Side::Baseline => "baseline",
-            Side::Candidate => "candidate",
-        })
-    }
-}
+use super::run::ComparedRun;
+use super::side::Side;
 
 /// Something about the runs.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use dnsdyno_plan::Draft;
 use dnsdyno_record::{Digest, PLAN_FILE, ReadError};
 
-use super::{CompareError, Side};
+use super::error::CompareError;
+use super::side::Side;
 
 /// A run to compare.
 #[derive(Clone, Debug)]

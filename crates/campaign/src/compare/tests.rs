@@ -2,7 +2,7 @@
 
 use dnsdyno_plan::Draft;
 use dnsdyno_plan::expect::{ChangeBound, ComparedMetric};
-use dnsdyno_record::Headline;
+use dnsdyno_record::{Headline, Phase};
 use rand::SeedableRng;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand_distr::{Distribution, Normal};
@@ -100,17 +100,21 @@ fn what_was_not_asked_alike_is_named_with_its_runs() {
     let load = &found.unlike[0].values;
     assert_eq!(load[0], ("1,000 queries/s for 2 s".to_owned(), labels(&["a0", "a1", "b0"])));
     assert_eq!(load[1], ("2,000 queries/s for 2 s".to_owned(), labels(&["b1"])));
+    let size = &found.unlike[1].values;
+    assert_eq!(size[1], ("1232".to_owned(), labels(&["b1"])), "a number without a unit");
 }
 
 #[test]
 fn each_aspect_of_a_header_is_compared() {
     type Change = fn(&mut dnsdyno_record::Header);
-    let changes: [(&str, Change); 5] = [
+    let changes: [(&str, Change); 6] = [
         ("queries", |header| header.queries_hash = Some("f".into())),
         ("transport", |header| header.transport = "tcp".into()),
         ("timeout", |header| header.timeout_ns = 1),
         ("responses", |header| header.send_only = true),
         ("steps", |header| header.phases = steps()),
+        // A load that a number of queries ends.
+        ("steps", |header| header.phases = vec![Phase { to_ns: u64::MAX, ..steps()[0].clone() }]),
     ];
     for (what, change) in changes {
         let mut candidate = side("b", &NOISE[..1]);
@@ -236,7 +240,8 @@ struct Experiments {
 }
 
 impl Experiments {
-    /// Ten against ten runs with a noise of 3 %, whose latencies are higher by `shift`.
+    /// Ten against ten runs with a noise of 3 %, whose latencies are higher by `shift`. With 499 relabellings, and the
+    /// labels as they are, the levels of 4 %, 1 % and 5 % are whole numbers of 500.
     fn verdicts(&mut self, shift: f64, seed: u64) -> Vec<Compared> {
         let metrics = ["p99", "p50", "p90", "p99.9", "avg", "loss"];
         let shared: Vec<f64> = (0..20).map(|_| self.noise.sample(&mut self.random)).collect();
@@ -256,31 +261,34 @@ impl Experiments {
             }
         };
         let rows: Vec<Row> = metrics.iter().map(row).collect();
-        let settings = Settings { seed, resamples: 0, relabellings: 2_000, ..Settings::default() };
+        let settings = Settings { seed, resamples: 0, relabellings: 499, ..Settings::default() };
         Judge { runs: 10, settings: &settings }.metrics(rows)
     }
 }
 
-fn experiments() -> Experiments {
-    Experiments { random: Xoshiro256PlusPlus::seed_from_u64(2), noise: Normal::new(0.0, 0.03).unwrap() }
+/// The verdicts of 3,000 experiments: a thousand with each seed, so that no single draw decides.
+fn experiments(shift: f64) -> impl Iterator<Item = Vec<Compared>> {
+    let of = move |seed: u64| {
+        let noise = Normal::new(0.0, 0.03).unwrap();
+        let mut experiments = Experiments { random: Xoshiro256PlusPlus::seed_from_u64(seed), noise };
+        (0..1_000).map(move |i| experiments.verdicts(shift, i))
+    };
+    (1..=3).flat_map(of)
 }
 
 #[test]
 fn a_shift_of_5_percent_is_found_at_10_against_10_runs_with_3_percent_noise() {
-    let mut experiments = experiments();
-    let found = (0..1_000).filter(|i| experiments.verdicts(0.05, *i)[0].verdict == Verdict::Worse).count();
-    assert!(found >= 900, "{found} of 1,000");
+    let found = experiments(0.05).filter(|metrics| metrics[0].verdict == Verdict::Worse).count();
+    assert!(found >= 2_700, "{found} of 3,000");
 }
 
 #[test]
 fn where_nothing_differs_a_difference_is_called_in_at_most_1_of_20_comparisons() {
-    let mut experiments = experiments();
     let (mut first, mut overall) = (0, 0);
-    for i in 0..1_000 {
-        let metrics = experiments.verdicts(0.0, i);
+    for metrics in experiments(0.0) {
         first += u32::from(metrics[0].differs());
         overall += u32::from(Outcome::of(&metrics) != Outcome::NoDifference);
     }
-    assert!(first <= 50 && overall <= 50, "p99 {first}, any {overall} of 1,000");
-    assert!(first >= 20, "p99 {first}: the test is not too careful");
+    assert!(first <= 150 && overall <= 150, "p99 {first}, any {overall} of 3,000");
+    assert!(first >= 60, "p99 {first} of 3,000: the test is too careful");
 }

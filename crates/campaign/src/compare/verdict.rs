@@ -3,7 +3,7 @@
 use dnsdyno_plan::expect::ComparedMetric;
 
 use super::figures::{Figure, Kind, Row, median_of};
-use super::{FIRST_LEVEL, Settings};
+use super::settings::{FIRST_LEVEL, Settings};
 use crate::statistics::permutation::{Probability, smallest};
 use crate::statistics::{Interval, effect, power, shift, spread};
 
@@ -43,7 +43,8 @@ pub struct Compared {
 /// A change from the baseline to the candidate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Change {
-    /// 0.05 = 5 % more; of a share in shares, 0.002 = 0.2 percentage points more; of rates of which one is 0 per second.
+    /// 0.05 = 5 % more; of a share in shares, 0.002 = 0.2 percentage points more; of rates of which one is 0 per
+    /// second.
     pub estimate: f64,
     /// Contains the true change 95 times in 100; `None` where too few runs were made.
     pub interval: Option<Interval>,

@@ -6,7 +6,8 @@
 //!   metric          op   bound  time, of a condition
 //! ```
 //!
-//! And the bounds of a comparison: `p99 +5%`. Only their notation is defined here. They are evaluated on the figures of a record, in `dnsdyno-record`.
+//! And the bounds of a comparison: `p99 +5%`. Only the notation is defined here. Expectations are evaluated on the
+//! figures of a record, in `dnsdyno-record`; bounds on those of several runs, in `dnsdyno-campaign`.
 
 mod bound;
 mod change;

@@ -208,7 +208,7 @@ pub fn note(note: &Note) -> String {
         }
         Note::EndedEarly { run } => format!("{}: the run was ended before its time", safe(run)),
         Note::NotMeasured { metric, run } => {
-            format!("{metric} is left out: too few queries carry it in {}", safe(run))
+            format!("{metric} is left out: {} has too few queries for it, or is too short", safe(run))
         }
         Note::NotInterleaved { first } => {
             let (first, second) = match first {
