@@ -1,5 +1,7 @@
 //! The words of a comparison: the sentence, and each figure and change as text. All forms have the same.
 
+use std::collections::BTreeSet;
+
 use dnsdyno_campaign::compare::{
     BoundOutcome, BoundState, Change, Compared, Comparison, FEWEST_RUNS, Figure, Kind, Note, Outcome, Side,
     Verdict,
@@ -190,16 +192,36 @@ pub fn bound(comparison: &Comparison, outcome: &BoundOutcome) -> (&'static str, 
     }
 }
 
-/// A note on the runs, with what to do.
-pub fn note(note: &Note) -> String {
-    match note {
-        Note::InDoubt { run, warnings } => {
-            let warnings = warnings.iter().map(|name| name.replace('_', " ")).collect::<Vec<_>>().join(", ");
-            format!(
-                "{}: the generator was in doubt ({warnings}); its figures may not be the server's",
-                safe(run)
-            )
+/// The notes on the runs, with what to do; runs of which the same is to be said share a line.
+pub fn note_lines(notes: &[Note]) -> Vec<String> {
+    let (mut runs, mut warnings) = (Vec::new(), BTreeSet::new());
+    for note in notes {
+        if let Note::InDoubt { run, warnings: names } = note {
+            runs.push(run.clone());
+            warnings.extend(names.iter().map(|name| name.replace('_', " ")));
         }
+    }
+    let warnings = Vec::from_iter(warnings).join(", ");
+    let in_doubt = match &runs[..] {
+        [] => None,
+        [run] => Some(format!(
+            "{}: the generator was in doubt ({warnings}); its figures may not be the server's",
+            safe(run)
+        )),
+        runs => Some(format!(
+            "the generator was in doubt in {} runs ({warnings}), whose figures may not be the server's: {}",
+            count(runs.len() as u64),
+            labels(runs)
+        )),
+    };
+    let others = notes.iter().filter_map(note);
+    in_doubt.into_iter().chain(others).collect()
+}
+
+/// A note on one run or on all; `None` for those that share a line.
+fn note(note: &Note) -> Option<String> {
+    Some(match note {
+        Note::InDoubt { .. } => return None,
         Note::Incomplete { run } => {
             format!(
                 "{}: the record is incomplete; its figures are those of the recorded intervals",
@@ -232,7 +254,7 @@ pub fn note(note: &Note) -> String {
         Note::Versions { versions } => {
             format!("the runs were made by several versions of dnsdyno: {}", safe(&versions.join(", ")))
         }
-    }
+    })
 }
 
 /// Labels of runs, as many as fit in a line.
