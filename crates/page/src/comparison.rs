@@ -55,7 +55,7 @@ fn metric(metric: &Compared) -> ComparedMetric {
         p_adjusted: Some(metric.probability.together),
         effect: Some(metric.effect),
         verdict: verdict_key(metric.verdict).to_owned(),
-        words: words::verdict_words(metric),
+        words: words::change(metric),
     }
 }
 

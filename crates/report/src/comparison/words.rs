@@ -92,19 +92,24 @@ fn more_runs(metric: &Compared, change: &Change) -> String {
 
 /// A metric with its change: `p99 5.1 % higher`.
 pub fn named(metric: &Compared) -> String {
-    let name = safe(&metric.name);
+    format!("{} {}", safe(&metric.name), change(metric))
+}
+
+/// The change of a metric: `5.1 % higher`.
+pub fn change(metric: &Compared) -> String {
     match &metric.change {
-        None => format!("{name} no longer beyond the timeout"),
-        Some(change) if change.at_least => format!("{name} beyond the timeout"),
-        Some(_) if metric.is_constant => format!("{name} the same"),
+        // All runs may be beyond the timeout.
+        _ if metric.is_constant => "the same".to_owned(),
+        None => "no longer beyond the timeout".to_owned(),
+        Some(change) if change.at_least => "beyond the timeout".to_owned(),
         Some(change) => {
             let direction = if change.estimate < 0.0 { "lower" } else { "higher" };
-            format!("{name} {} {direction}", size(metric.kind, change, change.estimate))
+            format!("{} {direction}", size(metric.kind, change, change.estimate))
         }
     }
 }
 
-/// What the table says of a metric: `worse: 5.1 % higher (3.9 to 6.2 %)`.
+/// What the table says of a metric: `worse`, `not shown`.
 pub fn verdict_words(metric: &Compared) -> String {
     match metric.verdict {
         Verdict::Better => "better".to_owned(),
@@ -193,20 +198,20 @@ pub fn bound(comparison: &Comparison, outcome: &BoundOutcome) -> (&'static str, 
 /// A note on the runs, with what to do.
 pub fn note(note: &Note) -> String {
     match note {
-        Note::InDoubt { run, warnings } => {
+        Note::InDoubt { runs, warnings } => {
             let warnings = warnings.iter().map(|name| name.replace('_', " ")).collect::<Vec<_>>().join(", ");
             format!(
                 "{}: the generator was in doubt ({warnings}); its figures may not be the server's",
-                safe(run)
+                all(runs)
             )
         }
-        Note::Incomplete { run } => {
+        Note::Incomplete { runs } => {
             format!(
                 "{}: the record is incomplete; its figures are those of the recorded intervals",
-                safe(run)
+                all(runs)
             )
         }
-        Note::EndedEarly { run } => format!("{}: the run was ended before its time", safe(run)),
+        Note::EndedEarly { runs } => format!("{}: the run was ended before its time", all(runs)),
         Note::NotMeasured { metric, run } => {
             format!("{metric} is left out: {} has too few queries for it, or is too short", safe(run))
         }
@@ -233,6 +238,11 @@ pub fn note(note: &Note) -> String {
             format!("the runs were made by several versions of dnsdyno: {}", safe(&versions.join(", ")))
         }
     }
+}
+
+/// All labels of runs.
+fn all(runs: &[String]) -> String {
+    runs.iter().map(|run| safe(run)).collect::<Vec<_>>().join(", ")
 }
 
 /// Labels of runs, as many as fit in a line.
