@@ -17,7 +17,7 @@ impl From<&compare::Comparison> for Comparison {
             metrics: comparison.metrics.iter().map(metric).collect(),
             steps: comparison.steps.iter().map(metric).collect(),
             unlike: unlike_lines(&comparison.unlike).lines().map(str::to_owned).collect(),
-            notes: words::note_lines(&comparison.notes),
+            notes: comparison.notes.iter().map(words::note).collect(),
             fail_if: comparison.bounds.iter().map(|bound| expectation(comparison, bound)).collect(),
         }
     }
@@ -55,17 +55,7 @@ fn metric(metric: &Compared) -> ComparedMetric {
         p_adjusted: Some(metric.probability.together),
         effect: Some(metric.effect),
         verdict: verdict_key(metric.verdict).to_owned(),
-        words: change_words(metric),
-    }
-}
-
-/// `+5.1 % (3.9 to 6.2 %)`; where there is no change to tell, the verdict.
-fn change_words(metric: &Compared) -> String {
-    let interval = metric.change.and_then(|change| words::interval(metric.kind, &change));
-    match (words::signed(metric), interval) {
-        (Some(signed), Some(interval)) if !metric.is_constant => format!("{signed} ({interval})"),
-        (Some(signed), None) if !metric.is_constant => signed,
-        _ => words::verdict_words(metric),
+        words: words::change(metric),
     }
 }
 

@@ -87,20 +87,19 @@ pub fn comparison(
     html(&page, &blobs)
 }
 
-/// The data of the page of a comparison. The labels of the runs on each side are set here.
+/// The data of the page of a comparison. The runs are called there as in `comparison`.
 ///
 /// # Errors
 /// A record cannot be read.
 pub fn comparison_data(
     a: &[PathBuf],
     b: &[PathBuf],
-    mut comparison: Comparison,
+    comparison: Comparison,
     options: &Options,
 ) -> Result<(PageData, Vec<Blob>), PageError> {
-    let (runs, blobs, _) = all_runs(&[a, b].concat())?;
-    let labels: Vec<_> = runs.iter().map(|run| run.label.clone()).collect();
-    let (of_a, of_b) = labels.split_at(a.len().min(labels.len()));
-    (comparison.a.runs, comparison.b.runs) = (of_a.to_vec(), of_b.to_vec());
+    let (mut runs, blobs, _) = all_runs(&[a, b].concat())?;
+    let labels = comparison.a.runs.iter().chain(&comparison.b.runs);
+    runs.iter_mut().zip(labels).for_each(|(run, label)| run.label.clone_from(label));
     let title = options.title.clone().unwrap_or_else(|| "comparison".to_owned());
     let page = PageData { comparison: Some(comparison), ..page(Kind::Comparison, title, runs, options) };
     Ok((page, blobs))

@@ -1,5 +1,7 @@
 //! What a reader must know of the runs before the figures.
 
+use std::collections::BTreeSet;
+
 use dnsdyno_record::Ended;
 
 use super::run::ComparedRun;
@@ -10,20 +12,20 @@ use super::side::Side;
 pub enum Note {
     /// The generator was in doubt: the figures may be its own.
     InDoubt {
-        /// The run.
-        run: String,
+        /// The runs with the same warnings.
+        runs: Vec<String>,
         /// The names of its warnings.
         warnings: Vec<String>,
     },
     /// The record has no end, or lines of it are lost.
     Incomplete {
-        /// The run.
-        run: String,
+        /// The runs.
+        runs: Vec<String>,
     },
     /// The run was ended before its time.
     EndedEarly {
-        /// The run.
-        run: String,
+        /// The runs.
+        runs: Vec<String>,
     },
     /// A metric is left out.
     NotMeasured {
@@ -57,20 +59,22 @@ pub enum Note {
 /// The notes on the runs of both sides.
 pub(super) fn of_runs(baseline: &[ComparedRun], candidate: &[ComparedRun]) -> Vec<Note> {
     let runs = || baseline.iter().chain(candidate);
-    let mut notes = Vec::new();
-    for run in runs() {
-        let warnings: Vec<String> =
-            run.digest.warnings().iter().map(|warning| warning.name().to_owned()).collect();
-        let run_label = || run.label.clone();
-        if !warnings.is_empty() {
-            notes.push(Note::InDoubt { run: run_label(), warnings });
-        }
-        if !run.digest.is_complete() || run.digest.has_gap() {
-            notes.push(Note::Incomplete { run: run_label() });
-        } else if !is_regular(run.digest.ended()) {
-            notes.push(Note::EndedEarly { run: run_label() });
-        }
-    }
+    let labels = |has: &dyn Fn(&ComparedRun) -> bool| {
+        let found: Vec<String> = runs().filter(|run| has(run)).map(|run| run.label.clone()).collect();
+        Some(found).filter(|found| !found.is_empty())
+    };
+    let warnings = |run: &ComparedRun| -> Vec<String> {
+        run.digest.warnings().iter().map(|warning| warning.name().to_owned()).collect()
+    };
+    let doubts: BTreeSet<Vec<String>> = runs().map(warnings).filter(|names| !names.is_empty()).collect();
+    let of_doubt = |names: Vec<String>| {
+        Some(Note::InDoubt { runs: labels(&|run| warnings(run) == names)?, warnings: names })
+    };
+    let mut notes: Vec<Note> = doubts.into_iter().filter_map(of_doubt).collect();
+    let is_incomplete = |run: &ComparedRun| !run.digest.is_complete() || run.digest.has_gap();
+    let is_early = |run: &ComparedRun| !is_incomplete(run) && !is_regular(run.digest.ended());
+    notes.extend(labels(&is_incomplete).map(|runs| Note::Incomplete { runs }));
+    notes.extend(labels(&is_early).map(|runs| Note::EndedEarly { runs }));
     notes.extend(runs().find(|run| run.plan.is_none()).map(|run| Note::NoPlan { run: run.label.clone() }));
     let without_hash = runs().find(|run| run.digest.header.queries_hash.is_none());
     notes.extend(without_hash.map(|run| Note::NoHash { run: run.label.clone() }));

@@ -160,8 +160,8 @@ fn a_run_without_its_end_or_with_a_doubtful_generator_counts_and_is_noted() {
     candidate[0].plan = None;
     let found = compare(baseline, candidate, &quick()).unwrap();
     for note in [
-        Note::Incomplete { run: "a0".into() },
-        Note::EndedEarly { run: "b1".into() },
+        Note::Incomplete { runs: vec!["a0".into()] },
+        Note::EndedEarly { runs: vec!["b1".into()] },
         Note::NoPlan { run: "b0".into() },
     ] {
         assert!(found.notes.contains(&note), "{:?}", found.notes);

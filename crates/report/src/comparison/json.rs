@@ -5,7 +5,7 @@ use dnsdyno_campaign::compare::{
 };
 use serde_json::{Value, json};
 
-use super::words::{note_lines, sentence, verdict_words};
+use super::words::{note, sentence, verdict_words};
 
 /// One JSON object.
 pub fn comparison_json(comparison: &Comparison) -> Value {
@@ -27,7 +27,7 @@ pub fn comparison_json(comparison: &Comparison) -> Value {
         "steps": comparison.steps.iter().map(metric).collect::<Vec<_>>(),
         "fail_if": comparison.bounds.iter().map(bound).collect::<Vec<_>>(),
         "not_asked_alike": comparison.unlike.iter().map(unlike).collect::<Vec<_>>(),
-        "notes": note_lines(&comparison.notes),
+        "notes": comparison.notes.iter().map(note).collect::<Vec<_>>(),
         "seed": comparison.seed,
     })
 }

@@ -3,7 +3,7 @@
 use dnsdyno_campaign::compare::{Compared, Comparison, Outcome, Verdict};
 
 use super::text::unlike_lines;
-use super::words::{bound, figure, interval, note_lines, probability, sentence, signed, verdict_words};
+use super::words::{bound, figure, interval, note, probability, sentence, signed, verdict_words};
 use crate::markdown::{Table, text};
 
 /// A short comment: the sentence, a table, the bounds, and what a reader must know.
@@ -27,7 +27,7 @@ pub fn comparison_markdown(comparison: &Comparison) -> String {
     unlike_lines(&comparison.unlike)
         .lines()
         .for_each(|line| out.push_str(&format!("- not asked alike: {}\n", text(line))));
-    note_lines(&comparison.notes).iter().for_each(|note| out.push_str(&format!("- {}\n", text(note))));
+    comparison.notes.iter().for_each(|about| out.push_str(&format!("- {}\n", text(&note(about)))));
     if !out.ends_with("\n\n") {
         out.push('\n');
     }

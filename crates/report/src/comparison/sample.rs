@@ -47,7 +47,7 @@ pub(super) fn hostile() -> Comparison {
     comparison.steps = vec![Compared { name: hostile.clone(), ..comparison.metrics[0].clone() }];
     comparison.unlike =
         vec![Unlike { what: "load".into(), values: vec![(hostile.clone(), vec![hostile.clone()])] }];
-    comparison.notes = vec![Note::EndedEarly { run: hostile.clone() }];
+    comparison.notes = vec![Note::EndedEarly { runs: vec![hostile.clone()] }];
     comparison.bounds[0].text = hostile;
     comparison
 }

@@ -2,9 +2,7 @@
 
 use dnsdyno_campaign::compare::{Compared, Comparison, Unlike, Verdict};
 
-use super::words::{
-    bound, figure, interval, labels, note_lines, probability, sentence, signed, verdict_words,
-};
+use super::words::{bound, figure, interval, labels, note, probability, sentence, signed, verdict_words};
 use crate::foreign::safe;
 use crate::layout::{NARROWEST, NOTHING, Table, flow_after, paragraph, words};
 use crate::units::counted;
@@ -75,14 +73,13 @@ fn notes(out: &mut String, comparison: &Comparison, width: usize) {
         out.push_str("\nNOT ASKED ALIKE\n");
         unlike_lines(&comparison.unlike).lines().for_each(|line| paragraph(out, line, 2, 4, width));
     }
-    let notes = note_lines(&comparison.notes);
-    if !notes.is_empty() {
+    if !comparison.notes.is_empty() {
         out.push('\n');
     }
-    for note in notes.iter().take(MOST_NOTES) {
-        paragraph(out, &format!("note: {note}"), 0, 2, width);
+    for text in comparison.notes.iter().take(MOST_NOTES) {
+        paragraph(out, &format!("note: {}", note(text)), 0, 2, width);
     }
-    let more = notes.len().saturating_sub(MOST_NOTES) as u64;
+    let more = comparison.notes.len().saturating_sub(MOST_NOTES) as u64;
     if more > 0 {
         out.push_str(&format!("and {} in --json\n", counted(more, "more note", "more notes")));
     }

@@ -1,7 +1,5 @@
 //! The words of a comparison: the sentence, and each figure and change as text. All forms have the same.
 
-use std::collections::BTreeSet;
-
 use dnsdyno_campaign::compare::{
     BoundOutcome, BoundState, Change, Compared, Comparison, FEWEST_RUNS, Figure, Kind, Note, Outcome, Side,
     Verdict,
@@ -94,19 +92,24 @@ fn more_runs(metric: &Compared, change: &Change) -> String {
 
 /// A metric with its change: `p99 5.1 % higher`.
 pub fn named(metric: &Compared) -> String {
-    let name = safe(&metric.name);
+    format!("{} {}", safe(&metric.name), change(metric))
+}
+
+/// The change of a metric: `5.1 % higher`.
+pub fn change(metric: &Compared) -> String {
     match &metric.change {
-        None => format!("{name} no longer beyond the timeout"),
-        Some(change) if change.at_least => format!("{name} beyond the timeout"),
-        Some(_) if metric.is_constant => format!("{name} the same"),
+        // All runs may be beyond the timeout.
+        _ if metric.is_constant => "the same".to_owned(),
+        None => "no longer beyond the timeout".to_owned(),
+        Some(change) if change.at_least => "beyond the timeout".to_owned(),
         Some(change) => {
             let direction = if change.estimate < 0.0 { "lower" } else { "higher" };
-            format!("{name} {} {direction}", size(metric.kind, change, change.estimate))
+            format!("{} {direction}", size(metric.kind, change, change.estimate))
         }
     }
 }
 
-/// What the table says of a metric: `worse: 5.1 % higher (3.9 to 6.2 %)`.
+/// What the table says of a metric: `worse`, `not shown`.
 pub fn verdict_words(metric: &Compared) -> String {
     match metric.verdict {
         Verdict::Better => "better".to_owned(),
@@ -192,43 +195,23 @@ pub fn bound(comparison: &Comparison, outcome: &BoundOutcome) -> (&'static str, 
     }
 }
 
-/// The notes on the runs, with what to do; runs of which the same is to be said share a line.
-pub fn note_lines(notes: &[Note]) -> Vec<String> {
-    let (mut runs, mut warnings) = (Vec::new(), BTreeSet::new());
-    for note in notes {
-        if let Note::InDoubt { run, warnings: names } = note {
-            runs.push(run.clone());
-            warnings.extend(names.iter().map(|name| name.replace('_', " ")));
-        }
-    }
-    let warnings = Vec::from_iter(warnings).join(", ");
-    let in_doubt = match &runs[..] {
-        [] => None,
-        [run] => Some(format!(
-            "{}: the generator was in doubt ({warnings}); its figures may not be the server's",
-            safe(run)
-        )),
-        runs => Some(format!(
-            "the generator was in doubt in {} runs ({warnings}), whose figures may not be the server's: {}",
-            count(runs.len() as u64),
-            labels(runs)
-        )),
-    };
-    let others = notes.iter().filter_map(note);
-    in_doubt.into_iter().chain(others).collect()
-}
-
-/// A note on one run or on all; `None` for those that share a line.
-fn note(note: &Note) -> Option<String> {
-    Some(match note {
-        Note::InDoubt { .. } => return None,
-        Note::Incomplete { run } => {
+/// A note on the runs, with what to do.
+pub fn note(note: &Note) -> String {
+    match note {
+        Note::InDoubt { runs, warnings } => {
+            let warnings = warnings.iter().map(|name| name.replace('_', " ")).collect::<Vec<_>>().join(", ");
             format!(
-                "{}: the record is incomplete; its figures are those of the recorded intervals",
-                safe(run)
+                "{}: the generator was in doubt ({warnings}); its figures may not be the server's",
+                all(runs)
             )
         }
-        Note::EndedEarly { run } => format!("{}: the run was ended before its time", safe(run)),
+        Note::Incomplete { runs } => {
+            format!(
+                "{}: the record is incomplete; its figures are those of the recorded intervals",
+                all(runs)
+            )
+        }
+        Note::EndedEarly { runs } => format!("{}: the run was ended before its time", all(runs)),
         Note::NotMeasured { metric, run } => {
             format!("{metric} is left out: {} has too few queries for it, or is too short", safe(run))
         }
@@ -254,7 +237,12 @@ fn note(note: &Note) -> Option<String> {
         Note::Versions { versions } => {
             format!("the runs were made by several versions of dnsdyno: {}", safe(&versions.join(", ")))
         }
-    })
+    }
+}
+
+/// All labels of runs.
+fn all(runs: &[String]) -> String {
+    runs.iter().map(|run| safe(run)).collect::<Vec<_>>().join(", ")
 }
 
 /// Labels of runs, as many as fit in a line.
