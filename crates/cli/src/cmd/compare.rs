@@ -65,7 +65,7 @@ pub(crate) fn compare(flags: &CompareFlags) -> Outcome {
     let paths = |runs: &[ComparedRun]| runs.iter().map(|run| run.path.clone()).collect::<Vec<_>>();
     let (of_baseline, of_candidate) = (paths(&baseline), paths(&candidate));
     if let Some(file) = &flags.page {
-        may_be_written(file)?;
+        may_be_written(file, PAGE)?;
     }
     let found = compare_runs(baseline, candidate, &settings).map_err(Failure::bad_input)?;
     if !found.unlike.is_empty() && !flags.even_if_unlike {
@@ -77,7 +77,7 @@ pub(crate) fn compare(flags: &CompareFlags) -> Outcome {
     }
     if let Some(file) = &flags.page {
         let page = dnsdyno_page::comparison(&of_baseline, &of_candidate, (&found).into(), &options(None));
-        write(file, &page.context("cannot make the page").map_err(Failure::bad_input)?)?;
+        write(file, &page.context("cannot make the page").map_err(Failure::bad_input)?, PAGE)?;
     }
     print(&found, flags).map_err(Failure::run_failed)?;
     Ok(code(&found.bounds))
@@ -113,6 +113,9 @@ fn code(bounds: &[BoundOutcome]) -> u8 {
         () => OK,
     }
 }
+
+/// The option that names the page.
+const PAGE: &str = "--page";
 
 const EXAMPLES: &str = "\
 Examples:

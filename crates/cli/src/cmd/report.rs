@@ -42,11 +42,11 @@ pub(crate) fn write_page(
     title: Option<String>,
 ) -> Result<PathBuf, Failure> {
     let file = out.unwrap_or_else(|| default_file(runs));
-    may_be_written(&file)?;
+    may_be_written(&file, OUT)?;
     let page = dnsdyno_page::report(runs, &options(title))
         .context("cannot make the page")
         .map_err(Failure::bad_input)?;
-    write(&file, &page)?;
+    write(&file, &page, OUT)?;
     Ok(file)
 }
 
@@ -69,17 +69,18 @@ fn default_file(runs: &[PathBuf]) -> PathBuf {
     }
 }
 
-/// A file that this program has not made is not overwritten.
-pub(crate) fn may_be_written(file: &Path) -> Result<(), Failure> {
+/// A file that this program has not made is not overwritten. `option` names the file.
+pub(crate) fn may_be_written(file: &Path, option: &str) -> Result<(), Failure> {
     if file.exists() && !is_ours(file) {
-        let why = format!("{} exists, and is not a page of dnsdyno: name another file with -o", named(file));
+        let name = named(file);
+        let why = format!("{name} exists, and is not a page of dnsdyno: name another file with {option}");
         return Err(Failure::bad_input(anyhow!(why)));
     }
     Ok(())
 }
 
-/// Writes the page whole, or leaves what was there.
-pub(crate) fn write(file: &Path, page: &[u8]) -> Result<(), Failure> {
+/// Writes the page whole, or leaves what was there. `option` names the file.
+pub(crate) fn write(file: &Path, page: &[u8], option: &str) -> Result<(), Failure> {
     let mut unfinished = file.as_os_str().to_owned();
     unfinished.push(".part");
     let unfinished = PathBuf::from(unfinished);
@@ -89,7 +90,9 @@ pub(crate) fn write(file: &Path, page: &[u8]) -> Result<(), Failure> {
         let _ = fs::remove_file(&unfinished);
     }
     written
-        .with_context(|| format!("cannot write {}; name a file that you may write with -o", named(file)))
+        .with_context(|| {
+            format!("cannot write {}; name a file that you may write with {option}", named(file))
+        })
         .map_err(Failure::run_failed)
 }
 
@@ -97,6 +100,9 @@ pub(crate) fn write(file: &Path, page: &[u8]) -> Result<(), Failure> {
 pub(crate) fn named(path: &Path) -> String {
     shown(&path.to_string_lossy(), LONGEST_PATH).into_owned()
 }
+
+/// The option that names the page.
+const OUT: &str = "-o";
 
 /// The page in the folder of a run.
 const PAGE_FILE: &str = "report.html";

@@ -64,9 +64,11 @@ fn a_slower_server_is_told_in_each_form_and_fails_its_bound() {
     assert!(markdown.starts_with("❌ **Slower: p50 "), "{markdown}");
     let page = work.read("page.html");
     assert!(page.contains("\"kind\":\"comparison\"") && page.contains("Slower: p50 "));
+    // The runs have the names that they have in the text.
+    assert!(page.contains("\"label\":\"old/0\"") && page.contains("\"label\":\"new/3\""));
     work.write("other.html", "not a page of ours");
     work.dnsdyno("compare new --against old --page other.html")
-        .ends_refused(2, &["is not a page of dnsdyno"]);
+        .ends_refused(2, &["is not a page of dnsdyno", "--page"]);
 }
 
 #[test]
