@@ -22,14 +22,11 @@ export class Intervals implements Charts, Chart {
     this.element.className = "chart intervals";
     this.element.dataset.chart = this.id;
     const { metrics } = comparison;
-    // Shares are compared by their difference, everything else by its ratio: two scales.
-    const reach = (share: boolean) => reachOf(metrics.filter((metric) => (metric.unit === "share") === share));
-    const reaches = { share: reach(true), ratio: reach(false) };
-    this.element.append(
-      head(comparison),
-      ...metrics.map((metric) => row(metric, reaches[metric.unit === "share" ? "share" : "ratio"])),
-    );
-    if (metrics.some(({ unit }) => unit !== "share")) this.element.append(axis(reaches.ratio));
+    // Shares are compared by their difference, which has no place on the axis of the ratios of everything else.
+    const ratios = metrics.filter(({ unit }) => unit !== "share");
+    const reach = reachOf(ratios);
+    this.element.append(head(comparison), ...metrics.map((metric) => row(metric, reach)));
+    if (ratios.length > 0) this.element.append(axis(reach));
     this.setTheme(theme);
     container.append(this.element);
     register([this]);
@@ -152,6 +149,10 @@ function differenceOf({ difference, from, to, unit }: ComparedMetric, reach: num
     difference === null
       ? "no difference can be given"
       : `${change(difference, unit)}, from ${change(from, unit)} to ${change(to, unit)}`;
+  if (unit === "share") {
+    element.textContent = label;
+    return element;
+  }
   const picture = svg("svg", { width: "100%", height: "30", role: "img", "aria-label": label });
   const place = (share: number) => `${50 + (47 * share) / reach}%`;
   picture.append(svg("line", { class: "intervals-zero", x1: "50%", x2: "50%", y1: "0", y2: "30" }));
