@@ -106,8 +106,10 @@ impl<'a> Steps<'a> {
                 format!(", and more than {} at {rates}", percent(HELD_LOSS))
             }
         };
+        let most = self.rates.iter().map(Rate::loss).fold(0.0, f64::max);
         match listed.is_empty() {
-            true => format!("{held}, loss at most {}", percent(HELD_LOSS)),
+            true if most > 0.0 => format!("{held}, loss at most {}", percent(most)),
+            true => format!("{held} with no loss"),
             false => format!("{held}; lost {}{more}", listed.join(", ")),
         }
     }
@@ -154,6 +156,14 @@ mod tests {
         let json = Steps::of(&sample::stair()).unwrap().as_json();
         assert_eq!((&json["held_from_qps"], &json["held_to_qps"]), (&json!(2_000.0), &json!(3_000.0)));
         assert_eq!(json["not_held"], json!([{ "asked_qps": 4_000.0, "loss_share": 190.0 / 8_000.0 }]));
+    }
+
+    #[test]
+    fn a_stair_that_was_held_wholly_says_the_loss_that_there_was() {
+        let told = words(&sample::at_rates(&[(10_000, 0), (20_000, 10)])).unwrap();
+        assert_eq!(told, "held 10,000 to 20,000 queries/s, loss at most 0.05 %");
+        let told = words(&sample::at_rates(&[(10_000, 0), (20_000, 0)])).unwrap();
+        assert_eq!(told, "held 10,000 to 20,000 queries/s with no loss");
     }
 
     #[test]
