@@ -2,7 +2,7 @@
 
 use dnsdyno_plan::expect::ChangeBound;
 
-use super::settings::ALL_LEVEL;
+use super::settings::{ALL_LEVEL, FEWEST_RUNS};
 use super::verdict::Compared;
 
 /// A bound and what came of it.
@@ -38,8 +38,10 @@ pub(super) fn judge(bound: &ChangeBound, metrics: &[Compared]) -> BoundOutcome {
         });
         let can_show = metric.smallest_probability <= ALL_LEVEL;
         let is_shown = metric.probability.alone <= ALL_LEVEL;
-        match (can_show, is_beyond && is_shown) {
-            (false, _) if !metric.is_constant => BoundState::NotJudged,
+        // A figure that is the same in all runs says that nothing has changed, if the runs are more than a few.
+        let is_same = metric.is_constant && metric.baseline.len().min(metric.candidate.len()) >= FEWEST_RUNS;
+        match (can_show || is_same, is_beyond && is_shown) {
+            (false, _) => BoundState::NotJudged,
             (_, true) => BoundState::Exceeded,
             _ => BoundState::Kept,
         }
