@@ -105,7 +105,9 @@ fn a_prometheus_reads_a_run_and_has_its_counts() {
     }
     let work = Workplace::with_queries();
     let server = responder(Faults::default());
-    let (metrics, prometheus) = (closed_port(), closed_port());
+    let (mut metrics, prometheus) = (closed_port(), closed_port());
+    // Of 127.0.0.1, it could become the local port of a connection before the run opens it, even of Prometheus' own.
+    metrics.set_ip([127, 0, 0, 77].into());
     let config = format!(
         "global: {{scrape_interval: 1s, scrape_timeout: 1s}}\n\
          scrape_configs: [{{job_name: dnsdyno, static_configs: [{{targets: ['{metrics}']}}]}}]\n"
