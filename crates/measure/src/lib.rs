@@ -8,12 +8,15 @@
 
 pub mod bounded;
 mod by;
+mod capture;
+mod checks;
 mod code;
 mod connections;
 mod counter;
 mod encrypted;
 mod ends;
 mod explanation;
+mod facts;
 mod fallback;
 pub mod finite;
 mod foreign;
@@ -21,28 +24,39 @@ mod histogram;
 mod latency;
 mod neighbour;
 mod per_client;
+mod replay;
+pub mod series;
 mod tally;
 mod touched;
 pub mod units;
 mod verdict;
 mod warning;
+mod watched;
 mod written;
 
 pub use by::{By, Key};
+pub use capture::{CaptureCounts, SkipReason, Skipped, WrittenCounts};
+pub use checks::{Cookies, Tsig, TsigFailure};
 pub use code::ByCode;
 pub use connections::{ConnectFailure, ConnectionEnd, Connections};
 pub use counter::{Counter, Group, Visitor};
 pub use encrypted::{Encrypted, HandshakeFailure, HandshakeKind, Statuses, StreamFailure};
 pub use ends::{Anomalies, Ends, NotSent, NotSentReason};
 pub use explanation::{Explanation, add_explanations};
+pub use facts::{Fact, Facts};
 pub use fallback::{Fallback, FallbackFailure, Half};
 pub use foreign::{acts_on_a_terminal, shown};
 pub use histogram::{Bucket, CEILING_NS, ExactFigures, FLOOR_NS, Histogram};
 pub use latency::{BEYOND, Latency, PERCENTILES, Percentiles, Quantile, WrittenLatency};
 pub use neighbour::Neighbour;
 pub use per_client::PerClient;
-pub use tally::{Arrivals, MOST_TYPES, MemberTally, Rcodes, Tally, TypeCount, WorkerUse};
+pub use replay::{AnswerCounts, ReplayCounts};
+pub use tally::{Arrivals, MOST_MEMBERS, MOST_TYPES, MemberTally, Rcodes, Tally, TypeCount, WorkerUse};
 pub use touched::Touched;
 pub use verdict::{Evidence, Verdict, verdict};
 pub use warning::Warning;
+pub use watched::{
+    LONGEST_SERIES_NAME, MOST_SERIES, MOST_WATCHED, SOFTWARE, Samples, Side, Watched, WatchedKind,
+    merge_samples, read_samples,
+};
 pub use written::{Changes, bucket_number};

@@ -5,7 +5,7 @@
 //! ended. How many responses arrived in second 7 is known at its end, and is what the live screen shows.
 
 use crate::counter::counters;
-use crate::{Anomalies, ByCode, Connections, Ends, Fallback, Histogram, Latency};
+use crate::{Anomalies, ByCode, Connections, Cookies, Ends, Fallback, Histogram, Latency, Tsig};
 
 counters! {
     /// How the queries ended whose intended instant is in one interval.
@@ -150,6 +150,10 @@ counters! {
         pub cpu_wait_ns: u64,
         /// Connections; `None` where the transport has none.
         pub connections: Option<Box<Connections>>,
+        /// Signatures of responses; `None` where queries are not signed.
+        pub tsig: Option<Box<Tsig>>,
+        /// DNS cookies of responses; `None` where queries have none.
+        pub cookies: Option<Box<Cookies>>,
     }
 }
 
@@ -158,6 +162,24 @@ impl Arrivals {
     #[inline]
     pub fn connections_mut(&mut self) -> &mut Connections {
         self.connections.get_or_insert_default()
+    }
+
+    /// Responses that ended no query because of their signature or their cookie.
+    pub fn rejected(&self) -> u64 {
+        self.tsig.as_ref().map_or(0, |tsig| tsig.failed.total())
+            + self.cookies.as_ref().map_or(0, |cookies| cookies.wrong_client_cookie)
+    }
+
+    /// The counters of signatures, created when first needed.
+    #[inline]
+    pub fn tsig_mut(&mut self) -> &mut Tsig {
+        self.tsig.get_or_insert_default()
+    }
+
+    /// The counters of cookies, created when first needed.
+    #[inline]
+    pub fn cookies_mut(&mut self) -> &mut Cookies {
+        self.cookies.get_or_insert_default()
     }
 }
 
@@ -182,8 +204,9 @@ pub type Rcodes = ByCode<0>;
 /// Each query type once.
 pub const MOST_TYPES: usize = 1 << 16;
 
-/// More than there are transports: none is twice in a mix.
-const MOST_MEMBERS: usize = 16;
+/// The most members of a mix. Each has histograms in each tally, of which a worker has many: a hundred kilobytes a
+/// second of the timeout, for each member.
+pub const MOST_MEMBERS: usize = 32;
 
 #[cfg(test)]
 mod tests {

@@ -70,6 +70,15 @@ pub fn count(n: u64) -> String {
     text
 }
 
+/// A number of octets with at most three digits: `212 kB`, `1.5 MB`.
+pub fn bytes(octets: f64) -> String {
+    let scales = [(1e9, "GB"), (1e6, "MB"), (1e3, "kB")];
+    let (unit, name) = scales.into_iter().find(|(unit, _)| octets >= *unit).unwrap_or((1.0, "B"));
+    let text = if unit == 1.0 { format!("{:.0}", octets) } else { three_digits(octets / unit) };
+    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    format!("{text} {name}")
+}
+
 /// A number of things: `1 query`, `1,234 queries`.
 pub fn counted(n: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(n), if n == 1 { one } else { many })
@@ -152,6 +161,14 @@ mod tests {
         assert_eq!(
             [0.0, 0.25, 12.5, 99.96, 50_000.4, f64::NAN].map(rate),
             ["0", "0.25", "12.5", "100", "50,000", "0"]
+        );
+    }
+
+    #[test]
+    fn octets_have_three_digits_and_the_unit_that_fits() {
+        assert_eq!(
+            [0.0, 999.0, 212_992.0, 1_500_000.0, 2_000_000_000.0, 12.6e12].map(bytes),
+            ["0 B", "999 B", "213 kB", "1.5 MB", "2 GB", "12600 GB"]
         );
     }
 

@@ -29,6 +29,10 @@ pub struct Evidence {
     pub id_waits: u64,
     /// How often a query waited for a client with a free connection, over all workers; open loop only.
     pub connection_waits: u64,
+    /// How often a worker waited for the reader of a streamed source, over all workers.
+    pub reader_waits: u64,
+    /// How long the worker waited for it that waited longest, in nanoseconds.
+    pub reader_waited_ns: u64,
     /// Connections that found no free local port.
     pub connects_without_port: u64,
     /// Sockets, over all workers.
@@ -94,6 +98,11 @@ pub fn verdict(sum: &Tally, evidence: &Evidence) -> Verdict {
     // In the TCP part of a fallback, a wait is within the service time too.
     let is_hidden = not_sent > 0 || sum.fallback.is_some();
     let delays = !evidence.open_loop || !touched.is_empty() || is_hidden;
+    if evidence.reader_waits > 0 {
+        let (waits, waited_ns) = (evidence.reader_waits, evidence.reader_waited_ns);
+        let has_slowed = evidence.open_loop || waited_ns >= evidence.lasted_ns / SLOW_READER_PART;
+        add(Warning::ReaderBehind { waits, waited_ns }, delays && has_slowed);
+    }
     if evidence.id_waits > 0 {
         add(Warning::IdsExhausted { waits: evidence.id_waits, sockets: evidence.sockets }, delays);
     }
@@ -158,6 +167,9 @@ const SATURATED_CPU_SHARE: f64 = 0.9;
 /// Above this share, the figures include the scheduling delay of this host.
 const STARVED_WAIT_SHARE: f64 = 0.1;
 
+/// In a closed loop, waiting for the reader of the source for less than this part of the run has not moved its rate.
+const SLOW_READER_PART: u64 = 100;
+
 /// The kernel splits one segmented send into at most this many datagrams.
 const MOST_QUERIES_A_PACKET: u64 = 64;
 
@@ -196,6 +208,8 @@ mod tests {
         lasted_ns: SECOND_NS,
         id_waits: 0,
         connection_waits: 0,
+        reader_waits: 0,
+        reader_waited_ns: 0,
         connects_without_port: 0,
         sockets: 1,
         busiest_worker_cpu: 0.3,
@@ -288,6 +302,7 @@ mod tests {
             (Evidence { worst_worker_wait: 0.4, ..OK }, "cpu_starved"),
             (Evidence { id_waits: 1, ..OK }, "ids_exhausted"),
             (Evidence { connection_waits: 1, ..OK }, "clients_busy"),
+            (Evidence { reader_waits: 2, reader_waited_ns: 50_000_000, ..OK }, "reader_behind"),
             (Evidence { connects_without_port: 1, ..OK }, "ports_exhausted"),
         ] {
             assert_eq!(names(&quiet, &evidence), (vec![], vec![name]));

@@ -20,6 +20,13 @@ pub enum Warning {
         #[serde(default)]
         figures: Vec<Touched>,
     },
+    /// The source of the queries was read more slowly than they were due.
+    ReaderBehind {
+        /// How often a worker found no query that had been read.
+        waits: u64,
+        /// How long the worker waited that waited longest.
+        waited_ns: u64,
+    },
     /// Queries were not sent, for a reason on this host.
     SendsMissing {
         /// Queries not sent.
@@ -96,6 +103,7 @@ impl Warning {
     pub const fn name(&self) -> &'static str {
         match self {
             Warning::SendsLate { .. } => "sends_late",
+            Warning::ReaderBehind { .. } => "reader_behind",
             Warning::SendsMissing { .. } => "sends_missing",
             Warning::SendsVanished { .. } => "sends_vanished",
             Warning::SocketDrops { .. } => "socket_drops",
@@ -114,6 +122,9 @@ impl Warning {
     pub const fn advice(&self) -> &'static str {
         match self {
             Warning::SendsLate { .. } => "reserve CPUs for the generator, add --workers, or lower the rate",
+            Warning::ReaderBehind { .. } => {
+                "the rate and what was late are not the server's: unpack the file, or put it on a faster disk"
+            }
             Warning::SendsMissing { .. } => "see the reasons under \"not sent\"",
             Warning::SendsVanished { .. } => {
                 "this host dropped them: check the next hop (`ip neigh`), the firewall and the queues (`tc -s qdisc`)"
@@ -155,6 +166,13 @@ impl fmt::Display for Warning {
                 write!(f, "sends late: p99 {} behind the schedule", duration(*p99_lateness_ns))
             }
             Warning::SendsLate { figures, .. } => late_figures(f, figures),
+            Warning::ReaderBehind { waits, waited_ns } => {
+                let (waits, waited) = (counted(*waits, "time", "times"), duration(*waited_ns));
+                write!(
+                    f,
+                    "reader behind: a worker waited {waits} for the queries to be read, {waited} in all"
+                )
+            }
             Warning::SendsMissing { not_sent, scheduled } => {
                 let (not_sent, scheduled) = (count(*not_sent), counted(*scheduled, "query", "queries"));
                 write!(f, "sends missing: {not_sent} of {scheduled} never sent")
@@ -253,6 +271,7 @@ mod tests {
                 p99_lateness_ns: 3_100_000,
                 figures: vec![Touched { quantile: 0.999, response_ns: None, service_ns: Some(69_000) }],
             },
+            Warning::ReaderBehind { waits: 3, waited_ns: 40_000_000 },
             Warning::SendsMissing { not_sent: 3, scheduled: 9 },
             Warning::SendsVanished { taken: 900, packets: 7 },
             Warning::SocketDrops { packets: 805, timed_out: 812 },

@@ -1,11 +1,14 @@
 //! Properties of a network interface, as the kernel reports them.
 
+mod statistics;
+
 use std::ffi::CString;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixDatagram;
 
 use crate::checked;
+pub use statistics::DriverStatistics;
 
 /// A network interface, as it was when it was looked up.
 ///
@@ -114,6 +117,14 @@ impl Interface {
         }
     }
 
+    /// The name of its driver; `Unsupported` for some virtual interfaces.
+    pub fn driver(&self) -> io::Result<String> {
+        let mut information = EthtoolDriver { command: ETHTOOL_GDRVINFO, name: [0; 32], rest: [0; 160] };
+        self.ask_driver(&mut information)?;
+        let length = information.name.iter().position(|byte| *byte == 0).unwrap_or(information.name.len());
+        Ok(String::from_utf8_lossy(&information.name[..length]).into_owned())
+    }
+
     /// Whether the kernel joins packets that arrive in a row into one (GRO).
     ///
     /// It is on by default but for pairs of virtual interfaces.
@@ -160,6 +171,7 @@ trait EthtoolCommand {}
 
 impl EthtoolCommand for EthtoolValue {}
 impl EthtoolCommand for EthtoolChannels {}
+impl EthtoolCommand for EthtoolDriver {}
 
 /// `struct ethtool_value`.
 #[repr(C)]
@@ -183,7 +195,16 @@ struct EthtoolChannels {
     combined: u32,
 }
 
+/// `struct ethtool_drvinfo`.
+#[repr(C)]
+struct EthtoolDriver {
+    command: u32,
+    name: [u8; 32],
+    rest: [u8; 160],
+}
+
 const SIOCETHTOOL: libc::Ioctl = 0x8946;
+const ETHTOOL_GDRVINFO: u32 = 0x03;
 const ETHTOOL_GLINK: u32 = 0x0A;
 const ETHTOOL_GGRO: u32 = 0x2B;
 const ETHTOOL_SGRO: u32 = 0x2C;

@@ -5,6 +5,8 @@
 
 pub mod clock;
 pub mod interface;
+pub mod namespace;
+pub mod netlink;
 pub mod packet;
 pub mod poll;
 pub mod socket;

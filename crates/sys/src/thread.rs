@@ -18,13 +18,20 @@ pub fn allowed_cpus() -> io::Result<Vec<usize>> {
 
 /// Binds the calling thread to one CPU.
 pub fn pin_to_cpu(cpu: usize) -> io::Result<()> {
-    if cpu >= libc::CPU_SETSIZE as usize {
-        return Err(io::Error::from_raw_os_error(libc::EINVAL));
-    }
+    run_on_cpus(&[cpu])
+}
+
+/// Lets the calling thread run on these CPUs only; at least one must exist.
+pub fn run_on_cpus(cpus: &[usize]) -> io::Result<()> {
     // SAFETY: an all-zero cpu_set_t is a valid, empty set.
     let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    // SAFETY: `cpu` is below CPU_SETSIZE, checked above.
-    unsafe { libc::CPU_SET(cpu, &mut set) };
+    for cpu in cpus {
+        if *cpu >= libc::CPU_SETSIZE as usize {
+            return Err(io::Error::from_raw_os_error(libc::EINVAL));
+        }
+        // SAFETY: `cpu` is below CPU_SETSIZE, checked above.
+        unsafe { libc::CPU_SET(*cpu, &mut set) };
+    }
     // SAFETY: `set` is valid for reads of the size given; 0 means the calling thread.
     checked(unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set) })?;
     Ok(())

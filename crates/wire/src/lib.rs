@@ -1,11 +1,12 @@
 //! DNS bytes: what a load generator must know of a message, and no more.
 //!
-//! Four small things live here, and none of them opens a socket, reads a clock or keeps state:
+//! Five small things live here, and none of them opens a socket, reads a clock or keeps state:
 //!
 //! - [`encode_name`] and [`name_to_text`]: domain names between text and wire;
 //! - [`parse_type`], [`type_name`], [`rcode_name`] and their kin: the numbers of DNS and their mnemonics;
 //! - [`QueryForm`]: how a query is built once, to be sent many times with only its ID patched ([`patch_id`]);
-//! - [`peek`]: ID, flags, extended RCODE and question of a response, without parsing the rest.
+//! - [`peek`]: ID, flags, extended RCODE and question of a response, without parsing the rest;
+//! - [`Additional`]: where the records of the additional section are: OPT, TSIG.
 //!
 //! A query as [`QueryForm::encode`] writes it:
 //!
@@ -18,16 +19,27 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod edns;
 mod header;
 mod name;
+mod options;
+mod parentheses;
 mod peek;
 mod query;
+mod records;
 mod types;
+mod zone_entry;
 
+pub use edns::{Edns, edns_of};
 pub use header::{FLAG_AD, FLAG_CD, FLAG_QR, FLAG_RD, FLAG_TC, HEADER_LEN, QUESTION_FIXED_LEN};
 pub use name::{MAX_LABEL_LEN, MAX_NAME_LEN, NameError, encode_name, name_to_text};
+pub use options::{EdnsOptions, OPTION_HEAD_LEN};
+pub use parentheses::has_open_parenthesis;
 pub use peek::{Malformed, Peek, peek, peek_id, same_question};
 pub use query::{DEFAULT_EDNS_SIZE, MIN_EDNS_SIZE, OPT_LEN, QueryForm, patch_id};
+pub use records::{Additional, CanonicalName, RecordAt};
 pub use types::{
-    CLASS_IN, TYPE_A, TYPE_OPT, class_name, parse_class, parse_type, parse_type_bytes, rcode_name, type_name,
+    CLASS_IN, TYPE_A, TYPE_OPT, TYPE_TSIG, class_name, parse_class, parse_type, parse_type_bytes, rcode_name,
+    tsig_error_name, type_name,
 };
+pub use zone_entry::{EntryError, next_entry};

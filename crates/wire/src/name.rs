@@ -163,7 +163,7 @@ fn first_broken_rule(text: &[u8]) -> NameError {
 /// Appends one octet of a label as text.
 fn push_escaped(byte: u8, text: &mut String) {
     match byte {
-        b'.' | b'\\' | b';' | b'"' | b'(' | b')' | b'@' | b'$' => {
+        b'.' | b'\\' | b';' | b'"' | b'(' | b')' | b'@' | b'$' | b'{' => {
             text.push('\\');
             text.push(char::from(byte));
         }

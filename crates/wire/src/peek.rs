@@ -125,7 +125,7 @@ fn same_but_for_case(a: &[u8], b: &[u8]) -> bool {
 
 /// Where the question ends.
 #[inline]
-fn skip_question(bytes: &[u8]) -> Result<usize, Malformed> {
+pub(crate) fn skip_question(bytes: &[u8]) -> Result<usize, Malformed> {
     let mut at = HEADER_LEN;
     loop {
         let len = *bytes.get(at).ok_or(Malformed::CutQuestion)?;
@@ -173,7 +173,7 @@ fn extended_rcode(bytes: &[u8], mut at: usize, before: u32, additional: u16) -> 
 
 /// Where the name that starts at `at` ends: after its root label, or after its compression pointer.
 #[inline]
-fn skip_name(bytes: &[u8], mut at: usize) -> Result<usize, Malformed> {
+pub(crate) fn skip_name(bytes: &[u8], mut at: usize) -> Result<usize, Malformed> {
     loop {
         let len = *bytes.get(at).ok_or(Malformed::CutRecord)?;
         match len {

@@ -1,6 +1,7 @@
 //! How a query is built: once, when the questions are loaded. Afterwards only its ID is patched.
 
 use crate::header::{FLAG_AD, FLAG_CD, FLAG_RD, HEADER_LEN, QUESTION_FIXED_LEN};
+use crate::options::EdnsOptions;
 use crate::types::{CLASS_IN, TYPE_OPT};
 
 /// An OPT record without options, in octets: root owner, type, class, TTL, length of its data.
@@ -32,6 +33,8 @@ pub struct QueryForm {
     pub edns_version: u8,
     /// An empty NSID option: ask the server for its identifier (RFC 5001). Brings EDNS with it.
     pub nsid: bool,
+    /// Further EDNS options, after NSID. Any brings EDNS with it.
+    pub options: EdnsOptions,
     /// The class of every question.
     pub class: u16,
 }
@@ -47,6 +50,7 @@ impl Default for QueryForm {
             edns_size: None,
             edns_version: 0,
             nsid: false,
+            options: EdnsOptions::default(),
             class: CLASS_IN,
         }
     }
@@ -56,7 +60,7 @@ impl QueryForm {
     /// The EDNS size the query truly carries, in bytes; `None` where it has no OPT record.
     #[inline]
     pub fn edns_size_sent(&self) -> Option<u16> {
-        let needs_edns = self.dnssec_ok || self.nsid || self.edns_version > 0;
+        let needs_edns = self.dnssec_ok || self.nsid || self.edns_version > 0 || !self.options.is_empty();
         self.edns_size.or_else(|| needs_edns.then_some(DEFAULT_EDNS_SIZE))
     }
 
@@ -64,8 +68,7 @@ impl QueryForm {
     #[inline]
     pub fn tail_len(&self) -> usize {
         match self.edns_size_sent() {
-            Some(_) if self.nsid => OPT_LEN + NSID_OPTION.len(),
-            Some(_) => OPT_LEN,
+            Some(_) => OPT_LEN + self.nsid_option().len() + self.options.bytes().len(),
             None => 0,
         }
     }
@@ -89,6 +92,15 @@ impl QueryForm {
         }
     }
 
+    /// Appends the OPT record, where queries of this form have one. Returns whether they do; the caller counts it.
+    pub fn put_opt(&self, out: &mut Vec<u8>) -> bool {
+        let size = self.edns_size_sent();
+        if let Some(size) = size {
+            self.encode_opt(size, out);
+        }
+        size.is_some()
+    }
+
     /// ID 0, flags, one question, and the OPT record in the additional section where there is one.
     #[inline]
     fn header(&self) -> [u8; HEADER_LEN] {
@@ -110,13 +122,19 @@ impl QueryForm {
     fn encode_opt(&self, size: u16, out: &mut Vec<u8>) {
         const ROOT: u8 = 0;
         const DNSSEC_OK: u8 = 0x80;
-        let options: &[u8] = if self.nsid { &NSID_OPTION } else { &[] };
+        let (nsid, others) = (self.nsid_option(), self.options.bytes());
         out.push(ROOT);
         out.extend_from_slice(&TYPE_OPT.to_be_bytes());
         out.extend_from_slice(&size.to_be_bytes());
         out.extend_from_slice(&[0, self.edns_version, if self.dnssec_ok { DNSSEC_OK } else { 0 }, 0]);
-        out.extend_from_slice(&(options.len() as u16).to_be_bytes());
-        out.extend_from_slice(options);
+        out.extend_from_slice(&((nsid.len() + others.len()) as u16).to_be_bytes());
+        out.extend_from_slice(nsid);
+        out.extend_from_slice(others);
+    }
+
+    #[inline]
+    fn nsid_option(&self) -> &'static [u8] {
+        if self.nsid { &NSID_OPTION } else { &[] }
     }
 }
 
@@ -150,6 +168,7 @@ mod tests {
                 edns_size,
                 edns_version,
                 nsid,
+                options: EdnsOptions::default(),
                 class,
             },
         )

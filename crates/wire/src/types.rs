@@ -13,6 +13,9 @@ pub const TYPE_A: u16 = 1;
 /// The type OPT, the pseudo record of EDNS (RFC 6891).
 pub const TYPE_OPT: u16 = 41;
 
+/// The type TSIG, the signature of a message (RFC 8945).
+pub const TYPE_TSIG: u16 = 250;
+
 /// The class IN.
 pub const CLASS_IN: u16 = 1;
 
@@ -86,6 +89,12 @@ pub fn rcode_name(rcode: u16) -> Cow<'static, str> {
         _ => None,
     };
     known.map_or_else(|| Cow::Owned(format!("RCODE{rcode}")), Cow::Borrowed)
+}
+
+/// The mnemonic of an error in a TSIG record (RFC 8945 §3), which has one number in common with the RCODEs.
+pub fn tsig_error_name(error: u16) -> Cow<'static, str> {
+    const BADSIG: u16 = 16;
+    if error == BADSIG { Cow::Borrowed("BADSIG") } else { rcode_name(error) }
 }
 
 /// The types that are not in the short list of [`parse_type_bytes`].
@@ -186,5 +195,6 @@ mod tests {
         for (rcode, name) in names {
             assert_eq!(rcode_name(rcode), name);
         }
+        assert_eq!([16, 17, 18, 22].map(tsig_error_name), ["BADSIG", "BADKEY", "BADTIME", "BADTRUNC"]);
     }
 }

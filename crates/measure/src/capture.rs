@@ -1,0 +1,88 @@
+//! What a reader of captures has met: frames, DNS messages, and what it could not use, by reason.
+
+use crate::By;
+use crate::by::keys;
+use crate::counter::counters;
+
+counters! {
+    /// What was read from a capture.
+    #[derive(Copy, Eq)]
+    pub struct CaptureCounts {
+        /// Frames of a packet capture, or messages of a dnstap file.
+        pub frames: u64,
+        /// Their octets, as far as they were captured.
+        pub frame_bytes: u64,
+        /// DNS messages given.
+        pub messages: u64,
+        /// Frames, datagrams or messages that gave no DNS message.
+        pub skipped: Skipped,
+        /// TCP segments that were captured again, or sent again.
+        pub tcp_repeated: u64,
+        /// TCP segments that were captured before an earlier one, and put in order.
+        pub tcp_reordered: u64,
+        /// Gaps in TCP streams that no later segment filled.
+        pub tcp_gaps: u64,
+        /// Octets of TCP that belong to no message that was captured whole.
+        pub tcp_lost_bytes: u64,
+        /// TCP streams that were in progress when the capture began: read from the first message boundary found.
+        pub tcp_without_start: u64,
+        /// Streams or fragments that were forgotten because too many were open.
+        pub forgotten: u64,
+        /// Packets without an instant (pcapng's simple packets): they have that of the packet before.
+        pub without_instant: u64,
+        /// Messages whose instant is earlier than that of the message before.
+        pub out_of_order: u64,
+    }
+}
+
+counters! {
+    /// What was written of the messages of a capture.
+    #[derive(Copy, Eq)]
+    pub struct WrittenCounts {
+        /// Messages written.
+        pub messages: u64,
+        /// Responses that were not written: the format holds queries only.
+        pub responses_left_out: u64,
+        /// Messages that the format cannot hold: not one question, not a standard query, or too long for a datagram.
+        pub unsuitable_left_out: u64,
+        /// Queries whose flags (other than RD, AD and CD) were not written.
+        pub flags_lost: u64,
+        /// Queries of which not all of the additional section was written: records such as TSIG, long EDNS options.
+        pub records_lost: u64,
+        /// Messages of DoT, DoH or DoQ, written as TCP on port 53.
+        pub transport_lost: u64,
+    }
+}
+
+keys! {
+    /// Why a frame, a datagram or a dnstap message gave no DNS message.
+    pub enum SkipReason {
+        /// Neither IPv4 nor IPv6, such as ARP.
+        NotIp = "not_ip", "not IP";
+        /// IP that is neither UDP nor TCP, such as ICMP.
+        NotUdpOrTcp = "not_udp_or_tcp", "neither UDP nor TCP";
+        /// UDP or TCP of other ports than those of DNS.
+        OtherPort = "other_port", "other ports";
+        /// UDP or TCP of a port of encrypted DNS (853, 443): what it carries cannot be read.
+        Encrypted = "encrypted", "encrypted (ports 443 and 853)";
+        /// Cut short when it was captured (snapshot length).
+        CutShort = "cut_short", "cut short by the capture";
+        /// A header that contradicts itself or its frame.
+        BadHeader = "bad_header", "headers that are not valid";
+        /// Fragments of IP whose datagram was not captured whole.
+        Fragment = "fragment", "fragments of incomplete datagrams";
+        /// Shorter than the header of a DNS message.
+        TooShort = "too_short", "shorter than a DNS header";
+        /// A frame of an interface whose link type is not supported.
+        LinkType = "link_type", "unsupported link type";
+        /// A dnstap message of a kind that was not asked for.
+        OtherKind = "other_kind", "other kinds of dnstap message";
+        /// The query in a dnstap message of a response, where the capture has the queries themselves too.
+        RepeatedQuery = "repeated_query", "queries repeated with their response";
+        /// A dnstap message without a DNS message, or that is not dnstap.
+        NoMessage = "no_message", "dnstap without a DNS message";
+    }
+}
+
+/// What gave no DNS message, by reason.
+pub type Skipped = By<SkipReason, u64, { SkipReason::ALL.len() }>;
