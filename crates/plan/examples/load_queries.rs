@@ -3,13 +3,13 @@
 
 use std::time::Instant;
 
-use dnsdyno_plan::source::{BadLines, QuerySource};
+use dnsdyno_plan::source::{BadLines, QuerySource, Reading};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = std::env::args_os().nth(1).ok_or("give a query file")?;
     let start = Instant::now();
-    let loaded =
-        QuerySource::File(path.into()).load(dnsdyno_wire::QueryForm::default(), BadLines::SkipAll)?;
+    let reading = Reading { bad_lines: BadLines::SkipAll, ..Reading::default() };
+    let loaded = QuerySource::File(path.into()).load(&reading)?;
     let took = start.elapsed();
     println!(
         "{} queries, {} bad lines, {} bytes encoded, {:.3} s",

@@ -1,6 +1,6 @@
 //! Source addresses and ports of queries: address prefixes and port ranges.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 /// From one address to the end of its prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +26,30 @@ impl SourcePrefix {
     /// Whether it is one address.
     pub(crate) fn is_host(&self) -> bool {
         self.length == if self.first.is_ipv4() { 32 } else { 128 }
+    }
+}
+
+/// The source that the PROXY protocol announces: one address, or those of a prefix in turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProxySource {
+    /// The addresses.
+    pub prefix: SourcePrefix,
+    /// The port of all clients; `None` gives each its own.
+    pub port: Option<u16>,
+}
+
+impl ProxySource {
+    /// `ADDRESS`, `ADDRESS:PORT` or `[ADDRESS]:PORT`, each with `/LENGTH` or without.
+    pub(crate) fn parse(text: &str) -> Option<ProxySource> {
+        let (address, length) =
+            text.split_once('/').map_or((text, None), |(first, rest)| (first, Some(rest)));
+        let (first, port) = match address.parse::<SocketAddr>() {
+            Ok(both) => (both.ip(), Some(both.port())),
+            Err(_) => (address.parse().ok()?, None),
+        };
+        let usual = if first.is_ipv4() { "32" } else { "128" };
+        let prefix = SourcePrefix::parse(&format!("{first}/{}", length.unwrap_or(usual)))?;
+        Some(ProxySource { prefix, port })
     }
 }
 
@@ -55,5 +79,27 @@ impl PortRange {
     /// The ports in order.
     pub fn ports(&self) -> std::ops::RangeInclusive<u16> {
         self.first..=self.last
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_source_of_the_proxy_protocol_is_an_address_or_a_prefix_with_a_port_or_without() {
+        let text = |text: &str| {
+            let source = ProxySource::parse(text)?;
+            let port = source.port.map_or(String::new(), |port| format!(" {port}"));
+            Some(format!("{}/{}{port}", source.prefix.first, source.prefix.length))
+        };
+        assert_eq!(text("192.0.2.1").as_deref(), Some("192.0.2.1/32"));
+        assert_eq!(text("192.0.2.1:5353").as_deref(), Some("192.0.2.1/32 5353"));
+        assert_eq!(text("192.0.2.0/24").as_deref(), Some("192.0.2.0/24"));
+        assert_eq!(text("[2001:db8::1]:53/64").as_deref(), Some("2001:db8::1/64 53"));
+        assert_eq!(text("2001:db8::/64").as_deref(), Some("2001:db8::/64"));
+        for wrong in ["", "a", "192.0.2.1:x", "192.0.2.1:70000", "192.0.2.0/33", "[::1]", "192.0.2.0/+1"] {
+            assert_eq!(text(wrong), None, "{wrong}");
+        }
     }
 }

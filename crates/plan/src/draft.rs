@@ -18,7 +18,9 @@ use crate::error::PlanError;
 use crate::kinds::TlsVersions::Only12;
 use crate::kinds::TransportKind::{Doh, Doq, UdpTcp};
 use crate::kinds::{Family, HttpMethod, TlsVersions, TransportKind};
+use crate::member_draft::MemberDraft;
 use crate::quantity::{needed_quantity, number, quantity};
+use crate::source::QueriesFormat;
 
 /// The user's options; `None` = not given. Text fields with a unit hold what [`crate::units`] reads, such as `50k`
 /// or `1.5s`.
@@ -28,8 +30,12 @@ use crate::quantity::{needed_quantity, number, quantity};
 pub struct Draft {
     /// The server.
     #[arg(short, long, value_name = "SERVER", help_heading = SERVER,
-        help = "The server: NAME, ADDRESS, ADDRESS:PORT, [IPV6]:PORT or ADDRESS@PORT")]
+        help = "The server: NAME, ADDRESS, ADDRESS:PORT, [IPV6]:PORT or ADDRESS@PORT. Several get the \
+                queries in turn, or by weight: A,B,C or A=3,B=1")]
     pub server: Option<String>,
+    /// File of servers: on each line one as for -s, and its weight where it has one
+    #[arg(long, value_name = "FILE", help_heading = SERVER)]
+    pub servers: Option<String>,
     /// The server's port [default: 53; DoT and DoQ 853, DoH 443]
     #[arg(value_parser = number::<u16>, short, long, help_heading = SERVER)]
     pub port: Option<u16>,
@@ -42,12 +48,63 @@ pub struct Draft {
     /// Do not send a query before the load to see whether the server answers
     #[arg(long = "no-check", num_args = 0, default_missing_value = "false", help_heading = SERVER)]
     pub check: Option<bool>,
-    /// File of queries, "name type" a line as for dnsperf; - for standard input
+    /// File of queries, "name type" a line as for dnsperf; - for standard input. Compressed with
+    /// gzip, zstd or xz, too
     #[arg(short = 'd', long, value_name = "FILE", help_heading = QUERIES)]
     pub queries: Option<String>,
-    /// Query this name: "name", "name TYPE" or "name/TYPE"; may be repeated
+    /// Format of the file: text, dnsperf (without our placeholders and options), queryperf, binary
+    /// (as for dnsperf -B), csv (rank,name) or names [default: auto, by its first bytes]
+    #[arg(long, value_name = "FORMAT", help_heading = QUERIES)]
+    pub queries_format: Option<QueriesFormat>,
+    /// Query this name: "name", "name TYPE" or "name/TYPE"; may be repeated. {rand:8} stands for a
+    /// random label, {n:0..999} for a number
     #[arg(long, value_name = "NAME", help_heading = QUERIES)]
     pub ask: Option<Vec<String>>,
+    /// Send the queries of this capture (pcap, pcapng or dnstap, compressed or not; - for standard input), by default
+    /// at the instants at which they were captured; each source address becomes a client of its own
+    #[arg(long, value_name = "FILE", help_heading = QUERIES)]
+    pub replay: Option<String>,
+    /// Replay so many times as fast as it was captured, such as 2 or 0.5 [default: 1]
+    #[arg(long, value_name = "FACTOR", help_heading = QUERIES)]
+    #[serde(deserialize_with = "quantity")]
+    pub speed: Option<String>,
+    /// Replay only queries to this server of the capture: ADDRESS, ADDRESS:PORT or [IPV6]:PORT; may be repeated
+    #[arg(long, value_name = "SERVER", help_heading = QUERIES)]
+    pub captured_server: Option<Vec<String>>,
+    /// Compare each answer with the one in the capture: RCODE and records, not TTL and order
+    #[arg(long, num_args = 0, default_missing_value = "true", help_heading = QUERIES)]
+    pub check_answers: Option<bool>,
+    /// Query the names and types of this zone file (master file)
+    #[arg(long, value_name = "FILE", help_heading = QUERIES)]
+    pub zone: Option<String>,
+    /// With --zone: the name of the zone, where the file has no $ORIGIN
+    #[arg(long, value_name = "NAME", help_heading = QUERIES)]
+    pub origin: Option<String>,
+    /// With --zone: this share of queries, such as 10%, is for names that do not exist
+    #[arg(long, value_name = "SHARE", help_heading = QUERIES)]
+    pub nxdomain: Option<String>,
+    /// Make queries as flamethrower does: static, numberqname, randompkt, randomqname or randomlabel,
+    /// with its arguments, such as "randomlabel lblsize=10 count=1000"; --ask is the base name
+    #[arg(long, value_name = "GENERATOR", help_heading = QUERIES)]
+    pub generator: Option<String>,
+    /// Types by weight, such as A=60,AAAA=30,HTTPS=10, instead of those of the source
+    #[arg(long, value_name = "TYPES", help_heading = QUERIES)]
+    pub types: Option<String>,
+    /// in-turn; random; or zipf:EXPONENT, such as zipf:1.1: each at random, the first ones of the
+    /// source more often [default: in-turn]
+    #[arg(long, value_name = "ORDER", help_heading = QUERIES)]
+    pub order: Option<String>,
+    /// For a resolver: this share of queries, such as 90%, is for names in its cache
+    #[arg(long, value_name = "SHARE", help_heading = QUERIES)]
+    pub hit_rate: Option<String>,
+    /// With --hit-rate: how long the resolver keeps a name, such as 300s
+    #[arg(long, value_name = "T", help_heading = QUERIES)]
+    #[serde(deserialize_with = "quantity")]
+    pub ttl: Option<String>,
+    /// With --hit-rate: the number of names that are asked for again and again [default: those of the
+    /// source; 1000 for each name with a placeholder]
+    #[arg(value_parser = number::<u32>, long, value_name = "N", help_heading = QUERIES)]
+    pub hot: Option<u32>,
     /// Refuse a file with a malformed line; by default such lines are skipped and counted, and a
     /// file that has more of them than others is refused
     #[arg(long, num_args = 0, default_missing_value = "true", help_heading = QUERIES)]
@@ -60,35 +117,68 @@ pub struct Draft {
     #[arg(long, num_args = 0, default_missing_value = "true", help_heading = QUERIES)]
     pub keep_order: Option<bool>,
     /// Use EDNS with this UDP payload size
-    #[arg(value_parser = number::<u16>, long, value_name = "BYTES", help_heading = QUERIES)]
+    #[arg(value_parser = number::<u16>, long, value_name = "BYTES", help_heading = MESSAGES)]
     pub edns_size: Option<u16>,
     /// Use this EDNS version, to see whether the server returns BADVERS; implies EDNS [default: 0]
-    #[arg(value_parser = number::<u8>, long, value_name = "N", help_heading = QUERIES)]
+    #[arg(value_parser = number::<u8>, long, value_name = "N", help_heading = MESSAGES)]
     pub edns_version: Option<u8>,
     /// Set the DO bit (DNSSEC OK); implies EDNS
     #[arg(short = 'D', long, visible_alias = "do", num_args = 0, default_missing_value = "true",
-        help_heading = QUERIES)]
+        help_heading = MESSAGES)]
     pub dnssec_ok: Option<bool>,
     /// Request the server's identifier (NSID); implies EDNS
-    #[arg(long, num_args = 0, default_missing_value = "true", help_heading = QUERIES)]
+    #[arg(long, num_args = 0, default_missing_value = "true", help_heading = MESSAGES)]
     pub nsid: Option<bool>,
     /// Clear the RD bit, which is set by default as in dnsperf
     #[arg(long = "no-recursion", visible_alias = "no-rd", num_args = 0, default_missing_value = "false",
-        help_heading = QUERIES)]
+        help_heading = MESSAGES)]
     pub recursion_desired: Option<bool>,
     /// Set the CD bit
-    #[arg(long, visible_alias = "cd", num_args = 0, default_missing_value = "true", help_heading = QUERIES)]
+    #[arg(long, visible_alias = "cd", num_args = 0, default_missing_value = "true", help_heading = MESSAGES)]
     pub checking_disabled: Option<bool>,
     /// Set the AD bit
-    #[arg(long, visible_alias = "ad", num_args = 0, default_missing_value = "true", help_heading = QUERIES)]
+    #[arg(long, visible_alias = "ad", num_args = 0, default_missing_value = "true", help_heading = MESSAGES)]
     pub authentic_data: Option<bool>,
     /// Class of the queries [default: IN]
-    #[arg(long, value_name = "CLASS", help_heading = QUERIES)]
+    #[arg(long, value_name = "CLASS", help_heading = MESSAGES)]
     pub class: Option<String>,
+    /// Add an EDNS option, CODE:HEX such as 65001:c0ffee; may be repeated; implies EDNS
+    #[arg(long, value_name = "CODE:HEX", help_heading = MESSAGES)]
+    pub edns_option: Option<Vec<String>>,
+    /// Send this client subnet (ECS), such as 192.0.2.0/24; implies EDNS
+    #[arg(long, value_name = "SUBNET", help_heading = MESSAGES)]
+    pub ecs: Option<String>,
+    /// Send a random client subnet of a range with each query: 10.0.0.0/8/24 is any /24 of 10.0.0.0/8
+    #[arg(long, value_name = "RANGE/LENGTH", help_heading = MESSAGES)]
+    pub ecs_range: Option<String>,
+    /// Send one subnet of --ecs-range per client instead
+    #[arg(long, num_args = 0, default_missing_value = "true", help_heading = MESSAGES)]
+    pub ecs_per_client: Option<bool>,
+    /// Use DNS cookies: one per client, with the server's cookie returned; implies EDNS
+    #[arg(long, num_args = 0, default_missing_value = "true", help_heading = MESSAGES)]
+    pub cookie: Option<bool>,
+    /// Pad queries to a multiple of so many bytes, 128 by RFC 8467; implies EDNS
+    #[arg(value_parser = number::<u16>, long, value_name = "BYTES", help_heading = MESSAGES)]
+    pub padding: Option<u16>,
+    /// Sign queries (TSIG), and verify responses: [ALGORITHM:]NAME:SECRET, the secret in base64
+    /// [default algorithm: hmac-sha256]. Other users of this host can see it: see --tsig-file
+    #[arg(long, value_name = "KEY", help_heading = MESSAGES)]
+    pub tsig: Option<String>,
+    /// The same with the key in a file, as tsig-keygen or keymgr writes it
+    #[arg(long, value_name = "FILE", help_heading = MESSAGES)]
+    pub tsig_file: Option<String>,
+    /// Do not verify the signatures of responses
+    #[arg(long = "no-tsig-verify", num_args = 0, default_missing_value = "false", help_heading = MESSAGES)]
+    pub tsig_verify: Option<bool>,
     /// Closed loop: keep N queries outstanding; with a rate or another shape: at most N outstanding,
     /// further queries are delayed
     #[arg(value_parser = number::<u32>, short = 'q', long, value_name = "N", help_heading = LOAD)]
     pub outstanding: Option<u32>,
+    /// Closed loop: send at most this many queries in each second, and do not make up for time in
+    /// which the window was full
+    #[arg(long, value_name = "QPS", help_heading = LOAD)]
+    #[serde(deserialize_with = "quantity")]
+    pub rate_limit: Option<String>,
     /// Open loop: this many queries per second, such as 50k
     #[arg(short = 'Q', visible_short_alias = 'r', long, value_name = "QPS", help_heading = LOAD)]
     #[serde(deserialize_with = "quantity")]
@@ -155,6 +245,10 @@ pub struct Draft {
     /// Send the first query of a connection with its SYN (TCP Fast Open)
     #[arg(long, num_args = 0, default_missing_value = "true", help_heading = TRANSPORT)]
     pub fast_open: Option<bool>,
+    /// Announce another source address to the server (PROXY protocol 2), as a load balancer does:
+    /// ADDRESS or ADDRESS:PORT; with /LENGTH the addresses of the prefix in turn, one per client
+    #[arg(long, value_name = "ADDRESS", help_heading = TRANSPORT)]
+    pub proxy_protocol: Option<String>,
     /// With udp+tcp, EDNS of the retry over TCP: same as over UDP, or none [default: same]
     #[arg(long, value_name = "EDNS", help_heading = TRANSPORT)]
     pub tcp_edns: Option<String>,
@@ -246,9 +340,15 @@ pub struct Draft {
     #[arg(long, value_name = "EXPECTATION", help_heading = PASS)]
     pub expect_each: Option<Vec<String>>,
     /// End the run when this holds, such as 'loss>1% for 3s'; may be repeated. Judged when the
-    /// queries of an interval have ended: after losses, one --timeout later
+    /// queries of an interval have ended: after losses, one --timeout later. At once: 'behind>=N'
+    /// (queries that are due and not sent) and 'outstanding>=N' (when another is due)
     #[arg(long, value_name = "CONDITION", help_heading = PASS)]
     pub stop_when: Option<Vec<String>>,
+    /// Watch beside the load, and keep it in the record: auto; host or host=PID; process or
+    /// process=PID; the statistics of a server, such as bind=URL (also unbound, nsd, knot, pdns,
+    /// dnsdist, openmetrics); or ssh://HOST. May be repeated
+    #[arg(long, value_name = "WHAT", help_heading = OUTPUT)]
+    pub watch: Option<Vec<String>>,
     /// A name for the run
     #[arg(long, help_heading = OUTPUT)]
     pub name: Option<String>,
@@ -263,6 +363,9 @@ pub struct Draft {
     /// Open loop: any pieces, in the order of time. Only in a plan file.
     #[arg(skip)]
     pub piece: Option<Vec<PieceDraft>>,
+    /// Several servers or transports, with settings of their own. Only in a plan file.
+    #[arg(skip)]
+    pub member: Option<Vec<MemberDraft>>,
 }
 
 /// One piece of a load in a plan file.
@@ -300,9 +403,24 @@ impl Draft {
         .filter_map(|(option, given)| given.then_some(option))
     }
 
+    fn is_signed(&self) -> bool {
+        self.tsig.is_some() || self.tsig_file.is_some()
+    }
+
     /// The value of `--backend`, or its default.
     pub(crate) fn backend(&self) -> &str {
         self.backend.as_deref().unwrap_or("sockets")
+    }
+
+    /// Whether `--stop-when` has a limit of this name.
+    fn stops_at(&self, name: &str) -> bool {
+        let is_of_name = |text: &String| text.trim().to_lowercase().starts_with(name);
+        self.stop_when.iter().flatten().any(is_of_name)
+    }
+
+    /// Whether queries are due by a shape, and their responses are waited for.
+    fn is_awaited(&self) -> bool {
+        self.load_shapes().next().is_some() && self.send_only != Some(true)
     }
 
     /// Whether `--local-address` is a prefix of more than one address.
@@ -339,8 +457,22 @@ impl Run<'_> {
         self.transports.contains(&kind)
     }
 
+    /// Whether a capture is replayed at the instants at which it was captured.
+    fn has_own_timing(&self) -> bool {
+        let Draft { replay, outstanding, .. } = self.draft;
+        replay.is_some() && outstanding.is_none() && self.draft.load_shapes().next().is_none()
+    }
+
     fn has_steps(&self) -> bool {
         self.draft.ramp.is_some() || self.draft.stair.is_some() || self.draft.burst.is_some()
+    }
+
+    fn is_closed_loop(&self) -> bool {
+        self.draft.load_shapes().next().is_none() && self.draft.send_only != Some(true)
+    }
+
+    fn has_updates(&self) -> bool {
+        self.draft.queries_format == Some(QueriesFormat::Updates)
     }
 
     fn connects(&self) -> bool {
@@ -367,11 +499,58 @@ type Rule = (&'static str, fn(&Draft) -> bool, fn(&Run<'_>) -> bool, &'static st
 /// Which option can be used with which load, transport and backend, and with which other options.
 const RULES: &[Rule] = &[
     ("lenient", |d| d.lenient == Some(true), |run| run.draft.strict != Some(true), ONE_RULE),
+    ("keep-order", |d| d.keep_order == Some(true), |run| run.draft.order.is_none(), ONE_ORDER),
+    ("queries-format", |d| d.queries_format.is_some(), |run| run.draft.queries.is_some(), OF_A_FILE),
+    ("origin", |d| d.origin.is_some(), |run| run.draft.zone.is_some(), OF_A_ZONE),
+    ("nxdomain", |d| d.nxdomain.is_some(), |run| run.draft.zone.is_some(), OF_A_ZONE),
+    ("ttl", |d| d.ttl.is_some(), |run| run.draft.hit_rate.is_some(), CACHE),
+    ("hot", |d| d.hot.is_some(), |run| run.draft.hit_rate.is_some(), CACHE),
+    ("order", |d| d.order.is_some(), |run| run.draft.hit_rate.is_none(), BY_CACHE),
+    ("ecs", |d| d.ecs.is_some(), |run| run.draft.ecs_range.is_none(), ONE_SUBNET),
+    ("ecs-per-client", |d| d.ecs_per_client == Some(true), |run| run.draft.ecs_range.is_some(), SUBNETS),
+    ("tsig-file", |d| d.tsig_file.is_some(), |run| run.draft.tsig.is_none(), ONE_KEY),
+    ("speed", |d| d.speed.is_some(), |run| run.has_own_timing(), TIMED),
+    ("captured-server", |d| d.captured_server.is_some(), |run| run.draft.replay.is_some(), REPLAYED),
+    ("check-answers", |d| d.check_answers == Some(true), |run| run.draft.replay.is_some(), REPLAYED),
+    ("check-answers", |d| d.check_answers == Some(true), |run| run.draft.send_only != Some(true), ANSWERED),
+    ("edns-size", |d| d.edns_size.is_some(), |run| run.draft.replay.is_none(), AS_CAPTURED),
+    (
+        "edns-version",
+        |d| d.edns_version.is_some_and(|v| v > 0),
+        |run| run.draft.replay.is_none(),
+        AS_CAPTURED,
+    ),
+    ("dnssec-ok", |d| d.dnssec_ok == Some(true), |run| run.draft.replay.is_none(), AS_CAPTURED),
+    ("nsid", |d| d.nsid == Some(true), |run| run.draft.replay.is_none(), AS_CAPTURED),
+    ("no-recursion", |d| d.recursion_desired == Some(false), |run| run.draft.replay.is_none(), AS_CAPTURED),
+    (
+        "checking-disabled",
+        |d| d.checking_disabled == Some(true),
+        |run| run.draft.replay.is_none(),
+        AS_CAPTURED,
+    ),
+    ("authentic-data", |d| d.authentic_data == Some(true), |run| run.draft.replay.is_none(), AS_CAPTURED),
+    ("class", |d| d.class.is_some(), |run| run.draft.replay.is_none(), AS_CAPTURED),
+    ("tsig", |d| d.tsig.is_some(), |run| run.draft.replay.is_none(), AS_CAPTURED),
+    ("tsig-file", |d| d.tsig_file.is_some(), |run| run.draft.replay.is_none(), AS_CAPTURED),
+    ("edns-option", |d| d.edns_option.is_some(), |run| run.draft.replay.is_none(), AS_CAPTURED),
+    ("ecs", |d| d.ecs.is_some(), |run| run.draft.replay.is_none(), AS_CAPTURED),
+    ("ecs-range", |d| d.ecs_range.is_some(), |run| run.draft.replay.is_none(), AS_CAPTURED),
+    ("cookie", |d| d.cookie.is_some(), |run| run.draft.replay.is_none(), AS_CAPTURED),
+    ("padding", |d| d.padding.is_some(), |run| run.draft.replay.is_none(), AS_CAPTURED),
+    ("rate-limit", |d| d.rate_limit.is_some(), |run| run.draft.replay.is_none(), OF_CAPTURE),
+    ("types", |d| d.types.is_some(), |run| run.draft.replay.is_none(), AS_CAPTURED),
+    ("order", |d| d.order.is_some(), |run| run.draft.replay.is_none(), AS_CAPTURED),
+    ("hit-rate", |d| d.hit_rate.is_some(), |run| run.draft.replay.is_none(), AS_CAPTURED),
+    ("no-tsig-verify", |d| d.tsig_verify == Some(false), |run| run.draft.is_signed(), SIGNED),
     ("over", |d| d.over.is_some(), |run| run.draft.ramp.is_some(), RAMP),
     ("step", |d| d.step.is_some(), |run| run.draft.stair.is_some(), STAIR),
     ("every", |d| d.every.is_some(), |run| run.draft.burst.is_some(), BURST),
     ("hold", |d| d.hold.is_some(), |run| run.has_steps(), HELD),
     ("send-only", |d| d.send_only == Some(true), |run| run.draft.outstanding.is_none(), NO_WINDOW),
+    ("stop-when behind", |d| d.stops_at("behind"), |run| run.draft.load_shapes().next().is_some(), SHAPED),
+    ("stop-when outstanding", |d| d.stops_at("outstanding"), |run| run.draft.is_awaited(), AWAITED),
+    ("rate-limit", |d| d.rate_limit.is_some(), |run| run.is_closed_loop(), CLOSED),
     ("interface", |d| d.interface.is_some(), |run| run.has_xdp(), XDP),
     ("next-hop", |d| d.next_hop.is_some(), |run| run.has_xdp(), XDP),
     ("vlan", |d| d.vlan.is_some(), |run| run.has_xdp(), XDP),
@@ -382,8 +561,14 @@ const RULES: &[Rule] = &[
     ("vlan", |d| d.vlan.is_some(), |run| run.has_one_backend(), NOT_AUTO),
     ("source-prefix", |d| d.source_prefix.is_some(), |run| run.has_one_backend(), NOT_AUTO),
     ("local-address", |d| d.local_address.is_some(), |run| run.draft.source_prefix.is_none(), ONE_SOURCE),
+    ("servers", |d| d.servers.is_some(), |run| run.draft.server.is_none(), ONE_LIST),
     ("transport", |d| d.transport.is_some(), |run| run.draft.mix.is_none(), ONE_TRANSPORT),
+    ("transport", |d| d.transport.is_some(), |run| run.draft.member.is_none(), MEMBERS),
+    ("mix", |d| d.mix.is_some(), |run| run.draft.member.is_none(), MEMBERS),
     ("tcp-edns", |d| d.tcp_edns.is_some(), |run| run.has(UdpTcp), FALLBACK),
+    ("tcp-edns none", |d| d.tcp_edns.as_deref() == Some("none"), |run| !run.has_updates(), WHOLE_UPDATES),
+    ("proxy-protocol", |d| d.proxy_protocol.is_some(), |run| !run.has_xdp(), NO_PROXY_XDP),
+    ("proxy-protocol", |d| d.proxy_protocol.is_some(), |run| !run.has(Doq), NO_PROXY_QUIC),
     ("queries-per-connection", |d| d.queries_per_connection.is_some(), |run| run.connects(), CONNECTIONS),
     ("idle-timeout", |d| d.idle_timeout.is_some(), |run| run.connects(), CONNECTIONS),
     ("fast-open", |d| d.fast_open == Some(true), |run| run.connects(), CONNECTIONS),
@@ -407,18 +592,45 @@ const RULES: &[Rule] = &[
 ];
 
 const ONE_RULE: &str = "and --strict are opposites: remove one";
+const TIMED: &str = "is for a replay with the timing of its capture: add --replay and no load, or remove it";
+const REPLAYED: &str = "is for the replay of a capture: add --replay, or remove it";
+const ANSWERED: &str = "cannot be used with --send-only, which does not read answers: remove one";
+const OF_CAPTURE: &str = "cannot be used with --replay: use --rate or --outstanding, or remove it";
+const AS_CAPTURED: &str =
+    "cannot be used with --replay, which sends queries as they were captured: remove it";
+const ONE_ORDER: &str = "and --order both set the order of the queries: remove one";
+const OF_A_FILE: &str = "is for a file: give one with -d, or remove it";
+const OF_A_ZONE: &str = "is for a zone file: give one with --zone, or remove it";
+const CACHE: &str = "has no effect without --hit-rate: add that, or remove it";
+const BY_CACHE: &str = "and --hit-rate both choose the next query: remove one";
+const ONE_SUBNET: &str = "and --ecs-range both set the client subnet: remove one";
+const SUBNETS: &str = "has no effect without --ecs-range: add that, or remove it";
+const SIGNED: &str = "is for signed queries: add --tsig, or remove it";
+const ONE_KEY: &str = "and --tsig both give the key: remove one";
 const RAMP: &str = "has no effect without --ramp: add that, or remove it";
 const STAIR: &str = "has no effect without --stair: add that, or remove it";
 const BURST: &str = "has no effect without --burst: add that, or remove it";
 const HELD: &str = "has no effect without --ramp, --stair or --burst: add that, or remove it";
 const NO_WINDOW: &str = "does not wait for responses, so --outstanding has no effect: remove it to send as fast \
                          as this host can, or add --rate";
+const SHAPED: &str = "is about a schedule, and a closed loop has none: add --rate, --ramp or another shape, or \
+                      remove it";
+const AWAITED: &str = "is for a run with --rate, --ramp or another shape that waits for responses: add a shape, \
+                       remove --send-only, or remove it";
+const CLOSED: &str = "is for a closed loop, and this run has a rate of its own: remove it";
 const XDP: &str = "is for AF_XDP, and this run uses sockets: add --backend xdp, or remove it";
 const NOT_AUTO: &str = "is not possible with sockets, so --backend auto could not fall back to them: use \
                         --backend xdp, or remove it";
 const ONE_SOURCE: &str = "and --source-prefix both set the source address: remove one";
+const ONE_LIST: &str = "and --server both name the server: remove one";
+const MEMBERS: &str = "and the members of the plan file both set the transport: remove one";
 const ONE_TRANSPORT: &str = "and --mix both set the transport: remove one";
 const FALLBACK: &str = "is for retries over TCP: add --transport udp+tcp, or remove it";
+const WHOLE_UPDATES: &str =
+    "cannot be used with updates: a retry over TCP without EDNS has the question only: remove it";
+const NO_PROXY_XDP: &str = "is not possible with AF_XDP: remove it, or use --backend sockets";
+const NO_PROXY_QUIC: &str =
+    "cannot be used with --transport doq: the PROXY protocol has no header for QUIC: remove it";
 const CONNECTIONS: &str = "is for connections, and {transport} has none: add --transport tcp, or remove it";
 const SENDING_ONLY: &str = "cannot be used with --transport {transport}: a connection stalls when its responses \
                             are not read: remove it";
@@ -438,6 +650,7 @@ const TRUST: &str = "cannot be used with --insecure: one names the certificates 
 pub const LOAD: &str = "Load (a shape, --outstanding, or both; default: --outstanding 100)";
 const SERVER: &str = "Server";
 const QUERIES: &str = "Queries";
+const MESSAGES: &str = "Messages (flags, EDNS, TSIG)";
 const TRANSPORT: &str = "Transport";
 const ENCRYPTION: &str = "Encryption (with --transport dot, doh or doq)";
 const GENERATOR: &str = "Generator";

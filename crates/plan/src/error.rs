@@ -1,12 +1,13 @@
 //! Errors in a draft. Each message says what to do; options are named as flags, and the keys of a plan file have the
 //! same names.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use crate::expect::ExpectError;
 use crate::kinds::Family;
 use crate::schedule::CurveError;
+use crate::source::TsigError;
 use crate::units::UnitError;
 
 /// Why a draft is not a valid plan.
@@ -47,6 +48,14 @@ pub enum PlanError {
         /// What is wrong with it.
         source: ExpectError,
     },
+    /// An option of the source of queries that cannot be read.
+    #[error("--{option}: {reason}")]
+    Source {
+        /// The option without its dashes.
+        option: &'static str,
+        /// What is wrong with its value.
+        reason: String,
+    },
     /// A value of the wrong kind.
     #[error("--{option}: `{text}` is not {expected}")]
     Value {
@@ -56,6 +65,14 @@ pub enum PlanError {
         text: String,
         /// What is valid.
         expected: &'static str,
+    },
+    /// A key for signatures that cannot be used. Its text is not shown: it has the secret.
+    #[error("--{option}: {source}")]
+    Tsig {
+        /// The option without its dashes.
+        option: &'static str,
+        /// What is wrong with it.
+        source: TsigError,
     },
     /// A value outside its limits.
     #[error("--{option} {given} is out of range: use {min} to {max}")]
@@ -69,6 +86,9 @@ pub enum PlanError {
         /// The highest value allowed.
         max: String,
     },
+    /// A weight of a member that gives it no share.
+    #[error("weight: {0}")]
+    BadWeight(String),
     /// A value that must be above 0.
     #[error("--{option} must be above 0")]
     Zero {
@@ -85,6 +105,48 @@ pub enum PlanError {
         text: String,
         /// What to write instead.
         advice: String,
+    },
+    /// The file of servers cannot be used.
+    #[error("--servers {path}: {reason}", path = path.display())]
+    BadServers {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Two of the servers have the same address and port.
+    #[error(
+        "the servers `{}` and `{}` are the same, {address}, which would be there twice: remove one, or give it a \
+         weight, such as `{}=2`",
+        names[0], names[1], names[0]
+    )]
+    SameServer {
+        /// Both as given.
+        names: [String; 2],
+        /// The address of both.
+        address: SocketAddr,
+    },
+    /// A setting of one member of a mix.
+    #[error("the member `{name}`: {source}")]
+    Member {
+        /// Its name.
+        name: String,
+        /// What is wrong.
+        source: Box<PlanError>,
+    },
+    /// Members that a report could not tell apart.
+    #[error("two members have the name `{name}`: give each another one, with `name`")]
+    SameName {
+        /// The name.
+        name: String,
+    },
+    /// More members than a run can have.
+    #[error("{members} members (each server with each transport) are too many: use at most {most}")]
+    TooManyMembers {
+        /// The number of members.
+        members: usize,
+        /// The largest number.
+        most: usize,
     },
     /// The server's port is given twice, and differently.
     #[error("the port is given twice, {in_server} with the server and {in_option} with --port: remove one")]
@@ -133,8 +195,13 @@ pub enum PlanError {
     #[error("no queries given: use a file with -d FILE (- for standard input), or names with --ask")]
     NoQueries,
     /// Queries from two sources.
-    #[error("queries are given both by file and by name: remove -d or --ask")]
-    TwoSources,
+    #[error("--{first} and --{second} both give the queries: remove one")]
+    TwoSources {
+        /// One of them.
+        first: &'static str,
+        /// Another.
+        second: &'static str,
+    },
     /// More than one load.
     #[error("--{first} and --{second} both set the load: remove one")]
     TwoLoads {

@@ -3,7 +3,7 @@
 use crate::draft::{Draft, PieceDraft};
 use crate::error::PlanError;
 use crate::schedule::{Burst, Constant, Load, Piece, Piecewise, Ramp, Shape, Stair};
-use crate::source::QuerySource;
+use crate::source::{Order, QuerySource, Selection};
 use crate::stop::Stop;
 use crate::units::{UnitError, parse_duration_ns, parse_range, parse_rate_qps};
 use crate::values::read;
@@ -26,7 +26,12 @@ pub(crate) struct LoadChoice {
 }
 
 /// Reads the load of a draft. `stop` is what the user gave; the returned one has its default.
-pub(crate) fn choose_load(draft: &Draft, stop: Stop, source: &QuerySource) -> Result<LoadChoice, PlanError> {
+pub(crate) fn choose_load(
+    draft: &Draft,
+    stop: Stop,
+    source: &QuerySource,
+    selection: &Selection,
+) -> Result<LoadChoice, PlanError> {
     let mut shapes = draft.load_shapes();
     let kind = shapes.next();
     if let (Some(first), Some(second)) = (kind, shapes.next()) {
@@ -36,18 +41,26 @@ pub(crate) fn choose_load(draft: &Draft, stop: Stop, source: &QuerySource) -> Re
         return Err(PlanError::Zero { option: "outstanding" });
     }
     let ends_by_itself = !matches!(kind, None | Some("rate"));
-    let stop = if stop == Stop::default() && !ends_by_itself { default_stop(source) } else { stop };
+    let stop =
+        if stop == Stop::default() && !ends_by_itself { default_stop(source, selection) } else { stop };
     let shape = match kind {
         Some("rate") => constant(draft, stop)?,
         Some("ramp") => ramp(draft)?,
         Some("stair") => stair(draft)?,
         Some("burst") => burst(draft, stop)?,
         Some("piece") => pieces(draft)?,
+        _ if *source == QuerySource::Capture && draft.outstanding.is_none() => {
+            return Ok(LoadChoice { load: Load::OfSource, shape: None, stop });
+        }
         _ => {
             let is_flood = draft.send_only.unwrap_or(false);
             let default = if is_flood { FLOOD } else { DEFAULT_OUTSTANDING };
             let outstanding = draft.outstanding.unwrap_or(default);
-            return Ok(LoadChoice { load: Load::Closed { outstanding }, shape: None, stop });
+            let load = match rate_limit_qps(draft)? {
+                Some(most_qps) => Load::Limited { outstanding, most_qps },
+                None => Load::Closed { outstanding },
+            };
+            return Ok(LoadChoice { load, shape: None, stop });
         }
     };
     let mut curve = shape.curve()?;
@@ -57,11 +70,17 @@ pub(crate) fn choose_load(draft: &Draft, stop: Stop, source: &QuerySource) -> Re
     Ok(LoadChoice { load: Load::Open { curve, window: draft.outstanding }, shape: Some(shape), stop })
 }
 
-/// The default for a file is one pass, as in dnsperf.
-fn default_stop(source: &QuerySource) -> Stop {
+/// The default for a file is one pass, as in dnsperf. There are none where each query is chosen by chance.
+fn default_stop(source: &QuerySource, selection: &Selection) -> Stop {
+    let has_passes = selection.hit_rate.is_none() && !matches!(selection.order, Order::Zipf { .. });
     match source {
-        QuerySource::File(_) | QuerySource::Stdin => Stop { passes: Some(1), ..Stop::default() },
-        QuerySource::Given(_) => Stop { duration_ns: Some(DEFAULT_GIVEN_NS), ..Stop::default() },
+        _ if !has_passes => Stop { duration_ns: Some(DEFAULT_GIVEN_NS), ..Stop::default() },
+        QuerySource::File(_) | QuerySource::Stdin | QuerySource::Zone { .. } | QuerySource::Capture => {
+            Stop { passes: Some(1), ..Stop::default() }
+        }
+        QuerySource::Given(_) | QuerySource::Made(_) => {
+            Stop { duration_ns: Some(DEFAULT_GIVEN_NS), ..Stop::default() }
+        }
     }
 }
 
@@ -71,6 +90,11 @@ fn constant(draft: &Draft, stop: Stop) -> Result<Shape, PlanError> {
         return Err(PlanError::Zero { option: "rate" });
     }
     Ok(Shape::Constant(Constant { rate_qps, duration_ns: stop.duration_ns }))
+}
+
+fn rate_limit_qps(draft: &Draft) -> Result<Option<f64>, PlanError> {
+    let limit = read("rate-limit", &draft.rate_limit, parse_rate_qps)?;
+    if limit == Some(0.0) { Err(PlanError::Zero { option: "rate-limit" }) } else { Ok(limit) }
 }
 
 fn ramp(draft: &Draft) -> Result<Shape, PlanError> {

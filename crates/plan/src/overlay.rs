@@ -62,8 +62,8 @@ impl Draft {
     /// This draft, overridden by `flags`.
     ///
     /// Some options form groups, which the flags replace as a whole: the shape of the load (a rate on the command
-    /// line replaces the ramp of the file), the source of queries, and what ends the run. The permission to load a
-    /// server is valid only for that server.
+    /// line replaces the ramp of the file), the source of queries, the servers, the transports, and what ends the run.
+    /// The permission to load a server is valid only for that server.
     ///
     /// `outstanding` together with a shape is its window. It is kept when the flags replace the shape, and changed
     /// by `outstanding` alone. Where the file has no window, `outstanding` alone is another load (closed
@@ -78,8 +78,16 @@ impl Draft {
         if is_new_shape || (!has_shape && flags.outstanding.is_some() && self.outstanding.is_none()) {
             self.forget_shape();
         }
-        if flags.queries.is_some() || flags.ask.is_some() {
-            (self.queries, self.ask) = (None, None);
+        let has_source = |draft: &Draft| {
+            draft.queries.is_some()
+                || draft.ask.is_some()
+                || draft.zone.is_some()
+                || draft.generator.is_some()
+                || draft.replay.is_some()
+        };
+        if has_source(&flags) {
+            (self.queries, self.queries_format, self.ask, self.replay) = (None, None, None, None);
+            (self.zone, self.origin, self.nxdomain, self.generator) = (None, None, None, None);
         }
         if flags.duration.is_some() || flags.count.is_some() || flags.passes.is_some() {
             (self.count, self.passes) = (None, None);
@@ -89,11 +97,11 @@ impl Draft {
             }
         }
         if flags.transport.is_some() || flags.mix.is_some() {
-            (self.transport, self.mix) = (None, None);
+            (self.transport, self.mix, self.member) = (None, None, None);
         }
-        if let Some(server) = &flags.server {
-            self.i_may_load_this_server = None;
-            if has_port(server) {
+        if flags.server.is_some() || flags.servers.is_some() {
+            (self.server, self.servers, self.i_may_load_this_server) = (None, None, None);
+            if flags.server.as_deref().is_some_and(has_port) {
                 self.port = None;
             }
         }

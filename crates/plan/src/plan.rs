@@ -6,7 +6,7 @@ use std::path::Path;
 
 use dnsdyno_wire::{CLASS_IN, MIN_EDNS_SIZE, QueryForm, parse_class};
 
-use crate::addresses::{PortRange, SourcePrefix};
+use crate::addresses::{PortRange, ProxySource, SourcePrefix};
 use crate::backend::Backend;
 use crate::connections::ConnectionPlan;
 use crate::draft::Draft;
@@ -16,14 +16,19 @@ use crate::expect::{Expectation, StopCondition};
 use crate::interval::{check_interval, usual_interval_ns};
 use crate::kinds::TransportKind;
 use crate::load::{LoadChoice, choose_load};
-use crate::mix::Mix;
+use crate::messages::{MessagePlan, edns_size_needed, fixed_options};
+use crate::mix::{Mix, MixMember, Ways};
 use crate::schedule::{Load, Phase, Shape};
-use crate::source::{BadLines, QuerySource};
-use crate::stop::Stop;
-use crate::target::{Resolve, Target, Wanted, target_is_harmless};
+use crate::selection::{selection, source};
+use crate::servers::Lookup;
+use crate::source::replay::{CapturedServer, ReplayPlan};
+use crate::source::{BadLines, QuerySource, Reading, Selection};
+use crate::stop::{Stop, StopLimits};
+use crate::target::{Resolve, Target};
 use crate::units::{format_duration_ns, format_size_bytes, parse_duration_ns, parse_size_bytes};
 use crate::usual_workers::{UsualWorkers, query_ns};
 use crate::values::{absolute, filled, limited, read_all, read_as, within};
+use crate::watch::Watch;
 use crate::workers::{Note, Workers};
 
 /// What a run does. Made by [`Draft::validate`].
@@ -33,11 +38,11 @@ pub struct Plan {
     pub name: Option<String>,
     /// A comment, kept in the record.
     pub note: Option<String>,
-    /// The server.
+    /// The server; the first of several.
     pub target: Target,
-    /// The transport.
+    /// The transport; `mix` where members have several.
     pub transport: TransportKind,
-    /// The transports of a mix, where `transport` is one.
+    /// The members, where there are several servers or transports.
     pub mix: Mix,
     /// The lifetime of connections, where the transport has any.
     pub connections: ConnectionPlan,
@@ -45,12 +50,18 @@ pub struct Plan {
     pub encryption: EncryptionPlan,
     /// The source of the queries.
     pub source: QuerySource,
+    /// What of a capture is replayed, where that is the source.
+    pub replay: ReplayPlan,
     /// What is done with malformed lines of the query file.
     pub bad_lines: BadLines,
+    /// What is sent of the source, and how often.
+    pub selection: Selection,
     /// Whether queries keep the order of their source at any rate (see [`Plan::groups_by_length`]).
     pub keep_order: bool,
     /// What all queries have in common.
     pub form: QueryForm,
+    /// What is added to each message when it is sent.
+    pub messages: MessagePlan,
     /// The load over time.
     pub load: Load,
     /// The shape of the curve; `None` in a closed loop.
@@ -76,6 +87,8 @@ pub struct Plan {
     pub local_address: Option<IpAddr>,
     /// The length of the prefix in bits, where connections use the addresses from `local_address` to its end.
     pub local_prefix: Option<u8>,
+    /// The source that the PROXY protocol announces, if it is used.
+    pub proxy: Option<ProxySource>,
     /// The ports to send from, at least `clients` of them; `None` = the system chooses.
     pub local_ports: Option<PortRange>,
     /// How packets are sent.
@@ -90,8 +103,12 @@ pub struct Plan {
     pub expect: Vec<Expectation>,
     /// What must be true of each step or interval.
     pub expect_each: Vec<Expectation>,
-    /// What ends the run early.
+    /// What ends the run early, by the figures of its intervals.
     pub stop_when: Vec<StopCondition>,
+    /// What ends the run early, at once.
+    pub stop_limits: StopLimits,
+    /// What is watched beside the load.
+    pub watch: Vec<Watch>,
     /// Changes to the user's options, to be reported.
     pub notes: Vec<Note>,
     /// The plan as options, with every default filled in (see [`Plan::to_draft`]).
@@ -99,13 +116,48 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// UDP sockets in addition to clients with connections: one per worker for each member of a mix that uses UDP.
-    /// `None` where there are none, or no clients.
+    /// UDP sockets in addition to clients with connections, over all workers. `None` where there are none, or no
+    /// clients.
     pub fn udp_sockets(&self) -> Option<usize> {
         let has_sockets = |transport| matches!(transport, TransportKind::Udp | TransportKind::UdpTcp);
-        let in_mix = self.mix.members.iter().filter(|member| has_sockets(member.transport)).count();
-        let members = in_mix + usize::from(self.transport == TransportKind::UdpTcp);
-        (members > 0).then_some(members * self.workers)
+        let sockets = |member: &MixMember| match member.transport {
+            TransportKind::UdpTcp => self.workers,
+            _ => self.clients_of(member),
+        };
+        let sockets = match self.mix.is_some() {
+            true => self.mix.members.iter().filter(|member| has_sockets(member.transport)).map(sockets).sum(),
+            false => self.workers * usize::from(has_sockets(self.transport)),
+        };
+        (self.transport.connects() && sockets > 0).then_some(sockets)
+    }
+
+    /// Sockets, or, where any member has connections, clients with connections, over all workers and members.
+    pub fn total_clients(&self) -> usize {
+        match self.mix.is_some() {
+            true => self
+                .mix
+                .members
+                .iter()
+                .filter(|one| self.is_client(one))
+                .map(|one| self.clients_of(one))
+                .sum(),
+            false => self.clients,
+        }
+    }
+
+    /// Sockets or clients of a member, at least one per worker: its own number, or its part by weight of those of the
+    /// run. Where others have connections, a member with UDP alone has a socket for each worker.
+    pub fn clients_of(&self, member: &MixMember) -> usize {
+        let shares = |one: &MixMember| one.clients.is_none() && self.is_client(one);
+        let weights = self.mix.members.iter().filter(|one| shares(one)).map(|one| one.weight);
+        let share = || (self.clients as f64 * member.weight / weights.sum::<f64>()).round() as usize;
+        let clients = member.clients.unwrap_or_else(|| if shares(member) { share() } else { 0 });
+        clients.max(self.workers)
+    }
+
+    /// Whether the sockets of a member count as the clients of the run.
+    fn is_client(&self, member: &MixMember) -> bool {
+        member.transport.connects() || !self.transport.connects()
     }
 
     /// Whether queries of equal length are grouped: where batches are expected (in closed loop, and from 100,000
@@ -119,12 +171,27 @@ impl Plan {
         batches && !self.keep_order
     }
 
+    /// How the source is read.
+    pub fn reading(&self) -> Reading {
+        Reading {
+            form: self.form,
+            bad_lines: self.bad_lines,
+            selection: self.selection.clone(),
+            seed: self.seed,
+            groups_by_length: self.groups_by_length(),
+        }
+    }
+
     /// A draft of the whole plan: validated again, it gives the same plan. It includes changes made after
     /// validation from what only the host knows.
     pub fn to_draft(&self) -> Draft {
         Draft {
             workers: Some(self.workers),
-            clients: Some(self.clients),
+            // Those of a capture are counted anew.
+            clients: match self.source == QuerySource::Capture && !self.replay.has_clients {
+                true => None,
+                false => Some(self.clients),
+            },
             backend: Some(self.backend.word().to_owned()),
             ..self.draft.clone()
         }
@@ -158,14 +225,17 @@ impl Draft {
         let mut draft = self.clone();
         let expect = read_all("expect", &draft.expect, Expectation::parse)?;
         let expect_each = read_all("expect-each", &draft.expect_each, Expectation::parse_of_part)?;
-        let stop_when = read_all("stop-when", &draft.stop_when, StopCondition::parse)?;
+        let (stop_limits, stop_when) = StopLimits::read(&draft.stop_when)
+            .map_err(|source| PlanError::Expectation { option: "stop-when", source })?;
+        let watch = Watch::of(&mut draft, host.working_dir)?;
         let source = source(&mut draft, host.working_dir)?;
-        let form = form(&mut draft)?;
+        let replay = replay(&mut draft, host.working_dir)?;
+        let selection = selection(&mut draft)?;
         let backend = Backend::of(&mut draft)?;
-        let (mix, transport) = Mix::of(&mut draft)?;
-        let transports = mix.transports(transport);
+        let ways = Ways::of(&mut draft)?;
+        let (transport, transports) = (ways.transport(), ways.transports());
         self.refuse_unusable(transport, &transports)?;
-        let LoadChoice { load, shape, stop } = choose_load(&draft, Stop::of(&draft)?, &source)?;
+        let LoadChoice { load, shape, stop } = choose_load(&draft, Stop::of(&draft)?, &source, &selection)?;
         let send_only = *draft.send_only.get_or_insert(false);
         if !send_only {
             draft.outstanding = load.window();
@@ -184,15 +254,28 @@ impl Draft {
         limited("receive-buffer", buffer_bytes, BUFFER_BYTES, format_size_bytes)?;
         let seed = read_as("seed", &draft.seed, |text| text.parse().ok(), SEED)?.unwrap_or(host.fresh_seed);
         draft.seed = Some(seed.to_string());
+        let messages = MessagePlan::of(&mut draft, host.working_dir, seed)?;
+        let form = form(&mut draft, &messages)?;
         let (local_address, local_prefix) =
             read_as("local-address", &draft.local_address, address_or_prefix, ADDRESS)?.unzip();
         // Late, because this may send queries to a resolver.
-        let target = target(&mut draft, host, transport, local_address, &backend)?;
+        let prefix = backend.xdp().and_then(|xdp| xdp.source_prefix);
+        let lookup = Lookup {
+            resolve: host.resolve,
+            working_dir: host.working_dir,
+            local_address: local_address.or(prefix.map(|prefix| prefix.first)),
+        };
+        let (target, mix) = ways.members(&mut draft, self, &lookup)?;
+        if mix.is_some() && backend.xdp().is_some() {
+            return Err(PlanError::Unusable { option: "backend", sentence: ONE_SERVER.to_owned() });
+        }
         let query_ns = query_ns(transport, &mix, &connections);
-        let usual = UsualWorkers::of(host.cores, (host.is_local)(target.address.ip()), &load, query_ns);
+        let is_local = mix.servers().chain([&target]).any(|target| (host.is_local)(target.address.ip()));
+        let usual = UsualWorkers::of(host.cores, is_local, &load, query_ns);
         let Workers { workers, clients, usual, notes } =
-            Workers::of(&mut draft, usual, &load, &backend, transport, &connections)?;
+            Workers::of(&mut draft, usual, &load, &backend, transport, &mix, &connections)?;
         let local_ports = local_ports(&draft, clients, &backend)?;
+        let proxy = read_as("proxy-protocol", &draft.proxy_protocol, ProxySource::parse, PROXY)?;
         Ok(Plan {
             name: draft.name.clone(),
             note: draft.note.clone(),
@@ -202,9 +285,12 @@ impl Draft {
             connections,
             encryption,
             source,
+            replay,
             bad_lines: bad_lines(&mut draft),
+            selection,
             keep_order: *draft.keep_order.get_or_insert(false),
             form,
+            messages,
             load,
             shape,
             stop,
@@ -217,6 +303,7 @@ impl Draft {
             clients,
             local_address,
             local_prefix: local_prefix.flatten(),
+            proxy,
             local_ports,
             backend,
             receive_buffer_bytes: buffer_bytes as u32,
@@ -225,20 +312,38 @@ impl Draft {
             expect,
             expect_each,
             stop_when,
+            stop_limits,
+            watch,
             notes,
             draft,
         })
     }
 }
 
-fn source(draft: &mut Draft, working_dir: &Path) -> Result<QuerySource, PlanError> {
-    match (&mut draft.queries, &draft.ask) {
-        (Some(_), Some(_)) => Err(PlanError::TwoSources),
-        (Some(path), None) if path == "-" => Ok(QuerySource::Stdin),
-        (Some(path), None) => Ok(QuerySource::File(absolute(path, working_dir))),
-        (None, Some(items)) if !items.is_empty() => Ok(QuerySource::Given(items.clone())),
-        (None, _) => Err(PlanError::NoQueries),
-    }
+fn replay(draft: &mut Draft, working_dir: &Path) -> Result<ReplayPlan, PlanError> {
+    let file = match &mut draft.replay {
+        Some(path) if path != "-" => Some(absolute(path, working_dir)),
+        _ => None,
+    };
+    let speed = read_as("speed", &draft.speed, factor, SPEED)?.unwrap_or(1.0);
+    let wrong = |text: &String| PlanError::Value {
+        option: "captured-server",
+        text: text.clone(),
+        expected: CAPTURED_SERVER,
+    };
+    let servers = draft.captured_server.iter().flatten();
+    let servers = servers.map(|text| CapturedServer::parse(text).ok_or_else(|| wrong(text)));
+    Ok(ReplayPlan {
+        file,
+        speed,
+        servers: servers.collect::<Result<_, _>>()?,
+        check_answers: draft.check_answers.unwrap_or(false),
+        has_clients: draft.replay.is_some() && draft.clients.is_some(),
+    })
+}
+
+fn factor(text: &str) -> Option<f64> {
+    text.trim().parse().ok().filter(|factor: &f64| *factor > 0.0 && *factor <= FASTEST)
 }
 
 fn bad_lines(draft: &mut Draft) -> BadLines {
@@ -249,15 +354,17 @@ fn bad_lines(draft: &mut Draft) -> BadLines {
     }
 }
 
-fn form(draft: &mut Draft) -> Result<QueryForm, PlanError> {
+fn form(draft: &mut Draft, messages: &MessagePlan) -> Result<QueryForm, PlanError> {
     Ok(QueryForm {
         recursion_desired: *draft.recursion_desired.get_or_insert(true),
         checking_disabled: *draft.checking_disabled.get_or_insert(false),
         authentic_data: *draft.authentic_data.get_or_insert(false),
         dnssec_ok: *draft.dnssec_ok.get_or_insert(false),
-        edns_size: within("edns-size", draft.edns_size, u64::from(MIN_EDNS_SIZE)..=u64::from(u16::MAX))?,
+        edns_size: within("edns-size", draft.edns_size, u64::from(MIN_EDNS_SIZE)..=u64::from(u16::MAX))?
+            .or(edns_size_needed(messages)),
         edns_version: *draft.edns_version.get_or_insert(0),
         nsid: *draft.nsid.get_or_insert(false),
+        options: fixed_options(draft)?,
         class: read_as("class", &draft.class, parse_class, CLASS)?.unwrap_or(CLASS_IN),
     })
 }
@@ -283,31 +390,15 @@ fn address_or_prefix(text: &str) -> Option<(IpAddr, Option<u8>)> {
     }
 }
 
-fn target(
-    draft: &mut Draft,
-    host: &Host<'_>,
-    transport: TransportKind,
-    local_address: Option<IpAddr>,
-    backend: &Backend,
-) -> Result<Target, PlanError> {
-    let server = draft.server.as_deref().ok_or(PlanError::NoServer)?;
-    let family = *draft.family.get_or_insert_default();
-    let prefix = backend.xdp().and_then(|xdp| xdp.source_prefix);
-    let local_address = local_address.or(prefix.map(|prefix| prefix.first));
-    let wanted =
-        Wanted { server, port: draft.port, usual_port: transport.default_port(), family, local_address };
-    let target = wanted.find(host.resolve)?;
-    let address = target.address.ip();
-    if draft.i_may_load_this_server != Some(true) && !target_is_harmless(address) {
-        return Err(PlanError::MayNotLoad { address });
-    }
-    (draft.server, draft.port) = (Some(target.asked.clone()), Some(target.address.port()));
-    Ok(target)
-}
-
+const SPEED: &str = "a factor above 0, at most 1000000";
+const FASTEST: f64 = 1e6;
+const CAPTURED_SERVER: &str =
+    "the address of a server in the capture: write ADDRESS, ADDRESS:PORT or [IPV6]:PORT";
 const SEED: &str = "a whole number from 0 to 18446744073709551615";
 const CLASS: &str = "a class: use IN, CH, HS, ANY or CLASSnnn";
+const ONE_SERVER: &str = "cannot be used with several servers: AF_XDP sends to one; remove it";
 const PORTS: &str = "a range of ports from 1 to 65535: write it like 20000..29999";
+const PROXY: &str = "an address: write ADDRESS, ADDRESS:PORT or [IPV6]:PORT, or ADDRESS/LENGTH for a prefix";
 const ADDRESS: &str =
     "an address: write an IPv4 or IPv6 address of this host, or ADDRESS/LENGTH over connections";
 
@@ -317,7 +408,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 const TIMEOUT_NS: RangeInclusive<u64> = 1_000_000..=600 * SECOND_NS;
 
 /// Below 10 ms a record would have more lines than queries.
-const INTERVAL_NS: RangeInclusive<u64> = 10_000_000..=3600 * SECOND_NS;
+pub(crate) const INTERVAL_NS: RangeInclusive<u64> = 10_000_000..=3600 * SECOND_NS;
 
 /// Up to half of the maximum of the socket option, a signed 32-bit number that Linux doubles. The default, 4 MiB,
 /// holds tens of thousands of responses, so that a worker that gets no CPU for some milliseconds loses none.

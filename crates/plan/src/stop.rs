@@ -2,6 +2,7 @@
 
 use crate::draft::Draft;
 use crate::error::PlanError;
+use crate::expect::{ExpectError, StopCondition, StopLimit};
 use crate::units::{parse_count, parse_duration_ns};
 use crate::values::{above_zero, read};
 
@@ -34,4 +35,32 @@ impl Stop {
             (count, limit) => count.or(limit),
         }
     }
+}
+
+/// Limits at which a run stops at once, over all workers. Of several with the same name, the lowest.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StopLimits {
+    /// Queries that are due and not sent.
+    pub behind: Option<u32>,
+    /// Queries that are outstanding when another is due.
+    pub outstanding: Option<u32>,
+}
+
+impl StopLimits {
+    /// Reads what `--stop-when` says: limits, and conditions on the figures of an interval.
+    pub(crate) fn read(texts: &Option<Vec<String>>) -> Result<(StopLimits, Vec<StopCondition>), ExpectError> {
+        let (mut limits, mut conditions) = (StopLimits::default(), Vec::new());
+        for text in texts.iter().flatten() {
+            match StopLimit::parse(text)? {
+                Some(StopLimit::Behind(queries)) => lower(&mut limits.behind, queries),
+                Some(StopLimit::Outstanding(queries)) => lower(&mut limits.outstanding, queries),
+                None => conditions.push(StopCondition::parse(text)?),
+            }
+        }
+        Ok((limits, conditions))
+    }
+}
+
+fn lower(limit: &mut Option<u32>, queries: u32) {
+    *limit = Some(limit.map_or(queries, |other| other.min(queries)));
 }

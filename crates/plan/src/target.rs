@@ -14,6 +14,18 @@ pub struct Target {
     pub address: SocketAddr,
 }
 
+impl Target {
+    /// As the user wrote it, with its port.
+    pub fn with_port(&self) -> String {
+        let port = self.address.port();
+        if self.asked.contains(':') {
+            format!("[{}]:{port}", self.asked)
+        } else {
+            format!("{}:{port}", self.asked)
+        }
+    }
+}
+
 /// Looks up the addresses of a name, or of an address with a zone such as `fe80::1%eth0`. Takes the name and
 /// the port; the error is a text for the user.
 pub type Resolve<'a> = &'a dyn Fn(&str, u16) -> Result<Vec<SocketAddr>, String>;
@@ -94,9 +106,10 @@ pub fn target_is_harmless(address: IpAddr) -> bool {
     }
 }
 
-/// Whether a server is written with its port.
-pub(crate) fn has_port(server: &str) -> bool {
-    matches!(split_server(server), Ok((_, Some(_))))
+/// Whether one of the servers of `-s` is written with its port.
+pub(crate) fn has_port(servers: &str) -> bool {
+    let mut servers = servers.split(',').filter_map(|item| item.split('=').next());
+    servers.any(|server| matches!(split_server(server), Ok((_, Some(_)))))
 }
 
 /// Splits a server into name or address, and port.
@@ -168,7 +181,8 @@ fn advice_on(text: &str) -> String {
         return "a port is a number from 1 to 65535".to_owned();
     }
     if text.contains([',', ' ']) {
-        return "a run has one server: write one name or address".to_owned();
+        return "write one name or address; several are for `-s`, with commas and without spaces: `-s A,B`"
+            .to_owned();
     }
     usual
 }
@@ -263,7 +277,7 @@ mod tests {
             ("tls://192.0.2.1:853", "`-s 192.0.2.1:853 --transport dot`"),
             ("192.0.2.1:70000", "from 1 to 65535"),
             ("192.0.2.1#5300", "`192.0.2.1:5300`"),
-            ("192.0.2.1,192.0.2.2", "one server"),
+            ("192.0.2.1 192.0.2.2", "with commas"),
             ("a/b", "[IPV6]:PORT"),
         ];
         for (server, words) in cases {

@@ -50,13 +50,17 @@ impl fmt::Display for UsualWorkers {
 
 /// CPU time of a worker for a query, in nanoseconds, with its share of the time for connections.
 pub(crate) fn query_ns(transport: TransportKind, mix: &Mix, connections: &ConnectionPlan) -> f64 {
-    let of = |transport| {
+    let of = |transport, connections: &ConnectionPlan| {
         let (query_ns, connection_ns) = cost_ns(transport);
         query_ns + connections.queries_each.map_or(0.0, |each| connection_ns / f64::from(each.max(1)))
     };
     match mix.is_some() {
-        true => mix.members.iter().map(|member| mix.share(member) * of(member.transport)).sum(),
-        false => of(transport),
+        true => mix
+            .members
+            .iter()
+            .map(|member| mix.share(member) * of(member.transport, &member.connections))
+            .sum(),
+        false => of(transport, connections),
     }
 }
 

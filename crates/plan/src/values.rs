@@ -48,6 +48,23 @@ pub(crate) fn filled<T>(
     parse(text).map_err(|source| PlanError::Unit { option, source })
 }
 
+/// Reads a weight: `3`, `2.5`, `15%`.
+pub(crate) fn weight(text: &str) -> Result<f64, String> {
+    let not_one = || format!("`{}` is not a weight above 0", text.trim());
+    check_weight(text.trim().trim_end_matches('%').parse().map_err(|_| not_one())?).map_err(|_| not_one())
+}
+
+/// Refuses a weight that gives no share.
+pub(crate) fn check_weight(weight: f64) -> Result<f64, String> {
+    match weight > 0.0 && weight <= HEAVIEST {
+        true => Ok(weight),
+        false => Err(format!("`{weight}` is not a weight above 0")),
+    }
+}
+
+/// Allows shares of a millionth; excludes infinite weights.
+const HEAVIEST: f64 = 1e9;
+
 /// Makes a path absolute.
 pub(crate) fn absolute(path: &mut String, working_dir: &Path) -> PathBuf {
     let whole = working_dir.join(&path);

@@ -7,6 +7,7 @@ use crate::connections::ConnectionPlan;
 use crate::draft::Draft;
 use crate::error::PlanError;
 use crate::kinds::TransportKind;
+use crate::mix::Mix;
 use crate::schedule::Load;
 use crate::usual_workers::UsualWorkers;
 use crate::values::{above_zero, limited};
@@ -52,6 +53,7 @@ impl Workers {
         load: &Load,
         backend: &Backend,
         transport: TransportKind,
+        mix: &Mix,
         connections: &ConnectionPlan,
     ) -> Result<Workers, PlanError> {
         for (option, value) in [("workers", draft.workers), ("clients", draft.clients)] {
@@ -73,22 +75,26 @@ impl Workers {
                 notes = vec![Note::FewerWorkers { requested, used: limit, limited_by }];
             }
         }
-        let queries_each = connections.queries_each.or(connections.queries_each_again);
+        let of_members = mix.members.iter().map(|member| &member.connections);
+        let mut plans = [connections].into_iter().chain(of_members);
+        let queries_each = plans.find_map(|plan| plan.queries_each.or(plan.queries_each_again));
+        let servers = mix.servers().count().max(1);
         let usual_clients = match (backend.xdp(), queries_each, window) {
             (Some(_), ..) => XDP_CLIENTS.max(workers),
             // A short-lived connection carries few queries at once: each query of the window may need its own.
             (None, Some(_), Some(window)) => (window as usize).clamp(workers, MAX_CLIENTS),
             (None, Some(_), None) => SHORT_LIVED_CLIENTS.max(workers),
-            // Not fewer because of fewer workers: a server spreads them over its threads.
+            // Not fewer because of fewer workers: a server, each of several, spreads them over its threads.
             (None, None, _) => {
-                window.map_or(usual.cpus, |window| usual.cpus.min(window as usize)).max(workers)
+                let each = window.map_or(usual.cpus, |window| usual.cpus.min(window as usize)).max(workers);
+                (servers * each).min(MAX_CLIENTS)
             }
         };
         let clients = draft.clients.unwrap_or(usual_clients);
         let is_usual = draft.workers.is_none() && backend.xdp().is_none() && usual.workers == workers;
         let usual = is_usual.then_some(usual);
         (draft.workers, draft.clients) = (Some(workers), Some(clients));
-        check_window(window.unwrap_or(0), workers, clients, transport)?;
+        check_window(window.unwrap_or(0), workers, clients, servers, transport)?;
         Ok(Workers { workers, clients, usual, notes })
     }
 }
@@ -98,12 +104,14 @@ fn check_window(
     outstanding: u32,
     workers: usize,
     clients: usize,
+    servers: usize,
     transport: TransportKind,
 ) -> Result<(), PlanError> {
-    // Each worker has its share of the window and of the sockets; with clients, each worker has one socket.
+    // Each worker has its share of the window and of the sockets; with clients, each worker has one socket. The whole
+    // window may wait for one of several servers.
     let share = outstanding.div_ceil(workers as u32) as usize;
     let has_both = transport.has_udp() && transport.connects();
-    let sockets = if has_both { 1 } else { clients / workers };
+    let sockets = if has_both { 1 } else { (clients / workers / servers).max(1) };
     if share <= sockets * IDS_PER_SOCKET {
         return Ok(());
     }
@@ -111,7 +119,7 @@ fn check_window(
         let most = (workers * IDS_PER_SOCKET) as u64;
         limited("outstanding", u64::from(outstanding), 1..=most, |number| number.to_string())?;
     }
-    let needed = workers * share.div_ceil(IDS_PER_SOCKET);
+    let needed = workers * servers * share.div_ceil(IDS_PER_SOCKET);
     Err(PlanError::TooManyOutstanding { outstanding, clients, needed })
 }
 

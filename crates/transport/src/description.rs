@@ -9,6 +9,7 @@ use std::time::Duration;
 use dnsdyno_sys::xdp::{Attach, CopyMode};
 
 use crate::Transport;
+use crate::proxy::ProxySource;
 use crate::table::transports;
 use crate::tls::TlsConfig;
 
@@ -62,6 +63,8 @@ pub struct Description {
     pub local_prefix: Option<u8>,
     /// The ports to send from, first and last; `None` lets the kernel choose.
     pub local_ports: Option<(u16, u16)>,
+    /// The source addresses that the PROXY protocol announces; `None` sends no such header. Not for QUIC and AF_XDP.
+    pub proxy: Option<ProxySource>,
     /// The receive buffer size to request for each UDP socket, in bytes.
     pub receive_buffer: usize,
     /// Whether responses are ignored.

@@ -16,6 +16,7 @@ mod explained;
 pub mod fuzz;
 pub mod mixed;
 mod open;
+mod proxy;
 pub mod quic;
 mod random;
 pub mod sim;
@@ -32,6 +33,7 @@ pub use description::{
     Description, Kind, MemberDescription, Open, OpenError, PartDescription, PartKind, Pause, XdpDescription,
 };
 pub use open::{Opened, Visitor, files, open};
+pub use proxy::ProxySource;
 
 use dnsdyno_measure::{
     ConnectFailure, ConnectionEnd, Explanation, HandshakeFailure, HandshakeKind, NotSentReason, StreamFailure,

@@ -1,4 +1,5 @@
-//! Several transports in one: a mix of transports by weight, and the fallback from UDP to TCP, which has two parts.
+//! Several transports in one: a mix of servers and transports by weight, and the fallback from UDP to TCP, which has
+//! two parts.
 //!
 //! ```text
 //!   member 0, weight 60   ── part 0: UDP                 channels 0..2
@@ -7,10 +8,13 @@
 //!                          └ part 3: TCP, fallback       channels 14..1014
 //! ```
 //!
-//! Each part is a transport with its own channels, which are numbered here one part after the other. The member that
-//! sends the next query is drawn at random by weight: the k-th query of a member falls at a random place in the k-th
-//! of equal pieces of the schedule. The shares thus hold over any part of the schedule to within a few queries, and no
-//! member always gets the same lines of a file.
+//! Each part is a transport with its own channels, which are numbered here one part after the other.
+//!
+//! Members of equal weight send in turn: in each round of queries every member has one, so that their numbers differ by
+//! one at most. Which member a round starts with is drawn at random: in a fixed order, one of two servers would get all
+//! even lines of a file, which in many files are those of one type. Other weights are drawn: the k-th query of a member
+//! falls at a random place in the k-th of equal pieces of the schedule, and the shares hold over any part of the
+//! schedule to within a few queries.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -367,14 +371,62 @@ fn note_ready(poller: &mut Poller, timeout_ns: u64, is_ready: &mut [bool]) -> bo
     any
 }
 
-/// Draws the member that sends the next query.
+/// Which member sends the next query.
+enum Draw {
+    /// Members of equal weight, in turn.
+    Turns(Turns),
+    /// By weight.
+    Weights(Weights),
+}
+
+impl Draw {
+    fn new(weights: &[f64], random: Random) -> Self {
+        match weights.windows(2).all(|pair| pair[0] == pair[1]) {
+            true => Draw::Turns(Turns { members: weights.len(), start: 0, done: 0, random }),
+            false => Draw::Weights(Weights::new(weights, random)),
+        }
+    }
+
+    #[inline]
+    fn next(&mut self) -> u8 {
+        match self {
+            Draw::Turns(turns) => turns.next(),
+            Draw::Weights(weights) => weights.next(),
+        }
+    }
+}
+
+/// Rounds in which each member has one query. Each round starts with a member drawn at random.
 ///
+/// ```text
+///   a b c | c a b | b c a | b c a | ...
+/// ```
+struct Turns {
+    members: usize,
+    /// The first member of this round.
+    start: usize,
+    /// How many members of this round have had their query.
+    done: usize,
+    random: Random,
+}
+
+impl Turns {
+    fn next(&mut self) -> u8 {
+        if self.done == 0 && self.members > 1 {
+            self.start = self.random.below(self.members);
+        }
+        let member = (self.start + self.done) % self.members;
+        self.done = (self.done + 1) % self.members;
+        member as u8
+    }
+}
+
 /// ```text
 ///   weight 3   |  x  |    x|x    |   x |     one query at a random place in each piece
 ///   weight 1   |          y      |     ...
 ///   drawn       x     y? ...                by place, over all members
 /// ```
-struct Draw {
+struct Weights {
     members: Vec<Pieces>,
     random: Random,
 }
@@ -389,17 +441,14 @@ struct Pieces {
     next: f64,
 }
 
-impl Draw {
+impl Weights {
     fn new(weights: &[f64], mut random: Random) -> Self {
         let pieces =
             |weight: &f64| Pieces { length: 1.0 / weight, number: 0.0, next: random.unit() / weight };
-        Draw { members: weights.iter().map(pieces).collect(), random }
+        Weights { members: weights.iter().map(pieces).collect(), random }
     }
 
     fn next(&mut self) -> u8 {
-        if self.members.len() == 1 {
-            return 0;
-        }
         let order = |a: &(usize, &Pieces), b: &(usize, &Pieces)| a.1.next.total_cmp(&b.1.next);
         let Some((member, _)) = self.members.iter().enumerate().min_by(order) else { return 0 };
         let pieces = &mut self.members[member];
@@ -412,6 +461,27 @@ impl Draw {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// How many of these queries each member has sent.
+    fn counts(order: &[u8], members: usize) -> Vec<usize> {
+        (0..members)
+            .map(|member| order.iter().filter(|drawn| usize::from(**drawn) == member).count())
+            .collect()
+    }
+
+    #[test]
+    fn members_of_equal_weight_have_one_query_in_each_round() {
+        for members in [1, 2, 3, 7, 32] {
+            let order = drawn(&vec![0.3; members], 5, 100 * members + 1);
+            for round in order.chunks_exact(members) {
+                assert_eq!(counts(round, members), vec![1; members]);
+            }
+            for many in 0..order.len() {
+                let counts = counts(&order[..many], members);
+                assert!(counts.iter().max().unwrap() - counts.iter().min().unwrap() <= 1, "{counts:?}");
+            }
+        }
+    }
 
     fn drawn(weights: &[f64], seed: u64, many: usize) -> Vec<u8> {
         let mut draw = Draw::new(weights, Random::of_worker(seed, 0));
@@ -437,10 +507,12 @@ mod tests {
 
     #[test]
     fn each_member_gets_all_lines_of_a_file_and_a_seed_repeats_the_order() {
-        let order = drawn(&[1.0, 1.0], 3, 4_000);
-        let at_even_lines = order.iter().step_by(2).filter(|member| **member == 0).count();
-        assert!((900..1_100).contains(&at_even_lines), "{at_even_lines} of 2,000");
-        assert_eq!(order, drawn(&[1.0, 1.0], 3, 4_000));
-        assert_ne!(order, drawn(&[1.0, 1.0], 4, 4_000));
+        for weights in [[1.0, 1.0], [1.0, 1.001]] {
+            let order = drawn(&weights, 3, 4_000);
+            let at_even_lines = order.iter().step_by(2).filter(|member| **member == 0).count();
+            assert!((900..1_100).contains(&at_even_lines), "{at_even_lines} of 2,000");
+            assert_eq!(order, drawn(&weights, 3, 4_000));
+            assert_ne!(order, drawn(&weights, 4, 4_000));
+        }
     }
 }

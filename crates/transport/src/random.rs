@@ -21,6 +21,11 @@ impl Random {
         ((self.next() >> 11) + 1) as f64 / (1u64 << 53) as f64
     }
 
+    /// Uniform in 0..`end`.
+    pub(crate) fn below(&mut self, end: usize) -> usize {
+        ((u128::from(self.next()) * end as u128) >> 64) as usize
+    }
+
     /// True with this probability.
     pub(crate) fn happens(&mut self, share: f64) -> bool {
         share > 0.0 && self.unit() <= share

@@ -21,6 +21,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::description::{self, Description, Open};
 use crate::mixed::InMix;
+use crate::proxy::ProxiedDatagrams;
 use crate::worker_clock::WorkerClock;
 use crate::{Batch, Resources, Sent, Sink, Stopped, Transport, Wake};
 
@@ -92,6 +93,8 @@ pub struct UdpTransport {
     has_waited: bool,
     poller: Poller,
     sender: Sender,
+    /// The headers of the PROXY protocol, where the run has any.
+    proxied: Option<ProxiedDatagrams>,
     receiver: Receiver,
     errors: ErrorQueue,
     send_only: bool,
@@ -119,6 +122,7 @@ impl UdpTransport {
             has_waited: false,
             poller,
             sender: Sender::new(BATCH, segment),
+            proxied: None,
             receiver: Receiver::new(BATCH),
             errors: ErrorQueue::new(),
             send_only: config.send_only,
@@ -155,7 +159,11 @@ impl UdpTransport {
             let Some(refusal) = self.errors.next(&self.sockets[channel]) else { return };
             if is_refusal(refusal.errno) {
                 let at_ns = self.clock.now_ns();
-                sink.refused(channel, at_ns, refusal.quoted);
+                let quoted = match &self.proxied {
+                    Some(proxied) => proxied.without_header(channel, refusal.quoted),
+                    None => refusal.quoted,
+                };
+                sink.refused(channel, at_ns, quoted);
             }
         }
         self.has_error[channel] = true;
@@ -177,7 +185,10 @@ impl Transport for UdpTransport {
     }
 
     fn send(&mut self, channel: usize, batch: &Batch) -> Sent {
-        let mut messages = batch.messages();
+        let mut messages = match &mut self.proxied {
+            Some(proxied) => proxied.with_headers(channel, batch),
+            None => batch.messages(),
+        };
         let mut accepted = 0;
         let mut last_error = None;
         // The ICMP error of an earlier message makes one later call fail, which then sends
@@ -279,7 +290,13 @@ impl Open for UdpTransport {
         let mut port = |_| ports.as_mut().and_then(Iterator::next).unwrap_or(0);
         let mut open = |worker| {
             let local_ports: Vec<u16> = (0..description.clients_of(worker)).map(&mut port).collect();
-            UdpTransport::open(&config, &local_ports).map_err(description::OpenError::refused)
+            let mut opened =
+                UdpTransport::open(&config, &local_ports).map_err(description::OpenError::refused)?;
+            opened.proxied = description.proxy.map(|source| {
+                let clients = (0..local_ports.len()).map(|i| i * description.workers + worker);
+                ProxiedDatagrams::new(&source, description.server, clients)
+            });
+            Ok(opened)
         };
         (0..description.workers).map(&mut open).collect()
     }

@@ -71,6 +71,7 @@ fn queries_longer_than_a_frame_are_answered_with_post_and_get() {
             xdp: XdpDescription::default(),
             sim: SimConfig::default(),
             sim_pause: Pause::default(),
+            proxy: None,
             seed: 1,
         };
         let mut transport = DohTransport::open_all(&description).unwrap().remove(0);

@@ -62,6 +62,7 @@ fn a_query_over_an_open_doq_connection_allocates_only_what_the_quic_library_does
         xdp: XdpDescription::default(),
         sim: SimConfig::default(),
         sim_pause: Pause::default(),
+        proxy: None,
         seed: 1,
     };
     let mut transport = QuicTransport::open_all(&description).unwrap().remove(0);

@@ -1,6 +1,6 @@
 //! The rules on which options can be combined: each refuses the options it should, and no others.
 
-use super::TransportKind::{Dot, Mix, Tcp, Udp};
+use super::TransportKind::{Dot, Mix, Tcp, Udp, UdpTcp};
 use super::*;
 use clap::{Command, FromArgMatches};
 
@@ -14,6 +14,48 @@ fn refusal(text: &str, transports: &[TransportKind]) -> Option<String> {
 /// An option, the transports of the run, and the start of the error; in the order of the rules.
 const REFUSED: &[(&str, &[TransportKind], &str)] = &[
     ("lenient = true\nstrict = true", &[Udp], "--lenient and --strict are opposites: remove one"),
+    (
+        "keep-order = true\norder = \"random\"",
+        &[Udp],
+        "--keep-order and --order both set the order of the queries: remove one",
+    ),
+    ("queries-format = \"csv\"", &[Udp], "--queries-format is for a file: give one with -d, or remove it"),
+    ("origin = \"a\"", &[Udp], "--origin is for a zone file: give one with --zone"),
+    ("nxdomain = \"1%\"", &[Udp], "--nxdomain is for a zone file: give one with --zone"),
+    ("ttl = 1", &[Udp], "--ttl has no effect without --hit-rate"),
+    ("hot = 1", &[Udp], "--hot has no effect without --hit-rate"),
+    ("order = \"random\"\nhit-rate = \"1%\"", &[Udp], "--order and --hit-rate both choose the next query"),
+    ("ecs = \"a\"\necs-range = \"b\"", &[Udp], "--ecs and --ecs-range both set the client subnet"),
+    ("ecs-per-client = true", &[Udp], "--ecs-per-client has no effect without --ecs-range"),
+    ("tsig = \"a\"\ntsig-file = \"b\"", &[Udp], "--tsig-file and --tsig both give the key: remove one"),
+    ("speed = 2\nreplay = \"a\"\nrate = 5", &[Udp], "--speed is for a replay with the timing of its capture"),
+    ("captured-server = [\"a\"]", &[Udp], "--captured-server is for the replay of a capture: add --replay"),
+    ("check-answers = true", &[Udp], "--check-answers is for the replay of a capture: add --replay"),
+    (
+        "replay = \"a\"\ncheck-answers = true\nsend-only = true",
+        &[Udp],
+        "--check-answers cannot be used with --send-only",
+    ),
+    ("replay = \"a\"\nedns-size = 1232", &[Udp], "--edns-size cannot be used with --replay"),
+    ("replay = \"a\"\nedns-version = 1", &[Udp], "--edns-version cannot be used with --replay"),
+    ("replay = \"a\"\ndnssec-ok = true", &[Udp], "--dnssec-ok cannot be used with --replay"),
+    ("replay = \"a\"\nnsid = true", &[Udp], "--nsid cannot be used with --replay"),
+    ("replay = \"a\"\nrecursion-desired = false", &[Udp], "--no-recursion cannot be used with --replay"),
+    ("replay = \"a\"\nchecking-disabled = true", &[Udp], "--checking-disabled cannot be used with --replay"),
+    ("replay = \"a\"\nauthentic-data = true", &[Udp], "--authentic-data cannot be used with --replay"),
+    ("replay = \"a\"\nclass = \"CH\"", &[Udp], "--class cannot be used with --replay"),
+    ("replay = \"a\"\ntsig = \"a\"", &[Udp], "--tsig cannot be used with --replay"),
+    ("replay = \"a\"\ntsig-file = \"a\"", &[Udp], "--tsig-file cannot be used with --replay"),
+    ("replay = \"a\"\nedns-option = [\"a\"]", &[Udp], "--edns-option cannot be used with --replay"),
+    ("replay = \"a\"\necs = \"a\"", &[Udp], "--ecs cannot be used with --replay"),
+    ("replay = \"a\"\necs-range = \"a\"", &[Udp], "--ecs-range cannot be used with --replay"),
+    ("replay = \"a\"\ncookie = true", &[Udp], "--cookie cannot be used with --replay"),
+    ("replay = \"a\"\npadding = 128", &[Udp], "--padding cannot be used with --replay"),
+    ("replay = \"a\"\nrate-limit = 5", &[Udp], "--rate-limit cannot be used with --replay"),
+    ("replay = \"a\"\ntypes = \"A=1\"", &[Udp], "--types cannot be used with --replay"),
+    ("replay = \"a\"\norder = \"random\"", &[Udp], "--order cannot be used with --replay"),
+    ("replay = \"a\"\nhit-rate = \"1%\"", &[Udp], "--hit-rate cannot be used with --replay"),
+    ("tsig-verify = false", &[Udp], "--no-tsig-verify is for signed queries: add --tsig"),
     ("over = 1", &[Udp], "--over has no effect without --ramp: add that, or remove it"),
     ("step = 1", &[Udp], "--step has no effect without --stair: add that"),
     ("every = 1", &[Udp], "--every has no effect without --burst: add that"),
@@ -22,6 +64,21 @@ const REFUSED: &[(&str, &[TransportKind], &str)] = &[
         "send-only = true\noutstanding = 1",
         &[Udp],
         "--send-only does not wait for responses, so --outstanding has no effect",
+    ),
+    (
+        "stop-when = [\"behind>=5\"]",
+        &[Udp],
+        "--stop-when behind is about a schedule, and a closed loop has none: add --rate",
+    ),
+    (
+        "rate = 5\nsend-only = true\nstop-when = [\"loss>1%\", \"Outstanding >= 5\"]",
+        &[Udp],
+        "--stop-when outstanding is for a run with --rate, --ramp or another shape that waits",
+    ),
+    (
+        "rate = 5\nrate-limit = 6",
+        &[Udp],
+        "--rate-limit is for a closed loop, and this run has a rate of its own: remove it",
     ),
     ("interface = \"a\"", &[Udp], "--interface is for AF_XDP, and this run uses sockets: add --backend xdp"),
     ("next-hop = \"a\"", &[Udp], "--next-hop is for AF_XDP"),
@@ -41,8 +98,22 @@ const REFUSED: &[(&str, &[TransportKind], &str)] = &[
         &[Udp],
         "--local-address and --source-prefix both set the source address: remove one",
     ),
+    ("servers = \"a\"\nserver = \"b\"", &[Udp], "--servers and --server both name the server: remove one"),
     ("transport = \"udp\"\nmix = \"a\"", &[Udp, Tcp], "--transport and --mix both set the transport"),
+    ("transport = \"udp\"\n[[member]]", &[Udp, Tcp], "--transport and the members of the plan file"),
+    ("mix = \"a\"\n[[member]]", &[Udp, Tcp], "--mix and the members of the plan file"),
     ("tcp-edns = \"same\"", &[Tcp], "--tcp-edns is for retries over TCP: add --transport udp+tcp"),
+    (
+        "tcp-edns = \"none\"\nqueries-format = \"updates\"\nqueries = \"a\"",
+        &[UdpTcp],
+        "--tcp-edns none cannot be used with updates: a retry over TCP",
+    ),
+    (
+        "proxy-protocol = \"::1\"\nbackend = \"auto\"",
+        &[Udp],
+        "--proxy-protocol is not possible with AF_XDP: remove it, or use --backend sockets",
+    ),
+    ("proxy-protocol = \"::1\"", &[Udp, Doq], "--proxy-protocol cannot be used with --transport doq"),
     (
         "queries-per-connection = 1",
         &[Udp],
@@ -143,7 +214,7 @@ fn each_flag_is_a_key_of_the_same_name_and_one_that_switches_off_is_false() {
             let matches = command.clone().try_get_matches_from([format!("--{flag}{value}")]).ok()?;
             Draft::from_arg_matches(&matches).ok()
         };
-        let draft = ["", "=1", "=v4", "=udp", "=get", "=1.2"].iter().find_map(parse).expect(flag);
+        let draft = ["", "=1", "=v4", "=udp", "=get", "=1.2", "=csv"].iter().find_map(parse).expect(flag);
         let text = draft.to_toml().expect(flag);
         assert_eq!(Draft::from_toml(&text).as_ref(), Ok(&draft), "{text}");
         let (key, value) = text.trim_end().split_once(" = ").expect("one key");

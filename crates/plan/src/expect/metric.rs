@@ -13,6 +13,8 @@ pub enum Metric {
     Responses(ResponseCount),
     /// Transactions retried over TCP, of those over UDP.
     Fallback,
+    /// Answers that differ from the recorded ones, of those compared.
+    Answers(AnswerCount),
     /// Packets that did not end a query.
     Packets(PacketCount),
     /// A figure of a set of durations.
@@ -49,6 +51,17 @@ pub enum ResponseCount {
     Truncated,
     /// With this extended RCODE.
     Rcode(u16),
+}
+
+/// Answers that differ from the recorded ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AnswerCount {
+    /// In any way.
+    Differing,
+    /// Usable instead of an error.
+    Better,
+    /// An error instead of a usable answer.
+    Worse,
 }
 
 /// Packets that did not end a query.
@@ -124,6 +137,14 @@ pub const METRICS: &[MetricGroup] = &[
         names: "duplicates, unexpected, wrong_question, malformed, socket_drops",
         meaning: "a count of packets",
     },
+    MetricGroup {
+        names: "drift",
+        meaning: "a duration: how late a query of a replay was sent at the most, the same as lateness.max",
+    },
+    MetricGroup {
+        names: "answers_differ, answers_better, answers_worse",
+        meaning: "percent of the answers compared by --check-answers, or a count; of the whole run only",
+    },
     MetricGroup { names: "generator", meaning: "only generator=ok" },
 ];
 
@@ -138,6 +159,10 @@ impl Metric {
             "timeouts" => Metric::Queries(QueryCount::TimedOut),
             "unreachable" => Metric::Queries(QueryCount::Unreachable),
             "not_sent" => Metric::Queries(QueryCount::NotSent),
+            "answers_differ" => Metric::Answers(AnswerCount::Differing),
+            "answers_better" => Metric::Answers(AnswerCount::Better),
+            "answers_worse" => Metric::Answers(AnswerCount::Worse),
+            "drift" => Metric::Duration(Durations::Lateness, Figure::Longest),
             "truncated" => Metric::Responses(ResponseCount::Truncated),
             "fallback" => Metric::Fallback,
             "duplicates" => Metric::Packets(PacketCount::Duplicates),
@@ -155,7 +180,9 @@ impl Metric {
     /// The kind of bound that it is compared with.
     pub fn unit(self) -> Unit {
         match self {
-            Metric::Queries(_) | Metric::Responses(_) | Metric::Fallback => Unit::ShareOrCount,
+            Metric::Queries(_) | Metric::Responses(_) | Metric::Fallback | Metric::Answers(_) => {
+                Unit::ShareOrCount
+            }
             Metric::Packets(_) => Unit::Count,
             Metric::Duration(..) => Unit::Duration,
             Metric::AnsweredRate | Metric::SentRate => Unit::Rate,

@@ -11,11 +11,13 @@
 
 mod bound;
 mod change;
+mod limit;
 mod metric;
 
 pub use bound::{Bound, Unit};
 pub use change::{ChangeBound, ComparedMetric};
-pub use metric::{Durations, Figure, METRICS, Metric, PacketCount, QueryCount, ResponseCount};
+pub(crate) use limit::StopLimit;
+pub use metric::{AnswerCount, Durations, Figure, METRICS, Metric, PacketCount, QueryCount, ResponseCount};
 
 use dnsdyno_measure::shown;
 
@@ -75,7 +77,7 @@ pub enum ExpectError {
     #[error("`{0}`: generator can only be compared with =, as in 'generator=ok'")]
     NoOrder(String),
     /// `generator` is judged once, at the end.
-    #[error("`{0}`: the generator is judged for the whole run only: use --expect 'generator=ok'")]
+    #[error("`{0}`: this is judged for the whole run only: use --expect")]
     WholeRunOnly(String),
     /// A bound on a change has no sign.
     #[error("`{0}` is no bound on a change: write METRIC +N% or METRIC -N%, such as 'p99 +5%' or 'rate -5%'")]
@@ -86,6 +88,14 @@ pub enum ExpectError {
         /// As given.
         text: String,
         /// The metric.
+        name: String,
+    },
+    /// A limit of the queries that are behind or outstanding.
+    #[error("`{text}`: {name} ends the run at once: write a whole number above 0, as in '{name}>=1000'")]
+    Limit {
+        /// As given.
+        text: String,
+        /// `behind` or `outstanding`.
         name: String,
     },
     /// The time of a condition.
@@ -146,7 +156,7 @@ impl Expectation {
     pub fn parse_of_part(text: &str) -> Result<Expectation, ExpectError> {
         let expectation = Expectation::parse(text)?;
         match expectation.metric {
-            Metric::Generator => Err(ExpectError::WholeRunOnly(expectation.text)),
+            Metric::Generator | Metric::Answers(_) => Err(ExpectError::WholeRunOnly(expectation.text)),
             _ => Ok(expectation),
         }
     }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::kinds::{Family, TransportKind};
 use crate::schedule::{CurveError, Shape};
+use dnsdyno_wire::EdnsOptions;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -60,7 +61,7 @@ fn a_server_and_queries_are_needed() {
     assert_eq!(plan_of("queries = \"q\"").err(), Some(PlanError::NoServer));
     assert_eq!(plan_of("server = \"127.0.0.1\"").err(), Some(PlanError::NoQueries));
     assert_eq!(plan_of("server = \"127.0.0.1\"\nask = []").err(), Some(PlanError::NoQueries));
-    assert_eq!(refused("ask = [\"a\"]"), PlanError::TwoSources);
+    assert_eq!(refused("ask = [\"a\"]"), PlanError::TwoSources { first: "queries", second: "ask" });
 }
 
 #[test]
@@ -106,7 +107,7 @@ fn a_rate_of_zero_is_refused_by_name() {
 fn a_constant_rate_ends_by_time_count_or_passes() {
     let total = |more: &str| match good(&format!("rate = \"1k\"\n{more}")).load {
         Load::Open { curve, .. } => curve.total(),
-        Load::Closed { .. } => panic!("not a rate"),
+        Load::Closed { .. } | Load::Limited { .. } | Load::OfSource => panic!("not a rate"),
     };
     assert_eq!(total("for = 3"), Some(3000));
     assert_eq!(total("count = \"5k\""), None);
@@ -228,6 +229,7 @@ fn the_form_of_the_query_is_as_given() {
         edns_size: Some(4096),
         edns_version: 1,
         nsid: true,
+        options: EdnsOptions::default(),
         class: 3,
     };
     assert_eq!(plan.form, want);

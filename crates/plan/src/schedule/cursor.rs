@@ -1,5 +1,7 @@
 //! Iterates over the instants of one worker's queries along a curve, without searching.
 
+use std::sync::Arc;
+
 use super::span::{Instants, Span};
 
 /// One worker's share of a curve: every `stride`-th query, in order. Never goes back.
@@ -33,6 +35,11 @@ impl Cursor {
             Cursor { instants, at: 0, span, n: first, stride: stride.max(1), limit: u64::MAX, due_ns: None };
         cursor.settle();
         cursor
+    }
+
+    /// A cursor without queries.
+    pub fn ended() -> Cursor {
+        Cursor::new(Instants::OfEach(Arc::default()), 0, 1)
     }
 
     /// The same cursor, ending before query `count` (counted in the whole curve, over all workers).

@@ -37,27 +37,43 @@ pub enum Load {
         /// limit.
         window: Option<u32>,
     },
+    /// Open loop: queries are due at the instants that their source says.
+    OfSource,
     /// Closed loop: a query is sent as soon as fewer than this many are outstanding, over all workers.
     Closed {
         /// The size of the window, at least 1.
         outstanding: u32,
     },
+    /// Closed loop that sends at most so many queries in each second. Time in which the window was full is lost: the
+    /// queries that it would have taken are not sent later.
+    Limited {
+        /// The size of the window, at least 1.
+        outstanding: u32,
+        /// The limit, over all workers; above 0.
+        most_qps: f64,
+    },
 }
 
 impl Load {
-    /// When queries are due; `None` in a closed loop.
+    /// When queries are due; `None` in a closed loop, and where their source says it.
     pub fn curve(&self) -> Option<&Curve> {
         match self {
             Load::Open { curve, .. } => Some(curve),
-            Load::Closed { .. } => None,
+            Load::OfSource | Load::Closed { .. } | Load::Limited { .. } => None,
         }
+    }
+
+    /// Whether queries are due at instants of a schedule, whatever the server does.
+    pub fn is_open(&self) -> bool {
+        !matches!(self, Load::Closed { .. } | Load::Limited { .. })
     }
 
     /// The maximum number of outstanding queries, over all workers; `None` = no limit.
     pub fn window(&self) -> Option<u32> {
         match self {
             Load::Open { window, .. } => *window,
-            Load::Closed { outstanding } => Some(*outstanding),
+            Load::OfSource => None,
+            Load::Closed { outstanding } | Load::Limited { outstanding, .. } => Some(*outstanding),
         }
     }
 }

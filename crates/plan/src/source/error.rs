@@ -3,9 +3,12 @@
 use std::path::PathBuf;
 use std::{fmt, io};
 
+use dnsdyno_capture::CaptureError;
 use dnsdyno_wire::NameError;
 
 use super::kind::NotQueries;
+use super::tsig::TsigError;
+use super::update::UpdateMistake;
 
 /// Why queries cannot be loaded. The message says what to do.
 #[derive(Debug, thiserror::Error)]
@@ -17,6 +20,14 @@ pub enum SourceError {
         path: PathBuf,
         /// The error of the system.
         source: io::Error,
+    },
+    /// The file has no key for signatures.
+    #[error("--tsig-file {path}: {source}", path = path.display())]
+    KeyFile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        source: TsigError,
     },
     /// Reading failed.
     #[error("cannot read {origin}: {source}; nothing was sent")]
@@ -77,6 +88,16 @@ pub enum SourceError {
         /// The first line.
         first: Box<BadLine>,
     },
+    /// The same of a file in dnsperf's format, with the first lines.
+    #[error("{origin} has no queries: none of {bad_lines} lines is well formed")]
+    NoGoodLine {
+        /// The file, or a description of the source.
+        origin: String,
+        /// The number of lines with content.
+        bad_lines: u64,
+        /// The first lines.
+        first_bad: Vec<BadLine>,
+    },
     /// A malformed line, with `--strict`.
     #[error("{0}; correct it, or remove --strict to skip such lines")]
     BadLine(Box<BadLine>),
@@ -88,14 +109,65 @@ pub enum SourceError {
         /// What is wrong with it.
         reason: BadReason,
     },
+    /// The capture cannot be read.
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
+    /// The capture has no query to send.
+    #[error("{origin} has no query to send{skipped}")]
+    NoQueryInCapture {
+        /// The file, or a description of the source.
+        origin: String,
+        /// What it has instead, in words.
+        skipped: String,
+    },
+    /// A capture is not loaded as a whole.
+    #[error("a capture is read while its queries are sent: this kind of run cannot replay it")]
+    Streamed,
+    /// A zone file that cannot be a source.
+    #[error("the zone file {origin} cannot be used: {reason}")]
+    Zone {
+        /// The file.
+        origin: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A binary file ends within a message.
+    #[error("{origin} is cut short: message {message}, which starts at byte {offset}, is not complete")]
+    CutShort {
+        /// The file, or a description of the source.
+        origin: String,
+        /// The message, counted from 1.
+        message: u64,
+        /// Where it starts, with its length.
+        offset: u64,
+    },
+    /// A message of a binary file that is too short for DNS.
+    #[error(
+        "message {message} of {origin}, which starts at byte {offset}, is {length} bytes long: a DNS message has at \
+         least 12; a binary file has the length of each message, in 2 bytes, before it"
+    )]
+    ShortMessage {
+        /// The file, or a description of the source.
+        origin: String,
+        /// The message, counted from 1.
+        message: u64,
+        /// Where it starts, with its length.
+        offset: u64,
+        /// Its length in bytes.
+        length: u16,
+    },
     /// The encoded queries exceed 4 GiB.
-    #[error("{origin} is too large: its queries exceed 4 GiB at line {line}; split it")]
+    #[error("{origin} is too large: its queries exceed 4 GiB{at}; split it", at = at_line(*line))]
     TooLarge {
         /// The file, or a description of the source.
         origin: String,
-        /// The first line that does not fit.
+        /// The first line that does not fit; 0 = unknown.
         line: u64,
     },
+}
+
+fn at_line(line: u64) -> String {
+    if line == 0 { String::new() } else { format!(" at line {line}") }
 }
 
 /// A line that is not `name type`, displayed as `FILE:LINE: reason: text`.
@@ -126,12 +198,32 @@ pub enum BadReason {
     /// No A-labels exist for it.
     #[error("the name is not a valid internationalized name: write its A-label, or \\DDD for a byte")]
     NotIdn,
+    /// A blank before the name, in dnsperf's format.
+    #[error("the line begins with a blank: dnsperf's format has the name there")]
+    LeadingBlank,
     /// Only one word.
     #[error("no query type after the name: write `name type`")]
     NoType,
     /// The second word is not a type.
     #[error("`{0}` is not a query type: write a name like AAAA, or TYPEnnn")]
     UnknownType(String),
+    /// A word `name=value` after the type that is not an option of a query.
+    #[error("`{word}` is not an option of a query: {advice}")]
+    Option {
+        /// The word.
+        word: String,
+        /// What to write.
+        advice: &'static str,
+    },
+    /// A line of a list without a name.
+    #[error("no name in this line of a list: write `rank,name`")]
+    NoName,
+    /// Text in braces that is not a placeholder.
+    #[error("`{0}` is not a placeholder: write {{rand:8}}, {{n:0..999}}, or \\{{ for a brace")]
+    Placeholder(String),
+    /// A mistake in a dynamic update.
+    #[error(transparent)]
+    Update(UpdateMistake),
     /// The first word is not a name.
     #[error(transparent)]
     Name(#[from] NameError),

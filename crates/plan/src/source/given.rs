@@ -1,48 +1,49 @@
 //! Queries given as names, on the command line or in a plan file.
 
-use dnsdyno_wire::{QueryForm, parse_type_bytes};
+use dnsdyno_wire::parse_type_bytes;
 
 use super::error::SourceError;
 use super::queries::QueriesBuilder;
-use super::text::{IdnNames, Loaded, next_word, read_query};
+use super::reading::Reading;
+use super::text::{IdnNames, Loaded, Words, read_extended};
+use super::words::next_word;
 
-/// Reads queries written as `name`, `name TYPE` or `name/TYPE`; without a type it is A.
+/// Reads queries written as `name`, `name TYPE` or `name/TYPE`; without a type it is A. As in a file, names may have
+/// placeholders, and options may follow the type.
 ///
 /// A slash that is not followed by a type, as in `0/25.2.0.192.in-addr.arpa`, is part of the name. Any malformed item
 /// is an error: the user can correct it immediately.
-pub fn read_given(items: &[String], form: QueryForm) -> Result<Loaded, SourceError> {
-    let mut builder = QueriesBuilder::new(form, 0);
+pub fn read_given(items: &[String], reading: &Reading) -> Result<Loaded, SourceError> {
+    let mut builder = QueriesBuilder::new(reading.form, 0);
     let mut name_wire = Vec::new();
     let mut idn = IdnNames::default();
+    let origin = || "the names given".to_owned();
     for item in items {
-        let (name, qtype) = split(item);
-        name_wire.clear();
-        let qtype = read_query(name, qtype, &mut name_wire, &mut idn)
+        let query = read_extended(&split(item), reading.form, &mut name_wire, &mut idn)
             .map_err(|reason| SourceError::Given { item: item.clone(), reason })?;
-        builder
-            .push(&name_wire, qtype)
-            .map_err(|_| SourceError::TooLarge { origin: "the names given".to_owned(), line: 0 })?;
+        let too_large = |_| SourceError::TooLarge { origin: origin(), line: 0 };
+        query.push(&name_wire, &mut builder).map_err(too_large)?;
     }
     if builder.is_empty() {
         return Err(SourceError::Empty { origin: "the list of names".to_owned() });
     }
-    Ok(Loaded::new(builder.finish(), 0, Vec::new(), idn))
+    Loaded::new(builder, origin(), idn, reading)
 }
 
-/// Splits an item into name and type.
-fn split(item: &str) -> (&[u8], &[u8]) {
+/// Splits an item into its words.
+fn split(item: &str) -> Words<'_> {
     let (name, rest) = next_word(item.as_bytes());
-    let (qtype, _) = next_word(rest);
+    let (qtype, more) = next_word(rest);
     if !qtype.is_empty() {
-        return (name, qtype);
+        return Words { name, qtype, more };
     }
     if let Some(slash) = name.iter().rposition(|&byte| byte == b'/') {
         let after = &name[slash + 1..];
         if parse_type_bytes(after).is_some() || !after.contains(&b'.') {
-            return (&name[..slash], after);
+            return Words { name: &name[..slash], qtype: after, more };
         }
     }
-    (name, TYPE_A_TEXT)
+    Words { name, qtype: TYPE_A_TEXT, more }
 }
 
 const TYPE_A_TEXT: &[u8] = b"A";
@@ -55,7 +56,7 @@ mod tests {
 
     fn parsed(items: &[&str]) -> Result<Vec<String>, SourceError> {
         let items: Vec<_> = items.iter().map(|item| (*item).to_owned()).collect();
-        read_given(&items, QueryForm::default()).map(|loaded| {
+        read_given(&items, &Reading::default()).map(|loaded| {
             (0..loaded.queries.len())
                 .map(|i| {
                     let found = peek(loaded.queries.message(i)).expect("a whole message");

@@ -12,6 +12,7 @@
 //! names. Grouping is done before the run: it costs nothing during the load, and no query waits for others.
 
 use super::queries::Queries;
+use super::random::Chance;
 
 /// The number of queries in which order may change. With names of 10 to 60 bytes it has about 40 of each length.
 pub const LENGTH_WINDOW: usize = 2_048;
@@ -57,6 +58,7 @@ impl Queries {
         }
         rearrange_column(&mut self.tail_lens, first, order);
         rearrange_column(&mut self.clients, first, order);
+        rearrange_column(&mut self.templates, first, order);
         self.arena[start as usize..start as usize + arena.len()].copy_from_slice(arena);
         self.ends[first..first + ends.len()].copy_from_slice(&ends);
         self.type_slots[first..first + slots.len()].copy_from_slice(&slots);
@@ -68,25 +70,6 @@ fn rearrange_column<T: Copy>(column: &mut [T], first: usize, order: &[usize]) {
     if !column.is_empty() {
         let moved: Vec<T> = order.iter().map(|i| column[*i]).collect();
         column[first..first + moved.len()].copy_from_slice(&moved);
-    }
-}
-
-/// A small random number generator (SplitMix64).
-struct Chance(u64);
-
-impl Chance {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// The shuffle of Fisher and Yates. The bias of the remainder is below 2^-50 here.
-    fn shuffle<T>(&mut self, items: &mut [T]) {
-        for i in (1..items.len()).rev() {
-            items.swap(i, (self.next() % (i as u64 + 1)) as usize);
-        }
     }
 }
 

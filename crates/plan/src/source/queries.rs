@@ -10,14 +10,21 @@
 //! copies a slice and sets its ID.
 //!
 //! Queries of one form need no more. Optional attributes (a tail of another length, an instant, a client) have their
-//! own columns, which are empty where no query has them. A [`Maker`] changes messages when they are sent.
+//! own columns, which are empty where no query has them. A [`Maker`] changes messages when they are sent. A [`Picker`]
+//! says which query is next.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use dnsdyno_wire::{HEADER_LEN, QueryForm, peek};
+use dnsdyno_wire::{HEADER_LEN, QUESTION_FIXED_LEN, QueryForm, patch_id, peek};
 use ring::digest::{Context, SHA256};
 
-use super::maker::Maker;
+use super::filled::Filled;
+use super::maker::{Maker, QueryToMake, WorkerShare, strip};
+use super::makers::Makers;
+use super::picker::{Picker, Picking};
+use super::template::Placeholders;
+use super::types_by_weight::TypeWeights;
 
 /// Represents, in [`Queries::types`], all types beyond the 255 that have their own slot. As a type number it is
 /// reserved by IANA and not queried.
@@ -38,7 +45,18 @@ pub struct Queries {
     instants: Vec<u64>,
     /// The client that sends each query; empty where any client may.
     pub(super) clients: Vec<u32>,
+    /// The template of each query, 0 = none, else its index in `placeholders` + 1; empty where no query has one.
+    pub(super) templates: Vec<u32>,
+    placeholders: Vec<Placeholders>,
     maker: Option<Arc<dyn Maker>>,
+    picking: Picking,
+}
+
+impl Default for Queries {
+    /// None.
+    fn default() -> Self {
+        QueriesBuilder::none(QueryForm::default(), 0)
+    }
 }
 
 /// Optional attributes of a query; all queries of a source have the same ones.
@@ -96,9 +114,62 @@ impl Queries {
         self.maker.as_deref()
     }
 
-    /// These queries with a maker that changes each when it is sent.
+    /// These queries with a maker that changes each when it is sent, after the makers that they have already.
     pub fn made_by(self, maker: Arc<dyn Maker>) -> Queries {
+        let maker = match self.maker {
+            Some(first) => Arc::new(Makers::chain(first, maker)),
+            None => maker,
+        };
         Queries { maker: Some(maker), ..self }
+    }
+
+    /// These queries, with their placeholders filled in when they are sent. After this their order must stay.
+    pub(super) fn filled(mut self, seed: u64) -> Queries {
+        let templates = std::mem::take(&mut self.templates);
+        if templates.is_empty() {
+            return self;
+        }
+        let maker = Filled::new(&self.placeholders, &templates, seed);
+        Queries { templates, ..self.made_by(Arc::new(maker)) }
+    }
+
+    /// These queries, sent in another order.
+    pub(super) fn picked_by(self, picking: Picking) -> Queries {
+        Queries { picking, ..self }
+    }
+
+    /// Chooses the queries of one of `workers` workers.
+    pub fn picker(&self, worker: u32, workers: u32) -> Picker {
+        self.picking.begin(self.len() as u64, worker, workers)
+    }
+
+    /// A query to ask the server before the load: a message as it is sent, with this ID and a number that no query of
+    /// the run has.
+    pub fn check_message(&self, id: u16, start_unix_ns: u64) -> Vec<u8> {
+        let share = WorkerShare { worker: 0, workers: 1, start_unix_ns };
+        let question = self.picking.check_question();
+        let mut message = self.message(question as usize).to_vec();
+        patch_id(&mut message, id);
+        // The check changes nothing: instead of an update, a query for the zone's SOA record.
+        if peek(&message).is_ok_and(|message| message.opcode() == OPCODE_UPDATE) {
+            strip(&mut message);
+            message[2..4].fill(0);
+        }
+        if let Some(maker) = self.maker() {
+            let query = QueryToMake { number: u64::MAX, question, channel: 0, slot: 0, due_ns: 0, at_ns: 0 };
+            let mut worker = maker.begin(share);
+            worker.prepare(1, 1);
+            worker.make(&query, &mut message);
+        }
+        message
+    }
+
+    /// The placeholders of query `i`.
+    pub(super) fn placeholders(&self, i: usize) -> &[super::template::Placeholder] {
+        match self.templates.get(i) {
+            None | Some(0) => &[],
+            Some(template) => &self.placeholders[*template as usize - 1],
+        }
     }
 
     /// The index in [`Queries::types`] of the QTYPE of message `i`. Panics as
@@ -144,6 +215,8 @@ pub struct QueriesBuilder {
     queries: Queries,
     /// The slot of each type, or [`NO_SLOT`]. A table, because it is used for every line of a file.
     slot_of_type: Box<[u16]>,
+    /// Equal placeholders are kept once: usually all lines of a file have the same.
+    template_numbers: HashMap<Placeholders, u32>,
 }
 
 impl QueriesBuilder {
@@ -151,19 +224,53 @@ impl QueriesBuilder {
     pub fn new(form: QueryForm, bytes_hint: usize) -> QueriesBuilder {
         QueriesBuilder {
             form,
-            queries: Queries {
-                arena: Vec::with_capacity(bytes_hint.min(MAX_ARENA_BYTES)),
-                ends: Vec::new(),
-                type_slots: Vec::new(),
-                types: Vec::new(),
-                tail_len: form.tail_len(),
-                tail_lens: Vec::new(),
-                instants: Vec::new(),
-                clients: Vec::new(),
-                maker: None,
-            },
+            queries: QueriesBuilder::none(form, bytes_hint),
             slot_of_type: vec![NO_SLOT; usize::from(u16::MAX) + 1].into_boxed_slice(),
+            template_numbers: HashMap::new(),
         }
+    }
+
+    fn none(form: QueryForm, bytes_hint: usize) -> Queries {
+        Queries {
+            arena: Vec::with_capacity(bytes_hint.min(MAX_ARENA_BYTES)),
+            ends: Vec::new(),
+            type_slots: Vec::new(),
+            types: Vec::new(),
+            tail_len: form.tail_len(),
+            tail_lens: Vec::new(),
+            instants: Vec::new(),
+            clients: Vec::new(),
+            templates: Vec::new(),
+            placeholders: Vec::new(),
+            maker: None,
+            picking: Picking::default(),
+        }
+    }
+
+    /// Queries whose types are already known, for a source that is not loaded as a whole. A type that is not among
+    /// them has the slot of the last one.
+    pub fn of_types(types: &[u16]) -> QueriesBuilder {
+        let mut builder = QueriesBuilder::new(QueryForm::default(), 0);
+        for qtype in types.iter().take(LAST_SLOT + 1) {
+            builder.slot_of(*qtype);
+        }
+        let last = builder.queries.types.len().saturating_sub(1) as u16;
+        for slot in builder.slot_of_type.iter_mut().filter(|slot| **slot == NO_SLOT) {
+            *slot = last;
+        }
+        builder
+    }
+
+    /// The queries so far. The next are collected in the memory of `spent`, whose queries are forgotten.
+    pub fn take(&mut self, mut spent: Queries) -> Queries {
+        spent.arena.clear();
+        spent.ends.clear();
+        spent.type_slots.clear();
+        spent.tail_lens.clear();
+        spent.instants.clear();
+        spent.clients.clear();
+        let spent = Queries { tail_len: self.queries.tail_len, types: self.queries.types.clone(), ..spent };
+        std::mem::replace(&mut self.queries, spent)
     }
 
     /// Adds a query for a name in wire format.
@@ -199,13 +306,89 @@ impl QueriesBuilder {
         Ok(())
     }
 
+    /// Gives the last query its placeholders.
+    pub(super) fn set_placeholders(&mut self, placeholders: Placeholders) {
+        let queries = &mut self.queries;
+        if placeholders.is_empty() || queries.is_empty() {
+            return;
+        }
+        let count = queries.placeholders.len() as u32;
+        let number = *self.template_numbers.entry(placeholders).or_insert_with_key(|placeholders| {
+            queries.placeholders.push(placeholders.clone());
+            count + 1
+        });
+        queries.templates.resize(queries.ends.len(), 0);
+        if let Some(last) = queries.templates.last_mut() {
+            *last = number;
+        }
+    }
+
+    /// Replaces the types by weight. Fewer than [`LEAST_TYPED`] queries are repeated up to there, each equally often,
+    /// so that every name is asked for in all types.
+    pub(super) fn assign_types(&mut self, types: &TypeWeights, seed: u64) -> Result<(), Full> {
+        let mut chooser = types.chooser(seed);
+        let given = self.len();
+        for i in given..given * LEAST_TYPED.div_ceil(given.max(1)).max(1) {
+            self.push_copy(i % given)?;
+        }
+        self.queries.types.clear();
+        self.slot_of_type.fill(NO_SLOT);
+        for i in 0..self.len() {
+            self.set_type(i, chooser.next());
+        }
+        Ok(())
+    }
+
+    /// Adds a copy of query `i`.
+    fn push_copy(&mut self, i: usize) -> Result<(), Full> {
+        let queries = &mut self.queries;
+        let start = if i == 0 { 0 } else { queries.ends[i - 1] as usize };
+        let end = queries.ends[i] as usize;
+        if end - start > MAX_ARENA_BYTES - queries.arena.len() {
+            return Err(Full);
+        }
+        queries.arena.extend_from_within(start..end);
+        queries.ends.push(queries.arena.len() as u32);
+        queries.type_slots.extend_from_within(i..=i);
+        fn copy<T: Copy>(column: &mut Vec<T>, i: usize) {
+            column.extend(column.get(i).copied());
+        }
+        copy(&mut queries.tail_lens, i);
+        copy(&mut queries.instants, i);
+        copy(&mut queries.clients, i);
+        copy(&mut queries.templates, i);
+        Ok(())
+    }
+
+    /// Sets the type of query `i`, unless it has no question.
+    fn set_type(&mut self, i: usize, qtype: u16) {
+        let question_len = self.queries.question(i).len();
+        let qtype = if question_len < QUESTION_FIXED_LEN { 0 } else { qtype };
+        let slot = self.slot_of(qtype);
+        let queries = &mut self.queries;
+        queries.type_slots[i] = slot;
+        if question_len >= QUESTION_FIXED_LEN {
+            let start = if i == 0 { 0 } else { queries.ends[i - 1] as usize };
+            let at = start + HEADER_LEN + question_len - QUESTION_FIXED_LEN;
+            queries.arena[at..at + 2].copy_from_slice(&qtype.to_be_bytes());
+        }
+    }
+
     fn end_message(&mut self, qtype: u16) {
-        let slot = match self.slot_of_type[usize::from(qtype)] {
-            NO_SLOT => self.new_slot(qtype),
-            slot => slot as u8,
-        };
+        let slot = self.slot_of(qtype);
         self.queries.ends.push(self.queries.arena.len() as u32);
         self.queries.type_slots.push(slot);
+        if !self.queries.templates.is_empty() {
+            self.queries.templates.push(0);
+        }
+    }
+
+    #[inline]
+    fn slot_of(&mut self, qtype: u16) -> u8 {
+        match self.slot_of_type[usize::from(qtype)] {
+            NO_SLOT => self.new_slot(qtype),
+            slot => slot as u8,
+        }
     }
 
     /// The number of queries so far.
@@ -240,6 +423,11 @@ impl QueriesBuilder {
         slot as u8
     }
 }
+
+/// The queries that a list with types by weight has at least.
+const LEAST_TYPED: usize = 4_096;
+
+const OPCODE_UPDATE: u8 = 5;
 
 /// The longest DNS message.
 const MAX_MESSAGE_BYTES: usize = u16::MAX as usize;

@@ -1,9 +1,9 @@
 //! Reads a zone file into a [`Zone`], with the line in every error.
 
 use std::collections::HashMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
+use dnsdyno_wire::{EntryError, next_entry};
 use domain::base::iana::Class;
 use domain::base::name::Name;
 use domain::zonefile::inplace::{Entry, Zonefile};
@@ -115,11 +115,11 @@ impl Zone {
         let mut lines = Lines::of(text);
         loop {
             let begin = file.current_offset();
-            // The parser of `domain` 0.12 panics on some texts, such as `TXT "";`.
-            let entry = catch_unwind(AssertUnwindSafe(|| file.next_entry()));
-            let entry =
-                entry.map_err(|_| ZoneError::Unreadable { path: path.into(), line: lines.at(begin) })?;
-            let Some(entry) = entry.map_err(|error| syntax(path, &error))? else { break };
+            let entry = next_entry(&mut file).map_err(|error| match error {
+                EntryError::Syntax(error) => syntax(path, &error),
+                EntryError::Unreadable => ZoneError::Unreadable { path: path.into(), line: lines.at(begin) },
+            })?;
+            let Some(entry) = entry else { break };
             let line = lines.at(file.current_offset());
             match entry {
                 Entry::Record(record) => {

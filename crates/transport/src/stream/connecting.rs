@@ -21,6 +21,9 @@ impl<S: Session> Streams<S> {
         let Begun { stream, outcome } =
             self.dialer.begin().map_err(|error| self.could_not_begin(channel, opened_ns, &error))?;
         self.without_port = 0;
+        if let Some(proxied) = &self.proxied {
+            proxied.put_header(channel, &mut self.frames);
+        }
         let session = S::begin(&mut self.shared, &mut self.frames);
         let client = &mut self.clients[channel];
         client.stream = Some(stream);

@@ -14,6 +14,7 @@ use super::pool::BufferPool;
 use super::session::Session;
 use crate::bounds::{CHUNK_BYTES, REPLY_BYTES};
 use crate::description::Description;
+use crate::proxy::ProxiedConnections;
 use crate::worker_clock::WorkerClock;
 use crate::{ConnectionEvent, Sink};
 
@@ -26,6 +27,8 @@ pub struct Streams<S: Session> {
     /// Why the last client that could not send could not.
     pub(super) blocked_by: NotSentReason,
     pub(super) dialer: Dialer,
+    /// The headers of the PROXY protocol, where the run has any.
+    pub(super) proxied: Option<ProxiedConnections>,
     pub(super) poller: Poller,
     /// Events of the last wait that were not processed yet.
     pub(super) ready: Vec<Ready>,
@@ -80,6 +83,9 @@ impl<S: Session> Streams<S> {
             queue: (0..clients as u32).collect(),
             blocked_by: NotSentReason::NoFreeConnection,
             dialer: Dialer::new(config.server, local_addresses.to_vec(), first, config.fast_open, limit > 1),
+            proxied: config
+                .proxy
+                .map(|source| ProxiedConnections::new(source, config.server, worker, config.workers)),
             poller,
             ready: Vec::with_capacity(EVENTS),
             has_waited: false,

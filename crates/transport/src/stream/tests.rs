@@ -100,6 +100,7 @@ fn description(server: std::net::SocketAddr) -> Description {
         xdp: XdpDescription::default(),
         sim: SimConfig::default(),
         sim_pause: Pause::default(),
+        proxy: None,
         seed: 1,
     }
 }

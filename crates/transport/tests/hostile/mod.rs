@@ -229,6 +229,7 @@ pub(crate) fn description(server: SocketAddr) -> Description {
         xdp: XdpDescription::default(),
         sim: SimConfig::default(),
         sim_pause: Pause::default(),
+        proxy: None,
         seed: 1,
     }
 }

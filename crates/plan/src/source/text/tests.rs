@@ -1,12 +1,17 @@
 //! The reader of query files, line by line and against the `wire` crate.
 
 use super::*;
-use dnsdyno_wire::{name_to_text, peek, type_name};
+use crate::source::{TypeWeights, read_input};
+use dnsdyno_wire::{name_to_text, peek};
 use proptest::prelude::*;
 use std::io::BufReader;
 
 fn read(text: &[u8]) -> Result<Loaded, SourceError> {
-    read_text(text, "queries", text.len(), QueryForm::default(), BadLines::SkipAll)
+    read_by(text, BadLines::SkipAll)
+}
+
+fn read_by(text: &[u8], bad_lines: BadLines) -> Result<Loaded, SourceError> {
+    read_text(text, "queries", text.len(), &Reading { bad_lines, ..Reading::default() })
 }
 
 /// The queries as `name type`.
@@ -80,8 +85,7 @@ fn only_the_first_bad_lines_are_kept_and_all_are_counted() {
 
 #[test]
 fn the_first_bad_line_is_fatal_when_strict() {
-    let result =
-        read_text(&b"good A\nbad\nalso bad\n"[..], "queries", 0, QueryForm::default(), BadLines::Refuse);
+    let result = read_by(b"good A\nbad\nalso bad\n", BadLines::Refuse);
     let Err(SourceError::BadLine(bad)) = result else { panic!("{result:?}") };
     assert_eq!(bad.line, 2);
 }
@@ -98,7 +102,7 @@ fn the_error_of_a_file_without_queries_says_what_to_do() {
 
 #[test]
 fn a_file_of_which_most_lines_are_malformed_is_refused() {
-    let read = |text: &str| read_text(text.as_bytes(), "queries", 0, QueryForm::default(), BadLines::SkipFew);
+    let read = |text: &str| read_by(text.as_bytes(), BadLines::SkipFew);
     assert_eq!(read("a A\nbad\n").expect("half of the lines").bad_lines, 1);
     let error = read("a A\nbad\n\n; a comment\nbad\n").expect_err("most lines").to_string();
     assert!(error.starts_with("2 of 3 lines of queries are malformed, the first is queries:2: "), "{error}");
@@ -110,20 +114,18 @@ fn a_zone_file_is_recognised_by_its_directives_or_by_its_records() {
     for text in
         ["a A\n$TTL 3600\n", "www 3600 IN A 192.0.2.1\nwww IN AAAA ::1\n", "www A\na IN A ::\nb IN A ::\n"]
     {
-        let read = |bad_lines| read_text(text.as_bytes(), "z", 0, QueryForm::default(), bad_lines);
+        let read = |bad_lines| read_by(text.as_bytes(), bad_lines);
         let error = read(BadLines::SkipFew).expect_err("a zone").to_string();
-        assert!(error.starts_with("z is a zone file: "), "{error}");
+        assert!(error.starts_with("queries is a zone file: "), "{error}");
         assert!(!matches!(read(BadLines::SkipAll), Err(SourceError::NotQueries { .. })), "{text}");
     }
 }
 
 #[test]
 fn endless_input_is_read_to_a_limit() {
-    let endless = |byte| BufReader::new(std::io::Read::take(std::io::repeat(byte), 1 << 40));
-    let read = |byte| {
-        read_text(endless(byte), "x", 0, QueryForm::default(), BadLines::SkipAll).expect_err("endless")
-    };
-    assert_eq!(read(0).to_string(), "x is a binary file: a query file is text with one `name type` a line");
+    let endless = |byte| Box::new(std::io::Read::take(std::io::repeat(byte), 1 << 40));
+    let read = |byte| read_input(endless(byte), "x", 0, &Reading::default()).expect_err("endless");
+    assert!(read(0).to_string().starts_with("x is a binary file: a query file is text"));
     assert!(read(b'a').to_string().starts_with("line 1 of x is longer than 16 MiB"));
 }
 
@@ -158,29 +160,139 @@ fn a_line_of_any_length_does_not_affect_the_next_line() {
     text.extend(b"\nb A\n");
     text.extend([b'y'; 300_000]);
     text.extend(b"\nc A");
-    let loaded = read_text(
-        BufReader::with_capacity(1000, &text[..]),
-        "queries",
-        0,
-        QueryForm::default(),
-        BadLines::SkipAll,
-    )
-    .expect("good lines");
+    let reading = Reading { bad_lines: BadLines::SkipAll, ..Reading::default() };
+    let input = BufReader::with_capacity(1000, &text[..]);
+    let loaded = read_text(input, "queries", 0, &reading).expect("good lines");
     assert_eq!(listed(&loaded), ["a A", "b A", "c A"]);
     assert_eq!(loaded.first_bad.iter().map(|bad| bad.line).collect::<Vec<_>>(), [3]);
     assert!(loaded.first_bad[0].text.len() < 100);
 }
 
+#[test]
+fn options_after_the_type_change_their_query_alone() {
+    let text = b"a A\nb A class=CH rd=0 cd=1 ad=1 words\n\
+        c A edns=1400 opt=65001:0aFF ecs=192.0.2.77/25 do=1\nd A nsid=1";
+    let queries = read(text).expect("good lines").queries;
+    assert_eq!(queries.message(0), [&b"\0\0\x01\0\0\x01\0\0\0\0\0\0\x01a\0\0\x01\0\x01"[..]].concat());
+    assert_eq!(queries.message(1), b"\0\0\0\x30\0\x01\0\0\0\0\0\0\x01b\0\0\x01\0\x03");
+    assert_eq!(
+        queries.message(2)[19..],
+        [
+            &b"\0\0\x29\x05\x78\0\0\x80\0\0\x12"[..],
+            b"\xfd\xe9\0\x02\x0a\xff",
+            b"\0\x08\0\x08\0\x01\x19\0\xc0\0\x02\0",
+        ]
+        .concat()
+    );
+    assert_eq!(queries.message(3)[19..], *b"\0\0\x29\x04\xd0\0\0\0\0\0\x04\0\x03\0\0");
+    assert_eq!((0..4).map(|i| queries.question(i).len()).collect::<Vec<_>>(), [7; 4]);
+}
+
+#[test]
+fn edns_of_all_queries_can_be_left_out_of_one_or_extended() {
+    let form = dnsdyno_wire::QueryForm { nsid: true, ..Default::default() };
+    let reading = Reading { form, ..Reading::default() };
+    let text = &b"a A edns=0\na A opt=10:0102030405060708\na A"[..];
+    let queries = read_text(text, "queries", 0, &reading).expect("good lines").queries;
+    assert_eq!(queries.message(0).len(), 19);
+    assert_eq!(queries.message(1)[19..30], *b"\0\0\x29\x04\xd0\0\0\0\0\0\x10");
+    assert_eq!((queries.message(1).len(), queries.message(2).len()), (19 + 11 + 16, 19 + 11 + 4));
+}
+
+#[test]
+fn a_word_with_an_equals_sign_that_is_no_option_makes_a_line_malformed() {
+    for (word, advice) in [
+        ("rdd=0", "`rdd=0` is not an option of a query: use class=, rd="),
+        ("rd=2", "write 0 or 1"),
+        ("class=XY", "use IN, CH"),
+        ("edns=70000", "write a size"),
+        ("opt=5", "write opt=CODE:HEX"),
+        ("opt=5:0", "write opt=CODE:HEX"),
+        ("ecs=192.0.2.0/33", "write ecs="),
+        ("ecs=192.0.2.0", "write ecs="),
+        ("edns=0 do=1", "need EDNS"),
+        ("opt=5:", ""),
+    ] {
+        let text = format!("a A {word}");
+        match advice {
+            "" => assert!(read(text.as_bytes()).is_ok(), "{word}"),
+            advice => assert!(only_bad(text.as_bytes()).contains(advice), "{word}"),
+        }
+    }
+}
+
+#[test]
+fn dnsperf_and_queryperf_files_have_no_placeholders_and_no_options() {
+    let read = |format, text: &str| {
+        let mut reading = Reading { bad_lines: BadLines::SkipAll, ..Reading::default() };
+        reading.selection.format = format;
+        read_text(text.as_bytes(), "queries", 0, &reading).expect("good lines")
+    };
+    let loaded = read(QueriesFormat::Dnsperf, "{rand:8}.a A rd=9\nb AAA\n#c MX\n");
+    assert_eq!(listed(&loaded), ["\\{rand:8}.a A", "b AAAA", "#c MX"]);
+    assert!(loaded.queries.maker().is_none());
+    let loaded = read(QueriesFormat::Queryperf, "#server ::1\nb A\n");
+    assert_eq!((listed(&loaded), loaded.bad_lines), (vec!["b A".to_owned()], 0));
+}
+
+#[test]
+fn lists_of_names_get_types_by_weight() {
+    let types: TypeWeights = "A=3,AAAA=1".parse().expect("types");
+    let mut reading = Reading::default();
+    let read = |reading: &Reading, text: &str| {
+        read_text(text.as_bytes(), "queries", 0, reading).map(|loaded| listed(&loaded))
+    };
+    let list = "1,one.example\r\n2,b\u{fc}cher.example\r\n3,three.example\r\n";
+    let names = ["one.example A", "xn--bcher-kva.example A", "three.example A"];
+    assert_eq!(read(&reading, list).ok(), Some(names.map(str::to_owned).to_vec()));
+    assert!(matches!(read(&reading, "one.example\n"), Err(SourceError::OnlyBadLines { .. })));
+    reading.selection.types = Some(types);
+    for text in [
+        list,
+        "one.example\nb\u{fc}cher.example\nthree.example",
+        "one.example MX\nb\u{fc}cher.example NS\nthree.example A",
+    ] {
+        let queries = read(&reading, text).expect("good lines");
+        // Repeated until the shares hold.
+        assert_eq!(queries.len(), 4098);
+        for name in ["one", "xn--bcher-kva", "three"] {
+            let count = |qtype: &str| {
+                queries.iter().filter(|query| **query == format!("{name}.example {qtype}")).count()
+            };
+            assert_eq!(count("A") + count("AAAA"), 1366);
+            assert!((280..400).contains(&count("AAAA")), "{}", count("AAAA"));
+        }
+        let first = queries[..4000].iter().filter(|query| query.ends_with(" AAAA")).count();
+        assert_eq!(first, 1000);
+    }
+}
+
+#[test]
+fn files_of_any_compression_are_read() {
+    let text = b"www.example.com A\nwww.example.com AAAA\n";
+    let read =
+        |bytes: Vec<u8>| read_input(Box::new(std::io::Cursor::new(bytes)), "queries", 0, &Reading::default());
+    for packed in [&GZIP[..], &ZSTD, &XZ] {
+        assert_eq!(
+            read(packed.to_vec()).map(|loaded| listed(&loaded)).ok(),
+            Some(vec!["www.example.com A".to_owned(), "www.example.com AAAA".to_owned()])
+        );
+        let error = read(packed[..packed.len() - 9].to_vec()).expect_err("cut short").to_string();
+        assert!(error.starts_with("cannot read queries: "), "{error}");
+    }
+    assert_eq!(read(text.to_vec()).map(|loaded| loaded.queries.len()).ok(), Some(2));
+}
+
 proptest! {
     #[test]
     fn the_size_of_the_read_buffer_changes_nothing(
-        lines in prop::collection::vec("[ \t]{0,2}[a-z.;\\\\0-9]{0,12}[ \t]{0,2}(A|AAAA|TYPE7|X)?\r?", 0..20),
+        lines in prop::collection::vec(
+            "[ \t]{0,2}([a-z.;\\\\0-9{]{0,12}|\\{n:1..9\\})[ \t]{0,2}(A|AAAA|TYPE7|X)?( rd=0| x)?\r?", 0..20),
         capacity in 1usize..40
     ) {
         let text = lines.join("\n");
-        let small = read_text(
-            BufReader::with_capacity(capacity, text.as_bytes()), "queries", 0, QueryForm::default(), BadLines::SkipAll,
-        );
+        let reading = Reading { bad_lines: BadLines::SkipAll, ..Reading::default() };
+        let small = read_text(BufReader::with_capacity(capacity, text.as_bytes()), "queries", 0, &reading);
         let whole = read(text.as_bytes());
         prop_assert_eq!(format!("{small:?}"), format!("{whole:?}"));
     }
@@ -192,3 +304,19 @@ proptest! {
         }
     }
 }
+
+/// The two queries, compressed by the programs of these names.
+const GZIP: [u8; 43] = [
+    31, 139, 8, 0, 0, 0, 0, 0, 2, 3, 43, 47, 47, 215, 75, 173, 72, 204, 45, 200, 73, 213, 75, 206, 207, 85,
+    112, 228, 42, 71, 23, 1, 2, 46, 0, 223, 98, 56, 74, 39, 0, 0, 0,
+];
+const ZSTD: [u8; 41] = [
+    40, 181, 47, 253, 4, 88, 229, 0, 0, 176, 119, 119, 119, 46, 101, 120, 97, 109, 112, 108, 101, 46, 99,
+    111, 109, 32, 65, 10, 65, 65, 65, 10, 1, 0, 106, 158, 97, 168, 104, 10, 218,
+];
+const XZ: [u8; 88] = [
+    253, 55, 122, 88, 90, 0, 0, 4, 230, 214, 180, 70, 2, 0, 33, 1, 22, 0, 0, 0, 116, 47, 229, 163, 224, 0,
+    38, 0, 26, 93, 0, 59, 232, 7, 140, 167, 131, 17, 160, 96, 74, 133, 233, 150, 113, 104, 103, 102, 198,
+    141, 201, 22, 137, 89, 86, 178, 64, 0, 0, 0, 202, 91, 79, 28, 85, 229, 219, 33, 0, 1, 54, 39, 53, 145,
+    144, 12, 31, 182, 243, 125, 1, 0, 0, 0, 0, 4, 89, 90,
+];

@@ -1,0 +1,47 @@
+//! Why a text or a file has no key.
+
+/// Why there is no key. No text of these has the secret.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TsigError {
+    /// No colon.
+    #[error("write a key as NAME:SECRET or ALGORITHM:NAME:SECRET; the secret in base64")]
+    Form,
+    /// The secret is missing, as in the plan of a record.
+    #[error(
+        "the key has no secret, which a record never contains: give the whole key, or use --tsig-file FILE"
+    )]
+    NoSecret,
+    /// An unknown algorithm.
+    #[error(
+        "`{0}` is not an algorithm: use hmac-md5, hmac-sha1, hmac-sha224, hmac-sha256, hmac-sha384 or hmac-sha512, \
+         or one of them with the bits of a truncated MAC, such as hmac-sha256-128"
+    )]
+    Algorithm(String),
+    /// Too much or too little is cut off.
+    #[error("the MAC of {name} can have {shortest} to {longest} bits, in whole bytes")]
+    Truncation {
+        /// The algorithm.
+        name: &'static str,
+        /// Fewest bits.
+        shortest: usize,
+        /// Most bits.
+        longest: usize,
+    },
+    /// The name is not a domain name.
+    #[error("`{0}` is not a name of a key: a key has a domain name, such as key.example")]
+    Name(String),
+    /// The secret is not base64.
+    #[error("the secret of the key is not base64")]
+    Secret,
+    /// The file cannot be read.
+    #[error("cannot read the key file: {0}")]
+    Read(String),
+    /// The file has no key.
+    #[error(
+        "the key file has no key: it must be as tsig-keygen or keymgr writes it, or have one line NAME:SECRET"
+    )]
+    NoKey,
+    /// The file has several.
+    #[error("the key file has several keys: leave one")]
+    SeveralKeys,
+}

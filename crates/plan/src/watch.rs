@@ -1,0 +1,375 @@
+//! What is watched beside the load: `--watch WHAT`.
+//!
+//! ```text
+//!   auto                               what can be found
+//!   host  host=PID                     this host; the network namespace of a process
+//!   process  process=PID               what listens at the target; this process
+//!   bind=URL                           the statistics of a server; see [`ServerKind`]
+//!   unbound=ADDRESS:PORT,keys=FOLDER   … over TLS, with the keys of its control protocol
+//!   pdns=URL,keys=FILE                 … with the API key in a file
+//!   ssh://USER@HOST:PORT/PID           host and process there; without PID what listens at the target
+//! ```
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use crate::draft::Draft;
+use crate::error::PlanError;
+
+/// One thing to watch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Watch {
+    /// What can be found without being told.
+    Auto,
+    /// The kernel of this host; with a process, in the network namespace of that.
+    Host {
+        /// The process.
+        pid: Option<u32>,
+    },
+    /// A process; without a number, that which listens at the target.
+    Process {
+        /// The process.
+        pid: Option<u32>,
+    },
+    /// The statistics of a server.
+    Server(ServerWatch),
+    /// Host and process of another host, over SSH.
+    Ssh(SshWatch),
+}
+
+/// The statistics of a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerWatch {
+    /// How they are asked for.
+    pub kind: ServerKind,
+    /// Where.
+    pub at: At,
+    /// What proves who asks: a folder with the TLS keys of a control protocol, or a file with an API key.
+    pub keys: Option<PathBuf>,
+}
+
+/// Where a server has its statistics.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum At {
+    /// `http://127.0.0.1:8053/`.
+    Url(String),
+    /// `127.0.0.1:8953`: name or address, with the port.
+    Address(String),
+    /// A local socket, or a file.
+    Path(PathBuf),
+}
+
+/// A way to ask for statistics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServerKind {
+    /// BIND: its statistics channel, as JSON.
+    Bind,
+    /// Unbound: its control protocol, over TLS or a local socket.
+    Unbound,
+    /// NSD: its control protocol, over TLS or a local socket.
+    Nsd,
+    /// Knot DNS: its control socket, or the file of its statistics.
+    Knot,
+    /// PowerDNS Authoritative Server and Recursor: API, or control socket.
+    Pdns,
+    /// dnsdist: its API.
+    Dnsdist,
+    /// Any program with a Prometheus endpoint.
+    OpenMetrics,
+}
+
+impl ServerKind {
+    /// All, in the order of the documentation.
+    pub const ALL: [ServerKind; 7] = [
+        ServerKind::Bind,
+        ServerKind::Unbound,
+        ServerKind::Nsd,
+        ServerKind::Knot,
+        ServerKind::Pdns,
+        ServerKind::Dnsdist,
+        ServerKind::OpenMetrics,
+    ];
+
+    /// As in `--watch`.
+    pub fn word(self) -> &'static str {
+        match self {
+            ServerKind::Bind => "bind",
+            ServerKind::Unbound => "unbound",
+            ServerKind::Nsd => "nsd",
+            ServerKind::Knot => "knot",
+            ServerKind::Pdns => "pdns",
+            ServerKind::Dnsdist => "dnsdist",
+            ServerKind::OpenMetrics => "openmetrics",
+        }
+    }
+
+    /// The port of the control protocol, where it has one of its own.
+    fn usual_port(self) -> Option<u16> {
+        match self {
+            ServerKind::Unbound => Some(8953),
+            ServerKind::Nsd => Some(8952),
+            _ => None,
+        }
+    }
+
+    /// What may follow, for an error.
+    fn values(self) -> &'static str {
+        match self {
+            ServerKind::Bind => "a URL, such as bind=http://127.0.0.1:8053/",
+            ServerKind::Unbound => {
+                "ADDRESS:PORT or a local socket, such as unbound=127.0.0.1:8953,keys=/etc/unbound"
+            }
+            ServerKind::Nsd => "ADDRESS:PORT or a local socket, such as nsd=/run/nsd/nsd.ctl",
+            ServerKind::Knot => {
+                "its control socket or its file of statistics, such as knot=/run/knot/knot.sock"
+            }
+            ServerKind::Pdns => {
+                "a URL or its control socket, such as pdns=http://127.0.0.1:8081/,keys=FILE with the API key in it"
+            }
+            ServerKind::Dnsdist => {
+                "a URL, such as dnsdist=http://127.0.0.1:8083/,keys=FILE with the API key in it"
+            }
+            ServerKind::OpenMetrics => "a URL, such as openmetrics=http://127.0.0.1:9153/metrics",
+        }
+    }
+
+    fn takes(self, at: &At) -> bool {
+        match self {
+            ServerKind::Bind | ServerKind::Dnsdist | ServerKind::OpenMetrics => matches!(at, At::Url(_)),
+            ServerKind::Unbound | ServerKind::Nsd => matches!(at, At::Address(_) | At::Path(_)),
+            ServerKind::Knot => matches!(at, At::Path(_)),
+            ServerKind::Pdns => matches!(at, At::Url(_) | At::Path(_)),
+        }
+    }
+}
+
+/// A host that is reached over SSH.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SshWatch {
+    /// As `ssh` takes it: `HOST` or `USER@HOST`.
+    pub destination: String,
+    /// Where it is not that of the user's configuration.
+    pub port: Option<u16>,
+    /// The process to watch; `None` = what listens at the target.
+    pub pid: Option<u32>,
+}
+
+impl FromStr for Watch {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Watch, String> {
+        if let Some(rest) = text.strip_prefix("ssh://") {
+            return SshWatch::parse(rest).map(Watch::Ssh);
+        }
+        let (word, value) = text.split_once('=').map_or((text, None), |(word, value)| (word, Some(value)));
+        match (word, value) {
+            ("auto", None) => Ok(Watch::Auto),
+            ("host", value) => Ok(Watch::Host { pid: value.map(pid).transpose()? }),
+            ("process", value) => Ok(Watch::Process { pid: value.map(pid).transpose()? }),
+            (word, value) => match ServerKind::ALL.into_iter().find(|kind| kind.word() == word) {
+                Some(kind) => ServerWatch::parse(kind, value.unwrap_or_default()).map(Watch::Server),
+                None => Err(format!(
+                    "{text:?} cannot be watched: write auto, host, host=PID, process, process=PID, ssh://HOST, or a \
+                     server's statistics, such as {}",
+                    ServerKind::Bind.values()
+                )),
+            },
+        }
+    }
+}
+
+impl ServerWatch {
+    fn parse(kind: ServerKind, value: &str) -> Result<ServerWatch, String> {
+        let (at, keys) = match value.rsplit_once(",keys=") {
+            Some((at, keys)) => (at, Some(PathBuf::from(keys))),
+            None => (value, None),
+        };
+        let at = match at {
+            url if url.starts_with("http://") || url.starts_with("https://") => At::Url(url.to_owned()),
+            path if path.contains('/') => At::Path(path.into()),
+            "" => return Err(format!("{} needs {}", kind.word(), kind.values())),
+            address => At::Address(with_port(address, kind.usual_port())),
+        };
+        let is_known = kind.takes(&at) && !keys.as_ref().is_some_and(|keys| keys.as_os_str().is_empty());
+        if is_known {
+            Ok(ServerWatch { kind, at, keys })
+        } else {
+            Err(format!("{}={value}: use {}", kind.word(), kind.values()))
+        }
+    }
+}
+
+/// Adds the usual port to an address without one. `ADDRESS@PORT`, as servers write it, is read too.
+fn with_port(address: &str, port: Option<u16>) -> String {
+    let address = match address.rsplit_once('@') {
+        Some((address, port)) if address.contains(':') => format!("[{address}]:{port}"),
+        Some((address, port)) => format!("{address}:{port}"),
+        None => address.to_owned(),
+    };
+    let has_port = match address.rfind(']') {
+        Some(end) => address[end..].contains(':'),
+        None => address.matches(':').count() == 1,
+    };
+    match port.filter(|_| !has_port) {
+        Some(port) if address.contains(':') && !address.starts_with('[') => format!("[{address}]:{port}"),
+        Some(port) => format!("{address}:{port}"),
+        None => address,
+    }
+}
+
+impl SshWatch {
+    fn parse(text: &str) -> Result<SshWatch, String> {
+        let bad = || {
+            format!(
+                "ssh://{text}: write ssh://HOST, ssh://USER@HOST:PORT, or ssh://HOST/PID for one process there"
+            )
+        };
+        let (place, process) = text.split_once('/').map_or((text, None), |(place, pid)| (place, Some(pid)));
+        let process =
+            process.filter(|process| !process.is_empty()).map(pid).transpose().map_err(|_| bad())?;
+        let host_begins = place.rfind('@').map_or(0, |at| at + 1);
+        let (destination, port) = match place[host_begins..].rsplit_once(':') {
+            Some((host, port)) if !host.contains(':') || host.ends_with(']') => {
+                (&place[..host_begins + host.len()], Some(port.parse().map_err(|_| bad())?))
+            }
+            _ => (place, None),
+        };
+        // A destination that begins with a dash would be an option of ssh.
+        let is_word = |text: &str| {
+            !text.starts_with('-') && text.chars().all(|c| !c.is_whitespace() && !c.is_control())
+        };
+        if destination[host_begins.min(destination.len())..].is_empty() || !is_word(destination) {
+            return Err(bad());
+        }
+        Ok(SshWatch { destination: destination.replace(['[', ']'], ""), port, pid: process })
+    }
+}
+
+fn pid(text: &str) -> Result<u32, String> {
+    text.parse().ok().filter(|pid| *pid > 0).ok_or_else(|| format!("{text:?} is not the number of a process"))
+}
+
+impl fmt::Display for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let numbered = |f: &mut fmt::Formatter<'_>, word, pid: &Option<u32>| match pid {
+            Some(pid) => write!(f, "{word}={pid}"),
+            None => f.write_str(word),
+        };
+        match self {
+            Watch::Auto => f.write_str("auto"),
+            Watch::Host { pid } => numbered(f, "host", pid),
+            Watch::Process { pid } => numbered(f, "process", pid),
+            Watch::Server(ServerWatch { kind, at, keys }) => {
+                write!(f, "{}=", kind.word())?;
+                match at {
+                    At::Url(text) | At::Address(text) => f.write_str(text)?,
+                    At::Path(path) => write!(f, "{}", path.display())?,
+                }
+                keys.as_ref().map_or(Ok(()), |keys| write!(f, ",keys={}", keys.display()))
+            }
+            Watch::Ssh(SshWatch { destination, port, pid }) => {
+                write!(f, "ssh://")?;
+                match destination.rsplit_once('@') {
+                    Some((user, host)) if host.contains(':') => write!(f, "{user}@[{host}]")?,
+                    None if destination.contains(':') => write!(f, "[{destination}]")?,
+                    _ => f.write_str(destination)?,
+                }
+                port.map_or(Ok(()), |port| write!(f, ":{port}"))?;
+                pid.map_or(Ok(()), |pid| write!(f, "/{pid}"))
+            }
+        }
+    }
+}
+
+impl Watch {
+    /// Reads what a draft watches, with paths made absolute.
+    pub(crate) fn of(draft: &mut Draft, working_dir: &Path) -> Result<Vec<Watch>, PlanError> {
+        let mut all = Vec::new();
+        for text in draft.watch.iter_mut().flatten() {
+            let mut watch: Watch =
+                text.parse().map_err(|reason| PlanError::Source { option: "watch", reason })?;
+            if let Watch::Server(server) = &mut watch {
+                let paths = server.keys.iter_mut().chain(match &mut server.at {
+                    At::Path(path) => Some(path),
+                    _ => None,
+                });
+                for path in paths {
+                    *path = working_dir.join(&*path);
+                }
+            }
+            *text = watch.to_string();
+            all.push(watch);
+        }
+        Ok(all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Watch, String> {
+        text.parse()
+    }
+
+    #[test]
+    fn everything_is_written_as_it_is_read() {
+        for text in [
+            "auto",
+            "host",
+            "host=4711",
+            "process",
+            "process=4711",
+            "bind=http://127.0.0.1:8053/",
+            "unbound=127.0.0.1:8953,keys=/etc/unbound",
+            "unbound=[::1]:8953",
+            "nsd=/run/nsd/nsd.ctl",
+            "knot=/run/knot/knot.sock",
+            "pdns=http://[::1]:8081/,keys=/etc/key",
+            "dnsdist=https://127.0.0.1:8083/",
+            "openmetrics=http://127.0.0.1:9153/metrics",
+            "ssh://ns1.example",
+            "ssh://user@ns1.example:2222/4711",
+            "ssh://user@[2001:db8::1]:22",
+        ] {
+            assert_eq!(read(text).map(|watch| watch.to_string()).as_deref(), Ok(text));
+        }
+    }
+
+    #[test]
+    fn a_control_protocol_has_its_usual_port_and_the_form_of_servers_is_read() {
+        for (text, read_as) in [
+            ("unbound=127.0.0.1", "unbound=127.0.0.1:8953"),
+            ("unbound=127.0.0.1@900", "unbound=127.0.0.1:900"),
+            ("nsd=::1", "nsd=[::1]:8952"),
+            ("nsd=::1@900", "nsd=[::1]:900"),
+            ("nsd=[::1]", "nsd=[::1]:8952"),
+        ] {
+            assert_eq!(read(text).map(|watch| watch.to_string()).as_deref(), Ok(read_as), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_watched_is_refused_with_what_to_write() {
+        for (text, part) in [
+            ("", "write auto"),
+            ("cpu", "write auto"),
+            ("auto=1", "write auto"),
+            ("host=x", "number of a process"),
+            ("process=0", "number of a process"),
+            ("bind", "bind=http"),
+            ("bind=127.0.0.1:8053", "use a URL"),
+            ("knot=http://127.0.0.1/", "control socket"),
+            ("pdns=http://127.0.0.1/,keys=", "API key"),
+            ("ssh://", "ssh://USER@HOST"),
+            ("ssh://-oProxyCommand=x", "ssh://USER@HOST"),
+            ("ssh://a b", "ssh://USER@HOST"),
+            ("ssh://host:port", "ssh://USER@HOST"),
+            ("ssh://host/named", "ssh://USER@HOST"),
+        ] {
+            let error = read(text).expect_err(text);
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+}
