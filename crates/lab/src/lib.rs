@@ -20,8 +20,10 @@
 
 mod certificate;
 mod config;
+mod cpu_group;
 mod error;
 mod options;
+mod place;
 mod port;
 mod process;
 mod ready;
@@ -33,8 +35,10 @@ mod tries;
 mod veth;
 
 pub use certificate::{Certificate, Flaw};
+pub use cpu_group::CpuGroup;
 pub use error::{LabError, StartFailure, StartFailureReason};
 pub use options::{ServerOptions, Zone, example_queries};
+pub use place::Place;
 pub use require::{Need, require};
 pub use server::Server;
 pub use spec::ServerSpec;

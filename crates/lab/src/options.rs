@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use domain::base::Name;
 
-use crate::LabError;
+use crate::{LabError, Place};
 
 /// How to start a server. `ServerOptions::default()` serves [`Zone::example`] on 127.0.0.1 with one thread.
 #[derive(Debug, Clone)]
@@ -18,6 +18,8 @@ pub struct ServerOptions {
     pub zone: Zone,
     /// The local address to listen on. The port is chosen.
     pub address: IpAddr,
+    /// The network namespace and the limits of its process.
+    pub place: Place,
     /// Worker threads or processes; 0 counts as 1.
     pub threads: u32,
     /// The UDP receive buffer asked of the kernel, where the server has a setting for it (NSD and Unbound do).
@@ -39,6 +41,7 @@ impl Default for ServerOptions {
         Self {
             zone: Zone::example(),
             address: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            place: Place::default(),
             threads: 1,
             receive_buffer_bytes: RECEIVE_BUFFER_BYTES,
             stub: None,

@@ -24,10 +24,10 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts `program` in `folder` with all its output appended to `log`.
-    pub(crate) fn start(program: &Path, arguments: &[String], folder: &Path, log: File) -> io::Result<Self> {
-        let mut command = with_death_signal(program);
-        command.args(arguments).current_dir(folder).process_group(0);
+    /// Starts a program, which `words` begin with, in `folder` with all its output appended to `log`.
+    pub(crate) fn start(words: &[OsString], folder: &Path, log: File) -> io::Result<Self> {
+        let mut command = with_death_signal(words);
+        command.current_dir(folder).process_group(0);
         command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
         let mut child = spawn(command)?;
         match rustix::process::pidfd_open(Pid::from_child(&child), PidfdFlags::empty()) {
@@ -85,7 +85,8 @@ impl Process {
         Ok(status)
     }
 
-    fn signal(&self, signal: Signal) -> io::Result<()> {
+    /// Sends a signal to everything in its group.
+    pub(crate) fn signal(&self, signal: Signal) -> io::Result<()> {
         match rustix::process::kill_process_group(Pid::from_child(&self.child), signal) {
             Ok(()) | Err(rustix::io::Errno::SRCH) => Ok(()),
             Err(error) => Err(error.into()),
@@ -140,13 +141,12 @@ fn is_running_in_group(pid: i32, group: u32) -> bool {
 
 /// A command that the kernel will end with its parent, even if that is killed: `setpriv`, part of every Debian,
 /// sets the death signal and then becomes the program. Without `setpriv` the program is started as it is.
-fn with_death_signal(program: &Path) -> Command {
+fn with_death_signal(words: &[OsString]) -> Command {
     let setpriv = Path::new("/usr/bin/setpriv");
-    if !setpriv.exists() {
-        return Command::new(program);
-    }
-    let mut command = Command::new(setpriv);
-    command.args([OsString::from("--pdeathsig"), "TERM".into(), "--".into(), program.into()]);
+    let before = if setpriv.exists() { &["/usr/bin/setpriv", "--pdeathsig", "TERM", "--"][..] } else { &[] };
+    let mut words = before.iter().map(OsString::from).chain(words.iter().cloned());
+    let mut command = Command::new(words.next().unwrap_or_default());
+    command.args(words);
     command
 }
 
@@ -192,9 +192,8 @@ mod tests {
     /// A shell that runs `script`, and what it prints.
     fn shell(script: &str) -> (Process, BufReader<io::PipeReader>) {
         let (read_end, write_end) = io::pipe().expect("a pipe");
-        let arguments = ["-c".to_owned(), script.to_owned()];
         let log = File::from(OwnedFd::from(write_end));
-        let process = Process::start(Path::new("/bin/sh"), &arguments, Path::new("/"), log);
+        let process = Process::start(&["/bin/sh", "-c", script].map(OsString::from), Path::new("/"), log);
         (process.expect("a shell starts"), BufReader::new(read_end))
     }
 

@@ -1,6 +1,7 @@
 //! A running server: its files, its port, its process, from the filled-in template to the removed folder.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ use std::time::{Duration, Instant};
 use std::{env, thread};
 
 use domain::base::iana::Rtype;
+use rustix::process::Signal;
 use tempfile::TempDir;
 
 use crate::config::{self, CONFIG_FILE, LOG_FILE, ZONE_FILE};
@@ -127,6 +129,22 @@ impl Server {
         self.process.kill().map_err(LabError::io(self.setup.action("kill")))
     }
 
+    /// Stops it where it is, as an administrator's SIGSTOP does: its sockets stay open, and nothing reads them.
+    ///
+    /// # Errors
+    /// [`LabError::Io`] when the system refuses the signal.
+    pub fn pause(&self) -> Result<(), LabError> {
+        self.process.signal(Signal::STOP).map_err(LabError::io(self.setup.action("pause")))
+    }
+
+    /// Lets it run on.
+    ///
+    /// # Errors
+    /// [`LabError::Io`] when the system refuses the signal.
+    pub fn resume(&self) -> Result<(), LabError> {
+        self.process.signal(Signal::CONT).map_err(LabError::io(self.setup.action("resume")))
+    }
+
     /// Ends it if it runs, and starts it again on the same port with the same configuration; returns when it
     /// answers. The log is continued in the same file.
     ///
@@ -166,10 +184,12 @@ impl Setup {
             .map_err(LabError::io(format!("make a folder in {}", env::temp_dir().display())))?;
 
         let config = config::with_parts(spec, options)?;
-        let mut ports = BTreeMap::from([("port".to_owned(), Port::free(options.address)?)]);
-        for name in template::names(&config).into_iter().filter(|name| name.starts_with("port_")) {
+        let mut ports = BTreeMap::from([("port".to_owned(), free_port(options)?)]);
+        let texts = spec.template.command.iter().chain([&config]);
+        let names = texts.flat_map(|text| template::names(text));
+        for name in names.filter(|name| name.starts_with("port_")) {
             if !ports.contains_key(name) {
-                ports.insert(name.to_owned(), Port::free(options.address)?);
+                ports.insert(name.to_owned(), free_port(options)?);
             }
         }
         let address = SocketAddr::new(options.address, ports["port"].number());
@@ -198,8 +218,11 @@ impl Setup {
             .open(&log_path)
             .map_err(LabError::io(format!("write {}", log_path.display())))?;
         let log_start = log.metadata().map_or(0, |metadata| metadata.len());
-        let mut process = Process::start(&self.program, &self.arguments, self.folder.path(), log)
-            .map_err(LabError::io(self.action("start")))?;
+        let mut words = self.options.place.words();
+        words.push(self.program.clone().into());
+        words.extend(self.arguments.iter().map(OsString::from));
+        let mut process =
+            Process::start(&words, self.folder.path(), log).map_err(LabError::io(self.action("start")))?;
 
         match self.wait_until_ready(&mut process, log_start) {
             Ok(()) => Ok(process),
@@ -222,7 +245,11 @@ impl Setup {
 
         let mut waiting = ready.transports.iter().peekable();
         while let Some(transport) = waiting.peek() {
-            let outcome = ready::ask(**transport, self.address, self.options.zone.origin_name(), rtype);
+            let ask = || ready::ask(**transport, self.address, self.options.zone.origin_name(), rtype);
+            let outcome = match self.options.place.enter(ask) {
+                Ok(outcome) => outcome,
+                Err(error) => Err(error.to_string()),
+            };
             // A response counts only while our process runs and has the port. The log is read
             // after the check of the process, so that the last lines of one that ended are
             // included.
@@ -281,6 +308,10 @@ impl Setup {
     fn action(&self, verb: &str) -> String {
         format!("{verb} {}", self.program.display())
     }
+}
+
+fn free_port(options: &ServerOptions) -> Result<Port, LabError> {
+    options.place.enter(|| Port::free(options.address))?
 }
 
 fn write(path: &Path, text: &str) -> Result<(), LabError> {

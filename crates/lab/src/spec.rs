@@ -54,6 +54,11 @@ impl ServerSpec {
         &self.name
     }
 
+    /// Whether it has no zones of its own: it serves what another server answers.
+    pub fn asks_another(&self) -> bool {
+        self.template.asks_another
+    }
+
     /// The Debian package that has it.
     pub fn package(&self) -> &str {
         &self.template.package
@@ -111,6 +116,9 @@ pub(crate) struct Template {
     version: VersionTemplate,
     /// Its configuration file, with placeholders.
     pub(crate) config: String,
+    /// Whether it has no zones of its own and asks another server.
+    #[serde(default)]
+    pub(crate) asks_another: bool,
     /// By part, then by placeholder: text put into the configuration when the part is chosen.
     #[serde(default)]
     pub(crate) parts: BTreeMap<String, BTreeMap<String, String>>,

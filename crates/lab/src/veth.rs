@@ -14,6 +14,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
@@ -28,16 +29,22 @@ pub struct VethPair {
     far: Namespace,
 }
 
-/// One end of it.
-#[derive(Debug)]
+/// One end of it. It is there as long as one of its copies is, so that a server that runs in it keeps it.
+#[derive(Clone, Debug)]
 pub struct Namespace {
-    name: String,
+    made: Arc<Made>,
     /// The interface in it.
     pub interface: &'static str,
     /// The interface's IPv4 address, in a /24.
     pub ipv4: Ipv4Addr,
     /// The interface's IPv6 address, in a /64.
     pub ipv6: Ipv6Addr,
+}
+
+/// The namespace itself.
+#[derive(Debug)]
+struct Made {
+    name: String,
 }
 
 impl VethPair {
@@ -49,7 +56,7 @@ impl VethPair {
         let pair = VethPair { near: Namespace::new("near", 1)?, far: Namespace::new("far", 2)? };
         let queues = queues.to_string();
         let ends = ["numrxqueues", &queues, "numtxqueues", &queues];
-        let peer = ["peer", "name", pair.far.interface, "netns", &pair.far.name];
+        let peer = ["peer", "name", pair.far.interface, "netns", pair.far.name()];
         let link =
             [&["link", "add", pair.near.interface], &ends[..], &["type", "veth"], &peer, &ends].concat();
         pair.near.ip(&link)?;
@@ -81,7 +88,7 @@ impl Namespace {
         let name = format!("{PREFIX}{}-{serial}-{interface}", std::process::id());
         ip(&["netns", "add", &name])?;
         Ok(Namespace {
-            name,
+            made: Arc::new(Made { name }),
             interface,
             ipv4: Ipv4Addr::new(10, 77, 0, number),
             ipv6: Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, u16::from(number)),
@@ -90,12 +97,12 @@ impl Namespace {
 
     /// Its name, for `ip netns exec`.
     pub fn name(&self) -> &str {
-        &self.name
+        &self.made.name
     }
 
     /// Runs `ip` with these arguments in the namespace and gives what it printed.
     pub fn ip(&self, arguments: &[&str]) -> Result<String, LabError> {
-        ip(&[&["-n", &self.name], arguments].concat())
+        ip(&[&["-n", self.name()], arguments].concat())
     }
 
     /// Runs `work` in the namespace, on a thread of its own; threads that it starts are in the
@@ -105,7 +112,7 @@ impl Namespace {
     /// Where `work` does.
     pub fn enter<R: Send>(&self, work: impl FnOnce() -> R + Send) -> Result<R, LabError> {
         let failed = |source: io::Error| LabError::Namespace {
-            command: format!("enter {}", self.name),
+            command: format!("enter {}", self.name()),
             said: source.to_string(),
         };
         let file = File::open(self.path()).map_err(failed)?;
@@ -119,12 +126,13 @@ impl Namespace {
         entered.map_err(failed)
     }
 
-    fn path(&self) -> PathBuf {
-        Path::new(NAMESPACES).join(&self.name)
+    /// The file that stands for it, for `nsenter`.
+    pub fn path(&self) -> PathBuf {
+        Path::new(NAMESPACES).join(self.name())
     }
 }
 
-impl Drop for Namespace {
+impl Drop for Made {
     fn drop(&mut self) {
         // The interfaces are removed with it. A failure cannot be reported here; the next sweep
         // tries again.

@@ -1,0 +1,50 @@
+//! Where a process runs and what it is allowed: its network namespace, its open files, its priority. Each is set
+//! by a program that then becomes the next one, so that the process keeps its number.
+
+use std::ffi::OsString;
+
+use crate::{LabError, Namespace};
+
+/// Where a process runs. `Place::default()` is where this process is.
+#[derive(Clone, Debug, Default)]
+pub struct Place {
+    /// The network namespace.
+    pub namespace: Option<Namespace>,
+    /// How many files it may have open.
+    pub open_files: Option<u32>,
+    /// Whether it goes before other processes. Needs the rights of root.
+    pub is_preferred: bool,
+}
+
+impl Place {
+    /// A network namespace without further limits.
+    pub fn in_namespace(namespace: &Namespace) -> Self {
+        Place { namespace: Some(namespace.clone()), ..Place::default() }
+    }
+
+    /// The words that go before the command of a process.
+    pub fn words(&self) -> Vec<OsString> {
+        let mut words: Vec<OsString> = Vec::new();
+        if let Some(namespace) = &self.namespace {
+            // Unlike `ip netns exec` it leaves the mounts alone: the control groups stay in sight.
+            let mut net = OsString::from("--net=");
+            net.push(namespace.path());
+            words.extend(["nsenter".into(), net, "--".into()]);
+        }
+        if let Some(open_files) = self.open_files {
+            words.extend(["prlimit".into(), format!("--nofile={open_files}").into(), "--".into()]);
+        }
+        if self.is_preferred {
+            words.extend(["nice", "-n", "-20"].map(OsString::from));
+        }
+        words
+    }
+
+    /// Does `work` in the network namespace.
+    pub(crate) fn enter<R: Send>(&self, work: impl FnOnce() -> R + Send) -> Result<R, LabError> {
+        match &self.namespace {
+            Some(namespace) => namespace.enter(work),
+            None => Ok(work()),
+        }
+    }
+}
