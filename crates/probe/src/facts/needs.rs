@@ -1,0 +1,12 @@
+//! What a run asks of its host.
+
+/// What a run would need.
+#[derive(Clone, Debug, Default)]
+pub struct Needs {
+    /// The interface to the server, where one is known.
+    pub interface: Option<String>,
+    /// The server is asked over IPv6.
+    pub ipv6: bool,
+    /// The receive buffer that a run asks for, for each socket.
+    pub receive_buffer_bytes: u64,
+}

@@ -1,0 +1,199 @@
+//! What the kernel counts of the processes of a server and of their threads.
+
+use std::collections::BTreeMap;
+
+use dnsdyno_sys::clock;
+
+use crate::files::Files;
+use crate::source::Reading;
+
+/// The files of a process.
+pub(super) fn paths(pid: u32) -> [String; 4] {
+    ["stat", "status", "task/*/status", "task/*/schedstat"].map(|file| format!("/proc/{pid}/{file}"))
+}
+
+/// A process from its `stat`: `4711 (named) S 1 ...`; the name may contain anything.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Stat<'a> {
+    pub(super) name: &'a str,
+    pub(super) cpu_ticks: u64,
+    threads: u64,
+    /// When it started: tells it from another process that later has the same number.
+    pub(super) started: u64,
+}
+
+impl Stat<'_> {
+    /// `None` for a process that has ended, also where its parent does not know it yet.
+    pub(super) fn read(stat: &str) -> Option<Stat<'_>> {
+        let (name, rest) = stat.split_once('(')?.1.rsplit_once(')')?;
+        let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+        let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
+        if matches!(*fields.first()?, "Z" | "X") {
+            return None;
+        }
+        Some(Stat {
+            name,
+            cpu_ticks: number(USER_TICKS)?.checked_add(number(SYSTEM_TICKS)?)?,
+            threads: number(THREADS)?,
+            started: number(STARTED)?,
+        })
+    }
+}
+
+/// The counters of threads, added up also over those that have ended.
+#[derive(Default)]
+pub(super) struct Times {
+    waits: Accumulated,
+    voluntary: Accumulated,
+    involuntary: Accumulated,
+}
+
+impl Times {
+    /// The series of a server's processes.
+    pub(super) fn read(&mut self, files: &Files, pids: &[u32], reading: &mut Reading) {
+        let tick_ns = 1_000_000_000 / clock::ticks_per_second();
+        let (mut memory_bytes, mut threads) = (0_u64, 0_u64);
+        for pid in pids {
+            let Some(stat) = Stat::read(files.text(&format!("/proc/{pid}/stat"))) else { continue };
+            // That of threads that have ended is in it.
+            reading.counter("cpu_ns", stat.cpu_ticks.saturating_mul(tick_ns));
+            threads = threads.saturating_add(stat.threads);
+            let status = files.text(&format!("/proc/{pid}/status"));
+            memory_bytes =
+                memory_bytes.saturating_add(field(status, "VmRSS").unwrap_or(0).saturating_mul(1024));
+            for (path, text) in files.under(&format!("/proc/{pid}/task/")) {
+                let Some((thread, file)) = path.rsplit_once('/') else { continue };
+                let number = || thread.rsplit('/').next().and_then(|number| number.parse::<u64>().ok());
+                match (file, number()) {
+                    ("schedstat", Some(number)) => {
+                        let name = name(files.text(&format!("{thread}/status")));
+                        let mut figures = text.split_ascii_whitespace().map_while(|word| word.parse().ok());
+                        if let (Some(cpu_ns), Some(wait_ns)) = (figures.next(), figures.next()) {
+                            reading.counter(format!("thread.{name}/{number}.cpu_ns"), cpu_ns);
+                            self.waits.see(number, wait_ns);
+                        }
+                    }
+                    ("status", Some(number)) => {
+                        let see = |switches: &mut Accumulated, name| {
+                            field(text, name).into_iter().for_each(|count| switches.see(number, count));
+                        };
+                        see(&mut self.voluntary, "voluntary_ctxt_switches");
+                        see(&mut self.involuntary, "nonvoluntary_ctxt_switches");
+                    }
+                    _ => {}
+                }
+            }
+        }
+        reading.gauge("memory_bytes", memory_bytes);
+        reading.gauge("threads", threads);
+        for (name, all) in [
+            ("cpu_wait_ns", &mut self.waits),
+            ("context_switches.voluntary", &mut self.voluntary),
+            ("context_switches.involuntary", &mut self.involuntary),
+        ] {
+            reading.counter(name, all.total());
+        }
+    }
+}
+
+/// A field of `status`: `VmRSS:  1234 kB`.
+fn field(status: &str, name: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+    line.split_ascii_whitespace().next()?.parse().ok()
+}
+
+/// The name of a thread: `Name:  isc-net-0000`.
+fn name(status: &str) -> &str {
+    status.lines().next().and_then(|line| line.strip_prefix("Name:")).map_or("", str::trim)
+}
+
+/// The sum of counters that come and go, such as those of threads: what was counted stays in it.
+#[derive(Debug, Default)]
+pub(super) struct Accumulated {
+    total: u64,
+    before: BTreeMap<u64, u64>,
+    now: BTreeMap<u64, u64>,
+}
+
+impl Accumulated {
+    /// One of the counters.
+    pub(super) fn see(&mut self, number: u64, value: u64) {
+        let before = self.before.get(&number).copied().unwrap_or(0);
+        // A lower one belongs to something new with the same number.
+        self.total = self.total.wrapping_add(value.checked_sub(before).unwrap_or(value));
+        self.now.insert(number, value);
+    }
+
+    /// The sum, when all that exist have been seen.
+    pub(super) fn total(&mut self) -> u64 {
+        self.before = std::mem::take(&mut self.now);
+        self.total
+    }
+}
+
+/// Fields of `stat` after the name.
+const USER_TICKS: usize = 11;
+const SYSTEM_TICKS: usize = 12;
+const THREADS: usize = 17;
+const STARTED: usize = 19;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_read_whatever_its_name_is_and_one_that_has_ended_is_not() {
+        let stat = "4711 (a) b (c) S 1 4711 4711 0 -1 4194560 100 0 0 0 250 50 0 0 20 0 5 0 100 0 0";
+        let expected = Stat { name: "a) b (c", cpu_ticks: 300, threads: 5, started: 100 };
+        assert_eq!(Stat::read(stat), Some(expected));
+        assert_eq!(Stat::read(&stat.replace(") S", ") Z")), None);
+        assert_eq!(Stat::read("1 (half"), None);
+        assert_eq!(Stat::read("1 (half) S 0"), None);
+    }
+
+    #[test]
+    fn threads_that_come_and_go_lose_nothing() {
+        let mut all = Accumulated::default();
+        let mut sum = |values: &[(u64, u64)]| {
+            values.iter().for_each(|(number, value)| all.see(*number, *value));
+            all.total()
+        };
+        assert_eq!(sum(&[(1, 10), (2, 20)]), 30);
+        assert_eq!(sum(&[(2, 25)]), 35);
+        assert_eq!(sum(&[(1, 3), (2, 5)]), 43);
+    }
+
+    #[test]
+    fn the_series_of_processes_are_added_up() {
+        let stat = |pid| format!("{pid} (nsd) S 1 0 0 0 0 0 0 0 0 0 3 1 0 0 20 0 2 0 100 0 0");
+        let files = [
+            ("/proc/7/stat", stat(7)),
+            ("/proc/7/status", "Name:\tnsd\nVmRSS:\t   10 kB\n".to_owned()),
+            (
+                "/proc/7/task/7/status",
+                "Name:\tnsd: main\nvoluntary_ctxt_switches:\t5\nnonvoluntary_ctxt_switches:\t2\n".to_owned(),
+            ),
+            ("/proc/7/task/7/schedstat", "1000 200 9\n".to_owned()),
+            ("/proc/8/stat", stat(8)),
+            ("/proc/8/task/8/status", "Name:\tnsd: server\nvoluntary_ctxt_switches:\t6\n".to_owned()),
+            ("/proc/8/task/8/schedstat", "3000 400 9\n".to_owned()),
+        ];
+        let files = Files(files.map(|(path, text)| (path.to_owned(), text)).into());
+        let mut reading = Reading::default();
+        Times::default().read(&files, &[7, 8, 9], &mut reading);
+        let tick_ns = 1_000_000_000 / clock::ticks_per_second();
+        let expected = [
+            ("cpu_ns", 8 * tick_ns),
+            ("cpu_wait_ns", 600),
+            ("context_switches.voluntary", 11),
+            ("context_switches.involuntary", 2),
+            ("thread.nsd: main/7.cpu_ns", 1_000),
+            ("thread.nsd: server/8.cpu_ns", 3_000),
+        ];
+        assert_eq!(reading.counters, expected.map(|(name, value)| (name.to_owned(), value)).into());
+        assert_eq!(
+            reading.gauges,
+            [("memory_bytes", 10_240), ("threads", 4)].map(|(name, value)| (name.to_owned(), value)).into()
+        );
+    }
+}

@@ -1,0 +1,424 @@
+//! Reads every source at the ends of the intervals, and gives each interval its samples.
+//!
+//! ```text
+//!   intervals        0         1         2         3
+//!               ├─────────┼─────────┼─────────┼─────────┤
+//!   readings   0          1         2  ········3 (slow)  4
+//!   samples         0 ──► 1   1 ──► 2     2 ──────────► 3 (the reading before was late: this has both)
+//! ```
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::time::{Duration, Instant};
+
+use dnsdyno_measure::{Samples, Watched};
+use dnsdyno_sys::{clock, thread};
+
+use crate::rise::Rise;
+use crate::source::{ReadError, Reading, Source};
+
+/// When intervals begin, on the monotonic clock.
+#[derive(Clone, Copy, Debug)]
+pub struct SamplingClock {
+    /// The first instant of the first interval.
+    pub epoch_ns: u64,
+    /// The length of an interval.
+    pub interval_ns: u64,
+}
+
+impl SamplingClock {
+    /// The last instant of an interval, in nanoseconds of the monotonic clock.
+    fn end_ns(self, index: u64) -> u64 {
+        self.epoch_ns.saturating_add((index + 1).saturating_mul(self.interval_ns))
+    }
+
+    /// The interval in which this instant is.
+    fn index_at(self, now_ns: u64) -> u64 {
+        now_ns.saturating_sub(self.epoch_ns) / self.interval_ns
+    }
+}
+
+/// Something that has happened to a source during a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WatchEvent {
+    /// When, since the start of the first interval.
+    pub at_ns: u64,
+    /// The number of the source.
+    pub source: usize,
+    /// `watch_lost`, `watch_back` or `watch_restart`.
+    pub kind: &'static str,
+    /// A sentence.
+    pub message: String,
+}
+
+/// Sources whose counters before the run are known, where they could be read.
+#[derive(Default)]
+pub struct Begun(Vec<Beginning>);
+
+struct Beginning {
+    source: Box<dyn Source>,
+    rise: Rise,
+    has_begun: bool,
+}
+
+impl Begun {
+    /// Reads every source for the first time, all at once. What is counted from then on belongs to the run, so that no
+    /// query may be sent before this returns, and those sent earlier are not counted.
+    pub fn read(sources: Vec<Box<dyn Source>>) -> Begun {
+        let mut all: Vec<_> = sources
+            .into_iter()
+            .map(|source| Beginning { source, rise: Rise::default(), has_begun: false })
+            .collect();
+        std::thread::scope(|scope| {
+            for Beginning { source, rise, has_begun } in &mut all {
+                scope.spawn(|| {
+                    if let Ok(reading) = source.read() {
+                        rise.begin(&reading);
+                        *has_begun = true;
+                    }
+                });
+            }
+        });
+        Begun(all)
+    }
+
+    /// Whether there is nothing to read.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// The threads that read the sources of a run.
+pub struct Sampling {
+    clock: SamplingClock,
+    watched: Vec<Watched>,
+    threads: Vec<Thread>,
+    events: Vec<WatchEvent>,
+}
+
+/// The thread of one source.
+struct Thread {
+    stop: SyncSender<()>,
+    messages: Receiver<Message>,
+    /// Samples that no interval has taken yet, by their interval.
+    waiting: BTreeMap<u64, Samples>,
+    /// The samples of the intervals before this one are known, or it is known that there are none.
+    known_to: u64,
+    /// Every series, over the run.
+    total: Option<Samples>,
+}
+
+enum Message {
+    /// Of the intervals up to this one.
+    Samples(u64, Samples),
+    /// Nothing was read at the end of this interval.
+    Nothing(u64),
+    Event {
+        kind: &'static str,
+        at_ns: u64,
+        message: String,
+    },
+}
+
+impl Sampling {
+    /// Starts to read these sources at the end of each interval. The threads do not use the CPUs in `taken`, where
+    /// there
+    /// are others.
+    pub fn start(Begun(sources): Begun, clock: SamplingClock, taken: &[usize]) -> Sampling {
+        let watched = sources.iter().map(|begun| begun.source.watched().clone()).collect();
+        let cpus: Vec<usize> = thread::allowed_cpus()
+            .unwrap_or_default()
+            .into_iter()
+            .filter(|cpu| !taken.contains(cpu))
+            .collect();
+        let threads = sources.into_iter().map(|source| Thread::start(source, clock, cpus.clone())).collect();
+        Sampling { clock, watched, threads, events: Vec::new() }
+    }
+
+    /// The sources, in their order.
+    pub fn watched(&self) -> &[Watched] {
+        &self.watched
+    }
+
+    /// The samples of an interval, by source; `None` where they must be waited for: a source has not been read at its
+    /// end yet, and [`PATIENCE_NS`] has not passed. Each interval is asked for in turn, until it has its samples.
+    pub fn take(&mut self, index: u64) -> Option<Vec<Option<Samples>>> {
+        self.receive();
+        let is_late = clock::monotonic_ns() >= self.clock.end_ns(index).saturating_add(PATIENCE_NS);
+        let is_known = self.threads.iter().all(|thread| thread.known_to > index);
+        (is_known || is_late)
+            .then(|| self.threads.iter_mut().map(|thread| thread.take_up_to(index)).collect())
+    }
+
+    /// What has happened to sources since the last call.
+    pub fn events(&mut self) -> Vec<WatchEvent> {
+        self.receive();
+        std::mem::take(&mut self.events)
+    }
+
+    /// Reads every source once more, and ends the threads. No interval has to wait for its samples any more.
+    pub fn stop(&mut self) {
+        for thread in &self.threads {
+            let _ = thread.stop.try_send(());
+        }
+        // A thread that still waits for its source then ends with the program.
+        let deadline = Instant::now() + LAST_READING;
+        for (number, thread) in self.threads.iter_mut().enumerate() {
+            while let Ok(message) =
+                thread.messages.recv_timeout(deadline.saturating_duration_since(Instant::now()))
+            {
+                thread.receive(number, message, &mut self.events);
+            }
+            thread.known_to = u64::MAX;
+        }
+    }
+
+    /// The samples that no interval has taken, by source: what happened after the last one.
+    pub fn take_rest(&mut self) -> Vec<Option<Samples>> {
+        self.threads.iter_mut().map(|thread| thread.take_up_to(u64::MAX)).collect()
+    }
+
+    /// Every series of each source, over the run.
+    pub fn totals(&self) -> Vec<Option<Samples>> {
+        self.threads.iter().map(|thread| thread.total.clone()).collect()
+    }
+
+    fn receive(&mut self) {
+        for (number, thread) in self.threads.iter_mut().enumerate() {
+            while let Ok(message) = thread.messages.try_recv() {
+                thread.receive(number, message, &mut self.events);
+            }
+        }
+    }
+}
+
+impl Thread {
+    fn start(beginning: Beginning, clock: SamplingClock, cpus: Vec<usize>) -> Thread {
+        let (stop, stopped) = sync_channel(1);
+        let (sender, messages) = channel();
+        std::thread::spawn(move || {
+            // Where it fails, the thread runs where the kernel puts it.
+            let _ = thread::run_on_cpus(&cpus);
+            let Beginning { source, rise, has_begun } = beginning;
+            Readings { source, clock, rise, has_begun, is_lost: false, sender }.run(&stopped);
+        });
+        Thread { stop, messages, waiting: BTreeMap::new(), known_to: 0, total: None }
+    }
+
+    fn receive(&mut self, number: usize, message: Message, events: &mut Vec<WatchEvent>) {
+        match message {
+            Message::Samples(index, samples) => {
+                self.total.get_or_insert_default().merge(&samples);
+                self.waiting.entry(index).or_default().merge(&moved(samples));
+                self.known_to = self.known_to.max(index + 1);
+            }
+            Message::Nothing(index) => self.known_to = self.known_to.max(index + 1),
+            Message::Event { kind, at_ns, message } => {
+                events.push(WatchEvent { at_ns, source: number, kind, message });
+            }
+        }
+    }
+
+    /// The samples of this interval and of those before it that were late.
+    fn take_up_to(&mut self, index: u64) -> Option<Samples> {
+        let mut taken = None;
+        while let Some(first) = self.waiting.first_entry().filter(|first| *first.key() <= index) {
+            taken.get_or_insert_with(Samples::default).merge(&first.remove());
+        }
+        taken
+    }
+}
+
+/// Without the counters that have not risen, and the gauges that are 0.
+fn moved(mut samples: Samples) -> Samples {
+    samples.counters.retain(|_, rise| *rise > 0);
+    samples.gauges.retain(|_, value| *value > 0);
+    samples
+}
+
+/// Reads one source, on a thread of its own.
+struct Readings {
+    source: Box<dyn Source>,
+    clock: SamplingClock,
+    rise: Rise,
+    /// The counters before the first interval are known.
+    has_begun: bool,
+    /// The last reading has failed.
+    is_lost: bool,
+    sender: Sender<Message>,
+}
+
+impl Readings {
+    fn run(mut self, stopped: &Receiver<()>) {
+        let mut next_ns = if self.has_begun { self.clock.end_ns(0) } else { self.clock.epoch_ns };
+        loop {
+            let wait = Duration::from_nanos(next_ns.saturating_sub(clock::monotonic_ns()));
+            let is_last = !matches!(stopped.recv_timeout(wait), Err(RecvTimeoutError::Timeout));
+            let from_ns = if is_last { clock::monotonic_ns() } else { next_ns };
+            if !self.read(from_ns) || is_last {
+                return;
+            }
+            // A reading that took longer than an interval: those that ended meanwhile have none of their own.
+            let ended = self.clock.index_at(clock::monotonic_ns().max(next_ns));
+            next_ns = self.clock.end_ns(ended);
+        }
+    }
+
+    /// Reads the source for the interval that ends at this instant, or in which it is. Returns whether somebody waits
+    /// for what was read.
+    fn read(&mut self, from_ns: u64) -> bool {
+        let reading = self.source.read();
+        let index = self.clock.index_at(from_ns.saturating_sub(1).max(self.clock.epoch_ns));
+        let at_ns = from_ns.saturating_sub(self.clock.epoch_ns);
+        let is_lost = reading.is_err();
+        let was_lost = std::mem::replace(&mut self.is_lost, is_lost);
+        match &reading {
+            Err(ReadError(why)) if !was_lost => {
+                self.event("watch_lost", at_ns, format!("cannot be read: {why}"))
+            }
+            Ok(_) if was_lost => self.event("watch_back", at_ns, "can be read again".to_owned()),
+            _ => {}
+        }
+        let message = match reading {
+            Err(_) => Message::Nothing(index),
+            Ok(reading) => self.message(index, at_ns, reading),
+        };
+        // Before the first interval ends, nothing is said of it.
+        matches!(message, Message::Nothing(_)) && from_ns <= self.clock.epoch_ns
+            || self.sender.send(message).is_ok()
+    }
+
+    fn message(&mut self, index: u64, at_ns: u64, reading: Reading) -> Message {
+        if !std::mem::replace(&mut self.has_begun, true) {
+            self.rise.begin(&reading);
+            return Message::Nothing(index);
+        }
+        let risen = self.rise.next(reading);
+        if risen.restarted {
+            self.event(
+                "watch_restart",
+                at_ns,
+                "has restarted: its counters have begun again with 0".to_owned(),
+            );
+        }
+        Message::Samples(index, risen.samples)
+    }
+
+    fn event(&self, kind: &'static str, at_ns: u64, message: String) {
+        let label = &self.source.watched().label;
+        let _ = self.sender.send(Message::Event { kind, at_ns, message: format!("{label} {message}") });
+    }
+}
+
+/// How long an interval waits for samples that are late, after its end. They then belong to a later one.
+const PATIENCE_NS: u64 = 2_000_000_000;
+
+/// How long the last reading of a run may take.
+const LAST_READING: Duration = Duration::from_secs(3);
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use dnsdyno_measure::{Side, WatchedKind};
+
+    use super::*;
+
+    /// A counter that is what the test says; it fails while that is `u64::MAX`.
+    struct Told(Arc<AtomicU64>, Watched);
+
+    impl Told {
+        fn source() -> (Arc<AtomicU64>, Box<dyn Source>) {
+            let value = Arc::new(AtomicU64::new(7));
+            let watched = Watched {
+                kind: WatchedKind::Server,
+                side: Side::Server,
+                label: "the server".into(),
+                software: None,
+                version: None,
+                settings: BTreeMap::new(),
+                missing: Vec::new(),
+            };
+            (value.clone(), Box::new(Told(value, watched)))
+        }
+    }
+
+    impl Source for Told {
+        fn watched(&self) -> &Watched {
+            &self.1
+        }
+
+        fn read(&mut self) -> Result<Reading, ReadError> {
+            let value = self.0.load(Ordering::SeqCst);
+            if value == u64::MAX {
+                return Err(ReadError("it is gone".into()));
+            }
+            let mut reading = Reading::default();
+            reading.counter("queries", value);
+            reading.gauge("open", value % 3);
+            Ok(reading)
+        }
+    }
+
+    fn wait_for(sampling: &mut Sampling, index: u64) -> Vec<Option<Samples>> {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        loop {
+            match sampling.take(index) {
+                Some(samples) => return samples,
+                None if Instant::now() > deadline => panic!("interval {index} has no samples"),
+                None => std::thread::sleep(Duration::from_millis(5)),
+            }
+        }
+    }
+
+    #[test]
+    fn the_rises_of_all_intervals_add_up_to_that_of_the_run_whatever_was_late() {
+        let (value, source) = Told::source();
+        let epoch_ns = clock::monotonic_ns() + 50_000_000;
+        let clock = SamplingClock { epoch_ns, interval_ns: 100_000_000 };
+        let begun = Begun::read(vec![source]);
+        // A query that is answered before the first interval begins would be lost here.
+        value.fetch_add(3, Ordering::SeqCst);
+        let mut sampling = Sampling::start(begun, clock, &[]);
+        let mut sum = Vec::new();
+        for index in 0..5 {
+            merge(&mut sum, wait_for(&mut sampling, index));
+            value.fetch_add(10 + index, Ordering::SeqCst);
+        }
+        sampling.stop();
+        merge(&mut sum, sampling.take_rest());
+        // What was there before the first reading is not counted.
+        let total = sampling.totals()[0].as_ref().unwrap().counter("queries");
+        assert_eq!(sum[0].as_ref().unwrap().counter("queries"), total);
+        assert_eq!(total, 63);
+        assert_eq!(sampling.events(), []);
+    }
+
+    fn merge(sum: &mut Vec<Option<Samples>>, samples: Vec<Option<Samples>>) {
+        dnsdyno_measure::merge_samples(sum, &samples);
+    }
+
+    #[test]
+    fn a_source_that_is_lost_gives_one_event_and_another_one_when_it_is_back() {
+        let (value, source) = Told::source();
+        let clock = SamplingClock { epoch_ns: clock::monotonic_ns(), interval_ns: 50_000_000 };
+        let mut sampling = Sampling::start(Begun::read(vec![source]), clock, &[]);
+        wait_for(&mut sampling, 0);
+        value.store(u64::MAX, Ordering::SeqCst);
+        (1..5).for_each(|index| drop(wait_for(&mut sampling, index)));
+        value.store(9, Ordering::SeqCst);
+        (5..9).for_each(|index| drop(wait_for(&mut sampling, index)));
+        value.store(1, Ordering::SeqCst);
+        (9..12).for_each(|index| drop(wait_for(&mut sampling, index)));
+        sampling.stop();
+        let kinds: Vec<_> = sampling.events().into_iter().map(|event| (event.kind, event.message)).collect();
+        let expected = [
+            ("watch_lost", "the server cannot be read: it is gone"),
+            ("watch_back", "the server can be read again"),
+            ("watch_restart", "the server has restarted: its counters have begun again with 0"),
+        ];
+        assert_eq!(kinds, expected.map(|(kind, message)| (kind, message.to_owned())));
+        assert_eq!(sampling.totals()[0].as_ref().unwrap().counter("queries"), 2 + 1);
+    }
+}

@@ -1,0 +1,115 @@
+//! NSD: its control protocol. It tells no parameters but the rate limit.
+
+use std::path::Path;
+
+use dnsdyno_measure::{Watched, shown};
+use dnsdyno_plan::At;
+
+use super::common::{LONGEST_TEXT, pairs, seconds_as_ns};
+use super::control::{Control, Dialect};
+use super::parameters::{self, Configured};
+use super::statistics::Statistics;
+use crate::opened::Targets;
+use crate::source::{OpenError, ReadError, Reading};
+
+pub(super) struct Nsd {
+    control: Control,
+    targets: Targets,
+}
+
+impl Nsd {
+    pub(super) fn new(at: &At, keys: Option<&Path>, targets: &Targets) -> Result<Nsd, OpenError> {
+        Ok(Nsd { control: Control::new(at, keys, &DIALECT)?, targets: targets.clone() })
+    }
+
+    fn statistics(&self) -> Result<String, ReadError> {
+        let text = self.control.ask("stats_noreset")?;
+        match text.contains("num.queries=") && !text.contains("total.num.queries=") {
+            true => Ok(text),
+            false => Err(ReadError("the answer is not that of NSD to `stats_noreset`".to_owned())),
+        }
+    }
+}
+
+impl Statistics for Nsd {
+    fn describe(&mut self, watched: &mut Watched) -> Result<(), ReadError> {
+        self.statistics()?;
+        parameters::add(&CONFIGURED, &self.targets, watched);
+        let status = self.control.ask("status")?;
+        for (name, value) in pairs(&status, ':') {
+            let value = shown(value.trim(), LONGEST_TEXT).into_owned();
+            match name {
+                "version" => watched.version = Some(value),
+                "ratelimit" => drop(watched.settings.insert("rrl-ratelimit".to_owned(), value)),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn read(&mut self) -> Result<Reading, ReadError> {
+        let mut reading = Reading::default();
+        add(&self.statistics()?, &mut reading);
+        Ok(reading)
+    }
+}
+
+/// The series of an answer to `stats_noreset`.
+pub(super) fn add(text: &str, reading: &mut Reading) {
+    for (name, value) in pairs(text, '=') {
+        if name.starts_with("time.") {
+            seconds_as_ns(value).into_iter().for_each(|ns| reading.gauge(format!("raw.{name}_ns"), ns));
+            continue;
+        }
+        let Ok(value) = value.parse() else { continue };
+        if name.starts_with("size.") || name.starts_with("zone.") {
+            reading.gauge(format!("raw.{name}"), value);
+        } else {
+            reading.counter(format!("raw.{name}"), value);
+            common(name, value, reading);
+        }
+    }
+}
+
+fn common(name: &str, value: u64, reading: &mut Reading) {
+    if let Some(rtype) = name.strip_prefix("num.type.") {
+        return reading.query_type(rtype, value);
+    }
+    if let Some(rcode) = name.strip_prefix("num.rcode.") {
+        reading.counter("responses", value);
+        return reading.rcode(rcode, value);
+    }
+    match name {
+        "num.queries" => reading.counter("queries", value),
+        "num.udp" | "num.udp6" => reading.transport("udp", value),
+        "num.tcp" | "num.tcp6" => reading.transport("tcp", value),
+        "num.tls" | "num.tls6" => reading.transport("dot", value),
+        "num.truncated" => reading.counter("responses.truncated", value),
+        "num.dropped" => reading.dropped("rate-limit", value),
+        "num.txerr" => reading.dropped("send-error", value),
+        _ => {}
+    }
+}
+
+const DIALECT: Dialect = Dialect { protocol: "NSDCT1", files: "nsd", keys: "/etc/nsd" };
+
+const CONFIGURED: Configured = Configured {
+    program: "nsd",
+    usual: "/etc/nsd/nsd.conf",
+    parse: parameters::of_nsd,
+    wanted: &[
+        "server-count",
+        "tcp-count",
+        "tcp-query-count",
+        "tcp-timeout",
+        "tcp-reject-overflow",
+        "receive-buffer-size",
+        "send-buffer-size",
+        "reuseport",
+        "ipv4-edns-size",
+        "ipv6-edns-size",
+        "rrl-ratelimit",
+        "rrl-whitelist-ratelimit",
+        "rrl-slip",
+    ],
+};
