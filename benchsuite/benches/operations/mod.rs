@@ -5,7 +5,7 @@ mod echo;
 
 use std::hint::black_box;
 
-use dnsdyno_engine::{Control, Job, Live, Observer, run};
+use dnsdyno_engine::{Control, Job, Live, Observer, Source, run};
 use dnsdyno_measure::Histogram;
 use dnsdyno_plan::schedule::{Constant, Load, Ramp};
 use dnsdyno_plan::source::{Queries, QueriesBuilder};
@@ -99,7 +99,7 @@ fn engine<T: Transport + Send>(times: u64, link: T) {
     let Ok(curve) = constant(times) else { return };
     let (queries, load) = (queries(), Load::Open { curve, window: None });
     let job = Job {
-        queries: &queries,
+        source: Source::Whole(&queries),
         load: &load,
         limit: None,
         end_ns: None,
@@ -108,6 +108,9 @@ fn engine<T: Transport + Send>(times: u64, link: T) {
         send_only: false,
         cpus: &[],
         own_files: false,
+        start_unix_ns: 0,
+        query_logs: None,
+        stop_limits: Default::default(),
         strips_edns: false,
     };
     black_box(run(&job, vec![link], 0, &|| 0, &Control::default(), &mut NoObserver));

@@ -128,7 +128,7 @@ impl<'a, 'scope> Collector<'a, 'scope> {
             sockets,
             waiting: BTreeMap::new(),
             next_settled: 0,
-            tally: Tally::new(job.queries.types().len()),
+            tally: Tally::new(job.source.types().len()),
             arrivals: Arrivals::default(),
             uses: vec![WorkerUse::default(); workers.len()],
             last_offset_ns: wall_offset_ns(),
@@ -235,9 +235,9 @@ impl<'a, 'scope> Collector<'a, 'scope> {
         let index = self.next_settled;
         let Some(interval_pages) = self.waiting.remove(&index) else { return };
         self.next_settled += 1;
-        let mut tally = Tally::new(self.job.queries.types().len());
+        let mut tally = Tally::new(self.job.source.types().len());
         interval_pages.tallies.iter().flatten().for_each(|page| tally.merge(page));
-        let is_open = self.job.load.curve().is_some();
+        let is_open = self.job.load.is_open();
         let uses: Vec<WorkerUse> = interval_pages.arrivals.iter().map(use_of).collect();
         let interval = Interval {
             index,
@@ -248,6 +248,7 @@ impl<'a, 'scope> Collector<'a, 'scope> {
             tally,
             arrivals: merged(&interval_pages.arrivals),
             workers: uses,
+            watched: Vec::new(),
         };
         self.tally.merge(&interval.tally);
         self.arrivals.merge_in_time(&interval.arrivals);
@@ -313,6 +314,7 @@ impl<'a, 'scope> Collector<'a, 'scope> {
         let closings = || self.workers.iter().filter_map(|worker| worker.closing.as_ref());
         let late_after_settled = closings().map(|closing| closing.late_after_settled).sum();
         let end_ns = closings().map(|closing| closing.end_ns).max().unwrap_or(0);
+        let last_answer_ns = closings().filter_map(|closing| closing.last_answer_ns).max();
         let ended = self.ended();
         let schedule_ns = self.schedule_ns(&ended, closings().map(|closing| closing.exhausted_ns).max());
         let evidence = self.evidence(schedule_ns, end_ns);
@@ -331,10 +333,19 @@ impl<'a, 'scope> Collector<'a, 'scope> {
             late_after_settled,
             workers: self.uses,
             schedule_ns,
-            passes: self.tally.scheduled as f64 / self.job.queries.len().max(1) as f64,
+            last_answer_ns,
+            passes: self
+                .job
+                .source
+                .len()
+                .map_or(0.0, |queries| self.tally.scheduled as f64 / queries.max(1) as f64),
             interface: None,
             queries_per_client,
             explanations,
+            // The caller, which reads the source and compares the answers, adds both.
+            replay: None,
+            answers: None,
+            watched: Vec::new(),
             tally: self.tally,
             arrivals: self.arrivals,
         }
@@ -362,7 +373,9 @@ impl<'a, 'scope> Collector<'a, 'scope> {
         let exhausted_ns = exhausted_ns.unwrap_or(0);
         match (ended, self.job.load) {
             (Ended::ByTime, Load::Open { curve, .. }) => curve.duration_ns().unwrap_or(exhausted_ns),
-            (Ended::ByTime, Load::Closed { .. }) => self.job.end_ns.unwrap_or(exhausted_ns),
+            (Ended::ByTime, Load::Closed { .. } | Load::Limited { .. }) => {
+                self.job.end_ns.unwrap_or(exhausted_ns)
+            }
             // Until the query after the last one would have been due.
             (Ended::ByCount | Ended::ByPasses, Load::Open { curve, .. }) => {
                 curve.due_at(self.tally.scheduled).or(curve.duration_ns()).unwrap_or(exhausted_ns)
@@ -389,7 +402,7 @@ impl<'a, 'scope> Collector<'a, 'scope> {
         };
         let closings = || self.workers.iter().filter_map(|worker| worker.closing.as_ref());
         Evidence {
-            open_loop: self.job.load.curve().is_some(),
+            open_loop: self.job.load.is_open(),
             schedule_ns,
             socket_drops: self.arrivals.socket_drops,
             fragments: self.workers.iter().map(|worker| worker.resources.fragments).max().unwrap_or(0),
@@ -399,6 +412,8 @@ impl<'a, 'scope> Collector<'a, 'scope> {
             datagrams_only: false,
             id_waits: closings().map(|closing| closing.id_waits).sum(),
             connection_waits: closings().map(|closing| closing.connection_waits).sum(),
+            reader_waits: closings().map(|closing| closing.reader_waits.times).sum(),
+            reader_waited_ns: closings().map(|closing| closing.reader_waits.total_ns).max().unwrap_or(0),
             connects_without_port: self
                 .arrivals
                 .connections

@@ -1,13 +1,17 @@
-//! Stops a run: on request of the user, from a signal handler or another thread, or because a thread has failed.
+//! Stops a run: on request of the user, from a signal handler or another thread, at a limit that a worker has reached,
+//! or because a thread has failed.
 
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
-/// Stops a run on request of the user.
+/// Stops a run.
 #[derive(Debug, Default)]
 pub struct Control {
     asked: AtomicU8,
     /// The first cause, as its number plus one; 0 = none.
     cause: AtomicU8,
+    /// Of a limit: when it was reached, and with how many queries.
+    reached_at_ns: AtomicU64,
+    reached_queries: AtomicU64,
 }
 
 /// Why a run is stopped.
@@ -21,6 +25,39 @@ pub enum StopCause {
     HangUp,
     /// A condition of the plan.
     Condition,
+    /// A worker was behind the schedule by the queries of the plan's limit.
+    Behind,
+    /// A query was due while as many were outstanding as the plan's limit.
+    Outstanding,
+    /// The caller no longer waits for responses.
+    NoLongerWaiting,
+}
+
+impl StopCause {
+    /// In the order of their numbers.
+    const ALL: [StopCause; 7] = [
+        StopCause::Interrupt,
+        StopCause::Terminate,
+        StopCause::HangUp,
+        StopCause::Condition,
+        StopCause::Behind,
+        StopCause::Outstanding,
+        StopCause::NoLongerWaiting,
+    ];
+
+    /// Whether a signal was the cause, not the run itself.
+    pub fn is_signal(self) -> bool {
+        matches!(self, StopCause::Interrupt | StopCause::Terminate | StopCause::HangUp)
+    }
+}
+
+/// A limit of the plan that a worker has reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reached {
+    /// When, in nanoseconds since the start of the run.
+    pub at_ns: u64,
+    /// How many queries were behind the schedule, or outstanding, over all workers if each is as this one.
+    pub queries: u64,
 }
 
 /// What the user has requested.
@@ -49,10 +86,37 @@ impl Control {
             self.asked.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |asked| Some((asked + 1).min(2)));
     }
 
+    /// Ends the run at once, for this cause if it has no other.
+    pub fn end(&self, cause: StopCause) {
+        let _ = self.cause.compare_exchange(0, cause as u8 + 1, Ordering::Relaxed, Ordering::Relaxed);
+        self.asked.store(2, Ordering::Relaxed);
+    }
+
+    /// A worker has reached a limit: all stop sending, unless they do already.
+    pub(crate) fn reach(&self, cause: StopCause, reached: Reached) {
+        let first = self.cause.compare_exchange(0, cause as u8 + 1, Ordering::Relaxed, Ordering::Relaxed);
+        if first.is_ok() {
+            self.reached_at_ns.store(reached.at_ns, Ordering::Relaxed);
+            self.reached_queries.store(reached.queries, Ordering::Relaxed);
+            // After the figures, which are read by whoever sees that the run is stopped.
+            self.asked.fetch_max(1, Ordering::Release);
+        }
+    }
+
     /// Why the run was stopped first; `None` where it was not.
     pub fn cause(&self) -> Option<StopCause> {
-        let causes = [StopCause::Interrupt, StopCause::Terminate, StopCause::HangUp, StopCause::Condition];
-        usize::from(self.cause.load(Ordering::Relaxed)).checked_sub(1).and_then(|at| causes.get(at).copied())
+        let number = usize::from(self.cause.load(Ordering::Relaxed));
+        number.checked_sub(1).and_then(|at| StopCause::ALL.get(at).copied())
+    }
+
+    /// The limit that has stopped the run; `None` if something else has, or nothing.
+    pub fn reached(&self) -> Option<Reached> {
+        let is_stopped = self.asked.load(Ordering::Acquire) > 0;
+        let is_limit = matches!(self.cause(), Some(StopCause::Behind | StopCause::Outstanding));
+        (is_stopped && is_limit).then(|| Reached {
+            at_ns: self.reached_at_ns.load(Ordering::Relaxed),
+            queries: self.reached_queries.load(Ordering::Relaxed),
+        })
     }
 
     /// What has been requested so far.
@@ -83,6 +147,11 @@ impl<'a> Signals<'a> {
     #[inline]
     pub(crate) fn asked(&self) -> Asked {
         if self.has_failed.load(Ordering::Relaxed) { Asked::EndNow } else { self.user.asked() }
+    }
+
+    /// This worker has reached a limit of the plan.
+    pub(crate) fn reach(&self, cause: StopCause, reached: Reached) {
+        self.user.reach(cause, reached);
     }
 
     /// When the returned value is dropped by a panicking thread, the run has failed.
@@ -120,5 +189,26 @@ mod tests {
         control.stop(StopCause::HangUp);
         control.stop(StopCause::Interrupt);
         assert_eq!((control.cause(), control.asked()), (Some(StopCause::HangUp), Asked::EndNow));
+    }
+
+    #[test]
+    fn only_the_first_worker_that_reaches_a_limit_stops_the_run_and_gives_its_figures() {
+        let (control, first) = (Control::default(), Reached { at_ns: 5, queries: 1_001 });
+        assert_eq!(control.reached(), None);
+        control.reach(StopCause::Behind, first);
+        control.reach(StopCause::Outstanding, Reached { at_ns: 6, queries: 7 });
+        assert_eq!((control.cause(), control.asked()), (Some(StopCause::Behind), Asked::StopSending));
+        assert_eq!(control.reached(), Some(first));
+        control.press();
+        assert_eq!((control.cause(), control.asked()), (Some(StopCause::Behind), Asked::EndNow));
+    }
+
+    #[test]
+    fn each_cause_is_read_as_it_was_written() {
+        for cause in StopCause::ALL {
+            let control = Control::default();
+            control.end(cause);
+            assert_eq!((control.cause(), control.asked()), (Some(cause), Asked::EndNow));
+        }
     }
 }

@@ -48,8 +48,10 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
+    /// The query, as sent at this instant. Its type is not known here.
     pub(crate) fn sent_query(&self, member: u8, sent_ns: u64) -> SentQuery {
-        SentQuery { intended_ns: self.due.intended_ns, sent_ns, question: self.question, member }
+        let Waiting { due, question, .. } = *self;
+        SentQuery { intended_ns: due.intended_ns, sent_ns, question, member, type_slot: 0 }
     }
 }
 

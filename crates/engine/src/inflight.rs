@@ -69,6 +69,8 @@ pub(crate) struct SentQuery {
     pub(crate) question: u32,
     /// Its member of the mix; 0 without a mix.
     pub(crate) member: u8,
+    /// The slot of its type; 0 before it is sent.
+    pub(crate) type_slot: u16,
 }
 
 /// What a response was.
@@ -119,12 +121,13 @@ struct Slot {
     newer: u32,
     state: State,
     member: u8,
+    type_slot: u16,
 }
 
 impl Slot {
     fn sent_query(&self) -> SentQuery {
-        let Slot { intended_ns, sent_ns, question, member, .. } = *self;
-        SentQuery { intended_ns, sent_ns, question, member }
+        let Slot { intended_ns, sent_ns, question, member, type_slot, .. } = *self;
+        SentQuery { intended_ns, sent_ns, question, member, type_slot }
     }
 }
 
@@ -158,6 +161,7 @@ impl InFlight {
             newer: NONE,
             state: State::Free,
             member: 0,
+            type_slot: 0,
         };
         let (mut table, mut slots, mut fallback) = (Vec::new(), 0, 0..0);
         for &GroupSlots { channels, ids, are_fallback } in groups {
@@ -183,6 +187,11 @@ impl InFlight {
     /// The number of slots.
     pub(crate) fn slots(&self) -> usize {
         self.slots.len()
+    }
+
+    /// The number of channels.
+    pub(crate) fn channels(&self) -> usize {
+        self.channels.len()
     }
 
     /// Slots of the TCP part of a fallback.
@@ -252,9 +261,9 @@ impl InFlight {
 
     #[inline]
     fn insert_between(&mut self, list: usize, index: u32, sent_query: SentQuery, older: u32, newer: u32) {
-        let SentQuery { intended_ns, sent_ns, question, member } = sent_query;
+        let SentQuery { intended_ns, sent_ns, question, member, type_slot } = sent_query;
         self.slots[index as usize] =
-            Slot { intended_ns, sent_ns, question, older, newer, state: State::Live, member };
+            Slot { intended_ns, sent_ns, question, older, newer, state: State::Live, member, type_slot };
         match self.slots.get_mut(older as usize) {
             Some(slot) => slot.newer = index,
             None => self.lists[list].oldest = index,
@@ -470,7 +479,10 @@ mod tests {
 
     fn send_at(table: &mut InFlight, now_ns: u64, question: u32) -> u16 {
         let place = table.take_free(0).unwrap();
-        table.insert(place, SentQuery { intended_ns: now_ns, sent_ns: now_ns, question, member: 0 });
+        table.insert(
+            place,
+            SentQuery { intended_ns: now_ns, sent_ns: now_ns, question, member: 0, type_slot: 0 },
+        );
         place.id
     }
 
@@ -522,7 +534,7 @@ mod tests {
         }
         for (channel, sent_ns) in [(1, 20), (2, 5), (1, 40), (2, 15)] {
             let place = table.take_free(channel).unwrap();
-            let again = SentQuery { intended_ns: sent_ns, sent_ns, question: 1, member: 0 };
+            let again = SentQuery { intended_ns: sent_ns, sent_ns, question: 1, member: 0, type_slot: 0 };
             table.insert_fallback(place, again);
             assert_eq!(table.channel_and_id(place.slot()), (channel, place.id));
         }
@@ -638,7 +650,7 @@ mod tests {
                         Some(place) => {
                             let question = i as u32;
                             let sent_query =
-                                SentQuery { intended_ns: now_ns, sent_ns: now_ns, question, member: 0 };
+                                SentQuery { intended_ns: now_ns, sent_ns: now_ns, question, member: 0, type_slot: 0 };
                             table.insert(place, sent_query);
                             prop_assert!(live.insert(place.id, sent_query).is_none());
                         }

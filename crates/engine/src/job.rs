@@ -1,25 +1,31 @@
 //! The settings of a run, and the part of each worker.
 
-use dnsdyno_plan::schedule::Load;
-use dnsdyno_plan::source::Queries;
+use dnsdyno_plan::StopLimits;
+use dnsdyno_plan::schedule::{Cursor, Load, Replay};
 use dnsdyno_record::Ended;
 use dnsdyno_transport::{Group, Transport};
 
 use crate::inflight::{GroupSlots, ids_per_channel, ids_per_client};
+use crate::limit::Limit;
 use crate::pace::{Numbers, Pace};
-use crate::sending::{SendLimits, Share};
+use crate::query_log::QueryLogs;
+use crate::share::Share;
+use crate::stop_limits::WorkerLimits;
+use crate::supply::Source;
 
 /// The settings of a run, validated by the plan.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Job<'a> {
-    /// The queries, repeated until the run ends.
-    pub queries: &'a Queries,
+    /// The queries.
+    pub source: Source<'a>,
     /// When to send them.
     pub load: &'a Load,
     /// The largest number of queries to schedule, and how a run that reaches it has ended.
     pub limit: Option<(u64, Ended)>,
     /// Schedule no query at this instant or later. In open loop the curve has its own end.
     pub end_ns: Option<u64>,
+    /// What stops the run at once; each worker checks its part.
+    pub stop_limits: StopLimits,
     /// How long to wait for a response.
     pub timeout_ns: u64,
     /// Length of an interval of the record.
@@ -32,6 +38,10 @@ pub struct Job<'a> {
     pub cpus: &'a [usize],
     /// Whether each worker has its own table of open files, because one table cannot hold the files of all workers.
     pub own_files: bool,
+    /// The start of the run on the wall clock, in nanoseconds since 1970, for messages that carry the time.
+    pub start_unix_ns: u64,
+    /// Makes each worker's log of single queries; `None` = they are counted only.
+    pub query_logs: Option<QueryLogs<'a>>,
 }
 
 impl Job<'_> {
@@ -59,24 +69,64 @@ impl Job<'_> {
     /// to clients, each worker goes through all queries and schedules those of its own clients.
     pub(crate) fn pace(&self, share: Share) -> Pace {
         let Share { worker, workers } = share;
-        let limit = self.limit.as_ref().map_or(u64::MAX, |(limit, _)| *limit);
-        let has_clients = self.queries.client(0).is_some();
-        let (first, stride) = if has_clients { (0, 1) } else { (u64::from(worker), u64::from(workers)) };
         let part = |window: u32| window / workers + u32::from(worker < window % workers);
+        let end_ns = self.end_ns.unwrap_or(u64::MAX);
+        let queries = match self.source {
+            Source::Whole(queries) => queries,
+            // The reader gives each worker its own part.
+            Source::Fed(_) => {
+                let is_open = self.load.is_open();
+                let window = self.load.window().map(|window| part(window).max(u32::from(is_open)));
+                return Pace::fed(is_open, window, end_ns, self.timeout_ns);
+            }
+        };
+        let limit = self.limit.as_ref().map_or(u64::MAX, |(limit, _)| *limit);
+        let has_clients = queries.client(0).is_some();
+        let (first, stride) = if has_clients { (0, 1) } else { (u64::from(worker), u64::from(workers)) };
         let mut pace = match self.load {
             Load::Open { curve, window } => {
                 let window = window.map(|window| part(window).max(1));
-                Pace::open(curve.cursor(first, stride).up_to(limit), window, self.timeout_ns)
+                let limits = WorkerLimits::of(self.stop_limits, curve, limit, stride, workers);
+                Pace::open(curve.cursor(first, stride).up_to(limit), window, self.timeout_ns, limits)
             }
+            Load::OfSource => match (Replay { instants: queries.instants().into() }).curve() {
+                Ok(curve) => {
+                    let limits = WorkerLimits::of(self.stop_limits, &curve, limit, stride, workers);
+                    Pace::open(curve.cursor(first, stride).up_to(limit), None, self.timeout_ns, limits)
+                }
+                // It has no instants, and nothing is ever due.
+                Err(_) => Pace::open(Cursor::ended(), None, self.timeout_ns, WorkerLimits::none()),
+            },
             Load::Closed { outstanding } => {
-                let end_ns = self.end_ns.unwrap_or(u64::MAX);
                 Pace::closed(Numbers { next: first, stride, limit, end_ns }, part(*outstanding))
             }
+            Load::Limited { outstanding, most_qps } => {
+                let numbers = Numbers { next: first, stride, limit, end_ns };
+                let whole = most_qps.clamp(1.0, f64::from(u32::MAX)) as u32;
+                Pace::limited(numbers, part(*outstanding), Limit::new(part(whole)))
+            }
         };
-        if has_clients && !(0..self.queries.len()).any(|i| share.contains(self.queries.client(i))) {
+        if has_clients && !(0..queries.len()).any(|i| share.contains(queries.client(i))) {
             pace.close();
         }
         pace
+    }
+}
+
+/// How long a due query may wait to be sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SendLimits {
+    /// The longest time after its intended instant.
+    pub(crate) timeout_ns: u64,
+    /// No query is sent at this instant or later.
+    pub(crate) stop_ns: u64,
+}
+
+impl SendLimits {
+    /// Whether it is too late to send a query that has waited since then.
+    #[inline]
+    pub(crate) fn is_over(&self, now_ns: u64, since_ns: u64) -> bool {
+        now_ns >= self.stop_ns || now_ns.saturating_sub(since_ns) >= self.timeout_ns
     }
 }
 
@@ -95,7 +145,8 @@ fn slots_by_load<T: Transport>(transports: &[T], load: &Load) -> Vec<GroupSlots>
     let slots = |(number, group): (usize, &Group)| {
         let channels =
             of_each.iter().filter_map(|groups| groups.get(number)).map(|group| group.channels).sum();
-        let ids = match group.connects {
+        // Of tens of thousands of clients, each has few queries outstanding, also over UDP.
+        let ids = match group.connects || channels > MOST_SOCKETS_WITH_MANY_IDS {
             true => ids_per_client(channels, window, group.most_outstanding),
             false => ids_per_channel(channels, window),
         };
@@ -103,6 +154,9 @@ fn slots_by_load<T: Transport>(transports: &[T], load: &Load) -> Vec<GroupSlots>
     };
     groups.iter().enumerate().map(slots).collect()
 }
+
+/// With more sockets than this, a thousand IDs for each would take more memory than all the slots of a run.
+const MOST_SOCKETS_WITH_MANY_IDS: usize = 2_048;
 
 /// How long after the scheduled end of a send-only load its last queries may be sent.
 const FLOOD_OVERTIME_NS: u64 = 10_000_000;

@@ -18,6 +18,7 @@ use dnsdyno_transport::Resources;
 use rtrb::{Consumer, Producer};
 
 use crate::inflight::SentQuery;
+use crate::supply::ReaderWaits;
 
 /// What a worker passes to the collector.
 pub(crate) enum Page {
@@ -36,12 +37,16 @@ pub(crate) struct Closing {
     pub(crate) end_ns: u64,
     /// When its last query was scheduled.
     pub(crate) exhausted_ns: u64,
+    /// When the last response in time was received.
+    pub(crate) last_answer_ns: Option<u64>,
     /// Responses received after their interval was passed on.
     pub(crate) late_after_settled: u64,
     /// Due queries that found no free ID.
     pub(crate) id_waits: u64,
     /// Due queries in open loop that found no client to send them.
     pub(crate) connection_waits: u64,
+    /// How it waited for the reader of a streamed source.
+    pub(crate) reader_waits: ReaderWaits,
     /// Whether the user ended the run early.
     pub(crate) interrupted: bool,
     /// Queries sent over each of its channels, without retries.
@@ -70,6 +75,8 @@ pub(crate) struct Ledger {
     /// Whether `arrivals` has response times (open loop) or service times (closed loop).
     headline_is_response: bool,
     late_after_settled: u64,
+    /// When the last response in time was received; 0 = none was.
+    last_answer_ns: u64,
     pages: Producer<Page>,
     /// Pages that did not fit into the queue to the collector. Empty unless the disk stalls.
     waiting: VecDeque<Page>,
@@ -101,6 +108,7 @@ impl Ledger {
             wall_index: 0,
             headline_is_response,
             late_after_settled: 0,
+            last_answer_ns: 0,
             pages,
             waiting: VecDeque::new(),
             blanks,
@@ -129,12 +137,12 @@ impl Ledger {
 
     /// A query was sent. Its lateness is counted from `free_ns`, when it could be sent.
     #[inline]
-    pub(crate) fn sent(&mut self, sent_query: &SentQuery, free_ns: u64, bytes: usize, type_slot: usize) {
+    pub(crate) fn sent(&mut self, sent_query: &SentQuery, free_ns: u64, bytes: usize) {
         let tally = self.tally(sent_query.intended_ns);
         tally.requests += 1;
         count_query_bytes(tally, bytes);
         tally.lateness.record(sent_query.sent_ns.saturating_sub(free_ns));
-        if let Some(count) = tally.types.get_mut(type_slot) {
+        if let Some(count) = tally.types.get_mut(usize::from(sent_query.type_slot)) {
             count.sent += 1;
         }
         count_member(tally, sent_query.member, |member| member.sent += 1);
@@ -164,20 +172,15 @@ impl Ledger {
 
     /// A query was sent, and its response is not waited for.
     #[inline]
-    pub(crate) fn sent_only(&mut self, intended_ns: u64) {
-        self.tally(intended_ns).ends.sent_only += 1;
+    pub(crate) fn sent_only(&mut self, sent_query: &SentQuery) {
+        let tally = self.tally(sent_query.intended_ns);
+        tally.ends.sent_only += 1;
+        count_member(tally, sent_query.member, |member| member.ends.sent_only += 1);
     }
 
     /// A query was answered in time.
     #[inline]
-    pub(crate) fn answered(
-        &mut self,
-        sent_query: &SentQuery,
-        at_ns: u64,
-        rcode: u16,
-        bytes: usize,
-        type_slot: usize,
-    ) {
+    pub(crate) fn answered(&mut self, sent_query: &SentQuery, at_ns: u64, rcode: u16, bytes: usize) {
         let response_ns = at_ns.saturating_sub(sent_query.intended_ns);
         let service_ns = at_ns.saturating_sub(sent_query.sent_ns);
         let headline_ns = if self.headline_is_response { response_ns } else { service_ns };
@@ -187,7 +190,7 @@ impl Ledger {
         tally.response.record(response_ns);
         tally.service.record(service_ns);
         count_response_bytes(tally, bytes);
-        if let Some(count) = tally.types.get_mut(type_slot) {
+        if let Some(count) = tally.types.get_mut(usize::from(sent_query.type_slot)) {
             count.answered += 1;
         }
         count_member(tally, sent_query.member, |member| {
@@ -197,6 +200,7 @@ impl Ledger {
         });
         self.arrivals.answered += 1;
         self.arrivals.latency.record(headline_ns);
+        self.last_answer_ns = at_ns;
     }
 
     /// A packet was received in a build without pairing: it counts as the response to the oldest query.
@@ -256,17 +260,11 @@ impl Ledger {
 
     /// A query that was counted as sent has never left this host. It keeps its lateness: it was passed on in time.
     #[cold]
-    pub(crate) fn never_sent(
-        &mut self,
-        sent_query: &SentQuery,
-        reason: NotSentReason,
-        bytes: usize,
-        type_slot: usize,
-    ) {
+    pub(crate) fn never_sent(&mut self, sent_query: &SentQuery, reason: NotSentReason, bytes: usize) {
         let tally = self.tally(sent_query.intended_ns);
         tally.requests = tally.requests.saturating_sub(1);
         tally.bytes_sent = tally.bytes_sent.saturating_sub(bytes as u64);
-        if let Some(count) = tally.types.get_mut(type_slot) {
+        if let Some(count) = tally.types.get_mut(usize::from(sent_query.type_slot)) {
             count.sent = count.sent.saturating_sub(1);
         }
         count_member(tally, sent_query.member, |member| member.sent = member.sent.saturating_sub(1));
@@ -315,7 +313,8 @@ impl Ledger {
         }
         self.settle((last + 1) * self.interval_ns);
         let late_after_settled = self.late_after_settled;
-        self.waiting.push_back(Page::Done(Closing { late_after_settled, ..closing }));
+        let last_answer_ns = Some(self.last_answer_ns).filter(|at_ns| *at_ns > 0);
+        self.waiting.push_back(Page::Done(Closing { late_after_settled, last_answer_ns, ..closing }));
         while !self.waiting.is_empty() && !self.pages.is_abandoned() {
             self.flush();
             std::thread::yield_now();

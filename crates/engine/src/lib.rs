@@ -10,21 +10,31 @@ mod collector;
 mod connections;
 mod control;
 mod fallback;
+mod feed;
 mod groups;
 mod inflight;
 mod job;
 mod ledger;
+mod limit;
 mod made;
 mod pace;
 mod pairing;
 mod passing;
 mod pauses;
+mod query_log;
+mod question;
 mod sending;
+mod share;
+mod stop_limits;
+mod supply;
 mod worker;
 
 pub use collector::{Live, Observer};
-pub use control::{Asked, Control, StopCause};
+pub use control::{Asked, Control, Reached, StopCause};
+pub use feed::{FeedConfig, FeedIn, Feeds};
 pub use job::{Job, preparation_ns};
+pub use query_log::{How, QueryEnd, QueryLog, QueryLogs, Unpaired, Why};
+pub use supply::Source;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -42,7 +52,8 @@ use crate::inflight::{GroupSlots, InFlight};
 use crate::ledger::Ledger;
 use crate::pairing::Pairing;
 use crate::pauses::Pauses;
-use crate::sending::{Sending, Share};
+use crate::sending::Sending;
+use crate::share::Share;
 use crate::worker::Worker;
 
 /// Runs the job over the transports, one worker each, and returns when all queries have ended. If a worker or the
@@ -90,13 +101,13 @@ pub fn run<T: Transport + Send>(
                 // The counters of the only member of a mix would be those of the run.
                 let members = if groups.members() > 1 { groups.members() } else { 0 };
                 let spare = (2 * job.timeout_ns / job.interval_ns + 4).min(MOST_SPARE_TALLIES) as usize;
-                let (types, is_open) = (job.queries.types().len(), job.load.curve().is_some());
+                let (types, is_open) = (job.source.types().len(), job.load.is_open());
                 let ledger = Ledger::new(job.interval_ns, types, members, is_open, spare, page_in, blank_out);
                 let clients = if T::CONNECTS { transport.channels() } else { 0 };
                 let connections = Connections::new(clients, Pauses::new(clients, &groups, job.timeout_ns));
-                let modes = (job.send_only, job.strips_edns);
-                let pairing = Pairing::new(job.queries, table, ledger, groups, connections, modes);
-                let sending = Sending::new(job.send_limits(), share, transport.channels());
+                let pairing = Pairing::new(job, share, table, ledger, groups, connections);
+                let picker = job.source.picker(share);
+                let sending = Sending::new(job.send_limits(), share, picker, transport.channels());
                 transport.begin(epoch_ns);
                 let mut transport = Worker::new(transport, job.pace(share), sending, pairing, signals).run();
                 // Also dropped if the worker panics.

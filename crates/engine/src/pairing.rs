@@ -4,21 +4,26 @@
 //! A query that falls back from UDP to TCP waits for a client, and is then outstanding once more.
 
 use dnsdyno_measure::{ConnectFailure, ConnectionEnd, FallbackFailure, NotSentReason, StreamFailure};
-use dnsdyno_plan::source::Queries;
+use dnsdyno_plan::source::{Queries, WorkerShare};
 use dnsdyno_transport::{Batch, ConnectionEvent, Group, MessageKind, NeverSent, Resources, Sink};
-use dnsdyno_wire::{FLAG_QR, FLAG_TC, HEADER_LEN, peek, same_question};
+use dnsdyno_wire::{FLAG_QR, FLAG_TC, HEADER_LEN, peek};
 
 use crate::connections::{Connections, Retry, may_retry};
 use crate::fallback::{Fallback, Parts, failure_of_connect, failure_of_end, failure_unsent};
 use crate::groups::{BATCH, Groups, Queue, Waiting};
 use crate::inflight::{InFlight, Match, Place, SentQuery};
+use crate::job::Job;
 use crate::ledger::Ledger;
-use crate::made::Made;
+use crate::made::{Made, Received};
 use crate::pace::Due;
+use crate::query_log::{How, Log, Why};
+use crate::question::asks;
+use crate::share::Share;
+use crate::supply::Supply;
 
 /// The outstanding queries of a worker, those that wait to be sent, and its ledger.
 pub(crate) struct Pairing<'a> {
-    pub(crate) queries: &'a Queries,
+    pub(crate) queries: Supply<'a>,
     pub(crate) table: InFlight,
     pub(crate) ledger: Ledger,
     pub(crate) groups: Groups,
@@ -26,6 +31,9 @@ pub(crate) struct Pairing<'a> {
     pub(crate) fallback: Fallback,
     pub(crate) made: Made,
     pub(crate) send_only: bool,
+    pub(crate) log: Log,
+    /// The queries where they are one block, sent as loaded, and only counted: the fast case.
+    pub(crate) plain: Option<&'a Queries>,
     /// Outstanding queries in a build that pairs no responses; otherwise 0.
     unpaired: u32,
 }
@@ -33,22 +41,31 @@ pub(crate) struct Pairing<'a> {
 impl<'a> Pairing<'a> {
     /// For a worker with these groups of channels.
     pub(crate) fn new(
-        queries: &'a Queries,
+        job: &Job<'a>,
+        Share { worker, workers }: Share,
         table: InFlight,
         ledger: Ledger,
         groups: Groups,
         connections: Connections,
-        (send_only, strips_edns): (bool, bool),
     ) -> Self {
+        let share = WorkerShare { worker, workers, start_unix_ns: job.start_unix_ns };
+        let queries = Supply::new(job.source, worker, table.slots());
+        let made = Made::new(&queries, share, table.slots(), table.channels());
+        let log = Log(job.query_logs.map(|log_of| log_of(worker)));
         Pairing {
+            fallback: Fallback::of(&groups, table.fallback(), job.strips_edns),
+            plain: match &queries {
+                Supply::Whole(queries) if made.is_empty() && !log.is_some() => Some(queries),
+                _ => None,
+            },
+            made,
             queries,
-            fallback: Fallback::of(&groups, table.fallback(), strips_edns),
-            made: Made::new(queries, table.slots()),
+            log,
             table,
             ledger,
             groups,
             connections,
-            send_only,
+            send_only: job.send_only,
             unpaired: 0,
         }
     }
@@ -71,21 +88,27 @@ impl<'a> Pairing<'a> {
         let Queue { group, waiting, held_before_ns, .. } = &mut self.groups.all[number];
         let falls_back = self.fallback.group == number + 1;
         for ((query, place), message) in waiting.iter().zip(places).zip(batch.iter()) {
+            let question = query.question;
             if group.is_fallback {
                 let sent_query = query.sent_query(group.member, query.sent_ns);
+                let type_slot = self.queries.sent(place.slot(), question);
                 if let Some(parts) = self.fallback.parts(place.slot()) {
                     *parts = Parts { truncated_ns: query.truncated_ns, handed_ns: sent_ns };
                 }
                 self.ledger.sent_over_tcp(&sent_query, message.len());
-                self.table.insert_fallback(*place, sent_query);
+                self.table.insert_fallback(*place, SentQuery { type_slot, ..sent_query });
                 continue;
             }
-            let sent_query = query.sent_query(group.member, sent_ns);
-            let type_slot = self.queries.type_slot(query.question as usize);
+            let type_slot = match self.plain {
+                Some(queries) => queries.type_slot(question as usize) as u16,
+                None => self.queries.sent(place.slot(), question),
+            };
+            let sent_query = SentQuery { type_slot, ..query.sent_query(group.member, sent_ns) };
             let free_ns = Queue::free_ns(query, *held_before_ns, sent_ns);
-            self.ledger.sent(&sent_query, free_ns, message.len(), type_slot);
+            self.ledger.sent(&sent_query, free_ns, message.len());
             if self.send_only {
-                self.ledger.sent_only(sent_query.intended_ns);
+                self.ledger.sent_only(&sent_query);
+                self.queries.release(question);
             } else if UNMEASURED {
                 self.unpaired += 1;
             } else {
@@ -105,9 +128,12 @@ impl<'a> Pairing<'a> {
         if group.is_fallback {
             self.ledger.refused(&query.sent_query(group.member, query.sent_ns));
             self.ledger.fallback(query.due.intended_ns).add_failed(FallbackFailure::NotSent, 1);
+            self.log.waiting(&self.queries, &query, How::Refused);
         } else {
             self.ledger.not_sent(query.due.intended_ns, group.member, reason);
+            self.log.waiting(&self.queries, &query, How::NotSent(reason));
         }
+        self.queries.release(query.question);
     }
 
     /// Ends the first query in the queue of a group, because the connections of all its clients fail again and again.
@@ -115,6 +141,8 @@ impl<'a> Pairing<'a> {
         let Queue { group, waiting, .. } = &mut self.groups.all[number];
         let Some(query) = waiting.pop_front() else { return };
         self.ledger.refused(&query.sent_query(group.member, query.sent_ns));
+        self.log.waiting(&self.queries, &query, How::Refused);
+        self.queries.release(query.question);
         if group.is_fallback {
             self.ledger.fallback(query.due.intended_ns).add_failed(FallbackFailure::ConnectFailed, 1);
         }
@@ -127,10 +155,13 @@ impl<'a> Pairing<'a> {
         if group.is_fallback {
             self.ledger.timed_out(&query.sent_query(group.member, query.sent_ns));
             self.ledger.fallback(query.due.intended_ns).add_failed(failure_unsent(*blocked_by), 1);
+            self.log.waiting(&self.queries, &query, How::TimedOut);
         } else {
             let reason = blocked_by.unwrap_or(NotSentReason::GeneratorLate);
             self.ledger.not_sent(query.due.intended_ns, group.member, reason);
+            self.log.waiting(&self.queries, &query, How::NotSent(reason));
         }
+        self.queries.release(query.question);
     }
 
     /// Passes the wall intervals that are over to the collector. The next one starts with the present numbers of
@@ -168,13 +199,21 @@ impl<'a> Pairing<'a> {
                 };
                 self.fail_part(channel, &sent_query, FallbackFailure::UdpTimedOut, tcp);
             }
-            match never_sent {
-                None => self.ledger.timed_out(&sent_query),
-                Some(NeverSent { why, bytes }) => {
-                    let type_slot = self.queries.type_slot(sent_query.question as usize);
-                    self.ledger.never_sent(&sent_query, why, bytes, type_slot);
+            let how = match never_sent {
+                None => {
+                    self.ledger.timed_out(&sent_query);
+                    How::TimedOut
                 }
+                Some(NeverSent { why, bytes }) => {
+                    self.ledger.never_sent(&sent_query, why, bytes);
+                    How::NotSent(why)
+                }
+            };
+            if self.log.is_some() {
+                let (_, id) = self.table.channel_and_id(slot);
+                self.log.unanswered(&self.queries, &sent_query, id, how);
             }
+            self.queries.release(sent_query.question);
         }
     }
 
@@ -182,7 +221,9 @@ impl<'a> Pairing<'a> {
     pub(crate) fn interrupt_all(&mut self) {
         while let Some((slot, sent_query)) = self.table.abandon_oldest() {
             self.ledger.interrupted(sent_query.intended_ns, sent_query.member);
-            let channel = self.table.channel_of(slot);
+            let (channel, id) = self.table.channel_and_id(slot);
+            self.log.unanswered(&self.queries, &sent_query, id, How::Interrupted);
+            self.queries.release(sent_query.question);
             self.fail_part(
                 channel,
                 &sent_query,
@@ -200,12 +241,26 @@ impl<'a> Pairing<'a> {
         {
             for query in waiting.drain(..) {
                 self.ledger.interrupted(query.due.intended_ns, group.member);
+                self.log.waiting(&self.queries, &query, How::Interrupted);
+                self.queries.release(query.question);
                 if group.is_fallback {
                     self.ledger.fallback(query.due.intended_ns).add_failed(FallbackFailure::Interrupted, 1);
                 }
             }
         }
     }
+}
+
+/// Whether a message may be the response to a query, in other than the fast case.
+#[cold]
+fn may_answer(
+    queries: &Supply<'_>,
+    made: &mut Made,
+    (slot, question): (u32, u32),
+    received: &Received<'_>,
+) -> bool {
+    let has_question = made.changes_question() || queries.may_answer(slot, question, &received.peek);
+    has_question && (made.is_empty() || made.is_response(slot, queries.question(question as usize), received))
 }
 
 /// What a received message was.
@@ -230,37 +285,52 @@ impl Pairing<'_> {
             return Outcome::Overdue;
         }
         let Some(response) = peek(bytes).ok().filter(|message| message.flags & FLAG_QR != 0) else {
-            self.ledger.arrivals().anomalies.malformed += 1;
-            return Outcome::Malformed;
+            return self.note_malformed(bytes);
         };
-        let (queries, made) = (self.queries, &self.made);
-        // A server that cannot parse a query may respond with an error and without a question, and a query may have no
-        // question: then only the ID can be compared.
-        let is_question = |slot: u32, question: u32| {
-            if !made.is_empty() {
-                return made.is_question(slot, response.question);
+        let (plain, queries, made) = (self.plain, &self.queries, &mut self.made);
+        let is_response = |slot: u32, question: u32| match plain {
+            Some(queries) => asks(&response, queries.question(question as usize)),
+            None => {
+                let received = Received { channel, at_ns, peek: response, bytes };
+                may_answer(queries, made, (slot, question), &received)
             }
-            let sent = queries.question(question as usize);
-            same_question(response.question, sent)
-                || sent.is_empty()
-                || (response.question.is_empty() && response.rcode != 0)
         };
         let is_truncated = response.flags & FLAG_TC != 0;
-        match self.table.pair(channel, response.id, at_ns, is_question) {
+        match self.table.pair(channel, response.id, at_ns, is_response) {
             Match::Response(sent_query) => {
                 if is_truncated {
                     self.ledger.arrivals().anomalies.truncated += 1;
                     if self.fallback.udp.contains(&channel) {
-                        self.fall_back(channel, response.id, &sent_query, at_ns);
+                        self.fall_back(channel, (response.id, response.rcode), &sent_query, at_ns);
                         return Outcome::Unmatched;
                     }
                 }
-                let type_slot = queries.type_slot(sent_query.question as usize);
-                self.ledger.answered(&sent_query, at_ns, response.rcode, bytes.len(), type_slot);
+                self.ledger.answered(&sent_query, at_ns, response.rcode, bytes.len());
+                if self.plain.is_none() {
+                    self.follow_answer(&sent_query, (response.id, response.rcode), at_ns, bytes);
+                }
                 Outcome::Paired(sent_query, response.id)
             }
-            other => self.note_other(channel, other, is_truncated, response.rcode, bytes.len()),
+            other => self.note_other(channel, other, is_truncated, response.rcode, bytes),
         }
+    }
+
+    /// Counts a message that is not a DNS response.
+    #[cold]
+    fn note_malformed(&mut self, bytes: &[u8]) -> Outcome {
+        self.ledger.arrivals().anomalies.malformed += 1;
+        self.log.unpaired(Why::Malformed, bytes);
+        Outcome::Malformed
+    }
+
+    /// What follows the answer to a query, with this ID and RCODE, beside its counting.
+    #[cold]
+    fn follow_answer(&mut self, sent_query: &SentQuery, (id, rcode): (u16, u16), at_ns: u64, bytes: &[u8]) {
+        if self.made.checks_responses() {
+            self.made.count_found(true, rcode, self.ledger.arrivals());
+        }
+        self.log.answered(&self.queries, sent_query, (id, rcode), at_ns, bytes);
+        self.queries.release(sent_query.question);
     }
 
     /// Counts a response that does not answer a query in time.
@@ -271,13 +341,30 @@ impl Pairing<'_> {
         found: Match,
         is_truncated: bool,
         rcode: u16,
-        bytes: usize,
+        bytes: &[u8],
     ) -> Outcome {
+        let is_rejected = self.made.has_rejected();
+        if self.made.checks_responses() {
+            let has_ended_query = matches!(found, Match::Overdue(_) | Match::Late(_));
+            self.made.count_found(has_ended_query, rcode, self.ledger.arrivals());
+        }
+        match found {
+            Match::Response(_) => {}
+            _ if is_rejected => {
+                self.log.unpaired(Why::Rejected, bytes);
+                return Outcome::Unmatched;
+            }
+            Match::WrongQuestion => self.log.unpaired(Why::WrongQuestion, bytes),
+            _ => self.log.unpaired(Why::Unexpected, bytes),
+        }
         match found {
             Match::Response(_) => {}
             Match::Overdue(sent_query) | Match::Late(sent_query) => {
                 if let Match::Overdue(_) = found {
                     self.ledger.timed_out(&sent_query);
+                    let id = bytes.get(..2).map_or(0, |id| u16::from_be_bytes([id[0], id[1]]));
+                    self.log.unanswered(&self.queries, &sent_query, id, How::TimedOut);
+                    self.queries.release(sent_query.question);
                     let (udp, tcp) = (FallbackFailure::UdpTimedOut, FallbackFailure::QueryTimedOut);
                     self.fail_part(channel, &sent_query, udp, tcp);
                 }
@@ -285,7 +372,7 @@ impl Pairing<'_> {
                 if is_truncated && self.fallback.udp.contains(&channel) {
                     self.ledger.arrivals().late += 1;
                 } else {
-                    self.ledger.late(&sent_query, rcode, bytes);
+                    self.ledger.late(&sent_query, rcode, bytes.len());
                 }
             }
             Match::Duplicate => self.ledger.arrivals().anomalies.duplicates += 1,
@@ -297,7 +384,10 @@ impl Pairing<'_> {
 
     /// A truncated response ends the UDP part of a transaction: the query waits for a TCP client.
     #[cold]
-    fn fall_back(&mut self, channel: usize, id: u16, sent_query: &SentQuery, at_ns: u64) {
+    fn fall_back(&mut self, channel: usize, (id, rcode): (u16, u16), sent_query: &SentQuery, at_ns: u64) {
+        if self.made.checks_responses() {
+            self.made.count_found(true, rcode, self.ledger.arrivals());
+        }
         let number = self.table.slot_of(channel, id).map_or(0, |slot| self.made.number(slot));
         let SentQuery { intended_ns, sent_ns, question, .. } = *sent_query;
         let due = Due { number, intended_ns, is_new: true, free_ns: intended_ns };
@@ -369,6 +459,8 @@ impl Pairing<'_> {
     pub(crate) fn refuse(&mut self, channel: usize, id: u16, why: FallbackFailure) {
         if let Some(sent_query) = self.table.refuse(channel, id, |_, _| true) {
             self.ledger.refused(&sent_query);
+            self.log.unanswered(&self.queries, &sent_query, id, How::Refused);
+            self.queries.release(sent_query.question);
             self.fail_part(channel, &sent_query, why, why);
         }
     }
@@ -518,18 +610,21 @@ impl Sink for Pairing<'_> {
             self.connections.retries.refuses_streams |= why == StreamFailure::Refused;
         } else if let Some(sent_query) = self.table.refuse(channel, id, |_, _| true) {
             self.ledger.refused(&sent_query);
+            self.log.unanswered(&self.queries, &sent_query, id, How::Refused);
+            self.queries.release(sent_query.question);
         }
         true
     }
 
     fn refused(&mut self, channel: usize, _at_ns: u64, quoted: &[u8]) {
-        let (queries, made) = (self.queries, &self.made);
+        let (queries, made) = (&self.queries, &self.made);
         let Some(id) = quoted.get(..2).map(|id| u16::from_be_bytes([id[0], id[1]])) else { return };
         // ICMP quotes at least eight bytes of the packet; the quoted part of the question must match.
         let is_question = |slot: u32, question: u32| {
             if !made.is_empty() {
-                // Of a changed query only the hash of the whole question is known.
-                return peek(quoted).map_or(true, |query| made.is_question(slot, query.question));
+                // Of a changed query only the whole question can be compared.
+                let asked = queries.question(question as usize);
+                return peek(quoted).map_or(true, |query| made.is_question(slot, asked, query.question));
             }
             let sent = queries.question(question as usize);
             let quoted = quoted.get(HEADER_LEN..).unwrap_or_default();
@@ -538,10 +633,12 @@ impl Sink for Pairing<'_> {
         };
         let Some(first) = self.table.refuse(channel, id, is_question) else { return };
         self.ledger.refused(&first);
+        self.log.unanswered(&self.queries, &first, id, How::Refused);
         self.fail_part(channel, &first, FallbackFailure::UdpRefused, FallbackFailure::UdpRefused);
         // On loopback, consecutive messages of equal length travel as one packet (GSO), and one error applies to all of
         // them. The error then quotes more than the first message. The length of a changed query is not known.
-        let length = queries.message(first.question as usize).len();
+        let length = self.queries.message(first.question as usize).len();
+        self.queries.release(first.question);
         if quoted.len() <= length || !self.made.is_empty() {
             return;
         }
@@ -551,7 +648,7 @@ impl Sink for Pairing<'_> {
             match self.table.live_at(channel, id) {
                 // An older query, whose ID was skipped when the batch was made.
                 Some(other) if other.sent_ns != first.sent_ns => {}
-                Some(next) if queries.message(next.question as usize).len() == length => {
+                Some(next) if self.queries.message(next.question as usize).len() == length => {
                     self.refuse(channel, id, FallbackFailure::UdpRefused);
                 }
                 _ => return,

@@ -10,16 +10,20 @@
 //! A single transport is a mix of one member with one group.
 
 use dnsdyno_measure::{FallbackFailure, NotSentReason, Tally};
+use dnsdyno_plan::source::Picker;
 use dnsdyno_transport::{Batch, Group, NextClient, Stopped, Transport};
 use dnsdyno_wire::patch_id;
 
 use crate::connections::{Connections, Retry};
 use crate::groups::{BATCH, Queue, Waiting};
 use crate::inflight::Place;
+use crate::job::SendLimits;
 use crate::made::Copied;
 use crate::pace::Pace;
 use crate::pairing::Pairing;
 use crate::passing::{PASSED_RETRY_NS, Passed, channel_of_source, pass_paused};
+use crate::share::Share;
+use crate::supply::{Fed, Supply};
 
 /// The state of a worker's sending.
 pub(crate) struct Sending {
@@ -28,6 +32,8 @@ pub(crate) struct Sending {
     places: Vec<Place>,
     limits: SendLimits,
     share: Share,
+    /// Chooses the next query.
+    picker: Picker,
     /// When due queries were last scheduled.
     scheduled_at_ns: u64,
     /// The intended instant of the last scheduled query.
@@ -40,45 +46,14 @@ pub(crate) struct Sending {
     pub(crate) sent_by_channel: Vec<u64>,
 }
 
-/// How long a due query may wait to be sent.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct SendLimits {
-    /// The longest time after its intended instant.
-    pub(crate) timeout_ns: u64,
-    /// No query is sent at this instant or later.
-    pub(crate) stop_ns: u64,
-}
-
-/// A worker's share of the clients of a source.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Share {
-    /// The number of the worker.
-    pub(crate) worker: u32,
-    /// The number of workers.
-    pub(crate) workers: u32,
-}
-
-impl Share {
-    /// Whether this worker sends the queries of this client.
-    pub(crate) fn contains(&self, client: Option<u32>) -> bool {
-        client.is_some_and(|client| client % self.workers == self.worker)
-    }
-}
-
-impl SendLimits {
-    #[inline]
-    fn is_over(&self, now_ns: u64, since_ns: u64) -> bool {
-        now_ns >= self.stop_ns || now_ns.saturating_sub(since_ns) >= self.timeout_ns
-    }
-}
-
 impl Sending {
-    pub(crate) fn new(limits: SendLimits, share: Share, channels: usize) -> Self {
+    pub(crate) fn new(limits: SendLimits, share: Share, picker: Picker, channels: usize) -> Self {
         Sending {
             batch: Batch::new(BATCH, USUAL_MESSAGE),
             places: Vec::with_capacity(BATCH),
             limits,
             share,
+            picker,
             scheduled_at_ns: 0,
             last_due_ns: 0,
             paused_until_ns: 0,
@@ -131,20 +106,35 @@ impl Sending {
         now_ns: u64,
     ) {
         self.scheduled_at_ns = now_ns;
-        let (queries, is_mix) = (pairing.queries, pairing.groups.members() > 1);
-        let has_clients = queries.client(0).is_some();
+        let is_mix = pairing.groups.members() > 1;
         let mut outstanding = pairing.outstanding();
+        let has_clients = match &mut pairing.queries {
+            Supply::Whole(queries) => queries.client(0).is_some(),
+            Supply::Fed(fed) => {
+                pace.set_upcoming(fed.upcoming(now_ns, !pace.is_full(outstanding)));
+                false
+            }
+        };
         let (mut capacity, mut given_up) = (pairing.groups.capacity(), 0);
         let (mut member, mut queue) = (0, pairing.groups.of_member(0));
+        // The member of the mix that the client of the query is.
+        let mut drawn = None;
         while capacity > 0 && given_up < GIVEN_UP_AT_ONCE {
             let Some(due) = pace.take(now_ns, outstanding) else { return };
-            let question = (due.number % queries.len() as u64) as u32;
-            if has_clients && !self.share.contains(queries.client(question as usize)) {
+            let question = match &mut pairing.queries {
+                Supply::Whole(_) => self.picker.pick(due.number, now_ns),
+                Supply::Fed(fed) => {
+                    let question;
+                    (question, drawn) = take_fed(fed, pace, now_ns, outstanding + 1);
+                    question
+                }
+            };
+            if has_clients && !self.share.contains(pairing.queries.client(question as usize)) {
                 given_up += 1;
                 continue;
             }
             if is_mix {
-                member = transport.next_member();
+                member = drawn.unwrap_or_else(|| transport.next_member());
                 queue = pairing.groups.of_member(member);
             }
             pairing.ledger.scheduled(due.intended_ns, member);
@@ -157,6 +147,7 @@ impl Sending {
                 let blocked_by = queue.blocked_by.unwrap_or(NotSentReason::GeneratorLate);
                 let reason = if held_back_ns > 0 { NotSentReason::WindowFull } else { blocked_by };
                 pairing.ledger.not_sent(due.intended_ns, member, reason);
+                pairing.queries.release(question);
                 given_up += 1;
                 continue;
             }
@@ -287,6 +278,14 @@ impl Sending {
         let Queue { group, waiting, .. } = &pairing.groups.all[number];
         let is_bare = group.is_fallback && pairing.fallback.strips_edns;
         let is_as_loaded = !is_bare && pairing.queries.maker().is_none();
+        if let (Some(queries), true) = (pairing.plain, !is_bare && expects_responses) {
+            for query in waiting.iter().take(most) {
+                let Some(place) = pairing.table.take_free(channel) else { break };
+                self.places.push(place);
+                patch_id(self.batch.push(queries.message(query.question as usize)), place.id);
+            }
+            return;
+        }
         for query in waiting.iter().take(most) {
             let place = match expects_responses {
                 true => pairing.table.take_free(channel),
@@ -299,9 +298,17 @@ impl Sending {
                 patch_id(self.batch.push(message), place.id);
                 continue;
             }
-            let (number, question) = (query.due.number, query.question);
-            let copied = Copied { number, question, id: place.id, slot: place.slot(), is_bare };
-            pairing.made.put(pairing.queries, &mut self.batch, copied);
+            let copied = Copied {
+                number: query.due.number,
+                question: query.question,
+                id: place.id,
+                channel,
+                slot: place.slot(),
+                due_ns: query.due.intended_ns,
+                at_ns: self.scheduled_at_ns,
+                is_bare,
+            };
+            pairing.made.put(&pairing.queries, &mut self.batch, copied);
         }
     }
 
@@ -395,9 +402,17 @@ impl Sending {
         for retry in &*waiting {
             let slot = pairing.table.slot_of(channel, retry.id);
             if let (Some(query), Some(slot)) = (pairing.still_outstanding(channel, *retry), slot) {
-                let number = pairing.made.number(slot);
-                let copied = Copied { number, question: query.question, id: retry.id, slot, is_bare };
-                pairing.made.put(pairing.queries, &mut self.batch, copied);
+                let copied = Copied {
+                    number: pairing.made.number(slot),
+                    question: query.question,
+                    id: retry.id,
+                    channel,
+                    slot,
+                    due_ns: query.intended_ns,
+                    at_ns: self.scheduled_at_ns,
+                    is_bare,
+                };
+                pairing.made.put(&pairing.queries, &mut self.batch, copied);
             }
         }
         if self.batch.is_empty() {
@@ -454,6 +469,14 @@ impl Sending {
         let distance_ns = (4 * oversleep_ns).clamp(SHORTEST_DISTANCE_NS, LONGEST_DISTANCE_NS);
         due_ns.max(self.scheduled_at_ns + distance_ns)
     }
+}
+
+/// The next query of a streamed source, and the member of the mix that its client is, where the source has clients.
+#[cold]
+fn take_fed(fed: &mut Fed, pace: &mut Pace, now_ns: u64, outstanding: u32) -> (u32, Option<u8>) {
+    let (question, of_client) = fed.take_next();
+    pace.set_upcoming(fed.upcoming(now_ns, !pace.is_full(outstanding)));
+    (question, fed.has_clients().then_some(of_client))
 }
 
 /// Rare beside the queries that no window delays: it must not lengthen their path.

@@ -10,11 +10,12 @@
 
 use dnsdyno_transport::{Transport, Wake};
 
-use crate::control::{Asked, Signals};
+use crate::control::{Asked, Reached, Signals};
 use crate::ledger::Closing;
 use crate::pace::Pace;
 use crate::pairing::{Pairing, UNMEASURED};
 use crate::sending::{GIVEN_UP_AT_ONCE, Sending};
+use crate::supply::{ReaderWaits, Supply};
 
 /// A worker with its transport, its slice of the load and its queries.
 pub(crate) struct Worker<'a, T> {
@@ -47,7 +48,10 @@ impl<'a, T: Transport> Worker<'a, T> {
             let now_ns = transport.now_ns();
             pairing.roll(now_ns, || transport.resources());
             match signals.asked() {
-                Asked::Nothing => sending.send_due(transport, pace, pairing, now_ns),
+                Asked::Nothing => match pace.reached(now_ns, || pairing.groups.waiting()) {
+                    None => sending.send_due(transport, pace, pairing, now_ns),
+                    Some((cause, queries)) => signals.reach(cause, Reached { at_ns: now_ns, queries }),
+                },
                 Asked::StopSending => self.stop_sending(now_ns),
                 Asked::EndNow => {
                     self.end_now();
@@ -86,6 +90,10 @@ impl<'a, T: Transport> Worker<'a, T> {
             exhausted_ns: self.exhausted_ns.unwrap_or(end_ns),
             id_waits: self.sending.id_waits,
             connection_waits: self.sending.connection_waits,
+            reader_waits: match &self.pairing.queries {
+                Supply::Whole(_) => ReaderWaits::default(),
+                Supply::Fed(fed) => fed.waits,
+            },
             interrupted: self.interrupted,
             sent_by_channel: self.sending.sent_by_channel,
             explanations: self.transport.explanations(),
@@ -101,9 +109,17 @@ impl<'a, T: Transport> Worker<'a, T> {
         let Worker { transport, pace, sending, pairing, .. } = self;
         self.interrupted |= !pace.is_exhausted() || pairing.groups.waiting() > 0;
         for _ in 0..GIVEN_UP_AT_ONCE {
+            if let Supply::Fed(fed) = &mut pairing.queries {
+                pace.set_upcoming(fed.upcoming(now_ns, false));
+            }
             let Some(due) = pace.take_for_stop(now_ns) else { break };
             // In a mix, the member of this query has not been drawn yet.
-            let member = if pairing.groups.members() > 1 { transport.next_member() } else { 0 };
+            let mut member = if pairing.groups.members() > 1 { transport.next_member() } else { 0 };
+            if let Supply::Fed(fed) = &mut pairing.queries {
+                let (query, of_client) = fed.take_next();
+                member = if fed.has_clients() { of_client } else { member };
+                pairing.queries.release(query);
+            }
             pairing.ledger.scheduled(due.intended_ns, member);
             pairing.ledger.interrupted(due.intended_ns, member);
         }

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use dnsdyno_engine::{Control, Job, Live, Observer, run};
+use dnsdyno_engine::{Control, Job, Live, Observer, Source, run};
 use dnsdyno_measure::{
     ConnectFailure, ConnectionEnd, Fallback, FallbackFailure, Half, NotSentReason, Tally, Verdict, verdict,
 };
@@ -338,16 +338,19 @@ fn run_in(
 ) -> (Sum, Vec<Interval>) {
     let queries = queries();
     let job = Job {
-        queries: &queries,
+        source: Source::Whole(&queries),
         load,
         limit: None,
         end_ns: Some(SECOND_NS),
         timeout_ns: 200 * MS,
         interval_ns: SECOND_NS / 4,
         send_only: false,
+        stop_limits: Default::default(),
         strips_edns: true,
         cpus: &[],
         own_files: false,
+        start_unix_ns: 0,
+        query_logs: None,
     };
     let press_after = (0..presses).map(|_| (1, control)).collect();
     let mut notes = Notes { press_after, ..Notes::default() };

@@ -1,29 +1,24 @@
 //! The engine with real sockets, against small servers of the test.
 
+mod common;
+
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use dnsdyno_engine::{Control, Job, Live, Observer, run};
+use common::Silence;
+use dnsdyno_engine::{Control, Job, Source, run};
 use dnsdyno_measure::verdict;
 use dnsdyno_plan::schedule::{Constant, Load};
 use dnsdyno_plan::source::{Queries, QueriesBuilder};
-use dnsdyno_record::{Interval, Sum};
+use dnsdyno_record::Sum;
 use dnsdyno_sys::clock;
 use dnsdyno_transport::udp::{UdpConfig, UdpTransport};
 use dnsdyno_wire::QueryForm;
 
 const SECOND_NS: u64 = 1_000_000_000;
-
-struct Silence;
-
-impl Observer for Silence {
-    fn passed(&mut self, _: &Live<'_>) {}
-    fn settled(&mut self, _: &Interval) {}
-    fn stopping(&mut self, _: u64) {}
-}
 
 fn queries() -> Queries {
     let mut builder = QueriesBuilder::new(QueryForm::default(), 0);
@@ -39,7 +34,7 @@ fn constant(rate_qps: f64, duration_ns: u64) -> Load {
 fn measure(server: SocketAddr, load: &Load, receive_buffer: usize) -> Sum {
     let queries = queries();
     let job = Job {
-        queries: &queries,
+        source: Source::Whole(&queries),
         load,
         limit: None,
         end_ns: Some(SECOND_NS / 2),
@@ -48,6 +43,9 @@ fn measure(server: SocketAddr, load: &Load, receive_buffer: usize) -> Sum {
         send_only: false,
         cpus: &[],
         own_files: false,
+        start_unix_ns: 0,
+        query_logs: None,
+        stop_limits: Default::default(),
         strips_edns: false,
     };
     let config = UdpConfig { server, local_address: None, receive_buffer, send_only: false };

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use dnsdyno_engine::{Control, Job, Live, Observer, run};
+use dnsdyno_engine::{Control, Job, Live, Observer, Source, run};
 use dnsdyno_measure::{ConnectFailure, ConnectionEnd, NotSentReason};
 use dnsdyno_plan::schedule::{Constant, Load};
 use dnsdyno_plan::source::{Queries, QueriesBuilder};
@@ -116,16 +116,19 @@ fn queries() -> Queries {
 /// Four seconds of this load over these clients.
 fn run_over(clients: Clients, load: &Load) -> Sum {
     let job = Job {
-        queries: &queries(),
+        source: Source::Whole(&queries()),
         load,
         limit: None,
         end_ns: Some(4 * SECOND_NS),
         timeout_ns: 2 * SECOND_NS,
         interval_ns: SECOND_NS,
         send_only: false,
+        stop_limits: Default::default(),
         strips_edns: false,
         cpus: &[],
         own_files: false,
+        start_unix_ns: 0,
+        query_logs: None,
     };
     let sum = run(&job, vec![clients], 0, &|| 0, &Control::default(), &mut Nobody);
     assert_eq!(sum.tally.ends.total(), sum.tally.scheduled);

@@ -1,12 +1,16 @@
 //! The engine over the simulated link: every counter is compared with what the link did.
 
-use dnsdyno_engine::{Asked, Control, Job, Live, Observer, run};
+mod common;
+
+use common::Intercepted;
+use dnsdyno_engine::{Asked, Control, Job, Live, Observer, Reached, Source, StopCause, run};
 use dnsdyno_measure::{Latency, NotSentReason, Quantile, Tally, verdict};
+use dnsdyno_plan::StopLimits;
 use dnsdyno_plan::schedule::{Constant, Load};
 use dnsdyno_plan::source::{Queries, QueriesBuilder};
 use dnsdyno_record::{Ended, Interval, Sum};
 use dnsdyno_transport::sim::{SimConfig, SimTransport, SimTruth};
-use dnsdyno_transport::{Batch, Resources, Sent, Sink, Stopped, Transport, Wake};
+use dnsdyno_transport::{Sent, Stopped, Transport};
 use dnsdyno_wire::QueryForm;
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -31,15 +35,18 @@ fn constant(rate_qps: f64, seconds: u64) -> Load {
 
 fn job<'a>(queries: &'a Queries, load: &'a Load) -> Job<'a> {
     Job {
-        queries,
+        source: Source::Whole(queries),
         load,
         limit: None,
         end_ns: None,
+        stop_limits: StopLimits::default(),
         timeout_ns: 2 * SECOND_NS,
         interval_ns: SECOND_NS,
         send_only: false,
         cpus: &[],
         own_files: false,
+        start_unix_ns: 0,
+        query_logs: None,
         strips_edns: false,
     }
 }
@@ -357,53 +364,24 @@ fn the_counters_of_an_interrupted_run_add_up() {
     }
 }
 
-/// A link that fails from an instant on, or makes its worker panic.
-struct Cut {
-    link: SimTransport,
-    from_ns: u64,
-    panics: bool,
-}
-
-impl Transport for Cut {
-    fn begin(&mut self, epoch_ns: u64) {
-        self.link.begin(epoch_ns);
-    }
-
-    fn channels(&self) -> usize {
-        self.link.channels()
-    }
-
-    fn now_ns(&self) -> u64 {
-        self.link.now_ns()
-    }
-
-    fn send(&mut self, channel: usize, batch: &Batch) -> Sent {
-        if self.now_ns() < self.from_ns {
-            return self.link.send(channel, batch);
+/// A link that takes no message from an instant on, for this reason; without one, it makes its worker panic.
+fn cut(worker: u64, from_ns: u64, stopped: Option<Stopped>) -> Intercepted {
+    let link = SimTransport::new(SimConfig::default(), worker, 3);
+    Intercepted::new(link, move |link, channel, batch| {
+        if link.now_ns() < from_ns {
+            return link.send(channel, batch);
         }
-        assert!(!self.panics, "the link broke");
-        Sent { accepted: 0, stopped: Some(Stopped::Failed(NotSentReason::NoRoute)) }
-    }
-
-    fn receive(&mut self, sink: &mut impl Sink) {
-        self.link.receive(sink);
-    }
-
-    fn wait(&mut self, until_ns: u64, wake: Wake) {
-        self.link.wait(until_ns, wake);
-    }
-
-    fn resources(&mut self) -> Resources {
-        self.link.resources()
-    }
+        assert!(stopped.is_some(), "the link broke");
+        Sent { accepted: 0, stopped }
+    })
 }
 
 #[test]
 fn a_window_over_a_failed_link_tries_at_a_bounded_rate() {
     let (queries, load) = (queries(), Load::Closed { outstanding: 10 });
     let job = Job { end_ns: Some(4 * SECOND_NS), ..job(&queries, &load) };
-    let cut =
-        Cut { link: SimTransport::new(SimConfig::default(), 0, 3), from_ns: 2 * SECOND_NS, panics: false };
+    let stopped = Some(Stopped::Failed(NotSentReason::NoRoute));
+    let cut = cut(0, 2 * SECOND_NS, stopped);
     let sum = run(&job, vec![cut], 0, &|| 0, &Control::default(), &mut Notes::default());
     let not_sent = sum.tally.ends.not_sent.total();
     assert!((1_000..=2_100).contains(&not_sent), "{not_sent} were not sent in two seconds");
@@ -417,14 +395,61 @@ fn a_worker_that_panics_ends_the_run_at_once_and_as_failed() {
     // The other worker would run for minutes.
     let (queries, load) = (queries(), constant(50_000.0, 3_600));
     let (control, mut notes) = (Control::default(), Notes::default());
-    let link = |worker: u64| Cut {
-        link: SimTransport::new(SimConfig::default(), worker, 3),
-        from_ns: if worker == 0 { SECOND_NS } else { u64::MAX },
-        panics: true,
-    };
-    let sum = run(&job(&queries, &load), vec![link(0), link(1)], 0, &|| 0, &control, &mut notes);
+    let links = vec![cut(0, SECOND_NS, None), cut(1, u64::MAX, None)];
+    let sum = run(&job(&queries, &load), links, 0, &|| 0, &control, &mut notes);
     assert!(matches!(&sum.ended, Ended::Failed { why } if why.contains("the link broke")), "{:?}", sum.ended);
     assert!(sum.tally.scheduled < 50_000 * 3_600 / 20, "{}", sum.tally.scheduled);
     // It does not count as ended by the user.
     assert!(control.asked() == Asked::Nothing && !notes.stopping);
+}
+
+/// Runs one worker with these limits, and returns the sum and the control that it was stopped by.
+fn run_to_limit(config: SimConfig, load: &Load, stop_limits: StopLimits, workers: u64) -> (Sum, Control) {
+    let (queries, control) = (queries(), Control::default());
+    let job = Job { stop_limits, ..job(&queries, load) };
+    let links = (0..workers).map(|worker| SimTransport::new(config, worker, 3)).collect();
+    let sum = run(&job, links, 0, &|| 0, &control, &mut Notes::default());
+    (sum, control)
+}
+
+#[test]
+fn a_run_stops_when_a_query_is_due_while_as_many_as_the_limit_are_outstanding() {
+    // A second of delay at 1,000 queries per second: a thousand are outstanding unless the limit ends the run.
+    let config = SimConfig { delay_ns: SECOND_NS, jitter_ns: 0, ..SimConfig::default() };
+    let load = constant(1_000.0, 10);
+    let limit = |queries| StopLimits { outstanding: Some(queries), behind: None };
+    let (sum, control) = run_to_limit(config, &load, limit(500), 1);
+    // Query 500 is due at 500 ms, while 500 are outstanding; it was due, and is interrupted.
+    let reached = Reached { at_ns: SECOND_NS / 2, queries: 500 };
+    assert_eq!((control.cause(), control.reached()), (Some(StopCause::Outstanding), Some(reached)));
+    assert_eq!((sum.tally.requests, sum.tally.ends.answered), (500, 500), "the outstanding are waited for");
+    assert_eq!((sum.tally.scheduled, sum.tally.ends.interrupted), (501, 1));
+    assert_eq!((sum.arrivals.in_flight_max, sum.ended), (500, Ended::Interrupted));
+    let (sum, control) = run_to_limit(config, &load, limit(1_100), 1);
+    assert_eq!((control.cause(), sum.ended, sum.tally.ends.answered), (None, Ended::ByTime, 10_000));
+}
+
+#[test]
+fn a_run_stops_when_it_is_behind_its_schedule_and_says_by_how_much() {
+    let (queries, load, control) = (queries(), constant(1_000.0, 10), Control::default());
+    let stop_limits = StopLimits { behind: Some(200), outstanding: None };
+    let job = Job { stop_limits, ..job(&queries, &load) };
+    // From 2 s on no socket takes a message. Query 2,000 is due at 2 s, so 200 are at 2.199 s.
+    let stopped = Some(Stopped::Full);
+    let cut = cut(0, 2 * SECOND_NS, stopped);
+    let sum = run(&job, vec![cut], 0, &|| 0, &control, &mut Notes::default());
+    let reached = control.reached().unwrap();
+    assert_eq!((control.cause(), sum.tally.requests), (Some(StopCause::Behind), 2_000));
+    assert_eq!(reached.queries, 200);
+    assert!((2_199_000_000..2_200_000_000).contains(&reached.at_ns), "{} ns", reached.at_ns);
+    let ends = &sum.tally.ends;
+    assert_eq!((ends.answered, ends.interrupted, ends.not_sent.total()), (2_000, 200, 0));
+    assert_eq!((sum.tally.scheduled, sum.ended), (2_200, Ended::Interrupted));
+}
+
+#[test]
+fn a_run_that_keeps_to_its_schedule_does_not_end_at_a_limit() {
+    let stop_limits = StopLimits { behind: Some(10), outstanding: Some(50_000) };
+    let (sum, control) = run_to_limit(SimConfig::default(), &constant(20_000.0, 3), stop_limits, 2);
+    assert_eq!((control.cause(), sum.ended, sum.tally.requests), (None, Ended::ByTime, 60_000));
 }

@@ -1,16 +1,19 @@
 //! Sources that give their queries a time, a client, a tail or a changed label, over simulated links that record what
 //! is sent.
 
+mod common;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
-use dnsdyno_engine::{Control, Job, Live, Observer, run};
+use common::{Intercepted, Silence};
+use dnsdyno_engine::{Control, Job, Source, run};
 use dnsdyno_measure::NotSentReason;
 use dnsdyno_plan::schedule::{Constant, Load, Replay};
-use dnsdyno_plan::source::{Maker, Own, Queries, QueriesBuilder};
-use dnsdyno_record::{Interval, Sum};
+use dnsdyno_plan::source::{Maker, Own, Queries, QueriesBuilder, QueryToMake, WorkerMaker, WorkerShare};
+use dnsdyno_record::Sum;
+use dnsdyno_transport::Transport;
 use dnsdyno_transport::sim::{SimConfig, SimTransport};
-use dnsdyno_transport::{Batch, Resources, Sent, Sink, Transport, Wake};
 use dnsdyno_wire::{HEADER_LEN, QueryForm, peek};
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -21,66 +24,6 @@ struct Recorded {
     channel: usize,
     at_ns: u64,
     message: Vec<u8>,
-}
-
-/// A link that records what is sent. Its channel 1 accepts one query at a time, and none before an instant.
-struct Recording {
-    worker: usize,
-    link: SimTransport,
-    recorded: Arc<Mutex<Vec<Recorded>>>,
-    channel_1_opens_ns: u64,
-}
-
-impl Transport for Recording {
-    fn begin(&mut self, epoch_ns: u64) {
-        self.link.begin(epoch_ns);
-    }
-
-    fn channels(&self) -> usize {
-        self.link.channels()
-    }
-
-    fn now_ns(&self) -> u64 {
-        self.link.now_ns()
-    }
-
-    fn capacity_of(&self, channel: usize) -> Result<usize, NotSentReason> {
-        match channel {
-            1 if self.now_ns() < self.channel_1_opens_ns => Err(NotSentReason::NoLocalPort),
-            1 => Ok(1),
-            _ => Ok(usize::MAX),
-        }
-    }
-
-    fn send(&mut self, channel: usize, batch: &Batch) -> Sent {
-        assert!(self.channel_1_opens_ns == 0 || channel != 1 || batch.len() == 1);
-        let recorded = |message: &[u8]| {
-            let (worker, at_ns) = (self.worker, self.now_ns());
-            Recorded { worker, channel, at_ns, message: message.to_vec() }
-        };
-        self.recorded.lock().unwrap().extend(batch.iter().map(recorded));
-        self.link.send(channel, batch)
-    }
-
-    fn receive(&mut self, sink: &mut impl Sink) {
-        self.link.receive(sink);
-    }
-
-    fn wait(&mut self, until_ns: u64, wake: Wake) {
-        self.link.wait(until_ns, wake);
-    }
-
-    fn resources(&mut self) -> Resources {
-        self.link.resources()
-    }
-}
-
-struct Silence;
-
-impl Observer for Silence {
-    fn passed(&mut self, _: &Live<'_>) {}
-    fn settled(&mut self, _: &Interval) {}
-    fn stopping(&mut self, _: u64) {}
 }
 
 fn name(label: &str) -> Vec<u8> {
@@ -117,23 +60,38 @@ fn run_on(
     channel_1_opens_ns: u64,
 ) -> (Sum, Vec<Recorded>) {
     let job = Job {
-        queries,
+        source: Source::Whole(queries),
         load,
         limit: None,
         end_ns: Some(SECOND_NS),
         timeout_ns: 2 * SECOND_NS,
         interval_ns: SECOND_NS,
         send_only: false,
+        stop_limits: Default::default(),
         strips_edns: false,
         cpus: &[],
         own_files: false,
+        start_unix_ns: 0,
+        query_logs: None,
     };
     let recorded = Arc::<Mutex<Vec<Recorded>>>::default();
-    let link = |worker: usize| Recording {
-        worker,
-        link: SimTransport::new(config, worker as u64, 3),
-        recorded: recorded.clone(),
-        channel_1_opens_ns,
+    // Channel 1 accepts one query at a time, and none before an instant.
+    let capacity_of = move |now_ns: u64, channel: usize| match channel {
+        1 if now_ns < channel_1_opens_ns => Err(NotSentReason::NoLocalPort),
+        1 => Ok(1),
+        _ => Ok(usize::MAX),
+    };
+    let link = |worker: usize| {
+        let recorded = recorded.clone();
+        let link = SimTransport::new(config, worker as u64, 3);
+        let link = Intercepted::new(link, move |link, channel, batch| {
+            assert!(channel_1_opens_ns == 0 || channel != 1 || batch.len() == 1);
+            let at_ns = link.now_ns();
+            let one = |message: &[u8]| Recorded { worker, channel, at_ns, message: message.to_vec() };
+            recorded.lock().unwrap().extend(batch.iter().map(one));
+            link.send(channel, batch)
+        });
+        link.with_capacity(capacity_of)
     };
     let sum = run(&job, (0..2).map(link).collect(), 0, &|| 0, &Control::default(), &mut Silence);
     assert_eq!(sum.tally.ends.total(), sum.tally.scheduled);
@@ -205,9 +163,15 @@ fn queries_wait_for_a_blocked_client_and_its_capacity_is_respected() {
 struct NewLabel;
 
 impl Maker for NewLabel {
-    fn make(&self, number: u64, message: &mut Vec<u8>) {
+    fn begin(&self, _: WorkerShare) -> Box<dyn WorkerMaker> {
+        Box::new(NewLabel)
+    }
+}
+
+impl WorkerMaker for NewLabel {
+    fn make(&mut self, query: &QueryToMake, message: &mut Vec<u8>) {
         let length = usize::from(message[HEADER_LEN]);
-        let mut random = number.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+        let mut random = query.number.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
         for letter in &mut message[HEADER_LEN + 1..=HEADER_LEN + length] {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             *letter = b'a' + ((random >> 33) % 26) as u8;

@@ -1,4 +1,4 @@
-//! What was found before the load: one query to the server over each transport of the run.
+//! What was found before the load: one query to each server over each of its transports.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,6 +9,9 @@ use crate::limits::MOST_NAMES;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Check {
+    /// The address of the server, where the run has several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
     /// The transport: `udp`, `dot`.
     pub transport: String,
     /// The query: name, class and type.

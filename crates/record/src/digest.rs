@@ -12,7 +12,7 @@
 
 use std::path::Path;
 
-use dnsdyno_measure::{Arrivals, Evidence, Tally, Verdict, Warning, WorkerUse, verdict};
+use dnsdyno_measure::{Arrivals, Evidence, Samples, Tally, Verdict, Warning, WorkerUse, verdict};
 
 use crate::fit::{self, Order};
 use crate::index::Place;
@@ -100,6 +100,7 @@ impl Digest {
                     self.sum(&sum);
                     let (tally, arrivals) = (self.merged.tally.clone(), &self.merged.arrivals);
                     fit::check_total(tally, arrivals, &sum, self.has_gap)
+                        .and_then(|()| fit::check_watched(&self.merged.watched, &sum.watched))
                 }
             };
             fits.map_err(|why| reader.misfit(why))?;
@@ -150,6 +151,11 @@ impl Digest {
     /// Queries and CPU time of each worker.
     pub fn workers(&self) -> &[WorkerUse] {
         self.sum.as_ref().map_or(&self.merged.workers, |sum| &sum.workers)
+    }
+
+    /// What was read beside the load, by source, over the run.
+    pub fn watched(&self) -> &[Option<Samples>] {
+        self.sum.as_ref().map_or(&self.merged.watched, |sum| &sum.watched)
     }
 
     /// Length of the run, until its last query ended.
@@ -241,6 +247,7 @@ impl Digest {
     fn row(&mut self, mut row: Row) {
         self.intervals = self.intervals.saturating_add(row.intervals);
         self.merged.merge(&row);
+        row.watched.clear();
         if !self.rows_are_phases() {
             self.add_to_row(row);
             while self.rows.len() > MAX_ROWS {
@@ -275,31 +282,16 @@ mod tests {
     fn header(phases: Vec<Phase>) -> Header {
         Header {
             run_id: "r".into(),
-            started_unix_ns: 0,
-            command_line: Vec::new(),
             version: "0".into(),
-            name: None,
-            note: None,
-            interval_ns: SECOND,
             timeout_ns: SECOND,
             headline: Headline::Response,
             types: vec![1],
             phases,
             target: "::1".into(),
             address: "[::1]:53".parse().unwrap(),
-            transport: "udp".into(),
-            mix: Vec::new(),
-            backend: Default::default(),
-            workers: 1,
-            workers_reason: None,
-            clients: 1,
-            udp_sockets: None,
             queries: 1,
-            queries_hash: None,
-            bad_lines: 0,
-            send_only: false,
             load: "10 queries/s".into(),
-            checks: Vec::new(),
+            ..Header::default()
         }
     }
 
@@ -315,6 +307,7 @@ mod tests {
             tally,
             arrivals: Arrivals::default(),
             workers: vec![WorkerUse { sent: scheduled, ..WorkerUse::default() }],
+            watched: Vec::new(),
         }
     }
 
@@ -375,12 +368,16 @@ mod tests {
             ended: Ended::ByTime,
             evidence: Evidence { fragments: 2, clock_step_ns: SECOND as i64, ..Evidence::default() },
             late_after_settled: 0,
+            last_answer_ns: None,
             workers: Vec::new(),
             schedule_ns: SECOND,
             passes: 1.0,
             interface: None,
             queries_per_client: Vec::new(),
             explanations: Vec::new(),
+            replay: None,
+            answers: None,
+            watched: Vec::new(),
         };
         let verdict = digest.judge(Some(&sum));
         digest.sum(&sum.judged(verdict));

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use dnsdyno_measure::{Arrivals, Group, Histogram, Tally, Visitor, WorkerUse};
+use dnsdyno_measure::{Arrivals, Group, Histogram, Samples, Tally, Visitor, WorkerUse};
 
 use crate::limits::{LARGEST_COUNT, LATEST_NS};
 use crate::{Header, Interval, Line, Row, Sum};
@@ -189,6 +189,24 @@ pub(crate) fn check_total(
         None => Ok(()),
     }
 }
+
+/// Checks that no watched counter rose more in the intervals than in the sum, which also has what was read after the
+/// last interval.
+pub(crate) fn check_watched(intervals: &[Option<Samples>], sum: &[Option<Samples>]) -> Result<(), Misfit> {
+    for (source, (intervals, sum)) in intervals.iter().zip(sum).enumerate() {
+        let (Some(intervals), Some(sum)) = (intervals, sum) else { continue };
+        for (name, rise) in &intervals.counters {
+            if let Some(of_run) = sum.counters.get(name).filter(|of_run| *of_run < rise) {
+                let counter = format!("watched.{source}.{}", dnsdyno_measure::shown(name, LONGEST_SHOWN));
+                return Err(Misfit::NotTheSum { counter, sum: *of_run, intervals: *rise });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Characters of a name in an error.
+const LONGEST_SHOWN: usize = 100;
 
 /// Every count above 0, in the order of the record.
 fn counts_of(tally: &Tally, arrivals: &Arrivals) -> Vec<(String, u64)> {

@@ -49,11 +49,13 @@ pub use dnsdyno_measure::WorkerUse;
 pub use files::{FORMAT, HOST_FILE, INDEX_FILE, PACKED_FILE, PLAN_FILE, RUN_FILE};
 pub use finished::{FinishedRun, PlanRunner};
 pub use fit::Misfit;
-pub use host::{HostInfo, InterfaceInfo};
+pub use host::{HostInfo, InterfaceInfo, command_line};
 pub use interface::InterfaceCounts;
 pub use line::Line;
 pub use queue::Unsaved;
 pub use reader::{ReadError, RunReader};
 pub use row::{MAX_EVENTS, MAX_PHASE_ROWS, MAX_ROWS, Row};
-pub use run::{BackendInfo, Ended, Event, Header, Headline, Interval, MemberInfo, Phase, Sum, XdpInfo};
+pub use run::{
+    BackendInfo, Ended, Event, Header, Headline, Interval, MemberInfo, MembersBy, Phase, Sum, XdpInfo,
+};
 pub use writer::{RunWriter, WriteError};

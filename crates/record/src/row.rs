@@ -1,6 +1,6 @@
 //! Merged intervals: a row of a summary, or a roll-up of the index. And the limits of a summary.
 
-use dnsdyno_measure::{Arrivals, Tally, WorkerUse, bounded, finite};
+use dnsdyno_measure::{Arrivals, Samples, Tally, WorkerUse, bounded, finite, merge_samples, read_samples};
 use serde::{Deserialize, Serialize};
 
 use crate::limits::MOST_WORKERS;
@@ -35,6 +35,9 @@ pub struct Row {
     /// Queries and CPU time of each worker.
     #[serde(deserialize_with = "bounded::list::<_, _, MOST_WORKERS>")]
     pub workers: Vec<WorkerUse>,
+    /// What was read beside the load, by source. The rows of a digest have none: its own are those of the whole run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "read_samples")]
+    pub watched: Vec<Option<Samples>>,
 }
 
 impl Row {
@@ -52,6 +55,7 @@ impl Row {
             tally: Tally::new(types),
             arrivals: Arrivals::default(),
             workers: Vec::new(),
+            watched: Vec::new(),
         }
     }
 
@@ -71,6 +75,7 @@ impl Row {
             tally: interval.tally.clone(),
             arrivals: interval.arrivals.clone(),
             workers: interval.workers.clone(),
+            watched: interval.watched.clone(),
         }
     }
 
@@ -91,6 +96,7 @@ impl Row {
         self.tally.merge_in_time(&later.tally);
         self.arrivals.merge_in_time(&later.arrivals);
         dnsdyno_measure::Counter::merge_in_time(&mut self.workers, &later.workers);
+        merge_samples(&mut self.watched, &later.watched);
     }
 }
 

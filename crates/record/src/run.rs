@@ -3,11 +3,12 @@
 //! All instants are nanoseconds since the start of the run on the monotonic clock. The header has the wall-clock time
 //! of the start.
 
+use std::collections::HashSet;
 use std::net::{IpAddr, SocketAddr};
 
 use dnsdyno_measure::{
-    Arrivals, Evidence, Explanation, Histogram, Latency, PerClient, Tally, Verdict, Warning, WorkerUse,
-    bounded,
+    AnswerCounts, Arrivals, Evidence, Explanation, Histogram, Latency, MOST_WATCHED, PerClient, ReplayCounts,
+    Samples, Tally, Verdict, Warning, Watched, WorkerUse, bounded, read_samples,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
@@ -54,13 +55,13 @@ pub struct Header {
     pub address: SocketAddr,
     /// `udp`, or the name of another transport; `mix` where there are several.
     pub transport: String,
-    /// The transports of a mix; [`Tally::members`] has the same order.
+    /// The members of a mix, where there are several servers or transports; [`Tally::members`] has the same order.
     #[serde(default)]
     pub mix: Vec<MemberInfo>,
     /// Sockets or AF_XDP.
     #[serde(default)]
     pub backend: BackendInfo,
-    /// Number of workers (threads).
+    /// Number of workers (threads); 0 where nothing was sent, and only watched.
     pub workers: u32,
     /// Why so many, where the user gave no number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -87,6 +88,52 @@ pub struct Header {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[serde(deserialize_with = "bounded::list::<_, _, MOST_CHECKS>")]
     pub checks: Vec<Check>,
+    /// The sources that are watched beside the load; [`Interval::watched`] has the same order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(deserialize_with = "bounded::list::<_, _, MOST_WATCHED>")]
+    pub watched: Vec<Watched>,
+}
+
+impl Header {
+    /// Whether nothing was sent: the record has what was watched, and nothing else.
+    pub fn is_watch_only(&self) -> bool {
+        self.workers == 0
+    }
+}
+
+impl Default for Header {
+    /// What a run has that says nothing of itself: one worker with one UDP socket, in closed loop, to this host.
+    fn default() -> Self {
+        Header {
+            run_id: String::new(),
+            started_unix_ns: 0,
+            command_line: Vec::new(),
+            version: String::new(),
+            name: None,
+            note: None,
+            interval_ns: 1_000_000_000,
+            timeout_ns: 5_000_000_000,
+            headline: Headline::Service,
+            types: Vec::new(),
+            phases: Vec::new(),
+            target: String::new(),
+            address: SocketAddr::from(([127, 0, 0, 1], 53)),
+            transport: "udp".to_owned(),
+            mix: Vec::new(),
+            backend: BackendInfo::default(),
+            workers: 1,
+            workers_reason: None,
+            clients: 1,
+            udp_sockets: None,
+            queries: 0,
+            queries_hash: None,
+            bad_lines: 0,
+            send_only: false,
+            load: String::new(),
+            checks: Vec::new(),
+            watched: Vec::new(),
+        }
+    }
 }
 
 impl Header {
@@ -105,18 +152,78 @@ impl Header {
             Headline::Service => tally.service_latency(),
         }
     }
+
+    /// What the members differ by; `None` where there is no mix.
+    pub fn members_by(&self) -> Option<MembersBy> {
+        fn are_alike<T: PartialEq>(values: &[T]) -> bool {
+            values.windows(2).all(|pair| pair[0] == pair[1])
+        }
+        let transports: Vec<_> = self.mix.iter().map(|member| &member.transport).collect();
+        let servers: Vec<_> = self.mix.iter().map(|member| &member.server).collect();
+        let has_each_once = |known: HashSet<_>| known.len() == self.mix.len();
+        let addresses = self.mix.iter().map(|member| member.address.to_string()).collect();
+        match self.mix.is_empty() {
+            true => None,
+            false if are_alike(&transports) && has_each_once(addresses) => Some(MembersBy::Server),
+            false if are_alike(&servers) && has_each_once(transports.into_iter().cloned().collect()) => {
+                Some(MembersBy::Transport)
+            }
+            false => Some(MembersBy::Member),
+        }
+    }
 }
 
-/// One transport of a mix.
+/// One member of a mix: a server with a transport.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemberInfo {
-    /// Its name.
+    /// Its name: the server, where members differ by that only. Empty in older records.
+    #[serde(default)]
+    pub name: String,
+    /// The name of its transport.
     pub transport: String,
+    /// The server, as the user gave it. Empty in older records.
+    #[serde(default)]
+    pub server: String,
     /// Its configured share of the queries, 0 to 1.
     pub share: f64,
     /// The address that its queries were sent to.
     #[schemars(with = "String")]
     pub address: SocketAddr,
+}
+
+impl MemberInfo {
+    /// A member that is named as its transport.
+    pub fn new(transport: &str, share: f64, address: SocketAddr) -> MemberInfo {
+        let server = address.ip().to_string();
+        MemberInfo { name: transport.to_owned(), transport: transport.to_owned(), server, share, address }
+    }
+
+    /// Its name; the transport in records without names.
+    pub fn label(&self) -> &str {
+        if self.name.is_empty() { &self.transport } else { &self.name }
+    }
+}
+
+/// What the members of a mix differ by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MembersBy {
+    /// The transport only.
+    Transport,
+    /// The server only.
+    Server,
+    /// More than one of both, or settings of their own.
+    Member,
+}
+
+impl MembersBy {
+    /// As a word before the list of members.
+    pub fn word(self) -> &'static str {
+        match self {
+            MembersBy::Transport => "transport",
+            MembersBy::Server => "server",
+            MembersBy::Member => "member",
+        }
+    }
 }
 
 /// The backend of a run: sockets of the kernel, or AF_XDP.
@@ -195,6 +302,10 @@ pub struct Interval {
     /// Queries and CPU time of each worker during this interval.
     #[serde(deserialize_with = "bounded::list::<_, _, MOST_WORKERS>")]
     pub workers: Vec<WorkerUse>,
+    /// What was read during this interval, by the number of its source in `watched` of the header; `null` where a
+    /// source was not read in it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "read_samples")]
+    pub watched: Vec<Option<Samples>>,
 }
 
 /// Something notable that happened during the run.
@@ -245,6 +356,9 @@ pub struct Sum {
     pub workers: Vec<WorkerUse>,
     /// Time over which queries were due: the divisor of average rates.
     pub schedule_ns: u64,
+    /// When the last response in time was received; `None` where none was, and in records of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_answer_ns: Option<u64>,
     /// Passes through the source, with the fraction of the last one.
     #[serde(serialize_with = "dnsdyno_measure::finite::serialize")]
     pub passes: f64,
@@ -258,6 +372,16 @@ pub struct Sum {
     /// What was behind counted failures, in words: the first of each kind.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub explanations: Vec<Explanation>,
+    /// What was read from the capture that was replayed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<ReplayCounts>,
+    /// Answers, compared with those of the capture.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers: Option<AnswerCounts>,
+    /// What was read beside the load, over the run: every series of each source, by its number in `watched` of the
+    /// header.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "read_samples")]
+    pub watched: Vec<Option<Samples>>,
 }
 
 impl Sum {

@@ -12,31 +12,16 @@ pub(crate) fn header(phases: u64) -> Header {
         |n: u64| Phase { label: format!("step {n}"), from_ns: n * 2 * SECOND, to_ns: (n + 1) * 2 * SECOND };
     Header {
         run_id: "r".into(),
-        started_unix_ns: 0,
-        command_line: Vec::new(),
         version: "0".into(),
-        name: None,
-        note: None,
-        interval_ns: SECOND,
         timeout_ns: SECOND,
         headline: Headline::Response,
         types: vec![1],
         phases: (0..phases).map(step).collect(),
         target: "::1".into(),
         address: "[::1]:53".parse().unwrap(),
-        transport: "udp".into(),
-        mix: Vec::new(),
-        backend: Default::default(),
-        workers: 1,
-        workers_reason: None,
-        clients: 1,
-        udp_sockets: None,
         queries: 1,
-        queries_hash: None,
-        bad_lines: 0,
-        send_only: false,
         load: "10 queries/s".into(),
-        checks: Vec::new(),
+        ..Header::default()
     }
 }
 
@@ -55,5 +40,6 @@ pub(crate) fn interval(index: u64, due: u64, lost: u64) -> Interval {
         tally,
         arrivals: Arrivals::default(),
         workers: Vec::new(),
+        watched: Vec::new(),
     }
 }

@@ -166,7 +166,7 @@ impl StandardStats {
             timeouts: tally.ends.timed_out,
             interrupted: tally.ends.interrupted,
             unexpected: arrivals.anomalies.unexpected,
-            discarded: arrivals.anomalies.malformed + arrivals.anomalies.wrong_question,
+            discarded: arrivals.anomalies.malformed + arrivals.anomalies.wrong_question + arrivals.rejected(),
             response_rcodes: tally.rcodes.iter().map(|(code, count)| (rcode_name(code), count)).collect(),
             response_latency: StandardLatency::new(header.headline_of(tally), joined),
             conn_info: StandardConnInfo::new(header, tally, arrivals),
@@ -178,8 +178,11 @@ impl StandardConnInfo {
     /// Over connections a packet is a message: the schema has no property for messages.
     fn new(header: &Header, tally: &Tally, arrivals: &Arrivals) -> Self {
         let anomalies = &arrivals.anomalies;
-        let ended_no_query =
-            anomalies.duplicates + anomalies.unexpected + anomalies.wrong_question + anomalies.malformed;
+        let ended_no_query = anomalies.duplicates
+            + anomalies.unexpected
+            + anomalies.wrong_question
+            + anomalies.malformed
+            + arrivals.rejected();
         let errors_of_sending = SOCKET_ERRORS.map(|reason| tally.ends.not_sent.of(reason));
         let connections = arrivals.connections.as_deref();
         // Messages after the first one of a query: retries, also over TCP after a truncated response.
@@ -248,38 +251,20 @@ mod tests {
     use crate::{Headline, MemberInfo};
 
     fn kind_of(transport: &str, members: &[&str]) -> &'static str {
-        let member = |name: &&str| MemberInfo {
-            transport: (*name).to_owned(),
-            share: 0.5,
-            address: "[::1]:53".parse().unwrap(),
-        };
+        let member = |name: &&str| MemberInfo::new(name, 0.5, "[::1]:53".parse().unwrap());
         let header = Header {
             run_id: "r".into(),
-            started_unix_ns: 0,
-            command_line: Vec::new(),
             version: "0".into(),
-            name: None,
-            note: None,
             interval_ns: 1,
             timeout_ns: 1,
             headline: Headline::Response,
-            types: Vec::new(),
-            phases: Vec::new(),
             target: "::1".into(),
             address: "[::1]:53".parse().unwrap(),
             transport: transport.into(),
             mix: members.iter().map(member).collect(),
-            backend: Default::default(),
-            workers: 1,
-            workers_reason: None,
-            clients: 1,
-            udp_sockets: None,
             queries: 1,
-            queries_hash: None,
-            bad_lines: 0,
-            send_only: false,
             load: "one at a time".into(),
-            checks: Vec::new(),
+            ..Header::default()
         };
         let connects = !matches!(transport, "udp") && members != ["udp"];
         let connections = connects.then(|| Box::new(Connections::default()));

@@ -309,36 +309,20 @@ mod tests {
 
     use super::*;
     use crate::small_disk::SmallDisk;
-    use crate::{Ended, FORMAT, Headline, Line};
+    use crate::{Ended, FORMAT, Line};
 
     fn header() -> Header {
         Header {
             run_id: "r".into(),
             started_unix_ns: 1,
-            command_line: Vec::new(),
             version: "0".into(),
-            name: None,
-            note: None,
             interval_ns: 1,
             timeout_ns: 1,
-            headline: Headline::Service,
-            types: Vec::new(),
-            phases: Vec::new(),
             target: "::1".into(),
             address: "[::1]:53".parse().unwrap(),
-            transport: "udp".into(),
-            mix: Vec::new(),
-            backend: Default::default(),
-            workers: 1,
-            workers_reason: None,
-            clients: 1,
-            udp_sockets: None,
             queries: 1,
-            queries_hash: None,
-            bad_lines: 0,
-            send_only: false,
             load: "one at a time".into(),
-            checks: Vec::new(),
+            ..Header::default()
         }
     }
 
@@ -352,6 +336,7 @@ mod tests {
             tally,
             arrivals,
             workers: Vec::new(),
+            watched: Vec::new(),
         }
     }
 
@@ -365,12 +350,16 @@ mod tests {
             ended: Ended::ByTime,
             evidence: Evidence::default(),
             late_after_settled: 0,
+            last_answer_ns: None,
             workers: Vec::new(),
             schedule_ns: 9,
             passes: 1.0,
             interface: None,
             queries_per_client: Vec::new(),
             explanations: Vec::new(),
+            replay: None,
+            answers: None,
+            watched: Vec::new(),
         }
     }
 

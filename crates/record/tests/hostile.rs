@@ -78,6 +78,30 @@ fn a_sum_that_is_not_that_of_the_intervals_is_refused_with_the_counter() {
 }
 
 #[test]
+fn watched_series_that_no_run_has_are_refused_with_their_line() {
+    let counters = "/watched/0/counters";
+    // The third interval is in line 4.
+    let many: Value = (0..5_000).map(|n| (format!("series{n}"), json!(1))).collect();
+    Lines::new()
+        .with(4, counters, many)
+        .refused("line 4: not a line of a dnsdyno record: a map has more than 4096");
+    Lines::new().with(4, counters, json!({ "a".repeat(300): 1 })).refused("a name has more than 200 octets");
+    Lines::new().with(4, counters, json!({ "udp.drops": -1 })).refused("line 4");
+    Lines::new().with(4, "/watched", json!(vec![Value::Null; 65])).refused("a list has more than 64 entries");
+    let more = json!({ "snmp.Udp.RcvbufErrors": 1 });
+    Lines::new().with(7, counters, more).refused(
+        "line 7: its `watched.0.snmp.Udp.RcvbufErrors` is 1, but the intervals before it add up to 166",
+    );
+}
+
+#[test]
+fn a_name_of_a_series_that_acts_on_a_terminal_is_not_printed_as_it_is() {
+    let name = "\u{1b}[2Jdrops";
+    let lines = Lines::new().with(2, "/watched/0/counters", json!({ name: 5 }));
+    lines.with(7, "/watched/0/counters", json!({ name: 1 })).refused("[2Jdrops` is 1");
+}
+
+#[test]
 fn a_record_that_says_that_lines_are_lost_is_read_without_them() {
     let mut lines = Lines::new().with(5, "/kind", "record_gap");
     lines.lines.remove(3);
@@ -163,7 +187,7 @@ fn a_count_that_no_run_has_is_refused() {
 #[test]
 fn a_list_or_a_line_that_is_too_long_is_refused_before_it_takes_memory() {
     let many = |count: usize| Value::Array(vec![json!({}); count]);
-    Lines::new().with(2, "/members", many(100_000)).refused("a list has more than 16 entries");
+    Lines::new().with(2, "/members", many(100_000)).refused("a list has more than 32 entries");
     Lines::new().with(2, "/workers", many(100_000)).refused("a list has more than 65536 entries");
     Lines::new().with(2, "/types", many(100_000)).refused("a list has more than 65536 entries");
     let counts = Value::Array(vec![1.into(); 100_000]);

@@ -1,7 +1,7 @@
 //! The figure of a metric, of a whole run or of a part of it.
 
 use dnsdyno_measure::{Arrivals, Latency, Quantile, Tally};
-use dnsdyno_plan::expect::{Durations, Figure, Metric, PacketCount, QueryCount, ResponseCount};
+use dnsdyno_plan::expect::{AnswerCount, Durations, Figure, Metric, PacketCount, QueryCount, ResponseCount};
 
 use crate::figures::{judged, latency, lateness, longest, lost, rate_qps, sent};
 use crate::{Digest, Header, Headline, Row};
@@ -63,6 +63,9 @@ pub fn measure_run(metric: Metric, digest: &Digest) -> Measured {
     if metric == Metric::Generator {
         return generator(digest);
     }
+    if let Metric::Answers(which) = metric {
+        return answers(which, digest);
+    }
     let part = Part::new(&digest.header, digest.tally(), digest.arrivals(), digest.schedule_ns());
     let in_evidence = digest.sum.as_ref().map_or(0, |sum| sum.evidence.socket_drops);
     measure(metric, Part { socket_drops: part.socket_drops.max(in_evidence), ..part })
@@ -99,9 +102,24 @@ pub(super) fn measure(metric: Metric, part: Part<'_>) -> Measured {
             0 => Measured::Nothing("no query was sent"),
             count => Measured::RateQps(rate_qps(count, part.over_ns)),
         },
+        Metric::Answers(_) => Measured::Nothing("answers are compared for the whole run only"),
         // The plan refuses it for parts.
         Metric::Generator => Measured::Nothing("the generator is judged for the whole run only"),
     }
+}
+
+/// Answers of a replay that differ from the recorded ones.
+fn answers(which: AnswerCount, digest: &Digest) -> Measured {
+    let counts = digest.sum.as_ref().and_then(|sum| sum.answers);
+    let Some(counts) = counts.filter(|counts| counts.compared() > 0) else {
+        return Measured::Nothing("no answer was compared: see --check-answers");
+    };
+    let part = match which {
+        AnswerCount::Differing => counts.differing(),
+        AnswerCount::Better => counts.better,
+        AnswerCount::Worse => counts.worse,
+    };
+    Measured::Part { part, whole: counts.compared() }
 }
 
 fn queries(which: QueryCount, tally: &Tally) -> u64 {

@@ -6,9 +6,10 @@
 use std::path::Path;
 
 use dnsdyno_measure::{
-    Anomalies, Arrivals, ConnectFailure, ConnectionEnd, Connections, Encrypted, Evidence, Fallback,
+    Anomalies, Arrivals, ConnectFailure, ConnectionEnd, Connections, Cookies, Encrypted, Evidence, Fallback,
     FallbackFailure, HandshakeFailure, HandshakeKind, MemberTally, Neighbour, NotSentReason, PerClient,
-    StreamFailure, Tally, TypeCount, Warning,
+    Samples, Side, StreamFailure, Tally, Tsig, TsigFailure, TypeCount, Warning, Watched, WatchedKind,
+    merge_samples,
 };
 use dnsdyno_record::{
     Ended, Event, Header, Headline, HostInfo, InterfaceCounts, Interval, MemberInfo, Phase, RunWriter, Sum,
@@ -31,34 +32,56 @@ pub(crate) fn header(headline: Headline, phases: u64) -> Header {
             .into(),
         version: "0.1.0".into(),
         name: Some("first".into()),
-        note: None,
-        interval_ns: SECOND,
         timeout_ns: 5 * SECOND,
         headline,
         types: vec![1, 28, 65280],
         phases: (0..phases).map(phase).collect(),
         target: "localhost".into(),
         address: "[::1]:5300".parse().unwrap(),
-        transport: "udp".into(),
         mix: [("udp", 0.75), ("tcp", 0.25)]
-            .map(|(transport, share)| MemberInfo {
-                transport: transport.into(),
-                share,
-                address: "[::1]:5300".parse().unwrap(),
-            })
+            .map(|(transport, share)| MemberInfo::new(transport, share, "[::1]:5300".parse().unwrap()))
             .into(),
-        backend: Default::default(),
         workers: 2,
         workers_reason: Some("enough for 1k qps".into()),
         udp_sockets: Some(2),
         clients: 8,
         queries: 1_000,
-        queries_hash: None,
         bad_lines: 2,
-        send_only: false,
         load: "stair from 1,000 to 5,000 queries/s".into(),
-        checks: Vec::new(),
+        watched: watched(),
+        ..Header::default()
     }
+}
+
+/// A host of which everything is known, and a server of which nothing is.
+fn watched() -> Vec<Watched> {
+    let one = |kind, side, label: &str| Watched {
+        kind,
+        side,
+        label: label.into(),
+        software: None,
+        version: None,
+        settings: [].into(),
+        missing: Vec::new(),
+    };
+    let host = Watched {
+        software: Some("linux".into()),
+        version: Some("6.1".into()),
+        settings: [("net.core.rmem_max".to_owned(), "212992".to_owned())].into(),
+        missing: vec!["the qdisc statistics need CAP_NET_ADMIN".into()],
+        ..one(WatchedKind::Host, Side::Both, "this host")
+    };
+    vec![host, one(WatchedKind::Server, Side::Server, "BIND at 127.0.0.1:8053")]
+}
+
+/// What was read in an interval: the server in every second one only.
+fn samples(index: u64) -> Vec<Option<Samples>> {
+    let host = Samples {
+        counters: [("snmp.Udp.RcvbufErrors".to_owned(), 40 + index)].into(),
+        gauges: [("sockstat.TCP.inuse".to_owned(), 9 + index % 3)].into(),
+    };
+    let server = Samples { counters: [("queries.udp".to_owned(), 900 + index)].into(), ..Samples::default() };
+    vec![Some(host), index.is_multiple_of(2).then_some(server)]
 }
 
 /// Transactions with a fallback; each reason occurs.
@@ -139,6 +162,12 @@ pub(crate) fn interval(index: u64) -> Interval {
         cpu_ns: 300_000_000,
         cpu_wait_ns: 1_000_000,
         connections: index.is_multiple_of(2).then(|| Box::new(connections(index))),
+        tsig: Some(Box::new(tsig(index))),
+        cookies: Some(Box::new(Cookies {
+            with_server_cookie: 800 + index,
+            bad_cookie: 3,
+            ..Cookies::default()
+        })),
     };
     let workers =
         [0, 1].map(|w| WorkerUse { cpu_ns: 150_000_000 + w, cpu_wait_ns: w, sent: 450, answered: 400 + w });
@@ -150,7 +179,16 @@ pub(crate) fn interval(index: u64) -> Interval {
         tally,
         arrivals,
         workers: workers.into(),
+        watched: samples(index),
     }
+}
+
+/// Signatures with different figures.
+fn tsig(index: u64) -> Tsig {
+    let mut tsig = Tsig { verified: 890 + index, unsigned_errors: 2, ..Tsig::default() };
+    TsigFailure::ALL.iter().zip(1..).for_each(|(why, n)| tsig.failed.add(*why, n));
+    tsig.errors.add(17, 2 + index);
+    tsig
 }
 
 /// Connections with different figures.
@@ -199,10 +237,16 @@ pub(crate) fn sum(intervals: &[Interval]) -> Sum {
     let mut tally = Tally::new(3);
     let mut arrivals = Arrivals::default();
     let mut workers = vec![WorkerUse::default(); 2];
+    let mut watched = Vec::new();
     for interval in intervals {
         tally.merge(&interval.tally);
         arrivals.merge_in_time(&interval.arrivals);
         workers.iter_mut().zip(&interval.workers).for_each(|(sum, one)| sum.merge(one));
+        merge_samples(&mut watched, &interval.watched);
+    }
+    // A series that has not moved is in the sum only.
+    for host in watched.iter_mut().take(1).flatten() {
+        host.counters.insert("softnet.dropped".to_owned(), 0);
     }
     tally.ends.came_late_after_all(1);
     let to_ns = intervals.last().map_or(0, |last| last.to_ns);
@@ -228,6 +272,8 @@ pub(crate) fn sum(intervals: &[Interval]) -> Sum {
             lasted_ns: to_ns,
             id_waits: 0,
             connection_waits: 8,
+            reader_waits: 3,
+            reader_waited_ns: 40,
             connects_without_port: 6,
             sockets: 8,
             busiest_worker_cpu: 0.1 + 0.2 + 0.63,
@@ -241,12 +287,16 @@ pub(crate) fn sum(intervals: &[Interval]) -> Sum {
             }],
         },
         late_after_settled: 1,
+        last_answer_ns: None,
         workers,
         schedule_ns: to_ns,
         passes: 10.0 / 3.0,
         interface: Some(InterfaceCounts { name: "eth0".into(), sent: 7, ..InterfaceCounts::default() }),
         queries_per_client: PerClient::of([3, 3, 700]),
         explanations: Vec::new(),
+        replay: None,
+        answers: None,
+        watched,
     }
 }
 
