@@ -43,6 +43,9 @@ pub struct Figure {
 /// The answer of a run.
 pub fn answer(digest: &Digest) -> Answer {
     let verdict = verdict(digest);
+    if digest.header.is_watch_only() {
+        return Answer { sentence: watched(digest), figures: Vec::new(), verdict };
+    }
     let Reached { words, figures } = reached(digest);
     let so_far = match digest.ended() {
         None => "So far: ",
@@ -51,6 +54,12 @@ pub fn answer(digest: &Digest) -> Answer {
     };
     let sentence = with_capital(&format!("{so_far}{words}{}", whose(digest, &verdict)));
     Answer { sentence, figures, verdict }
+}
+
+/// What was done instead of a load.
+fn watched(digest: &Digest) -> String {
+    let sources = counted(digest.header.watched.len() as u64, "source was", "sources were");
+    format!("Nothing was sent; {sources} watched for {}.", length(digest.to_ns()))
 }
 
 /// What a run has reached: a clause without a full stop, and its figures.

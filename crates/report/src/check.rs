@@ -6,9 +6,10 @@ use dnsdyno_wire::rcode_name;
 use crate::foreign::safe;
 use crate::units::{counted, duration};
 
-/// What was found over one transport: `NOERROR over udp in 412 µs, version BIND 9.18.41, NSID ns1`.
+/// What was found over one transport of one server: `NOERROR over udp in 412 µs, version BIND 9.18.41, NSID ns1`.
 pub fn check_line(check: &Check) -> String {
-    let over = safe(&check.transport);
+    let server = check.server.as_ref().map_or(String::new(), |server| format!(" by {}", safe(server)));
+    let over = format!("{}{server}", safe(&check.transport));
     let mut parts = match (&check.rcode, &check.problem) {
         (Some(rcode), _) => vec![format!("{} over {over} in {}", safe(rcode), duration(check.took_ns))],
         (None, Some(problem)) => vec![format!("no answer over {over}: {}", safe(problem))],

@@ -1,7 +1,7 @@
 //! Transactions retried over TCP, and the members of a mix: sections of the summary of runs that have any.
 
 use dnsdyno_measure::{Fallback, Half, Latency, MemberTally, Tally};
-use dnsdyno_record::{Digest, Headline, MemberInfo};
+use dnsdyno_record::{Digest, Headline, MemberInfo, MembersBy};
 use serde_json::{Map, Value, json};
 
 use crate::connections::figures;
@@ -53,7 +53,7 @@ pub(crate) fn write(out: &mut String, digest: &Digest, width: usize) {
     }
 }
 
-/// Writes a line for each transport of a mix.
+/// Writes a line for each member of a mix.
 pub(crate) fn write_mix(out: &mut String, digest: &Digest, width: usize) {
     if let Some(table) = mix_table(digest) {
         out.push('\n');
@@ -61,7 +61,7 @@ pub(crate) fn write_mix(out: &mut String, digest: &Digest, width: usize) {
     }
 }
 
-/// The transports of a mix; `None` without one.
+/// The members of a mix; `None` without one.
 pub(crate) fn mix_table(digest: &Digest) -> Option<Table> {
     let mix: Vec<_> = members(digest).collect();
     if mix.is_empty() {
@@ -75,7 +75,8 @@ pub(crate) fn mix_table(digest: &Digest) -> Option<Table> {
         column(&|_, member| quantile(latency(digest.header.headline, member).percentile(q), timeout_ns))
     };
     let mut table = Table::default();
-    table.left("mix", 0, column(&|info, _| safe(&info.transport)));
+    let by = digest.header.members_by().map_or("mix", MembersBy::word);
+    table.left(by, 0, column(&|info, _| safe(info.label())));
     table.right("share", 3, column(&|info, _| percent(info.share)));
     table.right("sent", 0, column(&|_, member| of(member.sent, sent(tally))));
     table.right("queries", 0, column(&|_, member| count(member.scheduled)));
@@ -93,7 +94,9 @@ pub(crate) fn as_json(digest: &Digest) -> (Value, Value) {
     let fallback = digest.tally().fallback.as_deref().map_or(Value::Null, fallback_json);
     let member = |(info, member): (&MemberInfo, &MemberTally)| {
         let mut object = json!({
+            "name": info.label(),
             "transport": info.transport,
+            "server": info.server,
             "address": info.address,
             "share_asked": info.share,
             "share_sent": share(member.sent, sent(digest.tally())),
@@ -181,14 +184,14 @@ fallback: 500 of 2,000 transactions retried over TCP (25.00 %)   answered 490
     }
 
     #[test]
-    fn a_mix_has_a_line_for_each_transport() {
+    fn a_mix_has_a_line_for_each_member() {
         let digest = sample::mixed();
         let text = summary(&digest, 100);
         assert!(text.contains("over udp, tcp"), "{text}");
         let shown = "
-  mix    share     sent  queries  answered  answered/s    lost      p50     p99
-  udp  75.00 %  74.95 %    1,499     1,499       1,499     0 %   500 µs  500 µs
-  tcp  25.00 %  25.05 %      501       491         491  2.00 %  1.00 ms       -
+  transport    share     sent  queries  answered  answered/s    lost      p50     p99
+  udp        75.00 %  74.95 %    1,499     1,499       1,499     0 %   500 µs  500 µs
+  tcp        25.00 %  25.05 %      501       491         491  2.00 %  1.00 ms       -
 ";
         assert!(text.contains(shown), "{text}");
         let json = summary_json(&digest);
@@ -196,6 +199,36 @@ fallback: 500 of 2,000 transactions retried over TCP (25.00 %)   answered 490
         assert_eq!(json["mix"][0]["share_asked"], 0.75);
         assert_eq!(json["mix"][1]["response"]["max"]["beyond_timeout"], true);
         assert!(json["fallback"].is_null());
+    }
+
+    #[test]
+    fn several_servers_are_named_with_their_figures() {
+        let mut digest = sample::mixed();
+        digest.header.transport = "udp".into();
+        for (number, member) in digest.header.mix.iter_mut().enumerate() {
+            member.transport = "udp".into();
+            member.server = format!("ns{number}.test");
+            (member.name, member.address) = (member.server.clone(), ([192, 0, 2, number as u8], 53).into());
+        }
+        let text = summary(&digest, 100);
+        assert!(text.contains("ns0.test (192.0.2.0:53), ns1.test (192.0.2.1:53) over udp\n"), "{text}");
+        assert!(text.contains("  server      share") && text.contains("  ns1.test  25.00 %"), "{text}");
+        let json = summary_json(&digest);
+        assert_eq!(
+            (&json["mix"][1]["server"], &json["mix"][1]["name"]),
+            (&"ns1.test".into(), &"ns1.test".into())
+        );
+        let one = digest.header.mix[0].clone();
+        digest.header.mix = vec![one; 7];
+        assert!(summary(&digest, 100).contains("\n  member "));
+        for (number, member) in digest.header.mix.iter_mut().enumerate() {
+            member.address.set_port(number as u16);
+        }
+        assert!(
+            summary(&digest, 200).contains("(192.0.2.0:3) and 3 more over udp"),
+            "{}",
+            summary(&digest, 200)
+        );
     }
 
     #[test]

@@ -7,13 +7,13 @@
 //!                      or, with no query for 40 ms: the delayed ACK of Linux releases the rest
 //! ```
 
-use dnsdyno_measure::{Histogram, Quantile};
+use dnsdyno_measure::{Histogram, Quantile, Tsig, TsigFailure};
 use dnsdyno_record::{Digest, Headline, Row};
 use serde_json::{Value, json};
 
 use crate::figures::sent;
 use crate::layout::paragraph;
-use crate::units::{duration, percent};
+use crate::units::{counted, duration, percent};
 
 /// A likely cause for figures of the run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,6 +22,12 @@ pub(crate) enum Hint {
     WaitsForNextQuery { p50_ns: u64, gap_ns: u64 },
     /// A share of the responses took as long as a delayed ACK.
     DelayedAck { share: f64 },
+    /// Signatures were not accepted because of the time at which they were made.
+    ClocksDiffer { responses: u64 },
+    /// The server does not know the key.
+    UnknownKey { responses: u64 },
+    /// The server has another secret for the key.
+    OtherSecret { responses: u64 },
 }
 
 impl Hint {
@@ -29,6 +35,9 @@ impl Hint {
         match self {
             Hint::WaitsForNextQuery { .. } => "waits_for_next_query",
             Hint::DelayedAck { .. } => "delayed_ack",
+            Hint::ClocksDiffer { .. } => "clocks_differ",
+            Hint::UnknownKey { .. } => "unknown_key",
+            Hint::OtherSecret { .. } => "other_secret",
         }
     }
 
@@ -48,16 +57,49 @@ impl Hint {
                  writes a response in two parts and waits for the acknowledgement of the first (no TCP_NODELAY).",
                 percent(share)
             ),
+            Hint::ClocksDiffer { responses } => format!(
+                "{}: the clock of the server differs from that of this host by more than 300 s. Set both (NTP).",
+                counted(
+                    responses,
+                    "signature was refused with BADTIME or was not of our time",
+                    "signatures were refused with BADTIME or were not of our time"
+                )
+            ),
+            Hint::UnknownKey { responses } => format!(
+                "the server answered {} with BADKEY: it has no key with this name and algorithm. Compare both with its \
+                 configuration.",
+                counted(responses, "query", "queries")
+            ),
+            Hint::OtherSecret { responses } => format!(
+                "the server answered {} with BADSIG: its secret for this key is another one.",
+                counted(responses, "query", "queries")
+            ),
         }
     }
 }
 
 /// The hints that follow from the figures.
 pub(crate) fn hints(digest: &Digest) -> Vec<Hint> {
+    let signatures = digest.arrivals().tsig.iter().flat_map(|tsig| of_signatures(tsig));
     if digest.arrivals().connections.is_none() || !digest.header.mix.is_empty() {
-        return Vec::new();
+        return signatures.collect();
     }
-    waits_for_next_query(digest).into_iter().chain(delayed_ack(&digest.tally().service)).collect()
+    let connections = waits_for_next_query(digest).into_iter().chain(delayed_ack(&digest.tally().service));
+    signatures.chain(connections).collect()
+}
+
+/// What the errors of signatures mean.
+fn of_signatures(tsig: &Tsig) -> Vec<Hint> {
+    let [bad_sig, bad_key, bad_time] = [16, 17, 18].map(|error| tsig.errors.of(error));
+    let bad_time = bad_time + tsig.failed.of(TsigFailure::BadTime);
+    [
+        (bad_time, Hint::ClocksDiffer { responses: bad_time }),
+        (bad_key, Hint::UnknownKey { responses: bad_key }),
+        (bad_sig, Hint::OtherSecret { responses: bad_sig }),
+    ]
+    .into_iter()
+    .filter_map(|(responses, hint)| (responses > 0).then_some(hint))
+    .collect()
 }
 
 /// The hints as texts.

@@ -45,6 +45,11 @@ pub fn write_json<E: From<io::Error>>(
     Ok(())
 }
 
+/// An object on one line, as text for a terminal too.
+pub fn json_line(value: &Value) -> String {
+    printable(&value.to_string())
+}
+
 /// JSON text for a terminal too: such characters are only within strings, where they can be escaped.
 fn printable(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
@@ -96,6 +101,8 @@ pub fn summary_json(digest: &Digest) -> Value {
         "events": digest.events,
         "more_events": digest.more_events,
         "hints": hints::as_json(digest),
+        "replay": digest.sum.as_ref().and_then(|sum| sum.replay.as_ref()).map(|counts| counters(counts)),
+        "answers": digest.sum.as_ref().and_then(|sum| sum.answers.as_ref()).map(|counts| counters(counts)),
         "explanations": digest.sum.as_ref().map_or(&[][..], |sum| &sum.explanations),
         "generator": generator(digest),
         "workers": workers(digest),

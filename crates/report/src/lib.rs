@@ -5,9 +5,13 @@
 #![forbid(unsafe_code)]
 
 mod answer;
+mod capture;
 mod check;
+mod checks;
 pub mod comparison;
 mod connections;
+pub mod diagnosis;
+mod doctor;
 pub mod expect;
 mod fallback;
 mod figures;
@@ -20,21 +24,27 @@ mod live;
 mod load;
 pub mod markdown;
 mod objects;
+mod replay;
 mod rows;
 mod schema;
 mod steps;
 pub mod tables;
 mod text;
 mod verdict;
+mod watched;
 mod workers;
 
 pub use answer::{Answer, Figure, answer};
+pub use capture::{capture_text, written_text};
 pub use check::{check_line, refusal};
+pub use checks::{cookie_counts, tsig_counts};
+pub use diagnosis::{Diagnosis, diagnosis, diagnosis_json, diagnosis_text, first_finding_text};
 pub use dnsdyno_measure::units;
+pub use doctor::{Examination, HostFinding, Weight, examination_text, examine};
 pub use figures::{row_rate, share};
 pub use hints::hint_texts;
 pub use intervals::{Csv, EveryCounter};
-pub use json::{summary_json, write_json};
+pub use json::{json_line, summary_json, write_json};
 pub use layout::{Column, Table};
 pub use live::{Figure as LiveFigure, LiveFigures};
 pub use load::{HELD_RULE, Knee, LoadPoint, LoadResponse, PointsOfLoad, RatesOfRuns};

@@ -111,7 +111,8 @@ impl LiveFigures<'_> {
             ("wrong question", anomalies.wrong_question),
             ("malformed", anomalies.malformed),
         ];
-        let seen = parts.into_iter().filter(|(_, n)| *n > 0);
+        let parts = parts.into_iter().chain([("signature or cookie not accepted", self.arrivals.rejected())]);
+        let seen = parts.filter(|(_, n)| *n > 0);
         seen.map(|(what, n)| Figure::new(what, count(n))).collect()
     }
 }

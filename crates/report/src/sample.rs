@@ -28,28 +28,18 @@ pub(crate) fn header() -> Header {
         started_unix_ns: 1_760_000_000_000_000_000,
         command_line: vec!["dnsdyno".into(), "run".into()],
         version: "0.1.0".into(),
-        name: None,
-        note: None,
-        interval_ns: SECOND,
         timeout_ns: 5 * SECOND,
         headline: Headline::Response,
         types: vec![1, 28],
         phases: vec![step(0, "2,000"), step(1, "3,000"), step(2, "4,000")],
         target: "ns1.example".into(),
         address: "192.0.2.1:53".parse().unwrap(),
-        transport: "udp".into(),
-        mix: Vec::new(),
-        backend: Default::default(),
         workers: 2,
-        workers_reason: None,
-        udp_sockets: None,
         clients: 8,
         queries: 10_000,
-        queries_hash: None,
         bad_lines: 2,
-        send_only: false,
         load: "stair from 2,000 to 4,000 queries/s, 1,000 a step, each held for 2 s".into(),
-        checks: Vec::new(),
+        ..Header::default()
     }
 }
 
@@ -76,7 +66,16 @@ pub(crate) fn second(index: u64, qps: u64, lost: u64) -> Interval {
     (0..qps).for_each(|n| tally.lateness.record(5_000 + n % 100 * 100));
     let arrivals = Arrivals { sent: qps, answered, timed_out: lost, ..Arrivals::default() };
     let (from_ns, to_ns) = (index * SECOND, (index + 1) * SECOND);
-    Interval { index, from_ns, to_ns, asked_qps: qps as f64, tally, arrivals, workers: Vec::new() }
+    Interval {
+        index,
+        from_ns,
+        to_ns,
+        asked_qps: qps as f64,
+        tally,
+        arrivals,
+        workers: Vec::new(),
+        watched: Vec::new(),
+    }
 }
 
 /// The sum of `digest`, with a generator that is ok.
@@ -90,12 +89,16 @@ pub(crate) fn calm_sum(digest: &Digest) -> Sum {
         ended: Ended::ByTime,
         evidence: Evidence { open_loop: true, sockets: 8, busiest_worker_cpu: 0.31, ..Evidence::default() },
         late_after_settled: 0,
+        last_answer_ns: None,
         workers: Vec::new(),
         schedule_ns: digest.schedule_ns(),
         passes: digest.tally().scheduled as f64 / digest.header.queries as f64,
         interface: None,
         queries_per_client: Vec::new(),
         explanations: Vec::new(),
+        replay: None,
+        answers: None,
+        watched: Vec::new(),
     }
 }
 
@@ -332,11 +335,7 @@ pub(crate) fn falling_back() -> Digest {
 
 /// Three quarters over UDP, a quarter over TCP, of which some are lost.
 pub(crate) fn mixed() -> Digest {
-    let member = |transport: &str, share| MemberInfo {
-        transport: transport.into(),
-        share,
-        address: "192.0.2.1:53".parse().unwrap(),
-    };
+    let member = |transport, share| MemberInfo::new(transport, share, "192.0.2.1:53".parse().unwrap());
     let mix = vec![member("udp", 0.75), member("tcp", 0.25)];
     let mut digest = Digest::new(Header { transport: "mix".into(), mix, phases: Vec::new(), ..header() });
     let mut interval = second(0, 2_000, 0);
@@ -423,7 +422,7 @@ pub(crate) fn hostile() -> [Digest; 3] {
         header.command_line = vec![text()];
         header.backend = BackendInfo { why: Some(text()), xdp: Some(xdp.clone()) };
         header.checks = vec![check.clone(), Check { problem: Some(text()), ..Check::default() }];
-        header.mix.iter_mut().for_each(|member| member.transport = text());
+        header.mix.iter_mut().for_each(|member| (member.name, member.transport) = (text(), text()));
         let failed = Check { transport: text(), problem: Some(text()), ..Check::default() };
         header.checks.push(failed);
         header.phases.iter_mut().for_each(|phase| phase.label = text());

@@ -37,6 +37,9 @@ pub fn summary_schema() -> Value {
         ("Connections", closed_object(with(counters("Connections"), retried()))),
         ("Fallback", closed_object(fallback(counters("Fallback")))),
         ("Member", closed_object(member(&record))),
+        ("ReplayCounts", closed_object(counters("ReplayCounts"))),
+        ("CaptureCounts", closed_object(counters("CaptureCounts"))),
+        ("AnswerCounts", closed_object(counters("AnswerCounts"))),
         ("Worker", closed_object(with(counters("WorkerUse"), worker()))),
     ];
     let defs = same.into_iter().chain(own).map(|(name, schema)| (name.to_owned(), schema));
@@ -75,6 +78,8 @@ fn frame() -> Value {
         "events": list_of("Event", "The first hundred events."),
         "more_events": count("Further events."),
         "hints": list_of("Told", "Likely causes of figures."),
+        "replay": or_null("ReplayCounts", "What was read from the capture; null where none was replayed."),
+        "answers": or_null("AnswerCounts", "Answers, compared with the recorded ones; null where none were."),
         "explanations": list_of("Explanation", "What was behind counted failures."),
         "generator": closed_object(json!({
             "ok": {
@@ -90,7 +95,7 @@ fn frame() -> Value {
         "mix": {
             "type": ["array", "null"],
             "items": { "$ref": "#/$defs/Member" },
-            "description": "One for each transport of a mix; null without a mix.",
+            "description": "One for each member, where there are several servers or transports; null without.",
         },
         "interface": or_null("InterfaceCounts", "Packets of the interface to the server; null where unknown."),
         "intervals": list_of("Row", "Each interval, in order."),
@@ -263,7 +268,9 @@ fn fallback(mut counters: Value) -> Value {
 
 fn member(record: &Value) -> Value {
     let own = json!({
-        "transport": text("Its name."),
+        "name": text("Its name: the server, where members differ by that only."),
+        "transport": text("The name of its transport."),
+        "server": text("The server as the user gave it; empty in older records."),
         "address": text("The address that its queries were sent to."),
         "share_asked": number("Its configured share of the queries, 0 to 1."),
         "share_sent": or_null_number("Its share of those sent."),

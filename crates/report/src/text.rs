@@ -12,8 +12,10 @@ use crate::fallback;
 use crate::foreign::safe;
 use crate::hints;
 use crate::layout::{NARROWEST, paragraph};
+use crate::replay;
 use crate::rows;
 use crate::units::{counted, length};
+use crate::watched;
 
 /// The summary of `digest` in lines of at most `width` columns (40 at least), with a newline
 /// after the last.
@@ -23,12 +25,19 @@ pub fn summary(digest: &Digest, width: usize) -> String {
     let width = width.max(NARROWEST);
     let mut out = String::new();
     head::write(&mut out, digest, width);
+    if digest.header.is_watch_only() {
+        watched::write(&mut out, digest, width);
+        events(&mut out, digest, width);
+        return out;
+    }
     queries::write(&mut out, digest, width);
+    replay::write(&mut out, digest, width);
     latencies::write(&mut out, digest, width);
     fallback::write_mix(&mut out, digest, width);
     fallback::write(&mut out, digest, width);
     connections::write(&mut out, digest, width);
     rows::write(&mut out, digest, width);
+    watched::write(&mut out, digest, width);
     events(&mut out, digest, width);
     hints::write(&mut out, digest, width);
     verdict::write(&mut out, digest, width);

@@ -9,7 +9,7 @@ pub enum State {
     Ok,
     /// It may have: the figures are not called those of the server.
     Doubt,
-    /// The record has no end, and so no verdict.
+    /// The record has no end, or nothing was sent, and so there is no verdict.
     Unknown,
 }
 
@@ -29,6 +29,9 @@ pub struct Verdict {
 /// The verdict of a run. Its texts may contain those of the record.
 pub fn verdict(digest: &Digest) -> Verdict {
     let doubts: Vec<_> = digest.warnings().iter().map(ToString::to_string).collect();
+    if digest.header.is_watch_only() {
+        return Verdict { state: State::Unknown, word: "no load", doubts: Vec::new(), notes: Vec::new() };
+    }
     let (state, word) = match (&digest.sum, doubts.is_empty()) {
         (Some(_), true) => (State::Ok, "generator: ok"),
         (None, true) => (State::Unknown, "generator: no verdict"),

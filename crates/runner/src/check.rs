@@ -1,4 +1,4 @@
-//! The check before the load: one query to the server over each transport of the run, and who the server says it is.
+//! The check before the load: one query to each server over each of its transports, and who the server says it is.
 //!
 //! ```text
 //!   describe(plan) ──► parts ──► exchange: first query, then version.bind ──► Check, for the header and the user
@@ -12,12 +12,13 @@ mod exchange;
 mod identity;
 mod words;
 
-use dnsdyno_plan::{Plan, Queries};
+use dnsdyno_plan::Queries;
 use dnsdyno_record::{Check, TlsCheck};
+use dnsdyno_sys::clock;
 use dnsdyno_transport::{Description, Kind, MemberDescription, Opened, PartKind, Peer, open, tls};
 use dnsdyno_wire::{HEADER_LEN, class_name, name_to_text, peek, rcode_name, type_name};
 
-use self::exchange::{Answer, Exchange, Exchanged};
+use self::exchange::{Answer, Exchange, Exchanged, QUERY_ID};
 use crate::error::{CheckFailed, RunError};
 
 /// Sends the first of `queries` over each transport that `kind` and `description` have.
@@ -25,24 +26,37 @@ use crate::error::{CheckFailed, RunError};
 /// # Errors
 /// If a transport cannot be opened, or the server gave no usable answer over one.
 pub(crate) fn check_server(
-    plan: &Plan,
     kind: Kind,
     description: &Description,
     queries: &Queries,
 ) -> Result<Vec<Check>, RunError> {
+    let message = queries.check_message(QUERY_ID, clock::wall_ns());
     let (mut checks, mut sentences) = (Vec::new(), Vec::new());
-    for (kind, description) in parts_of(kind, description) {
-        let opened = open(Kind::Part(kind), &description)?;
-        // On a thread of its own, because a transport changes settings of its thread.
-        let exchanged = std::thread::scope(|scope| {
-            let question = queries.message(0);
-            let exchange = Exchange { question, description: &description };
-            scope.spawn(|| exchange_over(opened, exchange)).join()
-        });
+    let parts = parts_of(kind, description);
+    let is_other = |(kind, one): &(PartKind, Description), (other_kind, other): &(PartKind, Description)| {
+        one.server.ip() != other.server.ip() || (kind == other_kind && one.server != other.server)
+    };
+    let has_servers = parts.iter().any(|part| parts.iter().any(|other| is_other(part, other)));
+    let mut opened = Vec::with_capacity(parts.len());
+    for (kind, description) in &parts {
+        opened.push(open(Kind::Part(*kind), description)?);
+    }
+    // All at once: several servers that do not answer delay the error no longer than one. Each on a thread of its own,
+    // because a transport changes settings of its thread.
+    let exchanged: Vec<_> = std::thread::scope(|scope| {
+        let mut threads = Vec::with_capacity(parts.len());
+        for (opened, (_, description)) in opened.into_iter().zip(&parts) {
+            let exchange = Exchange { question: &message, description };
+            threads.push(scope.spawn(move || exchange_over(opened, exchange)));
+        }
+        threads.into_iter().map(std::thread::ScopedJoinHandle::join).collect()
+    });
+    for ((kind, description), exchanged) in parts.iter().zip(exchanged) {
         let Ok(exchanged) = exchanged else { continue };
-        let mut check = check_of(kind, queries, &exchanged);
+        let (kind, mut check) = (*kind, check_of(*kind, &message, &exchanged));
+        check.server = has_servers.then(|| description.server.to_string());
         if let Some(problem) = &exchanged.problem {
-            let sentence = words::sentence(problem, kind, &description, &check, plan);
+            let sentence = words::sentence(problem, kind, description, &check);
             check.problem = Some(sentence.clone());
             sentences.push(sentence);
         }
@@ -76,22 +90,44 @@ fn parts_of(kind: Kind, description: &Description) -> Vec<(PartKind, Description
     };
     match kind {
         Kind::Part(kind) => vec![(kind, alone(description))],
-        Kind::Mixed => description.members.iter().flat_map(both).flatten().collect(),
+        Kind::Mixed => {
+            let mut parts: Vec<(PartKind, Description)> = Vec::new();
+            for part in description.members.iter().flat_map(both).flatten() {
+                if !parts.iter().any(|other| is_asked_alike(other, &part)) {
+                    parts.push(part);
+                }
+            }
+            parts
+        }
         Kind::Xdp => vec![(PartKind::Udp, alone(description))],
         Kind::Sim => Vec::new(),
     }
 }
 
+/// Whether one check is enough for both parts: members may differ in the behaviour of their clients only.
+fn is_asked_alike(
+    (kind, one): &(PartKind, Description),
+    (other_kind, other): &(PartKind, Description),
+) -> bool {
+    let http = |description: &Description| (description.http_get, description.http_path.clone());
+    let tls = |description: &Description| {
+        let tls = &description.tls;
+        (tls.asked.clone(), tls.server_name.clone(), tls.tls12, tls.tls13)
+    };
+    (kind, one.server, http(one), tls(one)) == (other_kind, other.server, http(other), tls(other))
+}
+
 /// What was found, as the record has it.
-fn check_of(kind: PartKind, queries: &Queries, exchanged: &Exchanged) -> Check {
+fn check_of(kind: PartKind, query: &[u8], exchanged: &Exchanged) -> Check {
     let answer = exchanged.answer.as_ref();
     let peeked = answer.and_then(|answer| peek(&answer.bytes).ok());
     let identity = exchanged.version.as_deref().map(identity::of_response).unwrap_or_default();
     // A server may give its identifier with the first answer, if the user's queries request it.
     let nsid = answer.and_then(|answer| identity::of_response(&answer.bytes).nsid);
     Check {
+        server: None,
         transport: name_of(kind).to_owned(),
-        query: query_text(queries.message(0)),
+        query: query_text(query),
         rcode: peeked.as_ref().map(|response| rcode_name(response.rcode).into_owned()),
         problem: None,
         truncated: peeked.as_ref().is_some_and(|response| response.is_truncated()),

@@ -1,29 +1,55 @@
 //! Translates a plan into the description from which its transports are opened.
 
 use dnsdyno_plan::{
-    Backend, HttpMethod, MixMember, Plan, Queries, TlsVersions, TransportKind, Trust, XdpCopy, XdpMode,
-    XdpPlan,
+    Backend, ConnectionPlan, EncryptionPlan, HttpMethod, MixMember, Plan, PortRange, Queries, Target,
+    TlsVersions, TransportKind, Trust, XdpCopy, XdpMode, XdpPlan,
 };
 use dnsdyno_sys::xdp::{Attach, CopyMode};
 use dnsdyno_transport::sim::SimConfig;
 use dnsdyno_transport::tls::{TlsConfig, TlsTrust};
 use dnsdyno_transport::{
-    Description, Kind, MemberDescription, PartDescription, PartKind, Pause, XdpDescription,
+    Description, Kind, MemberDescription, PartDescription, PartKind, Pause, ProxySource, XdpDescription,
 };
 
 /// The kind of transport that the plan specifies, and its description.
 pub(crate) fn describe(plan: &Plan, queries: &Queries) -> (Kind, Description) {
-    let mut description = common(plan, queries);
-    if let Backend::Xdp(_) = plan.backend {
-        return (Kind::Xdp, description);
+    let alone = Way {
+        target: &plan.target,
+        transport: plan.transport,
+        weight: 1.0,
+        clients: plan.clients,
+        connections: &plan.connections,
+        encryption: &plan.encryption,
+    };
+    let mut description = description(plan, &alone);
+    match (part_kind(plan.transport), plan.mix.is_some()) {
+        (Some(kind), false) => match &plan.backend {
+            Backend::Xdp(xdp_plan) => {
+                description.xdp = xdp(xdp_plan, queries);
+                (Kind::Xdp, description)
+            }
+            Backend::Sockets => (Kind::Part(kind), description),
+        },
+        (None, false) => {
+            description.members = vec![member(plan, &alone, plan.local_ports)];
+            (Kind::Mixed, description)
+        }
+        (_, true) => {
+            description.members = members(plan);
+            (Kind::Mixed, description)
+        }
     }
-    if let Some(kind) = part_kind(plan.transport) {
-        return (Kind::Part(kind), description);
-    }
-    let alone = [MixMember { transport: plan.transport, weight: 1.0, port: None }];
-    let members = if plan.mix.is_some() { &plan.mix.members[..] } else { &alone };
-    description.members = members.iter().map(|one| member(plan, members, one, &description)).collect();
-    (Kind::Mixed, description)
+}
+
+/// Where queries are sent, over what, and how: the whole run, or a member of a mix.
+struct Way<'a> {
+    target: &'a Target,
+    transport: TransportKind,
+    weight: f64,
+    /// Sockets or clients over all workers.
+    clients: usize,
+    connections: &'a ConnectionPlan,
+    encryption: &'a EncryptionPlan,
 }
 
 /// The kind of a transport that has one part.
@@ -38,48 +64,71 @@ fn part_kind(transport: TransportKind) -> Option<PartKind> {
     }
 }
 
-/// A member of a mix. The clients of the run are divided by weight, with at least one per worker; a worker has one UDP
-/// socket.
-fn member(plan: &Plan, members: &[MixMember], member: &MixMember, of_all: &Description) -> MemberDescription {
-    let weights = members.iter().filter(|other| other.transport.connects()).map(|other| other.weight);
-    let share = member.weight / weights.sum::<f64>();
-    let clients = ((plan.clients as f64 * share).round() as usize).max(plan.workers);
-    let part = |kind, clients, queries_each| {
-        let mut description = Description { clients, queries_each, members: Vec::new(), ..of_all.clone() };
-        description.server.set_port(member.port(plan.target.address.port()));
-        description.tls.server = description.server;
-        PartDescription { kind, description }
+/// The members of a mix. They divide the local ports among them.
+fn members(plan: &Plan) -> Vec<MemberDescription> {
+    let mut ports = plan.local_ports;
+    let of = |one: &MixMember| {
+        let way = Way {
+            target: &one.target,
+            transport: one.transport,
+            weight: one.weight,
+            clients: plan.clients_of(one),
+            connections: &one.connections,
+            encryption: &one.encryption,
+        };
+        let described = member(plan, &way, ports);
+        if let Some(ports) = &mut ports {
+            ports.first = ports.first.saturating_add(way.clients as u16);
+        }
+        described
     };
-    let (each, each_fallback) = (plan.connections.queries_each, plan.connections.queries_each_again);
-    let sockets = || part(PartKind::Udp, plan.workers, each);
-    let (first, fallback) = match part_kind(member.transport) {
-        Some(PartKind::Udp) => (sockets(), None),
-        Some(kind) => (part(kind, clients, each), None),
-        None => (sockets(), Some(part(PartKind::Tcp, clients, each_fallback))),
-    };
-    MemberDescription { weight: member.weight, first, fallback }
+    plan.mix.members.iter().map(of).collect()
 }
 
-/// The description that is common to all transports.
-fn common(plan: &Plan, queries: &Queries) -> Description {
-    let encryption = &plan.encryption;
+/// A member with one part, or with UDP and a fallback to TCP. Beside clients with connections, a worker has one UDP
+/// socket.
+fn member(plan: &Plan, way: &Way<'_>, local_ports: Option<PortRange>) -> MemberDescription {
+    let part = |kind, clients, queries_each| {
+        let local_ports = local_ports.map(|ports| (ports.first, ports.last));
+        let description = Description { clients, queries_each, local_ports, ..description(plan, way) };
+        PartDescription { kind, description }
+    };
+    let each = way.connections.queries_each;
+    let (first, fallback) = match part_kind(way.transport) {
+        Some(kind) => (part(kind, way.clients, each), None),
+        None => {
+            let again = way.connections.queries_each_again;
+            (part(PartKind::Udp, plan.workers, each), Some(part(PartKind::Tcp, way.clients, again)))
+        }
+    };
+    MemberDescription { weight: way.weight, first, fallback }
+}
+
+/// The description of one transport.
+fn description(plan: &Plan, way: &Way<'_>) -> Description {
+    let encryption = way.encryption;
     Description {
-        server: plan.target.address,
+        server: way.target.address,
         workers: plan.workers,
-        clients: plan.clients,
+        clients: way.clients,
         local_address: plan.local_address,
         local_prefix: plan.local_prefix,
         local_ports: plan.local_ports.map(|ports| (ports.first, ports.last)),
+        proxy: plan.proxy.map(|source| ProxySource {
+            first: source.prefix.first,
+            length: source.prefix.length,
+            port: source.port,
+        }),
         receive_buffer: plan.receive_buffer_bytes as usize,
         send_only: plan.send_only,
         timeout_ns: plan.timeout_ns,
-        queries_each: plan.connections.queries_each,
-        idle_timeout_ns: plan.connections.idle_timeout_ns,
-        fast_open: plan.connections.fast_open,
+        queries_each: way.connections.queries_each,
+        idle_timeout_ns: way.connections.idle_timeout_ns,
+        fast_open: way.connections.fast_open,
         handshake_timeout_ns: encryption.handshake_timeout_ns,
         tls: TlsConfig {
-            server: plan.target.address,
-            asked: plan.target.asked.clone(),
+            server: way.target.address,
+            asked: way.target.asked.clone(),
             server_name: encryption.server_name.clone(),
             trust: match &encryption.trust {
                 Trust::System => TlsTrust::System,
@@ -94,7 +143,7 @@ fn common(plan: &Plan, queries: &Queries) -> Description {
         http_path: encryption.http_path.clone(),
         http_get: encryption.http_method == HttpMethod::Get,
         members: Vec::new(),
-        xdp: plan.backend.xdp().map_or_else(XdpDescription::default, |xdp_plan| xdp(xdp_plan, queries)),
+        xdp: XdpDescription::default(),
         sim: SimConfig::default(),
         sim_pause: Pause::default(),
         seed: plan.seed,
@@ -118,7 +167,8 @@ fn xdp(xdp_plan: &XdpPlan, queries: &Queries) -> XdpDescription {
             XdpCopy::Copy => CopyMode::Copy,
         },
         fits_workers: xdp_plan.fits_workers,
-        longest_message: (0..queries.len()).map(|i| queries.message(i).len()).max().unwrap_or(0),
+        longest_message: (0..queries.len()).map(|i| queries.message(i).len()).max().unwrap_or(0)
+            + queries.maker().map_or(0, |maker| maker.longest_addition()),
     }
 }
 
@@ -132,7 +182,7 @@ mod tests {
         let draft =
             Draft::from_toml(&format!("server = \"127.0.0.1\"\nask = [\"www.example A\"]\n{toml}")).unwrap();
         let plan = crate::host::validate(&draft).unwrap();
-        let loaded = plan.source.load(plan.form, plan.bad_lines).unwrap();
+        let loaded = plan.source.load(&plan.reading()).unwrap();
         describe(&plan, &loaded.queries)
     }
 
@@ -167,6 +217,23 @@ mod tests {
         let [fallback] = fallback[..] else { panic!("{fallback:?}") };
         let each = fallback.description.queries_each;
         assert_eq!((fallback.kind, fallback.description.clients, each), (PartKind::Tcp, 10, Some(1)));
+    }
+
+    #[test]
+    fn several_servers_are_members_with_ports_and_settings_of_their_own() {
+        let more = "workers = 1\nclients = 5\nlocal-ports = \"20000..20004\"";
+        let toml = format!("server = \"127.0.0.1=4,127.0.0.2:5300=1\"\nask = [\"a.test\"]\n{more}");
+        let plan = crate::host::validate(&Draft::from_toml(&toml).unwrap()).unwrap();
+        let loaded = plan.source.load(&plan.reading()).unwrap();
+        let (kind, description) = describe(&plan, &loaded.queries);
+        let of = |member: &MemberDescription| {
+            let part = &member.first.description;
+            (part.server.to_string(), part.tls.asked.clone(), part.clients, part.local_ports)
+        };
+        let members: Vec<_> = description.members.iter().map(of).collect();
+        assert_eq!(kind, Kind::Mixed);
+        assert_eq!(members[0], ("127.0.0.1:53".into(), "127.0.0.1".into(), 4, Some((20_000, 20_004))));
+        assert_eq!(members[1], ("127.0.0.2:5300".into(), "127.0.0.2".into(), 1, Some((20_004, 20_004))));
     }
 
     #[test]

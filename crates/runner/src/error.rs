@@ -18,12 +18,21 @@ pub enum RunError {
     /// The queries are not valid.
     #[error(transparent)]
     Source(#[from] SourceError),
+    /// The user stopped the run before its start.
+    #[error("stopped before anything was sent")]
+    StoppedBefore,
     /// The server did not answer as it should before the load.
     #[error(transparent)]
     Check(#[from] CheckFailed),
     /// The transports cannot be opened.
     #[error(transparent)]
     Transport(#[from] OpenError),
+    /// What the plan watches cannot be watched.
+    #[error(transparent)]
+    Watch(#[from] dnsdyno_probe::OpenError),
+    /// Nothing can be read of this host.
+    #[error("this host cannot be looked at: {0}")]
+    Facts(#[source] dnsdyno_probe::ReadError),
     /// The limit of open files is too low.
     #[error(
         "--clients {clients} needs {needed} open files, and the limit is {soft} (at most {hard}): run `ulimit -n \

@@ -1,11 +1,12 @@
 //! The header of a record: what is known of a run before the first query is sent.
 
-use std::net::SocketAddr;
 use std::path::Path;
 
+use dnsdyno_measure::Watched;
 use dnsdyno_plan::source::Loaded;
+use dnsdyno_plan::units::format_rate_qps;
 use dnsdyno_plan::{Load, MixMember, Plan, mac_text};
-use dnsdyno_record::{BackendInfo, Check, Header, Headline, MemberInfo, Phase, XdpInfo};
+use dnsdyno_record::{BackendInfo, Check, Header, Headline, MemberInfo, Phase, XdpInfo, command_line};
 use dnsdyno_sys::xdp::Attached;
 use dnsdyno_transport::xdp::XdpFacts;
 
@@ -15,12 +16,17 @@ pub(crate) fn header_of(
     backend: BackendInfo,
     loaded: &Loaded,
     checks: Vec<Check>,
+    watched: Vec<Watched>,
     folder: Option<&Path>,
     started_unix_ns: u64,
 ) -> Header {
     let load = match (&plan.load, &plan.shape) {
         (Load::Closed { .. }, _) if plan.send_only => "flood, as fast as this host can send".to_owned(),
         (Load::Closed { outstanding }, _) => format!("closed loop, {outstanding} outstanding"),
+        (Load::OfSource, _) => "at the instants of the source".to_owned(),
+        (Load::Limited { outstanding, most_qps }, _) => {
+            format!("closed loop, {outstanding} outstanding, at most {} qps", format_rate_qps(*most_qps))
+        }
         (Load::Open { window, .. }, shape) => {
             let shape = shape.as_ref().map_or_else(|| "open loop".to_owned(), ToString::to_string);
             window.map_or_else(|| shape.clone(), |window| format!("{shape}, at most {window} outstanding"))
@@ -28,13 +34,13 @@ pub(crate) fn header_of(
     };
     let phases =
         plan.load.curve().map_or_else(Vec::new, |curve| curve.phases().iter().map(phase_of).collect());
-    let headline = if plan.load.curve().is_some() { Headline::Response } else { Headline::Service };
+    let headline = if plan.load.is_open() { Headline::Response } else { Headline::Service };
     let name = folder.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
     let name = name.unwrap_or_default();
     Header {
         run_id: format!("{name}-{:08x}", (started_unix_ns ^ plan.seed) as u32),
         started_unix_ns,
-        command_line: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
+        command_line: command_line(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         name: plan.name.clone(),
         note: plan.note.clone(),
@@ -43,14 +49,14 @@ pub(crate) fn header_of(
         headline,
         types: loaded.queries.types().to_vec(),
         phases,
-        target: plan.target.asked.clone(),
+        target: target_of(plan),
         address: plan.target.address,
         transport: plan.transport.to_string(),
         mix: plan.mix.members.iter().map(|member| member_info(plan, member)).collect(),
         backend,
         workers: plan.workers as u32,
         workers_reason: plan.usual_workers.map(|usual| usual.to_string()),
-        clients: plan.clients as u32,
+        clients: plan.total_clients() as u32,
         udp_sockets: plan.udp_sockets().map(|sockets| sockets as u32),
         queries: loaded.queries.len() as u64,
         queries_hash: Some(loaded.hash.clone()),
@@ -58,6 +64,7 @@ pub(crate) fn header_of(
         send_only: plan.send_only,
         load,
         checks,
+        watched,
     }
 }
 
@@ -82,13 +89,37 @@ pub(crate) fn xdp_info(facts: &XdpFacts) -> XdpInfo {
 }
 
 fn member_info(plan: &Plan, member: &MixMember) -> MemberInfo {
-    let address = plan.target.address;
     MemberInfo {
+        name: member.name.clone(),
         transport: member.transport.to_string(),
+        server: member.target.asked.clone(),
         share: plan.mix.share(member),
-        address: SocketAddr::new(address.ip(), member.port(address.port())),
+        address: member.target.address,
     }
 }
+
+/// The servers as the user gave them: the first ones of many.
+fn target_of(plan: &Plan) -> String {
+    let mut servers: Vec<String> = Vec::new();
+    let members = &plan.mix.members;
+    for one in members {
+        let is_twin =
+            |other: &&MixMember| other.transport == one.transport && other.target.asked == one.target.asked;
+        let has_twins = members.iter().filter(is_twin).any(|twin| twin.target != one.target);
+        let name = if has_twins { one.target.with_port() } else { one.target.asked.clone() };
+        if !servers.contains(&name) {
+            servers.push(name);
+        }
+    }
+    match servers.len().checked_sub(SERVERS_NAMED) {
+        None if servers.is_empty() => plan.target.asked.clone(),
+        Some(more @ 1..) => format!("{} and {more} more", servers[..SERVERS_NAMED].join(", ")),
+        _ => servers.join(", "),
+    }
+}
+
+/// A line has no room for the names of more.
+const SERVERS_NAMED: usize = 3;
 
 fn phase_of(phase: &dnsdyno_plan::Phase) -> Phase {
     Phase { label: phase.label.clone(), from_ns: phase.from_ns, to_ns: phase.to_ns }

@@ -4,10 +4,12 @@ use std::collections::hash_map::RandomState;
 use std::ffi::OsStr;
 use std::fs;
 use std::hash::BuildHasher;
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs, UdpSocket};
+use std::io::Read;
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::Path;
 
-use dnsdyno_plan::{Draft, Host, Plan};
+use dnsdyno_plan::{Draft, Host, Plan, PlanError, WatchPlan};
+use dnsdyno_probe::is_local;
 use dnsdyno_record::route::interface_towards;
 use dnsdyno_sys::thread;
 
@@ -18,14 +20,48 @@ use crate::error::RunError;
 /// # Errors
 /// The draft is not valid, or the current folder cannot be found.
 pub fn validate(draft: &Draft) -> Result<Plan, RunError> {
+    on_this_host(|host| as_replay(draft).validate(host))
+}
+
+/// Makes a plan that watches and sends nothing from a draft on this host.
+///
+/// # Errors
+/// As [`validate`].
+pub fn validate_watch(draft: &Draft) -> Result<WatchPlan, RunError> {
+    on_this_host(|host| draft.validate_watch(host))
+}
+
+fn on_this_host<T>(validate: impl Fn(&Host<'_>) -> Result<T, PlanError>) -> Result<T, RunError> {
     let working_dir = std::env::current_dir().map_err(RunError::WorkingDir)?;
     let cores = thread::allowed_cpus().map_or(1, |cpus| cpus.len().max(1));
     // The hash maps of the standard library have a random seed: a random number without a dependency.
     let fresh_seed = RandomState::new().hash_one(std::process::id());
     let host =
         Host { cores, working_dir: &working_dir, fresh_seed, resolve: &resolve, is_local: &shares_cpus };
-    Ok(draft.validate(&host)?)
+    Ok(validate(&host)?)
 }
+
+/// A query file that is a capture is replayed.
+fn as_replay(draft: &Draft) -> Draft {
+    let is_capture = draft.queries.as_deref().is_some_and(|path| begins_as_capture(Path::new(path)));
+    match is_capture {
+        true => Draft { queries: None, replay: draft.queries.clone(), ..draft.clone() },
+        false => draft.clone(),
+    }
+}
+
+/// Whether a file is a capture by its first octets, unpacked where it is compressed.
+fn begins_as_capture(path: &Path) -> bool {
+    let is_file = fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
+    let unpacked = || dnsdyno_capture::unpack(Box::new(fs::File::open(path).ok()?)).ok();
+    let mut first_bytes = Vec::new();
+    is_file
+        && unpacked().is_some_and(|input| input.take(FIRST_BYTES).read_to_end(&mut first_bytes).is_ok())
+        && dnsdyno_capture::is_capture(&first_bytes)
+}
+
+/// As many octets as tell a capture from other files.
+const FIRST_BYTES: u64 = 16;
 
 /// Resolves a name with the system's resolver.
 fn resolve(name: &str, port: u16) -> Result<Vec<SocketAddr>, String> {
@@ -37,11 +73,6 @@ fn resolve(name: &str, port: u16) -> Result<Vec<SocketAddr>, String> {
             Err(text.strip_prefix("failed to lookup address information: ").unwrap_or(&text).to_owned())
         }
     }
-}
-
-/// Whether an address is one of this host, seen from this network namespace: then a socket can be bound to it.
-pub(crate) fn is_local(address: IpAddr) -> bool {
-    address.is_loopback() || address.is_unspecified() || UdpSocket::bind((address, 0)).is_ok()
 }
 
 /// Whether a server at this address uses CPUs of this host: its address is one of this host, or it is in a container or
@@ -94,15 +125,5 @@ mod tests {
         let stays = |name| stays_on_this_host(folder.path(), name);
         let names = ["veth0", "eth0", "eth0.7", "wg0", "docker0", "br0", "none"];
         assert_eq!(names.map(stays), [true, false, false, false, true, false, false]);
-    }
-
-    #[test]
-    fn addresses_of_this_host_are_told_from_others() {
-        for address in ["127.0.0.1", "127.9.9.9", "::1", "0.0.0.0"] {
-            assert!(is_local(address.parse().unwrap()), "{address}");
-        }
-        for address in ["192.0.2.1", "2001:db8::1"] {
-            assert!(!is_local(address.parse().unwrap()), "{address}");
-        }
     }
 }

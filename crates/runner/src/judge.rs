@@ -1,7 +1,7 @@
 //! Judges a run while it is made: the expectations on each part of it, and the conditions that end it early.
 
-use dnsdyno_engine::StopCause;
-use dnsdyno_plan::Plan;
+use dnsdyno_engine::{Control, StopCause};
+use dnsdyno_plan::{Plan, StopLimits};
 use dnsdyno_record::expect::{Each, EachOutcome, StopWatch};
 use dnsdyno_record::{Ended, Event, Header, Interval};
 use serde_json::Map;
@@ -11,6 +11,7 @@ pub(crate) struct Judge {
     header: Header,
     each: Each,
     stop_watch: StopWatch,
+    limits: StopLimits,
     /// The condition that ended the run.
     met: Option<String>,
 }
@@ -21,6 +22,7 @@ impl Judge {
             header: header.clone(),
             each: Each::new(header, &plan.expect_each),
             stop_watch: StopWatch::new(&plan.stop_when),
+            limits: plan.stop_limits,
             met: None,
         }
     }
@@ -38,26 +40,51 @@ impl Judge {
         }
     }
 
-    /// The event of a run that is stopped.
-    pub(crate) fn stop_event(&self, cause: Option<StopCause>, at_ns: u64) -> Event {
-        let (kind, message) = match (cause, &self.met) {
-            (Some(StopCause::Condition), Some(condition)) => ("condition", format!("`{condition}` holds")),
-            (Some(StopCause::Terminate), _) => ("terminate", "stopped by SIGTERM".to_owned()),
-            (Some(StopCause::HangUp), _) => ("hang_up", "stopped by SIGHUP".to_owned()),
-            _ => ("interrupt", "stopped by the user".to_owned()),
+    /// The event of a run that is stopped; `at_ns` is the end of the last interval that has passed.
+    pub(crate) fn stop_event(&self, control: &Control, at_ns: u64) -> Event {
+        let (cause, reached) = (control.cause(), control.reached());
+        let figures = reached.map(|reached| ("queries".to_owned(), reached.queries.into()));
+        let queries = reached.map_or(0, |reached| reached.queries);
+        let (kind, message) = match cause {
+            Some(StopCause::Terminate) => ("terminate", "stopped by SIGTERM".to_owned()),
+            Some(StopCause::HangUp) => ("hang_up", "stopped by SIGHUP".to_owned()),
+            Some(StopCause::Behind) => ("behind", format!("{queries} queries behind the schedule")),
+            Some(StopCause::Outstanding) => ("outstanding", format!("{queries} queries outstanding")),
+            Some(StopCause::NoLongerWaiting) => {
+                ("no_longer_waiting", "responses are no longer waited for".to_owned())
+            }
+            _ => match self.condition(cause) {
+                Some(condition) => ("condition", format!("`{condition}` holds")),
+                None => ("interrupt", "stopped by the user".to_owned()),
+            },
         };
-        Event { at_ns, kind: kind.to_owned(), message, figures: Map::new() }
+        let at_ns = reached.map_or(at_ns, |reached| reached.at_ns);
+        Event { at_ns, kind: kind.to_owned(), message, figures: Map::from_iter(figures) }
     }
 
     /// How a run has ended that was stopped.
     pub(crate) fn ended(&self, cause: Option<StopCause>) -> Ended {
-        match (cause, &self.met) {
-            (Some(StopCause::Condition), Some(condition)) => {
-                Ended::ByCondition { condition: condition.clone() }
+        match cause {
+            Some(StopCause::Terminate) => Ended::Terminated,
+            Some(StopCause::HangUp) => Ended::HungUp,
+            // Every query was sent at its time.
+            Some(StopCause::NoLongerWaiting) => Ended::ByTime,
+            _ => match self.condition(cause) {
+                Some(condition) => Ended::ByCondition { condition },
+                None => Ended::Interrupted,
+            },
+        }
+    }
+
+    /// The condition that has stopped the run, as given.
+    fn condition(&self, cause: Option<StopCause>) -> Option<String> {
+        match cause? {
+            StopCause::Condition => self.met.clone(),
+            StopCause::Behind => self.limits.behind.map(|queries| format!("behind>={queries}")),
+            StopCause::Outstanding => {
+                self.limits.outstanding.map(|queries| format!("outstanding>={queries}"))
             }
-            (Some(StopCause::Terminate), _) => Ended::Terminated,
-            (Some(StopCause::HangUp), _) => Ended::HungUp,
-            _ => Ended::Interrupted,
+            _ => None,
         }
     }
 

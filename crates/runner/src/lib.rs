@@ -11,9 +11,12 @@
 //! [`Observer`], and a run is stopped by its [`Control`].
 #![forbid(unsafe_code)]
 
+mod answers;
 mod check;
 mod description;
 mod error;
+mod facts;
+mod feeder;
 mod files;
 mod header;
 mod host;
@@ -22,16 +25,23 @@ mod local;
 mod neighbours;
 mod observer;
 mod recorder;
+mod replay;
 mod run;
 mod simulated;
 mod watch;
+mod watch_runner;
+mod watching;
 
-pub use dnsdyno_engine::{Control, Live, StopCause};
+pub use dnsdyno_engine::{
+    Control, How, Live, QueryEnd, QueryLog, QueryLogs, Reached, StopCause, Unpaired, Why,
+};
 pub use dnsdyno_record::{FinishedRun, PlanRunner};
 pub use dnsdyno_transport::sim::SimConfig;
 pub use error::{CheckFailed, RunError};
-pub use host::validate;
+pub use facts::host_facts;
+pub use host::{validate, validate_watch};
 pub use local::LocalRunner;
 pub use observer::{Note, Observer};
 pub use recorder::Keep;
 pub use simulated::SimulatedRunner;
+pub use watch_runner::WatchRunner;

@@ -1,8 +1,8 @@
 //! Runs on this host, against a real server.
 
-use dnsdyno_engine::Control;
+use dnsdyno_engine::{Control, QueryLogs};
 use dnsdyno_plan::source::Loaded;
-use dnsdyno_plan::{Backend, Plan, XdpPlan};
+use dnsdyno_plan::{Backend, Plan, QuerySource, XdpPlan};
 use dnsdyno_record::{BackendInfo, Check, FinishedRun, PlanRunner};
 use dnsdyno_transport::{Kind, Opened, open};
 
@@ -13,6 +13,7 @@ use crate::files::raise_files_limit;
 use crate::header::xdp_info;
 use crate::observer::{Note, Observer};
 use crate::recorder::Keep;
+use crate::replay::Replay;
 use crate::run::Run;
 
 /// Makes runs on this host.
@@ -25,19 +26,34 @@ pub struct LocalRunner<'a> {
     pub control: &'a Control,
     /// Receives the progress of the runs.
     pub observer: &'a mut dyn Observer,
+    /// Makes each worker's log of single queries; `None` = they are counted only.
+    pub query_logs: Option<QueryLogs<'a>>,
 }
 
 impl PlanRunner for LocalRunner<'_> {
     type Error = RunError;
 
     fn run(&mut self, plan: &Plan) -> Result<FinishedRun, RunError> {
-        let loaded = load(plan, self.observer)?;
-        let Prepared { plan, kind, opened, backend, own_files } = self.open(plan, &loaded)?;
-        let checks = self.check(&plan, &loaded)?;
+        let replay = match plan.source {
+            QuerySource::Capture => Some(Replay::prepare(plan, self.control, self.observer)?),
+            _ => None,
+        };
+        let plan = replay.as_ref().map_or(plan, |replay| &replay.plan);
+        let loaded_now;
+        let loaded = match &replay {
+            Some(replay) => &replay.first,
+            None => {
+                loaded_now = load(plan, self.observer)?;
+                &loaded_now
+            }
+        };
+        let Prepared { plan, kind, opened, backend, own_files } = self.open(plan, loaded, replay.as_ref())?;
+        let checks = self.check(&plan, loaded)?;
         let (keep, control, observer) = (&self.keep, self.control, &mut *self.observer);
         opened.visit(Run {
             plan: &plan,
-            loaded: &loaded,
+            loaded,
+            replay: replay.as_ref(),
             kind,
             backend,
             checks,
@@ -45,6 +61,7 @@ impl PlanRunner for LocalRunner<'_> {
             keep,
             control,
             observer,
+            query_logs: self.query_logs,
             pause: None,
         })
     }
@@ -67,22 +84,28 @@ impl LocalRunner<'_> {
             return Ok(Vec::new());
         }
         let (kind, description) = describe(plan, &loaded.queries);
-        let checks = check_server(plan, kind, &description, &loaded.queries)?;
+        let checks = check_server(kind, &description, &loaded.queries)?;
         self.observer.note(&Note::Checked(&checks));
         Ok(checks)
     }
 
     /// Opens the transports of the plan; where AF_XDP is not available and the plan allows it, sockets.
-    fn open(&mut self, plan: &Plan, loaded: &Loaded) -> Result<Prepared, RunError> {
-        let (kind, description) = describe(plan, &loaded.queries);
+    fn open(&mut self, plan: &Plan, loaded: &Loaded, replay: Option<&Replay>) -> Result<Prepared, RunError> {
+        let described = |plan: &Plan| {
+            let (kind, mut description) = describe(plan, &loaded.queries);
+            replay.iter().for_each(|replay| replay.seat(kind, &mut description));
+            (kind, description)
+        };
+        let (kind, description) = described(plan);
         let own_files = raise_files_limit(kind, &description)?;
         match (open(kind, &description), self.over_sockets) {
             (Ok(opened), _) => Ok(prepared(plan, kind, opened, own_files)),
             (Err(error), Some(over_sockets)) if kind == Kind::Xdp => {
                 self.observer.note(&Note::SocketsInstead(error.to_string()));
-                let (kind, description) = describe(over_sockets, &loaded.queries);
+                let over_sockets = Plan { clients: plan.clients, ..over_sockets.clone() };
+                let (kind, description) = described(&over_sockets);
                 let own_files = raise_files_limit(kind, &description)?;
-                let mut prepared = prepared(over_sockets, kind, open(kind, &description)?, own_files);
+                let mut prepared = prepared(&over_sockets, kind, open(kind, &description)?, own_files);
                 prepared.backend.why = Some(error.to_string());
                 Ok(prepared)
             }
@@ -106,7 +129,7 @@ fn prepared(plan: &Plan, kind: Kind, opened: Opened, own_files: bool) -> Prepare
 
 /// Reads the queries, and reports the malformed lines.
 pub(crate) fn load(plan: &Plan, observer: &mut dyn Observer) -> Result<Loaded, RunError> {
-    let mut loaded = plan.source.load(plan.form, plan.bad_lines)?;
+    let mut loaded = plan.source.load(&plan.reading())?;
     for bad in &loaded.first_bad {
         observer.note(&Note::SkippedLine(bad));
     }
@@ -117,8 +140,8 @@ pub(crate) fn load(plan: &Plan, observer: &mut dyn Observer) -> Result<Loaded, R
     if let Some((name, sent)) = &loaded.first_idn {
         observer.note(&Note::InternationalizedNames { count: loaded.idn_names, name, sent });
     }
-    if plan.groups_by_length() {
-        loaded.queries.group_by_length(plan.seed);
+    for maker in plan.messages.makers()? {
+        loaded.queries = loaded.queries.made_by(maker);
     }
     Ok(loaded)
 }

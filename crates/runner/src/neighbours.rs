@@ -5,29 +5,30 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::time::Instant;
 
 use dnsdyno_measure::Neighbour;
+use dnsdyno_probe::{is_local, listening_processes};
 use dnsdyno_sys::{clock, thread};
-
-use crate::host::is_local;
 
 /// The processes before the run.
 pub(crate) struct Neighbours {
     at: Instant,
     /// CPU time by process, in ticks of the kernel.
     ticks: BTreeMap<u32, u64>,
-    /// The processes with a socket at the server's address.
+    /// The processes with a socket at the address of a server.
     servers: Vec<u32>,
+    /// Whether any of the servers is on this host.
     server_is_here: bool,
 }
 
 impl Neighbours {
-    /// Looks at the processes of this host before a run against `server`.
-    pub(crate) fn before(server: SocketAddr) -> Self {
-        let server_is_here = is_local(server.ip());
-        let servers = if server_is_here { owners(&inodes_at(server)) } else { Vec::new() };
+    /// Looks at the processes of this host before a run against these servers.
+    pub(crate) fn before(servers: impl IntoIterator<Item = SocketAddr>) -> Self {
+        let here: Vec<SocketAddr> = servers.into_iter().filter(|server| is_local(server.ip())).collect();
+        let server_is_here = !here.is_empty();
+        let servers = if server_is_here { listening_processes(&here) } else { Vec::new() };
         let ticks = processes().into_iter().map(|process| (process.pid, process.ticks)).collect();
         Neighbours { at: Instant::now(), ticks, servers, server_is_here }
     }
@@ -100,79 +101,11 @@ fn allowed_cpus_in(status: &str) -> Option<Vec<std::ops::RangeInclusive<usize>>>
     list.trim().split(',').map(range).collect()
 }
 
-/// The inodes of the sockets that receive what is sent to this address. The tables of TCP are read only if there is
-/// none over UDP, and not after many connections: a line for each of those that wait takes the kernel 10 µs.
-fn inodes_at(server: SocketAddr) -> Vec<u64> {
-    let read = |(table, state): &(&str, &str)| {
-        let text = fs::read_to_string(format!("/proc/net/{table}")).unwrap_or_default();
-        inodes_in(&text, state, server)
-    };
-    let tables = [[("udp", UNCONNECTED), ("udp6", UNCONNECTED)], [("tcp", LISTENING), ("tcp6", LISTENING)]];
-    let is_long = fs::read_to_string("/proc/net/sockstat").is_ok_and(|text| waiting_in(&text) > MOST_WAITING);
-    let found = tables
-        .iter()
-        .take(if is_long { 1 } else { 2 })
-        .map(|tables| tables.iter().flat_map(read).collect::<Vec<_>>());
-    found.into_iter().find(|inodes| !inodes.is_empty()).unwrap_or_default()
-}
-
-/// The connections in TIME_WAIT: `TCP: inuse 5 orphan 0 tw 28231 alloc 9 mem 1`.
-fn waiting_in(sockstat: &str) -> u64 {
-    let words = sockstat.lines().find_map(|line| line.strip_prefix("TCP: ")).unwrap_or_default();
-    words.split(' ').skip_while(|word| *word != "tw").nth(1).and_then(|count| count.parse().ok()).unwrap_or(0)
-}
-
-/// Those of one table of the kernel: `sl local_address rem_address st ... inode`.
-fn inodes_in(table: &str, state: &str, server: SocketAddr) -> Vec<u64> {
-    let of_line = |line: &str| {
-        let fields: Vec<&str> = line.split_ascii_whitespace().take(INODE + 1).collect();
-        let (address, port) = fields.get(1)?.split_once(':')?;
-        let (address, port) = (address_in(address)?, u16::from_str_radix(port, 16).ok()?);
-        let is_its = address.is_unspecified() || address.to_canonical() == server.ip().to_canonical();
-        (port == server.port() && is_its && *fields.get(3)? == state).then_some(())?;
-        fields.get(INODE)?.parse().ok()
-    };
-    let port = format!(":{:04X} ", server.port());
-    table.lines().skip(1).filter(|line| line.contains(&port)).filter_map(of_line).collect()
-}
-
-/// An address as the kernel prints it: each 32 bits as a number of this host's byte order.
-fn address_in(hex: &str) -> Option<IpAddr> {
-    let word = |at: usize| Some(u32::from_str_radix(hex.get(at * 8..at * 8 + 8)?, 16).ok()?.to_ne_bytes());
-    match hex.len() {
-        8 => Some(Ipv4Addr::from(word(0)?).into()),
-        32 => {
-            let bytes = [word(0)?, word(1)?, word(2)?, word(3)?].concat();
-            Some(Ipv6Addr::from(<[u8; 16]>::try_from(bytes).ok()?).into())
-        }
-        _ => None,
-    }
-}
-
-/// The processes that have one of these sockets open.
-fn owners(inodes: &[u64]) -> Vec<u32> {
-    let links: Vec<String> = inodes.iter().map(|inode| format!("socket:[{inode}]")).collect();
-    let has_one = |pid: &u32| {
-        let files = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
-        files.take(MOST_FILES).any(|file| {
-            fs::read_link(file.path())
-                .is_ok_and(|to| links.iter().any(|link| to.as_os_str() == link.as_str()))
-        })
-    };
-    if links.is_empty() { Vec::new() } else { pids().filter(has_one).collect() }
-}
-
 /// A process that uses less disturbs no one.
 const BUSY_SHARE: f64 = 0.1;
 
 /// Processes that are reported at most, besides a server without a number.
 const MOST_NEIGHBOURS: usize = 4;
-
-/// Open files of a process that are looked at: a server opens its listening sockets first.
-const MOST_FILES: usize = 4_096;
-
-/// Connections in TIME_WAIT with which the tables of TCP are still read.
-const MOST_WAITING: u64 = 2_000;
 
 /// The parent of the kernel's threads.
 const KERNEL_THREADS: u32 = 2;
@@ -182,49 +115,10 @@ const PARENT: usize = 1;
 const USER_TICKS: usize = 11;
 const SYSTEM_TICKS: usize = 12;
 
-/// The inode's place in a line of a table of sockets, and the states of sockets without a connection.
-const INODE: usize = 9;
-const UNCONNECTED: &str = "07";
-const LISTENING: &str = "0A";
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::{TcpListener, UdpSocket};
-
-    #[test]
-    fn connections_that_wait_are_counted() {
-        let text = "sockets: used 212\nTCP: inuse 5 orphan 0 tw 28231 alloc 9 mem 1\nUDP: inuse 2 mem 0\n";
-        assert_eq!((waiting_in(text), waiting_in("TCP: inuse 5\n"), waiting_in("")), (28_231, 0, 0));
-    }
-
-    #[test]
-    fn the_owner_of_a_socket_is_found_by_its_address() {
-        let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
-        let any = TcpListener::bind("[::]:0").unwrap();
-        for (address, is_found) in [
-            (udp.local_addr().unwrap(), true),
-            (SocketAddr::new("127.0.0.9".parse().unwrap(), udp.local_addr().unwrap().port()), false),
-            (SocketAddr::new("::1".parse().unwrap(), any.local_addr().unwrap().port()), true),
-            (SocketAddr::new("127.0.0.1".parse().unwrap(), any.local_addr().unwrap().port()), true),
-        ] {
-            let owners = owners(&inodes_at(address));
-            assert_eq!(owners.contains(&std::process::id()), is_found, "{address}: {owners:?}");
-        }
-    }
-
-    #[test]
-    fn a_connected_socket_is_no_server() {
-        let table = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n\
-             1: 0100007F:14B2 00000000:0000 07 00000000:00000000 00:00000000 00000000     0        0 77 2 0 0\n\
-             2: 0100007F:14B2 0100007F:A000 01 00000000:00000000 00:00000000 00000000     0        0 78 2 0 0\n\
-             3: 0200007F:14B2 00000000:0000 07 00000000:00000000 00:00000000 00000000     0        0 79 2 0 0\n\
-             4: short\n";
-        let server = "127.0.0.1:5298".parse().unwrap();
-        if cfg!(target_endian = "little") {
-            assert_eq!(inodes_in(table, UNCONNECTED, server), [77]);
-        }
-    }
+    use std::net::UdpSocket;
 
     #[test]
     fn a_process_is_read_whatever_its_name_is() {
@@ -245,9 +139,9 @@ mod tests {
     fn a_server_here_is_reported_without_its_number_where_its_process_is_not_seen() {
         // No process has a socket at this address.
         let free = UdpSocket::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).unwrap();
-        let found = Neighbours::before(free).after();
+        let found = Neighbours::before([free]).after();
         assert_eq!((found[0].pid, found[0].is_server), (None, true), "{found:?}");
-        let elsewhere = Neighbours::before("192.0.2.1:53".parse().unwrap()).after();
+        let elsewhere = Neighbours::before(["192.0.2.1:53".parse().unwrap()]).after();
         assert!(elsewhere.iter().all(|neighbour| !neighbour.is_server), "{elsewhere:?}");
     }
 }

@@ -30,6 +30,9 @@ pub trait Observer {
     /// All queries that were due in an interval have ended.
     fn settled(&mut self, _interval: &Interval) {}
 
+    /// The samples of an interval are known: what was read beside the load. Not called where nothing is watched.
+    fn sampled(&mut self, _interval: &Interval) {}
+
     /// Called several times a second; `digest` has the intervals that have settled.
     fn idle(&mut self, _digest: &Digest) {}
 }
@@ -63,6 +66,11 @@ impl<A: Observer + ?Sized, B: Observer + ?Sized> Observer for (&mut A, &mut B) {
         self.1.settled(interval);
     }
 
+    fn sampled(&mut self, interval: &Interval) {
+        self.0.sampled(interval);
+        self.1.sampled(interval);
+    }
+
     fn idle(&mut self, digest: &Digest) {
         self.0.idle(digest);
         self.1.idle(digest);
@@ -91,6 +99,10 @@ impl<A: Observer> Observer for Option<A> {
         self.iter_mut().for_each(|observer| observer.settled(interval));
     }
 
+    fn sampled(&mut self, interval: &Interval) {
+        self.iter_mut().for_each(|observer| observer.sampled(interval));
+    }
+
     fn idle(&mut self, digest: &Digest) {
         self.iter_mut().for_each(|observer| observer.idle(digest));
     }
@@ -112,6 +124,26 @@ pub enum Note<'a> {
         /// What is sent for it.
         sent: &'a str,
     },
+    /// A capture is read once before its replay.
+    ReadingCapture {
+        /// Its name.
+        origin: &'a str,
+        /// Queries read so far.
+        queries: u64,
+    },
+    /// A capture will be replayed.
+    Replay {
+        /// Its queries and how long it lasts, where it was read before.
+        queries: Option<u64>,
+        /// From its first query to its last.
+        lasts_ns: Option<u64>,
+        /// Clients of the run.
+        clients: usize,
+        /// How many clients the capture has, where that is more.
+        shared_by: Option<usize>,
+        /// Whether they were counted.
+        is_counted: bool,
+    },
     /// AF_XDP is not available, for this reason: the run uses sockets, as its plan allows.
     SocketsInstead(String),
     /// What the server answered before the load, over each transport.
@@ -121,6 +153,10 @@ pub enum Note<'a> {
     /// The run is stopped, by the user or by a condition: it sends nothing more and waits for outstanding queries.
     /// The event says why, and the record contains it too.
     Stopping(&'a Event),
+    /// What is watched without being told, or how to watch more.
+    Watching(&'a str),
+    /// The answers that differ from the recorded ones could not be written into the run's folder.
+    AnswersNotKept(&'a std::io::Error),
     /// The record cannot be written now. Sent once per run.
     RecordTrouble(&'a WriteError),
 }

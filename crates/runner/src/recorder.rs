@@ -3,11 +3,13 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use dnsdyno_plan::{Plan, Queries, QuerySource};
+use dnsdyno_plan::{Draft, Plan, Queries, QueriesFormat};
 use dnsdyno_record::expect::EachOutcome;
 use dnsdyno_record::{
     Digest, Event, FinishedRun, Header, HostInfo, Interval, PACKED_FILE, RUN_FILE, RunWriter, Sum, WriteError,
 };
+
+use dnsdyno_wire::QueryForm;
 
 use crate::error::RunError;
 
@@ -20,16 +22,19 @@ pub enum Keep {
     /// In this folder, which has no run yet; if it holds the folders of runs, in a folder of its own under it, named
     /// by date and time.
     Folder(PathBuf),
+    /// In a folder under this one, named by date and time.
+    Under(PathBuf),
     /// In memory: the summary only.
     Memory,
 }
 
 impl Keep {
     /// The folder of a run that starts now; `None` where it has none.
-    pub(crate) fn folder(&self, plan: &Plan) -> Option<PathBuf> {
+    pub(crate) fn folder(&self, name: Option<&str>) -> Option<PathBuf> {
         match self {
-            Keep::Dated => Some(folder_of_now(Path::new("runs"), plan)),
-            Keep::Folder(folder) if holds_runs(folder) => Some(folder_of_now(folder, plan)),
+            Keep::Dated => Some(folder_of_now(Path::new("runs"), name)),
+            Keep::Under(folder) => Some(folder_of_now(folder, name)),
+            Keep::Folder(folder) if holds_runs(folder) => Some(folder_of_now(folder, name)),
             Keep::Folder(folder) => Some(folder.clone()),
             Keep::Memory => None,
         }
@@ -43,21 +48,40 @@ pub(crate) enum Recorder {
 }
 
 impl Recorder {
-    /// Creates a record; a folder gets a plan that repeats the run.
+    /// Creates a record; a folder gets a plan that repeats the run, with the queries that were kept.
     pub(crate) fn begin(
         plan: &Plan,
+        kept: Option<KeptQueries>,
+        folder: Option<&Path>,
+        header: &Header,
+        host: &HostInfo,
+    ) -> Result<Self, RunError> {
+        let mut draft = plan.to_draft();
+        if let Some(KeptQueries { path, format }) = kept {
+            draft.queries = Some(std::path::absolute(&path).unwrap_or(path).display().to_string());
+            draft.queries_format = Some(format);
+        }
+        Recorder::open(&draft, folder, header, host)
+    }
+
+    /// Creates a record with these options as its plan.
+    pub(crate) fn open(
+        draft: &Draft,
         folder: Option<&Path>,
         header: &Header,
         host: &HostInfo,
     ) -> Result<Self, RunError> {
         let Some(folder) = folder else { return Ok(Recorder::Memory(Box::new(Digest::new(header.clone())))) };
-        let mut draft = plan.to_draft();
-        if plan.source == QuerySource::Stdin {
-            let kept = folder.join(KEPT_QUERIES);
-            draft.queries = Some(std::path::absolute(&kept).unwrap_or(kept).display().to_string());
-        }
         let plan_toml = draft.to_toml().map_err(RunError::PlanFile)?;
         Ok(Recorder::Folder(Box::new(RunWriter::create(folder, header, &plan_toml, host)?)))
+    }
+
+    /// The folder of the record, if it has one.
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        match self {
+            Recorder::Folder(writer) => Some(writer.dir()),
+            Recorder::Memory(_) => None,
+        }
     }
 
     /// Bytes that are not on the disk yet.
@@ -118,20 +142,45 @@ impl Recorder {
 
 /// Writes the queries from standard input into the run's folder, so that its plan can be repeated. Never overwrites
 /// those of another run.
-pub(crate) fn keep_queries(queries: &Queries, folder: &Path) -> Result<(), RunError> {
-    let path = folder.join(KEPT_QUERIES);
+pub(crate) fn keep_queries(
+    queries: &Queries,
+    form: QueryForm,
+    folder: &Path,
+) -> Result<KeptQueries, RunError> {
+    let (name, format) = kept_queries(queries, form);
+    let path = folder.join(name);
     let write = || -> std::io::Result<()> {
         std::fs::create_dir_all(folder)?;
         let mut file = std::io::BufWriter::new(std::fs::File::create_new(&path)?);
         for i in 0..queries.len() {
-            let question = queries.question(i);
-            let (name, fixed) = question.split_at(question.len() - 4);
-            let qtype = u16::from_be_bytes([fixed[0], fixed[1]]);
-            writeln!(file, "{} {}", dnsdyno_wire::name_to_text(name), dnsdyno_wire::type_name(qtype))?;
+            match queries.line(i, form).filter(|_| format == QueriesFormat::Text) {
+                Some(line) => writeln!(file, "{line}")?,
+                None => {
+                    let message = queries.message(i);
+                    file.write_all(&(message.len() as u16).to_be_bytes())?;
+                    file.write_all(message)?;
+                }
+            }
         }
         file.flush()
     };
-    write().map_err(|source| RunError::KeepQueries { path: path.clone(), source })
+    write().map_err(|source| RunError::KeepQueries { path: path.clone(), source })?;
+    Ok(KeptQueries { path, format })
+}
+
+/// The queries from standard input in a file.
+pub(crate) struct KeptQueries {
+    path: PathBuf,
+    format: QueriesFormat,
+}
+
+/// The file of the queries from standard input, in the run's folder, and its format: text, unless a message is not one
+/// that a line of text gives.
+fn kept_queries(queries: &Queries, form: QueryForm) -> (&'static str, QueriesFormat) {
+    match (0..queries.len()).all(|i| queries.line(i, form).is_some()) {
+        true => ("queries.txt", QueriesFormat::Text),
+        false => ("queries.bin", QueriesFormat::Binary),
+    }
 }
 
 /// Whether a folder is not a run, and a folder in it is one.
@@ -143,9 +192,9 @@ fn holds_runs(folder: &Path) -> bool {
 }
 
 /// `runs/2026-03-09T14-05-00Z`, with the run's name where it has one; in UTC, so that names sort by time everywhere.
-fn folder_of_now(parent: &Path, plan: &Plan) -> PathBuf {
+fn folder_of_now(parent: &Path, name: Option<&str>) -> PathBuf {
     let stamp = jiff::Timestamp::now().strftime("%Y-%m-%dT%H-%M-%SZ").to_string();
-    let name = match &plan.name {
+    let name = match name {
         Some(name) => format!("{stamp}-{}", name.replace(|c: char| !c.is_alphanumeric(), "-")),
         None => stamp,
     };
@@ -153,6 +202,3 @@ fn folder_of_now(parent: &Path, plan: &Plan) -> PathBuf {
     let numbered = (2..).map(|i| parent.join(format!("{name}-{i}")));
     std::iter::once(first).chain(numbered).find(|folder| !folder.exists()).unwrap_or_default()
 }
-
-/// The file of the queries from standard input, in the run's folder.
-const KEPT_QUERIES: &str = "queries.txt";

@@ -1,29 +1,36 @@
 //! A run over open transports, from its header to its verdict; the same for every kind of transport.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use dnsdyno_engine::{Control, Job, Live, StopCause, preparation_ns};
+use dnsdyno_engine::{Control, Job, Live, QueryLogs, Source, StopCause, preparation_ns};
 use dnsdyno_plan::source::Loaded;
 use dnsdyno_plan::{Plan, QuerySource};
+use dnsdyno_probe::{Begun, SamplingClock};
 use dnsdyno_record::{
     BackendInfo, Check, Ended, FinishedRun, HostInfo, InterfaceCounts, Interval, Sum, WriteError,
 };
 use dnsdyno_sys::{clock, thread};
 use dnsdyno_transport::{Kind, Pause, Transport, Visitor};
 
+use crate::answers::{Answers, NoLog};
 use crate::error::RunError;
 use crate::header::header_of;
 use crate::judge::Judge;
 use crate::neighbours::Neighbours;
 use crate::observer::{Note, Observer};
 use crate::recorder::{Keep, Recorder, keep_queries};
+use crate::replay::{Feeding, Replay};
 use crate::watch::Watch;
+use crate::watching::{Watching, open_watched};
 
 /// A run that is ready to start.
 pub(crate) struct Run<'a> {
     /// The plan, with the actual numbers of workers and clients.
     pub(crate) plan: &'a Plan,
     pub(crate) loaded: &'a Loaded,
+    /// The capture, where one is replayed.
+    pub(crate) replay: Option<&'a Replay>,
     pub(crate) kind: Kind,
     /// The backend, for the record.
     pub(crate) backend: BackendInfo,
@@ -34,6 +41,8 @@ pub(crate) struct Run<'a> {
     pub(crate) keep: &'a Keep,
     pub(crate) control: &'a Control,
     pub(crate) observer: &'a mut dyn Observer,
+    /// Makes each worker's log of single queries.
+    pub(crate) query_logs: Option<QueryLogs<'a>>,
     /// Of a simulated link: stops its time while the record is behind.
     pub(crate) pause: Option<Pause>,
 }
@@ -44,21 +53,42 @@ impl Visitor for Run<'_> {
     fn visit<T: Transport + Send>(self, transports: Vec<T>) -> Self::Out {
         let Run { plan, loaded, kind, own_files, control, .. } = self;
         let cpus = if kind == Kind::Sim { Vec::new() } else { cpus_of(plan) };
+        let feeding = self.replay.map(|replay| replay.start(plan, kind == Kind::Sim)).transpose()?;
+        feeding.iter().for_each(Feeding::wait);
+        let answers = (feeding.is_some() && plan.replay.check_answers).then(|| Answers::start(plan.workers));
+        let log_of = |worker: u32| answers.iter().map(|answers| answers.log_of(worker)).next();
+        let log_of = |worker: u32| log_of(worker).unwrap_or_else(|| Box::new(NoLog));
+        let sources = match kind {
+            Kind::Sim => Begun::default(),
+            _ => {
+                let servers = plan.mix.servers().chain([&plan.target]);
+                open_watched(&plan.watch, servers, self.observer)?
+            }
+        };
+        let start = Start::new(kind, preparation_ns(&transports, &plan.load));
+        let clock = SamplingClock { epoch_ns: start.epoch_ns, interval_ns: plan.interval_ns };
+        let watching = Watching::start(sources, clock, &cpus);
         let job = Job {
-            queries: &loaded.queries,
+            source: match &feeding {
+                Some(feeding) => Source::Fed(&feeding.feeds),
+                None => Source::Whole(&loaded.queries),
+            },
             load: &plan.load,
-            limit: limit_of(plan, loaded),
+            limit: limit_of(plan, loaded).filter(|_| feeding.is_none()),
             end_ns: plan.stop.duration_ns,
+            stop_limits: plan.stop_limits,
             timeout_ns: plan.timeout_ns,
             interval_ns: plan.interval_ns,
             send_only: plan.send_only,
             cpus: &cpus,
             own_files,
             strips_edns: plan.connections.strips_edns,
+            start_unix_ns: start.unix_ns,
+            query_logs: if answers.is_some() { Some(&log_of) } else { self.query_logs },
         };
-        let neighbours = (kind != Kind::Sim).then(|| Neighbours::before(plan.target.address));
-        let start = Start::new(kind, preparation_ns(&transports, &plan.load));
-        let mut recording = self.begin(&start)?;
+        let servers = plan.mix.servers().chain([&plan.target]).map(|target| target.address);
+        let neighbours = (kind != Kind::Sim).then(|| Neighbours::before(servers.collect::<BTreeSet<_>>()));
+        let mut recording = self.begin(&start, watching)?;
         let mut sum = dnsdyno_engine::run(
             &job,
             transports,
@@ -67,6 +97,14 @@ impl Visitor for Run<'_> {
             control,
             &mut recording,
         );
+        if let Some(feeding) = feeding {
+            feeding.finish(plan, &mut sum);
+        }
+        if let Some(answers) = answers {
+            let (counts, written) = answers.finish(recording.recorder.folder());
+            sum.answers = Some(counts);
+            written.unwrap_or_else(|error| recording.observer.note(&Note::AnswersNotKept(&error)));
+        }
         sum.evidence.neighbours = neighbours.map(Neighbours::after).unwrap_or_default();
         Ok(recording.finish(sum))
     }
@@ -95,24 +133,29 @@ impl Start {
 
 impl<'a> Run<'a> {
     /// Creates the record, and starts to monitor the interface.
-    fn begin(self, start: &Start) -> Result<RecordingObserver<'a>, RunError> {
-        let Run { plan, loaded, kind, backend, checks, keep, control, observer, pause, .. } = self;
-        let folder = keep.folder(plan);
-        if let (QuerySource::Stdin, Some(folder)) = (&plan.source, &folder) {
-            keep_queries(&loaded.queries, folder)?;
-        }
-        let header = header_of(plan, backend, loaded, checks, folder.as_deref(), start.unix_ns);
+    fn begin(self, start: &Start, watching: Watching) -> Result<RecordingObserver<'a>, RunError> {
+        let Run { plan, loaded, replay, kind, backend, checks, keep, control, observer, pause, .. } = self;
+        let folder = keep.folder(plan.name.as_deref());
+        let kept = match (&plan.source, &folder) {
+            (QuerySource::Stdin, Some(folder)) => Some(keep_queries(&loaded.queries, plan.form, folder)?),
+            _ => None,
+        };
+        let watched = watching.watched().to_vec();
+        let mut header = header_of(plan, backend, loaded, checks, watched, folder.as_deref(), start.unix_ns);
+        replay.iter().for_each(|replay| replay.describe(&mut header));
         let is_simulated = kind == Kind::Sim;
         let host =
             if is_simulated { HostInfo::default() } else { HostInfo::gather(plan.target.address.ip()) };
-        let recorder = Recorder::begin(plan, folder.as_deref(), &header, &host)?;
+        let recorder = Recorder::begin(plan, kept, folder.as_deref(), &header, &host)?;
         let xdp = header.backend.xdp.as_ref();
         let interface =
             xdp.map(|xdp| &xdp.interface).or(host.interface.as_ref().map(|interface| &interface.name));
         let interface_before = interface.and_then(|name| InterfaceCounts::now(name));
-        observer.begins(&header, end_of_schedule(plan)).map_err(RunError::Observer)?;
+        let end_ns = replay.and_then(Replay::end_of_schedule_ns).or_else(|| end_of_schedule(plan));
+        observer.begins(&header, end_ns).map_err(RunError::Observer)?;
         Ok(RecordingObserver {
             recorder,
+            watching,
             watch: xdp.and_then(|xdp| Watch::new(&xdp.interface, xdp.queues)),
             interface_before,
             // Drivers may not count packets that they send without copying.
@@ -130,6 +173,7 @@ impl<'a> Run<'a> {
 /// Passes the results of the engine to the record and to the observer.
 struct RecordingObserver<'a> {
     recorder: Recorder,
+    watching: Watching,
     observer: &'a mut dyn Observer,
     watch: Option<Watch>,
     /// The counters of the interface to the server before the run.
@@ -155,8 +199,12 @@ impl dnsdyno_engine::Observer for RecordingObserver<'_> {
     }
 
     fn settled(&mut self, interval: &Interval) {
-        let written = self.recorder.interval(interval);
-        self.report_error(written);
+        if self.watching.is_off() {
+            self.record(interval);
+        } else {
+            self.watching.add(interval);
+            self.record_watched();
+        }
         self.observer.settled(interval);
         if self.judge.ends_with(interval) {
             self.control.stop(StopCause::Condition);
@@ -173,18 +221,37 @@ impl dnsdyno_engine::Observer for RecordingObserver<'_> {
     }
 
     fn stopping(&mut self, at_ns: u64) {
-        let event = self.judge.stop_event(self.control.cause(), at_ns);
+        let event = self.judge.stop_event(self.control, at_ns);
         self.observer.note(&Note::Stopping(&event));
         let written = self.recorder.event(&event);
         self.report_error(written);
     }
 
     fn idle(&mut self) {
+        self.record_watched();
         self.observer.idle(self.recorder.digest());
     }
 }
 
 impl RecordingObserver<'_> {
+    fn record(&mut self, interval: &Interval) {
+        let written = self.recorder.interval(interval);
+        self.report_error(written);
+    }
+
+    /// Records the intervals whose samples are known, and what has happened to the sources.
+    fn record_watched(&mut self) {
+        for event in self.watching.events() {
+            self.observer.note(&Note::Event(&event));
+            let written = self.recorder.event(&event);
+            self.report_error(written);
+        }
+        while let Some(interval) = self.watching.next() {
+            self.observer.sampled(&interval);
+            self.record(&interval);
+        }
+    }
+
     /// A line that could not be written is kept and retried; the observer gets only the first error.
     fn report_error(&mut self, written: Result<(), WriteError>) {
         if let Err(error) = written
@@ -195,7 +262,14 @@ impl RecordingObserver<'_> {
     }
 
     /// Adds the counters of the interface to the evidence, and ends the record.
-    fn finish(self, mut sum: Sum) -> FinishedRun {
+    fn finish(mut self, mut sum: Sum) -> FinishedRun {
+        let (left, watched) = self.watching.finish();
+        for interval in &left {
+            self.observer.sampled(interval);
+            self.record(interval);
+        }
+        self.record_watched();
+        sum.watched = watched;
         let before = self.interface_before;
         sum.interface = before.and_then(|before| Some(InterfaceCounts::now(&before.name)?.since(&before)));
         let counts = sum.interface.as_ref().filter(|_| self.interface_counts_all);

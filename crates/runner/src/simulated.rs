@@ -36,6 +36,7 @@ impl PlanRunner for SimulatedRunner {
         opened.visit(Run {
             plan: &plan,
             loaded: &loaded,
+            replay: None,
             kind: Kind::Sim,
             backend: BackendInfo::default(),
             checks: Vec::new(),
@@ -43,6 +44,7 @@ impl PlanRunner for SimulatedRunner {
             keep: &self.keep,
             control: &Control::default(),
             observer: &mut (),
+            query_logs: None,
             pause: Some(pause),
         })
     }

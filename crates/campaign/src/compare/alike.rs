@@ -89,6 +89,11 @@ fn transport(header: &Header) -> String {
 
 /// The options of a plan that change what is asked or how it is measured.
 fn options(plan: &Draft) -> BTreeMap<String, String> {
+    // Which servers is what is compared; how their clients behave is not.
+    let mut plan = plan.clone();
+    for member in plan.member.iter_mut().flatten() {
+        (member.server, member.port, member.sni, member.http_path) = (None, None, None, None);
+    }
     let options = plan.options().unwrap_or_default();
     let counts = |(key, _): &(String, String)| !NOT_COMPARED.contains(&key.as_str());
     options.into_iter().filter(counts).map(|(key, text)| (key, plain(&text))).collect()
@@ -118,6 +123,7 @@ fn grouped(what: &str, runs: &[&ComparedRun], value_of: impl Fn(usize) -> String
 /// random; and those that the header describes (the load, the queries, the transport, the timeout).
 const NOT_COMPARED: &[&str] = &[
     "server",
+    "servers",
     "port",
     "family",
     "i-may-load-this-server",

@@ -43,12 +43,16 @@ pub(super) fn run_of(label: &str, made: Made, header: Header) -> ComparedRun {
         ended: Ended::ByTime,
         evidence: Evidence::default(),
         late_after_settled: 0,
+        last_answer_ns: None,
         workers: Vec::new(),
         schedule_ns: digest.schedule_ns(),
         passes: 1.0,
         interface: None,
         queries_per_client: Vec::new(),
         explanations: Vec::new(),
+        replay: None,
+        answers: None,
+        watched: Vec::new(),
     };
     digest.sum(&sum);
     let path = format!("runs/{label}");
@@ -59,30 +63,16 @@ pub(super) fn header(label: &str, made: Made) -> Header {
     Header {
         run_id: label.into(),
         started_unix_ns: made.started_s * SECOND,
-        command_line: Vec::new(),
         version: "0.1.0".into(),
-        name: None,
-        note: None,
-        interval_ns: SECOND,
         timeout_ns: 5 * SECOND,
         headline: made.headline,
         types: vec![1],
-        phases: Vec::new(),
         target: "::1".into(),
         address: "[::1]:53".parse().unwrap(),
-        transport: "udp".into(),
-        mix: Vec::new(),
-        backend: Default::default(),
-        workers: 1,
-        workers_reason: None,
-        clients: 1,
-        udp_sockets: None,
         queries: 100,
         queries_hash: Some("0123456789abcdef".into()),
-        bad_lines: 0,
-        send_only: false,
         load: "1,000 queries/s for 2 s".into(),
-        checks: Vec::new(),
+        ..Header::default()
     }
 }
 
@@ -114,5 +104,6 @@ fn second(index: u64, made: Made) -> Interval {
         tally,
         arrivals: Arrivals::default(),
         workers: vec![WorkerUse::default()],
+        watched: Vec::new(),
     }
 }

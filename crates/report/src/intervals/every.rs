@@ -2,13 +2,14 @@
 //!
 //! A column is named after the path of its counter in the record, joined by `_`: `ends_not_sent_no_route`,
 //! `arrivals_connections_opened`. Where the path has a number that stands for something else, the column has its name:
-//! `rcodes_NXDOMAIN`, `types_AAAA_sent`, `members_dot_scheduled`. A histogram has a column for its count, and one for
+//! `rcodes_NXDOMAIN`, `types_AAAA_sent`, `members_dot_scheduled`. A watched series has the number of its source:
+//! `watched_0_snmp_Udp_RcvbufErrors`. A histogram has a column for its count, and one for
 //! each figure of a latency.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 
-use dnsdyno_measure::{Arrivals, Group, Histogram, Latency, Tally, Visitor, WorkerUse};
+use dnsdyno_measure::{Arrivals, Group, Histogram, Latency, Samples, Tally, Visitor, WorkerUse};
 use dnsdyno_record::{Digest, Header, Interval, Row};
 use dnsdyno_wire::{rcode_name, type_name};
 
@@ -25,6 +26,8 @@ pub struct EveryCounter<W: Write> {
     width: usize,
     /// The cells of the current run where a line has no other.
     blank: Vec<String>,
+    /// The columns of watched series in the current run, with their sources.
+    watched: Vec<(usize, usize)>,
 }
 
 impl<W: Write> EveryCounter<W> {
@@ -43,7 +46,7 @@ impl<W: Write> EveryCounter<W> {
         out.write_record(&titles)?;
         let width = titles.len();
         let columns = titles.into_iter().enumerate().map(|(column, title)| (title, column)).collect();
-        Ok(EveryCounter { out, columns, width, blank: Vec::new() })
+        Ok(EveryCounter { out, columns, width, blank: Vec::new(), watched: Vec::new() })
     }
 
     /// Starts the lines of a run.
@@ -55,6 +58,12 @@ impl<W: Write> EveryCounter<W> {
             }
         }
         self.blank = blank;
+        let sources = digest.watched().iter().enumerate();
+        let titles = sources.flat_map(|(source, samples)| {
+            watched_cells(source, samples.as_ref()).map(move |(title, _)| (source, title))
+        });
+        let column = |(source, title): (usize, String)| Some((source, *self.columns.get(&title)?));
+        self.watched = titles.filter_map(column).collect();
     }
 
     /// Writes the line of an interval of that run.
@@ -68,7 +77,11 @@ impl<W: Write> EveryCounter<W> {
         let place = place(header, &row, phase.map(|phase| phase.label.as_str()));
         let clock_ns = header.started_unix_ns.saturating_add(row.from_ns).to_string();
         line.iter_mut().zip(place.into_iter().chain([clock_ns])).for_each(|(cell, text)| *cell = text);
-        let cells = Cells::of(header, &row.tally, &row.arrivals, &row.workers);
+        let is_read = |source: &usize| row.watched.get(*source).is_some_and(Option::is_some);
+        for (_, column) in self.watched.iter().filter(|(source, _)| !is_read(source)) {
+            line[*column] = String::new();
+        }
+        let cells = Cells::of(header, &row.tally, &row.arrivals, &row.workers, &row.watched);
         for (title, cell) in cells.cells {
             // A run that goes on while it is read may have a counter that it did not have before.
             if let Some(column) = self.columns.get(&title) {
@@ -116,14 +129,23 @@ struct Cells<'a> {
 
 impl<'a> Cells<'a> {
     fn of_run(digest: &'a Digest) -> Cells<'a> {
-        Cells::of(&digest.header, digest.tally(), digest.arrivals(), digest.workers())
+        Cells::of(&digest.header, digest.tally(), digest.arrivals(), digest.workers(), digest.watched())
     }
 
-    fn of(header: &'a Header, tally: &'a Tally, arrivals: &Arrivals, workers: &[WorkerUse]) -> Cells<'a> {
+    fn of(
+        header: &'a Header,
+        tally: &'a Tally,
+        arrivals: &Arrivals,
+        workers: &[WorkerUse],
+        watched: &[Option<Samples>],
+    ) -> Cells<'a> {
         let mut cells = Cells { header, tally, path: Vec::new(), prefix: String::new(), cells: Vec::new() };
         tally.visit_each(&mut cells);
         cells.group("arrivals", Some(arrivals));
         cells.group("workers", Some(&workers.to_vec()));
+        let series = watched.iter().enumerate();
+        let series = series.flat_map(|(source, samples)| watched_cells(source, samples.as_ref()));
+        cells.cells.extend(series.map(|(title, value)| (title, Cell::Count(value))));
         cells
     }
 
@@ -149,11 +171,14 @@ impl<'a> Cells<'a> {
         format!("{}{word}", self.prefix)
     }
 
-    /// The name of a member of a mix; `None` where it is not the only one of that name, which is in no mix of ours.
+    /// The name of a member of a mix; `None` where it is not the only one of that name in a header of
+    /// CSV.
     fn member(&self, place: usize) -> Option<String> {
-        let name = &self.header.mix.get(place)?.transport;
-        let is_alone = self.header.mix.iter().filter(|member| member.transport == *name).count() == 1;
-        is_alone.then(|| name.clone())
+        let name = self.header.mix.get(place)?.label();
+        let word = |name: &str| name.chars().map(as_in_a_word).collect::<String>();
+        let is_twin = |member: &&dnsdyno_record::MemberInfo| word(member.label()) == word(name);
+        let is_alone = self.header.mix.iter().filter(is_twin).count() == 1;
+        is_alone.then(|| name.to_owned())
     }
 
     /// The queries that rank as beyond the timeout in the latency `key` of the current group; `None` of a histogram
@@ -174,6 +199,15 @@ impl<'a> Cells<'a> {
             _ => None,
         }
     }
+}
+
+/// The titles of the series of a source, with their values: how much a counter rose, how high a gauge was.
+fn watched_cells(source: usize, samples: Option<&Samples>) -> impl Iterator<Item = (String, u64)> {
+    let series = samples.into_iter().flat_map(|samples| samples.counters.iter().chain(&samples.gauges));
+    series.map(move |(name, value)| {
+        let word: String = name.chars().map(as_in_a_word).collect();
+        (format!("watched_{source}_{word}"), *value)
+    })
 }
 
 impl Visitor for Cells<'_> {
@@ -291,7 +325,7 @@ mod tests {
         assert_eq!(line["members_tcp_response_beyond_timeout_from"], "max");
         assert_eq!(line["members_udp_response_beyond_timeout_from"], "");
         // Two of one name, which only a forged record has, keep their numbers.
-        digest.header.mix[0].transport = "tcp".into();
+        digest.header.mix[0].name = "tcp".into();
         let line = &written(&[(digest, vec![interval])])[0];
         assert_eq!(
             (line["members_0_scheduled"].as_str(), line["members_1_scheduled"].as_str()),

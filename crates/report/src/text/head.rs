@@ -1,6 +1,9 @@
 //! The head of a summary: what was run, against what, and what is missing in the record.
 
-use dnsdyno_record::{BackendInfo, Digest, Ended, Header};
+use std::collections::HashSet;
+use std::net::SocketAddr;
+
+use dnsdyno_record::{BackendInfo, Digest, Ended, Header, MembersBy};
 
 use crate::check::check_line;
 use crate::foreign::safe;
@@ -20,6 +23,9 @@ pub(super) fn write(out: &mut String, digest: &Digest, width: usize) {
 /// What was run, against what and by what: keys with their texts.
 pub fn head(digest: &Digest) -> Vec<(&'static str, String)> {
     let header = &digest.header;
+    if header.is_watch_only() {
+        return watch_only(digest);
+    }
     let mut head = vec![("server", server(header))];
     head.extend(header.checks.iter().map(|found| ("check", check_line(found))));
     head.extend(backend(&header.backend).map(|text| ("backend", text)));
@@ -27,6 +33,19 @@ pub fn head(digest: &Digest) -> Vec<(&'static str, String)> {
     head.push(("source", source(digest)));
     head.push(("generator", generator(header)));
     head.push(("ran", ran(digest)));
+    head.extend(header.name.iter().map(|text| ("name", safe(text))));
+    head.extend(header.note.iter().map(|text| ("note", safe(text))));
+    head
+}
+
+/// Of a record without load.
+fn watch_only(digest: &Digest) -> Vec<(&'static str, String)> {
+    let header = &digest.header;
+    let asked = Some(&header.target).filter(|target| !target.is_empty());
+    let mut head: Vec<_> = asked.map(|target| ("server", safe(target))).into_iter().collect();
+    head.push(("load", safe(&header.load)));
+    head.extend(header.watched.iter().map(|watched| ("watched", safe(&watched.label))));
+    head.push(("ran", format!("{}{}", length(digest.to_ns()), ended(digest))));
     head.extend(header.name.iter().map(|text| ("name", safe(text))));
     head.extend(header.note.iter().map(|text| ("note", safe(text))));
     head
@@ -49,17 +68,34 @@ pub(crate) fn incomplete(digest: &Digest) -> Vec<String> {
     texts
 }
 
-/// The server; only its address if the user gave just that.
+/// The servers and the transports.
 fn server(header: &Header) -> String {
-    let address = header.address.to_string();
-    let is_named = header.target != header.address.ip().to_string() && header.target != address;
-    let target = if is_named { format!("{} ({address})", safe(&header.target)) } else { address };
-    let several: Vec<_> = header.mix.iter().map(|member| safe(&member.transport)).collect();
-    match several.is_empty() {
-        true => format!("{target} over {}", safe(&header.transport)),
-        false => format!("{target} over {}", several.join(", ")),
+    let mut transports: Vec<String> = header.mix.iter().map(|member| safe(&member.transport)).collect();
+    if transports.is_empty() {
+        transports.push(safe(&header.transport));
     }
+    let mut servers: Vec<_> = match header.members_by() {
+        None | Some(MembersBy::Transport) => vec![named(&header.target, header.address)],
+        Some(_) => header.mix.iter().map(|member| named(&member.server, member.address)).collect(),
+    };
+    for names in [&mut transports, &mut servers] {
+        let mut known = HashSet::new();
+        names.retain(|name| known.insert(name.clone()));
+    }
+    let more = servers.len().saturating_sub(SERVERS_NAMED);
+    servers.truncate(SERVERS_NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more} over {}", servers.join(", "), transports.join(", "))
 }
+
+/// A server; only its address if the user gave just that.
+fn named(target: &str, address: SocketAddr) -> String {
+    let is_named = target != address.ip().to_string() && target != address.to_string() && !target.is_empty();
+    if is_named { format!("{} ({address})", safe(target)) } else { address.to_string() }
+}
+
+/// The table of the members has all of them.
+const SERVERS_NAMED: usize = 4;
 
 /// The backend, unless it is the default.
 fn backend(backend: &BackendInfo) -> Option<String> {
@@ -89,6 +125,9 @@ fn source(digest: &Digest) -> String {
         0 => String::new(),
         lines => format!(", {} skipped", counted(lines, "malformed line", "malformed lines")),
     };
+    if header.queries == 0 {
+        return "a capture that was read once".to_owned();
+    }
     let repeated = digest.sum.as_ref().map_or(String::new(), |sum| repeated(sum.passes, header.queries));
     format!("{}{skipped}{repeated}", counted(header.queries, "query", "queries"))
 }
@@ -120,7 +159,7 @@ fn generator(header: &Header) -> String {
     )
 }
 
-/// How long queries were due, how long the last responses took, and why it ended, unless with its schedule.
+/// How long queries were due, how long the last responses took, and why it ended.
 fn ran(digest: &Digest) -> String {
     let (load_ns, ran_ns) = (digest.schedule_ns(), digest.to_ns());
     let drain_ns = ran_ns.saturating_sub(load_ns);
@@ -128,7 +167,12 @@ fn ran(digest: &Digest) -> String {
         SHORTEST_DRAIN_NS.. => format!(", drain {}", length(drain_ns)),
         _ => String::new(),
     };
-    let ended = match (digest.ended(), &digest.sum) {
+    format!("load {}{drain}{}", length(load_ns), ended(digest))
+}
+
+/// Why it ended, unless with its schedule.
+fn ended(digest: &Digest) -> String {
+    match (digest.ended(), &digest.sum) {
         (Some(Ended::ByTime), _) => String::new(),
         (Some(Ended::ByPasses), Some(sum)) => {
             format!(", after {}", counted(sum.passes.round() as u64, "pass", "passes"))
@@ -144,8 +188,7 @@ fn ran(digest: &Digest) -> String {
         (Some(Ended::HungUp), _) => ", ended by SIGHUP".to_owned(),
         (Some(Ended::Failed { .. }), _) => ", ended by a failure".to_owned(),
         (None, _) => " so far".to_owned(),
-    };
-    format!("load {}{drain}{ended}", length(load_ns))
+    }
 }
 
 /// The column of the values.

@@ -1,9 +1,10 @@
 //! The queries of a summary by their ends, why they were lost, and the responses by what was in them.
 
-use dnsdyno_measure::{Anomalies, Ends, Tally};
+use dnsdyno_measure::{Anomalies, Arrivals, Ends, Tally};
 use dnsdyno_record::Digest;
 use dnsdyno_wire::{rcode_name, type_name};
 
+use crate::checks::{cookie_counts, tsig_counts};
 use crate::connections::explain;
 use crate::figures::{mean_bytes, run_rate, sent, share, socket_drops};
 use crate::foreign::safe;
@@ -15,6 +16,7 @@ pub(super) fn write(out: &mut String, digest: &Digest, width: usize) {
     ends(out, digest, width);
     reasons(out, digest, width);
     anomalies(out, &digest.arrivals().anomalies, width);
+    checks(out, digest.arrivals(), width);
     responses(out, digest, width);
     sizes(out, digest, width);
 }
@@ -111,6 +113,19 @@ fn anomalies(out: &mut String, anomalies: &Anomalies, width: usize) {
     ];
     let seen = counts.into_iter().filter(|(_, n)| *n > 0).map(|(label, n)| format!("{label} {}", count(n)));
     line_of(out, "other", seen.collect(), width);
+}
+
+/// Signatures and cookies, where the run has them.
+fn checks(out: &mut String, arrivals: &Arrivals, width: usize) {
+    let words = |counts: Vec<(String, u64)>| {
+        counts.into_iter().map(|(what, n)| format!("{what} {}", count(n))).collect()
+    };
+    if let Some(tsig) = &arrivals.tsig {
+        line_of(out, "TSIG", words(tsig_counts(tsig)), width);
+    }
+    if let Some(cookies) = &arrivals.cookies {
+        line_of(out, "cookies", words(cookie_counts(cookies)), width);
+    }
 }
 
 /// RCODEs, and types where there is more than one.

@@ -288,7 +288,7 @@ fn explained(problem: Problem, explanations: &[Explanation]) -> Problem {
 }
 
 /// IDs of the two queries. Any would do: only one client is used, for one query at a time.
-const QUERY_ID: u16 = 0x3d01;
+pub(super) const QUERY_ID: u16 = 0x3d01;
 const VERSION_ID: u16 = 0x3d02;
 
 const SECOND_NS: u64 = 1_000_000_000;

@@ -1,7 +1,6 @@
 //! What stopped a check, in one sentence with the cure.
 
 use dnsdyno_measure::{ConnectFailure, ConnectionEnd, HandshakeFailure, NotSentReason, shown};
-use dnsdyno_plan::Plan;
 use dnsdyno_record::Check;
 use dnsdyno_transport::{Description, PartKind};
 
@@ -13,7 +12,6 @@ pub(super) fn sentence(
     kind: PartKind,
     description: &Description,
     check: &Check,
-    plan: &Plan,
 ) -> String {
     let server = description.server;
     let over = &check.transport;
@@ -50,7 +48,7 @@ pub(super) fn sentence(
             format!(
                 "{server} gave no answer over {over}: {}{}",
                 with(why.words(), words),
-                path_cure(kind, &plan.encryption.http_path)
+                path_cure(kind, &description.http_path)
             )
         }
         Problem::NotSent(NotSentReason::NoRoute) => format!(

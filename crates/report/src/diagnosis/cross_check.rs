@@ -1,0 +1,230 @@
+//! The same messages, counted at each place between the generator and the server: where they were lost.
+//!
+//! ```text
+//!   sent ──► arrived at the server's host ──► given to its programs ──► counted by the server
+//!       the path                 the server's kernel              the server
+//!   received ◄── arrived at our sockets ◄── sent by the server's host ◄── sent by the server
+//!       our host               the path                 the server's kernel
+//! ```
+//!
+//! What our own host has sent is not one of the places: its kernel counts datagrams that are sent at once as one.
+
+use dnsdyno_measure::Side;
+use dnsdyno_record::Digest;
+
+use super::found::Comparison;
+use super::rules::{Kind, Over};
+use super::sources::Sources;
+use crate::units::{count, percent};
+
+/// What the places say.
+pub(super) struct CrossCheck {
+    pub(super) comparisons: Vec<Comparison>,
+    /// What cannot be compared, and why.
+    pub(super) not_compared: Vec<String>,
+    /// Packets that left one host and did not arrive at the other one.
+    pub(super) lost_on_path: u64,
+}
+
+/// A place at which messages were counted.
+struct Place {
+    words: String,
+    count: u64,
+    /// What lies before it.
+    after: Between,
+}
+
+/// What lies between two places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Between {
+    Nothing,
+    GeneratorHost,
+    Path,
+    ServerKernel,
+    Server,
+}
+
+impl Between {
+    fn key(self) -> &'static str {
+        match self {
+            Between::Nothing => "",
+            Between::GeneratorHost => "generator-host",
+            Between::Path => "path",
+            Between::ServerKernel => "server-kernel",
+            Between::Server => "server",
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Between::Nothing => "",
+            Between::GeneratorHost => "on our host",
+            Between::Path => "on the path",
+            Between::ServerKernel => "in the kernel of the server's host",
+            Between::Server => "in the server",
+        }
+    }
+}
+
+/// Compares what the record has.
+pub(super) fn cross_check(digest: &Digest, sources: &Sources) -> CrossCheck {
+    let mut found = CrossCheck { comparisons: Vec::new(), not_compared: Vec::new(), lost_on_path: 0 };
+    if digest.header.send_only || digest.tally().scheduled == 0 || !sources.is_watched() {
+        return found;
+    }
+    if !digest.header.mix.is_empty() {
+        let why = "the load has several servers or transports, whose packets are not told apart";
+        found.not_compared.push(why.to_owned());
+        return found;
+    }
+    if sources.iter().any(|source| source.kind == Kind::Host && source.side == Side::Both) {
+        found.not_compared.push(
+            "generator and server share a host: its counters have the packets of both, and of all other programs"
+                .to_owned(),
+        );
+    }
+    queries_over_udp(digest, sources, &mut found);
+    match digest.header.transport.as_str() {
+        "udp" => responses(digest, sources, &mut found),
+        _ => found.not_compared.push(
+            "over connections: a query is sent again when its connection is lost, and responses to connections that \
+             were closed meanwhile are nobody's"
+                .to_owned(),
+        ),
+    }
+    found
+}
+
+fn queries_over_udp(digest: &Digest, sources: &Sources, found: &mut CrossCheck) {
+    if !Over::Udp.is_in(&digest.header.transport) || digest.header.transport.starts_with("do") {
+        return;
+    }
+    let sent =
+        digest.tally().fallback.as_ref().map_or(digest.tally().requests, |fallback| fallback.udp_requests);
+    let mut places =
+        vec![Place { words: "sent by the generator".into(), count: sent, after: Between::Nothing }];
+    let on = |side, names: &[&str]| host_counts(sources, side, names);
+    let read = on(Side::Server, &["snmp.Udp.InDatagrams", "snmp6.Udp6InDatagrams"]);
+    let failed = on(
+        Side::Server,
+        &["snmp.Udp.InErrors", "snmp6.Udp6InErrors", "snmp.Udp.NoPorts", "snmp6.Udp6NoPorts"],
+    );
+    if let Some(read) = read {
+        let arrived = read.saturating_add(failed.unwrap_or(0));
+        places.push(Place {
+            words: "arrived at the server's host".into(),
+            count: arrived,
+            after: Between::Path,
+        });
+        places.push(Place {
+            words: "given to its programs".into(),
+            count: read,
+            after: Between::ServerKernel,
+        });
+    }
+    let counted = server_counts(sources, "queries.udp");
+    let counted = if digest.header.transport == "udp" {
+        counted.or(server_counts(sources, "queries"))
+    } else {
+        counted
+    };
+    if let Some(count) = counted {
+        places.push(Place { words: "counted by the server".into(), count, after: Between::Server });
+    }
+    compare("queries over UDP", &places, found);
+}
+
+fn responses(digest: &Digest, sources: &Sources, found: &mut CrossCheck) {
+    let (tally, anomalies) = (digest.tally(), &digest.arrivals().anomalies);
+    let mut places = Vec::new();
+    let of_server = server_counts(sources, "responses");
+    if let Some(count) = of_server {
+        places.push(Place { words: "sent by the server".into(), count, after: Between::Nothing });
+    }
+    let out = host_counts(sources, Side::Server, &["snmp.Udp.OutDatagrams", "snmp6.Udp6OutDatagrams"]);
+    // A resolver's host sends queries of its own too.
+    if let Some(count) = out.filter(|out| of_server.is_none_or(|responses| *out <= responses)) {
+        places.push(Place { words: "sent by its host".into(), count, after: Between::ServerKernel });
+    }
+    let others = anomalies.duplicates + anomalies.unexpected + anomalies.wrong_question;
+    // A response after its interval was written has no RCODE.
+    let answered = tally.rcodes.total().max(tally.ends.answered + tally.ends.answered_late);
+    let received = answered + others + digest.arrivals().rejected();
+    let drops = digest.arrivals().socket_drops;
+    let arrived = "arrived at the generator's sockets".to_owned();
+    places.push(Place { words: arrived, count: received + drops, after: Between::Path });
+    if drops > 0 {
+        let words = "received by the generator".to_owned();
+        places.push(Place { words, count: received, after: Between::GeneratorHost });
+    }
+    compare("responses", &places, found);
+}
+
+/// Compares each place with the one before it.
+fn compare(what: &str, places: &[Place], found: &mut CrossCheck) {
+    for pair in places.windows(2) {
+        let [from, to] = pair else { continue };
+        if to.count > from.count.saturating_mul(2).saturating_add(SMALL) {
+            found.not_compared.push(format!(
+                "{what}: {} {}, but {} {}: other traffic is counted there too",
+                count(from.count),
+                from.words,
+                count(to.count),
+                to.words
+            ));
+            continue;
+        }
+        let missing =
+            i64::try_from(from.count).unwrap_or(i64::MAX) - i64::try_from(to.count).unwrap_or(i64::MAX);
+        if to.after == Between::Path {
+            found.lost_on_path += u64::try_from(missing).unwrap_or(0);
+        }
+        let difference = match missing {
+            0 => "none is missing".to_owned(),
+            1.. => format!(
+                "{} ({}) lost {}",
+                count(missing.unsigned_abs()),
+                percent(missing as f64 / from.count.max(1) as f64),
+                to.after.words()
+            ),
+            _ => format!("{} more: of other programs", count(missing.unsigned_abs())),
+        };
+        found.comparisons.push(Comparison {
+            from: from.words.clone(),
+            from_count: from.count,
+            to: to.words.clone(),
+            to_count: to.count,
+            between: to.after.key().to_owned(),
+            missing,
+            sentence: format!(
+                "{what}: {} {}, {} {}: {difference}.",
+                count(from.count),
+                from.words,
+                count(to.count),
+                to.words
+            ),
+            messages: what.to_owned(),
+        });
+    }
+}
+
+/// The sum of counters of the hosts of one side; `None` where the first is not read.
+fn host_counts(sources: &Sources, side: Side, names: &[&str]) -> Option<u64> {
+    let hosts = sources.iter().filter(|source| source.kind == Kind::Host && source.side == side);
+    hosts.fold(None, |sum, host| {
+        host.totals.counters.get(*names.first()?)?;
+        let of_host: u64 = names.iter().map(|name| host.totals.counter(name)).sum();
+        Some(sum.unwrap_or(0) + of_host)
+    })
+}
+
+/// A counter of the servers' statistics.
+fn server_counts(sources: &Sources, name: &str) -> Option<u64> {
+    let servers = sources.iter().filter(|source| source.kind == Kind::Server && source.side != Side::Other);
+    servers
+        .filter_map(|server| server.totals.counters.get(name))
+        .fold(None, |sum: Option<u64>, count| Some(sum.unwrap_or(0).saturating_add(*count)))
+}
+
+/// A few packets of other programs, such as a resolver's, are on any host.
+const SMALL: u64 = 100;
