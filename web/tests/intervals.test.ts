@@ -56,11 +56,11 @@ test("the name of a column from a record cannot break the file, or become a form
   const hostile = level({
     from_ns: ["ns", [0]],
     covered_ns: ["ns", [1e9]],
-    'probe.host.a,"b"\n': ["count", [1]],
-    "=probe": ["count", [2]],
+    'watched.0.a,"b"\n': ["count", [1]],
+    "=odd": ["count", [2]],
   });
   const [titles] = [...csv(hostile, TIMEOUT_NS)];
-  expect(titles).toBe('from_ns,covered_ns,"probe.host.a,""b""\n",\'=probe,beyond_timeout\n');
+  expect(titles).toBe('from_ns,covered_ns,"watched.0.a,""b""\n",\'=odd,beyond_timeout\n');
 });
 
 test("damaged data is an error, not a page without an end", () => {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { panelsOf } from "../src/charts/panels";
 import { type Panel, type ShownRun, UNREADABLE, text } from "../src/charts/panels/panel";
-import { movement } from "../src/charts/panels/probes";
+import { movement } from "../src/charts/panels/watched";
+import type { Watched, WatchedSeries } from "../src/data/types";
 import { Window } from "../src/charts/panels/window";
 import { SECOND_NS, emptyRun, shownRun } from "./runs";
 
@@ -97,7 +98,7 @@ describe("latency", () => {
 
 describe("the generator", () => {
   it("is always the last chart", async () => {
-    const busy = await shownRun({ "workers.0.cpu_ns": [5e8], "lateness.p99": [42], "probe.host.load": [1] });
+    const busy = await shownRun({ "workers.0.cpu_ns": [5e8], "lateness.p99": [42] }, { watched: [source("host", [series("load")])] });
     for (const run of [busy, await shownRun({})]) {
       const ids = panelsOf([run], 0, false).map(({ id }) => id);
       expect(ids.slice(-2)).toEqual(["lateness", "generator"]);
@@ -126,7 +127,7 @@ describe("parts of a run", () => {
       "members.1.service.p50": [7],
       "members.1.response.p50": [9],
     };
-    const run = await shownRun(columns, { members: ["udp", "dot"], headline: "service" });
+    const run = await shownRun(columns, { members: ["udp", "dot"], members_by: "transport", headline: "service" });
     expect(figures(panel([run], "members"), run)).toEqual({ udp: [3], dot: [4] });
     expect(figures(panel([run], "member-latency"), run)).toEqual({ "dot p50": [7] });
   });
@@ -155,21 +156,76 @@ describe("parts of a run", () => {
   });
 });
 
-describe("probes", () => {
-  it("are grouped, and those that moved most are first", async () => {
-    const run = await shownRun({
-      "probe.process.threads": [4, 4],
-      "probe.host.load": [1, 9],
-      "probe.host.memory": [5, 6],
-      "probe.unknown.x": [1, 1],
-    });
-    const ids = panelsOf([run], 0, false)
+describe("watched series", () => {
+  const watchedIds = (run: ShownRun, search = "") =>
+    panelsOf([run], 0, false, search)
       .map(({ id }) => id)
-      .filter((id) => id.startsWith("probe."));
-    expect(ids).toEqual(["probe.host.load", "probe.host.memory", "probe.process.threads"]);
+      .filter((id) => id.startsWith("watched."));
+
+  it("are grouped by source, losses first, then those that moved most", async () => {
+    const columns = {
+      "watched.0.idle": [5, 5],
+      "watched.0.queries": [1, 9],
+      "watched.0.drops": [0, 1],
+      "watched.0.open": [5, 6],
+    };
+    const host = source("host", [series("idle", "gauge"), series("queries"), series("drops", "counter", "count", 0), series("open", "gauge")]);
+    const run = await shownRun(columns, { watched: [host] });
+    expect(watchedIds(run)).toEqual(["watched.0.drops", "watched.0.queries", "watched.0.open"]);
+    const first = panel([run], "watched.0.drops")!;
+    expect([first.group, first.note]).toEqual(["Host: the host", "3 of 4 series that moved; search to see others"]);
     expect(movement(Float64Array.from([NaN]))).toBe(0);
   });
+
+  it("are rates, shares of a CPU, and highest values in their units", async () => {
+    const run = await shownRun(
+      {
+        covered_ns: [SECOND_NS, 2 * SECOND_NS, SECOND_NS],
+        "watched.0.drops": [10, 10, null],
+        "watched.0.cpu_ns": [SECOND_NS / 2, SECOND_NS / 2, null],
+        "watched.0.temperature": [45_000, 46_000, null],
+      },
+      {
+        watched: [
+          source("host", [series("drops"), series("cpu_ns", "counter", "ns"), series("temperature", "gauge", "celsius_milli")]),
+        ],
+      },
+    );
+    // A row in which the source was not read has no figure, which is not 0.
+    expect(figures(panel([run], "watched.0.drops"), run)).toEqual({ drops: [10, 5, NaN] });
+    expect(figures(panel([run], "watched.0.cpu_ns"), run)).toEqual({ cpu_ns: [0.5, 0.25, NaN] });
+    expect(figures(panel([run], "watched.0.temperature"), run)).toEqual({ temperature: [45, 46, NaN] });
+  });
+
+  it("are shares of a CPU where they are CPU time, else of the time", async () => {
+    const ofCpu = ["cpu_ns", "cpu.user_ns", "cpu0.irq_ns", "thread.a/1.cpu_ns"];
+    const ofTime = ["pressure.cpu.some_ns", "cgroup.throttled_ns"];
+    const names = [...ofCpu, ...ofTime];
+    const columns = Object.fromEntries(names.map((name) => [`watched.0.${name}`, [1, 2]]));
+    const run = await shownRun(columns, { watched: [source("host", names.map((name) => series(name, "counter", "ns")))] });
+    const unit = (name: string) => panel([run], `watched.0.${name}`)?.unit;
+    expect(ofCpu.map(unit)).toEqual(ofCpu.map(() => "share of one CPU"));
+    expect(ofTime.map(unit)).toEqual(ofTime.map(() => "share of the time"));
+  });
+
+  it("are found by words of their names and of their source", async () => {
+    const names = Array.from({ length: 60 }, (_, i) => `thread${i}.cpu_ns`);
+    const columns = Object.fromEntries(names.map((name) => [`watched.0.${name}`, [1, 2]]));
+    const run = await shownRun(columns, { watched: [source("process", names.map((name) => series(name, "counter", "ns", 2)))] });
+    expect(watchedIds(run)).toHaveLength(8);
+    expect(watchedIds(run, "THREAD59 process")).toEqual(["watched.0.thread59.cpu_ns"]);
+    expect(watchedIds(run, "thread")).toHaveLength(40);
+    expect(watchedIds(run, "memory")).toEqual([]);
+  });
 });
+
+function series(name: string, kind: WatchedSeries["kind"] = "counter", unit: WatchedSeries["unit"] = "count", rank = 1): WatchedSeries {
+  return { name, column: `watched.0.${name}`, kind, unit, rank };
+}
+
+function source(kind: Watched["kind"], all: WatchedSeries[]): Watched {
+  return { kind, label: `the ${kind}`, moved: all.length, series: all };
+}
 
 describe("a run that cannot be read", () => {
   it("has charts that say so, and the first one why", () => {

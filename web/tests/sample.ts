@@ -2,7 +2,7 @@
  * Pages to look at while changing the page, without a record: a stair with a stall, several runs, a comparison, a folder.
  * All figures come from a seed. The words are like those of the program, but only `crates/page` knows the right ones.
  */
-import type { ComparedMetric, FolderRun, LoadPoint, PageData, Run, Table } from "../src/data/types";
+import type { ComparedMetric, FolderRun, LoadPoint, PageData, Run, Table, Watched, WatchedSeries, Diagnosis } from "../src/data/types";
 import { count, duration, percent, rate } from "../src/format/units";
 import { encodeSeries, type Cell, type LevelSource } from "./encode";
 
@@ -92,7 +92,7 @@ function percentile(second: Second, share: number): Cell {
 }
 
 function level(seconds: Second[]): LevelSource {
-  const column = (unit: "count" | "ns" | "micro" | "gauge" | "share_ppm", value: (s: Second, at: number) => Cell) => ({
+  const column = (unit: "count" | "ns" | "micro" | "gauge", value: (s: Second, at: number) => Cell) => ({
     unit,
     values: seconds.map(value),
   });
@@ -124,11 +124,52 @@ function level(seconds: Second[]): LevelSource {
       "lateness.p50": column("ns", (s) => Math.round(9e3 + s.asked * 0.1)),
       "workers.0.cpu_ns": column("ns", (s, at) => Math.round(SECOND * (0.05 + s.asked / 90_000 + 0.01 * wave(at, 23)))),
       "workers.1.cpu_ns": column("ns", (s, at) => Math.round(SECOND * (0.05 + s.asked / 95_000 + 0.01 * wave(at, 31)))),
-      "probe.process.rss_bytes": column("gauge", (s, at) => Math.round(80e6 + at * 20e3 + s.asked * 500)),
-      "probe.host.cpu_share": column("share_ppm", (s) => Math.round(Math.min(1, s.asked / 26_000) * 1e6)),
+      "watched.0.snmp.Udp.RcvbufErrors": column("count", (s) => s.timed_out),
+      "watched.0.cpu.user_ns": column("count", (s) => Math.round(Math.min(1, s.asked / 26_000) * SECOND)),
+      "watched.1.memory_bytes": column("gauge", (s, at) => (at % 90 === 40 ? null : Math.round(80e6 + at * 20e3 + s.asked * 500))),
+      "watched.1.udp.receive_queue_bytes": column("gauge", (s) => Math.min(212_992, Math.round(s.timed_out * 300))),
     },
     heat: seconds.map(heatRow),
   };
+}
+
+const SAMPLE_DIAGNOSIS: Diagnosis = {
+  verdict: "The UDP receive queue of the server overflowed.",
+  findings: [
+    {
+      sentence:
+        "4,765 of the 4,765 unanswered queries were due in seconds in which the server's UDP receive queue overflowed, by 4,765 packets.",
+      evidence: ["udp.drops of named (4711): 4,765", "snmp.Udp.RcvbufErrors of this host: 4,765"],
+      parameters: [
+        { name: "net.core.rmem_max", of: "this host", value: "212992", try: "4194304" },
+        { name: "udp-receive-buffer", of: "BIND", value: "not set", try: "4194304, once rmem_max allows it" },
+      ],
+      check: "In a run with the same load, udp.drops does not rise.",
+    },
+  ],
+  cross_check: ["The server's host received 4,765 queries fewer than the generator sent: the server's kernel dropped them."],
+};
+
+function sampleWatched(): Watched[] {
+  const series = (source: number, name: string, kind: "counter" | "gauge", unit: WatchedSeries["unit"], rank: number) => ({
+    name,
+    column: `watched.${source}.${name}`,
+    kind,
+    unit,
+    rank,
+  });
+  const host = [
+    series(0, "snmp.Udp.RcvbufErrors", "counter", "count", 0),
+    series(0, "cpu.user_ns", "counter", "ns", 1),
+  ];
+  const process = [
+    series(1, "memory_bytes", "gauge", "bytes", 1),
+    series(1, "udp.receive_queue_bytes", "gauge", "bytes", 1),
+  ];
+  return [
+    { kind: "host", label: "this host", moved: 57, series: host },
+    { kind: "process", label: "named (4711)", moved: 2, series: process },
+  ];
 }
 
 export function sampleRun(kind: Kind, blob: number): { run: Run; base64: string } {
@@ -192,6 +233,7 @@ export function sampleRun(kind: Kind, blob: number): { run: Run; base64: string 
     ],
     headline: "response",
     send_only: false,
+    watch_only: false,
     started_unix_ns: "1795355412000000000",
     interval_ns: SECOND,
     timeout_ns: TIMEOUT_NS,
@@ -199,7 +241,10 @@ export function sampleRun(kind: Kind, blob: number): { run: Run; base64: string 
     phases: points.map(({ asked_qps, from_ns, to_ns }) => ({ label: `${rate(asked_qps)}/s`, from_ns, to_ns })),
     events: [{ at_ns: kind.stall_at * SECOND, kind: "note", message: "zone example.org. reloaded" }],
     more_events: 0,
+    watched: sampleWatched(),
+    diagnosis: SAMPLE_DIAGNOSIS,
     members: [],
+    members_by: null,
     tables: tables(points, scheduled, answered, kind),
     curves: [
       {

@@ -29,28 +29,15 @@ pub(crate) fn header() -> Header {
         started_unix_ns: 1_760_000_000 * SECOND,
         command_line: vec!["dnsdyno".into(), "run".into()],
         version: "0.1.0".into(),
-        name: None,
-        note: None,
-        interval_ns: SECOND,
         timeout_ns: 5 * SECOND,
         headline: Headline::Response,
         types: vec![1, 28],
-        phases: Vec::new(),
         target: "ns1.example".into(),
         address: "192.0.2.1:53".parse().unwrap(),
-        transport: "udp".into(),
-        mix: Vec::new(),
-        backend: Default::default(),
-        workers: 1,
-        workers_reason: None,
-        udp_sockets: None,
         clients: 8,
         queries: 10_000,
-        queries_hash: None,
-        bad_lines: 0,
-        send_only: false,
         load: "2,000 queries/s".into(),
-        checks: Vec::new(),
+        ..Header::default()
     }
 }
 
@@ -80,7 +67,16 @@ pub(crate) fn second(index: u64, qps: u64, lost: u64) -> Interval {
     let mut arrivals = Arrivals { sent: qps, answered, timed_out: lost, ..Arrivals::default() };
     arrivals.latency = tally.response.clone();
     let (from_ns, to_ns) = (index * SECOND, (index + 1) * SECOND);
-    Interval { index, from_ns, to_ns, asked_qps: qps as f64, tally, arrivals, workers: Vec::new() }
+    Interval {
+        index,
+        from_ns,
+        to_ns,
+        asked_qps: qps as f64,
+        tally,
+        arrivals,
+        workers: Vec::new(),
+        watched: Vec::new(),
+    }
 }
 
 /// A record of these intervals that has ended.
@@ -131,12 +127,16 @@ fn sum(digest: &Digest) -> Sum {
         ended: Ended::ByTime,
         evidence: Evidence { open_loop: true, sockets: 8, ..Evidence::default() },
         late_after_settled: 0,
+        last_answer_ns: None,
         workers: Vec::new(),
         schedule_ns: digest.schedule_ns(),
         queries_per_client: Default::default(),
         passes: 1.0,
         interface: None,
         explanations: Vec::new(),
+        replay: None,
+        answers: None,
+        watched: Vec::new(),
     }
 }
 
@@ -181,7 +181,7 @@ pub(crate) fn runs() -> Vec<(&'static str, Recorded)> {
 }
 
 fn member(transport: &str, share: f64) -> MemberInfo {
-    MemberInfo { transport: transport.into(), share, address: "192.0.2.1:53".parse().unwrap() }
+    MemberInfo::new(transport, share, "192.0.2.1:53".parse().unwrap())
 }
 
 fn sent_only(index: u64, qps: u64) -> Interval {

@@ -88,7 +88,16 @@ impl Server {
         let arrivals = self.arrivals(&tally);
         let workers = self.workers(&tally);
         let (from_ns, to_ns) = (second * SECOND_NS, (second + 1) * SECOND_NS);
-        Ok(Interval { index: second, from_ns, to_ns, asked_qps, tally, arrivals, workers })
+        Ok(Interval {
+            index: second,
+            from_ns,
+            to_ns,
+            asked_qps,
+            tally,
+            arrivals,
+            workers,
+            watched: Vec::new(),
+        })
     }
 
     fn count(&mut self, tally: &mut Tally, service_ns: u64, lateness_ns: u64, is_lost: bool) {
@@ -147,26 +156,16 @@ fn header(seconds: u64, mean_qps: f64) -> Header {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         name: Some("two days".to_owned()),
         note: Some("drawn, not measured".to_owned()),
-        interval_ns: SECOND_NS,
         timeout_ns: TIMEOUT_NS,
         headline: Headline::Response,
         types: TYPES.to_vec(),
-        phases: Vec::new(),
         target: "ns1.example".to_owned(),
         address: ([192, 0, 2, 53], 53).into(),
-        transport: "udp".to_owned(),
-        mix: Vec::new(),
-        backend: Default::default(),
         workers: WORKERS as u32,
-        workers_reason: None,
         clients: 8,
-        udp_sockets: None,
         queries: 100_000,
-        queries_hash: None,
-        bad_lines: 0,
-        send_only: false,
         load: format!("{mean_qps} queries/s, half of it at night and one and a half by day, for {seconds} s"),
-        checks: Vec::new(),
+        ..Header::default()
     }
 }
 
@@ -183,12 +182,16 @@ fn sum(writer: &RunWriter, seconds: u64) -> Sum {
         ended: Ended::ByTime,
         evidence,
         late_after_settled: 0,
+        last_answer_ns: None,
         workers: digest.workers().to_vec(),
         schedule_ns: seconds * SECOND_NS,
         passes: digest.tally().scheduled as f64 / 100_000.0,
         interface: None,
         queries_per_client: PerClient::of([sent / 8; 8]),
         explanations: Vec::new(),
+        replay: None,
+        answers: None,
+        watched: Vec::new(),
     };
     let verdict = digest.judge(Some(&sum));
     sum.judged(verdict)

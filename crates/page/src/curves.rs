@@ -25,7 +25,7 @@ pub(crate) fn curves(digest: &Digest) -> Vec<Curve> {
             Headline::Response => member.response_latency(),
             Headline::Service => member.service_latency(),
         };
-        curves.push(curve(format!("{} over {}", name_of(first), info.transport), latency));
+        curves.push(curve(format!("{}, {}", name_of(first), info.label()), latency));
     }
     if first == Headline::Response {
         curves.push(curve("send lateness".to_owned(), lateness(tally)));

@@ -55,7 +55,9 @@ pub struct Run {
     pub messages: Vec<Message>,
     pub headline: &'static str,
     pub send_only: bool,
+    pub watch_only: bool,
     pub members: Vec<String>,
+    pub members_by: Option<&'static str>,
     pub started_unix_ns: String,
     pub interval_ns: u64,
     pub timeout_ns: u64,
@@ -65,6 +67,8 @@ pub struct Run {
     pub phases: Vec<Phase>,
     pub events: Vec<Event>,
     pub more_events: u64,
+    pub watched: Vec<Watched>,
+    pub diagnosis: Option<Diagnosis>,
     pub tables: Vec<Table>,
     pub curves: Vec<Curve>,
     pub load_response: Option<LoadResponse>,
@@ -126,6 +130,46 @@ pub struct Event {
     pub at_ns: u64,
     pub kind: String,
     pub message: String,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Diagnosis {
+    pub verdict: String,
+    pub findings: Vec<Finding>,
+    pub cross_check: Vec<String>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Finding {
+    pub sentence: String,
+    pub evidence: Vec<String>,
+    pub parameters: Vec<Parameter>,
+    pub check: String,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Parameter {
+    pub name: String,
+    pub of: String,
+    pub value: String,
+    pub r#try: String,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Watched {
+    pub kind: &'static str,
+    pub label: String,
+    pub moved: usize,
+    pub series: Vec<WatchedSeries>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct WatchedSeries {
+    pub name: String,
+    pub column: String,
+    pub kind: &'static str,
+    pub unit: &'static str,
+    pub rank: u8,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -330,6 +374,38 @@ impl From<dnsdyno_report::Verdict> for Verdict {
     fn from(verdict: dnsdyno_report::Verdict) -> Verdict {
         let dnsdyno_report::Verdict { state, word, doubts, notes } = verdict;
         Verdict { state: state_word(state), word, doubts, notes }
+    }
+}
+
+impl From<dnsdyno_report::diagnosis::Diagnosis> for Diagnosis {
+    fn from(diagnosis: dnsdyno_report::diagnosis::Diagnosis) -> Diagnosis {
+        Diagnosis {
+            verdict: diagnosis.verdict,
+            findings: diagnosis.findings.into_iter().map(Finding::from).collect(),
+            cross_check: diagnosis.cross_check.into_iter().map(|compared| compared.sentence).collect(),
+        }
+    }
+}
+
+impl From<dnsdyno_report::diagnosis::Finding> for Finding {
+    fn from(finding: dnsdyno_report::diagnosis::Finding) -> Finding {
+        let evidence = |evidence: dnsdyno_report::diagnosis::Evidence| {
+            let text = |value| dnsdyno_measure::series::value_text(&evidence.series, value);
+            let limit = evidence.limit.map_or(String::new(), |limit| format!(" of {}", text(limit)));
+            format!("{} of {}: {}{limit}", evidence.series, evidence.source, text(evidence.value))
+        };
+        let parameter = |parameter: dnsdyno_report::diagnosis::Parameter| Parameter {
+            name: parameter.name,
+            of: parameter.of,
+            value: parameter.value,
+            r#try: parameter.r#try,
+        };
+        Finding {
+            sentence: finding.sentence,
+            evidence: finding.evidence.into_iter().map(evidence).collect(),
+            parameters: finding.parameters.into_iter().map(parameter).collect(),
+            check: finding.check,
+        }
     }
 }
 

@@ -16,10 +16,12 @@ use crate::data::{Column, Level, Place, Unit};
 use crate::heat::Heat;
 use crate::pack::Packer;
 use crate::walk::{ALWAYS, put_row};
+use crate::watched::Chosen;
 
 /// The levels of a run, built interval by interval.
 pub(crate) struct Levels {
     header: Header,
+    chosen: Chosen,
     levels: Vec<Building>,
 }
 
@@ -33,23 +35,22 @@ struct Building {
 }
 
 impl Levels {
-    /// The levels that a run of so many intervals needs.
-    pub(crate) fn new(header: &Header, intervals: u64) -> Levels {
-        let factors = FACTORS.into_iter().filter(|(_, from)| intervals >= *from).map(|(factor, _)| factor);
+    /// The levels that a run of so many intervals needs, with these watched series.
+    pub(crate) fn new(header: &Header, intervals: u64, chosen: Chosen) -> Levels {
         let building =
             |factor| Building { factor, columns: Columns::with(&ALWAYS), heat: Heat::default(), open: None };
-        Levels { header: header.clone(), levels: factors.map(building).collect() }
+        Levels { header: header.clone(), chosen, levels: factors(intervals).map(building).collect() }
     }
 
     /// Adds an interval.
     pub(crate) fn add(&mut self, row: &Row) {
         let phase = self.header.phases.partition_point(|phase| phase.from_ns <= row.from_ns);
-        self.levels.iter_mut().for_each(|level| level.add(&self.header, phase, row));
+        self.levels.iter_mut().for_each(|level| level.add(&self.header, &self.chosen, phase, row));
     }
 
     /// The levels, finest first, with their columns in `packer`.
     pub(crate) fn finish(mut self, packer: &mut Packer) -> io::Result<Vec<Level>> {
-        self.levels.iter_mut().for_each(|level| level.close(&self.header));
+        self.levels.iter_mut().for_each(|level| level.close(&self.header, &self.chosen));
         let mut coarsest_first = self.levels.into_iter().rev().peekable();
         let mut levels = Vec::new();
         while let Some(level) = coarsest_first.next() {
@@ -64,30 +65,30 @@ impl Levels {
 }
 
 impl Building {
-    fn add(&mut self, header: &Header, phase: usize, row: &Row) {
+    fn add(&mut self, header: &Header, chosen: &Chosen, phase: usize, row: &Row) {
         if self.factor == 1 {
-            self.put(header, row);
+            self.put(header, chosen, row);
             return;
         }
         let group = (row.index / self.factor, phase);
         match &mut self.open {
             Some((known, open)) if *known == group => open.merge(row),
             _ => {
-                self.close(header);
+                self.close(header, chosen);
                 self.open = Some((group, row.clone()));
             }
         }
     }
 
-    fn close(&mut self, header: &Header) {
+    fn close(&mut self, header: &Header, chosen: &Chosen) {
         if let Some((_, row)) = self.open.take() {
-            self.put(header, &row);
+            self.put(header, chosen, &row);
         }
     }
 
-    fn put(&mut self, header: &Header, row: &Row) {
+    fn put(&mut self, header: &Header, chosen: &Chosen, row: &Row) {
         self.heat.row(header.latency_of(&row.tally).answered);
-        put_row(&mut self.columns, header, row);
+        put_row(&mut self.columns, header, chosen, row);
     }
 
     /// The level, whole or without the groups that do not fit.
@@ -142,6 +143,7 @@ fn group_of(name: &str) -> u8 {
         _ if begins(&["service.", "response."]) => 5,
         _ if begins(&["bytes_", "query_bytes", "response_bytes"]) => 6,
         _ if begins(&["workers.", "arrivals.latency."]) => 7,
+        _ if begins(&["watched."]) => 8,
         _ => 0,
     }
 }
@@ -151,6 +153,19 @@ const HEAT: &str = "heat";
 
 /// The factors, each with the number of intervals from which it is needed: a screen draws some thousand rows at once.
 const FACTORS: [(u64, u64); 3] = [(1, 0), (10, 3_000), (60, 30_000)];
+
+fn factors(intervals: u64) -> impl Iterator<Item = u64> {
+    FACTORS.into_iter().filter(move |(_, from)| intervals >= *from).map(|(factor, _)| factor)
+}
+
+/// About how many rows a column has in the levels that leave none out: a run of so many intervals with one level, or
+/// all but the finest.
+pub(crate) fn rows_of_whole_levels(intervals: u64) -> u64 {
+    match factors(intervals).filter(|factor| *factor > 1).map(|factor| intervals / factor).sum() {
+        0 => intervals,
+        rows => rows,
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -184,11 +199,20 @@ mod tests {
         let (from_ns, to_ns) = (index * SECOND_NS, (index + 1) * SECOND_NS);
         let workers = vec![WorkerUse { cpu_ns: index * index * 7_919, ..WorkerUse::default() }];
         let arrivals = Arrivals::default();
-        Row::of(&Interval { index, from_ns, to_ns, asked_qps: 20.0, tally, arrivals, workers })
+        Row::of(&Interval {
+            index,
+            from_ns,
+            to_ns,
+            asked_qps: 20.0,
+            tally,
+            arrivals,
+            workers,
+            watched: Vec::new(),
+        })
     }
 
     fn levels_of(intervals: u64, claimed: u64, most_bytes: usize) -> Vec<Level> {
-        let mut levels = Levels::new(&header(), claimed);
+        let mut levels = Levels::new(&header(), claimed, Chosen::default());
         (0..intervals).for_each(|index| levels.add(&second(index)));
         levels.finish(&mut Packer::new(most_bytes)).unwrap()
     }
@@ -211,11 +235,11 @@ mod tests {
         let mut merged = second(0);
         (1..10).for_each(|index| merged.merge(&second(index)));
         let mut columns = Columns::with(&ALWAYS);
-        put_row(&mut columns, &header(), &merged);
+        put_row(&mut columns, &header(), &Chosen::default(), &merged);
         let mut expected: Vec<_> = columns.finish().map(|column| (column.name, column.bytes)).collect();
-        let mut levels = Levels::new(&header(), 3_000);
+        let mut levels = Levels::new(&header(), 3_000, Chosen::default());
         (0..10).for_each(|index| levels.add(&second(index)));
-        levels.levels.iter_mut().for_each(|level| level.close(&header()));
+        levels.levels.iter_mut().for_each(|level| level.close(&header(), &Chosen::default()));
         let coarse = levels.levels.pop().unwrap().columns;
         let mut found: Vec<_> = coarse.finish().map(|column| (column.name, column.bytes)).collect();
         expected.sort();

@@ -28,6 +28,7 @@ mod path;
 mod run;
 mod tables;
 mod walk;
+mod watched;
 
 use std::path::{Path, PathBuf};
 

@@ -3,14 +3,15 @@
 use std::path::Path;
 
 use dnsdyno_record::expect::{Expectations, Judged};
-use dnsdyno_record::{Digest, Event, Headline, Line, Row, RunReader};
+use dnsdyno_record::{Digest, Event, Headline, Line, MembersBy, Row, RunReader};
 use dnsdyno_report::expect::{each_measured_text, measured_text, missed_texts};
 use dnsdyno_report::{PointsOfLoad, answer, head, hint_texts, summary_json, tables as summary_tables, units};
 
 use crate::data::{self, Answer, Expectation, Fact, Message, Phase, Run, Series};
 use crate::error::PageError;
-use crate::levels::Levels;
+use crate::levels::{Levels, rows_of_whole_levels};
 use crate::pack::Packer;
+use crate::watched::Chosen;
 use crate::{curves, made, tables};
 
 /// The packed series of a run.
@@ -32,7 +33,10 @@ pub(crate) fn of_digest(
     most_bytes: usize,
 ) -> Result<(Run, Blob), PageError> {
     let header = &digest.header;
-    let mut levels = Levels::new(header, digest.intervals);
+    let rows = rows_of_whole_levels(digest.intervals);
+    let chosen = Chosen::of(digest, rows, most_bytes / PART_OF_WATCHED);
+    let watched = chosen.sources(digest);
+    let mut levels = Levels::new(header, digest.intervals, chosen);
     let mut points = PointsOfLoad::new(digest);
     for line in RunReader::open(path)? {
         if let Line::Interval(interval) = line? {
@@ -63,7 +67,9 @@ pub(crate) fn of_digest(
             Headline::Service => "service",
         },
         send_only: header.send_only,
-        members: header.mix.iter().map(|member| member.transport.clone()).collect(),
+        watch_only: header.is_watch_only(),
+        members: header.mix.iter().map(|member| member.label().to_owned()).collect(),
+        members_by: header.members_by().map(MembersBy::word),
         started_unix_ns: header.started_unix_ns.to_string(),
         interval_ns: header.interval_ns,
         timeout_ns: header.timeout_ns,
@@ -72,6 +78,8 @@ pub(crate) fn of_digest(
         phases: phases(digest),
         events: digest.events.iter().map(event).collect(),
         more_events: digest.more_events,
+        watched,
+        diagnosis: diagnosis(path, digest)?,
         tables: tables::of(digest),
         curves: curves::curves(digest),
         load_response: points.map(|points| points.finish().into()),
@@ -81,6 +89,15 @@ pub(crate) fn of_digest(
         series: Series { blob: 0, bytes, levels },
     };
     Ok((run, blob))
+}
+
+/// What the watched series say about the trouble of a run; `None` where nothing was watched, or nothing sent.
+fn diagnosis(path: &Path, digest: &Digest) -> Result<Option<data::Diagnosis>, PageError> {
+    if digest.header.watched.is_empty() || digest.header.is_watch_only() {
+        return Ok(None);
+    }
+    let diagnosis = dnsdyno_report::diagnosis(path)?;
+    Ok(Some(diagnosis.into()).filter(|diagnosis: &data::Diagnosis| !diagnosis.verdict.is_empty()))
 }
 
 /// The first line of the page.
@@ -149,6 +166,9 @@ fn event(event: &Event) -> data::Event {
 
 /// Of a page of one run: it has at most 15 MiB, of which four bytes stand for three of these.
 pub(crate) const MOST_SERIES_BYTES: usize = 11_200_000;
+
+/// The part of the series that may be watched ones, in the levels that leave none out.
+const PART_OF_WATCHED: usize = 4;
 
 /// More bands than the pixels of a screen show nothing.
 const MOST_PHASES: usize = 2_000;

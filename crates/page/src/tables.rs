@@ -1,12 +1,13 @@
 //! The tables of a run: those of the summary, and the counts by type, RCODE, reason and part.
 
 use dnsdyno_measure::{By, Connections, Encrypted, Fallback, HandshakeKind, Histogram, Key, Latency};
-use dnsdyno_record::Digest;
-use dnsdyno_report::{quantile, tables, units};
+use dnsdyno_record::{Digest, MembersBy};
+use dnsdyno_report::{cookie_counts, quantile, tables, tsig_counts, units};
 use dnsdyno_wire::{rcode_name, type_name};
 
 use crate::counters;
 use crate::data::{Table, TableColumn};
+use crate::watched;
 
 /// All tables that have rows, in the order of the page.
 pub(crate) fn of(digest: &Digest) -> Vec<Table> {
@@ -14,6 +15,11 @@ pub(crate) fn of(digest: &Digest) -> Vec<Table> {
         true => ("steps", "By step"),
         false => ("time", "Over time"),
     };
+    if digest.header.is_watch_only() {
+        let mut all: Vec<_> = of_watched(digest).into();
+        all.retain(|table| !table.rows.is_empty());
+        return all;
+    }
     let of_summary = [
         (rows_id, rows_title, tables::rows(digest)),
         ("latencies", "Latencies", tables::latencies(digest)),
@@ -22,7 +28,15 @@ pub(crate) fn of(digest: &Digest) -> Vec<Table> {
     let mut all: Vec<Table> = Vec::new();
     all.extend(of_summary.into_iter().filter_map(|(id, title, table)| Some(as_is(id, title, &table?))));
     all.extend([not_sent(digest), types(digest), rcodes(digest), anomalies(digest)]);
-    all.extend(tables::mix(digest).map(|table| as_is("transports", "By transport", &table)));
+    all.extend(checks(digest));
+    all.extend(tables::mix(digest).map(|table| {
+        let title = match digest.header.members_by() {
+            Some(MembersBy::Server) => "By server",
+            Some(MembersBy::Member) => "By member",
+            Some(MembersBy::Transport) | None => "By transport",
+        };
+        as_is("members", title, &table)
+    }));
     if let Some(connections) = &digest.arrivals().connections {
         all.extend(of_connections(connections));
     }
@@ -30,6 +44,7 @@ pub(crate) fn of(digest: &Digest) -> Vec<Table> {
         all.extend(of_fallback(fallback));
     }
     all.extend(tables::workers(digest).map(|table| as_is("workers", "By worker", &table)));
+    all.extend(of_watched(digest));
     all.push(table(
         "counters",
         "All counters that are not 0, by their paths in the record",
@@ -65,6 +80,26 @@ fn table(id: &'static str, title: &'static str, titles: &[&str], rows: Vec<Vec<S
 fn titled(title: &str, is_left: bool) -> TableColumn {
     let align = if is_left { "left" } else { "right" };
     TableColumn { title: title.to_owned(), unit: String::new(), align }
+}
+
+/// What was read beside the load.
+fn of_watched(digest: &Digest) -> [Table; 3] {
+    let text = |id, title, titles: &[&str], right: usize, rows| {
+        let columns =
+            titles.iter().enumerate().map(|(place, title)| titled(title, place < titles.len() - right));
+        Table { id, title, columns: columns.collect(), rows }
+    };
+    [
+        text("watched", "Watched series", &["series", "of", "", "value"], 1, watched::series_rows(digest)),
+        text("settings", "Parameters", &["parameter", "value", "of"], 0, watched::setting_rows(digest)),
+        text(
+            "sources",
+            "Watched sources",
+            &["source", "kind", "of", "software", "series", "moved", "not read"],
+            0,
+            watched::source_rows(digest),
+        ),
+    ]
 }
 
 fn not_sent(digest: &Digest) -> Table {
@@ -106,6 +141,19 @@ fn anomalies(digest: &Digest) -> Table {
         ("dropped at our own sockets", digest.arrivals().socket_drops),
     ];
     table("anomalies", "Other packets", &["what", "packets"], counted(counts))
+}
+
+/// Signatures and cookies of responses, where the run has them.
+fn checks(digest: &Digest) -> Vec<Table> {
+    let arrivals = digest.arrivals();
+    let rows = |counts: Vec<(String, u64)>| {
+        counts.into_iter().map(|(what, n)| vec![what, units::count(n)]).collect::<Vec<_>>()
+    };
+    let tsig = arrivals.tsig.as_ref().map(|tsig| rows(tsig_counts(tsig)));
+    let cookies = arrivals.cookies.as_ref().map(|cookies| rows(cookie_counts(cookies)));
+    let columns = ["what", "responses"];
+    let tsig = tsig.map(|rows| table("tsig", "Signatures (TSIG)", &columns, rows));
+    tsig.into_iter().chain(cookies.map(|rows| table("cookies", "DNS cookies", &columns, rows))).collect()
 }
 
 fn of_connections(connections: &Connections) -> Vec<Table> {

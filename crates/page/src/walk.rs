@@ -7,6 +7,7 @@ use dnsdyno_record::{Header, Headline, Row};
 use crate::columns::{Columns, Value};
 use crate::data::Unit;
 use crate::path::CounterPath;
+use crate::watched::Chosen;
 
 /// The columns that each level has.
 pub(crate) const ALWAYS: [(&str, Unit); 5] = [
@@ -18,7 +19,7 @@ pub(crate) const ALWAYS: [(&str, Unit); 5] = [
 ];
 
 /// Puts a row into the columns, and ends it there.
-pub(crate) fn put_row(columns: &mut Columns, header: &Header, row: &Row) {
+pub(crate) fn put_row(columns: &mut Columns, header: &Header, chosen: &Chosen, row: &Row) {
     let mut walk = Walk { columns, path: CounterPath::new(header) };
     walk.number("from_ns", row.from_ns);
     walk.number("covered_ns", row.covered_ns);
@@ -37,6 +38,7 @@ pub(crate) fn put_row(columns: &mut Columns, header: &Header, row: &Row) {
     }
     row.arrivals.visit("arrivals", &mut walk);
     row.workers.visit("workers", &mut walk);
+    chosen.put(columns, row);
     columns.end_row();
 }
 

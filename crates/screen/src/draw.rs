@@ -20,14 +20,32 @@ mod help;
 mod latency;
 mod mix;
 mod rates;
-mod words;
+mod watched;
+pub(crate) mod words;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::options::Options;
 use crate::palette::Palette;
-use crate::state::View;
+use crate::show::Scene;
+use crate::state::{State, View};
+
+impl Scene for State {
+    type View = View;
+
+    fn version(&self) -> u64 {
+        State::version(self)
+    }
+
+    fn view(&self, elapsed_ns: u64, width: u16, options: Options) -> View {
+        State::view(self, elapsed_ns, columns(width), options.is_whole)
+    }
+
+    fn draw(view: &View, options: Options, palette: &Palette, buffer: &mut Buffer) {
+        draw(view, options, palette, buffer);
+    }
+}
 
 /// Draws the view.
 pub(crate) fn draw(view: &View, options: Options, palette: &Palette, buffer: &mut Buffer) {
@@ -66,6 +84,7 @@ fn full(view: &View, options: Options, palette: &Palette, buffer: &mut Buffer, a
     }
     figures::losses(view, palette, buffer, rows.take(1));
     connections::draw(view, palette, buffer, rows.take(parts.connections));
+    watched::draw(view, palette, buffer, rows.take(parts.watched));
     mix::draw(view, palette, buffer, rows.take(parts.mix));
     generator::draw(view, palette, buffer, rows.take(1));
     generator::workers(view, palette, buffer, rows.take(parts.workers));
@@ -80,6 +99,7 @@ struct Parts {
     rates: u16,
     latency: u16,
     connections: u16,
+    watched: u16,
     mix: u16,
     workers: u16,
 }
@@ -88,18 +108,19 @@ impl Parts {
     fn of(view: &View, height: u16) -> Parts {
         let at_least = |least: u16, lines: u16| if height >= least { lines } else { 0 };
         let connections = u16::from(view.total.arrivals.connections.is_some());
+        let watched = u16::from(view.losses.is_some());
         let mix = at_least(ROOMY, view.facts.mix.len().min(MOST_MEMBERS) as u16);
         let workers = at_least(ROOMY + mix, generator::lines_of_workers(view));
         let (gap, second_gap) = (at_least(20, 1), at_least(22, 1));
         let fixed = if view.facts.send_only { 8 } else { 10 };
         let gaps = if view.facts.send_only { gap } else { gap + second_gap };
-        let free = height.saturating_sub(fixed + gaps + connections + mix + workers);
+        let free = height.saturating_sub(fixed + gaps + connections + watched + mix + workers);
         let rates = match (view.facts.send_only, free) {
             (true, _) => free,
             (false, 0..9) => 0,
             (false, _) => (free / 3).clamp(3, MOST_RATES),
         };
-        Parts { gap, second_gap, rates, latency: free - rates, connections, mix, workers }
+        Parts { gap, second_gap, rates, latency: free - rates, connections, watched, mix, workers }
     }
 }
 
@@ -128,7 +149,7 @@ const ROOMY: u16 = 28;
 /// Lines of the chart of rates at most: latencies need them more.
 const MOST_RATES: u16 = 12;
 
-/// Lines of the table of transports: there are no more of them.
+/// Lines of the table of members: more of them than transports would hide the charts.
 const MOST_MEMBERS: usize = 8;
 
 #[cfg(test)]

@@ -20,8 +20,10 @@ mod screen;
 mod show;
 mod state;
 mod terminal;
+mod watch;
 
 #[cfg(test)]
 mod sample;
 
 pub use screen::{Leave, Program, Progress, Screen};
+pub use watch::{WatchForm, WatchProgram, WatchScreen};

@@ -18,30 +18,19 @@ pub(crate) fn header() -> Header {
     Header {
         run_id: "sample".into(),
         started_unix_ns: 1_760_000_000_000_000_000,
-        command_line: Vec::new(),
         version: "0.1.0".into(),
         name: Some("nightly".into()),
-        note: None,
-        interval_ns: SECOND,
         timeout_ns: 5 * SECOND,
         headline: Headline::Response,
         types: vec![1],
         phases: (0..4).map(step).collect(),
         target: "192.0.2.53:53".into(),
         address: "192.0.2.53:53".parse().unwrap(),
-        transport: "udp".into(),
-        mix: Vec::new(),
-        backend: Default::default(),
         workers: 2,
-        workers_reason: None,
-        udp_sockets: None,
         clients: 8,
         queries: 10_000,
-        queries_hash: None,
-        bad_lines: 0,
-        send_only: false,
         load: "stair from 2,000 to 5,000 queries/s".into(),
-        checks: Vec::new(),
+        ..Header::default()
     }
 }
 
@@ -87,6 +76,7 @@ pub(crate) fn settled(index: u64, sent: u64, lost: u64, members: usize) -> Inter
         tally,
         arrivals: arrivals(sent, lost),
         workers: vec![worker(31), worker(28)],
+        watched: Vec::new(),
     }
 }
 
@@ -116,11 +106,7 @@ pub(crate) const HOSTILE: &str =
 pub(crate) fn runs() -> Vec<(&'static str, State)> {
     let open = || Header { phases: Vec::new(), load: "2,000 queries/s for 20 s".into(), ..header() };
     let closed = Header { headline: Headline::Service, load: "100 outstanding".into(), ..open() };
-    let member = |transport: &str| MemberInfo {
-        transport: transport.into(),
-        share: 0.5,
-        address: "192.0.2.53:53".parse().unwrap(),
-    };
+    let member = |transport| MemberInfo::new(transport, 0.5, "192.0.2.53:53".parse().unwrap());
     let mix = Header { transport: "mix".into(), mix: ["udp", "dot"].map(member).to_vec(), ..open() };
     let text = || HOSTILE.repeat(5);
     let hostile = Header {
@@ -128,7 +114,7 @@ pub(crate) fn runs() -> Vec<(&'static str, State)> {
         target: text(),
         transport: text(),
         load: text(),
-        mix: vec![MemberInfo { transport: text(), ..member("udp") }],
+        mix: vec![member(&text())],
         phases: vec![Phase { label: text(), from_ns: 0, to_ns: 5 * SECOND }; 2],
         ..header()
     };
@@ -146,4 +132,17 @@ pub(crate) fn runs() -> Vec<(&'static str, State)> {
         ("empty", State::new(&open(), Some(20 * SECOND))),
         ("hostile", hostile),
     ]
+}
+
+/// A source with this label.
+pub(crate) fn watched(label: &str) -> dnsdyno_measure::Watched {
+    dnsdyno_measure::Watched {
+        kind: dnsdyno_measure::WatchedKind::Process,
+        side: dnsdyno_measure::Side::Server,
+        label: label.into(),
+        software: None,
+        version: None,
+        settings: [].into(),
+        missing: Vec::new(),
+    }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use dnsdyno_record::{Check, Digest, Header, Headline, Interval};
-use dnsdyno_report::units::{count, counted};
+use dnsdyno_report::units::{count, counted, length};
 use dnsdyno_report::{check_line, refusal, summary};
 use dnsdyno_runner::{Control, Live, Note, Observer};
 
@@ -31,6 +31,29 @@ pub enum Progress {
 
 /// Leaves the screen; for whoever ends the process.
 pub type Leave = Arc<dyn Fn() + Send + Sync>;
+
+/// What a replay begins with, in words.
+fn replay(
+    queries: Option<u64>,
+    lasts_ns: Option<u64>,
+    clients: usize,
+    shared_by: Option<usize>,
+    is_counted: bool,
+) -> String {
+    let clients = counted(clients as u64, "client", "clients");
+    let shared = shared_by.map_or(String::new(), |all| {
+        format!("; the capture has {}, which share their sockets", count(all as u64))
+    });
+    match (queries, lasts_ns) {
+        (Some(queries), Some(lasts_ns)) => format!(
+            "dnsdyno: replaying {} over {} of {clients}{shared}",
+            counted(queries, "query", "queries"),
+            length(lasts_ns)
+        ),
+        _ if is_counted => format!("dnsdyno: replaying with {clients}{shared}"),
+        _ => format!("dnsdyno: replaying with {clients}, which were not counted: -c sets another number"),
+    }
+}
 
 /// What the program does for the screen.
 #[derive(Debug)]
@@ -72,7 +95,7 @@ enum Shown {
     Nowhere,
     Lines(Box<Lines>),
     Screen {
-        show: Arc<Show>,
+        show: Arc<Show<State>>,
         /// Messages for after the screen.
         kept: Vec<String>,
         /// Messages that are not kept, because there are too many.
@@ -152,10 +175,23 @@ impl Observer for Screen {
                     "dnsdyno: {names} internationalized {are} sent with A-labels, the first `{name}` as `{sent}`"
                 )
             }
+            Note::ReadingCapture { origin, queries: 0 } => {
+                format!("dnsdyno: reading {} once, to count its clients", safe(origin))
+            }
+            Note::ReadingCapture { queries, .. } => {
+                format!("dnsdyno: {} so far", counted(*queries, "query", "queries"))
+            }
+            Note::Replay { queries, lasts_ns, clients, shared_by, is_counted } => {
+                replay(*queries, *lasts_ns, *clients, *shared_by, *is_counted)
+            }
             Note::SocketsInstead(why) => {
                 format!("dnsdyno: using sockets, because AF_XDP is not available: {why}")
             }
+            Note::Watching(found) => format!("dnsdyno: {}", safe(found)),
             Note::Event(event) => format!("dnsdyno: {}", event.message),
+            Note::AnswersNotKept(error) => {
+                format!("dnsdyno: cannot write the answers that differ into the folder of the run: {error}")
+            }
             Note::RecordTrouble(error) => format!("dnsdyno: {error}"),
             Note::Stopping(event) => {
                 let why = safe(&event.message);
@@ -178,7 +214,8 @@ impl Observer for Screen {
         self.run = Some(Run {
             interval_ns: header.interval_ns,
             timeout_ns: header.timeout_ns,
-            is_open: header.headline == Headline::Response,
+            // The rate of a replay is known only when it is read.
+            is_open: header.headline == Headline::Response && !header.phases.is_empty(),
             judged_to_ns: 0,
         });
         let wants_screen = self.progress == Progress::Auto && environment_allows_a_screen();
@@ -213,6 +250,12 @@ impl Observer for Screen {
         }
     }
 
+    fn sampled(&mut self, interval: &Interval) {
+        if let Shown::Screen { show, .. } = &self.shown {
+            show.state().sampled(interval);
+        }
+    }
+
     fn idle(&mut self, digest: &Digest) {
         if self.program.state_requests.swap(false, Ordering::Relaxed) {
             self.print(&summary(digest, (self.program.width)()));
@@ -237,7 +280,7 @@ impl Drop for Screen {
 
 /// Whether the terminal can move its cursor, and the user wants colours (by the convention of no-color.org): else there
 /// are lines.
-fn environment_allows_a_screen() -> bool {
+pub(crate) fn environment_allows_a_screen() -> bool {
     let is_set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     let can_move = is_set("TERM").is_some_and(|term| term != "dumb");
     can_move && is_set("NO_COLOR").is_none() && std::io::stderr().is_terminal()

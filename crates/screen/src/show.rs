@@ -14,31 +14,40 @@ use rustix::process::{Signal, getpid, kill_process};
 use signal_hook::consts::{SIGCONT, SIGQUIT, SIGTSTP};
 use signal_hook::iterator::Signals;
 
-use crate::draw::{columns, draw};
 use crate::options::Options;
 use crate::palette::Palette;
-use crate::state::State;
 use crate::terminal::{Keyboard, Terminal};
+
+/// What is counted, and drawn from a copy so that nothing waits for the drawing.
+pub(crate) trait Scene: Send + 'static {
+    /// What one picture shows.
+    type View;
+
+    /// Changes whenever the picture may.
+    fn version(&self) -> u64;
+
+    /// What a picture of this width shows `elapsed_ns` after the start.
+    fn view(&self, elapsed_ns: u64, width: u16, options: Options) -> Self::View;
+
+    /// Draws it.
+    fn draw(view: &Self::View, options: Options, palette: &Palette, buffer: &mut Buffer);
+}
 
 /// What the observer and the thread that draws share.
 #[derive(Debug)]
-pub(crate) struct Show {
-    state: Mutex<State>,
+pub(crate) struct Show<S> {
+    state: Mutex<S>,
     terminal: Arc<Terminal>,
     /// When the run starts, or how long before now it has started.
     epoch: Epoch,
 }
 
-impl Show {
+impl<S: Scene> Show<S> {
     /// Enters the screen of the terminal, and begins to draw on it.
     ///
     /// # Errors
     /// There is no thread, or no handler of signals.
-    pub(crate) fn begin(
-        terminal: Arc<Terminal>,
-        header: &Header,
-        state: State,
-    ) -> std::io::Result<Arc<Show>> {
+    pub(crate) fn begin(terminal: Arc<Terminal>, header: &Header, state: S) -> std::io::Result<Arc<Show<S>>> {
         let show =
             Arc::new(Show { state: Mutex::new(state), terminal, epoch: Epoch::at(header.started_unix_ns) });
         show.restore_on_panic();
@@ -49,7 +58,7 @@ impl Show {
     }
 
     /// The state, to count in.
-    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn state(&self) -> MutexGuard<'_, S> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -109,8 +118,8 @@ impl Epoch {
 }
 
 /// The thread that draws.
-struct Drawing {
-    show: Arc<Show>,
+struct Drawing<S> {
+    show: Arc<Show<S>>,
     keyboard: Keyboard,
     palette: Palette,
     options: Options,
@@ -127,8 +136,8 @@ struct Drawn {
     second: u64,
 }
 
-impl Drawing {
-    fn new(show: Arc<Show>) -> Drawing {
+impl<S: Scene> Drawing<S> {
+    fn new(show: Arc<Show<S>>) -> Drawing<S> {
         let (keyboard, palette) = (Keyboard::open(), Palette::of_environment());
         Drawing { show, keyboard, palette, options: Options::default(), drawn: None }
     }
@@ -157,10 +166,10 @@ impl Drawing {
         if self.drawn.as_ref().is_some_and(|(drawn, _)| drawn.shows(&now)) {
             return None;
         }
-        let view = state.view(elapsed_ns, columns(area.width), self.options.is_whole);
+        let view = state.view(elapsed_ns, area.width, self.options);
         drop(state);
         let mut next = Buffer::empty(area);
-        draw(&view, self.options, &self.palette, &mut next);
+        S::draw(&view, self.options, &self.palette, &mut next);
         let mut bytes = Vec::new();
         let before = self.drawn.take().map(|(_, buffer)| buffer).filter(|buffer| buffer.area == area);
         let before = match before {

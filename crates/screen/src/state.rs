@@ -13,6 +13,7 @@ use dnsdyno_runner::Live;
 use crate::foreign::safe;
 use crate::history::{Column, History, Stretch};
 use crate::recent::{Recent, Sum};
+use crate::watch::{Mover, Moving};
 
 /// A run in progress.
 #[derive(Debug)]
@@ -25,6 +26,8 @@ pub(crate) struct State {
     settled: Recent<Settled>,
     latest: History,
     whole: History,
+    /// What is watched; `None` where nothing is.
+    moving: Option<Moving>,
     note: Option<String>,
     judged: Option<Vec<Warning>>,
     /// Changes whenever the picture may.
@@ -93,6 +96,8 @@ pub(crate) struct View {
     /// The last ten seconds of which every query has ended.
     pub(crate) settled: Settled,
     pub(crate) stretch: Stretch,
+    /// The watched losses of the last seconds; `None` where nothing is watched.
+    pub(crate) losses: Option<Vec<Mover>>,
     pub(crate) note: Option<String>,
     /// The doubts of the generator about itself so far; `None` before the first interval has settled.
     pub(crate) judged: Option<Vec<Warning>>,
@@ -112,6 +117,7 @@ impl State {
             settled: Recent::new(RECENT_NS, interval_ns),
             latest: History::latest(column_ns),
             whole: History::whole(column_ns),
+            moving: (!header.watched.is_empty()).then(|| Moving::new(header, end_ns)),
             note: None,
             judged: None,
             version: 0,
@@ -135,6 +141,12 @@ impl State {
     /// Adds a settled interval.
     pub(crate) fn settled(&mut self, interval: &Interval) {
         self.settled.add(interval.from_ns, &Settled::of(interval));
+        self.version += 1;
+    }
+
+    /// Adds what was read beside the load.
+    pub(crate) fn sampled(&mut self, interval: &Interval) {
+        self.moving.iter_mut().for_each(|moving| moving.sampled(interval));
         self.version += 1;
     }
 
@@ -175,6 +187,7 @@ impl State {
             total: self.total.clone(),
             settled: self.settled.sum(),
             stretch,
+            losses: self.moving.as_ref().map(Moving::losses),
             note: self.note.clone(),
             judged: self.judged.clone(),
         }
@@ -190,7 +203,7 @@ impl Facts {
             transport: safe(&header.transport),
             load: safe(&header.load),
             phases: header.phases.iter().map(phase).collect(),
-            mix: header.mix.iter().map(|member| safe(&member.transport)).collect(),
+            mix: header.mix.iter().map(|member| safe(member.label())).collect(),
             workers: header.workers,
             interval_ns: header.interval_ns.max(1),
             timeout_ns: header.timeout_ns,

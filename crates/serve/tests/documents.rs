@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use dnsdyno_measure::{
-    Arrivals, ConnectFailure, ConnectionEnd, HandshakeFailure, HandshakeKind, NotSentReason,
+    Arrivals, ConnectFailure, ConnectionEnd, HandshakeFailure, HandshakeKind, NotSentReason, Samples, Side,
+    Watched, WatchedKind,
 };
 use dnsdyno_record::{Digest, Line, RunReader};
 use dnsdyno_runner::{Live, Observer};
@@ -21,7 +22,8 @@ fn everything() -> String {
     simulated(&run, |_| {});
     let mut metrics = Metrics::serve("127.0.0.1:0".parse().unwrap()).unwrap();
     let reader = RunReader::open(&run).unwrap();
-    let header = reader.header().clone();
+    let mut header = reader.header().clone();
+    header.watched.push(watched());
     metrics.begins(&header, Some(1_000_000_000)).unwrap();
     let mut digest = Digest::new(header);
     let mut first = None;
@@ -33,6 +35,8 @@ fn everything() -> String {
         let (index, to_ns) = (interval.index, interval.to_ns);
         metrics.passed(&Live { index, to_ns, asked_qps: 4_000.0, arrivals: &interval.arrivals });
         metrics.settled(&interval);
+        interval.watched = vec![Some(samples_of_a_host())];
+        metrics.sampled(&interval);
         digest.interval(&interval);
         metrics.idle(&digest);
         first.get_or_insert(interval);
@@ -44,6 +48,41 @@ fn everything() -> String {
     metrics.passed(&Live { index: 0, to_ns: first.to_ns, asked_qps: 4_000.0, arrivals: &first.arrivals });
     let accept = "Accept: application/openmetrics-text";
     get(metrics.address(), &format!("GET /metrics HTTP/1.1\r\nHost: x\r\n{accept}\r\n\r\n")).body
+}
+
+fn watched() -> Watched {
+    Watched {
+        kind: WatchedKind::Host,
+        side: Side::Both,
+        label: "this host".into(),
+        software: None,
+        version: None,
+        settings: [].into(),
+        missing: Vec::new(),
+    }
+}
+
+fn samples_of_a_host() -> Samples {
+    Samples {
+        counters: [("udp.drops".to_owned(), 3), ("raw.own".to_owned(), 3)].into(),
+        gauges: [("memory_bytes".to_owned(), 5)].into(),
+    }
+}
+
+#[test]
+fn watched_counters_are_added_up_and_a_servers_own_names_are_left_out() {
+    let text = everything();
+    let of = |name: &str| {
+        let line = text.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("no {name}"));
+        line.to_owned()
+    };
+    let labels = r#"{kind="host",source="this host",series="udp.drops"}"#;
+    let intervals = text.matches("raw.own").count();
+    assert_eq!(intervals, 0);
+    let rise = of(&format!("dnsdyno_watched_rise_total{labels}"));
+    let sum: u64 = rise.rsplit(' ').next().unwrap().parse().unwrap();
+    assert!(sum >= 6 && sum.is_multiple_of(3), "{rise}");
+    assert!(of("dnsdyno_watched_value{").ends_with(" 5.0"), "{text}");
 }
 
 fn add_connections(arrivals: &mut Arrivals) {

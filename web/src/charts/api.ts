@@ -22,7 +22,7 @@ export interface ChartOptions {
 
 export interface TimeChartOptions extends ChartOptions {
   time?: TimeLabels;
-  /** The run whose heat map, parts, probes and generator are shown; 0 unless told. */
+  /** The run whose heat map, parts, watched series and generator are shown; 0 unless told. */
   selected?: number;
   /** Called after each change of the shown range; `whole` where it is the whole run. */
   onRange?: (range: Range, whole: boolean) => void;
@@ -68,8 +68,10 @@ export interface TimeCharts extends Charts {
   setTime(labels: TimeLabels): void;
   /** Boxes (min, 25, 50, 75, max) in place of the heat map. */
   setBoxes(on: boolean): void;
-  /** Shows the heat map, the parts, the probes and the generator of this run. */
+  /** Shows the heat map, the parts, the watched series and the generator of this run. */
   select(run: number): void;
+  /** Shows the watched series whose names have these words, or with an empty text those that tell most; how many. */
+  search(text: string): number;
   /** Newer data of the same runs; the shown range stays, or goes along with the end where it was the whole run. */
   setRuns(runs: DecodedRun[]): void;
 }

@@ -38,6 +38,7 @@ export class TimeGroup implements TimeCharts {
       theme: options.theme,
       time: options.time ?? "elapsed",
       boxes: false,
+      search: "",
     };
     this.shared.range = this.whole();
     this.element.className = "chart-list";
@@ -90,6 +91,12 @@ export class TimeGroup implements TimeCharts {
     this.refresh();
   }
 
+  search(text: string): number {
+    this.shared.search = text.trim();
+    this.refresh();
+    return this.panels.filter(({ note }) => note !== undefined).length;
+  }
+
   select(run: number): void {
     this.selected = run;
     this.refresh();
@@ -125,7 +132,7 @@ export class TimeGroup implements TimeCharts {
 
   /** Draws the same charts with other data, or others where the data has other charts. */
   private refresh(): void {
-    const panels = panelsOf(this.shared.runs, this.selected, this.shared.boxes);
+    const panels = this.panelsNow();
     const key = (panel: Panel) => `${panel.id} ${panel.scale} ${panel.empty ?? ""}`;
     if (panels.map(key).join() !== this.panels.map(key).join()) {
       this.rebuild();
@@ -139,11 +146,11 @@ export class TimeGroup implements TimeCharts {
 
   private rebuild(): void {
     this.remove();
-    this.panels = panelsOf(this.shared.runs, this.selected, this.shared.boxes);
+    this.panels = this.panelsNow();
     this.drawn = [];
     let group: string | undefined;
     this.members = this.panels.map((panel) => {
-      if (panel.group && panel.group !== group) this.element.append(heading(panel.group));
+      if (panel.group && panel.group !== group) this.element.append(heading(panel.group, panel.note));
       group = panel.group;
       if (panel.empty !== undefined) return emptyChart(this.element, panel.id, panel.title, panel.empty);
       const chart: TimeChart = new TimeChart(this.element, panel, this.shared, this.width, {
@@ -157,6 +164,11 @@ export class TimeGroup implements TimeCharts {
     });
     register(this.members);
     this.showRange();
+  }
+
+  private panelsNow(): Panel[] {
+    const { runs, boxes, search } = this.shared;
+    return panelsOf(runs, this.selected, boxes, search);
   }
 
   private remove(): void {
@@ -263,9 +275,11 @@ function shownRuns(runs: DecodedRun[]): ShownRun[] {
   return runs.map((run, index) => ({ ...run, index }));
 }
 
-function heading(text: string): HTMLElement {
-  const element = document.createElement("h3");
+function heading(text: string, note = ""): HTMLElement {
+  const element = document.createElement("div");
   element.className = "chart-group";
-  element.textContent = text;
+  for (const [tag, content] of [["h3", text], ["p", note]] as const) {
+    if (content !== "") element.appendChild(document.createElement(tag)).textContent = content;
+  }
   return element;
 }

@@ -9,6 +9,7 @@ import { Intervals } from "./intervals";
 import { loadPanels } from "./load";
 import { XYGroup } from "./xy";
 
+export { hasWatched } from "./panels/watched";
 export { runColour } from "./theme";
 export type * from "./api";
 

@@ -9,6 +9,8 @@ export interface Shared {
   theme: Theme;
   time: TimeLabels;
   boxes: boolean;
+  /** Of the watched series. */
+  search: string;
 }
 
 /** An instant of the shown range as text, as precise as `step_ns` needs. */

@@ -46,6 +46,8 @@ export interface Run {
   /** Which latency is shown first. */
   headline: "response" | "service";
   send_only: boolean;
+  /** Whether nothing was sent: there is only what was watched. */
+  watch_only: boolean;
   started_unix_ns: string;
   interval_ns: number;
   timeout_ns: number;
@@ -56,6 +58,10 @@ export interface Run {
   events: { at_ns: number; kind: string; message: string }[];
   /** Further events of the record, which are not on the page. */
   more_events: number;
+  /** What was read beside the load, by source. */
+  watched: Watched[];
+  /** Which bottleneck they show; `null` where nothing was watched, or nothing sent. */
+  diagnosis: Diagnosis | null;
   /** By step or by time, by query type, by RCODE, by transport, ends, not sent, connections, fallback, workers, all counters. */
   tables: Table[];
   /** Distributions over the whole run, one per latency that the run has; the headline first. */
@@ -64,14 +70,54 @@ export interface Run {
   load_response: LoadResponse | null;
   /** How many queries each client (connection or socket) has sent: ascending; `null` where the record does not say. */
   clients: { from_queries: number; to_queries: number; clients: number }[] | null;
-  /** Names of the members of a mix of transports, in the order of the columns `members.N`; empty without a mix. */
+  /** Names of the members of a mix, in the order of the columns `members.N`; empty without a mix. */
   members: string[];
+  /** What the members differ by; `null` without a mix. */
+  members_by: "transport" | "server" | "member" | null;
   made: Made;
   /** The object of `dnsdyno show --json` without its intervals: for the download. */
   summary: unknown;
   /** Only on a page from `dnsdyno serve`: the path below which run.ndjson, plan.toml and host.json are. */
   files?: string;
   series: Series;
+}
+
+/** The texts are those of `dnsdyno diagnose`. */
+export interface Diagnosis {
+  verdict: string;
+  /** In the order of how much each explains. */
+  findings: Finding[];
+  /** What was counted at one place and not at the next, a sentence each. */
+  cross_check: string[];
+}
+
+export interface Finding {
+  sentence: string;
+  /** "udp.drops of named (4711): 4,765" */
+  evidence: string[];
+  parameters: { name: string; of: string; value: string; try: string }[];
+  /** How to see that a change has helped. */
+  check: string;
+}
+
+/** A source: a host, a process, the statistics of a server. */
+export interface Watched {
+  kind: "host" | "process" | "server";
+  label: string;
+  /** How many of its series were not 0 all the time. */
+  moved: number;
+  /** Those of them that the page has. */
+  series: WatchedSeries[];
+}
+
+export interface WatchedSeries {
+  name: string;
+  /** The name of its column: the rise of a counter, the highest value of a gauge; no value where it was not read. */
+  column: string;
+  kind: "counter" | "gauge";
+  unit: "count" | "bytes" | "ns" | "hz" | "celsius_milli" | "permille";
+  /** 0 for losses, then whole figures, those of one CPU, thread or socket, and a server's own names. */
+  rank: number;
 }
 
 export interface Fact {
@@ -199,11 +245,11 @@ export interface Level {
  * min, p25, p50, p75, p90, p95, p99, p99_9, max, avg; others have count, p50, p99, max.
  * Columns that are equal may have the same place.
  * Of our own: `from_ns`, `covered_ns` (divide counts by it for rates), `asked_micro` (scheduled queries in millionths;
- * 0 or absent in closed loop), `sent`. Series of probes are `probe.GROUP.NAME`, GROUP one of host, process, server, card.
+ * 0 or absent in closed loop), `sent`. Watched series are `watched.SOURCE.NAME`; see {@link WatchedSeries}.
  */
 export interface Column {
   name: string;
-  unit: "count" | "ns" | "micro" | "bytes" | "share_ppm" | "gauge";
+  unit: "count" | "ns" | "micro" | "bytes" | "gauge";
   offset: number;
   bytes: number;
 }

@@ -1,6 +1,7 @@
 /** The answer of a run: a sentence, at most four figures, the generator's verdict, expectations, and what to know first. */
 
 import type { Expectation, Message, Run, Verdict } from "../data/types";
+import { diagnosis } from "./diagnosis";
 import { el, prose, unseen } from "./dom";
 import { mark, sign, type State } from "./sign";
 
@@ -19,6 +20,7 @@ export function answer(run: Run, of: string | null): HTMLElement {
     of === null && top,
     messages("Warnings", run.messages, "warning"),
     verdict(run.verdict),
+    run.diagnosis && diagnosis(run.diagnosis),
     run.expectations.length > 0 && expectations("Expectations", run.expectations),
     messages("Hints", run.messages, "hint"),
   );

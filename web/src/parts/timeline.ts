@@ -1,6 +1,6 @@
 /** The charts over time: mounts them, with the controls of their one time axis and the table of each. */
 
-import { mountTimeCharts, type Range, type TimeCharts } from "../charts";
+import { hasWatched, mountTimeCharts, type Range, type TimeCharts } from "../charts";
 import type { DecodedRun } from "../data/decode";
 import { instant } from "../format/instants";
 import { chartTables } from "./charttable";
@@ -60,9 +60,21 @@ export function timeline(
     say(charts.range(), whole.disabled);
     tables.refresh();
   });
+  const search = searchField((text) => {
+    const found = charts.search(text);
+    tables.attach();
+    return found;
+  });
   const help =
     "Drag to zoom, double click for the whole run. By keyboard: arrow keys step, with Shift they move the range, + and - zoom.";
-  const tools = el("div", { class: "tools" }, latency, time, el("span", { class: "shown" }, readout, whole));
+  const tools = el(
+    "div",
+    { class: "tools" },
+    latency,
+    time,
+    hasWatched(runs) && search,
+    el("span", { class: "shown" }, readout, whole),
+  );
   return {
     element: section("time", "Over time", tools, place, el("p", { class: "help tools" }, help)),
     charts,
@@ -76,6 +88,24 @@ export function timeline(
     },
   };
 }
+
+/** Finds watched series by their names. */
+function searchField(search: (text: string) => number): HTMLElement {
+  const input = el("input", { type: "search", id: "series-search", placeholder: "Series, source", autocomplete: "off" });
+  const found = el("output", {});
+  let timer = 0;
+  input.addEventListener("input", () => {
+    window.clearTimeout(timer);
+    timer = window.setTimeout(() => {
+      const charts = search(input.value);
+      found.textContent = input.value.trim() === "" ? "" : charts === 0 ? "none found" : `${charts} below`;
+    }, SEARCH_AFTER_MS);
+  });
+  return el("span", { class: "series-search" }, el("label", { for: "series-search" }, "Watched"), input, found);
+}
+
+/** Charts are drawn anew when somebody has stopped to type. */
+const SEARCH_AFTER_MS = 200;
 
 /** One of a few, as buttons side by side. */
 function choice(label: string, options: string[], choose: (index: number) => void): HTMLElement {

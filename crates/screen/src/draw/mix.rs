@@ -1,6 +1,6 @@
-//! The transports of a mix: a line each, of the last ten seconds that have settled.
+//! The members of a mix: a line each, of the last ten seconds that have settled.
 
-use dnsdyno_measure::MemberTally;
+use dnsdyno_measure::{MemberTally, shown};
 use dnsdyno_record::Headline;
 use dnsdyno_report::units::{count, duration, setting};
 use ratatui::buffer::Buffer;
@@ -11,11 +11,19 @@ use super::words::{item, row, text};
 use crate::palette::{Palette, Tone};
 use crate::state::{View, per_second};
 
-/// The lines of the transports.
+/// The lines of the members; the last one says how many have none.
 pub(super) fn draw(view: &View, palette: &Palette, buffer: &mut Buffer, area: Rect) {
     let settled = &view.settled;
     let none = MemberTally::default();
-    for (line, transport) in (0..area.height).zip(&view.facts.mix) {
+    let members = &view.facts.mix;
+    let hidden = members.len().saturating_sub(usize::from(area.height));
+    let lines = area.height - u16::from(hidden > 0).min(area.height);
+    let width = members.iter().map(|name| name.chars().count()).max().unwrap_or(0).clamp(8, LONGEST_NAME);
+    if hidden > 0 && area.height > 0 {
+        let words = format!("and {} more, which the summary has", hidden + 1);
+        row(buffer, Rect { y: area.y + lines, height: 1, ..area }, &[text(&words, palette.quiet())], None);
+    }
+    for (line, name) in (0..lines).zip(members) {
         let member = settled.tally.members.get(usize::from(line)).unwrap_or(&none);
         let lost = member.ends.unanswered();
         let latency = match view.facts.headline {
@@ -30,7 +38,7 @@ pub(super) fn draw(view: &View, palette: &Palette, buffer: &mut Buffer, area: Re
         let style = if lost > 0 { palette.style(Tone::Bad) } else { Style::new() };
         let rate = |count: u64| format!("{:>11}", per_second(count, settled.covered_ns));
         let items = [
-            text(&format!("{transport:<8}"), palette.figure()),
+            text(&format!("{:<width$}", shown(name, width)), palette.figure()),
             item("asked", &rate(member.scheduled), palette, Style::new()),
             item("answered", &rate(member.ends.answered), palette, palette.style(Tone::Answered)),
             item("p50", &format!("{:>7}", at(0.5)), palette, Style::new()),
@@ -40,3 +48,6 @@ pub(super) fn draw(view: &View, palette: &Palette, buffer: &mut Buffer, area: Re
         row(buffer, Rect { y: area.y + line, height: 1, ..area }, &items, None);
     }
 }
+
+/// Columns of a name at most: an IPv4 address with its port fits.
+const LONGEST_NAME: usize = 24;

@@ -1,6 +1,7 @@
 //! Pictures of runs of all kinds at several sizes, and the figures on them.
 
 use dnsdyno_measure::Arrivals;
+use dnsdyno_record::{Header, MemberInfo};
 use proptest::prelude::*;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -94,6 +95,22 @@ fn a_tall_terminal_has_the_transports_of_a_mix_and_the_workers() {
     let shown = picture(mix, 120, 40);
     shows(&shown, &["udp        asked     1,000/s", "dot  ", "worker 0   31 %", "worker 1   28 %"]);
     assert!(!picture(mix, 80, 24).contains("worker 0"));
+}
+
+#[test]
+fn more_servers_than_there_are_lines_are_counted() {
+    let member = |number: u8| {
+        let mut member = MemberInfo::new("udp", 0.1, ([192, 0, 2, number], 53).into());
+        member.name = member.server.clone();
+        member
+    };
+    let servers = Header { mix: (0..10).map(member).collect(), phases: Vec::new(), ..sample::header() };
+    let shown = picture(&sample::running(&servers, None, 20), 120, 40);
+    shows(
+        &shown,
+        &["192.0.2.0   asked     1,000/s", "192.0.2.6   asked", "and 3 more, which the summary has"],
+    );
+    assert!(!shown.contains("192.0.2.7"), "{shown}");
 }
 
 #[test]

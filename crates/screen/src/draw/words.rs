@@ -9,10 +9,10 @@ use ratatui::widgets::Widget;
 use crate::palette::Palette;
 
 /// A label and its figure.
-pub(super) type Item = Line<'static>;
+pub(crate) type Item = Line<'static>;
 
 /// `p99 1.31 ms`: the label quiet, the figure in this style.
-pub(super) fn item(label: &str, figure: &str, palette: &Palette, style: Style) -> Item {
+pub(crate) fn item(label: &str, figure: &str, palette: &Palette, style: Style) -> Item {
     let style = palette.figure().patch(style);
     let figure = Span::styled(figure.to_owned(), style);
     match label {
@@ -22,12 +22,12 @@ pub(super) fn item(label: &str, figure: &str, palette: &Palette, style: Style) -
 }
 
 /// Text in one style.
-pub(super) fn text(text: &str, style: Style) -> Item {
+pub(crate) fn text(text: &str, style: Style) -> Item {
     Line::from(Span::styled(text.to_owned(), style))
 }
 
 /// Writes items from the left and one at the right end; those that do not fit are left out, the last first.
-pub(super) fn row(buffer: &mut Buffer, area: Rect, items: &[Item], right: Option<Item>) {
+pub(crate) fn row(buffer: &mut Buffer, area: Rect, items: &[Item], right: Option<Item>) {
     if area.is_empty() {
         return;
     }
@@ -51,7 +51,7 @@ pub(super) fn row(buffer: &mut Buffer, area: Rect, items: &[Item], right: Option
 }
 
 /// Writes one text, cut at the end of the area with `…`.
-pub(super) fn cut(buffer: &mut Buffer, area: Rect, words: &str, style: Style) {
+pub(crate) fn cut(buffer: &mut Buffer, area: Rect, words: &str, style: Style) {
     if area.is_empty() {
         return;
     }

@@ -42,6 +42,7 @@ pub(crate) fn families(state: &State) -> Vec<Family> {
     families.settled(state);
     families.connections(state);
     families.generator(state);
+    families.watched(state);
     families.0
 }
 
@@ -83,6 +84,31 @@ impl Families {
         self.gauge("dnsdyno_run_schedule_seconds", "When the last query is due", schedule);
         let phase = state.phase().map(|phase| (label("phase", &phase), 1.0));
         self.gauge("dnsdyno_phase_active", "1 for the part of the load in which the run is", phase);
+    }
+
+    /// What is read beside the load.
+    fn watched(&mut self, state: &State) {
+        let sources = || state.header.iter().flat_map(|header| &header.watched).zip(&state.watched);
+        let labels = |watched: &dnsdyno_measure::Watched, series: &String| {
+            let (kind, source) = (watched.kind.word().to_owned(), watched.label.clone());
+            vec![("kind", kind), ("source", source), ("series", series.clone())]
+        };
+        let counters = sources().flat_map(|(watched, samples)| {
+            samples.counters.iter().map(move |(name, rise)| (labels(watched, name), *rise))
+        });
+        self.counter(
+            "dnsdyno_watched_rise",
+            "By how much a watched counter rose since the start, in the unit at the end of its name",
+            counters,
+        );
+        let gauges = sources().flat_map(|(watched, samples)| {
+            samples.gauges.iter().map(move |(name, value)| (labels(watched, name), *value as f64))
+        });
+        self.gauge(
+            "dnsdyno_watched_value",
+            "The highest value of a watched gauge in the last interval, in the unit at the end of its name",
+            gauges,
+        );
     }
 
     /// What is counted when it happens.
@@ -281,7 +307,11 @@ fn label(key: &'static str, value: &str) -> Labels {
 }
 
 fn labels_of(part: &Part) -> Labels {
-    vec![("transport", part.transport.clone()), ("phase", part.phase.clone())]
+    vec![
+        ("transport", part.transport.clone()),
+        ("member", part.member.clone()),
+        ("phase", part.phase.clone()),
+    ]
 }
 
 fn buckets_of(histogram: &Histogram) -> Buckets {

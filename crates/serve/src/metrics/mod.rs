@@ -91,6 +91,10 @@ impl Observer for Metrics {
         self.shared.change(|state| state.settle(interval));
     }
 
+    fn sampled(&mut self, interval: &Interval) {
+        self.shared.change(|state| state.sample(interval));
+    }
+
     fn idle(&mut self, digest: &Digest) {
         if self.shared.now().is_behind(digest) {
             self.shared.change(|state| state.judge(digest));

@@ -1,11 +1,12 @@
 //! What the metrics of a run are made from: counts since its start, and the figures of its last interval.
 //!
-//! All of it is of bounded size, whatever a plan or a server brings: transports are those of the plan, RCODEs without
+//! All of it is of bounded size, whatever a plan or a server brings: members are those of the plan, RCODEs without
 //! a name are one, and of a load with very many parts the later ones are one.
 
 use std::collections::BTreeMap;
 
-use dnsdyno_measure::{Arrivals, Counter, Ends, NotSent, PERCENTILES, Quantile, Rcodes, Tally};
+use dnsdyno_measure::series::is_raw;
+use dnsdyno_measure::{Arrivals, Counter, Ends, NotSent, PERCENTILES, Quantile, Rcodes, Samples, Tally};
 use dnsdyno_record::{Digest, Header, Interval};
 use dnsdyno_runner::Live;
 
@@ -39,6 +40,8 @@ pub(crate) struct State {
     pub(crate) parts: BTreeMap<Part, OfPart>,
     /// The percentiles of the headline latency in the last settled interval, with their names: "99.9".
     pub(crate) percentiles: Vec<(&'static str, u64)>,
+    /// What was read beside the load, by source: the rises of counters together, the last values of gauges.
+    pub(crate) watched: Vec<Samples>,
     /// Names of the warnings that the intervals give so far.
     pub(crate) doubts: Vec<&'static str>,
     judged_intervals: u64,
@@ -65,15 +68,17 @@ impl Stage {
     ];
 }
 
-/// A transport and a part of the load, as labels.
+/// A member of a mix and a part of the load, as labels.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Part {
     pub(crate) transport: String,
+    /// The name of the member; in a run of one, the transport.
+    pub(crate) member: String,
     /// Empty where the load has no parts, or the interval is after the last one.
     pub(crate) phase: String,
 }
 
-/// How the queries of a transport ended in a part of the load.
+/// How the queries of a member ended in a part of the load.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OfPart {
     pub(crate) ends: Ends,
@@ -110,18 +115,42 @@ impl State {
         self.lateness.add(&tally.lateness);
         self.percentiles = percentiles_of(header, tally);
         let phase = phase_label(header, interval.from_ns);
-        let of_run = (&header.transport, &tally.ends, tally.response_latency(), tally.service_latency());
+        let of_run = (
+            &header.transport,
+            &*header.transport,
+            &tally.ends,
+            tally.response_latency(),
+            tally.service_latency(),
+        );
         let members = tally.members.iter().zip(&header.mix);
         let of_members = members.map(|(member, info)| {
-            (&info.transport, &member.ends, member.response_latency(), member.service_latency())
+            (&info.transport, info.label(), &member.ends, member.response_latency(), member.service_latency())
         });
         let parts: Vec<_> = if header.mix.is_empty() { vec![of_run] } else { of_members.collect() };
-        for (transport, ends, response, service) in parts {
-            let part = Part { transport: transport.clone(), phase: phase.clone() };
+        for (transport, member, ends, response, service) in parts {
+            let part = Part { transport: transport.clone(), member: member.to_owned(), phase: phase.clone() };
             let of_part = self.parts.entry(part).or_default();
             of_part.ends.merge(ends);
             of_part.response.add_latency(response, timeout_ns);
             of_part.service.add_latency(service, timeout_ns);
+        }
+    }
+
+    /// Adds what was read beside the load in an interval. A server's own names are left out: the common ones repeat
+    /// them.
+    pub(crate) fn sample(&mut self, interval: &Interval) {
+        let sources = interval.watched.len();
+        self.watched.resize_with(sources.max(self.watched.len()), Samples::default);
+        for (known, samples) in self.watched.iter_mut().zip(&interval.watched) {
+            let Some(samples) = samples else { continue };
+            for (name, rise) in samples.counters.iter().filter(|(name, _)| !is_raw(name)) {
+                if known.counters.len() < MOST_SERIES || known.counters.contains_key(name) {
+                    let sum = known.counters.entry(name.clone()).or_default();
+                    *sum = sum.saturating_add(*rise);
+                }
+            }
+            let gauges = samples.gauges.iter().filter(|(name, _)| !is_raw(name));
+            known.gauges = gauges.take(MOST_SERIES).map(|(name, value)| (name.clone(), *value)).collect();
         }
     }
 
@@ -153,6 +182,7 @@ impl State {
             asked_qps: self.asked_qps,
             in_flight_max: self.in_flight_max,
             connections_max: self.connections_max,
+            watched: self.watched.iter().map(gauges_of).collect(),
             doubts: self.doubts.clone(),
             judged_intervals: self.judged_intervals,
             ..State::default()
@@ -170,6 +200,14 @@ impl State {
         self.header.as_ref().is_some_and(|header| header.headline == dnsdyno_record::Headline::Response)
     }
 }
+
+/// The levels stay where the counts go on from 0.
+fn gauges_of(samples: &Samples) -> Samples {
+    Samples { gauges: samples.gauges.clone(), ..Samples::default() }
+}
+
+/// Counters, and gauges, of one source that are told.
+const MOST_SERIES: usize = 1_000;
 
 fn percentiles_of(header: &Header, tally: &Tally) -> Vec<(&'static str, u64)> {
     let latency = header.latency_of(tally);

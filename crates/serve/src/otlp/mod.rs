@@ -118,6 +118,10 @@ impl Observer for Otlp {
         self.tell(interval.to_ns);
     }
 
+    fn sampled(&mut self, interval: &Interval) {
+        self.delta.sample(interval);
+    }
+
     fn idle(&mut self, digest: &Digest) {
         if self.delta.is_behind(digest) {
             self.delta.judge(digest);

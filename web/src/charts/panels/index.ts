@@ -3,11 +3,13 @@ import { generatorPanels } from "./generator";
 import { latencyPanel } from "./latency";
 import type { Panel, ShownRun } from "./panel";
 import { partsPanels } from "./parts";
-import { probePanels } from "./probes";
 import { ratePanels } from "./rate";
+import { watchedPanels } from "./watched";
 
-export function panelsOf(runs: ShownRun[], selected: number, boxes: boolean): Panel[] {
+/** `search`: of the watched series. */
+export function panelsOf(runs: ShownRun[], selected: number, boxes: boolean, search = ""): Panel[] {
   const one = runs[selected] ?? runs[0];
+  if (one?.run.watch_only && runs.length === 1) return watchedPanels(one, search);
   const readable = runs.filter((run) => run.series !== null);
   const [rate, ...losses] = ratePanels(readable);
   const nothing = one?.problem ?? "No interval has been recorded.";
@@ -16,7 +18,7 @@ export function panelsOf(runs: ShownRun[], selected: number, boxes: boolean): Pa
     ...(rate ? [hasRows ? rate : { ...rate, empty: nothing }] : []),
     ...losses,
     latencyPanel(readable, one, boxes),
-    ...(one ? [...partsPanels(one), ...probePanels(one)] : []),
+    ...(one ? [...partsPanels(one), ...watchedPanels(one, search)] : []),
     ...generatorPanels(readable, one),
   ];
 }

@@ -41,6 +41,8 @@ export interface Panel {
   unit: string;
   /** Above it; panels of one group follow each other. */
   group?: string;
+  /** Below the name of the group. */
+  note?: string;
   height: number;
   scale: "zero" | "share" | "log";
   lines: Line[];

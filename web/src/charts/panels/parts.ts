@@ -1,4 +1,4 @@
-/** What a run is made of: RCODEs, query types, transports of a mix, connections, handshakes, parts of a transaction. */
+/** What a run is made of: RCODEs, query types, members of a mix, connections, handshakes, parts of a transaction. */
 import { columnsOf, ratesOf, sharesOf, valuesOf, valuesOrZero } from "./figures";
 import type { Line, Panel, ShownRun } from "./panel";
 
@@ -146,7 +146,7 @@ function members(run: ShownRun): Panel {
   const lines = run.run.members.flatMap((name, i) =>
     rates(run, [[name, [`members.${i}.ends.answered`], (p) => p.hues[i % p.hues.length]!]]),
   );
-  return { id: "members", title: "Answered by transport", unit: "queries/s", height: 140, scale: "zero", lines };
+  return { id: "members", title: `Answered by ${run.run.members_by}`, unit: "queries/s", height: 140, scale: "zero", lines };
 }
 
 function memberLatency(run: ShownRun): Panel {
@@ -160,7 +160,7 @@ function memberLatency(run: ShownRun): Panel {
   });
   return {
     id: "member-latency",
-    title: "Latency by transport",
+    title: `Latency by ${run.run.members_by}`,
     unit: "of the answered, logarithmic",
     height: 170,
     scale: "log",
