@@ -1,0 +1,135 @@
+//! The figures of a run as the originals count them: only answers in time are answers; a query that has no such answer
+//! is lost; a query that a signal ended is neither.
+
+use dnsdyno_measure::{ExactFigures, HandshakeKind, Histogram, Rcodes, Statuses};
+use dnsdyno_record::Digest;
+
+/// The sums of a run, or of an interval.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Figures {
+    pub(crate) sent: u64,
+    pub(crate) answered: u64,
+    pub(crate) lost: u64,
+    pub(crate) interrupted: u64,
+    /// Answers by the RCODE in the header.
+    pub(crate) rcodes: [u64; 16],
+    pub(crate) bytes_sent: u64,
+    pub(crate) bytes_answered: u64,
+    /// From sending to the answer.
+    pub(crate) latency: Durations,
+    pub(crate) histogram: Histogram,
+    pub(crate) connections: Connections,
+}
+
+/// Connections.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Connections {
+    pub(crate) attempts: u64,
+    pub(crate) successful: u64,
+    /// From the first packet to the end of the handshakes.
+    pub(crate) latency: Durations,
+    pub(crate) histogram: Histogram,
+}
+
+/// Durations, summed up.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Durations {
+    pub(crate) count: u64,
+    pub(crate) sum_ns: u128,
+    pub(crate) sum_squares_ns2: u128,
+    pub(crate) min_ns: u64,
+    pub(crate) max_ns: u64,
+}
+
+impl Durations {
+    /// Those of a histogram, exactly.
+    pub(crate) fn of(histogram: &Histogram) -> Durations {
+        let Some(exact) = histogram.exact() else { return Durations::default() };
+        let ExactFigures { sum_ns, sum_squares_ns2, min_ns, max_ns } = exact;
+        Durations { count: histogram.count(), sum_ns, sum_squares_ns2, min_ns, max_ns }
+    }
+
+    /// The average, in whole microseconds.
+    pub(crate) fn average_us(&self) -> u64 {
+        (self.sum_ns / u128::from(self.count.max(1)) / 1_000) as u64
+    }
+
+    /// The standard deviation of the sample in seconds; 0 of fewer than two.
+    pub(crate) fn stddev_s(&self) -> f64 {
+        if self.count < 2 {
+            return 0.0;
+        }
+        let (count, sum) = (self.count as f64, self.sum_ns as f64);
+        let variance = (self.sum_squares_ns2 as f64 - sum * sum / count) / (count - 1.0);
+        variance.max(0.0).sqrt() / 1e9
+    }
+
+    pub(crate) fn min_us(&self) -> u64 {
+        self.min_ns / 1_000
+    }
+
+    pub(crate) fn max_us(&self) -> u64 {
+        self.max_ns / 1_000
+    }
+}
+
+impl Figures {
+    /// Those of a run.
+    pub(crate) fn of(digest: &Digest) -> Figures {
+        let tally = digest.tally();
+        let ends = &tally.ends;
+        let sent = tally.requests.saturating_sub(tally.retried);
+        // A connection may refuse queries before they are sent.
+        let lost = ends.unanswered_after_sending().min(sent.saturating_sub(ends.answered));
+        Figures {
+            sent,
+            answered: ends.answered,
+            lost,
+            interrupted: sent.saturating_sub(ends.answered + lost),
+            rcodes: by_header(&tally.rcodes),
+            bytes_sent: tally.bytes_sent,
+            bytes_answered: tally.bytes_answered,
+            latency: Durations::of(&tally.service),
+            histogram: tally.service.clone(),
+            connections: digest.arrivals().connections.as_deref().map(Connections::of).unwrap_or_default(),
+        }
+    }
+}
+
+impl Connections {
+    pub(crate) fn of(counted: &dnsdyno_measure::Connections) -> Connections {
+        let Some(encrypted) = &counted.encrypted else {
+            let histogram = counted.connect.clone();
+            let (attempts, successful) = (counted.opened, counted.established);
+            return Connections { attempts, successful, latency: Durations::of(&histogram), histogram };
+        };
+        let mut histogram = Histogram::new();
+        for kind in HandshakeKind::ALL {
+            histogram.merge(encrypted.handshakes.get(kind));
+        }
+        let mut latency = Durations::of(&histogram);
+        // The handshake follows the connection: the averages add up; the extremes do, too, at most.
+        let connect = Durations::of(&counted.connect);
+        if latency.count > 0 {
+            latency.sum_ns += u128::from(latency.count) * connect.sum_ns / u128::from(connect.count.max(1));
+            latency.min_ns += connect.min_ns;
+            latency.max_ns += connect.max_ns;
+        }
+        Connections { attempts: counted.opened, successful: latency.count, latency, histogram }
+    }
+}
+
+/// Counts by the four bits in the header of extended RCODEs.
+fn by_header(rcodes: &Rcodes) -> [u64; 16] {
+    let mut counts = [0; 16];
+    for (rcode, count) in rcodes.iter() {
+        counts[usize::from(rcode & 0xF)] += count;
+    }
+    counts
+}
+
+/// The statuses of the HTTP responses of a run.
+pub(crate) fn statuses(digest: &Digest) -> Statuses {
+    let encrypted = digest.arrivals().connections.as_ref().and_then(|counted| counted.encrypted.as_ref());
+    encrypted.map(|encrypted| encrypted.statuses.clone()).unwrap_or_default()
+}

@@ -1,0 +1,146 @@
+//! resperf: sends queries at a rate that rises until the server, or this host, cannot keep up.
+
+mod plot;
+mod progress;
+mod settings;
+mod statistics;
+mod syntax;
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use dnsdyno_measure::shown;
+use dnsdyno_plan::TransportKind;
+use dnsdyno_plan::source::SourceError;
+use dnsdyno_record::{Digest, Ended, FinishedRun};
+use dnsdyno_runner::{Control, RunError};
+
+use crate::console::Console;
+use crate::exit::signal_code;
+use crate::figures::statuses;
+use crate::make::{Wanted, error_text};
+use crate::options::Refusal;
+use crate::printer::{Printer, Printing};
+use crate::resperf::progress::Progress;
+use crate::resperf::settings::Settings;
+use crate::resperf::statistics::statistics;
+use crate::resperf::syntax::SYNTAX;
+use crate::server::system_text;
+use crate::texts::http_statistics;
+use crate::values::Value;
+
+/// Runs it, and returns its exit code.
+pub(crate) fn run(words: &[String], control: &Arc<Control>, console: &Arc<Console>) -> u8 {
+    make(words, control, console).code
+}
+
+/// What has become of a command line.
+pub(crate) struct Made {
+    pub(crate) code: u8,
+    /// The folder of the record.
+    pub(crate) folder: Option<PathBuf>,
+}
+
+/// The plot file that a command line names.
+pub(crate) fn plot_file(words: &[String]) -> Option<String> {
+    SYNTAX.read(words).ok()?.get('P').and_then(Value::text).map(str::to_owned)
+}
+
+/// Runs a command line.
+pub(crate) fn make(words: &[String], control: &Arc<Control>, console: &Arc<Console>) -> Made {
+    console.print(BANNER);
+    let settings = SYNTAX.read(words).and_then(|given| {
+        if given.has('W') {
+            console.log_to_out();
+        }
+        Settings::read(&given)
+    });
+    let measured = settings.and_then(|settings| measure(words, &settings, control, console));
+    measured.unwrap_or_else(|refusal| Made { code: console.refuse(&refusal, &SYNTAX), folder: None })
+}
+
+fn measure(
+    words: &[String],
+    settings: &Settings,
+    control: &Arc<Control>,
+    console: &Arc<Console>,
+) -> Result<Made, Refusal> {
+    settings.addresses.check(settings.network.mode, settings.clients)?;
+    let arguments = words.get(1..).unwrap_or_default().iter();
+    let line: String = arguments.flat_map(|word| [" ", word.as_str()]).collect();
+    console.print(&format!("[Status] Command line: resperf{line}\n[Status] Sending\n"));
+    console.flush();
+    let mut progress = Progress::new(settings, console, control);
+    let run = match run_of(settings, &mut progress, control, console) {
+        Ok(run) => run,
+        // Read again and again, a file without queries is another mistake than one that is read once.
+        Err(RunError::Source(SourceError::Empty { .. })) if settings.draft.passes.is_none() => {
+            return fatal("input file contains no data");
+        }
+        Err(RunError::Source(SourceError::Empty { .. } | SourceError::OnlyBadLines { .. })) => {
+            return fatal(NO_MORE);
+        }
+        Err(error) => return fatal(&error_text(&error)),
+    };
+    match run.digest.ended() {
+        Some(Ended::Failed { why }) => return fatal(why),
+        Some(Ended::ByPasses) if settings.load.has_more_than(run.digest.tally().scheduled) => {
+            return fatal(NO_MORE);
+        }
+        _ => {}
+    }
+    progress.finish();
+    let code = report(settings, &progress, &run.digest, console)?;
+    Ok(Made { code, folder: run.folder })
+}
+
+/// Makes the run, and prints what it prints meanwhile.
+fn run_of(
+    settings: &Settings,
+    progress: &mut Progress<'_>,
+    control: &Arc<Control>,
+    console: &Arc<Console>,
+) -> Result<FinishedRun, RunError> {
+    let wanted =
+        Wanted { draft: settings.draft.clone(), is_recorded: settings.is_recorded, control, console };
+    let plan = wanted.plan()?;
+    let printing = Printing::of_responses(settings.network.suppress);
+    let printer = Printer::start(printing, console).map_err(|error| RunError::Observer(Box::new(error)))?;
+    let run = wanted.make(&plan, progress, Some(&|_| printer.log()));
+    printer.finish();
+    run
+}
+
+/// Writes the plot and prints the statistics. The statistics do not depend on whether the plot can be written.
+fn report(
+    settings: &Settings,
+    progress: &Progress<'_>,
+    digest: &Digest,
+    console: &Console,
+) -> Result<u8, Refusal> {
+    let written = fs::write(&settings.plot_file, progress.plot.file(&settings.load));
+    let highest = progress.plot.highest(settings.max_loss_percent);
+    console.print(&statistics(digest, progress.load_ns(), highest));
+    if settings.network.mode == TransportKind::Doh {
+        console.print(&http_statistics(&statuses(digest)));
+    }
+    if let Err(error) = written {
+        let name = settings.plot_file.display().to_string();
+        return fatal(&format!("could not open {}: {}", shown(&name, LONGEST_PATH), system_text(&error)));
+    }
+    Ok(signal_code(digest))
+}
+
+fn fatal<T>(text: &str) -> Result<T, Refusal> {
+    Err(Refusal::Fatal(text.to_owned()))
+}
+
+/// The version that scripts look for.
+const BANNER: &str = "DNS Resolution Performance Testing Tool\nVersion 2.14.0\n\n";
+
+/// The file has fewer queries than were due.
+const NO_MORE: &str = "ran out of query data";
+
+/// Characters of a path in a message.
+const LONGEST_PATH: usize = 4_096;
