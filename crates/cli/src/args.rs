@@ -19,7 +19,7 @@ use crate::metrics::MetricsFlags;
 /// dnsdyno puts a known load on a DNS server and shows how much the server can handle, how its
 /// latency tail grows, where it fails, and whether the load generator itself was the limit.
 #[derive(Debug, Parser)]
-#[command(name = "dnsdyno", version, styles = STYLES, after_help = crate::exit::HELP, max_term_width = 100)]
+#[command(name = "dnsdyno", version, styles = STYLES, after_help = after_help(), max_term_width = 100)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -31,19 +31,30 @@ pub(crate) enum Command {
     Run(Box<RunFlags>),
     /// Print the summary of a run again, from its record
     Show(ShowFlags),
+    /// Say which bottleneck the evidence of a run shows, and what to change
+    Diagnose(crate::cmd::diagnose::DiagnoseFlags),
     /// Write runs as one HTML page that opens without a network
     Report(crate::cmd::report::ReportFlags),
     /// Say whether two sets of runs differ, and by how much
     Compare(crate::cmd::compare::CompareFlags),
     /// Write a run in the format of another program
     Export(crate::cmd::export::ExportFlags),
+    /// Say what is in captures of DNS traffic, and cut, filter, merge and convert them
+    Capture(crate::cmd::capture::CaptureFlags),
     /// Show a folder of runs in a browser
     Serve(crate::cmd::serve::ServeFlags),
+    /// Look at this host before a run: what will bias the figures, and the commands that cure it
+    Doctor(crate::cmd::doctor::DoctorFlags),
     /// Run a reference DNS server that delays, drops or falsifies responses on request, and counts
     /// what it did
     Respond(Box<RespondFlags>),
+    /// Show the counters of hosts, processes and servers that move, without a load
+    Watch(crate::cmd::watch::WatchFlags),
     /// Measure the built-in responder, without any set-up
     Demo(DemoFlags),
+    /// Make links to this program by the names of the programs whose command lines it accepts: dnsperf,
+    /// resperf, resperf-report and queryperf
+    InstallLinks(crate::cmd::links::LinksFlags),
     /// Write the man pages to a folder
     #[command(hide = true)]
     Man {
@@ -145,6 +156,10 @@ Examples:
   dnsdyno run -s 127.0.0.1:5300 -d queries.txt --outstanding 100 --for 10s
   dnsdyno run -s ::1 --ask 'www.example AAAA' --stair 2k..25k --step 1k --hold 60s
   dnsdyno run -s 127.0.0.1 -d queries.txt --ramp 0..100k --over 60s --expect 'loss<0.1%'";
+
+fn after_help() -> String {
+    format!("{}\n{}", crate::programs::help(), crate::exit::HELP)
+}
 
 /// The examples, and the metrics of expectations.
 fn long_examples() -> String {

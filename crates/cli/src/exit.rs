@@ -11,6 +11,9 @@ pub(crate) const OK: u8 = 0;
 /// The run completed, and an expectation was not met, or no query was answered.
 pub(crate) const EXPECTATION_FAILED: u8 = 1;
 
+/// `dnsdyno doctor` found what will bias the figures of a run.
+pub(crate) const BIASED: u8 = 1;
+
 /// The flags, the plan or the queries are not valid; nothing was sent. `clap` uses 2 too.
 pub(crate) const BAD_INPUT: u8 = 2;
 
@@ -121,7 +124,7 @@ pub(crate) const HELP: &str = "\
 Exit codes:
   0    the run completed, all expectations were met
   1    an expectation was not met, or no query was answered (unless --send-only, or an expectation
-       on answers such as 'loss=100%')
+       on answers such as 'loss=100%'); of doctor: something on this host will bias the figures
   2    the flags, the plan or the queries are not valid; nothing was sent
   3    the run failed or was not made (no usable answer before the load, no socket,
        no folder, an internal error)

@@ -17,6 +17,12 @@ struct Habit {
 
 /// The advice on an error of `clap` for this command line; `None` where `clap` says it best.
 pub(crate) fn advice(error: &clap::Error, words: &[String]) -> Option<String> {
+    if error.kind() == ErrorKind::InvalidSubcommand && words.get(1).is_some_and(|first| first == "capture") {
+        let file = words.get(2)?;
+        return Some(format!(
+            "a command comes before `{file}`: to say what is in it, `dnsdyno capture show {file}`"
+        ));
+    }
     if error.kind() != ErrorKind::UnknownArgument {
         return None;
     }
@@ -87,20 +93,21 @@ const HABITS: &[Habit] = &[
          --local-address",
         "512",
     ),
-    habit("-B", "binary query files (dnsperf) cannot be read: write one `name type` a line", ""),
+    habit("-B", "a binary file of queries (dnsperf, kxdpgun) is `-d FILE --queries-format binary`", ""),
     habit("-C", "the number of clients (resperf) is `--clients {}`", "10"),
     habit("-e", "EDNS (dnsperf) is `--edns-size 4096`, or the size that your clients use, such as 1232", ""),
-    habit("-E", "any EDNS option (dnsperf) is not available; NSID is `--nsid`", ""),
+    habit("-E", "an EDNS option (dnsperf) is `--edns-option {}`", "65001:c0ffee"),
     habit(
         "-F",
-        "the address family (flamethrower) is `-f {}`; the limit of falling behind (resperf) is the verdict on \
-         the generator",
+        "the address family (flamethrower) is `-f {}`; falling behind (resperf) ends a run with \
+         `--stop-when 'behind>=1000'`; CPUs (kxdpgun) are --workers, one each",
         "inet6",
     ),
     habit(
         "-g",
-        "a generator of queries (flamethrower) is not available: write the queries to a file, `-d FILE`",
-        "",
+        "a generator of queries (flamethrower) is `--generator {}`, with its arguments in the same word, and its base \
+         name with --ask; `-g file` is -d FILE",
+        "randomlabel",
     ),
     habit("-H", "the long help (dnsperf) is `dnsdyno run --help`", ""),
     habit("-i", "the interval (resperf, in s) is `--interval {}s`, the file of queries (kxdpgun) is -d", "1"),
@@ -113,17 +120,27 @@ const HABITS: &[Habit] = &[
         "the transport (flamethrower) is `-m {}`; resperf's plot file is `dnsdyno export gnuplot RUN`",
         "tcp",
     ),
-    habit("-R", "the file is read again when it ends (resperf's -R) with --for or --passes", ""),
+    habit(
+        "-R",
+        "the file is read again when it ends (resperf's -R) with --for or --passes; a random order (flamethrower) is \
+         `--order random`; the next hop (kxdpgun) is --next-hop",
+        "",
+    ),
     habit("-S", "statistics (dnsperf, each S seconds) are printed for each interval: `--interval {}s`", "1"),
-    habit("-u", "dynamic updates (dnsperf) are not available", ""),
-    habit("-v", "a line for each query (dnsperf) is not available; `--verbose` shows each worker", ""),
+    habit("-u", "dynamic updates (dnsperf) are `-d FILE --queries-format updates`", ""),
+    habit(
+        "-v",
+        "a line for each query (dnsperf) is `dnsdyno dnsperf -v`; `--verbose` shows each worker, `--quiet` no progress \
+         (flamethrower's -v 0); the VLAN (kxdpgun) is --vlan",
+        "",
+    ),
     habit("-W", "messages (dnsperf: to standard output) go to standard error: add `2>&1`", ""),
     habit(
         "-x",
         "the local port (dnsperf) is `--local-ports {}..65535`, a range with a port for each client",
         "20000",
     ),
-    habit("-y", "TSIG (dnsperf) is not available", ""),
+    habit("-y", "TSIG (dnsperf) is --tsig-file FILE, or `--tsig {}`", "hmac-sha256:key:c2VjcmV0"),
     habit("--address", "the server is `-s {}`, the address to send from is --local-address", "192.0.2.1"),
     habit("--bind", "the address to send from is `--local-address {}`", "192.0.2.1"),
     habit("--bufsize", "the EDNS UDP payload size is `--edns-size {}`", "1232"),
@@ -134,7 +151,6 @@ const HABITS: &[Habit] = &[
         "100",
     ),
     habit("--connections", "the number of connections is `--clients {}`", "100"),
-    habit("--cookie", "cookies are not available", ""),
     habit("--csv", "the figures as a table are in the record: `dnsdyno show --json RUN`", ""),
     habit("--datafile", "the file of queries is `-d {}`", "queries.txt"),
     habit("--dnssec", "the DO bit is `--dnssec-ok`, or -D", ""),
@@ -144,10 +160,9 @@ const HABITS: &[Habit] = &[
     habit("--doq", "DNS over QUIC is `--transport doq`", ""),
     habit("--dot", "DNS over TLS is `--transport dot`", ""),
     habit("--duration", "the length of the run is `--for {}`", "30s"),
-    habit("--ecs", "an EDNS client subnet is not available", ""),
     habit("--edns", "EDNS is `--edns-size 1232`", ""),
     habit("--edns0", "the EDNS UDP payload size is `--edns-size {}`", "1232"),
-    habit("--ednsopt", "any EDNS option is not available; NSID is `--nsid`", ""),
+    habit("--ednsopt", "an EDNS option is `--edns-option {}`", "65001:c0ffee"),
     habit("--file", "the file of queries is `-d {}`", "queries.txt"),
     habit("--host", "the server is `-s {}`", "192.0.2.1"),
     habit("--in-flight", "the number of outstanding queries is `--outstanding {}`", "100"),
@@ -173,8 +188,7 @@ const HABITS: &[Habit] = &[
     habit("--query-file", "the file of queries is `-d {}`", "queries.txt"),
     habit("--query-per-conn", "the queries of a connection are `--queries-per-connection {}`", "1"),
     habit("--quic", "DNS over QUIC is `--transport doq`", ""),
-    habit("--rate-limit", "the rate is `--rate {}`", "50k"),
-    habit("--recurse", "the RD bit is set by default; --no-recursion clears it", ""),
+    habit("--recurse", "the RD bit is set by default; `--no-recursion` clears it", ""),
     habit("--repeat", "passes through the file are `--passes {}`", "1"),
     habit("--requests", "the number of queries is `--count {}`", "10k"),
     habit("--resolver", "the server is `-s {}`", "192.0.2.1"),
@@ -183,11 +197,20 @@ const HABITS: &[Habit] = &[
     habit("--silent", "a run without progress is `--quiet`", ""),
     habit("--source", "the address to send from is `--local-address {}`", "192.0.2.1"),
     habit("--target", "the server is `-s {}`", "192.0.2.1"),
+    habit("--targets", "the file of servers is `--servers {}`", "servers.txt"),
+    habit("--want-recursion", "the RD bit is set by default; `--no-recursion` clears it", ""),
+    habit("--fail", "what a run must show is `--expect 'loss<0.1%'`", ""),
+    habit("--prometheus", "metrics while it runs are `--metrics {}`", "127.0.0.1:8080"),
+    habit("--http-srv", "metrics while it runs are `--metrics {}`", "5001"),
+    habit("--request-delay", "a delay between queries is a rate: `--rate 100`", ""),
+    habit("--rate-limit-worker", "a rate is that of all workers: `--rate {}`", "1000"),
+    habit("--probability", "names at random are `--order random`", ""),
+    habit("--maximum-qps", "steps of a rate are `--stair 10k..{} --step 5k --hold 1s`", "50k"),
+    habit("--minimum-success-rate", "a run ends by its losses with `--stop-when 'loss>5% for 1s'`", ""),
     habit("--tcp", "TCP is `--transport tcp`", ""),
     habit("--threads", "the number of threads is `--workers {}`", "2"),
     habit("--time", "the length of the run is `--for {}`", "30s"),
     habit("--tls", "DNS over TLS is `--transport dot`", ""),
-    habit("--tsig", "TSIG is not available", ""),
     habit("--type", "a type is a part of the query: `--ask 'www.example {}'`", "AAAA"),
     habit("--udp", "UDP is the default, or `--transport udp`", ""),
     habit("--window", "the number of outstanding queries is `--outstanding {}`", "100"),

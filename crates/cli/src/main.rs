@@ -5,33 +5,41 @@ mod args;
 mod cmd;
 mod exit;
 mod habits;
+mod help;
 mod message;
 mod metrics;
+mod programs;
 mod screen;
 mod signals;
 mod summary;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use crate::args::{Cli, Command};
+use crate::args::Command;
 
 fn main() -> ExitCode {
+    if let Some(code) = programs::run_if_called() {
+        return code;
+    }
     let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-    let command = match Cli::try_parse() {
+    let command = match help::parse() {
         Ok(cli) => cli.command,
         Err(error) => return exit::refuse(&error, &words),
     };
     exit::code_of(match command {
         Command::Run(flags) => cmd::run::run(*flags),
         Command::Show(flags) => cmd::show::show(&flags),
+        Command::Diagnose(flags) => cmd::diagnose::diagnose(&flags),
         Command::Report(flags) => cmd::report::report(&flags),
         Command::Compare(flags) => cmd::compare::compare(&flags),
         Command::Export(flags) => cmd::export::export(&flags),
+        Command::Capture(flags) => cmd::capture::capture(&flags),
         Command::Serve(flags) => cmd::serve::serve(&flags),
         Command::Respond(flags) => cmd::respond::respond(*flags),
+        Command::Doctor(flags) => cmd::doctor::doctor(&flags),
+        Command::Watch(flags) => cmd::watch::watch(flags),
         Command::Demo(flags) => cmd::demo::demo(&flags),
+        Command::InstallLinks(flags) => cmd::links::install(&flags),
         Command::Man { folder } => cmd::manual::man(&folder),
         Command::Completions { shell } => cmd::manual::completions(shell),
     })

@@ -15,3 +15,6 @@ pub(crate) fn print_error(message: &str) {
 
 /// Characters of a line of a message. The longest that we write on purpose are a few hundred.
 const LONGEST_LINE: usize = 4_000;
+
+/// Characters of a path, which no system exceeds.
+pub(crate) const LONGEST_PATH: usize = 4_096;

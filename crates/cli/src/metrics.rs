@@ -52,7 +52,7 @@ impl Told {
 
     /// The run has ended; a signal ends the wait for the last reader.
     pub(crate) fn finish(self, digest: &Digest, control: &Control) {
-        let goes_on = || control.cause().is_none_or(|cause| cause == StopCause::Condition);
+        let goes_on = || !control.cause().is_some_and(StopCause::is_signal);
         if let Some(lost) = self.otlp.and_then(|otlp| otlp.finish(digest)) {
             print_error(&format!("dnsdyno: {lost}"));
         }

@@ -21,6 +21,15 @@ pub(crate) fn screen(progress: Progress, control: &Arc<Control>) -> Result<Scree
     Ok(Screen::new(progress, Arc::clone(control), program))
 }
 
+/// How these options show the progress of a run.
+pub(crate) fn progress(quiet: bool, plain: bool) -> Progress {
+    match (quiet, plain) {
+        (true, _) => Progress::Quiet,
+        (false, true) => Progress::Lines,
+        (false, false) => Progress::Auto,
+    }
+}
+
 /// Width of standard output in columns: that of the terminal, or the default.
 pub(crate) fn width_of_terminal() -> usize {
     let size = terminal_size::terminal_size_of(std::io::stdout().as_fd());

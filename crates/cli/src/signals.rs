@@ -7,6 +7,7 @@
 //!   third    the process ends
 //! ```
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread;
@@ -40,6 +41,37 @@ pub(crate) fn handle_signals(control: Arc<Control>, leave_screen: Leave) -> std:
                 })),
                 _ => leave(&control, &leave_screen),
             }
+        }
+    })?;
+    Ok(())
+}
+
+/// Ends the run of `control` at once at the first signal, as the programs do that dnsdyno stands in for; the second
+/// ends the process.
+pub(crate) fn end_at_signals(control: Arc<Control>) -> std::io::Result<()> {
+    let hang_up = (!ignores(SIGHUP)).then_some(SIGHUP);
+    let mut signals = Signals::new([SIGINT, SIGTERM].into_iter().chain(hang_up))?;
+    thread::Builder::new().name("signals".into()).spawn(move || {
+        for (earlier, signal) in signals.forever().enumerate() {
+            if earlier > 0 {
+                leave(&control, &(Arc::new(|| ()) as Leave));
+            }
+            control.stop(cause_of(signal));
+            control.stop(cause_of(signal));
+        }
+    })?;
+    Ok(())
+}
+
+/// Ends the process at a signal from now on, after a file that is not complete was removed and `message` printed.
+pub(crate) fn clean_up_at_signals(unfinished: PathBuf, message: String) -> std::io::Result<()> {
+    let hang_up = (!ignores(SIGHUP)).then_some(SIGHUP);
+    let mut signals = Signals::new([SIGINT, SIGTERM].into_iter().chain(hang_up))?;
+    thread::Builder::new().name("signals".into()).spawn(move || {
+        if let Some(signal) = signals.forever().next() {
+            let _ = std::fs::remove_file(unfinished);
+            print_error(&message);
+            signal_hook::low_level::exit(i32::from(code_of_stop(Some(cause_of(signal)))));
         }
     })?;
     Ok(())

@@ -13,6 +13,7 @@ use crate::cmd::{report, run};
 use crate::exit::{Failure, Outcome};
 use crate::message::print_error;
 use crate::metrics::Told;
+use crate::screen::progress;
 use crate::summary::Form;
 
 pub(crate) fn demo(flags: &DemoFlags) -> Outcome {
@@ -36,7 +37,7 @@ pub(crate) fn demo(flags: &DemoFlags) -> Outcome {
         print_error("(it delays each response by a lognormal time with median 0.5 ms)\n");
     }
     let form = Form { json: flags.json, verbose: false };
-    let progress = run::progress(flags.quiet, flags.plain);
+    let progress = progress(flags.quiet, flags.plain);
     let outcome = run::execute(&validate(&draft)?, None, flags.out.clone(), progress, form, Told::default());
     let book = running.stop();
     let run = outcome?;

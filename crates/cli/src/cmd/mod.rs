@@ -1,11 +1,16 @@
 //! The subcommands, one file each.
 
+pub(crate) mod capture;
 pub(crate) mod compare;
 pub(crate) mod demo;
+pub(crate) mod diagnose;
+pub(crate) mod doctor;
 pub(crate) mod export;
+pub(crate) mod links;
 pub(crate) mod manual;
 pub(crate) mod report;
 pub(crate) mod respond;
 pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod show;
+pub(crate) mod watch;

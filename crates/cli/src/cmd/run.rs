@@ -1,20 +1,22 @@
 //! `dnsdyno run`: put a load on a server and measure it.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use dnsdyno_plan::expect::Expectation;
 use dnsdyno_plan::{Draft, Plan};
-use dnsdyno_record::Ended;
+use dnsdyno_record::{Digest, Ended};
+use dnsdyno_report::{diagnosis, first_finding_text};
 use dnsdyno_runner::{Control, Keep, LocalRunner, PlanRunner, validate};
 use dnsdyno_screen::Progress;
 
 use crate::args::RunFlags;
+use crate::cmd::report::named;
 use crate::exit::{Failure, HUNG_UP, INTERRUPTED, Outcome, RECORD_INCOMPLETE, RUN_FAILED, TERMINATED};
-use crate::message::print_error;
+use crate::message::{LONGEST_PATH, print_error};
 use crate::metrics::Told;
-use crate::screen::screen;
+use crate::screen::{progress, screen, width_of_terminal};
 use crate::summary::{Expected, Form, print};
 
 pub(crate) fn run(flags: RunFlags) -> Outcome {
@@ -37,15 +39,6 @@ pub(crate) fn run(flags: RunFlags) -> Outcome {
     let told = Told::start(&flags.metrics, output.quiet)?;
     let progress = progress(output.quiet, output.plain);
     execute(&plan, over_sockets.as_ref(), flags.output.out, progress, form, told).map(|run| run.code)
-}
-
-/// How these options show the progress of a run.
-pub(crate) fn progress(quiet: bool, plain: bool) -> Progress {
-    match (quiet, plain) {
-        (true, _) => Progress::Quiet,
-        (false, true) => Progress::Lines,
-        (false, false) => Progress::Auto,
-    }
 }
 
 /// A run that was made, and printed.
@@ -75,7 +68,7 @@ pub(crate) fn execute(
     let keep = folder.map_or(Keep::Dated, Keep::Folder);
     let run = {
         let observer = &mut (&mut screen, &mut told.observer());
-        LocalRunner { keep, over_sockets, control: &control, observer }.run(plan)
+        LocalRunner { keep, over_sockets, control: &control, observer, query_logs: None }.run(plan)
     };
     screen.finish();
     let run = run?;
@@ -86,6 +79,9 @@ pub(crate) fn execute(
         let folder = folder.display().to_string();
         writeln!(std::io::stdout(), "\nrecord: {}", dnsdyno_measure::shown(&folder, LONGEST_PATH))
             .map_err(Failure::run_failed)?;
+    }
+    if let (Some(folder), false) = (run.folder.as_deref(), form.json) {
+        print_first_finding(&run.digest, folder)?;
     }
     if let Some(error) = &run.incomplete {
         print_error(&format!("dnsdyno: {error}"));
@@ -102,5 +98,15 @@ pub(crate) fn execute(
     Ok(Executed { code, folder: run.folder })
 }
 
-/// Characters of a path, which no system exceeds.
-const LONGEST_PATH: usize = 4_096;
+/// What explains the losses of a run first, where something was watched beside its load.
+fn print_first_finding(digest: &Digest, folder: &Path) -> Result<(), Failure> {
+    if digest.header.watched.is_empty() {
+        return Ok(());
+    }
+    // A record that cannot be read again has said so when it was written.
+    let Ok(found) = diagnosis(folder) else { return Ok(()) };
+    match first_finding_text(&found, &named(folder), width_of_terminal()) {
+        Some(text) => write!(std::io::stdout(), "{text}").map_err(Failure::run_failed),
+        None => Ok(()),
+    }
+}

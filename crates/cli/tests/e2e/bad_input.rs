@@ -55,7 +55,12 @@ fn a_missing_or_empty_query_file_is_named_in_the_error() {
         &["no line is well formed", "bad.txt:1:", "no query type", "`name type`"],
     );
     refused(&work, "", 2, &["no queries", "-d FILE", "--ask"]);
-    refused(&work, "-d bad.txt --ask www.example", 2, &["both by file and by name", "remove"]);
+    refused(
+        &work,
+        "-d bad.txt --ask www.example",
+        2,
+        &["--queries and --ask both give the queries", "remove"],
+    );
     refused(&work, "--ask www..example", 2, &["`www..example` is not a question", "a label is empty"]);
     work.dnsdyno_reading("", &format!("{NEVER_QUERIED} -d -"))
         .ends_refused(2, &["standard input", "has no queries"]);
@@ -203,9 +208,9 @@ fn invalid_loads_are_refused() {
 fn flags_that_do_not_exist_are_refused_with_the_usage() {
     let work = Workplace::with_queries();
     let ran = work
-        .dnsdyno("run -s 127.0.0.1 -d q.txt --speed 5 -o run")
+        .dnsdyno("run -s 127.0.0.1 -d q.txt --walk 5 -o run")
         .gives(2)
-        .says(&["--speed", "Usage", "--help"]);
+        .says(&["--walk", "Usage", "--help"]);
     assert_eq!((ran.stdout.as_str(), work.has("run")), ("", false));
     work.dnsdyno("walk").gives(2).says(&["walk", "Usage"]);
     work.dnsdyno("run -s 127.0.0.1 -d").gives(2).says(&["--queries"]);

@@ -90,9 +90,10 @@ fn a_mix_is_checked_over_each_of_its_transports() {
     let server = responder(Faults::default());
     let checks = checks_of(&work, &format!("-s {} --mix udp+tcp=1,tcp=1", server.address()));
     let transports: Vec<_> = checks.iter().map(|check| check.transport.as_str()).collect();
-    assert_eq!(transports, ["udp", "tcp", "tcp"]);
+    // Once over TCP, which two members use.
+    assert_eq!(transports, ["udp", "tcp"]);
     // The query and that for the identity over each; the load had four queries.
-    assert_eq!(server.stop().total().counts.received, 3 * 2 + 4);
+    assert_eq!(server.stop().total().counts.received, 2 * 2 + 4);
 }
 
 #[test]

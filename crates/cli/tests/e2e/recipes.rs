@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::replay::smallest_capture;
 use crate::support::Workplace;
 
 #[test]
@@ -89,6 +90,12 @@ fn fault(work: &Workplace, line: &str) -> Option<String> {
         let path = work.path(plan);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, "server = \"127.0.0.1\"\nqueries = \"queries.txt\"\n").unwrap();
+    }
+    if let Some(servers) = follows("--servers") {
+        fs::write(work.path(servers), "127.0.0.1\n").unwrap();
+    }
+    if let Some(capture) = follows("--replay") {
+        fs::write(work.path(capture), smallest_capture()).unwrap();
     }
     // A server without an address of its family is refused last of all.
     let (line, code, words) = match (words[1], follows("-s")) {

@@ -62,7 +62,7 @@ fn is_the_summary(work: &Workplace, name: &str, page: &Page, digest: &Digest) {
 #[track_caller]
 fn has_the_texts_of_the_summary(page: &Page, digest: &Digest) {
     let text = dnsdyno_report::summary(digest, 1_000) + &dnsdyno_report::workers(digest, 1_000);
-    let of_summary = ["steps", "time", "latencies", "ends", "transports", "workers"];
+    let of_summary = ["steps", "time", "latencies", "ends", "members", "workers"];
     let tables = page.run(0)["tables"].as_array().unwrap();
     for table in tables.iter().filter(|table| of_summary.contains(&table["id"].as_str().unwrap())) {
         for row in table["rows"].as_array().unwrap() {

@@ -12,7 +12,7 @@ use crate::support::{DNSDYNO, Workplace};
 /// A `dnsdyno respond` process, in addition to the program that the workplace runs.
 pub(crate) struct RespondProcess {
     child: Child,
-    address: SocketAddr,
+    pub(crate) address: SocketAddr,
     /// All addresses that it printed, in its order.
     pub(crate) addresses: Vec<SocketAddr>,
 }

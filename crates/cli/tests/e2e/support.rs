@@ -15,14 +15,15 @@ use std::net::SocketAddr;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use dnsdyno_lab::{Namespace, Need, Server, ServerOptions, ServerSpec, example_queries, require};
+use dnsdyno_lab::{Namespace, Need, Place, Server, ServerOptions, ServerSpec, example_queries, require};
 use dnsdyno_record::{Digest, Interval};
 use dnsdyno_responder::{Config, Faults, Responder, Running};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use signal_hook::consts::SIGHUP;
 use tempfile::TempDir;
 
 pub(crate) use record::check_record;
@@ -113,6 +114,14 @@ impl Workplace {
         self.spawn(command)
     }
 
+    /// Starts it in a network namespace, or with limits.
+    pub(crate) fn start_at(&self, place: &Place, words: &str) -> Started<'_> {
+        let before = place.words();
+        let mut command = self.command("env");
+        command.args(before).arg(DNSDYNO).args(unchecked(words));
+        self.spawn(command)
+    }
+
     /// Runs a shell script, in which `$0` is the program.
     pub(crate) fn shell(&self, script: &str) -> Ran {
         let mut command = self.command("sh");
@@ -155,6 +164,11 @@ impl Workplace {
         // Its own process group, so that the children of a script can be ended with it.
         command.current_dir(self.folder.path()).process_group(0);
         let told = format!("{command:?}");
+        // Under `nohup` SIGHUP is ignored, which a program inherits, and a handler is not: a new program has the
+        // default.
+        HANDLES_HANGUP.call_once(|| {
+            signal_hook::flag::register(SIGHUP, Arc::default()).unwrap();
+        });
         let child = command.stdout(print("stdout")).stderr(print("stderr")).spawn();
         let child = child.unwrap_or_else(|error| panic!("{told}: {error}"));
         Started { work: self, child, told, since: Instant::now(), ended: false }
@@ -253,7 +267,8 @@ impl Started<'_> {
         ran
     }
 
-    fn pid(&self) -> Pid {
+    /// Its process id.
+    pub(crate) fn pid(&self) -> Pid {
         Pid::from_child(&self.child)
     }
 }
@@ -399,6 +414,8 @@ fn skip(reason: &str) -> bool {
 
 /// Held while a test runs the program.
 static TURN: Mutex<()> = Mutex::new(());
+
+static HANDLES_HANGUP: Once = Once::new();
 
 /// The timeout of a command, which needs some seconds: even a busy host is faster than this.
 const BOUND: Duration = Duration::from_secs(60);

@@ -1,0 +1,259 @@
+//! A host that is watched over SSH: a real `sshd` in a network namespace, with keys of its own.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::net::{SocketAddr, TcpStream};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use dnsdyno_lab::{Need, Place, Server, ServerOptions, VethPair, require};
+use dnsdyno_measure::Samples;
+use dnsdyno_record::Digest;
+use rustix::process::Signal;
+
+use crate::support::{Started, Workplace, has_program, real_server};
+
+/// An `sshd` at the far end of a pair of namespaces, and an `ssh` at the near end that may log in there.
+struct Remote {
+    pair: VethPair,
+    folder: tempfile::TempDir,
+    sshd: Child,
+}
+
+impl Remote {
+    /// `None` where this host cannot have one. `force` is a command that logins are given instead of theirs.
+    fn start(force: &str) -> Option<Remote> {
+        if !require(&[Need::Root]) || !has_program("sshd") || !has_program("setpriv") {
+            return None;
+        }
+        let pair = VethPair::new(1).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        for key in ["host_key", "user_key", "other_key"] {
+            let made = Command::new("ssh-keygen")
+                .args(["-q", "-t", "ed25519", "-N", "", "-f"])
+                .arg(path(key))
+                .status();
+            assert!(made.unwrap().success());
+        }
+        let public = |key: &str| fs::read_to_string(path(&format!("{key}.pub"))).unwrap();
+        fs::write(path("authorized_keys"), public("user_key")).unwrap();
+        let (address, port) = (pair.far().ipv4, PORT);
+        fs::write(path("known_hosts"), format!("[{address}]:{port} {}", public("host_key"))).unwrap();
+        let dir = folder.path().display();
+        let config = format!(
+            "Port {port}\nListenAddress {address}\nHostKey {dir}/host_key\nAuthorizedKeysFile {dir}/authorized_keys\n\
+             PidFile none\nUsePAM no\nStrictModes no\nPermitRootLogin prohibit-password\n{force}\n"
+        );
+        fs::write(path("sshd_config"), config).unwrap();
+        fs::create_dir(path("bin")).unwrap();
+        let ssh = format!("#!/bin/sh\nexec /usr/bin/ssh -F {dir}/ssh_config \"$@\"\n");
+        fs::write(path("bin/ssh"), ssh).unwrap();
+        fs::set_permissions(path("bin/ssh"), fs::Permissions::from_mode(0o755)).unwrap();
+        // A /run of its own: sshd wants a folder there.
+        let script = format!(
+            "mount -t tmpfs tmpfs /run && mkdir /run/sshd && exec {} -D -f {dir}/sshd_config",
+            ["/usr/sbin/sshd", "/usr/local/sbin/sshd"].into_iter().find(|path| Path::new(path).exists())?
+        );
+        let sshd = Command::new("setpriv")
+            .args(["--pdeathsig", "KILL", "ip", "netns", "exec", pair.far().name(), "sh", "-c", &script])
+            .stdin(Stdio::null())
+            .spawn()
+            .unwrap();
+        let remote = Remote { pair, folder, sshd };
+        remote.configure("user_key", "known_hosts");
+        let deadline = Instant::now() + Duration::from_secs(30);
+        let answers = || TcpStream::connect(SocketAddr::from((address, port)));
+        while remote.pair.near().enter(answers).unwrap().is_err() {
+            assert!(Instant::now() < deadline, "sshd does not listen");
+            thread::sleep(Duration::from_millis(20));
+        }
+        Some(remote)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Has `ssh` use this key, and know the hosts of this file.
+    fn configure(&self, key: &str, known_hosts: &str) {
+        let dir = self.folder.path().display();
+        let config = format!(
+            "IdentityFile {dir}/{key}\nIdentitiesOnly yes\nUserKnownHostsFile {dir}/{known_hosts}\n\
+             GlobalKnownHostsFile /dev/null\nStrictHostKeyChecking yes\n"
+        );
+        fs::write(self.path("ssh_config"), config).unwrap();
+    }
+
+    /// As in `--watch`.
+    fn watch(&self) -> String {
+        format!("ssh://root@{}:{PORT}", self.pair.far().ipv4)
+    }
+
+    /// A server at the far end.
+    fn server(&self, name: &str) -> Option<Server> {
+        let address = self.pair.far().ipv4.into();
+        let place = Place::in_namespace(self.pair.far());
+        real_server(name, &ServerOptions { address, place, ..ServerOptions::default() })
+    }
+
+    /// Starts dnsdyno at the near end, with that `ssh`.
+    fn run<'a>(&self, work: &'a Workplace, words: &str) -> Started<'a> {
+        let (bin, near) = (self.path("bin"), self.pair.near().name());
+        let script = format!("PATH={}:$PATH exec ip netns exec {near} \"$0\" run {words}", bin.display());
+        work.start_shell_with_keys(&script)
+    }
+}
+
+impl Drop for Remote {
+    fn drop(&mut self) {
+        // The process has this number until it has been waited for.
+        let _ = self.sshd.kill();
+        let _ = self.sshd.wait();
+    }
+}
+
+fn samples(digest: &Digest, source: usize) -> &Samples {
+    digest.watched()[source].as_ref().expect("samples of the whole run")
+}
+
+/// The names of series that begin so.
+fn names(samples: &Samples, prefixes: &[&str]) -> BTreeSet<String> {
+    let all = samples.counters.keys().chain(samples.gauges.keys());
+    all.filter(|name| prefixes.iter().any(|prefix| name.starts_with(prefix))).cloned().collect()
+}
+
+#[test]
+fn over_ssh_the_same_series_are_read_as_on_the_host_itself() {
+    let Some(remote) = Remote::start("") else { return };
+    let Some(server) = remote.server("knot") else { return };
+    let work = Workplace::with_queries();
+    let (address, pid, ssh) = (server.address(), server.pid(), remote.watch());
+    let words = format!(
+        "-s {address} -d q.txt --count 3000 --outstanding 20 --watch {ssh} --watch host={pid} --watch process={pid} \
+         -o run"
+    );
+    remote.run(&work, &words).wait().gives(0).says(&[&format!("knotd ({pid}) at 10.77.0.2")]);
+    let digest = work.record("run");
+    assert_eq!((digest.tally().ends.answered, digest.events.as_slice()), (3_000, &[][..]));
+    let (host, process, near_host, near_process) =
+        (samples(&digest, 0), samples(&digest, 1), samples(&digest, 2), samples(&digest, 3));
+    let of_host = [
+        "snmp.",
+        "snmp6.",
+        "netstat.",
+        "softnet.",
+        "softirq.",
+        "sockstat.",
+        "cpu",
+        "memory.",
+        "interface.far.",
+    ];
+    assert_eq!(names(host, &of_host), names(near_host, &of_host));
+    let of_process =
+        ["cpu_ns", "thread.", "context_switches.", "udp.", "socket.udp.", "memory", "files.", "threads"];
+    assert_eq!(names(process, &of_process), names(near_process, &of_process));
+    for name in ["snmp.Udp.InDatagrams", "snmp.Udp.OutDatagrams", "snmp.Udp.RcvbufErrors"] {
+        assert_eq!(host.counter(name), near_host.counter(name), "{name}");
+    }
+    assert_eq!(host.counter("snmp.Udp.InDatagrams"), 3_000);
+    assert!(process.counter("cpu_ns") > 0 && process.counter("udp.drops") == 0, "{process:?}");
+    assert_eq!(digest.header.watched[0].label, "10.77.0.2");
+    let parameter = "net.ipv4.ip_local_port_range";
+    assert_eq!(digest.header.watched[0].settings[parameter], digest.header.watched[2].settings[parameter]);
+}
+
+#[test]
+fn a_connection_that_is_cut_in_the_middle_is_an_event_and_comes_back_with_nothing_lost() {
+    let Some(remote) = Remote::start("") else { return };
+    let Some(server) = remote.server("knot") else { return };
+    let work = Workplace::with_queries();
+    let (address, pid, ssh) = (server.address(), server.pid(), remote.watch());
+    let words = format!(
+        "-s {address} -d q.txt --rate 50 --for 100s --timeout 500ms --watch {ssh} --watch host={pid} -o run"
+    );
+    let mut run = remote.run(&work, &words);
+    let last_has = |is_read: bool| {
+        let intervals = work.intervals("run");
+        let last = intervals.last().map(|interval| interval.watched.first().is_some_and(Option::is_some));
+        last == Some(is_read)
+    };
+    run.until("the first samples", || last_has(true));
+    remote.pair.near().ip(&["link", "set", "near", "down"]).unwrap();
+    let cut = Instant::now();
+    run.until("an interval without samples", || last_has(false) && cut.elapsed() > Duration::from_secs(5));
+    remote.pair.near().ip(&["link", "set", "near", "up"]).unwrap();
+    run.until("samples again", || last_has(true));
+    run.signal(Signal::INT);
+    run.wait().gives(130);
+    let digest = work.record("run");
+    for source in ["10.77.0.2", "knotd"] {
+        let events = digest.events.iter().filter(|event| event.message.starts_with(source));
+        let kinds: Vec<_> = events.map(|event| event.kind.as_str()).collect();
+        assert_eq!(kinds, ["watch_lost", "watch_back"], "{:?}", digest.events);
+    }
+    // What happened while nothing could be read is in the first samples after it.
+    let received = |source| samples(&digest, source).counter("snmp.Udp.InDatagrams");
+    assert!(received(0) > 0);
+    assert_eq!(received(0), received(2));
+}
+
+#[test]
+fn a_host_that_lets_nobody_in_is_an_error_before_the_run_in_the_words_of_ssh() {
+    let Some(remote) = Remote::start("") else { return };
+    let work = Workplace::with_queries();
+    let (ssh, far) = (remote.watch(), remote.pair.far().ipv4);
+    let refused = |ssh: &str, words: &[&str]| {
+        let words = [words, &["cannot connect", "ssh -o BatchMode=yes"]].concat();
+        remote.run(&work, &format!("-s {far} -d q.txt --count 1 --watch {ssh}")).wait().gives(3).says(&words);
+    };
+    remote.configure("other_key", "known_hosts");
+    refused(&ssh, &["Permission denied (publickey"]);
+    fs::write(remote.path("none"), "").unwrap();
+    remote.configure("user_key", "none");
+    refused(&ssh, &["Host key verification failed"]);
+    refused("ssh://none.invalid", &["Could not resolve hostname none.invalid"]);
+    refused(&format!("ssh://{far}:1"), &["Connection refused"]);
+    assert!(!work.has("runs"));
+}
+
+#[test]
+fn a_host_with_busybox_and_a_part_of_the_files_is_watched_by_those_and_the_rest_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    if !has_program("busybox") {
+        return;
+    }
+    for part in ["bin", "dev", "proc/net", "proc/self/ns"] {
+        fs::create_dir_all(root.join(part)).unwrap();
+    }
+    let busybox =
+        ["/bin/busybox", "/usr/bin/busybox"].into_iter().find(|path| Path::new(path).exists()).unwrap();
+    fs::copy(busybox, root.join("bin/busybox")).unwrap();
+    ["sh", "grep", "ls", "sed"]
+        .iter()
+        .for_each(|name| symlink("busybox", root.join("bin").join(name)).unwrap());
+    fs::write(root.join("dev/null"), "").unwrap();
+    ["stat", "net/snmp"]
+        .iter()
+        .for_each(|file| drop(fs::copy(format!("/proc/{file}"), root.join("proc").join(file))));
+    let force = format!("ForceCommand exec chroot {} /bin/sh -c \"$SSH_ORIGINAL_COMMAND\"", root.display());
+    let Some(remote) = Remote::start(&force) else { return };
+    let Some(server) = remote.server("nsd") else { return };
+    let work = Workplace::with_queries();
+    let words = format!("-s {} -d q.txt --count 100 --watch {} -o run", server.address(), remote.watch());
+    remote.run(&work, &words).wait().gives(0).says(&["no process that this user may see listens"]);
+    let digest = work.record("run");
+    let [host] = digest.header.watched.as_slice() else { panic!("{:?}", digest.header.watched) };
+    assert!(!host.missing.is_empty());
+    let host = samples(&digest, 0);
+    // The files there are copies that do not change.
+    assert_eq!(host.counters.get("snmp.Udp.InDatagrams"), Some(&0));
+    assert!(names(host, &["softnet.", "netstat."]).is_empty(), "{host:?}");
+}
+
+/// The port of `sshd`.
+const PORT: u16 = 2222;
