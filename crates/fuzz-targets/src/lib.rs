@@ -4,14 +4,22 @@
 //! it with bytes that libFuzzer makes, `tests/corpus.rs` with those that are kept in `fuzz/corpus/`.
 #![forbid(unsafe_code)]
 
+mod capture;
+mod messages;
 mod plan;
+mod queries;
 mod record;
 mod response;
+mod statistics;
 
+pub use capture::{dnstap, pcap};
 pub use dnsdyno_transport::fuzz::{doq_stream, hpack, http2_frames, quic_packets, tls_records};
+pub use messages::{checked_response, updates};
 pub use plan::plan;
+pub use queries::{query_file, query_text, zone_file};
 pub use record::{packed_run, run_file};
 pub use response::response_peek;
+pub use statistics::server_statistics;
 
 /// What is done with an input; it panics where a property does not hold.
 pub type Target = fn(&[u8]);
@@ -27,4 +35,12 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("run_file", run_file),
     ("packed_run", packed_run),
     ("plan", plan),
+    ("pcap", pcap),
+    ("dnstap", dnstap),
+    ("query_text", query_text),
+    ("query_file", query_file),
+    ("zone_file", zone_file),
+    ("updates", updates),
+    ("checked_response", checked_response),
+    ("server_statistics", server_statistics),
 ];
