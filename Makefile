@@ -1,16 +1,16 @@
 # dnsdyno: everything a person types. Each target installs what it lacks, or says what it needs.
 
 CARGO ?= cargo
-SERVERS := nsd bind9 unbound knot pdns-server hickory-dns
-# For the in-kernel programs, for hosts of our own in network namespaces, and to ask our own server.
-TOOLS := clang iproute2 ethtool dnsperf knot-dnsutils
+SERVERS := nsd bind9 unbound knot pdns-server dnsdist hickory-dns
+# For the in-kernel programs, for hosts of our own in network namespaces (firewall, SSH), and to ask our own server.
+TOOLS := clang iproute2 nftables conntrack ethtool dnsperf knot-dnsutils openssh-server busybox-static
 # For the report page: its build, and its tests in a browser.
 WEB := nodejs npm chromium
-# What exports and metrics are read with, beside what scripts/install-readers puts there.
-READERS := gnuplot-nox prometheus python3-venv
+# What exports, metrics and captures are read with, beside what scripts/install-readers puts there.
+READERS := gnuplot-nox prometheus python3-venv tcpdump dnstap-ldns
 PEERS := dnsperf knot-dnsutils pdns-tools tcpdump
 
-.PHONY: help demo build web test check instructions fuzz bench page-bench screenshots install man clean
+.PHONY: help demo build web test check instructions fuzz bench page-bench screenshots install uninstall man clean
 
 help: ## What there is to type
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -62,8 +62,11 @@ screenshots: build ## The images of the README, docs/images
 	scripts/install-npm
 	DNSDYNO_PROGRAM=$${CARGO_TARGET_DIR:-target}/release/dnsdyno node web/browser/screenshots.mjs
 
-install: build ## The program, its man pages and completions under PREFIX (default /usr/local)
-	scripts/install-program target/release/dnsdyno "$${PREFIX:-/usr/local}"
+install: build ## The program, links by the names of dnsperf and others, man pages, completions: PREFIX, DESTDIR
+	scripts/install-program $${CARGO_TARGET_DIR:-target}/release/dnsdyno "$${PREFIX:-/usr/local}" "$${DESTDIR:-}"
+
+uninstall: ## Away with what make install has put under PREFIX
+	scripts/install-program --remove "$${PREFIX:-/usr/local}" "$${DESTDIR:-}"
 
 clean: ## Away with what was built
 	$(CARGO) clean

@@ -11,24 +11,26 @@ const LAYERS: &[(&str, u8)] = &[
     ("wire", 1),
     ("sys", 1),
     ("measure", 1),
-    ("plan", 2),
-    ("transport", 2),
-    ("responder", 2),
-    ("lab", 2),
-    ("probe", 2),
-    ("record", 3),
-    ("engine", 3),
-    ("runner", 4),
-    ("campaign", 4),
-    ("report", 5),
-    ("cluster", 5),
-    ("export", 6),
-    ("page", 6),
-    ("screen", 6),
-    ("serve", 7),
-    ("cli", 8),
-    ("benchsuite", 8),
-    ("fuzz-targets", 8),
+    ("capture", 2),
+    ("plan", 3),
+    ("transport", 3),
+    ("responder", 3),
+    ("lab", 3),
+    ("probe", 4),
+    ("record", 4),
+    ("engine", 4),
+    ("runner", 5),
+    ("campaign", 5),
+    ("report", 6),
+    ("cluster", 6),
+    ("export", 7),
+    ("page", 7),
+    ("screen", 7),
+    ("serve", 8),
+    ("dropin", 8),
+    ("cli", 9),
+    ("benchsuite", 9),
+    ("fuzz-targets", 9),
 ];
 
 /// Dependencies allowed within a layer, with the reason.
@@ -110,13 +112,13 @@ mod tests {
 
     #[test]
     fn a_dependency_on_a_higher_or_the_same_layer_is_found() {
-        assert!(judge("plan", 2, "dnsdyno-engine").is_some());
-        assert!(judge("record", 3, "dnsdyno-engine").is_some());
-        assert!(judge("engine", 3, "dnsdyno-record").is_none());
-        assert!(judge("engine", 3, "dnsdyno-sys").is_none());
-        assert!(judge("campaign", 4, "dnsdyno-runner").is_some());
-        assert!(judge("cluster", 5, "dnsdyno-runner").is_none());
-        assert!(judge("cluster", 5, "dnsdyno-engine").is_some());
+        assert!(judge("plan", 3, "dnsdyno-engine").is_some());
+        assert!(judge("record", 4, "dnsdyno-engine").is_some());
+        assert!(judge("engine", 4, "dnsdyno-record").is_none());
+        assert!(judge("engine", 4, "dnsdyno-sys").is_none());
+        assert!(judge("campaign", 5, "dnsdyno-runner").is_some());
+        assert!(judge("cluster", 6, "dnsdyno-runner").is_none());
+        assert!(judge("cluster", 6, "dnsdyno-engine").is_some());
         assert!(judge("measure", 1, "libc").is_some());
     }
 }
