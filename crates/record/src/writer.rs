@@ -418,17 +418,18 @@ mod tests {
 
     #[test]
     fn lost_lines_give_an_event_and_an_error_at_the_end() {
-        let (mut writer, disk) = writer_on(HEADER_ONLY, 1_000);
-        (0..4).for_each(|i| drop(write_and_wait(&mut writer, i).unwrap_err()));
+        // Less than the intervals need, more than the last two lines do: these are kept together.
+        let (mut writer, disk) = writer_on(HEADER_ONLY, 4_000);
+        (0..30).for_each(|i| drop(write_and_wait(&mut writer, i).unwrap_err()));
         disk.lock().unwrap().capacity = usize::MAX;
-        write_and_wait(&mut writer, 4).unwrap();
+        write_and_wait(&mut writer, 30).unwrap();
         let Unsaved { dropped, .. } = writer.unsaved();
         assert!(dropped > 0);
         let error = writer.finish(&sum()).unwrap_err();
         assert!(matches!(error, WriteError::Gap { dropped: lost, .. } if lost == dropped), "{error}");
         let lines = lines_on(&disk);
-        assert_eq!(lines[lines.len() - 3..], ["4", "record_gap", "sum"]);
-        assert_eq!(lines.len() as u64, 5 - dropped + 2);
+        assert_eq!(lines[lines.len() - 3..], ["30", "record_gap", "sum"]);
+        assert_eq!(lines.len() as u64, 31 - dropped + 2);
     }
 
     #[test]

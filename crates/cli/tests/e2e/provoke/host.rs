@@ -8,25 +8,22 @@ use dnsdyno_lab::CpuGroup;
 
 use super::scene::{Measured, Scene};
 
-/// Two threads, of which one gets every query: more than it can answer, from a window that its queue does not hold.
+/// A server of one thread on a host of several CPUs: it gets more than it can answer, from a window that its queue does
+/// not hold.
 pub(super) fn one_busy_thread() -> Option<(Scene, Measured)> {
     let scene = Scene::new(&["unbound"])?;
     let server = scene.server("unbound", |options| {
-        options.threads = 2;
         options.receive_buffer_bytes = 1 << 20;
         options.values.insert("clients".to_owned(), "10.77.0.0/24".to_owned());
     });
     let load = "-d q.txt --clients 1 --workers 1 --outstanding 4000 --for 3s --timeout 300ms";
     let measured = scene.load(&server, load);
-    let mut busy_ns = times_of_threads(server.pid());
-    busy_ns.sort_unstable();
-    assert_eq!(busy_ns.len(), 2);
-    // Running, or ready to run where something else has the CPU.
-    assert!(busy_ns[1] > 2_000_000_000 && busy_ns[0] < busy_ns[1] / 4, "{busy_ns:?}");
+    let busy_ns = times_of_threads(server.pid());
+    assert!(matches!(busy_ns[..], [most] if most > 2_000_000_000), "{busy_ns:?}");
     Some((scene, measured))
 }
 
-/// How long each thread of a process was running, or waiting for a CPU.
+/// How long each thread of a process was running, or ready to run where something else had the CPU.
 fn times_of_threads(process: u32) -> Vec<u64> {
     let folder = format!("/proc/{process}/task");
     let threads = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());

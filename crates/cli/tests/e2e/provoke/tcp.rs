@@ -55,19 +55,19 @@ fn begin(from: Ipv4Addr, to: SocketAddr) -> io::Result<Socket> {
     }
 }
 
-/// A server that serves five connections, and thirty clients that each keep one.
+/// A server that serves twenty connections, and sixty clients that each keep one.
 fn few_connections(name: &str, part: Option<&str>) -> Option<(Scene, Measured)> {
     let scene = Scene::new(&[name])?;
     let server = scene.server(name, |options| {
         options.parts.extend(part.map(str::to_owned));
-        options.values.insert("tcp_clients".to_owned(), "5".to_owned());
+        options.values.insert("tcp_clients".to_owned(), "20".to_owned());
         match name {
             "bind" => options.values.insert("tcp_listen_queue".to_owned(), "100".to_owned()),
             "unbound" => options.values.insert("clients".to_owned(), "10.77.0.0/24".to_owned()),
             _ => None,
         };
     });
-    let load = "-d q.txt --transport tcp --clients 30 --rate 500 --for 2s --timeout 500ms";
+    let load = "-d q.txt --transport tcp --clients 60 --rate 500 --for 2s --timeout 500ms";
     let measured = scene.load(&server, load);
     assert!(measured.unanswered() > 50, "{:?}", measured.ends());
     Some((scene, measured))
