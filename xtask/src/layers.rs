@@ -28,6 +28,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("screen", 7),
     ("serve", 8),
     ("dropin", 8),
+    ("executor", 8),
     ("cli", 9),
     ("benchsuite", 9),
     ("fuzz-targets", 9),

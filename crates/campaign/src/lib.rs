@@ -1,9 +1,11 @@
-//! Decides from records: whether two sets of runs differ.
+//! Decides from records: whether two sets of runs differ, and which run is made next.
 //!
 //! ```text
 //!   records ──► compare: figures, alike, verdict ──► Comparison ──► report, page
 //!                  ▲
 //!   statistics: permutations, intervals, effect, power: numbers only
+//!
+//!   records ──► a Campaign ──► the next run, or the result
 //! ```
 //!
 //! Nothing here reads a clock, and random numbers have a seed: the same records give the same verdict.
@@ -11,3 +13,6 @@
 
 pub mod compare;
 pub mod statistics;
+mod step;
+
+pub use step::{Campaign, Request, Step};

@@ -1,0 +1,200 @@
+//! The folder of a campaign and its journal: one line when a run begins, one when it has ended. A campaign that was
+//! stopped in any way, by `kill -9` too, is resumed from it, and no run that has ended is made again.
+//!
+//! ```text
+//!   FOLDER/journal.ndjson   {"campaign": …}  {"began": 1, "why": …}  {"ended": 1}  {"began": 2, "why": …}
+//!   FOLDER/runs/001         the record of run 1
+//!   FOLDER/runs/002         run 2, which was cut off: kept as 002-cut-1 when it is made again
+//! ```
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+
+use dnsdyno_record::{Digest, ReadError};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The journal of a campaign, open for writing.
+#[derive(Debug)]
+pub struct Journal {
+    folder: PathBuf,
+    file: File,
+    entries: Vec<Entry>,
+    /// Whether each of the earlier entries was handed out again.
+    replayed: usize,
+}
+
+/// A run of an earlier part of the campaign.
+#[derive(Debug)]
+pub enum Earlier {
+    /// It has ended, and its record is whole.
+    Ended(Box<Digest>),
+    /// It was cut off: this is what its record has, if anything.
+    Cut(Option<Box<Digest>>),
+}
+
+/// A run in the journal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Entry {
+    number: u32,
+    ended: bool,
+}
+
+/// A line of the journal.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+enum Line {
+    Campaign { campaign: Value },
+    Began { began: u32, why: String },
+    Ended { ended: u32 },
+}
+
+/// Why a campaign cannot be kept in a folder, or resumed from it.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    /// The folder or a file in it cannot be read or written.
+    #[error("cannot use {}: {source}; choose a folder that you may write to, with free space", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
+    /// The folder has another campaign.
+    #[error(
+        "{} holds another campaign, or one with other options: type the same command to resume it, or choose another \
+         folder", folder.display()
+    )]
+    Another {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// A line of the journal is not one.
+    #[error("{}:{line}: this is no line of a campaign's journal", path.display())]
+    Line {
+        /// The journal.
+        path: PathBuf,
+        /// The number of the line, from 1.
+        line: usize,
+    },
+    /// The record of a run that has ended cannot be read.
+    #[error("the record of a run of this campaign cannot be read: {0}")]
+    Record(#[from] ReadError),
+}
+
+impl Journal {
+    /// Opens the journal in `folder`, or begins it. `campaign` says what is done, with all its options.
+    ///
+    /// # Errors
+    /// The folder cannot be used, or holds another campaign.
+    pub fn open(folder: &Path, campaign: &Value) -> Result<Journal, JournalError> {
+        let path = folder.join(FILE);
+        let failed = |source| JournalError::File { path: path.clone(), source };
+        fs::create_dir_all(folder.join(RUNS)).map_err(failed)?;
+        let mut file =
+            OpenOptions::new().read(true).append(true).create(true).open(&path).map_err(failed)?;
+        let mut text = String::new();
+        file.read_to_string(&mut text).map_err(failed)?;
+        // A line that was cut off was not written.
+        let whole = text.rfind('\n').map_or(0, |end| end + 1);
+        if whole < text.len() {
+            file.set_len(whole as u64).and_then(|()| file.seek(io::SeekFrom::End(0))).map_err(failed)?;
+        }
+        let mut journal = Journal { folder: folder.to_owned(), file, entries: Vec::new(), replayed: 0 };
+        for (number, line) in text[..whole].lines().enumerate() {
+            let line = serde_json::from_str(line)
+                .map_err(|_| JournalError::Line { path: path.clone(), line: number + 1 })?;
+            match line {
+                Line::Campaign { campaign: kept } if kept == *campaign => (),
+                Line::Campaign { .. } => return Err(JournalError::Another { folder: folder.to_owned() }),
+                Line::Began { began, .. } => journal.entries.push(Entry { number: began, ended: false }),
+                Line::Ended { ended } => {
+                    let of_run = journal.entries.iter_mut().filter(|entry| entry.number == ended);
+                    of_run.last().into_iter().for_each(|entry| entry.ended = true);
+                }
+            }
+        }
+        if text[..whole].is_empty() {
+            journal.write(&Line::Campaign { campaign: campaign.clone() })?;
+        }
+        Ok(journal)
+    }
+
+    /// The folder of the campaign.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The runs of earlier parts of this campaign, in their order; `None` after the last one.
+    ///
+    /// # Errors
+    /// The record of a run that has ended cannot be read.
+    pub fn earlier(&mut self) -> Result<Option<Earlier>, JournalError> {
+        let Some(entry) = self.entries.get(self.replayed) else { return Ok(None) };
+        self.replayed += 1;
+        if entry.ended {
+            return Ok(Some(Earlier::Ended(Box::new(Digest::read(&self.run_folder(entry.number))?))));
+        }
+        let made_again =
+            self.entries[self.replayed..].iter().filter(|later| later.number == entry.number).count();
+        // The cut records of a run are numbered in their order.
+        let cut_before =
+            self.entries[..self.replayed - 1].iter().filter(|earlier| earlier.number == entry.number).count();
+        let kept = self.cut_folder(entry.number, cut_before + 1);
+        let folder = if made_again > 0 || kept.exists() { kept } else { self.run_folder(entry.number) };
+        Ok(Some(Earlier::Cut(Digest::read(&folder).ok().map(Box::new))))
+    }
+
+    /// Notes that a run begins, and returns the folder for its record.
+    ///
+    /// # Errors
+    /// The journal cannot be written, or a record that was cut off cannot be moved away.
+    pub fn begin(&mut self, why: &str) -> Result<PathBuf, JournalError> {
+        let number = match self.entries.last() {
+            Some(entry) if !entry.ended => entry.number,
+            Some(entry) => entry.number + 1,
+            None => 1,
+        };
+        let folder = self.run_folder(number);
+        if folder.exists() {
+            let cut = self.entries.iter().filter(|entry| entry.number == number).count();
+            let kept = self.cut_folder(number, cut.max(1));
+            fs::rename(&folder, &kept)
+                .map_err(|source| JournalError::File { path: folder.clone(), source })?;
+        }
+        self.write(&Line::Began { began: number, why: why.to_owned() })?;
+        self.entries.push(Entry { number, ended: false });
+        Ok(folder)
+    }
+
+    /// Notes that the run that began last has ended and that its record is whole.
+    ///
+    /// # Errors
+    /// The journal cannot be written.
+    pub fn end(&mut self) -> Result<(), JournalError> {
+        let Some(entry) = self.entries.last_mut() else { return Ok(()) };
+        entry.ended = true;
+        let ended = entry.number;
+        self.write(&Line::Ended { ended })
+    }
+
+    fn run_folder(&self, number: u32) -> PathBuf {
+        self.folder.join(RUNS).join(format!("{number:03}"))
+    }
+
+    fn cut_folder(&self, number: u32, cut: usize) -> PathBuf {
+        self.folder.join(RUNS).join(format!("{number:03}-cut-{cut}"))
+    }
+
+    /// Writes a line, and waits until it is on the disk: what follows it may end the host.
+    fn write(&mut self, line: &Line) -> Result<(), JournalError> {
+        let failed = |source| JournalError::File { path: self.folder.join(FILE), source };
+        let mut text = serde_json::to_string(line).map_err(|error| failed(error.into()))?;
+        text.push('\n');
+        self.file.write_all(text.as_bytes()).and_then(|()| self.file.sync_data()).map_err(failed)
+    }
+}
+
+const FILE: &str = "journal.ndjson";
+const RUNS: &str = "runs";

@@ -1,0 +1,14 @@
+//! Carries out what a campaign decides: makes its runs one after another, keeps its folder, and resumes it.
+//!
+//! ```text
+//!   Campaign ── next ──► carry_out ── plan ──► PlanRunner ──► record in FOLDER/runs/NNN
+//!       ▲                    │
+//!       └────── learn ───────┴──► FOLDER/journal.ndjson      what began, what ended: read again to resume
+//! ```
+#![forbid(unsafe_code)]
+
+mod carry_out;
+mod journal;
+
+pub use carry_out::{CarriedOut, Progress, carry_out};
+pub use journal::{Journal, JournalError};
