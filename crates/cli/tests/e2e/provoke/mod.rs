@@ -53,7 +53,7 @@ scenarios! {
         beside ["cpu-one-thread", "accept-queue"];
     exhausted_local_ports_are_found: tcp::exhausted_local_ports => ["local-ports"] beside ["generator"];
     exhausted_open_files_are_found: tcp::exhausted_open_files => ["open-files"] beside ["accept-queue"];
-    a_thread_without_free_time_is_found: host::one_busy_thread => ["cpu-one-thread"];
+    a_thread_without_free_time_is_found: host::one_busy_thread => ["cpu-one-thread"] beside ["udp-receive-queue"];
     a_throttled_server_is_found: host::throttled_server => ["cpu-throttled"] beside ["udp-receive-queue"];
     a_starved_generator_is_found: host::starved_generator => ["generator"];
     a_full_link_is_found: host::shaped_link => ["link"];
@@ -72,8 +72,10 @@ scenarios! {
 fn explained(scene: &Scene, measured: &Measured, expected: &[&str], beside: &[&str]) {
     let ran = scene.work().dnsdyno("diagnose run --json").gives(0);
     let diagnosis: Value = serde_json::from_str(&ran.stdout).unwrap();
-    let found: Vec<&str> =
+    let mut found: Vec<&str> =
         diagnosis["findings"].as_array().unwrap().iter().map(|one| one["rule"].as_str().unwrap()).collect();
+    // The host of this test may be a virtual machine itself, whose CPUs are given to others now and then.
+    found.retain(|rule| *rule != "cpu-steal");
     let ends = measured.ends();
     println!("{expected:?}: {found:?}");
     println!("{diagnosis:#}");
