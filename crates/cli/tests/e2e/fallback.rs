@@ -214,7 +214,7 @@ fn losses_and_duplicates_over_udp_are_counted_there() {
     let work = Workplace::new();
     let (loss, twice) = (Share::new(0.05).unwrap(), Share::new(0.05).unwrap());
     let faults = Faults { loss, duplicate: twice, seed: 11, ..Faults::default() };
-    let (digest, book) = measured(&work, truncating(faults), "--rate 1k --for 2s --timeout 500ms");
+    let (digest, book) = measured(&work, truncating(faults), "--rate 1k --for 2s --timeout 3s");
     let (anomalies, fallback) = (digest.arrivals().anomalies, fallback_of(&digest));
     assert!(book.udp.counts.dropped > 50 && book.udp.counts.duplicated > 50);
     assert_eq!(fallback.failed(FallbackFailure::UdpTimedOut), book.udp.counts.dropped);
