@@ -32,7 +32,7 @@ pub(crate) struct Pairing<'a> {
     pub(crate) made: Made,
     pub(crate) send_only: bool,
     pub(crate) log: Log,
-    /// The queries where they are one block, sent as loaded by any client, and only counted: the fast case.
+    /// The queries where they are one block, sent as loaded, and only counted: the fast case.
     pub(crate) plain: Option<&'a Queries>,
     /// Outstanding queries in a build that pairs no responses; otherwise 0.
     unpaired: u32,
@@ -55,11 +55,7 @@ impl<'a> Pairing<'a> {
         Pairing {
             fallback: Fallback::of(&groups, table.fallback(), job.strips_edns),
             plain: match &queries {
-                Supply::Whole(queries)
-                    if made.is_empty() && !log.is_some() && queries.client(0).is_none() =>
-                {
-                    Some(queries)
-                }
+                Supply::Whole(queries) if made.is_empty() && !log.is_some() => Some(queries),
                 _ => None,
             },
             made,
@@ -77,12 +73,6 @@ impl<'a> Pairing<'a> {
     /// Queries that are outstanding, or scheduled and waiting to be sent.
     pub(crate) fn outstanding(&self) -> u32 {
         self.groups.waiting() + if UNMEASURED { self.unpaired } else { self.table.live() }
-    }
-
-    /// The client that the source has for this query; `None` where any client may send it.
-    #[inline]
-    pub(crate) fn client(&self, question: u32) -> Option<u32> {
-        if self.plain.is_some() { None } else { self.queries.client(question as usize) }
     }
 
     /// Whether responses are waited for.

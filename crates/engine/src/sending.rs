@@ -109,7 +109,7 @@ impl Sending {
         let is_mix = pairing.groups.members() > 1;
         let mut outstanding = pairing.outstanding();
         let has_clients = match &mut pairing.queries {
-            Supply::Whole(queries) => pairing.plain.is_none() && queries.client(0).is_some(),
+            Supply::Whole(queries) => queries.client(0).is_some(),
             Supply::Fed(fed) => {
                 pace.set_upcoming(fed.upcoming(now_ns, !pace.is_full(outstanding)));
                 false
@@ -194,7 +194,7 @@ impl Sending {
         let (mut remaining, mut tries) = (if is_short_lived { MOST_CONNECTING_AT_ONCE } else { BATCH }, 0);
         while remaining > 0 {
             let queue = &mut pairing.groups.all[number];
-            let first = queue.waiting.front()?.question;
+            let first = queue.waiting.front()?.question as usize;
             if group.connects && pairing.connections.pauses.is_any() {
                 match pass_paused(transport, pairing, number, self.share.workers, pace.is_open()) {
                     Passed::ToOther => {}
@@ -205,13 +205,11 @@ impl Sending {
                     Passed::All => return Some(NotSentReason::NoFreeConnection),
                 }
             }
-            let next = match pairing.client(first) {
+            let queue = &mut pairing.groups.all[number];
+            let next = match pairing.queries.client(first) {
                 Some(client) => self.client_of_source(transport, pairing, number, client),
                 None if group.connects => transport.next_client_of(number),
-                None => {
-                    let channel = pairing.groups.all[number].next_channel();
-                    Ok(NextClient { channel, capacity: usize::MAX })
-                }
+                None => Ok(NextClient { channel: queue.next_channel(), capacity: usize::MAX }),
             };
             let NextClient { channel, capacity } = match next {
                 Ok(next) => next,
