@@ -35,7 +35,7 @@ pub enum RelayError {
         server: SocketAddr,
     },
     /// A number is out of its bounds.
-    #[error("{what} is {value}; use {from} to {to}")]
+    #[error("{what} is {value}; use {from} {}", if *to == usize::MAX { "or more".to_string() } else { format!("to {to}") })]
     Bound {
         /// Of what.
         what: &'static str,
