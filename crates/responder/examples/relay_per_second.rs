@@ -1,13 +1,14 @@
 //! How many datagrams a second the relay passes on with one CPU, and the error of its delay.
 //!
 //! ```text
-//! cargo run --release -p dnsdyno-responder --example relay_per_second [RATE] [SECONDS] [DELAY_MS] [CLIENTS] [one-way|echo] [gso|plain]
+//! cargo run --release -p dnsdyno-responder --example relay_per_second \
+//!     [RATE] [SECONDS] [DELAY_MS] [CLIENTS] [one-way|echo] [gso|plain]
 //! ```
 //!
-//! The relay has the first CPU; one thread on the last CPU is clients and server. It sends RATE datagrams of 60 octets a
-//! second in batches of at most 16, each with the instant at which it was sent, and compares it with the instant at which
-//! the kernel received it at the server (`one-way`), or sends it back as well (`echo`: the relay passes on twice as
-//! many). The error seen from outside contains what the kernel needs to send a batch; that of the relay is counted by
+//! The relay has the first CPU; one thread on the last CPU is clients and server. It sends RATE datagrams of 60 octets
+//! a second in batches of at most 16, each with the instant at which it was sent, and compares it with the instant at
+//! which the kernel received it at the server (`one-way`), or sends it back as well (`echo`: the relay passes on twice
+//! as many). The error seen from outside contains what the kernel needs to send a batch; that of the relay is counted by
 //! itself, from the instant at which the kernel received a datagram.
 
 use std::net::UdpSocket;
@@ -80,10 +81,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     if echoes {
         println!("           {} by the clients", side.echoed);
     }
-    println!("relay      {:.0} % of a CPU, {} dropped by the kernel", cpu_s / elapsed_s * 100.0, counts.kernel_drops);
+    println!(
+        "relay      {:.0} % of a CPU, {} dropped by the kernel",
+        cpu_s / elapsed_s * 100.0,
+        counts.kernel_drops
+    );
     side.errors_ns.sort_unstable();
-    let at = |quantile: f64| side.errors_ns.get(((received as f64 * quantile) as usize).min(received.max(1) - 1));
-    let quantiles = [0.0, 0.5, 0.99, 0.999, 1.0].map(|quantile| at(quantile).copied().unwrap_or(0) as f64 / 1e3);
+    let at =
+        |quantile: f64| side.errors_ns.get(((received as f64 * quantile) as usize).min(received.max(1) - 1));
+    let quantiles =
+        [0.0, 0.5, 0.99, 0.999, 1.0].map(|quantile| at(quantile).copied().unwrap_or(0) as f64 / 1e3);
     println!("error      seen from outside: {}", shown(quantiles));
     for (name, way) in [("to the server", &counts.to_server), ("to the client", &counts.to_client)] {
         println!("late       {name}, by the relay: {}", shown(late_us(way)));

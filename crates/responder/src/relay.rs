@@ -24,6 +24,7 @@ mod start;
 mod store;
 mod streams;
 mod text;
+mod tokens;
 mod toward;
 mod transit;
 mod way;

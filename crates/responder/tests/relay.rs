@@ -59,7 +59,10 @@ fn each_direction_has_its_delay_over_both_families() {
             server.send_to(&buffer[..length + 1], from).unwrap();
             assert_eq!(client.recv(&mut buffer).unwrap(), 41);
             let back = sent.elapsed() - there;
-            assert!(there >= Duration::from_millis(20) && back >= Duration::from_millis(5), "{there:?} {back:?}");
+            assert!(
+                there >= Duration::from_millis(20) && back >= Duration::from_millis(5),
+                "{there:?} {back:?}"
+            );
             beyond.push(there - Duration::from_millis(20));
         }
         beyond.sort_unstable();
@@ -68,7 +71,10 @@ fn each_direction_has_its_delay_over_both_families() {
         for way in [&counts.to_server, &counts.to_client] {
             assert_eq!((way.datagrams.received, way.datagrams.passed, way.late.count()), (21, 21, 21));
         }
-        assert_eq!((counts.to_server.datagrams.octets, counts.to_client.datagrams.octets), (21 * 40, 21 * 41));
+        assert_eq!(
+            (counts.to_server.datagrams.octets, counts.to_client.datagrams.octets),
+            (21 * 40, 21 * 41)
+        );
         assert_eq!((counts.clients.opened, counts.kernel_drops), (1, 0));
     }
 }
@@ -125,22 +131,27 @@ fn losses_are_those_of_the_seed_and_every_datagram_has_one_end() {
         let path = Path { seed, ..path("loss=20% duplicate=10% delay=1ms", "") };
         let relay = relay(server.local_addr().unwrap(), path);
         let client = client(&relay);
+        let (mut buffer, mut seen, mut all) = ([0; 64], vec![0u32; 2_000], 0);
+        let mut take = |count: u64| {
+            for _ in all..count {
+                server.recv(&mut buffer).unwrap();
+                seen[u32::from_be_bytes(buffer[..4].try_into().unwrap()) as usize] += 1;
+            }
+            all = all.max(count);
+        };
         for n in 0..2_000u32 {
             client.send(&n.to_be_bytes()).unwrap();
             // Not more than the sockets hold.
             if n % 100 == 99 {
                 until(&relay, |counts| counts.to_server.datagrams.ended() == u64::from(n) + 1);
+                let datagrams = relay.counts().to_server.datagrams;
+                take(datagrams.passed + datagrams.duplicated);
             }
         }
         let counts = relay.stop();
         let datagrams = counts.to_server.datagrams;
         assert_eq!((datagrams.received, datagrams.ended(), counts.kernel_drops), (2_000, 2_000, 0));
-        let mut buffer = [0; 64];
-        let mut seen = vec![0u32; 2_000];
-        for _ in 0..datagrams.passed + datagrams.duplicated {
-            server.recv(&mut buffer).unwrap();
-            seen[u32::from_be_bytes(buffer[..4].try_into().unwrap()) as usize] += 1;
-        }
+        take(datagrams.passed + datagrams.duplicated);
         let count = |times| seen.iter().filter(|seen| **seen == times).count() as u64;
         assert_eq!((count(0), count(2)), (datagrams.lost, datagrams.duplicated));
         // Four standard deviations.
@@ -238,7 +249,9 @@ fn a_receiver_that_does_not_read_holds_its_sender_up_and_loses_nothing() {
     while last.elapsed() < Duration::from_millis(500) {
         match client.write(&[b'x'; 65_536]) {
             Ok(count) => (sent, last) = (sent + count as u64, Instant::now()),
-            Err(error) if error.kind() == ErrorKind::WouldBlock => std::thread::sleep(Duration::from_millis(5)),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                std::thread::sleep(Duration::from_millis(5))
+            }
             Err(error) => panic!("{error}"),
         }
         assert!(sent < 200 << 20, "its memory has no bound");

@@ -32,12 +32,7 @@ impl Sleeper {
     ///
     /// `sleep` gets two instants, now and until when to sleep, and returns whether something has arrived, which ends
     /// the wait; if both are the same, it only looks. A signal may end a sleep early.
-    pub fn wait_until_ns(
-        &mut self,
-        instant_ns: u64,
-        exactly: bool,
-        mut sleep: impl FnMut(u64, u64) -> bool,
-    ) {
+    pub fn wait_until_ns(&mut self, instant_ns: u64, exactly: bool, mut sleep: impl FnMut(u64, u64) -> bool) {
         let mut now_ns = clock::monotonic_ns();
         for _ in 0..MOST_SLEEPS {
             let Some(end_ns) = self.end_of_sleep_ns(now_ns, instant_ns, exactly) else { break };

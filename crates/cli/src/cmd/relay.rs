@@ -174,7 +174,9 @@ impl RelayFlags {
         said.extend([format!("to the server: {to_server}"), format!("to the client: {to_client}")]);
         said.push(format!("it delays by itself; {}", KernelNetem::look().sentence()));
         if !self.no_tcp && (to_server.spares_streams() || to_client.spares_streams()) {
-            said.push("TCP has the delay and the rate only: a byte stream loses nothing and keeps its order".into());
+            said.push(
+                "TCP has the delay and the rate only: a byte stream loses nothing and keeps its order".into(),
+            );
         }
         if relay.most_per_second() < FEW_PER_SECOND {
             said.push(format!(

@@ -43,7 +43,11 @@ impl Look {
     #[inline]
     pub(crate) fn arrival_ns(&self, stamp_wall_ns: Option<u64>) -> u64 {
         let age_ns = stamp_wall_ns.map_or(0, |stamp_ns| self.wall_ns.saturating_sub(stamp_ns));
-        if self.is_steady && age_ns < LONGEST_WAIT_NS { self.now_ns.saturating_sub(age_ns) } else { self.now_ns }
+        if self.is_steady && age_ns < LONGEST_WAIT_NS {
+            self.now_ns.saturating_sub(age_ns)
+        } else {
+            self.now_ns
+        }
     }
 }
 

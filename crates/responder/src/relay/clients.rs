@@ -51,7 +51,12 @@ pub(crate) struct Client {
 }
 
 impl Clients {
-    pub(crate) fn new(server: SocketAddr, most: usize, idle_ns: u64, receive_buffer_octets: usize) -> Clients {
+    pub(crate) fn new(
+        server: SocketAddr,
+        most: usize,
+        idle_ns: u64,
+        receive_buffer_octets: usize,
+    ) -> Clients {
         Clients {
             server,
             most,
@@ -119,9 +124,8 @@ impl Clients {
             }
             self.line.pop_front();
             let idle_ns = self.idle_ns;
-            let is_idle = |client: &mut Client| {
-                client.held == 0 && now_ns.saturating_sub(client.seen_ns) >= idle_ns
-            };
+            let is_idle =
+                |client: &mut Client| client.held == 0 && now_ns.saturating_sub(client.seen_ns) >= idle_ns;
             if self.get(number).is_some_and(is_idle) {
                 self.close(number, kernel_drops);
                 counts.closed_idle += 1;
@@ -239,7 +243,8 @@ mod tests {
     #[test]
     fn an_idle_client_loses_its_socket_and_one_with_something_on_its_way_does_not() {
         let mut scene = Scene::new(100);
-        let (idle, held, busy) = (scene.find(1, 0).unwrap(), scene.find(2, 0).unwrap(), scene.find(3, 0).unwrap());
+        let (idle, held, busy) =
+            (scene.find(1, 0).unwrap(), scene.find(2, 0).unwrap(), scene.find(3, 0).unwrap());
         scene.clients.get(held).unwrap().held = 1;
         scene.clients.get(busy).unwrap().seen_ns = IDLE_NS;
         scene.clients.close_idle(IDLE_NS - 1, &mut scene.counts, &mut 0);

@@ -132,7 +132,13 @@ impl Connection {
     }
 
     /// When octets are due that were read at `now_ns`.
-    pub(crate) fn due_ns(&mut self, toward: Toward, now_ns: u64, octets: usize, transit: &mut Transit) -> u64 {
+    pub(crate) fn due_ns(
+        &mut self,
+        toward: Toward,
+        now_ns: u64,
+        octets: usize,
+        transit: &mut Transit,
+    ) -> u64 {
         let arrival_ns = if toward == Toward::Server { now_ns.max(self.ready_ns) } else { now_ns };
         let way = &mut self.ways[toward.index()];
         way.last_due_ns = transit.link(toward).stream(arrival_ns, octets, way.last_due_ns);

@@ -141,15 +141,18 @@ impl RelayCounts {
         let mut said = self.failures.clone();
         if self.kernel_drops > 0 {
             said.push(format!(
-                "the relay was too slow: the kernel dropped {} datagrams before it read them; lower the rate, give it a \
-                 CPU of its own, or raise net.core.rmem_max",
+                "the relay was too slow: the kernel dropped {} datagrams before it read them; lower the rate, give \
+                 it a CPU of its own, or raise net.core.rmem_max",
                 self.kernel_drops
             ));
         }
         let both = |of: fn(&Datagrams) -> u64| of(&self.to_server.datagrams) + of(&self.to_client.datagrams);
         let losses = [
             (both(|ways| ways.over_bound), "did not fit into the relay's memory; raise --memory"),
-            (both(|ways| ways.no_socket), "came from more clients than the relay may have sockets for; raise --max-clients"),
+            (
+                both(|ways| ways.no_socket),
+                "came from more clients than the relay may have sockets for; raise --max-clients",
+            ),
             (both(|ways| ways.send_errors), "were not accepted by the kernel when they were sent"),
         ];
         let lost = losses.into_iter().filter(|(count, _)| *count > 0);
@@ -158,8 +161,8 @@ impl RelayCounts {
             let late_ns = way.late.quantile_ns(0.99).unwrap_or(0);
             if late_ns > LATE_NS {
                 said.push(format!(
-                    "one datagram in a hundred was sent to the {name} more than {} µs late; lower the rate, or give the \
-                     relay a CPU of its own",
+                    "one datagram in a hundred was sent to the {name} more than {} µs late; lower the rate, or give \
+                     the relay a CPU of its own",
                     late_ns / 1_000
                 ));
             }
@@ -213,7 +216,8 @@ mod tests {
     #[test]
     fn a_path_that_was_as_asked_for_is_not_warned_of_and_any_other_is() {
         let mut counts = RelayCounts::default();
-        counts.to_server.datagrams = Datagrams { received: 9, passed: 5, lost: 3, queue_full: 1, ..Datagrams::default() };
+        counts.to_server.datagrams =
+            Datagrams { received: 9, passed: 5, lost: 3, queue_full: 1, ..Datagrams::default() };
         counts.to_server.late.record(20_000);
         assert_eq!(counts.warnings(), Vec::<String>::new());
         counts.kernel_drops = 7;

@@ -101,7 +101,8 @@ impl UdpSide {
                 });
                 of_piece = (piece, found.and_then(|found| found.ok().flatten()));
             }
-            let Some((number, client)) = of_piece.1.and_then(|number| Some((number, self.clients.get(number)?)))
+            let Some((number, client)) =
+                of_piece.1.and_then(|number| Some((number, self.clients.get(number)?)))
             else {
                 way.no_socket += 1;
                 continue;
@@ -115,7 +116,12 @@ impl UdpSide {
     }
 
     /// Takes in what the server has sent to the client of this token.
-    pub(crate) fn receive_from_server(&mut self, token: u64, transit: &mut Transit, counts: &mut RelayCounts) {
+    pub(crate) fn receive_from_server(
+        &mut self,
+        token: u64,
+        transit: &mut Transit,
+        counts: &mut RelayCounts,
+    ) {
         let Some((number, client)) = self.clients.of_token(token) else { return };
         if self.receiver.receive(&client.socket).is_err() {
             // An ICMP error. No datagram of ours can tell the client.

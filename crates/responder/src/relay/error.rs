@@ -35,7 +35,7 @@ pub enum RelayError {
         server: SocketAddr,
     },
     /// A number is out of its bounds.
-    #[error("{what} is {value}; use {from} {}", if *to == usize::MAX { "or more".to_string() } else { format!("to {to}") })]
+    #[error("{what} is {value}; use {from} {}", up_to(*to))]
     Bound {
         /// Of what.
         what: &'static str,
@@ -64,4 +64,9 @@ impl RelayError {
     pub fn is_bad_input(&self) -> bool {
         !matches!(self, RelayError::Start(_) | RelayError::Unreachable { .. })
     }
+}
+
+/// How a bound is written that may be none.
+fn up_to(bound: usize) -> String {
+    if bound == usize::MAX { "or more".to_string() } else { format!("to {bound}") }
 }

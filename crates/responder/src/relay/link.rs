@@ -266,7 +266,10 @@ mod tests {
         assert!(longest.max().is_some_and(|wait| wait > 5 * MS && wait <= 6 * MS));
         // It is free again after a pause.
         let later = 10_000 * MS;
-        assert_eq!(limited.datagram(later, 100), Fate::Passed { due_ns: later + MS, twice: false, at_once: false });
+        assert_eq!(
+            limited.datagram(later, 100),
+            Fate::Passed { due_ns: later + MS, twice: false, at_once: false }
+        );
     }
 
     #[test]

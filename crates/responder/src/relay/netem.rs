@@ -30,8 +30,8 @@ impl KernelNetem {
     pub fn sentence(self) -> &'static str {
         match self {
             KernelNetem::Present => {
-                "this kernel has netem too, which delays all that leaves an interface: tc qdisc add dev NAME root netem \
-                 delay 10ms"
+                "this kernel has netem too, which delays all that leaves an interface: tc qdisc add dev NAME root \
+                 netem delay 10ms"
             }
             KernelNetem::Absent => "this kernel has no netem",
             KernelNetem::Unknown => "whether this kernel has netem is not known",
@@ -47,7 +47,10 @@ impl KernelNetem {
         let modules = root.join("lib/modules").join(release);
         for list in ["modules.builtin", "modules.dep"] {
             let names = fs::read_to_string(modules.join(list)).unwrap_or_default();
-            if names.lines().any(|line| line.split(':').next().is_some_and(|name| name.contains("/sch_netem.ko"))) {
+            if names
+                .lines()
+                .any(|line| line.split(':').next().is_some_and(|name| name.contains("/sch_netem.ko")))
+            {
                 return KernelNetem::Present;
             }
         }
@@ -107,9 +110,15 @@ mod tests {
         let module = "kernel/net/sched/sch_netem.ko.xz: kernel/lib/x.ko\n";
         assert_eq!(looks(&[("lib/modules/6.1.0/modules.dep", module)]), KernelNetem::Present);
         assert_eq!(looks(&[("lib/modules/6.0.0/modules.dep", module)]), KernelNetem::Unknown);
-        assert_eq!(looks(&[("lib/modules/6.1.0/modules.builtin", "kernel/net/sched/sch_netem.ko\n")]), KernelNetem::Present);
+        assert_eq!(
+            looks(&[("lib/modules/6.1.0/modules.builtin", "kernel/net/sched/sch_netem.ko\n")]),
+            KernelNetem::Present
+        );
         assert_eq!(looks(&[("sys/module/sch_netem/refcnt", "0")]), KernelNetem::Present);
-        assert_eq!(looks(&[("proc/config.gz", "CONFIG_NET_SCHED=y\nCONFIG_NET_SCH_NETEM=y\n")]), KernelNetem::Present);
+        assert_eq!(
+            looks(&[("proc/config.gz", "CONFIG_NET_SCHED=y\nCONFIG_NET_SCH_NETEM=y\n")]),
+            KernelNetem::Present
+        );
     }
 
     #[test]
@@ -117,7 +126,10 @@ mod tests {
         let without = "CONFIG_NET_SCHED=y\n# CONFIG_NET_SCH_NETEM is not set\n";
         assert_eq!(looks(&[("proc/config.gz", without)]), KernelNetem::Absent);
         assert_eq!(looks(&[("boot/config-6.1.0", without)]), KernelNetem::Absent);
-        assert_eq!(looks(&[("boot/config-6.1.0", "CONFIG_NET_SCHED=y\nCONFIG_NET_SCH_NETEM=m\n")]), KernelNetem::Absent);
+        assert_eq!(
+            looks(&[("boot/config-6.1.0", "CONFIG_NET_SCHED=y\nCONFIG_NET_SCH_NETEM=m\n")]),
+            KernelNetem::Absent
+        );
         assert_eq!(looks(&[]), KernelNetem::Unknown);
     }
 }

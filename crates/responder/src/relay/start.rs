@@ -197,7 +197,8 @@ impl RelayOptions {
 fn is_itself(listen: SocketAddr, server: SocketAddr) -> bool {
     let is_same_host = || {
         // An address that can be bound is one of this host.
-        listen.ip() == server.ip() || listen.ip().is_unspecified() && UdpSocket::bind((server.ip(), 0)).is_ok()
+        listen.ip() == server.ip()
+            || listen.ip().is_unspecified() && UdpSocket::bind((server.ip(), 0)).is_ok()
     };
     listen.port() != 0 && listen.port() == server.port() && is_same_host()
 }

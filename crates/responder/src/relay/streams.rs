@@ -20,9 +20,9 @@ use mio::net::{TcpListener, TcpStream};
 
 use crate::relay::connection::{Connection, Step};
 use crate::relay::counts::RelayCounts;
+use crate::relay::tokens::STREAM;
 use crate::relay::toward::Toward;
 use crate::relay::transit::{Due, Transit};
-use crate::relay::worker::STREAM;
 
 /// All connections.
 pub(crate) struct Streams {
@@ -94,7 +94,13 @@ impl Streams {
     }
 
     /// Does what an event asks for; `token` is that of a socket of ours.
-    pub(crate) fn serve(&mut self, token: u64, ready: Ready, transit: &mut Transit, counts: &mut RelayCounts) {
+    pub(crate) fn serve(
+        &mut self,
+        token: u64,
+        ready: Ready,
+        transit: &mut Transit,
+        counts: &mut RelayCounts,
+    ) {
         let number = token >> 1;
         let from_client = token & 1 == 0;
         let Some(connection) = self.connections.get_mut(&number) else { return };
@@ -128,7 +134,6 @@ impl Streams {
                     way.stream_octets += bytes.len() as u64;
                     way.stream_late.record(monotonic_ns().saturating_sub(due_ns));
                     self.write(number, toward, transit, counts);
-                    self.read(number, toward, transit);
                 }
                 transit.store().free(place);
             }
@@ -218,7 +223,7 @@ impl Streams {
         transit.push(monotonic_ns(), Due::Read { toward, connection: number });
     }
 
-    /// Writes what is due; closes what has ended in both directions.
+    /// Writes what is due, and reads on where there is room now; closes what has ended in both directions.
     fn write(&mut self, number: u64, toward: Toward, transit: &mut Transit, counts: &mut RelayCounts) {
         let Some(connection) = self.connections.get_mut(&number) else { return };
         if connection.write(toward) == Step::Broken && !connection.is_resetting {

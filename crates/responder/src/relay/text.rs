@@ -77,7 +77,8 @@ impl Way {
                 "delay" => way.delay = value.parse()?,
                 "loss" => way.loss = value.parse()?,
                 "burst" => {
-                    let burst = value.parse().map_err(|_| error(word, "a number of packets, such as burst=3"))?;
+                    let burst =
+                        value.parse().map_err(|_| error(word, "a number of packets, such as burst=3"))?;
                     way.loss_burst = Some(burst);
                 }
                 "duplicate" => way.duplicate = value.parse()?,
@@ -85,7 +86,8 @@ impl Way {
                 "rate" if value == "none" => way.rate = None,
                 "rate" => way.rate = Some(value.parse()?),
                 "queue" => {
-                    way.queue = duration(value).ok_or_else(|| error(word, "a duration, such as queue=50ms"))?;
+                    way.queue =
+                        duration(value).ok_or_else(|| error(word, "a duration, such as queue=50ms"))?;
                 }
                 "order" if matches!(value, "keep" | "free") => way.keep_order = value == "keep",
                 _ => return Err(error(word, WAY_FORMS)),
@@ -153,7 +155,10 @@ mod tests {
             ..Way::default()
         };
         let way = both.with("delay=normal:5ms,1ms rate=10mbit queue=50ms order=keep").unwrap();
-        assert_eq!(way.to_string(), "delay normal:5ms,1ms, in order, loss 1% in bursts of 3, 10mbit with a queue of 50ms");
+        assert_eq!(
+            way.to_string(),
+            "delay normal:5ms,1ms, in order, loss 1% in bursts of 3, 10mbit with a queue of 50ms"
+        );
         assert_eq!((way.loss, way.queue), (Share::new(0.01).unwrap(), Duration::from_millis(50)));
         let way = both.with("loss=0 duplicate=2% reorder=3%").unwrap();
         assert_eq!(way.to_string(), "delay 5ms, 2% twice, 3% not delayed");

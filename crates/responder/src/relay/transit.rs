@@ -123,7 +123,8 @@ mod tests {
         assert_eq!(transit.take(Toward::Client, 4, 1_500_000, (b"answer", 28), &mut counts), 1);
         assert_eq!(transit.next_due_ns(), Some(3_500_000));
         assert!(transit.pop_due(3_499_999).is_none());
-        let Some((3_500_000, Due::Datagram { toward: Toward::Client, client: 4, place, .. })) = transit.pop_due(9_000_000)
+        let Some((3_500_000, Due::Datagram { toward: Toward::Client, client: 4, place, .. })) =
+            transit.pop_due(9_000_000)
         else {
             panic!("the answer is due first");
         };
@@ -136,7 +137,8 @@ mod tests {
 
     #[test]
     fn each_datagram_ends_once_however_many_copies_it_has() {
-        let mut transit = Transit::new(&path("loss=20% duplicate=20% rate=8mbit queue=1ms", ""), 8 * PIECE).unwrap();
+        let mut transit =
+            Transit::new(&path("loss=20% duplicate=20% rate=8mbit queue=1ms", ""), 8 * PIECE).unwrap();
         let mut counts = Datagrams::default();
         let mut slots = 0;
         for n in 0..10_000u64 {

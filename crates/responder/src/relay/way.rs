@@ -110,7 +110,9 @@ impl Way {
             return impossible("without a delay no packet can overtake another one: add --delay");
         }
         if self.reorder.value() > 0.0 && self.keep_order {
-            return impossible("the order cannot both be kept and changed: give one of --reorder and --keep-order");
+            return impossible(
+                "the order cannot both be kept and changed: give one of --reorder and --keep-order",
+            );
         }
         if self.queue > LONGEST_QUEUE {
             return impossible("a queue of more than a minute");

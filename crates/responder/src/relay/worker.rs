@@ -1,4 +1,5 @@
-//! The relay's thread: it waits until something arrives or is due, takes in what has arrived, and passes on what is due.
+//! The relay's thread: it waits until something arrives or is due, takes in what has arrived, and passes on what is
+//! due.
 //!
 //! One thread has both directions, UDP and TCP: the path is one thing, with one rate and one order.
 
@@ -14,6 +15,7 @@ use dnsdyno_sys::thread::set_timer_slack_ns;
 use crate::relay::counts::RelayCounts;
 use crate::relay::datagrams::{Outgoing, UdpSide};
 use crate::relay::streams::Streams;
+use crate::relay::tokens::{STREAM, TCP_LISTENER, UDP_LISTENER};
 use crate::relay::toward::Toward;
 use crate::relay::transit::{Due, Transit};
 use crate::shared::Shared;
@@ -97,16 +99,17 @@ impl Worker {
     fn wait(&mut self) -> io::Result<()> {
         let Worker { poller, ready, sleeper, .. } = self;
         let mut failed = None;
-        let mut look = |now_ns: u64, until_ns: u64| match poller.wait_ready(Some(until_ns.saturating_sub(now_ns))) {
-            Ok(found) => {
-                ready.extend(found);
-                !ready.is_empty()
-            }
-            Err(error) => {
-                failed = Some(error);
-                true
-            }
-        };
+        let mut look =
+            |now_ns: u64, until_ns: u64| match poller.wait_ready(Some(until_ns.saturating_sub(now_ns))) {
+                Ok(found) => {
+                    ready.extend(found);
+                    !ready.is_empty()
+                }
+                Err(error) => {
+                    failed = Some(error);
+                    true
+                }
+            };
         let due_ns = self.transit.next_due_ns().unwrap_or(u64::MAX);
         let is_ready = look(0, 0);
         // A wait for the tick is not exact: it must not end after something is due.
@@ -162,13 +165,6 @@ impl Worker {
 
 /// Sockets that one wait reports: what is due does not wait for more of them.
 const EVENTS: usize = 32;
-
-/// The tokens of sockets that do not belong to one client: those of clients are below.
-const UDP_LISTENER: u64 = 1 << 63;
-const TCP_LISTENER: u64 = UDP_LISTENER + 1;
-
-/// What marks the tokens of connections.
-pub(crate) const STREAM: u64 = 1 << 62;
 
 /// How often the thread looks whether it is to stop, and at a few of its clients.
 const TICK_NS: u64 = 10_000_000;
