@@ -1,0 +1,283 @@
+//! What happens to a server during a run, on a timetable.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use dnsdyno_campaign::experiment::Subject;
+use dnsdyno_lab::RunningCommand;
+use serde::Serialize;
+
+use super::file::{EventTable, ServerWord};
+use super::servers::Standing;
+use super::setup::duration;
+
+/// Something that happens.
+#[derive(Clone, Debug)]
+pub(super) struct Event {
+    at_ns: u64,
+    /// From then on again and again, with this time between.
+    every_ns: Option<u64>,
+    pub(super) action: Action,
+    /// The helper that it happens to; `None` = the server.
+    helper: Option<String>,
+    /// Names of subjects, or of servers with all their variants; `None` = all.
+    on: Option<Vec<String>>,
+    /// `None` = all.
+    loads: Option<Vec<String>>,
+}
+
+/// What is done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Action {
+    /// A command of the shell, which may take its time.
+    Command(String),
+    /// The server stands still for so long.
+    Pause(Duration),
+    Stop,
+    Continue,
+    Kill,
+    Restart,
+    /// Only its instant is noted.
+    Nothing,
+}
+
+/// What came of an event.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Happened {
+    /// Since the start of the run.
+    pub(super) at_ns: u64,
+    pub(super) what: String,
+    /// How long it took; `None` where it had not ended with the run.
+    pub(super) took_ns: Option<u64>,
+    /// Whether it succeeded.
+    pub(super) succeeded: bool,
+    pub(super) outcome: String,
+}
+
+impl Event {
+    /// Whether it happens under a load.
+    pub(super) fn is_of_load(&self, load: &str) -> bool {
+        self.loads.as_ref().is_none_or(|loads| loads.iter().any(|name| name == load))
+    }
+
+    /// Whether it happens to a subject under a load.
+    pub(super) fn is_of(&self, subject: &str, load: &str) -> bool {
+        let server = subject.split('/').next().unwrap_or(subject);
+        let is_of_subject =
+            self.on.as_ref().is_none_or(|on| on.iter().any(|name| name == subject || name == server));
+        is_of_subject && self.is_of_load(load)
+    }
+
+    fn words(&self) -> String {
+        let whom = self.helper.as_deref().unwrap_or("the server");
+        match &self.action {
+            Action::Command(command) => command.clone(),
+            Action::Pause(time) => format!("pause {whom} for {time:?}"),
+            Action::Stop => format!("stop {whom}"),
+            Action::Continue => format!("continue {whom}"),
+            Action::Kill => format!("kill {whom}"),
+            Action::Restart => format!("restart {whom}"),
+            Action::Nothing => "mark".to_owned(),
+        }
+    }
+}
+
+/// The events of a file.
+pub(super) fn events(
+    tables: &[EventTable],
+    subjects: &[Subject],
+    loads: &[String],
+    helpers: &[&str],
+) -> Result<Vec<Event>, String> {
+    let check = |key: &str, names: &Option<Vec<String>>, known: &dyn Fn(&str) -> bool| match names {
+        Some(names) => names.iter().find(|name| !known(name)).map_or(Ok(()), |name| {
+            Err(format!("an [[event]] has `{key}` with `{name}`, which is the name of none"))
+        }),
+        None => Ok(()),
+    };
+    let of = |table: &EventTable| {
+        let at_ns = duration("at", table.at.as_ref())?;
+        let at_ns =
+            at_ns.ok_or("each [[event]] needs `at`, the time since the start of a run, such as \"10s\"")?;
+        let every_ns = duration("every", table.every.as_ref())?;
+        if every_ns.is_some_and(|ns| ns < LEAST_EVERY_NS) {
+            return Err("`every` of an [[event]] is at least 10ms".to_owned());
+        }
+        let pause = duration("pause", table.pause.as_ref())?;
+        let action = match (&table.run, table.server, pause) {
+            (Some(command), None, None) => Action::Command(command.clone()),
+            (None, Some(word), None) => match word {
+                ServerWord::Stop => Action::Stop,
+                ServerWord::Continue => Action::Continue,
+                ServerWord::Kill => Action::Kill,
+                ServerWord::Restart => Action::Restart,
+            },
+            (None, None, Some(ns)) => Action::Pause(Duration::from_nanos(ns)),
+            (None, None, None) => Action::Nothing,
+            _ => {
+                return Err("an [[event]] has one of `run`, `server` and `pause`: make one of each".to_owned());
+            }
+        };
+        check("on", &table.on, &|name| {
+            subjects
+                .iter()
+                .any(|subject| subject.name == name || subject.name.starts_with(&format!("{name}/")))
+        })?;
+        check("loads", &table.loads, &|name| loads.iter().any(|load| load == name))?;
+        let helper = table.helper.as_ref().map(|helper| vec![helper.clone()]);
+        check("helper", &helper, &|name| helpers.contains(&name))?;
+        let (on, loads) = (table.on.clone(), table.loads.clone());
+        Ok(Event { at_ns, every_ns, action, helper: table.helper.clone(), on, loads })
+    };
+    tables.iter().map(of).collect()
+}
+
+/// When a run has begun and ended, for the thread of its events.
+#[derive(Debug, Default)]
+pub(super) struct Clock {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    began: Option<Instant>,
+    has_ended: bool,
+}
+
+impl Clock {
+    /// The first query is due now.
+    pub(super) fn begin(&self) {
+        self.lock().began = Some(Instant::now());
+        self.changed.notify_all();
+    }
+
+    /// The run has ended, or was not made.
+    pub(super) fn end(&self) {
+        self.lock().has_ended = true;
+        self.changed.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for the start; `None` where there is none.
+    fn began(&self) -> Option<Instant> {
+        let waits = |state: &mut State| state.began.is_none() && !state.has_ended;
+        let state = self.changed.wait_while(self.lock(), waits).unwrap_or_else(PoisonError::into_inner);
+        state.began
+    }
+
+    /// Waits until an instant; returns whether the run still goes on then.
+    fn goes_on_at(&self, instant: Instant) -> bool {
+        let mut state = self.lock();
+        loop {
+            let left = instant.saturating_duration_since(Instant::now());
+            if state.has_ended || left.is_zero() {
+                return !state.has_ended;
+            }
+            state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+/// Makes the events of a run happen; returns when the run has ended, with what came of them.
+pub(super) fn happen(events: &[Event], standing: &Standing, clock: &Clock) -> Vec<Happened> {
+    let mut happened = Vec::new();
+    let Some(began) = clock.began().filter(|_| !events.is_empty()) else { return happened };
+    // Each event with the instant at which it is due next; the first of them is done next.
+    let mut due: Vec<(u64, &Event)> = events.iter().map(|event| (event.at_ns, event)).collect();
+    let mut running: Vec<(RunningCommand, u64, String)> = Vec::new();
+    let since = |instant: Instant| {
+        u64::try_from(instant.saturating_duration_since(began).as_nanos()).unwrap_or(u64::MAX)
+    };
+    loop {
+        due.sort_by_key(|(at_ns, _)| *at_ns);
+        let next = due.first().map(|(at_ns, _)| began + Duration::from_nanos(*at_ns));
+        // Commands that run are looked at now and then, so that how long they take is known.
+        let look = (!running.is_empty()).then(|| Instant::now() + LOOK_AGAIN);
+        let Some(wake) = next.into_iter().chain(look).min() else { break };
+        if !clock.goes_on_at(wake) {
+            break;
+        }
+        collect_ended(&mut running, &mut happened, since(Instant::now()));
+        let Some((at_ns, event)) = due.first().copied().filter(|(at_ns, _)| *at_ns <= since(Instant::now()))
+        else {
+            continue;
+        };
+        match event.every_ns {
+            Some(every_ns) => {
+                due.iter_mut().take(1).for_each(|first| first.0 = at_ns.saturating_add(every_ns))
+            }
+            None => drop(due.remove(0)),
+        }
+        let (from, what) = (since(Instant::now()), event.words());
+        match &event.action {
+            Action::Command(command) => match standing.command(command) {
+                Ok(command) => running.push((command, from, what)),
+                Err(error) => happened.push(failed(from, what, error.to_string())),
+            },
+            action => {
+                let done = act(action, event.helper.as_deref(), standing, clock);
+                let took_ns = since(Instant::now()) - from;
+                happened.push(match done {
+                    Ok(()) => Happened {
+                        at_ns: from,
+                        what,
+                        took_ns: Some(took_ns),
+                        succeeded: true,
+                        outcome: DONE.to_owned(),
+                    },
+                    Err(reason) => failed(from, what, reason),
+                });
+            }
+        }
+    }
+    collect_ended(&mut running, &mut happened, since(Instant::now()));
+    for (mut command, at_ns, what) in running {
+        let _ = command.kill();
+        happened.push(failed(at_ns, what, "had not ended with the run, and was ended".to_owned()));
+    }
+    happened.sort_by_key(|one| one.at_ns);
+    happened
+}
+
+fn failed(at_ns: u64, what: String, outcome: String) -> Happened {
+    Happened { at_ns, what, took_ns: None, succeeded: false, outcome }
+}
+
+/// Moves the commands that have ended to what has happened.
+fn collect_ended(
+    running: &mut Vec<(RunningCommand, u64, String)>,
+    happened: &mut Vec<Happened>,
+    now_ns: u64,
+) {
+    for at in (0..running.len()).rev() {
+        let Some((command, from, what)) = running.get_mut(at) else { continue };
+        let (succeeded, outcome) = match command.ended_within(Duration::ZERO) {
+            Ok(None) => continue,
+            Ok(Some(status)) => (status.success(), status.to_string()),
+            Err(error) => (false, error.to_string()),
+        };
+        let took_ns = Some(now_ns.saturating_sub(*from));
+        happened.push(Happened { at_ns: *from, what: std::mem::take(what), took_ns, succeeded, outcome });
+        running.remove(at);
+    }
+}
+
+fn act(action: &Action, helper: Option<&str>, standing: &Standing, clock: &Clock) -> Result<(), String> {
+    let signal = |action: &Action| standing.act(action, helper).map_err(|error| error.to_string());
+    let Action::Pause(time) = action else { return signal(action) };
+    signal(&Action::Stop)?;
+    clock.goes_on_at(Instant::now() + *time);
+    signal(&Action::Continue)
+}
+
+/// The outcome of what succeeded.
+const DONE: &str = "done";
+
+/// More often, events would be a load of their own.
+const LEAST_EVERY_NS: u64 = 10_000_000;
+
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
