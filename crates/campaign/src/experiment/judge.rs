@@ -11,6 +11,8 @@ pub struct Strictness {
     pub steady_permille: Option<u32>,
     /// Whether answers may be errors of any kind.
     pub any_answer: bool,
+    /// Whether runs count whose generator was in doubt, or whose host had no CPU for a time.
+    pub keeps_doubtful: bool,
 }
 
 /// Why a run does not count.
@@ -65,11 +67,12 @@ pub fn doubts(run: &Digest, strictness: Strictness) -> Vec<Doubt> {
     if !strictness.any_answer {
         found.extend(wrong_answers(run).map(Doubt::Void));
     }
+    let is_kept = strictness.keeps_doubtful;
     let warnings: Vec<String> = run.warnings().iter().map(ToString::to_string).collect();
-    if !warnings.is_empty() {
+    if !warnings.is_empty() && !is_kept {
         found.push(Doubt::Generator(warnings.join("; ")));
     }
-    found.extend(steal(run).filter(|share| *share > MOST_STEAL).map(Doubt::Steal));
+    found.extend(steal(run).filter(|share| *share > MOST_STEAL && !is_kept).map(Doubt::Steal));
     if let Some(permille) = strictness.steady_permille {
         let most = f64::from(permille) / 1000.0;
         found.extend(unsteadiness(run).filter(|share| *share > most).map(Doubt::NotSteady));

@@ -93,6 +93,8 @@ pub struct RunFigures {
     pub percentiles: [Option<Figure>; PERCENTILES.len()],
     /// Queries of the run.
     pub queries: u64,
+    /// Whether its generator was in doubt.
+    pub is_in_doubt: bool,
     /// The share of the answers with each RCODE.
     pub rcodes: Vec<(u16, f64)>,
 }
@@ -244,6 +246,7 @@ impl RunFigures {
             share: loss(run).map(|loss| 1.0 - loss),
             percentiles,
             queries: tally.scheduled,
+            is_in_doubt: !run.warnings().is_empty(),
             rcodes: tally.rcodes.iter().map(|(code, count)| (code, count as f64 / answers)).collect(),
         }
     }
@@ -282,6 +285,14 @@ fn notes(result: &ExperimentResult) -> Vec<String> {
     let mut notes = Vec::new();
     for load in 0..result.design.loads.len() {
         notes.extend(answers_unlike(result, load));
+    }
+    let kept = result.cells.iter().filter(|cell| cell.state != CellState::InDoubt);
+    let kept: usize = kept.map(|cell| cell.runs.iter().filter(|run| run.is_in_doubt).count()).sum();
+    if kept > 0 {
+        notes.push(format!(
+            "{kept} of the runs that count have a generator in doubt, as the experiment allows: their figures may be \
+             its own"
+        ));
     }
     let windows = |load: &&super::design::LoadOf| {
         let is_short = load.lasts_ns.is_some_and(|ns| ns < SHORT_NS);

@@ -18,7 +18,7 @@ fn design(subjects: usize, loads: usize) -> Design {
         against: (number > 0).then_some(0),
         differs: String::new(),
     };
-    let strictness = Strictness { steady_permille: Some(50), any_answer: false };
+    let strictness = Strictness { steady_permille: Some(50), any_answer: false, keeps_doubtful: false };
     let load = |number: usize| LoadOf { name: format!("l{number}"), strictness, lasts_ns: Some(2 * SECOND) };
     Design {
         subjects: (0..subjects).map(subject).collect(),
@@ -120,6 +120,26 @@ fn a_run_in_doubt_is_discarded_with_its_reason_and_made_again_at_the_end_of_its_
 }
 
 #[test]
+fn a_run_in_doubt_counts_where_the_experiment_says_so_and_that_is_noted() {
+    let mut kept = Design { repeats: 2, ..design(1, 1) };
+    kept.loads.iter_mut().for_each(|load| load.strictness.keeps_doubtful = true);
+    let experiment = carry_out(kept, |_, _| Ok(with_warning()));
+    assert_eq!(experiment.outcomes().len(), 3);
+    let found = results(&experiment, |number| {
+        let mut run = read(number, &BTreeMap::new())?;
+        run.digest = with_warning();
+        Ok(run)
+    })
+    .unwrap();
+    assert_eq!(found.cells[0].state, CellState::Complete);
+    assert!(
+        found.notes[0].starts_with("2 of the runs that count have a generator in doubt"),
+        "{:?}",
+        found.notes
+    );
+}
+
+#[test]
 fn a_cell_whose_runs_are_all_in_doubt_is_given_up_after_its_retries_and_the_others_go_on() {
     let experiment = carry_out(design(2, 1), |cell, _| match cell.subject {
         0 => Ok(good()),
@@ -160,7 +180,7 @@ fn wrong_answers_void_a_run_even_a_first_one() {
     let Outcome::Discarded(doubts) = &experiment.outcomes()[0].1 else { panic!("it counts") };
     assert_eq!(doubts[0].to_string(), "void: 5.0 % of the answers are REFUSED");
     assert_eq!(experiment.outcomes().len(), 7);
-    let any = Strictness { any_answer: true, steady_permille: None };
+    let any = Strictness { any_answer: true, steady_permille: None, keeps_doubtful: false };
     assert_eq!(doubts_of(&wrong, any), []);
 }
 
@@ -170,7 +190,7 @@ fn doubts_of(digest: &Digest, strictness: Strictness) -> Vec<Doubt> {
 
 #[test]
 fn a_run_that_is_not_steady_or_was_stolen_from_is_in_doubt() {
-    let steady = Strictness { steady_permille: Some(50), any_answer: false };
+    let steady = Strictness { steady_permille: Some(50), any_answer: false, keeps_doubtful: false };
     let mut digest = Digest::new(good().header);
     for (index, lost) in [(0, 0), (1, 0), (2, 100), (3, 0)] {
         digest.interval(&crate::compare::sample::second(index, Made { lost, ..MADE }));

@@ -115,7 +115,9 @@ pub(super) fn events(
             (None, None, Some(ns)) => Action::Pause(Duration::from_nanos(ns)),
             (None, None, None) => Action::Nothing,
             _ => {
-                return Err("an [[event]] has one of `run`, `server` and `pause`: make one of each".to_owned());
+                return Err(
+                    "an [[event]] has one of `run`, `server` and `pause`: make one of each".to_owned()
+                );
             }
         };
         check("on", &table.on, &|name| {

@@ -22,6 +22,7 @@ pub(super) struct File {
     pub(super) cool_down: Option<Text>,
     pub(super) steady: Option<Text>,
     pub(super) answers: Option<AnswersWord>,
+    pub(super) in_doubt: Option<InDoubtWord>,
     pub(super) retries: Option<u32>,
     pub(super) start: Option<StartWord>,
     pub(super) namespace: Option<NamespaceWord>,
@@ -48,6 +49,13 @@ pub(super) enum OrderWord {
 pub(super) enum AnswersWord {
     Right,
     Any,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum InDoubtWord {
+    Discard,
+    Keep,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -197,6 +205,7 @@ impl File {
             cool_down: over.cool_down.or(self.cool_down),
             steady: over.steady.or(self.steady),
             answers: over.answers.or(self.answers),
+            in_doubt: over.in_doubt.or(self.in_doubt),
             retries: over.retries.or(self.retries),
             start: over.start.or(self.start),
             namespace: over.namespace.or(self.namespace),
@@ -222,7 +231,11 @@ fn unknown(file: &DeTable<'_>, is_whole: bool) -> Option<Unknown> {
     let variant: Vec<&str> = ["name", "changes"].iter().chain(config).copied().collect();
     let options = fields_of::<Draft>();
     let load: Vec<&str> = ["steady", "answers"].iter().chain(options).copied().collect();
-    Unknown::first("the file", file, &known).or_else(|| {
+    let in_file = Unknown::first("the file", file, &known);
+    let in_file = in_file.map(|unknown| {
+        unknown.advised(options, "it is an option of runs: write it in [run] or in a [[load]]")
+    });
+    in_file.or_else(|| {
         let of_servers = ["server", "helper"].into_iter().find_map(|kind| {
             tables(file, kind).find_map(|table| {
                 let own = Unknown::first(&format!("[[{kind}]]"), table, &server);

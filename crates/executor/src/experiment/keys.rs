@@ -15,6 +15,8 @@ pub(super) struct Unknown {
     within: String,
     at: Range<usize>,
     known: Vec<String>,
+    /// What is said instead of the key that is nearest.
+    instead: Option<String>,
 }
 
 impl Unknown {
@@ -29,7 +31,14 @@ impl Unknown {
             within: within.to_owned(),
             at: key.span(),
             known: known.iter().map(|&key| key.to_owned()).collect(),
+            instead: None,
         })
+    }
+
+    /// The same, with an advice for keys that belong elsewhere.
+    pub(super) fn advised(self, elsewhere: &[&str], advice: &str) -> Unknown {
+        let instead = elsewhere.contains(&self.key.as_str()).then(|| advice.to_owned());
+        Unknown { instead, ..self }
     }
 
     /// What is wrong, with the line of the file's text, and the key that is nearest.
@@ -37,9 +46,10 @@ impl Unknown {
         let before = text.get(..self.at.start).unwrap_or_default();
         let line = before.matches('\n').count() + 1;
         let Unknown { key, within, .. } = self;
-        let advice = match nearest(key, self.known.iter().map(String::as_str)) {
-            Some(nearest) => format!("did you mean `{nearest}`?"),
-            None => format!("it has: {}", self.known.join(", ")),
+        let advice = match (&self.instead, nearest(key, self.known.iter().map(String::as_str))) {
+            (Some(instead), _) => instead.clone(),
+            (None, Some(nearest)) => format!("did you mean `{nearest}`?"),
+            (None, None) => format!("it has: {}", self.known.join(", ")),
         };
         format!("line {line}: {within} has no key `{key}`: {advice}")
     }
@@ -49,7 +59,7 @@ impl Unknown {
 pub(super) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let distance = |other: &&str| strsim::damerau_levenshtein(word, other);
     let nearest = known.min_by_key(distance)?;
-    (distance(&nearest) <= word.chars().count() / 3 + 1).then_some(nearest)
+    (distance(&nearest) <= (word.chars().count() / 3).max(1)).then_some(nearest)
 }
 
 /// The keys of a struct, as serde knows them.

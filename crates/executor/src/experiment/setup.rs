@@ -22,7 +22,8 @@ use serde_json::Value;
 use super::error::ExperimentError;
 use super::events::{Action, Event, events};
 use super::file::{
-    AnswersWord, ChangesWord, Config, File, LoadTable, NamespaceWord, OrderWord, ServerTable, StartWord, Text,
+    AnswersWord, ChangesWord, Config, File, InDoubtWord, LoadTable, NamespaceWord, OrderWord, ServerTable,
+    StartWord, Text,
 };
 use super::keys::nearest;
 
@@ -532,8 +533,12 @@ fn load(
         // A load with steps, and a server that something happens to, are not meant to be steady.
         None => (phases < 2 && !has_event).then_some(STEADY_PERMILLE),
     };
+    let keeps_doubtful = file.in_doubt == Some(InDoubtWord::Keep);
     let any_answer = table.answers.or(file.answers) == Some(AnswersWord::Any);
-    Ok((LoadOf { name, strictness: Strictness { steady_permille, any_answer }, lasts_ns }, draft))
+    Ok((
+        LoadOf { name, strictness: Strictness { steady_permille, any_answer, keeps_doubtful }, lasts_ns },
+        draft,
+    ))
 }
 
 /// How long a run lasts at most, where the server does not decide it.
