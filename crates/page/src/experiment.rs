@@ -161,6 +161,9 @@ fn differences(report: &ExperimentReport<'_>) -> String {
         }
     }
     let help = words::risk(result).unwrap_or_default();
+    if rows.is_empty() {
+        return "<p>No two servers have runs that can be compared.</p>\n".to_owned();
+    }
     format!(
         "<p class=\"help\">{}</p>\n{}",
         document::escaped(&help),

@@ -68,9 +68,10 @@ pub fn doubts(run: &Digest, strictness: Strictness) -> Vec<Doubt> {
         found.extend(wrong_answers(run).map(Doubt::Void));
     }
     let is_kept = strictness.keeps_doubtful;
-    let warnings: Vec<String> = run.warnings().iter().map(ToString::to_string).collect();
+    let warnings: Vec<String> =
+        run.warnings().iter().map(|warning| warning.name().replace('_', " ")).collect();
     if !warnings.is_empty() && !is_kept {
-        found.push(Doubt::Generator(warnings.join("; ")));
+        found.push(Doubt::Generator(warnings.join(", ")));
     }
     found.extend(steal(run).filter(|share| *share > MOST_STEAL && !is_kept).map(Doubt::Steal));
     if let Some(permille) = strictness.steady_permille {

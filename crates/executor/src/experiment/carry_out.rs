@@ -16,12 +16,13 @@ use dnsdyno_sys::thread::{allowed_cpus, run_on_cpus};
 use rustix::fs::{FlockOperation, flock};
 
 use super::error::ExperimentError;
-use super::events::{Clock, Event, Happened, happen};
 use super::facts;
+use super::happen::{Clock, Happened, happen};
 use super::place::{Place, clean_up};
 use super::servers::{Cpus, Standing, Starter};
 use super::setup::{Setup, Wanted};
 use super::stop::Stop;
+use super::timetable::Event;
 use crate::Journal;
 use crate::journal::Earlier;
 

@@ -8,7 +8,7 @@ use dnsdyno_lab::LabError;
 use serde_json::json;
 
 use super::error::ExperimentError;
-use super::events::Happened;
+use super::happen::Happened;
 use super::servers::{Cpus, Standing};
 
 /// Writes what is known of the server into the folder of a run.

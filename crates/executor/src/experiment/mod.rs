@@ -10,16 +10,21 @@
 
 mod carry_out;
 mod error;
-mod events;
 mod facts;
 mod file;
+mod happen;
 mod keys;
+mod kind;
+mod loads;
 mod output;
 mod place;
 mod servers;
 mod setup;
 mod stop;
+mod subjects;
 mod summary;
+mod timetable;
+mod values;
 
 pub use carry_out::{Carried, Watcher, carry_out};
 pub use error::ExperimentError;
@@ -27,3 +32,6 @@ pub use output::write_results;
 pub use setup::{Setup, Wanted};
 pub use stop::Stop;
 pub use summary::{LONGEST_NS, START_NS, summary};
+
+#[cfg(test)]
+mod tests;

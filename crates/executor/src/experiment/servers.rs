@@ -16,9 +16,10 @@ use std::time::Duration;
 use dnsdyno_lab::{LabError, Place as LabPlace, RunningCommand, Server, ServerOptions, VethPair};
 
 use super::error::ExperimentError;
-use super::events::Action;
+use super::kind::{Kind, Started};
 use super::place::Place;
-use super::setup::{Kind, Setup, Started};
+use super::setup::Setup;
+use super::timetable::Action;
 
 /// The CPUs of the two sides; empty = all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
