@@ -50,6 +50,8 @@ pub(crate) enum Command {
     /// Run a reference DNS server that delays, drops or falsifies responses on request, and counts
     /// what it did
     Respond(Box<RespondFlags>),
+    /// Stand between two programs and delay, lose, reorder and limit what passes
+    Relay(Box<crate::cmd::relay::RelayFlags>),
     /// Show the counters of hosts, processes and servers that move, without a load
     Watch(crate::cmd::watch::WatchFlags),
     /// Measure the built-in responder, without any set-up

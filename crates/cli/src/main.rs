@@ -37,6 +37,7 @@ fn main() -> ExitCode {
         Command::Capture(flags) => cmd::capture::capture(&flags),
         Command::Serve(flags) => cmd::serve::serve(&flags),
         Command::Respond(flags) => cmd::respond::respond(*flags),
+        Command::Relay(flags) => cmd::relay::relay(&flags),
         Command::Doctor(flags) => cmd::doctor::doctor(&flags),
         Command::Watch(flags) => cmd::watch::watch(flags),
         Command::Demo(flags) => cmd::demo::demo(&flags),

@@ -47,7 +47,7 @@
 
 mod delay;
 mod error;
-mod text;
+pub(crate) mod text;
 
 use std::time::Duration;
 
@@ -61,7 +61,7 @@ pub use error::FaultsError;
 pub use text::TextError;
 
 use crate::kind::Transport;
-use delay::Sampler;
+pub(crate) use delay::Sampler;
 
 /// The faults of a responder. The default is none.
 #[derive(Clone, Debug, Default, PartialEq)]

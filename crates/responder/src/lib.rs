@@ -15,6 +15,8 @@
 //!  tls ─────► certificate, versions and tickets of DoT, DoH and DoQ
 //!  xdp ─────► answers in the kernel what it can, and passes the rest on to all this
 //! ```
+//!
+//! Beside it, [`relay`] is a path between any two programs: it delays, loses, reorders and limits.
 #![forbid(unsafe_code)]
 
 pub mod answer;
@@ -26,6 +28,7 @@ pub mod kind;
 mod message;
 mod queue;
 mod quic;
+pub mod relay;
 pub mod server;
 mod shared;
 mod sockets;

@@ -34,6 +34,7 @@
 //! | [`mix`] | several transports in one run: shares, figures, a stalled member |
 //! | [`diagnose`] | which bottleneck a run shows, on a server that stands still and without anything watched |
 //! | [`replay`] | captures: what the server receives, from whom and when, and answers held against recorded ones |
+//! | [`relay`] | the relay: delays, losses and order against what tcpdump saw on both sides; runs through it |
 //! | [`several_servers`] | several servers in turn or by weight, members with settings of their own |
 //! | [`metrics`] | the metrics of a run in progress: for Prometheus, for a receiver of OTLP |
 //! | [`serve`] | a folder of runs over HTTP, one of them in progress |
@@ -76,6 +77,7 @@ mod other_programs;
 mod output;
 mod provoke;
 mod recipes;
+mod relay;
 mod replay;
 mod report;
 mod respond;

@@ -226,6 +226,9 @@ impl Maker<'_> {
         let subject = name(self.setup.design.subjects.get(cell.subject).map(|subject| &subject.name));
         let load = name(self.setup.design.loads.get(cell.load).map(|load| &load.name));
         let mut draft = self.setup.draft(cell.load, &standing.target, standing.is_allowed);
+        if draft.watch.as_ref().is_some_and(|watch| watch.iter().any(|word| word == AUTO)) {
+            draft.watch = standing.watched().or(draft.watch);
+        }
         draft.name = Some(format!("{subject} {load}"));
         let events: Vec<Event> =
             self.setup.events.iter().filter(|event| event.is_of(&subject, &load)).cloned().collect();
@@ -258,6 +261,12 @@ impl Maker<'_> {
         Ok(match standing.ended().filter(|_| !was_killed(&happened)) {
             _ if is_stopped => Ran::Stopped,
             Some(how) => Ran::Failed(format!("{subject}: {how}")),
+            None if standing.lost_by_paths() > 0 => {
+                let lost = standing.lost_by_paths();
+                Ran::Failed(format!(
+                    "the path of {subject} has lost {lost} datagrams by itself: it was too slow"
+                ))
+            }
             None => Ran::Whole(Box::new(made)),
         })
     }
@@ -340,3 +349,6 @@ impl Observer for Beginning<'_> {
         }
     }
 }
+
+/// What is watched where nothing else is said.
+const AUTO: &str = "auto";

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use dnsdyno_lab::LabError;
 use dnsdyno_page::PageError;
 use dnsdyno_record::{ReadError, WriteError};
+use dnsdyno_responder::relay::RelayError;
 use dnsdyno_runner::RunError;
 
 use crate::JournalError;
@@ -55,6 +56,14 @@ pub enum ExperimentError {
         how: String,
         /// The end of what it printed.
         printed: String,
+    },
+    /// The path to a server, or from it, cannot be made.
+    #[error("{subject} cannot be measured: its path: {source}")]
+    Path {
+        /// The server or variant.
+        subject: String,
+        /// Why.
+        source: RelayError,
     },
     /// Something of this host could not be had.
     #[error(transparent)]

@@ -24,6 +24,7 @@ pub(super) fn write(
         "in_namespace": standing.pair().is_some(),
         "cpus_of_generator": cpus.generator,
         "cpus_of_servers": cpus.servers,
+        "paths": standing.paths(),
         "events": happened,
     });
     write_file(&folder.join(FACTS), format!("{facts:#}\n").as_bytes())?;

@@ -29,7 +29,7 @@ pub(super) struct File {
     pub(super) pin: Option<bool>,
     pub(super) watch: Option<Text>,
     pub(super) run: Draft,
-    pub(super) path: Option<toml::Table>,
+    pub(super) path: Option<PathTable>,
     pub(super) server: Vec<ServerTable>,
     pub(super) helper: Vec<ServerTable>,
     pub(super) load: Vec<LoadTable>,
@@ -125,6 +125,7 @@ pub(super) struct Config {
     pub(super) stub: Option<String>,
     pub(super) prepare: Option<String>,
     pub(super) ready_within: Option<Text>,
+    pub(super) path: Option<PathTable>,
     pub(super) parts: Option<Vec<String>>,
     pub(super) values: BTreeMap<String, Text>,
     pub(super) environment: BTreeMap<String, Text>,
@@ -153,6 +154,23 @@ pub(super) struct EventTable {
     pub(super) helper: Option<String>,
     pub(super) on: Option<Vec<String>>,
     pub(super) loads: Option<Vec<String>>,
+}
+
+/// What a path does, in the words of `dnsdyno relay`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct PathTable {
+    pub(super) between: Option<String>,
+    pub(super) delay: Option<Text>,
+    pub(super) loss: Option<Text>,
+    pub(super) burst: Option<Text>,
+    pub(super) duplicate: Option<Text>,
+    pub(super) reorder: Option<Text>,
+    pub(super) rate: Option<Text>,
+    pub(super) queue: Option<Text>,
+    pub(super) order: Option<Text>,
+    pub(super) to_server: Option<String>,
+    pub(super) to_client: Option<String>,
 }
 
 /// A text, or a number or truth value as one.
@@ -239,7 +257,7 @@ fn unknown(file: &DeTable<'_>, is_whole: bool) -> Option<Unknown> {
         let of_servers = ["server", "helper"].into_iter().find_map(|kind| {
             tables(file, kind).find_map(|table| {
                 let own = Unknown::first(&format!("[[{kind}]]"), table, &server);
-                own.or_else(|| {
+                own.or_else(|| in_tables(table, "path", fields_of::<PathTable>())).or_else(|| {
                     tables(table, "variant")
                         .find_map(|table| Unknown::first("[[server.variant]]", table, &variant))
                 })
@@ -254,7 +272,9 @@ fn unknown(file: &DeTable<'_>, is_whole: bool) -> Option<Unknown> {
                     .or_else(|| in_tables(table, "member", fields_of::<MemberDraft>()))
             })
         };
+        let of_path = || in_tables(file, "path", fields_of::<PathTable>());
         of_servers
+            .or_else(of_path)
             .or_else(in_drafts)
             .or_else(|| in_tables(file, "event", fields_of::<EventTable>()))
             .or_else(|| tables(file, "full").find_map(|table| unknown(table, false)))

@@ -11,6 +11,7 @@ use dnsdyno_plan::units::parse_size_bytes;
 
 use super::file::{Config, Text};
 use super::keys::nearest;
+use super::path::{Between, said};
 use super::values::{duration, named, relative};
 
 /// What a subject is.
@@ -38,6 +39,8 @@ pub(super) struct Started {
     pub(super) stub: Option<String>,
     pub(super) prepare: Option<String>,
     pub(super) ready_within: Option<Duration>,
+    /// A path between it and those who ask it, or those whom it asks.
+    pub(super) path: Option<Between>,
     pub(super) parts: Vec<String>,
     pub(super) values: BTreeMap<String, String>,
     pub(super) environment: BTreeMap<String, String>,
@@ -64,6 +67,7 @@ impl Config {
             stub: self.stub.clone().or(base.stub.clone()),
             prepare: self.prepare.clone().or(base.prepare.clone()),
             ready_within: self.ready_within.clone().or(base.ready_within.clone()),
+            path: self.path.clone().or(base.path.clone()),
             parts: self.parts.clone().or(base.parts.clone()),
             values: merged(&self.values, &base.values),
             environment: merged(&self.environment, &base.environment),
@@ -90,6 +94,9 @@ impl Config {
         one("origin", self.origin.as_deref(), base.origin.as_deref());
         one("stub", self.stub.as_deref(), base.stub.as_deref());
         one("prepare", self.prepare.as_deref(), base.prepare.as_deref());
+        if self.path != base.path {
+            found.push(self.path.as_ref().map_or("no path".to_owned(), said));
+        }
         let parts = |config: &Config| config.parts.clone().unwrap_or_default();
         let (own, of_base) = (parts(self), parts(base));
         found.extend(
@@ -113,7 +120,13 @@ impl Config {
 }
 
 /// What a server is, by its keys.
-pub(super) fn kind(what: &str, config: &Config, folder: &Path, helpers: &[&str]) -> Result<Kind, String> {
+pub(super) fn kind(
+    what: &str,
+    config: &Config,
+    folder: &Path,
+    helpers: &[&str],
+    seed: u64,
+) -> Result<Kind, String> {
     let template = match (&config.template, &config.address) {
         (Some(_), Some(_)) => {
             return Err(format!("{what} has a `template` and an `address`: it is started, or it is there"));
@@ -170,6 +183,8 @@ pub(super) fn kind(what: &str, config: &Config, folder: &Path, helpers: &[&str])
     };
     let buffer = config.receive_buffer.as_ref().map(|text| parse_size_bytes(&text.0)).transpose();
     let buffer = buffer.map_err(|error| wrong(&error))?.map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
+    let path = config.path.as_ref().map(|table| Between::of(table, helpers, seed)).transpose();
+    let path = path.map_err(|reason| wrong(&reason))?;
     let ready = duration("ready-within", config.ready_within.as_ref()).map_err(|reason| wrong(&reason))?;
     Ok(Kind::Started(Box::new(Started {
         spec,
@@ -179,6 +194,7 @@ pub(super) fn kind(what: &str, config: &Config, folder: &Path, helpers: &[&str])
         stub: config.stub.clone(),
         prepare: config.prepare.clone(),
         ready_within: ready.map(Duration::from_nanos),
+        path,
         parts,
         values: texts(&config.values),
         environment: texts(&config.environment),

@@ -17,6 +17,7 @@ mod keys;
 mod kind;
 mod loads;
 mod output;
+mod path;
 mod place;
 mod servers;
 mod setup;

@@ -14,9 +14,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use dnsdyno_lab::{LabError, Place as LabPlace, RunningCommand, Server, ServerOptions, VethPair};
+use dnsdyno_responder::Buckets;
+use dnsdyno_responder::relay::{Relay, RelayOptions};
+use serde_json::Value;
 
 use super::error::ExperimentError;
 use super::kind::{Kind, Started};
+use super::path::Between;
 use super::place::Place;
 use super::setup::Setup;
 use super::timetable::Action;
@@ -41,7 +45,11 @@ impl Cpus {
 /// A subject that can be asked. Dropping it ends its servers and removes its namespaces.
 #[derive(Debug)]
 pub(super) struct Standing {
-    // Dropped in this order: the server, its helpers from the last to the first, then what they use.
+    // Dropped in this order: the paths, the server, its helpers from the last to the first, then what they use.
+    /// With what each is, for people; that between the generator and the server is the last one.
+    relays: Vec<(String, Relay)>,
+    /// Whether the generator asks through one of them.
+    is_behind_path: bool,
     server: Option<Mutex<Server>>,
     helpers: Vec<(String, Mutex<Server>)>,
     pair: Option<VethPair>,
@@ -87,6 +95,8 @@ impl Starter<'_> {
         let io = |source| ExperimentError::Write { path: work.clone(), source };
         fs::create_dir_all(&work).map_err(io)?;
         let mut standing = Standing {
+            relays: Vec::new(),
+            is_behind_path: false,
             server: None,
             helpers: Vec::new(),
             target: String::new(),
@@ -104,6 +114,10 @@ impl Starter<'_> {
                 .start(&standing.options(how, Ipv4Addr::LOCALHOST.into(), self.place)?)
                 .map_err(of_lab)?;
             standing.know(helper, &server);
+            if let Some(path) = started.path.as_ref().filter(|path| path.helper.as_ref() == Some(helper)) {
+                let to = standing.relay(name, path, server.address())?;
+                standing.know_at(helper, to);
+            }
             standing.helpers.insert(0, (helper.clone(), Mutex::new(server)));
         }
         standing.prepare(name, started)?;
@@ -111,7 +125,10 @@ impl Starter<'_> {
         let server =
             started.spec.start(&standing.options(started, address.into(), self.place)?).map_err(of_lab)?;
         standing.know("server", &server);
-        standing.target = server.address().to_string();
+        let path = started.path.as_ref().filter(|path| path.helper.is_none());
+        let asked = path.map(|path| standing.relay(name, path, server.address())).transpose()?;
+        standing.is_behind_path = asked.is_some();
+        standing.target = asked.unwrap_or(server.address()).to_string();
         standing.server = Some(Mutex::new(server));
         Ok(standing)
     }
@@ -120,6 +137,8 @@ impl Starter<'_> {
 impl Standing {
     fn there(address: &str, is_allowed: bool, place: &Place) -> Standing {
         Standing {
+            relays: Vec::new(),
+            is_behind_path: false,
             server: None,
             helpers: Vec::new(),
             pair: None,
@@ -187,15 +206,63 @@ impl Standing {
         self.work.join(COMMAND_LOG)
     }
 
+    /// Starts a relay beside the servers, and returns where it listens.
+    fn relay(
+        &mut self,
+        subject: &str,
+        path: &Between,
+        server: SocketAddr,
+    ) -> Result<SocketAddr, ExperimentError> {
+        let listen = SocketAddr::new(server.ip(), 0);
+        let options = RelayOptions { listen, path: path.path.clone(), ..RelayOptions::to(server) };
+        let started = match &self.pair {
+            Some(pair) => pair.far().enter(|| Relay::start(options))?,
+            None => Relay::start(options),
+        };
+        let relay =
+            started.map_err(|source| ExperimentError::Path { subject: subject.to_owned(), source })?;
+        let address = relay.address();
+        self.relays.push((path.words.clone(), relay));
+        Ok(address)
+    }
+
+    /// What is watched instead of `auto`, where the process that listens at the target is a relay of ours.
+    pub(super) fn watched(&self) -> Option<Vec<String>> {
+        let pid = lock(self.server.as_ref().filter(|_| self.is_behind_path)?).pid();
+        let of_namespace = self.pair.as_ref().map(|_| format!("host={pid}"));
+        let words = ["host".to_owned()].into_iter().chain(of_namespace);
+        Some(words.chain([format!("process={pid}")]).collect())
+    }
+
+    /// What each path is, and what it did so far.
+    pub(super) fn paths(&self) -> Vec<(String, Value)> {
+        self.relays
+            .iter()
+            .map(|(words, relay)| (words.clone(), relay.counts().to_json(Buckets::Without)))
+            .collect()
+    }
+
+    /// Datagrams that the paths have lost, and not on command.
+    pub(super) fn lost_by_paths(&self) -> u64 {
+        let of = |(_, relay): &(String, Relay)| {
+            let counts = relay.counts();
+            let ways = [&counts.to_server, &counts.to_client];
+            ways.iter().map(|way| way.datagrams.own_losses()).sum::<u64>() + counts.kernel_drops
+        };
+        self.relays.iter().map(of).sum()
+    }
+
     /// Notes where a server is, for placeholders and the environment of commands.
     fn know(&mut self, name: &str, server: &Server) {
         let address = server.address();
-        let facts = [
-            ("address", address.ip().to_string()),
-            ("port", address.port().to_string()),
-            ("folder", server.folder().display().to_string()),
-            ("pid", server.pid().to_string()),
-        ];
+        self.know_at(name, address);
+        let facts = [("folder", server.folder().display().to_string()), ("pid", server.pid().to_string())];
+        self.values.extend(facts.map(|(fact, value)| (format!("{name}.{fact}"), value)));
+    }
+
+    /// Notes the address at which others ask a server.
+    fn know_at(&mut self, name: &str, address: SocketAddr) {
+        let facts = [("address", address.ip().to_string()), ("port", address.port().to_string())];
         self.values.extend(facts.map(|(fact, value)| (format!("{name}.{fact}"), value)));
     }
 
@@ -258,9 +325,10 @@ impl Standing {
 
     /// The address of a helper, or the address as it is written.
     fn stub(&self, stub: &str) -> Option<SocketAddr> {
+        // Through its path, where it has one.
         let of_helper = || {
-            let (_, server) = self.helpers.iter().find(|(name, _)| name == stub)?;
-            Some(lock(server).address())
+            let fact = |fact: &str| self.values.get(&format!("{stub}.{fact}"));
+            Some(SocketAddr::new(fact("address")?.parse().ok()?, fact("port")?.parse().ok()?))
         };
         stub.parse().ok().or_else(of_helper)
     }

@@ -89,9 +89,6 @@ impl Setup {
 }
 
 fn checked(file: &File, name: &str, folder: &Path, identity: Value) -> Result<Setup, String> {
-    if file.path.is_some() {
-        return Err("[path] is not possible yet in this version: remove it".to_owned());
-    }
     let mut notes = Vec::new();
     let helpers = helpers(file, folder)?;
     let names: Vec<&str> = helpers.iter().map(|(name, _)| name.as_str()).collect();

@@ -22,7 +22,7 @@ pub(super) fn helpers(file: &File, folder: &Path) -> Result<Vec<(String, Started
         if known.contains(&name.as_str()) {
             return Err(format!("two helpers are named `{name}`: each needs a name of its own"));
         }
-        match kind(&format!("helper `{name}`"), &table.config, folder, &known)? {
+        match kind(&format!("helper `{name}`"), &table.config, folder, &known, seed(file))? {
             Kind::Started(started) => found.push((name, *started)),
             Kind::There { .. } => return Err(format!("helper `{name}` needs a `template`: it is started")),
         }
@@ -40,17 +40,21 @@ pub(super) fn subjects(
         return Err("there is no [[server]]: name at least one".to_owned());
     }
     let (mut subjects, mut kinds): (Vec<Subject>, Vec<Kind>) = (Vec::new(), Vec::new());
+    // The path of the file is that of each server without one of its own.
+    let on_path =
+        |config: &Config| Config { path: config.path.clone().or(file.path.clone()), ..config.clone() };
     for table in &file.server {
         let name = named("server", &table.name)?;
         let base = subjects.len();
-        kinds.push(kind(&format!("server `{name}`"), &table.config, folder, helpers)?);
+        kinds.push(kind(&format!("server `{name}`"), &on_path(&table.config), folder, helpers, seed(file))?);
         subjects.push(Subject {
             name: name.clone(),
             against: (base > 0).then_some(0),
             differs: String::new(),
         });
         for variant in variants(table, &name)? {
-            kinds.push(kind(&format!("variant `{}`", variant.name), &variant.config, folder, helpers)?);
+            let what = format!("variant `{}`", variant.name);
+            kinds.push(kind(&what, &on_path(&variant.config), folder, helpers, seed(file))?);
             subjects.push(Subject { name: variant.name, against: Some(base), differs: variant.differs });
         }
     }
@@ -60,6 +64,11 @@ pub(super) fn subjects(
         }
     }
     Ok((subjects, kinds))
+}
+
+/// The seed of the file, which repeats losses and delays too.
+fn seed(file: &File) -> u64 {
+    file.seed.unwrap_or(1)
 }
 
 struct Variant {

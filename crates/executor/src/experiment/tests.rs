@@ -106,6 +106,29 @@ fn servers_are_compared_with_the_first_one_and_variants_with_their_server() {
 }
 
 #[test]
+fn a_path_is_a_change_of_a_variant_and_that_of_the_file_is_that_of_all_others() {
+    let variant =
+        "[[server.variant]]\nname = \"far\"\npath = { delay = \"100ms\", to-client = \"loss=1%\" }\n";
+    let text = format!("{NSD}{variant}{LOAD}[path]\ndelay = \"10ms\"\n");
+    let setup = setup(&text, false).unwrap();
+    assert_eq!(setup.design.subjects[1].differs, "path with delay=100ms, to the client: loss=1%");
+    let delays: Vec<_> = setup
+        .subjects
+        .iter()
+        .map(|kind| match kind {
+            super::kind::Kind::Started(started) => started.path.as_ref().unwrap().path.to_client.clone(),
+            super::kind::Kind::There { .. } => panic!("it is started"),
+        })
+        .collect();
+    assert_eq!(delays.iter().map(|way| way.delay.to_string()).collect::<Vec<_>>(), ["10ms", "100ms"]);
+    assert_eq!(delays[1].loss.value(), 0.01);
+    let wrong = |path: &str| self::setup(&format!("{NSD}{LOAD}[path]\n{path}\n"), false).unwrap_err();
+    assert!(wrong("delya = \"10ms\"").contains("[[path]] has no key `delya`: did you mean `delay`?"));
+    assert!(wrong("delay = \"10\"").contains("a path: '10' is not a delay"));
+    assert!(wrong("between = \"db\"").contains("the name of a helper"));
+}
+
+#[test]
 fn too_few_repeats_are_said_before_anything_is_made() {
     let knot = "[[server]]\nname = \"knot\"\ntemplate = \"knot\"\n";
     let other = LOAD.replace("5k", "6k");

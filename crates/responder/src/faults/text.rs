@@ -56,6 +56,10 @@ fn parse_delay(text: &str) -> Option<Delay> {
             Some(Delay::Normal { mean: duration(mean)?, deviation: duration(deviation)? })
         }
         "exp" => duration(figures).map(|mean| Delay::Exponential { mean }),
+        "pareto" => {
+            let (shortest, shape) = figures.split_once(',')?;
+            Some(Delay::Pareto { shortest: duration(shortest)?, shape: shape.trim().parse().ok()? })
+        }
         "lognormal" => {
             let (median, sigma) = figures.split_once(',')?;
             Some(Delay::LogNormal { median: duration(median)?, sigma: sigma.trim().parse().ok()? })
@@ -72,6 +76,7 @@ impl fmt::Display for Delay {
             Delay::Normal { mean, deviation } => write!(f, "normal:{mean:?},{deviation:?}"),
             Delay::Exponential { mean } => write!(f, "exp:{mean:?}"),
             Delay::LogNormal { median, sigma } => write!(f, "lognormal:{median:?},{sigma}"),
+            Delay::Pareto { shortest, shape } => write!(f, "pareto:{shortest:?},{shape}"),
         }
     }
 }
@@ -99,7 +104,7 @@ fn range(text: &str) -> Option<(Duration, Duration)> {
 }
 
 /// A number with a unit; only 0 has none.
-fn duration(text: &str) -> Option<Duration> {
+pub(crate) fn duration(text: &str) -> Option<Duration> {
     let text = text.trim();
     let unit_at = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(unit_at);
@@ -116,12 +121,13 @@ fn duration(text: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok()
 }
 
-fn error(text: &str, what: &'static str) -> TextError {
+pub(crate) fn error(text: &str, what: &'static str) -> TextError {
     TextError { text: text.to_string(), what }
 }
 
-const DELAY_FORMS: &str = "a delay: write 5ms, uniform:1ms..5ms, normal:MEAN,DEVIATION, exp:MEAN or \
-                           lognormal:MEDIAN,SIGMA, with durations in ns, us, ms, s or min, at most an hour";
+const DELAY_FORMS: &str = "a delay: write 5ms, uniform:1ms..5ms, normal:MEAN,DEVIATION, exp:MEAN, \
+                           lognormal:MEDIAN,SIGMA or pareto:SHORTEST,SHAPE, with durations in ns, us, ms, s or \
+                           min, at most an hour";
 
 #[cfg(test)]
 mod tests {
@@ -139,6 +145,7 @@ mod tests {
             ("normal:5ms,1ms", Delay::Normal { mean: ms(5), deviation: ms(1) }),
             ("exp:2ms", Delay::Exponential { mean: ms(2) }),
             ("lognormal:2ms,0.5", Delay::LogNormal { median: ms(2), sigma: 0.5 }),
+            ("pareto:2ms,1.5", Delay::Pareto { shortest: ms(2), shape: 1.5 }),
         ];
         for (text, delay) in pairs {
             assert_eq!(text.parse(), Ok(delay), "{text}");
@@ -158,6 +165,8 @@ mod tests {
             "uniform:1ms",
             "exp:0s",
             "pareto:1ms",
+            "pareto:1ms,0",
+            "pareto:0,2",
             "lognormal:2ms",
             "lognormal:2ms,-1",
             "lognormal:2ms,x",
