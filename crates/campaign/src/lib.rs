@@ -6,12 +6,14 @@
 //!   statistics: permutations, intervals, effect, power: numbers only
 //!
 //!   records ──► a Campaign ──► the next run, or the result
+//!   records ──► experiment: which server and load is next, which runs count, what they show
 //! ```
 //!
 //! Nothing here reads a clock, and random numbers have a seed: the same records give the same verdict.
 #![forbid(unsafe_code)]
 
 pub mod compare;
+pub mod experiment;
 pub mod statistics;
 mod step;
 

@@ -37,6 +37,8 @@ pub(crate) enum Command {
     Report(crate::cmd::report::ReportFlags),
     /// Say whether two sets of runs differ, and by how much
     Compare(crate::cmd::compare::CompareFlags),
+    /// Compare servers and variants of them under the same loads, in turn, as a file says
+    Experiment(crate::cmd::experiment::ExperimentFlags),
     /// Write a run in the format of another program
     Export(crate::cmd::export::ExportFlags),
     /// Say what is in captures of DNS traffic, and cut, filter, merge and convert them

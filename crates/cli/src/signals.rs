@@ -13,6 +13,7 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Duration;
 
+use dnsdyno_executor::experiment::Stop;
 use dnsdyno_runner::{Control, StopCause};
 use dnsdyno_screen::Leave;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
@@ -58,6 +59,23 @@ pub(crate) fn end_at_signals(control: Arc<Control>) -> std::io::Result<()> {
             }
             control.stop(cause_of(signal));
             control.stop(cause_of(signal));
+        }
+    })?;
+    Ok(())
+}
+
+/// Stops an experiment at each signal from now on: the first one ends it after the run that is made has ended early, the
+/// second one that run at once, the third one the process. Its servers end with it.
+pub(crate) fn stop_at_signals(stop: Arc<Stop>) -> std::io::Result<()> {
+    let hang_up = (!ignores(SIGHUP)).then_some(SIGHUP);
+    let mut signals = Signals::new([SIGINT, SIGTERM].into_iter().chain(hang_up))?;
+    thread::Builder::new().name("signals".into()).spawn(move || {
+        for (earlier, signal) in signals.forever().enumerate() {
+            stop.stop(cause_of(signal));
+            if earlier >= 2 {
+                print_error("dnsdyno: ended at once; the same command cleans up and goes on");
+                signal_hook::low_level::exit(i32::from(code_of_stop(stop.cause())));
+            }
         }
     })?;
     Ok(())

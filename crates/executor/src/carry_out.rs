@@ -47,6 +47,8 @@ pub fn carry_out<C: Campaign, P: Progress>(
                 campaign.learn(&digest);
                 ended += 1;
             }
+            // A campaign without servers of its own has none that fail.
+            Earlier::Failed(_) => ended += 1,
             Earlier::Cut(digest) => {
                 digest.iter().for_each(|digest| campaign.learn_cut(digest));
                 cut += 1;

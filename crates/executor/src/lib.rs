@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod carry_out;
+pub mod experiment;
 mod journal;
 
 pub use carry_out::{CarriedOut, Progress, carry_out};

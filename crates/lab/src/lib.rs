@@ -19,6 +19,7 @@
 #![forbid(unsafe_code)]
 
 mod certificate;
+mod command;
 mod config;
 mod cpu_group;
 mod error;
@@ -36,6 +37,7 @@ mod tries;
 mod veth;
 
 pub use certificate::{Certificate, Flaw};
+pub use command::RunningCommand;
 pub use cpu_group::CpuGroup;
 pub use error::{LabError, StartFailure, StartFailureReason};
 pub use netem::Netem;
@@ -45,4 +47,4 @@ pub use require::{Need, require};
 pub use server::Server;
 pub use spec::ServerSpec;
 pub use tries::within_tries;
-pub use veth::{Namespace, VethPair};
+pub use veth::{Namespace, Stay, VethPair, remove_left_namespaces};

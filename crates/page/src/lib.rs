@@ -17,6 +17,7 @@ mod counters;
 mod curves;
 pub mod data;
 mod error;
+mod experiment;
 mod folder;
 mod heat;
 mod html;
@@ -33,6 +34,7 @@ mod watched;
 use std::path::{Path, PathBuf};
 
 pub use error::PageError;
+pub use experiment::experiment;
 pub use folder::{is_run, runs_in};
 pub use html::{html, is_ours, live_json};
 pub use made::utc;

@@ -13,6 +13,7 @@ mod connections;
 pub mod diagnosis;
 mod doctor;
 pub mod expect;
+pub mod experiment;
 mod fallback;
 mod figures;
 mod foreign;

@@ -5,6 +5,7 @@ pub(crate) mod compare;
 pub(crate) mod demo;
 pub(crate) mod diagnose;
 pub(crate) mod doctor;
+pub(crate) mod experiment;
 pub(crate) mod export;
 pub(crate) mod links;
 pub(crate) mod manual;

@@ -21,6 +21,7 @@
 //! | [`encrypted`] | the responder over DoT, DoH and DoQ, queried by other clients |
 //! | [`encrypted_client`] | the same over DoT and DoH: handshakes, sessions, streams, statuses |
 //! | [`in_kernel`] | the responder in the kernel: its counts compared with the record, its end |
+//! | [`experiment`] | experiments with real servers: stopped, resumed, servers that fail; nothing is left of them |
 //! | [`export`] | exports, read by the programs that they are made for |
 //! | [`demo`] | the demo, the manual, the completions |
 //! | [`dnsperf`] | what dnsperf's command lines print, and the queries they send, compared with the original |
@@ -60,6 +61,7 @@ mod doctor;
 mod doq;
 mod encrypted;
 mod encrypted_client;
+mod experiment;
 mod export;
 mod fallback;
 mod faults;
