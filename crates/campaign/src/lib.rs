@@ -13,6 +13,7 @@
 
 mod commands;
 pub mod compare;
+pub mod qualify;
 pub mod statistics;
 mod step;
 

@@ -98,8 +98,7 @@ impl Journal {
         let path = folder.join(FILE);
         let failed = |source| JournalError::File { path: path.clone(), source };
         fs::create_dir_all(folder.join(RUNS)).map_err(failed)?;
-        let mut file =
-            OpenOptions::new().read(true).append(true).create(true).open(&path).map_err(failed)?;
+        let mut file = OpenOptions::new().read(true).append(true).create(true).open(&path).map_err(failed)?;
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(failed)?;
         // A line that was cut off was not written.

@@ -9,7 +9,9 @@
 
 mod carry_out;
 mod journal;
+pub mod qualify;
 mod results;
 
 pub use carry_out::{CarriedOut, Progress, carry_out};
 pub use journal::{Journal, JournalError};
+pub use results::ResultsError;

@@ -25,6 +25,7 @@ mod levels;
 mod made;
 mod pack;
 mod path;
+mod qualification;
 mod run;
 mod tables;
 mod walk;
@@ -35,7 +36,8 @@ use std::path::{Path, PathBuf};
 pub use error::PageError;
 pub use folder::{is_run, runs_in};
 pub use html::{html, is_ours, live_json};
-pub use made::utc;
+pub use made::{quoted, utc};
+pub use qualification::qualification;
 pub use run::{Blob, run_data};
 
 use data::{Comparison, Kind, LoadResponse, PageData, Run};

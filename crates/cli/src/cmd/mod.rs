@@ -8,6 +8,7 @@ pub(crate) mod doctor;
 pub(crate) mod export;
 pub(crate) mod links;
 pub(crate) mod manual;
+pub(crate) mod qualify;
 pub(crate) mod report;
 pub(crate) mod respond;
 pub(crate) mod run;

@@ -32,6 +32,7 @@
 //! | [`fallback`] | transactions retried over TCP: their parts and failures, and BIND with responses of 23 kB |
 //! | [`mix`] | several transports in one run: shares, figures, a stalled member |
 //! | [`diagnose`] | which bottleneck a run shows, on a server that stands still and without anything watched |
+//! | [`qualify`] | qualifications of servers that fail in a known way, with the generator killed in each test |
 //! | [`replay`] | captures: what the server receives, from whom and when, and answers held against recorded ones |
 //! | [`several_servers`] | several servers in turn or by weight, members with settings of their own |
 //! | [`metrics`] | the metrics of a run in progress: for Prometheus, for a receiver of OTLP |
@@ -73,6 +74,7 @@ mod mix;
 mod other_programs;
 mod output;
 mod provoke;
+mod qualify;
 mod recipes;
 mod replay;
 mod report;
