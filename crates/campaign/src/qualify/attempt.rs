@@ -184,9 +184,17 @@ impl Figures {
 }
 
 impl Failure {
-    /// Whether the load had to do with it: a generator in doubt can be the reason.
-    pub(super) fn is_of_load(&self) -> bool {
-        !matches!(self, Failure::Commands { .. } | Failure::Condition(_))
+    /// Whether a generator with these doubts can be the reason. One that sends late makes bursts, which a server may
+    /// drop; it does not silence one.
+    pub(super) fn can_be_ours(&self, doubts: &[String]) -> bool {
+        match self {
+            Failure::Commands { .. } | Failure::Condition(_) => false,
+            Failure::NotRecorded | Failure::Slow { sent_late: true, .. } => true,
+            Failure::Stopped { .. } | Failure::Silent => {
+                doubts.iter().any(|doubt| !OF_LATENESS.contains(&doubt.as_str()))
+            }
+            _ => !doubts.is_empty(),
+        }
     }
 
     /// As a clause: `a response took 1.2 s`.
@@ -241,3 +249,6 @@ impl Attempt {
         }
     }
 }
+
+/// Doubts of a generator that sends each query, if late.
+const OF_LATENESS: [&str; 5] = ["sends_late", "reader_behind", "cpu_saturated", "cpu_starved", "cpus_shared"];

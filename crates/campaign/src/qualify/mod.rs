@@ -137,10 +137,9 @@ impl Qualify {
 
     /// How it ends, with the generator in doubt or not.
     fn outcome(&self, failure: Failure) -> Outcome {
-        match failure {
-            Failure::Slow { sent_late: true, .. } | Failure::NotRecorded => Outcome::InDoubt(failure),
-            failure if failure.is_of_load() && !self.now.doubts.is_empty() => Outcome::InDoubt(failure),
-            failure => Outcome::Failed(failure),
+        match failure.can_be_ours(&self.now.doubts) {
+            true => Outcome::InDoubt(failure),
+            false => Outcome::Failed(failure),
         }
     }
 

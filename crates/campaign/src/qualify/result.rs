@@ -79,7 +79,10 @@ pub(super) fn result(
         None if gone || !deciding.iter().any(|attempt| is_in_doubt(attempt)) => Verdict::NotQualified,
         _ => Verdict::NotKnown,
     };
-    let sentence = sentence(settings, &deciding, capacity_qps, at_least, gone, verdict);
+    let sentence = match gone {
+        true => gone_sentence(settings, attempts, verdict),
+        false => sentence(settings, &deciding, capacity_qps, at_least, verdict),
+    };
     let sentence = match settings.rehearsal() {
         Some(rehearsal) => format!("{sentence} ({rehearsal})"),
         None => sentence,
@@ -120,19 +123,10 @@ fn sentence(
     attempts: &[&Attempt],
     capacity_qps: Option<f64>,
     at_least: bool,
-    gone: bool,
     verdict: Verdict,
 ) -> String {
     let what = verdict.words();
     let last_failed = attempts.iter().rev().find(|attempt| !attempt.passed());
-    if gone {
-        // What came before the run in which there was no answer at all.
-        let is_before = |attempt: &&&Attempt| attempt.failure().is_some_and(|why| *why != Failure::Silent);
-        let before = attempts.iter().rev().find(is_before);
-        let why = before.or(last_failed).map_or(String::new(), |attempt| failed(settings, attempt));
-        let again = if before.is_some() { "; it did not answer again" } else { "" };
-        return format!("{what}: {why}{again}");
-    }
     match capacity_qps {
         Some(capacity) => {
             let tests = tests_made(settings);
@@ -160,6 +154,15 @@ fn sentence(
             format!("{what}: no load of the stair passes each test; at the lowest, {why}{doubt}")
         }
     }
+}
+
+/// Of a server that is gone: what came before the run in which there was no answer at all.
+fn gone_sentence(settings: &Settings, attempts: &[Attempt], verdict: Verdict) -> String {
+    let is_before = |attempt: &&Attempt| attempt.failure().is_some_and(|why| *why != Failure::Silent);
+    let before = attempts.iter().rev().find(is_before);
+    let why = before.or(attempts.last()).map_or(String::new(), |attempt| failed(settings, attempt));
+    let again = if before.is_some() { "; it did not answer again" } else { "" };
+    format!("{}: {why}{again}", verdict.words())
 }
 
 /// `at 19,000 queries/s the burst failed: a response took 1.2 s`

@@ -426,6 +426,19 @@ fn a_test_that_fails_in_doubt_is_repeated_and_then_the_capacity_is_at_least_the_
 }
 
 #[test]
+fn a_generator_that_sends_late_does_not_silence_a_server_and_one_whose_queries_vanish_may() {
+    let dies = |now: &Now| if now.loaded >= 600 { (now.qps, 0, MS) } else { FINE };
+    let mut late_only = world(dies);
+    late_only.doubts = vec![(2, late()), (3, late())];
+    let result = late_only.qualify(&wanted());
+    assert_eq!((result.verdict, late_only.asked.len()), (Verdict::NotQualified, 3), "{}", result.sentence);
+    let mut vanish = world(dies);
+    vanish.doubts = (2..40).map(|run| (run, Warning::SendsVanished { taken: 9, packets: 1 })).collect();
+    let result = vanish.qualify(&wanted());
+    assert_eq!(result.verdict, Verdict::NotKnown, "{}", result.sentence);
+}
+
+#[test]
 fn nothing_is_known_where_each_load_failed_in_doubt() {
     let mut world = world(|now| if now.second > 10 { (1, 0, MS) } else { FINE });
     world.doubts = (1..20).map(|run| (run, late())).collect();

@@ -136,12 +136,12 @@ pub(crate) fn qualify(mut flags: QualifyFlags) -> Outcome {
             Ok(code_of_stop(asked_to_stop()))
         }
         Err(error) => {
-            let failure = match error {
+            print_error(&resume());
+            Err(match error {
                 QualifyError::Run(error) => error.into(),
                 QualifyError::Journal(error) => journal_failure(error),
                 other => Failure::run_failed(other),
-            };
-            Err(Failure { error: failure.error.context(resume()), ..failure })
+            })
         }
     }
 }
