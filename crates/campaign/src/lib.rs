@@ -12,9 +12,12 @@
 //! Nothing here reads a clock, and random numbers have a seed: the same records give the same verdict.
 #![forbid(unsafe_code)]
 
+mod commands;
 pub mod compare;
 pub mod experiment;
+pub mod qualify;
 pub mod statistics;
 mod step;
 
+pub use commands::{CommandOutcome, CommandResult};
 pub use step::{Campaign, Request, Step};

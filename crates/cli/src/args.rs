@@ -35,6 +35,8 @@ pub(crate) enum Command {
     Diagnose(crate::cmd::diagnose::DiagnoseFlags),
     /// Write runs as one HTML page that opens without a network
     Report(crate::cmd::report::ReportFlags),
+    /// Qualify a server: the highest load that passes stair, burst, function test and long run
+    Qualify(Box<crate::cmd::qualify::QualifyFlags>),
     /// Say whether two sets of runs differ, and by how much
     Compare(crate::cmd::compare::CompareFlags),
     /// Compare servers and variants of them under the same loads, in turn, as a file says

@@ -31,6 +31,7 @@ fn main() -> ExitCode {
         Command::Show(flags) => cmd::show::show(&flags),
         Command::Diagnose(flags) => cmd::diagnose::diagnose(&flags),
         Command::Report(flags) => cmd::report::report(&flags),
+        Command::Qualify(flags) => cmd::qualify::qualify(*flags),
         Command::Compare(flags) => cmd::compare::compare(&flags),
         Command::Experiment(flags) => cmd::experiment::experiment(&flags),
         Command::Export(flags) => cmd::export::export(&flags),

@@ -10,6 +10,9 @@
 mod carry_out;
 pub mod experiment;
 mod journal;
+pub mod qualify;
+mod results;
 
 pub use carry_out::{CarriedOut, Progress, carry_out};
 pub use journal::{Journal, JournalError};
+pub use results::ResultsError;

@@ -42,7 +42,7 @@
 //! half the ID space away from the right one: it can match another query of the same socket only where
 //! more than 32,768 IDs were used within the timeout.
 //!
-//! Delay and stall apply in addition to any fault. A query without a question (answered FORMERR with a
+//! Queries over the limit are not answered, whatever they drew. Delay and stall apply in addition to any fault. A query without a question (answered FORMERR with a
 //! header only) is answered normally where it drew "wrong question".
 
 mod delay;
@@ -104,6 +104,8 @@ pub struct Faults {
     pub close_after: Option<u64>,
     /// When queries are held and answered all at once.
     pub stall: Option<Stall>,
+    /// How many queries a second are answered; the others get no response.
+    pub limit: Option<Limit>,
     /// The random seed: the same seed and the same order of queries at a socket give the same
     /// decisions.
     pub seed: u64,
@@ -117,6 +119,16 @@ pub struct Stall {
     pub from: Duration,
     /// Its end, after the first query.
     pub to: Duration,
+}
+
+/// A limit of the queries that are answered, over all sockets of a responder, from some time on. A server has a queue:
+/// queries of one second may come at once. Text: `5k`, or `5k@8m` from eight minutes after the first query.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limit {
+    /// Queries a second, above 0.
+    pub qps: f64,
+    /// How long after the first query it begins.
+    pub after: Duration,
 }
 
 /// A share of all queries, 0 to 1. Text: `1%` or `0.01`.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::answer::{Reply, Rule, answer};
 use crate::book::{ResponseInfo, Side};
-use crate::faults::{ConnectionFault, Decider, Fault, Faults, FaultsError, Stall};
+use crate::faults::{ConnectionFault, Decider, Fault, Faults, FaultsError, Limit, Stall};
 use crate::kind::Transport;
 use crate::message::{FORMERR, Silence};
 
@@ -15,6 +15,7 @@ pub(crate) struct Intake {
     rule: Arc<Rule>,
     decider: Decider,
     stall: Option<Stall>,
+    limit: Option<Limit>,
     start: Arc<FirstQuery>,
     transport: Transport,
 }
@@ -35,11 +36,13 @@ pub(crate) enum Unanswered {
     Dropped,
 }
 
-/// The instant of the first query, on which all sockets of a responder agree.
+/// The instant of the first query, on which all sockets of a responder agree, and how far they are with the limit.
 #[derive(Debug, Default)]
 pub(crate) struct FirstQuery {
     /// 0 = none yet (the monotonic clock is past 0 on a running machine).
     at_ns: AtomicU64,
+    /// Until when a server of the limit would be busy with what it has.
+    busy_until_ns: AtomicU64,
 }
 
 impl Intake {
@@ -51,7 +54,14 @@ impl Intake {
         start: Arc<FirstQuery>,
         transport: Transport,
     ) -> Result<Intake, FaultsError> {
-        Ok(Intake { rule, decider: faults.decider(stream)?, stall: faults.stall, start, transport })
+        Ok(Intake {
+            rule,
+            decider: faults.decider(stream)?,
+            stall: faults.stall,
+            limit: faults.limit,
+            start,
+            transport,
+        })
     }
 
     /// Processes one message, received at `now_ns`, and appends the response to `out`. Books the
@@ -78,6 +88,11 @@ impl Intake {
             }
         };
         side.counts.malformed += u64::from(rcode == u16::from(FORMERR));
+        if self.is_over_limit(now_ns) {
+            out.truncate(begin);
+            side.counts.over_limit += 1;
+            return Err(Unanswered::Dropped);
+        }
         let decision = self.decider.decide();
         let (stalled, due_ns) = self.due(now_ns, decision.delay_ns);
         side.counts.stalled += u64::from(stalled);
@@ -99,6 +114,22 @@ impl Intake {
     /// The fault of the next connection.
     pub(crate) fn decide_connection(&mut self) -> Option<ConnectionFault> {
         self.decider.decide_connection().filter(|fault| fault.is_possible(self.transport))
+    }
+
+    /// Whether a query of `now_ns` is one too many. A server works on one query after another; one that comes while the
+    /// work of a whole second waits is dropped.
+    fn is_over_limit(&self, now_ns: u64) -> bool {
+        let Some(limit) = self.limit else { return false };
+        let after_ns = now_ns.saturating_sub(self.start.at_or_set(now_ns));
+        if u128::from(after_ns) < limit.after.as_nanos() {
+            return false;
+        }
+        let each_ns = (1e9 / limit.qps) as u64;
+        let taken = |busy_until_ns: u64| {
+            (busy_until_ns <= now_ns.saturating_add(QUEUE_NS))
+                .then(|| busy_until_ns.max(now_ns).saturating_add(each_ns))
+        };
+        self.start.busy_until_ns.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken).is_err()
     }
 
     /// Whether a query of `now_ns` is held by the stall, and when its response is due.
@@ -126,6 +157,9 @@ impl FirstQuery {
         }
     }
 }
+
+/// The queue of a server with a limit, as work.
+const QUEUE_NS: u64 = 1_000_000_000;
 
 #[cfg(test)]
 mod tests {
@@ -155,6 +189,24 @@ mod tests {
         let dues = [5_000, 5_099, 5_100, 5_150, 5_190, 5_200].map(&mut due);
         assert_eq!(dues, [5_020, 5_119, 5_200, 5_200, 5_210, 5_220]);
         assert_eq!(side.counts.stalled, 3);
+    }
+
+    #[test]
+    fn a_limit_drops_what_comes_while_the_work_of_a_second_waits_and_begins_at_its_time() {
+        let limit = Some(Limit { qps: 10.0, after: Duration::from_secs(5) });
+        let mut intake = intake(Faults { limit, ..Faults::default() }, Transport::Udp);
+        let mut side = Side::default();
+        let second = 1_000_000_000;
+        let mut answered = |now: u64, queries: u32| {
+            let is_answered = |_: &u32| intake.process(&query(), now, &mut side, &mut Vec::new()).is_ok();
+            (0..queries).filter(is_answered).count()
+        };
+        assert_eq!(answered(second, 100), 100, "before its time");
+        // The one that is worked on, and ten that wait.
+        assert_eq!(answered(7 * second, 100), 11);
+        assert_eq!((answered(8 * second, 10), answered(8 * second, 10)), (10, 0));
+        assert_eq!(answered(60 * second, 11), 11);
+        assert_eq!(side.counts.over_limit, 89 + 10);
     }
 
     #[test]

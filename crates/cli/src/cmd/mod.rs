@@ -9,6 +9,7 @@ pub(crate) mod experiment;
 pub(crate) mod export;
 pub(crate) mod links;
 pub(crate) mod manual;
+pub(crate) mod qualify;
 pub(crate) mod relay;
 pub(crate) mod report;
 pub(crate) mod respond;

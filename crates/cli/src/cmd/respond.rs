@@ -11,8 +11,8 @@ use clap::{Args, ValueEnum};
 use dnsdyno_plan::units::parse_duration_ns;
 use dnsdyno_responder::xdp::{XdpConfig, XdpResponder};
 use dnsdyno_responder::{
-    Buckets, CertificateFiles, Config, Delay, Echo, Error, Faults, Responder, Resumption, Rule, Running,
-    Share, Stall, TlsSettings, TlsVersions, Transport, Zone,
+    Buckets, CertificateFiles, Config, Delay, Echo, Error, Faults, Limit, Responder, Resumption, Rule,
+    Running, Share, Stall, TlsSettings, TlsVersions, Transport, Zone,
 };
 use dnsdyno_sys::xdp::{Attach, Attached};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
@@ -114,6 +114,10 @@ pub(crate) struct RespondFlags {
     /// Send nothing from T1 to T2 after the first query, such as 3s..4s; then answer all queries received
     #[arg(long, value_name = "T1..T2", help_heading = "Faults")]
     stall: Option<Stall>,
+    /// Answer at most so many queries a second, such as 5k, or 5k@8s from 8 s after the first query on; drop
+    /// the others
+    #[arg(long, value_name = "QPS", help_heading = "Faults")]
+    limit: Option<Limit>,
     /// Random seed: the same seed and the same queries give the same faults
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Faults")]
     seed: u64,
@@ -365,6 +369,7 @@ impl RespondFlags {
                 tls_alert: self.tls_alert,
                 close_after: self.close_after,
                 stall: self.stall,
+                limit: self.limit,
                 seed: self.seed,
             },
             threads: self.threads,

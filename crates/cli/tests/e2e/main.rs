@@ -33,6 +33,7 @@
 //! | [`fallback`] | transactions retried over TCP: their parts and failures, and BIND with responses of 23 kB |
 //! | [`mix`] | several transports in one run: shares, figures, a stalled member |
 //! | [`diagnose`] | which bottleneck a run shows, on a server that stands still and without anything watched |
+//! | [`qualify`] | qualifications of servers that fail in a known way, with the generator killed in each test |
 //! | [`replay`] | captures: what the server receives, from whom and when, and answers held against recorded ones |
 //! | [`relay`] | the relay: delays, losses and order against what tcpdump saw on both sides; runs through it |
 //! | [`several_servers`] | several servers in turn or by weight, members with settings of their own |
@@ -76,6 +77,7 @@ mod mix;
 mod other_programs;
 mod output;
 mod provoke;
+mod qualify;
 mod recipes;
 mod relay;
 mod replay;

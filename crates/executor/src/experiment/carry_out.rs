@@ -106,7 +106,7 @@ fn replay(
     let (mut ended, mut cut) = (0, 0);
     while let Some(earlier) = journal.earlier()? {
         match earlier {
-            Earlier::Ended(digest) => {
+            Earlier::Ended(digest, _) => {
                 experiment.learn(&digest);
                 ended += 1;
             }
@@ -115,7 +115,7 @@ fn replay(
                 ended += 1;
             }
             // It is made again, and says nothing: nobody knows whether the server stood still with the host.
-            Earlier::Cut(_) => cut += 1,
+            Earlier::Cut(..) => cut += 1,
         }
     }
     if ended + cut > 0 {

@@ -12,6 +12,8 @@ pub struct Counts {
     pub answered: u64,
     /// End: not answered, on command.
     pub dropped: u64,
+    /// End: not answered, because more queries came than the limit.
+    pub over_limit: u64,
     /// End: answered with a wrong ID, on command.
     pub wrong_ids: u64,
     /// End: answered with a wrong question, on command.
@@ -114,7 +116,8 @@ impl Counts {
     pub fn ended(&self) -> u64 {
         let sent = self.answered + self.wrong_ids + self.wrong_questions + self.garbage + self.wrong_lengths;
         let broken = self.resets + self.cuts + self.server_errors + self.stream_resets;
-        let silent = self.dropped + self.silenced + self.ignored_short + self.ignored_responses;
+        let silent =
+            self.dropped + self.over_limit + self.silenced + self.ignored_short + self.ignored_responses;
         let failed = self.send_errors + self.lost_with_connection + self.over_bound + self.held_at_stop;
         sent + broken + silent + failed
     }
@@ -122,7 +125,7 @@ impl Counts {
     /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Counts) {
         add_fields!(self, other;
-            received answered dropped wrong_ids wrong_questions garbage resets cuts wrong_lengths
+            received answered dropped over_limit wrong_ids wrong_questions garbage resets cuts wrong_lengths
             server_errors stream_resets silenced ignored_short ignored_responses send_errors
             lost_with_connection over_bound held_at_stop duplicated dribbled reordered early stalled
             truncated malformed

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use super::{Delay, Faults, Share, Stall};
+use super::{Delay, Faults, Limit, Share, Stall};
 
 /// A text that cannot be parsed. Says what was read and how it is written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -95,6 +95,33 @@ impl FromStr for Stall {
 impl fmt::Display for Stall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}..{:?}", self.from, self.to)
+    }
+}
+
+impl FromStr for Limit {
+    type Err = TextError;
+
+    fn from_str(text: &str) -> Result<Limit, TextError> {
+        let (rate, after) = text.split_once('@').unwrap_or((text, "0"));
+        let (number, factor) = match rate.trim().strip_suffix(['k', 'M']) {
+            Some(number) if rate.trim().ends_with('k') => (number, 1e3),
+            Some(number) => (number, 1e6),
+            None => (rate.trim(), 1.0),
+        };
+        let qps = number.parse::<f64>().ok().map(|number| number * factor);
+        let qps = qps.filter(|qps| qps.is_finite() && *qps > 0.0);
+        qps.zip(duration(after)).map(|(qps, after)| Limit { qps, after }).ok_or_else(|| {
+            error(
+                text,
+                "a limit: write queries a second, such as 5k, or 5k@8s from 8 s after the first query on",
+            )
+        })
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{:?}", self.qps, self.after)
     }
 }
 
@@ -193,6 +220,17 @@ mod tests {
         }
         assert_eq!("7%".parse::<Share>().unwrap().to_string(), "7%");
         assert_eq!("0.0001".parse::<Share>().unwrap().to_string(), "0.01%");
+    }
+
+    #[test]
+    fn a_limit_is_a_rate_and_maybe_its_begin() {
+        let limit = Limit { qps: 5_000.0, after: Duration::from_secs(8) };
+        assert_eq!(["5k@8s", " 5000 @ 8s"].map(str::parse), [Ok(limit), Ok(limit)]);
+        assert_eq!(limit.to_string().parse(), Ok(limit));
+        assert_eq!("1.5M".parse(), Ok(Limit { qps: 1.5e6, after: Duration::ZERO }));
+        for text in ["", "0", "-1", "k", "5k@", "5k@8", "nan", "1e9999"] {
+            assert!(text.parse::<Limit>().is_err(), "{text}");
+        }
     }
 
     #[test]
