@@ -42,8 +42,8 @@
 //! half the ID space away from the right one: it can match another query of the same socket only where
 //! more than 32,768 IDs were used within the timeout.
 //!
-//! Queries over the limit are not answered, whatever they drew. Delay and stall apply in addition to any fault. A query without a question (answered FORMERR with a
-//! header only) is answered normally where it drew "wrong question".
+//! Queries over the limit are not answered, whatever they drew. Delay and stall apply in addition to any fault. A query
+//! without a question (answered FORMERR with a header only) is answered normally where it drew "wrong question".
 
 mod delay;
 mod error;

@@ -317,7 +317,8 @@ fn timetable(primary: &Server, secondary: &Server) -> String {
     );
     let task = |name: &str, after: u32, update: String, seen: String| {
         format!(
-            "[[task]]\nname = \"{name}\"\nevery = \"5s\"\nafter = \"{after}s\"\ntimeout = \"5s\"\nrun = '''{update}'''\n\
+            "[[task]]\nname = \"{name}\"\nevery = \"5s\"\nafter = \"{after}s\"\ntimeout = \"5s\"\nrun = \
+            '''{update}'''\n\
              [[task.look-for]]\nname = \"the secondary\"\nrun = '''{seen}'''\nwithin = \"10s\"\n"
         )
     };
