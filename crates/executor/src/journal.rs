@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 
 use dnsdyno_campaign::CommandResult;
 use dnsdyno_record::{Digest, ReadError};
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -72,6 +74,12 @@ pub enum JournalError {
         /// The error of the system.
         source: io::Error,
     },
+    /// Another process carries this campaign out.
+    #[error("{} is in use by another dnsdyno: wait for its end, or choose another folder", folder.display())]
+    InUse {
+        /// The folder.
+        folder: PathBuf,
+    },
     /// The folder has another campaign.
     #[error(
         "{} holds another campaign, or one with other options: type the same command to resume it, or choose another \
@@ -97,16 +105,28 @@ pub enum JournalError {
     Results(#[from] ResultsError),
 }
 
+impl JournalError {
+    /// Whether the input is wrong, and nothing was sent.
+    pub fn is_bad_input(&self) -> bool {
+        matches!(self, JournalError::Another { .. })
+    }
+}
+
 impl Journal {
-    /// Opens the journal in `folder`, or begins it. `campaign` says what is done, with all its options.
+    /// Opens the journal in `folder`, or begins it, and keeps it for this process. `campaign` says what is done, with
+    /// all its options.
     ///
     /// # Errors
-    /// The folder cannot be used, or holds another campaign.
+    /// The folder cannot be used, is used by another process, or holds another campaign.
     pub fn open(folder: &Path, campaign: &Value) -> Result<Journal, JournalError> {
         let path = folder.join(FILE);
         let failed = |source| JournalError::File { path: path.clone(), source };
         fs::create_dir_all(folder.join(RUNS)).map_err(failed)?;
         let mut file = OpenOptions::new().read(true).append(true).create(true).open(&path).map_err(failed)?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => return Err(JournalError::InUse { folder: folder.to_owned() }),
+            other => other.map_err(|error| failed(error.into()))?,
+        }
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(failed)?;
         // A line that was cut off was not written.
@@ -254,3 +274,81 @@ impl Journal {
 
 const FILE: &str = "journal.ndjson";
 const RUNS: &str = "runs";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use tempfile::TempDir;
+
+    fn open(folder: &TempDir) -> Result<Journal, JournalError> {
+        Journal::open(folder.path(), &json!({"method": "search"}))
+    }
+
+    /// Begins a run whose record has something in it.
+    fn begin(journal: &mut Journal, text: &str) -> PathBuf {
+        let folder = journal.begin("a run").unwrap();
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join("something"), text).unwrap();
+        folder
+    }
+
+    #[test]
+    fn a_run_that_was_cut_off_is_made_again_and_its_record_is_kept() {
+        let folder = TempDir::new().unwrap();
+        for text in ["first", "second", "third"] {
+            let run = begin(&mut open(&folder).unwrap(), text);
+            assert!(run.ends_with("runs/001"), "{}", run.display());
+        }
+        let text =
+            |run: &str| fs::read_to_string(folder.path().join("runs").join(run).join("something")).unwrap();
+        assert_eq!(["001-cut-1", "001-cut-2", "001"].map(text), ["first", "second", "third"]);
+        let mut journal = open(&folder).unwrap();
+        for _ in 0..3 {
+            assert!(matches!(journal.earlier().unwrap(), Some(Earlier::Cut(None, _))));
+        }
+        assert!(journal.earlier().unwrap().is_none());
+    }
+
+    #[test]
+    fn after_a_run_that_has_ended_or_failed_comes_the_next_one() {
+        let folder = TempDir::new().unwrap();
+        {
+            let mut journal = open(&folder).unwrap();
+            begin(&mut journal, "fails");
+            journal.fail("the server did not start").unwrap();
+            assert!(begin(&mut journal, "ends").ends_with("runs/002"));
+            journal.end().unwrap();
+        }
+        let mut journal = open(&folder).unwrap();
+        let why = journal.earlier().unwrap();
+        assert!(matches!(why, Some(Earlier::Failed(why)) if why == "the server did not start"));
+        // It has ended, but this is no record.
+        assert!(matches!(journal.earlier(), Err(JournalError::Record(_))));
+        assert!(journal.begin("the next").unwrap().ends_with("runs/003"));
+    }
+
+    #[test]
+    fn a_line_that_was_cut_off_was_not_written_and_another_text_is_an_error() {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join(FILE);
+        open(&folder).unwrap().begin("a run").unwrap();
+        let whole = fs::read_to_string(&path).unwrap();
+        fs::write(&path, format!("{whole}{{\"ended\"")).unwrap();
+        assert!(matches!(open(&folder).unwrap().earlier().unwrap(), Some(Earlier::Cut(..))));
+        assert_eq!(fs::read_to_string(&path).unwrap(), whole);
+        fs::write(&path, format!("{whole}{{\"ended\": \"1\"}}\n")).unwrap();
+        assert!(matches!(open(&folder), Err(JournalError::Line { line: 3, .. })));
+    }
+
+    #[test]
+    fn a_folder_is_for_one_campaign_and_one_process_at_a_time() {
+        let folder = TempDir::new().unwrap();
+        let held = open(&folder).unwrap();
+        assert!(matches!(open(&folder), Err(JournalError::InUse { .. })));
+        drop(held);
+        assert!(open(&folder).is_ok());
+        let other = Journal::open(folder.path(), &json!({"method": "stair"}));
+        assert!(matches!(other, Err(JournalError::Another { .. })));
+    }
+}

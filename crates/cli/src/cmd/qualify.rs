@@ -259,10 +259,7 @@ fn resume(flags: &QualifyFlags, folder: &Path) -> String {
 }
 
 fn journal_failure(error: JournalError) -> Failure {
-    match error {
-        JournalError::Another { .. } => Failure::bad_input(error),
-        _ => Failure::run_failed(error),
-    }
+    if error.is_bad_input() { Failure::bad_input(error) } else { Failure::run_failed(error) }
 }
 
 /// `runs/2026-03-09T14-05-00Z-qualify`

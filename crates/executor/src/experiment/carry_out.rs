@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
@@ -13,7 +12,6 @@ use dnsdyno_lab::VethPair;
 use dnsdyno_record::{Digest, FinishedRun, Header};
 use dnsdyno_runner::{Control, Keep, LocalRunner, Note, Observer, PlanRunner, RunError, StopCause, validate};
 use dnsdyno_sys::thread::{allowed_cpus, run_on_cpus};
-use rustix::fs::{FlockOperation, flock};
 
 use super::error::ExperimentError;
 use super::facts;
@@ -22,7 +20,7 @@ use super::place::{Place, clean_up};
 use super::servers::{Cpus, Standing, Starter};
 use super::setup::{Setup, Wanted};
 use super::stop::Stop;
-use super::timetable::Event;
+use super::timetable::{Action, Event};
 use crate::Journal;
 use crate::journal::Earlier;
 
@@ -64,7 +62,6 @@ pub fn carry_out(
     watcher: &mut dyn Watcher,
 ) -> Result<Carried, ExperimentError> {
     let mut journal = Journal::open(folder, &setup.identity)?;
-    let _lock = lock(&journal)?;
     clean_up(journal.places()).iter().for_each(|line| watcher.says(line));
     let mut experiment = Experiment::new(setup.design.clone());
     replay(&mut experiment, &mut journal, watcher)?;
@@ -81,21 +78,6 @@ pub fn carry_out(
     maker.kept.clear();
     made?;
     Ok(Carried { experiment, journal, stopped: stop.cause() })
-}
-
-/// Holds the folder, so that no other process carries the same experiment out.
-fn lock(journal: &Journal) -> Result<File, ExperimentError> {
-    let path = journal.run(1);
-    let runs = path.parent().unwrap_or(journal.folder());
-    let failed = |source| ExperimentError::Write { path: runs.to_owned(), source };
-    let file = File::open(runs).map_err(failed)?;
-    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(file),
-        Err(rustix::io::Errno::WOULDBLOCK) => {
-            Err(ExperimentError::InUse { folder: journal.folder().to_owned() })
-        }
-        Err(error) => Err(failed(error.into())),
-    }
 }
 
 fn replay(
@@ -259,7 +241,7 @@ impl Maker<'_> {
             self.watcher.says(&format!("event: `{}` {}", one.what, one.outcome));
         }
         let is_stopped = control.cause().is_some_and(StopCause::is_signal);
-        Ok(match standing.ended().filter(|_| !was_killed(&happened)) {
+        Ok(match standing.ended().filter(|_| !was_killed(&events, &happened)) {
             _ if is_stopped => Ran::Stopped,
             Some(how) => Ran::Failed(format!("{subject}: {how}")),
             None if standing.lost_by_paths() > 0 => {
@@ -308,8 +290,10 @@ fn has_run(experiment: &Experiment, subject: usize) -> bool {
 }
 
 /// Whether an event has ended the server on purpose.
-fn was_killed(happened: &[Happened]) -> bool {
-    happened.iter().any(|one| one.what.starts_with("kill "))
+fn was_killed(events: &[Event], happened: &[Happened]) -> bool {
+    let mut kills = events.iter().filter(|event| event.action == Action::Kill);
+    // A command of the user that kills it is none of these.
+    kills.any(|event| happened.iter().any(|one| one.succeeded && one.what == event.words()))
 }
 
 /// Keeps the calling thread, and those that it starts, on some CPUs until it is dropped.

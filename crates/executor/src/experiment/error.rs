@@ -33,12 +33,6 @@ pub enum ExperimentError {
     /// The journal or the folder cannot be used.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// Another process carries this experiment out.
-    #[error("{} is in use by another dnsdyno: wait for its end, or choose another folder with --out", folder.display())]
-    InUse {
-        /// The folder.
-        folder: PathBuf,
-    },
     /// A server did not start, and had not started before.
     #[error("{subject} cannot be measured: {source}")]
     Start {
@@ -103,6 +97,7 @@ impl ExperimentError {
     pub fn is_bad_input(&self) -> bool {
         match self {
             ExperimentError::ReadFile { .. } | ExperimentError::File { .. } => true,
+            ExperimentError::Journal(error) => error.is_bad_input(),
             ExperimentError::Run { source, .. } => source.is_bad_input(),
             _ => false,
         }

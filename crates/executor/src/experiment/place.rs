@@ -171,6 +171,11 @@ mod tests {
         let owner = File::create(place.join(OWNER)).unwrap();
         flock(&owner, FlockOperation::NonBlockingLockExclusive).unwrap();
         let mut left = Command::new("sleep").arg("600").env(MARK, &place).spawn().unwrap();
+        // The kernel shows the environment of a new program a moment after its start.
+        let mark = format!("{MARK}={}", place.display());
+        while !has_mark(i32::try_from(left.id()).unwrap(), &mark) {
+            std::thread::sleep(LOOK_AGAIN);
+        }
         // While the owner lives, nothing of it is touched.
         let words =
             |said: &[String]| said.iter().filter(|line| line.contains(&place.display().to_string())).count();
