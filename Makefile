@@ -28,6 +28,7 @@ test: scripts-ready ## All tests, with real servers and a real browser from Debi
 	scripts/install-servers $(SERVERS) $(TOOLS) $(WEB) $(READERS)
 	scripts/install-readers || echo "the tests that need what reads exports are skipped" >&2
 	CARGO='$(CARGO)' scripts/run-tests
+	DNSDYNO_PROGRAM=$${CARGO_TARGET_DIR:-target}/debug/dnsdyno scripts/test-page
 
 check: scripts-ready ## Format, lints, layers, circles, schema, licences, and the report page where Node is there
 	$(CARGO) fmt --all --check
