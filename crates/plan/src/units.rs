@@ -10,7 +10,9 @@ pub enum UnitError {
     #[error("`{0}` is not a rate: write queries per second, like 200, 50k or 1.5M")]
     Rate(String),
     /// Not a duration.
-    #[error("`{0}` is not a duration: write a number and ns, us, ms, s, m, h or d, like 30s or 1.5h")]
+    #[error(
+        "`{0}` is not a duration: write a number and ns, us, ms, s, m, h or d, like 30s or 1.5h, at most 100d"
+    )]
     Duration(String),
     /// Not a count.
     #[error("`{0}` is not a count: write a whole number, like 1000, 50k or 10M")]

@@ -44,7 +44,7 @@ pub enum ZoneError {
         /// The line of the entry before it, from 1.
         line: usize,
     },
-    /// A name with an empty label inside, which the parser lets pass.
+    /// A name has an empty label inside.
     #[error("{path}:{line}: a name with an empty label (two dots in a row)")]
     Name {
         /// The file.
@@ -117,15 +117,15 @@ impl Zone {
             let begin = file.current_offset();
             let entry = next_entry(&mut file).map_err(|error| match error {
                 EntryError::Syntax(error) => syntax(path, &error),
+                EntryError::Name => {
+                    ZoneError::Name { path: path.into(), line: lines.at(file.current_offset()) }
+                }
                 EntryError::Unreadable => ZoneError::Unreadable { path: path.into(), line: lines.at(begin) },
             })?;
             let Some(entry) = entry else { break };
             let line = lines.at(file.current_offset());
             match entry {
-                Entry::Record(record) => {
-                    let record = Record::of(&record, line);
-                    records.push(record.ok_or_else(|| ZoneError::Name { path: path.into(), line })?);
-                }
+                Entry::Record(record) => records.push(Record::of(&record, line)),
                 Entry::Include { .. } => return Err(ZoneError::Include { path: path.into(), line }),
             }
         }

@@ -1,10 +1,8 @@
 //! A record of a zone file, and the tree of names.
 
 use domain::base::iana::Class;
-use domain::base::name::{Name, ParsedName, ToName};
-use domain::base::rdata::{ComposeRecordData, ParseRecordData, RecordData};
-use domain::dep::octseq::Parser;
-use domain::rdata::ZoneRecordData;
+use domain::base::name::ToName;
+use domain::base::rdata::{ComposeRecordData, RecordData};
 use domain::zonefile::inplace::ScannedRecord;
 
 /// A record of a zone file.
@@ -19,20 +17,13 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// `None` where a name in it is none.
-    pub(super) fn of(record: &ScannedRecord, line: usize) -> Option<Record> {
+    pub(super) fn of(record: &ScannedRecord, line: usize) -> Record {
         let (mut owner, mut data) = (Vec::new(), Vec::new());
         // Appending to a Vec cannot fail.
         let Ok(()) = record.owner().compose_canonical(&mut owner);
         let Ok(()) = record.data().compose_rdata(&mut data);
-        let rtype = record.data().rtype();
-        let read = Record { line, owner, rtype: rtype.to_int(), ttl_s: record.ttl().as_secs(), data };
-        let owner_is_whole = Name::from_octets(&read.owner[..]).is_ok();
-        // Reading back what was composed finds a name that ends before its last byte.
-        let mut parser = Parser::from_ref(&read.data[..]);
-        let parsed = ZoneRecordData::<&[u8], ParsedName<&[u8]>>::parse_rdata(rtype, &mut parser);
-        let data_is_whole = parsed.is_ok_and(|data| data.is_some()) && parser.remaining() == 0;
-        (owner_is_whole && data_is_whole).then_some(read)
+        let rtype = record.data().rtype().to_int();
+        Record { line, owner, rtype, ttl_s: record.ttl().as_secs(), data }
     }
 
     /// Type, class, TTL, length and data.

@@ -92,6 +92,7 @@ impl Records {
         loop {
             let entry = next_entry(&mut zone).map_err(|error| match error {
                 EntryError::Syntax(error) => wrong(error),
+                EntryError::Name => zone_error(&name, error.to_string()),
                 EntryError::Unreadable => zone_error(&name, UNREADABLE.to_owned()),
             })?;
             let Some(entry) = entry else { break };
