@@ -1,7 +1,7 @@
 //! What an experiment will do, and how long it takes: `--dry-run`.
 
 use dnsdyno_campaign::experiment::{Design, Order};
-use dnsdyno_measure::units::{count, length};
+use dnsdyno_measure::units::{counted, length};
 
 use super::setup::{Setup, Wanted};
 
@@ -26,12 +26,12 @@ pub fn summary(setup: &Setup) -> Vec<String> {
     }
     lines.push(String::new());
     lines.push(format!(
-        "  {} runs: {} servers × {} loads × ({} + {} repeats), {}",
-        count(design.runs()),
-        design.subjects.len(),
-        design.loads.len(),
+        "  {}: {} × {} × ({} + {}), {}",
+        counted(design.runs(), "run", "runs"),
+        counted(design.subjects.len() as u64, "server", "servers"),
+        counted(design.loads.len() as u64, "load", "loads"),
         design.dropped,
-        design.repeats,
+        counted(design.repeats.into(), "repeat", "repeats"),
         match design.order {
             Order::InTurn => "in turn".to_owned(),
             Order::RandomBlocks => format!("in random blocks (seed {})", design.seed),
