@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 pub mod compare;
+pub mod find;
 pub mod statistics;
 mod step;
 
