@@ -11,9 +11,11 @@
 //! Nothing here reads a clock, and random numbers have a seed: the same records give the same verdict.
 #![forbid(unsafe_code)]
 
+mod commands;
 pub mod compare;
 pub mod find;
 pub mod statistics;
 mod step;
 
+pub use commands::{CommandOutcome, CommandResult};
 pub use step::{Campaign, Request, Step};

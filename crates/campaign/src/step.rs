@@ -7,6 +7,8 @@
 use dnsdyno_plan::Draft;
 use dnsdyno_record::Digest;
 
+use crate::commands::CommandResult;
+
 /// Decides, from the records so far, what to do next. Nothing is kept but what the records say: a campaign that is made
 /// anew and learns the same records in the same order is in the same state, so that it can be resumed after any end.
 pub trait Campaign {
@@ -18,6 +20,10 @@ pub trait Campaign {
 
     /// Takes the record of the run that was requested last.
     fn learn(&mut self, run: &Digest);
+
+    /// Takes the results of the commands that were carried out beside a run, before its record is learned, whole or cut
+    /// off.
+    fn learn_commands(&mut self, _results: &[CommandResult]) {}
 
     /// Takes what there is of the record of such a run that was cut off, by the end of the program or of the host.
     fn learn_cut(&mut self, _run: &Digest) {}
@@ -39,6 +45,8 @@ pub struct Request {
     pub draft: Draft,
     /// How long no load is sent before it, in ns.
     pub rest_ns: u64,
+    /// Whether commands of the user are carried out beside it; their results are learned with its record.
+    pub commands: bool,
     /// What it is for, in a few words for people: "doubling: 8,000 qps".
     pub why: String,
 }

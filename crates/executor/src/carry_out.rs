@@ -6,6 +6,7 @@ use dnsdyno_campaign::{Campaign, Request, Step};
 use dnsdyno_record::FinishedRun;
 
 use crate::journal::{Earlier, Journal, JournalError};
+use crate::results;
 
 /// How a campaign ended.
 #[derive(Debug)]
@@ -43,11 +44,13 @@ pub fn carry_out<C: Campaign, P: Progress>(
     let (mut ended, mut cut) = (0, 0);
     while let Some(earlier) = journal.earlier()? {
         match earlier {
-            Earlier::Ended(digest) => {
+            Earlier::Ended(digest, results) => {
+                campaign.learn_commands(&results);
                 campaign.learn(&digest);
                 ended += 1;
             }
-            Earlier::Cut(digest) => {
+            Earlier::Cut(digest, results) => {
+                campaign.learn_commands(&results);
                 digest.iter().for_each(|digest| campaign.learn_cut(digest));
                 cut += 1;
             }
@@ -64,6 +67,7 @@ pub fn carry_out<C: Campaign, P: Progress>(
         let folder = journal.begin(&request.why)?;
         let Some(run) = progress.run(&request, &folder)? else { return Ok(CarriedOut::Stopped) };
         journal.end()?;
+        campaign.learn_commands(&results::read(&folder).map_err(JournalError::from)?);
         campaign.learn(&run.digest);
     }
 }

@@ -11,9 +11,12 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
+use dnsdyno_campaign::CommandResult;
 use dnsdyno_record::{Digest, ReadError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::results::{self, ResultsError};
 
 /// The journal of a campaign, open for writing.
 #[derive(Debug)]
@@ -28,10 +31,10 @@ pub struct Journal {
 /// A run of an earlier part of the campaign.
 #[derive(Debug)]
 pub enum Earlier {
-    /// It has ended, and its record is whole.
-    Ended(Box<Digest>),
+    /// It has ended, and its record is whole. With the results of the commands beside it.
+    Ended(Box<Digest>, Vec<CommandResult>),
     /// It was cut off: this is what its record has, if anything.
-    Cut(Option<Box<Digest>>),
+    Cut(Option<Box<Digest>>, Vec<CommandResult>),
 }
 
 /// A run in the journal.
@@ -81,6 +84,9 @@ pub enum JournalError {
     /// The record of a run that has ended cannot be read.
     #[error("the record of a run of this campaign cannot be read: {0}")]
     Record(#[from] ReadError),
+    /// The results of the commands beside a run cannot be read.
+    #[error(transparent)]
+    Results(#[from] ResultsError),
 }
 
 impl Journal {
@@ -134,7 +140,8 @@ impl Journal {
         let Some(entry) = self.entries.get(self.replayed) else { return Ok(None) };
         self.replayed += 1;
         if entry.ended {
-            return Ok(Some(Earlier::Ended(Box::new(Digest::read(&self.run_folder(entry.number))?))));
+            let folder = self.run_folder(entry.number);
+            return Ok(Some(Earlier::Ended(Box::new(Digest::read(&folder)?), results::read(&folder)?)));
         }
         let made_again =
             self.entries[self.replayed..].iter().filter(|later| later.number == entry.number).count();
@@ -143,7 +150,7 @@ impl Journal {
             self.entries[..self.replayed - 1].iter().filter(|earlier| earlier.number == entry.number).count();
         let kept = self.cut_folder(entry.number, cut_before + 1);
         let folder = if made_again > 0 || kept.exists() { kept } else { self.run_folder(entry.number) };
-        Ok(Some(Earlier::Cut(Digest::read(&folder).ok().map(Box::new))))
+        Ok(Some(Earlier::Cut(Digest::read(&folder).ok().map(Box::new), results::read(&folder)?)))
     }
 
     /// Notes that a run begins, and returns the folder for its record.

@@ -9,6 +9,7 @@
 
 mod carry_out;
 mod journal;
+mod results;
 
 pub use carry_out::{CarriedOut, Progress, carry_out};
 pub use journal::{Journal, JournalError};

@@ -322,6 +322,9 @@ pub struct Event {
     pub figures: serde_json::Map<String, serde_json::Value>,
 }
 
+/// The figure of an event of the kind `condition`: the end of the interval with which the condition held, in ns.
+pub const HELD_UNTIL: &str = "held_until_ns";
+
 impl Event {
     /// The kind of the event that stands for lost lines of the record.
     pub(crate) const RECORD_GAP: &str = "record_gap";

@@ -3,8 +3,7 @@
 use dnsdyno_engine::{Control, StopCause};
 use dnsdyno_plan::{Plan, StopLimits};
 use dnsdyno_record::expect::{Each, EachOutcome, StopWatch};
-use dnsdyno_record::{Ended, Event, Header, Interval};
-use serde_json::Map;
+use dnsdyno_record::{Ended, Event, HELD_UNTIL, Header, Interval};
 
 /// The judge of one run.
 pub(crate) struct Judge {
@@ -12,8 +11,8 @@ pub(crate) struct Judge {
     each: Each,
     stop_watch: StopWatch,
     limits: StopLimits,
-    /// The condition that ended the run.
-    met: Option<String>,
+    /// The condition that ended the run, and the end of the interval with which it held.
+    met: Option<(String, u64)>,
 }
 
 impl Judge {
@@ -33,7 +32,7 @@ impl Judge {
         let met = self.stop_watch.interval(&self.header, interval);
         match met.filter(|_| self.met.is_none()) {
             Some((condition, _)) => {
-                self.met = Some(condition.text.clone());
+                self.met = Some((condition.text.clone(), interval.to_ns));
                 true
             }
             None => false,
@@ -43,7 +42,10 @@ impl Judge {
     /// The event of a run that is stopped; `at_ns` is the end of the last interval that has passed.
     pub(crate) fn stop_event(&self, control: &Control, at_ns: u64) -> Event {
         let (cause, reached) = (control.cause(), control.reached());
-        let figures = reached.map(|reached| ("queries".to_owned(), reached.queries.into()));
+        let limit = reached.map(|reached| ("queries".to_owned(), reached.queries.into()));
+        // The load has gone on until the interval was judged, maybe into its next part.
+        let held = self.met.as_ref().filter(|_| cause == Some(StopCause::Condition));
+        let held = held.map(|(_, to_ns)| (HELD_UNTIL.to_owned(), (*to_ns).into()));
         let queries = reached.map_or(0, |reached| reached.queries);
         let (kind, message) = match cause {
             Some(StopCause::Terminate) => ("terminate", "stopped by SIGTERM".to_owned()),
@@ -59,7 +61,7 @@ impl Judge {
             },
         };
         let at_ns = reached.map_or(at_ns, |reached| reached.at_ns);
-        Event { at_ns, kind: kind.to_owned(), message, figures: Map::from_iter(figures) }
+        Event { at_ns, kind: kind.to_owned(), message, figures: limit.into_iter().chain(held).collect() }
     }
 
     /// How a run has ended that was stopped.
@@ -79,7 +81,7 @@ impl Judge {
     /// The condition that has stopped the run, as given.
     fn condition(&self, cause: Option<StopCause>) -> Option<String> {
         match cause? {
-            StopCause::Condition => self.met.clone(),
+            StopCause::Condition => self.met.as_ref().map(|(text, _)| text.clone()),
             StopCause::Behind => self.limits.behind.map(|queries| format!("behind>={queries}")),
             StopCause::Outstanding => {
                 self.limits.outstanding.map(|queries| format!("outstanding>={queries}"))

@@ -103,6 +103,8 @@ pub enum Figure {
     Shortest,
     /// The maximum.
     Longest,
+    /// The maximum of the answered queries: the others are left out.
+    Slowest,
 }
 
 /// A group of metrics, for help, errors and documents.
@@ -121,8 +123,9 @@ pub const METRICS: &[MetricGroup] = &[
         meaning: "percent of the queries, or a count",
     },
     MetricGroup {
-        names: "p50, p90, p95, p99, p99.9 (any percentile), avg, min, max",
-        meaning: "a duration; with response., service. or lateness. before the name, that of these times",
+        names: "p50, p90, p95, p99, p99.9 (any percentile), avg, min, max, slowest",
+        meaning: "a duration; with response., service. or lateness. before the name, that of these times; slowest \
+                  is max without the unanswered queries",
     },
     MetricGroup { names: "rate (or qps), sent_rate", meaning: "queries answered or sent per second" },
     MetricGroup {
@@ -205,6 +208,7 @@ fn duration_metric(name: &str) -> Option<Metric> {
         "avg" => Figure::Average,
         "min" => Figure::Shortest,
         "max" => Figure::Longest,
+        "slowest" => Figure::Slowest,
         _ => {
             let number = figure.strip_prefix('p')?;
             let is_plain = number.bytes().all(|b| b.is_ascii_digit() || b == b'.');

@@ -167,6 +167,7 @@ fn duration(figure: Figure, latency: Latency<'_>, timeout_ns: u64) -> Measured {
     let quantile = match figure {
         Figure::Quantile(q) => latency.quantile(q),
         Figure::Longest => longest(latency),
+        Figure::Slowest => Some(Quantile::At(exact.max_ns)),
         Figure::Shortest => Some(Quantile::At(exact.min_ns)),
         Figure::Average => latency.answered.mean_ns().map(Quantile::At),
     };

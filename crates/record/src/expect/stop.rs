@@ -8,7 +8,7 @@
 //! An interval in which no query was due neither fulfils a condition nor breaks it: a closed loop whose server is
 //! silent sends nothing for a whole timeout.
 
-use dnsdyno_plan::expect::{Metric, StopCondition};
+use dnsdyno_plan::expect::{Figure, Metric, StopCondition};
 
 use super::holds::holds;
 use super::measured::{Measured, Part, measure};
@@ -51,7 +51,10 @@ impl StopWatch {
 
 /// Whether no query of the interval was answered, so that each latency of it is above any bound.
 fn is_beyond_all(condition: &StopCondition, part: Part<'_>) -> bool {
-    let is_on_latency = matches!(condition.holds.metric, Metric::Duration(..));
+    let is_on_latency = match condition.holds.metric {
+        Metric::Duration(_, figure) => figure != Figure::Slowest,
+        _ => false,
+    };
     is_on_latency
         && condition.holds.comparison.is_upward()
         && part.tally.ends.answered == 0
@@ -91,6 +94,9 @@ mod tests {
     fn latencies_are_above_any_bound_where_nothing_was_answered() {
         assert_eq!(ends_at("p99>50ms", &[(10, 0), (10, 10)]), Some(1));
         assert_eq!(ends_at("p99<50ms", &[(10, 10)]), None);
+        // Those that were answered in time were as fast as before.
+        assert_eq!(ends_at("slowest>50ms", &[(10, 0), (10, 10), (10, 1)]), None);
+        assert_eq!(ends_at("slowest>0.5ms", &[(10, 10), (10, 9)]), Some(1));
     }
 
     #[test]
