@@ -37,6 +37,8 @@ pub(crate) enum Command {
     Report(crate::cmd::report::ReportFlags),
     /// Say whether two sets of runs differ, and by how much
     Compare(crate::cmd::compare::CompareFlags),
+    /// Find the highest load that meets criteria, with its confidence interval
+    Find(Box<crate::cmd::find::FindFlags>),
     /// Write a run in the format of another program
     Export(crate::cmd::export::ExportFlags),
     /// Say what is in captures of DNS traffic, and cut, filter, merge and convert them

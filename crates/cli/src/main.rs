@@ -32,6 +32,7 @@ fn main() -> ExitCode {
         Command::Diagnose(flags) => cmd::diagnose::diagnose(&flags),
         Command::Report(flags) => cmd::report::report(&flags),
         Command::Compare(flags) => cmd::compare::compare(&flags),
+        Command::Find(flags) => cmd::find::find(*flags),
         Command::Export(flags) => cmd::export::export(&flags),
         Command::Capture(flags) => cmd::capture::capture(&flags),
         Command::Serve(flags) => cmd::serve::serve(&flags),

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod carry_out;
+pub mod find;
 mod journal;
 mod results;
 

@@ -15,6 +15,7 @@ mod doctor;
 pub mod expect;
 mod fallback;
 mod figures;
+pub mod finding;
 mod foreign;
 mod hints;
 mod intervals;

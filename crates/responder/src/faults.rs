@@ -42,6 +42,10 @@
 //! half the ID space away from the right one: it can match another query of the same socket only where
 //! more than 32,768 IDs were used within the timeout.
 //!
+//! A service time makes the responder a server with a limit: it serves one query after the other, over all its sockets,
+//! each for that long (drawn for each query); others wait, and where the queue is full they are dropped. With a fixed
+//! service time of 50 µs it answers at most 20,000 queries a second. The delay comes after the service.
+//!
 //! Delay and stall apply in addition to any fault. A query without a question (answered FORMERR with a
 //! header only) is answered normally where it drew "wrong question".
 
@@ -102,11 +106,22 @@ pub struct Faults {
     pub tls_alert: Share,
     /// Close each connection regularly after so many responses, 1 or more.
     pub close_after: Option<u64>,
+    /// How long each query is served, one after the other; `None` = they do not wait for each other.
+    pub service: Option<Service>,
     /// When queries are held and answered all at once.
     pub stall: Option<Stall>,
     /// The random seed: the same seed and the same order of queries at a socket give the same
     /// decisions.
     pub seed: u64,
+}
+
+/// A server that serves one query after the other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Service {
+    /// How long it serves a query.
+    pub time: Delay,
+    /// How many queries may wait, without the one that is served; further ones are dropped.
+    pub queue: u32,
 }
 
 /// A time, counted from the first query, in which queries are held; all of them are answered at
@@ -210,6 +225,8 @@ pub struct Decision {
     pub fault: Option<Fault>,
     /// How long to hold the response, in nanoseconds.
     pub delay_ns: u64,
+    /// How long the query is served, in nanoseconds; `None` = it does not wait for others.
+    pub service_ns: Option<u64>,
 }
 
 /// Draws the decisions for the queries of one socket, one by one.
@@ -219,6 +236,7 @@ pub struct Decider {
     /// The upper end of each fault between 0 and 1; those with no share are left out.
     faults: Vec<(f64, Fault)>,
     delay: Option<Sampler>,
+    service: Option<Sampler>,
     /// Separate, so that connections do not change what their queries draw.
     connection_rng: Xoshiro256PlusPlus,
     connection_faults: Vec<(f64, ConnectionFault)>,
@@ -239,6 +257,9 @@ impl Faults {
         if let Some(delay) = &self.delay {
             delay.sampler()?;
         }
+        if let Some(service) = &self.service {
+            service.time.sampler()?;
+        }
         match self.stall {
             Some(stall) if stall.from > stall.to => Err(FaultsError::Stall),
             _ => Ok(()),
@@ -253,6 +274,7 @@ impl Faults {
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
             faults: cumulative(self.shares()),
             delay: self.delay.as_ref().map(Delay::sampler).transpose()?,
+            service: self.service.as_ref().map(|service| service.time.sampler()).transpose()?,
             connection_rng: Xoshiro256PlusPlus::seed_from_u64(seed ^ CONNECTION_STEP),
             connection_faults: cumulative(self.connection_shares()),
         })
@@ -324,7 +346,8 @@ impl Decider {
             self.faults.iter().find(|(end, _)| drawn < *end).map(|(_, fault)| *fault)
         };
         let delay_ns = self.delay.as_ref().map_or(0, |delay| delay.draw(&mut self.rng));
-        Decision { fault, delay_ns }
+        let service_ns = self.service.as_ref().map(|service| service.draw(&mut self.rng));
+        Decision { fault, delay_ns, service_ns }
     }
 
     /// Changes a response, which starts at `start`, as the fault demands; false where the fault

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::answer::{Reply, Rule, answer};
 use crate::book::{ResponseInfo, Side};
-use crate::faults::{ConnectionFault, Decider, Fault, Faults, FaultsError, Stall};
+use crate::faults::{ConnectionFault, Decider, Fault, Faults, FaultsError, Service, Stall};
 use crate::kind::Transport;
 use crate::message::{FORMERR, Silence};
 
@@ -15,6 +15,7 @@ pub(crate) struct Intake {
     rule: Arc<Rule>,
     decider: Decider,
     stall: Option<Stall>,
+    service: Option<Service>,
     start: Arc<FirstQuery>,
     transport: Transport,
 }
@@ -35,11 +36,13 @@ pub(crate) enum Unanswered {
     Dropped,
 }
 
-/// The instant of the first query, on which all sockets of a responder agree.
+/// What all sockets of a responder agree on: the instant of the first query, and until when it serves queries.
 #[derive(Debug, Default)]
 pub(crate) struct FirstQuery {
     /// 0 = none yet (the monotonic clock is past 0 on a running machine).
     at_ns: AtomicU64,
+    /// When the last query that was taken will have been served.
+    free_at_ns: AtomicU64,
 }
 
 impl Intake {
@@ -51,7 +54,7 @@ impl Intake {
         start: Arc<FirstQuery>,
         transport: Transport,
     ) -> Result<Intake, FaultsError> {
-        Ok(Intake { rule, decider: faults.decider(stream)?, stall: faults.stall, start, transport })
+        Ok(Intake { rule, decider: faults.decider(stream)?, stall: faults.stall, service: faults.service, start, transport })
     }
 
     /// Processes one message, received at `now_ns`, and appends the response to `out`. Books the
@@ -79,7 +82,13 @@ impl Intake {
         };
         side.counts.malformed += u64::from(rcode == u16::from(FORMERR));
         let decision = self.decider.decide();
+        let Some(served_ns) = self.served(now_ns, decision.service_ns) else {
+            out.truncate(begin);
+            side.counts.queue_full += 1;
+            return Err(Unanswered::Dropped);
+        };
         let (stalled, due_ns) = self.due(now_ns, decision.delay_ns);
+        let due_ns = due_ns.max(served_ns.saturating_add(decision.delay_ns));
         side.counts.stalled += u64::from(stalled);
         let fault = match decision.fault {
             Some(Fault::Loss) => {
@@ -99,6 +108,19 @@ impl Intake {
     /// The fault of the next connection.
     pub(crate) fn decide_connection(&mut self) -> Option<ConnectionFault> {
         self.decider.decide_connection().filter(|fault| fault.is_possible(self.transport))
+    }
+
+    /// When a query of `now_ns` has been served; `None` where the queue is full.
+    fn served(&self, now_ns: u64, service_ns: Option<u64>) -> Option<u64> {
+        let (Some(service), Some(service_ns)) = (&self.service, service_ns) else { return Some(now_ns) };
+        // The waiting are known by the work that they are: with equal service times exactly.
+        let most_ns = service.mean_ns().saturating_mul(u64::from(service.queue).saturating_add(1));
+        let take = |free_at_ns: u64| {
+            let begins_ns = free_at_ns.max(now_ns);
+            (begins_ns - now_ns < most_ns).then(|| begins_ns.saturating_add(service_ns))
+        };
+        let before_ns = self.start.free_at_ns.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).ok()?;
+        Some(before_ns.max(now_ns).saturating_add(service_ns))
     }
 
     /// Whether a query of `now_ns` is held by the stall, and when its response is due.
@@ -155,6 +177,20 @@ mod tests {
         let dues = [5_000, 5_099, 5_100, 5_150, 5_190, 5_200].map(&mut due);
         assert_eq!(dues, [5_020, 5_119, 5_200, 5_200, 5_210, 5_220]);
         assert_eq!(side.counts.stalled, 3);
+    }
+
+    #[test]
+    fn a_service_serves_one_query_after_the_other_and_drops_those_that_its_queue_cannot_hold() {
+        let service = Some(Service { time: Delay::Fixed(Duration::from_nanos(100)), queue: 2 });
+        let mut intake = intake(Faults { service, ..Faults::default() }, Transport::Udp);
+        let mut side = Side::default();
+        let mut due = |now| {
+            intake.process(&query(), now, &mut side, &mut Vec::new()).ok().map(|taken| taken.due_ns)
+        };
+        // One is served and two wait; the fourth is dropped, and the next comes when the first has left.
+        let dues = [1_000, 1_000, 1_000, 1_000, 1_101, 5_000].map(&mut due);
+        assert_eq!(dues, [Some(1_100), Some(1_200), Some(1_300), None, Some(1_400), Some(5_100)]);
+        assert_eq!((side.counts.queue_full, side.counts.received), (1, 6));
     }
 
     #[test]

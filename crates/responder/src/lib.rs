@@ -38,7 +38,7 @@ pub mod zone;
 pub use answer::{Echo, Rule};
 pub use book::{Book, Buckets};
 pub use config::{Config, Error};
-pub use faults::{Delay, Faults, Share, Stall};
+pub use faults::{Delay, Faults, Service, Share, Stall};
 pub use kind::Transport;
 pub use server::{Responder, Running};
 pub use tls::{CertificateFiles, Resumption, TlsSettings, TlsVersions};

@@ -59,7 +59,7 @@ impl Ramp {
             interval: Some(format_duration_ns(piece_ns)),
             ..self.settings.of_trials(piece_ns)
         };
-        Request { draft, rest_ns: 0, why: format!("ramp to {} qps", units::rate(most)) }
+        Request { draft, rest_ns: 0, commands: false, why: format!("ramp to {} qps", units::rate(most)) }
     }
 
     /// The first row for which a rule holds; a rule about a rate must hold in the next row too.

@@ -46,6 +46,8 @@ struct Near {
     recovers: Option<Trend>,
     /// The limit moves.
     drifts: Option<Trend>,
+    /// It may move, which is not shown: the interval allows for it.
+    may_drift: Option<(f64, f64)>,
 }
 
 /// What is done next.
@@ -205,7 +207,7 @@ impl Search {
             let from = if wider_from { near.from / 2.0 } else { near.from };
             let to = if wider_to { near.to * 2.0 } else { near.to };
             let wider = self.belief_between(from, to);
-            near = Near { recovers: near.recovers, drifts: near.drifts, ..wider };
+            near = Near { recovers: near.recovers, drifts: near.drifts, may_drift: near.may_drift, ..wider };
             self.learn_into(&mut near);
         }
         self.belief = Some(near);
@@ -213,7 +215,7 @@ impl Search {
 
     fn belief_between(&self, from: f64, to: f64) -> Near {
         let belief = Belief::between(from, to, self.settings.precision / PLACES_OF_PRECISION);
-        Near { belief, from, to, learned: 0, recovers: None, drifts: None }
+        Near { belief, from, to, learned: 0, recovers: None, drifts: None, may_drift: None }
     }
 
     fn learn_into(&self, near: &mut Near) {
@@ -289,7 +291,10 @@ impl Search {
     fn interval(&self, near: &Near) -> (f64, f64) {
         match &near.drifts {
             Some(trend) => (trend.shifted[0], trend.shifted[2]),
-            None => (near.belief.quantile(0.025), near.belief.quantile(0.975)),
+            None => {
+                let (from, to) = (near.belief.quantile(0.025), near.belief.quantile(0.975));
+                near.may_drift.map_or((from, to), |(low, high)| (from.min(low), to.max(high)))
+            }
         }
     }
 
@@ -325,6 +330,7 @@ impl Search {
                 self.belief = Some(near);
             }
         } else {
+            near.may_drift = (drift.odds > POSSIBLE).then_some((drift.shifted[0], drift.shifted[2]));
             near.drifts = (drift.odds > SHOWN).then_some(drift);
         }
     }
@@ -560,7 +566,7 @@ const AT_END: f64 = 0.02;
 const PLACES_OF_PRECISION: f64 = 8.0;
 
 /// A limit whose noise is below this does not move.
-const SUSPICIOUS_NOISE: f64 = 0.015;
+const SUSPICIOUS_NOISE: f64 = 0.01;
 
 /// Fewer trials near the limit show no trend; then it is looked for after every so many.
 const FEWEST_FOR_TREND: usize = 8;
@@ -568,6 +574,9 @@ const TREND_EVERY: usize = 4;
 
 /// How many times as probable the trials must be with a trend as without.
 const SHOWN: f64 = 30.0;
+
+/// And so many times, for the interval to allow for a drift that is not shown.
+const POSSIBLE: f64 = 2.0;
 
 /// How far around the limit a trend is looked for.
 const AROUND: f64 = 1.5;

@@ -11,7 +11,7 @@ use super::trial::Purpose;
 use crate::step::Request;
 
 /// The options of a search as the user gives them.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Options {
     /// What is searched for; `None` = queries per second.
     pub what: Option<String>,
@@ -437,7 +437,7 @@ impl Settings {
             What::Clients => draft.clients = Some(load.round().max(1.0) as usize),
         }
         let load = dnsdyno_measure::units::rate(load);
-        Request { draft, rest_ns, why: format!("{}: {load} {}", purpose.text(), self.what.unit()) }
+        Request { draft, rest_ns, commands: false, why: format!("{}: {load} {}", purpose.text(), self.what.unit()) }
     }
 
     /// What all trials have.

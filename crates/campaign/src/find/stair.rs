@@ -36,7 +36,7 @@ impl Stair {
             hold: Some(format_duration_ns(hold_ns)),
             ..self.settings.of_trials(hold_ns)
         };
-        Request { draft, rest_ns: 0, why: format!("stair {range} qps") }
+        Request { draft, rest_ns: 0, commands: false, why: format!("stair {range} qps") }
     }
 
     fn outcome(&self) -> Outcome {

@@ -107,29 +107,28 @@ mod tests {
 
     fn points(limit: impl Fn(usize, bool) -> f64, loads: &[f64], z: impl Fn(usize, bool) -> f64) -> Vec<Point> {
         let mut failed = false;
-        loads
-            .iter()
-            .enumerate()
-            .map(|(at, load)| {
-                let passed = *load <= limit(at, failed);
-                let point = Point { load: *load, passed, z: z(at, failed) };
-                failed = !passed;
-                point
-            })
-            .collect()
+        let point = |(at, load): (usize, &f64)| {
+            let passed = *load <= limit(at, failed);
+            let point = Point { load: *load, passed, z: z(at, failed) };
+            failed = !passed;
+            point
+        };
+        loads.iter().enumerate().map(point).collect()
     }
-
-    const LOADS: [f64; 16] = [
-        700., 1_100., 900., 1_000., 950., 975., 960., 940., 950., 930., 920., 900., 910., 880., 890., 870.,
-    ];
 
     #[test]
     fn a_limit_that_falls_during_the_search_is_told_from_one_that_stays() {
-        let z = |at: usize, _| at as f64 / 15.0;
-        let falling = trend(&points(|at, _| 1_000.0 - 8.0 * at as f64, &LOADS, z), DRIFTS, 600.0, 1_400.0);
-        assert!(falling.odds > 20.0 && falling.shift < -0.06, "{falling:?}");
-        assert!((850.0..920.0).contains(&falling.shifted[1]), "{falling:?}");
-        let steady = trend(&points(|_, _| 945.0, &LOADS, z), DRIFTS, 600.0, 1_400.0);
+        let z = |at: usize, _| at as f64 / 19.0;
+        // A search follows the limit: a percent below it, and a percent above it.
+        let around = |limit: &dyn Fn(usize) -> f64| -> Vec<f64> {
+            (0..20).map(|at| limit(at) * if at % 2 == 0 { 0.99 } else { 1.01 }).collect()
+        };
+        let falls = |at: usize| 1_000.0 - 8.0 * at as f64;
+        let falling = trend(&points(|at, _| falls(at), &around(&falls), z), DRIFTS, 600.0, 1_400.0);
+        assert!(falling.odds > 20.0 && falling.shift < -0.1, "{falling:?}");
+        assert!((820.0..880.0).contains(&falling.shifted[1]), "{falling:?}");
+        let stays = |_| 945.0;
+        let steady = trend(&points(|at, _| stays(at), &around(&stays), z), DRIFTS, 600.0, 1_400.0);
         assert!(steady.odds < 1.0, "{steady:?}");
     }
 

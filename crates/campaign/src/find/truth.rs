@@ -47,10 +47,10 @@ fn fewest(start: f64, limit: f64, noise: f64, half: f64) -> f64 {
     doublings + halvings + (of_one / half).powi(2)
 }
 
-fn thousand(kind: Kind, noise: f64, options: &Options, limits: (f64, f64)) -> Score {
+fn of_each(kind: Kind, noise: f64, options: &Options, limits: (f64, f64), searches: u64) -> Score {
     let mut score = Score::default();
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(7);
-    for seed in 0..SEARCHES {
+    for seed in 0..searches {
         let limit = limits.0 * (limits.1 / limits.0).powf(rng.random::<f64>());
         let mut server = Imaginary::new(kind, limit, seed);
         let finding = search(options.clone(), &mut server);
@@ -91,57 +91,129 @@ fn median(sorted: &[f64]) -> f64 {
 }
 
 impl Score {
-    fn is_true(&self) {
+    fn is_true(&self, most_ratio: f64) {
         assert!(self.held * 100 >= self.searches * 93, "{} of {}", self.held, self.searches);
         assert!(median(&self.errors) <= 0.02, "{}", median(&self.errors));
-        assert!(median(&self.ratios) <= 2.0, "{}", median(&self.ratios));
+        assert!(median(&self.ratios) <= most_ratio, "{}", median(&self.ratios));
     }
 }
 
-const SEARCHES: u64 = 1_000;
+/// Of each kind; all of them with `--ignored`.
+const FEW: u64 = 40;
+const ALL: u64 = 1_000;
 const WIDE: (f64, f64) = (3_000.0, 300_000.0);
 
-fn loss_only() -> Options {
-    Options { criteria: vec!["loss<0.1%".into()], ..Options::default() }
+/// Times the fewest trials that are possible.
+const RATIO: f64 = 2.0;
+
+/// The same where the limit moves: whoever knows only the noise does not know that.
+const RATIO_MOVING: f64 = 4.0;
+
+/// Arrivals at which p99 is 2.5 times the service time in M/D/4, for a service time of 2 ms: by a simulation of
+/// 1,500,000 queries at each of nine rates.
+const P99_IS_5_MS: f64 = 2.8155 / 0.002;
+
+fn options(texts: &[&str]) -> Options {
+    Options { criteria: texts.iter().map(|text| (*text).to_owned()).collect(), ..Options::default() }
+}
+
+/// Short trials at low rates, so that queues are simulated query by query.
+fn of_queues(criterion: &str) -> Options {
+    Options {
+        trial: Some("4s".into()),
+        start: Some("400".into()),
+        least: Some("300".into()),
+        ..options(&[criterion])
+    }
+}
+
+macro_rules! truths {
+    ($($name:ident: $kind:expr, $noise:expr, $options:expr, $limits:expr, $ratio:expr;)+) => {
+        $(
+            #[test]
+            fn $name() {
+                of_each($kind, $noise, &$options, $limits, FEW).is_true($ratio);
+            }
+        )+
+
+        /// The measure of the method: `cargo test --release -p dnsdyno-campaign a_thousand -- --ignored --nocapture`.
+        #[test]
+        #[ignore = "a thousand of each take minutes"]
+        fn a_thousand_of_each() {
+            $( of_each($kind, $noise, &$options, $limits, ALL).is_true($ratio); )+
+        }
+    };
+}
+
+truths! {
+    a_hard_limit: Kind::Hard, 0.0, options(&[]), WIDE, RATIO;
+    a_noise_of_3_percent: Kind::Noise(0.03), 0.03, options(&[]), WIDE, RATIO;
+    a_collapse: Kind::Collapse, 0.0, options(&[]), WIDE, RATIO;
+    a_limit_that_is_lower_after_an_overload: Kind::Hysteresis(0.8), 0.0, options(&[]), WIDE, RATIO_MOVING;
+    a_limit_that_drifts: Kind::Drift(-0.003), 0.0, options(&[]), WIDE, RATIO_MOVING;
+    a_receive_queue_that_absorbs_bursts: Kind::Queue(0.5), 0.0, options(&["loss<0.1%"]), WIDE, RATIO;
+    bad_seconds_in_one_of_twenty_trials: Kind::BadSeconds(0.05), 0.0, options(&[]), WIDE, RATIO;
+    random_arrivals_and_four_servers: Kind::Mdc(0.002), 0.02, of_queues("p99<5ms"), (P99_IS_5_MS, P99_IS_5_MS), RATIO;
+    random_arrivals_and_random_service: Kind::Mm1(0.01), 0.02, of_queues("p99<10ms"), (1_500.0, 2_500.0), RATIO;
 }
 
 #[test]
-fn a_hard_limit() {
-    thousand(Kind::Hard, 0.0, &Options::default(), WIDE).is_true();
+fn what_is_not_a_capacity_is_told_as_what_it_is() {
+    let of = |kind, options: Options, ours: f64| {
+        let mut server = Imaginary::new(kind, 20_000.0, 1);
+        server.ours = ours;
+        search(options, &mut server)
+    };
+    let slow = of(Kind::Slow, options(&[]), f64::INFINITY);
+    assert!(matches!(slow.outcome, Outcome::NotMet { lowest, .. } if lowest == 100.0), "{:?}", slow.outcome);
+    assert!(slow.trials.len() <= 6, "{}", slow.trials.len());
+    let most = of(Kind::Hard, Options { most: Some("10k".into()), ..options(&[]) }, f64::INFINITY);
+    let Outcome::AtLeast { load, why: Why::Most } = most.outcome else { panic!("{:?}", most.outcome) };
+    assert!((9_500.0..=10_000.0).contains(&load), "{load}");
+    // The generator is in doubt from 12,000 on: the limit of the server is never named.
+    let ours = of(Kind::Hard, options(&[]), 12_000.0);
+    let Outcome::AtLeast { load, why: Why::Generator } = ours.outcome else { panic!("{:?}", ours.outcome) };
+    assert!((10_000.0..=12_000.0).contains(&load), "{load}");
+    assert!(ours.notes.iter().any(|note| matches!(note, FindNote::Doubt { .. })), "{:?}", ours.notes);
+    // And where the server's limit is lower, it is found.
+    let below = of(Kind::Hard, options(&[]), 30_000.0);
+    let Outcome::Capacity { from, to, .. } = below.outcome else { panic!("{:?}", below.outcome) };
+    assert!((from..=to).contains(&20_000.0), "{from}..{to}");
+    let none = of(Kind::Hard, options(&[]), 10.0);
+    assert!(matches!(none.outcome, Outcome::InDoubt { .. }), "{:?}", none.outcome);
+    let half = of(Kind::BadSeconds(0.5), options(&[]), f64::INFINITY);
+    let Outcome::Unstable { share, .. } = half.outcome else { panic!("{:?}", half.outcome) };
+    assert!((0.3..0.7).contains(&share), "{share}");
 }
 
 #[test]
-fn a_noise_of_3_percent() {
-    thousand(Kind::Noise(0.03), 0.03, &Options::default(), WIDE).is_true();
+fn what_else_is_to_be_known_is_told() {
+    let notes = |kind| search(options(&[]), &mut Imaginary::new(kind, 20_000.0, 3)).notes;
+    let has = |kind, wanted: &dyn Fn(&FindNote) -> bool| {
+        let notes = notes(kind);
+        assert!(notes.iter().any(wanted), "{kind:?}: {notes:?}");
+    };
+    has(Kind::Collapse, &|note| matches!(note, FindNote::Collapse { .. }));
+    has(Kind::Noise(0.05), &|note| matches!(note, FindNote::Noise { .. }));
+    has(Kind::Hysteresis(0.7), &|note| matches!(note, FindNote::Hysteresis { .. }));
+    has(Kind::Drift(-0.01), &|note| matches!(note, FindNote::Drift { .. }));
+    has(Kind::Cold, &|note| matches!(note, FindNote::Warm { trials: 4 }));
+    let plain = notes(Kind::Hard);
+    assert!(plain.is_empty(), "{plain:?}");
 }
 
 #[test]
-fn a_collapse() {
-    thousand(Kind::Collapse, 0.0, &Options::default(), WIDE).is_true();
-}
-
-#[test]
-fn a_limit_that_is_lower_after_an_overload() {
-    thousand(Kind::Hysteresis(0.8), 0.0, &Options::default(), WIDE).is_true();
-}
-
-#[test]
-fn a_limit_that_drifts() {
-    thousand(Kind::Drift(-0.003), 0.0, &Options::default(), WIDE).is_true();
-}
-
-#[test]
-fn a_receive_queue_that_absorbs_bursts() {
-    thousand(Kind::Queue(0.5), 0.0, &loss_only(), WIDE).is_true();
-}
-
-#[test]
-fn bad_seconds_in_one_of_twenty_trials() {
-    thousand(Kind::BadSeconds(0.05), 0.0, &Options::default(), WIDE).is_true();
-}
-
-#[test]
-fn a_queue_of_random_arrivals_and_random_service() {
-    let options = Options { criteria: vec!["p99<10ms".into()], trial: Some("4s".into()), start: Some("400".into()), least: Some("300".into()), ..Options::default() };
-    thousand(Kind::Mm1(0.01), 0.02, &options, (1_500.0, 2_500.0)).is_true();
+fn a_search_that_learns_the_same_records_again_is_in_the_same_state() {
+    let settings = Settings::new(&options(&[]), &Draft::default()).unwrap();
+    let mut server = Imaginary::new(Kind::Noise(0.03), 40_000.0, 5);
+    let (mut search, mut records) = (Search::new(settings.clone()), Vec::new());
+    for _ in 0..15 {
+        let Step::Run(request) = search.next() else { break };
+        records.push(server.trial(&request));
+        search.learn(&records[records.len() - 1]);
+    }
+    let mut again = Search::new(settings);
+    records.iter().for_each(|record| again.learn(record));
+    let (Step::Run(a), Step::Run(b)) = (search.next(), again.next()) else { panic!("too short") };
+    assert_eq!((a.draft, a.why, search.made().trials), (b.draft, b.why, again.made().trials));
 }

@@ -54,7 +54,7 @@ impl Window {
             ..self.settings.of_trials(lasts_ns)
         };
         let rest_ns = if self.trials.is_empty() { 0 } else { self.settings.rest_ns };
-        Request { draft, rest_ns, why: format!("{rung} outstanding") }
+        Request { draft, rest_ns, commands: false, why: format!("{rung} outstanding") }
     }
 
     fn finding(&self) -> Finding {

@@ -6,6 +6,7 @@ pub(crate) mod demo;
 pub(crate) mod diagnose;
 pub(crate) mod doctor;
 pub(crate) mod export;
+pub(crate) mod find;
 pub(crate) mod links;
 pub(crate) mod manual;
 pub(crate) mod report;

@@ -96,6 +96,19 @@ pub(crate) struct RespondFlags {
     /// Delay each response: 5ms, uniform:1ms..5ms, normal:5ms,1ms, exp:2ms or lognormal:2ms,0.5
     #[arg(long, value_name = "DELAY", help_heading = "Faults")]
     delay: Option<Delay>,
+    /// Serve one query after the other, each for this time (as --delay): a server with a limit. 50us
+    /// is 20,000 queries a second, with arrivals at equal intervals and any queue
+    #[arg(long, value_name = "TIME", help_heading = "Faults")]
+    service_time: Option<Delay>,
+    /// With --service-time: how many queries may wait; further ones are dropped
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1_000,
+        requires = "service_time",
+        help_heading = "Faults"
+    )]
+    service_queue: u32,
     /// Share of queries that get no response, such as 1%
     #[arg(long, value_name = "SHARE", default_value = "0", help_heading = "Faults")]
     loss: Share,
@@ -364,6 +377,7 @@ impl RespondFlags {
                 no_handshake: self.no_handshake,
                 tls_alert: self.tls_alert,
                 close_after: self.close_after,
+                service: self.service_time.map(|time| Service { time, queue: self.service_queue }),
                 stall: self.stall,
                 seed: self.seed,
             },

@@ -43,6 +43,19 @@ pub enum Delay {
     },
 }
 
+impl super::Service {
+    /// The mean time of a service, in nanoseconds.
+    pub(crate) fn mean_ns(&self) -> u64 {
+        let mean = match self.time {
+            Delay::Fixed(delay) => delay,
+            Delay::Uniform { from, to } => (from + to) / 2,
+            Delay::Normal { mean, .. } | Delay::Exponential { mean } => mean,
+            Delay::LogNormal { median, sigma } => median.mul_f64((sigma * sigma / 2.0).exp().min(1e6)),
+        };
+        u64::try_from(mean.as_nanos()).unwrap_or(u64::MAX)
+    }
+}
+
 impl Delay {
     /// The distribution in nanoseconds; the error says why it is impossible.
     pub(super) fn sampler(&self) -> Result<Sampler, FaultsError> {

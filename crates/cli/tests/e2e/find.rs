@@ -1,0 +1,158 @@
+//! The limit of a server: found, resumed, refused; against the responder held to a known limit.
+
+use std::time::Duration;
+
+use dnsdyno_responder::{Delay, Faults, Service};
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::support::{Workplace, responder};
+
+/// A server that answers 2,000 queries a second, and holds a tenth of a second of them.
+fn of_2000() -> Faults {
+    let service = Service { time: Delay::Fixed(Duration::from_micros(500)), queue: 200 };
+    Faults { service: Some(service), ..Faults::default() }
+}
+
+/// Short trials, so that the test is short: what they find is not the point, but that it is true.
+const SHORT: &str = "--trial 1s --rest 0 --from 500 --least 100 --timeout 1s --while loss<1% --while p99<150ms";
+
+fn result(work: &Workplace, folder: &str) -> Value {
+    serde_json::from_str(&work.read(&format!("{folder}/find.json"))).unwrap()
+}
+
+#[test]
+fn the_limit_of_a_server_is_found_or_a_bound_that_is_true() {
+    let work = Workplace::with_queries();
+    let server = responder(of_2000());
+    let ran = work.dnsdyno(&format!(
+        "find -s {} -d q.txt {SHORT} --precision 10% --trials 20 --most 20k -o f",
+        server.address()
+    ));
+    let found = result(&work, "f");
+    let outcome = &found["outcome"];
+    let number = |key: &str| outcome[key].as_f64().unwrap();
+    // On a busy host the generator may be in doubt, or a trial be failed by the host: then the limit is lower, never
+    // higher than the server's own.
+    match outcome["kind"].as_str().unwrap() {
+        "capacity" => {
+            assert!(number("from") < 2_200.0, "{outcome}");
+            assert_eq!(ran.code(), Some(0));
+            assert!(ran.stdout.contains("capacity ") && ran.stdout.contains(" qps, 95 %: "), "{}", ran.stdout);
+        }
+        "at_least" => {
+            assert!(number("load") < 2_200.0, "{outcome}");
+            assert_eq!(ran.code(), Some(1));
+        }
+        "unstable" | "in_doubt" | "not_met" => assert_eq!(ran.code(), Some(1)),
+        other => panic!("{other}"),
+    }
+    // No trial well above the limit has passed.
+    for trial in found["trials"].as_array().unwrap() {
+        let load = trial["load"].as_f64().unwrap();
+        assert!(load < 2_400.0 || trial["verdict"] != "passed", "{trial}");
+        assert!(work.has(&format!("f/runs/{:03}/run.ndjson", trial["number"])), "{trial}");
+    }
+}
+
+#[test]
+fn a_search_that_was_killed_goes_on_where_it_was() {
+    let work = Workplace::with_queries();
+    let server = responder(Faults::default());
+    let words = format!(
+        "find -s {} -d q.txt --trial 500ms --rest 0 --from 300 --least 200 --most 600 --while loss<50% --while \
+         p50<1s --trials 12 -o f",
+        server.address()
+    );
+    let mut first = work.start(&words);
+    first.until("the second run has ended", || {
+        work.has("f/journal.ndjson") && work.read("f/journal.ndjson").contains("{\"ended\":2}")
+    });
+    first.signal(Signal::KILL);
+    drop(first);
+    let journal = work.read("f/journal.ndjson");
+    let ended = journal.matches("{\"ended\":").count();
+    let ran = work.dnsdyno(&words);
+    assert!(ran.stderr.contains("resumed after"), "{}", ran.stderr);
+    let journal = work.read("f/journal.ndjson");
+    let second = format!("{{\"began\":{}", ended + 1);
+    assert!(journal.contains(&second), "{journal}");
+    // No run that had ended was made again.
+    assert_eq!(journal.matches("{\"began\":1,").count(), 1, "{journal}");
+    assert_eq!(journal.matches("{\"began\":2,").count(), 1, "{journal}");
+    let other = work.dnsdyno(&words.replace("500ms", "400ms"));
+    assert!(other.stderr.contains("holds another campaign"), "{}", other.stderr);
+    assert_eq!(other.code(), Some(3));
+}
+
+#[test]
+fn ctrl_c_tells_the_command_to_go_on_with() {
+    let work = Workplace::with_queries();
+    let server = responder(Faults::default());
+    let mut search = work.start(&format!("find -s {} -d q.txt --trial 2s --from 200 -o f", server.address()));
+    search.until("a run has begun", || work.has("f/runs/001/run.ndjson"));
+    search.signal(Signal::INT);
+    let ran = search.wait();
+    assert_eq!(ran.code(), Some(130), "{}", ran.stderr);
+    assert!(ran.stderr.contains("to go on: ") && ran.stderr.contains("find -s"), "{}", ran.stderr);
+    assert!(!work.has("f/find.json"));
+}
+
+#[test]
+fn criteria_that_no_load_meets_are_told_with_the_lowest_load() {
+    let work = Workplace::with_queries();
+    let delay = Some(Delay::Fixed(Duration::from_millis(30)));
+    let server = responder(Faults { delay, ..Faults::default() });
+    let ran = work.dnsdyno(&format!(
+        "find -s {} -d q.txt --while p50<20ms --trial 1s --rest 0 --from 2k --least 1k -o f --quiet",
+        server.address()
+    ));
+    assert_eq!(ran.code(), Some(1), "{}", ran.stderr);
+    let kind = result(&work, "f")["outcome"]["kind"].as_str().unwrap().to_owned();
+    assert!(kind == "not_met" || kind == "in_doubt", "{kind}");
+    if kind == "not_met" {
+        assert!(ran.stdout.contains("not met at the lowest load of 1,000 qps: p50<20ms"), "{}", ran.stdout);
+    }
+}
+
+#[test]
+fn a_dead_server_is_told_before_any_load() {
+    let work = Workplace::with_queries();
+    let server = responder(Faults::default());
+    let address = server.address();
+    server.stop();
+    let ran = work.checked(&format!("find -s {address} -d q.txt -o f"));
+    assert_eq!(ran.code(), Some(3), "{}", ran.stderr);
+    assert!(ran.stderr.contains("to go on: "), "{}", ran.stderr);
+}
+
+#[test]
+fn a_dry_run_says_how_long_and_does_nothing() {
+    let work = Workplace::with_queries();
+    let ran = work.dnsdyno("find -s 127.0.0.1:9 -d q.txt --while p99.9<5ms --dry-run -o f");
+    assert_eq!(ran.code(), Some(0), "{}", ran.stderr);
+    assert!(ran.stdout.contains("the criteria need 10,000 queries in each"), "{}", ran.stdout);
+    assert!(!work.has("f"));
+}
+
+#[test]
+fn a_stair_a_ramp_and_a_ladder_of_windows_end_with_their_result() {
+    let work = Workplace::with_queries();
+    let server = responder(of_2000());
+    let of = |words: &str, folder: &str| {
+        let ran = work.dnsdyno(&format!("find -s {} -d q.txt --timeout 1s {words} -o {folder}", server.address()));
+        assert!(matches!(ran.code(), Some(0 | 1)), "{}", ran.stderr);
+        result(&work, folder)
+    };
+    let stair = of("--method stair --from 1k --most 4k --step 1k --hold 1s --while loss<1%", "stair");
+    assert_eq!(stair["trials"].as_array().unwrap().len(), 4, "{stair}");
+    let load = stair["outcome"]["load"].as_f64().unwrap_or(0.0);
+    assert!(load <= 2_000.0, "{stair}");
+    let ramp = of("--method ramp --most 4k --over 3s --while loss<1%", "ramp");
+    assert_eq!(ramp["method"], "ramp");
+    assert!(ramp["outcome"]["load"].as_f64().unwrap_or(0.0) < 3_000.0, "{ramp}");
+    let window = of("--method window --most 100 --trial 500ms --rest 0 --while p99<1s", "window");
+    let trials = window["trials"].as_array().unwrap();
+    assert!(trials.len() >= 3, "{window}");
+    assert!(trials.iter().all(|trial| trial["answered_qps"].as_f64().unwrap() < 2_400.0), "{window}");
+}
