@@ -100,6 +100,11 @@ impl Belief {
         self.mean_of(|lapse_and_noise| LAPSES[lapse_and_noise / NOISES.len()].0)
     }
 
+    /// The probability that at least three of ten trials fail whatever their load.
+    pub(super) fn is_unstable(&self) -> f64 {
+        self.mean_of(|row| if LAPSES[row / NOISES.len()].0 >= UNSTABLE_LAPSE { 1.0 } else { 0.0 })
+    }
+
     /// The standard deviation of the limit, as a share of the load.
     pub(super) fn spread(&self) -> f64 {
         let places = &self.of_places;
@@ -138,6 +143,9 @@ pub(super) const NOISES: [(f64, f64); 7] =
 /// Shares of trials that fail whatever their load, and how likely each is before the first trial.
 pub(super) const LAPSES: [(f64, f64); 5] =
     [(0.002, 0.6), (0.03, 0.2), (0.1, 0.12), (0.3, 0.05), (0.5, 0.03)];
+
+/// A share of trials that fail whatever their load, from which on there is no limit to speak of.
+const UNSTABLE_LAPSE: f64 = 0.3;
 
 /// The chance that a trial far above the limit passes: no trial rules a place out altogether.
 const STRAY: f64 = 0.002;

@@ -234,7 +234,9 @@ impl Search {
         let Some(trial) = self.trials.get(at) else { return false };
         match trial.purpose {
             Purpose::WarmUp => self.trials.get(at + 1).is_none_or(|next| next.purpose != Purpose::WarmUp),
-            Purpose::Beyond | Purpose::Down | Purpose::Step => false,
+            Purpose::Down | Purpose::Step => false,
+            // One that passes there shows that the limit is not where it seemed.
+            Purpose::Beyond => true,
             Purpose::Doubling | Purpose::Lowest | Purpose::Near | Purpose::Recover => true,
         }
     }
@@ -249,7 +251,7 @@ impl Search {
     fn near(&mut self) -> Option<Next> {
         let ceiling = self.ceiling();
         let Settings { precision, most_trials, least, .. } = self.settings;
-        if self.trials.iter().any(|trial| matches!(trial.purpose, Purpose::Beyond | Purpose::Down)) {
+        if self.trials.iter().any(|trial| trial.purpose == Purpose::Down) {
             return None;
         }
         let spent = self.trials.len() as u32 >= most_trials;
@@ -258,8 +260,8 @@ impl Search {
         let (from, to) = self.interval(near);
         let wanted = if near.drifts.is_some() { 2.0 * precision } else { precision };
         let is_precise = (to / from).ln() / 2.0 <= wanted;
-        let is_noisy = near.belief.noise() > SUSPICIOUS_NOISE;
-        if count >= FEWEST_FOR_TREND && is_noisy && (is_precise || spent || count.is_multiple_of(TREND_EVERY)) {
+        let is_noisy = near.belief.noise() > SUSPICIOUS_NOISE && count.is_multiple_of(TREND_EVERY);
+        if count >= FEWEST_FOR_TREND && (is_precise || spent || is_noisy) {
             self.look_for_trends();
         }
         let near = self.belief.as_ref()?;
@@ -267,7 +269,7 @@ impl Search {
         let wanted = if near.drifts.is_some() { 2.0 * precision } else { precision };
         let is_precise = (to / from).ln() / 2.0 <= wanted;
         let is_above = near.belief.above(ceiling) > 0.975;
-        let is_unstable = count >= FEWEST_FOR_UNSTABLE && near.belief.lapse() > UNSTABLE;
+        let is_unstable = count >= FEWEST_FOR_UNSTABLE && near.belief.is_unstable() > UNSTABLE;
         if is_precise || is_above || spent || is_unstable {
             return None;
         }
@@ -291,10 +293,7 @@ impl Search {
     fn interval(&self, near: &Near) -> (f64, f64) {
         match &near.drifts {
             Some(trend) => (trend.shifted[0], trend.shifted[2]),
-            None => {
-                let (from, to) = (near.belief.quantile(0.025), near.belief.quantile(0.975));
-                near.may_drift.map_or((from, to), |(low, high)| (from.min(low), to.max(high)))
-            }
+            None => (near.belief.quantile(0.025), near.belief.quantile(0.975)),
         }
     }
 
@@ -344,7 +343,10 @@ impl Search {
         let outcome = self.outcome();
         let Outcome::Capacity { load, from, .. } = outcome else { return self.done(outcome) };
         let (ceiling, rounded) = (self.ceiling(), |load| self.settings.rounded(load));
-        let overloaded = |trial: &&Trial| trial.load >= load * OVERLOAD && trial.passed().is_some();
+        let overloaded = |trial: &&Trial| trial.load >= load * OVERLOAD && trial.passed() == Some(false);
+        // Where trials fail whatever their load, one failure beyond the limit is no evidence.
+        let has_lapses = self.belief.as_ref().is_some_and(|near| near.belief.lapse() > TOLD_LAPSE / 2.0);
+        let failures_needed = if has_lapses { 3 } else { 1 };
         let has = |purpose| self.trials.iter().filter(move |trial| trial.purpose == purpose);
         let is_spent = self.trials.len() as u32 >= self.settings.most_trials;
         if is_spent || ceiling < load * OVERLOAD || self.bends().is_some() {
@@ -355,10 +357,13 @@ impl Search {
             trial.passed() == Some(true) && trial.load >= from * RECOVERED && self.follows_failure(*at)
         });
         let is_known = recovered.count() >= 2;
-        let has_beyond = has(Purpose::Beyond).any(|trial| trial.passed().is_some());
-        if self.clean().find(overloaded).is_none() || (!is_known && !has_beyond) {
+        let follows_overload = |at: usize| self.trials.get(at).is_some_and(|trial| overloaded(&trial));
+        let last_is_overload = self.trials.len().checked_sub(1).is_some_and(follows_overload);
+        let has_down = has(Purpose::Down).next().is_some();
+        let is_needed = self.clean().filter(overloaded).count() < failures_needed;
+        if !has_down && (is_needed || (!is_known && !last_is_overload)) {
             return match has(Purpose::Beyond).count() {
-                0 => Next::Try(Purpose::Beyond, rounded((load * BEYOND).min(ceiling))),
+                0..MOST_BEYOND => Next::Try(Purpose::Beyond, rounded((load * BEYOND).min(ceiling))),
                 _ => self.done(outcome),
             };
         }
@@ -391,7 +396,7 @@ impl Search {
             None => near.belief.quantile(0.5),
         };
         let loads = self.clean().map(|trial| trial.load);
-        if near.belief.lapse() > UNSTABLE {
+        if near.belief.is_unstable() > UNSTABLE {
             let lowest = loads.min_by(f64::total_cmp).unwrap_or(self.settings.least);
             return Outcome::Unstable { share: near.belief.lapse(), from: lowest, to: middle.min(ceiling) };
         }
@@ -400,6 +405,10 @@ impl Search {
             let highest = self.highest_passed().unwrap_or(self.settings.least);
             return Outcome::AtLeast { load: from.min(highest), why };
         }
+        let (from, to) = match near.may_drift.filter(|_| near.drifts.is_none() && near.recovers.is_none()) {
+            Some((low, high)) => (from.min(low), to.max(high)),
+            None => (from, to),
+        };
         Outcome::Capacity { load: middle, from, to, interval: IntervalKind::Confidence }
     }
 
@@ -584,8 +593,8 @@ const AROUND: f64 = 1.5;
 /// The distance from the middle, in widths of the noise, of trials that say something about both.
 const BESIDE: f64 = 0.7;
 
-/// Where more of the trials fail whatever their load, there is no limit to speak of.
-const UNSTABLE: f64 = 0.25;
+/// The probability that so many trials fail whatever their load that there is no limit to speak of.
+const UNSTABLE: f64 = 0.9;
 const FEWEST_FOR_UNSTABLE: usize = 12;
 
 /// A load that is an overload, and that which is tried.
@@ -594,6 +603,9 @@ const BEYOND: f64 = 1.5;
 
 /// A load that a server holds again after an overload, as a share of the lower end of the interval.
 const RECOVERED: f64 = 0.9;
+
+/// Trials beyond the limit, at the most.
+const MOST_BEYOND: usize = 6;
 
 /// Trials after an overload, at the most.
 const MOST_DOWN: usize = 10;

@@ -47,9 +47,32 @@ fn fewest(start: f64, limit: f64, noise: f64, half: f64) -> f64 {
     doublings + halvings + (of_one / half).powi(2)
 }
 
+/// The noise of a server whose trials differ by chance: from the shares of trials that pass 2 % below and above its
+/// limit.
+fn noise_of(kind: Kind, limit: f64, options: &Options) -> f64 {
+    let settings = Settings::new(options, &Draft::default()).unwrap();
+    let mut server = Imaginary::new(kind, limit, 99);
+    let mut passed = |load: f64| {
+        let request = settings.request(Purpose::Near, load, 0);
+        let made = (0..TRIALS_FOR_NOISE).filter(|_| {
+            let run = server.trial(&request);
+            let trial = trial::Trial::of(1, Purpose::Near, load, 0, &run);
+            settings.criteria().unmet(&run, &trial, &[]).is_empty()
+        });
+        made.count() as f64 / TRIALS_FOR_NOISE as f64
+    };
+    let place = |share: f64| {
+        let at = (-4_000..4_000).find(|at| belief::normal(f64::from(*at) / 1_000.0) >= share);
+        f64::from(at.unwrap_or(4_000)) / 1_000.0
+    };
+    let (below, above) = (passed(limit * 0.98), passed(limit * 1.02));
+    0.04 / (place(below) - place(above)).max(0.01)
+}
+
 fn of_each(kind: Kind, noise: f64, options: &Options, limits: (f64, f64), searches: u64) -> Score {
     let mut score = Score::default();
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(7);
+    let mut drawn = None;
     for seed in 0..searches {
         let limit = limits.0 * (limits.1 / limits.0).powf(rng.random::<f64>());
         let mut server = Imaginary::new(kind, limit, seed);
@@ -66,13 +89,14 @@ fn of_each(kind: Kind, noise: f64, options: &Options, limits: (f64, f64), search
         let half = (to / from).ln() / 2.0;
         score.widths.push(half);
         let start = finding.trials[0].load;
+        let noise = if noise.is_nan() { *drawn.get_or_insert_with(|| noise_of(kind, truth, options)) } else { noise };
         score.ratios.push(finding.trials.len() as f64 / fewest(start, truth, noise, half));
     }
     for figures in [&mut score.errors, &mut score.trials, &mut score.ratios, &mut score.widths] {
         figures.sort_by(f64::total_cmp);
     }
     eprintln!(
-        "{kind:?}: held {}/{} error {:.4} trials {} (p95 {}) ratio {:.2} half {:.4} others {} {:?}",
+        "{kind:?} (noise {drawn:?}): held {}/{} error {:.4} trials {} (p95 {}) ratio {:.2} half {:.4} others {} {:?}",
         score.held,
         score.searches,
         median(&score.errors),
@@ -92,14 +116,16 @@ fn median(sorted: &[f64]) -> f64 {
 
 impl Score {
     fn is_true(&self, most_ratio: f64) {
-        assert!(self.held * 100 >= self.searches * 93, "{} of {}", self.held, self.searches);
+        // Of few searches, two or three more may miss by chance.
+        let percent = if self.searches < 1_000 { 86 } else { 93 };
+        assert!(self.held * 100 >= self.searches * percent, "{} of {}", self.held, self.searches);
         assert!(median(&self.errors) <= 0.02, "{}", median(&self.errors));
         assert!(median(&self.ratios) <= most_ratio, "{}", median(&self.ratios));
     }
 }
 
 /// Of each kind; all of them with `--ignored`.
-const FEW: u64 = 40;
+const FEW: u64 = 30;
 const ALL: u64 = 1_000;
 const WIDE: (f64, f64) = (3_000.0, 300_000.0);
 
@@ -113,6 +139,14 @@ const RATIO_MOVING: f64 = 4.0;
 /// 1,500,000 queries at each of nine rates.
 const P99_IS_5_MS: f64 = 2.8155 / 0.002;
 
+/// A trial that may fail whatever its load tells less: where one in twenty does, 0.71 of a bit at the most (the capacity
+/// of a channel that is wrong so often).
+const RATIO_LAPSES: f64 = RATIO / 0.71;
+
+/// The noise is that of the draws of the server.
+const DRAWN: f64 = f64::NAN;
+const TRIALS_FOR_NOISE: usize = 100;
+
 fn options(texts: &[&str]) -> Options {
     Options { criteria: texts.iter().map(|text| (*text).to_owned()).collect(), ..Options::default() }
 }
@@ -120,7 +154,7 @@ fn options(texts: &[&str]) -> Options {
 /// Short trials at low rates, so that queues are simulated query by query.
 fn of_queues(criterion: &str) -> Options {
     Options {
-        trial: Some("4s".into()),
+        trial: Some("30s".into()),
         start: Some("400".into()),
         least: Some("300".into()),
         ..options(&[criterion])
@@ -152,9 +186,9 @@ truths! {
     a_limit_that_is_lower_after_an_overload: Kind::Hysteresis(0.8), 0.0, options(&[]), WIDE, RATIO_MOVING;
     a_limit_that_drifts: Kind::Drift(-0.003), 0.0, options(&[]), WIDE, RATIO_MOVING;
     a_receive_queue_that_absorbs_bursts: Kind::Queue(0.5), 0.0, options(&["loss<0.1%"]), WIDE, RATIO;
-    bad_seconds_in_one_of_twenty_trials: Kind::BadSeconds(0.05), 0.0, options(&[]), WIDE, RATIO;
-    random_arrivals_and_four_servers: Kind::Mdc(0.002), 0.02, of_queues("p99<5ms"), (P99_IS_5_MS, P99_IS_5_MS), RATIO;
-    random_arrivals_and_random_service: Kind::Mm1(0.01), 0.02, of_queues("p99<10ms"), (1_500.0, 2_500.0), RATIO;
+    bad_seconds_in_one_of_twenty_trials: Kind::BadSeconds(0.05), 0.0, options(&[]), WIDE, RATIO_LAPSES;
+    random_arrivals_and_four_servers: Kind::Mdc(0.002), DRAWN, of_queues("p99<5ms"), (P99_IS_5_MS, P99_IS_5_MS), RATIO;
+    random_arrivals_and_random_service: Kind::Mm1(0.01), DRAWN, of_queues("p99<10ms"), (1_500.0, 2_500.0), RATIO;
 }
 
 #[test]

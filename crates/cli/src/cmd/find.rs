@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::anyhow;
 use clap::Args;
 use dnsdyno_campaign::find::{Finding, Made, Method, Options, Outcome, Settings, What};
-use dnsdyno_campaign::{Request, Step};
+use dnsdyno_campaign::{Campaign, Request, Step};
 use dnsdyno_executor::CarriedOut;
 use dnsdyno_executor::find::{FindFailed, RESULT_FILE, Search, Tell, dated_folder};
 use dnsdyno_measure::units::{count, length, percent, rate};
@@ -256,7 +256,8 @@ fn is_plain(c: char) -> bool {
     c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c)
 }
 
-const SEARCH: &str = "Search";
+/// The heading of the options of the search itself.
+pub(crate) const SEARCH: &str = "Search";
 const OUTPUT: &str = "Output";
 
 const EXAMPLES: &str = "\

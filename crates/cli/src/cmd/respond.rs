@@ -12,7 +12,7 @@ use dnsdyno_plan::units::parse_duration_ns;
 use dnsdyno_responder::xdp::{XdpConfig, XdpResponder};
 use dnsdyno_responder::{
     Buckets, CertificateFiles, Config, Delay, Echo, Error, Faults, Responder, Resumption, Rule, Running,
-    Share, Stall, TlsSettings, TlsVersions, Transport, Zone,
+    Service, Share, Stall, TlsSettings, TlsVersions, Transport, Zone,
 };
 use dnsdyno_sys::xdp::{Attach, Attached};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
