@@ -105,14 +105,6 @@ impl Belief {
         self.mean_of(|row| if LAPSES[row / NOISES.len()].0 >= UNSTABLE_LAPSE { 1.0 } else { 0.0 })
     }
 
-    /// The standard deviation of the limit, as a share of the load.
-    pub(super) fn spread(&self) -> f64 {
-        let places = &self.of_places;
-        let mean: f64 = places.iter().enumerate().map(|(place, chance)| place as f64 * chance).sum();
-        let squares = places.iter().enumerate().map(|(place, chance)| (place as f64 - mean).powi(2) * chance);
-        squares.sum::<f64>().sqrt() * self.step
-    }
-
     /// The probabilities of the two ends of the grid: of its first and of its last twentieth.
     pub(super) fn at_ends(&self) -> (f64, f64) {
         let places = &self.of_places;
@@ -138,11 +130,11 @@ pub(super) fn normal(at: f64) -> f64 {
 /// Widths of the noise as shares of the load, and how likely each is before the first trial: a limit that is the same
 /// in each trial, to one that is a fifth higher or lower from trial to trial.
 pub(super) const NOISES: [(f64, f64); 7] =
-    [(0.002, 0.15), (0.005, 0.15), (0.01, 0.18), (0.02, 0.18), (0.04, 0.16), (0.08, 0.1), (0.16, 0.08)];
+    [(0.002, 0.08), (0.005, 0.1), (0.01, 0.17), (0.02, 0.23), (0.04, 0.22), (0.08, 0.13), (0.16, 0.07)];
 
 /// Shares of trials that fail whatever their load, and how likely each is before the first trial.
 pub(super) const LAPSES: [(f64, f64); 5] =
-    [(0.002, 0.6), (0.03, 0.2), (0.1, 0.12), (0.3, 0.05), (0.5, 0.03)];
+    [(0.002, 0.5), (0.03, 0.25), (0.1, 0.15), (0.3, 0.06), (0.5, 0.04)];
 
 /// A share of trials that fail whatever their load, from which on there is no limit to speak of.
 const UNSTABLE_LAPSE: f64 = 0.3;

@@ -42,7 +42,7 @@ pub(super) enum Kind {
     BadSeconds(f64),
     /// Answers nothing within 100 ms, at any load.
     Slow,
-    /// Cold until its third trial.
+    /// Cold: its first trials are slower.
     Cold,
     /// M/M/1: `limit` is the rate at which p99 is so many seconds.
     Mm1(f64),
@@ -57,9 +57,14 @@ impl Imaginary {
     }
 
     /// The limit now.
-    pub(super) fn limit_now(&self) -> f64 {
+    fn limit_now(&self) -> f64 {
+        self.limit_at(f64::from(self.made))
+    }
+
+    /// The limit of a trial, by its number from 0.
+    pub(super) fn limit_at(&self, trial: f64) -> f64 {
         match self.kind {
-            Kind::Drift(share) => self.limit * (1.0 + share).powi(self.made as i32),
+            Kind::Drift(share) => self.limit * (1.0 + share).powf(trial),
             _ => self.limit,
         }
     }
@@ -94,7 +99,7 @@ impl Imaginary {
                 whole(answered, MS)
             }
             Kind::Slow => whole(load, 150.0 * MS),
-            Kind::Cold => whole(load.min(limit), if self.made < 3 { 40.0 * MS } else { MS }),
+            Kind::Cold => whole(load.min(limit), MS * (41.0 / f64::from(self.made.min(3)).powi(4)).max(1.0)),
             Kind::Mm1(p99_s) => {
                 let rate = self.limit + 100f64.ln() / p99_s;
                 vec![queued(load, seconds, 1, &mut self.rng, &mut |rng| {

@@ -15,7 +15,7 @@ use dnsdyno_record::Digest;
 use super::belief::Belief;
 use super::finding::{FindNote, Finding, IntervalKind, Outcome, Why};
 use super::settings::Settings;
-use super::trend::{DRIFTS, FALLS, Point, Trend, trend};
+use super::trend::{FALLS, Point, Trend, drifts, trend};
 use super::trial::{Purpose, Trial, TrialVerdict, doubts};
 use super::{Finder, Made};
 use crate::step::{Campaign, Request, Step};
@@ -191,19 +191,17 @@ impl Search {
         let ceiling = self.ceiling();
         let mut near = match self.belief.take() {
             Some(near) => near,
-            None => {
-                let failed = self.clean().filter(|trial| trial.passed() == Some(false));
-                let lowest_failed = failed.map(|trial| trial.load).min_by(f64::total_cmp).unwrap_or(ceiling);
-                let passed = self.clean().filter(|trial| trial.passed() == Some(true) && trial.load < lowest_failed);
-                let passed = passed.map(|trial| trial.load).max_by(f64::total_cmp).unwrap_or(self.settings.least);
-                self.belief_between(passed / 2.0, lowest_failed * 2.0)
-            }
+            None => self.bracket(),
         };
         self.learn_into(&mut near);
         // The limit may be beyond an end of the grid: a lapse has led it there.
-        let (low, high) = near.belief.at_ends();
-        let (wider_from, wider_to) = (low > AT_END, high > AT_END && near.to < 2.0 * ceiling);
-        if (wider_from && near.from > self.settings.least / 4.0) || wider_to {
+        for _ in 0..MOST_WIDER {
+            let (low, high) = near.belief.at_ends();
+            let wider_from = low > AT_END && near.from > self.settings.least / 4.0;
+            let wider_to = high > AT_END && near.to < 2.0 * ceiling;
+            if !wider_from && !wider_to {
+                break;
+            }
             let from = if wider_from { near.from / 2.0 } else { near.from };
             let to = if wider_to { near.to * 2.0 } else { near.to };
             let wider = self.belief_between(from, to);
@@ -211,6 +209,18 @@ impl Search {
             self.learn_into(&mut near);
         }
         self.belief = Some(near);
+    }
+
+    /// The belief before any trial near the limit: an octave around what has passed and what has failed.
+    fn bracket(&self) -> Near {
+        let evidence = || (0..self.trials.len()).filter(|at| self.is_evidence(*at)).filter_map(|at| self.trials.get(at));
+        let loads = |passed: bool| {
+            evidence().filter(move |trial| trial.passed() == Some(passed)).map(|trial| trial.load)
+        };
+        let highest = loads(true).max_by(f64::total_cmp).unwrap_or(self.settings.least);
+        let lowest_failed = loads(false).min_by(f64::total_cmp).unwrap_or(highest);
+        let failed_above = loads(false).filter(|load| *load > highest).min_by(f64::total_cmp);
+        self.belief_between(highest.min(lowest_failed) / 2.0, failed_above.unwrap_or(self.ceiling()) * 2.0)
     }
 
     fn belief_between(&self, from: f64, to: f64) -> Near {
@@ -278,8 +288,11 @@ impl Search {
             return Some(Next::Try(Purpose::Recover, self.settings.rounded((low * 0.7).max(least))));
         }
         let noise = near.belief.noise();
-        // Beside the middle of a limit that is known better than its noise: there a trial says something about both.
-        let beside = if noise > near.belief.spread() / 2.0 { BESIDE * noise } else { 0.0 };
+        // Half of the probability is within this distance from the middle. Once that is small, trials beside the middle
+        // say more: about the noise, and whether the limit could be beyond the ends of the interval after all.
+        let within = (near.belief.quantile(0.75) / near.belief.quantile(0.25)).ln() / 2.0;
+        let is_near = within < precision * HALF_OF_95 || within < noise * HALF_OF_95;
+        let beside = if is_near { (BESIDE * noise).max(EDGE * precision) } else { 0.0 };
         let middle = match &near.drifts {
             Some(trend) => trend.shifted[1],
             None => near.belief.quantile(0.5),
@@ -316,7 +329,7 @@ impl Search {
         let in_time = points(&|at| (at - first) as f64 / (count - first).max(2) as f64);
         let after = points(&|at| f64::from(u8::from(self.follows_failure(at))));
         let fall = trend(&after, FALLS, from, to);
-        let drift = trend(&in_time, DRIFTS, from, to);
+        let drift = trend(&in_time, &drifts(), from, to);
         let Some(near) = &mut self.belief else { return };
         if near.recovers.is_some() || (fall.odds > SHOWN && fall.odds >= drift.odds) {
             let is_new = near.recovers.replace(fall).is_none();
@@ -570,6 +583,7 @@ const NEAR_OUR_LIMIT: f64 = 1.1;
 
 /// Probability at an end of the grid that makes it wider.
 const AT_END: f64 = 0.02;
+const MOST_WIDER: usize = 6;
 
 /// Places of the grid within the precision.
 const PLACES_OF_PRECISION: f64 = 8.0;
@@ -590,8 +604,13 @@ const POSSIBLE: f64 = 2.0;
 /// How far around the limit a trend is looked for.
 const AROUND: f64 = 1.5;
 
-/// The distance from the middle, in widths of the noise, of trials that say something about both.
+/// The distance from the middle, in widths of the noise, of trials that say something about the limit and about the
+/// noise; and in widths of the precision, where the noise is small.
 const BESIDE: f64 = 0.7;
+const EDGE: f64 = 0.6;
+
+/// Of a normal distribution half is within a third of the width that has 95 %.
+const HALF_OF_95: f64 = 0.34;
 
 /// The probability that so many trials fail whatever their load that there is no limit to speak of.
 const UNSTABLE: f64 = 0.9;
