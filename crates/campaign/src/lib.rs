@@ -6,6 +6,7 @@
 //!   statistics: permutations, intervals, effect, power: numbers only
 //!
 //!   records ──► a Campaign ──► the next run, or the result
+//!   records ──► experiment: which server and load is next, which runs count, what they show
 //! ```
 //!
 //! Nothing here reads a clock, and random numbers have a seed: the same records give the same verdict.
@@ -13,7 +14,9 @@
 
 mod commands;
 pub mod compare;
+pub mod experiment;
 pub mod find;
+pub mod qualify;
 pub mod statistics;
 mod step;
 

@@ -35,10 +35,14 @@ pub(crate) enum Command {
     Diagnose(crate::cmd::diagnose::DiagnoseFlags),
     /// Write runs as one HTML page that opens without a network
     Report(crate::cmd::report::ReportFlags),
+    /// Qualify a server: the highest load that passes stair, burst, function test and long run
+    Qualify(Box<crate::cmd::qualify::QualifyFlags>),
     /// Say whether two sets of runs differ, and by how much
     Compare(crate::cmd::compare::CompareFlags),
     /// Find the highest load that meets criteria, with its confidence interval
     Find(Box<crate::cmd::find::FindFlags>),
+    /// Compare servers and variants of them under the same loads, in turn, as a file says
+    Experiment(crate::cmd::experiment::ExperimentFlags),
     /// Write a run in the format of another program
     Export(crate::cmd::export::ExportFlags),
     /// Say what is in captures of DNS traffic, and cut, filter, merge and convert them
@@ -50,6 +54,8 @@ pub(crate) enum Command {
     /// Run a reference DNS server that delays, drops or falsifies responses on request, and counts
     /// what it did
     Respond(Box<RespondFlags>),
+    /// Stand between two programs and delay, lose, reorder and limit what passes
+    Relay(Box<crate::cmd::relay::RelayFlags>),
     /// Show the counters of hosts, processes and servers that move, without a load
     Watch(crate::cmd::watch::WatchFlags),
     /// Measure the built-in responder, without any set-up

@@ -8,11 +8,12 @@
 //! ```
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use dnsdyno_executor::experiment::Stop;
 use dnsdyno_runner::{Control, StopCause};
 use dnsdyno_screen::Leave;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
@@ -46,6 +47,49 @@ pub(crate) fn handle_signals(control: Arc<Control>, leave_screen: Leave) -> std:
     Ok(())
 }
 
+/// As [`handle_signals`], for a program that makes several runs, one after another: from now on signals stop the run of
+/// this `control`, and not that of an earlier one. Whoever makes the runs asks [`asked_to_stop`] between them.
+pub(crate) fn handle_signals_of_many(control: Arc<Control>, leave_screen: Leave) -> std::io::Result<()> {
+    let earlier =
+        MANY.lock().unwrap_or_else(PoisonError::into_inner).replace((Arc::clone(&control), leave_screen));
+    if let Some(cause) = asked_to_stop() {
+        control.stop(cause);
+    }
+    if earlier.is_some() {
+        return Ok(());
+    }
+    let hang_up = (!ignores(SIGHUP)).then_some(SIGHUP);
+    let mut signals = Signals::new([SIGINT, SIGTERM].into_iter().chain(hang_up))?;
+    thread::Builder::new().name("signals".into()).spawn(move || {
+        for (earlier, signal) in signals.forever().enumerate() {
+            ASKED.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(cause_of(signal));
+            let current = MANY.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let Some((control, leave_screen)) = current else { continue };
+            control.stop(cause_of(signal));
+            match earlier {
+                0 => {}
+                1 => drop(thread::Builder::new().spawn(move || {
+                    thread::sleep(GRACE);
+                    leave(&control, &leave_screen)
+                })),
+                _ => leave(&control, &leave_screen),
+            }
+        }
+    })?;
+    Ok(())
+}
+
+/// The signal that asked a program of several runs to stop.
+pub(crate) fn asked_to_stop() -> Option<StopCause> {
+    *ASKED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The run in progress of a program that makes several.
+static MANY: Mutex<Option<(Arc<Control>, Leave)>> = Mutex::new(None);
+
+/// What asked it to stop.
+static ASKED: Mutex<Option<StopCause>> = Mutex::new(None);
+
 /// Ends the run of `control` at once at the first signal, as the programs do that dnsdyno stands in for; the second
 /// ends the process.
 pub(crate) fn end_at_signals(control: Arc<Control>) -> std::io::Result<()> {
@@ -58,6 +102,23 @@ pub(crate) fn end_at_signals(control: Arc<Control>) -> std::io::Result<()> {
             }
             control.stop(cause_of(signal));
             control.stop(cause_of(signal));
+        }
+    })?;
+    Ok(())
+}
+
+/// Stops an experiment at each signal from now on: the first one ends it after the run that is made has ended early, the
+/// second one that run at once, the third one the process. Its servers end with it.
+pub(crate) fn stop_at_signals(stop: Arc<Stop>) -> std::io::Result<()> {
+    let hang_up = (!ignores(SIGHUP)).then_some(SIGHUP);
+    let mut signals = Signals::new([SIGINT, SIGTERM].into_iter().chain(hang_up))?;
+    thread::Builder::new().name("signals".into()).spawn(move || {
+        for (earlier, signal) in signals.forever().enumerate() {
+            stop.stop(cause_of(signal));
+            if earlier >= 2 {
+                print_error("dnsdyno: ended at once; the same command cleans up and goes on");
+                signal_hook::low_level::exit(i32::from(code_of_stop(stop.cause())));
+            }
         }
     })?;
     Ok(())

@@ -49,6 +49,8 @@ pub fn carry_out<C: Campaign, P: Progress>(
                 campaign.learn(&digest);
                 ended += 1;
             }
+            // A campaign without servers of its own has none that fail.
+            Earlier::Failed(_) => ended += 1,
             Earlier::Cut(digest, results) => {
                 campaign.learn_commands(&results);
                 digest.iter().for_each(|digest| campaign.learn_cut(digest));

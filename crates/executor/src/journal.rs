@@ -26,6 +26,8 @@ pub struct Journal {
     entries: Vec<Entry>,
     /// Whether each of the earlier entries was handed out again.
     replayed: usize,
+    /// The places on the host that were noted.
+    places: Vec<PathBuf>,
 }
 
 /// A run of an earlier part of the campaign.
@@ -35,6 +37,8 @@ pub enum Earlier {
     Ended(Box<Digest>, Vec<CommandResult>),
     /// It was cut off: this is what its record has, if anything.
     Cut(Option<Box<Digest>>, Vec<CommandResult>),
+    /// It has ended without a record that counts, for this reason.
+    Failed(String),
 }
 
 /// A run in the journal.
@@ -42,6 +46,8 @@ pub enum Earlier {
 struct Entry {
     number: u32,
     ended: bool,
+    /// Why it has failed, where it has.
+    failed: Option<String>,
 }
 
 /// A line of the journal.
@@ -51,6 +57,8 @@ enum Line {
     Campaign { campaign: Value },
     Began { began: u32, why: String },
     Ended { ended: u32 },
+    Failed { failed: u32, why: String },
+    Place { place: PathBuf },
 }
 
 /// Why a campaign cannot be kept in a folder, or resumed from it.
@@ -98,8 +106,7 @@ impl Journal {
         let path = folder.join(FILE);
         let failed = |source| JournalError::File { path: path.clone(), source };
         fs::create_dir_all(folder.join(RUNS)).map_err(failed)?;
-        let mut file =
-            OpenOptions::new().read(true).append(true).create(true).open(&path).map_err(failed)?;
+        let mut file = OpenOptions::new().read(true).append(true).create(true).open(&path).map_err(failed)?;
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(failed)?;
         // A line that was cut off was not written.
@@ -107,18 +114,28 @@ impl Journal {
         if whole < text.len() {
             file.set_len(whole as u64).and_then(|()| file.seek(io::SeekFrom::End(0))).map_err(failed)?;
         }
-        let mut journal = Journal { folder: folder.to_owned(), file, entries: Vec::new(), replayed: 0 };
+        let mut journal =
+            Journal { folder: folder.to_owned(), file, entries: Vec::new(), replayed: 0, places: Vec::new() };
         for (number, line) in text[..whole].lines().enumerate() {
             let line = serde_json::from_str(line)
                 .map_err(|_| JournalError::Line { path: path.clone(), line: number + 1 })?;
             match line {
                 Line::Campaign { campaign: kept } if kept == *campaign => (),
                 Line::Campaign { .. } => return Err(JournalError::Another { folder: folder.to_owned() }),
-                Line::Began { began, .. } => journal.entries.push(Entry { number: began, ended: false }),
+                Line::Began { began, .. } => {
+                    journal.entries.push(Entry { number: began, ended: false, failed: None })
+                }
                 Line::Ended { ended } => {
                     let of_run = journal.entries.iter_mut().filter(|entry| entry.number == ended);
                     of_run.last().into_iter().for_each(|entry| entry.ended = true);
                 }
+                Line::Failed { failed, why } => {
+                    let of_run = journal.entries.iter_mut().filter(|entry| entry.number == failed);
+                    of_run.last().into_iter().for_each(|entry| {
+                        (entry.ended, entry.failed) = (true, Some(why.clone()));
+                    });
+                }
+                Line::Place { place } => journal.places.push(place),
             }
         }
         if text[..whole].is_empty() {
@@ -139,6 +156,9 @@ impl Journal {
     pub fn earlier(&mut self) -> Result<Option<Earlier>, JournalError> {
         let Some(entry) = self.entries.get(self.replayed) else { return Ok(None) };
         self.replayed += 1;
+        if let Some(why) = &entry.failed {
+            return Ok(Some(Earlier::Failed(why.clone())));
+        }
         if entry.ended {
             let folder = self.run_folder(entry.number);
             return Ok(Some(Earlier::Ended(Box::new(Digest::read(&folder)?), results::read(&folder)?)));
@@ -171,7 +191,7 @@ impl Journal {
                 .map_err(|source| JournalError::File { path: folder.clone(), source })?;
         }
         self.write(&Line::Began { began: number, why: why.to_owned() })?;
-        self.entries.push(Entry { number, ended: false });
+        self.entries.push(Entry { number, ended: false, failed: None });
         Ok(folder)
     }
 
@@ -184,6 +204,35 @@ impl Journal {
         entry.ended = true;
         let ended = entry.number;
         self.write(&Line::Ended { ended })
+    }
+
+    /// Notes that the run that began last has ended without a record that counts, for a reason that is not its own.
+    ///
+    /// # Errors
+    /// The journal cannot be written.
+    pub fn fail(&mut self, why: &str) -> Result<(), JournalError> {
+        let Some(entry) = self.entries.last_mut() else { return Ok(()) };
+        (entry.ended, entry.failed) = (true, Some(why.to_owned()));
+        let failed = entry.number;
+        self.write(&Line::Failed { failed, why: why.to_owned() })
+    }
+
+    /// Notes a place on the host, before anything is made there, so that the next start can take it away.
+    ///
+    /// # Errors
+    /// The journal cannot be written.
+    pub fn note_place(&mut self, place: &Path) -> Result<(), JournalError> {
+        self.write(&Line::Place { place: place.to_owned() })
+    }
+
+    /// The places that were noted before this start.
+    pub fn places(&self) -> &[PathBuf] {
+        &self.places
+    }
+
+    /// The folder of the record of a run, by its number from 1.
+    pub fn run(&self, number: u32) -> PathBuf {
+        self.run_folder(number)
     }
 
     fn run_folder(&self, number: u32) -> PathBuf {

@@ -8,9 +8,12 @@
 #![forbid(unsafe_code)]
 
 mod carry_out;
+pub mod experiment;
 pub mod find;
 mod journal;
+pub mod qualify;
 mod results;
 
 pub use carry_out::{CarriedOut, Progress, carry_out};
 pub use journal::{Journal, JournalError};
+pub use results::ResultsError;

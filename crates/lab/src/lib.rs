@@ -19,9 +19,11 @@
 #![forbid(unsafe_code)]
 
 mod certificate;
+mod command;
 mod config;
 mod cpu_group;
 mod error;
+mod netem;
 mod options;
 mod place;
 mod port;
@@ -35,12 +37,14 @@ mod tries;
 mod veth;
 
 pub use certificate::{Certificate, Flaw};
+pub use command::RunningCommand;
 pub use cpu_group::CpuGroup;
 pub use error::{LabError, StartFailure, StartFailureReason};
+pub use netem::Netem;
 pub use options::{ServerOptions, Zone, example_queries};
 pub use place::Place;
 pub use require::{Need, require};
 pub use server::Server;
 pub use spec::ServerSpec;
 pub use tries::within_tries;
-pub use veth::{Namespace, VethPair};
+pub use veth::{Namespace, Stay, VethPair, remove_left_namespaces};

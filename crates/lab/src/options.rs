@@ -28,6 +28,8 @@ pub struct ServerOptions {
     /// Resolve the zone's names through the server at this address, instead of serving the zone. Only for a
     /// resolver; that server must be answering already.
     pub stub: Option<SocketAddr>,
+    /// The folder in which that of the server is made; `None` = that of temporary files.
+    pub within: Option<PathBuf>,
     /// How long the server may take until it answers.
     pub ready_within: Duration,
     /// Names of further parts of the template to put in.
@@ -45,6 +47,7 @@ impl Default for ServerOptions {
             threads: 1,
             receive_buffer_bytes: RECEIVE_BUFFER_BYTES,
             stub: None,
+            within: None,
             ready_within: READY_WITHIN,
             parts: Vec::new(),
             values: BTreeMap::new(),

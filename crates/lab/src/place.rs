@@ -1,6 +1,7 @@
-//! Where a process runs and what it is allowed: its network namespace, its open files, its priority. Each is set
-//! by a program that then becomes the next one, so that the process keeps its number.
+//! Where a process runs and what it is allowed: its network namespace, its CPUs, its open files, its priority, its
+//! environment. Each is set by a program that then becomes the next one, so that the process keeps its number.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 
 use crate::{LabError, Namespace};
@@ -10,6 +11,10 @@ use crate::{LabError, Namespace};
 pub struct Place {
     /// The network namespace.
     pub namespace: Option<Namespace>,
+    /// The CPUs that it may use; none = all.
+    pub cpus: Vec<usize>,
+    /// What is added to its environment.
+    pub environment: BTreeMap<String, String>,
     /// How many files it may have open.
     pub open_files: Option<u32>,
     /// Whether it goes before other processes. Needs the rights of root.
@@ -31,11 +36,19 @@ impl Place {
             net.push(namespace.path());
             words.extend(["nsenter".into(), net, "--".into()]);
         }
+        if !self.cpus.is_empty() {
+            let cpus: Vec<String> = self.cpus.iter().map(usize::to_string).collect();
+            words.extend(["taskset".into(), "--cpu-list".into(), cpus.join(",").into()]);
+        }
         if let Some(open_files) = self.open_files {
             words.extend(["prlimit".into(), format!("--nofile={open_files}").into(), "--".into()]);
         }
         if self.is_preferred {
             words.extend(["nice", "-n", "-20"].map(OsString::from));
+        }
+        if !self.environment.is_empty() {
+            words.push("env".into());
+            words.extend(self.environment.iter().map(|(name, value)| format!("{name}={value}").into()));
         }
         words
     }

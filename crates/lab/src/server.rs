@@ -102,6 +102,16 @@ impl Server {
         self.process.is_running()
     }
 
+    /// How its process ended; `None` while it runs.
+    pub fn ended(&mut self) -> Option<ExitStatus> {
+        if self.is_running() { None } else { self.process.kill().ok() }
+    }
+
+    /// The configuration that it was started with.
+    pub fn config_path(&self) -> PathBuf {
+        self.setup.folder.path().join(CONFIG_FILE)
+    }
+
     /// Everything it wrote to standard output and error, and its log.
     pub fn log_path(&self) -> PathBuf {
         self.setup.log_path()
@@ -178,10 +188,11 @@ impl Setup {
     /// Chooses the ports and writes the configuration and the zone.
     fn new(spec: &ServerSpec, options: &ServerOptions) -> Result<Self, LabError> {
         let program = spec.program()?;
+        let within = options.within.clone().unwrap_or_else(env::temp_dir);
         let folder = tempfile::Builder::new()
             .prefix(&format!("dnsdyno-{}-", spec.name()))
-            .tempdir()
-            .map_err(LabError::io(format!("make a folder in {}", env::temp_dir().display())))?;
+            .tempdir_in(&within)
+            .map_err(LabError::io(format!("make a folder in {}", within.display())))?;
 
         let config = config::with_parts(spec, options)?;
         let mut ports = BTreeMap::from([("port".to_owned(), free_port(options)?)]);

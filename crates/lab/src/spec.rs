@@ -54,6 +54,22 @@ impl ServerSpec {
         &self.name
     }
 
+    /// The same with another program: its name, or its path; such as another version of the server.
+    pub fn with_program(mut self, program: &str) -> Self {
+        self.template.program = program.to_owned();
+        self
+    }
+
+    /// The values that its template leaves open, with what they are otherwise.
+    pub fn defaults(&self) -> &BTreeMap<String, String> {
+        &self.template.defaults
+    }
+
+    /// The parts of its template that can be chosen.
+    pub fn parts(&self) -> impl Iterator<Item = &str> {
+        self.template.parts.keys().map(String::as_str)
+    }
+
     /// Whether it has no zones of its own: it serves what another server answers.
     pub fn asks_another(&self) -> bool {
         self.template.asks_another

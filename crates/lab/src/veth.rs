@@ -10,6 +10,7 @@
 
 use std::fs::File;
 use std::io;
+use std::marker::PhantomData;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
@@ -51,7 +52,7 @@ impl VethPair {
     /// Makes the namespaces, the interfaces with `queues` queues each, and the addresses, and
     /// puts everything up.
     pub fn new(queues: u32) -> Result<Self, LabError> {
-        sweep();
+        remove_left_namespaces();
         // From here on dropping takes away what has been made so far.
         let pair = VethPair { near: Namespace::new("near", 1)?, far: Namespace::new("far", 2)? };
         let queues = queues.to_string();
@@ -126,9 +127,42 @@ impl Namespace {
         entered.map_err(failed)
     }
 
+    /// Moves the calling thread into the namespace until the returned value is dropped. Threads that it starts
+    /// meanwhile are there too, and stay. Where it is the first thread of the process, `/proc/net` is that of the
+    /// namespace as well.
+    ///
+    /// # Errors
+    /// [`LabError::Namespace`] where the system refuses it.
+    pub fn stay(&self) -> Result<Stay, LabError> {
+        let failed = |source: io::Error| LabError::Namespace {
+            command: format!("enter {}", self.name()),
+            said: source.to_string(),
+        };
+        let before = File::open("/proc/thread-self/ns/net").map_err(failed)?;
+        let file = File::open(self.path()).map_err(failed)?;
+        move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network))
+            .map_err(|error| failed(error.into()))?;
+        Ok(Stay { before, _of_one_thread: PhantomData })
+    }
+
     /// The file that stands for it, for `nsenter`.
     pub fn path(&self) -> PathBuf {
         Path::new(NAMESPACES).join(self.name())
+    }
+}
+
+/// The calling thread is in a namespace; dropped, it is back where it was.
+#[derive(Debug)]
+pub struct Stay {
+    before: File,
+    /// Must be dropped by the thread that it is of.
+    _of_one_thread: PhantomData<*const ()>,
+}
+
+impl Drop for Stay {
+    fn drop(&mut self) {
+        // The namespace that a thread came from can be entered again: it was open all the time.
+        let _ = move_into_link_name_space(self.before.as_fd(), Some(LinkNameSpaceType::Network));
     }
 }
 
@@ -140,15 +174,18 @@ impl Drop for Made {
     }
 }
 
-/// Takes away the namespaces of processes that are no more.
-fn sweep() {
-    let Ok(entries) = std::fs::read_dir(NAMESPACES) else { return };
+/// Takes away the namespaces of processes that are no more, and returns their names.
+pub fn remove_left_namespaces() -> Vec<String> {
+    let mut removed = Vec::new();
+    let Ok(entries) = std::fs::read_dir(NAMESPACES) else { return removed };
     for name in entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()) {
         let process = name.strip_prefix(PREFIX).and_then(|rest| rest.split('-').next()?.parse::<u32>().ok());
-        if process.is_some_and(|process| !Path::new("/proc").join(process.to_string()).exists()) {
-            let _ = ip(&["netns", "delete", &name]);
+        let is_left = process.is_some_and(|process| !Path::new("/proc").join(process.to_string()).exists());
+        if is_left && ip(&["netns", "delete", &name]).is_ok() {
+            removed.push(name);
         }
     }
+    removed
 }
 
 fn ip(arguments: &[&str]) -> Result<String, LabError> {
@@ -215,5 +252,20 @@ mod tests {
         ip(&["netns", "add", &left]).unwrap();
         let _pair = VethPair::new(1).unwrap();
         assert!(!exists(&left));
+    }
+
+    #[test]
+    fn a_thread_that_stays_in_a_namespace_is_back_afterwards_where_it_was() {
+        if !require(&[Need::Root]) {
+            return;
+        }
+        let own = || std::fs::read_link("/proc/thread-self/ns/net").unwrap();
+        let before = own();
+        let pair = VethPair::new(1).unwrap();
+        let stay = pair.near().stay().unwrap();
+        assert_ne!(own(), before);
+        UdpSocket::bind((pair.near().ipv4, 0)).unwrap();
+        drop(stay);
+        assert_eq!(own(), before);
     }
 }

@@ -119,7 +119,7 @@ fn script_json(page: &PageData) -> Result<String, PageError> {
 }
 
 /// Text for an element or an attribute. Control characters have no meaning in HTML, and some are not allowed.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -147,4 +147,4 @@ const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 
 const SCRIPT: &str = include_str!("../../../web/dist/page.js");
 
 /// Its look.
-const STYLE: &str = include_str!("../../../web/dist/page.css");
+pub(crate) const STYLE: &str = include_str!("../../../web/dist/page.css");

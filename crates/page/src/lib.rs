@@ -17,6 +17,7 @@ mod counters;
 mod curves;
 pub mod data;
 mod error;
+mod experiment;
 mod folder;
 mod heat;
 mod html;
@@ -25,6 +26,7 @@ mod levels;
 mod made;
 mod pack;
 mod path;
+mod qualification;
 mod run;
 mod tables;
 mod walk;
@@ -33,9 +35,11 @@ mod watched;
 use std::path::{Path, PathBuf};
 
 pub use error::PageError;
+pub use experiment::experiment;
 pub use folder::{is_run, runs_in};
 pub use html::{html, is_ours, live_json};
-pub use made::utc;
+pub use made::{quoted, utc};
+pub use qualification::qualification;
 pub use run::{Blob, run_data};
 
 use data::{Comparison, Kind, LoadResponse, PageData, Run};

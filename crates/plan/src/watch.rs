@@ -171,8 +171,8 @@ impl FromStr for Watch {
                 Some(kind) => ServerWatch::parse(kind, value.unwrap_or_default()).map(Watch::Server),
                 None => Err(format!(
                     "{text:?} cannot be watched: write auto, host, host=PID, process, process=PID, ssh://HOST, or a \
-                     server's statistics, such as {}",
-                    ServerKind::Bind.values()
+                     server's statistics by one of {}=…",
+                    ServerKind::ALL.map(ServerKind::word).join("=…, ")
                 )),
             },
         }

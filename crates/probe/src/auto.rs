@@ -65,7 +65,10 @@ fn find(target: SocketAddr) -> Result<Option<Place>, OpenError> {
         };
         if has_address {
             let pids = servers(listening(&mut LocalFiles, &net, &[target])?);
-            return Ok((!pids.is_empty()).then_some(Place { pids, namespace: Some(namespace) }));
+            // Several may have the same address; the server listens in one of them.
+            if !pids.is_empty() {
+                return Ok(Some(Place { pids, namespace: Some(namespace) }));
+            }
         }
     }
     Ok(None)

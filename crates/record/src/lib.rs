@@ -56,6 +56,7 @@ pub use queue::Unsaved;
 pub use reader::{ReadError, RunReader};
 pub use row::{MAX_EVENTS, MAX_PHASE_ROWS, MAX_ROWS, Row};
 pub use run::{
-    BackendInfo, Ended, Event, HELD_UNTIL, Header, Headline, Interval, MemberInfo, MembersBy, Phase, Sum, XdpInfo,
+    BackendInfo, Ended, Event, HELD_UNTIL, Header, Headline, Interval, MemberInfo, MembersBy, Phase, Sum,
+    XdpInfo,
 };
 pub use writer::{RunWriter, WriteError};

@@ -133,16 +133,13 @@ impl<'a> Diagnoser<'a> {
 
 /// Queries and responses that left one host and did not arrive at the other one, as far as nothing else explains them.
 fn lost_on_path(described: &Described<'_>, found: &[Explanation], lost_on_path: u64) -> Option<Finding> {
-    let (number, rule) = rules().iter().enumerate().find(|(_, rule)| rule.name == PATH_LOSS)?;
-    let is_on_path = |explanation: &&Explanation| {
+    let rule = rules().iter().find(|rule| rule.name == PATH_LOSS)?;
+    // Such a rule may have counted several datagrams as one packet: then the rest is not known to be anybody's.
+    let is_found = found.iter().any(|explanation| {
         rules().get(explanation.rule).is_some_and(|rule| ON_PATH.contains(&rule.name.as_str()))
-    };
-    let known =
-        found.iter().filter(is_on_path).map(|explanation| explanation.unanswered.max(explanation.evidence));
-    let known: u64 = known.sum();
+    });
     let of = described.losses.unanswered();
-    let unanswered = lost_on_path.saturating_sub(known).min(described.losses.left());
-    let is_found = found.iter().any(|explanation| explanation.rule == number);
+    let unanswered = lost_on_path.min(described.losses.left());
     // Packets that a kernel has counted together, and readings that were late, leave a small rest.
     let least = of.max(described.due()).div_ceil(100);
     if is_found || unanswered < LEAST_LOST_ON_PATH.max(least) {

@@ -42,16 +42,15 @@
 //! half the ID space away from the right one: it can match another query of the same socket only where
 //! more than 32,768 IDs were used within the timeout.
 //!
-//! A service time makes the responder a server with a limit: it serves one query after the other, over all its sockets,
-//! each for that long (drawn for each query); others wait, and where the queue is full they are dropped. With a fixed
-//! service time of 50 µs it answers at most 20,000 queries a second. The delay comes after the service.
+//! A limit makes the responder a server that works on one query after another, over all its sockets, each for a time
+//! that is fixed or drawn. The others wait; one that comes while the queue is full is not answered, whatever it drew.
+//! The delay comes after the work.
 //!
-//! Delay and stall apply in addition to any fault. A query without a question (answered FORMERR with a
-//! header only) is answered normally where it drew "wrong question".
+//! Delay and stall apply in addition to any fault. A query without a question (answered FORMERR with a header only) is answered normally where it drew "wrong question".
 
 mod delay;
 mod error;
-mod text;
+pub(crate) mod text;
 
 use std::time::Duration;
 
@@ -65,7 +64,7 @@ pub use error::FaultsError;
 pub use text::TextError;
 
 use crate::kind::Transport;
-use delay::Sampler;
+pub(crate) use delay::Sampler;
 
 /// The faults of a responder. The default is none.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -106,22 +105,13 @@ pub struct Faults {
     pub tls_alert: Share,
     /// Close each connection regularly after so many responses, 1 or more.
     pub close_after: Option<u64>,
-    /// How long each query is served, one after the other; `None` = they do not wait for each other.
-    pub service: Option<Service>,
     /// When queries are held and answered all at once.
     pub stall: Option<Stall>,
+    /// How fast queries are worked on; `None` = they do not wait for each other.
+    pub limit: Option<Limit>,
     /// The random seed: the same seed and the same order of queries at a socket give the same
     /// decisions.
     pub seed: u64,
-}
-
-/// A server that serves one query after the other.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Service {
-    /// How long it serves a query.
-    pub time: Delay,
-    /// How many queries may wait, without the one that is served; further ones are dropped.
-    pub queue: u32,
 }
 
 /// A time, counted from the first query, in which queries are held; all of them are answered at
@@ -132,6 +122,18 @@ pub struct Stall {
     pub from: Duration,
     /// Its end, after the first query.
     pub to: Duration,
+}
+
+/// The limit of a server that works on one query after another, over all sockets of a responder. Text: `5k` queries a
+/// second, `exp:200us` for the work of each (as a [`Delay`]); with `@8min` from eight minutes after the first query on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limit {
+    /// How long it works on a query.
+    pub work: Delay,
+    /// How long after the first query it begins.
+    pub after: Duration,
+    /// A query that comes while the work of more than this waits gets no response.
+    pub queue: Duration,
 }
 
 /// A share of all queries, 0 to 1. Text: `1%` or `0.01`.
@@ -225,8 +227,8 @@ pub struct Decision {
     pub fault: Option<Fault>,
     /// How long to hold the response, in nanoseconds.
     pub delay_ns: u64,
-    /// How long the query is served, in nanoseconds; `None` = it does not wait for others.
-    pub service_ns: Option<u64>,
+    /// How long the query is worked on, in nanoseconds; 0 where there is no limit.
+    pub work_ns: u64,
 }
 
 /// Draws the decisions for the queries of one socket, one by one.
@@ -236,7 +238,7 @@ pub struct Decider {
     /// The upper end of each fault between 0 and 1; those with no share are left out.
     faults: Vec<(f64, Fault)>,
     delay: Option<Sampler>,
-    service: Option<Sampler>,
+    work: Option<Sampler>,
     /// Separate, so that connections do not change what their queries draw.
     connection_rng: Xoshiro256PlusPlus,
     connection_faults: Vec<(f64, ConnectionFault)>,
@@ -257,8 +259,8 @@ impl Faults {
         if let Some(delay) = &self.delay {
             delay.sampler()?;
         }
-        if let Some(service) = &self.service {
-            service.time.sampler()?;
+        if let Some(limit) = &self.limit {
+            limit.work.sampler()?;
         }
         match self.stall {
             Some(stall) if stall.from > stall.to => Err(FaultsError::Stall),
@@ -274,7 +276,7 @@ impl Faults {
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
             faults: cumulative(self.shares()),
             delay: self.delay.as_ref().map(Delay::sampler).transpose()?,
-            service: self.service.as_ref().map(|service| service.time.sampler()).transpose()?,
+            work: self.limit.as_ref().map(|limit| limit.work.sampler()).transpose()?,
             connection_rng: Xoshiro256PlusPlus::seed_from_u64(seed ^ CONNECTION_STEP),
             connection_faults: cumulative(self.connection_shares()),
         })
@@ -346,8 +348,8 @@ impl Decider {
             self.faults.iter().find(|(end, _)| drawn < *end).map(|(_, fault)| *fault)
         };
         let delay_ns = self.delay.as_ref().map_or(0, |delay| delay.draw(&mut self.rng));
-        let service_ns = self.service.as_ref().map(|service| service.draw(&mut self.rng));
-        Decision { fault, delay_ns, service_ns }
+        let work_ns = self.work.as_ref().map_or(0, |work| work.draw(&mut self.rng));
+        Decision { fault, delay_ns, work_ns }
     }
 
     /// Changes a response, which starts at `start`, as the fault demands; false where the fault

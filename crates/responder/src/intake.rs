@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::answer::{Reply, Rule, answer};
 use crate::book::{ResponseInfo, Side};
-use crate::faults::{ConnectionFault, Decider, Fault, Faults, FaultsError, Service, Stall};
+use crate::faults::{ConnectionFault, Decider, Fault, Faults, FaultsError, Limit, Stall};
 use crate::kind::Transport;
 use crate::message::{FORMERR, Silence};
 
@@ -15,7 +15,7 @@ pub(crate) struct Intake {
     rule: Arc<Rule>,
     decider: Decider,
     stall: Option<Stall>,
-    service: Option<Service>,
+    limit: Option<Limit>,
     start: Arc<FirstQuery>,
     transport: Transport,
 }
@@ -36,13 +36,13 @@ pub(crate) enum Unanswered {
     Dropped,
 }
 
-/// What all sockets of a responder agree on: the instant of the first query, and until when it serves queries.
+/// What all sockets of a responder agree on: the instant of the first query, and until when it works on queries.
 #[derive(Debug, Default)]
 pub(crate) struct FirstQuery {
     /// 0 = none yet (the monotonic clock is past 0 on a running machine).
     at_ns: AtomicU64,
-    /// When the last query that was taken will have been served.
-    free_at_ns: AtomicU64,
+    /// When the work on the last query that was taken ends.
+    busy_until_ns: AtomicU64,
 }
 
 impl Intake {
@@ -54,7 +54,14 @@ impl Intake {
         start: Arc<FirstQuery>,
         transport: Transport,
     ) -> Result<Intake, FaultsError> {
-        Ok(Intake { rule, decider: faults.decider(stream)?, stall: faults.stall, service: faults.service, start, transport })
+        Ok(Intake {
+            rule,
+            decider: faults.decider(stream)?,
+            stall: faults.stall,
+            limit: faults.limit,
+            start,
+            transport,
+        })
     }
 
     /// Processes one message, received at `now_ns`, and appends the response to `out`. Books the
@@ -82,13 +89,13 @@ impl Intake {
         };
         side.counts.malformed += u64::from(rcode == u16::from(FORMERR));
         let decision = self.decider.decide();
-        let Some(served_ns) = self.served(now_ns, decision.service_ns) else {
+        let Some(worked_ns) = self.worked(now_ns, decision.work_ns) else {
             out.truncate(begin);
-            side.counts.queue_full += 1;
+            side.counts.over_limit += 1;
             return Err(Unanswered::Dropped);
         };
         let (stalled, due_ns) = self.due(now_ns, decision.delay_ns);
-        let due_ns = due_ns.max(served_ns.saturating_add(decision.delay_ns));
+        let due_ns = due_ns.max(worked_ns.saturating_add(decision.delay_ns));
         side.counts.stalled += u64::from(stalled);
         let fault = match decision.fault {
             Some(Fault::Loss) => {
@@ -110,17 +117,20 @@ impl Intake {
         self.decider.decide_connection().filter(|fault| fault.is_possible(self.transport))
     }
 
-    /// When a query of `now_ns` has been served; `None` where the queue is full.
-    fn served(&self, now_ns: u64, service_ns: Option<u64>) -> Option<u64> {
-        let (Some(service), Some(service_ns)) = (&self.service, service_ns) else { return Some(now_ns) };
-        // The waiting are known by the work that they are: with equal service times exactly.
-        let most_ns = service.mean_ns().saturating_mul(u64::from(service.queue).saturating_add(1));
-        let take = |free_at_ns: u64| {
-            let begins_ns = free_at_ns.max(now_ns);
-            (begins_ns - now_ns < most_ns).then(|| begins_ns.saturating_add(service_ns))
+    /// When the work on a query of `now_ns` ends; `None` where the queue is full.
+    fn worked(&self, now_ns: u64, work_ns: u64) -> Option<u64> {
+        let Some(limit) = &self.limit else { return Some(now_ns) };
+        let after_ns = now_ns.saturating_sub(self.start.at_or_set(now_ns));
+        if u128::from(after_ns) < limit.after.as_nanos() {
+            return Some(now_ns);
+        }
+        let taken = |busy_until_ns: u64| {
+            let begins_ns = busy_until_ns.max(now_ns);
+            let is_full = u128::from(begins_ns - now_ns) > limit.queue.as_nanos();
+            (!is_full).then(|| begins_ns.saturating_add(work_ns))
         };
-        let before_ns = self.start.free_at_ns.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).ok()?;
-        Some(before_ns.max(now_ns).saturating_add(service_ns))
+        let before = self.start.busy_until_ns.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken);
+        before.ok().map(|busy_until_ns| busy_until_ns.max(now_ns).saturating_add(work_ns))
     }
 
     /// Whether a query of `now_ns` is held by the stall, and when its response is due.
@@ -180,17 +190,36 @@ mod tests {
     }
 
     #[test]
-    fn a_service_serves_one_query_after_the_other_and_drops_those_that_its_queue_cannot_hold() {
-        let service = Some(Service { time: Delay::Fixed(Duration::from_nanos(100)), queue: 2 });
-        let mut intake = intake(Faults { service, ..Faults::default() }, Transport::Udp);
+    fn a_limit_works_on_one_query_after_another_and_drops_what_its_queue_cannot_hold() {
+        let ns = Duration::from_nanos;
+        let limit = Limit { work: Delay::Fixed(ns(100)), after: Duration::ZERO, queue: ns(200) };
+        let mut intake = intake(Faults { limit: Some(limit), ..Faults::default() }, Transport::Udp);
         let mut side = Side::default();
-        let mut due = |now| {
-            intake.process(&query(), now, &mut side, &mut Vec::new()).ok().map(|taken| taken.due_ns)
-        };
-        // One is served and two wait; the fourth is dropped, and the next comes when the first has left.
+        let mut due =
+            |now| intake.process(&query(), now, &mut side, &mut Vec::new()).ok().map(|taken| taken.due_ns);
+        // One is worked on and two wait; the fourth is dropped, and the next comes when the first has left.
         let dues = [1_000, 1_000, 1_000, 1_000, 1_101, 5_000].map(&mut due);
         assert_eq!(dues, [Some(1_100), Some(1_200), Some(1_300), None, Some(1_400), Some(5_100)]);
-        assert_eq!((side.counts.queue_full, side.counts.received), (1, 6));
+        assert_eq!((side.counts.over_limit, side.counts.received), (1, 6));
+    }
+
+    #[test]
+    fn a_limit_begins_at_its_time() {
+        let second = Duration::from_secs(1);
+        let limit = Some(Limit { work: Delay::Fixed(second / 10), after: 5 * second, queue: second });
+        let mut intake = intake(Faults { limit, ..Faults::default() }, Transport::Udp);
+        let mut side = Side::default();
+        let mut answered = |now_s: u64, queries: u32| {
+            let is_answered =
+                |_: &u32| intake.process(&query(), now_s * 1_000_000_000, &mut side, &mut Vec::new()).is_ok();
+            (0..queries).filter(is_answered).count()
+        };
+        assert_eq!(answered(1, 100), 100, "before its time");
+        // The one that is worked on, and ten that wait.
+        assert_eq!(answered(7, 100), 11);
+        assert_eq!((answered(8, 10), answered(8, 10)), (10, 0));
+        assert_eq!(answered(60, 11), 11);
+        assert_eq!(side.counts.over_limit, 89 + 10);
     }
 
     #[test]

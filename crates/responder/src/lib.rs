@@ -15,6 +15,8 @@
 //!  tls ─────► certificate, versions and tickets of DoT, DoH and DoQ
 //!  xdp ─────► answers in the kernel what it can, and passes the rest on to all this
 //! ```
+//!
+//! Beside it, [`relay`] is a path between any two programs: it delays, loses, reorders and limits.
 #![forbid(unsafe_code)]
 
 pub mod answer;
@@ -26,6 +28,7 @@ pub mod kind;
 mod message;
 mod queue;
 mod quic;
+pub mod relay;
 pub mod server;
 mod shared;
 mod sockets;
@@ -38,7 +41,7 @@ pub mod zone;
 pub use answer::{Echo, Rule};
 pub use book::{Book, Buckets};
 pub use config::{Config, Error};
-pub use faults::{Delay, Faults, Service, Share, Stall};
+pub use faults::{Delay, Faults, Limit, Share, Stall};
 pub use kind::Transport;
 pub use server::{Responder, Running};
 pub use tls::{CertificateFiles, Resumption, TlsSettings, TlsVersions};

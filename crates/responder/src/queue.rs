@@ -1,13 +1,15 @@
 //! A queue that returns items when they are due.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 /// A queue by due instant; items due at the same instant are returned in the order they were added.
 ///
-/// The heap moves only three words an entry: the items stay where they are.
+/// What is due no earlier than all before it, as with a constant delay, waits in a line. Only the rest is in a
+/// heap, which moves three words an entry: the items stay where they are.
 #[derive(Debug)]
 pub(crate) struct DelayQueue<T> {
+    line: VecDeque<(u64, u64, T)>,
     heap: BinaryHeap<Reverse<(u64, u64, u32)>>,
     items: Vec<Option<T>>,
     free: Vec<u32>,
@@ -16,10 +18,22 @@ pub(crate) struct DelayQueue<T> {
 
 impl<T> DelayQueue<T> {
     pub(crate) fn new() -> Self {
-        DelayQueue { heap: BinaryHeap::new(), items: Vec::new(), free: Vec::new(), pushed: 0 }
+        DelayQueue {
+            line: VecDeque::new(),
+            heap: BinaryHeap::new(),
+            items: Vec::new(),
+            free: Vec::new(),
+            pushed: 0,
+        }
     }
 
     pub(crate) fn push(&mut self, due_ns: u64, item: T) {
+        let number = self.pushed;
+        self.pushed += 1;
+        if self.line.back().is_none_or(|(last_ns, ..)| *last_ns <= due_ns) {
+            self.line.push_back((due_ns, number, item));
+            return;
+        }
         let slot = match self.free.pop() {
             Some(slot) => {
                 self.items[slot as usize] = Some(item);
@@ -30,27 +44,36 @@ impl<T> DelayQueue<T> {
                 (self.items.len() - 1) as u32
             }
         };
-        self.heap.push(Reverse((due_ns, self.pushed, slot)));
-        self.pushed += 1;
+        self.heap.push(Reverse((due_ns, number, slot)));
     }
 
     /// When the first is due.
     pub(crate) fn next_due_ns(&self) -> Option<u64> {
-        self.heap.peek().map(|Reverse((due_ns, ..))| *due_ns)
+        let in_line = self.line.front().map(|(due_ns, ..)| *due_ns);
+        let in_heap = self.heap.peek().map(|Reverse((due_ns, ..))| *due_ns);
+        in_line.into_iter().chain(in_heap).min()
     }
 
     /// Takes the first, if it is due at `now_ns`.
     pub(crate) fn pop_due(&mut self, now_ns: u64) -> Option<T> {
-        if self.next_due_ns()? > now_ns {
-            return None;
+        self.pop_due_with(now_ns).map(|(_, item)| item)
+    }
+
+    /// The same, with the instant at which it was due.
+    pub(crate) fn pop_due_with(&mut self, now_ns: u64) -> Option<(u64, T)> {
+        let in_line = self.line.front().map(|(due_ns, number, _)| (*due_ns, *number));
+        let in_heap = self.heap.peek().map(|Reverse((due_ns, number, _))| (*due_ns, *number));
+        let first = in_line.into_iter().chain(in_heap).min().filter(|(due_ns, _)| *due_ns <= now_ns)?;
+        if Some(first) == in_line {
+            return self.line.pop_front().map(|(due_ns, _, item)| (due_ns, item));
         }
-        let Reverse((_, _, slot)) = self.heap.pop()?;
+        let Reverse((due_ns, _, slot)) = self.heap.pop()?;
         self.free.push(slot);
-        self.items[slot as usize].take()
+        self.items[slot as usize].take().map(|item| (due_ns, item))
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.heap.len()
+        self.line.len() + self.heap.len()
     }
 }
 

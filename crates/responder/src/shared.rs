@@ -1,4 +1,4 @@
-//! A book that one thread writes and others can read at any time.
+//! A book, or other counts, that one thread writes and others can read at any time.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,16 +8,19 @@ use crate::book::Book;
 /// The writer holds the lock from before it sends until it has booked what it sent: a response that a
 /// client has received is in the book.
 #[derive(Debug, Default)]
-pub(crate) struct SharedBook {
-    book: Mutex<Book>,
+pub(crate) struct Shared<T> {
+    book: Mutex<T>,
     /// Waiting readers. A busy writer would otherwise take the lock again before they wake up.
     readers: AtomicU32,
 }
 
-impl SharedBook {
+/// The book of one thread of the responder.
+pub(crate) type SharedBook = Shared<Book>;
+
+impl<T: Clone> Shared<T> {
     /// The book, for writing one round of work.
     #[inline]
-    pub(crate) fn write(&self) -> MutexGuard<'_, Book> {
+    pub(crate) fn write(&self) -> MutexGuard<'_, T> {
         while self.readers.load(Ordering::Relaxed) > 0 {
             std::thread::yield_now();
         }
@@ -25,7 +28,7 @@ impl SharedBook {
     }
 
     /// A copy of the book as it is now.
-    pub(crate) fn read(&self) -> Book {
+    pub(crate) fn read(&self) -> T {
         self.readers.fetch_add(1, Ordering::Relaxed);
         let book = self.lock().clone();
         self.readers.fetch_sub(1, Ordering::Relaxed);
@@ -33,7 +36,7 @@ impl SharedBook {
     }
 
     /// Counts survive a writer that panicked: they were right up to there.
-    fn lock(&self) -> MutexGuard<'_, Book> {
+    fn lock(&self) -> MutexGuard<'_, T> {
         self.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

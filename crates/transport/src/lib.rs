@@ -20,7 +20,6 @@ mod proxy;
 pub mod quic;
 mod random;
 pub mod sim;
-mod sleeper;
 pub mod stream;
 mod table;
 pub mod tls;

@@ -4,9 +4,8 @@
 use std::time::Duration;
 
 use dnsdyno_sys::clock;
+use dnsdyno_sys::sleeper::Sleeper;
 use dnsdyno_sys::thread::{self, RunQueueClock};
-
-use crate::sleeper::Sleeper;
 
 /// Shows 0 until [`begin`](Self::begin).
 #[derive(Debug, Default)]

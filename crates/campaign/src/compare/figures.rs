@@ -56,7 +56,7 @@ impl Row {
 }
 
 /// The median; it is beyond the timeout where as many figures are.
-pub(super) fn median_of(figures: &[Figure]) -> Figure {
+pub(crate) fn median_of(figures: &[Figure]) -> Figure {
     let mut values: Vec<f64> = figures.iter().map(|figure| figure.value).collect();
     let beyond = figures.iter().filter(|figure| figure.beyond_timeout).count();
     Figure { value: median(&mut values), beyond_timeout: beyond * 2 > figures.len() }

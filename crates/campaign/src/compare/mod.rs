@@ -25,6 +25,7 @@ mod verdict;
 pub use alike::Unlike;
 pub use bounds::{BoundOutcome, BoundState};
 pub use error::CompareError;
+pub(crate) use figures::median_of;
 pub use figures::{Figure, Kind};
 pub use notes::Note;
 pub use run::{ComparedRun, without_first};
@@ -58,6 +59,8 @@ pub struct Comparison {
     pub outcome: Outcome,
     /// The settings.
     pub seed: u64,
+    /// With fewer runs on each side no difference could have been told from noise.
+    pub fewest_runs: usize,
 }
 
 /// Compares the candidate with the baseline.
@@ -85,7 +88,7 @@ pub fn compare(
     let bounds = settings.fail_if.iter().map(|bound| bounds::judge(bound, &metrics)).collect();
     let mut notes = notes::of_runs(&baseline, &candidate);
     notes.extend(missing.into_iter().map(|(metric, run)| Note::NotMeasured { metric, run }));
-    let outcome = Outcome::of(&metrics);
+    let outcome = Outcome::of(&metrics, settings);
     let labels = |runs: &[ComparedRun]| runs.iter().map(|run| run.label.clone()).collect();
     Ok(Comparison {
         baseline: labels(&baseline),
@@ -98,6 +101,7 @@ pub fn compare(
         bounds,
         outcome,
         seed: settings.seed,
+        fewest_runs: settings.fewest_runs(),
     })
 }
 
@@ -114,12 +118,15 @@ impl Judge<'_> {
         let scaled: Vec<Vec<f64>> = rows.iter().map(Row::scaled).collect();
         let (first, others) = scaled.split_at(scaled.len().min(1));
         let mut found = self.test(first);
-        let differs = found.iter().any(|p| p.alone <= FIRST_LEVEL);
+        let differs = found.iter().any(|p| p.alone <= self.settings.level(FIRST_LEVEL));
         found.extend(self.test(others));
-        let level = |i: usize| match (i, differs) {
-            (0, _) => Level { is_alone: true, value: FIRST_LEVEL },
-            (_, true) => Level { is_alone: false, value: ALL_LEVEL },
-            (_, false) => Level { is_alone: false, value: OTHERS_LEVEL },
+        let level = |i: usize| {
+            let (is_alone, value) = match (i, differs) {
+                (0, _) => (true, FIRST_LEVEL),
+                (_, true) => (false, ALL_LEVEL),
+                (_, false) => (false, OTHERS_LEVEL),
+            };
+            Level { is_alone, value: self.settings.level(value) }
         };
         let of = |(i, (row, p))| Compared::new(row, self.runs, p, level(i), self.settings);
         rows.into_iter().zip(found).enumerate().map(of).collect()
@@ -133,13 +140,13 @@ impl Judge<'_> {
     fn steps(&self, rows: Vec<Row>) -> Vec<Compared> {
         let scaled: Vec<Vec<f64>> = rows.iter().map(Row::scaled).collect();
         let found = self.test(&scaled);
-        let level = Level { is_alone: false, value: ALL_LEVEL };
+        let level = Level { is_alone: false, value: self.settings.level(ALL_LEVEL) };
         let of = |(row, p)| Compared::new(row, self.runs, p, level, self.settings);
         rows.into_iter().zip(found).map(of).collect()
     }
 }
 
 #[cfg(test)]
-mod sample;
+pub(crate) mod sample;
 #[cfg(test)]
 mod tests;

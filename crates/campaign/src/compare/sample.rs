@@ -6,32 +6,32 @@ use dnsdyno_record::{Digest, Ended, Header, Headline, Interval, Phase, Sum};
 
 use super::ComparedRun;
 
-pub(super) const SECOND: u64 = 1_000_000_000;
+pub(crate) const SECOND: u64 = 1_000_000_000;
 
 /// What a synthetic run does.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Made {
+pub(crate) struct Made {
     /// Latencies are those of the sample times this.
-    pub(super) slower: f64,
+    pub(crate) slower: f64,
     /// Queries without a response, of each second.
-    pub(super) lost: u64,
+    pub(crate) lost: u64,
     /// Queries each second.
-    pub(super) rate: u64,
+    pub(crate) rate: u64,
     /// When it was started.
-    pub(super) started_s: u64,
-    pub(super) headline: Headline,
+    pub(crate) started_s: u64,
+    pub(crate) headline: Headline,
 }
 
-pub(super) const MADE: Made =
+pub(crate) const MADE: Made =
     Made { slower: 1.0, lost: 0, rate: 1_000, started_s: 0, headline: Headline::Response };
 
 /// A run of two seconds. Two runs of one label and start are the same run.
-pub(super) fn run(label: &str, made: Made) -> ComparedRun {
+pub(crate) fn run(label: &str, made: Made) -> ComparedRun {
     run_of(label, made, header(label, made))
 }
 
 /// The same with a header of its own.
-pub(super) fn run_of(label: &str, made: Made, header: Header) -> ComparedRun {
+pub(crate) fn run_of(label: &str, made: Made, header: Header) -> ComparedRun {
     let mut digest = Digest::new(header);
     (0..2).for_each(|index| digest.interval(&second(index, made)));
     let sum = Sum {
@@ -59,7 +59,7 @@ pub(super) fn run_of(label: &str, made: Made, header: Header) -> ComparedRun {
     ComparedRun { label: path.clone(), path: path.into(), digest, plan: Some(Draft::default()) }
 }
 
-pub(super) fn header(label: &str, made: Made) -> Header {
+pub(crate) fn header(label: &str, made: Made) -> Header {
     Header {
         run_id: label.into(),
         started_unix_ns: made.started_s * SECOND,
@@ -77,12 +77,12 @@ pub(super) fn header(label: &str, made: Made) -> Header {
 }
 
 /// Two steps of a second.
-pub(super) fn steps() -> Vec<Phase> {
+pub(crate) fn steps() -> Vec<Phase> {
     let step = |n: u64| Phase { label: format!("step {n}"), from_ns: n * SECOND, to_ns: (n + 1) * SECOND };
     (0..2).map(step).collect()
 }
 
-fn second(index: u64, made: Made) -> Interval {
+pub(crate) fn second(index: u64, made: Made) -> Interval {
     let mut tally = Tally::new(1);
     let answered = made.rate - made.lost;
     tally.scheduled = made.rate;

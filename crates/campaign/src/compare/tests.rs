@@ -288,7 +288,7 @@ fn where_nothing_differs_a_difference_is_called_in_at_most_1_of_20_comparisons()
     let (mut first, mut overall) = (0, 0);
     for metrics in experiments(0.0) {
         first += u32::from(metrics[0].differs());
-        overall += u32::from(Outcome::of(&metrics) != Outcome::NoDifference);
+        overall += u32::from(Outcome::of(&metrics, &Settings::default()) != Outcome::NoDifference);
     }
     assert!(first <= 150 && overall <= 150, "p99 {first}, any {overall} of 3,000");
     assert!(first >= 60, "p99 {first} of 3,000: the test is too careful");

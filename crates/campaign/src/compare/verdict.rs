@@ -106,14 +106,15 @@ impl Compared {
         let is_constant = scaled.iter().all(|figure| *figure == scaled[0]);
         let is_ratio = row.has_ratios();
         // An interval of so few runs that nothing can be shown would be a guess.
-        let resamples = if smallest_probability > FIRST_LEVEL { 0 } else { settings.resamples };
+        let first_level = settings.level(FIRST_LEVEL);
+        let resamples = if smallest_probability > first_level { 0 } else { settings.resamples };
         let shift = shift(a, b, resamples, settings.seed);
         let change = shift.filter(|_| !baseline_median.beyond_timeout).map(|shift| {
             let of = |shift: f64| if is_ratio { shift.exp_m1() } else { shift };
             let spread = spread(a, b);
             // The first metric is the one that more runs are made for.
             let shown =
-                spread.and_then(|spread| power::difference_shown(a.len(), b.len(), spread, FIRST_LEVEL));
+                spread.and_then(|spread| power::difference_shown(a.len(), b.len(), spread, first_level));
             Change {
                 estimate: of(shift.estimate),
                 interval: shift.interval.map(|ends| Interval { from: of(ends.from), to: of(ends.to) }),
@@ -121,7 +122,7 @@ impl Compared {
                 at_least: candidate_median.beyond_timeout,
                 shown: shown.map(of),
                 runs_needed: spread
-                    .and_then(|spread| power::runs_needed(shift.estimate, spread, FIRST_LEVEL)),
+                    .and_then(|spread| power::runs_needed(shift.estimate, spread, first_level)),
             }
         });
         let effect = effect(a, b).unwrap_or(0.5);
@@ -163,13 +164,15 @@ impl Compared {
 
 impl Outcome {
     /// The verdict on all of `metrics`, of which the first is judged first.
-    pub(super) fn of(metrics: &[Compared]) -> Outcome {
+    pub(super) fn of(metrics: &[Compared], settings: &Settings) -> Outcome {
         let has = |verdict: Verdict| metrics.iter().any(|metric| metric.verdict == verdict);
         match (has(Verdict::Better), has(Verdict::Worse)) {
             (true, true) => Outcome::Mixed,
             (true, false) => Outcome::Better,
             (false, true) => Outcome::Worse,
-            _ if metrics.iter().any(|metric| metric.smallest_probability > FIRST_LEVEL) => Outcome::TooFew,
+            _ if metrics.iter().any(|metric| metric.smallest_probability > settings.level(FIRST_LEVEL)) => {
+                Outcome::TooFew
+            }
             _ => Outcome::NoDifference,
         }
     }

@@ -39,7 +39,8 @@ impl Belief {
             (0..2 * places).map(|at| normal((at as f64 - places as f64) * step / noise)).collect::<Vec<_>>()
         };
         let prior = |lapse: f64, noise: f64| std::iter::repeat_n(lapse * noise / places as f64, places);
-        let weights = LAPSES.iter().flat_map(|(_, lapse)| NOISES.iter().map(move |(_, noise)| (lapse, noise)));
+        let weights =
+            LAPSES.iter().flat_map(|(_, lapse)| NOISES.iter().map(move |(_, noise)| (lapse, noise)));
         Belief {
             from: from_load.ln(),
             step,

@@ -9,8 +9,9 @@
 use dnsdyno_record::Digest;
 
 use super::finding::{FindNote, Finding, IntervalKind, Outcome, Why};
+use super::options::Method;
 use super::search::{collapse, doubt_note};
-use super::settings::{Method, Settings};
+use super::settings::Settings;
 use super::trial::{Purpose, Trial, TrialVerdict, doubts};
 use super::{Finder, Made};
 use crate::statistics::median;
@@ -104,14 +105,17 @@ impl BookSearch {
         let mut results = self.results.clone();
         let middle = median(&mut results);
         results.sort_by(f64::total_cmp);
-        let (from, to) = (results.first().copied().unwrap_or(least), results.last().copied().unwrap_or(least));
+        let (from, to) =
+            (results.first().copied().unwrap_or(least), results.last().copied().unwrap_or(least));
         let unmet = self.trials.last().map(|trial| match &trial.verdict {
             TrialVerdict::Failed(unmet) => unmet.iter().map(|unmet| unmet.criterion.clone()).collect(),
             _ => Vec::new(),
         });
         let by_us = self.doubted.is_some_and(|doubted| doubted <= to * (1.0 + 2.0 * precision));
         let outcome = match () {
-            () if self.is_unmet && self.doubted.is_some_and(|load| load <= least) => Outcome::InDoubt { load: least },
+            () if self.is_unmet && self.doubted.is_some_and(|load| load <= least) => {
+                Outcome::InDoubt { load: least }
+            }
             () if self.is_unmet => Outcome::NotMet { lowest: least, criteria: unmet.unwrap_or_default() },
             () if by_us => Outcome::AtLeast { load: from, why: Why::Generator },
             () if middle >= most => Outcome::AtLeast { load: most, why: Why::Most },
@@ -141,7 +145,8 @@ impl BookSearch {
             differs.push("criteria of the user instead of no loss".to_owned());
         }
         let rfc = if method == Method::Rfc2544 { "RFC 2544" } else { "RFC 8219" };
-        (!differs.is_empty()).then(|| FindNote::NotByTheBook { text: format!("{rfc}: {}", differs.join(", ")) })
+        (!differs.is_empty())
+            .then(|| FindNote::NotByTheBook { text: format!("{rfc}: {}", differs.join(", ")) })
     }
 }
 
@@ -168,11 +173,12 @@ impl Campaign for BookSearch {
         let doubts = doubts(run);
         // By these methods a trial is judged by its criteria alone.
         let unmet = self.settings.criteria.unmet(run, &trial, &self.trials);
-        trial.verdict = match unmet.into_iter().filter(|unmet| unmet.criterion != super::STEADY).collect::<Vec<_>>() {
-            _ if !doubts.is_empty() => TrialVerdict::InDoubt(doubts),
-            unmet if unmet.is_empty() => TrialVerdict::Passed,
-            unmet => TrialVerdict::Failed(unmet),
-        };
+        trial.verdict =
+            match unmet.into_iter().filter(|unmet| unmet.criterion != super::STEADY).collect::<Vec<_>>() {
+                _ if !doubts.is_empty() => TrialVerdict::InDoubt(doubts),
+                unmet if unmet.is_empty() => TrialVerdict::Passed,
+                unmet => TrialVerdict::Failed(unmet),
+            };
         let passed = trial.passed();
         self.trials.push(trial);
         self.take(load, passed);

@@ -61,7 +61,13 @@ impl Criteria {
     }
 
     /// The criteria that a step of a run did not meet.
-    pub(super) fn unmet_by_row(&self, header: &Header, row: &Row, step: &Trial, earlier: &[Trial]) -> Vec<Unmet> {
+    pub(super) fn unmet_by_row(
+        &self,
+        header: &Header,
+        row: &Row,
+        step: &Trial,
+        earlier: &[Trial],
+    ) -> Vec<Unmet> {
         self.unmet_of(evaluate_row(&self.expectations, header, row), step, earlier)
     }
 
@@ -138,7 +144,8 @@ fn growth(run: &Digest) -> Option<f64> {
     let between_ns = last.first()?.from_ns.saturating_sub(first.first()?.from_ns) as f64;
     let growth_ns = mean(last) - mean(first);
     // The queue of a server below its limit comes and goes: only one that has no time to go is told.
-    let grows_on = rows.windows(2).filter(|two| mean(&two[1..]) > mean(&two[..1])).count() * 4 >= 3 * (rows.len() - 1);
+    let grows_on =
+        rows.windows(2).filter(|two| mean(&two[1..]) > mean(&two[..1])).count() * 4 >= 3 * (rows.len() - 1);
     (growth_ns > between_ns * TOO_LITTLE && grows_on).then_some(growth_ns)
 }
 
@@ -176,7 +183,8 @@ mod tests {
     #[test]
     fn a_percentile_needs_ten_queries_beyond_it_and_a_share_ten_within_it() {
         let needed = |texts: &[&str]| {
-            Criteria::new(texts.iter().map(|text| Expectation::parse(text).unwrap()).collect()).queries_needed()
+            Criteria::new(texts.iter().map(|text| Expectation::parse(text).unwrap()).collect())
+                .queries_needed()
         };
         assert_eq!(needed(&["p99<5ms"]), 1_000);
         assert_eq!(needed(&["p99.9<5ms"]), 10_000);

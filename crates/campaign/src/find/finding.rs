@@ -1,6 +1,6 @@
 //! What a search has found.
 
-use super::settings::{Method, What};
+use super::options::{Method, What};
 use super::trial::Trial;
 
 /// The result of a search.

@@ -136,7 +136,8 @@ impl Part {
             }
         }
         let sum_ns = buckets.iter().map(|bucket| u128::from(bucket.to_ns) * u128::from(bucket.count)).sum();
-        let ends = (buckets.first().map_or(0, |first| first.to_ns), buckets.last().map_or(0, |last| last.to_ns));
+        let ends =
+            (buckets.first().map_or(0, |first| first.to_ns), buckets.last().map_or(0, |last| last.to_ns));
         let exact = ExactFigures { sum_ns, sum_squares_ns2: 0, min_ns: ends.0, max_ns: ends.1 };
         Part { answered, lost, latency: Histogram::from_parts(buckets, exact) }
     }

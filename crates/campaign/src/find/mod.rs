@@ -11,10 +11,13 @@
 mod belief;
 mod book;
 mod criteria;
+mod error;
 mod finding;
 #[cfg(test)]
 mod imaginary;
+mod options;
 mod ramp;
+mod refuse;
 mod search;
 mod settings;
 mod stair;
@@ -26,10 +29,12 @@ mod window;
 
 pub use book::BookSearch;
 pub use criteria::{ANSWERS, BY_CHANCE, Criteria, STEADY};
+pub use error::{FindError, TooFew};
 pub use finding::{FindNote, Finding, IntervalKind, Outcome, Why};
+pub use options::{Method, Options, What};
 pub use ramp::Ramp;
 pub use search::Search;
-pub use settings::{FindError, Method, Options, Settings, What};
+pub use settings::Settings;
 pub use stair::Stair;
 pub use trial::{Purpose, Trial, TrialVerdict, Unmet};
 pub use window::Window;

@@ -153,7 +153,12 @@ impl Campaign for Ramp {
         let mean_ns = |row: &Row| row.tally.response.mean_ns().unwrap_or(0);
         self.knee(FEWER_SENT, run, &|row| enough(row) && sent(row) < asked(row) * ENOUGH_SENT, true);
         let answered = |row: &Row| row.arrivals.answered as f64;
-        self.knee(FEWER_ANSWERED, run, &|row| enough(row) && answered(row) < sent(row) * ENOUGH_ANSWERED, true);
+        self.knee(
+            FEWER_ANSWERED,
+            run,
+            &|row| enough(row) && answered(row) < sent(row) * ENOUGH_ANSWERED,
+            true,
+        );
         self.knee(SLOW, run, &|row| mean_ns(row) >= 100_000_000, false);
         self.knee(VERY_SLOW, run, &|row| mean_ns(row) >= 1_000_000_000, false);
         let unmet: Vec<u64> = {

@@ -84,13 +84,15 @@ impl Search {
     /// A trial in doubt is made again once.
     fn again(&self) -> Option<(Purpose, f64)> {
         let last = self.trials.last().filter(|trial| trial.passed().is_none())?;
-        let same = self.trials.iter().filter(|trial| is_same(trial.load, last.load) && trial.passed().is_none());
+        let same =
+            self.trials.iter().filter(|trial| is_same(trial.load, last.load) && trial.passed().is_none());
         (same.count() < DOUBTS_OF_A_LOAD).then_some((last.purpose, last.load))
     }
 
     /// The first load, until two trials in a row agree.
     fn warming(&self) -> Option<Next> {
-        let first: Vec<&Trial> = self.trials.iter().filter(|trial| trial.purpose == Purpose::WarmUp).collect();
+        let first: Vec<&Trial> =
+            self.trials.iter().filter(|trial| trial.purpose == Purpose::WarmUp).collect();
         if first.iter().all(|trial| trial.passed().is_none()) {
             let lowest = self.settings.least;
             return match self.trials.iter().any(|trial| is_same(trial.load, lowest)) {
@@ -135,7 +137,8 @@ impl Search {
                 .or_else(|| Some(self.done(self.not_met())));
         }
         let ceiling = self.ceiling();
-        let has_failed = self.clean().any(|trial| trial.purpose == Purpose::Doubling && trial.passed() == Some(false));
+        let has_failed =
+            self.clean().any(|trial| trial.purpose == Purpose::Doubling && trial.passed() == Some(false));
         let highest = self.highest_passed().unwrap_or(warm.load);
         if has_failed || self.belief.is_some() || highest >= ceiling * 0.999 {
             return None;
@@ -158,7 +161,8 @@ impl Search {
     }
 
     fn highest_passed(&self) -> Option<f64> {
-        let passed = self.clean().filter(|trial| trial.passed() == Some(true) && trial.purpose != Purpose::Down);
+        let passed =
+            self.clean().filter(|trial| trial.passed() == Some(true) && trial.purpose != Purpose::Down);
         passed.map(|trial| trial.load).max_by(f64::total_cmp)
     }
 
@@ -213,7 +217,8 @@ impl Search {
 
     /// The belief before any trial near the limit: an octave around what has passed and what has failed.
     fn bracket(&self) -> Near {
-        let evidence = || (0..self.trials.len()).filter(|at| self.is_evidence(*at)).filter_map(|at| self.trials.get(at));
+        let evidence =
+            || (0..self.trials.len()).filter(|at| self.is_evidence(*at)).filter_map(|at| self.trials.get(at));
         let loads = |passed: bool| {
             evidence().filter(move |trial| trial.passed() == Some(passed)).map(|trial| trial.load)
         };
@@ -429,7 +434,8 @@ impl Search {
         let notes = self.notes(&outcome);
         let Settings { method, what, criteria, .. } = &self.settings;
         let (criteria, trials) = (criteria.texts(), self.trials.clone());
-        let finding = Finding { method: *method, what: *what, criteria, outcome, notes, trials, cut: self.cut };
+        let finding =
+            Finding { method: *method, what: *what, criteria, outcome, notes, trials, cut: self.cut };
         Next::Done(Box::new(finding))
     }
 

@@ -1,73 +1,19 @@
 //! The settings of a search: the options of the user, validated once, and the run that they make of a load.
 
-use dnsdyno_plan::expect::{ExpectError, Expectation};
+use dnsdyno_plan::Draft;
+use dnsdyno_plan::expect::Expectation;
 use dnsdyno_plan::units::{
-    UnitError, format_duration_ns, format_rate_qps, parse_count, parse_duration_ns, parse_percent, parse_rate_qps,
+    format_duration_ns, format_rate_qps, parse_count, parse_duration_ns, parse_percent, parse_rate_qps,
 };
-use dnsdyno_plan::{Draft, TransportKind};
 
 use super::criteria::Criteria;
+use super::error::{FindError, TooFew};
+use super::options::{Method, Options, What};
+use super::refuse::{refuse_load, refuse_others};
 use super::trial::Purpose;
 use crate::step::Request;
 
-/// The options of a search as the user gives them.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
-pub struct Options {
-    /// What is searched for; `None` = queries per second.
-    pub what: Option<String>,
-    /// How; `None` = `search`.
-    pub method: Option<String>,
-    /// The criteria; none = the default.
-    pub criteria: Vec<String>,
-    /// The first load.
-    pub start: Option<String>,
-    /// The lowest load.
-    pub least: Option<String>,
-    /// The highest load.
-    pub most: Option<String>,
-    /// The length of a trial.
-    pub trial: Option<String>,
-    /// The pause between trials.
-    pub rest: Option<String>,
-    /// Half of the width of the interval, as a percentage of the limit.
-    pub precision: Option<String>,
-    /// The most trials.
-    pub trials: Option<String>,
-    /// Queries per second of each client.
-    pub per_client: Option<String>,
-    /// How often the search of `rfc2544` and `rfc8219` is repeated.
-    pub repeats: Option<String>,
-}
-
-/// What is searched for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
-    /// Queries per second.
-    Queries,
-    /// Connections per second, with one query each.
-    Connections,
-    /// Clients held, each with its connection.
-    Clients,
-}
-
-/// How it is searched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
-    /// Doubling, and then trials near the limit until it can be stated with its interval.
-    Search,
-    /// One stair: the highest step below which no step failed.
-    Stair,
-    /// One ramp, as resperf makes it, with its knee found by rule.
-    Ramp,
-    /// A ladder of windows of outstanding queries.
-    Window,
-    /// Binary search to zero loss, repeated (RFC 2544).
-    Rfc2544,
-    /// The same for DNS (RFC 8219, section 9): an answer counts within one second.
-    Rfc8219,
-}
-
-/// Validated.
+/// The settings of a search, validated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     pub(super) method: Method,
@@ -88,176 +34,14 @@ pub struct Settings {
     pub(super) repeats: u32,
 }
 
-/// Why a search is not valid; each sentence says what to do.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum FindError {
-    /// There is no such method.
-    #[error("--method {0}: use search, stair, ramp, window, rfc2544 or rfc8219")]
-    Method(String),
-    /// There is no such thing.
-    #[error("--find {0}: use qps (queries per second), connections (per second) or clients (held)")]
-    What(String),
-    /// An option of the load.
-    #[error("--{option} cannot be used here, because the search sets it: {instead}")]
-    SetBySearch {
-        /// The option.
-        option: &'static str,
-        /// What to do.
-        instead: &'static str,
-    },
-    /// An option of another method.
-    #[error("--{option} is for {of}: remove it, or change the method")]
-    OfMethod {
-        /// The option.
-        option: &'static str,
-        /// The methods that it is for.
-        of: &'static str,
-    },
-    /// A method needs an option.
-    #[error("--method {method} needs --{option}: {why}")]
-    Needs {
-        /// The method.
-        method: &'static str,
-        /// The option.
-        option: &'static str,
-        /// What it is.
-        why: &'static str,
-    },
-    /// Connections over UDP.
-    #[error("--find {0} needs connections: add --transport tcp, dot, doh or doq")]
-    NoConnections(&'static str),
-    /// A method that has only queries.
-    #[error("--method {method} finds queries per second only: remove --find, or use --method search")]
-    QueriesOnly {
-        /// The method.
-        method: &'static str,
-    },
-    /// A criterion.
-    #[error(transparent)]
-    Criterion(#[from] ExpectError),
-    /// A quantity.
-    #[error("--{option}: {error}")]
-    Quantity {
-        /// The option.
-        option: &'static str,
-        /// Why.
-        error: UnitError,
-    },
-    /// A quantity out of range.
-    #[error("--{option} {text}: {needs}")]
-    Range {
-        /// The option.
-        option: &'static str,
-        /// As given.
-        text: String,
-        /// What it must be.
-        needs: &'static str,
-    },
-    /// The lowest load is above the highest.
-    #[error("the loads are not in order: --least {least}, --from {start}, --most {most}: each must be at most the next")]
-    Order {
-        /// The lowest load.
-        least: String,
-        /// The first.
-        start: String,
-        /// The highest.
-        most: String,
-    },
-    /// The trials are too short for a criterion.
-    #[error(
-        "the criteria need {needed} queries in each trial, and --trial {trial} at --least {least} has {has}{carries}: \
-         use --trial {better} or --least {higher}"
-    )]
-    TooFew {
-        /// Queries needed.
-        needed: u64,
-        /// The length of a trial.
-        trial: String,
-        /// The lowest load.
-        least: String,
-        /// Queries of a trial.
-        has: u64,
-        /// Which percentile can be had.
-        carries: String,
-        /// A length that is enough.
-        better: String,
-        /// A load that is enough.
-        higher: String,
-    },
-    /// A time of more than a month.
-    #[error("this would take up to {0}: use fewer trials (--trials, --repeats) or shorter ones (--trial)")]
-    TooLong(String),
-}
-
-impl Method {
-    /// Every method by its name.
-    pub const ALL: [(&str, Method); 6] = [
-        ("search", Method::Search),
-        ("stair", Method::Stair),
-        ("ramp", Method::Ramp),
-        ("window", Method::Window),
-        ("rfc2544", Method::Rfc2544),
-        ("rfc8219", Method::Rfc8219),
-    ];
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        Method::ALL.into_iter().find(|(_, method)| *method == self).map_or("search", |(name, _)| name)
-    }
-
-    fn is_by_book(self) -> bool {
-        matches!(self, Method::Rfc2544 | Method::Rfc8219)
-    }
-}
-
-impl What {
-    /// The unit of its figures.
-    pub fn unit(self) -> &'static str {
-        match self {
-            What::Queries => "qps",
-            What::Connections => "connections/s",
-            What::Clients => "clients",
-        }
-    }
-
-    /// Its name as an option.
-    pub fn name(self) -> &'static str {
-        match self {
-            What::Queries => "qps",
-            What::Connections => "connections",
-            What::Clients => "clients",
-        }
-    }
-
-    /// The first load, the lowest and the highest, where the user gives none.
-    fn usual_loads(self) -> (f64, f64, f64) {
-        match self {
-            What::Queries => (1_000.0, 100.0, 50e6),
-            What::Connections => (100.0, 10.0, 5e6),
-            What::Clients => (100.0, 10.0, 1e6),
-        }
-    }
-}
-
 impl Settings {
     /// Validates the options of a search; `draft` are those of its runs.
     ///
     /// # Errors
     /// The first option that is not valid.
     pub fn new(options: &Options, draft: &Draft) -> Result<Settings, FindError> {
-        let method = match options.method.as_deref() {
-            None => Method::Search,
-            Some(name) => {
-                let found = Method::ALL.into_iter().find(|(known, _)| *known == name);
-                found.ok_or_else(|| FindError::Method(name.to_owned()))?.1
-            }
-        };
-        let what = match options.what.as_deref() {
-            None | Some("qps" | "queries") => What::Queries,
-            Some("connections" | "conns") => What::Connections,
-            Some("clients") => What::Clients,
-            Some(other) => return Err(FindError::What(other.to_owned())),
-        };
+        let method = Method::of(options.method.as_deref())?;
+        let what = What::of(options.what.as_deref())?;
         refuse_load(draft, method, what)?;
         refuse_others(options, draft, method, what)?;
         let expectations = options.criteria.iter().map(|text| Expectation::parse(text));
@@ -291,7 +75,9 @@ impl Settings {
             trial_ns,
             rest_ns: match options.rest.as_deref() {
                 Some(text) if text.trim() == "0" => 0,
-                Some(text) => parse_duration_ns(text).map_err(|error| FindError::Quantity { option: "rest", error })?,
+                Some(text) => {
+                    parse_duration_ns(text).map_err(|error| FindError::Quantity { option: "rest", error })?
+                }
                 None => REST_NS,
             },
             precision: precision(options.precision.as_deref(), method)?,
@@ -337,7 +123,7 @@ impl Settings {
         }
         let carried = CARRIED.iter().find(|(_, share)| has * share >= dnsdyno_measure::BEYOND as f64 * 0.999);
         let better_s = (needed as f64 / self.qps(self.least)).ceil();
-        Err(FindError::TooFew {
+        Err(FindError::TooFew(Box::new(TooFew {
             needed,
             trial: format_duration_ns(longest_ns),
             least: format_rate_qps(self.least),
@@ -348,7 +134,7 @@ impl Settings {
             },
             better: format_duration_ns((better_s * 1e9) as u64),
             higher: format_rate_qps((needed as f64 / seconds * self.least / self.qps(self.least)).ceil()),
-        })
+        })))
     }
 
     /// How it searches.
@@ -383,7 +169,8 @@ impl Settings {
             Method::Stair | Method::Ramp => 1,
             Method::Window => super::window::RUNGS.len() as u64,
             Method::Rfc2544 | Method::Rfc8219 => {
-                let halvings = ((self.most / self.least).log2() / self.precision).log2().max(1.0).ceil() as u64;
+                let halvings =
+                    ((self.most / self.least).log2() / self.precision).log2().max(1.0).ceil() as u64;
                 u64::from(self.repeats) * (halvings + 4).max(6)
             }
         }
@@ -437,7 +224,12 @@ impl Settings {
             What::Clients => draft.clients = Some(load.round().max(1.0) as usize),
         }
         let load = dnsdyno_measure::units::rate(load);
-        Request { draft, rest_ns, commands: false, why: format!("{}: {load} {}", purpose.text(), self.what.unit()) }
+        Request {
+            draft,
+            rest_ns,
+            commands: false,
+            why: format!("{}: {load} {}", purpose.text(), self.what.unit()),
+        }
     }
 
     /// What all trials have.
@@ -474,81 +266,14 @@ impl Settings {
     }
 }
 
-/// Refuses what the search sets.
-fn refuse_load(draft: &Draft, method: Method, what: What) -> Result<(), FindError> {
-    let of_stair = method == Method::Stair;
-    let set = [
-        ("rate", draft.rate.is_some(), FIRST_LOAD),
-        ("ramp", draft.ramp.is_some(), "use --method ramp --from A --most B"),
-        ("stair", draft.stair.is_some(), "use --method stair --from A --most B"),
-        ("burst", draft.burst.is_some(), "remove it"),
-        ("every", draft.every.is_some(), "remove it"),
-        ("over", draft.over.is_some() && method != Method::Ramp, "it is for --method ramp"),
-        ("step", draft.step.is_some() && !of_stair, "it is for --method stair"),
-        ("hold", draft.hold.is_some() && !of_stair, "it is for --method stair; use --trial T"),
-        ("outstanding", draft.outstanding.is_some(), "remove it, or use --method window"),
-        ("rate-limit", draft.rate_limit.is_some(), "remove it"),
-        ("send-only", draft.send_only == Some(true), "a limit is judged by answers: remove it"),
-        ("for", draft.duration.is_some(), "use --trial T for the length of a trial"),
-        ("count", draft.count.is_some(), "use --trial T for the length of a trial"),
-        ("passes", draft.passes.is_some(), "use --trial T for the length of a trial"),
-        ("replay", draft.replay.is_some(), "give the queries with -d, --ask or --zone"),
-        ("piece", draft.piece.is_some(), "remove the pieces from the plan file"),
-        ("expect", draft.expect.is_some(), "use --while"),
-        ("expect-each", draft.expect_each.is_some(), "use --while"),
-        ("stop-when", draft.stop_when.is_some(), "use --while"),
-        ("clients", draft.clients.is_some() && what == What::Clients, FIRST_LOAD),
-        (
-            "queries-per-connection",
-            draft.queries_per_connection.is_some() && what == What::Connections,
-            "each connection has one query: remove it",
-        ),
-    ];
-    match set.into_iter().find(|(_, is_given, _)| *is_given) {
-        Some((option, _, instead)) => Err(FindError::SetBySearch { option, instead }),
-        None => Ok(()),
-    }
-}
-
-/// Refuses the options of other methods, and what a method cannot find.
-fn refuse_others(options: &Options, draft: &Draft, method: Method, what: What) -> Result<(), FindError> {
-    let of_search = "--method search";
-    let of_trials = "methods with trials, not for a stair or a ramp";
-    let one_run = matches!(method, Method::Stair | Method::Ramp);
-    let others = [
-        ("repeats", options.repeats.is_some() && !method.is_by_book(), "--method rfc2544 and rfc8219"),
-        ("trials", options.trials.is_some() && method != Method::Search, of_search),
-        ("precision", options.precision.is_some() && (one_run || method == Method::Window), of_search),
-        ("trial", options.trial.is_some() && one_run, of_trials),
-        ("least", options.least.is_some() && (one_run || method == Method::Window), of_search),
-        ("per-client", options.per_client.is_some() && what != What::Clients, "--find clients"),
-        ("from", options.start.is_some() && method == Method::Window, "loads; the ladder of windows starts at 5"),
-    ];
-    if let Some((option, _, of)) = others.into_iter().find(|(_, is_given, _)| *is_given) {
-        return Err(FindError::OfMethod { option, of });
-    }
-    if what != What::Queries {
-        let connects = draft.transport.is_some_and(TransportKind::connects) || draft.mix.is_some();
-        if !connects && draft.member.is_none() {
-            return Err(FindError::NoConnections(what.name()));
-        }
-        if matches!(method, Method::Stair | Method::Ramp | Method::Window) {
-            return Err(FindError::QueriesOnly { method: method.name() });
-        }
-    }
-    if one_run && options.most.is_none() {
-        let why = "the load at its end";
-        return Err(FindError::Needs { method: method.name(), option: "most", why });
-    }
-    Ok(())
-}
-
 fn load(option: &'static str, text: Option<&str>) -> Result<Option<f64>, FindError> {
     let Some(text) = text else { return Ok(None) };
     let load = parse_rate_qps(text).map_err(|error| FindError::Quantity { option, error })?;
     match load > 0.0 && load <= HIGHEST_LOAD {
         true => Ok(Some(load)),
-        false => Err(FindError::Range { option, text: text.to_owned(), needs: "needs more than 0, at most 1G" }),
+        false => {
+            Err(FindError::Range { option, text: text.to_owned(), needs: "needs more than 0, at most 1G" })
+        }
     }
 }
 
@@ -582,9 +307,6 @@ fn whole(option: &'static str, text: Option<&str>, least: u64, most: u64) -> Res
         false => Err(FindError::Range { option, text: text.to_owned(), needs: "needs 1 to 1000" }),
     }
 }
-
-/// What is said of options for the load.
-const FIRST_LOAD: &str = "use --from LOAD for the first load, --least and --most for its bounds";
 
 /// The percentiles that a number of queries may carry, and the share beyond them.
 const CARRIED: [(&str, f64); 6] =

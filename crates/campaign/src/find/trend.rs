@@ -100,7 +100,11 @@ const STRAY: f64 = 0.002;
 mod tests {
     use super::*;
 
-    fn points(limit: impl Fn(usize, bool) -> f64, loads: &[f64], z: impl Fn(usize, bool) -> f64) -> Vec<Point> {
+    fn points(
+        limit: impl Fn(usize, bool) -> f64,
+        loads: &[f64],
+        z: impl Fn(usize, bool) -> f64,
+    ) -> Vec<Point> {
         let mut failed = false;
         let point = |(at, load): (usize, &f64)| {
             let passed = *load <= limit(at, failed);
@@ -130,8 +134,8 @@ mod tests {
     #[test]
     fn a_limit_that_is_lower_after_an_overload_is_told() {
         let z = |_, failed| f64::from(failed);
-        let loads: Vec<f64> = [1_200., 900., 850., 780., 900., 960., 1_020., 850., 760., 940., 990., 1_010., 880., 790.]
-            .into();
+        let loads: Vec<f64> =
+            [1_200., 900., 850., 780., 900., 960., 1_020., 850., 760., 940., 990., 1_010., 880., 790.].into();
         let limit = |_, failed| if failed { 800.0 } else { 1_000.0 };
         let found = trend(&points(limit, &loads, z), FALLS, 500.0, 1_500.0);
         assert!(found.odds > 20.0 && (-0.35..-0.12).contains(&found.shift), "{found:?}");

@@ -1,9 +1,9 @@
 //! A trial: one run at one load, and what it says about the criteria.
 
 use dnsdyno_measure::Tally;
-use dnsdyno_record::{Digest, Headline};
 use dnsdyno_record::expect::Measured;
 use dnsdyno_record::figures::{judged, latency, lost, rate_qps};
+use dnsdyno_record::{Digest, Headline};
 
 /// One run of a search, judged.
 #[derive(Clone, Debug, PartialEq)]

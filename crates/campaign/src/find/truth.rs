@@ -87,14 +87,31 @@ fn of_each(kind: Kind, noise: f64, options: &Options, limits: (f64, f64), search
         };
         score.held += usize::from((from..=to).contains(&truth));
         if !(from..=to).contains(&truth) && std::env::var("MISS").is_ok() {
-            let t: String = finding.trials.iter().map(|t| format!("{:.1}{} ", t.load / truth * 100.0, if t.passed() == Some(true) { "+" } else { "-" })).collect();
-            eprintln!("MISS {kind:?} {:.3} {:.3}..{:.3} {:?} {t}", load / truth, from / truth, to / truth, finding.notes);
+            let t: String = finding
+                .trials
+                .iter()
+                .map(|t| {
+                    format!(
+                        "{:.1}{} ",
+                        t.load / truth * 100.0,
+                        if t.passed() == Some(true) { "+" } else { "-" }
+                    )
+                })
+                .collect();
+            eprintln!(
+                "MISS {kind:?} {:.3} {:.3}..{:.3} {:?} {t}",
+                load / truth,
+                from / truth,
+                to / truth,
+                finding.notes
+            );
         }
         score.errors.push((load / truth).ln().abs());
         let half = (to / from).ln() / 2.0;
         score.widths.push(half);
         let start = finding.trials[0].load;
-        let noise = if noise.is_nan() { *drawn.get_or_insert_with(|| noise_of(kind, truth, options)) } else { noise };
+        let noise =
+            if noise.is_nan() { *drawn.get_or_insert_with(|| noise_of(kind, truth, options)) } else { noise };
         score.ratios.push(finding.trials.len() as f64 / fewest(start, truth, noise, half));
     }
     for figures in [&mut score.errors, &mut score.trials, &mut score.ratios, &mut score.widths] {

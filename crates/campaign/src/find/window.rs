@@ -98,8 +98,10 @@ impl Window {
 
     fn knee_note(&self, knee: &Trial) -> FindNote {
         let mean = knee.mean_ns.map_or("-".to_owned(), units::duration);
-        let figures =
-            format!("{}/s at a mean latency of {mean}; more outstanding only means more waiting", units::rate(knee.answered_qps));
+        let figures = format!(
+            "{}/s at a mean latency of {mean}; more outstanding only means more waiting",
+            units::rate(knee.answered_qps)
+        );
         FindNote::Knee { rule: KNEE, load: knee.load, at_ns: 0, figures }
     }
 }
@@ -125,11 +127,12 @@ impl Campaign for Window {
         let mut trial = Trial::of(number, Purpose::Step, f64::from(rung), rest_ns, run);
         let doubts = doubts(run);
         let unmet = self.settings.criteria.unmet(run, &trial, &[]);
-        trial.verdict = match unmet.into_iter().filter(|unmet| unmet.criterion != super::STEADY).collect::<Vec<_>>() {
-            _ if !doubts.is_empty() => TrialVerdict::InDoubt(doubts),
-            unmet if unmet.is_empty() => TrialVerdict::Passed,
-            unmet => TrialVerdict::Failed(unmet),
-        };
+        trial.verdict =
+            match unmet.into_iter().filter(|unmet| unmet.criterion != super::STEADY).collect::<Vec<_>>() {
+                _ if !doubts.is_empty() => TrialVerdict::InDoubt(doubts),
+                unmet if unmet.is_empty() => TrialVerdict::Passed,
+                unmet => TrialVerdict::Failed(unmet),
+            };
         self.trials.push(trial);
     }
 

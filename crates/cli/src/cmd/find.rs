@@ -220,12 +220,19 @@ fn dry_run(settings: &Settings) -> String {
     let mut lines = vec![
         format!("method     {}", settings.method().name()),
         format!("criteria   {}", criteria.texts().join(", ")),
-        format!("loads      first {} {unit}, at least {}, at the most {}", rate(start), rate(least), rate(most)),
+        format!(
+            "loads      first {} {unit}, at least {}, at the most {}",
+            rate(start),
+            rate(least),
+            rate(most)
+        ),
     ];
     if !matches!(settings.method(), Method::Stair | Method::Ramp) {
         let needed = count(criteria.queries_needed());
         let trial = length(settings.trial_ns(start));
-        lines.push(format!("trials     {trial} at the first load; the criteria need {needed} queries in each"));
+        lines.push(format!(
+            "trials     {trial} at the first load; the criteria need {needed} queries in each"
+        ));
     }
     if settings.method() == Method::Search {
         lines.push(format!("precision  ±{}", percent(settings.precision())));

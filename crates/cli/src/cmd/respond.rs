@@ -11,8 +11,8 @@ use clap::{Args, ValueEnum};
 use dnsdyno_plan::units::parse_duration_ns;
 use dnsdyno_responder::xdp::{XdpConfig, XdpResponder};
 use dnsdyno_responder::{
-    Buckets, CertificateFiles, Config, Delay, Echo, Error, Faults, Responder, Resumption, Rule, Running,
-    Service, Share, Stall, TlsSettings, TlsVersions, Transport, Zone,
+    Buckets, CertificateFiles, Config, Delay, Echo, Error, Faults, Limit, Responder, Resumption, Rule,
+    Running, Share, Stall, TlsSettings, TlsVersions, Transport, Zone,
 };
 use dnsdyno_sys::xdp::{Attach, Attached};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
@@ -96,19 +96,6 @@ pub(crate) struct RespondFlags {
     /// Delay each response: 5ms, uniform:1ms..5ms, normal:5ms,1ms, exp:2ms or lognormal:2ms,0.5
     #[arg(long, value_name = "DELAY", help_heading = "Faults")]
     delay: Option<Delay>,
-    /// Serve one query after the other, each for this time (as --delay): a server with a limit. 50us
-    /// is 20,000 queries a second, with arrivals at equal intervals and any queue
-    #[arg(long, value_name = "TIME", help_heading = "Faults")]
-    service_time: Option<Delay>,
-    /// With --service-time: how many queries may wait; further ones are dropped
-    #[arg(
-        long,
-        value_name = "N",
-        default_value_t = 1_000,
-        requires = "service_time",
-        help_heading = "Faults"
-    )]
-    service_queue: u32,
     /// Share of queries that get no response, such as 1%
     #[arg(long, value_name = "SHARE", default_value = "0", help_heading = "Faults")]
     loss: Share,
@@ -127,6 +114,20 @@ pub(crate) struct RespondFlags {
     /// Send nothing from T1 to T2 after the first query, such as 3s..4s; then answer all queries received
     #[arg(long, value_name = "T1..T2", help_heading = "Faults")]
     stall: Option<Stall>,
+    /// Work on one query after another: 5k a second; or each for a time as of --delay, such as exp:200us; with
+    /// @8s from 8 s after the first query on
+    #[arg(long, value_name = "LIMIT", help_heading = "Faults")]
+    limit: Option<Limit>,
+    /// Do not answer queries that come while the work of more than this waits for the limit
+    #[arg(
+        long,
+        value_name = "T",
+        value_parser = parse_duration,
+        default_value = "100ms",
+        requires = "limit",
+        help_heading = "Faults"
+    )]
+    limit_queue: Duration,
     /// Random seed: the same seed and the same queries give the same faults
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Faults")]
     seed: u64,
@@ -377,8 +378,8 @@ impl RespondFlags {
                 no_handshake: self.no_handshake,
                 tls_alert: self.tls_alert,
                 close_after: self.close_after,
-                service: self.service_time.map(|time| Service { time, queue: self.service_queue }),
                 stall: self.stall,
+                limit: self.limit.map(|limit| Limit { queue: self.limit_queue, ..limit }),
                 seed: self.seed,
             },
             threads: self.threads,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use dnsdyno_responder::{Delay, Faults, Service};
+use dnsdyno_responder::{Delay, Faults};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -10,12 +10,12 @@ use crate::support::{Workplace, responder};
 
 /// A server that answers 2,000 queries a second, and holds a tenth of a second of them.
 fn of_2000() -> Faults {
-    let service = Service { time: Delay::Fixed(Duration::from_micros(500)), queue: 200 };
-    Faults { service: Some(service), ..Faults::default() }
+    Faults { limit: Some("2k".parse().unwrap()), ..Faults::default() }
 }
 
 /// Short trials, so that the test is short: what they find is not the point, but that it is true.
-const SHORT: &str = "--trial 1s --rest 0 --from 500 --least 100 --timeout 1s --while loss<1% --while p99<150ms";
+const SHORT: &str =
+    "--trial 1s --rest 0 --from 500 --least 100 --timeout 1s --while loss<1% --while p99<150ms";
 
 fn result(work: &Workplace, folder: &str) -> Value {
     serde_json::from_str(&work.read(&format!("{folder}/find.json"))).unwrap()
@@ -38,7 +38,11 @@ fn the_limit_of_a_server_is_found_or_a_bound_that_is_true() {
         "capacity" => {
             assert!(number("from") < 2_200.0, "{outcome}");
             assert_eq!(ran.code(), Some(0));
-            assert!(ran.stdout.contains("capacity ") && ran.stdout.contains(" qps, 95 %: "), "{}", ran.stdout);
+            assert!(
+                ran.stdout.contains("capacity ") && ran.stdout.contains(" qps, 95 %: "),
+                "{}",
+                ran.stdout
+            );
         }
         "at_least" => {
             assert!(number("load") < 2_200.0, "{outcome}");
@@ -140,7 +144,8 @@ fn a_stair_a_ramp_and_a_ladder_of_windows_end_with_their_result() {
     let work = Workplace::with_queries();
     let server = responder(of_2000());
     let of = |words: &str, folder: &str| {
-        let ran = work.dnsdyno(&format!("find -s {} -d q.txt --timeout 1s {words} -o {folder}", server.address()));
+        let ran =
+            work.dnsdyno(&format!("find -s {} -d q.txt --timeout 1s {words} -o {folder}", server.address()));
         assert!(matches!(ran.code(), Some(0 | 1)), "{}", ran.stderr);
         result(&work, folder)
     };

@@ -21,6 +21,7 @@
 //! | [`encrypted`] | the responder over DoT, DoH and DoQ, queried by other clients |
 //! | [`encrypted_client`] | the same over DoT and DoH: handshakes, sessions, streams, statuses |
 //! | [`in_kernel`] | the responder in the kernel: its counts compared with the record, its end |
+//! | [`experiment`] | experiments with real servers: stopped, resumed, servers that fail; nothing is left of them |
 //! | [`export`] | exports, read by the programs that they are made for |
 //! | [`demo`] | the demo, the manual, the completions |
 //! | [`dnsperf`] | what dnsperf's command lines print, and the queries they send, compared with the original |
@@ -32,7 +33,9 @@
 //! | [`fallback`] | transactions retried over TCP: their parts and failures, and BIND with responses of 23 kB |
 //! | [`mix`] | several transports in one run: shares, figures, a stalled member |
 //! | [`diagnose`] | which bottleneck a run shows, on a server that stands still and without anything watched |
+//! | [`qualify`] | qualifications of servers that fail in a known way, with the generator killed in each test |
 //! | [`replay`] | captures: what the server receives, from whom and when, and answers held against recorded ones |
+//! | [`relay`] | the relay: delays, losses and order against what tcpdump saw on both sides; runs through it |
 //! | [`several_servers`] | several servers in turn or by weight, members with settings of their own |
 //! | [`metrics`] | the metrics of a run in progress: for Prometheus, for a receiver of OTLP |
 //! | [`serve`] | a folder of runs over HTTP, one of them in progress |
@@ -60,6 +63,7 @@ mod doctor;
 mod doq;
 mod encrypted;
 mod encrypted_client;
+mod experiment;
 mod export;
 mod fallback;
 mod faults;
@@ -75,7 +79,9 @@ mod mix;
 mod other_programs;
 mod output;
 mod provoke;
+mod qualify;
 mod recipes;
+mod relay;
 mod replay;
 mod report;
 mod respond;

@@ -18,7 +18,7 @@ fn every_command_line_of_the_documents_is_valid() {
         recipes.extend(lines.map(|line| (path.display().to_string(), line)));
     }
     let from_documents = recipes.len();
-    for help in ["run --help", "respond --help", "show --help"] {
+    for help in ["run --help", "respond --help", "relay --help", "show --help"] {
         let text = work.dnsdyno(help).gives(0).stdout;
         let lines = text.lines().map(str::trim).filter(|line| line.starts_with("dnsdyno "));
         recipes.extend(lines.map(|line| (help.to_owned(), line.to_owned())));

@@ -32,6 +32,7 @@ pub(super) fn slower() -> Comparison {
         ],
         outcome: Outcome::Worse,
         seed: 1,
+        fewest_runs: 4,
     }
 }
 

@@ -1,8 +1,7 @@
 //! The words of a comparison: the sentence, and each figure and change as text. All forms have the same.
 
 use dnsdyno_campaign::compare::{
-    BoundOutcome, BoundState, Change, Compared, Comparison, FEWEST_RUNS, Figure, Kind, Note, Outcome, Side,
-    Verdict,
+    BoundOutcome, BoundState, Change, Compared, Comparison, Figure, Kind, Note, Outcome, Side, Verdict,
 };
 use dnsdyno_campaign::statistics::power::MOST_RUNS;
 
@@ -50,7 +49,7 @@ fn no_difference(comparison: &Comparison) -> String {
     let found = change.shown.map_or(String::new(), |shown| {
         format!(" They would show a change of {} or more 9 times in 10.", size(first.kind, &change, shown))
     });
-    format!("{start}: {}{interval}.{found}{}", named(first), more_runs(first, &change))
+    format!("{start}: {}{interval}.{found}{}", named(first), more_runs(comparison, first, &change))
 }
 
 fn too_few(comparison: &Comparison) -> String {
@@ -59,14 +58,17 @@ fn too_few(comparison: &Comparison) -> String {
     let first = comparison.metrics.first();
     let seen = first.map_or(String::new(), |first| format!(" Seen: {}.", named(first)));
     let needed = match first.and_then(|first| Some((first, first.change?))) {
-        Some((first, change)) if change.runs_needed.is_some() => more_runs(first, &change),
+        Some((first, change)) if change.runs_needed.is_some() => more_runs(comparison, first, &change),
         _ => String::new(),
     };
-    format!("{start}{seen}{needed} It takes at least {FEWEST_RUNS} runs on each side, and usually 10.")
+    format!(
+        "{start}{seen}{needed} It takes at least {} runs on each side, and usually 10.",
+        comparison.fewest_runs
+    )
 }
 
 /// How many runs it would take to show the change that was seen.
-fn more_runs(metric: &Compared, change: &Change) -> String {
+fn more_runs(comparison: &Comparison, metric: &Compared, change: &Change) -> String {
     let is_none = change.estimate == 0.0 || change.at_least;
     let size = size(metric.kind, change, change.estimate);
     let made = metric.baseline.len().min(metric.candidate.len());
@@ -80,7 +82,7 @@ fn more_runs(metric: &Compared, change: &Change) -> String {
             )
         }
         Some(runs) => {
-            let runs = (runs as usize).max(FEWEST_RUNS);
+            let runs = (runs as usize).max(comparison.fewest_runs);
             let more = match runs.saturating_sub(made) {
                 0 => String::new(),
                 more => format!(", {} more", count(more as u64)),

@@ -79,9 +79,9 @@ fn trial(trial: &Trial) -> Value {
     let (verdict, unmet, warnings) = match &trial.verdict {
         TrialVerdict::Passed => ("passed", Vec::new(), Vec::new()),
         TrialVerdict::Failed(unmet) => {
-            let unmet = unmet.iter().map(|unmet| {
-                json!({ "criterion": unmet.criterion, "measured": measured_text(&unmet.measured) })
-            });
+            let unmet = unmet.iter().map(
+                |unmet| json!({ "criterion": unmet.criterion, "measured": measured_text(&unmet.measured) }),
+            );
             ("failed", unmet.collect(), Vec::new())
         }
         TrialVerdict::InDoubt(names) => ("in_doubt", Vec::new(), names.clone()),

@@ -13,7 +13,10 @@ use crate::layout::paragraph;
 pub fn trial_head(method: Method, what: What) -> String {
     let load = if method == Method::Window { "outstanding" } else { what.unit() };
     let last = if method == Method::Window { "rate × mean latency" } else { "limit so far, or why" };
-    format!("{:>5}  {load:>13}  {:>11}  {:>8}  {:>8}  {:>8}  {:<8}  {last}\n", "trial", "answered/s", "loss", "p50", "p99", "verdict")
+    format!(
+        "{:>5}  {load:>13}  {:>11}  {:>8}  {:>8}  {:>8}  {:<8}  {last}\n",
+        "trial", "answered/s", "loss", "p50", "p99", "verdict"
+    )
 }
 
 /// The line of the last trial.
@@ -28,14 +31,17 @@ fn line_of(method: Method, trial: &Trial, bracket: String) -> String {
     let (verdict, why) = match &trial.verdict {
         TrialVerdict::Passed => ("pass", None),
         TrialVerdict::Failed(unmet) => {
-            let unmet = unmet.iter().map(|unmet| format!("{} ({})", safe(&unmet.criterion), measured_text(&unmet.measured)));
+            let unmet = unmet
+                .iter()
+                .map(|unmet| format!("{} ({})", safe(&unmet.criterion), measured_text(&unmet.measured)));
             ("fail", Some(unmet.collect::<Vec<_>>().join(", ")))
         }
         TrialVerdict::InDoubt(names) => ("in doubt", Some(names.join(", "))),
     };
     let little = trial.mean_ns.filter(|_| method == Method::Window);
     let little = little.map(|mean| format!("{:.1}", trial.answered_qps * mean as f64 * 1e-9));
-    let last: Vec<String> = [little, Some(bracket).filter(|text| !text.is_empty()), why].into_iter().flatten().collect();
+    let last: Vec<String> =
+        [little, Some(bracket).filter(|text| !text.is_empty()), why].into_iter().flatten().collect();
     let line = format!(
         "{:>5}  {:>13}  {:>11}  {:>8}  {:>8}  {:>8}  {verdict:<8}  {}",
         trial.number,
@@ -68,25 +74,44 @@ pub fn answer_line(finding: &Finding) -> String {
         Outcome::Capacity { load, from, to, interval } => {
             let bounds = format!("{}..{}", rate(*from), rate(*to));
             match interval {
-                IntervalKind::Confidence => format!("capacity {} {unit}, 95 %: {bounds}, {spent}", rate(*load)),
+                IntervalKind::Confidence => {
+                    format!("capacity {} {unit}, 95 %: {bounds}, {spent}", rate(*load))
+                }
                 IntervalKind::Bracket => {
-                    format!("capacity {} {unit} (the highest step that passed), the next failed: {bounds}, {spent}", rate(*load))
+                    format!(
+                        "capacity {} {unit} (the highest step that passed), the next failed: {bounds}, {spent}",
+                        rate(*load)
+                    )
                 }
                 IntervalKind::Percentiles => {
-                    format!("throughput {} {unit} (median), 1st to 99th percentile: {bounds}, {spent}", rate(*load))
+                    format!(
+                        "throughput {} {unit} (median), 1st to 99th percentile: {bounds}, {spent}",
+                        rate(*load)
+                    )
                 }
-                IntervalKind::Range => format!("capacity about {} {unit} ({bounds} by the different rules), {spent}", rate(*load)),
+                IntervalKind::Range => format!(
+                    "capacity about {} {unit} ({bounds} by the different rules), {spent}",
+                    rate(*load)
+                ),
             }
         }
         Outcome::AtLeast { load, why: Why::Generator } => {
-            format!("capacity at least {} {unit}: beyond that the generator itself may be the limit, {spent}", rate(*load))
+            format!(
+                "capacity at least {} {unit}: beyond that the generator itself may be the limit, {spent}",
+                rate(*load)
+            )
         }
         Outcome::AtLeast { load, why: Why::Most } => {
             format!("capacity at least {} {unit}: no higher load was tried, {spent}", rate(*load))
         }
         Outcome::NotMet { lowest, criteria } => {
             let criteria: Vec<String> = criteria.iter().map(|text| safe(text)).collect();
-            format!("not met at the lowest load of {} {}: {}, {spent}", rate(*lowest), load_unit(finding), criteria.join(", "))
+            format!(
+                "not met at the lowest load of {} {}: {}, {spent}",
+                rate(*lowest),
+                load_unit(finding),
+                criteria.join(", ")
+            )
         }
         Outcome::Unstable { share, from, to } => format!(
             "no capacity: about {:.0} % of the trials failed whatever their load, from {} to {} {unit}, {spent}",
@@ -173,9 +198,11 @@ fn note_text(note: &FindNote, what: What) -> String {
     let share = |share: &f64| format!("{:.1} %", share * 100.0);
     match note {
         FindNote::Warm { trials } => format!("warm-up: the server was warm after {trials} trials"),
-        FindNote::NotWarm => "warm-up: no two trials in a row at the first load agreed: the server may not have been \
+        FindNote::NotWarm => {
+            "warm-up: no two trials in a row at the first load agreed: the server may not have been \
                               warm, or is not steady; see --from and --trial"
-            .to_owned(),
+                .to_owned()
+        }
         FindNote::Noise { share: noise } => format!(
             "noise: the limit differs by {} from trial to trial (standard deviation); longer trials make it less",
             share(noise)

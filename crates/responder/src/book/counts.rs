@@ -12,6 +12,8 @@ pub struct Counts {
     pub answered: u64,
     /// End: not answered, on command.
     pub dropped: u64,
+    /// End: not answered, because the queue of the limit was full, on command.
+    pub over_limit: u64,
     /// End: answered with a wrong ID, on command.
     pub wrong_ids: u64,
     /// End: answered with a wrong question, on command.
@@ -41,8 +43,6 @@ pub struct Counts {
     pub lost_with_connection: u64,
     /// End: too many bytes of responses were held already.
     pub over_bound: u64,
-    /// End: dropped because the queue of the service was full, on command.
-    pub queue_full: u64,
     /// End: still held when the responder stopped.
     pub held_at_stop: u64,
     /// Not an end: responses sent a second time, on command.
@@ -116,7 +116,8 @@ impl Counts {
     pub fn ended(&self) -> u64 {
         let sent = self.answered + self.wrong_ids + self.wrong_questions + self.garbage + self.wrong_lengths;
         let broken = self.resets + self.cuts + self.server_errors + self.stream_resets;
-        let silent = self.dropped + self.silenced + self.ignored_short + self.ignored_responses + self.queue_full;
+        let silent =
+            self.dropped + self.over_limit + self.silenced + self.ignored_short + self.ignored_responses;
         let failed = self.send_errors + self.lost_with_connection + self.over_bound + self.held_at_stop;
         sent + broken + silent + failed
     }
@@ -124,9 +125,9 @@ impl Counts {
     /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Counts) {
         add_fields!(self, other;
-            received answered dropped wrong_ids wrong_questions garbage resets cuts wrong_lengths
+            received answered dropped over_limit wrong_ids wrong_questions garbage resets cuts wrong_lengths
             server_errors stream_resets silenced ignored_short ignored_responses send_errors
-            lost_with_connection over_bound queue_full held_at_stop duplicated dribbled reordered early stalled
+            lost_with_connection over_bound held_at_stop duplicated dribbled reordered early stalled
             truncated malformed
         );
     }

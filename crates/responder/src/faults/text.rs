@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use super::{Delay, Faults, Share, Stall};
+use super::{Delay, Faults, Limit, Share, Stall};
 
 /// A text that cannot be parsed. Says what was read and how it is written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -56,6 +56,10 @@ fn parse_delay(text: &str) -> Option<Delay> {
             Some(Delay::Normal { mean: duration(mean)?, deviation: duration(deviation)? })
         }
         "exp" => duration(figures).map(|mean| Delay::Exponential { mean }),
+        "pareto" => {
+            let (shortest, shape) = figures.split_once(',')?;
+            Some(Delay::Pareto { shortest: duration(shortest)?, shape: shape.trim().parse().ok()? })
+        }
         "lognormal" => {
             let (median, sigma) = figures.split_once(',')?;
             Some(Delay::LogNormal { median: duration(median)?, sigma: sigma.trim().parse().ok()? })
@@ -72,6 +76,7 @@ impl fmt::Display for Delay {
             Delay::Normal { mean, deviation } => write!(f, "normal:{mean:?},{deviation:?}"),
             Delay::Exponential { mean } => write!(f, "exp:{mean:?}"),
             Delay::LogNormal { median, sigma } => write!(f, "lognormal:{median:?},{sigma}"),
+            Delay::Pareto { shortest, shape } => write!(f, "pareto:{shortest:?},{shape}"),
         }
     }
 }
@@ -93,13 +98,48 @@ impl fmt::Display for Stall {
     }
 }
 
+impl FromStr for Limit {
+    type Err = TextError;
+
+    fn from_str(text: &str) -> Result<Limit, TextError> {
+        let (work, after) = text.split_once('@').unwrap_or((text, "0"));
+        let work =
+            work_at_rate(work.trim()).or_else(|| parse_delay(work).filter(|work| work.middle_ns() > 0));
+        work.zip(duration(after)).map(|(work, after)| Limit { work, after, queue: DEFAULT_QUEUE }).ok_or_else(|| {
+            error(
+                text,
+                "a limit: write queries a second, such as 5k, or the work of each, such as exp:200us; with @8s from \
+                 8 s after the first query on",
+            )
+        })
+    }
+}
+
+/// The work of each query, where so many a second are answered.
+fn work_at_rate(rate: &str) -> Option<Delay> {
+    let (number, factor) = match rate.strip_suffix(['k', 'M']) {
+        Some(number) if rate.ends_with('k') => (number, 1e3),
+        Some(number) => (number, 1e6),
+        None => (rate, 1.0),
+    };
+    let qps = number.parse::<f64>().ok()? * factor;
+    let work = Duration::try_from_secs_f64(qps.recip()).ok().filter(|work| !work.is_zero())?;
+    Some(Delay::Fixed(work))
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{:?}", self.work, self.after)
+    }
+}
+
 fn range(text: &str) -> Option<(Duration, Duration)> {
     let (from, to) = text.split_once("..")?;
     Some((duration(from)?, duration(to)?))
 }
 
 /// A number with a unit; only 0 has none.
-fn duration(text: &str) -> Option<Duration> {
+pub(crate) fn duration(text: &str) -> Option<Duration> {
     let text = text.trim();
     let unit_at = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(unit_at);
@@ -116,12 +156,16 @@ fn duration(text: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok()
 }
 
-fn error(text: &str, what: &'static str) -> TextError {
+pub(crate) fn error(text: &str, what: &'static str) -> TextError {
     TextError { text: text.to_string(), what }
 }
 
-const DELAY_FORMS: &str = "a delay: write 5ms, uniform:1ms..5ms, normal:MEAN,DEVIATION, exp:MEAN or \
-                           lognormal:MEDIAN,SIGMA, with durations in ns, us, ms, s or min, at most an hour";
+/// The queue of a limit, where none is given: that of a server with a small receive buffer.
+const DEFAULT_QUEUE: Duration = Duration::from_millis(100);
+
+const DELAY_FORMS: &str = "a delay: write 5ms, uniform:1ms..5ms, normal:MEAN,DEVIATION, exp:MEAN, \
+                           lognormal:MEDIAN,SIGMA or pareto:SHORTEST,SHAPE, with durations in ns, us, ms, s or \
+                           min, at most an hour";
 
 #[cfg(test)]
 mod tests {
@@ -139,6 +183,7 @@ mod tests {
             ("normal:5ms,1ms", Delay::Normal { mean: ms(5), deviation: ms(1) }),
             ("exp:2ms", Delay::Exponential { mean: ms(2) }),
             ("lognormal:2ms,0.5", Delay::LogNormal { median: ms(2), sigma: 0.5 }),
+            ("pareto:2ms,1.5", Delay::Pareto { shortest: ms(2), shape: 1.5 }),
         ];
         for (text, delay) in pairs {
             assert_eq!(text.parse(), Ok(delay), "{text}");
@@ -158,6 +203,8 @@ mod tests {
             "uniform:1ms",
             "exp:0s",
             "pareto:1ms",
+            "pareto:1ms,0",
+            "pareto:0,2",
             "lognormal:2ms",
             "lognormal:2ms,-1",
             "lognormal:2ms,x",
@@ -184,6 +231,21 @@ mod tests {
         }
         assert_eq!("7%".parse::<Share>().unwrap().to_string(), "7%");
         assert_eq!("0.0001".parse::<Share>().unwrap().to_string(), "0.01%");
+    }
+
+    #[test]
+    fn a_limit_is_a_rate_or_the_work_of_a_query_and_maybe_its_begin() {
+        let us = Duration::from_micros;
+        let limit =
+            Limit { work: Delay::Fixed(us(200)), after: Duration::from_secs(8), queue: DEFAULT_QUEUE };
+        assert_eq!(["5k@8s", " 5000 @ 8s", "200us@8s"].map(str::parse), [Ok(limit), Ok(limit), Ok(limit)]);
+        assert_eq!(limit.to_string().parse(), Ok(limit));
+        let at_once = Limit { after: Duration::ZERO, ..limit };
+        assert_eq!("0.5M".parse(), Ok(Limit { work: Delay::Fixed(us(2)), ..at_once }));
+        assert_eq!("exp:60us".parse(), Ok(Limit { work: Delay::Exponential { mean: us(60) }, ..at_once }));
+        for text in ["", "0", "-1", "k", "5k@", "5k@8", "nan", "1e9999", "0ms", "exp:0s", "inf"] {
+            assert!(text.parse::<Limit>().is_err(), "{text}");
+        }
     }
 
     #[test]

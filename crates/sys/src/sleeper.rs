@@ -12,11 +12,11 @@
 //! more than should be spent polling, a second, short sleep follows: the CPU has just been woken, and the delay of so
 //! short a sleep is small.
 
-use dnsdyno_sys::clock;
+use crate::clock;
 
 /// One thread's sleeps.
 #[derive(Debug)]
-pub(crate) struct Sleeper {
+pub struct Sleeper {
     /// The margins of sleeps, by length: each class is four times as long as the one before.
     margins_ns: [u64; CLASSES],
 }
@@ -32,12 +32,7 @@ impl Sleeper {
     ///
     /// `sleep` gets two instants, now and until when to sleep, and returns whether something has arrived, which ends
     /// the wait; if both are the same, it only looks. A signal may end a sleep early.
-    pub(crate) fn wait_until_ns(
-        &mut self,
-        instant_ns: u64,
-        exactly: bool,
-        mut sleep: impl FnMut(u64, u64) -> bool,
-    ) {
+    pub fn wait_until_ns(&mut self, instant_ns: u64, exactly: bool, mut sleep: impl FnMut(u64, u64) -> bool) {
         let mut now_ns = clock::monotonic_ns();
         for _ in 0..MOST_SLEEPS {
             let Some(end_ns) = self.end_of_sleep_ns(now_ns, instant_ns, exactly) else { break };
@@ -60,7 +55,7 @@ impl Sleeper {
     }
 
     /// The delay that three short sleeps in four have lately not exceeded.
-    pub(crate) fn oversleep_ns(&self) -> u64 {
+    pub fn oversleep_ns(&self) -> u64 {
         self.margins_ns[0]
     }
 

@@ -1,0 +1,346 @@
+//! What an experiment shows: the figures of each cell over its runs, and which differences are more than noise.
+
+use dnsdyno_measure::PERCENTILES;
+use dnsdyno_record::figures::{latency, run_rate};
+use dnsdyno_record::{Digest, ReadError, Row};
+
+use super::design::{Cell, Design};
+use super::judge::{Doubt, loss};
+use super::schedule::{Experiment, Outcome};
+use crate::compare::{ComparedRun, Comparison, Figure, Settings, compare, median_of};
+
+/// What an experiment shows.
+#[derive(Clone, Debug)]
+pub struct ExperimentResult {
+    /// What was measured.
+    pub design: Design,
+    /// The cells, in the order of [`Design::cells`].
+    pub cells: Vec<CellResult>,
+    /// The comparisons, load by load.
+    pub differences: Vec<Difference>,
+    /// The runs that do not count, but for the first ones.
+    pub discarded: Vec<Discarded>,
+    /// What a reader must know.
+    pub notes: Vec<String>,
+    /// Runs made, of any kind.
+    pub runs: u32,
+}
+
+/// The runs of a subject under a load.
+#[derive(Clone, Debug)]
+pub struct CellResult {
+    /// Which.
+    pub cell: Cell,
+    /// How well it was measured.
+    pub state: CellState,
+    /// The runs that its figures are of.
+    pub runs: Vec<RunFigures>,
+    /// The rate asked; `None` in a closed loop.
+    pub asked_qps: Option<f64>,
+    /// The rate answered, per second.
+    pub answered: Option<Spread>,
+    /// The answered share of the queries, 0 to 1.
+    pub share: Option<Spread>,
+    /// The latency that the load is judged by.
+    pub percentiles: Percentiles,
+}
+
+/// How well a cell was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CellState {
+    /// All its runs were made and count.
+    Complete,
+    /// Too many of its runs were discarded: fewer count than were planned.
+    Short,
+    /// All its runs were in doubt: the figures are theirs, and say at least what they say.
+    InDoubt,
+    /// None of its runs has figures.
+    NotMeasured,
+    /// The experiment has not ended.
+    Unfinished,
+}
+
+/// Percentiles over the runs; `None` where some run has too few queries for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Percentiles {
+    /// In the order of [`PERCENTILES`].
+    pub values: [Option<Spread>; PERCENTILES.len()],
+}
+
+/// A figure over the runs of a cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spread {
+    /// Of the lowest run.
+    pub lowest: Figure,
+    /// The median of the runs.
+    pub median: Figure,
+    /// Of the highest run.
+    pub highest: Figure,
+}
+
+/// The figures of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunFigures {
+    /// Its number in the experiment, from 1.
+    pub number: u32,
+    /// The rate asked; `None` in a closed loop.
+    pub asked_qps: Option<f64>,
+    /// The rate answered; `None` where the run is too short for one.
+    pub answered_qps: Option<f64>,
+    /// The answered share, 0 to 1.
+    pub share: Option<f64>,
+    /// In the order of [`PERCENTILES`].
+    pub percentiles: [Option<Figure>; PERCENTILES.len()],
+    /// Queries of the run.
+    pub queries: u64,
+    /// Whether its generator was in doubt.
+    pub is_in_doubt: bool,
+    /// The share of the answers with each RCODE.
+    pub rcodes: Vec<(u16, f64)>,
+}
+
+/// A subject compared with another one under a load.
+#[derive(Clone, Debug)]
+pub struct Difference {
+    /// The load.
+    pub load: usize,
+    /// The baseline.
+    pub against: usize,
+    /// The candidate.
+    pub subject: usize,
+    /// What the runs show, or why they cannot be compared.
+    pub found: Result<Comparison, String>,
+}
+
+/// A run that does not count.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Discarded {
+    /// Its number in the experiment, from 1.
+    pub number: u32,
+    /// Its cell.
+    pub cell: Cell,
+    /// Why.
+    pub doubts: Vec<Doubt>,
+}
+
+/// The results of an experiment, with the records that `read` gives by the number of the run.
+///
+/// # Errors
+/// A record cannot be read.
+pub fn results(
+    experiment: &Experiment,
+    mut read: impl FnMut(u32) -> Result<ComparedRun, ReadError>,
+) -> Result<ExperimentResult, ReadError> {
+    let design = experiment.design().clone();
+    let mut result = ExperimentResult {
+        cells: Vec::new(),
+        differences: Vec::new(),
+        discarded: discarded(experiment),
+        notes: Vec::new(),
+        runs: u32::try_from(experiment.outcomes().len()).unwrap_or(u32::MAX),
+        design,
+    };
+    for load in 0..result.design.loads.len() {
+        let mut counted: Vec<Vec<ComparedRun>> = Vec::new();
+        for subject in 0..result.design.subjects.len() {
+            let cell = Cell { subject, load };
+            let mut runs = Vec::new();
+            let state = state(experiment, cell);
+            let numbers = numbers_of(experiment, cell, state);
+            for number in &numbers {
+                runs.push(read(*number)?);
+            }
+            result.cells.push(cell_result(cell, state, &numbers, &runs));
+            // What is in doubt is shown, and not compared.
+            counted.push(if state == CellState::InDoubt { Vec::new() } else { runs });
+        }
+        let found = differences(&result.design, load, &counted);
+        result.differences.extend(found);
+    }
+    result.notes = notes(&result);
+    Ok(result)
+}
+
+fn discarded(experiment: &Experiment) -> Vec<Discarded> {
+    let of = |(number, (cell, outcome)): (u32, &(Cell, Outcome))| match outcome {
+        Outcome::Discarded(doubts) => Some(Discarded { number, cell: *cell, doubts: doubts.clone() }),
+        _ => None,
+    };
+    (1..).zip(experiment.outcomes()).filter_map(of).collect()
+}
+
+fn state(experiment: &Experiment, cell: Cell) -> CellState {
+    let of_cell = || experiment.outcomes().iter().filter(|(of, _)| *of == cell).map(|(_, outcome)| outcome);
+    let counted = of_cell().filter(|outcome| **outcome == Outcome::Counted).count();
+    let has_doubtful = of_cell().any(is_doubtful);
+    match () {
+        () if counted >= experiment.design().repeats as usize => CellState::Complete,
+        () if !experiment.is_given_up(cell) => CellState::Unfinished,
+        () if counted > 0 => CellState::Short,
+        () if has_doubtful => CellState::InDoubt,
+        () => CellState::NotMeasured,
+    }
+}
+
+/// Whether a run was discarded and has figures all the same.
+fn is_doubtful(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::Discarded(doubts) if doubts.iter().all(Doubt::has_figures))
+}
+
+/// The runs that the figures of a cell are of.
+fn numbers_of(experiment: &Experiment, cell: Cell, state: CellState) -> Vec<u32> {
+    let is_used = |outcome: &Outcome| match state {
+        CellState::InDoubt => is_doubtful(outcome),
+        _ => *outcome == Outcome::Counted,
+    };
+    let of = |(number, (of, outcome)): (u32, &(Cell, Outcome))| {
+        (*of == cell && is_used(outcome)).then_some(number)
+    };
+    (1..).zip(experiment.outcomes()).filter_map(of).collect()
+}
+
+fn cell_result(cell: Cell, state: CellState, numbers: &[u32], runs: &[ComparedRun]) -> CellResult {
+    let runs: Vec<RunFigures> =
+        numbers.iter().zip(runs).map(|(number, run)| RunFigures::of(*number, &run.digest)).collect();
+    let plain = |value: Option<f64>| value.map(|value| Figure { value, beyond_timeout: false });
+    let mut percentiles = Percentiles::default();
+    for (at, slot) in percentiles.values.iter_mut().enumerate() {
+        *slot = spread(runs.iter().map(|run| run.percentiles.get(at).copied().flatten()));
+    }
+    let asked: Option<Vec<f64>> = runs.iter().map(|run| run.asked_qps).collect();
+    CellResult {
+        cell,
+        state,
+        asked_qps: asked.and_then(|asked| asked.into_iter().reduce(f64::max)),
+        answered: spread(runs.iter().map(|run| plain(run.answered_qps))),
+        share: spread(runs.iter().map(|run| plain(run.share))),
+        percentiles,
+        runs,
+    }
+}
+
+/// The figure over runs; `None` where there is none, or some run does not have it.
+fn spread(figures: impl Iterator<Item = Option<Figure>>) -> Option<Spread> {
+    let figures: Vec<Figure> = figures.collect::<Option<_>>()?;
+    let by = |a: &&Figure, b: &&Figure| a.value.total_cmp(&b.value);
+    let lowest = *figures.iter().min_by(by)?;
+    let highest = *figures.iter().max_by(by)?;
+    Some(Spread { lowest, median: median_of(&figures), highest })
+}
+
+impl RunFigures {
+    /// The figures of the run of this number.
+    pub fn of(number: u32, run: &Digest) -> RunFigures {
+        let tally = run.tally();
+        let of_headline = latency(run.header.headline, tally);
+        let timeout_ns = run.header.timeout_ns;
+        let percentiles = PERCENTILES.map(|(.., q)| {
+            let written = of_headline.percentile(q)?.written(timeout_ns);
+            Some(Figure { value: written.ns as f64, beyond_timeout: written.beyond_timeout })
+        });
+        let answers = tally.rcodes.total().max(1) as f64;
+        RunFigures {
+            number,
+            asked_qps: asked(run),
+            answered_qps: run_rate(run, tally.ends.answered),
+            share: loss(run).map(|loss| 1.0 - loss),
+            percentiles,
+            queries: tally.scheduled,
+            is_in_doubt: !run.warnings().is_empty(),
+            rcodes: tally.rcodes.iter().map(|(code, count)| (code, count as f64 / answers)).collect(),
+        }
+    }
+}
+
+/// The rate asked, on average over the time in which queries were due.
+fn asked(run: &Digest) -> Option<f64> {
+    let covered: u64 = run.rows().iter().map(|row| row.covered_ns).sum();
+    let asked: f64 = run.rows().iter().map(|row: &Row| row.asked_qps() * row.covered_ns as f64).sum();
+    (asked > 0.0 && covered > 0).then(|| asked / covered as f64)
+}
+
+/// The comparisons of a load; `runs` are those of each subject.
+fn differences(design: &Design, load: usize, runs: &[Vec<ComparedRun>]) -> Vec<Difference> {
+    let settings = Settings {
+        seed: design.seed,
+        family: u32::try_from(design.loads.len()).unwrap_or(1),
+        ..Settings::default()
+    };
+    let of = |(subject, candidate): (usize, &Vec<ComparedRun>)| {
+        let against = design.subjects.get(subject)?.against?;
+        let baseline = runs.get(against)?;
+        let is_empty = baseline.is_empty() || candidate.is_empty();
+        let found = match is_empty {
+            true => Err("one of them has no runs that count".to_owned()),
+            false => {
+                compare(baseline.clone(), candidate.clone(), &settings).map_err(|error| error.to_string())
+            }
+        };
+        Some(Difference { load, against, subject, found })
+    };
+    runs.iter().enumerate().filter_map(of).collect()
+}
+
+fn notes(result: &ExperimentResult) -> Vec<String> {
+    let mut notes = Vec::new();
+    for load in 0..result.design.loads.len() {
+        notes.extend(answers_unlike(result, load));
+    }
+    let kept = result.cells.iter().filter(|cell| cell.state != CellState::InDoubt);
+    let kept: usize = kept.map(|cell| cell.runs.iter().filter(|run| run.is_in_doubt).count()).sum();
+    if kept > 0 {
+        notes.push(format!(
+            "{kept} of the runs that count have a generator in doubt, as the experiment allows: their figures may be \
+             its own"
+        ));
+    }
+    let windows = |load: &&super::design::LoadOf| {
+        let is_short = load.lasts_ns.is_some_and(|ns| ns < SHORT_NS);
+        load.strictness.steady_permille.is_some() && is_short
+    };
+    let short: Vec<&str> =
+        result.design.loads.iter().filter(windows).map(|load| load.name.as_str()).collect();
+    if !short.is_empty() {
+        notes.push(format!(
+            "runs under {} have fewer than {} whole intervals of a second: whether they were steady was not looked at",
+            short.join(", "),
+            super::judge::WINDOWS
+        ));
+    }
+    notes
+}
+
+/// Subjects that answer the same queries with other RCODEs do not do the same work.
+fn answers_unlike(result: &ExperimentResult, load: usize) -> Option<String> {
+    let share_of = |cell: &CellResult| {
+        let of = |run: &RunFigures| {
+            run.rcodes.iter().find(|(code, _)| *code == 0).map_or(0.0, |(_, share)| *share)
+        };
+        let mut shares: Vec<f64> = cell.runs.iter().map(of).collect();
+        (!shares.is_empty()).then(|| crate::statistics::median(&mut shares))
+    };
+    let cells = result.cells.iter().filter(|cell| cell.cell.load == load);
+    let shares: Vec<(usize, f64)> =
+        cells.filter_map(|cell| Some((cell.cell.subject, share_of(cell)?))).collect();
+    let (least, most) = shares
+        .iter()
+        .fold((1.0_f64, 0.0_f64), |(least, most), (_, share)| (least.min(*share), most.max(*share)));
+    if shares.len() < 2 || most - least <= UNLIKE {
+        return None;
+    }
+    let name = |subject: usize| result.design.subjects.get(subject).map_or("", |subject| &subject.name);
+    let listed: Vec<String> =
+        shares.iter().map(|(subject, share)| format!("{} {:.1} %", name(*subject), share * 100.0)).collect();
+    let load = result.design.loads.get(load).map_or("", |load| &load.name);
+    Some(format!(
+        "the servers do not answer alike under {load}: the share of NOERROR is {}; give them the same data before you \
+         compare their speed",
+        listed.join(", ")
+    ))
+}
+
+/// Shares of NOERROR that differ by more are of different data.
+const UNLIKE: f64 = 0.02;
+
+/// Below it, fewer intervals of a second than windows.
+const SHORT_NS: u64 = 3_000_000_000;

@@ -1,0 +1,534 @@
+//! The campaign against imaginary servers: each way to fail, each way to be cut off.
+
+use dnsdyno_measure::{Arrivals, Tally, Warning};
+use dnsdyno_plan::Draft;
+use dnsdyno_plan::expect::StopCondition;
+use dnsdyno_plan::units::{parse_duration_ns, parse_range, parse_rate_qps};
+use dnsdyno_record::expect::StopWatch;
+use dnsdyno_record::{Digest, Ended, Event, HELD_UNTIL, Header, Headline, Interval, Phase, Sum};
+
+use super::*;
+use crate::CommandOutcome;
+
+const SECOND: u64 = 1_000_000_000;
+const MS: u64 = 1_000_000;
+
+/// How a second goes: queries lost, queries with SERVFAIL, and the longest response time.
+type Behaviour = Box<dyn Fn(&Now) -> (u64, u64, u64)>;
+
+/// The second that is asked for.
+struct Now {
+    /// Of the load, in this run.
+    second: u64,
+    qps: u64,
+    /// Of load since the server was started.
+    loaded: u64,
+}
+
+/// A server, the host of its generator, and the clock on the wall.
+struct World {
+    server: Behaviour,
+    loaded: u64,
+    now_ns: u64,
+    runs: u64,
+    /// The doubt of the generator in the run of this number, from 1.
+    doubts: Vec<(u64, Warning)>,
+    /// The run of this number ends at this second, as with `kill -9`.
+    cuts: Vec<(u64, u64)>,
+    /// What the commands do.
+    results: Vec<CommandResult>,
+    /// What was requested.
+    asked: Vec<String>,
+}
+
+fn world(server: impl Fn(&Now) -> (u64, u64, u64) + 'static) -> World {
+    World {
+        server: Box::new(server),
+        loaded: 0,
+        now_ns: 1_000 * SECOND,
+        runs: 0,
+        doubts: Vec::new(),
+        cuts: Vec::new(),
+        results: Vec::new(),
+        asked: Vec::new(),
+    }
+}
+
+/// All is well.
+const FINE: (u64, u64, u64) = (0, 0, MS);
+
+/// 2 to 10 queries a second in steps of a minute, then 10 minutes, then an hour.
+fn wanted() -> Wanted {
+    Wanted {
+        stair: Some("2..10".into()),
+        step: Some("1".into()),
+        long: Some("1h".into()),
+        ..Wanted::default()
+    }
+}
+
+const TIMETABLE: &str = "for = \"1m\"\n[[task]]\nname = \"add\"\nevery = \"20s\"\nrun = \"x\"\n\
+                         [[task.look-for]]\nname = \"secondary\"\nrun = \"y\"\nwithin = \"5s\"\n";
+
+fn with_commands() -> Wanted {
+    Wanted { function: Some(TIMETABLE.into()), ..wanted() }
+}
+
+/// Three rounds; in each of `failed` the secondary shows nothing.
+fn results(failed: &[u32]) -> Vec<CommandResult> {
+    let result = |round: u32, look_for: Option<&str>| CommandResult {
+        task: "add".into(),
+        round,
+        look_for: look_for.map(str::to_owned),
+        at_ns: 0,
+        took_ns: u64::from(round) * 10 * MS,
+        attempts: 1,
+        outcome: match look_for.is_some() && failed.contains(&round) {
+            true => CommandOutcome::TimedOut,
+            false => CommandOutcome::Ok,
+        },
+        exit_code: Some(0),
+        output: String::new(),
+    };
+    (1..=3).flat_map(|round| [result(round, None), result(round, Some("secondary"))]).collect()
+}
+
+impl World {
+    /// The record of a run with these options; the second value says whether it was cut off.
+    fn run(&mut self, draft: &Draft) -> (Digest, bool) {
+        self.runs += 1;
+        let seconds = |text: &Option<String>| parse_duration_ns(text.as_deref().unwrap()).unwrap() / SECOND;
+        let rates: Vec<(u64, u64)> = match &draft.stair {
+            Some(range) => {
+                let (from, to) = parse_range(range, parse_rate_qps).unwrap();
+                (from as u64..=to as u64).map(|qps| (qps, seconds(&draft.hold))).collect()
+            }
+            None => {
+                let qps = parse_rate_qps(draft.rate.as_deref().unwrap()).unwrap() as u64;
+                vec![(qps, seconds(&draft.duration))]
+            }
+        };
+        let mut digest = Digest::new(self.header(&rates));
+        let conditions = draft.stop_when.iter().flatten().map(|text| StopCondition::parse(text).unwrap());
+        let mut watch = StopWatch::new(&conditions.collect::<Vec<_>>());
+        let cut = self.cuts.iter().find(|(run, _)| *run == self.runs).map(|(_, second)| *second);
+        let (mut ended, mut left, mut last_answer_ns) = (Ended::ByTime, u64::MAX, None);
+        let due = rates.iter().flat_map(|(qps, hold)| (0..*hold).map(|_| *qps)).collect::<Vec<_>>();
+        let mut made = 0;
+        for (second, qps) in (0..).zip(&due) {
+            if cut == Some(second) || left == 0 {
+                break;
+            }
+            left -= 1;
+            let now = Now { second, qps: *qps, loaded: self.loaded };
+            let interval = self.interval(&now);
+            if interval.tally.ends.answered > 0 {
+                last_answer_ns = Some((second + 1) * SECOND);
+            }
+            digest.interval(&interval);
+            (self.loaded, made) = (self.loaded + 1, second + 1);
+            let header = digest.header.clone();
+            let met = watch.interval(&header, &interval).map(|(condition, _)| condition.text.clone());
+            if let (Some(text), Ended::ByTime) = (met, &ended) {
+                let figures = [(HELD_UNTIL.to_owned(), ((second + 1) * SECOND).into())];
+                let (kind, message) = ("condition".into(), String::new());
+                digest.event(&Event { at_ns: 0, kind, message, figures: figures.into_iter().collect() });
+                // Judged a timeout later.
+                (ended, left) = (Ended::ByCondition { condition: text }, 1);
+            }
+        }
+        self.now_ns += made * SECOND;
+        if cut.is_none() {
+            let doubt = self.doubts.iter().find(|(run, _)| *run == self.runs);
+            let warnings = doubt.map(|(_, warning)| warning.clone()).into_iter().collect();
+            digest.sum(&sum(&digest, made, ended, last_answer_ns, warnings));
+        }
+        (digest, cut.is_some())
+    }
+
+    fn header(&self, rates: &[(u64, u64)]) -> Header {
+        let mut from = 0;
+        let phase = |(qps, hold): &(u64, u64)| {
+            from += hold;
+            Phase { label: qps.to_string(), from_ns: (from - hold) * SECOND, to_ns: from * SECOND }
+        };
+        let phases: Vec<_> = rates.iter().map(phase).collect();
+        Header {
+            run_id: format!("run {}", self.runs),
+            started_unix_ns: self.now_ns,
+            timeout_ns: SECOND,
+            headline: Headline::Response,
+            types: vec![1],
+            phases: if phases.len() > 1 { phases } else { Vec::new() },
+            ..Header::default()
+        }
+    }
+
+    fn interval(&self, now: &Now) -> Interval {
+        let (lost, servfail, longest_ns) = (self.server)(now);
+        let mut tally = Tally::new(1);
+        tally.scheduled = now.qps;
+        tally.ends.answered = now.qps - lost;
+        tally.ends.timed_out = lost;
+        (0..now.qps - lost).for_each(|_| {
+            tally.response.record(longest_ns);
+            tally.service.record(longest_ns);
+        });
+        (0..now.qps - lost - servfail).for_each(|_| tally.rcodes.add(0, 1));
+        (0..servfail).for_each(|_| tally.rcodes.add(2, 1));
+        Interval {
+            index: now.second,
+            from_ns: now.second * SECOND,
+            to_ns: (now.second + 1) * SECOND,
+            asked_qps: now.qps as f64,
+            tally,
+            arrivals: Arrivals::default(),
+            workers: Vec::new(),
+            watched: Vec::new(),
+        }
+    }
+
+    /// Carries a qualification out. After each run that was cut off it is made anew from what was learned, as after
+    /// `kill -9`, and the state must be the same.
+    fn qualify(&mut self, wanted: &Wanted) -> Qualified {
+        let fresh = || Qualify::new(wanted.read().unwrap(), Draft::default());
+        let mut campaign = fresh();
+        let mut learned: Vec<(Digest, bool, Vec<CommandResult>)> = Vec::new();
+        for _ in 0..200 {
+            let request = match campaign.next() {
+                Step::Done(result) => return result,
+                Step::Run(request) => request,
+            };
+            self.asked.push(request.why.clone());
+            self.now_ns += request.rest_ns;
+            let (digest, cut) = self.run(&request.draft);
+            let results = if request.commands { self.results.clone() } else { Vec::new() };
+            learned.push((digest, cut, results));
+            if cut {
+                self.now_ns += 90 * SECOND;
+                campaign = fresh();
+                learned.iter().for_each(|run| learn(&mut campaign, run));
+            } else {
+                learned.last().iter().for_each(|run| learn(&mut campaign, run));
+            }
+        }
+        panic!("it does not end: {:?}", self.asked)
+    }
+}
+
+fn learn(campaign: &mut Qualify, (digest, cut, results): &(Digest, bool, Vec<CommandResult>)) {
+    campaign.learn_commands(results);
+    if *cut { campaign.learn_cut(digest) } else { campaign.learn(digest) }
+}
+
+fn sum(
+    digest: &Digest,
+    seconds: u64,
+    ended: Ended,
+    last_answer_ns: Option<u64>,
+    warnings: Vec<Warning>,
+) -> Sum {
+    Sum {
+        to_ns: (seconds + 1) * SECOND,
+        tally: digest.tally().clone(),
+        arrivals: Arrivals::default(),
+        warnings,
+        notes: Vec::new(),
+        ended,
+        evidence: Default::default(),
+        late_after_settled: 0,
+        last_answer_ns,
+        workers: Vec::new(),
+        schedule_ns: seconds * SECOND,
+        passes: 1.0,
+        interface: None,
+        queries_per_client: Vec::new(),
+        explanations: Vec::new(),
+        replay: None,
+        answers: None,
+        watched: Vec::new(),
+    }
+}
+
+fn late() -> Warning {
+    Warning::SendsLate { p99_lateness_ns: 1, figures: Vec::new() }
+}
+
+#[test]
+fn a_server_that_holds_every_load_is_qualified_for_at_least_the_top_of_the_stair() {
+    let mut world = world(|_| FINE);
+    world.results = results(&[]);
+    let result = world.qualify(&with_commands());
+    assert_eq!(
+        (result.verdict, result.capacity_qps, result.at_least),
+        (Verdict::Qualified, Some(10.0), true)
+    );
+    assert_eq!(
+        result.sentence,
+        "qualified: at least 10 queries/s pass the stair, the burst of 10 min, the function test and the long run \
+         of 1 h; that is the highest step of the stair"
+    );
+    let tests: Vec<_> = result.attempts.iter().map(|attempt| (attempt.test, attempt.passed())).collect();
+    assert_eq!(tests, Test::ALL.map(|test| (test, true)));
+    let commands = &result.attempts[2].commands;
+    assert_eq!((commands[1].times, commands[1].took_ns), (3, Some([10 * MS, 20 * MS, 30 * MS])));
+    assert_eq!(result.attempts[3].figures.load_ns, 3_600 * SECOND);
+}
+
+#[test]
+fn the_stair_ends_at_the_first_step_with_continuous_errors() {
+    // From 7 queries/s on, one is lost each second.
+    let mut world = world(|now| if now.qps >= 7 { (1, 0, MS) } else { FINE });
+    let result = world.qualify(&wanted());
+    assert_eq!(
+        (result.verdict, result.capacity_qps, result.at_least),
+        (Verdict::Qualified, Some(6.0), false)
+    );
+    let why = "at 7 queries/s the stair's step of 1 min failed: continuous errors (queries without an answer in time \
+               for 3 s), 3 s in";
+    assert!(result.sentence.contains(why), "{}", result.sentence);
+    assert_eq!(result.notes, ["the function test was not made (no --function)"]);
+}
+
+#[test]
+fn errors_now_and_then_are_tolerated_up_to_their_share() {
+    let every = |seconds: u64| move |now: &Now| if now.second % seconds == 0 { (1, 0, MS) } else { FINE };
+    let mut rare = world(every(170));
+    let result = rare.qualify(&Wanted { skip: vec!["stair".into()], ..wanted() });
+    assert_eq!(result.capacity_qps, Some(10.0), "{}", result.sentence);
+    let mut often = world(every(30));
+    let result = often.qualify(&wanted());
+    assert_eq!((result.verdict, result.capacity_qps), (Verdict::NotQualified, None));
+    assert!(result.sentence.contains("2 of 120 queries ended in an error (1.67 %)"), "{}", result.sentence);
+}
+
+#[test]
+fn answers_with_an_error_are_errors() {
+    let mut world = world(|now| if now.qps >= 5 { (0, 1, MS) } else { FINE });
+    let result = world.qualify(&wanted());
+    assert_eq!(result.capacity_qps, Some(4.0));
+    assert!(
+        result.sentence.contains("continuous errors (SERVFAIL responses for 3 s)"),
+        "{}",
+        result.sentence
+    );
+    let mut same = self::world(|now| if now.qps >= 5 { (0, 1, MS) } else { FINE });
+    let result = same.qualify(&Wanted { errors: Some("loss".into()), ..wanted() });
+    assert_eq!(result.capacity_qps, Some(10.0));
+}
+
+#[test]
+fn a_slow_answer_fails_and_one_at_the_bound_does_not() {
+    let mut world = world(|now| (0, 0, if now.qps >= 9 { SECOND + 1 } else { SECOND }));
+    let result = world.qualify(&wanted());
+    assert_eq!(result.capacity_qps, Some(8.0));
+    assert!(result.sentence.contains("9 queries/s the stair's step of 1 min failed: a response took 1.00 s"));
+}
+
+#[test]
+fn a_limit_that_shows_after_eight_minutes_fails_the_burst_and_lowers_the_load() {
+    let mut world = world(|now| if now.qps > 4 && now.second >= 480 { (1, 0, MS) } else { FINE });
+    let result = world.qualify(&Wanted { stair: Some("2..9".into()), ..wanted() });
+    assert_eq!(result.capacity_qps, Some(4.0));
+    let why = "; at 5 queries/s the burst failed: continuous errors (queries without an answer in time for 3 s), 8 \
+               min 3 s in";
+    assert!(result.sentence.ends_with(why), "{}", result.sentence);
+    // Burst after burst, each a step lower, and then the long run.
+    let bursts = (4..=9).rev().map(|qps| format!("burst: {qps} queries/s"));
+    let expected: Vec<_> = bursts.chain(["long run: 4 queries/s".to_owned()]).collect();
+    assert_eq!(world.asked[1..], expected[..]);
+}
+
+#[test]
+fn a_long_run_that_fails_makes_all_tests_again_at_the_lower_load() {
+    let mut world = world(|now| if now.qps > 9 && now.second >= 3_000 { (0, 0, 2 * SECOND) } else { FINE });
+    world.results = results(&[]);
+    let result = world.qualify(&with_commands());
+    assert_eq!((result.capacity_qps, result.at_least), (Some(9.0), false));
+    assert!(result.sentence.contains("at 10 queries/s the long run failed: a response took 2.00 s"));
+    let expected =
+        ["burst: 10", "function test: 10", "long run: 10", "burst: 9", "function test: 9", "long run: 9"];
+    assert_eq!(world.asked[1..], expected.map(|why| format!("{why} queries/s"))[..]);
+}
+
+#[test]
+fn a_secondary_that_does_not_follow_fails_the_function_test_by_name() {
+    let mut world = world(|_| FINE);
+    world.results = results(&[2, 3]);
+    let result = world.qualify(&Wanted { stair: Some("2..3".into()), ..with_commands() });
+    assert_eq!((result.verdict, result.capacity_qps), (Verdict::NotQualified, None));
+    let why = "at the lowest, at 2 queries/s the function test failed: 2 of 6 commands failed: round 2 of \"add\": \
+               secondary did not show it within 20.0 ms (1 attempts)";
+    assert!(result.sentence.ends_with(why), "{}", result.sentence);
+    assert_eq!(result.attempts[2].commands[1].succeeded, 1);
+}
+
+#[test]
+fn a_command_without_a_result_was_not_carried_out() {
+    let mut world = world(|_| FINE);
+    world.results = results(&[])[..4].to_vec();
+    let result = world.qualify(&Wanted { stair: Some("2..2".into()), ..with_commands() });
+    assert!(result.sentence.contains("`add` was not carried out 1 of 3 times"), "{}", result.sentence);
+}
+
+#[test]
+fn a_server_that_dies_in_the_long_run_ends_it_with_when_it_died() {
+    // After the stair and the burst, 20 minutes into the long run.
+    let mut world = world(|now| if now.loaded >= 540 + 600 + 1_200 { (now.qps, 0, MS) } else { FINE });
+    let result = world.qualify(&wanted());
+    assert_eq!((result.verdict, result.capacity_qps), (Verdict::NotQualified, None));
+    assert_eq!(
+        result.sentence,
+        "not qualified: at 10 queries/s the long run failed: the server stopped answering, 20 min 0 s in; it did not \
+         answer again"
+    );
+    assert_eq!(world.asked.len(), 4, "{:?}", world.asked);
+}
+
+#[test]
+fn a_server_that_dies_and_comes_back_is_tried_at_the_lower_load() {
+    let mut world = world(|now| if (1_200..1_204).contains(&now.loaded) { (now.qps, 0, MS) } else { FINE });
+    let result = world.qualify(&wanted());
+    assert_eq!(result.capacity_qps, Some(9.0), "{}", result.sentence);
+    assert!(result.sentence.contains("at 10 queries/s the long run failed: the server stopped answering"));
+}
+
+#[test]
+fn a_server_that_dies_at_once_or_never_answers_ends_it() {
+    let mut dead = world(|now| (now.qps, 0, MS));
+    let result = dead.qualify(&wanted());
+    let why = "not qualified: at 2 queries/s the stair's step of 1 min failed: the server answered no query";
+    assert_eq!((result.sentence.as_str(), dead.asked.len()), (why, 1));
+    let mut dies = world(|now| if now.loaded >= 70 { (now.qps, 0, MS) } else { FINE });
+    let result = dies.qualify(&wanted());
+    let why =
+        "at 3 queries/s the stair's step of 1 min failed: the server stopped answering, 10 s in; it did not";
+    assert!(result.sentence.contains(why), "{}", result.sentence);
+}
+
+#[test]
+fn a_test_that_fails_in_doubt_is_repeated_and_then_the_capacity_is_at_least_the_load_below() {
+    // The first burst fails, and so does its repetition, while the generator is late.
+    let server = |now: &Now| if now.qps == 10 && now.loaded >= 540 { (1, 0, MS) } else { FINE };
+    let mut twice = world(server);
+    twice.doubts = vec![(2, late()), (3, late())];
+    let result = twice.qualify(&wanted());
+    assert_eq!((result.capacity_qps, result.at_least), (Some(9.0), true));
+    assert!(result.sentence.contains("at least 9 queries/s pass"), "{}", result.sentence);
+    assert!(result.sentence.contains("it is not known whether the server was the reason"));
+    assert!(twice.asked[2].ends_with("a second time"));
+    // Once only: the repetition decides.
+    let mut once = world(|now: &Now| if (540..544).contains(&now.loaded) { (1, 0, MS) } else { FINE });
+    once.doubts = vec![(2, late())];
+    let result = once.qualify(&wanted());
+    assert_eq!((result.capacity_qps, once.asked.len()), (Some(10.0), 4), "{}", result.sentence);
+    assert!(!result.sentence.contains("in doubt") && result.notes.len() == 1, "{:?}", result.notes);
+}
+
+#[test]
+fn a_generator_that_sends_late_does_not_silence_a_server_and_one_whose_queries_vanish_may() {
+    let dies = |now: &Now| if now.loaded >= 600 { (now.qps, 0, MS) } else { FINE };
+    let mut late_only = world(dies);
+    late_only.doubts = vec![(2, late()), (3, late())];
+    let result = late_only.qualify(&wanted());
+    assert_eq!((result.verdict, late_only.asked.len()), (Verdict::NotQualified, 3), "{}", result.sentence);
+    let mut vanish = world(dies);
+    vanish.doubts = (2..40).map(|run| (run, Warning::SendsVanished { taken: 9, packets: 1 })).collect();
+    let result = vanish.qualify(&wanted());
+    assert_eq!(result.verdict, Verdict::NotKnown, "{}", result.sentence);
+}
+
+#[test]
+fn nothing_is_known_where_each_load_failed_in_doubt() {
+    let mut world = world(|now| if now.second > 10 { (1, 0, MS) } else { FINE });
+    world.doubts = (1..20).map(|run| (run, late())).collect();
+    let result = world.qualify(&wanted());
+    assert_eq!((result.verdict, result.capacity_qps), (Verdict::NotKnown, None));
+    assert!(result.sentence.starts_with("not known: no load"), "{}", result.sentence);
+    assert!(
+        result.notes.iter().any(|note| note.contains("in doubt in the stair at 2 queries/s: sends_late"))
+    );
+    assert_eq!(world.asked.len(), 2, "the first step twice");
+}
+
+#[test]
+fn a_test_that_passes_in_doubt_passes_and_the_capacity_is_at_least_that() {
+    let mut world = world(|now| if now.qps > 8 { (1, 0, MS) } else { FINE });
+    world.doubts = vec![(3, late())];
+    let result = world.qualify(&wanted());
+    assert_eq!((result.verdict, result.capacity_qps, result.at_least), (Verdict::Qualified, Some(8.0), true));
+}
+
+#[test]
+fn a_cut_in_each_test_gives_the_same_verdict_and_the_long_run_tells_its_gap() {
+    let server = |now: &Now| if now.qps > 8 { (0, 0, 2 * SECOND) } else { FINE };
+    let mut whole = world(server);
+    whole.results = results(&[]);
+    let expected = whole.qualify(&with_commands());
+    let mut cut = world(server);
+    cut.results = results(&[]);
+    // In the third step of the stair, in the burst, in the function test, and twice in the long run.
+    cut.cuts = vec![(1, 150), (3, 500), (5, 30), (7, 1_000), (8, 600)];
+    let result = cut.qualify(&with_commands());
+    assert_eq!(
+        (result.verdict, result.capacity_qps, result.at_least),
+        (expected.verdict, expected.capacity_qps, false)
+    );
+    assert_eq!(result.sentence, expected.sentence);
+    assert_eq!(cut.asked[1], "stair: 4 to 10 queries/s", "two steps were whole");
+    let long = result.attempts.last().unwrap();
+    assert_eq!(long.figures.load_ns, 3_600 * SECOND, "the time of the cut runs counts");
+    let counted: Vec<_> = long.runs.iter().map(|run| (run.counted_ns / SECOND, run.cut)).collect();
+    assert_eq!(counted, [(1_000, true), (600, true), (2_000, false)]);
+    assert_eq!(result.gaps.len(), 2);
+    let told: Vec<_> = result.notes.iter().filter(|note| note.contains("without load")).collect();
+    assert!(told[0].contains("at 8 queries/s was without load for 90 s, after 16 min 40 s"), "{told:?}");
+    assert!(result.notes.iter().any(|note| note == "the burst was cut off and made again from its begin"));
+}
+
+#[test]
+fn a_capacity_below_the_need_is_not_qualified() {
+    let mut world = world(|now| if now.qps > 8 { (1, 0, MS) } else { FINE });
+    let result = world.qualify(&Wanted { need: Some("9".into()), ..wanted() });
+    assert_eq!(result.verdict, Verdict::NotQualified);
+    assert!(result.sentence.contains("8 queries/s pass"), "{}", result.sentence);
+    assert!(result.sentence.contains("less than the 9 that are needed"), "{}", result.sentence);
+}
+
+#[test]
+fn a_rehearsal_says_so() {
+    let mut world = world(|_| FINE);
+    let result = world.qualify(&Wanted { scale: Some("1/2".into()), ..wanted() });
+    assert!(result.sentence.ends_with("(rehearsal at scale 1/2: a burst of 5 min, a long run of 30 min)"));
+    assert!(world.asked.len() == 3);
+}
+
+#[test]
+fn a_long_stair_is_made_in_parts_and_the_conditions_of_the_user_stay() {
+    let settings = Wanted { stair: Some("1..100".into()), ..wanted() }.read().unwrap();
+    let base = Draft { stop_when: Some(vec!["p99>9s".into()]), ..Draft::default() };
+    let Step::Run(request) = Qualify::new(settings, base).next() else { panic!("it has begun") };
+    assert_eq!(request.draft.stair.as_deref(), Some("1..60"));
+    let conditions = request.draft.stop_when.unwrap();
+    assert_eq!(conditions[0], "p99>9s");
+    assert_eq!(
+        conditions[1..],
+        ["loss>0 for 3s", "servfail>0 for 3s", "refused>0 for 3s", "response.slowest>1s"]
+    );
+    let mut world = world(|_| FINE);
+    let result = world.qualify(&Wanted { stair: Some("1..100".into()), ..wanted() });
+    assert_eq!((result.capacity_qps, result.attempts[0].steps.len()), (Some(100.0), 100));
+}
+
+#[test]
+fn a_condition_of_the_user_fails_the_test_in_which_it_holds() {
+    let settings = wanted().read().unwrap();
+    let base = Draft { stop_when: Some(vec!["p99>1ms".into()]), ..Draft::default() };
+    let mut campaign = Qualify::new(settings, base);
+    let mut world = world(|now| (0, 0, if now.qps > 4 { 2 * MS } else { MS / 2 }));
+    let Step::Run(request) = campaign.next() else { panic!("it has begun") };
+    campaign.learn(&world.run(&request.draft).0);
+    let steps = &campaign.attempts()[0].steps;
+    assert_eq!(steps.last().unwrap().failure, Some(Failure::Condition("p99>1ms".into())));
+    assert_eq!((steps.len(), campaign.attempts()[0].qps), (4, 4.0));
+}

@@ -1,0 +1,170 @@
+//! Makes what is on the timetable of a run happen, beside its load.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use dnsdyno_lab::RunningCommand;
+use serde::Serialize;
+
+use super::servers::Standing;
+use super::timetable::{Action, Event};
+
+/// What came of an event.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Happened {
+    /// Since the start of the run.
+    pub(super) at_ns: u64,
+    pub(super) what: String,
+    /// How long it took; `None` where it had not ended with the run.
+    pub(super) took_ns: Option<u64>,
+    /// Whether it succeeded.
+    pub(super) succeeded: bool,
+    pub(super) outcome: String,
+}
+
+/// When a run has begun and ended, for the thread of its events.
+#[derive(Debug, Default)]
+pub(super) struct Clock {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    began: Option<Instant>,
+    has_ended: bool,
+}
+
+impl Clock {
+    /// The first query is due now.
+    pub(super) fn begin(&self) {
+        self.lock().began = Some(Instant::now());
+        self.changed.notify_all();
+    }
+
+    /// The run has ended, or was not made.
+    pub(super) fn end(&self) {
+        self.lock().has_ended = true;
+        self.changed.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for the start; `None` where there is none.
+    fn began(&self) -> Option<Instant> {
+        let waits = |state: &mut State| state.began.is_none() && !state.has_ended;
+        let state = self.changed.wait_while(self.lock(), waits).unwrap_or_else(PoisonError::into_inner);
+        state.began
+    }
+
+    /// Waits until an instant; returns whether the run still goes on then.
+    fn goes_on_at(&self, instant: Instant) -> bool {
+        let mut state = self.lock();
+        loop {
+            let left = instant.saturating_duration_since(Instant::now());
+            if state.has_ended || left.is_zero() {
+                return !state.has_ended;
+            }
+            state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+/// Makes the events of a run happen; returns when the run has ended, with what came of them.
+pub(super) fn happen(events: &[Event], standing: &Standing, clock: &Clock) -> Vec<Happened> {
+    let mut happened = Vec::new();
+    let Some(began) = clock.began().filter(|_| !events.is_empty()) else { return happened };
+    // Each event with the instant at which it is due next; the first of them is done next.
+    let mut due: Vec<(u64, &Event)> = events.iter().map(|event| (event.at_ns, event)).collect();
+    let mut running: Vec<(RunningCommand, u64, String)> = Vec::new();
+    let since = |instant: Instant| {
+        u64::try_from(instant.saturating_duration_since(began).as_nanos()).unwrap_or(u64::MAX)
+    };
+    loop {
+        due.sort_by_key(|(at_ns, _)| *at_ns);
+        let next = due.first().map(|(at_ns, _)| began + Duration::from_nanos(*at_ns));
+        // Commands that run are looked at now and then, so that how long they take is known.
+        let look = (!running.is_empty()).then(|| Instant::now() + LOOK_AGAIN);
+        let Some(wake) = next.into_iter().chain(look).min() else { break };
+        if !clock.goes_on_at(wake) {
+            break;
+        }
+        collect_ended(&mut running, &mut happened, since(Instant::now()));
+        let Some((at_ns, event)) = due.first().copied().filter(|(at_ns, _)| *at_ns <= since(Instant::now()))
+        else {
+            continue;
+        };
+        match event.every_ns {
+            Some(every_ns) => {
+                due.iter_mut().take(1).for_each(|first| first.0 = at_ns.saturating_add(every_ns))
+            }
+            None => drop(due.remove(0)),
+        }
+        let (from, what) = (since(Instant::now()), event.words());
+        match &event.action {
+            Action::Command(command) => match standing.command(command) {
+                Ok(command) => running.push((command, from, what)),
+                Err(error) => happened.push(failed(from, what, error.to_string())),
+            },
+            action => {
+                let done = act(action, event.helper.as_deref(), standing, clock);
+                let took_ns = since(Instant::now()) - from;
+                happened.push(match done {
+                    Ok(()) => Happened {
+                        at_ns: from,
+                        what,
+                        took_ns: Some(took_ns),
+                        succeeded: true,
+                        outcome: DONE.to_owned(),
+                    },
+                    Err(reason) => failed(from, what, reason),
+                });
+            }
+        }
+    }
+    collect_ended(&mut running, &mut happened, since(Instant::now()));
+    for (mut command, at_ns, what) in running {
+        let _ = command.kill();
+        happened.push(failed(at_ns, what, "had not ended with the run, and was ended".to_owned()));
+    }
+    happened.sort_by_key(|one| one.at_ns);
+    happened
+}
+
+fn failed(at_ns: u64, what: String, outcome: String) -> Happened {
+    Happened { at_ns, what, took_ns: None, succeeded: false, outcome }
+}
+
+/// Moves the commands that have ended to what has happened.
+fn collect_ended(
+    running: &mut Vec<(RunningCommand, u64, String)>,
+    happened: &mut Vec<Happened>,
+    now_ns: u64,
+) {
+    for at in (0..running.len()).rev() {
+        let Some((command, from, what)) = running.get_mut(at) else { continue };
+        let (succeeded, outcome) = match command.ended_within(Duration::ZERO) {
+            Ok(None) => continue,
+            Ok(Some(status)) => (status.success(), status.to_string()),
+            Err(error) => (false, error.to_string()),
+        };
+        let took_ns = Some(now_ns.saturating_sub(*from));
+        happened.push(Happened { at_ns: *from, what: std::mem::take(what), took_ns, succeeded, outcome });
+        running.remove(at);
+    }
+}
+
+fn act(action: &Action, helper: Option<&str>, standing: &Standing, clock: &Clock) -> Result<(), String> {
+    let signal = |action: &Action| standing.act(action, helper).map_err(|error| error.to_string());
+    let Action::Pause(time) = action else { return signal(action) };
+    signal(&Action::Stop)?;
+    clock.goes_on_at(Instant::now() + *time);
+    signal(&Action::Continue)
+}
+
+/// The outcome of what succeeded.
+const DONE: &str = "done";
+
+const LOOK_AGAIN: Duration = Duration::from_millis(20);

@@ -1,0 +1,38 @@
+//! Carries experiments out: starts the servers, makes the runs, makes the events happen, and leaves the host as it was.
+//!
+//! ```text
+//!   file ──► Setup ──► Design ──► campaign::experiment ── next ──► a cell
+//!                                        ▲                          │ rest, start the servers (Standing)
+//!                                        │ learn                    │ run, events beside it
+//!                                        └──── journal ◄── record ──┘ end the servers
+//!   all runs made ──► results.md, results.csv, results.json, index.html
+//! ```
+
+mod carry_out;
+mod error;
+mod facts;
+mod file;
+mod happen;
+mod keys;
+mod kind;
+mod loads;
+mod output;
+mod path;
+mod place;
+mod servers;
+mod setup;
+mod stop;
+mod subjects;
+mod summary;
+mod timetable;
+mod values;
+
+pub use carry_out::{Carried, Watcher, carry_out};
+pub use error::ExperimentError;
+pub use output::write_results;
+pub use setup::{Setup, Wanted};
+pub use stop::Stop;
+pub use summary::{LONGEST_NS, START_NS, summary};
+
+#[cfg(test)]
+mod tests;

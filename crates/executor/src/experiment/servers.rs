@@ -1,0 +1,380 @@
+//! The servers of a subject, from their start to their end: helpers first, then the server itself, in a network
+//! namespace of their own where there is one.
+//!
+//! ```text
+//!   generator, pinned to the first CPUs              server and helpers, pinned to the last ones
+//!   [namespace near 10.77.0.1] ─────────────────────── [namespace far 10.77.0.2]
+//! ```
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use dnsdyno_lab::{LabError, Place as LabPlace, RunningCommand, Server, ServerOptions, VethPair};
+use dnsdyno_responder::Buckets;
+use dnsdyno_responder::relay::{Relay, RelayOptions};
+use serde_json::Value;
+
+use super::error::ExperimentError;
+use super::kind::{Kind, Started};
+use super::path::Between;
+use super::place::Place;
+use super::setup::Setup;
+use super::timetable::Action;
+
+/// The CPUs of the two sides; empty = all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Cpus {
+    pub(super) generator: Vec<usize>,
+    pub(super) servers: Vec<usize>,
+}
+
+impl Cpus {
+    /// Half of the allowed CPUs for each side; none pinned where there is only one.
+    pub(super) fn halves(allowed: &[usize]) -> Cpus {
+        match allowed.split_at(allowed.len().div_ceil(2)) {
+            (_, []) => Cpus::default(),
+            (generator, servers) => Cpus { generator: generator.to_vec(), servers: servers.to_vec() },
+        }
+    }
+}
+
+/// A subject that can be asked. Dropping it ends its servers and removes its namespaces.
+#[derive(Debug)]
+pub(super) struct Standing {
+    // Dropped in this order: the paths, the server, its helpers from the last to the first, then what they use.
+    /// With what each is, for people; that between the generator and the server is the last one.
+    relays: Vec<(String, Relay)>,
+    /// Whether the generator asks through one of them.
+    is_behind_path: bool,
+    server: Option<Mutex<Server>>,
+    helpers: Vec<(String, Mutex<Server>)>,
+    pair: Option<VethPair>,
+    /// As for `--server`.
+    pub(super) target: String,
+    pub(super) is_allowed: bool,
+    /// Its version, where it was started.
+    pub(super) version: Option<String>,
+    at: LabPlace,
+    work: PathBuf,
+    values: BTreeMap<String, String>,
+}
+
+/// What is needed to start a subject.
+pub(super) struct Starter<'a> {
+    pub(super) setup: &'a Setup,
+    pub(super) place: &'a Place,
+    pub(super) cpus: &'a Cpus,
+    /// Whether servers are put into namespaces of their own.
+    pub(super) in_namespaces: bool,
+}
+
+impl Starter<'_> {
+    /// Starts the servers of a subject; returns when they answer.
+    pub(super) fn start(&self, subject: usize) -> Result<Standing, ExperimentError> {
+        let name = self.setup.design.subjects.get(subject).map_or("", |subject| &subject.name);
+        let started = match self.setup.subjects.get(subject) {
+            Some(Kind::There { address, is_allowed }) => {
+                return Ok(Standing::there(address, *is_allowed, self.place));
+            }
+            Some(Kind::Started(started)) => started,
+            None => return Ok(Standing::there("", false, self.place)),
+        };
+        let of_lab = |source| ExperimentError::Start { subject: name.to_owned(), source };
+        let pair = self.in_namespaces.then(|| VethPair::new(1)).transpose().map_err(of_lab)?;
+        let mut at = LabPlace { cpus: self.cpus.servers.clone(), ..LabPlace::default() };
+        at.environment.extend([self.place.mark()]);
+        at.namespace = pair.as_ref().map(|pair| pair.far().clone());
+        for (key, value) in &started.sysctl {
+            set(pair.as_ref(), key, value).map_err(of_lab)?;
+        }
+        let work = self.place.folder().join(format!("work-{}", name.replace('/', "-")));
+        let io = |source| ExperimentError::Write { path: work.clone(), source };
+        fs::create_dir_all(&work).map_err(io)?;
+        let mut standing = Standing {
+            relays: Vec::new(),
+            is_behind_path: false,
+            server: None,
+            helpers: Vec::new(),
+            target: String::new(),
+            is_allowed: false,
+            version: started.spec.version().ok(),
+            at,
+            values: BTreeMap::from([("work".to_owned(), work.display().to_string())]),
+            work,
+            pair,
+        };
+        for (helper, how) in &self.setup.helpers {
+            standing.prepare(name, how)?;
+            let server = how
+                .spec
+                .start(&standing.options(how, Ipv4Addr::LOCALHOST.into(), self.place)?)
+                .map_err(of_lab)?;
+            standing.know(helper, &server);
+            if let Some(path) = started.path.as_ref().filter(|path| path.helper.as_ref() == Some(helper)) {
+                let to = standing.relay(name, path, server.address())?;
+                standing.know_at(helper, to);
+            }
+            standing.helpers.insert(0, (helper.clone(), Mutex::new(server)));
+        }
+        standing.prepare(name, started)?;
+        let address = standing.pair.as_ref().map_or(Ipv4Addr::LOCALHOST, |pair| pair.far().ipv4);
+        let server =
+            started.spec.start(&standing.options(started, address.into(), self.place)?).map_err(of_lab)?;
+        standing.know("server", &server);
+        let path = started.path.as_ref().filter(|path| path.helper.is_none());
+        let asked = path.map(|path| standing.relay(name, path, server.address())).transpose()?;
+        standing.is_behind_path = asked.is_some();
+        standing.target = asked.unwrap_or(server.address()).to_string();
+        standing.server = Some(Mutex::new(server));
+        Ok(standing)
+    }
+}
+
+impl Standing {
+    fn there(address: &str, is_allowed: bool, place: &Place) -> Standing {
+        Standing {
+            relays: Vec::new(),
+            is_behind_path: false,
+            server: None,
+            helpers: Vec::new(),
+            pair: None,
+            target: address.to_owned(),
+            is_allowed,
+            version: None,
+            at: LabPlace { environment: [place.mark()].into(), ..LabPlace::default() },
+            work: place.folder().to_owned(),
+            values: BTreeMap::new(),
+        }
+    }
+
+    /// The namespaces of the generator and of the servers.
+    pub(super) fn pair(&self) -> Option<&VethPair> {
+        self.pair.as_ref()
+    }
+
+    /// The configuration and the log of the server, where it was started.
+    pub(super) fn files(&self) -> Option<[PathBuf; 2]> {
+        let server = lock(self.server.as_ref()?);
+        Some([server.config_path(), server.log_path()])
+    }
+
+    /// How the server ended, or a helper; `None` while all of them run.
+    pub(super) fn ended(&self) -> Option<String> {
+        let of = |name: &str, server: &Mutex<Server>| {
+            let status = lock(server).ended()?;
+            Some(format!("{name} ended during the run ({status})"))
+        };
+        let of_helper =
+            || self.helpers.iter().find_map(|(name, server)| of(&format!("the helper {name}"), server));
+        self.server.as_ref().and_then(|server| of("the server", server)).or_else(of_helper)
+    }
+
+    /// Does something to the server, or to a helper.
+    pub(super) fn act(&self, action: &Action, helper: Option<&str>) -> Result<(), LabError> {
+        let server = match helper {
+            Some(helper) => self.helpers.iter().find(|(name, _)| name == helper).map(|(_, server)| server),
+            None => self.server.as_ref(),
+        };
+        let Some(server) = server else { return Ok(()) };
+        let mut server = lock(server);
+        match action {
+            Action::Stop => server.pause(),
+            Action::Continue => server.resume(),
+            Action::Kill => server.kill().map(drop),
+            Action::Restart => server.restart(),
+            Action::Command(_) | Action::Pause(_) | Action::Nothing => Ok(()),
+        }
+    }
+
+    /// Starts a command beside the server.
+    pub(super) fn command(&self, command: &str) -> Result<RunningCommand, LabError> {
+        // Where the server has its CPUs, a command must not take them.
+        let mut place = LabPlace { cpus: Vec::new(), ..self.at.clone() };
+        let variable = |(name, value): (&String, &String)| {
+            (format!("DNSDYNO_{}", name.to_uppercase().replace(['.', '-'], "_")), value.clone())
+        };
+        place.environment.extend(self.values.iter().map(variable));
+        RunningCommand::shell(&self.filled(command), &place, &self.work, &self.command_log())
+    }
+
+    /// What commands have printed.
+    pub(super) fn command_log(&self) -> PathBuf {
+        self.work.join(COMMAND_LOG)
+    }
+
+    /// Starts a relay beside the servers, and returns where it listens.
+    fn relay(
+        &mut self,
+        subject: &str,
+        path: &Between,
+        server: SocketAddr,
+    ) -> Result<SocketAddr, ExperimentError> {
+        let listen = SocketAddr::new(server.ip(), 0);
+        let options = RelayOptions { listen, path: path.path.clone(), ..RelayOptions::to(server) };
+        let started = match &self.pair {
+            Some(pair) => pair.far().enter(|| Relay::start(options))?,
+            None => Relay::start(options),
+        };
+        let relay =
+            started.map_err(|source| ExperimentError::Path { subject: subject.to_owned(), source })?;
+        let address = relay.address();
+        self.relays.push((path.words.clone(), relay));
+        Ok(address)
+    }
+
+    /// What is watched instead of `auto`, where the process that listens at the target is a relay of ours.
+    pub(super) fn watched(&self) -> Option<Vec<String>> {
+        let pid = lock(self.server.as_ref().filter(|_| self.is_behind_path)?).pid();
+        let of_namespace = self.pair.as_ref().map(|_| format!("host={pid}"));
+        let words = ["host".to_owned()].into_iter().chain(of_namespace);
+        Some(words.chain([format!("process={pid}")]).collect())
+    }
+
+    /// What each path is, and what it did so far.
+    pub(super) fn paths(&self) -> Vec<(String, Value)> {
+        self.relays
+            .iter()
+            .map(|(words, relay)| (words.clone(), relay.counts().to_json(Buckets::Without)))
+            .collect()
+    }
+
+    /// Datagrams that the paths have lost, and not on command.
+    pub(super) fn lost_by_paths(&self) -> u64 {
+        let of = |(_, relay): &(String, Relay)| {
+            let counts = relay.counts();
+            let ways = [&counts.to_server, &counts.to_client];
+            ways.iter().map(|way| way.datagrams.own_losses()).sum::<u64>() + counts.kernel_drops
+        };
+        self.relays.iter().map(of).sum()
+    }
+
+    /// Notes where a server is, for placeholders and the environment of commands.
+    fn know(&mut self, name: &str, server: &Server) {
+        let address = server.address();
+        self.know_at(name, address);
+        let facts = [("folder", server.folder().display().to_string()), ("pid", server.pid().to_string())];
+        self.values.extend(facts.map(|(fact, value)| (format!("{name}.{fact}"), value)));
+    }
+
+    /// Notes the address at which others ask a server.
+    fn know_at(&mut self, name: &str, address: SocketAddr) {
+        let facts = [("address", address.ip().to_string()), ("port", address.port().to_string())];
+        self.values.extend(facts.map(|(fact, value)| (format!("{name}.{fact}"), value)));
+    }
+
+    /// `text` with `{primary.port}` and the like filled in. Other braces stay.
+    fn filled(&self, text: &str) -> String {
+        self.values
+            .iter()
+            .fold(text.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
+    }
+
+    /// Runs the command that prepares a server, if it has one.
+    fn prepare(&self, subject: &str, started: &Started) -> Result<(), ExperimentError> {
+        let Some(command) = &started.prepare else { return Ok(()) };
+        let of_lab = |source| ExperimentError::Start { subject: subject.to_owned(), source };
+        let within = started.ready_within.unwrap_or(PREPARED_WITHIN);
+        let mut running = self.command(command).map_err(of_lab)?;
+        let how = match running.ended_within(within).map_err(of_lab)? {
+            Some(status) if status.success() => return Ok(()),
+            Some(status) => format!("ended with {status}"),
+            None => format!("had not ended after {within:?}"),
+        };
+        drop(running);
+        let printed = fs::read_to_string(self.command_log()).unwrap_or_default();
+        let lines: Vec<&str> = printed.lines().collect();
+        let tail = lines.get(lines.len().saturating_sub(TAIL_LINES)..).unwrap_or_default();
+        let printed = tail.iter().map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n");
+        Err(ExperimentError::Prepare { subject: subject.to_owned(), how, printed })
+    }
+
+    fn options(
+        &self,
+        started: &Started,
+        address: IpAddr,
+        place: &Place,
+    ) -> Result<ServerOptions, ExperimentError> {
+        let usual = ServerOptions::default();
+        let mut values: BTreeMap<String, String> =
+            started.values.iter().map(|(name, value)| (name.clone(), self.filled(value))).collect();
+        // A resolver answers to its own host only, unless it is told otherwise.
+        if self.pair.is_some() && started.spec.defaults().contains_key(CLIENTS) {
+            values.entry(CLIENTS.to_owned()).or_insert_with(|| NEAR_AND_FAR.to_owned());
+        }
+        let mut at = self.at.clone();
+        at.environment
+            .extend(started.environment.iter().map(|(name, value)| (name.clone(), self.filled(value))));
+        let stub = started.stub.as_deref().and_then(|stub| self.stub(stub));
+        Ok(ServerOptions {
+            zone: started.zone.clone(),
+            address,
+            place: at,
+            threads: started.threads,
+            receive_buffer_bytes: started.receive_buffer_bytes.unwrap_or(usual.receive_buffer_bytes),
+            stub,
+            within: Some(place.folder().to_owned()),
+            ready_within: started.ready_within.unwrap_or(usual.ready_within),
+            parts: started.parts.clone(),
+            values,
+        })
+    }
+
+    /// The address of a helper, or the address as it is written.
+    fn stub(&self, stub: &str) -> Option<SocketAddr> {
+        // Through its path, where it has one.
+        let of_helper = || {
+            let fact = |fact: &str| self.values.get(&format!("{stub}.{fact}"));
+            Some(SocketAddr::new(fact("address")?.parse().ok()?, fact("port")?.parse().ok()?))
+        };
+        stub.parse().ok().or_else(of_helper)
+    }
+}
+
+/// Sets a parameter of the kernel in the namespace of the servers.
+fn set(pair: Option<&VethPair>, key: &str, value: &str) -> Result<(), LabError> {
+    let failed = |said: String| LabError::Namespace { command: format!("set {key} = {value}"), said };
+    let Some(pair) = pair else {
+        return Err(failed(
+            "the server has no namespace of its own: root makes one, or remove `sysctl`".to_owned(),
+        ));
+    };
+    let path = Path::new("/proc/sys").join(key.replace('.', "/"));
+    let written = pair.far().enter(|| fs::write(&path, value))?;
+    written.map_err(|error| failed(format!("{error}; namespaces have not every setting of the host")))
+}
+
+fn lock(server: &Mutex<Server>) -> MutexGuard<'_, Server> {
+    server.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The value of a template that says who may ask.
+const CLIENTS: &str = "clients";
+
+/// Both ends of a pair of namespaces.
+const NEAR_AND_FAR: &str = "10.77.0.0/24";
+
+/// In the folder of a subject.
+const COMMAND_LOG: &str = "commands.log";
+
+/// Filling a database takes its time.
+const PREPARED_WITHIN: Duration = Duration::from_secs(60);
+
+/// Enough to hold the reason that a command gives.
+const TAIL_LINES: usize = 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn generator_and_servers_have_cpus_of_their_own_where_there_are_two() {
+        let halves = |allowed: &[usize]| Cpus::halves(allowed);
+        assert_eq!(halves(&[0]), Cpus::default());
+        assert_eq!(halves(&[0, 1]), Cpus { generator: vec![0], servers: vec![1] });
+        assert_eq!(halves(&[2, 3, 6]), Cpus { generator: vec![2, 3], servers: vec![6] });
+    }
+}

@@ -1,0 +1,150 @@
+//! An experiment from its file, checked: after this nothing is checked again but what only a start can show.
+//!
+//! ```text
+//!   [[server]] nsd, [[server.variant]] reuseport ──► subjects: nsd, nsd/reuseport ─┐
+//!   [run] and [[load]] ──► drafts, each validated as a plan ──────────────────────┼─► Setup { design, … }
+//!   [[helper]], [[event]] ──► what is beside the server, and what happens ─────────┘
+//! ```
+
+use std::fs;
+use std::path::Path;
+
+use dnsdyno_campaign::experiment::{Design, Order};
+use dnsdyno_plan::Draft;
+use serde_json::Value;
+
+use super::error::ExperimentError;
+use super::file::{File, NamespaceWord, OrderWord, StartWord};
+use super::kind::{Kind, Started};
+use super::loads::{load, load_names, watch};
+use super::subjects::{helpers, subjects};
+use super::timetable::{Event, events};
+use super::values::{bounded, duration};
+
+/// An experiment, ready to be carried out.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// Its title.
+    pub title: String,
+    /// What is measured, and how often.
+    pub design: Design,
+    /// Whether each server is started for each run.
+    pub is_fresh: bool,
+    /// Whether servers run in network namespaces of their own.
+    pub namespace: Wanted,
+    /// Whether servers and generator have CPUs of their own.
+    pub pin: bool,
+    /// What a reader of the file should know.
+    pub notes: Vec<String>,
+    /// By number of the subject.
+    pub(super) subjects: Vec<Kind>,
+    /// Servers that are started before each subject, and are not measured.
+    pub(super) helpers: Vec<(String, Started)>,
+    /// By number of the load: the options of its runs, but for the server.
+    pub(super) drafts: Vec<Draft>,
+    pub(super) events: Vec<Event>,
+    /// The file, for the journal.
+    pub(super) identity: Value,
+}
+
+/// Whether something is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// Where it can be.
+    WherePossible,
+    /// Always; it is an error where it cannot be.
+    Always,
+    /// Never.
+    Never,
+}
+
+impl Setup {
+    /// Reads the file of an experiment; with `full`, at its full scale.
+    ///
+    /// # Errors
+    /// What is wrong in it, with the line where that is known.
+    pub fn read(path: &Path, full: bool) -> Result<Setup, ExperimentError> {
+        let cannot = |source| ExperimentError::ReadFile { path: path.to_owned(), source };
+        let text = fs::read_to_string(path).map_err(cannot)?;
+        let wrong = |reason: String| ExperimentError::File { path: path.to_owned(), reason };
+        let file = File::read(&text, full).map_err(wrong)?;
+        let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = folder.canonicalize().map_err(cannot)?;
+        let table: toml::Table = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+        let identity = serde_json::json!({ "experiment": table, "full": full });
+        let name = path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        checked(&file, &name, &folder, identity).map_err(wrong)
+    }
+
+    /// Whether any server is started, and not only asked.
+    pub fn starts_servers(&self) -> bool {
+        self.subjects.iter().any(|kind| matches!(kind, Kind::Started(_)))
+    }
+
+    /// The options of a run of a load, at a server.
+    pub(super) fn draft(&self, load: usize, server: &str, is_allowed: bool) -> Draft {
+        let draft = self.drafts.get(load).cloned().unwrap_or_default();
+        Draft { server: Some(server.to_owned()), i_may_load_this_server: is_allowed.then_some(true), ..draft }
+    }
+}
+
+fn checked(file: &File, name: &str, folder: &Path, identity: Value) -> Result<Setup, String> {
+    let mut notes = Vec::new();
+    let helpers = helpers(file, folder)?;
+    let names: Vec<&str> = helpers.iter().map(|(name, _)| name.as_str()).collect();
+    let (subjects, kinds) = subjects(file, folder, &names)?;
+    let repeats = bounded("repeats", file.repeats, 5, 1..=10_000)?;
+    let watch = watch(file.watch.as_ref());
+    let events = events(&file.event, &subjects, &load_names(&file.load)?, &names)?;
+    let (mut loads, mut drafts) = (Vec::new(), Vec::new());
+    for table in &file.load {
+        let (load, draft) = load(file, table, folder, watch.as_ref(), &events, &kinds)?;
+        loads.push(load);
+        drafts.push(draft);
+    }
+    let design = Design {
+        subjects,
+        loads,
+        repeats,
+        dropped: bounded("drop-first", file.drop_first, 1, 0..=100)?,
+        order: match file.order {
+            Some(OrderWord::RandomBlocks) => Order::RandomBlocks,
+            Some(OrderWord::InTurn) | None => Order::InTurn,
+        },
+        seed: file.seed.unwrap_or(1),
+        retries: bounded("retries", file.retries, 3, 0..=1_000)?,
+        rest_ns: duration("cool-down", file.cool_down.as_ref())?.unwrap_or(COOL_DOWN_NS),
+    };
+    if design.subjects.len() > 1 {
+        let settings = dnsdyno_campaign::compare::Settings {
+            family: u32::try_from(design.loads.len()).unwrap_or(u32::MAX),
+            ..Default::default()
+        };
+        let fewest = settings.fewest_runs();
+        if (repeats as usize) < fewest {
+            notes.push(format!(
+                "with {repeats} repeats no difference can be told from noise: it takes at least {fewest}, usually 10"
+            ));
+        }
+    }
+    Ok(Setup {
+        title: file.title.clone().unwrap_or_else(|| name.to_owned()),
+        design,
+        is_fresh: file.start != Some(StartWord::Kept),
+        namespace: match file.namespace {
+            Some(NamespaceWord::Own) => Wanted::Always,
+            Some(NamespaceWord::Host) => Wanted::Never,
+            Some(NamespaceWord::Auto) | None => Wanted::WherePossible,
+        },
+        pin: file.pin.unwrap_or(true),
+        notes,
+        subjects: kinds,
+        helpers,
+        drafts,
+        events,
+        identity,
+    })
+}
+
+/// Two seconds for sockets and timers of the run before.
+const COOL_DOWN_NS: u64 = 2_000_000_000;

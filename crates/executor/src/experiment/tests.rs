@@ -1,0 +1,139 @@
+//! The files of experiments: those of the project, and what the document says of their keys.
+
+use std::fs;
+use std::path::Path;
+
+use dnsdyno_campaign::experiment::Order;
+use dnsdyno_plan::Draft;
+
+use super::file::{Config, EventTable, File};
+use super::keys::fields_of;
+use super::{Setup, summary};
+
+fn root() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The setup of a file with this text.
+fn setup(text: &str, full: bool) -> Result<Setup, String> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.toml");
+    fs::write(&path, text).unwrap();
+    Setup::read(&path, full).map_err(|error| error.to_string())
+}
+
+const NSD: &str = "[[server]]\nname = \"nsd\"\ntemplate = \"nsd\"\n";
+const LOAD: &str = "[[load]]\nname = \"5k\"\nrate = \"5k\"\nfor = \"10s\"\n";
+
+#[test]
+fn every_experiment_of_the_project_can_be_read_and_says_how_long_it_takes() {
+    let mut read = 0;
+    for entry in fs::read_dir(root().join("experiments")).unwrap().flatten() {
+        if entry.path().extension().is_some_and(|extension| extension == "toml") {
+            let setup = Setup::read(&entry.path(), false).unwrap_or_else(|error| panic!("{error}"));
+            let lines = summary(&setup).join("\n");
+            assert!(lines.contains(" runs: ") && lines.contains("  takes about "), "{lines}");
+            read += 1;
+        }
+    }
+    assert!(read > 0);
+}
+
+#[test]
+fn the_document_names_every_key_and_its_example_is_valid_but_for_its_files() {
+    let document = fs::read_to_string(root().join("docs/experiment.md")).unwrap();
+    let keys = fields_of::<File>().iter().chain(fields_of::<Config>()).chain(fields_of::<EventTable>());
+    for key in keys.filter(|key| !["server", "helper", "load", "event", "run", "path", "full"].contains(key))
+    {
+        assert!(document.contains(&format!("`{key}`")), "{key}");
+    }
+    let example = document.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let file = File::read(example, false).unwrap();
+    assert_eq!((file.server.len(), file.load.len(), file.event.len()), (3, 2, 1));
+    assert_eq!(File::read(example, true).unwrap().repeats, Some(30));
+}
+
+#[test]
+fn a_load_is_laid_over_the_options_of_all_runs_and_has_the_same_seed_for_each_server() {
+    let text = format!("seed = 9\n[run]\ntimeout = \"1s\"\nfor = \"3s\"\n{NSD}{LOAD}");
+    let setup = setup(&text, false).unwrap();
+    let draft = setup.draft(0, "127.0.0.1:5300", false);
+    let expected = ("1s", "10s", "5k", "9", "127.0.0.1:5300");
+    let text = |option: &Option<String>| option.clone().unwrap_or_default();
+    let Draft { timeout, duration, rate, seed, server, .. } = &draft;
+    let found = [timeout, duration, rate, seed, server].map(text);
+    assert_eq!(found, [expected.0, expected.1, expected.2, expected.3, expected.4]);
+    assert_eq!(draft.watch, Some(vec!["auto".to_owned()]));
+    assert_eq!(draft.ask.map(|ask| ask.len()), Some(125), "the queries of the testbed");
+    assert_eq!(setup.design.loads[0].lasts_ns, Some(10_000_000_000));
+}
+
+#[test]
+fn the_full_scale_replaces_keys_and_lists_and_keeps_the_rest() {
+    let full = "[full]\nrepeats = 30\norder = \"random-blocks\"\n[full.run]\nfor = \"60s\"\n\
+                [[full.load]]\nname = \"20k\"\nrate = \"20k\"\n[[full.load]]\nname = \"40k\"\nrate = \"40k\"\n";
+    let text = format!("repeats = 4\n[run]\nfor = \"5s\"\ntimeout = \"1s\"\n{NSD}{LOAD}{full}");
+    let (small, full) = (setup(&text, false).unwrap(), setup(&text, true).unwrap());
+    assert_eq!((small.design.repeats, small.design.loads.len(), small.design.order), (4, 1, Order::InTurn));
+    assert_eq!((full.design.repeats, full.design.order), (30, Order::RandomBlocks));
+    let draft = full.draft(1, "127.0.0.1", false);
+    assert_eq!((draft.rate.as_deref(), draft.duration.as_deref()), (Some("40k"), Some("60s")));
+    assert_eq!(draft.timeout.as_deref(), Some("1s"));
+    assert_ne!(small.identity, full.identity, "they are different experiments");
+    assert!(setup(&format!("{NSD}{LOAD}"), true).unwrap_err().contains("no table [full]"));
+}
+
+#[test]
+fn a_load_with_steps_or_with_an_event_need_not_be_steady() {
+    let stair = "[[load]]\nname = \"stair\"\nstair = \"1k..3k\"\nstep = \"1k\"\nhold = \"1s\"\n";
+    let event = "[[event]]\nat = \"1s\"\npause = \"1s\"\nloads = [\"5k\"]\n";
+    let other = LOAD.replace("5k", "6k");
+    let setup = setup(&format!("{NSD}{LOAD}{stair}{other}{event}"), false).unwrap();
+    let steady: Vec<_> = setup.design.loads.iter().map(|load| load.strictness.steady_permille).collect();
+    assert_eq!(steady, [None, None, Some(50)]);
+}
+
+#[test]
+fn servers_are_compared_with_the_first_one_and_variants_with_their_server() {
+    let variant = |name: &str| format!("[[server.variant]]\nname = \"{name}\"\nthreads = 2\n");
+    let knot = "[[server]]\nname = \"knot\"\ntemplate = \"knot\"\n";
+    let text = format!("{NSD}{}{knot}{}{LOAD}", variant("two"), variant("two"));
+    let design = setup(&text, false).unwrap().design;
+    let found: Vec<_> =
+        design.subjects.iter().map(|subject| (subject.name.as_str(), subject.against)).collect();
+    assert_eq!(found, [("nsd", None), ("nsd/two", Some(0)), ("knot", Some(0)), ("knot/two", Some(2))]);
+    assert_eq!(design.subjects[1].differs, "threads = 2");
+}
+
+#[test]
+fn a_path_is_a_change_of_a_variant_and_that_of_the_file_is_that_of_all_others() {
+    let variant =
+        "[[server.variant]]\nname = \"far\"\npath = { delay = \"100ms\", to-client = \"loss=1%\" }\n";
+    let text = format!("{NSD}{variant}{LOAD}[path]\ndelay = \"10ms\"\n");
+    let setup = setup(&text, false).unwrap();
+    assert_eq!(setup.design.subjects[1].differs, "path with delay=100ms, to the client: loss=1%");
+    let delays: Vec<_> = setup
+        .subjects
+        .iter()
+        .map(|kind| match kind {
+            super::kind::Kind::Started(started) => started.path.as_ref().unwrap().path.to_client.clone(),
+            super::kind::Kind::There { .. } => panic!("it is started"),
+        })
+        .collect();
+    assert_eq!(delays.iter().map(|way| way.delay.to_string()).collect::<Vec<_>>(), ["10ms", "100ms"]);
+    assert_eq!(delays[1].loss.value(), 0.01);
+    let wrong = |path: &str| self::setup(&format!("{NSD}{LOAD}[path]\n{path}\n"), false).unwrap_err();
+    assert!(wrong("delya = \"10ms\"").contains("[[path]] has no key `delya`: did you mean `delay`?"));
+    assert!(wrong("delay = \"10\"").contains("a path: '10' is not a delay"));
+    assert!(wrong("between = \"db\"").contains("the name of a helper"));
+}
+
+#[test]
+fn too_few_repeats_are_said_before_anything_is_made() {
+    let knot = "[[server]]\nname = \"knot\"\ntemplate = \"knot\"\n";
+    let other = LOAD.replace("5k", "6k");
+    let notes = |text: String| setup(&text, false).unwrap().notes;
+    let few = notes(format!("repeats = 4\n{NSD}{knot}{LOAD}{other}"));
+    assert!(few[0].contains("it takes at least 5"), "{few:?}");
+    assert_eq!(notes(format!("repeats = 5\n{NSD}{knot}{LOAD}{other}")), [""; 0]);
+}

@@ -1,0 +1,231 @@
+//! The page of an experiment: curves of each server against the load, differences, bottlenecks, what was discarded.
+//!
+//! ```text
+//!   ExperimentReport ─► charts as SVG (chart), tables with the same figures ─► one HTML file, without a script
+//! ```
+//!
+//! It is drawn here and not by the program of `web/`: it has a few points per curve, and is read, not explored. Its
+//! look is that of the other pages: the same style sheet, with the few rules of `page.css` after it.
+
+mod chart;
+mod document;
+
+use dnsdyno_campaign::compare::{Figure, Kind};
+use dnsdyno_campaign::experiment::{CellResult, Spread};
+use dnsdyno_report::comparison::words::{figure, interval, signed, verdict_words};
+use dnsdyno_report::experiment::{ExperimentReport, words};
+
+use crate::Options;
+use chart::{Chart, Curve, Point, Scale};
+use document::{Document, table};
+
+/// The page of an experiment, as an HTML file.
+pub fn experiment(report: &ExperimentReport<'_>, options: &Options) -> Vec<u8> {
+    let mut page = Document::new(report.title, options);
+    page.heading(report.title, &words::state(report.result));
+    let answers: Vec<String> = report
+        .result
+        .differences
+        .iter()
+        .map(|difference| words::difference(report.result, difference))
+        .collect();
+    page.list(&answers, "answers");
+    page.list(&report.result.notes, "notes");
+    page.section("curves", "Against the load", &curves(report));
+    page.section("figures", "Figures", &figures(report));
+    if !report.result.differences.is_empty() {
+        page.section("differences", "Differences", &differences(report));
+    }
+    page.section("bottlenecks", "Bottlenecks", &bottlenecks(report));
+    page.section("servers", "Servers and conditions", &servers(report));
+    page.section("discarded", "Discarded runs", &discarded(report));
+    page.finish()
+}
+
+fn curves(report: &ExperimentReport<'_>) -> String {
+    let rates = chart(report, "Answered", "queries/s", Scale::Linear, Kind::Rate, &|cell| cell.answered);
+    let share =
+        chart(report, "Answered share", "of the queries", Scale::Share, Kind::Share, &|cell| cell.share);
+    let mut charts = vec![rates, share];
+    for name in ["p50", "p99", "p99.9"] {
+        let of = |cell: &CellResult| words::percentile(cell, name);
+        charts.push(chart(report, name, "ms, logarithmic", Scale::Logarithmic, Kind::Duration, &of));
+    }
+    let drawn: String = charts.into_iter().flatten().collect();
+    format!(
+        "<p class=\"help\">A point is the median of the runs; its line goes from the lowest to the highest run. The \
+         same figures are in the table below.</p>\n{}<div class=\"experiment-charts\">\n{drawn}</div>\n",
+        chart::legend(&names(report))
+    )
+}
+
+fn names(report: &ExperimentReport<'_>) -> Vec<String> {
+    report.result.design.subjects.iter().map(|subject| subject.name.clone()).collect()
+}
+
+/// A chart with a curve for each subject; `None` where no cell has the figure.
+fn chart(
+    report: &ExperimentReport<'_>,
+    title: &str,
+    unit: &str,
+    scale: Scale,
+    kind: Kind,
+    of: &dyn Fn(&CellResult) -> Option<Spread>,
+) -> Option<String> {
+    let result = report.result;
+    // Loads with a rate stand at it; where one has none, they stand one after the other.
+    let all_asked =
+        result.cells.iter().filter(|cell| !cell.runs.is_empty()).all(|cell| cell.asked_qps.is_some());
+    let in_unit = |figure: Figure| if kind == Kind::Duration { figure.value * 1e-6 } else { figure.value };
+    let point = |cell: &CellResult| {
+        let spread = of(cell)?;
+        let x = if all_asked { cell.asked_qps? } else { cell.cell.load as f64 };
+        let name = format!(
+            "{} under {}: {}",
+            words::subject(result, cell.cell.subject),
+            words::load(result, cell.cell.load),
+            words::spread(kind, cell, Some(spread))
+        );
+        let (low, y, high) = (in_unit(spread.lowest), in_unit(spread.median), in_unit(spread.highest));
+        Some(Point { x, y, low, high, is_bound: spread.median.beyond_timeout, name })
+    };
+    let curves: Vec<Curve> = (0..result.design.subjects.len())
+        .map(|subject| {
+            let own = result.cells.iter().filter(|cell| cell.cell.subject == subject);
+            let mut points: Vec<Point> = own.filter_map(point).collect();
+            points.sort_by(|a, b| a.x.total_cmp(&b.x));
+            Curve { number: subject, points }
+        })
+        .collect();
+    if curves.iter().all(|curve| curve.points.is_empty()) {
+        return None;
+    }
+    let loads: Vec<String> = result.design.loads.iter().map(|load| load.name.clone()).collect();
+    let ticks = if all_asked { None } else { Some(loads) };
+    Some(Chart { title: title.to_owned(), unit: unit.to_owned(), scale, curves, ticks }.svg())
+}
+
+fn figures(report: &ExperimentReport<'_>) -> String {
+    let result = report.result;
+    let mut titles = vec!["load", "server", "runs", "asked/s", "answered", "share"];
+    titles.extend(dnsdyno_measure::PERCENTILES.map(|(_, name, _)| name));
+    let row = |cell: &CellResult| {
+        let mut cells = vec![
+            words::load(result, cell.cell.load),
+            words::subject(result, cell.cell.subject),
+            words::runs(result, cell),
+            words::asked(cell),
+            words::spread(Kind::Rate, cell, cell.answered),
+            words::spread(Kind::Share, cell, cell.share),
+        ];
+        cells.extend(
+            cell.percentiles.values.iter().map(|spread| words::spread(Kind::Duration, cell, *spread)),
+        );
+        cells
+    };
+    let rows: Vec<Vec<String>> = result.cells.iter().map(row).collect();
+    let help =
+        "<p class=\"help\">The median of the runs, and in brackets the lowest and the highest run.</p>\n";
+    format!("{help}{}", table("The figures of each server under each load", &titles, 2, &rows))
+}
+
+fn differences(report: &ExperimentReport<'_>) -> String {
+    let result = report.result;
+    let titles = [
+        "load",
+        "server",
+        "against",
+        "metric",
+        "of the other",
+        "of the server",
+        "change",
+        "95 % interval",
+        "verdict",
+    ];
+    let mut rows = Vec::new();
+    for difference in &result.differences {
+        let Ok(comparison) = &difference.found else { continue };
+        for metric in &comparison.metrics {
+            let change = metric.change.as_ref().and_then(|change| interval(metric.kind, change));
+            rows.push(vec![
+                words::load(result, difference.load),
+                words::subject(result, difference.subject),
+                words::subject(result, difference.against),
+                metric.name.clone(),
+                figure(metric.kind, metric.baseline_median),
+                figure(metric.kind, metric.candidate_median),
+                signed(metric).unwrap_or_else(|| "-".to_owned()),
+                change.unwrap_or_else(|| "-".to_owned()),
+                verdict_words(metric),
+            ]);
+        }
+    }
+    let help = words::risk(result).unwrap_or_default();
+    if rows.is_empty() {
+        return "<p>No two servers have runs that can be compared.</p>\n".to_owned();
+    }
+    format!(
+        "<p class=\"help\">{}</p>\n{}",
+        document::escaped(&help),
+        table("The differences between the servers, with their intervals", &titles, 4, &rows)
+    )
+}
+
+fn bottlenecks(report: &ExperimentReport<'_>) -> String {
+    let result = report.result;
+    let row = |(cell, found): (&CellResult, &dnsdyno_report::experiment::CellDiagnosis)| {
+        vec![
+            words::load(result, cell.cell.load),
+            words::subject(result, cell.cell.subject),
+            words::diagnosis(found),
+        ]
+    };
+    let rows: Vec<Vec<String>> = result.cells.iter().zip(&report.diagnoses).map(row).collect();
+    table("Which bottleneck the runs show", &["load", "server", "what its runs show"], 3, &rows)
+}
+
+fn servers(report: &ExperimentReport<'_>) -> String {
+    let result = report.result;
+    let row = |(number, subject): (usize, &dnsdyno_campaign::experiment::Subject)| {
+        let version = report.versions.get(number).cloned().flatten();
+        let or_none = |text: String| if text.is_empty() { "-".to_owned() } else { text };
+        vec![
+            subject.name.clone(),
+            version.unwrap_or_else(|| "not known".to_owned()),
+            or_none(subject.against.map_or_else(String::new, |other| words::subject(result, other))),
+            or_none(subject.differs.clone()),
+        ]
+    };
+    let rows: Vec<Vec<String>> = result.design.subjects.iter().enumerate().map(row).collect();
+    let titles = ["server", "version", "compared with", "changed"];
+    format!(
+        "{}{}",
+        table("What was measured", &titles, 4, &rows),
+        document::list(&report.conditions, "conditions")
+    )
+}
+
+fn discarded(report: &ExperimentReport<'_>) -> String {
+    let result = report.result;
+    let dropped = match result.design.dropped {
+        0 => "No run was left out because it was the first one.".to_owned(),
+        runs => format!(
+            "Of each server under each load, the first {runs} of the runs are left out: caches fill in them."
+        ),
+    };
+    let help = format!("<p class=\"help\">{}</p>\n", document::escaped(&dropped));
+    if result.discarded.is_empty() {
+        return format!("{help}<p>No other run was discarded.</p>\n");
+    }
+    let row = |run: &dnsdyno_campaign::experiment::Discarded| {
+        let why: Vec<String> = run.doubts.iter().map(ToString::to_string).collect();
+        vec![
+            run.number.to_string(),
+            words::load(result, run.cell.load),
+            words::subject(result, run.cell.subject),
+            why.join("; "),
+        ]
+    };
+    let rows: Vec<Vec<String>> = result.discarded.iter().map(row).collect();
+    format!("{help}{}", table("The runs that do not count", &["run", "load", "server", "why"], 4, &rows))
+}

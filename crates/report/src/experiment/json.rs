@@ -1,0 +1,124 @@
+//! The results of an experiment as one JSON object: `results.json`.
+
+use dnsdyno_campaign::compare::Figure;
+use dnsdyno_campaign::experiment::{CellResult, CellState, Spread};
+use dnsdyno_measure::PERCENTILES;
+use serde_json::{Map, Value, json};
+
+use super::{ExperimentReport, words};
+use crate::comparison::comparison_json;
+
+/// The results for programs.
+pub fn experiment_json(report: &ExperimentReport<'_>) -> Value {
+    let result = report.result;
+    let names = |number: usize| result.design.subjects.get(number).map(|subject| subject.name.clone());
+    let load = |number: usize| result.design.loads.get(number).map(|load| load.name.clone());
+    let subjects: Vec<Value> = result
+        .design
+        .subjects
+        .iter()
+        .zip(&report.versions)
+        .map(|(subject, version)| {
+            json!({
+                "name": subject.name,
+                "version": version,
+                "against": subject.against.and_then(names),
+                "changed": subject.differs,
+            })
+        })
+        .collect();
+    let cells: Vec<Value> = result
+        .cells
+        .iter()
+        .zip(&report.diagnoses)
+        .map(|(cell, diagnosed)| {
+            let mut value = cell_json(cell);
+            value.insert("server".to_owned(), json!(names(cell.cell.subject)));
+            value.insert("load".to_owned(), json!(load(cell.cell.load)));
+            let findings: Map<String, Value> =
+                diagnosed.findings.iter().map(|(rule, runs)| (rule.clone(), json!(runs))).collect();
+            value.insert(
+                "diagnosis".to_owned(),
+                json!({ "verdict": diagnosed.verdict, "findings": findings }),
+            );
+            Value::Object(value)
+        })
+        .collect();
+    let differences: Vec<Value> = result
+        .differences
+        .iter()
+        .map(|difference| {
+            let (found, why) = match &difference.found {
+                Ok(comparison) => (Some(comparison_json(comparison)), None),
+                Err(why) => (None, Some(why)),
+            };
+            json!({
+                "load": load(difference.load),
+                "server": names(difference.subject),
+                "against": names(difference.against),
+                "sentence": words::difference(result, difference),
+                "not_compared": why,
+                "comparison": found,
+            })
+        })
+        .collect();
+    let discarded: Vec<Value> = result
+        .discarded
+        .iter()
+        .map(|run| {
+            let why: Vec<String> = run.doubts.iter().map(ToString::to_string).collect();
+            json!({ "run": run.number, "server": names(run.cell.subject), "load": load(run.cell.load), "why": why })
+        })
+        .collect();
+    json!({
+        "title": report.title,
+        "state": words::state(result),
+        "runs": result.runs,
+        "repeats": result.design.repeats,
+        "dropped_of_each_cell": result.design.dropped,
+        "seed": result.design.seed,
+        "conditions": report.conditions,
+        "servers": subjects,
+        "loads": result.design.loads.iter().map(|load| load.name.clone()).collect::<Vec<_>>(),
+        "cells": cells,
+        "differences": differences,
+        "discarded": discarded,
+        "notes": result.notes,
+    })
+}
+
+fn cell_json(cell: &CellResult) -> Map<String, Value> {
+    let mut value = Map::new();
+    let mut add = |key: &str, of: Value| drop(value.insert(key.to_owned(), of));
+    add("state", json!(state_key(cell.state)));
+    add("runs", json!(cell.runs.iter().map(|run| run.number).collect::<Vec<_>>()));
+    add("asked_qps", json!(cell.asked_qps));
+    add("answered_qps", spread(cell.answered, false));
+    add("answered_share", spread(cell.share, false));
+    for ((key, ..), of) in PERCENTILES.iter().zip(cell.percentiles.values) {
+        add(key, spread(of, true));
+    }
+    value
+}
+
+/// The key of a state.
+fn state_key(state: CellState) -> &'static str {
+    match state {
+        CellState::Complete => "complete",
+        CellState::Short => "short",
+        CellState::InDoubt => "in_doubt",
+        CellState::NotMeasured => "not_measured",
+        CellState::Unfinished => "unfinished",
+    }
+}
+
+/// Latencies are objects, as in the other forms, because they may be bounds only.
+fn spread(spread: Option<Spread>, is_latency: bool) -> Value {
+    let of = |figure: Figure| match is_latency {
+        true => json!({ "ns": figure.value as u64, "beyond_timeout": figure.beyond_timeout }),
+        false => json!(figure.value),
+    };
+    spread.map_or(Value::Null, |spread| {
+        json!({ "lowest": of(spread.lowest), "median": of(spread.median), "highest": of(spread.highest) })
+    })
+}

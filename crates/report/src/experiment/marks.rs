@@ -1,0 +1,121 @@
+//! The results of an experiment as Markdown.
+
+use std::fmt::Write;
+
+use dnsdyno_campaign::compare::Kind;
+use dnsdyno_measure::PERCENTILES;
+
+use super::{ExperimentReport, words};
+use crate::comparison::words::{figure, interval, signed, verdict_words};
+use crate::markdown::{Table, text};
+
+/// The results as Markdown: `results.md`.
+pub fn experiment_markdown(report: &ExperimentReport<'_>) -> String {
+    let mut out = format!("# {}\n\n{}\n\n", text(report.title), text(&words::state(report.result)));
+    for sentence in &report.conditions {
+        // Writing to a String cannot fail.
+        let _ = writeln!(out, "- {}", text(sentence));
+    }
+    let _ = write!(out, "\n## Servers\n\n{}", servers(report).lines());
+    let _ =
+        write!(out, "## Figures\n\nMedian of the runs, and in brackets the lowest and the highest run.\n\n");
+    out.push_str(&figures(report).lines());
+    differences(&mut out, report);
+    let _ = write!(out, "## Bottlenecks\n\n{}", diagnoses(report).lines());
+    discarded(&mut out, report);
+    out
+}
+
+fn servers(report: &ExperimentReport<'_>) -> Table {
+    let mut table = Table::default();
+    table.left("server").left("version").left("compared with").left("changed");
+    for (number, subject) in report.result.design.subjects.iter().enumerate() {
+        let version =
+            report.versions.get(number).cloned().flatten().unwrap_or_else(|| "not known".to_owned());
+        let against = subject.against.map_or("-".to_owned(), |other| words::subject(report.result, other));
+        let differs = if subject.differs.is_empty() { "-" } else { &subject.differs };
+        table.row([&subject.name, &version, &against, differs].map(|cell| text(cell)));
+    }
+    table
+}
+
+fn figures(report: &ExperimentReport<'_>) -> Table {
+    let result = report.result;
+    let mut table = Table::default();
+    table.left("load").left("server").right("runs").right("asked/s").right("answered").right("share");
+    for (_, name, _) in PERCENTILES {
+        table.right(name);
+    }
+    for cell in &result.cells {
+        let fixed = [
+            words::load(result, cell.cell.load),
+            words::subject(result, cell.cell.subject),
+            words::runs(result, cell),
+            words::asked(cell),
+            words::spread(Kind::Rate, cell, cell.answered),
+            words::spread(Kind::Share, cell, cell.share),
+        ];
+        let percentiles =
+            cell.percentiles.values.iter().map(|spread| words::spread(Kind::Duration, cell, *spread));
+        table.row(fixed.into_iter().chain(percentiles).map(|cell| text(&cell)));
+    }
+    table
+}
+
+fn differences(out: &mut String, report: &ExperimentReport<'_>) {
+    let result = report.result;
+    if result.differences.is_empty() {
+        return;
+    }
+    out.push_str("## Differences\n\n");
+    for difference in &result.differences {
+        let _ = writeln!(out, "- {}", text(&words::difference(result, difference)));
+    }
+    let _ = writeln!(out, "\n{}\n", text(&words::risk(result).unwrap_or_default()));
+    let mut table = Table::default();
+    table.left("load").left("server").left("against").left("metric");
+    table.right("against").right("server").right("change").right("95 % interval").left("verdict");
+    for difference in &result.differences {
+        let Ok(comparison) = &difference.found else { continue };
+        for metric in &comparison.metrics {
+            let change = metric.change.as_ref().and_then(|change| interval(metric.kind, change));
+            let cells = [
+                words::load(result, difference.load),
+                words::subject(result, difference.subject),
+                words::subject(result, difference.against),
+                metric.name.clone(),
+                figure(metric.kind, metric.baseline_median),
+                figure(metric.kind, metric.candidate_median),
+                signed(metric).unwrap_or_else(|| "-".to_owned()),
+                change.unwrap_or_else(|| "-".to_owned()),
+                verdict_words(metric),
+            ];
+            table.row(cells.map(|cell| text(&cell)));
+        }
+    }
+    out.push_str(&table.lines());
+}
+
+fn diagnoses(report: &ExperimentReport<'_>) -> Table {
+    let mut table = Table::default();
+    table.left("load").left("server").left("what its runs show");
+    for (cell, found) in report.result.cells.iter().zip(&report.diagnoses) {
+        let (load, subject) =
+            (words::load(report.result, cell.cell.load), words::subject(report.result, cell.cell.subject));
+        table.row([load, subject, words::diagnosis(found)].map(|cell| text(&cell)));
+    }
+    table
+}
+
+fn discarded(out: &mut String, report: &ExperimentReport<'_>) {
+    let result = report.result;
+    out.push_str("## Discarded\n\n");
+    let dropped = result.design.dropped;
+    let _ = writeln!(out, "- the first {dropped} of the runs of each cell, in which caches fill");
+    for run in &result.discarded {
+        let _ = writeln!(out, "- {}", text(&words::discarded(result, run)));
+    }
+    for note in &result.notes {
+        let _ = writeln!(out, "\nNote: {}", text(note));
+    }
+}

@@ -1,0 +1,42 @@
+//! The results of an experiment on a terminal.
+
+use dnsdyno_campaign::compare::Kind;
+
+use super::{ExperimentReport, words};
+use crate::layout::{Table, paragraph};
+
+/// The table of the cells, and a sentence for each comparison, at most `width` columns wide.
+pub fn experiment_text(report: &ExperimentReport<'_>, width: usize) -> String {
+    let result = report.result;
+    let mut out = String::new();
+    let cells = |cell: &dyn Fn(&dnsdyno_campaign::experiment::CellResult) -> String| {
+        result.cells.iter().map(cell).collect::<Vec<_>>()
+    };
+    let mut table = Table::default();
+    table.left("load", 0, cells(&|cell| words::load(result, cell.cell.load)));
+    table.left("server", 0, cells(&|cell| words::subject(result, cell.cell.subject)));
+    table.right("runs", 5, cells(&|cell| words::runs(result, cell)));
+    table.right("asked/s", 6, cells(&words::asked));
+    table.right("answered", 0, cells(&|cell| words::median(Kind::Rate, cell, cell.answered)));
+    table.right("share", 1, cells(&|cell| words::median(Kind::Share, cell, cell.share)));
+    for (title, dispensable) in [("p50", 2), ("p99", 0), ("p99.9", 4)] {
+        table.right(
+            title,
+            dispensable,
+            cells(&|cell| words::median(Kind::Duration, cell, words::percentile(cell, title))),
+        );
+    }
+    table.write(&mut out, width);
+    out.push('\n');
+    for difference in &result.differences {
+        paragraph(&mut out, &words::difference(result, difference), 0, 2, width);
+    }
+    if !result.differences.is_empty() {
+        out.push('\n');
+    }
+    paragraph(&mut out, &words::state(result), 0, 2, width);
+    for note in &result.notes {
+        paragraph(&mut out, &format!("note: {note}"), 0, 2, width);
+    }
+    out
+}

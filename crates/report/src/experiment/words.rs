@@ -1,0 +1,142 @@
+//! The words and figures of an experiment as text. All forms have the same.
+
+use dnsdyno_campaign::compare::{Figure, Kind};
+use dnsdyno_campaign::experiment::{CellResult, CellState, Difference, Discarded, ExperimentResult, Spread};
+use dnsdyno_measure::PERCENTILES;
+
+use super::CellDiagnosis;
+use crate::comparison::words::{figure, sentence};
+use crate::foreign::safe;
+use crate::layout::NOTHING;
+use crate::units::{count, rate};
+
+/// The name of a subject.
+pub fn subject(result: &ExperimentResult, number: usize) -> String {
+    result.design.subjects.get(number).map_or_else(String::new, |subject| safe(&subject.name))
+}
+
+/// The name of a load.
+pub fn load(result: &ExperimentResult, number: usize) -> String {
+    result.design.loads.get(number).map_or_else(String::new, |load| safe(&load.name))
+}
+
+/// The rate asked: `5,000`; `-` in a closed loop.
+pub fn asked(cell: &CellResult) -> String {
+    cell.asked_qps.map_or(NOTHING.to_owned(), rate)
+}
+
+/// The runs of a cell and its state: `5`, `2 of 5`, `in doubt`.
+pub fn runs(result: &ExperimentResult, cell: &CellResult) -> String {
+    let made = count(cell.runs.len() as u64);
+    match cell.state {
+        CellState::Complete => made,
+        CellState::Short | CellState::Unfinished => {
+            format!("{made} of {}", count(result.design.repeats.into()))
+        }
+        CellState::InDoubt => format!("{made}, all in doubt"),
+        CellState::NotMeasured => "not measured".to_owned(),
+    }
+}
+
+/// A figure over runs: its median; with more runs, also the lowest and the highest one: `4,990 (4,980..5,000)`.
+pub fn spread(kind: Kind, cell: &CellResult, spread: Option<Spread>) -> String {
+    let Some(spread) = spread else { return NOTHING.to_owned() };
+    let at_least = if cell.state == CellState::InDoubt && kind == Kind::Rate { "≥ " } else { "" };
+    let text = |of: Figure| figure(kind, of);
+    let (lowest, median, highest) = (text(spread.lowest), text(spread.median), text(spread.highest));
+    match lowest == highest {
+        true => format!("{at_least}{median}"),
+        false => format!("{at_least}{median} ({lowest}..{highest})"),
+    }
+}
+
+/// The median alone.
+pub fn median(kind: Kind, cell: &CellResult, spread: Option<Spread>) -> String {
+    spread.map_or(NOTHING.to_owned(), |spread| {
+        let at_least = if cell.state == CellState::InDoubt && kind == Kind::Rate { "≥ " } else { "" };
+        format!("{at_least}{}", figure(kind, spread.median))
+    })
+}
+
+/// A percentile of a cell, by its text in [`PERCENTILES`].
+pub fn percentile(cell: &CellResult, name: &str) -> Option<Spread> {
+    let at = PERCENTILES.iter().position(|(_, text, _)| *text == name)?;
+    cell.percentiles.values.get(at).copied().flatten()
+}
+
+/// What a comparison says: `knot against nsd under 5k: No difference …`.
+pub fn difference(result: &ExperimentResult, difference: &Difference) -> String {
+    let who = format!(
+        "{} against {} under {}",
+        subject(result, difference.subject),
+        subject(result, difference.against),
+        load(result, difference.load)
+    );
+    match &difference.found {
+        Ok(comparison) => format!("{who}: {}", sentence(comparison)),
+        Err(why) => format!("{who}: not compared: {}.", safe(why)),
+    }
+}
+
+/// A run that does not count: `run 7, knot under 5k: not steady …`.
+pub fn discarded(result: &ExperimentResult, run: &Discarded) -> String {
+    let doubts: Vec<String> = run.doubts.iter().map(|doubt| safe(&doubt.to_string())).collect();
+    format!(
+        "run {}, {} under {}: {}",
+        count(run.number.into()),
+        subject(result, run.cell.subject),
+        load(result, run.cell.load),
+        doubts.join("; ")
+    )
+}
+
+/// What the diagnosis of a cell says: `udp-receive-queue in 4 of 5 runs: …`.
+pub fn diagnosis(found: &CellDiagnosis) -> String {
+    let named = |(rule, runs): &(String, u32)| format!("{rule} in {runs} of {} runs", found.runs);
+    let findings: Vec<String> = found.findings.iter().map(named).collect();
+    match (findings.is_empty(), found.verdict.is_empty()) {
+        (_, true) => "not diagnosed".to_owned(),
+        (true, false) => found.verdict.clone(),
+        (false, false) => format!("{}. {}", findings.join(", "), found.verdict),
+    }
+}
+
+/// The state of the whole in a sentence.
+pub fn state(result: &ExperimentResult) -> String {
+    let counted: usize =
+        result.cells.iter().filter(|cell| cell.state != CellState::InDoubt).map(|cell| cell.runs.len()).sum();
+    let of = |state: CellState| result.cells.iter().filter(|cell| cell.state == state).count();
+    let mut text = format!(
+        "{} runs were made, {} of them count, {} were discarded",
+        count(result.runs.into()),
+        count(counted as u64),
+        count(result.discarded.len() as u64)
+    );
+    let states = [
+        (CellState::Short, "measured with fewer runs than planned"),
+        (CellState::InDoubt, "in doubt throughout"),
+        (CellState::NotMeasured, "not measured"),
+        (CellState::Unfinished, "not finished"),
+    ];
+    for (state, words) in states {
+        match of(state) {
+            0 => {}
+            cells => text.push_str(&format!("; {cells} of {} cells {words}", result.cells.len())),
+        }
+    }
+    text.push('.');
+    text
+}
+
+/// How false alarms are bounded.
+pub fn risk(result: &ExperimentResult) -> Option<String> {
+    let loads = result.design.loads.len();
+    let compared = !result.differences.is_empty();
+    compared.then(|| match loads {
+        1 => "Where two servers do not differ, a comparison says so in at least 19 of 20 experiments.".to_owned(),
+        _ => format!(
+            "Where two servers do not differ, their comparisons under all {loads} loads together say so in at least 19 \
+             of 20 experiments. Each interval holds the true change 95 times in 100."
+        ),
+    })
+}
