@@ -107,8 +107,8 @@ pub(crate) fn end_at_signals(control: Arc<Control>) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Stops an experiment at each signal from now on: the first one ends it after the run that is made has ended early, the
-/// second one that run at once, the third one the process. Its servers end with it.
+/// Stops an experiment at each signal from now on: the first one ends it after the run that is made has ended early,
+/// the second one that run at once, the third one the process. Its servers end with it.
 pub(crate) fn stop_at_signals(stop: Arc<Stop>) -> std::io::Result<()> {
     let hang_up = (!ignores(SIGHUP)).then_some(SIGHUP);
     let mut signals = Signals::new([SIGINT, SIGTERM].into_iter().chain(hang_up))?;

@@ -9,19 +9,18 @@
 use std::cell::RefCell;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use dnsdyno_campaign::find::{Finder, Finding, Made, Settings, finder};
 use dnsdyno_campaign::{Campaign, Request, Step};
-use dnsdyno_plan::Draft;
-use dnsdyno_record::{Digest, Ended, FinishedRun, WriteError};
+use dnsdyno_record::{Digest, FinishedRun};
 use dnsdyno_report::finding::finding_json;
-use dnsdyno_runner::{Control, Keep, LocalRunner, Observer, PlanRunner, RunError, validate};
+use dnsdyno_runner::{Control, Observer, RunError};
 use serde_json::Value;
 
 use crate::carry_out::{CarriedOut, Progress, carry_out};
 use crate::journal::{Journal, JournalError};
+use crate::make::{MakeError, make, rest};
 
 /// Is told of a search while it is carried out.
 pub trait Tell {
@@ -41,18 +40,12 @@ pub trait Tell {
 /// Why a search failed. What was measured is kept, and it can be resumed.
 #[derive(Debug, thiserror::Error)]
 pub enum FindFailed {
-    /// A run failed.
+    /// A run was not made, or does not count.
     #[error(transparent)]
-    Run(#[from] RunError),
+    Make(#[from] MakeError),
     /// The journal cannot be written, or an earlier run cannot be read.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// The record of a run is not complete.
-    #[error("the record of this run is not complete, so it does not count: {0}")]
-    Incomplete(WriteError),
-    /// The generator failed.
-    #[error("this run does not count, because the generator failed: {0}")]
-    Failed(String),
     /// The result cannot be written.
     #[error("cannot write the result to {}: {source}; the search can be resumed", path.display())]
     Result {
@@ -138,21 +131,9 @@ impl Progress for Making<'_, '_> {
             return Ok(None);
         }
         self.tell.borrow_mut().begins(request);
-        let run = match self.answered_run(request, folder) {
-            Err(RunError::StoppedBefore) => return Ok(None),
-            other => other?,
-        };
-        let Some(run) = run else { return Ok(None) };
-        match run.digest.ended() {
-            Some(Ended::Interrupted | Ended::Terminated | Ended::HungUp) => return Ok(None),
-            Some(Ended::Failed { why }) => return Err(FindFailed::Failed(why.clone())),
-            _ => {}
-        }
-        self.made += 1;
-        match run.incomplete {
-            Some(error) => Err(FindFailed::Incomplete(error)),
-            None => Ok(Some(run)),
-        }
+        let run = self.answered_run(request, folder)?;
+        self.made += u32::from(run.is_some());
+        Ok(run)
     }
 
     fn resumed(&mut self, ended: u32, cut: u32) {
@@ -163,55 +144,30 @@ impl Progress for Making<'_, '_> {
 
 impl Making<'_, '_> {
     /// Makes a run. After an overload a server may need some time before it answers again.
-    fn answered_run(&mut self, request: &Request, folder: &Path) -> Result<Option<FinishedRun>, RunError> {
+    fn answered_run(&mut self, request: &Request, folder: &Path) -> Result<Option<FinishedRun>, MakeError> {
         let mut waits = WAITS.iter();
         loop {
-            match (self.one_run(request, folder), waits.next()) {
-                (Err(RunError::Check(failed)), Some(wait)) if self.made > 0 => {
+            let run = make(&request.draft, folder, self.control, &mut *self.observer);
+            match (run, waits.next()) {
+                (Err(MakeError::Run(RunError::Check(failed))), Some(wait)) if self.made > 0 => {
                     self.tell.borrow_mut().unanswered(&failed.to_string());
                     if !self.rest(*wait) {
                         return Ok(None);
                     }
                 }
-                (run, _) => return run.map(Some),
+                (run, _) => return run,
             }
         }
     }
 
-    fn one_run(&mut self, request: &Request, folder: &Path) -> Result<FinishedRun, RunError> {
-        let plan = validate(&request.draft)?;
-        let may_use_sockets = plan.backend.xdp().is_some_and(|xdp| xdp.or_sockets);
-        let over_sockets = Draft { seed: Some(plan.seed.to_string()), ..request.draft.clone() }.by_sockets();
-        let over_sockets = may_use_sockets.then(|| validate(&over_sockets)).transpose()?;
-        LocalRunner {
-            keep: Keep::Folder(folder.to_owned()),
-            over_sockets: over_sockets.as_ref(),
-            control: self.control,
-            observer: &mut *self.observer,
-            query_logs: None,
-        }
-        .run(&plan)
-    }
-
-    /// Waits without load; returns whether it was not stopped.
     fn rest(&self, length: Duration) -> bool {
-        let end = Instant::now() + length;
-        loop {
-            if self.control.cause().is_some() {
-                return false;
-            }
-            let left = end.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return true;
-            }
-            thread::sleep(left.min(STOP_CHECK));
-        }
+        rest(length, &|| self.control.cause().is_some())
     }
 }
 
 /// The folder of a search that was given none.
 pub fn dated_folder() -> PathBuf {
-    Path::new("runs").join(jiff::Timestamp::now().strftime("find-%Y-%m-%dT%H-%M-%SZ").to_string())
+    Path::new("runs").join(jiff::Timestamp::now().strftime("%Y-%m-%dT%H-%M-%SZ-find").to_string())
 }
 
 /// The result, in the folder of the search.
@@ -220,6 +176,3 @@ pub const RESULT_FILE: &str = "find.json";
 /// How long a server that no longer answers is waited for, each time.
 const WAITS: [Duration; 4] =
     [Duration::from_secs(1), Duration::from_secs(3), Duration::from_secs(10), Duration::from_secs(30)];
-
-/// How often a rest looks whether the search is stopped.
-const STOP_CHECK: Duration = Duration::from_millis(50);

@@ -8,8 +8,8 @@
 //! The relay has the first CPU; one thread on the last CPU is clients and server. It sends RATE datagrams of 60 octets
 //! a second in batches of at most 16, each with the instant at which it was sent, and compares it with the instant at
 //! which the kernel received it at the server (`one-way`), or sends it back as well (`echo`: the relay passes on twice
-//! as many). The error seen from outside contains what the kernel needs to send a batch; that of the relay is counted by
-//! itself, from the instant at which the kernel received a datagram.
+//! as many). The error seen from outside contains what the kernel needs to send a batch; that of the relay is counted
+//! by itself, from the instant at which the kernel received a datagram.
 
 use std::net::UdpSocket;
 use std::time::{Duration, Instant};

@@ -46,7 +46,8 @@
 //! that is fixed or drawn. The others wait; one that comes while the queue is full is not answered, whatever it drew.
 //! The delay comes after the work.
 //!
-//! Delay and stall apply in addition to any fault. A query without a question (answered FORMERR with a header only) is answered normally where it drew "wrong question".
+//! Delay and stall apply in addition to any fault. A query without a question (answered FORMERR with a
+//! header only) is answered normally where it drew "wrong question".
 
 mod delay;
 mod error;

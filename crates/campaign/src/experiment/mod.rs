@@ -10,8 +10,8 @@
 //!                     └──► figures of each cell (subject × load), differences with intervals
 //! ```
 //!
-//! A subject is a server as it is configured: the server itself, or a variant of it. The schedule is kept by nothing but
-//! the outcomes so far, so that an experiment that was stopped goes on as if it had not been.
+//! A subject is a server as it is configured: the server itself, or a variant of it. The schedule is kept by nothing
+//! but the outcomes so far, so that an experiment that was stopped goes on as if it had not been.
 
 mod design;
 mod judge;

@@ -308,7 +308,7 @@ impl Campaign for Qualify {
     }
 }
 
-/// What the record of a run shows of its criteria, for people: `60,000 queries, no errors, longest response time 12 ms`.
+/// What the record of a run shows of its criteria, for people, such as `60,000 queries, no errors`.
 pub fn in_words(settings: &Settings, run: &Digest) -> String {
     judge::figures_of_run(settings, run).words()
 }

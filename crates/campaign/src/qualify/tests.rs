@@ -292,7 +292,8 @@ fn the_stair_ends_at_the_first_step_with_continuous_errors() {
 
 #[test]
 fn errors_now_and_then_are_tolerated_up_to_their_share() {
-    let every = |seconds: u64| move |now: &Now| if now.second % seconds == 0 { (1, 0, MS) } else { FINE };
+    let every =
+        |seconds: u64| move |now: &Now| if now.second.is_multiple_of(seconds) { (1, 0, MS) } else { FINE };
     let mut rare = world(every(170));
     let result = rare.qualify(&Wanted { skip: vec!["stair".into()], ..wanted() });
     assert_eq!(result.capacity_qps, Some(10.0), "{}", result.sentence);

@@ -4,13 +4,13 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::anyhow;
 use clap::Args;
 use dnsdyno_campaign::find::{Finding, Made, Method, Options, Outcome, Settings, What};
-use dnsdyno_campaign::{Campaign, Request, Step};
-use dnsdyno_executor::CarriedOut;
+use dnsdyno_campaign::{Request, Step};
 use dnsdyno_executor::find::{FindFailed, RESULT_FILE, Search, Tell, dated_folder};
+use dnsdyno_executor::{CarriedOut, JournalError, MakeError};
 use dnsdyno_measure::units::{count, length, percent, rate};
+use dnsdyno_page::quoted;
 use dnsdyno_plan::{Draft, LOAD_HEADING};
 use dnsdyno_record::command_line;
 use dnsdyno_report::finding::{finding_json, finding_text, trial_head, trial_line};
@@ -18,7 +18,7 @@ use dnsdyno_runner::{Control, validate};
 use serde_json::json;
 
 use crate::cmd::report::named;
-use crate::exit::{BAD_INPUT, EXPECTATION_FAILED, Failure, OK, Outcome as Exit, RUN_FAILED, code_of_stop};
+use crate::exit::{EXPECTATION_FAILED, Failure, OK, Outcome as Exit, code_of_stop};
 use crate::message::print_error;
 use crate::screen::width_of_terminal;
 use crate::signals::handle_signals;
@@ -72,7 +72,7 @@ pub(crate) struct FindFlags {
     /// A plan file (TOML) with options of the runs; flags override it
     #[arg(long, value_name = "FILE", help_heading = LOAD_HEADING)]
     plan: Option<PathBuf>,
-    /// Folder of the search; one that was stopped is resumed [default: runs/find-DATE-TIME]
+    /// Folder of the search; one that was stopped is resumed [default: runs/DATE-TIME-find]
     #[arg(short, long, value_name = "FOLDER", help_heading = OUTPUT, display_order = 0)]
     out: Option<PathBuf>,
     /// Print the result only
@@ -121,14 +121,19 @@ pub(crate) fn find(flags: FindFlags) -> Exit {
     match search.carry_out() {
         Ok(CarriedOut::Done(finding)) => print(&finding, &folder, flags.json),
         Ok(CarriedOut::Stopped) => {
-            print_error(&format!("dnsdyno: stopped; to go on: {}", resume(&flags.out, &folder)));
+            print_error(&format!("dnsdyno: to resume: {}", resume(&flags.out, &folder)));
             Ok(code_of_stop(control.cause()))
         }
         Err(error) => {
-            let is_bad_input = matches!(&error, FindFailed::Run(run) if run.is_bad_input());
-            let code = if is_bad_input { BAD_INPUT } else { RUN_FAILED };
-            let advice = format!("what was measured is kept; to go on: {}", resume(&flags.out, &folder));
-            Err(Failure { code, error: anyhow!("{error}\n{advice}") })
+            print_error(&format!(
+                "dnsdyno: what was measured is kept; to resume: {}",
+                resume(&flags.out, &folder)
+            ));
+            Err(match error {
+                FindFailed::Make(MakeError::Run(error)) => error.into(),
+                FindFailed::Journal(error @ JournalError::Another { .. }) => Failure::bad_input(error),
+                other => Failure::run_failed(other),
+            })
         }
     }
 }
@@ -245,22 +250,13 @@ fn dry_run(settings: &Settings) -> String {
     lines.join("\n") + "\n"
 }
 
-/// The command that goes on with a search.
+/// The command that resumes a search.
 fn resume(given: &Option<PathBuf>, folder: &Path) -> String {
-    let quoted = |word: &String| match word.is_empty() || word.contains(|c: char| !is_plain(c)) {
-        true => format!("'{}'", word.replace('\'', r"'\''")),
-        false => word.clone(),
-    };
-    let words: Vec<String> = command_line().iter().map(quoted).collect();
-    match given {
-        Some(_) => words.join(" "),
-        None => format!("{} -o {}", words.join(" "), quoted(&folder.display().to_string())),
+    let mut words: Vec<String> = command_line().iter().map(|word| quoted(word)).collect();
+    if given.is_none() {
+        words.extend(["-o".to_owned(), quoted(&folder.to_string_lossy())]);
     }
-}
-
-/// Whether a shell leaves a character as it is.
-fn is_plain(c: char) -> bool {
-    c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c)
+    words.join(" ")
 }
 
 /// The heading of the options of the search itself.

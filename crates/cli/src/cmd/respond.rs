@@ -119,15 +119,8 @@ pub(crate) struct RespondFlags {
     #[arg(long, value_name = "LIMIT", help_heading = "Faults")]
     limit: Option<Limit>,
     /// Do not answer queries that come while the work of more than this waits for the limit
-    #[arg(
-        long,
-        value_name = "T",
-        value_parser = parse_duration,
-        default_value = "100ms",
-        requires = "limit",
-        help_heading = "Faults"
-    )]
-    limit_queue: Duration,
+    #[arg(long, value_name = "T", default_value = "100ms", requires = "limit", help_heading = "Faults")]
+    limit_queue: String,
     /// Random seed: the same seed and the same queries give the same faults
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Faults")]
     seed: u64,
@@ -355,6 +348,9 @@ impl RespondFlags {
             Some((first, others)) => (*first, others.to_vec()),
             None => (Config::default().listen, Vec::new()),
         };
+        let queue =
+            parse_duration_ns(&self.limit_queue).context("--limit-queue").map_err(Failure::bad_input)?;
+        let queue = Duration::from_nanos(queue);
         Ok(Config {
             listen,
             listen_also,
@@ -379,7 +375,7 @@ impl RespondFlags {
                 tls_alert: self.tls_alert,
                 close_after: self.close_after,
                 stall: self.stall,
-                limit: self.limit.map(|limit| Limit { queue: self.limit_queue, ..limit }),
+                limit: self.limit.map(|limit| Limit { queue, ..limit }),
                 seed: self.seed,
             },
             threads: self.threads,

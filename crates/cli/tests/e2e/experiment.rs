@@ -373,7 +373,8 @@ fn a_pause_and_a_command_happen_at_their_time_and_are_kept() {
     write(
         &work,
         &format!(
-            "drop-first = 0\n{long}\n{events}\n[[server]]\nname = \"nsd\"\ntemplate = \"nsd\"\n[[load]]\nname = \"l\"\nrate = 100\n"
+            "drop-first = 0\n{long}\n{events}\n[[server]]\nname = \"nsd\"\ntemplate = \"nsd\"\n[[load]]\n\
+            name = \"l\"\nrate = 100\n"
         ),
     );
     let ran = experiment(&work, "-o out").gives(0);

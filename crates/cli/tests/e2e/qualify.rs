@@ -179,8 +179,8 @@ fn a_full_disk_ends_it_and_with_space_it_is_resumed() {
 fn a_limit_that_shows_only_after_some_time_fails_the_burst_and_the_load_is_lowered() {
     within_tries(3, "the limit of 150 queries/s", |_| {
         let work = Workplace::with_queries();
-        let (second, work) = (Duration::from_secs(1), Delay::Fixed(Duration::from_secs(1) / 150));
-        let limit = Some(Limit { work, after: 8 * second, queue: second });
+        let second = Duration::from_secs(1);
+        let limit = Some(Limit { work: Delay::Fixed(second / 150), after: 8 * second, queue: second });
         let server = responder(Faults { limit, ..Faults::default() });
         let words = format!("qualify -s {} -d q.txt {SCALED} -o q", server.address());
         let ran = killed_in(&work, &words, &["stair", "burst", "long run"]);
@@ -318,7 +318,8 @@ fn timetable(primary: &Server, secondary: &Server) -> String {
     );
     let task = |name: &str, after: u32, update: String, seen: String| {
         format!(
-            "[[task]]\nname = \"{name}\"\nevery = \"5s\"\nafter = \"{after}s\"\ntimeout = \"5s\"\nrun = '''{update}'''\n\
+            "[[task]]\nname = \"{name}\"\nevery = \"5s\"\nafter = \"{after}s\"\ntimeout = \"5s\"\nrun = \
+            '''{update}'''\n\
              [[task.look-for]]\nname = \"the secondary\"\nrun = '''{seen}'''\nwithin = \"10s\"\n"
         )
     };

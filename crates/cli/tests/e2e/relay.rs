@@ -1,5 +1,5 @@
-//! The relay: its delays, losses and order against what tcpdump saw on both sides, runs through it over UDP and TCP, and
-//! its end.
+//! The relay: its delays, losses and order against what tcpdump saw on both sides, runs through it over UDP and TCP,
+//! and its end.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;

@@ -221,7 +221,6 @@ impl Maker<'_> {
         folder: &Path,
         standing: &Standing,
     ) -> Result<Ran, ExperimentError> {
-        let failed = |source| ExperimentError::Run { why: why.to_owned(), source };
         let name = |names: Option<&String>| names.cloned().unwrap_or_default();
         let subject = name(self.setup.design.subjects.get(cell.subject).map(|subject| &subject.name));
         let load = name(self.setup.design.loads.get(cell.load).map(|load| &load.name));
@@ -248,7 +247,9 @@ impl Maker<'_> {
                     "{subject} did not answer as it should before the load: {check}"
                 )));
             }
-            Err(error) => return Err(failed(error)),
+            Err(error) => {
+                return Err(ExperimentError::Run { why: why.to_owned(), source: Box::new(error) });
+            }
         };
         if made.incomplete.is_some() {
             return made.incomplete.map_or(Ok(Ran::Stopped), |source| Err(ExperimentError::Disk { source }));

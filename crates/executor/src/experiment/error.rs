@@ -74,7 +74,7 @@ pub enum ExperimentError {
         /// Which.
         why: String,
         /// Why.
-        source: RunError,
+        source: Box<RunError>,
     },
     /// A record is incomplete.
     #[error("{source}; free some disk space and type the same command: the experiment goes on with this run")]

@@ -1,4 +1,5 @@
-//! The file of an experiment, as it is written: TOML, unchecked, without defaults. docs/experiment.md explains the keys.
+//! The file of an experiment, as it is written: TOML, unchecked, without defaults. docs/experiment.md explains the
+//! keys.
 //!
 //! It is read here and not in `plan`, because it names templates of servers, which only `lab` knows.
 

@@ -55,11 +55,9 @@ pub(super) fn load(
         // The same queries in the same order for each server.
         draft.seed = Some(file.seed.unwrap_or(1).to_string());
     }
-    for path in [&mut draft.queries, &mut draft.replay, &mut draft.zone, &mut draft.tsig_file, &mut draft.ca]
-    {
-        if let Some(text) = path {
-            *text = relative(folder, text);
-        }
+    let paths = [&mut draft.queries, &mut draft.replay, &mut draft.zone, &mut draft.tsig_file, &mut draft.ca];
+    for text in paths.into_iter().flatten() {
+        *text = relative(folder, text);
     }
     let has_source = draft.queries.is_some()
         || draft.ask.is_some()

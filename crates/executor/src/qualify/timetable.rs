@@ -227,8 +227,10 @@ mod tests {
         let file = folder.path().join("seen").display().to_string();
         let text = format!(
             "for = \"1m\"\n[[task]]\nname = \"add\"\nat = [\"0s\"]\nrun = \"(sleep 0.3; echo $DNSDYNO_RATE > {file}) \
-             > /dev/null 2>&1 & test $DNSDYNO_ROUND = 1; wait\"\n[[task.look-for]]\nname = \"it\"\nrun = \"grep -q 5k {file}\"\n\
-             [[task.look-for]]\nname = \"none\"\nrun = \"echo not there; exit 1\"\nwithin = \"500ms\"\nretry = \"50ms\"\n"
+             > /dev/null 2>&1 & test $DNSDYNO_ROUND = 1; wait\"\n[[task.look-for]]\nname = \"it\"\nrun = \
+             \"grep -q 5k {file}\"\n\
+             [[task.look-for]]\nname = \"none\"\nrun = \"echo not there; exit 1\"\nwithin = \"500ms\"\n\
+             retry = \"50ms\"\n"
         );
         let mut results = made(&text, 0, true);
         // A round that was due at once has begun, or is not carried out at all.

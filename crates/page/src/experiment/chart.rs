@@ -84,7 +84,8 @@ impl Chart {
         format!(
             "<figure>\n<figcaption>{title}<span class=\"unit\">{}</span></figcaption>\n\
              <svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{title} of each server against the load; \
-             the table of figures has the same\">\n{inside}<text x=\"{RIGHT}\" y=\"{}\" text-anchor=\"end\">{under}</text>\n\
+             the table of figures has the same\">\n{inside}<text x=\"{RIGHT}\" y=\"{}\" \
+             text-anchor=\"end\">{under}</text>\n\
              </svg>\n</figure>\n",
             escaped(&self.unit),
             HEIGHT - 4.0
@@ -183,7 +184,8 @@ pub(super) fn legend(names: &[String]) -> String {
         let (style, dashes) =
             (number % STYLES, DASHES.get(number % DASHES.len()).copied().unwrap_or_default());
         format!(
-            "<li><svg viewBox=\"0 0 34 12\" aria-hidden=\"true\"><line class=\"curve s{style}\"{dashes} x1=\"0\" x2=\"34\" \
+            "<li><svg viewBox=\"0 0 34 12\" aria-hidden=\"true\"><line class=\"curve s{style}\"{dashes} \
+            x1=\"0\" x2=\"34\" \
              y1=\"6\" y2=\"6\"/><g class=\"point f{style}\">{}</g></svg>{}</li>\n",
             shape(number, 17.0, 6.0),
             escaped(name)

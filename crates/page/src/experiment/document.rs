@@ -22,7 +22,8 @@ impl Document {
              <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
              <meta name=\"color-scheme\" content=\"light dark\">\n\
-             <title>{title}</title>\n<style>\n{STYLE}\n{OWN_STYLE}\n</style>\n</head>\n<body>\n<div id=\"app\">\n<main>\n"
+             <title>{title}</title>\n<style>\n{STYLE}\n{OWN_STYLE}\n</style>\n</head>\n<body>\n<div \
+             id=\"app\">\n<main>\n"
         );
         let made =
             format!("Made by {} at {}.", escaped(&options.made_by), escaped(&utc(options.made_unix_ns)));
@@ -46,7 +47,8 @@ impl Document {
     /// A part with its heading; `content` is HTML.
     pub(super) fn section(&mut self, id: &str, title: &str, content: &str) {
         self.out.push_str(&format!(
-            "<section id=\"{id}\" aria-labelledby=\"{id}-title\">\n<h2 id=\"{id}-title\">{}</h2>\n{content}</section>\n",
+            "<section id=\"{id}\" aria-labelledby=\"{id}-title\">\n<h2 id=\"{id}-title\">{}</h2>\n\
+            {content}</section>\n",
             escaped(title)
         ));
     }
@@ -97,7 +99,8 @@ pub(super) fn table(caption: &str, titles: &[&str], texts: usize, rows: &[Vec<St
     let caption = escaped(caption);
     format!(
         "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{caption}\">\n<table>\n\
-         <caption class=\"unseen\">{caption}</caption>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>\n</div>\n"
+         <caption class=\"unseen\">{caption}</caption>\n<thead><tr>{head}</tr></thead>\n<tbody>\n\
+         {body}</tbody>\n</table>\n</div>\n"
     )
 }
 

@@ -34,7 +34,7 @@ fn servers(report: &ExperimentReport<'_>) -> Table {
             report.versions.get(number).cloned().flatten().unwrap_or_else(|| "not known".to_owned());
         let against = subject.against.map_or("-".to_owned(), |other| words::subject(report.result, other));
         let differs = if subject.differs.is_empty() { "-" } else { &subject.differs };
-        table.row([&subject.name, &version, &against, differs].map(|cell| text(cell)));
+        table.row([&subject.name, &version, &against, differs].map(text));
     }
     table
 }

@@ -141,12 +141,20 @@ impl UdpSide {
         client.seen_ns = look.now_ns;
     }
 
-    /// Adds a datagram that is due; returns whether as many wait as are sent together.
+    /// Adds a datagram that is due; sends when as many wait as are sent together.
     #[inline]
-    pub(crate) fn add(&mut self, toward: Toward, outgoing: Outgoing) -> bool {
+    pub(crate) fn add(
+        &mut self,
+        toward: Toward,
+        outgoing: Outgoing,
+        transit: &mut Transit,
+        counts: &mut RelayCounts,
+    ) {
         let waiting = &mut self.outgoing[toward.index()];
         waiting.push(outgoing);
-        waiting.len() >= MOST_OUTGOING
+        if waiting.len() >= MOST_OUTGOING {
+            self.send(transit, counts);
+        }
     }
 
     /// Sends all that is due.

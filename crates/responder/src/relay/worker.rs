@@ -140,9 +140,8 @@ impl Worker {
         while let Some((due_ns, due)) = self.transit.pop_due(now_ns) {
             match (due, &mut self.streams) {
                 (Due::Datagram { toward, client, place, is_copy }, _) => {
-                    if self.udp.add(toward, Outgoing { client, place, due_ns, is_copy }) {
-                        self.udp.send(&mut self.transit, counts);
-                    }
+                    let outgoing = Outgoing { client, place, due_ns, is_copy };
+                    self.udp.add(toward, outgoing, &mut self.transit, counts);
                 }
                 (due, Some(streams)) => streams.pass_on(due, due_ns, &mut self.transit, counts),
                 _ => {}
