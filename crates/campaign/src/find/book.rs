@@ -10,7 +10,7 @@ use dnsdyno_record::Digest;
 
 use super::finding::{FindNote, Finding, IntervalKind, Outcome, Why};
 use super::options::Method;
-use super::search::{collapse, doubt_note};
+use super::notes::{collapse, doubt_note};
 use super::settings::Settings;
 use super::trial::{Purpose, Trial, TrialVerdict, doubts};
 use super::{Finder, Made};
@@ -105,8 +105,11 @@ impl BookSearch {
         let mut results = self.results.clone();
         let middle = median(&mut results);
         results.sort_by(f64::total_cmp);
-        let (from, to) =
-            (results.first().copied().unwrap_or(least), results.last().copied().unwrap_or(least));
+        let percentile = |share: f64| {
+            let rank = (share * results.len() as f64).ceil().max(1.0) as usize;
+            results.get(rank - 1).copied().unwrap_or(least)
+        };
+        let (from, to) = (percentile(0.01), percentile(0.99));
         let unmet = self.trials.last().map(|trial| match &trial.verdict {
             TrialVerdict::Failed(unmet) => unmet.iter().map(|unmet| unmet.criterion.clone()).collect(),
             _ => Vec::new(),

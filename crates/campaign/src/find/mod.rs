@@ -15,6 +15,7 @@ mod error;
 mod finding;
 #[cfg(test)]
 mod imaginary;
+mod notes;
 mod options;
 mod ramp;
 mod refuse;

@@ -18,7 +18,7 @@ use dnsdyno_record::figures::rate_qps;
 use dnsdyno_record::{Digest, Row};
 
 use super::finding::{FindNote, Finding, IntervalKind, Outcome, Why};
-use super::search::{collapse, doubt_note};
+use super::notes::{collapse, doubt_note};
 use super::settings::Settings;
 use super::trial::{Purpose, Trial, TrialVerdict, doubts};
 use super::{Finder, Made};

@@ -5,7 +5,7 @@ use dnsdyno_plan::units::{format_duration_ns, format_rate_qps};
 use dnsdyno_record::Digest;
 
 use super::finding::{Finding, IntervalKind, Outcome, Why};
-use super::search::{collapse, doubt_note};
+use super::notes::{collapse, doubt_note};
 use super::settings::Settings;
 use super::trial::{Purpose, Trial, TrialVerdict, doubts};
 use super::{Finder, Made};

@@ -7,7 +7,7 @@
 //!
 //! Each shift of a short list is held against none, by the probability that it gives to the trials that were seen.
 
-use super::belief::normal;
+use super::belief::{OUTSIDE, normal};
 
 /// A trial near the limit.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +25,7 @@ pub(super) struct Trend {
     pub(super) odds: f64,
     /// The mean of the shift, where there is one, as a logarithm of the load.
     pub(super) shift: f64,
-    /// The limit at z = 1 where there is a shift: 2.5 %, 50 % and 97.5 % of the probability are below these loads.
+    /// The limit at z = 1 where there is a shift: the lower end of its interval, its middle, the upper end.
     pub(super) shifted: [f64; 3],
 }
 
@@ -77,11 +77,11 @@ pub(super) fn trend(points: &[Point], shifts: &[f64], from_load: f64, to_load: f
     }
 }
 
-/// The loads with 2.5 %, 50 % and 97.5 % of the probability below.
+/// The lower end of the interval, the middle, the upper end.
 fn quantiles(of_places: &mut [(f64, f64)]) -> [f64; 3] {
     of_places.sort_by(|a, b| a.0.total_cmp(&b.0));
     let total: f64 = of_places.iter().map(|(_, chance)| chance).sum();
-    [0.025, 0.5, 0.975].map(|share| {
+    [OUTSIDE, 0.5, 1.0 - OUTSIDE].map(|share| {
         let mut below = 0.0;
         let found = of_places.iter().find(|(_, chance)| {
             below += chance;

@@ -143,6 +143,11 @@ impl Trial {
     }
 }
 
+/// Whether two loads are the same, as far as they are written.
+pub(super) fn is_same_load(a: f64, b: f64) -> bool {
+    (a / b - 1.0).abs() < 0.001
+}
+
 /// The names of the warnings of a run about its own generator; one without its end has none that can be known.
 pub(super) fn doubts(run: &Digest) -> Vec<String> {
     let mut names: Vec<_> = run.warnings().iter().map(|warning| warning.name().to_owned()).collect();

@@ -13,7 +13,7 @@ use dnsdyno_plan::units::format_duration_ns;
 use dnsdyno_record::Digest;
 
 use super::finding::{FindNote, Finding, IntervalKind, Outcome, Why};
-use super::search::doubt_note;
+use super::notes::doubt_note;
 use super::settings::Settings;
 use super::trial::{Purpose, Trial, TrialVerdict, doubts};
 use super::{Finder, Made};

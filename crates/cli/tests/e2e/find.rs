@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use dnsdyno_responder::{Delay, Faults};
+use dnsdyno_lab::within_tries;
+use dnsdyno_responder::{Config, Delay, Faults, Limit, Responder, Transport};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -15,7 +16,7 @@ fn of_2000() -> Faults {
 
 /// Short trials, so that the test is short: what they find is not the point, but that it is true.
 const SHORT: &str =
-    "--trial 1s --rest 0 --from 500 --least 100 --timeout 1s --while loss<1% --while p99<150ms";
+    "--trial 1s --rest 0 --from 1k --least 1k --timeout 1s --while loss<1% --while p99<150ms";
 
 fn result(work: &Workplace, folder: &str) -> Value {
     serde_json::from_str(&work.read(&format!("{folder}/find.json"))).unwrap()
@@ -64,7 +65,7 @@ fn a_search_that_was_killed_goes_on_where_it_was() {
     let work = Workplace::with_queries();
     let server = responder(Faults::default());
     let words = format!(
-        "find -s {} -d q.txt --trial 500ms --rest 0 --from 300 --least 200 --most 600 --while loss<50% --while \
+        "find -s {} -d q.txt --trial 500ms --rest 0 --from 2k --least 2k --most 6k --while loss<50% --while \
          p50<1s --trials 12 -o f",
         server.address()
     );
@@ -93,7 +94,7 @@ fn a_search_that_was_killed_goes_on_where_it_was() {
 fn ctrl_c_tells_the_command_to_go_on_with() {
     let work = Workplace::with_queries();
     let server = responder(Faults::default());
-    let mut search = work.start(&format!("find -s {} -d q.txt --trial 2s --from 200 -o f", server.address()));
+    let mut search = work.start(&format!("find -s {} -d q.txt --trial 2s --from 500 -o f", server.address()));
     search.until("a run has begun", || work.has("f/runs/001/run.ndjson"));
     search.signal(Signal::INT);
     let ran = search.wait();
@@ -160,4 +161,106 @@ fn a_stair_a_ramp_and_a_ladder_of_windows_end_with_their_result() {
     let trials = window["trials"].as_array().unwrap();
     assert!(trials.len() >= 3, "{window}");
     assert!(trials.iter().all(|trial| trial["answered_qps"].as_f64().unwrap() < 2_400.0), "{window}");
+}
+
+#[test]
+fn the_searches_of_the_rfcs_state_median_and_percentiles_and_what_is_not_by_the_book() {
+    let work = Workplace::with_queries();
+    // A queue of a hundredth of a second: what it holds is little of a trial.
+    let limit = Limit { queue: Duration::from_millis(10), ..LIMIT.parse().unwrap() };
+    let server = responder(Faults { limit: Some(limit), ..Faults::default() });
+    for (method, rfc) in [("rfc2544", "RFC 2544"), ("rfc8219", "RFC 8219")] {
+        let ran = work.dnsdyno(&format!(
+            "find -s {} -d q.txt --method {method} --trial 500ms --rest 0 --repeats 2 --precision 5% --from 2k --least \
+             2k --most 16k --timeout 500ms -o {method}",
+            server.address()
+        ));
+        let found = result(&work, method);
+        let outcome = &found["outcome"];
+        match outcome["kind"].as_str().unwrap() {
+            "capacity" => {
+                assert_eq!((ran.code(), &outcome["interval"]), (Some(0), &"percentiles_1_99".into()));
+                assert!(outcome["to"].as_f64().unwrap() < 4_400.0, "{outcome}");
+            }
+            // The host is busy.
+            "at_least" | "not_met" | "in_doubt" => assert_eq!(ran.code(), Some(1)),
+            other => panic!("{other}"),
+        }
+        assert!(ran.stdout.contains(&format!("{rfc}: trials of 500 ms instead of 60 s, 2 repeats")), "{ran:?}");
+        assert_eq!(found["criteria"][0], "loss=0");
+    }
+}
+
+/// Twice the lowest load that the search of the RFCs begins with.
+const LIMIT: &str = "4k";
+
+#[test]
+fn a_limit_of_the_generator_is_never_called_the_servers() {
+    within_tries(3, "connections that are all busy", |_| {
+        let work = Workplace::with_queries();
+        let delay = Some(Delay::Fixed(Duration::from_millis(20)));
+        let server = responder(Faults { delay, ..Faults::default() });
+        // Forty clients of one query per connection and 20 ms: 2,000 queries a second, and the server has no limit.
+        let ran = work.dnsdyno(&format!(
+            "find -s {} -d q.txt --transport tcp --queries-per-connection 1 --clients 40 --while loss<50% --while \
+             p50<2s --trial 1s --rest 0 --from 1k --least 1k --most 16k --trials 12 --timeout 2s -o f",
+            server.address()
+        ));
+        let outcome = &result(&work, "f")["outcome"];
+        assert_ne!(outcome["kind"], "capacity", "{outcome}");
+        let is_bound = outcome["kind"] == "at_least" && outcome["why"] == "generator";
+        match is_bound && outcome["load"].as_f64().unwrap() < 2_400.0 {
+            true => {
+                assert_eq!(ran.code(), Some(1));
+                assert!(ran.stdout.starts_with("capacity at least "), "{ran:?}");
+                assert!(ran.stdout.contains("clients_busy"), "{ran:?}");
+                Ok(())
+            }
+            false => Err(format!("{outcome}")),
+        }
+    });
+}
+
+#[test]
+fn connections_per_second_and_clients_held_are_what_is_varied() {
+    let work = Workplace::with_queries();
+    let server = responder(Faults::default());
+    let of = |words: &str, folder: &str| {
+        let ran = work.dnsdyno(&format!(
+            "find -s {} -d q.txt --transport tcp --while loss<50% --while p50<2s --rest 0 --trials 10 {words} -o {folder}",
+            server.address()
+        ));
+        assert!(matches!(ran.code(), Some(0 | 1)), "{}", ran.stderr);
+        result(&work, folder)
+    };
+    let connections = of("--find connections --trial 1s --from 1k --least 1k --most 1k", "connections");
+    assert_eq!(connections["unit"], "connections/s");
+    let record = work.record("connections/runs/001");
+    let opened = record.arrivals().connections.as_deref().unwrap().established;
+    assert!(opened >= record.tally().ends.answered, "{opened}: one query each");
+    let clients = of("--find clients --per-client 10 --trial 1s --from 100 --least 100 --most 100", "clients");
+    assert_eq!(clients["unit"], "clients");
+    let record = work.record("clients/runs/001");
+    assert_eq!((record.header.clients, record.tally().scheduled), (100, 1_000), "100 clients, 10 queries each");
+}
+
+#[test]
+fn a_search_over_encrypted_connections_is_a_search() {
+    let work = Workplace::with_queries();
+    let free = vec!["127.0.0.1:0".parse().unwrap()];
+    let config = Config { dot: free.clone(), doh: free.clone(), doq: free, ..Config::default() };
+    let server = Responder::start(config).unwrap_or_else(|error| panic!("{error}"));
+    work.write("ca.pem", server.trust_pem().unwrap());
+    for (name, transport) in [("dot", Transport::Dot), ("doh", Transport::Doh), ("doq", Transport::Doq)] {
+        let address = server.addresses_of(transport)[0];
+        let ran = work.dnsdyno(&format!(
+            "find -s {address} -d q.txt --transport {name} --ca ca.pem --while loss<50% --while p50<2s --trial 1s \
+             --rest 0 --from 1k --least 1k --most 1k --trials 10 -o {name}"
+        ));
+        assert!(matches!(ran.code(), Some(0 | 1)), "{ran:?}");
+        let found = result(&work, name);
+        let kind = &found["outcome"]["kind"];
+        assert!(kind == "at_least" || kind == "in_doubt", "{found}");
+        assert_eq!(work.record(&format!("{name}/runs/001")).header.transport, name);
+    }
 }

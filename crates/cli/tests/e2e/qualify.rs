@@ -128,7 +128,7 @@ fn a_dry_run_says_what_it_does_and_how_long_it_takes() {
     }
     assert!(ran.stdout.contains("it takes 60 min 40 s"), "{ran:?}");
     assert!(!work.has("runs"));
-    work.dnsdyno("qualify -s 127.0.0.1:9 -d q.txt --long 9000h").ends_refused(2, &["add --however-long"]);
+    work.dnsdyno("qualify -s 127.0.0.1:9 -d q.txt --long 2000h").ends_refused(2, &["add --however-long"]);
 }
 
 #[test]
