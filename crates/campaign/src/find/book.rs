@@ -10,7 +10,7 @@ use dnsdyno_record::Digest;
 
 use super::finding::{FindNote, Finding, IntervalKind, Outcome, Why};
 use super::options::Method;
-use super::notes::{collapse, doubt_note};
+use super::notes::{collapse, of_trials};
 use super::settings::Settings;
 use super::trial::{Purpose, Trial, TrialVerdict, doubts};
 use super::{Finder, Made};
@@ -125,7 +125,7 @@ impl BookSearch {
             () => Outcome::Capacity { load: middle, from, to, interval: IntervalKind::Percentiles },
         };
         let mut notes: Vec<FindNote> = self.by_another_book().into_iter().collect();
-        notes.extend(doubt_note(&self.trials));
+        notes.extend(of_trials(&self.trials, &self.settings.criteria));
         if let Outcome::Capacity { load, .. } = outcome {
             notes.extend(collapse(&self.trials, load));
         }

@@ -151,6 +151,11 @@ pub enum FindNote {
         /// The names of their warnings.
         warnings: Vec<String>,
     },
+    /// In trials that passed, so many queries were answered with SERVFAIL or REFUSED.
+    Errors {
+        /// The share.
+        share: f64,
+    },
     /// So many queries were lost at low loads already, and were put down to chance.
     UsualLoss {
         /// The share.

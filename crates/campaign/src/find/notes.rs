@@ -1,10 +1,17 @@
-//! Notes that every method has: trials in doubt, and congestion collapse.
+//! Notes that every method has: trials in doubt, answers with errors, congestion collapse.
 
+use dnsdyno_plan::expect::Metric;
+
+use super::criteria::Criteria;
 use super::finding::FindNote;
 use super::trial::{Trial, TrialVerdict};
 
-/// The note on trials in doubt.
-pub(super) fn doubt_note(trials: &[Trial]) -> Option<FindNote> {
+/// The notes on what was seen in trials, whatever was found.
+pub(super) fn of_trials(trials: &[Trial], criteria: &Criteria) -> Vec<FindNote> {
+    doubt(trials).into_iter().chain(errors(trials, criteria)).collect()
+}
+
+fn doubt(trials: &[Trial]) -> Option<FindNote> {
     let mut warnings: Vec<String> = Vec::new();
     let (mut lowest, mut count) = (f64::INFINITY, 0);
     for trial in trials {
@@ -15,6 +22,15 @@ pub(super) fn doubt_note(trials: &[Trial]) -> Option<FindNote> {
     warnings.sort();
     warnings.dedup();
     (count > 0).then_some(FindNote::Doubt { load: lowest, trials: count, warnings })
+}
+
+/// Errors as answers, which no criterion forbids: a server that refuses what is too much holds any load.
+fn errors(trials: &[Trial], criteria: &Criteria) -> Option<FindNote> {
+    let is_judged = criteria.expectations.iter().any(|one| matches!(one.metric, Metric::Responses(_)));
+    let passed = trials.iter().filter(|trial| trial.passed() == Some(true) && !is_judged);
+    let (errors, queries) = passed.fold((0, 0), |sum, trial| (sum.0 + trial.errors, sum.1 + trial.queries));
+    let share = errors as f64 / queries.max(1) as f64;
+    (share >= TOLD_ERRORS).then_some(FindNote::Errors { share })
 }
 
 /// Whether fewer queries were answered beyond the limit than at it.
@@ -30,6 +46,9 @@ pub(super) fn collapse(trials: &[Trial], limit: f64) -> Option<FindNote> {
         peak_qps: peak.answered_qps,
     })
 }
+
+/// So many answers with errors are told.
+const TOLD_ERRORS: f64 = 1e-3;
 
 /// Fewer answers than this share of the most are a collapse.
 const COLLAPSED: f64 = 0.85;

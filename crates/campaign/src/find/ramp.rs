@@ -18,7 +18,7 @@ use dnsdyno_record::figures::rate_qps;
 use dnsdyno_record::{Digest, Row};
 
 use super::finding::{FindNote, Finding, IntervalKind, Outcome, Why};
-use super::notes::{collapse, doubt_note};
+use super::notes::{collapse, of_trials};
 use super::settings::Settings;
 use super::trial::{Purpose, Trial, TrialVerdict, doubts};
 use super::{Finder, Made};
@@ -111,7 +111,7 @@ impl Ramp {
     fn finding(&self) -> Finding {
         let outcome = self.outcome();
         let mut notes = self.knees.clone();
-        notes.extend(doubt_note(&self.trials));
+        notes.extend(of_trials(&self.trials, &self.settings.criteria));
         if let Outcome::Capacity { load, .. } = outcome {
             notes.extend(collapse(&self.trials, load));
         }

@@ -5,7 +5,7 @@ use dnsdyno_plan::units::{format_duration_ns, format_rate_qps};
 use dnsdyno_record::Digest;
 
 use super::finding::{Finding, IntervalKind, Outcome, Why};
-use super::notes::{collapse, doubt_note};
+use super::notes::{collapse, of_trials};
 use super::settings::Settings;
 use super::trial::{Purpose, Trial, TrialVerdict, doubts};
 use super::{Finder, Made};
@@ -65,7 +65,7 @@ impl Stair {
 
     fn finding(&self) -> Finding {
         let outcome = self.outcome();
-        let mut notes: Vec<_> = doubt_note(&self.trials).into_iter().collect();
+        let mut notes = of_trials(&self.trials, &self.settings.criteria);
         if let Outcome::Capacity { load, .. } = outcome {
             notes.extend(collapse(&self.trials, load));
         }

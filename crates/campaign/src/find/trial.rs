@@ -22,6 +22,8 @@ pub struct Trial {
     pub queries: u64,
     /// Of these, without an answer in time.
     pub lost: u64,
+    /// Of these, answered with SERVFAIL or REFUSED.
+    pub errors: u64,
     /// Queries answered, per second.
     pub answered_qps: f64,
     /// Half of the queries took no longer; `None` where it was not answered, or too few were sent.
@@ -134,6 +136,7 @@ impl Trial {
             took_ns,
             queries: judged(tally),
             lost: lost(tally),
+            errors: ERRORS.into_iter().map(|rcode| tally.rcodes.of(rcode)).sum(),
             answered_qps: rate_qps(tally.ends.answered, lasted_ns),
             p50_ns: percentile(0.5),
             p99_ns: percentile(0.99),
@@ -156,3 +159,6 @@ pub(super) fn doubts(run: &Digest) -> Vec<String> {
     }
     names
 }
+
+/// SERVFAIL and REFUSED.
+const ERRORS: [u16; 2] = [2, 5];

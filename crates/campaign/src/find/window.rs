@@ -13,7 +13,7 @@ use dnsdyno_plan::units::format_duration_ns;
 use dnsdyno_record::Digest;
 
 use super::finding::{FindNote, Finding, IntervalKind, Outcome, Why};
-use super::notes::doubt_note;
+use super::notes::of_trials;
 use super::settings::Settings;
 use super::trial::{Purpose, Trial, TrialVerdict, doubts};
 use super::{Finder, Made};
@@ -90,7 +90,7 @@ impl Window {
                 }
             }
         };
-        notes.extend(doubt_note(&self.trials));
+        notes.extend(of_trials(&self.trials, &self.settings.criteria));
         let Settings { method, what, .. } = self.settings;
         let (criteria, trials) = (self.settings.criteria.texts(), self.trials.clone());
         Finding { method, what, criteria, outcome, notes, trials, cut: self.cut }

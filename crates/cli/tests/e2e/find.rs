@@ -1,9 +1,11 @@
 //! The limit of a server: found, resumed, refused; against the responder held to a known limit.
 
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use dnsdyno_lab::within_tries;
-use dnsdyno_responder::{Config, Delay, Faults, Limit, Responder, Transport};
+use dnsdyno_responder::{Config, Delay, Faults, Limit, Responder, Rule, Transport, Zone};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -263,4 +265,29 @@ fn a_search_over_encrypted_connections_is_a_search() {
         assert!(kind == "at_least" || kind == "in_doubt", "{found}");
         assert_eq!(work.record(&format!("{name}/runs/001")).header.transport, name);
     }
+}
+
+#[test]
+fn answers_with_errors_are_told_unless_a_criterion_judges_them() {
+    let work = Workplace::with_queries();
+    work.write("half.txt", "www.example A\nwww.elsewhere A\n");
+    let zone = "example. 60 SOA ns.example. host.example. 1 60 60 60 60\nwww.example. 60 A 192.0.2.1\n";
+    let zone = Zone::parse(zone.as_bytes(), Path::new("zone"), None).unwrap();
+    let server = Responder::start(Config { rule: Rule::Zone(Arc::new(zone)), ..Config::default() }).unwrap();
+    let words = format!(
+        "find -s {} -d half.txt --while loss<50% --while p50<2s --trial 1s --rest 0 --from 1k --least 1k --most 1k \
+         --trials 10",
+        server.address()
+    );
+    let told = work.dnsdyno(&format!("{words} -o told"));
+    let judged = work.dnsdyno(&format!("{words} --while refused<=60% -o judged"));
+    let has_note = |folder: &str| {
+        let notes = result(&work, folder)["notes"].clone();
+        notes.as_array().unwrap().iter().any(|note| note["kind"] == "errors")
+    };
+    // Without a trial that passed there is nothing to tell.
+    if result(&work, "told")["outcome"]["kind"] == "at_least" {
+        assert!(has_note("told") && told.stdout.contains("SERVFAIL or REFUSED"), "{told:?}");
+    }
+    assert!(!has_note("judged"), "{judged:?}");
 }

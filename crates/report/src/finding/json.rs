@@ -67,6 +67,7 @@ fn note(note: &FindNote) -> Value {
         FindNote::Doubt { load, trials, warnings } => {
             json!({ "kind": "doubt", "load": load, "trials": trials, "warnings": warnings })
         }
+        FindNote::Errors { share } => json!({ "kind": "errors", "share": share }),
         FindNote::UsualLoss { share } => json!({ "kind": "usual_loss", "share": share }),
         FindNote::Knee { rule, load, at_ns, figures } => {
             json!({ "kind": "knee", "rule": rule, "load": load, "at_ns": at_ns, "figures": figures })
@@ -93,6 +94,7 @@ fn trial(trial: &Trial) -> Value {
         "lasted_ns": trial.lasted_ns,
         "queries": trial.queries,
         "lost": trial.lost,
+        "errors": trial.errors,
         "answered_qps": trial.answered_qps,
         "p50_ns": trial.p50_ns,
         "p99_ns": trial.p99_ns,

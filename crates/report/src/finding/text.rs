@@ -245,6 +245,11 @@ fn note_text(note: &FindNote, what: What) -> String {
             rate(*load),
             warnings.join(", ")
         ),
+        FindNote::Errors { share: errors } => format!(
+            "errors: {} of the queries in trials that passed were answered with SERVFAIL or REFUSED, which no criterion \
+             forbids; to forbid it: --while 'servfail=0' --while 'refused=0'",
+            percent(*errors)
+        ),
         FindNote::UsualLoss { share: lost } => format!(
             "loss: {} of the queries were lost at low loads too; so much is put down to chance, or to the path. For a \
              bound of your own: --while 'loss<…'",

@@ -3,7 +3,7 @@
 use super::near::UNSTABLE;
 use super::{Next, Search};
 use crate::find::finding::{FindNote, Finding, IntervalKind, Outcome, Why};
-use crate::find::notes::{collapse, doubt_note};
+use crate::find::notes::{collapse, of_trials};
 use crate::find::settings::Settings;
 use crate::find::trial::{Purpose, Trial, TrialVerdict, is_same_load};
 
@@ -94,7 +94,7 @@ impl Search {
             false if warm_ups > 1 => notes.push(FindNote::NotWarm),
             _ => (),
         }
-        notes.extend(doubt_note(&self.trials));
+        notes.extend(of_trials(&self.trials, &self.settings.criteria));
         let Outcome::Capacity { load, from, to, .. } = *outcome else { return notes };
         let Some(near) = &self.belief else { return notes };
         let (noise, lapse) = (near.belief.noise(), near.belief.lapse());
