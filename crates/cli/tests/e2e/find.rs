@@ -9,7 +9,7 @@ use dnsdyno_responder::{Config, Delay, Faults, Limit, Responder, Rule, Transport
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::support::{Workplace, responder};
+use crate::support::{Workplace, may_unshare, responder};
 
 /// A server that answers 2,000 queries a second, and holds a tenth of a second of them.
 fn of_2000() -> Faults {
@@ -290,4 +290,48 @@ fn answers_with_errors_are_told_unless_a_criterion_judges_them() {
         assert!(has_note("told") && told.stdout.contains("SERVFAIL or REFUSED"), "{told:?}");
     }
     assert!(!has_note("judged"), "{judged:?}");
+}
+
+#[test]
+fn a_server_that_dies_is_asked_again_and_the_search_can_be_resumed() {
+    let work = Workplace::with_queries();
+    let server = responder(Faults::default());
+    let words = format!(
+        "find -s {} -d q.txt --trial 1s --rest 0 --from 1k --least 1k --while loss<50% -o f",
+        server.address()
+    );
+    let mut search = work.start(&words);
+    search.until("a run has ended", || {
+        work.has("f/journal.ndjson") && work.read("f/journal.ndjson").contains("{\"ended\":1}")
+    });
+    server.stop();
+    search.until("the server is asked again", || work.stderr().contains("asking again"));
+    search.signal(Signal::INT);
+    let ran = search.wait();
+    assert_eq!(ran.code(), Some(130), "{ran:?}");
+    assert!(ran.stderr.contains("to resume: ") && !work.has("f/find.json"), "{ran:?}");
+}
+
+#[test]
+fn a_full_disk_ends_it_and_with_space_it_is_resumed() {
+    if !may_unshare("--mount") {
+        return;
+    }
+    let work = Workplace::with_queries();
+    let server = responder(Faults::default());
+    let words = format!(
+        "find -s {} -d q.txt --trial 1s --rest 0 --from 1k --least 1k --most 1k --trials 10 --while loss<50% --quiet \
+         -o full/f",
+        server.address()
+    );
+    let ran = work.shell_apart(
+        "--mount",
+        &format!(
+            "mkdir full && mount -t tmpfs -o size=12k none full && \"$0\" {words}; echo \"first $?\"; \
+             mount -o remount,size=50m full && \"$0\" {words}"
+        ),
+    );
+    assert_eq!(ran.code(), Some(1), "{ran:?}");
+    let ran = ran.says(&["what was measured is kept; to resume: ", "No space left on device"]);
+    assert!(ran.stdout.contains("first 3\n") && ran.stdout.contains("result: full/f/find.json"), "{ran:?}");
 }
