@@ -1,5 +1,7 @@
 //! The truth of the search: a thousand imaginary servers of each kind, whose limit is known.
 
+use std::collections::BTreeMap;
+
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 
@@ -21,6 +23,8 @@ struct Score {
     /// Trials, over the fewest that are possible.
     ratios: Vec<f64>,
     widths: Vec<f64>,
+    /// Trials of all searches, by what they were for.
+    purposes: BTreeMap<&'static str, usize>,
 }
 
 fn search(options: Options, server: &mut Imaginary) -> Finding {
@@ -82,6 +86,8 @@ fn of_each(kind: Kind, noise: f64, options: &Options, limits: (f64, f64), search
         let truth = server.limit_at(instant(&finding));
         score.searches += 1;
         score.trials.push(finding.trials.len() as f64);
+        let purposes = finding.trials.iter().map(|trial| trial.purpose.text());
+        purposes.for_each(|purpose| *score.purposes.entry(purpose).or_default() += 1);
         let Outcome::Capacity { load, from, to, .. } = finding.outcome else {
             score.others.push(format!("{:?}", finding.outcome));
             continue;
@@ -99,7 +105,8 @@ fn of_each(kind: Kind, noise: f64, options: &Options, limits: (f64, f64), search
         figures.sort_by(f64::total_cmp);
     }
     eprintln!(
-        "{kind:?} (noise {drawn:?}): held {}/{} error {:.4} trials {} (p95 {}) ratio {:.2} half {:.4} others {} {:?}",
+        "{kind:?} (noise {drawn:?}): held {}/{} error {:.4} trials {} (p95 {}) ratio {:.2} half {:.4} others {} {:?} \
+         means {:?}",
         score.held,
         score.searches,
         median(&score.errors),
@@ -109,6 +116,7 @@ fn of_each(kind: Kind, noise: f64, options: &Options, limits: (f64, f64), search
         median(&score.widths),
         score.others.len(),
         score.others.first(),
+        score.purposes.iter().map(|(of, count)| (*of, count / score.searches)).collect::<Vec<_>>(),
     );
     score
 }
