@@ -9,8 +9,8 @@
 use dnsdyno_record::Digest;
 
 use super::finding::{FindNote, Finding, IntervalKind, Outcome, Why};
-use super::options::Method;
 use super::notes::{collapse, of_trials};
+use super::options::Method;
 use super::settings::Settings;
 use super::trial::{Purpose, Trial, TrialVerdict, doubts};
 use super::{Finder, Made};

@@ -52,6 +52,8 @@ struct Near {
     drifts: Option<Trend>,
     /// It may move, which is not shown: the interval allows for it.
     may_drift: Option<(f64, f64)>,
+    /// It may be lower after an overload, which is not shown: then it would be about this load otherwise.
+    suspected: Option<f64>,
 }
 
 /// What is done next.
@@ -88,8 +90,10 @@ impl Search {
     /// A trial in doubt is made again once.
     fn again(&self) -> Option<(Purpose, f64)> {
         let last = self.trials.last().filter(|trial| trial.passed().is_none())?;
-        let same =
-            self.trials.iter().filter(|trial| is_same_load(trial.load, last.load) && trial.passed().is_none());
+        let same = self
+            .trials
+            .iter()
+            .filter(|trial| is_same_load(trial.load, last.load) && trial.passed().is_none());
         (same.count() < DOUBTS_OF_A_LOAD).then_some((last.purpose, last.load))
     }
 
@@ -116,8 +120,11 @@ impl Search {
         let warm = self.warm_ups().last()?;
         let Settings { least, .. } = self.settings;
         if warm.passed() == Some(false) {
-            let at_lowest: Vec<bool> =
-                self.clean().filter(|trial| is_same_load(trial.load, least)).filter_map(Trial::passed).collect();
+            let at_lowest: Vec<bool> = self
+                .clean()
+                .filter(|trial| is_same_load(trial.load, least))
+                .filter_map(Trial::passed)
+                .collect();
             if at_lowest.contains(&true) {
                 return None;
             }
@@ -197,4 +204,3 @@ const FAILURES_AT_LOWEST: usize = 3;
 
 /// After a failure, the pause is so many times as long: queues drain.
 const REST_AFTER_FAILURE: u64 = 4;
-

@@ -17,8 +17,7 @@ fn of_2000() -> Faults {
 }
 
 /// Short trials, so that the test is short: what they find is not the point, but that it is true.
-const SHORT: &str =
-    "--trial 1s --rest 0 --from 1k --least 1k --timeout 1s --while loss<1% --while p99<150ms";
+const SHORT: &str = "--trial 1s --rest 0 --from 1k --least 1k --timeout 1s --while loss<1% --while p99<150ms";
 
 fn result(work: &Workplace, folder: &str) -> Value {
     serde_json::from_str(&work.read(&format!("{folder}/find.json"))).unwrap()
@@ -188,7 +187,10 @@ fn the_searches_of_the_rfcs_state_median_and_percentiles_and_what_is_not_by_the_
             "at_least" | "not_met" | "in_doubt" => assert_eq!(ran.code(), Some(1)),
             other => panic!("{other}"),
         }
-        assert!(ran.stdout.contains(&format!("{rfc}: trials of 500 ms instead of 60 s, 2 repeats")), "{ran:?}");
+        assert!(
+            ran.stdout.contains(&format!("{rfc}: trials of 500 ms instead of 60 s, 2 repeats")),
+            "{ran:?}"
+        );
         assert_eq!(found["criteria"][0], "loss=0");
     }
 }
@@ -240,10 +242,15 @@ fn connections_per_second_and_clients_held_are_what_is_varied() {
     let record = work.record("connections/runs/001");
     let opened = record.arrivals().connections.as_deref().unwrap().established;
     assert!(opened >= record.tally().ends.answered, "{opened}: one query each");
-    let clients = of("--find clients --per-client 10 --trial 1s --from 100 --least 100 --most 100", "clients");
+    let clients =
+        of("--find clients --per-client 10 --trial 1s --from 100 --least 100 --most 100", "clients");
     assert_eq!(clients["unit"], "clients");
     let record = work.record("clients/runs/001");
-    assert_eq!((record.header.clients, record.tally().scheduled), (100, 1_000), "100 clients, 10 queries each");
+    assert_eq!(
+        (record.header.clients, record.tally().scheduled),
+        (100, 1_000),
+        "100 clients, 10 queries each"
+    );
 }
 
 #[test]

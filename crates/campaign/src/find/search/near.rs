@@ -26,7 +26,8 @@ impl Search {
             let from = if wider_from { near.from / 2.0 } else { near.from };
             let to = if wider_to { near.to * 2.0 } else { near.to };
             let wider = self.belief_between(from, to);
-            near = Near { recovers: near.recovers, drifts: near.drifts, may_drift: near.may_drift, ..wider };
+            let Near { recovers, drifts, may_drift, suspected, .. } = near;
+            near = Near { recovers, drifts, may_drift, suspected, ..wider };
             self.learn_into(&mut near);
         }
         self.belief = Some(near);
@@ -47,7 +48,7 @@ impl Search {
 
     fn belief_between(&self, from: f64, to: f64) -> Near {
         let belief = Belief::between(from, to, self.settings.precision / PLACES_OF_PRECISION);
-        Near { belief, from, to, learned: 0, recovers: None, drifts: None, may_drift: None }
+        Near { belief, from, to, learned: 0, recovers: None, drifts: None, may_drift: None, suspected: None }
     }
 
     fn learn_into(&self, near: &mut Near) {
@@ -91,7 +92,19 @@ impl Search {
         }
         if near.recovers.is_some() && self.follows_failure(self.trials.len()) {
             let low = near.recovers.as_ref().map_or(from, |trend| trend.shifted[0].min(from));
-            return Some(Next::Try(Purpose::Recover, self.settings.rounded((low * 0.7).max(least))));
+            return Some(Next::Try(Purpose::Recover, self.settings.rounded((low * RECOVERY).max(least))));
+        }
+        // A trial at that load decides it, after one that passed.
+        if let Some(load) = near.suspected {
+            if self.follows_failure(self.trials.len()) {
+                let low = self.lowest_failed_since_passed().unwrap_or(from);
+                return Some(Next::Try(Purpose::Recover, self.settings.rounded((low * RECOVERY).max(least))));
+            }
+            self.belief.iter_mut().for_each(|near| near.suspected = None);
+            return Some(Next::Try(
+                Purpose::Near,
+                self.settings.rounded(load.clamp(least, ceiling)).min(ceiling),
+            ));
         }
         let noise = near.belief.noise();
         // Half of the probability is within this distance from the middle. Once that is small, trials beside the middle
@@ -118,6 +131,17 @@ impl Search {
         }
     }
 
+    /// The lowest load of the failures after the last trial that passed.
+    fn lowest_failed_since_passed(&self) -> Option<f64> {
+        let failed = self
+            .clean()
+            .collect::<Vec<_>>()
+            .into_iter()
+            .rev()
+            .take_while(|trial| trial.passed() == Some(false));
+        failed.map(|trial| trial.load).min_by(f64::total_cmp)
+    }
+
     /// Whether the last trial and an earlier one cannot both be true of a limit that stays where it is.
     fn contradicts(&self) -> bool {
         let Some((last, before)) = self.trials.split_last() else { return false };
@@ -134,7 +158,7 @@ impl Search {
         let (from, to) = (near.belief.quantile(0.005) / AROUND, near.belief.quantile(0.995) * AROUND);
         let count = self.trials.len();
         let first = (0..count).find(|at| self.trials[*at].purpose == Purpose::Near).unwrap_or(0);
-        let points = |z: &dyn Fn(usize) -> f64| -> Vec<Point> {
+        let points = |first: usize, z: &dyn Fn(usize) -> f64| -> Vec<Point> {
             let around = |trial: &&Trial| (from / 2.0..to * 2.0).contains(&trial.load);
             (first..count)
                 .filter(|at| self.is_evidence(*at))
@@ -144,12 +168,14 @@ impl Search {
                 })
                 .collect()
         };
-        let in_time = points(&|at| (at - first) as f64 / (count - first).max(2) as f64);
-        let after = points(&|at| f64::from(u8::from(self.follows_failure(at))));
+        let in_time = points(first, &|at| (at - first) as f64 / (count - first).max(2) as f64);
+        let after = points(0, &|at| f64::from(u8::from(self.follows_failure(at))));
         let fall = trend(&after, FALLS, from, to);
         let drift = (in_time_too || fall.odds > SHOWN).then(|| trend(&in_time, &drifts(), from, to));
         let drift_odds = drift.as_ref().map_or(1.0, |drift| drift.odds);
         let Some(near) = &mut self.belief else { return };
+        let otherwise = fall.shifted[1] * (-fall.shift).exp();
+        near.suspected = (fall.odds > SUSPECTED && near.recovers.is_none()).then_some(otherwise);
         if near.recovers.is_some() || (fall.odds > SHOWN && fall.odds >= drift_odds) {
             let is_new = near.recovers.replace(fall).is_none();
             near.drifts = None;
@@ -192,8 +218,14 @@ const FEWEST_FOR_FALL: usize = 4;
 const FEWEST_FOR_TREND: usize = 8;
 const TREND_EVERY: usize = 4;
 
+/// A server recovers at this share of a load that was too much after an overload.
+const RECOVERY: f64 = 0.7;
+
 /// How many times as probable the trials must be with a trend as without.
 const SHOWN: f64 = 30.0;
+
+/// And so many times, for a trial to be made that decides whether the limit is lower after an overload.
+const SUSPECTED: f64 = 3.0;
 
 /// And so many times, for the interval to allow for a drift that is not shown.
 const POSSIBLE: f64 = 2.0;
