@@ -246,10 +246,11 @@ fn what_is_not_a_capacity_is_told_as_what_it_is() {
 #[test]
 fn what_else_is_to_be_known_is_told() {
     let notes = |kind, seed| search(options(&[]), &mut Imaginary::new(kind, 20_000.0, seed)).notes;
-    // Noise may by chance look like less of it.
+    // Noise may by chance look like less of it, and then nothing is told.
     let has = |kind, wanted: &dyn Fn(&FindNote) -> bool| {
-        let told = (0..10).filter(|seed| notes(kind, *seed).iter().any(wanted)).count();
-        assert!(told >= 7, "{kind:?}: {told} of 10");
+        let others: Vec<_> =
+            (0..10).map(|seed| notes(kind, seed)).filter(|notes| !notes.iter().any(wanted)).collect();
+        assert!(others.len() <= 3, "{kind:?}: {} of 10: {others:?}", others.len());
     };
     has(Kind::Collapse, &|note| matches!(note, FindNote::Collapse { .. }));
     has(Kind::Noise(0.05), &|note| matches!(note, FindNote::Noise { .. }));

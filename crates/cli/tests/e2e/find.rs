@@ -57,7 +57,7 @@ fn the_limit_of_a_server_is_found_or_a_bound_that_is_true() {
     for trial in found["trials"].as_array().unwrap() {
         let load = trial["load"].as_f64().unwrap();
         assert!(load < 2_400.0 || trial["verdict"] != "passed", "{trial}");
-        assert!(work.has(&format!("f/runs/{:03}/run.ndjson", trial["number"])), "{trial}");
+        assert!(work.has(&format!("f/runs/{:03}/run.ndjson", trial["number"].as_u64().unwrap())), "{trial}");
     }
 }
 
@@ -71,22 +71,21 @@ fn a_search_that_was_killed_goes_on_where_it_was() {
         server.address()
     );
     let mut first = work.start(&words);
-    first.until("the second run has ended", || {
-        work.has("f/journal.ndjson") && work.read("f/journal.ndjson").contains("{\"ended\":2}")
+    first.until("a run has ended", || {
+        work.has("f/journal.ndjson") && work.read("f/journal.ndjson").contains("{\"ended\":1}")
     });
     first.signal(Signal::KILL);
     drop(first);
-    let journal = work.read("f/journal.ndjson");
-    let ended = journal.matches("{\"ended\":").count();
+    let ended = work.read("f/journal.ndjson").matches("{\"ended\":").count();
     let ran = work.dnsdyno(&words);
     assert!(ran.stderr.contains("resumed after"), "{}", ran.stderr);
     let journal = work.read("f/journal.ndjson");
-    let second = format!("{{\"began\":{}", ended + 1);
-    assert!(journal.contains(&second), "{journal}");
-    // No run that had ended was made again.
-    assert_eq!(journal.matches("{\"began\":1,").count(), 1, "{journal}");
-    assert_eq!(journal.matches("{\"began\":2,").count(), 1, "{journal}");
-    let other = work.dnsdyno(&words.replace("500ms", "400ms"));
+    for run in 1..=ended {
+        let began = journal.matches(&format!("{{\"began\":{run},")).count();
+        assert_eq!(began, 1, "run {run} had ended, and was made again: {journal}");
+    }
+    assert!(result(&work, "f")["trials"].as_array().unwrap().len() >= ended);
+    let other = work.dnsdyno(&words.replace("500ms", "600ms"));
     assert!(other.stderr.contains("holds another campaign"), "{}", other.stderr);
     assert_eq!(other.code(), Some(2));
 }
@@ -327,7 +326,7 @@ fn a_full_disk_ends_it_and_with_space_it_is_resumed() {
     let work = Workplace::with_queries();
     let server = responder(Faults::default());
     let words = format!(
-        "find -s {} -d q.txt --trial 1s --rest 0 --from 1k --least 1k --most 1k --trials 10 --while loss<50% --quiet \
+        "find -s {} -d q.txt --trial 1s --rest 0 --from 1k --least 1k --most 1k --trials 10 --while 'loss<50%' --quiet \
          -o full/f",
         server.address()
     );
