@@ -32,9 +32,12 @@ pub(super) struct Belief {
 }
 
 impl Belief {
-    /// Nothing is known but that the limit is between two loads; a place is `step` (a share of the load) wide.
+    /// Nothing is known but that the limit is between two loads; a place is `step` (a share of the load) wide, or wider
+    /// where these would be too many.
     pub(super) fn between(from_load: f64, to_load: f64, step: f64) -> Belief {
-        let places = (((to_load / from_load).ln() / step).ceil() as usize).clamp(1, MOST_PLACES) + 1;
+        let width = (to_load / from_load).ln().max(step);
+        let places = ((width / step).ceil() as usize).min(MOST_PLACES) + 1;
+        let step = width / (places - 1) as f64;
         let curve = |noise: f64| {
             (0..2 * places).map(|at| normal((at as f64 - places as f64) * step / noise)).collect::<Vec<_>>()
         };
@@ -160,6 +163,12 @@ mod tests {
         let belief = Belief::between(1_000.0, 4_000.0, 0.0025);
         assert!((belief.quantile(0.5) / 2_000.0 - 1.0).abs() < 0.005, "{}", belief.quantile(0.5));
         assert!((belief.above(2_000.0) - 0.5).abs() < 0.005);
+    }
+
+    #[test]
+    fn however_far_apart_its_ends_are_it_reaches_from_one_to_the_other() {
+        let belief = Belief::between(100.0, 50e6, 0.0025);
+        assert!(belief.quantile(0.0001) < 105.0 && belief.quantile(0.9999) > 47e6, "{}", belief.quantile(0.9999));
     }
 
     #[test]

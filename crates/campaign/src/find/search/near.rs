@@ -23,8 +23,10 @@ impl Search {
             if !wider_from && !wider_to {
                 break;
             }
-            let from = if wider_from { near.from / 2.0 } else { near.from };
-            let to = if wider_to { near.to * 2.0 } else { near.to };
+            // What is as good as ruled out at the other end is left out, so that the grid stays fine.
+            let (least, most) = (near.belief.quantile(RULED_OUT), near.belief.quantile(1.0 - RULED_OUT));
+            let from = if wider_from { near.from / 2.0 } else { near.from.max(least / 4.0) };
+            let to = if wider_to { near.to * 2.0 } else { near.to.min(most * 4.0) };
             let wider = self.belief_between(from, to);
             let Near { recovers, drifts, may_drift, suspected, .. } = near;
             near = Near { recovers, drifts, may_drift, suspected, ..wider };
@@ -206,6 +208,9 @@ impl Search {
 const AT_END: f64 = 0.02;
 const MOST_WIDER: usize = 6;
 
+/// A probability at the other end that is none.
+const RULED_OUT: f64 = 1e-5;
+
 /// Places of the grid within the precision.
 const PLACES_OF_PRECISION: f64 = 8.0;
 
@@ -225,7 +230,7 @@ const RECOVERY: f64 = 0.7;
 const SHOWN: f64 = 30.0;
 
 /// And so many times, for a trial to be made that decides whether the limit is lower after an overload.
-const SUSPECTED: f64 = 3.0;
+const SUSPECTED: f64 = 8.0;
 
 /// And so many times, for the interval to allow for a drift that is not shown.
 const POSSIBLE: f64 = 2.0;
