@@ -230,7 +230,7 @@ const RECOVERY: f64 = 0.7;
 const SHOWN: f64 = 30.0;
 
 /// And so many times, for a trial to be made that decides whether the limit is lower after an overload.
-const SUSPECTED: f64 = 8.0;
+const SUSPECTED: f64 = 3.0;
 
 /// And so many times, for the interval to allow for a drift that is not shown.
 const POSSIBLE: f64 = 2.0;
