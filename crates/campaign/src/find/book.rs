@@ -12,7 +12,7 @@ use super::finding::{FindNote, Finding, IntervalKind, Outcome, Why};
 use super::notes::{collapse, of_trials};
 use super::options::Method;
 use super::settings::Settings;
-use super::trial::{Purpose, Trial, TrialVerdict, doubts};
+use super::trial::{Purpose, Trial, TrialVerdict, doubts, verdict_of};
 use super::{Finder, Made};
 use crate::statistics::median;
 use crate::step::{Campaign, Request, Step};
@@ -173,15 +173,10 @@ impl Campaign for BookSearch {
         let Some(load) = self.load() else { return };
         let rest_ns = if self.trials.is_empty() { 0 } else { self.settings.rest_ns };
         let mut trial = Trial::of(self.trials.len() as u32 + 1, Purpose::Step, load, rest_ns, run);
-        let doubts = doubts(run);
         // By these methods a trial is judged by its criteria alone.
         let unmet = self.settings.criteria.unmet(run, &trial, &self.trials);
-        trial.verdict =
-            match unmet.into_iter().filter(|unmet| unmet.criterion != super::STEADY).collect::<Vec<_>>() {
-                _ if !doubts.is_empty() => TrialVerdict::InDoubt(doubts),
-                unmet if unmet.is_empty() => TrialVerdict::Passed,
-                unmet => TrialVerdict::Failed(unmet),
-            };
+        let unmet = unmet.into_iter().filter(|unmet| unmet.criterion != super::STEADY).collect();
+        trial.verdict = verdict_of(unmet, doubts(run));
         let passed = trial.passed();
         self.trials.push(trial);
         self.take(load, passed);

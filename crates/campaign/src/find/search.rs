@@ -20,7 +20,7 @@ use super::belief::Belief;
 use super::finding::{Finding, Outcome};
 use super::settings::Settings;
 use super::trend::Trend;
-use super::trial::{Purpose, Trial, TrialVerdict, doubts, is_same_load};
+use super::trial::{Purpose, Trial, doubts, is_same_load, verdict_of};
 use super::{Finder, Made};
 use crate::step::{Campaign, Request, Step};
 
@@ -171,12 +171,7 @@ impl Campaign for Search {
         let Next::Try(purpose, load) = self.next else { return };
         let rest_ns = self.rest_ns(purpose);
         let mut trial = Trial::of(self.trials.len() as u32 + 1, purpose, load, rest_ns, run);
-        let doubts = doubts(run);
-        trial.verdict = match self.settings.criteria.unmet(run, &trial, &self.trials) {
-            _ if !doubts.is_empty() => TrialVerdict::InDoubt(doubts),
-            unmet if unmet.is_empty() => TrialVerdict::Passed,
-            unmet => TrialVerdict::Failed(unmet),
-        };
+        trial.verdict = verdict_of(self.settings.criteria.unmet(run, &trial, &self.trials), doubts(run));
         self.trials.push(trial);
         self.next = self.decide();
     }

@@ -160,5 +160,41 @@ pub(super) fn doubts(run: &Digest) -> Vec<String> {
     names
 }
 
+/// What a trial says that has these unmet criteria and these doubts. Lateness of ours only makes the response time
+/// longer, and the load less even: a trial that passes in spite of it would pass without.
+pub(super) fn verdict_of(unmet: Vec<Unmet>, doubts: Vec<String>) -> TrialVerdict {
+    let is_sure = doubts.is_empty()
+        || (unmet.is_empty() && doubts.iter().all(|name| LATENESS.contains(&name.as_str())));
+    match (is_sure, unmet.is_empty()) {
+        (false, _) => TrialVerdict::InDoubt(doubts),
+        (true, true) => TrialVerdict::Passed,
+        (true, false) => TrialVerdict::Failed(unmet),
+    }
+}
+
+/// The names of the warnings about lateness: nothing was lost by us, and nothing was left out.
+const LATENESS: [&str; 2] = ["sends_late", "cpus_shared"];
+
 /// SERVFAIL and REFUSED.
 const ERRORS: [u16; 2] = [2, 5];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trial_that_passes_in_spite_of_our_lateness_has_passed_and_one_that_fails_is_in_doubt() {
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let unmet = || {
+            vec![Unmet { criterion: "p99<5ms".to_owned(), measured: Measured::Part { part: 0, whole: 1 } }]
+        };
+        assert_eq!(verdict_of(Vec::new(), names(&["sends_late", "cpus_shared"])), TrialVerdict::Passed);
+        assert_eq!(
+            verdict_of(unmet(), names(&["sends_late"])),
+            TrialVerdict::InDoubt(names(&["sends_late"]))
+        );
+        let dropped = names(&["sends_late", "socket_drops"]);
+        assert_eq!(verdict_of(Vec::new(), dropped.clone()), TrialVerdict::InDoubt(dropped));
+        assert_eq!(verdict_of(unmet(), Vec::new()), TrialVerdict::Failed(unmet()));
+    }
+}

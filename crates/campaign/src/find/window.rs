@@ -15,7 +15,7 @@ use dnsdyno_record::Digest;
 use super::finding::{FindNote, Finding, IntervalKind, Outcome, Why};
 use super::notes::of_trials;
 use super::settings::Settings;
-use super::trial::{Purpose, Trial, TrialVerdict, doubts};
+use super::trial::{Purpose, Trial, TrialVerdict, doubts, verdict_of};
 use super::{Finder, Made};
 use crate::step::{Campaign, Request, Step};
 
@@ -125,14 +125,9 @@ impl Campaign for Window {
         let rest_ns = if self.trials.is_empty() { 0 } else { self.settings.rest_ns };
         let number = self.trials.len() as u32 + 1;
         let mut trial = Trial::of(number, Purpose::Step, f64::from(rung), rest_ns, run);
-        let doubts = doubts(run);
         let unmet = self.settings.criteria.unmet(run, &trial, &[]);
-        trial.verdict =
-            match unmet.into_iter().filter(|unmet| unmet.criterion != super::STEADY).collect::<Vec<_>>() {
-                _ if !doubts.is_empty() => TrialVerdict::InDoubt(doubts),
-                unmet if unmet.is_empty() => TrialVerdict::Passed,
-                unmet => TrialVerdict::Failed(unmet),
-            };
+        let unmet = unmet.into_iter().filter(|unmet| unmet.criterion != super::STEADY).collect();
+        trial.verdict = verdict_of(unmet, doubts(run));
         self.trials.push(trial);
     }
 
