@@ -15,6 +15,7 @@
 mod commands;
 pub mod compare;
 pub mod experiment;
+pub mod find;
 pub mod qualify;
 pub mod statistics;
 mod step;

@@ -39,6 +39,8 @@ pub(crate) enum Command {
     Qualify(Box<crate::cmd::qualify::QualifyFlags>),
     /// Say whether two sets of runs differ, and by how much
     Compare(crate::cmd::compare::CompareFlags),
+    /// Find the highest load that meets criteria, with its confidence interval
+    Find(Box<crate::cmd::find::FindFlags>),
     /// Compare servers and variants of them under the same loads, in turn, as a file says
     Experiment(crate::cmd::experiment::ExperimentFlags),
     /// Write a run in the format of another program

@@ -1,4 +1,4 @@
-//! Which options `dnsdyno run -h` shows: those of most runs. `--help` shows all, and so does the man page.
+//! Which options `dnsdyno run -h` and `dnsdyno find -h` show: those of most runs. `--help` shows all, and so does the man page.
 
 use clap::{CommandFactory, FromArgMatches};
 
@@ -15,12 +15,20 @@ pub(crate) fn parse() -> Result<Cli, clap::Error> {
 }
 
 fn command() -> clap::Command {
-    Cli::command().mut_subcommand("run", |run| {
-        run.mut_args(|option| {
-            let is_common = option.get_long().is_some_and(|long| COMMON.contains(&long));
-            option.hide_short_help(!is_common)
+    Cli::command()
+        .mut_subcommand("run", |run| {
+            run.mut_args(|option| {
+                let is_common = option.get_long().is_some_and(|long| COMMON.contains(&long));
+                option.hide_short_help(!is_common)
+            })
         })
-    })
+        .mut_subcommand("find", |find| {
+            find.mut_args(|option| {
+                let is_own = option.get_help_heading() == Some(crate::cmd::find::SEARCH);
+                let is_common = option.get_long().is_some_and(|long| COMMON.contains(&long));
+                option.hide_short_help(!is_own && !is_common)
+            })
+        })
 }
 
 /// The options of most runs, by heading.

@@ -33,6 +33,7 @@ fn main() -> ExitCode {
         Command::Report(flags) => cmd::report::report(&flags),
         Command::Qualify(flags) => cmd::qualify::qualify(*flags),
         Command::Compare(flags) => cmd::compare::compare(&flags),
+        Command::Find(flags) => cmd::find::find(*flags),
         Command::Experiment(flags) => cmd::experiment::experiment(&flags),
         Command::Export(flags) => cmd::export::export(&flags),
         Command::Capture(flags) => cmd::capture::capture(&flags),

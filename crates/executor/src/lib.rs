@@ -9,10 +9,13 @@
 
 mod carry_out;
 pub mod experiment;
+pub mod find;
 mod journal;
+mod make;
 pub mod qualify;
 mod results;
 
 pub use carry_out::{CarriedOut, Progress, carry_out};
 pub use journal::{Journal, JournalError};
+pub use make::MakeError;
 pub use results::ResultsError;

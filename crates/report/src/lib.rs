@@ -16,6 +16,7 @@ pub mod expect;
 pub mod experiment;
 mod fallback;
 mod figures;
+pub mod finding;
 mod foreign;
 mod hints;
 mod intervals;

@@ -42,8 +42,12 @@
 //! half the ID space away from the right one: it can match another query of the same socket only where
 //! more than 32,768 IDs were used within the timeout.
 //!
-//! Queries over the limit are not answered, whatever they drew. Delay and stall apply in addition to any fault. A query
-//! without a question (answered FORMERR with a header only) is answered normally where it drew "wrong question".
+//! A limit makes the responder a server that works on one query after another, over all its sockets, each for a time
+//! that is fixed or drawn. The others wait; one that comes while the queue is full is not answered, whatever it drew.
+//! The delay comes after the work.
+//!
+//! Delay and stall apply in addition to any fault. A query without a question (answered FORMERR with a
+//! header only) is answered normally where it drew "wrong question".
 
 mod delay;
 mod error;
@@ -104,7 +108,7 @@ pub struct Faults {
     pub close_after: Option<u64>,
     /// When queries are held and answered all at once.
     pub stall: Option<Stall>,
-    /// How many queries a second are answered; the others get no response.
+    /// How fast queries are worked on; `None` = they do not wait for each other.
     pub limit: Option<Limit>,
     /// The random seed: the same seed and the same order of queries at a socket give the same
     /// decisions.
@@ -121,14 +125,16 @@ pub struct Stall {
     pub to: Duration,
 }
 
-/// A limit of the queries that are answered, over all sockets of a responder, from some time on. A server has a queue:
-/// queries of one second may come at once. Text: `5k`, or `5k@8m` from eight minutes after the first query.
+/// The limit of a server that works on one query after another, over all sockets of a responder. Text: `5k` queries a
+/// second, `exp:200us` for the work of each (as a [`Delay`]); with `@8min` from eight minutes after the first query on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limit {
-    /// Queries a second, above 0.
-    pub qps: f64,
+    /// How long it works on a query.
+    pub work: Delay,
     /// How long after the first query it begins.
     pub after: Duration,
+    /// A query that comes while the work of more than this waits gets no response.
+    pub queue: Duration,
 }
 
 /// A share of all queries, 0 to 1. Text: `1%` or `0.01`.
@@ -222,6 +228,8 @@ pub struct Decision {
     pub fault: Option<Fault>,
     /// How long to hold the response, in nanoseconds.
     pub delay_ns: u64,
+    /// How long the query is worked on, in nanoseconds; 0 where there is no limit.
+    pub work_ns: u64,
 }
 
 /// Draws the decisions for the queries of one socket, one by one.
@@ -231,6 +239,7 @@ pub struct Decider {
     /// The upper end of each fault between 0 and 1; those with no share are left out.
     faults: Vec<(f64, Fault)>,
     delay: Option<Sampler>,
+    work: Option<Sampler>,
     /// Separate, so that connections do not change what their queries draw.
     connection_rng: Xoshiro256PlusPlus,
     connection_faults: Vec<(f64, ConnectionFault)>,
@@ -251,6 +260,9 @@ impl Faults {
         if let Some(delay) = &self.delay {
             delay.sampler()?;
         }
+        if let Some(limit) = &self.limit {
+            limit.work.sampler()?;
+        }
         match self.stall {
             Some(stall) if stall.from > stall.to => Err(FaultsError::Stall),
             _ => Ok(()),
@@ -265,6 +277,7 @@ impl Faults {
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
             faults: cumulative(self.shares()),
             delay: self.delay.as_ref().map(Delay::sampler).transpose()?,
+            work: self.limit.as_ref().map(|limit| limit.work.sampler()).transpose()?,
             connection_rng: Xoshiro256PlusPlus::seed_from_u64(seed ^ CONNECTION_STEP),
             connection_faults: cumulative(self.connection_shares()),
         })
@@ -336,7 +349,8 @@ impl Decider {
             self.faults.iter().find(|(end, _)| drawn < *end).map(|(_, fault)| *fault)
         };
         let delay_ns = self.delay.as_ref().map_or(0, |delay| delay.draw(&mut self.rng));
-        Decision { fault, delay_ns }
+        let work_ns = self.work.as_ref().map_or(0, |work| work.draw(&mut self.rng));
+        Decision { fault, delay_ns, work_ns }
     }
 
     /// Changes a response, which starts at `start`, as the fault demands; false where the fault

@@ -36,12 +36,12 @@ pub(crate) enum Unanswered {
     Dropped,
 }
 
-/// The instant of the first query, on which all sockets of a responder agree, and how far they are with the limit.
+/// What all sockets of a responder agree on: the instant of the first query, and until when it works on queries.
 #[derive(Debug, Default)]
 pub(crate) struct FirstQuery {
     /// 0 = none yet (the monotonic clock is past 0 on a running machine).
     at_ns: AtomicU64,
-    /// Until when a server of the limit would be busy with what it has.
+    /// When the work on the last query that was taken ends.
     busy_until_ns: AtomicU64,
 }
 
@@ -88,13 +88,14 @@ impl Intake {
             }
         };
         side.counts.malformed += u64::from(rcode == u16::from(FORMERR));
-        if self.is_over_limit(now_ns) {
+        let decision = self.decider.decide();
+        let Some(worked_ns) = self.worked(now_ns, decision.work_ns) else {
             out.truncate(begin);
             side.counts.over_limit += 1;
             return Err(Unanswered::Dropped);
-        }
-        let decision = self.decider.decide();
+        };
         let (stalled, due_ns) = self.due(now_ns, decision.delay_ns);
+        let due_ns = due_ns.max(worked_ns.saturating_add(decision.delay_ns));
         side.counts.stalled += u64::from(stalled);
         let fault = match decision.fault {
             Some(Fault::Loss) => {
@@ -116,20 +117,20 @@ impl Intake {
         self.decider.decide_connection().filter(|fault| fault.is_possible(self.transport))
     }
 
-    /// Whether a query of `now_ns` is one too many. A server works on one query after another; one that comes while the
-    /// work of a whole second waits is dropped.
-    fn is_over_limit(&self, now_ns: u64) -> bool {
-        let Some(limit) = self.limit else { return false };
+    /// When the work on a query of `now_ns` ends; `None` where the queue is full.
+    fn worked(&self, now_ns: u64, work_ns: u64) -> Option<u64> {
+        let Some(limit) = &self.limit else { return Some(now_ns) };
         let after_ns = now_ns.saturating_sub(self.start.at_or_set(now_ns));
         if u128::from(after_ns) < limit.after.as_nanos() {
-            return false;
+            return Some(now_ns);
         }
-        let each_ns = (1e9 / limit.qps) as u64;
         let taken = |busy_until_ns: u64| {
-            (busy_until_ns <= now_ns.saturating_add(QUEUE_NS))
-                .then(|| busy_until_ns.max(now_ns).saturating_add(each_ns))
+            let begins_ns = busy_until_ns.max(now_ns);
+            let is_full = u128::from(begins_ns - now_ns) > limit.queue.as_nanos();
+            (!is_full).then(|| begins_ns.saturating_add(work_ns))
         };
-        self.start.busy_until_ns.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken).is_err()
+        let before = self.start.busy_until_ns.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken);
+        before.ok().map(|busy_until_ns| busy_until_ns.max(now_ns).saturating_add(work_ns))
     }
 
     /// Whether a query of `now_ns` is held by the stall, and when its response is due.
@@ -157,9 +158,6 @@ impl FirstQuery {
         }
     }
 }
-
-/// The queue of a server with a limit, as work.
-const QUEUE_NS: u64 = 1_000_000_000;
 
 #[cfg(test)]
 mod tests {
@@ -192,20 +190,35 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_drops_what_comes_while_the_work_of_a_second_waits_and_begins_at_its_time() {
-        let limit = Some(Limit { qps: 10.0, after: Duration::from_secs(5) });
+    fn a_limit_works_on_one_query_after_another_and_drops_what_its_queue_cannot_hold() {
+        let ns = Duration::from_nanos;
+        let limit = Limit { work: Delay::Fixed(ns(100)), after: Duration::ZERO, queue: ns(200) };
+        let mut intake = intake(Faults { limit: Some(limit), ..Faults::default() }, Transport::Udp);
+        let mut side = Side::default();
+        let mut due =
+            |now| intake.process(&query(), now, &mut side, &mut Vec::new()).ok().map(|taken| taken.due_ns);
+        // One is worked on and two wait; the fourth is dropped, and the next comes when the first has left.
+        let dues = [1_000, 1_000, 1_000, 1_000, 1_101, 5_000].map(&mut due);
+        assert_eq!(dues, [Some(1_100), Some(1_200), Some(1_300), None, Some(1_400), Some(5_100)]);
+        assert_eq!((side.counts.over_limit, side.counts.received), (1, 6));
+    }
+
+    #[test]
+    fn a_limit_begins_at_its_time() {
+        let second = Duration::from_secs(1);
+        let limit = Some(Limit { work: Delay::Fixed(second / 10), after: 5 * second, queue: second });
         let mut intake = intake(Faults { limit, ..Faults::default() }, Transport::Udp);
         let mut side = Side::default();
-        let second = 1_000_000_000;
-        let mut answered = |now: u64, queries: u32| {
-            let is_answered = |_: &u32| intake.process(&query(), now, &mut side, &mut Vec::new()).is_ok();
+        let mut answered = |now_s: u64, queries: u32| {
+            let is_answered =
+                |_: &u32| intake.process(&query(), now_s * 1_000_000_000, &mut side, &mut Vec::new()).is_ok();
             (0..queries).filter(is_answered).count()
         };
-        assert_eq!(answered(second, 100), 100, "before its time");
+        assert_eq!(answered(1, 100), 100, "before its time");
         // The one that is worked on, and ten that wait.
-        assert_eq!(answered(7 * second, 100), 11);
-        assert_eq!((answered(8 * second, 10), answered(8 * second, 10)), (10, 0));
-        assert_eq!(answered(60 * second, 11), 11);
+        assert_eq!(answered(7, 100), 11);
+        assert_eq!((answered(8, 10), answered(8, 10)), (10, 0));
+        assert_eq!(answered(60, 11), 11);
         assert_eq!(side.counts.over_limit, 89 + 10);
     }
 

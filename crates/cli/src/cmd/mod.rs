@@ -7,6 +7,7 @@ pub(crate) mod diagnose;
 pub(crate) mod doctor;
 pub(crate) mod experiment;
 pub(crate) mod export;
+pub(crate) mod find;
 pub(crate) mod links;
 pub(crate) mod manual;
 pub(crate) mod qualify;

@@ -9,7 +9,7 @@ use clap::{Arg, Args};
 use dnsdyno_campaign::qualify::{Qualified, Qualify, Settings, Verdict, Wanted, in_words, refuse_unusable};
 use dnsdyno_campaign::{Campaign, Request, Step};
 use dnsdyno_executor::qualify::{Making, QualifyError, end_leftovers};
-use dnsdyno_executor::{CarriedOut, Journal, JournalError, carry_out};
+use dnsdyno_executor::{CarriedOut, Journal, JournalError, MakeError, carry_out};
 use dnsdyno_measure::shown;
 use dnsdyno_page::{quoted, runs_in};
 use dnsdyno_plan::Draft;
@@ -138,7 +138,7 @@ pub(crate) fn qualify(mut flags: QualifyFlags) -> Outcome {
         Err(error) => {
             print_error(&resume());
             Err(match error {
-                QualifyError::Run(error) => error.into(),
+                QualifyError::Make(MakeError::Run(error)) => error.into(),
                 QualifyError::Journal(error) => journal_failure(error),
                 other => Failure::run_failed(other),
             })
@@ -199,7 +199,7 @@ impl dnsdyno_executor::Progress for Progressing<'_> {
         };
         self.says(&format!("{}{rest}", request.why));
         let control = Arc::new(Control::default());
-        let mut screen = screen_of_many(self.progress, &control)?;
+        let mut screen = screen_of_many(self.progress, &control).map_err(MakeError::from)?;
         let run = Making {
             of: self.folder,
             function: self.settings.function.as_ref(),

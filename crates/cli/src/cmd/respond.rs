@@ -114,10 +114,13 @@ pub(crate) struct RespondFlags {
     /// Send nothing from T1 to T2 after the first query, such as 3s..4s; then answer all queries received
     #[arg(long, value_name = "T1..T2", help_heading = "Faults")]
     stall: Option<Stall>,
-    /// Answer at most so many queries a second, such as 5k, or 5k@8s from 8 s after the first query on; drop
-    /// the others
-    #[arg(long, value_name = "QPS", help_heading = "Faults")]
+    /// Work on one query after another: 5k a second; or each for a time as of --delay, such as exp:200us; with
+    /// @8s from 8 s after the first query on
+    #[arg(long, value_name = "LIMIT", help_heading = "Faults")]
     limit: Option<Limit>,
+    /// Do not answer queries that come while the work of more than this waits for the limit
+    #[arg(long, value_name = "T", default_value = "100ms", requires = "limit", help_heading = "Faults")]
+    limit_queue: String,
     /// Random seed: the same seed and the same queries give the same faults
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Faults")]
     seed: u64,
@@ -345,6 +348,9 @@ impl RespondFlags {
             Some((first, others)) => (*first, others.to_vec()),
             None => (Config::default().listen, Vec::new()),
         };
+        let queue =
+            parse_duration_ns(&self.limit_queue).context("--limit-queue").map_err(Failure::bad_input)?;
+        let queue = Duration::from_nanos(queue);
         Ok(Config {
             listen,
             listen_also,
@@ -369,7 +375,7 @@ impl RespondFlags {
                 tls_alert: self.tls_alert,
                 close_after: self.close_after,
                 stall: self.stall,
-                limit: self.limit,
+                limit: self.limit.map(|limit| Limit { queue, ..limit }),
                 seed: self.seed,
             },
             threads: self.threads,

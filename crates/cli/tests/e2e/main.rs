@@ -41,6 +41,7 @@
 //! | [`serve`] | a folder of runs over HTTP, one of them in progress |
 //! | [`screen`] | the live screen: it appears, follows its terminal, and leaves it as it was |
 //! | [`output`] | what is printed to terminals, pipes, files and scripts |
+//! | [`find`] | the limit of a server: found or bounded, resumed, refused |
 //! | [`provoke`] | each bottleneck made on a real server: the diagnosis names it, and no other |
 //! | [`faults`] | what happens in the middle of a run: ports that close, servers and generators that are killed, Ctrl-C |
 //!
@@ -66,6 +67,7 @@ mod experiment;
 mod export;
 mod fallback;
 mod faults;
+mod find;
 mod full_disk;
 mod hostile_files;
 mod in_kernel;

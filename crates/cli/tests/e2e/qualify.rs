@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use dnsdyno_lab::{Need, Server, ServerOptions, ServerSpec, require, within_tries};
 use dnsdyno_record::{Line, RunReader};
-use dnsdyno_responder::{Faults, Limit};
+use dnsdyno_responder::{Delay, Faults, Limit};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -179,7 +179,8 @@ fn a_full_disk_ends_it_and_with_space_it_is_resumed() {
 fn a_limit_that_shows_only_after_some_time_fails_the_burst_and_the_load_is_lowered() {
     within_tries(3, "the limit of 150 queries/s", |_| {
         let work = Workplace::with_queries();
-        let limit = Some(Limit { qps: 150.0, after: Duration::from_secs(8) });
+        let second = Duration::from_secs(1);
+        let limit = Some(Limit { work: Delay::Fixed(second / 150), after: 8 * second, queue: second });
         let server = responder(Faults { limit, ..Faults::default() });
         let words = format!("qualify -s {} -d q.txt {SCALED} -o q", server.address());
         let ran = killed_in(&work, &words, &["stair", "burst", "long run"]);

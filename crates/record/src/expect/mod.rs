@@ -21,7 +21,7 @@ pub use stop::StopWatch;
 
 use dnsdyno_plan::expect::Expectation;
 
-use crate::Digest;
+use crate::{Digest, Header, Row};
 use holds::holds;
 
 /// The outcome of an expectation on a run.
@@ -39,6 +39,15 @@ pub struct Outcome {
 pub fn evaluate(expectations: &[Expectation], digest: &Digest) -> Vec<Outcome> {
     let outcome = |expectation: &Expectation| {
         let measured = measure_run(expectation.metric, digest);
+        Outcome { text: expectation.text.clone(), passed: holds(expectation, &measured), measured }
+    };
+    expectations.iter().map(outcome).collect()
+}
+
+/// Checks a row of the summary of a run, such as a step of its load, against all of `expectations`.
+pub fn evaluate_row(expectations: &[Expectation], header: &Header, row: &Row) -> Vec<Outcome> {
+    let outcome = |expectation: &Expectation| {
+        let measured = measure_row(expectation.metric, header, row);
         Outcome { text: expectation.text.clone(), passed: holds(expectation, &measured), measured }
     };
     expectations.iter().map(outcome).collect()

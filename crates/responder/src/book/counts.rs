@@ -12,7 +12,7 @@ pub struct Counts {
     pub answered: u64,
     /// End: not answered, on command.
     pub dropped: u64,
-    /// End: not answered, because more queries came than the limit.
+    /// End: not answered, because the queue of the limit was full, on command.
     pub over_limit: u64,
     /// End: answered with a wrong ID, on command.
     pub wrong_ids: u64,

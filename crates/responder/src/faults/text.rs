@@ -102,26 +102,34 @@ impl FromStr for Limit {
     type Err = TextError;
 
     fn from_str(text: &str) -> Result<Limit, TextError> {
-        let (rate, after) = text.split_once('@').unwrap_or((text, "0"));
-        let (number, factor) = match rate.trim().strip_suffix(['k', 'M']) {
-            Some(number) if rate.trim().ends_with('k') => (number, 1e3),
-            Some(number) => (number, 1e6),
-            None => (rate.trim(), 1.0),
-        };
-        let qps = number.parse::<f64>().ok().map(|number| number * factor);
-        let qps = qps.filter(|qps| qps.is_finite() && *qps > 0.0);
-        qps.zip(duration(after)).map(|(qps, after)| Limit { qps, after }).ok_or_else(|| {
+        let (work, after) = text.split_once('@').unwrap_or((text, "0"));
+        let work =
+            work_at_rate(work.trim()).or_else(|| parse_delay(work).filter(|work| work.middle_ns() > 0));
+        work.zip(duration(after)).map(|(work, after)| Limit { work, after, queue: DEFAULT_QUEUE }).ok_or_else(|| {
             error(
                 text,
-                "a limit: write queries a second, such as 5k, or 5k@8s from 8 s after the first query on",
+                "a limit: write queries a second, such as 5k, or the work of each, such as exp:200us; with @8s from \
+                 8 s after the first query on",
             )
         })
     }
 }
 
+/// The work of each query, where so many a second are answered.
+fn work_at_rate(rate: &str) -> Option<Delay> {
+    let (number, factor) = match rate.strip_suffix(['k', 'M']) {
+        Some(number) if rate.ends_with('k') => (number, 1e3),
+        Some(number) => (number, 1e6),
+        None => (rate, 1.0),
+    };
+    let qps = number.parse::<f64>().ok()? * factor;
+    let work = Duration::try_from_secs_f64(qps.recip()).ok().filter(|work| !work.is_zero())?;
+    Some(Delay::Fixed(work))
+}
+
 impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}@{:?}", self.qps, self.after)
+        write!(f, "{}@{:?}", self.work, self.after)
     }
 }
 
@@ -151,6 +159,9 @@ pub(crate) fn duration(text: &str) -> Option<Duration> {
 pub(crate) fn error(text: &str, what: &'static str) -> TextError {
     TextError { text: text.to_string(), what }
 }
+
+/// The queue of a limit, where none is given: that of a server with a small receive buffer.
+const DEFAULT_QUEUE: Duration = Duration::from_millis(100);
 
 const DELAY_FORMS: &str = "a delay: write 5ms, uniform:1ms..5ms, normal:MEAN,DEVIATION, exp:MEAN, \
                            lognormal:MEDIAN,SIGMA or pareto:SHORTEST,SHAPE, with durations in ns, us, ms, s or \
@@ -223,12 +234,16 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_is_a_rate_and_maybe_its_begin() {
-        let limit = Limit { qps: 5_000.0, after: Duration::from_secs(8) };
-        assert_eq!(["5k@8s", " 5000 @ 8s"].map(str::parse), [Ok(limit), Ok(limit)]);
+    fn a_limit_is_a_rate_or_the_work_of_a_query_and_maybe_its_begin() {
+        let us = Duration::from_micros;
+        let limit =
+            Limit { work: Delay::Fixed(us(200)), after: Duration::from_secs(8), queue: DEFAULT_QUEUE };
+        assert_eq!(["5k@8s", " 5000 @ 8s", "200us@8s"].map(str::parse), [Ok(limit), Ok(limit), Ok(limit)]);
         assert_eq!(limit.to_string().parse(), Ok(limit));
-        assert_eq!("1.5M".parse(), Ok(Limit { qps: 1.5e6, after: Duration::ZERO }));
-        for text in ["", "0", "-1", "k", "5k@", "5k@8", "nan", "1e9999"] {
+        let at_once = Limit { after: Duration::ZERO, ..limit };
+        assert_eq!("0.5M".parse(), Ok(Limit { work: Delay::Fixed(us(2)), ..at_once }));
+        assert_eq!("exp:60us".parse(), Ok(Limit { work: Delay::Exponential { mean: us(60) }, ..at_once }));
+        for text in ["", "0", "-1", "k", "5k@", "5k@8", "nan", "1e9999", "0ms", "exp:0s", "inf"] {
             assert!(text.parse::<Limit>().is_err(), "{text}");
         }
     }

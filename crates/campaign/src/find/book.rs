@@ -1,0 +1,195 @@
+//! Binary search to zero loss, repeated: the throughput of RFC 2544 and the test of DNS servers of RFC 8219, section 9.
+//!
+//! ```text
+//!   repeat 1   doubling to the first failure, then halving between the highest that passed and the lowest that failed
+//!   repeat 2…  halving between the lowest load and that first failure
+//!   result     the median of the repeats, with their 1st and 99th percentile
+//! ```
+
+use dnsdyno_record::Digest;
+
+use super::finding::{FindNote, Finding, IntervalKind, Outcome, Why};
+use super::notes::{collapse, of_trials};
+use super::options::Method;
+use super::settings::Settings;
+use super::trial::{Purpose, Trial, TrialVerdict, doubts, verdict_of};
+use super::{Finder, Made};
+use crate::statistics::median;
+use crate::step::{Campaign, Request, Step};
+
+/// A repeated binary search.
+#[derive(Clone, Debug)]
+pub struct BookSearch {
+    settings: Settings,
+    trials: Vec<Trial>,
+    cut: u32,
+    /// The results of the repeats that have ended.
+    results: Vec<f64>,
+    /// The highest load of this repeat that passed.
+    low: Option<f64>,
+    /// The lowest load of this repeat that did not.
+    high: Option<f64>,
+    /// The first load that did not, in doubt or not: where the next repeats begin.
+    top: Option<f64>,
+    /// The lowest load in doubt.
+    doubted: Option<f64>,
+    is_unmet: bool,
+}
+
+impl BookSearch {
+    /// A search with these settings.
+    pub fn new(settings: Settings) -> BookSearch {
+        let (results, low, high) = (Vec::new(), None, None);
+        BookSearch {
+            settings,
+            trials: Vec::new(),
+            cut: 0,
+            results,
+            low,
+            high,
+            top: None,
+            doubted: None,
+            is_unmet: false,
+        }
+    }
+
+    /// The next load; `None` when all repeats have ended.
+    fn load(&self) -> Option<f64> {
+        let Settings { start, least, most, precision, repeats, .. } = self.settings;
+        if self.is_unmet || self.results.len() >= repeats as usize {
+            return None;
+        }
+        let load = match (self.low, self.high.or(self.top.filter(|_| !self.results.is_empty()))) {
+            (None, None) => start,
+            (Some(low), None) => (low * 2.0).min(most),
+            (Some(low), Some(high)) => (low * high).sqrt(),
+            // The lowest load itself is last.
+            (None, Some(high)) if high <= least * (1.0 + precision) => least,
+            (None, Some(high)) => (least * high).sqrt(),
+        };
+        Some(self.settings.rounded(load).clamp(least, most))
+    }
+
+    fn take(&mut self, load: f64, passed: Option<bool>) {
+        let Settings { least, most, precision, .. } = self.settings;
+        match passed {
+            Some(true) => self.low = Some(load),
+            _ => {
+                self.high = Some(load);
+                self.top = Some(self.top.map_or(load, |top| top.max(load)));
+            }
+        }
+        if passed.is_none() {
+            self.doubted = Some(self.doubted.map_or(load, |doubted| doubted.min(load)));
+        }
+        match (self.low, self.high) {
+            (None, _) if load <= least => self.is_unmet = true,
+            (Some(low), _) if low >= most => self.end(low),
+            (Some(low), Some(high)) => {
+                let middle = self.settings.rounded((low * high).sqrt());
+                if high / low <= 1.0 + precision || middle <= low || middle >= high {
+                    self.end(low);
+                }
+            }
+            _ => (),
+        }
+    }
+
+    fn end(&mut self, result: f64) {
+        self.results.push(result);
+        (self.low, self.high) = (None, None);
+    }
+
+    fn finding(&self) -> Finding {
+        let Settings { least, most, method, what, precision, .. } = self.settings;
+        let mut results = self.results.clone();
+        let middle = median(&mut results);
+        results.sort_by(f64::total_cmp);
+        let percentile = |share: f64| {
+            let rank = (share * results.len() as f64).ceil().max(1.0) as usize;
+            results.get(rank - 1).copied().unwrap_or(least)
+        };
+        let (from, to) = (percentile(0.01), percentile(0.99));
+        let unmet = self.trials.last().map(|trial| match &trial.verdict {
+            TrialVerdict::Failed(unmet) => unmet.iter().map(|unmet| unmet.criterion.clone()).collect(),
+            _ => Vec::new(),
+        });
+        let by_us = self.doubted.is_some_and(|doubted| doubted <= to * (1.0 + 2.0 * precision));
+        let outcome = match () {
+            () if self.is_unmet && self.doubted.is_some_and(|load| load <= least) => {
+                Outcome::InDoubt { load: least }
+            }
+            () if self.is_unmet => Outcome::NotMet { lowest: least, criteria: unmet.unwrap_or_default() },
+            () if by_us => Outcome::AtLeast { load: from, why: Why::Generator },
+            () if middle >= most => Outcome::AtLeast { load: most, why: Why::Most },
+            () => Outcome::Capacity { load: middle, from, to, interval: IntervalKind::Percentiles },
+        };
+        let mut notes: Vec<FindNote> = self.by_another_book().into_iter().collect();
+        notes.extend(of_trials(&self.trials, &self.settings.criteria));
+        if let Outcome::Capacity { load, .. } = outcome {
+            notes.extend(collapse(&self.trials, load));
+        }
+        let (criteria, trials) = (self.settings.criteria.texts(), self.trials.clone());
+        Finding { method, what, criteria, outcome, notes, trials, cut: self.cut }
+    }
+
+    /// What is not as the RFC has it.
+    fn by_another_book(&self) -> Option<FindNote> {
+        let Settings { method, repeats, .. } = self.settings;
+        let trial_ns = self.settings.trial_ns(self.settings.least);
+        let mut differs = Vec::new();
+        if trial_ns < 60_000_000_000 {
+            differs.push(format!("trials of {} instead of 60 s", dnsdyno_measure::units::setting(trial_ns)));
+        }
+        if repeats < 20 {
+            differs.push(format!("{repeats} repeats instead of 20"));
+        }
+        if self.settings.criteria.texts() != ["loss=0"] {
+            differs.push("criteria of the user instead of no loss".to_owned());
+        }
+        let rfc = if method == Method::Rfc2544 { "RFC 2544" } else { "RFC 8219" };
+        (!differs.is_empty())
+            .then(|| FindNote::NotByTheBook { text: format!("{rfc}: {}", differs.join(", ")) })
+    }
+}
+
+impl Campaign for BookSearch {
+    type Result = Finding;
+
+    fn next(&self) -> Step<Finding> {
+        let rest_ns = if self.trials.is_empty() { 0 } else { self.settings.rest_ns };
+        let repeat = self.results.len() + 1;
+        match self.load() {
+            None => Step::Done(self.finding()),
+            Some(load) => {
+                let request = self.settings.request(Purpose::Step, load, rest_ns);
+                let why = format!("repeat {repeat}: {}", request.why);
+                Step::Run(Box::new(Request { why, ..request }))
+            }
+        }
+    }
+
+    fn learn(&mut self, run: &Digest) {
+        let Some(load) = self.load() else { return };
+        let rest_ns = if self.trials.is_empty() { 0 } else { self.settings.rest_ns };
+        let mut trial = Trial::of(self.trials.len() as u32 + 1, Purpose::Step, load, rest_ns, run);
+        // By these methods a trial is judged by its criteria alone.
+        let unmet = self.settings.criteria.unmet(run, &trial, &self.trials);
+        let unmet = unmet.into_iter().filter(|unmet| unmet.criterion != super::STEADY).collect();
+        trial.verdict = verdict_of(unmet, doubts(run));
+        let passed = trial.passed();
+        self.trials.push(trial);
+        self.take(load, passed);
+    }
+
+    fn learn_cut(&mut self, _run: &Digest) {
+        self.cut += 1;
+    }
+}
+
+impl Finder for BookSearch {
+    fn made(&self) -> Made<'_> {
+        let bracket = self.low.zip(self.high);
+        Made { trials: &self.trials, bracket }
+    }
+}

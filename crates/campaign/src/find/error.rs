@@ -1,0 +1,112 @@
+//! What is wrong with the options of a search; each sentence says what to do.
+
+use dnsdyno_plan::expect::ExpectError;
+use dnsdyno_plan::units::UnitError;
+
+/// Why a search is not valid; each sentence says what to do.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum FindError {
+    /// There is no such method.
+    #[error("--method {0}: use search, stair, ramp, window, rfc2544 or rfc8219")]
+    Method(String),
+    /// There is no such thing.
+    #[error("--find {0}: use qps (queries per second), connections (per second) or clients (held)")]
+    What(String),
+    /// An option of the load.
+    #[error("--{option} cannot be used here, because the search sets it: {instead}")]
+    SetBySearch {
+        /// The option.
+        option: &'static str,
+        /// What to do.
+        instead: &'static str,
+    },
+    /// An option of another method.
+    #[error("--{option} is for {of}: remove it, or change the method")]
+    OfMethod {
+        /// The option.
+        option: &'static str,
+        /// The methods that it is for.
+        of: &'static str,
+    },
+    /// A method needs an option.
+    #[error("--method {method} needs --{option}: {why}")]
+    Needs {
+        /// The method.
+        method: &'static str,
+        /// The option.
+        option: &'static str,
+        /// What it is.
+        why: &'static str,
+    },
+    /// Connections over UDP.
+    #[error("--find {0} needs connections: add --transport tcp, dot, doh or doq")]
+    NoConnections(&'static str),
+    /// A method that has only queries.
+    #[error("--method {method} finds queries per second only: remove --find, or use --method search")]
+    QueriesOnly {
+        /// The method.
+        method: &'static str,
+    },
+    /// A criterion.
+    #[error(transparent)]
+    Criterion(#[from] ExpectError),
+    /// A quantity.
+    #[error("--{option}: {error}")]
+    Quantity {
+        /// The option.
+        option: &'static str,
+        /// Why.
+        error: UnitError,
+    },
+    /// A quantity out of range.
+    #[error("--{option} {text}: {needs}")]
+    Range {
+        /// The option.
+        option: &'static str,
+        /// As given.
+        text: String,
+        /// What it must be.
+        needs: &'static str,
+    },
+    /// The lowest load is above the highest.
+    #[error(
+        "the loads are not in order: --least {least}, --from {start}, --most {most}: each must be at most the next"
+    )]
+    Order {
+        /// The lowest load.
+        least: String,
+        /// The first.
+        start: String,
+        /// The highest.
+        most: String,
+    },
+    /// The trials are too short for a criterion.
+    #[error(transparent)]
+    TooFew(Box<TooFew>),
+    /// A time of more than a month.
+    #[error("this would take up to {0}: use fewer trials (--trials, --repeats) or shorter ones (--trial)")]
+    TooLong(String),
+}
+
+/// The trials are too short for a criterion.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error(
+    "the criteria need {needed} queries in each trial, and --trial {trial} at --least {least} has {has}{carries}: \
+     use --trial {better} or --least {higher}"
+)]
+pub struct TooFew {
+    /// Queries needed.
+    pub needed: u64,
+    /// The length of a trial.
+    pub trial: String,
+    /// The lowest load.
+    pub least: String,
+    /// Queries of a trial.
+    pub has: u64,
+    /// Which percentile can be had.
+    pub carries: String,
+    /// A length that is enough.
+    pub better: String,
+    /// A load that is enough.
+    pub higher: String,
+}

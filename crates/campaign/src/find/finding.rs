@@ -1,0 +1,180 @@
+//! What a search has found.
+
+use super::options::{Method, What};
+use super::trial::Trial;
+
+/// The result of a search.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// How it was searched.
+    pub method: Method,
+    /// What was searched for.
+    pub what: What,
+    /// The criteria, as text.
+    pub criteria: Vec<String>,
+    /// What was found.
+    pub outcome: Outcome,
+    /// What else is to be known.
+    pub notes: Vec<FindNote>,
+    /// Every trial, in its order.
+    pub trials: Vec<Trial>,
+    /// Runs that were cut off and made again.
+    pub cut: u32,
+}
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// The limit.
+    Capacity {
+        /// Its best estimate: half of the trials at this load pass.
+        load: f64,
+        /// From which load.
+        from: f64,
+        /// To which load.
+        to: f64,
+        /// What `from` and `to` are.
+        interval: IntervalKind,
+    },
+    /// The limit is at this load or above.
+    AtLeast {
+        /// The load.
+        load: f64,
+        /// Why no more can be said.
+        why: Why,
+    },
+    /// The criteria were not met at the lowest load.
+    NotMet {
+        /// The lowest load.
+        lowest: f64,
+        /// What was not met there.
+        criteria: Vec<String>,
+    },
+    /// Trials fail whatever their load.
+    Unstable {
+        /// The share that fails.
+        share: f64,
+        /// The lowest load that was tried.
+        from: f64,
+        /// The highest load below which trials still pass.
+        to: f64,
+    },
+    /// Each trial at the lowest load was in doubt: nothing can be said of the server.
+    InDoubt {
+        /// The load.
+        load: f64,
+    },
+}
+
+/// What the bounds of a capacity are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IntervalKind {
+    /// The limit is between them with a probability of 95 %.
+    Confidence,
+    /// The highest load that passed, and the lowest that failed: one trial each.
+    Bracket,
+    /// The 1st and 99th percentile of repeated searches.
+    Percentiles,
+    /// The lowest and the highest of the figures of one run.
+    Range,
+}
+
+/// Why a limit is only known to be at least so high.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// The generator cannot send more, or not well enough.
+    Generator,
+    /// The user wanted no higher load.
+    Most,
+}
+
+/// What else is to be known of a search.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FindNote {
+    /// So many trials until two in a row agreed.
+    Warm {
+        /// Trials.
+        trials: u32,
+    },
+    /// No two trials at the first load agreed.
+    NotWarm,
+    /// The limit differs from trial to trial, by so much of it (standard deviation).
+    Noise {
+        /// The share.
+        share: f64,
+    },
+    /// So many trials failed whatever their load.
+    Lapses {
+        /// The share of trials.
+        share: f64,
+    },
+    /// The precision that was wanted is not reached.
+    Imprecise {
+        /// Half of the width of the interval, as a share.
+        reached: f64,
+        /// That was wanted.
+        wanted: f64,
+        /// About so many trials would do.
+        trials_needed: u32,
+    },
+    /// The limit moved during the search; the outcome is that of its end.
+    Drift {
+        /// The limit at the start.
+        from: f64,
+        /// The limit at the end.
+        to: f64,
+    },
+    /// After an overload the limit is lower, until the load was low.
+    Hysteresis {
+        /// The limit after an overload: at least.
+        from: f64,
+        /// At most.
+        to: f64,
+    },
+    /// Beyond the limit fewer queries are answered than at it: congestion collapse.
+    Collapse {
+        /// The load beyond.
+        load: f64,
+        /// Answered per second there.
+        answered_qps: f64,
+        /// The load with the most answers.
+        peak_load: f64,
+        /// Answered per second there.
+        peak_qps: f64,
+    },
+    /// Trials in doubt: the generator itself may have been the limit.
+    Doubt {
+        /// The lowest load with such a trial.
+        load: f64,
+        /// Trials in doubt.
+        trials: u32,
+        /// The names of their warnings.
+        warnings: Vec<String>,
+    },
+    /// In trials that passed, so many queries were answered with SERVFAIL or REFUSED.
+    Errors {
+        /// The share.
+        share: f64,
+    },
+    /// So many queries were lost at low loads already, and were put down to chance.
+    UsualLoss {
+        /// The share.
+        share: f64,
+    },
+    /// A stage of a ramp or of a ladder of windows.
+    Knee {
+        /// The rule by which it was found.
+        rule: &'static str,
+        /// The load; of windows the number of outstanding queries.
+        load: f64,
+        /// When, in ns after the start; of windows 0.
+        at_ns: u64,
+        /// What was measured there, in words.
+        figures: String,
+    },
+    /// What differs from the method as its document has it.
+    NotByTheBook {
+        /// In words.
+        text: String,
+    },
+}

@@ -1,0 +1,199 @@
+//! One ramp, as resperf makes it, with the knee found by rules and not by eye. Each rule has an instant of its own.
+//!
+//! ```text
+//!   load      ╱ asked       rule                                        it was found where
+//!           ╱╱── sent       fewer sent than asked                       ours: the generator is the limit
+//!         ╱╱ ─── answered   fewer answers received than queries sent    a queue grows, or queries are lost
+//!       ╱╱                  the mean latency over 100 ms, over 1 s      a queue has grown
+//!     ╱╱         → time     the criteria are not met
+//! ```
+//!
+//! The figure "maximum throughput" of resperf, the most answers of any second, is one of the figures and never the
+//! limit: a queue of a second may be behind it.
+
+use dnsdyno_measure::units;
+use dnsdyno_plan::units::{format_duration_ns, format_rate_qps};
+use dnsdyno_plan::{Draft, PieceDraft};
+use dnsdyno_record::figures::rate_qps;
+use dnsdyno_record::{Digest, Row};
+
+use super::finding::{FindNote, Finding, IntervalKind, Outcome, Why};
+use super::notes::{collapse, of_trials};
+use super::settings::Settings;
+use super::trial::{Purpose, Trial, TrialVerdict, doubts};
+use super::{Finder, Made};
+use crate::step::{Campaign, Request, Step};
+
+/// A ramp.
+#[derive(Clone, Debug)]
+pub struct Ramp {
+    settings: Settings,
+    trials: Vec<Trial>,
+    knees: Vec<FindNote>,
+    doubts: Vec<String>,
+    cut: u32,
+    is_done: bool,
+}
+
+impl Ramp {
+    /// A ramp with these settings.
+    pub fn new(settings: Settings) -> Ramp {
+        Ramp { settings, trials: Vec::new(), knees: Vec::new(), doubts: Vec::new(), cut: 0, is_done: false }
+    }
+
+    /// The ramp in pieces, so that each is a row of its record.
+    fn request(&self) -> Request {
+        let Settings { most, .. } = self.settings;
+        let over_ns = self.settings.ramp_ns();
+        let piece_ns = (over_ns / PIECES / 1_000_000).max(SHORTEST_PIECE_MS) * 1_000_000;
+        let pieces = (over_ns / piece_ns).max(1);
+        let rate = |at: u64| format_rate_qps((most * at as f64 / pieces as f64).round());
+        let piece = |at: u64| PieceDraft {
+            rate: format!("{}..{}", rate(at), rate(at + 1)),
+            duration: format_duration_ns(piece_ns),
+            label: None,
+        };
+        let draft = Draft {
+            piece: Some((0..pieces).map(piece).collect()),
+            over: None,
+            interval: Some(format_duration_ns(piece_ns)),
+            ..self.settings.of_trials(piece_ns)
+        };
+        Request { draft, rest_ns: 0, commands: false, why: format!("ramp to {} qps", units::rate(most)) }
+    }
+
+    /// The first row for which a rule holds; a rule about a rate must hold in the next row too.
+    fn knee(&mut self, rule: &'static str, run: &Digest, holds: &dyn Fn(&Row) -> bool, twice: bool) {
+        let rows = run.rows();
+        let found = (0..rows.len()).find(|at| {
+            let next = rows.get(at + 1).or(rows.get(*at));
+            rows.get(*at).is_some_and(holds) && (!twice || next.is_some_and(holds))
+        });
+        let Some(row) = found.and_then(|at| rows.get(at)) else { return };
+        let per_second = |count| units::rate(rate_qps(count, row.covered_ns));
+        let mean = row.tally.response.mean_ns().map_or("-".to_owned(), units::duration);
+        let figures = format!(
+            "sent {}/s, answers received {}/s, mean latency {mean}",
+            per_second(row.arrivals.sent),
+            per_second(row.arrivals.answered),
+        );
+        let load = self.settings.rounded(row.asked_qps());
+        self.knees.push(FindNote::Knee { rule, load, at_ns: row.from_ns, figures });
+    }
+
+    fn load_of(&self, wanted: &str) -> Option<f64> {
+        self.knees.iter().find_map(|note| match note {
+            FindNote::Knee { rule, load, .. } if *rule == wanted => Some(*load),
+            _ => None,
+        })
+    }
+
+    fn outcome(&self) -> Outcome {
+        let of_server = [FEWER_ANSWERED, SLOW, UNMET].map(|rule| self.load_of(rule));
+        let loads: Vec<f64> = of_server.into_iter().flatten().collect();
+        let first = loads.iter().copied().min_by(f64::total_cmp);
+        let last = loads.iter().copied().max_by(f64::total_cmp);
+        let ours = self.load_of(FEWER_SENT);
+        match (first, last, ours) {
+            (first, _, Some(ours)) if first.is_none_or(|first| ours <= first) => {
+                Outcome::AtLeast { load: ours, why: Why::Generator }
+            }
+            (Some(first), ..) if !self.doubts.is_empty() => {
+                Outcome::AtLeast { load: first, why: Why::Generator }
+            }
+            (Some(from), Some(to), _) => {
+                Outcome::Capacity { load: from, from, to, interval: IntervalKind::Range }
+            }
+            _ => Outcome::AtLeast { load: self.settings.most, why: Why::Most },
+        }
+    }
+
+    fn finding(&self) -> Finding {
+        let outcome = self.outcome();
+        let mut notes = self.knees.clone();
+        notes.extend(of_trials(&self.trials, &self.settings.criteria));
+        if let Outcome::Capacity { load, .. } = outcome {
+            notes.extend(collapse(&self.trials, load));
+        }
+        let Settings { method, what, .. } = self.settings;
+        let (criteria, trials) = (self.settings.criteria.texts(), self.trials.clone());
+        Finding { method, what, criteria, outcome, notes, trials, cut: self.cut }
+    }
+}
+
+impl Campaign for Ramp {
+    type Result = Finding;
+
+    fn next(&self) -> Step<Finding> {
+        match self.is_done {
+            true => Step::Done(self.finding()),
+            false => Step::Run(Box::new(self.request())),
+        }
+    }
+
+    fn learn(&mut self, run: &Digest) {
+        self.doubts = doubts(run);
+        for row in run.rows() {
+            let number = self.trials.len() as u32 + 1;
+            let load = self.settings.rounded(row.asked_qps());
+            let lasted = (row.covered_ns, row.covered_ns);
+            let mut step =
+                Trial::of_part(number, Purpose::Step, load, lasted, run.header.headline, &row.tally);
+            let unmet = self.settings.criteria.unmet_by_row(&run.header, row, &step, &self.trials);
+            step.verdict = match (unmet.is_empty(), self.doubts.is_empty()) {
+                (true, _) => TrialVerdict::Passed,
+                (false, false) => TrialVerdict::InDoubt(self.doubts.clone()),
+                (false, true) => TrialVerdict::Failed(unmet),
+            };
+            self.trials.push(step);
+        }
+        let enough = |row: &Row| row.asked_qps() * row.covered_ns as f64 * 1e-9 >= ENOUGH_QUERIES;
+        let sent = |row: &Row| row.arrivals.sent as f64;
+        let asked = |row: &Row| row.asked_qps() * row.covered_ns as f64 * 1e-9;
+        let mean_ns = |row: &Row| row.tally.response.mean_ns().unwrap_or(0);
+        self.knee(FEWER_SENT, run, &|row| enough(row) && sent(row) < asked(row) * ENOUGH_SENT, true);
+        let answered = |row: &Row| row.arrivals.answered as f64;
+        self.knee(
+            FEWER_ANSWERED,
+            run,
+            &|row| enough(row) && answered(row) < sent(row) * ENOUGH_ANSWERED,
+            true,
+        );
+        self.knee(SLOW, run, &|row| mean_ns(row) >= 100_000_000, false);
+        self.knee(VERY_SLOW, run, &|row| mean_ns(row) >= 1_000_000_000, false);
+        let unmet: Vec<u64> = {
+            let failed = self.trials.iter().zip(run.rows()).filter(|(trial, _)| trial.passed() != Some(true));
+            failed.map(|(_, row)| row.from_ns).collect()
+        };
+        self.knee(UNMET, run, &|row| unmet.contains(&row.from_ns), true);
+        self.is_done = true;
+    }
+
+    fn learn_cut(&mut self, _run: &Digest) {
+        self.cut += 1;
+    }
+}
+
+impl Finder for Ramp {
+    fn made(&self) -> Made<'_> {
+        Made { trials: &self.trials, bracket: None }
+    }
+}
+
+/// The rules, in words.
+const FEWER_SENT: &str = "fewer queries sent than asked";
+const FEWER_ANSWERED: &str = "fewer answers received than queries sent";
+const SLOW: &str = "mean latency of 100 ms or more";
+const VERY_SLOW: &str = "mean latency of 1 s or more";
+const UNMET: &str = "the criteria not met";
+
+/// Rows of a ramp: as many as a record keeps apart.
+const PIECES: u64 = 60;
+const SHORTEST_PIECE_MS: u64 = 20;
+
+/// With fewer queries a share of them says nothing.
+const ENOUGH_QUERIES: f64 = 50.0;
+
+/// Shares of what was asked and sent that are no difference.
+const ENOUGH_SENT: f64 = 0.98;
+const ENOUGH_ANSWERED: f64 = 0.95;

@@ -1,0 +1,87 @@
+//! Refuses what the search itself sets, the options of other methods, and what a method cannot find.
+
+use dnsdyno_plan::{Draft, TransportKind};
+
+use super::error::FindError;
+use super::options::{Method, Options, What};
+
+/// Refuses what the search sets.
+pub(super) fn refuse_load(draft: &Draft, method: Method, what: What) -> Result<(), FindError> {
+    let of_stair = method == Method::Stair;
+    let set = [
+        ("rate", draft.rate.is_some(), FIRST_LOAD),
+        ("ramp", draft.ramp.is_some(), "use --method ramp --from A --most B"),
+        ("stair", draft.stair.is_some(), "use --method stair --from A --most B"),
+        ("burst", draft.burst.is_some(), "remove it"),
+        ("every", draft.every.is_some(), "remove it"),
+        ("over", draft.over.is_some() && method != Method::Ramp, "it is for --method ramp"),
+        ("step", draft.step.is_some() && !of_stair, "it is for --method stair"),
+        ("hold", draft.hold.is_some() && !of_stair, "it is for --method stair; use --trial T"),
+        ("outstanding", draft.outstanding.is_some(), "remove it, or use --method window"),
+        ("rate-limit", draft.rate_limit.is_some(), "remove it"),
+        ("send-only", draft.send_only == Some(true), "a limit is judged by answers: remove it"),
+        ("for", draft.duration.is_some(), "use --trial T for the length of a trial"),
+        ("count", draft.count.is_some(), "use --trial T for the length of a trial"),
+        ("passes", draft.passes.is_some(), "use --trial T for the length of a trial"),
+        ("replay", draft.replay.is_some(), "give the queries with -d, --ask or --zone"),
+        ("piece", draft.piece.is_some(), "remove the pieces from the plan file"),
+        ("expect", draft.expect.is_some(), "use --while"),
+        ("expect-each", draft.expect_each.is_some(), "use --while"),
+        ("stop-when", draft.stop_when.is_some(), "use --while"),
+        ("clients", draft.clients.is_some() && what == What::Clients, FIRST_LOAD),
+        (
+            "queries-per-connection",
+            draft.queries_per_connection.is_some() && what == What::Connections,
+            "each connection has one query: remove it",
+        ),
+    ];
+    match set.into_iter().find(|(_, is_given, _)| *is_given) {
+        Some((option, _, instead)) => Err(FindError::SetBySearch { option, instead }),
+        None => Ok(()),
+    }
+}
+
+/// Refuses the options of other methods, and what a method cannot find.
+pub(super) fn refuse_others(
+    options: &Options,
+    draft: &Draft,
+    method: Method,
+    what: What,
+) -> Result<(), FindError> {
+    let of_search = "--method search";
+    let of_trials = "methods with trials, not for a stair or a ramp";
+    let one_run = matches!(method, Method::Stair | Method::Ramp);
+    let others = [
+        ("repeats", options.repeats.is_some() && !method.is_by_book(), "--method rfc2544 and rfc8219"),
+        ("trials", options.trials.is_some() && method != Method::Search, of_search),
+        ("precision", options.precision.is_some() && (one_run || method == Method::Window), of_search),
+        ("trial", options.trial.is_some() && one_run, of_trials),
+        ("least", options.least.is_some() && (one_run || method == Method::Window), of_search),
+        ("per-client", options.per_client.is_some() && what != What::Clients, "--find clients"),
+        (
+            "from",
+            options.start.is_some() && method == Method::Window,
+            "loads; the ladder of windows starts at 5",
+        ),
+    ];
+    if let Some((option, _, of)) = others.into_iter().find(|(_, is_given, _)| *is_given) {
+        return Err(FindError::OfMethod { option, of });
+    }
+    if what != What::Queries {
+        let connects = draft.transport.is_some_and(TransportKind::connects) || draft.mix.is_some();
+        if !connects && draft.member.is_none() {
+            return Err(FindError::NoConnections(what.name()));
+        }
+        if matches!(method, Method::Stair | Method::Ramp | Method::Window) {
+            return Err(FindError::QueriesOnly { method: method.name() });
+        }
+    }
+    if one_run && options.most.is_none() {
+        let why = "the load at its end";
+        return Err(FindError::Needs { method: method.name(), option: "most", why });
+    }
+    Ok(())
+}
+
+/// What is said of options for the load.
+const FIRST_LOAD: &str = "use --from LOAD for the first load, --least and --most for its bounds";

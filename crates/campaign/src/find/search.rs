@@ -1,0 +1,201 @@
+//! The search for the limit: doubling, and then trials near the limit until it can be stated with its interval.
+//!
+//! ```text
+//!   warm-up ──► doubling ──► near the limit ──► beyond it, and after the overload ──► Done
+//!    │ fails                 │        ▲
+//!    └─► lowest load         └────────┘  next load: where the belief has its middle
+//! ```
+//!
+//! The limit is the load at which a trial passes with probability 1/2. What the trials say about it is kept as a
+//! [`Belief`]; a trial in which the generator is in doubt says nothing, is repeated once, and a load that is in doubt
+//! twice is the highest that this search can use.
+
+mod ending;
+mod evidence;
+mod near;
+
+use dnsdyno_record::Digest;
+
+use super::belief::Belief;
+use super::finding::{Finding, Outcome};
+use super::settings::Settings;
+use super::trend::Trend;
+use super::trial::{Purpose, Trial, doubts, is_same_load, verdict_of};
+use super::{Finder, Made};
+use crate::step::{Campaign, Request, Step};
+
+/// The search, between two trials.
+#[derive(Clone, Debug)]
+pub struct Search {
+    settings: Settings,
+    trials: Vec<Trial>,
+    cut: u32,
+    /// From the first trial near the limit on.
+    belief: Option<Near>,
+    /// What is done next.
+    next: Next,
+}
+
+/// The belief, and what was found about the limit itself.
+#[derive(Clone, Debug)]
+struct Near {
+    belief: Belief,
+    /// The loads of the ends of its grid.
+    from: f64,
+    to: f64,
+    /// Trials that it has learned.
+    learned: usize,
+    /// The limit falls after an overload: only trials after one that passed count, and a trial at a low load follows
+    /// each failure.
+    recovers: Option<Trend>,
+    /// The limit moves.
+    drifts: Option<Trend>,
+    /// It may move, which is not shown: the interval allows for it.
+    may_drift: Option<(f64, f64)>,
+    /// It may be lower after an overload, which is not shown: then it would be about this load otherwise.
+    suspected: Option<f64>,
+}
+
+/// What is done next.
+#[derive(Clone, Debug)]
+enum Next {
+    Try(Purpose, f64),
+    Done(Box<Finding>),
+}
+
+impl Search {
+    /// A search with these settings.
+    pub fn new(settings: Settings) -> Search {
+        let next = Next::Try(Purpose::WarmUp, settings.start);
+        Search { settings, trials: Vec::new(), cut: 0, belief: None, next }
+    }
+
+    fn decide(&mut self) -> Next {
+        if let Some((purpose, load)) = self.again() {
+            return Next::Try(purpose, load);
+        }
+        if let Some(first) = self.warming() {
+            return first;
+        }
+        if let Some(next) = self.doubling() {
+            return next;
+        }
+        self.believe();
+        match self.near() {
+            Some(next) => next,
+            None => self.after(),
+        }
+    }
+
+    /// A trial in doubt is made again once.
+    fn again(&self) -> Option<(Purpose, f64)> {
+        let last = self.trials.last().filter(|trial| trial.passed().is_none())?;
+        let same = self
+            .trials
+            .iter()
+            .filter(|trial| is_same_load(trial.load, last.load) && trial.passed().is_none());
+        (same.count() < DOUBTS_OF_A_LOAD).then_some((last.purpose, last.load))
+    }
+
+    /// The first load, until two trials in a row agree.
+    fn warming(&self) -> Option<Next> {
+        let first: Vec<&Trial> =
+            self.trials.iter().filter(|trial| trial.purpose == Purpose::WarmUp).collect();
+        if first.iter().all(|trial| trial.passed().is_none()) {
+            let lowest = self.settings.least;
+            return match self.trials.iter().any(|trial| is_same_load(trial.load, lowest)) {
+                // The doubt is repeated before: this load and the lowest cannot be had.
+                true if !first.is_empty() => Some(self.done(Outcome::InDoubt { load: lowest })),
+                _ if first.is_empty() => Some(Next::Try(Purpose::WarmUp, self.settings.start)),
+                _ => Some(Next::Try(Purpose::WarmUp, lowest)),
+            };
+        }
+        let is_warm = self.trials.len() > first.len() || self.is_warm() || first.len() >= MOST_WARM_UPS;
+        let load = first.last().map_or(self.settings.start, |trial| trial.load);
+        (!is_warm).then_some(Next::Try(Purpose::WarmUp, load))
+    }
+
+    /// Doubles the load; where the first load is too much, tries the lowest one. `None` when there is a bracket.
+    fn doubling(&self) -> Option<Next> {
+        let warm = self.warm_ups().last()?;
+        let Settings { least, .. } = self.settings;
+        if warm.passed() == Some(false) {
+            let at_lowest: Vec<bool> = self
+                .clean()
+                .filter(|trial| is_same_load(trial.load, least))
+                .filter_map(Trial::passed)
+                .collect();
+            if at_lowest.contains(&true) {
+                return None;
+            }
+            return (at_lowest.len() < FAILURES_AT_LOWEST)
+                .then_some(Next::Try(Purpose::Lowest, least))
+                .or_else(|| Some(self.done(self.not_met())));
+        }
+        let ceiling = self.ceiling();
+        let has_failed =
+            self.clean().any(|trial| trial.purpose == Purpose::Doubling && trial.passed() == Some(false));
+        let highest = self.highest_passed().unwrap_or(warm.load);
+        if has_failed || self.belief.is_some() || highest >= ceiling * 0.999 {
+            return None;
+        }
+        Some(Next::Try(Purpose::Doubling, self.settings.rounded((highest * 2.0).min(ceiling))))
+    }
+
+    fn request(&self, purpose: Purpose, load: f64) -> Request {
+        self.settings.request(purpose, load, self.rest_ns(purpose))
+    }
+
+    fn rest_ns(&self, purpose: Purpose) -> u64 {
+        let after_failure = self.follows_failure(self.trials.len());
+        match purpose {
+            _ if self.trials.is_empty() => 0,
+            Purpose::Down => 0,
+            _ if after_failure => self.settings.rest_ns.saturating_mul(REST_AFTER_FAILURE),
+            _ => self.settings.rest_ns,
+        }
+    }
+}
+
+impl Campaign for Search {
+    type Result = Finding;
+
+    fn next(&self) -> Step<Finding> {
+        match &self.next {
+            Next::Done(finding) => Step::Done((**finding).clone()),
+            Next::Try(purpose, load) => Step::Run(Box::new(self.request(*purpose, *load))),
+        }
+    }
+
+    fn learn(&mut self, run: &Digest) {
+        let Next::Try(purpose, load) = self.next else { return };
+        let rest_ns = self.rest_ns(purpose);
+        let mut trial = Trial::of(self.trials.len() as u32 + 1, purpose, load, rest_ns, run);
+        trial.verdict = verdict_of(self.settings.criteria.unmet(run, &trial, &self.trials), doubts(run));
+        self.trials.push(trial);
+        self.next = self.decide();
+    }
+
+    fn learn_cut(&mut self, _run: &Digest) {
+        self.cut += 1;
+    }
+}
+
+impl Finder for Search {
+    fn made(&self) -> Made<'_> {
+        let bracket = self.belief.as_ref().map(|near| self.interval(near));
+        Made { trials: &self.trials, bracket }
+    }
+}
+
+/// A load that is in doubt so often is not tried again.
+const DOUBTS_OF_A_LOAD: usize = 2;
+
+/// Trials of the warm-up, at the most.
+const MOST_WARM_UPS: usize = 5;
+
+/// So many failures at the lowest load are enough.
+const FAILURES_AT_LOWEST: usize = 3;
+
+/// After a failure, the pause is so many times as long: queues drain.
+const REST_AFTER_FAILURE: u64 = 4;

@@ -1,0 +1,162 @@
+//! The end of a search: what is looked at when the limit is known, and what is said then.
+
+use super::near::UNSTABLE;
+use super::{Next, Search};
+use crate::find::finding::{FindNote, Finding, IntervalKind, Outcome, Why};
+use crate::find::notes::{collapse, of_trials};
+use crate::find::settings::Settings;
+use crate::find::trial::{Purpose, Trial, TrialVerdict, is_same_load};
+
+impl Search {
+    /// What is looked at when the limit is known: collapse beyond it, and recovery.
+    pub(super) fn after(&mut self) -> Next {
+        let outcome = self.outcome();
+        let Outcome::Capacity { load, from, .. } = outcome else { return self.done(outcome) };
+        let (ceiling, rounded) = (self.ceiling(), |load| self.settings.rounded(load));
+        let overloaded = |trial: &&Trial| trial.load >= load * OVERLOAD && trial.passed() == Some(false);
+        // Where trials fail whatever their load, one failure beyond the limit is no evidence.
+        let has_lapses = self.belief.as_ref().is_some_and(|near| near.belief.lapse() > TOLD_LAPSE / 2.0);
+        let failures_needed = if has_lapses { 3 } else { 1 };
+        let has = |purpose| self.trials.iter().filter(move |trial| trial.purpose == purpose);
+        let is_spent = self.trials.len() as u32 >= self.settings.most_trials;
+        if is_spent || ceiling < load * OVERLOAD || self.bends().is_some() {
+            return self.done(outcome);
+        }
+        let recovered = (0..self.trials.len()).filter(|at| {
+            let trial = &self.trials[*at];
+            trial.passed() == Some(true) && trial.load >= from * RECOVERED && self.follows_failure(*at)
+        });
+        let is_known = recovered.count() >= 2;
+        let follows_overload = |at: usize| self.trials.get(at).is_some_and(|trial| overloaded(&trial));
+        let last_is_overload = self.trials.len().checked_sub(1).is_some_and(follows_overload);
+        let has_down = has(Purpose::Down).next().is_some();
+        let is_needed = self.clean().filter(overloaded).count() < failures_needed;
+        if !has_down && (is_needed || (!is_known && !last_is_overload)) {
+            return match has(Purpose::Beyond).count() {
+                0..MOST_BEYOND => Next::Try(Purpose::Beyond, rounded((load * BEYOND).min(ceiling))),
+                _ => self.done(outcome),
+            };
+        }
+        let down: Vec<&Trial> = has(Purpose::Down).collect();
+        let next = match (is_known, down.last()) {
+            (true, _) => None,
+            (false, None) => Some(from * RECOVERED),
+            (false, Some(last)) if last.passed() == Some(true) => None,
+            // A single failure may be a lapse, or the end of the queue of the overload.
+            (false, Some(last)) if down.len() == 1 => Some(last.load),
+            (false, Some(last)) => Some(last.load * 0.8),
+        };
+        match next.filter(|next| down.len() < MOST_DOWN && *next >= self.settings.least) {
+            Some(next) => Next::Try(Purpose::Down, rounded(next)),
+            None => self.done(outcome),
+        }
+    }
+
+    fn outcome(&self) -> Outcome {
+        let Some(near) = &self.belief else { return Outcome::InDoubt { load: self.settings.start } };
+        let ceiling = self.ceiling();
+        let (from, to) = self.interval(near);
+        let middle = match &near.drifts {
+            Some(trend) => trend.shifted[1],
+            None => near.belief.quantile(0.5),
+        };
+        let loads = self.clean().map(|trial| trial.load);
+        if near.belief.is_unstable() > UNSTABLE {
+            let lowest = loads.min_by(f64::total_cmp).unwrap_or(self.settings.least);
+            return Outcome::Unstable { share: near.belief.lapse(), from: lowest, to: middle.min(ceiling) };
+        }
+        if to >= ceiling * 0.999 && (ceiling < self.settings.most || middle >= ceiling * 0.999) {
+            let why = if ceiling < self.settings.most { Why::Generator } else { Why::Most };
+            let highest = self.highest_passed().unwrap_or(self.settings.least);
+            return Outcome::AtLeast { load: from.min(highest), why };
+        }
+        let (from, to) = match near.may_drift.filter(|_| near.drifts.is_none() && near.recovers.is_none()) {
+            Some((low, high)) => (from.min(low), to.max(high)),
+            None => (from, to),
+        };
+        Outcome::Capacity { load: middle, from, to, interval: IntervalKind::Confidence }
+    }
+
+    pub(super) fn done(&self, outcome: Outcome) -> Next {
+        let notes = self.notes(&outcome);
+        let Settings { method, what, criteria, .. } = &self.settings;
+        let (criteria, trials) = (criteria.texts(), self.trials.clone());
+        let finding =
+            Finding { method: *method, what: *what, criteria, outcome, notes, trials, cut: self.cut };
+        Next::Done(Box::new(finding))
+    }
+
+    fn notes(&self, outcome: &Outcome) -> Vec<FindNote> {
+        let mut notes = Vec::new();
+        let warm_ups = self.warm_ups().count() as u32;
+        match self.is_warm() {
+            true if warm_ups > 2 => notes.push(FindNote::Warm { trials: warm_ups }),
+            false if warm_ups > 1 => notes.push(FindNote::NotWarm),
+            _ => (),
+        }
+        notes.extend(of_trials(&self.trials, &self.settings.criteria));
+        let Outcome::Capacity { load, from, to, .. } = *outcome else { return notes };
+        let Some(near) = &self.belief else { return notes };
+        let (noise, lapse) = (near.belief.noise(), near.belief.lapse());
+        let half = (to / from).ln() / 2.0;
+        if near.drifts.is_none() && noise >= TOLD_NOISE {
+            notes.push(FindNote::Noise { share: noise });
+        }
+        if lapse >= TOLD_LAPSE {
+            notes.push(FindNote::Lapses { share: lapse });
+        }
+        if let Some(drift) = &near.drifts {
+            notes.push(FindNote::Drift { from: load * (-drift.shift).exp(), to: load });
+        } else if half > self.settings.precision * 1.001 {
+            let more = (half / self.settings.precision).powi(2) * self.trials.len() as f64;
+            let (reached, wanted) = (half, self.settings.precision);
+            notes.push(FindNote::Imprecise { reached, wanted, trials_needed: more.min(1e6) as u32 });
+        }
+        notes.extend(self.hysteresis());
+        notes.extend(collapse(&self.trials, load));
+        let low = self.clean().filter(|trial| trial.load <= load / 2.0 && trial.passed() == Some(true));
+        let (lost, queries) = low.fold((0, 0), |sum, trial| (sum.0 + trial.lost, sum.1 + trial.queries));
+        if lost as f64 > queries as f64 * TOLD_LOSS {
+            notes.push(FindNote::UsualLoss { share: lost as f64 / queries as f64 });
+        }
+        notes
+    }
+
+    fn hysteresis(&self) -> Option<FindNote> {
+        if let Some(trend) = self.bends() {
+            return Some(FindNote::Hysteresis { from: trend.shifted[0], to: trend.shifted[2] });
+        }
+        let down: Vec<&Trial> = self.clean().filter(|trial| trial.purpose == Purpose::Down).collect();
+        let failed: Vec<&&Trial> = down.iter().filter(|trial| trial.passed() == Some(false)).collect();
+        let [_, .., last] = failed.as_slice() else { return None };
+        let recovered = down.last().filter(|trial| trial.passed() == Some(true) && trial.load < last.load);
+        Some(FindNote::Hysteresis { from: recovered.map_or(0.0, |trial| trial.load), to: last.load })
+    }
+
+    pub(super) fn not_met(&self) -> Outcome {
+        let last = self.clean().filter(|trial| is_same_load(trial.load, self.settings.least)).last();
+        let criteria = match last.map(|trial| &trial.verdict) {
+            Some(TrialVerdict::Failed(unmet)) => unmet.iter().map(|unmet| unmet.criterion.clone()).collect(),
+            _ => Vec::new(),
+        };
+        Outcome::NotMet { lowest: self.settings.least, criteria }
+    }
+}
+
+/// A load that is an overload, and that which is tried.
+const OVERLOAD: f64 = 1.3;
+const BEYOND: f64 = 1.5;
+
+/// A load that a server holds again after an overload, as a share of the lower end of the interval.
+const RECOVERED: f64 = 0.9;
+
+/// Trials beyond the limit, at the most.
+const MOST_BEYOND: usize = 6;
+
+/// Trials after an overload, at the most.
+const MOST_DOWN: usize = 10;
+
+/// What is told.
+const TOLD_NOISE: f64 = 0.02;
+const TOLD_LAPSE: f64 = 0.08;
+const TOLD_LOSS: f64 = 1e-4;

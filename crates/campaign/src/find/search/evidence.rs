@@ -1,0 +1,81 @@
+//! What the trials so far say about loads: which were held, which are beyond the generator, which trials count.
+
+use super::{DOUBTS_OF_A_LOAD, Search};
+use crate::find::trial::{Purpose, Trial, is_same_load};
+
+impl Search {
+    /// Whether the last two trials of the warm-up agree.
+    pub(super) fn is_warm(&self) -> bool {
+        let first: Vec<&Trial> = self.warm_ups().collect();
+        let [.., a, b] = first.as_slice() else { return false };
+        let is_near = match (a.p50_ns, b.p50_ns) {
+            (Some(a), Some(b)) => a.abs_diff(b) as f64 <= (a.min(b) as f64 * ALIKE).max(ALIKE_NS),
+            (a, b) => a.is_none() && b.is_none(),
+        };
+        a.passed() == b.passed() && is_near
+    }
+
+    pub(super) fn warm_ups(&self) -> impl Iterator<Item = &Trial> {
+        self.trials.iter().filter(|trial| trial.purpose == Purpose::WarmUp && trial.passed().is_some())
+    }
+
+    /// Trials that say something.
+    pub(super) fn clean(&self) -> impl Iterator<Item = &Trial> {
+        self.trials.iter().filter(|trial| trial.passed().is_some())
+    }
+
+    pub(super) fn highest_passed(&self) -> Option<f64> {
+        let passed =
+            self.clean().filter(|trial| trial.passed() == Some(true) && trial.purpose != Purpose::Down);
+        passed.map(|trial| trial.load).max_by(f64::total_cmp)
+    }
+
+    /// The highest load that can be used: that of the user, or the generator's own limit.
+    pub(super) fn ceiling(&self) -> f64 {
+        let most = self.settings.most;
+        let Some(doubted) = self.doubted() else { return most };
+        let below = self.clean().filter(|trial| trial.passed() == Some(true) && trial.load < doubted);
+        let highest = below.map(|trial| trial.load).max_by(f64::total_cmp);
+        match highest {
+            Some(highest) if doubted / highest > NEAR_OUR_LIMIT => (doubted * highest).sqrt().min(most),
+            Some(highest) => highest.min(most),
+            None => doubted.min(most),
+        }
+    }
+
+    /// The lowest load at which the generator was in doubt twice, and never sure.
+    fn doubted(&self) -> Option<f64> {
+        let is_doubted = |load: f64| {
+            let of = self.trials.iter().filter(|trial| is_same_load(trial.load, load));
+            let (sure, doubted): (Vec<_>, Vec<_>) = of.partition(|trial| trial.passed().is_some());
+            sure.is_empty() && doubted.len() >= DOUBTS_OF_A_LOAD
+        };
+        let loads = self.trials.iter().map(|trial| trial.load).filter(|load| is_doubted(*load));
+        loads.min_by(f64::total_cmp)
+    }
+
+    /// Whether a trial says where the limit is.
+    pub(super) fn is_evidence(&self, at: usize) -> bool {
+        let Some(trial) = self.trials.get(at) else { return false };
+        match trial.purpose {
+            Purpose::WarmUp => self.trials.get(at + 1).is_none_or(|next| next.purpose != Purpose::WarmUp),
+            Purpose::Down | Purpose::Step => false,
+            // One that passes there shows that the limit is not where it seemed.
+            Purpose::Beyond => true,
+            Purpose::Doubling | Purpose::Lowest | Purpose::Near | Purpose::Recover => true,
+        }
+    }
+
+    /// Whether the trial before it failed.
+    pub(super) fn follows_failure(&self, at: usize) -> bool {
+        let before = self.trials.get(..at).unwrap_or_default();
+        before.iter().rev().find_map(Trial::passed) == Some(false)
+    }
+}
+
+/// The generator's limit is not looked for more closely than this.
+const NEAR_OUR_LIMIT: f64 = 1.1;
+
+/// The medians of two trials of a warm server differ by less than this share, or by less than this time.
+const ALIKE: f64 = 0.25;
+const ALIKE_NS: f64 = 100_000.0;

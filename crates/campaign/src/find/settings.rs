@@ -1,0 +1,353 @@
+//! The settings of a search: the options of the user, validated once, and the run that they make of a load.
+
+use dnsdyno_plan::Draft;
+use dnsdyno_plan::expect::Expectation;
+use dnsdyno_plan::units::{
+    format_duration_ns, format_rate_qps, parse_count, parse_duration_ns, parse_percent, parse_rate_qps,
+};
+
+use super::criteria::Criteria;
+use super::error::{FindError, TooFew};
+use super::options::{Method, Options, What};
+use super::refuse::{refuse_load, refuse_others};
+use super::trial::Purpose;
+use crate::step::Request;
+
+/// The settings of a search, validated.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    pub(super) method: Method,
+    pub(super) what: What,
+    pub(super) criteria: Criteria,
+    /// Everything but the load.
+    pub(super) draft: Draft,
+    pub(super) start: f64,
+    pub(super) least: f64,
+    pub(super) most: f64,
+    /// `None` = as long as the criteria need.
+    pub(super) trial_ns: Option<u64>,
+    pub(super) rest_ns: u64,
+    /// Half of the width of the interval, as a share.
+    pub(super) precision: f64,
+    pub(super) most_trials: u32,
+    pub(super) per_client_qps: f64,
+    pub(super) repeats: u32,
+}
+
+impl Settings {
+    /// Validates the options of a search; `draft` are those of its runs.
+    ///
+    /// # Errors
+    /// The first option that is not valid.
+    pub fn new(options: &Options, draft: &Draft) -> Result<Settings, FindError> {
+        let method = Method::of(options.method.as_deref())?;
+        let what = What::of(options.what.as_deref())?;
+        refuse_load(draft, method, what)?;
+        refuse_others(options, draft, method, what)?;
+        let expectations = options.criteria.iter().map(|text| Expectation::parse(text));
+        let criteria = match (method, options.criteria.is_empty()) {
+            (Method::Rfc2544 | Method::Rfc8219, true) => {
+                Criteria { expectations: vec![Expectation::parse("loss=0")?], no_loss_beyond_chance: false }
+            }
+            _ => Criteria::new(expectations.collect::<Result<_, _>>()?),
+        };
+        let (usual_start, usual_least, usual_most) = what.usual_loads();
+        let least = load("least", options.least.as_deref())?;
+        let most = load("most", options.most.as_deref())?;
+        let start = load("from", options.start.as_deref())?;
+        let trial_ns = options.trial.as_deref().map(|text| duration("trial", text)).transpose()?;
+        let trial_ns = trial_ns.or(method.is_by_book().then_some(BOOK_TRIAL_NS));
+        let per_client = load("per-client", options.per_client.as_deref())?.unwrap_or(1.0);
+        let longest_ns = trial_ns.unwrap_or(LONGEST_TRIAL_NS);
+        let queries_each = if what == What::Clients { per_client } else { 1.0 };
+        let fewest = criteria.queries_needed() as f64 / (longest_ns as f64 * 1e-9) / queries_each;
+        let fits_least = usual_least.max(fewest.ceil()).min(most.or(start).unwrap_or(f64::INFINITY));
+        let lowest = least.unwrap_or(fits_least);
+        let most_load = most.unwrap_or(usual_most.max(lowest));
+        let first = start.unwrap_or(usual_start.clamp(lowest.min(most_load), most_load));
+        let mut settings = Settings {
+            method,
+            what,
+            draft: draft.clone(),
+            start: first,
+            least: if start.is_some() && least.is_none() { lowest.min(first) } else { lowest },
+            most: most_load,
+            trial_ns,
+            rest_ns: match options.rest.as_deref() {
+                Some(text) if text.trim() == "0" => 0,
+                Some(text) => {
+                    parse_duration_ns(text).map_err(|error| FindError::Quantity { option: "rest", error })?
+                }
+                None => REST_NS,
+            },
+            precision: precision(options.precision.as_deref(), method)?,
+            most_trials: whole("trials", options.trials.as_deref(), 10, 10_000)?.unwrap_or(MOST_TRIALS),
+            per_client_qps: per_client,
+            repeats: whole("repeats", options.repeats.as_deref(), 1, 1_000)?.unwrap_or(BOOK_REPEATS),
+            criteria,
+        };
+        if method == Method::Rfc8219 && draft.timeout.is_none() {
+            settings.draft.timeout = Some("1s".to_owned());
+        }
+        settings.is_ordered()?;
+        if !matches!(method, Method::Window | Method::Ramp | Method::Stair) {
+            settings.has_enough_queries(longest_ns)?;
+        }
+        let longest = settings.longest_ns();
+        if longest > MONTH_NS {
+            return Err(FindError::TooLong(dnsdyno_measure::units::length(longest)));
+        }
+        Ok(settings)
+    }
+
+    fn is_ordered(&self) -> Result<(), FindError> {
+        let Settings { least, start, most, .. } = *self;
+        let is_ordered = match self.method {
+            Method::Stair | Method::Ramp => start < most,
+            _ => least <= start && start <= most,
+        };
+        let text = |load: f64| format_rate_qps(load);
+        match is_ordered {
+            true => Ok(()),
+            false => Err(FindError::Order { least: text(least), start: text(start), most: text(most) }),
+        }
+    }
+
+    /// Whether the shortest trial at the lowest load has the queries that the criteria need.
+    fn has_enough_queries(&self, longest_ns: u64) -> Result<(), FindError> {
+        let (needed, seconds) = (self.criteria.queries_needed(), longest_ns as f64 * 1e-9);
+        let has = self.qps(self.least) * seconds;
+        // A whole number of queries may be one less than rate times time.
+        if has * 1.001 + 1.0 >= needed as f64 {
+            return Ok(());
+        }
+        let carried = CARRIED.iter().find(|(_, share)| has * share >= dnsdyno_measure::BEYOND as f64 * 0.999);
+        let better_s = (needed as f64 / self.qps(self.least)).ceil();
+        Err(FindError::TooFew(Box::new(TooFew {
+            needed,
+            trial: format_duration_ns(longest_ns),
+            least: format_rate_qps(self.least),
+            has: has as u64,
+            carries: match carried {
+                Some((name, _)) => format!(", which carry {name} at the most"),
+                None => ", which carry no percentile".to_owned(),
+            },
+            better: format_duration_ns((better_s * 1e9) as u64),
+            higher: format_rate_qps((needed as f64 / seconds * self.least / self.qps(self.least)).ceil()),
+        })))
+    }
+
+    /// How it searches.
+    pub fn method(&self) -> Method {
+        self.method
+    }
+
+    /// What it searches for.
+    pub fn what(&self) -> What {
+        self.what
+    }
+
+    /// The criteria.
+    pub fn criteria(&self) -> &Criteria {
+        &self.criteria
+    }
+
+    /// The first load, the lowest and the highest.
+    pub fn loads(&self) -> (f64, f64, f64) {
+        (self.start, self.least, self.most)
+    }
+
+    /// Half of the width of the interval that is wanted, as a share.
+    pub fn precision(&self) -> f64 {
+        self.precision
+    }
+
+    /// The most runs.
+    pub fn most_runs(&self) -> u64 {
+        match self.method {
+            Method::Search => u64::from(self.most_trials) + 1 + MOST_AFTER,
+            Method::Stair | Method::Ramp => 1,
+            Method::Window => super::window::RUNGS.len() as u64,
+            Method::Rfc2544 | Method::Rfc8219 => {
+                let halvings =
+                    ((self.most / self.least).log2() / self.precision).log2().max(1.0).ceil() as u64;
+                u64::from(self.repeats) * (halvings + 4).max(6)
+            }
+        }
+    }
+
+    /// The length of a trial at a load.
+    pub fn trial_ns(&self, load: f64) -> u64 {
+        self.trial_ns.unwrap_or_else(|| {
+            let needed_s = self.criteria.queries_needed() as f64 / self.qps(load);
+            ((needed_s * 1e9).ceil() as u64).clamp(TRIAL_NS, LONGEST_TRIAL_NS)
+        })
+    }
+
+    /// The longest that the search may take, in ns: each trial as long as it can be, with its pause, and with a timeout
+    /// at its end.
+    pub fn longest_ns(&self) -> u64 {
+        let timeout = self.draft.timeout.as_deref().and_then(|text| parse_duration_ns(text).ok());
+        let timeout_ns = timeout.unwrap_or(5_000_000_000);
+        let run_ns = match self.method {
+            Method::Ramp => self.ramp_ns(),
+            Method::Stair => self.stair_steps().saturating_mul(self.hold_ns()),
+            _ => self.trial_ns(self.least),
+        };
+        let each = run_ns.saturating_add(timeout_ns).saturating_add(self.rest_ns.saturating_mul(4));
+        each.saturating_mul(self.most_runs())
+    }
+
+    /// Queries per second of a load.
+    pub(super) fn qps(&self, load: f64) -> f64 {
+        if self.what == What::Clients { load * self.per_client_qps } else { load }
+    }
+
+    /// A load that is easy to read, and to type: four digits.
+    pub(super) fn rounded(&self, load: f64) -> f64 {
+        let unit = 10f64.powf(load.max(1e-6).log10().floor() - 3.0);
+        let rounded = (load / unit).round() * unit;
+        if self.what == What::Clients || rounded >= 1_000.0 { rounded.round().max(1.0) } else { rounded }
+    }
+
+    /// The run of a trial.
+    pub(super) fn request(&self, purpose: Purpose, load: f64, rest_ns: u64) -> Request {
+        let lasts_ns = self.trial_ns(load);
+        let mut draft = Draft {
+            rate: Some(format_rate_qps(self.qps(load))),
+            duration: Some(format_duration_ns(lasts_ns)),
+            ..self.of_trials(lasts_ns)
+        };
+        match self.what {
+            What::Queries => (),
+            What::Connections => draft.queries_per_connection = Some(1),
+            What::Clients => draft.clients = Some(load.round().max(1.0) as usize),
+        }
+        let load = dnsdyno_measure::units::rate(load);
+        Request {
+            draft,
+            rest_ns,
+            commands: false,
+            why: format!("{}: {load} {}", purpose.text(), self.what.unit()),
+        }
+    }
+
+    /// What all trials have.
+    pub(super) fn of_trials(&self, lasts_ns: u64) -> Draft {
+        let expect: Vec<String> = self.criteria.expectations.iter().map(|one| one.text.clone()).collect();
+        let interval_ns = (lasts_ns / ROWS_OF_TRIAL / 1_000_000 * 1_000_000).clamp(20_000_000, 1_000_000_000);
+        Draft {
+            expect: (!expect.is_empty()).then_some(expect),
+            interval: self.draft.interval.clone().or_else(|| Some(format_duration_ns(interval_ns))),
+            ..self.draft.clone()
+        }
+    }
+
+    /// The length of a ramp.
+    pub(super) fn ramp_ns(&self) -> u64 {
+        let given = self.draft.over.as_deref().and_then(|text| parse_duration_ns(text).ok());
+        given.unwrap_or(RAMP_NS)
+    }
+
+    /// The length of a step of a stair.
+    pub(super) fn hold_ns(&self) -> u64 {
+        let given = self.draft.hold.as_deref().and_then(|text| parse_duration_ns(text).ok());
+        given.unwrap_or(HOLD_NS)
+    }
+
+    /// The height of a step of a stair.
+    pub(super) fn step_qps(&self) -> f64 {
+        let given = self.draft.step.as_deref().and_then(|text| parse_rate_qps(text).ok());
+        given.filter(|step| *step > 0.0).unwrap_or(self.start)
+    }
+
+    fn stair_steps(&self) -> u64 {
+        ((self.most - self.start) / self.step_qps()).floor().max(0.0) as u64 + 1
+    }
+}
+
+fn load(option: &'static str, text: Option<&str>) -> Result<Option<f64>, FindError> {
+    let Some(text) = text else { return Ok(None) };
+    let load = parse_rate_qps(text).map_err(|error| FindError::Quantity { option, error })?;
+    match load > 0.0 && load <= HIGHEST_LOAD {
+        true => Ok(Some(load)),
+        false => {
+            Err(FindError::Range { option, text: text.to_owned(), needs: "needs more than 0, at most 1G" })
+        }
+    }
+}
+
+fn duration(option: &'static str, text: &str) -> Result<u64, FindError> {
+    let ns = parse_duration_ns(text).map_err(|error| FindError::Quantity { option, error })?;
+    match (SHORTEST_TRIAL_NS..=DAY_NS).contains(&ns) {
+        true => Ok(ns),
+        false => Err(FindError::Range { option, text: text.to_owned(), needs: "needs 200ms to 24h" }),
+    }
+}
+
+fn precision(text: Option<&str>, method: Method) -> Result<f64, FindError> {
+    let Some(text) = text else { return Ok(if method.is_by_book() { BOOK_PRECISION } else { PRECISION }) };
+    let share = parse_percent(text).map_err(|error| FindError::Quantity { option: "precision", error })?;
+    match (0.001..=0.2).contains(&share) {
+        true => Ok(share),
+        false => {
+            Err(FindError::Range { option: "precision", text: text.to_owned(), needs: "needs 0.1% to 20%" })
+        }
+    }
+}
+
+fn whole(option: &'static str, text: Option<&str>, least: u64, most: u64) -> Result<Option<u32>, FindError> {
+    let Some(text) = text else { return Ok(None) };
+    let number = parse_count(text).map_err(|error| FindError::Quantity { option, error })?;
+    match (least..=most).contains(&number) {
+        true => Ok(Some(number as u32)),
+        false if option == "trials" => {
+            Err(FindError::Range { option, text: text.to_owned(), needs: "needs 10 to 10000" })
+        }
+        false => Err(FindError::Range { option, text: text.to_owned(), needs: "needs 1 to 1000" }),
+    }
+}
+
+/// The percentiles that a number of queries may carry, and the share beyond them.
+const CARRIED: [(&str, f64); 6] =
+    [("p99.99", 0.0001), ("p99.9", 0.001), ("p99", 0.01), ("p95", 0.05), ("p90", 0.1), ("p50", 0.5)];
+
+/// A trial lasts at least so long: a second in which a server does something else is then a tenth of it.
+const TRIAL_NS: u64 = 10_000_000_000;
+
+/// And at most so long, where the criteria need many queries.
+const LONGEST_TRIAL_NS: u64 = 60_000_000_000;
+
+/// A shorter trial is mostly its start.
+const SHORTEST_TRIAL_NS: u64 = 200_000_000;
+
+/// Rows of a trial: enough to see a queue grow.
+const ROWS_OF_TRIAL: u64 = 10;
+
+/// Between trials: enough for the packets that are still under way.
+const REST_NS: u64 = 500_000_000;
+
+/// As resperf: 60 s, to --most.
+const RAMP_NS: u64 = 60_000_000_000;
+
+/// A minute, as operators' stairs have it.
+const HOLD_NS: u64 = 60_000_000_000;
+
+/// Half of the width of the interval.
+const PRECISION: f64 = 0.02;
+
+/// Where the binary search of the RFCs ends: neighbouring loads differ by so much.
+const BOOK_PRECISION: f64 = 0.001;
+
+const MOST_TRIALS: u32 = 60;
+
+/// Trials beyond the limit and after it.
+const MOST_AFTER: u64 = 18;
+
+/// RFC 2544, section 24, and RFC 8219, section 9: trials of at least 60 s; section 26 and RFC 8219: 20 repeats.
+const BOOK_TRIAL_NS: u64 = 60_000_000_000;
+const BOOK_REPEATS: u32 = 20;
+
+const HIGHEST_LOAD: f64 = 1e9;
+const DAY_NS: u64 = 86_400_000_000_000;
+const MONTH_NS: u64 = 31 * DAY_NS;

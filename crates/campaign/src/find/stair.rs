@@ -1,0 +1,117 @@
+//! One stair: the highest step below which no step failed. One trial each, so there is a bracket and no interval.
+
+use dnsdyno_plan::Draft;
+use dnsdyno_plan::units::{format_duration_ns, format_rate_qps};
+use dnsdyno_record::Digest;
+
+use super::finding::{Finding, IntervalKind, Outcome, Why};
+use super::notes::{collapse, of_trials};
+use super::settings::Settings;
+use super::trial::{Purpose, Trial, TrialVerdict, doubts};
+use super::{Finder, Made};
+use crate::step::{Campaign, Request, Step};
+
+/// A stair.
+#[derive(Clone, Debug)]
+pub struct Stair {
+    settings: Settings,
+    trials: Vec<Trial>,
+    cut: u32,
+    is_done: bool,
+}
+
+impl Stair {
+    /// A stair with these settings.
+    pub fn new(settings: Settings) -> Stair {
+        Stair { settings, trials: Vec::new(), cut: 0, is_done: false }
+    }
+
+    fn request(&self) -> Request {
+        let Settings { start, most, .. } = self.settings;
+        let hold_ns = self.settings.hold_ns();
+        let range = format!("{}..{}", format_rate_qps(start), format_rate_qps(most));
+        let draft = Draft {
+            stair: Some(range.clone()),
+            step: Some(format_rate_qps(self.settings.step_qps())),
+            hold: Some(format_duration_ns(hold_ns)),
+            ..self.settings.of_trials(hold_ns)
+        };
+        Request { draft, rest_ns: 0, commands: false, why: format!("stair {range} qps") }
+    }
+
+    fn outcome(&self) -> Outcome {
+        let unmet = |trial: &Trial| match &trial.verdict {
+            TrialVerdict::Failed(unmet) => unmet.iter().map(|unmet| unmet.criterion.clone()).collect(),
+            _ => Vec::new(),
+        };
+        let first = self.trials.iter().position(|trial| trial.passed() != Some(true));
+        let Some(at) = first else {
+            let load = self.trials.last().map_or(self.settings.start, |trial| trial.load);
+            return Outcome::AtLeast { load, why: Why::Most };
+        };
+        let (Some(failed), below) = (self.trials.get(at), self.trials.get(at.wrapping_sub(1))) else {
+            return Outcome::InDoubt { load: self.settings.start };
+        };
+        match (below, failed.passed()) {
+            (None, None) => Outcome::InDoubt { load: failed.load },
+            (None, _) => Outcome::NotMet { lowest: failed.load, criteria: unmet(failed) },
+            (Some(below), None) => Outcome::AtLeast { load: below.load, why: Why::Generator },
+            (Some(below), _) => {
+                let (load, to) = (below.load, failed.load);
+                Outcome::Capacity { load, from: load, to, interval: IntervalKind::Bracket }
+            }
+        }
+    }
+
+    fn finding(&self) -> Finding {
+        let outcome = self.outcome();
+        let mut notes = of_trials(&self.trials, &self.settings.criteria);
+        if let Outcome::Capacity { load, .. } = outcome {
+            notes.extend(collapse(&self.trials, load));
+        }
+        let Settings { method, what, .. } = self.settings;
+        let (criteria, trials) = (self.settings.criteria.texts(), self.trials.clone());
+        Finding { method, what, criteria, outcome, notes, trials, cut: self.cut }
+    }
+}
+
+impl Campaign for Stair {
+    type Result = Finding;
+
+    fn next(&self) -> Step<Finding> {
+        match self.is_done {
+            true => Step::Done(self.finding()),
+            false => Step::Run(Box::new(self.request())),
+        }
+    }
+
+    fn learn(&mut self, run: &Digest) {
+        let doubts = doubts(run);
+        for row in run.rows() {
+            let number = self.trials.len() as u32 + 1;
+            let load = self.settings.rounded(row.asked_qps());
+            let lasted = (row.covered_ns, row.covered_ns);
+            let mut step =
+                Trial::of_part(number, Purpose::Step, load, lasted, run.header.headline, &row.tally);
+            let unmet = self.settings.criteria.unmet_by_row(&run.header, row, &step, &self.trials);
+            // The generator is judged for the whole run: where it is in doubt, a step that failed may be its own.
+            step.verdict = match (unmet.is_empty(), doubts.is_empty()) {
+                (true, _) => TrialVerdict::Passed,
+                (false, false) => TrialVerdict::InDoubt(doubts.clone()),
+                (false, true) => TrialVerdict::Failed(unmet),
+            };
+            self.trials.push(step);
+        }
+        self.is_done = true;
+    }
+
+    fn learn_cut(&mut self, _run: &Digest) {
+        self.cut += 1;
+    }
+}
+
+impl Finder for Stair {
+    fn made(&self) -> Made<'_> {
+        Made { trials: &self.trials, bracket: None }
+    }
+}

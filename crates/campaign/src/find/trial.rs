@@ -1,0 +1,200 @@
+//! A trial: one run at one load, and what it says about the criteria.
+
+use dnsdyno_measure::Tally;
+use dnsdyno_record::expect::Measured;
+use dnsdyno_record::figures::{judged, latency, lost, rate_qps};
+use dnsdyno_record::{Digest, Headline};
+
+/// One run of a search, judged.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trial {
+    /// Its number, from 1: that of its record in `runs/`.
+    pub number: u32,
+    /// What it was for.
+    pub purpose: Purpose,
+    /// Its load, in the unit of the search.
+    pub load: f64,
+    /// How long its load lasted, in ns.
+    pub lasted_ns: u64,
+    /// Until its last query had ended, with the pause before it, in ns.
+    pub took_ns: u64,
+    /// Queries that count for the server.
+    pub queries: u64,
+    /// Of these, without an answer in time.
+    pub lost: u64,
+    /// Of these, answered with SERVFAIL or REFUSED.
+    pub errors: u64,
+    /// Queries answered, per second.
+    pub answered_qps: f64,
+    /// Half of the queries took no longer; `None` where it was not answered, or too few were sent.
+    pub p50_ns: Option<u64>,
+    /// 99 of 100.
+    pub p99_ns: Option<u64>,
+    /// The mean latency of the answered, in ns.
+    pub mean_ns: Option<u64>,
+    /// What it says.
+    pub verdict: TrialVerdict,
+}
+
+/// What a trial is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// To warm up: caches, connections.
+    WarmUp,
+    /// To double the load until it is too much.
+    Doubling,
+    /// Whether the criteria are met at the lowest load.
+    Lowest,
+    /// To narrow the limit.
+    Near,
+    /// To let a server recover from an overload, before a load near its limit.
+    Recover,
+    /// To see what happens beyond the limit.
+    Beyond,
+    /// To see whether the server recovers at once from an overload.
+    Down,
+    /// A step of a method with steps of its own.
+    Step,
+}
+
+impl Purpose {
+    /// In one or two words, for people and programs.
+    pub fn text(self) -> &'static str {
+        match self {
+            Purpose::WarmUp => "warm-up",
+            Purpose::Doubling => "doubling",
+            Purpose::Lowest => "lowest load",
+            Purpose::Near => "near the limit",
+            Purpose::Recover => "recovery",
+            Purpose::Beyond => "beyond the limit",
+            Purpose::Down => "after an overload",
+            Purpose::Step => "step",
+        }
+    }
+}
+
+/// What a trial says about its load.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TrialVerdict {
+    /// All criteria were met.
+    Passed,
+    /// These were not.
+    Failed(Vec<Unmet>),
+    /// The generator itself may have been the limit: it says nothing. The names of its warnings.
+    InDoubt(Vec<String>),
+}
+
+/// A criterion that was not met.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unmet {
+    /// The criterion.
+    pub criterion: String,
+    /// What was measured.
+    pub measured: Measured,
+}
+
+impl Trial {
+    /// Whether all criteria were met; `None` where it says nothing.
+    pub fn passed(&self) -> Option<bool> {
+        match self.verdict {
+            TrialVerdict::Passed => Some(true),
+            TrialVerdict::Failed(_) => Some(false),
+            TrialVerdict::InDoubt(_) => None,
+        }
+    }
+
+    /// The share of queries without an answer in time.
+    pub fn loss(&self) -> f64 {
+        if self.queries == 0 { 0.0 } else { self.lost as f64 / self.queries as f64 }
+    }
+
+    /// The figures of a run; its verdict is given by the criteria.
+    pub(super) fn of(number: u32, purpose: Purpose, load: f64, rest_ns: u64, run: &Digest) -> Trial {
+        let took_ns = run.to_ns().saturating_add(rest_ns);
+        Trial::of_part(number, purpose, load, (run.schedule_ns(), took_ns), run.header.headline, run.tally())
+    }
+
+    /// The same of a part of a run, whose load lasted and which took so long.
+    pub(super) fn of_part(
+        number: u32,
+        purpose: Purpose,
+        load: f64,
+        (lasted_ns, took_ns): (u64, u64),
+        headline: Headline,
+        tally: &Tally,
+    ) -> Trial {
+        let shown = latency(headline, tally);
+        let percentile = |q| match shown.percentile(q) {
+            Some(dnsdyno_measure::Quantile::At(ns)) => Some(ns),
+            _ => None,
+        };
+        Trial {
+            number,
+            purpose,
+            load,
+            lasted_ns,
+            took_ns,
+            queries: judged(tally),
+            lost: lost(tally),
+            errors: ERRORS.into_iter().map(|rcode| tally.rcodes.of(rcode)).sum(),
+            answered_qps: rate_qps(tally.ends.answered, lasted_ns),
+            p50_ns: percentile(0.5),
+            p99_ns: percentile(0.99),
+            mean_ns: shown.answered.mean_ns(),
+            verdict: TrialVerdict::Passed,
+        }
+    }
+}
+
+/// Whether two loads are the same, as far as they are written.
+pub(super) fn is_same_load(a: f64, b: f64) -> bool {
+    (a / b - 1.0).abs() < 0.001
+}
+
+/// The names of the warnings of a run about its own generator; one without its end has none that can be known.
+pub(super) fn doubts(run: &Digest) -> Vec<String> {
+    let mut names: Vec<_> = run.warnings().iter().map(|warning| warning.name().to_owned()).collect();
+    if run.sum.is_none() {
+        names.push("no_regular_end".to_owned());
+    }
+    names
+}
+
+/// What a trial says that has these unmet criteria and these doubts. Lateness of ours only makes the response time
+/// longer, and the load less even: a trial that passes in spite of it would pass without.
+pub(super) fn verdict_of(unmet: Vec<Unmet>, doubts: Vec<String>) -> TrialVerdict {
+    let is_sure = doubts.is_empty()
+        || (unmet.is_empty() && doubts.iter().all(|name| LATENESS.contains(&name.as_str())));
+    match (is_sure, unmet.is_empty()) {
+        (false, _) => TrialVerdict::InDoubt(doubts),
+        (true, true) => TrialVerdict::Passed,
+        (true, false) => TrialVerdict::Failed(unmet),
+    }
+}
+
+/// The names of the warnings about lateness: nothing was lost by us, and nothing was left out.
+const LATENESS: [&str; 2] = ["sends_late", "cpus_shared"];
+
+/// SERVFAIL and REFUSED.
+const ERRORS: [u16; 2] = [2, 5];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trial_that_passes_in_spite_of_our_lateness_has_passed_and_one_that_fails_is_in_doubt() {
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let unmet = || {
+            vec![Unmet { criterion: "p99<5ms".to_owned(), measured: Measured::Part { part: 0, whole: 1 } }]
+        };
+        assert_eq!(verdict_of(Vec::new(), names(&["sends_late", "cpus_shared"])), TrialVerdict::Passed);
+        assert_eq!(
+            verdict_of(unmet(), names(&["sends_late"])),
+            TrialVerdict::InDoubt(names(&["sends_late"]))
+        );
+        let dropped = names(&["sends_late", "socket_drops"]);
+        assert_eq!(verdict_of(Vec::new(), dropped.clone()), TrialVerdict::InDoubt(dropped));
+        assert_eq!(verdict_of(unmet(), Vec::new()), TrialVerdict::Failed(unmet()));
+    }
+}

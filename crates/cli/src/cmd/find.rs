@@ -1,0 +1,277 @@
+//! `dnsdyno find`: the highest load that meets criteria.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Args;
+use dnsdyno_campaign::find::{Finding, Made, Method, Options, Outcome, Settings, What};
+use dnsdyno_campaign::{Request, Step};
+use dnsdyno_executor::find::{FindFailed, RESULT_FILE, Search, Tell, dated_folder};
+use dnsdyno_executor::{CarriedOut, JournalError, MakeError};
+use dnsdyno_measure::units::{count, length, percent, rate};
+use dnsdyno_page::quoted;
+use dnsdyno_plan::{Draft, LOAD_HEADING};
+use dnsdyno_record::command_line;
+use dnsdyno_report::finding::{finding_json, finding_text, trial_head, trial_line};
+use dnsdyno_runner::{Control, validate};
+use serde_json::json;
+
+use crate::cmd::report::named;
+use crate::exit::{EXPECTATION_FAILED, Failure, OK, Outcome as Exit, code_of_stop};
+use crate::message::print_error;
+use crate::screen::width_of_terminal;
+use crate::signals::handle_signals;
+
+#[derive(Debug, Default, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct FindFlags {
+    /// A criterion of each trial, such as 'loss<0.1%' or 'p99<5ms'; may be repeated [default: no loss
+    /// beyond chance, and p99<=100ms]
+    #[arg(long = "while", value_name = "EXPECTATION", help_heading = SEARCH)]
+    while_: Vec<String>,
+    /// What is searched for: qps, connections (per second, one query each) or clients (held, each with
+    /// its connection) [default: qps]
+    #[arg(long, value_name = "WHAT", help_heading = SEARCH)]
+    find: Option<String>,
+    /// search, stair, ramp, window, rfc2544 or rfc8219 [default: search]
+    #[arg(long, value_name = "METHOD", help_heading = SEARCH)]
+    method: Option<String>,
+    /// The first load [default: 1k; of connections and clients 100]
+    #[arg(long, value_name = "LOAD", help_heading = SEARCH)]
+    from: Option<String>,
+    /// The lowest load that is tried, if the first one is too much [default: a tenth of the default of --from]
+    #[arg(long, value_name = "LOAD", help_heading = SEARCH)]
+    least: Option<String>,
+    /// The highest load that is tried; the end of a stair or a ramp; the largest window
+    #[arg(long, value_name = "LOAD", help_heading = SEARCH)]
+    most: Option<String>,
+    /// The length of each trial [default: 10s, or up to 60s where the criteria need more queries]
+    #[arg(long, value_name = "T", help_heading = SEARCH)]
+    trial: Option<String>,
+    /// The pause between trials; four times as long after one that failed [default: 500ms]
+    #[arg(long, value_name = "T", help_heading = SEARCH)]
+    rest: Option<String>,
+    /// Search until the 95 % interval is so narrow: plus or minus this share [default: 2%]
+    #[arg(long, value_name = "SHARE", help_heading = SEARCH)]
+    precision: Option<String>,
+    /// End after this many trials, with the interval that there is then [default: 60]
+    #[arg(long, value_name = "N", help_heading = SEARCH)]
+    trials: Option<String>,
+    /// With --find clients: queries per second of each client [default: 1]
+    #[arg(long, value_name = "QPS", help_heading = SEARCH)]
+    per_client: Option<String>,
+    /// With --method rfc2544 and rfc8219: how often the search is made [default: 20]
+    #[arg(long, value_name = "N", help_heading = SEARCH)]
+    repeats: Option<String>,
+    /// Say what would be done, and how long it takes at the most, and do nothing
+    #[arg(long, help_heading = SEARCH)]
+    dry_run: bool,
+    #[command(flatten)]
+    draft: Draft,
+    /// A plan file (TOML) with options of the runs; flags override it
+    #[arg(long, value_name = "FILE", help_heading = LOAD_HEADING)]
+    plan: Option<PathBuf>,
+    /// Folder of the search; one that was stopped is resumed [default: runs/DATE-TIME-find]
+    #[arg(short, long, value_name = "FOLDER", help_heading = OUTPUT, display_order = 0)]
+    out: Option<PathBuf>,
+    /// Print the result only
+    #[arg(long, help_heading = OUTPUT)]
+    quiet: bool,
+    /// Print the result as one JSON object
+    #[arg(long, help_heading = OUTPUT)]
+    json: bool,
+}
+
+pub(crate) fn find(flags: FindFlags) -> Exit {
+    let draft = match &flags.plan {
+        Some(file) => {
+            let read = Draft::read(file).and_then(|draft| draft.overlay(flags.draft.clone()));
+            read.map_err(Failure::bad_input)?
+        }
+        None => flags.draft.clone(),
+    };
+    let options = flags.options();
+    let settings = Settings::new(&options, &draft).map_err(Failure::bad_input)?;
+    // A mistake in an option of the runs is told before anything is written.
+    if let Step::Run(first) = dnsdyno_campaign::find::finder(settings.clone()).next() {
+        validate(&first.draft)?.notes.iter().for_each(|note| print_error(&format!("dnsdyno: {note}")));
+    }
+    if flags.dry_run {
+        return write!(std::io::stdout(), "{}", dry_run(&settings)).map(|()| OK).map_err(Failure::run_failed);
+    }
+    let folder = flags.out.clone().unwrap_or_else(dated_folder);
+    // The key itself is in no file.
+    let keyless = Draft { tsig: draft.tsig.as_ref().map(|_| "given".to_owned()), ..draft };
+    let kept = json!({ "verb": "find", "options": options, "draft": keyless });
+    let control = Arc::new(Control::default());
+    handle_signals(Arc::clone(&control), Arc::new(|| ())).map_err(Failure::run_failed)?;
+    let mut told = Told { method: settings.method(), what: settings.what(), quiet: flags.quiet, lines: 0 };
+    if !flags.quiet {
+        print_error(&format!("criteria: {}", settings.criteria().texts().join(", ")));
+    }
+    let search = Search {
+        settings,
+        options: &kept,
+        folder: &folder,
+        control: &control,
+        observer: &mut (),
+        tell: &mut told,
+    };
+    match search.carry_out() {
+        Ok(CarriedOut::Done(finding)) => print(&finding, &folder, flags.json),
+        Ok(CarriedOut::Stopped) => {
+            print_error(&format!("dnsdyno: to resume: {}", resume(&flags.out, &folder)));
+            Ok(code_of_stop(control.cause()))
+        }
+        Err(error) => {
+            print_error(&format!(
+                "dnsdyno: what was measured is kept; to resume: {}",
+                resume(&flags.out, &folder)
+            ));
+            Err(match error {
+                FindFailed::Make(MakeError::Run(error)) => error.into(),
+                FindFailed::Journal(error @ JournalError::Another { .. }) => Failure::bad_input(error),
+                other => Failure::run_failed(other),
+            })
+        }
+    }
+}
+
+impl FindFlags {
+    fn options(&self) -> Options {
+        Options {
+            what: self.find.clone(),
+            method: self.method.clone(),
+            criteria: self.while_.clone(),
+            start: self.from.clone(),
+            least: self.least.clone(),
+            most: self.most.clone(),
+            trial: self.trial.clone(),
+            rest: self.rest.clone(),
+            precision: self.precision.clone(),
+            trials: self.trials.clone(),
+            per_client: self.per_client.clone(),
+            repeats: self.repeats.clone(),
+        }
+    }
+}
+
+/// Prints the result; returns the exit code.
+fn print(finding: &Finding, folder: &Path, json: bool) -> Exit {
+    let mut out = std::io::stdout().lock();
+    let printed = match json {
+        true => writeln!(out, "{:#}", finding_json(finding)),
+        false => write!(
+            out,
+            "{}\nresult: {}\n",
+            finding_text(finding, width_of_terminal()),
+            named(&folder.join(RESULT_FILE))
+        ),
+    };
+    printed.map_err(Failure::run_failed)?;
+    Ok(match finding.outcome {
+        Outcome::Capacity { .. } => OK,
+        _ => EXPECTATION_FAILED,
+    })
+}
+
+/// A line for each trial, on standard error.
+struct Told {
+    method: Method,
+    what: What,
+    quiet: bool,
+    /// Trials printed.
+    lines: usize,
+}
+
+impl Tell for Told {
+    fn begins(&mut self, _request: &Request) {}
+
+    fn judged(&mut self, made: Made<'_>) {
+        let new = made.trials.len().saturating_sub(self.lines);
+        for at in 0..new {
+            let shown = made.trials.get(..self.lines + 1).unwrap_or_default();
+            let bracket = made.bracket.filter(|_| at + 1 == new);
+            if !self.quiet {
+                if self.lines == 0 {
+                    print_error(trial_head(self.method, self.what).trim_end());
+                }
+                print_error(trial_line(self.method, Made { trials: shown, bracket }).trim_end());
+            }
+            self.lines += 1;
+        }
+    }
+
+    fn resumed(&mut self, ended: u32, cut: u32) {
+        if !self.quiet {
+            print_error(&format!(
+                "resumed after {} of this search; {cut} cut off",
+                dnsdyno_measure::units::counted(u64::from(ended), "run", "runs")
+            ));
+        }
+    }
+
+    fn unanswered(&mut self, why: &str) {
+        print_error(&format!("dnsdyno: {why}; asking again"));
+    }
+}
+
+/// What would be done.
+fn dry_run(settings: &Settings) -> String {
+    let unit = settings.what().unit();
+    let (start, least, most) = settings.loads();
+    let criteria = settings.criteria();
+    let mut lines = vec![
+        format!("method     {}", settings.method().name()),
+        format!("criteria   {}", criteria.texts().join(", ")),
+        format!(
+            "loads      first {} {unit}, at least {}, at the most {}",
+            rate(start),
+            rate(least),
+            rate(most)
+        ),
+    ];
+    if !matches!(settings.method(), Method::Stair | Method::Ramp) {
+        let needed = count(criteria.queries_needed());
+        let trial = length(settings.trial_ns(start));
+        lines.push(format!(
+            "trials     {trial} at the first load; the criteria need {needed} queries in each"
+        ));
+    }
+    if settings.method() == Method::Search {
+        lines.push(format!("precision  ±{}", percent(settings.precision())));
+    }
+    lines.push(format!(
+        "at most    {} runs, {}; usually a part of it",
+        count(settings.most_runs()),
+        length(settings.longest_ns())
+    ));
+    lines.join("\n") + "\n"
+}
+
+/// The command that resumes a search.
+fn resume(given: &Option<PathBuf>, folder: &Path) -> String {
+    let mut words: Vec<String> = command_line().iter().map(|word| quoted(word)).collect();
+    if given.is_none() {
+        words.extend(["-o".to_owned(), quoted(&folder.to_string_lossy())]);
+    }
+    words.join(" ")
+}
+
+/// The heading of the options of the search itself.
+pub(crate) const SEARCH: &str = "Search";
+const OUTPUT: &str = "Output";
+
+const EXAMPLES: &str = "\
+Examples:
+  dnsdyno find -s 192.0.2.53 -d queries.txt
+  dnsdyno find -s 192.0.2.53 -d queries.txt --while 'loss<0.1%' --while 'p99<5ms'
+  dnsdyno find -s 192.0.2.53 -d queries.txt --transport tcp --find connections
+  dnsdyno find -s 192.0.2.53 -d queries.txt --transport dot --find clients --per-client 0.1
+  dnsdyno find -s 192.0.2.53 -d queries.txt --method stair --from 2k --most 25k --step 1k --hold 60s
+  dnsdyno find -s 192.0.2.53 -d queries.txt --method ramp --most 100k --over 60s
+  dnsdyno find -s 192.0.2.53 -d queries.txt --method window
+
+Exit codes: 0 the limit was found; 1 it is only known to be at least so high, or the criteria are not
+met at any load; 2 the options are not valid; 3 a run failed; 128 + the signal where it was stopped.";

@@ -1,0 +1,71 @@
+//! Makes one run of a campaign on this host, and says whether its record counts.
+
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use dnsdyno_plan::Draft;
+use dnsdyno_record::{Ended, FinishedRun, WriteError};
+use dnsdyno_runner::{Control, Keep, LocalRunner, Observer, PlanRunner, RunError, validate};
+
+/// Why a run was not made, or does not count.
+#[derive(Debug, thiserror::Error)]
+pub enum MakeError {
+    /// The run failed.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// The record of the run is not complete.
+    #[error("the record of this run is not complete, so it does not count: {0}")]
+    Incomplete(WriteError),
+    /// The generator failed.
+    #[error("this run does not count, because the generator failed: {0}")]
+    Failed(String),
+}
+
+/// Makes a run, with its record in `folder`. `None` = the user has stopped it: what there is of its record does not
+/// count.
+pub(crate) fn make(
+    draft: &Draft,
+    folder: &Path,
+    control: &Control,
+    observer: &mut dyn Observer,
+) -> Result<Option<FinishedRun>, MakeError> {
+    let plan = validate(draft)?;
+    let may_use_sockets = plan.backend.xdp().is_some_and(|xdp| xdp.or_sockets);
+    let over_sockets = Draft { seed: Some(plan.seed.to_string()), ..draft.clone() }.by_sockets();
+    let over_sockets = may_use_sockets.then(|| validate(&over_sockets)).transpose()?;
+    let keep = Keep::Folder(folder.to_owned());
+    let over_sockets = over_sockets.as_ref();
+    let run = LocalRunner { keep, over_sockets, control, observer, query_logs: None }.run(&plan);
+    let run = match run {
+        Err(RunError::StoppedBefore) => return Ok(None),
+        other => other?,
+    };
+    match run.digest.ended() {
+        Some(Ended::Interrupted | Ended::Terminated | Ended::HungUp) => return Ok(None),
+        Some(Ended::Failed { why }) => return Err(MakeError::Failed(why.clone())),
+        _ => {}
+    }
+    match run.incomplete {
+        Some(error) => Err(MakeError::Incomplete(error)),
+        None => Ok(Some(run)),
+    }
+}
+
+/// Waits without load; returns whether it was not stopped.
+pub(crate) fn rest(length: Duration, is_stopped: &dyn Fn() -> bool) -> bool {
+    let end = Instant::now() + length;
+    loop {
+        if is_stopped() {
+            return false;
+        }
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return true;
+        }
+        thread::sleep(left.min(STOP_CHECK));
+    }
+}
+
+/// How often a rest looks whether it is stopped.
+const STOP_CHECK: Duration = Duration::from_millis(50);
