@@ -21,6 +21,8 @@ pub(super) struct Imaginary {
     overloaded: bool,
     /// The highest load that the generator can send.
     pub(super) ours: f64,
+    /// The share of trials in which it is in doubt, whatever their load.
+    pub(super) in_doubt: f64,
 }
 
 /// What the limit is made of.
@@ -53,7 +55,7 @@ pub(super) enum Kind {
 impl Imaginary {
     pub(super) fn new(kind: Kind, limit: f64, seed: u64) -> Imaginary {
         let rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-        Imaginary { kind, limit, rng, made: 0, overloaded: false, ours: f64::INFINITY }
+        Imaginary { kind, limit, rng, made: 0, overloaded: false, ours: f64::INFINITY, in_doubt: 0.0 }
     }
 
     /// The limit now.
@@ -109,7 +111,8 @@ impl Imaginary {
             }
             Kind::Mdc(service_s) => vec![queued(load, seconds, 4, &mut self.rng, &mut |_| service_s)],
         };
-        digest(load, seconds, parts, load > self.ours)
+        let in_doubt = load > self.ours || (self.in_doubt > 0.0 && self.rng.random::<f64>() < self.in_doubt);
+        digest(load, seconds, parts, in_doubt)
     }
 }
 

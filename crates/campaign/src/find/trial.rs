@@ -173,7 +173,7 @@ pub(super) fn verdict_of(unmet: Vec<Unmet>, doubts: Vec<String>) -> TrialVerdict
 }
 
 /// The names of the warnings about lateness: nothing was lost by us, and nothing was left out.
-const LATENESS: [&str; 2] = ["sends_late", "cpus_shared"];
+const LATENESS: [&str; 3] = ["sends_late", "cpu_starved", "cpus_shared"];
 
 /// SERVFAIL and REFUSED.
 const ERRORS: [u16; 2] = [2, 5];

@@ -244,6 +244,24 @@ fn what_is_not_a_capacity_is_told_as_what_it_is() {
 }
 
 #[test]
+fn on_a_host_that_is_often_busy_the_limit_of_the_server_is_found_or_a_bound_that_is_true() {
+    let mut found = 0;
+    for seed in 0..20 {
+        let mut server = Imaginary::new(Kind::Hard, 20_000.0, seed);
+        server.in_doubt = 0.2;
+        match search(options(&[]), &mut server).outcome {
+            Outcome::Capacity { from, to, .. } => {
+                assert!((from..=to).contains(&20_000.0), "{from}..{to}");
+                found += 1;
+            }
+            Outcome::AtLeast { load, why: Why::Generator } => assert!(load <= 20_000.0, "{load}"),
+            other => assert!(matches!(other, Outcome::InDoubt { .. }), "{other:?}"),
+        }
+    }
+    assert!(found >= 12, "{found} of 20");
+}
+
+#[test]
 fn what_else_is_to_be_known_is_told() {
     let notes = |kind, seed| search(options(&[]), &mut Imaginary::new(kind, 20_000.0, seed)).notes;
     // Noise may by chance look like less of it, and then nothing is told.

@@ -43,14 +43,17 @@ impl Search {
         }
     }
 
-    /// The lowest load at which the generator was in doubt twice, and never sure.
+    /// The lowest load at which the generator was in doubt twice, and never sure. One below a load that has passed says
+    /// something about a moment of this host, and not about what the generator can do.
     fn doubted(&self) -> Option<f64> {
         let is_doubted = |load: f64| {
             let of = self.trials.iter().filter(|trial| is_same_load(trial.load, load));
             let (sure, doubted): (Vec<_>, Vec<_>) = of.partition(|trial| trial.passed().is_some());
             sure.is_empty() && doubted.len() >= DOUBTS_OF_A_LOAD
         };
-        let loads = self.trials.iter().map(|trial| trial.load).filter(|load| is_doubted(*load));
+        let highest = self.highest_passed().unwrap_or(0.0);
+        let above = self.trials.iter().map(|trial| trial.load).filter(|load| *load > highest);
+        let loads = above.filter(|load| is_doubted(*load));
         loads.min_by(f64::total_cmp)
     }
 
