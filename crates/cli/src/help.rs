@@ -1,4 +1,5 @@
-//! Which options `dnsdyno run -h` and `dnsdyno find -h` show: those of most runs. `--help` shows all, and so does the man page.
+//! Which options `dnsdyno run -h` and `dnsdyno find -h` show: those of most runs. `--help` shows all, and so does the
+//! man page.
 
 use clap::{CommandFactory, FromArgMatches};
 

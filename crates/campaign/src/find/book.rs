@@ -8,12 +8,12 @@
 
 use dnsdyno_record::Digest;
 
+use super::finder::{Finder, Made};
 use super::finding::{FindNote, Finding, IntervalKind, Outcome, Why};
 use super::notes::{collapse, of_trials};
 use super::options::Method;
 use super::settings::Settings;
 use super::trial::{Purpose, Trial, TrialVerdict, doubts, verdict_of};
-use super::{Finder, Made};
 use crate::statistics::median;
 use crate::step::{Campaign, Request, Step};
 

@@ -12,6 +12,7 @@ mod belief;
 mod book;
 mod criteria;
 mod error;
+mod finder;
 mod finding;
 #[cfg(test)]
 mod imaginary;
@@ -31,6 +32,7 @@ mod window;
 pub use book::BookSearch;
 pub use criteria::{ANSWERS, BY_CHANCE, Criteria, STEADY};
 pub use error::{FindError, TooFew};
+pub use finder::{Finder, Made};
 pub use finding::{FindNote, Finding, IntervalKind, Outcome, Why};
 pub use options::{Method, Options, What};
 pub use ramp::Ramp;
@@ -39,23 +41,6 @@ pub use settings::Settings;
 pub use stair::Stair;
 pub use trial::{Purpose, Trial, TrialVerdict, Unmet};
 pub use window::Window;
-
-use crate::step::Campaign;
-
-/// A campaign that finds a limit, by any method.
-pub trait Finder: Campaign<Result = Finding> {
-    /// What it has so far.
-    fn made(&self) -> Made<'_>;
-}
-
-/// What a search has so far.
-#[derive(Clone, Copy, Debug)]
-pub struct Made<'a> {
-    /// Its trials.
-    pub trials: &'a [Trial],
-    /// Between which loads the limit is, with a probability of 95 %; `None` where it cannot be said yet.
-    pub bracket: Option<(f64, f64)>,
-}
 
 /// The campaign of a method.
 pub fn finder(settings: Settings) -> Box<dyn Finder> {

@@ -17,11 +17,11 @@ use dnsdyno_plan::{Draft, PieceDraft};
 use dnsdyno_record::figures::rate_qps;
 use dnsdyno_record::{Digest, Row};
 
+use super::finder::{Finder, Made};
 use super::finding::{FindNote, Finding, IntervalKind, Outcome, Why};
 use super::notes::{collapse, of_trials};
 use super::settings::Settings;
 use super::trial::{Purpose, Trial, TrialVerdict, doubts};
-use super::{Finder, Made};
 use crate::step::{Campaign, Request, Step};
 
 /// A ramp.

@@ -13,55 +13,18 @@
 mod ending;
 mod evidence;
 mod near;
+mod state;
 
 use dnsdyno_record::Digest;
 
-use super::belief::Belief;
+use super::finder::{Finder, Made};
 use super::finding::{Finding, Outcome};
 use super::settings::Settings;
-use super::trend::Trend;
 use super::trial::{Purpose, Trial, doubts, is_same_load, verdict_of};
-use super::{Finder, Made};
 use crate::step::{Campaign, Request, Step};
+use state::{DOUBTS_OF_A_LOAD, Next};
 
-/// The search, between two trials.
-#[derive(Clone, Debug)]
-pub struct Search {
-    settings: Settings,
-    trials: Vec<Trial>,
-    cut: u32,
-    /// From the first trial near the limit on.
-    belief: Option<Near>,
-    /// What is done next.
-    next: Next,
-}
-
-/// The belief, and what was found about the limit itself.
-#[derive(Clone, Debug)]
-struct Near {
-    belief: Belief,
-    /// The loads of the ends of its grid.
-    from: f64,
-    to: f64,
-    /// Trials that it has learned.
-    learned: usize,
-    /// The limit falls after an overload: only trials after one that passed count, and a trial at a low load follows
-    /// each failure.
-    recovers: Option<Trend>,
-    /// The limit moves.
-    drifts: Option<Trend>,
-    /// It may move, which is not shown: the interval allows for it.
-    may_drift: Option<(f64, f64)>,
-    /// It may be lower after an overload, which is not shown: then it would be about this load otherwise.
-    suspected: Option<f64>,
-}
-
-/// What is done next.
-#[derive(Clone, Debug)]
-enum Next {
-    Try(Purpose, f64),
-    Done(Box<Finding>),
-}
+pub use state::Search;
 
 impl Search {
     /// A search with these settings.
@@ -187,9 +150,6 @@ impl Finder for Search {
         Made { trials: &self.trials, bracket }
     }
 }
-
-/// A load that is in doubt so often is not tried again.
-const DOUBTS_OF_A_LOAD: usize = 2;
 
 /// Trials of the warm-up, at the most.
 const MOST_WARM_UPS: usize = 5;

@@ -167,7 +167,7 @@ impl Settings {
         match self.method {
             Method::Search => u64::from(self.most_trials) + 1 + MOST_AFTER,
             Method::Stair | Method::Ramp => 1,
-            Method::Window => super::window::RUNGS.len() as u64,
+            Method::Window => RUNGS.len() as u64,
             Method::Rfc2544 | Method::Rfc8219 => {
                 let halvings =
                     ((self.most / self.least).log2() / self.precision).log2().max(1.0).ceil() as u64;
@@ -351,3 +351,6 @@ const BOOK_REPEATS: u32 = 20;
 const HIGHEST_LOAD: f64 = 1e9;
 const DAY_NS: u64 = 86_400_000_000_000;
 const MONTH_NS: u64 = 31 * DAY_NS;
+
+/// The windows.
+pub(super) const RUNGS: [u32; 12] = [5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000];

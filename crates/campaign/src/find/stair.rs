@@ -4,11 +4,11 @@ use dnsdyno_plan::Draft;
 use dnsdyno_plan::units::{format_duration_ns, format_rate_qps};
 use dnsdyno_record::Digest;
 
+use super::finder::{Finder, Made};
 use super::finding::{Finding, IntervalKind, Outcome, Why};
 use super::notes::{collapse, of_trials};
 use super::settings::Settings;
 use super::trial::{Purpose, Trial, TrialVerdict, doubts};
-use super::{Finder, Made};
 use crate::step::{Campaign, Request, Step};
 
 /// A stair.

@@ -7,7 +7,7 @@ use rand::{RngExt, SeedableRng};
 
 use super::imaginary::{Imaginary, Kind};
 use super::*;
-use crate::step::Step;
+use crate::step::{Campaign, Step};
 use dnsdyno_plan::Draft;
 
 /// The outcome of a thousand searches.
@@ -153,12 +153,12 @@ const WIDE: (f64, f64) = (3_000.0, 300_000.0);
 /// Times the fewest trials that are possible.
 const RATIO: f64 = 2.0;
 
-/// The same where a drift is slow enough to be taken for noise: whoever knows that there is none sees it in a few trials.
-/// This is more than the twice that is wanted.
+/// The same where a drift is slow enough to be taken for noise: whoever knows that there is none sees it in a few
+/// trials. This is more than the twice that is wanted.
 const RATIO_DRIFT: f64 = 3.3;
 
-/// The same where the limit is lower after an overload: that must be seen before it can be allowed for. This too is more
-/// than is wanted.
+/// The same where the limit is lower after an overload: that must be seen before it can be allowed for. This too is
+/// more than is wanted.
 const RATIO_HYSTERESIS: f64 = 2.5;
 
 /// Arrivals at which p99 is 2.5 times the service time in M/D/4, for a service time of 2 ms: by a simulation of

@@ -12,11 +12,11 @@ use dnsdyno_plan::Draft;
 use dnsdyno_plan::units::format_duration_ns;
 use dnsdyno_record::Digest;
 
+use super::finder::{Finder, Made};
 use super::finding::{FindNote, Finding, IntervalKind, Outcome, Why};
 use super::notes::of_trials;
-use super::settings::Settings;
+use super::settings::{RUNGS, Settings};
 use super::trial::{Purpose, Trial, TrialVerdict, doubts, verdict_of};
-use super::{Finder, Made};
 use crate::step::{Campaign, Request, Step};
 
 /// The ladder.
@@ -141,9 +141,6 @@ impl Finder for Window {
         Made { trials: &self.trials, bracket: None }
     }
 }
-
-/// The windows.
-pub(super) const RUNGS: [u32; 12] = [5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000];
 
 /// A window that gives more than this times the best before it is a gain.
 const GAIN: f64 = 1.05;

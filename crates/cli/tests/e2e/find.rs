@@ -230,7 +230,8 @@ fn connections_per_second_and_clients_held_are_what_is_varied() {
     let server = responder(Faults::default());
     let of = |words: &str, folder: &str| {
         let ran = work.dnsdyno(&format!(
-            "find -s {} -d q.txt --transport tcp --while loss<50% --while p50<2s --rest 0 --trials 10 {words} -o {folder}",
+            "find -s {} -d q.txt --transport tcp --while loss<50% --while p50<2s --rest 0 --trials 10 \
+            {words} -o {folder}",
             server.address()
         ));
         assert!(matches!(ran.code(), Some(0 | 1)), "{}", ran.stderr);

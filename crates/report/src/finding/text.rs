@@ -246,7 +246,8 @@ fn note_text(note: &FindNote, what: What) -> String {
             warnings.join(", ")
         ),
         FindNote::Errors { share: errors } => format!(
-            "errors: {} of the queries in trials that passed were answered with SERVFAIL or REFUSED, which no criterion \
+            "errors: {} of the queries in trials that passed were answered with SERVFAIL or REFUSED, which \
+            no criterion \
              forbids; to forbid it: --while 'servfail=0' --while 'refused=0'",
             percent(*errors)
         ),

@@ -1,7 +1,7 @@
 //! The end of a search: what is looked at when the limit is known, and what is said then.
 
 use super::near::UNSTABLE;
-use super::{Next, Search};
+use super::state::{Next, Search};
 use crate::find::finding::{FindNote, Finding, IntervalKind, Outcome, Why};
 use crate::find::notes::{collapse, of_trials};
 use crate::find::settings::Settings;

@@ -1,6 +1,6 @@
 //! What the trials so far say about loads: which were held, which are beyond the generator, which trials count.
 
-use super::{DOUBTS_OF_A_LOAD, Search};
+use super::state::{DOUBTS_OF_A_LOAD, Search};
 use crate::find::trial::{Purpose, Trial, is_same_load};
 
 impl Search {

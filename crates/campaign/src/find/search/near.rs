@@ -1,6 +1,6 @@
 //! Trials near the limit: what they say about it, and which load is tried next.
 
-use super::{Near, Next, Search};
+use super::state::{Near, Next, Search};
 use crate::find::belief::{Belief, OUTSIDE};
 use crate::find::settings::Settings;
 use crate::find::trend::{FALLS, Point, Trend, drifts, trend};
