@@ -7,8 +7,8 @@
 //! ```
 //!
 //! The limit is the load at which a trial passes with probability 1/2. What the trials say about it is kept as a
-//! [`Belief`]; a trial in which the generator is in doubt says nothing, is repeated once, and a load that is in doubt
-//! twice is the highest that this search can use.
+//! [`Belief`]; a trial in which the generator is in doubt says nothing, is repeated, and a load that is in doubt
+//! three times is the highest that this search can use.
 
 mod ending;
 mod evidence;
@@ -50,7 +50,7 @@ impl Search {
         }
     }
 
-    /// A trial in doubt is made again once.
+    /// A trial in doubt is made again, twice at the most.
     fn again(&self) -> Option<(Purpose, f64)> {
         let last = self.trials.last().filter(|trial| trial.passed().is_none())?;
         let same = self

@@ -43,7 +43,7 @@ impl Search {
         }
     }
 
-    /// The lowest load at which the generator was in doubt twice, and never sure. One below a load that has passed says
+    /// The lowest load at which the generator was in doubt three times, and never sure. One below a load that has passed says
     /// something about a moment of this host, and not about what the generator can do.
     fn doubted(&self) -> Option<f64> {
         let is_doubted = |load: f64| {

@@ -46,4 +46,4 @@ pub(super) enum Next {
 }
 
 /// A load that is in doubt so often is not tried again.
-pub(super) const DOUBTS_OF_A_LOAD: usize = 2;
+pub(super) const DOUBTS_OF_A_LOAD: usize = 3;
