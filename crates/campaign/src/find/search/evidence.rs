@@ -43,8 +43,8 @@ impl Search {
         }
     }
 
-    /// The lowest load at which the generator was in doubt three times, and never sure. One below a load that has passed says
-    /// something about a moment of this host, and not about what the generator can do.
+    /// The lowest load at which the generator was in doubt three times, and never sure. One below a load that has
+    /// passed says something about a moment of this host, and not about what the generator can do.
     fn doubted(&self) -> Option<f64> {
         let is_doubted = |load: f64| {
             let of = self.trials.iter().filter(|trial| is_same_load(trial.load, load));
