@@ -2,7 +2,7 @@
 
 use dnsdyno_measure::PERCENTILES;
 use dnsdyno_record::figures::{latency, run_rate};
-use dnsdyno_record::{Digest, ReadError, Row};
+use dnsdyno_record::{Digest, ReadError};
 
 use super::design::{Cell, Design};
 use super::judge::{Doubt, loss};
@@ -252,11 +252,10 @@ impl RunFigures {
     }
 }
 
-/// The rate asked, on average over the time in which queries were due.
+/// The rate asked, on average over the schedule, which may end before the last interval.
 fn asked(run: &Digest) -> Option<f64> {
-    let covered: u64 = run.rows().iter().map(|row| row.covered_ns).sum();
-    let asked: f64 = run.rows().iter().map(|row: &Row| row.asked_qps() * row.covered_ns as f64).sum();
-    (asked > 0.0 && covered > 0).then(|| asked / covered as f64)
+    let asked_micro: u64 = run.rows().iter().map(|row| row.asked_micro).sum();
+    (asked_micro > 0 && run.schedule_ns() > 0).then(|| asked_micro as f64 * 1e3 / run.schedule_ns() as f64)
 }
 
 /// The comparisons of a load; `runs` are those of each subject.

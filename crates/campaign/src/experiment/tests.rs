@@ -319,3 +319,13 @@ fn the_length_of_an_experiment_is_that_of_its_runs_rests_and_starts() {
     assert_eq!(design.runs(), 36);
     assert_eq!(design.lasts_ns(SECOND / 2), 36 * 7 * SECOND / 2);
 }
+
+#[test]
+fn the_rate_asked_is_that_of_the_schedule_where_it_ends_within_a_second() {
+    // Two intervals with 1,000 queries each; the last one is half over when the schedule ends.
+    let cut = || run("cut", Made { ends_before_ns: SECOND / 2, ..MADE });
+    let experiment = carry_out(design(1, 1), |_, _| Ok(cut().digest));
+    let found = results(&experiment, |_| Ok(cut())).unwrap();
+    let asked = found.cells[0].asked_qps.unwrap();
+    assert!((asked - 2_000.0 / 1.5).abs() < 1e-6, "{asked}");
+}
