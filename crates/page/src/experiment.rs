@@ -12,7 +12,6 @@ mod document;
 
 use dnsdyno_campaign::compare::{Figure, Kind};
 use dnsdyno_campaign::experiment::{CellResult, Spread};
-use dnsdyno_report::comparison::words::{figure, interval, signed, verdict_words};
 use dnsdyno_report::experiment::{ExperimentReport, words};
 
 use crate::Options;
@@ -142,24 +141,7 @@ fn differences(report: &ExperimentReport<'_>) -> String {
         "95 % interval",
         "verdict",
     ];
-    let mut rows = Vec::new();
-    for difference in &result.differences {
-        let Ok(comparison) = &difference.found else { continue };
-        for metric in &comparison.metrics {
-            let change = metric.change.as_ref().and_then(|change| interval(metric.kind, change));
-            rows.push(vec![
-                words::load(result, difference.load),
-                words::subject(result, difference.subject),
-                words::subject(result, difference.against),
-                metric.name.clone(),
-                figure(metric.kind, metric.baseline_median),
-                figure(metric.kind, metric.candidate_median),
-                signed(metric).unwrap_or_else(|| "-".to_owned()),
-                change.unwrap_or_else(|| "-".to_owned()),
-                verdict_words(metric),
-            ]);
-        }
-    }
+    let rows: Vec<Vec<String>> = words::changes(result).into_iter().map(Vec::from).collect();
     let help = words::risk(result).unwrap_or_default();
     if rows.is_empty() {
         return "<p>No two servers have runs that can be compared.</p>\n".to_owned();

@@ -6,7 +6,6 @@ use dnsdyno_campaign::compare::Kind;
 use dnsdyno_measure::PERCENTILES;
 
 use super::{ExperimentReport, words};
-use crate::comparison::words::{figure, interval, signed, verdict_words};
 use crate::markdown::{Table, text};
 
 /// The results as Markdown: `results.md`.
@@ -75,23 +74,8 @@ fn differences(out: &mut String, report: &ExperimentReport<'_>) {
     let mut table = Table::default();
     table.left("load").left("server").left("against").left("metric");
     table.right("against").right("server").right("change").right("95 % interval").left("verdict");
-    for difference in &result.differences {
-        let Ok(comparison) = &difference.found else { continue };
-        for metric in &comparison.metrics {
-            let change = metric.change.as_ref().and_then(|change| interval(metric.kind, change));
-            let cells = [
-                words::load(result, difference.load),
-                words::subject(result, difference.subject),
-                words::subject(result, difference.against),
-                metric.name.clone(),
-                figure(metric.kind, metric.baseline_median),
-                figure(metric.kind, metric.candidate_median),
-                signed(metric).unwrap_or_else(|| "-".to_owned()),
-                change.unwrap_or_else(|| "-".to_owned()),
-                verdict_words(metric),
-            ];
-            table.row(cells.map(|cell| text(&cell)));
-        }
+    for cells in words::changes(result) {
+        table.row(cells.map(|cell| text(&cell)));
     }
     out.push_str(&table.lines());
 }

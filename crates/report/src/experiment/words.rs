@@ -5,7 +5,7 @@ use dnsdyno_campaign::experiment::{CellResult, CellState, Difference, Discarded,
 use dnsdyno_measure::PERCENTILES;
 
 use super::CellDiagnosis;
-use crate::comparison::words::{figure, sentence};
+use crate::comparison::words::{figure, interval, sentence, signed, verdict_words};
 use crate::foreign::safe;
 use crate::layout::NOTHING;
 use crate::units::{count, rate};
@@ -18,6 +18,30 @@ pub fn subject(result: &ExperimentResult, number: usize) -> String {
 /// The name of a load.
 pub fn load(result: &ExperimentResult, number: usize) -> String {
     result.design.loads.get(number).map_or_else(String::new, |load| safe(&load.name))
+}
+
+/// Each metric of each comparison, as cells: load, server, against what, metric, of the other one, of the server, change,
+/// its interval, verdict.
+pub fn changes(result: &ExperimentResult) -> Vec<[String; 9]> {
+    let mut rows = Vec::new();
+    for difference in &result.differences {
+        let Ok(comparison) = &difference.found else { continue };
+        for metric in &comparison.metrics {
+            let change = metric.change.as_ref().and_then(|change| interval(metric.kind, change));
+            rows.push([
+                load(result, difference.load),
+                subject(result, difference.subject),
+                subject(result, difference.against),
+                metric.name.clone(),
+                figure(metric.kind, metric.baseline_median),
+                figure(metric.kind, metric.candidate_median),
+                signed(metric).unwrap_or_else(|| NOTHING.to_owned()),
+                change.unwrap_or_else(|| NOTHING.to_owned()),
+                verdict_words(metric),
+            ]);
+        }
+    }
+    rows
 }
 
 /// The rate asked: `5,000`; `-` in a closed loop.
