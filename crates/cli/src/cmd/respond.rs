@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -15,6 +15,7 @@ use dnsdyno_responder::{
     Running, Share, Stall, TlsSettings, TlsVersions, Transport, Zone,
 };
 use dnsdyno_sys::xdp::{Attach, Attached};
+use serde_json::Value;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
 
@@ -247,8 +248,12 @@ pub(crate) fn respond(flags: RespondFlags) -> Outcome {
         addresses.join(" ")
     ));
     serve(&running, &mut signals, length, flags.buckets()).map_err(Failure::run_failed)?;
-    let book = running.stop().to_json(flags.buckets());
-    match &flags.book {
+    write_book(flags.book.as_deref(), &running.stop().to_json(flags.buckets()))
+}
+
+/// Writes counts to a file, or prints them.
+pub(crate) fn write_book(path: Option<&Path>, book: &Value) -> Outcome {
+    match path {
         Some(path) => std::fs::write(path, format!("{book:#}\n"))
             .with_context(|| format!("cannot write the counts to {}", path.display())),
         None => writeln!(std::io::stdout(), "{book:#}").map_err(Into::into),
