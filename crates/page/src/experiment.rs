@@ -48,7 +48,7 @@ fn curves(report: &ExperimentReport<'_>) -> String {
     let mut charts = vec![rates, share];
     for name in ["p50", "p99", "p99.9"] {
         let of = |cell: &CellResult| words::percentile(cell, name);
-        charts.push(chart(report, name, "ms, logarithmic", Scale::Logarithmic, Kind::Duration, &of));
+        charts.push(chart(report, name, "logarithmic", Scale::Logarithmic, Kind::Duration, &of));
     }
     let drawn: String = charts.into_iter().flatten().collect();
     format!(
