@@ -18,6 +18,7 @@ mod finding;
 mod imaginary;
 mod notes;
 mod options;
+mod quantities;
 mod ramp;
 mod refuse;
 mod search;
