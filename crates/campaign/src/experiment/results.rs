@@ -4,7 +4,8 @@ use dnsdyno_measure::PERCENTILES;
 use dnsdyno_record::figures::{latency, run_rate};
 use dnsdyno_record::{Digest, ReadError, Row};
 
-use super::design::{Cell, Design};
+use super::design::{Cell, Design, LoadKind};
+use super::found::Found;
 use super::judge::{Doubt, loss};
 use super::schedule::{Experiment, Outcome};
 use crate::compare::{ComparedRun, Comparison, Figure, Settings, compare, median_of};
@@ -35,6 +36,8 @@ pub struct CellResult {
     pub state: CellState,
     /// The runs that its figures are of.
     pub runs: Vec<RunFigures>,
+    /// What its searches or programs have found, with the number of each run; they have no other figures.
+    pub found: Vec<(u32, Found)>,
     /// The rate asked; `None` in a closed loop.
     pub asked_qps: Option<f64>,
     /// The rate answered, per second.
@@ -147,18 +150,27 @@ pub fn results(
             let mut runs = Vec::new();
             let state = state(experiment, cell);
             let numbers = numbers_of(experiment, cell, state);
-            for number in &numbers {
+            for number in numbers.iter().filter(|_| is_run(&result.design, load)) {
                 runs.push(read(*number)?);
             }
-            result.cells.push(cell_result(cell, state, &numbers, &runs));
+            let of_number = |number: &u32| Some((*number, experiment.found(*number)?.clone()));
+            let found = numbers.iter().filter_map(of_number).collect();
+            result.cells.push(CellResult { found, ..cell_result(cell, state, &numbers, &runs) });
             // What is in doubt is shown, and not compared.
             counted.push(if state == CellState::InDoubt { Vec::new() } else { runs });
         }
-        let found = differences(&result.design, load, &counted);
-        result.differences.extend(found);
+        if is_run(&result.design, load) {
+            let found = differences(&result.design, load, &counted);
+            result.differences.extend(found);
+        }
     }
     result.notes = notes(&result);
     Ok(result)
+}
+
+/// Whether a load is put on the servers by runs of ours, whose records are compared.
+fn is_run(design: &Design, load: usize) -> bool {
+    design.loads.get(load).is_some_and(|load| load.kind == LoadKind::Run)
 }
 
 fn discarded(experiment: &Experiment) -> Vec<Discarded> {
@@ -172,9 +184,10 @@ fn discarded(experiment: &Experiment) -> Vec<Discarded> {
 fn state(experiment: &Experiment, cell: Cell) -> CellState {
     let of_cell = || experiment.outcomes().iter().filter(|(of, _)| *of == cell).map(|(_, outcome)| outcome);
     let counted = of_cell().filter(|outcome| **outcome == Outcome::Counted).count();
+    let repeats = experiment.design().loads.get(cell.load).map_or(0, |load| load.repeats);
     let has_doubtful = of_cell().any(is_doubtful);
     match () {
-        () if counted >= experiment.design().repeats as usize => CellState::Complete,
+        () if counted >= repeats as usize => CellState::Complete,
         () if !experiment.is_given_up(cell) => CellState::Unfinished,
         () if counted > 0 => CellState::Short,
         () if has_doubtful => CellState::InDoubt,
@@ -216,6 +229,7 @@ fn cell_result(cell: Cell, state: CellState, numbers: &[u32], runs: &[ComparedRu
         share: spread(runs.iter().map(|run| plain(run.share))),
         percentiles,
         runs,
+        found: Vec::new(),
     }
 }
 
@@ -261,11 +275,8 @@ fn asked(run: &Digest) -> Option<f64> {
 
 /// The comparisons of a load; `runs` are those of each subject.
 fn differences(design: &Design, load: usize, runs: &[Vec<ComparedRun>]) -> Vec<Difference> {
-    let settings = Settings {
-        seed: design.seed,
-        family: u32::try_from(design.loads.len()).unwrap_or(1),
-        ..Settings::default()
-    };
+    let settings =
+        Settings { seed: design.seed, family: design.compared_loads().max(1), ..Settings::default() };
     let of = |(subject, candidate): (usize, &Vec<ComparedRun>)| {
         let against = design.subjects.get(subject)?.against?;
         let baseline = runs.get(against)?;
@@ -295,7 +306,7 @@ fn notes(result: &ExperimentResult) -> Vec<String> {
         ));
     }
     let windows = |load: &&super::design::LoadOf| {
-        let is_short = load.lasts_ns.is_some_and(|ns| ns < SHORT_NS);
+        let is_short = load.kind == LoadKind::Run && load.lasts_ns.is_some_and(|ns| ns < SHORT_NS);
         load.strictness.steady_permille.is_some() && is_short
     };
     let short: Vec<&str> =

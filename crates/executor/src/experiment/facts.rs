@@ -47,7 +47,7 @@ pub(super) fn write_file(path: &Path, content: &[u8]) -> Result<(), ExperimentEr
 }
 
 /// The end of a file; `None` where it cannot be read.
-fn end_of(path: &Path) -> Option<Vec<u8>> {
+pub(super) fn end_of(path: &Path) -> Option<Vec<u8>> {
     let mut file = fs::File::open(path).ok()?;
     let length = file.metadata().ok()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(MOST_BYTES))).ok()?;

@@ -133,14 +133,60 @@ pub(super) struct Config {
     pub(super) sysctl: BTreeMap<String, Text>,
 }
 
-/// A load: options of `dnsdyno run`, of which `name` is its own.
+/// A load: options of `dnsdyno run`, of which `name` is its own; or a search; or another program.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) struct LoadTable {
-    pub(super) steady: Option<Text>,
-    pub(super) answers: Option<AnswersWord>,
+    #[serde(flatten)]
+    pub(super) own: LoadKeys,
     #[serde(flatten)]
     pub(super) draft: Draft,
+}
+
+/// What a load has beside the options of its runs.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "kebab-case")]
+pub(super) struct LoadKeys {
+    pub(super) steady: Option<Text>,
+    pub(super) answers: Option<AnswersWord>,
+    pub(super) repeats: Option<u32>,
+    pub(super) drop_first: Option<u32>,
+    pub(super) find: Option<FindWords>,
+    pub(super) command: Option<String>,
+    pub(super) within: Option<Text>,
+    pub(super) figure: Option<String>,
+}
+
+/// The options of a search, as those of `dnsdyno find`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct FindTable {
+    pub(super) method: Option<String>,
+    pub(super) find: Option<String>,
+    pub(super) r#while: Vec<String>,
+    pub(super) from: Option<Text>,
+    pub(super) least: Option<Text>,
+    pub(super) most: Option<Text>,
+    pub(super) trial: Option<Text>,
+    pub(super) rest: Option<Text>,
+    pub(super) precision: Option<Text>,
+    pub(super) trials: Option<Text>,
+    pub(super) per_client: Option<Text>,
+    pub(super) repeats: Option<Text>,
+}
+
+/// A search: its table, or its method alone.
+#[derive(Clone, Debug)]
+pub(super) struct FindWords(pub(super) FindTable);
+
+impl<'de> Deserialize<'de> for FindWords {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<FindWords, D::Error> {
+        let table = match toml::Value::deserialize(deserializer)? {
+            toml::Value::String(method) => FindTable { method: Some(method), ..FindTable::default() },
+            table => table.try_into().map_err(serde::de::Error::custom)?,
+        };
+        Ok(FindWords(table))
+    }
 }
 
 /// Something that happens during a run.
@@ -249,7 +295,7 @@ fn unknown(file: &DeTable<'_>, is_whole: bool) -> Option<Unknown> {
     let server: Vec<&str> = ["name", "variant"].iter().chain(config).copied().collect();
     let variant: Vec<&str> = ["name", "changes"].iter().chain(config).copied().collect();
     let options = fields_of::<Draft>();
-    let load: Vec<&str> = ["steady", "answers"].iter().chain(options).copied().collect();
+    let load: Vec<&str> = fields_of::<LoadKeys>().iter().chain(options).copied().collect();
     let in_file = Unknown::first("the file", file, &known);
     let in_file = in_file.map(|unknown| {
         unknown.advised(options, "it is an option of runs: write it in [run] or in a [[load]]")
@@ -269,6 +315,7 @@ fn unknown(file: &DeTable<'_>, is_whole: bool) -> Option<Unknown> {
         let in_drafts = || {
             drafts.chain(loads).find_map(|(place, table, known)| {
                 Unknown::first(place, table, &known)
+                    .or_else(|| in_tables(table, "find", fields_of::<FindTable>()))
                     .or_else(|| in_tables(table, "piece", fields_of::<PieceDraft>()))
                     .or_else(|| in_tables(table, "member", fields_of::<MemberDraft>()))
             })

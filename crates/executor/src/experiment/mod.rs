@@ -12,6 +12,8 @@ mod carry_out;
 mod error;
 mod facts;
 mod file;
+mod found;
+mod generator;
 mod happen;
 mod keys;
 mod kind;
@@ -26,6 +28,7 @@ mod subjects;
 mod summary;
 mod timetable;
 mod values;
+mod way;
 
 pub use carry_out::{Carried, Watcher, carry_out};
 pub use error::ExperimentError;

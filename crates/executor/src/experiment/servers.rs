@@ -201,6 +201,27 @@ impl Standing {
         RunningCommand::shell(&self.filled(command), &place, &self.work, &self.command_log())
     }
 
+    /// Starts a program in the place of the generator, in `folder`; what it prints is appended to `log`.
+    pub(super) fn program(
+        &self,
+        command: &str,
+        cpus: &[usize],
+        queries: Option<&Path>,
+        [folder, log]: [&Path; 2],
+    ) -> Result<RunningCommand, LabError> {
+        let namespace = self.pair.as_ref().map(|pair| pair.near().clone());
+        let place = LabPlace { cpus: cpus.to_vec(), namespace, ..self.at.clone() };
+        let mut values = self.values.clone();
+        // Where the generator asks: at a path in front of the server, if there is one.
+        let (address, port) = asked_at(&self.target);
+        values.extend([("server.address".to_owned(), address), ("server.port".to_owned(), port)]);
+        let dnsdyno = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("dnsdyno"));
+        let files = [("queries", queries), ("dnsdyno", Some(dnsdyno.as_path()))];
+        let file = |(name, path): (&str, Option<&Path>)| Some((name.to_owned(), path?.display().to_string()));
+        values.extend(files.into_iter().filter_map(file));
+        RunningCommand::shell(&filled(&values, command), &place, folder, log)
+    }
+
     /// What commands have printed.
     pub(super) fn command_log(&self) -> PathBuf {
         self.work.join(COMMAND_LOG)
@@ -258,6 +279,8 @@ impl Standing {
         self.know_at(name, address);
         let facts = [("folder", server.folder().display().to_string()), ("pid", server.pid().to_string())];
         self.values.extend(facts.map(|(fact, value)| (format!("{name}.{fact}"), value)));
+        self.values
+            .extend(server.ports().map(|(port, number)| (format!("{name}.{port}"), number.to_string())));
     }
 
     /// Notes the address at which others ask a server.
@@ -267,10 +290,8 @@ impl Standing {
     }
 
     /// `text` with `{primary.port}` and the like filled in. Other braces stay.
-    fn filled(&self, text: &str) -> String {
-        self.values
-            .iter()
-            .fold(text.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
+    pub(super) fn filled(&self, text: &str) -> String {
+        filled(&self.values, text)
     }
 
     /// Runs the command that prepares a server, if it has one.
@@ -334,6 +355,20 @@ impl Standing {
     }
 }
 
+fn filled(values: &BTreeMap<String, String>, text: &str) -> String {
+    values.iter().fold(text.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
+}
+
+/// The address and the port of a target as it is written for `--server`.
+fn asked_at(target: &str) -> (String, String) {
+    let host_and_port = target.rsplit_once(':').filter(|(host, _)| !host.contains(':'));
+    match (target.parse::<SocketAddr>(), host_and_port) {
+        (Ok(address), _) => (address.ip().to_string(), address.port().to_string()),
+        (Err(_), Some((host, port))) => (host.to_owned(), port.to_owned()),
+        (Err(_), None) => (target.to_owned(), "53".to_owned()),
+    }
+}
+
 /// Sets a parameter of the kernel in the namespace of the servers.
 fn set(pair: Option<&VethPair>, key: &str, value: &str) -> Result<(), LabError> {
     let failed = |said: String| LabError::Namespace { command: format!("set {key} = {value}"), said };
@@ -369,6 +404,16 @@ const TAIL_LINES: usize = 20;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_is_told_where_the_server_is_asked() {
+        let at = |target: &str| asked_at(target);
+        let both = |address: &str, port: &str| (address.to_owned(), port.to_owned());
+        assert_eq!(at("10.77.0.2:5300"), both("10.77.0.2", "5300"));
+        assert_eq!(at("[::1]:5300"), both("::1", "5300"));
+        assert_eq!(at("::1"), both("::1", "53"));
+        assert_eq!(at("ns.example:54"), both("ns.example", "54"));
+    }
 
     #[test]
     fn generator_and_servers_have_cpus_of_their_own_where_there_are_two() {
