@@ -116,6 +116,7 @@ fn figures(report: &ExperimentReport<'_>) -> String {
     let result = report.result;
     let mut titles = vec!["load", "server", "runs", "asked/s", "answered", "share"];
     titles.extend(dnsdyno_measure::PERCENTILES.map(|(_, name, _)| name));
+    titles.push("CPU/answer");
     let row = |cell: &CellResult| {
         let mut cells = vec![
             words::load(result, cell.cell.load),
@@ -128,11 +129,14 @@ fn figures(report: &ExperimentReport<'_>) -> String {
         cells.extend(
             cell.percentiles.values.iter().map(|spread| words::spread(Kind::Duration, cell, *spread)),
         );
+        cells.push(words::spread(Kind::Duration, cell, cell.cpu_ns));
         cells
     };
     let rows: Vec<Vec<String>> = words::measured(result).map(|(_, cell)| row(cell)).collect();
-    let help =
-        "<p class=\"help\">The median of the runs, and in brackets the lowest and the highest run.</p>\n";
+    let cpu = document::escaped(words::CPU);
+    let help = format!(
+        "<p class=\"help\">The median of the runs, and in brackets the lowest and the highest run. {cpu}</p>\n"
+    );
     format!("{help}{}", table("The figures of each server under each load", &titles, 2, &rows))
 }
 

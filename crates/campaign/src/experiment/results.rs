@@ -1,6 +1,6 @@
 //! What an experiment shows: the figures of each cell over its runs, and which differences are more than noise.
 
-use dnsdyno_measure::PERCENTILES;
+use dnsdyno_measure::{PERCENTILES, Side, Watched, WatchedKind};
 use dnsdyno_record::figures::{latency, run_rate};
 use dnsdyno_record::{Digest, ReadError, Row};
 
@@ -46,6 +46,8 @@ pub struct CellResult {
     pub share: Option<Spread>,
     /// The latency that the load is judged by.
     pub percentiles: Percentiles,
+    /// The CPU time of the server's process for each answer, in ns, where it was watched.
+    pub cpu_ns: Option<Spread>,
 }
 
 /// How well a cell was measured.
@@ -96,6 +98,8 @@ pub struct RunFigures {
     pub percentiles: [Option<Figure>; PERCENTILES.len()],
     /// Queries of the run.
     pub queries: u64,
+    /// The CPU time of the server's process for each answer, in ns, where it was watched.
+    pub cpu_ns: Option<f64>,
     /// Whether its generator was in doubt.
     pub is_in_doubt: bool,
     /// The share of the answers with each RCODE.
@@ -227,6 +231,7 @@ fn cell_result(cell: Cell, state: CellState, numbers: &[u32], runs: &[ComparedRu
         asked_qps: asked.and_then(|asked| asked.into_iter().reduce(f64::max)),
         answered: spread(runs.iter().map(|run| plain(run.answered_qps))),
         share: spread(runs.iter().map(|run| plain(run.share))),
+        cpu_ns: spread(runs.iter().map(|run| plain(run.cpu_ns))),
         percentiles,
         runs,
         found: Vec::new(),
@@ -260,10 +265,21 @@ impl RunFigures {
             share: loss(run).map(|loss| 1.0 - loss),
             percentiles,
             queries: tally.scheduled,
+            cpu_ns: cpu_of_answer(run),
             is_in_doubt: !run.warnings().is_empty(),
             rcodes: tally.rcodes.iter().map(|(code, count)| (code, count as f64 / answers)).collect(),
         }
     }
+}
+
+/// The CPU time of the server's process for each answer, in ns. What the kernel does for it outside of its calls, such
+/// as the work of an interface, is in no process.
+fn cpu_of_answer(run: &Digest) -> Option<f64> {
+    let is_server = |watched: &&Watched| watched.kind == WatchedKind::Process && watched.side == Side::Server;
+    let at = run.header.watched.iter().position(|watched| is_server(&watched))?;
+    let cpu_ns = *run.watched().get(at)?.as_ref()?.counters.get(CPU_TIME)?;
+    let answered = run.tally().ends.answered;
+    (answered > 0).then(|| cpu_ns as f64 / answered as f64)
 }
 
 /// The rate asked, on average over the time in which queries were due.
@@ -349,6 +365,9 @@ fn answers_unlike(result: &ExperimentResult, load: usize) -> Option<String> {
         listed.join(", ")
     ))
 }
+
+/// The counter of a process.
+const CPU_TIME: &str = "cpu_ns";
 
 /// Shares of NOERROR that differ by more are of different data.
 const UNLIKE: f64 = 0.02;

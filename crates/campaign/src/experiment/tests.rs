@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use dnsdyno_measure::{Samples, Side, Watched, WatchedKind};
 use dnsdyno_record::{Digest, ReadError};
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
@@ -359,6 +360,27 @@ fn a_search_has_its_own_repeats_and_its_answer_and_is_not_compared() {
     }
     assert_eq!(found.differences.len(), 1, "one load is compared");
     assert_eq!(found.discarded.len(), 1);
+}
+
+#[test]
+fn the_cpu_time_of_the_server_is_told_for_each_answer_and_that_of_the_generator_is_not() {
+    let of = |side: Side| {
+        let mut digest = good();
+        digest.header.watched = vec![Watched {
+            kind: WatchedKind::Process,
+            side,
+            label: "nsd (7)".to_owned(),
+            software: None,
+            version: None,
+            settings: BTreeMap::new(),
+        }];
+        let counters = BTreeMap::from([("cpu_ns".to_owned(), 30_000_000)]);
+        digest.sum.as_mut().unwrap().watched = vec![Some(Samples { counters, ..Samples::default() })];
+        RunFigures::of(1, &digest).cpu_ns
+    };
+    let answered = good().tally().ends.answered as f64;
+    assert_eq!(of(Side::Server), Some(30e6 / answered));
+    assert_eq!(of(Side::Generator), None);
 }
 
 #[test]

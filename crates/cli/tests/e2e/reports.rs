@@ -83,10 +83,10 @@ count = 400
         assert_eq!(unbound("queries"), 400, "{run}");
         assert_eq!(unbound("cache.hits") + unbound("cache.misses"), 400, "{run}");
         assert!(misses.contains(&unbound("cache.misses")), "{run}: {}", unbound("cache.misses"));
-        // Where the host was so busy that Unbound asked again, BIND has that too.
         let asked = unbound("raw.num.query.udpout");
         assert_eq!(counted(&work, &run, "bind", "queries.udp"), asked, "{run}");
-        assert!(asked >= unbound("cache.misses"), "{run}: {asked}");
+        // Two misses of one name at a time are asked for once; on a busy host Unbound may ask again.
+        assert!(asked.abs_diff(unbound("cache.misses")) <= 20, "{run}: {asked}");
     }
 }
 

@@ -108,6 +108,7 @@ fn cell_json(cell: &CellResult) -> Map<String, Value> {
     add("asked_qps", json!(cell.asked_qps));
     add("answered_qps", spread(cell.answered, false));
     add("answered_share", spread(cell.share, false));
+    add("server_cpu_ns_per_answer", spread(cell.cpu_ns, false));
     for ((key, ..), of) in PERCENTILES.iter().zip(cell.percentiles.values) {
         add(key, spread(of, true));
     }

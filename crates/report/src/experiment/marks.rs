@@ -17,8 +17,11 @@ pub fn experiment_markdown(report: &ExperimentReport<'_>) -> String {
         let _ = writeln!(out, "- {}", text(sentence));
     }
     let _ = write!(out, "\n## Servers\n\n{}", servers(report).lines());
-    let _ =
-        write!(out, "## Figures\n\nMedian of the runs, and in brackets the lowest and the highest run.\n\n");
+    let _ = write!(
+        out,
+        "## Figures\n\nMedian of the runs, and in brackets the lowest and the highest run. {}\n\n",
+        words::CPU
+    );
     out.push_str(&figures(report).lines());
     found(&mut out, report);
     differences(&mut out, report);
@@ -47,6 +50,7 @@ fn figures(report: &ExperimentReport<'_>) -> Table {
     for (_, name, _) in PERCENTILES {
         table.right(name);
     }
+    table.right("CPU/answer");
     for (_, cell) in words::measured(result) {
         let fixed = [
             words::load(result, cell.cell.load),
@@ -58,7 +62,8 @@ fn figures(report: &ExperimentReport<'_>) -> Table {
         ];
         let percentiles =
             cell.percentiles.values.iter().map(|spread| words::spread(Kind::Duration, cell, *spread));
-        table.row(fixed.into_iter().chain(percentiles).map(|cell| text(&cell)));
+        let cpu = words::spread(Kind::Duration, cell, cell.cpu_ns);
+        table.row(fixed.into_iter().chain(percentiles).chain([cpu]).map(|cell| text(&cell)));
     }
     table
 }

@@ -26,6 +26,7 @@ pub fn experiment_text(report: &ExperimentReport<'_>, width: usize) -> String {
             cells(&|cell| words::median(Kind::Duration, cell, words::percentile(cell, title))),
         );
     }
+    table.right("CPU/answer", 3, cells(&|cell| words::median(Kind::Duration, cell, cell.cpu_ns)));
     if words::measured(result).next().is_some() {
         table.write(&mut out, width);
         out.push('\n');

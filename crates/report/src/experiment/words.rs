@@ -174,5 +174,9 @@ pub fn dropped(result: &ExperimentResult) -> Option<String> {
     Some(format!("the first {most} of the runs of each server under each load, in which caches fill"))
 }
 
+/// What the CPU time of a server is.
+pub const CPU: &str = "CPU/answer: the CPU time of the server's process for each answer, where it was watched; the \
+                       work of the kernel outside of its calls is not in it.";
+
 /// More of what a program has printed is in the folder of its run.
 const MOST_LINES: usize = 60;
