@@ -6,26 +6,28 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use dnsdyno_campaign::experiment::{Cell, Experiment, Found, LoadKind, Next, Outcome};
+use dnsdyno_campaign::experiment::{Cell, Experiment, Found, Next, Outcome};
 use dnsdyno_lab::VethPair;
 use dnsdyno_record::FinishedRun;
 use dnsdyno_report::answer;
 use dnsdyno_runner::{Control, Keep, LocalRunner, PlanRunner, RunError, StopCause, validate};
 use dnsdyno_sys::thread::allowed_cpus;
 
+use super::cpus::Cpus;
 use super::error::ExperimentError;
 use super::facts;
 use super::found::{self, Came};
 use super::generator::{Beginning, at_generator};
 use super::happen::{Clock, Happened, happen};
 use super::place::{Place, clean_up};
-use super::servers::{Cpus, Standing, Starter};
+use super::replay::replay;
+use super::servers::{Standing, Starter};
 use super::setup::{Setup, Wanted};
 use super::stop::Stop;
 use super::timetable::{Action, Event};
+use super::watcher::Watcher;
 use super::way::Way;
 use crate::Journal;
-use crate::journal::{Earlier, Left};
 
 /// How far an experiment was carried out.
 #[derive(Debug)]
@@ -36,24 +38,6 @@ pub struct Carried {
     pub journal: Journal,
     /// What has stopped it; `None` where all runs are made.
     pub stopped: Option<StopCause>,
-}
-
-/// Who is told how an experiment goes on.
-pub trait Watcher {
-    /// Something that a person should know.
-    fn says(&mut self, text: &str);
-
-    /// So many runs of earlier parts were read again, and so many of them had been cut off.
-    fn resumed(&mut self, ended: u32, cut: u32);
-
-    /// A run begins; so many are left with it, if none is discarded.
-    fn begins(&mut self, why: &str, left: u64);
-
-    /// A search has made a trial.
-    fn goes_on(&mut self, text: &str);
-
-    /// A run has ended, and says this, if anything.
-    fn ended(&mut self, outcome: &Outcome, says: &str);
 }
 
 /// Makes the runs of an experiment in `folder`, from where its journal ends, until all are made or it is stopped.
@@ -84,40 +68,6 @@ pub fn carry_out(
     maker.kept.clear();
     made?;
     Ok(Carried { experiment, journal, stopped: stop.cause() })
-}
-
-fn replay(
-    experiment: &mut Experiment,
-    journal: &mut Journal,
-    watcher: &mut dyn Watcher,
-) -> Result<(), ExperimentError> {
-    let (mut ended, mut cut) = (0, 0);
-    loop {
-        let has_record = experiment.next_kind().is_none_or(|kind| kind == LoadKind::Run);
-        let learned = match has_record {
-            true => match journal.earlier()? {
-                Some(Earlier::Ended(digest, _)) => Some(experiment.learn(&digest)),
-                Some(Earlier::Failed(why)) => Some(experiment.learn_failed(&why)),
-                // It is made again, and says nothing: nobody knows whether the server stood still with the host.
-                Some(Earlier::Cut(..)) => None,
-                None => break,
-            },
-            false => match journal.left() {
-                Some(Left::Ended(folder)) => Some(experiment.learn_found(found::kept(&folder)?)),
-                Some(Left::Failed(why)) => Some(experiment.learn_failed(&why)),
-                Some(Left::Cut) => None,
-                None => break,
-            },
-        };
-        match learned {
-            Some(_) => ended += 1,
-            None => cut += 1,
-        }
-    }
-    if ended + cut > 0 {
-        watcher.resumed(ended, cut);
-    }
-    Ok(())
 }
 
 fn cpus(setup: &Setup, watcher: &mut dyn Watcher) -> Cpus {

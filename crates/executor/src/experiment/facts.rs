@@ -7,9 +7,10 @@ use std::path::Path;
 use dnsdyno_lab::LabError;
 use serde_json::json;
 
+use super::cpus::Cpus;
 use super::error::ExperimentError;
 use super::happen::Happened;
-use super::servers::{Cpus, Standing};
+use super::servers::Standing;
 
 /// Writes what is known of the server into the folder of a run.
 pub(super) fn write(

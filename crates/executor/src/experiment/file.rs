@@ -6,10 +6,12 @@
 use std::collections::BTreeMap;
 
 use dnsdyno_plan::{Draft, MemberDraft, PieceDraft};
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use toml::de::{DeTable, DeValue};
 
 use super::keys::{Unknown, fields_of};
+use super::load_file::{AnswersWord, FindTable, LoadKeys, LoadTable};
+use super::text::Text;
 
 /// A file, or the table `full` of one, whose keys replace those of the file.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -43,13 +45,6 @@ pub(super) struct File {
 pub(super) enum OrderWord {
     InTurn,
     RandomBlocks,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum AnswersWord {
-    Right,
-    Any,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -133,62 +128,6 @@ pub(super) struct Config {
     pub(super) sysctl: BTreeMap<String, Text>,
 }
 
-/// A load: options of `dnsdyno run`, of which `name` is its own; or a search; or another program.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) struct LoadTable {
-    #[serde(flatten)]
-    pub(super) own: LoadKeys,
-    #[serde(flatten)]
-    pub(super) draft: Draft,
-}
-
-/// What a load has beside the options of its runs.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, rename_all = "kebab-case")]
-pub(super) struct LoadKeys {
-    pub(super) steady: Option<Text>,
-    pub(super) answers: Option<AnswersWord>,
-    pub(super) repeats: Option<u32>,
-    pub(super) drop_first: Option<u32>,
-    pub(super) find: Option<FindWords>,
-    pub(super) command: Option<String>,
-    pub(super) within: Option<Text>,
-    pub(super) figure: Option<String>,
-}
-
-/// The options of a search, as those of `dnsdyno find`.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct FindTable {
-    pub(super) method: Option<String>,
-    pub(super) find: Option<String>,
-    pub(super) r#while: Vec<String>,
-    pub(super) from: Option<Text>,
-    pub(super) least: Option<Text>,
-    pub(super) most: Option<Text>,
-    pub(super) trial: Option<Text>,
-    pub(super) rest: Option<Text>,
-    pub(super) precision: Option<Text>,
-    pub(super) trials: Option<Text>,
-    pub(super) per_client: Option<Text>,
-    pub(super) repeats: Option<Text>,
-}
-
-/// A search: its table, or its method alone.
-#[derive(Clone, Debug)]
-pub(super) struct FindWords(pub(super) FindTable);
-
-impl<'de> Deserialize<'de> for FindWords {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<FindWords, D::Error> {
-        let table = match toml::Value::deserialize(deserializer)? {
-            toml::Value::String(method) => FindTable { method: Some(method), ..FindTable::default() },
-            table => table.try_into().map_err(serde::de::Error::custom)?,
-        };
-        Ok(FindWords(table))
-    }
-}
-
 /// Something that happens during a run.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
@@ -218,27 +157,6 @@ pub(super) struct PathTable {
     pub(super) order: Option<Text>,
     pub(super) to_server: Option<String>,
     pub(super) to_client: Option<String>,
-}
-
-/// A text, or a number or truth value as one.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Text(pub(super) String);
-
-impl<'de> Deserialize<'de> for Text {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Text, D::Error> {
-        let text = match toml::Value::deserialize(deserializer)? {
-            toml::Value::String(text) => text,
-            value @ (toml::Value::Integer(_) | toml::Value::Float(_) | toml::Value::Boolean(_)) => {
-                value.to_string()
-            }
-            other => {
-                let message =
-                    format!("a text, a number, true or false is expected, not {}", other.type_str());
-                return Err(serde::de::Error::custom(message));
-            }
-        };
-        Ok(Text(text))
-    }
 }
 
 impl File {

@@ -21,11 +21,12 @@ use dnsdyno_report::finding::{answer_line, finding_text, trial_line};
 use dnsdyno_runner::{Control, RunError};
 use serde_json::json;
 
-use super::carry_out::Watcher;
+use super::cpus::Cpus;
 use super::error::ExperimentError;
 use super::facts::{end_of, write_file};
-use super::servers::{Cpus, Standing};
+use super::servers::Standing;
 use super::stop::Stop;
+use super::watcher::Watcher;
 use super::way::Program;
 use crate::find::{FindFailed, Search, Tell};
 use crate::{CarriedOut, MakeError};

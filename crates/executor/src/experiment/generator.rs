@@ -7,9 +7,10 @@ use dnsdyno_record::Header;
 use dnsdyno_runner::{Note, Observer};
 use dnsdyno_sys::thread::{allowed_cpus, run_on_cpus};
 
-use super::carry_out::Watcher;
+use super::cpus::Cpus;
 use super::happen::Clock;
-use super::servers::{Cpus, Standing};
+use super::servers::Standing;
+use super::watcher::Watcher;
 
 /// Does `work` where a server can be reached, on the CPUs of the generator.
 pub(super) fn at_generator<R>(

@@ -9,9 +9,10 @@ use std::time::Duration;
 use dnsdyno_lab::{ServerSpec, Zone};
 use dnsdyno_plan::units::parse_size_bytes;
 
-use super::file::{Config, Text};
+use super::file::Config;
 use super::keys::nearest;
 use super::path::{Between, said};
+use super::text::Text;
 use super::values::{duration, named, relative};
 
 /// What a subject is.

@@ -9,8 +9,10 @@ use dnsdyno_plan::units::parse_percent;
 use dnsdyno_plan::{Curve, Draft, Stop};
 use dnsdyno_runner::validate;
 
-use super::file::{AnswersWord, File, InDoubtWord, LoadTable, Text};
+use super::file::{File, InDoubtWord};
 use super::kind::Kind;
+use super::load_file::{AnswersWord, LoadTable};
+use super::text::Text;
 use super::timetable::{Action, Event};
 use super::values::{bounded, named, relative};
 use super::way::Way;

@@ -18,29 +18,14 @@ use dnsdyno_responder::Buckets;
 use dnsdyno_responder::relay::{Relay, RelayOptions};
 use serde_json::Value;
 
+use super::cpus::Cpus;
 use super::error::ExperimentError;
 use super::kind::{Kind, Started};
 use super::path::Between;
 use super::place::Place;
 use super::setup::Setup;
 use super::timetable::Action;
-
-/// The CPUs of the two sides; empty = all.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Cpus {
-    pub(super) generator: Vec<usize>,
-    pub(super) servers: Vec<usize>,
-}
-
-impl Cpus {
-    /// Half of the allowed CPUs for each side; none pinned where there is only one.
-    pub(super) fn halves(allowed: &[usize]) -> Cpus {
-        match allowed.split_at(allowed.len().div_ceil(2)) {
-            (_, []) => Cpus::default(),
-            (generator, servers) => Cpus { generator: generator.to_vec(), servers: servers.to_vec() },
-        }
-    }
-}
+use super::values::{asked_at, filled};
 
 /// A subject that can be asked. Dropping it ends its servers and removes its namespaces.
 #[derive(Debug)]
@@ -355,20 +340,6 @@ impl Standing {
     }
 }
 
-fn filled(values: &BTreeMap<String, String>, text: &str) -> String {
-    values.iter().fold(text.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
-}
-
-/// The address and the port of a target as it is written for `--server`.
-fn asked_at(target: &str) -> (String, String) {
-    let host_and_port = target.rsplit_once(':').filter(|(host, _)| !host.contains(':'));
-    match (target.parse::<SocketAddr>(), host_and_port) {
-        (Ok(address), _) => (address.ip().to_string(), address.port().to_string()),
-        (Err(_), Some((host, port))) => (host.to_owned(), port.to_owned()),
-        (Err(_), None) => (target.to_owned(), "53".to_owned()),
-    }
-}
-
 /// Sets a parameter of the kernel in the namespace of the servers.
 fn set(pair: Option<&VethPair>, key: &str, value: &str) -> Result<(), LabError> {
     let failed = |said: String| LabError::Namespace { command: format!("set {key} = {value}"), said };
@@ -400,26 +371,3 @@ const PREPARED_WITHIN: Duration = Duration::from_secs(60);
 
 /// Enough to hold the reason that a command gives.
 const TAIL_LINES: usize = 20;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_program_is_told_where_the_server_is_asked() {
-        let at = |target: &str| asked_at(target);
-        let both = |address: &str, port: &str| (address.to_owned(), port.to_owned());
-        assert_eq!(at("10.77.0.2:5300"), both("10.77.0.2", "5300"));
-        assert_eq!(at("[::1]:5300"), both("::1", "5300"));
-        assert_eq!(at("::1"), both("::1", "53"));
-        assert_eq!(at("ns.example:54"), both("ns.example", "54"));
-    }
-
-    #[test]
-    fn generator_and_servers_have_cpus_of_their_own_where_there_are_two() {
-        let halves = |allowed: &[usize]| Cpus::halves(allowed);
-        assert_eq!(halves(&[0]), Cpus::default());
-        assert_eq!(halves(&[0, 1]), Cpus { generator: vec![0], servers: vec![1] });
-        assert_eq!(halves(&[2, 3, 6]), Cpus { generator: vec![2, 3], servers: vec![6] });
-    }
-}

@@ -6,8 +6,9 @@ use std::path::Path;
 use dnsdyno_campaign::experiment::{LoadKind, Order};
 use dnsdyno_plan::Draft;
 
-use super::file::{Config, EventTable, File, FindTable, LoadKeys};
+use super::file::{Config, EventTable, File};
 use super::keys::fields_of;
+use super::load_file::{FindTable, LoadKeys};
 use super::{Setup, summary};
 
 fn root() -> std::path::PathBuf {

@@ -9,7 +9,8 @@ use dnsdyno_campaign::find::{Options, Settings, finder};
 use dnsdyno_plan::Draft;
 use dnsdyno_runner::validate;
 
-use super::file::{FindTable, LoadKeys, Text};
+use super::load_file::{FindTable, LoadKeys};
+use super::text::Text;
 use super::timetable::Event;
 use super::values::duration;
 
