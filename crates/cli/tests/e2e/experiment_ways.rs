@@ -161,7 +161,7 @@ figure = "rate:"
     for words in [
         "discarded: limited: the program ended with exit status: 3",
         "the last line that it printed: no luck",
-        "discarded: limited: the program had not ended after 3",
+        "discarded: limited: the program had not ended after ",
         "and was ended; the last line that it printed: waits",
         "has printed no number after `rate:`",
     ] {
@@ -177,7 +177,8 @@ figure = "rate:"
         (Some(1234.5), Some("rate"))
     );
     let text = says["text"].as_array().unwrap();
-    assert!(text[0].as_str().unwrap().starts_with("asked at 1"), "{says}");
+    let asked_at: Vec<&str> = text[0].as_str().unwrap().split(' ').collect();
+    assert!(asked_at[2].starts_with('1') && asked_at[3].parse::<u16>().is_ok(), "{says}");
     assert!(text[1].as_str().unwrap().ends_with("qps of 1"), "{says}");
     // Two count after the one that is dropped; each has its own output.
     assert_eq!(results["cells"][0]["found"].as_array().unwrap().len(), 2);

@@ -25,7 +25,7 @@ use super::path::Between;
 use super::place::Place;
 use super::setup::Setup;
 use super::timetable::Action;
-use super::values::{asked_at, filled};
+use super::values::{asked_at, filled, variables};
 
 /// A subject that can be asked. Dropping it ends its servers and removes its namespaces.
 #[derive(Debug)]
@@ -179,10 +179,7 @@ impl Standing {
     pub(super) fn command(&self, command: &str) -> Result<RunningCommand, LabError> {
         // Where the server has its CPUs, a command must not take them.
         let mut place = LabPlace { cpus: Vec::new(), ..self.at.clone() };
-        let variable = |(name, value): (&String, &String)| {
-            (format!("DNSDYNO_{}", name.to_uppercase().replace(['.', '-'], "_")), value.clone())
-        };
-        place.environment.extend(self.values.iter().map(variable));
+        place.environment.extend(variables(&self.values));
         RunningCommand::shell(&self.filled(command), &place, &self.work, &self.command_log())
     }
 
@@ -195,7 +192,7 @@ impl Standing {
         [folder, log]: [&Path; 2],
     ) -> Result<RunningCommand, LabError> {
         let namespace = self.pair.as_ref().map(|pair| pair.near().clone());
-        let place = LabPlace { cpus: cpus.to_vec(), namespace, ..self.at.clone() };
+        let mut place = LabPlace { cpus: cpus.to_vec(), namespace, ..self.at.clone() };
         let mut values = self.values.clone();
         // Where the generator asks: at a path in front of the server, if there is one.
         let (address, port) = asked_at(&self.target);
@@ -204,6 +201,7 @@ impl Standing {
         let files = [("queries", queries), ("dnsdyno", Some(dnsdyno.as_path()))];
         let file = |(name, path): (&str, Option<&Path>)| Some((name.to_owned(), path?.display().to_string()));
         values.extend(files.into_iter().filter_map(file));
+        place.environment.extend(variables(&values));
         RunningCommand::shell(&filled(&values, command), &place, folder, log)
     }
 

@@ -48,6 +48,12 @@ pub(super) fn filled(values: &BTreeMap<String, String>, text: &str) -> String {
     values.iter().fold(text.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
 }
 
+/// The same in the environment of a command: `DNSDYNO_PRIMARY_PORT`.
+pub(super) fn variables(values: &BTreeMap<String, String>) -> impl Iterator<Item = (String, String)> + '_ {
+    let name = |name: &str| format!("DNSDYNO_{}", name.to_uppercase().replace(['.', '-'], "_"));
+    values.iter().map(move |(of, value)| (name(of), value.clone()))
+}
+
 /// The address and the port of a target as it is written for `--server`.
 pub(super) fn asked_at(target: &str) -> (String, String) {
     let host_and_port = target.rsplit_once(':').filter(|(host, _)| !host.contains(':'));
