@@ -22,6 +22,8 @@
 //! | [`encrypted_client`] | the same over DoT and DoH: handshakes, sessions, streams, statuses |
 //! | [`in_kernel`] | the responder in the kernel: its counts compared with the record, its end |
 //! | [`experiment`] | experiments with real servers: stopped, resumed, servers that fail; nothing is left of them |
+//! | [`experiment_ways`] | searches and other programs as loads of experiments: their results, stopped, failed |
+//! | [`reports`] | small versions of the field reports in docs/reports: what holds on any host |
 //! | [`export`] | exports, read by the programs that they are made for |
 //! | [`demo`] | the demo, the manual, the completions |
 //! | [`dnsperf`] | what dnsperf's command lines print, and the queries they send, compared with the original |
@@ -64,6 +66,7 @@ mod doq;
 mod encrypted;
 mod encrypted_client;
 mod experiment;
+mod experiment_ways;
 mod export;
 mod fallback;
 mod faults;
@@ -84,6 +87,7 @@ mod recipes;
 mod relay;
 mod replay;
 mod report;
+mod reports;
 mod respond;
 mod screen;
 mod serve;

@@ -9,9 +9,10 @@ use std::time::Duration;
 use dnsdyno_lab::{ServerSpec, Zone};
 use dnsdyno_plan::units::parse_size_bytes;
 
-use super::file::{Config, Text};
+use super::file::Config;
 use super::keys::nearest;
 use super::path::{Between, said};
+use super::text::Text;
 use super::values::{duration, named, relative};
 
 /// What a subject is.
@@ -147,6 +148,10 @@ pub(super) fn kind(
     };
     let wrong = |error: &dyn std::fmt::Display| format!("{what}: {error}");
     let mut spec = spec(template, folder).map_err(|reason| wrong(&reason))?;
+    // This program itself need not be in the search path.
+    if let Some(own) = std::env::current_exe().ok().filter(|_| spec.program_name() == OWN) {
+        spec = spec.with_program(&own.display().to_string());
+    }
     if let Some(program) = &config.program {
         let path = if program.contains('/') { relative(folder, program) } else { program.clone() };
         spec = spec.with_program(&path);
@@ -224,3 +229,6 @@ fn zone(config: &Config, folder: &Path) -> Result<Zone, String> {
         (None, None) => Ok(Zone::example()),
     }
 }
+
+/// The name of this program in a template.
+const OWN: &str = "dnsdyno";

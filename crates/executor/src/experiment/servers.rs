@@ -18,29 +18,14 @@ use dnsdyno_responder::Buckets;
 use dnsdyno_responder::relay::{Relay, RelayOptions};
 use serde_json::Value;
 
+use super::cpus::Cpus;
 use super::error::ExperimentError;
 use super::kind::{Kind, Started};
 use super::path::Between;
 use super::place::Place;
 use super::setup::Setup;
 use super::timetable::Action;
-
-/// The CPUs of the two sides; empty = all.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Cpus {
-    pub(super) generator: Vec<usize>,
-    pub(super) servers: Vec<usize>,
-}
-
-impl Cpus {
-    /// Half of the allowed CPUs for each side; none pinned where there is only one.
-    pub(super) fn halves(allowed: &[usize]) -> Cpus {
-        match allowed.split_at(allowed.len().div_ceil(2)) {
-            (_, []) => Cpus::default(),
-            (generator, servers) => Cpus { generator: generator.to_vec(), servers: servers.to_vec() },
-        }
-    }
-}
+use super::values::{asked_at, filled, variables};
 
 /// A subject that can be asked. Dropping it ends its servers and removes its namespaces.
 #[derive(Debug)]
@@ -194,11 +179,30 @@ impl Standing {
     pub(super) fn command(&self, command: &str) -> Result<RunningCommand, LabError> {
         // Where the server has its CPUs, a command must not take them.
         let mut place = LabPlace { cpus: Vec::new(), ..self.at.clone() };
-        let variable = |(name, value): (&String, &String)| {
-            (format!("DNSDYNO_{}", name.to_uppercase().replace(['.', '-'], "_")), value.clone())
-        };
-        place.environment.extend(self.values.iter().map(variable));
+        place.environment.extend(variables(&self.values));
         RunningCommand::shell(&self.filled(command), &place, &self.work, &self.command_log())
+    }
+
+    /// Starts a program in the place of the generator, in `folder`; what it prints is appended to `log`.
+    pub(super) fn program(
+        &self,
+        command: &str,
+        cpus: &[usize],
+        queries: Option<&Path>,
+        [folder, log]: [&Path; 2],
+    ) -> Result<RunningCommand, LabError> {
+        let namespace = self.pair.as_ref().map(|pair| pair.near().clone());
+        let mut place = LabPlace { cpus: cpus.to_vec(), namespace, ..self.at.clone() };
+        let mut values = self.values.clone();
+        // Where the generator asks: at a path in front of the server, if there is one.
+        let (address, port) = asked_at(&self.target);
+        values.extend([("server.address".to_owned(), address), ("server.port".to_owned(), port)]);
+        let dnsdyno = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("dnsdyno"));
+        let files = [("queries", queries), ("dnsdyno", Some(dnsdyno.as_path()))];
+        let file = |(name, path): (&str, Option<&Path>)| Some((name.to_owned(), path?.display().to_string()));
+        values.extend(files.into_iter().filter_map(file));
+        place.environment.extend(variables(&values));
+        RunningCommand::shell(&filled(&values, command), &place, folder, log)
     }
 
     /// What commands have printed.
@@ -258,6 +262,8 @@ impl Standing {
         self.know_at(name, address);
         let facts = [("folder", server.folder().display().to_string()), ("pid", server.pid().to_string())];
         self.values.extend(facts.map(|(fact, value)| (format!("{name}.{fact}"), value)));
+        self.values
+            .extend(server.ports().map(|(port, number)| (format!("{name}.{port}"), number.to_string())));
     }
 
     /// Notes the address at which others ask a server.
@@ -267,10 +273,8 @@ impl Standing {
     }
 
     /// `text` with `{primary.port}` and the like filled in. Other braces stay.
-    fn filled(&self, text: &str) -> String {
-        self.values
-            .iter()
-            .fold(text.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
+    pub(super) fn filled(&self, text: &str) -> String {
+        filled(&self.values, text)
     }
 
     /// Runs the command that prepares a server, if it has one.
@@ -365,16 +369,3 @@ const PREPARED_WITHIN: Duration = Duration::from_secs(60);
 
 /// Enough to hold the reason that a command gives.
 const TAIL_LINES: usize = 20;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn generator_and_servers_have_cpus_of_their_own_where_there_are_two() {
-        let halves = |allowed: &[usize]| Cpus::halves(allowed);
-        assert_eq!(halves(&[0]), Cpus::default());
-        assert_eq!(halves(&[0, 1]), Cpus { generator: vec![0], servers: vec![1] });
-        assert_eq!(halves(&[2, 3, 6]), Cpus { generator: vec![2, 3], servers: vec![6] });
-    }
-}

@@ -43,6 +43,11 @@ impl Event {
         self.loads.as_ref().is_none_or(|loads| loads.iter().any(|name| name == load))
     }
 
+    /// Whether it is for loads that it names.
+    pub(super) fn names_loads(&self) -> bool {
+        self.loads.is_some()
+    }
+
     /// Whether it happens to a subject under a load.
     pub(super) fn is_of(&self, subject: &str, load: &str) -> bool {
         let server = subject.split('/').next().unwrap_or(subject);

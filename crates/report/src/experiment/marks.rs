@@ -16,9 +16,13 @@ pub fn experiment_markdown(report: &ExperimentReport<'_>) -> String {
         let _ = writeln!(out, "- {}", text(sentence));
     }
     let _ = write!(out, "\n## Servers\n\n{}", servers(report).lines());
-    let _ =
-        write!(out, "## Figures\n\nMedian of the runs, and in brackets the lowest and the highest run.\n\n");
+    let _ = write!(
+        out,
+        "## Figures\n\nMedian of the runs, and in brackets the lowest and the highest run. {}\n\n",
+        words::CPU
+    );
     out.push_str(&figures(report).lines());
+    found(&mut out, report);
     differences(&mut out, report);
     let _ = write!(out, "## Bottlenecks\n\n{}", diagnoses(report).lines());
     discarded(&mut out, report);
@@ -45,7 +49,8 @@ fn figures(report: &ExperimentReport<'_>) -> Table {
     for (_, name, _) in PERCENTILES {
         table.right(name);
     }
-    for cell in &result.cells {
+    table.right("CPU/answer");
+    for (_, cell) in words::measured(result) {
         let fixed = [
             words::load(result, cell.cell.load),
             words::subject(result, cell.cell.subject),
@@ -56,9 +61,36 @@ fn figures(report: &ExperimentReport<'_>) -> Table {
         ];
         let percentiles =
             cell.percentiles.values.iter().map(|spread| words::spread(Kind::Duration, cell, *spread));
-        table.row(fixed.into_iter().chain(percentiles).map(|cell| text(&cell)));
+        let cpu = words::spread(Kind::Duration, cell, cell.cpu_ns);
+        table.row(fixed.into_iter().chain(percentiles).chain([cpu]).map(|cell| text(&cell)));
     }
     table
+}
+
+/// What searches and programs have found: a line for each run, and what is to be seen beside it.
+fn found(out: &mut String, report: &ExperimentReport<'_>) {
+    let result = report.result;
+    if words::found(result).next().is_none() {
+        return;
+    }
+    let mut table = Table::default();
+    table.left("load").left("server").right("run").left("found");
+    for (cell, number, found) in words::found(result) {
+        let (load, subject) =
+            (words::load(result, cell.cell.load), words::subject(result, cell.cell.subject));
+        table.row([load, subject, number.to_string(), words::answer(cell, found)].map(|cell| text(&cell)));
+    }
+    let _ = write!(out, "## Searches and programs\n\n{}", table.lines());
+    for (cell, number, found) in words::found(result) {
+        let (load, subject) =
+            (words::load(result, cell.cell.load), words::subject(result, cell.cell.subject));
+        let _ = write!(out, "### {} under {}, run {number}\n\n", text(&subject), text(&load));
+        // Four spaces: whatever the lines are, they are shown as they are.
+        for line in words::lines(found) {
+            let _ = writeln!(out, "{}", format!("    {line}").trim_end());
+        }
+        out.push('\n');
+    }
 }
 
 fn differences(out: &mut String, report: &ExperimentReport<'_>) {
@@ -83,7 +115,8 @@ fn differences(out: &mut String, report: &ExperimentReport<'_>) {
 fn diagnoses(report: &ExperimentReport<'_>) -> Table {
     let mut table = Table::default();
     table.left("load").left("server").left("what its runs show");
-    for (cell, found) in report.result.cells.iter().zip(&report.diagnoses) {
+    for (at, cell) in words::measured(report.result) {
+        let Some(found) = report.diagnoses.get(at) else { continue };
         let (load, subject) =
             (words::load(report.result, cell.cell.load), words::subject(report.result, cell.cell.subject));
         table.row([load, subject, words::diagnosis(found)].map(|cell| text(&cell)));
@@ -94,8 +127,9 @@ fn diagnoses(report: &ExperimentReport<'_>) -> Table {
 fn discarded(out: &mut String, report: &ExperimentReport<'_>) {
     let result = report.result;
     out.push_str("## Discarded\n\n");
-    let dropped = result.design.dropped;
-    let _ = writeln!(out, "- the first {dropped} of the runs of each cell, in which caches fill");
+    if let Some(dropped) = words::dropped(result) {
+        let _ = writeln!(out, "- {dropped}");
+    }
     for run in &result.discarded {
         let _ = writeln!(out, "- {}", text(&words::discarded(result, run)));
     }

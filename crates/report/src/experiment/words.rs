@@ -1,7 +1,9 @@
 //! The words and figures of an experiment as text. All forms have the same.
 
 use dnsdyno_campaign::compare::{Figure, Kind};
-use dnsdyno_campaign::experiment::{CellResult, CellState, Difference, Discarded, ExperimentResult, Spread};
+use dnsdyno_campaign::experiment::{
+    CellResult, CellState, Difference, Discarded, ExperimentResult, Found, LoadKind, Spread,
+};
 use dnsdyno_measure::PERCENTILES;
 
 use super::CellDiagnosis;
@@ -44,6 +46,30 @@ pub fn changes(result: &ExperimentResult) -> Vec<[String; 9]> {
     rows
 }
 
+/// The cells of runs of ours, by their place among all: those that have the usual figures.
+pub fn measured(result: &ExperimentResult) -> impl Iterator<Item = (usize, &CellResult)> {
+    let kind = |cell: &CellResult| result.design.loads.get(cell.cell.load).map(|load| load.kind);
+    result.cells.iter().enumerate().filter(move |(_, cell)| kind(cell) == Some(LoadKind::Run))
+}
+
+/// What searches and programs have found: the cell, the number of the run, and what it is.
+pub fn found(result: &ExperimentResult) -> impl Iterator<Item = (&CellResult, u32, &Found)> {
+    result.cells.iter().flat_map(|cell| cell.found.iter().map(move |(number, found)| (cell, *number, found)))
+}
+
+/// What was found in a line; in doubt where its cell is.
+pub fn answer(cell: &CellResult, found: &Found) -> String {
+    let doubt = if cell.state == CellState::InDoubt { "in doubt: " } else { "" };
+    format!("{doubt}{}", safe(&found.answer))
+}
+
+/// The lines of the text of what was found; of a long text the last ones.
+pub fn lines(found: &Found) -> Vec<String> {
+    let lines: Vec<String> = found.text.lines().map(safe).collect();
+    let from = lines.len().saturating_sub(MOST_LINES);
+    lines.get(from..).unwrap_or_default().to_vec()
+}
+
 /// The rate asked: `5,000`; `-` in a closed loop.
 pub fn asked(cell: &CellResult) -> String {
     cell.asked_qps.map_or(NOTHING.to_owned(), rate)
@@ -51,12 +77,11 @@ pub fn asked(cell: &CellResult) -> String {
 
 /// The runs of a cell and its state: `5`, `2 of 5`, `in doubt`.
 pub fn runs(result: &ExperimentResult, cell: &CellResult) -> String {
-    let made = count(cell.runs.len() as u64);
+    let made = count((cell.runs.len() + cell.found.len()) as u64);
+    let repeats = result.design.loads.get(cell.cell.load).map_or(0, |load| load.repeats);
     match cell.state {
         CellState::Complete => made,
-        CellState::Short | CellState::Unfinished => {
-            format!("{made} of {}", count(result.design.repeats.into()))
-        }
+        CellState::Short | CellState::Unfinished => format!("{made} of {}", count(repeats.into())),
         CellState::InDoubt => format!("{made}, all in doubt"),
         CellState::NotMeasured => "not measured".to_owned(),
     }
@@ -127,8 +152,8 @@ pub fn diagnosis(found: &CellDiagnosis) -> String {
 
 /// The state of the whole in a sentence.
 pub fn state(result: &ExperimentResult) -> String {
-    let counted: usize =
-        result.cells.iter().filter(|cell| cell.state != CellState::InDoubt).map(|cell| cell.runs.len()).sum();
+    let kept = result.cells.iter().filter(|cell| cell.state != CellState::InDoubt);
+    let counted: usize = kept.map(|cell| cell.runs.len() + cell.found.len()).sum();
     let of = |state: CellState| result.cells.iter().filter(|cell| cell.state == state).count();
     let mut text = format!(
         "{} runs were made, {} of them count, {} were discarded",
@@ -154,7 +179,7 @@ pub fn state(result: &ExperimentResult) -> String {
 
 /// How false alarms are bounded.
 pub fn risk(result: &ExperimentResult) -> Option<String> {
-    let loads = result.design.loads.len();
+    let loads = result.design.compared_loads();
     let compared = !result.differences.is_empty();
     compared.then(|| match loads {
         1 => "Where two servers do not differ, a comparison says so in at least 19 of 20 experiments.".to_owned(),
@@ -164,3 +189,18 @@ pub fn risk(result: &ExperimentResult) -> Option<String> {
         ),
     })
 }
+
+/// How many of the first runs were left out; nothing where none was.
+pub fn dropped(result: &ExperimentResult) -> Option<String> {
+    let most = result.design.loads.iter().map(|load| load.dropped).max().filter(|most| *most > 0)?;
+    let differs = result.design.loads.iter().any(|load| load.dropped != most);
+    let most = if differs { format!("up to {most}, as the load has it,") } else { most.to_string() };
+    Some(format!("the first {most} of the runs of each server under each load, in which caches fill"))
+}
+
+/// What the CPU time of a server is.
+pub const CPU: &str = "CPU/answer: the CPU time of the server's process for each answer, where it was watched; the \
+                       work of the kernel outside of its calls is not in it.";
+
+/// More of what a program has printed is in the folder of its run.
+const MOST_LINES: usize = 60;
