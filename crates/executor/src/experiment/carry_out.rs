@@ -5,12 +5,13 @@ use std::error::Error;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dnsdyno_campaign::experiment::{Cell, Experiment, Next, Outcome};
 use dnsdyno_lab::VethPair;
-use dnsdyno_record::{Digest, FinishedRun, Header};
+use dnsdyno_record::{Digest, Event, FinishedRun, Header};
 use dnsdyno_runner::{Control, Keep, LocalRunner, Note, Observer, PlanRunner, RunError, StopCause, validate};
+use dnsdyno_sys::clock;
 use dnsdyno_sys::thread::{allowed_cpus, run_on_cpus};
 
 use super::error::ExperimentError;
@@ -20,7 +21,7 @@ use super::place::{Place, clean_up};
 use super::servers::{Cpus, Standing, Starter};
 use super::setup::{Setup, Wanted};
 use super::stop::Stop;
-use super::timetable::{Action, Event};
+use super::timetable::{Action, Event as Planned};
 use crate::Journal;
 use crate::journal::Earlier;
 
@@ -211,7 +212,7 @@ impl Maker<'_> {
             draft.watch = standing.watched().or(draft.watch);
         }
         draft.name = Some(format!("{subject} {load}"));
-        let events: Vec<Event> =
+        let events: Vec<Planned> =
             self.setup.events.iter().filter(|event| event.is_of(&subject, &load)).cloned().collect();
         let (clock, control) = (Clock::default(), self.stop.of_run());
         let (made, happened) = thread::scope(|scope| {
@@ -290,7 +291,7 @@ fn has_run(experiment: &Experiment, subject: usize) -> bool {
 }
 
 /// Whether an event has ended the server on purpose.
-fn was_killed(events: &[Event], happened: &[Happened]) -> bool {
+fn was_killed(events: &[Planned], happened: &[Happened]) -> bool {
     let mut kills = events.iter().filter(|event| event.action == Action::Kill);
     // A command of the user that kills it is none of these.
     kills.any(|event| happened.iter().any(|one| one.succeeded && one.what == event.words()))
@@ -323,9 +324,15 @@ struct Beginning<'a> {
 }
 
 impl Observer for Beginning<'_> {
-    fn begins(&mut self, _: &Header, _: Option<u64>) -> Result<(), Box<dyn Error + Send + Sync>> {
-        self.clock.begin();
+    fn begins(&mut self, header: &Header, _: Option<u64>) -> Result<(), Box<dyn Error + Send + Sync>> {
+        // The first query is due a moment later, when the workers are ready.
+        let left_ns = header.started_unix_ns.saturating_sub(clock::wall_ns());
+        self.clock.begin(Instant::now() + Duration::from_nanos(left_ns).min(MOST_PREPARATION));
         Ok(())
+    }
+
+    fn happened(&mut self) -> Vec<Event> {
+        self.clock.take_marks()
     }
 
     fn note(&mut self, note: &Note<'_>) {
@@ -334,6 +341,9 @@ impl Observer for Beginning<'_> {
         }
     }
 }
+
+/// A wall clock that was set meanwhile must not hold events back for longer.
+const MOST_PREPARATION: Duration = Duration::from_secs(10);
 
 /// What is watched where nothing else is said.
 const AUTO: &str = "auto";
