@@ -12,7 +12,7 @@ mod document;
 
 use dnsdyno_campaign::compare::{Figure, Kind};
 use dnsdyno_campaign::experiment::{CellResult, LoadKind, LoadOf, Spread};
-use dnsdyno_report::experiment::{ExperimentReport, words};
+use dnsdyno_report::experiment::{Beside, COLUMNS, ExperimentReport, words};
 
 use crate::Options;
 use chart::{Chart, Curve, Point, Scale};
@@ -39,6 +39,9 @@ pub fn experiment(report: &ExperimentReport<'_>, options: &Options) -> Vec<u8> {
         page.section("differences", "Differences", &differences(report));
     }
     page.section("bottlenecks", "Bottlenecks", &bottlenecks(report));
+    if report.beside.iter().any(|cell| !cell.is_empty()) {
+        page.section("beside", "Counted at the server", &beside(report));
+    }
     page.section("servers", "Servers and conditions", &servers(report));
     page.section("discarded", "Discarded runs", &discarded(report));
     page.finish()
@@ -190,6 +193,20 @@ fn bottlenecks(report: &ExperimentReport<'_>) -> String {
     };
     let rows: Vec<Vec<String>> = words::measured(result).filter_map(row).collect();
     table("Which bottleneck the runs show", &["load", "server", "what its runs show"], 3, &rows)
+}
+
+fn beside(report: &ExperimentReport<'_>) -> String {
+    let result = report.result;
+    let titles: Vec<&str> =
+        ["load", "server"].into_iter().chain(COLUMNS.iter().map(|column| column.title)).collect();
+    let row = |(cell, found): (&CellResult, &Beside)| {
+        let names = [words::load(result, cell.cell.load), words::subject(result, cell.cell.subject)];
+        names.into_iter().chain(found.texts()).collect::<Vec<_>>()
+    };
+    let rows: Vec<Vec<String>> = result.cells.iter().zip(&report.beside).map(row).collect();
+    let help = "<p class=\"help\">Of each run what the server's kernel, its process and its own statistics have counted: \
+                the median of the runs, and in brackets the lowest and the highest run.</p>\n";
+    format!("{help}{}", table("What was counted at the server", &titles, 2, &rows))
 }
 
 fn servers(report: &ExperimentReport<'_>) -> String {

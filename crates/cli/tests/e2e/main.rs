@@ -33,6 +33,7 @@
 //! | [`clients`] | ports that run out, full queues of the server, Fast Open, closed ports |
 //! | [`xdp`] | the same over AF_XDP, between two network namespaces |
 //! | [`fallback`] | transactions retried over TCP: their parts and failures, and BIND with responses of 23 kB |
+//! | [`field_reports`] | small versions of reports: fallbacks as BIND counts them, queues, zones that come and go |
 //! | [`mix`] | several transports in one run: shares, figures, a stalled member |
 //! | [`diagnose`] | which bottleneck a run shows, on a server that stands still and without anything watched |
 //! | [`qualify`] | qualifications of servers that fail in a known way, with the generator killed in each test |
@@ -70,6 +71,7 @@ mod experiment_ways;
 mod export;
 mod fallback;
 mod faults;
+mod field_reports;
 mod find;
 mod full_disk;
 mod hostile_files;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dnsdyno_campaign::experiment::{Cell, Experiment, Found, Next, Outcome};
 use dnsdyno_lab::VethPair;
@@ -24,7 +24,7 @@ use super::replay::replay;
 use super::servers::{Standing, Starter};
 use super::setup::{Setup, Wanted};
 use super::stop::Stop;
-use super::timetable::{Action, Event};
+use super::timetable::{Action, Event as Planned};
 use super::watcher::Watcher;
 use super::way::Way;
 use crate::Journal;
@@ -184,8 +184,8 @@ impl Maker<'_> {
         draft.watch = draft.watch.map(|words| words.iter().flat_map(words_of).collect());
         draft.name = Some(format!("{subject} {load}"));
         let way = self.setup.ways.get(cell.load).unwrap_or(&Way::Run);
-        let is_event = |event: &&Event| event.is_of(&subject, &load) && !matches!(way, Way::Search(_));
-        let events: Vec<Event> = self.setup.events.iter().filter(is_event).cloned().collect();
+        let is_event = |event: &&Planned| event.is_of(&subject, &load) && !matches!(way, Way::Search(_));
+        let events: Vec<Planned> = self.setup.events.iter().filter(is_event).cloned().collect();
         let (clock, control) = (Clock::default(), self.stop.of_run());
         let (made, happened) = thread::scope(|scope| {
             let happening = scope.spawn(|| happen(&events, standing, &clock));
@@ -199,7 +199,7 @@ impl Maker<'_> {
                     came.map_err(ExperimentError::from).and_then(|came| came.map(Ran::from).map_err(failed))
                 }
                 Way::Program(program) => {
-                    clock.begin();
+                    clock.begin(Instant::now());
                     let came =
                         found::run_program(program, &draft, folder, standing, self.starter.cpus, self.stop);
                     came.map(Ran::from)
@@ -296,7 +296,7 @@ fn has_run(experiment: &Experiment, subject: usize) -> bool {
 }
 
 /// Whether an event has ended the server on purpose.
-fn was_killed(events: &[Event], happened: &[Happened]) -> bool {
+fn was_killed(events: &[Planned], happened: &[Happened]) -> bool {
     let mut kills = events.iter().filter(|event| event.action == Action::Kill);
     // A command of the user that kills it is none of these.
     kills.any(|event| happened.iter().any(|one| one.succeeded && one.what == event.words()))

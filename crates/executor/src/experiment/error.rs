@@ -42,12 +42,12 @@ pub enum ExperimentError {
         /// Why.
         source: LabError,
     },
-    /// A command that prepares a server has failed.
-    #[error("{subject} cannot be measured: its command `prepare` {how}; it printed:\n{printed}")]
+    /// A command that prepares a server has failed, or the one that tells that it is ready.
+    #[error("{subject} cannot be measured: its command {how}; it printed:\n{printed}")]
     Prepare {
         /// The server or variant.
         subject: String,
-        /// How it ended.
+        /// Which, and how it ended.
         how: String,
         /// The end of what it printed.
         printed: String,

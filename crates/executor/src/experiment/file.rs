@@ -120,6 +120,7 @@ pub(super) struct Config {
     pub(super) origin: Option<String>,
     pub(super) stub: Option<String>,
     pub(super) prepare: Option<String>,
+    pub(super) ready_when: Option<String>,
     pub(super) ready_within: Option<Text>,
     pub(super) path: Option<PathTable>,
     pub(super) parts: Option<Vec<String>>,
@@ -132,6 +133,7 @@ pub(super) struct Config {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct EventTable {
+    pub(super) name: Option<String>,
     pub(super) at: Option<Text>,
     pub(super) every: Option<Text>,
     pub(super) run: Option<String>,

@@ -1,10 +1,12 @@
 //! Where the load comes from: the CPUs of the generator, and the namespace that is joined to that of the server.
 
 use std::error::Error;
+use std::time::{Duration, Instant};
 
 use dnsdyno_lab::LabError;
-use dnsdyno_record::Header;
+use dnsdyno_record::{Event, Header};
 use dnsdyno_runner::{Note, Observer};
+use dnsdyno_sys::clock;
 use dnsdyno_sys::thread::{allowed_cpus, run_on_cpus};
 
 use super::cpus::Cpus;
@@ -50,9 +52,15 @@ pub(super) struct Beginning<'a> {
 }
 
 impl Observer for Beginning<'_> {
-    fn begins(&mut self, _: &Header, _: Option<u64>) -> Result<(), Box<dyn Error + Send + Sync>> {
-        self.clock.begin();
+    fn begins(&mut self, header: &Header, _: Option<u64>) -> Result<(), Box<dyn Error + Send + Sync>> {
+        // The first query is due a moment later, when the workers are ready.
+        let left_ns = header.started_unix_ns.saturating_sub(clock::wall_ns());
+        self.clock.begin(Instant::now() + Duration::from_nanos(left_ns).min(MOST_PREPARATION));
         Ok(())
+    }
+
+    fn happened(&mut self) -> Vec<Event> {
+        self.clock.take_marks()
     }
 
     fn note(&mut self, note: &Note<'_>) {
@@ -61,3 +69,6 @@ impl Observer for Beginning<'_> {
         }
     }
 }
+
+/// A wall clock that was set meanwhile must not hold events back for longer.
+const MOST_PREPARATION: Duration = Duration::from_secs(10);

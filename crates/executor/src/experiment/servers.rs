@@ -6,14 +6,15 @@
 //!   [namespace near 10.77.0.1] ─────────────────────── [namespace far 10.77.0.2]
 //! ```
 
+mod commands;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
-use dnsdyno_lab::{LabError, Place as LabPlace, RunningCommand, Server, ServerOptions, VethPair};
+use dnsdyno_lab::{LabError, Place as LabPlace, Server, ServerOptions, VethPair};
 use dnsdyno_responder::Buckets;
 use dnsdyno_responder::relay::{Relay, RelayOptions};
 use serde_json::Value;
@@ -25,7 +26,6 @@ use super::path::Between;
 use super::place::Place;
 use super::setup::Setup;
 use super::timetable::Action;
-use super::values::{asked_at, filled, variables};
 
 /// A subject that can be asked. Dropping it ends its servers and removes its namespaces.
 #[derive(Debug)]
@@ -88,7 +88,9 @@ impl Starter<'_> {
             is_allowed: false,
             version: started.spec.version().ok(),
             at,
-            values: BTreeMap::from([("work".to_owned(), work.display().to_string())]),
+            values: [("work", &work), ("here", &self.setup.folder)]
+                .map(|(name, folder)| (name.to_owned(), folder.display().to_string()))
+                .into(),
             work,
             pair,
         };
@@ -99,6 +101,7 @@ impl Starter<'_> {
                 .start(&standing.options(how, Ipv4Addr::LOCALHOST.into(), self.place)?)
                 .map_err(of_lab)?;
             standing.know(helper, &server);
+            standing.wait_until_ready(helper, how)?;
             if let Some(path) = started.path.as_ref().filter(|path| path.helper.as_ref() == Some(helper)) {
                 let to = standing.relay(name, path, server.address())?;
                 standing.know_at(helper, to);
@@ -110,6 +113,7 @@ impl Starter<'_> {
         let server =
             started.spec.start(&standing.options(started, address.into(), self.place)?).map_err(of_lab)?;
         standing.know("server", &server);
+        standing.wait_until_ready(name, started)?;
         let path = started.path.as_ref().filter(|path| path.helper.is_none());
         let asked = path.map(|path| standing.relay(name, path, server.address())).transpose()?;
         standing.is_behind_path = asked.is_some();
@@ -175,41 +179,6 @@ impl Standing {
         }
     }
 
-    /// Starts a command beside the server.
-    pub(super) fn command(&self, command: &str) -> Result<RunningCommand, LabError> {
-        // Where the server has its CPUs, a command must not take them.
-        let mut place = LabPlace { cpus: Vec::new(), ..self.at.clone() };
-        place.environment.extend(variables(&self.values));
-        RunningCommand::shell(&self.filled(command), &place, &self.work, &self.command_log())
-    }
-
-    /// Starts a program in the place of the generator, in `folder`; what it prints is appended to `log`.
-    pub(super) fn program(
-        &self,
-        command: &str,
-        cpus: &[usize],
-        queries: Option<&Path>,
-        [folder, log]: [&Path; 2],
-    ) -> Result<RunningCommand, LabError> {
-        let namespace = self.pair.as_ref().map(|pair| pair.near().clone());
-        let mut place = LabPlace { cpus: cpus.to_vec(), namespace, ..self.at.clone() };
-        let mut values = self.values.clone();
-        // Where the generator asks: at a path in front of the server, if there is one.
-        let (address, port) = asked_at(&self.target);
-        values.extend([("server.address".to_owned(), address), ("server.port".to_owned(), port)]);
-        let dnsdyno = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("dnsdyno"));
-        let files = [("queries", queries), ("dnsdyno", Some(dnsdyno.as_path()))];
-        let file = |(name, path): (&str, Option<&Path>)| Some((name.to_owned(), path?.display().to_string()));
-        values.extend(files.into_iter().filter_map(file));
-        place.environment.extend(variables(&values));
-        RunningCommand::shell(&filled(&values, command), &place, folder, log)
-    }
-
-    /// What commands have printed.
-    pub(super) fn command_log(&self) -> PathBuf {
-        self.work.join(COMMAND_LOG)
-    }
-
     /// Starts a relay beside the servers, and returns where it listens.
     fn relay(
         &mut self,
@@ -270,30 +239,6 @@ impl Standing {
     fn know_at(&mut self, name: &str, address: SocketAddr) {
         let facts = [("address", address.ip().to_string()), ("port", address.port().to_string())];
         self.values.extend(facts.map(|(fact, value)| (format!("{name}.{fact}"), value)));
-    }
-
-    /// `text` with `{primary.port}` and the like filled in. Other braces stay.
-    pub(super) fn filled(&self, text: &str) -> String {
-        filled(&self.values, text)
-    }
-
-    /// Runs the command that prepares a server, if it has one.
-    fn prepare(&self, subject: &str, started: &Started) -> Result<(), ExperimentError> {
-        let Some(command) = &started.prepare else { return Ok(()) };
-        let of_lab = |source| ExperimentError::Start { subject: subject.to_owned(), source };
-        let within = started.ready_within.unwrap_or(PREPARED_WITHIN);
-        let mut running = self.command(command).map_err(of_lab)?;
-        let how = match running.ended_within(within).map_err(of_lab)? {
-            Some(status) if status.success() => return Ok(()),
-            Some(status) => format!("ended with {status}"),
-            None => format!("had not ended after {within:?}"),
-        };
-        drop(running);
-        let printed = fs::read_to_string(self.command_log()).unwrap_or_default();
-        let lines: Vec<&str> = printed.lines().collect();
-        let tail = lines.get(lines.len().saturating_sub(TAIL_LINES)..).unwrap_or_default();
-        let printed = tail.iter().map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n");
-        Err(ExperimentError::Prepare { subject: subject.to_owned(), how, printed })
     }
 
     fn options(
@@ -360,12 +305,3 @@ const CLIENTS: &str = "clients";
 
 /// Both ends of a pair of namespaces.
 const NEAR_AND_FAR: &str = "10.77.0.0/24";
-
-/// In the folder of a subject.
-const COMMAND_LOG: &str = "commands.log";
-
-/// Filling a database takes its time.
-const PREPARED_WITHIN: Duration = Duration::from_secs(60);
-
-/// Enough to hold the reason that a command gives.
-const TAIL_LINES: usize = 20;

@@ -7,7 +7,7 @@
 //! ```
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use dnsdyno_campaign::experiment::{Design, LoadKind, Order};
 use dnsdyno_plan::Draft;
@@ -37,6 +37,8 @@ pub struct Setup {
     pub pin: bool,
     /// What a reader of the file should know.
     pub notes: Vec<String>,
+    /// The folder of the file.
+    pub(super) folder: PathBuf,
     /// By number of the subject.
     pub(super) subjects: Vec<Kind>,
     /// Servers that are started before each subject, and are not measured.
@@ -129,6 +131,7 @@ fn checked(file: &File, name: &str, folder: &Path, identity: Value) -> Result<Se
         },
         pin: file.pin.unwrap_or(true),
         notes,
+        folder: folder.to_owned(),
         subjects: kinds,
         helpers,
         drafts,

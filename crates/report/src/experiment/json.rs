@@ -5,7 +5,7 @@ use dnsdyno_campaign::experiment::{CellResult, CellState, Found, LoadKind, Sprea
 use dnsdyno_measure::PERCENTILES;
 use serde_json::{Map, Value, json};
 
-use super::{ExperimentReport, words};
+use super::{Beside, COLUMNS, ExperimentReport, words};
 use crate::comparison::comparison_json;
 
 /// The results for programs.
@@ -31,7 +31,8 @@ pub fn experiment_json(report: &ExperimentReport<'_>) -> Value {
         .cells
         .iter()
         .zip(&report.diagnoses)
-        .map(|(cell, diagnosed)| {
+        .zip(&report.beside)
+        .map(|((cell, diagnosed), beside)| {
             let mut value = cell_json(cell);
             value.insert("server".to_owned(), json!(names(cell.cell.subject)));
             value.insert("load".to_owned(), json!(load(cell.cell.load)));
@@ -41,6 +42,7 @@ pub fn experiment_json(report: &ExperimentReport<'_>) -> Value {
                 "diagnosis".to_owned(),
                 json!({ "verdict": diagnosed.verdict, "findings": findings }),
             );
+            value.insert("beside".to_owned(), beside_json(beside));
             Value::Object(value)
         })
         .collect();
@@ -134,6 +136,12 @@ fn kind_key(kind: LoadKind) -> &'static str {
         LoadKind::Search => "search",
         LoadKind::Program => "program",
     }
+}
+
+fn beside_json(beside: &Beside) -> Value {
+    let spread = |[lowest, median, highest]: [u64; 3]| json!({ "lowest": lowest, "median": median, "highest": highest });
+    let values = COLUMNS.iter().zip(beside.values);
+    values.map(|(column, value)| (column.key.to_owned(), value.map_or(Value::Null, spread))).collect()
 }
 
 /// The key of a state.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use dnsdyno_campaign::compare::Kind;
 use dnsdyno_measure::PERCENTILES;
 
-use super::{ExperimentReport, words};
+use super::{COLUMNS, ExperimentReport, words};
 use crate::markdown::{Table, text};
 
 /// The results as Markdown: `results.md`.
@@ -25,6 +25,9 @@ pub fn experiment_markdown(report: &ExperimentReport<'_>) -> String {
     found(&mut out, report);
     differences(&mut out, report);
     let _ = write!(out, "## Bottlenecks\n\n{}", diagnoses(report).lines());
+    if report.beside.iter().any(|cell| !cell.is_empty()) {
+        let _ = write!(out, "## Counted at the server\n\n{}", beside(report).lines());
+    }
     discarded(&mut out, report);
     out
 }
@@ -120,6 +123,20 @@ fn diagnoses(report: &ExperimentReport<'_>) -> Table {
         let (load, subject) =
             (words::load(report.result, cell.cell.load), words::subject(report.result, cell.cell.subject));
         table.row([load, subject, words::diagnosis(found)].map(|cell| text(&cell)));
+    }
+    table
+}
+
+fn beside(report: &ExperimentReport<'_>) -> Table {
+    let mut table = Table::default();
+    table.left("load").left("server");
+    for column in COLUMNS {
+        table.right(column.title);
+    }
+    for (cell, found) in report.result.cells.iter().zip(&report.beside) {
+        let (load, subject) =
+            (words::load(report.result, cell.cell.load), words::subject(report.result, cell.cell.subject));
+        table.row([load, subject].into_iter().chain(found.texts()).map(|cell| text(&cell)));
     }
     table
 }
