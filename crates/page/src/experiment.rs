@@ -204,8 +204,8 @@ fn beside(report: &ExperimentReport<'_>) -> String {
         names.into_iter().chain(found.texts()).collect::<Vec<_>>()
     };
     let rows: Vec<Vec<String>> = result.cells.iter().zip(&report.beside).map(row).collect();
-    let help = "<p class=\"help\">Of each run what the server's kernel, its process and its own statistics have counted: \
-                the median of the runs, and in brackets the lowest and the highest run.</p>\n";
+    let help = "<p class=\"help\">Of each run what the server's kernel, its process and its own statistics have \
+                counted: the median of the runs, and in brackets the lowest and the highest run.</p>\n";
     format!("{help}{}", table("What was counted at the server", &titles, 2, &rows))
 }
 

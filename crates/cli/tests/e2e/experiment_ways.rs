@@ -27,7 +27,16 @@ const SEARCH: &str = r#"
 [[load]]
 name = "limit"
 timeout = "1s"
-find = { from = "1k", least = "1k", most = "20k", trial = "1s", rest = "0", trials = 10, precision = "10%", while = ["loss<1%", "p99<150ms"] }
+
+[load.find]
+from = "1k"
+least = "1k"
+most = "20k"
+trial = "1s"
+rest = "0"
+trials = 10
+precision = "10%"
+while = ["loss<1%", "p99<150ms"]
 "#;
 
 /// What the first cell has found.

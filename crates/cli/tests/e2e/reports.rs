@@ -97,7 +97,8 @@ fn a_ladder_of_windows_obeys_littles_law_whatever_the_path() {
     }
     let work = Workplace::new();
     let load = "[[load]]\nname = \"windows\"\nask = [\"{rand:8}.wild.dyno.example A\"]\n\
-                find = { method = \"window\", most = \"20\", trial = \"2s\", rest = \"50ms\", while = [\"loss<50%\"] }\n";
+                [load.find]\nmethod = \"window\"\nmost = \"20\"\ntrial = \"2s\"\nrest = \"50ms\"\n\
+                while = [\"loss<50%\"]\n";
     work.write("x.toml", format!("{RESOLVER}{load}"));
     experiment(&work, "-o out").gives(0);
     let found: Value = serde_json::from_str(&work.read("out/runs/001/find.json")).unwrap();
@@ -118,7 +119,8 @@ fn a_closed_loop_hides_the_loss_that_an_open_load_shows() {
     let work = Workplace::new();
     let template = format!(
         "package = \"none\"\nprogram = \"{}\"\nconfig = \"\"\n\
-         command = [\"respond\", \"--listen\", \"{{address}}:{{port}}\", \"--limit\", \"500\", \"--limit-queue\", \"50ms\"]\n\
+         command = [\"respond\", \"--listen\", \"{{address}}:{{port}}\", \"--limit\", \"500\", \
+         \"--limit-queue\", \"50ms\"]\n\
          version = {{ arguments = [\"--version\"], after = \"dnsdyno \" }}\n\
          [ready]\ntype = \"A\"\ntransports = [\"udp\"]\nport_taken = [\"in use\"]\n",
         env!("CARGO_BIN_EXE_dnsdyno")

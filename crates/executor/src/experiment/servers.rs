@@ -26,6 +26,7 @@ use super::path::Between;
 use super::place::Place;
 use super::setup::Setup;
 use super::timetable::Action;
+use super::values;
 
 /// A subject that can be asked. Dropping it ends its servers and removes its namespaces.
 #[derive(Debug)]
@@ -239,6 +240,11 @@ impl Standing {
     fn know_at(&mut self, name: &str, address: SocketAddr) {
         let facts = [("address", address.ip().to_string()), ("port", address.port().to_string())];
         self.values.extend(facts.map(|(fact, value)| (format!("{name}.{fact}"), value)));
+    }
+
+    /// `text` with `{primary.port}` and the like filled in. Other braces stay.
+    pub(super) fn filled(&self, text: &str) -> String {
+        values::filled(&self.values, text)
     }
 
     fn options(

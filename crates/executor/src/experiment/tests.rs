@@ -76,8 +76,11 @@ fn the_full_scale_replaces_keys_and_lists_and_keeps_the_rest() {
                 [[full.load]]\nname = \"20k\"\nrate = \"20k\"\n[[full.load]]\nname = \"40k\"\nrate = \"40k\"\n";
     let text = format!("repeats = 4\n[run]\nfor = \"5s\"\ntimeout = \"1s\"\n{NSD}{LOAD}{full}");
     let (small, full) = (setup(&text, false).unwrap(), setup(&text, true).unwrap());
-    assert_eq!((small.design.repeats, small.design.loads.len(), small.design.order), (4, 1, Order::InTurn));
-    assert_eq!((full.design.repeats, full.design.order), (30, Order::RandomBlocks));
+    assert_eq!(
+        (small.design.loads[0].repeats, small.design.loads.len(), small.design.order),
+        (4, 1, Order::InTurn)
+    );
+    assert_eq!((full.design.loads[0].repeats, full.design.order), (30, Order::RandomBlocks));
     let draft = full.draft(1, "127.0.0.1", false);
     assert_eq!((draft.rate.as_deref(), draft.duration.as_deref()), (Some("40k"), Some("60s")));
     assert_eq!(draft.timeout.as_deref(), Some("1s"));

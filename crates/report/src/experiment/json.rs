@@ -139,7 +139,7 @@ fn kind_key(kind: LoadKind) -> &'static str {
 }
 
 fn beside_json(beside: &Beside) -> Value {
-    let spread = |[lowest, median, highest]: [u64; 3]| json!({ "lowest": lowest, "median": median, "highest": highest });
+    let spread = |of: [u64; 3]| json!({ "lowest": of[0], "median": of[1], "highest": of[2] });
     let values = COLUMNS.iter().zip(beside.values);
     values.map(|(column, value)| (column.key.to_owned(), value.map_or(Value::Null, spread))).collect()
 }

@@ -22,8 +22,8 @@ pub fn load(result: &ExperimentResult, number: usize) -> String {
     result.design.loads.get(number).map_or_else(String::new, |load| safe(&load.name))
 }
 
-/// Each metric of each comparison, as cells: load, server, against what, metric, of the other one, of the server, change,
-/// its interval, verdict.
+/// Each metric of each comparison, as cells: load, server, against what, metric, of the other one, of the server,
+/// change, its interval, verdict.
 pub fn changes(result: &ExperimentResult) -> Vec<[String; 9]> {
     let mut rows = Vec::new();
     for difference in &result.differences {

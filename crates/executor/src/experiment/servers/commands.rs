@@ -89,11 +89,6 @@ impl Standing {
         let printed = tail.iter().map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n");
         ExperimentError::Prepare { subject: subject.to_owned(), how, printed }
     }
-
-    /// `text` with `{primary.port}` and the like filled in. Other braces stay.
-    pub(in super::super) fn filled(&self, text: &str) -> String {
-        filled(&self.values, text)
-    }
 }
 
 /// In the folder of a subject.
