@@ -70,7 +70,7 @@ fn alarms(noise: Noise, runs: usize, loads: u32, experiments: u64, seed: u64) ->
 const RELABELLINGS: u32 = 1_499;
 
 /// Where one of twenty differs, 300 experiments have 15 of them on average, and more than 28 with a probability of
-/// 0.05 % (binomial distribution). All three kinds of noise keep to that in 998 of 1,000 such tests.
+/// 0.06 % (binomial distribution). So all three kinds of noise keep to that in 998 of 1,000 such tests.
 #[test]
 fn equals_differ_in_at_most_one_of_twenty_comparisons() {
     for noise in [Noise::Normal, Noise::Disturbed, Noise::Steps] {
@@ -80,18 +80,18 @@ fn equals_differ_in_at_most_one_of_twenty_comparisons() {
 }
 
 /// The measure of `docs/comparing.md`: `cargo test --release -p dnsdyno-campaign a_thousand_pairs -- --ignored
-/// --nocapture`. Of 20,000, a share of 5 % has a standard error of 0.15 %: the bound is 5 % and four of them.
+/// --nocapture`. Of 4,000, a share of 5 % has a standard error of 0.34 %: the bound is 5 % and four of them.
 #[test]
 #[ignore = "thousands of comparisons take minutes"]
 fn a_thousand_pairs_of_equals_and_more() {
-    const EXPERIMENTS: u64 = 20_000;
+    const EXPERIMENTS: u64 = 4_000;
     for loads in [1, 3] {
         for runs in [4, 5, 10] {
             for noise in [Noise::Normal, Noise::Disturbed, Noise::Steps] {
                 let found = alarms(noise, runs, loads, EXPERIMENTS, 20_261_123);
                 let share = found as f64 / EXPERIMENTS as f64;
                 eprintln!("{loads} loads, {runs} runs, {noise:?}: {:.2} % differ", share * 100.0);
-                assert!(share <= 0.0562, "{share}");
+                assert!(share <= 0.0638, "{share}");
             }
         }
     }

@@ -144,7 +144,7 @@ pub(super) fn normal(at: f64) -> f64 {
 /// Widths of the noise as shares of the load, and how likely each is before the first trial: a limit that is the same
 /// in each trial, to one that is a fifth higher or lower from trial to trial.
 pub(super) const NOISES: [(f64, f64); 7] =
-    [(0.002, 0.14), (0.005, 0.15), (0.01, 0.19), (0.02, 0.2), (0.04, 0.165), (0.08, 0.1), (0.16, 0.055)];
+    [(0.002, 0.12), (0.005, 0.14), (0.01, 0.17), (0.02, 0.19), (0.04, 0.17), (0.08, 0.13), (0.16, 0.08)];
 
 /// Shares of trials that fail whatever their load, and how likely each is before the first trial.
 pub(super) const LAPSES: [(f64, f64); 5] =

@@ -40,17 +40,17 @@ pub(super) fn search(options: Options, server: &mut Imaginary) -> Finding {
     panic!("no end: {:?}", search.made());
 }
 
-/// The fewest trials that could do, for whoever knows the kind of the server and its noise: one for each doubling up
-/// to the limit, because nothing is known of the loads above; one for each halving of that octave down to the
-/// interval, or to the width of the noise, because a trial says yes or no, which is one bit; and then, where one trial
-/// tells the limit by no more than its noise, as many as make the interval: each at the load that half of the trials
-/// pass, which tells most, 2/π of what its noise leaves (the Fisher information of a probit model).
+/// The fewest trials that could do, for whoever knows the kind of the server and its noise: one for each doubling up to
+/// the limit, because nothing is known of the loads above; one for each halving of that octave down to the interval, or
+/// to the width of the noise, because a trial says yes or no, which is one bit; and then, where one trial tells the
+/// limit by no more than its noise, as many as make the interval: each at the load that half of the trials pass, which tells
+/// most, 2/π of what its noise leaves (the Fisher information of a probit model).
 ///
 /// Where a failure lowers the limit, a trial at a low load must follow each, which says nothing about the limit: one
-/// after the doubling, and one after each failure among the halvings. A failure then costs two trials and a success
-/// one, and the best division is not in halves: with costs of 1 and 2, each trial gives at most log2 of the golden
-/// ratio, 0.694 bits (x⁻¹ + x⁻² = 1; Shannon 1948, symbols of unequal duration). How much lower the limit is then need
-/// not be known: the lowest loads of the doubling are low enough.
+/// after the doubling, and one after each failure among the halvings. A failure then costs two trials, a success one,
+/// and the best division is not in halves: with costs of 1 and 2, each trial gives at most log2 of the golden ratio,
+/// 0.694 bits (x⁻¹ + x⁻² = 1; Shannon 1948, symbols of unequal duration). How much lower the limit is then need not be
+/// known: the lowest loads of the doubling are low enough.
 ///
 /// Where a share of the trials fails whatever its load, a trial gives less than one bit: the capacity of Shannon's
 /// Z-channel, 0.857 for one in twenty. Only the halvings are counted so, not what the doubling loses.

@@ -9,7 +9,7 @@ use crate::step::{Campaign, Step};
 
 /// The seed that the search was tuned with. The thousand have another one, which nothing was tuned on.
 const TUNED: u64 = 7;
-const FRESH: u64 = 20_261_123;
+const FRESH: u64 = 4_112_026;
 
 /// The seed of the thousand: that of the environment, or the fresh one.
 fn seed() -> u64 {
