@@ -95,6 +95,12 @@ impl Search {
             let low = self.lowest_failed_since_passed().unwrap_or(from).min(fall.shifted[0]);
             return Some(Next::Try(Purpose::Recover, fit(low * RECOVERY)));
         }
+        // Near the limit half of the trials fail whether the limit differs from trial to trial or half of all trials fail
+        // whatever their load. Far below the limit only the latter do.
+        let is_unsure = !near.recovers && (NO_LONGER..UNSTABLE).contains(&near.belief.is_unstable());
+        if is_unsure && count >= FEWEST_FOR_TELLING && count.is_multiple_of(TELLING_EACH) {
+            return Some(Next::Try(Purpose::Near, fit(from * FAR_BELOW)));
+        }
         let noise = near.noise();
         // Half of the probability is within this distance from the middle. Once that is small, trials beside the middle
         // say more: about the noise, and whether the limit could be beyond the ends of the interval after all.
@@ -186,3 +192,11 @@ const HALF_OF_95: f64 = 0.34;
 /// The probability that so many trials fail whatever their load that there is no limit to speak of.
 pub(super) const UNSTABLE: f64 = 0.9;
 const FEWEST_FOR_UNSTABLE: usize = 12;
+
+/// The same probability, below which it is no longer looked at.
+const NO_LONGER: f64 = 0.01;
+
+/// While it is between these, each third trial is made at this share of the lower end of the interval.
+const FAR_BELOW: f64 = 0.6;
+const TELLING_EACH: usize = 3;
+const FEWEST_FOR_TELLING: usize = 6;
