@@ -221,13 +221,7 @@ impl Maker<'_> {
         Ok(match standing.ended().filter(|_| !was_killed(&events, &happened)) {
             _ if is_stopped => Ran::Stopped,
             Some(how) => Ran::Failed(format!("{subject}: {how}")),
-            None if standing.lost_by_paths() > 0 => {
-                let lost = standing.lost_by_paths();
-                Ran::Failed(format!(
-                    "the path of {subject} has lost {lost} datagrams by itself: it was too slow"
-                ))
-            }
-            None => made,
+            None => behind_path(made, &subject, standing.lost_by_paths()),
         })
     }
 
@@ -287,6 +281,24 @@ fn why_ended(ran: Ran, subject: &str, standing: &Standing) -> Ran {
     match ran {
         Ran::Failed(why) => Ran::Failed(format!("{subject}: {}", standing.ended().unwrap_or(why))),
         other => other,
+    }
+}
+
+/// A run behind a path that has lost datagrams by itself: a run of ours says nothing then. Searches and programs go
+/// beyond what is held, and there the path may lose too: the server holds at least what they found.
+fn behind_path(made: Ran, subject: &str, lost: u64) -> Ran {
+    match made {
+        made if lost == 0 => made,
+        Ran::Found(mut found) => {
+            found.answer.push_str(&format!(
+                "; at least, because the path to it has lost {lost} datagrams by itself: it was too slow"
+            ));
+            found.figure.iter_mut().for_each(|figure| figure.is_at_least = true);
+            Ran::Found(found)
+        }
+        _ => {
+            Ran::Failed(format!("the path of {subject} has lost {lost} datagrams by itself: it was too slow"))
+        }
     }
 }
 
