@@ -1,12 +1,73 @@
-//! Checks whether a server answers: sends it a query over UDP or TCP and examines the response.
+//! How to see that a server serves: it answers a query over UDP or TCP with a record, or a command succeeds.
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
+use std::str::FromStr;
 use std::time::Duration;
 
 use domain::base::iana::{Rcode, Rtype};
 use domain::base::{Message, MessageBuilder, Name};
 use serde::Deserialize;
+
+/// The table `ready` of a template.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "ReadyFields")]
+pub(crate) struct ReadyTemplate {
+    /// Each of these must succeed before it counts as started.
+    pub(crate) checks: Vec<ReadyCheck>,
+    /// Text in the log (any case) that means: the port is in use.
+    pub(crate) port_taken: Vec<String>,
+}
+
+/// One thing to try until it succeeds.
+#[derive(Debug, Clone)]
+pub(crate) enum ReadyCheck {
+    /// A query of this type for the zone's origin gets a record.
+    Query(ReadyTransport, Rtype),
+    /// This program with its arguments, with placeholders, succeeds.
+    Command(Vec<String>),
+}
+
+impl ReadyTemplate {
+    /// Whether it is seen by the answers of the server.
+    pub(crate) fn is_by_queries(&self) -> bool {
+        self.checks.iter().any(|check| matches!(check, ReadyCheck::Query(..)))
+    }
+}
+
+/// The table as it is written: `type` and `transports`, or `command`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReadyFields {
+    #[serde(rename = "type")]
+    rtype: Option<String>,
+    #[serde(default)]
+    transports: Vec<ReadyTransport>,
+    #[serde(default)]
+    command: Vec<String>,
+    #[serde(default)]
+    port_taken: Vec<String>,
+}
+
+impl TryFrom<ReadyFields> for ReadyTemplate {
+    type Error = String;
+
+    fn try_from(fields: ReadyFields) -> Result<Self, String> {
+        let ReadyFields { rtype, transports, command, port_taken } = fields;
+        let checks = match (rtype, command) {
+            (Some(rtype), command) if command.is_empty() && !transports.is_empty() => {
+                let rtype =
+                    Rtype::from_str(&rtype).map_err(|_| format!("the type {rtype:?} is not known"))?;
+                transports.into_iter().map(|transport| ReadyCheck::Query(transport, rtype)).collect()
+            }
+            (None, command) if !command.is_empty() && transports.is_empty() => {
+                vec![ReadyCheck::Command(command)]
+            }
+            _ => return Err("[ready] has `type` and `transports`, or `command`".to_owned()),
+        };
+        Ok(ReadyTemplate { checks, port_taken })
+    }
+}
 
 /// A transport for these queries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
