@@ -1,5 +1,6 @@
 //! Makes the runs of an experiment, from where its journal ends.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::Path;
@@ -17,7 +18,7 @@ use super::error::ExperimentError;
 use super::facts;
 use super::happen::{Clock, Happened, happen};
 use super::place::{Place, clean_up};
-use super::servers::{Cpus, Standing, Starter};
+use super::servers::{AUTO, Cpus, Standing, Starter};
 use super::setup::{Setup, Wanted};
 use super::stop::Stop;
 use super::timetable::{Action, Event};
@@ -71,11 +72,12 @@ pub fn carry_out(
     let place = Place::make(&mut journal)?;
     let cpus = cpus(setup, watcher);
     let in_namespaces = in_namespaces(setup, watcher)?;
-    let starter = Starter { setup, place: &place, cpus: &cpus, in_namespaces };
+    let starter = Starter { setup, place: &place, cpus: &cpus, in_namespaces, kept: RefCell::default() };
     let mut maker = Maker { setup, starter, stop, watcher, kept: BTreeMap::new() };
     let made = maker.make(&mut experiment, &mut journal);
-    // Before the place is removed.
+    // Before the place is removed, and servers before their helpers.
     maker.kept.clear();
+    drop(maker.starter.kept.take());
     made?;
     Ok(Carried { experiment, journal, stopped: stop.cause() })
 }
@@ -207,9 +209,8 @@ impl Maker<'_> {
         let subject = name(self.setup.design.subjects.get(cell.subject).map(|subject| &subject.name));
         let load = name(self.setup.design.loads.get(cell.load).map(|load| &load.name));
         let mut draft = self.setup.draft(cell.load, &standing.target, standing.is_allowed);
-        if draft.watch.as_ref().is_some_and(|watch| watch.iter().any(|word| word == AUTO)) {
-            draft.watch = standing.watched().or(draft.watch);
-        }
+        let expanded = |word: String| if word == AUTO { standing.watched() } else { vec![word] };
+        draft.watch = draft.watch.map(|words| words.into_iter().flat_map(expanded).collect());
         draft.name = Some(format!("{subject} {load}"));
         let events: Vec<Event> =
             self.setup.events.iter().filter(|event| event.is_of(&subject, &load)).cloned().collect();
@@ -334,6 +335,3 @@ impl Observer for Beginning<'_> {
         }
     }
 }
-
-/// What is watched where nothing else is said.
-const AUTO: &str = "auto";
