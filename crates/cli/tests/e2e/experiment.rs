@@ -88,7 +88,7 @@ fn made(work: &Workplace, folder: &str) -> Vec<(u64, String)> {
 }
 
 /// The processes that the experiment of a process has started, as their folders in /proc.
-fn processes_of(ran_as: u32) -> Vec<PathBuf> {
+pub(crate) fn processes_of(ran_as: u32) -> Vec<PathBuf> {
     let mark = mark_of(ran_as);
     let is_marked = |path: &PathBuf| {
         fs::read(path.join("environ")).is_ok_and(|text| String::from_utf8_lossy(&text).contains(&mark))
@@ -102,7 +102,7 @@ fn mark_of(ran_as: u32) -> String {
 }
 
 /// Checks that nothing of an experiment is left: processes with its mark, folders, namespaces of processes that ended.
-fn nothing_is_left(ran_as: u32) {
+pub(crate) fn nothing_is_left(ran_as: u32) {
     assert_eq!(processes_of(ran_as), Vec::<PathBuf>::new());
     let names = |folder: &str, start: &str| -> Vec<String> {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();

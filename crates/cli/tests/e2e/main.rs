@@ -58,6 +58,7 @@ mod coming_from;
 mod compare;
 mod demo;
 mod diagnose;
+mod dlz;
 mod dnsperf;
 mod doctor;
 mod doq;
