@@ -79,7 +79,7 @@ pub(crate) enum ReadyTransport {
     Tcp,
 }
 
-/// Asks `server` for `name` and `rtype` once.
+/// Asks `server` for `name` and `rtype` once, and waits for the answer so long.
 ///
 /// # Errors
 /// What was received instead of NOERROR with at least one answer record, as text: nothing, a refusal,
@@ -89,11 +89,12 @@ pub(crate) fn ask(
     server: SocketAddr,
     name: &Name<Vec<u8>>,
     rtype: Rtype,
+    within: Duration,
 ) -> Result<(), String> {
     let query = encode(name, rtype)?;
     let answer = match transport {
-        ReadyTransport::Udp => over_udp(server, query.as_slice()),
-        ReadyTransport::Tcp => over_tcp(server, query.as_slice()),
+        ReadyTransport::Udp => over_udp(server, query.as_slice(), within),
+        ReadyTransport::Tcp => over_tcp(server, query.as_slice(), within),
     };
     let answer = answer.map_err(|error| format!("{transport:?} to {server}: {error}"))?;
     judge(&query, answer).map_err(|reason| format!("{transport:?} to {server}: {reason}"))
@@ -120,12 +121,12 @@ fn judge(query: &Message<Vec<u8>>, answer: Vec<u8>) -> Result<(), String> {
     }
 }
 
-fn over_udp(server: SocketAddr, query: &[u8]) -> io::Result<Vec<u8>> {
+fn over_udp(server: SocketAddr, query: &[u8], within: Duration) -> io::Result<Vec<u8>> {
     let any: IpAddr =
         if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
     let socket = UdpSocket::bind((any, 0))?;
     socket.connect(server)?;
-    socket.set_read_timeout(Some(ANSWER_WITHIN))?;
+    socket.set_read_timeout(Some(within))?;
     socket.send(query)?;
     let mut buffer = vec![0; usize::from(u16::MAX)];
     let length = socket.recv(&mut buffer)?;
@@ -133,9 +134,9 @@ fn over_udp(server: SocketAddr, query: &[u8]) -> io::Result<Vec<u8>> {
     Ok(buffer)
 }
 
-fn over_tcp(server: SocketAddr, query: &[u8]) -> io::Result<Vec<u8>> {
-    let mut stream = TcpStream::connect_timeout(&server, ANSWER_WITHIN)?;
-    stream.set_read_timeout(Some(ANSWER_WITHIN))?;
+fn over_tcp(server: SocketAddr, query: &[u8], within: Duration) -> io::Result<Vec<u8>> {
+    let mut stream = TcpStream::connect_timeout(&server, within)?;
+    stream.set_read_timeout(Some(within))?;
     let length = u16::try_from(query.len()).map_err(io::Error::other)?;
     stream.write_all(&[&length.to_be_bytes(), query].concat())?;
     let mut prefix = [0; 2];
@@ -148,5 +149,9 @@ fn over_tcp(server: SocketAddr, query: &[u8]) -> io::Result<Vec<u8>> {
 /// Each question has a connected socket of its own, so one ID does for all.
 const QUERY_ID: u16 = 0x6c61;
 
-/// A server on loopback answers in well under a millisecond; one that is still loading is retried.
-const ANSWER_WITHIN: Duration = Duration::from_millis(250);
+/// A server on loopback answers in well under a millisecond; one that is still loading is retried. One that works longer on
+/// each answer would never be heard with a fixed time: it is doubled each time that it has passed, up to [`LONGEST_WAIT`].
+pub(crate) const FIRST_WAIT: Duration = Duration::from_millis(250);
+
+/// See [`FIRST_WAIT`].
+pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(5);

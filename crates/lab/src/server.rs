@@ -284,8 +284,13 @@ impl Setup {
         let deadline = Instant::now() + self.options.ready_within;
         let no_answer = |last| StartFailureReason::NoAnswer { within: self.options.ready_within, last };
         let mut waiting = self.checks.iter().peekable();
+        let mut patience = ready::FIRST_WAIT;
         while let Some(check) = waiting.peek() {
-            let outcome = self.try_once(check);
+            let asked = Instant::now();
+            let outcome = self.try_once(check, patience);
+            if asked.elapsed() >= patience {
+                patience = (2 * patience).min(ready::LONGEST_WAIT);
+            }
             // A response counts only while our process runs and has the port. The log is read
             // after the check of the process, so that the last lines of one that ended are
             // included.
@@ -308,11 +313,13 @@ impl Setup {
         Ok(())
     }
 
-    /// What a check met, if it did not succeed.
-    fn try_once(&self, check: &ReadyCheck) -> Result<(), String> {
+    /// What a check met, if it did not succeed; an answer to a query is waited for as long as `patience`.
+    fn try_once(&self, check: &ReadyCheck, patience: Duration) -> Result<(), String> {
         match check {
             ReadyCheck::Query(transport, rtype) => {
-                let ask = || ready::ask(*transport, self.address, self.options.zone.origin_name(), *rtype);
+                let ask = || {
+                    ready::ask(*transport, self.address, self.options.zone.origin_name(), *rtype, patience)
+                };
                 self.options.place.enter(ask).unwrap_or_else(|error| Err(error.to_string()))
             }
             ReadyCheck::Command(words) => {
