@@ -1,7 +1,7 @@
 # dnsdyno: everything a person types. Each target installs what it lacks, or says what it needs.
 
 CARGO ?= cargo
-SERVERS := nsd bind9 unbound knot pdns-server dnsdist hickory-dns
+SERVERS := nsd bind9 unbound knot knot-resolver pdns-server pdns-recursor dnsdist hickory-dns
 # For the in-kernel programs, for hosts of our own in network namespaces (firewall, SSH), and to ask our own server.
 TOOLS := clang iproute2 nftables conntrack ethtool dnsperf knot-dnsutils openssh-server busybox-static
 # For the report page: its build, and its tests in a browser.

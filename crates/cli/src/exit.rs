@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use dnsdyno_executor::JournalError;
 use dnsdyno_measure::shown;
 use dnsdyno_runner::{RunError, StopCause};
 
@@ -51,6 +52,12 @@ impl Failure {
 
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
+        Failure { code: if error.is_bad_input() { BAD_INPUT } else { RUN_FAILED }, error: error.into() }
+    }
+}
+
+impl From<JournalError> for Failure {
+    fn from(error: JournalError) -> Self {
         Failure { code: if error.is_bad_input() { BAD_INPUT } else { RUN_FAILED }, error: error.into() }
     }
 }

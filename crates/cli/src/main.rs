@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod campaign;
 mod cmd;
 mod exit;
 mod habits;

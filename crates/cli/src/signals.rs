@@ -22,29 +22,9 @@ use signal_hook::iterator::Signals;
 use crate::exit::code_of_stop;
 use crate::message::print_error;
 
-/// Stops the run of `control` at each signal from now on. If the program was started to ignore SIGHUP, as by `nohup`,
-/// it still does. SIGINT is never ignored: shells start every background job of a script so. The screen is left before
-/// the process ends.
+/// Stops the run of `control` at each signal from now on. The screen is left before the process ends.
 pub(crate) fn handle_signals(control: Arc<Control>, leave_screen: Leave) -> std::io::Result<()> {
-    let hang_up = (!ignores(SIGHUP)).then_some(SIGHUP);
-    let mut signals = Signals::new([SIGINT, SIGTERM].into_iter().chain(hang_up))?;
-    thread::Builder::new().name("signals".into()).spawn(move || {
-        for (earlier, signal) in signals.forever().enumerate() {
-            control.stop(cause_of(signal));
-            match earlier {
-                0 => {}
-                1 => drop(thread::Builder::new().spawn({
-                    let (control, leave_screen) = (Arc::clone(&control), Arc::clone(&leave_screen));
-                    move || {
-                        thread::sleep(GRACE);
-                        leave(&control, &leave_screen)
-                    }
-                })),
-                _ => leave(&control, &leave_screen),
-            }
-        }
-    })?;
-    Ok(())
+    at_signals(move |earlier, cause| stop_run(earlier, cause, &control, &leave_screen))
 }
 
 /// As [`handle_signals`], for a program that makes several runs, one after another: from now on signals stop the run of
@@ -58,25 +38,13 @@ pub(crate) fn handle_signals_of_many(control: Arc<Control>, leave_screen: Leave)
     if earlier.is_some() {
         return Ok(());
     }
-    let hang_up = (!ignores(SIGHUP)).then_some(SIGHUP);
-    let mut signals = Signals::new([SIGINT, SIGTERM].into_iter().chain(hang_up))?;
-    thread::Builder::new().name("signals".into()).spawn(move || {
-        for (earlier, signal) in signals.forever().enumerate() {
-            ASKED.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(cause_of(signal));
-            let current = MANY.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            let Some((control, leave_screen)) = current else { continue };
-            control.stop(cause_of(signal));
-            match earlier {
-                0 => {}
-                1 => drop(thread::Builder::new().spawn(move || {
-                    thread::sleep(GRACE);
-                    leave(&control, &leave_screen)
-                })),
-                _ => leave(&control, &leave_screen),
-            }
+    at_signals(|earlier, cause| {
+        ASKED.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(cause);
+        let current = MANY.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some((control, leave_screen)) = current {
+            stop_run(earlier, cause, &control, &leave_screen);
         }
-    })?;
-    Ok(())
+    })
 }
 
 /// The signal that asked a program of several runs to stop.
@@ -93,49 +61,63 @@ static ASKED: Mutex<Option<StopCause>> = Mutex::new(None);
 /// Ends the run of `control` at once at the first signal, as the programs do that dnsdyno stands in for; the second
 /// ends the process.
 pub(crate) fn end_at_signals(control: Arc<Control>) -> std::io::Result<()> {
-    let hang_up = (!ignores(SIGHUP)).then_some(SIGHUP);
-    let mut signals = Signals::new([SIGINT, SIGTERM].into_iter().chain(hang_up))?;
-    thread::Builder::new().name("signals".into()).spawn(move || {
-        for (earlier, signal) in signals.forever().enumerate() {
-            if earlier > 0 {
-                leave(&control, &(Arc::new(|| ()) as Leave));
-            }
-            control.stop(cause_of(signal));
-            control.stop(cause_of(signal));
+    at_signals(move |earlier, cause| {
+        if earlier > 0 {
+            leave(&control, &(Arc::new(|| ()) as Leave));
         }
-    })?;
-    Ok(())
+        control.stop(cause);
+        control.stop(cause);
+    })
 }
 
 /// Stops an experiment at each signal from now on: the first one ends it after the run that is made has ended early,
 /// the second one that run at once, the third one the process. Its servers end with it.
 pub(crate) fn stop_at_signals(stop: Arc<Stop>) -> std::io::Result<()> {
+    at_signals(move |earlier, cause| {
+        stop.stop(cause);
+        if earlier >= 2 {
+            print_error("dnsdyno: ended at once; the same command cleans up and goes on");
+            signal_hook::low_level::exit(i32::from(code_of_stop(stop.cause())));
+        }
+    })
+}
+
+/// Ends the process at a signal from now on, after a file that is not complete was removed and `message` printed.
+pub(crate) fn clean_up_at_signals(unfinished: PathBuf, message: String) -> std::io::Result<()> {
+    at_signals(move |_, cause| {
+        let _ = std::fs::remove_file(&unfinished);
+        print_error(&message);
+        signal_hook::low_level::exit(i32::from(code_of_stop(Some(cause))));
+    })
+}
+
+/// Calls `act` at each signal from now on, with the number of those before it. If the program was started to ignore
+/// SIGHUP, as by `nohup`, it still does. SIGINT is never ignored: shells start every background job of a script so.
+fn at_signals(mut act: impl FnMut(usize, StopCause) + Send + 'static) -> std::io::Result<()> {
     let hang_up = (!ignores(SIGHUP)).then_some(SIGHUP);
     let mut signals = Signals::new([SIGINT, SIGTERM].into_iter().chain(hang_up))?;
     thread::Builder::new().name("signals".into()).spawn(move || {
         for (earlier, signal) in signals.forever().enumerate() {
-            stop.stop(cause_of(signal));
-            if earlier >= 2 {
-                print_error("dnsdyno: ended at once; the same command cleans up and goes on");
-                signal_hook::low_level::exit(i32::from(code_of_stop(stop.cause())));
-            }
+            act(earlier, cause_of(signal));
         }
     })?;
     Ok(())
 }
 
-/// Ends the process at a signal from now on, after a file that is not complete was removed and `message` printed.
-pub(crate) fn clean_up_at_signals(unfinished: PathBuf, message: String) -> std::io::Result<()> {
-    let hang_up = (!ignores(SIGHUP)).then_some(SIGHUP);
-    let mut signals = Signals::new([SIGINT, SIGTERM].into_iter().chain(hang_up))?;
-    thread::Builder::new().name("signals".into()).spawn(move || {
-        if let Some(signal) = signals.forever().next() {
-            let _ = std::fs::remove_file(unfinished);
-            print_error(&message);
-            signal_hook::low_level::exit(i32::from(code_of_stop(Some(cause_of(signal)))));
+/// Stops a run at a signal, each further one harder.
+fn stop_run(earlier: usize, cause: StopCause, control: &Arc<Control>, leave_screen: &Leave) {
+    control.stop(cause);
+    match earlier {
+        0 => {}
+        1 => {
+            let (control, leave_screen) = (Arc::clone(control), Arc::clone(leave_screen));
+            drop(thread::Builder::new().spawn(move || {
+                thread::sleep(GRACE);
+                leave(&control, &leave_screen)
+            }));
         }
-    })?;
-    Ok(())
+        _ => leave(control, leave_screen),
+    }
 }
 
 /// A flag that SIGUSR1 sets.

@@ -165,11 +165,6 @@ impl Making<'_, '_> {
     }
 }
 
-/// The folder of a search that was given none.
-pub fn dated_folder() -> PathBuf {
-    Path::new("runs").join(jiff::Timestamp::now().strftime("%Y-%m-%dT%H-%M-%SZ-find").to_string())
-}
-
 /// The result, in the folder of the search.
 pub const RESULT_FILE: &str = "find.json";
 

@@ -43,6 +43,17 @@ pub enum Earlier {
     Failed(String),
 }
 
+/// A run of an earlier part of the campaign that leaves no record: a search with a journal of its own, or a program.
+#[derive(Debug)]
+pub enum Left {
+    /// It has ended, and this is its folder.
+    Ended(PathBuf),
+    /// It was cut off.
+    Cut,
+    /// It has ended without a result that counts, for this reason.
+    Failed(String),
+}
+
 /// A run in the journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Entry {
@@ -193,16 +204,23 @@ impl Journal {
         Ok(Some(Earlier::Cut(Digest::read(&folder).ok().map(Box::new), results::read(&folder)?)))
     }
 
+    /// The next of the earlier runs as [`Journal::earlier`] has it, where it leaves no record.
+    pub fn left(&mut self) -> Option<Left> {
+        let entry = self.entries.get(self.replayed)?;
+        self.replayed += 1;
+        Some(match &entry.failed {
+            Some(why) => Left::Failed(why.clone()),
+            None if entry.ended => Left::Ended(self.run_folder(entry.number)),
+            None => Left::Cut,
+        })
+    }
+
     /// Notes that a run begins, and returns the folder for its record.
     ///
     /// # Errors
     /// The journal cannot be written, or a record that was cut off cannot be moved away.
     pub fn begin(&mut self, why: &str) -> Result<PathBuf, JournalError> {
-        let number = match self.entries.last() {
-            Some(entry) if !entry.ended => entry.number,
-            Some(entry) => entry.number + 1,
-            None => 1,
-        };
+        let number = self.next_number();
         let folder = self.run_folder(number);
         if folder.exists() {
             let cut = self.entries.iter().filter(|entry| entry.number == number).count();
@@ -210,9 +228,33 @@ impl Journal {
             fs::rename(&folder, &kept)
                 .map_err(|source| JournalError::File { path: folder.clone(), source })?;
         }
+        self.note_begin(number, why)?;
+        Ok(folder)
+    }
+
+    /// As [`Journal::begin`], of a run that goes on where it was cut off: what is in its folder stays there.
+    ///
+    /// # Errors
+    /// The journal cannot be written.
+    pub fn go_on(&mut self, why: &str) -> Result<PathBuf, JournalError> {
+        let number = self.next_number();
+        self.note_begin(number, why)?;
+        Ok(self.run_folder(number))
+    }
+
+    /// The number of the run that begins next: that of the last one, if it was cut off.
+    fn next_number(&self) -> u32 {
+        match self.entries.last() {
+            Some(entry) if !entry.ended => entry.number,
+            Some(entry) => entry.number + 1,
+            None => 1,
+        }
+    }
+
+    fn note_begin(&mut self, number: u32, why: &str) -> Result<(), JournalError> {
         self.write(&Line::Began { began: number, why: why.to_owned() })?;
         self.entries.push(Entry { number, ended: false, failed: None });
-        Ok(folder)
+        Ok(())
     }
 
     /// Notes that the run that began last has ended and that its record is whole.
@@ -308,6 +350,22 @@ mod tests {
             assert!(matches!(journal.earlier().unwrap(), Some(Earlier::Cut(None, _))));
         }
         assert!(journal.earlier().unwrap().is_none());
+    }
+
+    #[test]
+    fn a_run_that_goes_on_by_itself_keeps_its_folder() {
+        let folder = TempDir::new().unwrap();
+        let run = begin(&mut open(&folder).unwrap(), "half of it");
+        let mut journal = open(&folder).unwrap();
+        assert!(matches!(journal.left(), Some(Left::Cut)));
+        assert!(journal.left().is_none());
+        assert_eq!(journal.go_on("a run").unwrap(), run);
+        assert!(run.join("something").exists());
+        journal.end().unwrap();
+        drop(journal);
+        let mut journal = open(&folder).unwrap();
+        assert!(matches!(journal.left(), Some(Left::Cut)));
+        assert!(matches!(journal.left(), Some(Left::Ended(path)) if path == run));
     }
 
     #[test]

@@ -89,6 +89,15 @@ impl Server {
         Some(SocketAddr::new(self.setup.address.ip(), port.number()))
     }
 
+    /// The further listeners: `port_tls` of the template with its port.
+    pub fn ports(&self) -> impl Iterator<Item = (&str, u16)> {
+        self.setup
+            .ports
+            .iter()
+            .filter(|(name, _)| *name != "port")
+            .map(|(name, port)| (name.as_str(), port.number()))
+    }
+
     /// The server's name, as in [`ServerSpec::name`].
     pub fn name(&self) -> &str {
         self.setup.spec.name()

@@ -60,6 +60,11 @@ impl ServerSpec {
         self
     }
 
+    /// Its program, by its name or its path.
+    pub fn program_name(&self) -> &str {
+        &self.template.program
+    }
+
     /// The values that its template leaves open, with what they are otherwise.
     pub fn defaults(&self) -> &BTreeMap<String, String> {
         &self.template.defaults

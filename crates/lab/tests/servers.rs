@@ -195,20 +195,40 @@ fn a_server_outlives_the_thread_that_started_it() {
     assert_eq!(addresses(&ask_udp(server.address(), HOST, Rtype::A)), [HOST_ADDRESS]);
 }
 
-#[test]
-fn unbound_resolves_through_a_stub_and_sees_when_it_is_gone() {
-    if !require(&[Need::Server("unbound"), Need::Server("nsd")]) {
+/// Starts a resolver before NSD, asks it, ends NSD, and asks it again.
+fn resolves_through_a_stub_and_keeps_the_answer(resolver: &str) {
+    if !require(&[Need::Server(resolver), Need::Server("nsd")]) {
         return;
     }
     let mut upstream = start("nsd", &ServerOptions::default());
     let resolver =
-        start("unbound", &ServerOptions { stub: Some(upstream.address()), ..ServerOptions::default() });
+        start(resolver, &ServerOptions { stub: Some(upstream.address()), ..ServerOptions::default() });
     let answer = ask_udp(resolver.address(), HOST, Rtype::A);
     assert_eq!(addresses(&answer), [HOST_ADDRESS]);
     assert!(answer.header().ra() && !answer.header().aa(), "an answer of a resolver");
 
     upstream.kill().expect("it is killed");
     assert_eq!(addresses(&ask_udp(resolver.address(), HOST, Rtype::A)), [HOST_ADDRESS], "from the cache");
+}
+
+#[test]
+fn unbound_resolves_through_a_stub_and_keeps_the_answer() {
+    resolves_through_a_stub_and_keeps_the_answer("unbound");
+}
+
+#[test]
+fn bind_resolves_through_a_stub_and_keeps_the_answer() {
+    resolves_through_a_stub_and_keeps_the_answer("bind");
+}
+
+#[test]
+fn knot_resolver_resolves_through_a_stub_and_keeps_the_answer() {
+    resolves_through_a_stub_and_keeps_the_answer("knot-resolver");
+}
+
+#[test]
+fn pdns_recursor_resolves_through_a_stub_and_keeps_the_answer() {
+    resolves_through_a_stub_and_keeps_the_answer("pdns-recursor");
 }
 
 #[test]

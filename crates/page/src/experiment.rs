@@ -11,9 +11,8 @@ mod chart;
 mod document;
 
 use dnsdyno_campaign::compare::{Figure, Kind};
-use dnsdyno_campaign::experiment::{CellResult, Spread};
-use dnsdyno_report::comparison::words::{figure, interval, signed, verdict_words};
-use dnsdyno_report::experiment::{ExperimentReport, words};
+use dnsdyno_campaign::experiment::{CellResult, LoadKind, LoadOf, Spread};
+use dnsdyno_report::experiment::{Beside, COLUMNS, ExperimentReport, words};
 
 use crate::Options;
 use chart::{Chart, Curve, Point, Scale};
@@ -33,10 +32,16 @@ pub fn experiment(report: &ExperimentReport<'_>, options: &Options) -> Vec<u8> {
     page.list(&report.result.notes, "notes");
     page.section("curves", "Against the load", &curves(report));
     page.section("figures", "Figures", &figures(report));
+    if words::found(report.result).next().is_some() {
+        page.section("found", "Searches and programs", &found(report));
+    }
     if !report.result.differences.is_empty() {
         page.section("differences", "Differences", &differences(report));
     }
     page.section("bottlenecks", "Bottlenecks", &bottlenecks(report));
+    if report.beside.iter().any(|cell| !cell.is_empty()) {
+        page.section("beside", "Counted at the server", &beside(report));
+    }
     page.section("servers", "Servers and conditions", &servers(report));
     page.section("discarded", "Discarded runs", &discarded(report));
     page.finish()
@@ -49,7 +54,7 @@ fn curves(report: &ExperimentReport<'_>) -> String {
     let mut charts = vec![rates, share];
     for name in ["p50", "p99", "p99.9"] {
         let of = |cell: &CellResult| words::percentile(cell, name);
-        charts.push(chart(report, name, "ms, logarithmic", Scale::Logarithmic, Kind::Duration, &of));
+        charts.push(chart(report, name, "logarithmic", Scale::Logarithmic, Kind::Duration, &of));
     }
     let drawn: String = charts.into_iter().flatten().collect();
     format!(
@@ -73,13 +78,17 @@ fn chart(
     of: &dyn Fn(&CellResult) -> Option<Spread>,
 ) -> Option<String> {
     let result = report.result;
+    let is_run = |load: &&LoadOf| load.kind == LoadKind::Run;
+    let loads: Vec<&str> = result.design.loads.iter().filter(is_run).map(|load| load.name.as_str()).collect();
     // Loads with a rate stand at it; where one has none, they stand one after the other.
     let all_asked =
         result.cells.iter().filter(|cell| !cell.runs.is_empty()).all(|cell| cell.asked_qps.is_some());
     let in_unit = |figure: Figure| if kind == Kind::Duration { figure.value * 1e-6 } else { figure.value };
     let point = |cell: &CellResult| {
         let spread = of(cell)?;
-        let x = if all_asked { cell.asked_qps? } else { cell.cell.load as f64 };
+        let load = words::load(result, cell.cell.load);
+        let x =
+            if all_asked { cell.asked_qps? } else { loads.iter().position(|name| **name == load)? as f64 };
         let name = format!(
             "{} under {}: {}",
             words::subject(result, cell.cell.subject),
@@ -100,8 +109,8 @@ fn chart(
     if curves.iter().all(|curve| curve.points.is_empty()) {
         return None;
     }
-    let loads: Vec<String> = result.design.loads.iter().map(|load| load.name.clone()).collect();
-    let ticks = if all_asked { None } else { Some(loads) };
+    let names = || loads.iter().map(|name| (*name).to_owned()).collect();
+    let ticks = if all_asked { None } else { Some(names()) };
     Some(Chart { title: title.to_owned(), unit: unit.to_owned(), scale, curves, ticks }.svg())
 }
 
@@ -109,6 +118,7 @@ fn figures(report: &ExperimentReport<'_>) -> String {
     let result = report.result;
     let mut titles = vec!["load", "server", "runs", "asked/s", "answered", "share"];
     titles.extend(dnsdyno_measure::PERCENTILES.map(|(_, name, _)| name));
+    titles.push("CPU/answer");
     let row = |cell: &CellResult| {
         let mut cells = vec![
             words::load(result, cell.cell.load),
@@ -121,12 +131,33 @@ fn figures(report: &ExperimentReport<'_>) -> String {
         cells.extend(
             cell.percentiles.values.iter().map(|spread| words::spread(Kind::Duration, cell, *spread)),
         );
+        cells.push(words::spread(Kind::Duration, cell, cell.cpu_ns));
         cells
     };
-    let rows: Vec<Vec<String>> = result.cells.iter().map(row).collect();
-    let help =
-        "<p class=\"help\">The median of the runs, and in brackets the lowest and the highest run.</p>\n";
+    let rows: Vec<Vec<String>> = words::measured(result).map(|(_, cell)| row(cell)).collect();
+    let cpu = document::escaped(words::CPU);
+    let help = format!(
+        "<p class=\"help\">The median of the runs, and in brackets the lowest and the highest run. {cpu}</p>\n"
+    );
     format!("{help}{}", table("The figures of each server under each load", &titles, 2, &rows))
+}
+
+/// What searches and programs have found, and what is to be seen beside it, folded.
+fn found(report: &ExperimentReport<'_>) -> String {
+    let result = report.result;
+    let names =
+        |cell: &CellResult| [words::load(result, cell.cell.load), words::subject(result, cell.cell.subject)];
+    let mut rows = Vec::new();
+    let mut texts = String::new();
+    for (cell, number, found) in words::found(result) {
+        let [load, subject] = names(cell);
+        let summary = document::escaped(&format!("{subject} under {load}, run {number}"));
+        let lines = document::escaped(&words::lines(found).join("\n"));
+        texts.push_str(&format!("<details><summary>{summary}</summary>\n<pre>{lines}</pre></details>\n"));
+        rows.push(vec![load, subject, words::answer(cell, found), number.to_string()]);
+    }
+    let titles = ["load", "server", "found", "run"];
+    format!("{}{texts}", table("What searches and programs have found", &titles, 3, &rows))
 }
 
 fn differences(report: &ExperimentReport<'_>) -> String {
@@ -142,24 +173,7 @@ fn differences(report: &ExperimentReport<'_>) -> String {
         "95 % interval",
         "verdict",
     ];
-    let mut rows = Vec::new();
-    for difference in &result.differences {
-        let Ok(comparison) = &difference.found else { continue };
-        for metric in &comparison.metrics {
-            let change = metric.change.as_ref().and_then(|change| interval(metric.kind, change));
-            rows.push(vec![
-                words::load(result, difference.load),
-                words::subject(result, difference.subject),
-                words::subject(result, difference.against),
-                metric.name.clone(),
-                figure(metric.kind, metric.baseline_median),
-                figure(metric.kind, metric.candidate_median),
-                signed(metric).unwrap_or_else(|| "-".to_owned()),
-                change.unwrap_or_else(|| "-".to_owned()),
-                verdict_words(metric),
-            ]);
-        }
-    }
+    let rows: Vec<Vec<String>> = words::changes(result).into_iter().map(Vec::from).collect();
     let help = words::risk(result).unwrap_or_default();
     if rows.is_empty() {
         return "<p>No two servers have runs that can be compared.</p>\n".to_owned();
@@ -173,15 +187,26 @@ fn differences(report: &ExperimentReport<'_>) -> String {
 
 fn bottlenecks(report: &ExperimentReport<'_>) -> String {
     let result = report.result;
-    let row = |(cell, found): (&CellResult, &dnsdyno_report::experiment::CellDiagnosis)| {
-        vec![
-            words::load(result, cell.cell.load),
-            words::subject(result, cell.cell.subject),
-            words::diagnosis(found),
-        ]
+    let row = |(at, cell): (usize, &CellResult)| {
+        let found = words::diagnosis(report.diagnoses.get(at)?);
+        Some(vec![words::load(result, cell.cell.load), words::subject(result, cell.cell.subject), found])
     };
-    let rows: Vec<Vec<String>> = result.cells.iter().zip(&report.diagnoses).map(row).collect();
+    let rows: Vec<Vec<String>> = words::measured(result).filter_map(row).collect();
     table("Which bottleneck the runs show", &["load", "server", "what its runs show"], 3, &rows)
+}
+
+fn beside(report: &ExperimentReport<'_>) -> String {
+    let result = report.result;
+    let titles: Vec<&str> =
+        ["load", "server"].into_iter().chain(COLUMNS.iter().map(|column| column.title)).collect();
+    let row = |(cell, found): (&CellResult, &Beside)| {
+        let names = [words::load(result, cell.cell.load), words::subject(result, cell.cell.subject)];
+        names.into_iter().chain(found.texts()).collect::<Vec<_>>()
+    };
+    let rows: Vec<Vec<String>> = result.cells.iter().zip(&report.beside).map(row).collect();
+    let help = "<p class=\"help\">Of each run what the server's kernel, its process and its own statistics have \
+                counted: the median of the runs, and in brackets the lowest and the highest run.</p>\n";
+    format!("{help}{}", table("What was counted at the server", &titles, 2, &rows))
 }
 
 fn servers(report: &ExperimentReport<'_>) -> String {
@@ -207,11 +232,9 @@ fn servers(report: &ExperimentReport<'_>) -> String {
 
 fn discarded(report: &ExperimentReport<'_>) -> String {
     let result = report.result;
-    let dropped = match result.design.dropped {
-        0 => "No run was left out because it was the first one.".to_owned(),
-        runs => format!(
-            "Of each server under each load, the first {runs} of the runs are left out: caches fill in them."
-        ),
+    let dropped = match words::dropped(result) {
+        None => "No run was left out because it was the first one.".to_owned(),
+        Some(dropped) => format!("Left out: {dropped}."),
     };
     let help = format!("<p class=\"help\">{}</p>\n", document::escaped(&dropped));
     if result.discarded.is_empty() {

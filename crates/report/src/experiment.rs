@@ -1,5 +1,6 @@
 //! The results of an experiment: as text, as Markdown, as JSON and as a table of all runs.
 
+mod beside;
 mod csv;
 mod diagnosed;
 mod json;
@@ -9,6 +10,7 @@ pub mod words;
 
 use dnsdyno_campaign::experiment::ExperimentResult;
 
+pub use beside::{Beside, COLUMNS, beside};
 pub use csv::experiment_csv;
 pub use diagnosed::{CellDiagnosis, diagnose};
 pub use json::experiment_json;
@@ -26,6 +28,8 @@ pub struct ExperimentReport<'a> {
     pub versions: Vec<Option<String>>,
     /// By cell: which bottleneck its runs show.
     pub diagnoses: Vec<CellDiagnosis>,
+    /// By cell: what was counted beside its runs.
+    pub beside: Vec<Beside>,
     /// How it was measured, in sentences: where the servers ran, on which CPUs.
     pub conditions: Vec<String>,
 }

@@ -46,6 +46,8 @@
 //! that is fixed or drawn. The others wait; one that comes while the queue is full is not answered, whatever it drew.
 //! The delay comes after the work.
 //!
+//! A leak keeps memory for each query, until the system ends the process or refuses it more memory, which ends it too.
+//!
 //! Delay and stall apply in addition to any fault. A query without a question (answered FORMERR with a
 //! header only) is answered normally where it drew "wrong question".
 
@@ -110,6 +112,8 @@ pub struct Faults {
     pub stall: Option<Stall>,
     /// How fast queries are worked on; `None` = they do not wait for each other.
     pub limit: Option<Limit>,
+    /// Bytes of memory that each query takes and that are never given back.
+    pub leak_bytes: usize,
     /// The random seed: the same seed and the same order of queries at a socket give the same
     /// decisions.
     pub seed: u64,

@@ -16,6 +16,9 @@ pub(crate) struct Intake {
     decider: Decider,
     stall: Option<Stall>,
     limit: Option<Limit>,
+    leak_bytes: usize,
+    /// What the queries so far have left.
+    leaked: Vec<Box<[u8]>>,
     start: Arc<FirstQuery>,
     transport: Transport,
 }
@@ -59,6 +62,8 @@ impl Intake {
             decider: faults.decider(stream)?,
             stall: faults.stall,
             limit: faults.limit,
+            leak_bytes: faults.leak_bytes,
+            leaked: Vec::new(),
             start,
             transport,
         })
@@ -75,6 +80,10 @@ impl Intake {
         out: &mut Vec<u8>,
     ) -> Result<Accepted, Unanswered> {
         side.counts.received += 1;
+        if self.leak_bytes > 0 {
+            // Not zeros: those the kernel would not give memory for before they are touched.
+            self.leaked.push(vec![1; self.leak_bytes].into_boxed_slice());
+        }
         let begin = out.len();
         let (rcode, truncated) = match answer(&self.rule, message, self.transport.via(), out) {
             Reply::Answer { rcode, truncated } => (rcode, truncated),
@@ -220,6 +229,15 @@ mod tests {
         assert_eq!((answered(8, 10), answered(8, 10)), (10, 0));
         assert_eq!(answered(60, 11), 11);
         assert_eq!(side.counts.over_limit, 89 + 10);
+    }
+
+    #[test]
+    fn a_leak_keeps_its_memory_for_each_query() {
+        let mut intake = intake(Faults { leak_bytes: 1_000, ..Faults::default() }, Transport::Udp);
+        for _ in 0..3 {
+            intake.process(&query(), 0, &mut Side::default(), &mut Vec::new()).unwrap();
+        }
+        assert_eq!(intake.leaked.iter().map(|left| left.len()).sum::<usize>(), 3_000);
     }
 
     #[test]

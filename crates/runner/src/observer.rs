@@ -35,6 +35,12 @@ pub trait Observer {
 
     /// Called several times a second; `digest` has the intervals that have settled.
     fn idle(&mut self, _digest: &Digest) {}
+
+    /// What the caller has made happen beside the load since the last call, such as changes to the server: events for
+    /// the record. Called several times a second, and once at the end.
+    fn happened(&mut self) -> Vec<Event> {
+        Vec::new()
+    }
 }
 
 /// An observer that ignores everything.
@@ -75,6 +81,12 @@ impl<A: Observer + ?Sized, B: Observer + ?Sized> Observer for (&mut A, &mut B) {
         self.0.idle(digest);
         self.1.idle(digest);
     }
+
+    fn happened(&mut self) -> Vec<Event> {
+        let mut events = self.0.happened();
+        events.extend(self.1.happened());
+        events
+    }
 }
 
 /// An observer that a run may have.
@@ -105,6 +117,10 @@ impl<A: Observer> Observer for Option<A> {
 
     fn idle(&mut self, digest: &Digest) {
         self.iter_mut().for_each(|observer| observer.idle(digest));
+    }
+
+    fn happened(&mut self) -> Vec<Event> {
+        self.iter_mut().flat_map(|observer| observer.happened()).collect()
     }
 }
 

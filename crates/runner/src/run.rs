@@ -229,6 +229,7 @@ impl dnsdyno_engine::Observer for RecordingObserver<'_> {
 
     fn idle(&mut self) {
         self.record_watched();
+        self.record_happened();
         self.observer.idle(self.recorder.digest());
     }
 }
@@ -252,6 +253,14 @@ impl RecordingObserver<'_> {
         }
     }
 
+    /// Records what the caller has made happen.
+    fn record_happened(&mut self) {
+        for event in self.observer.happened() {
+            let written = self.recorder.event(&event);
+            self.report_error(written);
+        }
+    }
+
     /// A line that could not be written is kept and retried; the observer gets only the first error.
     fn report_error(&mut self, written: Result<(), WriteError>) {
         if let Err(error) = written
@@ -269,6 +278,7 @@ impl RecordingObserver<'_> {
             self.record(interval);
         }
         self.record_watched();
+        self.record_happened();
         sum.watched = watched;
         let before = self.interface_before;
         sum.interface = before.and_then(|before| Some(InterfaceCounts::now(&before.name)?.since(&before)));

@@ -147,6 +147,8 @@ impl Judge<'_> {
 }
 
 #[cfg(test)]
+mod equals;
+#[cfg(test)]
 pub(crate) mod sample;
 #[cfg(test)]
 mod tests;

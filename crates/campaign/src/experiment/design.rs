@@ -12,10 +12,6 @@ pub struct Design {
     pub subjects: Vec<Subject>,
     /// The loads.
     pub loads: Vec<LoadOf>,
-    /// Runs of each cell that count.
-    pub repeats: u32,
-    /// Runs of each cell before them that do not.
-    pub dropped: u32,
     /// How the runs of different cells alternate.
     pub order: Order,
     /// Of the random order, and of the intervals.
@@ -42,10 +38,34 @@ pub struct Subject {
 pub struct LoadOf {
     /// Its name.
     pub name: String,
+    /// What puts it on the servers.
+    pub kind: LoadKind,
     /// What makes a run of it doubtful.
     pub strictness: Strictness,
-    /// How long a run lasts, in ns; `None` where the server decides it.
+    /// How long a run lasts, in ns, of a search and of a program at most; `None` where the server decides it.
     pub lasts_ns: Option<u64>,
+    /// Runs of each server under it that count.
+    pub repeats: u32,
+    /// Runs of each server before them that do not.
+    pub dropped: u32,
+}
+
+/// What puts a load on the servers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoadKind {
+    /// Our generator, once: a run.
+    Run,
+    /// Our generator, many times: a search for the limit.
+    Search,
+    /// Another program.
+    Program,
+}
+
+impl LoadOf {
+    /// Runs of each server, if none is discarded.
+    pub fn rounds(&self) -> u32 {
+        self.dropped.saturating_add(self.repeats)
+    }
 }
 
 /// A subject under a load.
@@ -80,27 +100,36 @@ impl Design {
 
     /// Rounds, if no run is discarded.
     pub fn rounds(&self) -> u32 {
-        self.dropped.saturating_add(self.repeats)
+        self.loads.iter().map(LoadOf::rounds).max().unwrap_or(0)
     }
 
     /// Runs, if none is discarded.
     pub fn runs(&self) -> u64 {
-        u64::from(self.rounds()) * (self.subjects.len() * self.loads.len()) as u64
+        let of_subject: u64 = self.loads.iter().map(|load| u64::from(load.rounds())).sum();
+        of_subject.saturating_mul(self.subjects.len() as u64)
+    }
+
+    /// Loads whose runs are compared.
+    pub fn compared_loads(&self) -> u32 {
+        let compared = self.loads.iter().filter(|load| load.kind == LoadKind::Run).count();
+        u32::try_from(compared).unwrap_or(u32::MAX)
     }
 
     /// How long all runs and rests take, in ns, if none is discarded; `starts_ns` is what a start of a server takes.
-    /// Loads whose length the server decides are not in it.
+    /// Loads whose length the server decides are not in it; searches and programs are, as long as they may take.
     pub fn lasts_ns(&self, starts_ns: u64) -> u64 {
         let around = self.rest_ns.saturating_add(starts_ns);
-        let of_load = |load: &LoadOf| load.lasts_ns.unwrap_or(0).saturating_add(around);
-        let round = self.loads.iter().map(of_load).fold(0_u64, u64::saturating_add);
-        let of_subjects = round.saturating_mul(self.subjects.len() as u64);
-        of_subjects.saturating_mul(u64::from(self.rounds()))
+        let of_load = |load: &LoadOf| {
+            load.lasts_ns.unwrap_or(0).saturating_add(around).saturating_mul(load.rounds().into())
+        };
+        let of_subject = self.loads.iter().map(of_load).fold(0_u64, u64::saturating_add);
+        of_subject.saturating_mul(self.subjects.len() as u64)
     }
 
     /// The cells of a round in their order.
     pub(super) fn round(&self, number: u32) -> Vec<Cell> {
-        let mut cells: Vec<Cell> = self.cells().collect();
+        let has_round = |cell: &Cell| self.loads.get(cell.load).is_some_and(|load| number < load.rounds());
+        let mut cells: Vec<Cell> = self.cells().filter(has_round).collect();
         if self.order == Order::RandomBlocks {
             let seed = self.seed.wrapping_mul(ODD).wrapping_add(number.into());
             let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);

@@ -14,11 +14,13 @@
 //! but the outcomes so far, so that an experiment that was stopped goes on as if it had not been.
 
 mod design;
+mod found;
 mod judge;
 mod results;
 mod schedule;
 
-pub use design::{Cell, Design, LoadOf, Order, Subject};
+pub use design::{Cell, Design, LoadKind, LoadOf, Order, Subject};
+pub use found::{Found, FoundFigure};
 pub use judge::{Doubt, Strictness, doubts};
 pub use results::{
     CellResult, CellState, Difference, Discarded, ExperimentResult, Percentiles, RunFigures, Spread, results,

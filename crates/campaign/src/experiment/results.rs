@@ -1,10 +1,11 @@
 //! What an experiment shows: the figures of each cell over its runs, and which differences are more than noise.
 
-use dnsdyno_measure::PERCENTILES;
+use dnsdyno_measure::{PERCENTILES, Side, Watched, WatchedKind};
 use dnsdyno_record::figures::{latency, run_rate};
-use dnsdyno_record::{Digest, ReadError, Row};
+use dnsdyno_record::{Digest, ReadError};
 
-use super::design::{Cell, Design};
+use super::design::{Cell, Design, LoadKind};
+use super::found::Found;
 use super::judge::{Doubt, loss};
 use super::schedule::{Experiment, Outcome};
 use crate::compare::{ComparedRun, Comparison, Figure, Settings, compare, median_of};
@@ -35,6 +36,8 @@ pub struct CellResult {
     pub state: CellState,
     /// The runs that its figures are of.
     pub runs: Vec<RunFigures>,
+    /// What its searches or programs have found, with the number of each run; they have no other figures.
+    pub found: Vec<(u32, Found)>,
     /// The rate asked; `None` in a closed loop.
     pub asked_qps: Option<f64>,
     /// The rate answered, per second.
@@ -43,6 +46,8 @@ pub struct CellResult {
     pub share: Option<Spread>,
     /// The latency that the load is judged by.
     pub percentiles: Percentiles,
+    /// The CPU time of the server's process for each answer, in ns, where it was watched.
+    pub cpu_ns: Option<Spread>,
 }
 
 /// How well a cell was measured.
@@ -93,6 +98,8 @@ pub struct RunFigures {
     pub percentiles: [Option<Figure>; PERCENTILES.len()],
     /// Queries of the run.
     pub queries: u64,
+    /// The CPU time of the server's process for each answer, in ns, where it was watched.
+    pub cpu_ns: Option<f64>,
     /// Whether its generator was in doubt.
     pub is_in_doubt: bool,
     /// The share of the answers with each RCODE.
@@ -147,18 +154,27 @@ pub fn results(
             let mut runs = Vec::new();
             let state = state(experiment, cell);
             let numbers = numbers_of(experiment, cell, state);
-            for number in &numbers {
+            for number in numbers.iter().filter(|_| is_run(&result.design, load)) {
                 runs.push(read(*number)?);
             }
-            result.cells.push(cell_result(cell, state, &numbers, &runs));
+            let of_number = |number: &u32| Some((*number, experiment.found(*number)?.clone()));
+            let found = numbers.iter().filter_map(of_number).collect();
+            result.cells.push(CellResult { found, ..cell_result(cell, state, &numbers, &runs) });
             // What is in doubt is shown, and not compared.
             counted.push(if state == CellState::InDoubt { Vec::new() } else { runs });
         }
-        let found = differences(&result.design, load, &counted);
-        result.differences.extend(found);
+        if is_run(&result.design, load) {
+            let found = differences(&result.design, load, &counted);
+            result.differences.extend(found);
+        }
     }
     result.notes = notes(&result);
     Ok(result)
+}
+
+/// Whether a load is put on the servers by runs of ours, whose records are compared.
+fn is_run(design: &Design, load: usize) -> bool {
+    design.loads.get(load).is_some_and(|load| load.kind == LoadKind::Run)
 }
 
 fn discarded(experiment: &Experiment) -> Vec<Discarded> {
@@ -172,9 +188,10 @@ fn discarded(experiment: &Experiment) -> Vec<Discarded> {
 fn state(experiment: &Experiment, cell: Cell) -> CellState {
     let of_cell = || experiment.outcomes().iter().filter(|(of, _)| *of == cell).map(|(_, outcome)| outcome);
     let counted = of_cell().filter(|outcome| **outcome == Outcome::Counted).count();
+    let repeats = experiment.design().loads.get(cell.load).map_or(0, |load| load.repeats);
     let has_doubtful = of_cell().any(is_doubtful);
     match () {
-        () if counted >= experiment.design().repeats as usize => CellState::Complete,
+        () if counted >= repeats as usize => CellState::Complete,
         () if !experiment.is_given_up(cell) => CellState::Unfinished,
         () if counted > 0 => CellState::Short,
         () if has_doubtful => CellState::InDoubt,
@@ -214,8 +231,10 @@ fn cell_result(cell: Cell, state: CellState, numbers: &[u32], runs: &[ComparedRu
         asked_qps: asked.and_then(|asked| asked.into_iter().reduce(f64::max)),
         answered: spread(runs.iter().map(|run| plain(run.answered_qps))),
         share: spread(runs.iter().map(|run| plain(run.share))),
+        cpu_ns: spread(runs.iter().map(|run| plain(run.cpu_ns))),
         percentiles,
         runs,
+        found: Vec::new(),
     }
 }
 
@@ -246,26 +265,33 @@ impl RunFigures {
             share: loss(run).map(|loss| 1.0 - loss),
             percentiles,
             queries: tally.scheduled,
+            cpu_ns: cpu_of_answer(run),
             is_in_doubt: !run.warnings().is_empty(),
             rcodes: tally.rcodes.iter().map(|(code, count)| (code, count as f64 / answers)).collect(),
         }
     }
 }
 
-/// The rate asked, on average over the time in which queries were due.
+/// The CPU time of the server's process for each answer, in ns. What the kernel does for it outside of its calls, such
+/// as the work of an interface, is in no process.
+fn cpu_of_answer(run: &Digest) -> Option<f64> {
+    let is_server = |watched: &&Watched| watched.kind == WatchedKind::Process && watched.side == Side::Server;
+    let at = run.header.watched.iter().position(|watched| is_server(&watched))?;
+    let cpu_ns = *run.watched().get(at)?.as_ref()?.counters.get(CPU_TIME)?;
+    let answered = run.tally().ends.answered;
+    (answered > 0).then(|| cpu_ns as f64 / answered as f64)
+}
+
+/// The rate asked, on average over the schedule, which may end before the last interval.
 fn asked(run: &Digest) -> Option<f64> {
-    let covered: u64 = run.rows().iter().map(|row| row.covered_ns).sum();
-    let asked: f64 = run.rows().iter().map(|row: &Row| row.asked_qps() * row.covered_ns as f64).sum();
-    (asked > 0.0 && covered > 0).then(|| asked / covered as f64)
+    let asked_micro: u64 = run.rows().iter().map(|row| row.asked_micro).sum();
+    (asked_micro > 0 && run.schedule_ns() > 0).then(|| asked_micro as f64 * 1e3 / run.schedule_ns() as f64)
 }
 
 /// The comparisons of a load; `runs` are those of each subject.
 fn differences(design: &Design, load: usize, runs: &[Vec<ComparedRun>]) -> Vec<Difference> {
-    let settings = Settings {
-        seed: design.seed,
-        family: u32::try_from(design.loads.len()).unwrap_or(1),
-        ..Settings::default()
-    };
+    let settings =
+        Settings { seed: design.seed, family: design.compared_loads().max(1), ..Settings::default() };
     let of = |(subject, candidate): (usize, &Vec<ComparedRun>)| {
         let against = design.subjects.get(subject)?.against?;
         let baseline = runs.get(against)?;
@@ -295,7 +321,7 @@ fn notes(result: &ExperimentResult) -> Vec<String> {
         ));
     }
     let windows = |load: &&super::design::LoadOf| {
-        let is_short = load.lasts_ns.is_some_and(|ns| ns < SHORT_NS);
+        let is_short = load.kind == LoadKind::Run && load.lasts_ns.is_some_and(|ns| ns < SHORT_NS);
         load.strictness.steady_permille.is_some() && is_short
     };
     let short: Vec<&str> =
@@ -338,6 +364,9 @@ fn answers_unlike(result: &ExperimentResult, load: usize) -> Option<String> {
         listed.join(", ")
     ))
 }
+
+/// The counter of a process.
+const CPU_TIME: &str = "cpu_ns";
 
 /// Shares of NOERROR that differ by more are of different data.
 const UNLIKE: f64 = 0.02;

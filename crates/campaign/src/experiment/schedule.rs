@@ -1,10 +1,11 @@
 //! Which run is made next, from the outcomes of those before.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use dnsdyno_record::Digest;
 
-use super::design::{Cell, Design};
+use super::design::{Cell, Design, LoadKind};
+use super::found::Found;
 use super::judge::{Doubt, doubts};
 
 /// An experiment, as far as it has come.
@@ -12,6 +13,8 @@ use super::judge::{Doubt, doubts};
 pub struct Experiment {
     design: Design,
     outcomes: Vec<(Cell, Outcome)>,
+    /// By number of the run, from 1: what searches and programs have found.
+    found: BTreeMap<u32, Found>,
     /// By number of the cell.
     cells: Vec<Progress>,
     round: u32,
@@ -58,7 +61,7 @@ impl Experiment {
     pub fn new(design: Design) -> Experiment {
         let cells = vec![Progress::default(); design.subjects.len() * design.loads.len()];
         let queue = design.round(0).into();
-        Experiment { design, outcomes: Vec::new(), cells, round: 0, queue }
+        Experiment { design, outcomes: Vec::new(), found: BTreeMap::new(), cells, round: 0, queue }
     }
 
     /// What it measures.
@@ -71,6 +74,17 @@ impl Experiment {
         &self.outcomes
     }
 
+    /// What the run of this number has found, if it was a search or a program.
+    pub fn found(&self, number: u32) -> Option<&Found> {
+        self.found.get(&number)
+    }
+
+    /// What makes the next run; `None` where all are made.
+    pub fn next_kind(&self) -> Option<LoadKind> {
+        let cell = self.queue.front()?;
+        self.design.loads.get(cell.load).map(|load| load.kind)
+    }
+
     /// Whether the runs of a cell were given up.
     pub fn is_given_up(&self, cell: Cell) -> bool {
         self.cells.get(self.design.number(cell)).is_some_and(|progress| progress.is_given_up)
@@ -78,14 +92,13 @@ impl Experiment {
 
     /// Runs that are left if none is discarded.
     pub fn left(&self) -> u64 {
-        let of = |progress: &Progress| match progress.is_given_up {
-            true => 0,
-            false => {
-                let made = progress.dropped + progress.counted;
-                u64::from(self.design.rounds().saturating_sub(made))
-            }
+        let of = |cell: Cell| {
+            let progress = self.progress(cell);
+            let made = progress.dropped + progress.counted;
+            let rounds = self.design.loads.get(cell.load).map_or(0, |load| load.rounds());
+            if progress.is_given_up { 0 } else { u64::from(rounds.saturating_sub(made)) }
         };
-        self.cells.iter().map(of).sum()
+        self.design.cells().map(of).sum()
     }
 
     /// What to do next. It is the same until an outcome is learned.
@@ -93,9 +106,10 @@ impl Experiment {
         let Some(cell) = self.queue.front().copied() else { return Next::Done };
         let progress = self.progress(cell);
         let (subject, load) = self.names(cell);
-        let which = match progress.dropped < self.design.dropped {
+        let repeats = self.design.loads.get(cell.load).map_or(0, |load| load.repeats);
+        let which = match self.is_first(cell) {
             true => "first run, dropped".to_owned(),
-            false => format!("{} of {}", progress.counted + 1, self.design.repeats),
+            false => format!("{} of {repeats}", progress.counted + 1),
         };
         let again = if progress.discarded > 0 {
             format!(", {} discarded", progress.discarded)
@@ -117,7 +131,7 @@ impl Experiment {
         let Some(cell) = self.queue.front().copied() else { return Outcome::Discarded(Vec::new()) };
         let strictness = self.design.loads.get(cell.load).map(|load| load.strictness);
         let found = strictness.map_or_else(Vec::new, |strictness| doubts(run, strictness));
-        let is_first = self.progress(cell).dropped < self.design.dropped;
+        let is_first = self.is_first(cell);
         // The first runs need not be good, but they must be runs of this server.
         let is_good = found.is_empty() || (is_first && found.iter().all(Doubt::has_figures));
         self.settle(match (is_good, is_first) {
@@ -125,6 +139,20 @@ impl Experiment {
             (true, false) => Outcome::Counted,
             (false, _) => Outcome::Discarded(found),
         })
+    }
+
+    /// Takes what the search or the program has found that was requested last, and returns what became of it.
+    pub fn learn_found(&mut self, found: Found) -> Outcome {
+        let Some(cell) = self.queue.front().copied() else { return Outcome::Discarded(Vec::new()) };
+        let keeps = self.design.loads.get(cell.load).is_some_and(|load| load.strictness.keeps_doubtful);
+        let outcome = match found.doubt.clone().filter(|_| !keeps) {
+            _ if self.is_first(cell) => Outcome::Dropped,
+            Some(doubt) => Outcome::Discarded(vec![Doubt::Generator(doubt)]),
+            None => Outcome::Counted,
+        };
+        let number = u32::try_from(self.outcomes.len()).unwrap_or(u32::MAX).saturating_add(1);
+        self.found.insert(number, found);
+        self.settle(outcome)
     }
 
     /// Learns that the run that was requested last has failed, because of its server.
@@ -156,6 +184,12 @@ impl Experiment {
             self.queue = cells.into_iter().filter(|cell| !self.is_given_up(*cell)).collect();
         }
         outcome
+    }
+
+    /// Whether the next run of a cell is one of the first, which are dropped.
+    fn is_first(&self, cell: Cell) -> bool {
+        let dropped = self.design.loads.get(cell.load).map_or(0, |load| load.dropped);
+        self.progress(cell).dropped < dropped
     }
 
     fn progress(&self, cell: Cell) -> Progress {

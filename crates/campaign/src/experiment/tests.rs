@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use dnsdyno_measure::{Samples, Side, Watched, WatchedKind};
 use dnsdyno_record::{Digest, ReadError};
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
@@ -19,17 +20,28 @@ fn design(subjects: usize, loads: usize) -> Design {
         differs: String::new(),
     };
     let strictness = Strictness { steady_permille: Some(50), any_answer: false, keeps_doubtful: false };
-    let load = |number: usize| LoadOf { name: format!("l{number}"), strictness, lasts_ns: Some(2 * SECOND) };
+    let load = |number: usize| LoadOf {
+        name: format!("l{number}"),
+        kind: LoadKind::Run,
+        strictness,
+        lasts_ns: Some(2 * SECOND),
+        repeats: 5,
+        dropped: 1,
+    };
     Design {
         subjects: (0..subjects).map(subject).collect(),
         loads: (0..loads).map(load).collect(),
-        repeats: 5,
-        dropped: 1,
         order: Order::InTurn,
         seed: 7,
         retries: 3,
         rest_ns: SECOND,
     }
+}
+
+/// With so many runs of each cell that count, after so many dropped ones.
+fn times(dropped: u32, repeats: u32, design: Design) -> Design {
+    let loads = design.loads.into_iter().map(|load| LoadOf { dropped, repeats, ..load }).collect();
+    Design { loads, ..design }
 }
 
 /// A run that counts.
@@ -56,7 +68,7 @@ fn subjects_of(experiment: &Experiment) -> String {
 
 #[test]
 fn subjects_take_turns_and_the_first_run_of_each_is_dropped() {
-    let experiment = carry_out(Design { repeats: 2, ..design(2, 1) }, |_, _| Ok(good()));
+    let experiment = carry_out(times(1, 2, design(2, 1)), |_, _| Ok(good()));
     assert_eq!(subjects_of(&experiment), "ABABAB");
     let outcomes: Vec<_> = experiment.outcomes().iter().map(|(_, outcome)| outcome.clone()).collect();
     let (dropped, counted) = (Outcome::Dropped, Outcome::Counted);
@@ -67,14 +79,14 @@ fn subjects_take_turns_and_the_first_run_of_each_is_dropped() {
 
 #[test]
 fn subjects_alternate_under_one_load_before_the_next_one() {
-    let experiment = carry_out(Design { repeats: 1, dropped: 0, ..design(2, 2) }, |_, _| Ok(good()));
+    let experiment = carry_out(times(0, 1, design(2, 2)), |_, _| Ok(good()));
     let cells: Vec<_> = experiment.outcomes().iter().map(|(cell, _)| (cell.load, cell.subject)).collect();
     assert_eq!(cells, [(0, 0), (0, 1), (1, 0), (1, 1)]);
 }
 
 #[test]
 fn random_blocks_have_each_cell_once_in_an_order_of_their_own_and_the_same_for_a_seed() {
-    let random = |seed| Design { order: Order::RandomBlocks, seed, repeats: 9, ..design(4, 2) };
+    let random = |seed| Design { order: Order::RandomBlocks, seed, ..times(1, 9, design(4, 2)) };
     let made = |seed| carry_out(random(seed), |_, _| Ok(good())).outcomes().to_vec();
     let (first, again, other) = (made(1), made(1), made(2));
     assert_eq!(first, again);
@@ -103,7 +115,7 @@ fn with_warning() -> Digest {
 #[test]
 fn a_run_in_doubt_is_discarded_with_its_reason_and_made_again_at_the_end_of_its_round() {
     // The third run is the first that counts, of A.
-    let experiment = carry_out(Design { repeats: 2, ..design(3, 1) }, |_, number| {
+    let experiment = carry_out(times(1, 2, design(3, 1)), |_, number| {
         Ok(if number == 3 { with_warning() } else { good() })
     });
     assert_eq!(subjects_of(&experiment), "ABCABCAABC");
@@ -121,7 +133,7 @@ fn a_run_in_doubt_is_discarded_with_its_reason_and_made_again_at_the_end_of_its_
 
 #[test]
 fn a_run_in_doubt_counts_where_the_experiment_says_so_and_that_is_noted() {
-    let mut kept = Design { repeats: 2, ..design(1, 1) };
+    let mut kept = times(1, 2, design(1, 1));
     kept.loads.iter_mut().for_each(|load| load.strictness.keeps_doubtful = true);
     let experiment = carry_out(kept, |_, _| Ok(with_warning()));
     assert_eq!(experiment.outcomes().len(), 3);
@@ -252,7 +264,7 @@ fn of_equals(seed: u64, loads: usize, faster: f64) -> ExperimentResult {
     let noise = Normal::new(0.0, 0.05).unwrap();
     let drift: f64 = random.random_range(-0.01..0.01);
     let mut made = BTreeMap::new();
-    let experiment = carry_out(Design { repeats: 6, seed, ..design(2, loads) }, |cell, number| {
+    let experiment = carry_out(Design { seed, ..times(1, 6, design(2, loads)) }, |cell, number| {
         let subject = if cell.subject == 1 { faster } else { 1.0 };
         let slower = (noise.sample(&mut random) + drift * number as f64).exp() * subject;
         made.insert(number as u32 + 1, Made { slower, ..MADE });
@@ -312,10 +324,80 @@ fn servers_that_answer_with_other_codes_are_said_not_to_do_the_same_work() {
     assert!(!alike.notes.iter().any(|note| note.contains("answer alike")));
 }
 
+/// What a search may find.
+fn found(doubt: Option<&str>) -> Found {
+    let figure =
+        FoundFigure { value: 4_830.0, unit: "qps".to_owned(), from: None, to: None, is_at_least: false };
+    let answer = "capacity 4,830 qps".to_owned();
+    Found { answer, figure: Some(figure), text: String::new(), doubt: doubt.map(str::to_owned) }
+}
+
+#[test]
+fn a_search_has_its_own_repeats_and_its_answer_and_is_not_compared() {
+    let mut mixed = design(2, 2);
+    let search = mixed.loads.last_mut().unwrap();
+    (search.kind, search.repeats, search.dropped) = (LoadKind::Search, 1, 0);
+    assert_eq!((mixed.runs(), mixed.compared_loads()), (14, 1));
+    let mut experiment = Experiment::new(mixed);
+    let mut searches = 0;
+    while let Some(kind) = experiment.next_kind() {
+        match kind {
+            LoadKind::Run => drop(experiment.learn(&good())),
+            // The first one says nothing of its server, and is made again.
+            _ => {
+                searches += 1;
+                let outcome = experiment.learn_found(found((searches == 1).then_some("its sends were late")));
+                assert_eq!(outcome == Outcome::Counted, searches > 1, "{outcome:?}");
+            }
+        }
+    }
+    assert_eq!((searches, experiment.next(), experiment.left()), (3, Next::Done, 0));
+    let found = results(&experiment, |number| read(number, &BTreeMap::new())).unwrap();
+    let of_search: Vec<_> = found.cells.iter().filter(|cell| cell.cell.load == 1).collect();
+    for cell in &of_search {
+        assert_eq!((cell.state, cell.runs.len(), cell.found.len()), (CellState::Complete, 0, 1));
+        assert_eq!(cell.found[0].1.answer, "capacity 4,830 qps");
+    }
+    assert_eq!(found.differences.len(), 1, "one load is compared");
+    assert_eq!(found.discarded.len(), 1);
+}
+
+#[test]
+fn the_cpu_time_of_the_server_is_told_for_each_answer_and_that_of_the_generator_is_not() {
+    let of = |side: Side| {
+        let mut digest = good();
+        digest.header.watched = vec![Watched {
+            kind: WatchedKind::Process,
+            side,
+            label: "nsd (7)".to_owned(),
+            software: None,
+            version: None,
+            settings: BTreeMap::new(),
+            missing: Vec::new(),
+        }];
+        let counters = BTreeMap::from([("cpu_ns".to_owned(), 30_000_000)]);
+        digest.sum.as_mut().unwrap().watched = vec![Some(Samples { counters, ..Samples::default() })];
+        RunFigures::of(1, &digest).cpu_ns
+    };
+    let answered = good().tally().ends.answered as f64;
+    assert_eq!(of(Side::Server), Some(30e6 / answered));
+    assert_eq!(of(Side::Generator), None);
+}
+
 #[test]
 fn the_length_of_an_experiment_is_that_of_its_runs_rests_and_starts() {
     let design = design(2, 3);
     // 6 cells, 6 rounds; each a rest of 1 s, a start of 0.5 s and a run of 2 s.
     assert_eq!(design.runs(), 36);
     assert_eq!(design.lasts_ns(SECOND / 2), 36 * 7 * SECOND / 2);
+}
+
+#[test]
+fn the_rate_asked_is_that_of_the_schedule_where_it_ends_within_a_second() {
+    // Two intervals with 1,000 queries each; the last one is half over when the schedule ends.
+    let cut = || run("cut", Made { ends_before_ns: SECOND / 2, ..MADE });
+    let experiment = carry_out(design(1, 1), |_, _| Ok(cut().digest));
+    let found = results(&experiment, |_| Ok(cut())).unwrap();
+    let asked = found.cells[0].asked_qps.unwrap();
+    assert!((asked - 2_000.0 / 1.5).abs() < 1e-6, "{asked}");
 }

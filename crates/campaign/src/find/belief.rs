@@ -88,6 +88,16 @@ impl Belief {
         (self.from + self.places as f64 * self.step).exp()
     }
 
+    /// The probability that the limit is below this load.
+    pub(super) fn below(&self, load: f64) -> f64 {
+        // Places are centred: the first one ends half a step above the first load.
+        let at = (load.ln() - self.from) / self.step + 0.5;
+        let whole = at.clamp(0.0, self.places as f64) as usize;
+        let part =
+            self.of_places.get(whole).map_or(0.0, |chance| chance * (at - whole as f64).clamp(0.0, 1.0));
+        self.of_places.iter().take(whole).sum::<f64>() + part
+    }
+
     /// The probability that the limit is at this load or above.
     pub(super) fn above(&self, load: f64) -> f64 {
         let first = ((load.ln() - self.from) / self.step).round().max(0.0) as usize;
@@ -134,7 +144,7 @@ pub(super) fn normal(at: f64) -> f64 {
 /// Widths of the noise as shares of the load, and how likely each is before the first trial: a limit that is the same
 /// in each trial, to one that is a fifth higher or lower from trial to trial.
 pub(super) const NOISES: [(f64, f64); 7] =
-    [(0.002, 0.08), (0.005, 0.1), (0.01, 0.17), (0.02, 0.23), (0.04, 0.22), (0.08, 0.13), (0.16, 0.07)];
+    [(0.002, 0.12), (0.005, 0.14), (0.01, 0.17), (0.02, 0.19), (0.04, 0.17), (0.08, 0.13), (0.16, 0.08)];
 
 /// Shares of trials that fail whatever their load, and how likely each is before the first trial.
 pub(super) const LAPSES: [(f64, f64); 5] =

@@ -23,6 +23,10 @@ pub(super) struct Imaginary {
     pub(super) ours: f64,
     /// The share of trials in which it is in doubt, whatever their load.
     pub(super) in_doubt: f64,
+    /// The share of trials in which its sends are late, which changes nothing else.
+    pub(super) late: f64,
+    /// The trial of this number, from 0, is disturbed: it passes, or fails, whatever its load.
+    pub(super) disturbed: Option<(u32, bool)>,
 }
 
 /// What the limit is made of.
@@ -55,7 +59,17 @@ pub(super) enum Kind {
 impl Imaginary {
     pub(super) fn new(kind: Kind, limit: f64, seed: u64) -> Imaginary {
         let rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-        Imaginary { kind, limit, rng, made: 0, overloaded: false, ours: f64::INFINITY, in_doubt: 0.0 }
+        Imaginary {
+            kind,
+            limit,
+            rng,
+            made: 0,
+            overloaded: false,
+            ours: f64::INFINITY,
+            in_doubt: 0.0,
+            late: 0.0,
+            disturbed: None,
+        }
     }
 
     /// The limit now.
@@ -81,7 +95,10 @@ impl Imaginary {
         let whole = |answered: f64, latency_ns: f64| {
             vec![second(answered * seconds, (load - answered).max(0.0) * seconds, latency_ns)]
         };
+        let disturbed = self.disturbed.filter(|(number, _)| number + 1 == self.made);
+        let disturbed = disturbed.map(|(_, passes)| if passes { load } else { load / 2.0 });
         let parts = match self.kind {
+            _ if disturbed.is_some() => whole(disturbed.unwrap_or(load), MS),
             Kind::Hard | Kind::Drift(_) => whole(load.min(limit), MS),
             Kind::Noise(width) => {
                 let by: f64 = StandardNormal.sample(&mut self.rng);
@@ -111,8 +128,9 @@ impl Imaginary {
             }
             Kind::Mdc(service_s) => vec![queued(load, seconds, 4, &mut self.rng, &mut |_| service_s)],
         };
-        let in_doubt = load > self.ours || (self.in_doubt > 0.0 && self.rng.random::<f64>() < self.in_doubt);
-        digest(load, seconds, parts, in_doubt)
+        let mut is_one_of = |share: f64| share > 0.0 && self.rng.random::<f64>() < share;
+        let (in_doubt, is_late) = (is_one_of(self.in_doubt) || load > self.ours, is_one_of(self.late));
+        digest(load, seconds, parts, (in_doubt, is_late))
     }
 }
 
@@ -190,8 +208,8 @@ fn queued(
     Part { answered, lost: 0, latency }
 }
 
-/// The record of a trial; one in doubt had drops at our sockets.
-fn digest(load: f64, seconds: f64, parts: Vec<Part>, in_doubt: bool) -> Digest {
+/// The record of a trial; one in doubt had drops at our sockets, or late sends.
+fn digest(load: f64, seconds: f64, parts: Vec<Part>, (in_doubt, is_late): (bool, bool)) -> Digest {
     let length_ns = (seconds * 1e9) as u64 / parts.len() as u64;
     let header = Header {
         run_id: "imaginary".into(),
@@ -228,7 +246,8 @@ fn digest(load: f64, seconds: f64, parts: Vec<Part>, in_doubt: bool) -> Digest {
         });
     }
     let timed_out = sum.ends.timed_out;
-    let warnings = if in_doubt { vec![Warning::SocketDrops { packets: 100, timed_out }] } else { Vec::new() };
+    let drops = in_doubt.then_some(Warning::SocketDrops { packets: 100, timed_out });
+    let warnings = drops.into_iter().chain(is_late.then(late)).collect();
     digest.sum(&Sum {
         to_ns: schedule_ns,
         tally: sum,
@@ -250,6 +269,10 @@ fn digest(load: f64, seconds: f64, parts: Vec<Part>, in_doubt: bool) -> Digest {
         watched: Vec::new(),
     });
     digest
+}
+
+fn late() -> Warning {
+    Warning::SendsLate { p99_lateness_ns: 2_000_000, figures: Vec::new() }
 }
 
 const MS: f64 = 1e6;

@@ -11,6 +11,8 @@
 mod belief;
 mod book;
 mod criteria;
+#[cfg(test)]
+mod disturbed;
 mod error;
 mod finder;
 mod finding;
@@ -18,8 +20,11 @@ mod finding;
 mod imaginary;
 mod notes;
 mod options;
+mod quantities;
 mod ramp;
 mod refuse;
+#[cfg(test)]
+mod score;
 mod search;
 mod settings;
 mod stair;

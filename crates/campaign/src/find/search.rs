@@ -12,6 +12,7 @@
 
 mod ending;
 mod evidence;
+mod limit;
 mod near;
 mod state;
 
@@ -20,7 +21,7 @@ use dnsdyno_record::Digest;
 use super::finder::{Finder, Made};
 use super::finding::{Finding, Outcome};
 use super::settings::Settings;
-use super::trial::{Purpose, Trial, doubts, is_same_load, verdict_of};
+use super::trial::{Purpose, Trial, doubts, is_same_load};
 use crate::step::{Campaign, Request, Step};
 use state::{DOUBTS_OF_A_LOAD, Next};
 
@@ -134,7 +135,7 @@ impl Campaign for Search {
         let Next::Try(purpose, load) = self.next else { return };
         let rest_ns = self.rest_ns(purpose);
         let mut trial = Trial::of(self.trials.len() as u32 + 1, purpose, load, rest_ns, run);
-        trial.verdict = verdict_of(self.settings.criteria.unmet(run, &trial, &self.trials), doubts(run));
+        trial.judge(self.settings.criteria.unmet(run, &trial, &self.trials), doubts(run));
         self.trials.push(trial);
         self.next = self.decide();
     }
@@ -146,7 +147,7 @@ impl Campaign for Search {
 
 impl Finder for Search {
     fn made(&self) -> Made<'_> {
-        let bracket = self.belief.as_ref().map(|near| self.interval(near));
+        let bracket = self.belief.as_ref().map(state::Near::interval);
         Made { trials: &self.trials, bracket }
     }
 }

@@ -2,13 +2,12 @@
 
 use dnsdyno_plan::Draft;
 use dnsdyno_plan::expect::Expectation;
-use dnsdyno_plan::units::{
-    format_duration_ns, format_rate_qps, parse_count, parse_duration_ns, parse_percent, parse_rate_qps,
-};
+use dnsdyno_plan::units::{format_duration_ns, format_rate_qps, parse_duration_ns, parse_rate_qps};
 
 use super::criteria::Criteria;
 use super::error::{FindError, TooFew};
 use super::options::{Method, Options, What};
+use super::quantities::{duration, load, precision, whole};
 use super::refuse::{refuse_load, refuse_others};
 use super::trial::Purpose;
 use crate::step::Request;
@@ -266,48 +265,6 @@ impl Settings {
     }
 }
 
-fn load(option: &'static str, text: Option<&str>) -> Result<Option<f64>, FindError> {
-    let Some(text) = text else { return Ok(None) };
-    let load = parse_rate_qps(text).map_err(|error| FindError::Quantity { option, error })?;
-    match load > 0.0 && load <= HIGHEST_LOAD {
-        true => Ok(Some(load)),
-        false => {
-            Err(FindError::Range { option, text: text.to_owned(), needs: "needs more than 0, at most 1G" })
-        }
-    }
-}
-
-fn duration(option: &'static str, text: &str) -> Result<u64, FindError> {
-    let ns = parse_duration_ns(text).map_err(|error| FindError::Quantity { option, error })?;
-    match (SHORTEST_TRIAL_NS..=DAY_NS).contains(&ns) {
-        true => Ok(ns),
-        false => Err(FindError::Range { option, text: text.to_owned(), needs: "needs 200ms to 24h" }),
-    }
-}
-
-fn precision(text: Option<&str>, method: Method) -> Result<f64, FindError> {
-    let Some(text) = text else { return Ok(if method.is_by_book() { BOOK_PRECISION } else { PRECISION }) };
-    let share = parse_percent(text).map_err(|error| FindError::Quantity { option: "precision", error })?;
-    match (0.001..=0.2).contains(&share) {
-        true => Ok(share),
-        false => {
-            Err(FindError::Range { option: "precision", text: text.to_owned(), needs: "needs 0.1% to 20%" })
-        }
-    }
-}
-
-fn whole(option: &'static str, text: Option<&str>, least: u64, most: u64) -> Result<Option<u32>, FindError> {
-    let Some(text) = text else { return Ok(None) };
-    let number = parse_count(text).map_err(|error| FindError::Quantity { option, error })?;
-    match (least..=most).contains(&number) {
-        true => Ok(Some(number as u32)),
-        false if option == "trials" => {
-            Err(FindError::Range { option, text: text.to_owned(), needs: "needs 10 to 10000" })
-        }
-        false => Err(FindError::Range { option, text: text.to_owned(), needs: "needs 1 to 1000" }),
-    }
-}
-
 /// The percentiles that a number of queries may carry, and the share beyond them.
 const CARRIED: [(&str, f64); 6] =
     [("p99.99", 0.0001), ("p99.9", 0.001), ("p99", 0.01), ("p95", 0.05), ("p90", 0.1), ("p50", 0.5)];
@@ -317,9 +274,6 @@ const TRIAL_NS: u64 = 10_000_000_000;
 
 /// And at most so long, where the criteria need many queries.
 const LONGEST_TRIAL_NS: u64 = 60_000_000_000;
-
-/// A shorter trial is mostly its start.
-const SHORTEST_TRIAL_NS: u64 = 200_000_000;
 
 /// Rows of a trial: enough to see a queue grow.
 const ROWS_OF_TRIAL: u64 = 10;
@@ -333,12 +287,6 @@ const RAMP_NS: u64 = 60_000_000_000;
 /// A minute, as operators' stairs have it.
 const HOLD_NS: u64 = 60_000_000_000;
 
-/// Half of the width of the interval.
-const PRECISION: f64 = 0.02;
-
-/// Where the binary search of the RFCs ends: neighbouring loads differ by so much.
-const BOOK_PRECISION: f64 = 0.001;
-
 const MOST_TRIALS: u32 = 60;
 
 /// Trials beyond the limit and after it.
@@ -348,9 +296,7 @@ const MOST_AFTER: u64 = 18;
 const BOOK_TRIAL_NS: u64 = 60_000_000_000;
 const BOOK_REPEATS: u32 = 20;
 
-const HIGHEST_LOAD: f64 = 1e9;
-const DAY_NS: u64 = 86_400_000_000_000;
-const MONTH_NS: u64 = 31 * DAY_NS;
+const MONTH_NS: u64 = 31 * 86_400_000_000_000;
 
 /// The windows.
 pub(super) const RUNGS: [u32; 12] = [5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000];

@@ -34,6 +34,8 @@ pub struct Trial {
     pub mean_ns: Option<u64>,
     /// What it says.
     pub verdict: TrialVerdict,
+    /// It passed although sends of ours were late.
+    pub late: bool,
 }
 
 /// What a trial is for.
@@ -142,7 +144,15 @@ impl Trial {
             p99_ns: percentile(0.99),
             mean_ns: shown.answered.mean_ns(),
             verdict: TrialVerdict::Passed,
+            late: false,
         }
+    }
+
+    /// Gives it its verdict: by these unmet criteria and these doubts.
+    pub(super) fn judge(&mut self, unmet: Vec<Unmet>, doubts: Vec<String>) {
+        let is_late = !doubts.is_empty();
+        self.verdict = verdict_of(unmet, doubts);
+        self.late = is_late && self.verdict == TrialVerdict::Passed;
     }
 }
 

@@ -11,8 +11,6 @@ use dnsdyno_executor::experiment::{
     ExperimentError, LONGEST_NS, START_NS, Setup, Stop, Watcher, carry_out, summary, write_results,
 };
 use dnsdyno_measure::{shown, units};
-use dnsdyno_record::Digest;
-use dnsdyno_report::answer;
 
 use crate::cmd::report::{named, options};
 use crate::exit::{
@@ -113,10 +111,13 @@ impl Watcher for Lines {
         self.print(&format!("{why} ({} left)", units::count(left)));
     }
 
-    fn ended(&mut self, outcome: &OfRun, run: Option<&Digest>) {
-        let sentence = run.map_or(String::new(), |run| answer(run).sentence);
+    fn goes_on(&mut self, text: &str) {
+        self.print(&format!("  {text}"));
+    }
+
+    fn ended(&mut self, outcome: &OfRun, says: &str) {
         match outcome {
-            OfRun::Counted | OfRun::Dropped => self.print(&format!("  {sentence}")),
+            OfRun::Counted | OfRun::Dropped => self.print(&format!("  {}", shown(says, LONGEST_LINE))),
             OfRun::Discarded(doubts) => {
                 let why: Vec<String> = doubts.iter().map(ToString::to_string).collect();
                 self.print(&format!("  discarded: {}", why.join("; ")));

@@ -7,16 +7,15 @@ use std::sync::Arc;
 use clap::Args;
 use dnsdyno_campaign::find::{Finding, Made, Method, Options, Outcome, Settings, What};
 use dnsdyno_campaign::{Request, Step};
-use dnsdyno_executor::find::{FindFailed, RESULT_FILE, Search, Tell, dated_folder};
-use dnsdyno_executor::{CarriedOut, JournalError, MakeError};
+use dnsdyno_executor::find::{FindFailed, RESULT_FILE, Search, Tell};
+use dnsdyno_executor::{CarriedOut, MakeError};
 use dnsdyno_measure::units::{count, length, percent, rate};
-use dnsdyno_page::quoted;
 use dnsdyno_plan::{Draft, LOAD_HEADING};
-use dnsdyno_record::command_line;
 use dnsdyno_report::finding::{finding_json, finding_text, trial_head, trial_line};
 use dnsdyno_runner::{Control, validate};
 use serde_json::json;
 
+use crate::campaign::{folder_of_now, resume};
 use crate::cmd::report::named;
 use crate::exit::{EXPECTATION_FAILED, Failure, OK, Outcome as Exit, code_of_stop};
 use crate::message::print_error;
@@ -100,7 +99,7 @@ pub(crate) fn find(flags: FindFlags) -> Exit {
     if flags.dry_run {
         return write!(std::io::stdout(), "{}", dry_run(&settings)).map(|()| OK).map_err(Failure::run_failed);
     }
-    let folder = flags.out.clone().unwrap_or_else(dated_folder);
+    let folder = flags.out.clone().unwrap_or_else(|| folder_of_now("find"));
     // The key itself is in no file.
     let keyless = Draft { tsig: draft.tsig.as_ref().map(|_| "given".to_owned()), ..draft };
     let kept = json!({ "verb": "find", "options": options, "draft": keyless });
@@ -121,17 +120,17 @@ pub(crate) fn find(flags: FindFlags) -> Exit {
     match search.carry_out() {
         Ok(CarriedOut::Done(finding)) => print(&finding, &folder, flags.json),
         Ok(CarriedOut::Stopped) => {
-            print_error(&format!("dnsdyno: to resume: {}", resume(&flags.out, &folder)));
+            print_error(&format!("dnsdyno: to resume: {}", resume(flags.out.as_deref(), &folder)));
             Ok(code_of_stop(control.cause()))
         }
         Err(error) => {
             print_error(&format!(
                 "dnsdyno: what was measured is kept; to resume: {}",
-                resume(&flags.out, &folder)
+                resume(flags.out.as_deref(), &folder)
             ));
             Err(match error {
                 FindFailed::Make(MakeError::Run(error)) => error.into(),
-                FindFailed::Journal(error @ JournalError::Another { .. }) => Failure::bad_input(error),
+                FindFailed::Journal(error) => error.into(),
                 other => Failure::run_failed(other),
             })
         }
@@ -248,15 +247,6 @@ fn dry_run(settings: &Settings) -> String {
         length(settings.longest_ns())
     ));
     lines.join("\n") + "\n"
-}
-
-/// The command that resumes a search.
-fn resume(given: &Option<PathBuf>, folder: &Path) -> String {
-    let mut words: Vec<String> = command_line().iter().map(|word| quoted(word)).collect();
-    if given.is_none() {
-        words.extend(["-o".to_owned(), quoted(&folder.to_string_lossy())]);
-    }
-    words.join(" ")
 }
 
 /// The heading of the options of the search itself.

@@ -9,17 +9,17 @@ use clap::{Arg, Args};
 use dnsdyno_campaign::qualify::{Qualified, Qualify, Settings, Verdict, Wanted, in_words, refuse_unusable};
 use dnsdyno_campaign::{Campaign, Request, Step};
 use dnsdyno_executor::qualify::{Making, QualifyError, end_leftovers};
-use dnsdyno_executor::{CarriedOut, Journal, JournalError, MakeError, carry_out};
-use dnsdyno_measure::shown;
-use dnsdyno_page::{quoted, runs_in};
+use dnsdyno_executor::{CarriedOut, Journal, MakeError, carry_out};
+use dnsdyno_page::runs_in;
 use dnsdyno_plan::Draft;
-use dnsdyno_record::{FinishedRun, command_line};
+use dnsdyno_record::FinishedRun;
 use dnsdyno_report::units::{counted, length};
 use dnsdyno_report::{qualification_json, qualification_plan, qualification_text};
 use dnsdyno_runner::{Control, validate};
 use dnsdyno_screen::Progress;
 use serde_json::json;
 
+use crate::campaign::{folder_of_now, resume};
 use crate::cmd::report::{may_be_written, named, options, write};
 use crate::exit::{EXPECTATION_FAILED, Failure, OK, Outcome, code_of_stop};
 use crate::message::print_error;
@@ -110,12 +110,12 @@ pub(crate) fn qualify(mut flags: QualifyFlags) -> Outcome {
             .map_err(Failure::run_failed)?;
         return Ok(OK);
     }
-    let folder = flags.out.clone().unwrap_or_else(folder_of_now);
+    let folder = flags.out.clone().unwrap_or_else(|| folder_of_now("qualify"));
     may_be_written(&folder.join(PAGE_FILE), "-o")?;
     // Its key is not for a file that others may read.
     let asked = Draft { tsig: draft.tsig.as_ref().map(|_| "given".to_owned()), ..draft };
     let identity = json!({ "verb": "qualify", "options": asked, "tests": wanted });
-    let mut journal = Journal::open(&folder, &identity).map_err(journal_failure)?;
+    let mut journal = Journal::open(&folder, &identity)?;
     let left = end_leftovers(&folder);
     if left > 0 {
         let left = counted(left.into(), "process", "processes");
@@ -128,7 +128,7 @@ pub(crate) fn qualify(mut flags: QualifyFlags) -> Outcome {
         progress: progress(flags.quiet, flags.plain),
     };
     let carried_out = carry_out(&mut campaign, &mut journal, &mut making);
-    let resume = || format!("dnsdyno: to resume: {}", resume(&flags, &folder));
+    let resume = || format!("dnsdyno: to resume: {}", resume(flags.out.as_deref(), &folder));
     match carried_out {
         Ok(CarriedOut::Done(result)) => finish(&flags, campaign.settings(), &result, &folder),
         Ok(CarriedOut::Stopped) => {
@@ -139,7 +139,7 @@ pub(crate) fn qualify(mut flags: QualifyFlags) -> Outcome {
             print_error(&resume());
             Err(match error {
                 QualifyError::Make(MakeError::Run(error)) => error.into(),
-                QualifyError::Journal(error) => journal_failure(error),
+                QualifyError::Journal(error) => error.into(),
                 other => Failure::run_failed(other),
             })
         }
@@ -249,25 +249,6 @@ fn wanted(flags: &QualifyFlags, draft: &mut Draft) -> Result<Wanted, Failure> {
     })
 }
 
-/// The command that resumes it.
-fn resume(flags: &QualifyFlags, folder: &Path) -> String {
-    let mut words: Vec<_> = command_line().iter().map(|word| quoted(word)).collect();
-    if flags.out.is_none() {
-        words.extend(["-o".to_owned(), quoted(&folder.to_string_lossy())]);
-    }
-    shown(&words.join(" "), LONGEST_COMMAND).into_owned()
-}
-
-fn journal_failure(error: JournalError) -> Failure {
-    if error.is_bad_input() { Failure::bad_input(error) } else { Failure::run_failed(error) }
-}
-
-/// `runs/2026-03-09T14-05-00Z-qualify`
-fn folder_of_now() -> PathBuf {
-    let stamp = jiff::Timestamp::now().strftime("%Y-%m-%dT%H-%M-%SZ");
-    PathBuf::from(format!("runs/{stamp}-qualify"))
-}
-
 /// Options of a run, as they are here: those of the load have another meaning or none, and `-h` has those of most.
 fn of_qualify(option: Arg) -> Arg {
     let heading = |option: Arg| option.help_heading(TESTS);
@@ -313,9 +294,6 @@ const RUNS: &str = "runs";
 
 /// 31 days. What takes longer is asked back.
 const LONGEST_NS: u64 = 31 * 86_400 * 1_000_000_000;
-
-/// Characters of a command line.
-const LONGEST_COMMAND: usize = 3_000;
 
 const EXAMPLES: &str = "\
 Each test must pass with no continuous errors, at most 0.1 % of errors, and each response within 1 s.

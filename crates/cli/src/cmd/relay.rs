@@ -14,7 +14,8 @@ use dnsdyno_responder::{Buckets, Share};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
 
-use crate::exit::{Failure, OK, Outcome};
+use crate::cmd::respond::write_book;
+use crate::exit::{Failure, Outcome};
 use crate::message::print_error;
 
 #[derive(Debug, Args)]
@@ -118,14 +119,7 @@ pub(crate) fn relay(flags: &RelayFlags) -> Outcome {
     for warning in counts.warnings() {
         print_error(&format!("relay: {warning}"));
     }
-    let book = counts.to_json(flags.buckets());
-    match &flags.book {
-        Some(path) => std::fs::write(path, format!("{book:#}\n"))
-            .with_context(|| format!("cannot write the counts to {}", path.display())),
-        None => writeln!(std::io::stdout(), "{book:#}").map_err(Into::into),
-    }
-    .map(|()| OK)
-    .map_err(Failure::run_failed)
+    write_book(flags.book.as_deref(), &counts.to_json(flags.buckets()))
 }
 
 impl RelayFlags {

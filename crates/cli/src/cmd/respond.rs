@@ -2,19 +2,20 @@
 
 use std::io::Write;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
-use dnsdyno_plan::units::parse_duration_ns;
+use dnsdyno_plan::units::{parse_duration_ns, parse_size_bytes};
 use dnsdyno_responder::xdp::{XdpConfig, XdpResponder};
 use dnsdyno_responder::{
     Buckets, CertificateFiles, Config, Delay, Echo, Error, Faults, Limit, Responder, Resumption, Rule,
     Running, Share, Stall, TlsSettings, TlsVersions, Transport, Zone,
 };
 use dnsdyno_sys::xdp::{Attach, Attached};
+use serde_json::Value;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
 
@@ -121,6 +122,10 @@ pub(crate) struct RespondFlags {
     /// Do not answer queries that come while the work of more than this waits for the limit
     #[arg(long, value_name = "T", default_value = "100ms", requires = "limit", help_heading = "Faults")]
     limit_queue: String,
+    /// Take this much memory for each query and never give it back, such as 16k: a server with a leak, which dies
+    /// when the system has no more for it
+    #[arg(long, value_name = "BYTES", default_value = "0", help_heading = "Faults")]
+    leak: String,
     /// Random seed: the same seed and the same queries give the same faults
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Faults")]
     seed: u64,
@@ -247,8 +252,12 @@ pub(crate) fn respond(flags: RespondFlags) -> Outcome {
         addresses.join(" ")
     ));
     serve(&running, &mut signals, length, flags.buckets()).map_err(Failure::run_failed)?;
-    let book = running.stop().to_json(flags.buckets());
-    match &flags.book {
+    write_book(flags.book.as_deref(), &running.stop().to_json(flags.buckets()))
+}
+
+/// Writes counts to a file, or prints them.
+pub(crate) fn write_book(path: Option<&Path>, book: &Value) -> Outcome {
+    match path {
         Some(path) => std::fs::write(path, format!("{book:#}\n"))
             .with_context(|| format!("cannot write the counts to {}", path.display())),
         None => writeln!(std::io::stdout(), "{book:#}").map_err(Into::into),
@@ -351,6 +360,7 @@ impl RespondFlags {
         let queue =
             parse_duration_ns(&self.limit_queue).context("--limit-queue").map_err(Failure::bad_input)?;
         let queue = Duration::from_nanos(queue);
+        let leak_bytes = parse_size_bytes(&self.leak).context("--leak").map_err(Failure::bad_input)?;
         Ok(Config {
             listen,
             listen_also,
@@ -376,6 +386,7 @@ impl RespondFlags {
                 close_after: self.close_after,
                 stall: self.stall,
                 limit: self.limit.map(|limit| Limit { queue, ..limit }),
+                leak_bytes: usize::try_from(leak_bytes).unwrap_or(usize::MAX),
                 seed: self.seed,
             },
             threads: self.threads,

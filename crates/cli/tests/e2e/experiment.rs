@@ -39,7 +39,7 @@ rate = 600
 "#;
 
 /// Runs of a fifth of a second, whose figures nobody looks at: what is in doubt on a busy host counts here too.
-const SHORT: &str = r#"
+pub(crate) const SHORT: &str = r#"
 repeats = 2
 cool-down = "20ms"
 steady = "off"
@@ -60,7 +60,7 @@ fn write(work: &Workplace, text: &str) {
     work.write("x.toml", text);
 }
 
-fn results(work: &Workplace, folder: &str) -> Value {
+pub(crate) fn results(work: &Workplace, folder: &str) -> Value {
     serde_json::from_str(&work.read(&format!("{folder}/results.json"))).unwrap()
 }
 
@@ -115,7 +115,7 @@ pub(crate) fn nothing_is_left(ran_as: u32) {
 }
 
 /// Runs the experiment of `x.toml` to its end.
-fn experiment(work: &Workplace, more: &str) -> Ran {
+pub(crate) fn experiment(work: &Workplace, more: &str) -> Ran {
     let started = work.start(&format!("experiment x.toml {more}"));
     let pid = u32::try_from(started.pid().as_raw_nonzero().get()).unwrap();
     let ran = started.wait();

@@ -22,6 +22,8 @@
 //! | [`encrypted_client`] | the same over DoT and DoH: handshakes, sessions, streams, statuses |
 //! | [`in_kernel`] | the responder in the kernel: its counts compared with the record, its end |
 //! | [`experiment`] | experiments with real servers: stopped, resumed, servers that fail; nothing is left of them |
+//! | [`experiment_ways`] | searches and other programs as loads of experiments: their results, stopped, failed |
+//! | [`reports`] | small versions of the field reports in docs/reports: what holds on any host |
 //! | [`export`] | exports, read by the programs that they are made for |
 //! | [`demo`] | the demo, the manual, the completions |
 //! | [`dnsperf`] | what dnsperf's command lines print, and the queries they send, compared with the original |
@@ -31,6 +33,7 @@
 //! | [`clients`] | ports that run out, full queues of the server, Fast Open, closed ports |
 //! | [`xdp`] | the same over AF_XDP, between two network namespaces |
 //! | [`fallback`] | transactions retried over TCP: their parts and failures, and BIND with responses of 23 kB |
+//! | [`field_reports`] | small versions of reports: fallbacks as BIND counts them, queues, zones that come and go |
 //! | [`mix`] | several transports in one run: shares, figures, a stalled member |
 //! | [`diagnose`] | which bottleneck a run shows, on a server that stands still and without anything watched |
 //! | [`qualify`] | qualifications of servers that fail in a known way, with the generator killed in each test |
@@ -65,9 +68,11 @@ mod doq;
 mod encrypted;
 mod encrypted_client;
 mod experiment;
+mod experiment_ways;
 mod export;
 mod fallback;
 mod faults;
+mod field_reports;
 mod find;
 mod full_disk;
 mod hostile_files;
@@ -85,6 +90,7 @@ mod recipes;
 mod relay;
 mod replay;
 mod report;
+mod reports;
 mod respond;
 mod screen;
 mod serve;

@@ -2,28 +2,33 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::error::Error;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use dnsdyno_campaign::experiment::{Cell, Experiment, Next, Outcome};
+use dnsdyno_campaign::experiment::{Cell, Experiment, Found, Next, Outcome};
 use dnsdyno_lab::VethPair;
-use dnsdyno_record::{Digest, FinishedRun, Header};
-use dnsdyno_runner::{Control, Keep, LocalRunner, Note, Observer, PlanRunner, RunError, StopCause, validate};
-use dnsdyno_sys::thread::{allowed_cpus, run_on_cpus};
+use dnsdyno_record::FinishedRun;
+use dnsdyno_report::answer;
+use dnsdyno_runner::{Control, Keep, LocalRunner, PlanRunner, RunError, StopCause, validate};
+use dnsdyno_sys::thread::allowed_cpus;
 
+use super::cpus::Cpus;
 use super::error::ExperimentError;
 use super::facts;
+use super::found::{self, Came};
+use super::generator::{Beginning, at_generator};
 use super::happen::{Clock, Happened, happen};
 use super::place::{Place, clean_up};
-use super::servers::{AUTO, Cpus, Standing, Starter};
+use super::replay::replay;
+use super::servers::{AUTO, Standing, Starter};
 use super::setup::{Setup, Wanted};
 use super::stop::Stop;
-use super::timetable::{Action, Event};
+use super::timetable::{Action, Event as Planned};
+use super::watcher::Watcher;
+use super::way::Way;
 use crate::Journal;
-use crate::journal::Earlier;
 
 /// How far an experiment was carried out.
 #[derive(Debug)]
@@ -34,21 +39,6 @@ pub struct Carried {
     pub journal: Journal,
     /// What has stopped it; `None` where all runs are made.
     pub stopped: Option<StopCause>,
-}
-
-/// Who is told how an experiment goes on.
-pub trait Watcher {
-    /// Something that a person should know.
-    fn says(&mut self, text: &str);
-
-    /// So many runs of earlier parts were read again, and so many of them had been cut off.
-    fn resumed(&mut self, ended: u32, cut: u32);
-
-    /// A run begins; so many are left with it, if none is discarded.
-    fn begins(&mut self, why: &str, left: u64);
-
-    /// A run has ended, with this record, if it has one.
-    fn ended(&mut self, outcome: &Outcome, run: Option<&Digest>);
 }
 
 /// Makes the runs of an experiment in `folder`, from where its journal ends, until all are made or it is stopped.
@@ -80,32 +70,6 @@ pub fn carry_out(
     drop(maker.starter.kept.take());
     made?;
     Ok(Carried { experiment, journal, stopped: stop.cause() })
-}
-
-fn replay(
-    experiment: &mut Experiment,
-    journal: &mut Journal,
-    watcher: &mut dyn Watcher,
-) -> Result<(), ExperimentError> {
-    let (mut ended, mut cut) = (0, 0);
-    while let Some(earlier) = journal.earlier()? {
-        match earlier {
-            Earlier::Ended(digest, _) => {
-                experiment.learn(&digest);
-                ended += 1;
-            }
-            Earlier::Failed(why) => {
-                experiment.learn_failed(&why);
-                ended += 1;
-            }
-            // It is made again, and says nothing: nobody knows whether the server stood still with the host.
-            Earlier::Cut(..) => cut += 1,
-        }
-    }
-    if ended + cut > 0 {
-        watcher.resumed(ended, cut);
-    }
-    Ok(())
 }
 
 fn cpus(setup: &Setup, watcher: &mut dyn Watcher) -> Cpus {
@@ -164,7 +128,7 @@ impl Maker<'_> {
                     let reason = error.to_string();
                     journal.fail(&reason)?;
                     let outcome = experiment.learn_failed(&reason);
-                    self.watcher.ended(&outcome, None);
+                    self.watcher.ended(&outcome, "");
                     continue;
                 }
                 Err(error) => return Err(facts::with_log_kept(error, journal.folder())),
@@ -172,22 +136,28 @@ impl Maker<'_> {
             if self.stop.cause().is_some() {
                 return Ok(());
             }
-            let folder = journal.begin(&why)?;
-            let outcome = match self.run(cell, &why, &folder, &standing)? {
+            let folder = match self.setup.ways.get(cell.load) {
+                Some(Way::Search(_)) => journal.go_on(&why)?,
+                _ => journal.begin(&why)?,
+            };
+            let (outcome, says) = match self.run(cell, &why, &folder, &standing)? {
                 Ran::Whole(run) => {
                     journal.end()?;
-                    let outcome = experiment.learn(&run.digest);
-                    self.watcher.ended(&outcome, Some(&run.digest));
-                    outcome
+                    (experiment.learn(&run.digest), answer(&run.digest).sentence)
+                }
+                Ran::Found(found) => {
+                    found::keep(&folder, &found)?;
+                    journal.end()?;
+                    let says = found.answer.clone();
+                    (experiment.learn_found(*found), says)
                 }
                 Ran::Failed(reason) => {
                     journal.fail(&reason)?;
-                    let outcome = experiment.learn_failed(&reason);
-                    self.watcher.ended(&outcome, None);
-                    outcome
+                    (experiment.learn_failed(&reason), String::new())
                 }
                 Ran::Stopped => return Ok(()),
             };
+            self.watcher.ended(&outcome, &says);
             // A server that something is wrong with is not kept.
             let is_good = !matches!(outcome, Outcome::Discarded(_)) && standing.ended().is_none();
             if !self.setup.is_fresh && is_good {
@@ -209,34 +179,42 @@ impl Maker<'_> {
         let subject = name(self.setup.design.subjects.get(cell.subject).map(|subject| &subject.name));
         let load = name(self.setup.design.loads.get(cell.load).map(|load| &load.name));
         let mut draft = self.setup.draft(cell.load, &standing.target, standing.is_allowed);
-        let expanded = |word: String| if word == AUTO { standing.watched() } else { vec![word] };
-        draft.watch = draft.watch.map(|words| words.into_iter().flat_map(expanded).collect());
+        let words_of = |word: &String| match word == AUTO {
+            true => standing.watched(),
+            false => vec![standing.filled(word)],
+        };
+        draft.watch = draft.watch.map(|words| words.iter().flat_map(words_of).collect());
         draft.name = Some(format!("{subject} {load}"));
-        let events: Vec<Event> =
-            self.setup.events.iter().filter(|event| event.is_of(&subject, &load)).cloned().collect();
+        let way = self.setup.ways.get(cell.load).unwrap_or(&Way::Run);
+        let is_event = |event: &&Planned| event.is_of(&subject, &load) && !matches!(way, Way::Search(_));
+        let events: Vec<Planned> = self.setup.events.iter().filter(is_event).cloned().collect();
         let (clock, control) = (Clock::default(), self.stop.of_run());
         let (made, happened) = thread::scope(|scope| {
             let happening = scope.spawn(|| happen(&events, standing, &clock));
-            let made = self.made(&draft, folder, standing, &control, &clock);
+            let made = match way {
+                Way::Run => self.measured(&draft, why, folder, standing, &control, &clock),
+                Way::Search(options) => {
+                    let search = || found::search(options, &draft, folder, &control, self.watcher);
+                    let failed =
+                        |source| ExperimentError::Search { why: why.to_owned(), source: Box::new(source) };
+                    let came = at_generator(standing, self.starter.cpus, search);
+                    came.map_err(ExperimentError::from).and_then(|came| came.map(Ran::from).map_err(failed))
+                }
+                Way::Program(program) => {
+                    clock.begin(Instant::now());
+                    let came =
+                        found::run_program(program, &draft, folder, standing, self.starter.cpus, self.stop);
+                    came.map(Ran::from)
+                }
+            };
             clock.end();
             let happened = happening.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             (made, happened)
         });
-        let made = match made {
-            Ok(made) => made,
-            Err(RunError::StoppedBefore) => return Ok(Ran::Stopped),
-            Err(RunError::Check(check)) => {
-                return Ok(Ran::Failed(format!(
-                    "{subject} did not answer as it should before the load: {check}"
-                )));
-            }
-            Err(error) => {
-                return Err(ExperimentError::Run { why: why.to_owned(), source: Box::new(error) });
-            }
+        let made = match made? {
+            ran @ (Ran::Whole(_) | Ran::Found(_)) => ran,
+            ran @ (Ran::Failed(_) | Ran::Stopped) => return Ok(why_ended(ran, &subject, standing)),
         };
-        if made.incomplete.is_some() {
-            return made.incomplete.map_or(Ok(Ran::Stopped), |source| Err(ExperimentError::Disk { source }));
-        }
         facts::write(folder, standing, &happened, self.starter.cpus)?;
         for one in happened.iter().filter(|one| !one.succeeded) {
             self.watcher.says(&format!("event: `{}` {}", one.what, one.outcome));
@@ -251,27 +229,36 @@ impl Maker<'_> {
                     "the path of {subject} has lost {lost} datagrams by itself: it was too slow"
                 ))
             }
-            None => Ran::Whole(Box::new(made)),
+            None => made,
         })
     }
 
-    /// Makes a run where its server can be reached, on the CPUs of the generator.
-    fn made(
+    /// Makes a run of ours.
+    fn measured(
         &mut self,
         draft: &dnsdyno_plan::Draft,
+        why: &str,
         folder: &Path,
         standing: &Standing,
         control: &Arc<Control>,
         clock: &Clock,
-    ) -> Result<FinishedRun, RunError> {
-        let lab = |error: dnsdyno_lab::LabError| RunError::Observer(Box::new(error));
-        let _stay = standing.pair().map(|pair| pair.near().stay()).transpose().map_err(lab)?;
-        let _pinned = Pinned::to(&self.starter.cpus.generator);
-        let plan = validate(draft)?;
-        let mut observer = Beginning { clock, watcher: self.watcher };
-        let keep = Keep::Folder(folder.to_owned());
-        let observer = &mut observer;
-        LocalRunner { keep, over_sockets: None, control, observer, query_logs: None }.run(&plan)
+    ) -> Result<Ran, ExperimentError> {
+        let made = at_generator(standing, self.starter.cpus, || {
+            let plan = validate(draft)?;
+            let mut observer = Beginning { clock, watcher: self.watcher };
+            let keep = Keep::Folder(folder.to_owned());
+            let observer = &mut observer;
+            LocalRunner { keep, over_sockets: None, control, observer, query_logs: None }.run(&plan)
+        })?;
+        match made {
+            Ok(FinishedRun { incomplete: Some(source), .. }) => Err(ExperimentError::Disk { source }),
+            Ok(run) => Ok(Ran::Whole(Box::new(run))),
+            Err(RunError::StoppedBefore) => Ok(Ran::Stopped),
+            Err(RunError::Check(check)) => {
+                Ok(Ran::Failed(format!("it did not answer as it should before the load: {check}")))
+            }
+            Err(error) => Err(ExperimentError::Run { why: why.to_owned(), source: Box::new(error) }),
+        }
     }
 }
 
@@ -279,10 +266,30 @@ impl Maker<'_> {
 enum Ran {
     /// Its record is whole.
     Whole(Box<FinishedRun>),
+    /// It was a search or a program, and has found this.
+    Found(Box<Found>),
     /// It does not count, because of its server.
     Failed(String),
     /// The user has stopped it.
     Stopped,
+}
+
+impl From<Came> for Ran {
+    fn from(came: Came) -> Ran {
+        match came {
+            Came::Found(found) => Ran::Found(found),
+            Came::Failed(why) => Ran::Failed(why),
+            Came::Stopped => Ran::Stopped,
+        }
+    }
+}
+
+/// A run that has failed, with its subject: the end of the server says more than what came of it.
+fn why_ended(ran: Ran, subject: &str, standing: &Standing) -> Ran {
+    match ran {
+        Ran::Failed(why) => Ran::Failed(format!("{subject}: {}", standing.ended().unwrap_or(why))),
+        other => other,
+    }
 }
 
 /// Whether a subject has made a run already.
@@ -291,47 +298,8 @@ fn has_run(experiment: &Experiment, subject: usize) -> bool {
 }
 
 /// Whether an event has ended the server on purpose.
-fn was_killed(events: &[Event], happened: &[Happened]) -> bool {
+fn was_killed(events: &[Planned], happened: &[Happened]) -> bool {
     let mut kills = events.iter().filter(|event| event.action == Action::Kill);
     // A command of the user that kills it is none of these.
     kills.any(|event| happened.iter().any(|one| one.succeeded && one.what == event.words()))
-}
-
-/// Keeps the calling thread, and those that it starts, on some CPUs until it is dropped.
-struct Pinned {
-    before: Vec<usize>,
-}
-
-impl Pinned {
-    fn to(cpus: &[usize]) -> Option<Pinned> {
-        let before = allowed_cpus().ok().filter(|_| !cpus.is_empty())?;
-        run_on_cpus(cpus).ok()?;
-        Some(Pinned { before })
-    }
-}
-
-impl Drop for Pinned {
-    fn drop(&mut self) {
-        // It was allowed to run there before.
-        let _ = run_on_cpus(&self.before);
-    }
-}
-
-/// Tells the clock of the events when a run begins, and the user what a run says.
-struct Beginning<'a> {
-    clock: &'a Clock,
-    watcher: &'a mut dyn Watcher,
-}
-
-impl Observer for Beginning<'_> {
-    fn begins(&mut self, _: &Header, _: Option<u64>) -> Result<(), Box<dyn Error + Send + Sync>> {
-        self.clock.begin();
-        Ok(())
-    }
-
-    fn note(&mut self, note: &Note<'_>) {
-        if let Note::RecordTrouble(error) = note {
-            self.watcher.says(&error.to_string());
-        }
-    }
 }

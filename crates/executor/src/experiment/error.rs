@@ -10,6 +10,7 @@ use dnsdyno_responder::relay::RelayError;
 use dnsdyno_runner::RunError;
 
 use crate::JournalError;
+use crate::find::FindFailed;
 
 /// Why an experiment is not made, or not finished. What was measured before is kept.
 #[derive(Debug, thiserror::Error)]
@@ -41,12 +42,12 @@ pub enum ExperimentError {
         /// Why.
         source: LabError,
     },
-    /// A command that prepares a server has failed.
-    #[error("{subject} cannot be measured: its command `prepare` {how}; it printed:\n{printed}")]
+    /// A command that prepares a server has failed, or the one that tells that it is ready.
+    #[error("{subject} cannot be measured: its command {how}; it printed:\n{printed}")]
     Prepare {
         /// The server or variant.
         subject: String,
-        /// How it ended.
+        /// Which, and how it ended.
         how: String,
         /// The end of what it printed.
         printed: String,
@@ -69,6 +70,22 @@ pub enum ExperimentError {
         why: String,
         /// Why.
         source: Box<RunError>,
+    },
+    /// A search could not be made.
+    #[error("{why}: {source}")]
+    Search {
+        /// Which.
+        why: String,
+        /// Why.
+        source: Box<FindFailed>,
+    },
+    /// What a search or a program has found cannot be read again.
+    #[error("cannot read {}: {source}", path.display())]
+    Found {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: io::Error,
     },
     /// A record is incomplete.
     #[error("{source}; free some disk space and type the same command: the experiment goes on with this run")]

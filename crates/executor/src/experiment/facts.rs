@@ -7,9 +7,10 @@ use std::path::Path;
 use dnsdyno_lab::LabError;
 use serde_json::json;
 
+use super::cpus::Cpus;
 use super::error::ExperimentError;
 use super::happen::Happened;
-use super::servers::{Cpus, Standing};
+use super::servers::Standing;
 
 /// Writes what is known of the server into the folder of a run.
 pub(super) fn write(
@@ -47,7 +48,7 @@ pub(super) fn write_file(path: &Path, content: &[u8]) -> Result<(), ExperimentEr
 }
 
 /// The end of a file; `None` where it cannot be read.
-fn end_of(path: &Path) -> Option<Vec<u8>> {
+pub(super) fn end_of(path: &Path) -> Option<Vec<u8>> {
     let mut file = fs::File::open(path).ok()?;
     let length = file.metadata().ok()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(MOST_BYTES))).ok()?;

@@ -6,10 +6,12 @@
 use std::collections::BTreeMap;
 
 use dnsdyno_plan::{Draft, MemberDraft, PieceDraft};
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use toml::de::{DeTable, DeValue};
 
 use super::keys::{Unknown, fields_of};
+use super::load_file::{AnswersWord, FindTable, LoadKeys, LoadTable};
+use super::text::Text;
 
 /// A file, or the table `full` of one, whose keys replace those of the file.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -43,13 +45,6 @@ pub(super) struct File {
 pub(super) enum OrderWord {
     InTurn,
     RandomBlocks,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum AnswersWord {
-    Right,
-    Any,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -126,6 +121,7 @@ pub(super) struct Config {
     pub(super) origin: Option<String>,
     pub(super) stub: Option<String>,
     pub(super) prepare: Option<String>,
+    pub(super) ready_when: Option<String>,
     pub(super) ready_within: Option<Text>,
     pub(super) path: Option<PathTable>,
     pub(super) parts: Option<Vec<String>>,
@@ -134,20 +130,11 @@ pub(super) struct Config {
     pub(super) sysctl: BTreeMap<String, Text>,
 }
 
-/// A load: options of `dnsdyno run`, of which `name` is its own.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) struct LoadTable {
-    pub(super) steady: Option<Text>,
-    pub(super) answers: Option<AnswersWord>,
-    #[serde(flatten)]
-    pub(super) draft: Draft,
-}
-
 /// Something that happens during a run.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct EventTable {
+    pub(super) name: Option<String>,
     pub(super) at: Option<Text>,
     pub(super) every: Option<Text>,
     pub(super) run: Option<String>,
@@ -173,27 +160,6 @@ pub(super) struct PathTable {
     pub(super) order: Option<Text>,
     pub(super) to_server: Option<String>,
     pub(super) to_client: Option<String>,
-}
-
-/// A text, or a number or truth value as one.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Text(pub(super) String);
-
-impl<'de> Deserialize<'de> for Text {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Text, D::Error> {
-        let text = match toml::Value::deserialize(deserializer)? {
-            toml::Value::String(text) => text,
-            value @ (toml::Value::Integer(_) | toml::Value::Float(_) | toml::Value::Boolean(_)) => {
-                value.to_string()
-            }
-            other => {
-                let message =
-                    format!("a text, a number, true or false is expected, not {}", other.type_str());
-                return Err(serde::de::Error::custom(message));
-            }
-        };
-        Ok(Text(text))
-    }
 }
 
 impl File {
@@ -250,7 +216,7 @@ fn unknown(file: &DeTable<'_>, is_whole: bool) -> Option<Unknown> {
     let server: Vec<&str> = ["name", "variant", "start"].iter().chain(config).copied().collect();
     let variant: Vec<&str> = ["name", "changes"].iter().chain(config).copied().collect();
     let options = fields_of::<Draft>();
-    let load: Vec<&str> = ["steady", "answers"].iter().chain(options).copied().collect();
+    let load: Vec<&str> = fields_of::<LoadKeys>().iter().chain(options).copied().collect();
     let in_file = Unknown::first("the file", file, &known);
     let in_file = in_file.map(|unknown| {
         unknown.advised(options, "it is an option of runs: write it in [run] or in a [[load]]")
@@ -270,6 +236,7 @@ fn unknown(file: &DeTable<'_>, is_whole: bool) -> Option<Unknown> {
         let in_drafts = || {
             drafts.chain(loads).find_map(|(place, table, known)| {
                 Unknown::first(place, table, &known)
+                    .or_else(|| in_tables(table, "find", fields_of::<FindTable>()))
                     .or_else(|| in_tables(table, "piece", fields_of::<PieceDraft>()))
                     .or_else(|| in_tables(table, "member", fields_of::<MemberDraft>()))
             })

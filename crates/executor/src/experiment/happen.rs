@@ -4,6 +4,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use dnsdyno_lab::RunningCommand;
+use dnsdyno_record::Event as Mark;
 use serde::Serialize;
 
 use super::servers::Standing;
@@ -22,7 +23,7 @@ pub(super) struct Happened {
     pub(super) outcome: String,
 }
 
-/// When a run has begun and ended, for the thread of its events.
+/// When a run has begun and ended, for the thread of its events; and what has happened, for the record of the run.
 #[derive(Debug, Default)]
 pub(super) struct Clock {
     state: Mutex<State>,
@@ -33,13 +34,23 @@ pub(super) struct Clock {
 struct State {
     began: Option<Instant>,
     has_ended: bool,
+    marks: Vec<Mark>,
 }
 
 impl Clock {
-    /// The first query is due now.
-    pub(super) fn begin(&self) {
-        self.lock().began = Some(Instant::now());
+    /// The first query is due at this instant.
+    pub(super) fn begin(&self, at: Instant) {
+        self.lock().began = Some(at);
         self.changed.notify_all();
+    }
+
+    /// What has happened since the last call.
+    pub(super) fn take_marks(&self) -> Vec<Mark> {
+        std::mem::take(&mut self.lock().marks)
+    }
+
+    fn mark(&self, mark: Mark) {
+        self.lock().marks.push(mark);
     }
 
     /// The run has ended, or was not made.
@@ -91,7 +102,7 @@ pub(super) fn happen(events: &[Event], standing: &Standing, clock: &Clock) -> Ve
         if !clock.goes_on_at(wake) {
             break;
         }
-        collect_ended(&mut running, &mut happened, since(Instant::now()));
+        collect_ended(&mut running, &mut happened, since(Instant::now()), clock);
         let Some((at_ns, event)) = due.first().copied().filter(|(at_ns, _)| *at_ns <= since(Instant::now()))
         else {
             continue;
@@ -103,6 +114,7 @@ pub(super) fn happen(events: &[Event], standing: &Standing, clock: &Clock) -> Ve
             None => drop(due.remove(0)),
         }
         let (from, what) = (since(Instant::now()), event.words());
+        clock.mark(begun(from, &what));
         match &event.action {
             Action::Command(command) => match standing.command(command) {
                 Ok(command) => running.push((command, from, what)),
@@ -111,7 +123,7 @@ pub(super) fn happen(events: &[Event], standing: &Standing, clock: &Clock) -> Ve
             action => {
                 let done = act(action, event.helper.as_deref(), standing, clock);
                 let took_ns = since(Instant::now()) - from;
-                happened.push(match done {
+                let one = match done {
                     Ok(()) => Happened {
                         at_ns: from,
                         what,
@@ -120,11 +132,13 @@ pub(super) fn happen(events: &[Event], standing: &Standing, clock: &Clock) -> Ve
                         outcome: DONE.to_owned(),
                     },
                     Err(reason) => failed(from, what, reason),
-                });
+                };
+                clock.mark(ended(&one));
+                happened.push(one);
             }
         }
     }
-    collect_ended(&mut running, &mut happened, since(Instant::now()));
+    collect_ended(&mut running, &mut happened, since(Instant::now()), clock);
     for (mut command, at_ns, what) in running {
         let _ = command.kill();
         happened.push(failed(at_ns, what, "had not ended with the run, and was ended".to_owned()));
@@ -142,6 +156,7 @@ fn collect_ended(
     running: &mut Vec<(RunningCommand, u64, String)>,
     happened: &mut Vec<Happened>,
     now_ns: u64,
+    clock: &Clock,
 ) {
     for at in (0..running.len()).rev() {
         let Some((command, from, what)) = running.get_mut(at) else { continue };
@@ -151,7 +166,9 @@ fn collect_ended(
             Err(error) => (false, error.to_string()),
         };
         let took_ns = Some(now_ns.saturating_sub(*from));
-        happened.push(Happened { at_ns: *from, what: std::mem::take(what), took_ns, succeeded, outcome });
+        let one = Happened { at_ns: *from, what: std::mem::take(what), took_ns, succeeded, outcome };
+        clock.mark(ended(&one));
+        happened.push(one);
         running.remove(at);
     }
 }
@@ -163,6 +180,32 @@ fn act(action: &Action, helper: Option<&str>, standing: &Standing, clock: &Clock
     clock.goes_on_at(Instant::now() + *time);
     signal(&Action::Continue)
 }
+
+/// The event of the record for what begins.
+fn begun(at_ns: u64, what: &str) -> Mark {
+    Mark { at_ns, kind: "happens".to_owned(), message: in_short(what), figures: Default::default() }
+}
+
+/// The event of the record for what has ended.
+fn ended(one: &Happened) -> Mark {
+    let took_ns = one.took_ns.unwrap_or(0);
+    let message = format!("{}: {}, after {:.3} s", in_short(&one.what), one.outcome, took_ns as f64 * 1e-9);
+    let figures = [("took_ns", took_ns.into()), ("succeeded", one.succeeded.into())];
+    let figures = figures.map(|(name, value)| (name.to_owned(), value)).into_iter().collect();
+    Mark { at_ns: one.at_ns.saturating_add(took_ns), kind: "happened".to_owned(), message, figures }
+}
+
+/// The first line of a command says what it is.
+fn in_short(what: &str) -> String {
+    let line = what.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    match line.char_indices().nth(LONGEST_MARK) {
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
+        None => line.to_owned(),
+    }
+}
+
+/// As much as fits above a chart.
+const LONGEST_MARK: usize = 80;
 
 /// The outcome of what succeeded.
 const DONE: &str = "done";

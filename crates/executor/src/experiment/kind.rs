@@ -9,9 +9,10 @@ use std::time::Duration;
 use dnsdyno_lab::{ServerSpec, Zone};
 use dnsdyno_plan::units::parse_size_bytes;
 
-use super::file::{Config, Text};
+use super::file::Config;
 use super::keys::nearest;
 use super::path::{Between, said};
+use super::text::Text;
 use super::values::{duration, named, relative};
 
 /// What a subject is.
@@ -38,6 +39,7 @@ pub(super) struct Started {
     /// An address, or the name of a helper.
     pub(super) stub: Option<String>,
     pub(super) prepare: Option<String>,
+    pub(super) ready_when: Option<String>,
     pub(super) ready_within: Option<Duration>,
     /// A path between it and those who ask it, or those whom it asks.
     pub(super) path: Option<Between>,
@@ -66,6 +68,7 @@ impl Config {
             origin: self.origin.clone().or(base.origin.clone()),
             stub: self.stub.clone().or(base.stub.clone()),
             prepare: self.prepare.clone().or(base.prepare.clone()),
+            ready_when: self.ready_when.clone().or(base.ready_when.clone()),
             ready_within: self.ready_within.clone().or(base.ready_within.clone()),
             path: self.path.clone().or(base.path.clone()),
             parts: self.parts.clone().or(base.parts.clone()),
@@ -80,7 +83,7 @@ impl Config {
         let mut found = Vec::new();
         let mut one = |key: &str, own: Option<&str>, base: Option<&str>| {
             if own != base {
-                found.push(format!("{key} = {}", own.unwrap_or("not given")));
+                found.push(format!("{key} = {}", in_short(own.unwrap_or("not given"))));
             }
         };
         let threads = |config: &Config| config.threads.map(|threads| threads.to_string());
@@ -94,6 +97,7 @@ impl Config {
         one("origin", self.origin.as_deref(), base.origin.as_deref());
         one("stub", self.stub.as_deref(), base.stub.as_deref());
         one("prepare", self.prepare.as_deref(), base.prepare.as_deref());
+        one("ready-when", self.ready_when.as_deref(), base.ready_when.as_deref());
         if self.path != base.path {
             found.push(self.path.as_ref().map_or("no path".to_owned(), said));
         }
@@ -112,11 +116,21 @@ impl Config {
         ];
         for (word, own, of_base) in maps {
             let differs = |(name, text): &(&String, &Text)| of_base.get(*name) != Some(*text);
-            found
-                .extend(own.iter().filter(differs).map(|(name, text)| format!("{word}.{name} = {}", text.0)));
+            found.extend(
+                own.iter()
+                    .filter(differs)
+                    .map(|(name, text)| format!("{word}.{name} = {}", in_short(&text.0))),
+            );
         }
         found
     }
+}
+
+/// The first line of a text, which may be a part of a configuration.
+fn in_short(text: &str) -> String {
+    let mut lines = text.trim().lines();
+    let first = lines.next().unwrap_or_default();
+    if lines.next().is_some() { format!("{first} …") } else { first.to_owned() }
 }
 
 /// What a server is, by its keys.
@@ -147,9 +161,18 @@ pub(super) fn kind(
     };
     let wrong = |error: &dyn std::fmt::Display| format!("{what}: {error}");
     let mut spec = spec(template, folder).map_err(|reason| wrong(&reason))?;
+    // This program itself need not be in the search path.
+    if let Some(own) = std::env::current_exe().ok().filter(|_| spec.program_name() == OWN) {
+        spec = spec.with_program(&own.display().to_string());
+    }
     if let Some(program) = &config.program {
         let path = if program.contains('/') { relative(folder, program) } else { program.clone() };
         spec = spec.with_program(&path);
+    }
+    if spec.program_name() == OWN_PROGRAM
+        && let Ok(own) = std::env::current_exe()
+    {
+        spec = spec.with_program(&own.display().to_string());
     }
     let known: Vec<String> = spec.defaults().keys().cloned().collect();
     if let Some(unknown) = config.values.keys().find(|name| !known.contains(name)) {
@@ -193,6 +216,7 @@ pub(super) fn kind(
         receive_buffer_bytes: buffer,
         stub: config.stub.clone(),
         prepare: config.prepare.clone(),
+        ready_when: config.ready_when.clone(),
         ready_within: ready.map(Duration::from_nanos),
         path,
         parts,
@@ -201,6 +225,9 @@ pub(super) fn kind(
         sysctl: texts(&config.sysctl),
     })))
 }
+
+/// The name of this program in a template, such as of its responder: wherever it was started from.
+const OWN_PROGRAM: &str = "dnsdyno";
 
 /// A template by the name of one of the testbed, or from a file of the user.
 fn spec(template: &str, folder: &Path) -> Result<ServerSpec, String> {
@@ -224,3 +251,6 @@ fn zone(config: &Config, folder: &Path) -> Result<Zone, String> {
         (None, None) => Ok(Zone::example()),
     }
 }
+
+/// The name of this program in a template.
+const OWN: &str = "dnsdyno";

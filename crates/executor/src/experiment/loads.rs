@@ -1,17 +1,21 @@
-//! The loads of an experiment: options of all runs, and those of each load over them, checked as plans.
+//! The loads of an experiment: options of all runs, and those of each load over them, checked as plans; searches and
+//! programs are checked in `way`.
 
 use std::path::Path;
 
-use dnsdyno_campaign::experiment::{LoadOf, Strictness};
+use dnsdyno_campaign::experiment::{LoadKind, LoadOf, Strictness};
 use dnsdyno_lab::example_queries;
 use dnsdyno_plan::units::parse_percent;
 use dnsdyno_plan::{Curve, Draft, Stop};
 use dnsdyno_runner::validate;
 
-use super::file::{AnswersWord, File, InDoubtWord, LoadTable, Text};
+use super::file::{File, InDoubtWord};
 use super::kind::Kind;
+use super::load_file::{AnswersWord, LoadTable};
+use super::text::Text;
 use super::timetable::{Action, Event};
-use super::values::{named, relative};
+use super::values::{bounded, named, relative};
+use super::way::Way;
 
 /// The names of the loads.
 pub(super) fn load_names(tables: &[LoadTable]) -> Result<Vec<String>, String> {
@@ -38,11 +42,12 @@ pub(super) fn load(
     watch: Option<&Vec<String>>,
     events: &[Event],
     kinds: &[Kind],
-) -> Result<(LoadOf, Draft), String> {
+) -> Result<Load, String> {
     let name = table.draft.name.clone().unwrap_or_default();
     let wrong = |error: String| format!("load `{name}`: {error}");
-    let mut draft =
-        file.run.clone().overlay(table.draft.clone()).map_err(|error| wrong(error.to_string()))?;
+    let way = Way::of(&table.own).map_err(wrong)?;
+    let base = way.base(&file.run);
+    let mut draft = base.overlay(table.draft.clone()).map_err(|error| wrong(error.to_string()))?;
     if draft.server.is_some() || draft.servers.is_some() || draft.port.is_some() {
         return Err(wrong(
             "the server is that of a [[server]]: remove `server`, `servers` and `port`".to_owned(),
@@ -51,8 +56,9 @@ pub(super) fn load(
     if draft.watch.is_none() {
         draft.watch = watch.cloned();
     }
-    if draft.seed.is_none() {
-        // The same queries in the same order for each server.
+    if draft.seed.is_none() && way.kind() != LoadKind::Search {
+        // The same queries in the same order for each server. In a search, names that are made would be the same in
+        // each trial, and in the cache from the second one on.
         draft.seed = Some(file.seed.unwrap_or(1).to_string());
     }
     let paths = [&mut draft.queries, &mut draft.replay, &mut draft.zone, &mut draft.tsig_file, &mut draft.ca];
@@ -74,41 +80,73 @@ pub(super) fn load(
         let is_query = |line: &&str| !line.is_empty() && !line.starts_with([';', '#']);
         draft.ask = Some(example_queries().lines().filter(is_query).map(str::to_owned).collect());
     }
+    // What is watched of servers that are started is known when they are.
+    let is_known = |word: &&String| !word.contains('{');
+    let watch = draft.watch.as_ref().map(|words| words.iter().filter(is_known).cloned().collect());
+    let known = Draft { watch, ..draft.clone() };
+    let of_load: Vec<&Event> = events.iter().filter(|event| event.is_of_load(&name)).collect();
+    let (kind, lasts_ns) =
+        (way.kind(), way.checked(&table.own, &table.draft, &known, &of_load).map_err(wrong)?);
+    let (usual_repeats, usual_dropped) =
+        way.usual_runs(file.repeats.unwrap_or(5), file.drop_first.unwrap_or(1));
+    let repeats = bounded("repeats", table.own.repeats, usual_repeats, 1..=10_000).map_err(wrong)?;
+    let dropped = bounded("drop-first", table.own.drop_first, usual_dropped, 0..=100).map_err(wrong)?;
+    let keeps_doubtful = file.in_doubt == Some(InDoubtWord::Keep);
+    let any_answer = table.own.answers.or(file.answers) == Some(AnswersWord::Any);
+    let mut strictness = Strictness { steady_permille: None, any_answer, keeps_doubtful };
+    let mut of = LoadOf { name: name.clone(), kind, strictness, lasts_ns, repeats, dropped };
+    if kind == LoadKind::Run {
+        let (lasts_ns, phases) = planned(&known, kinds).map_err(wrong)?;
+        let has_event = of_load.iter().any(|event| !matches!(event.action, Action::Nothing));
+        let is_even = phases < 2 && !has_event;
+        let asked = table.own.steady.as_ref().or(file.steady.as_ref());
+        strictness.steady_permille = steady(asked, is_even).map_err(wrong)?;
+        of = LoadOf { lasts_ns, strictness, ..of };
+    }
+    Ok(Load { of, draft, way })
+}
+
+/// A load, checked.
+pub(super) struct Load {
+    pub(super) of: LoadOf,
+    /// The options of its runs, but for the server.
+    pub(super) draft: Draft,
+    pub(super) way: Way,
+}
+
+/// Checks a run at each server that has an address, and at this host; returns how long it lasts at most, where the
+/// server does not decide it, and its phases.
+fn planned(draft: &Draft, kinds: &[Kind]) -> Result<(Option<u64>, usize), String> {
     let at_home = [("127.0.0.1".to_owned(), false)];
     let there = kinds.iter().filter_map(|kind| match kind {
         Kind::There { address, is_allowed } => Some((address.clone(), *is_allowed)),
         Kind::Started(_) => None,
     });
-    let mut lasts_ns = None;
-    let mut phases = 1;
+    let mut found = (None, 1);
     for (server, is_allowed) in there.chain(at_home) {
         let at = Draft {
             server: Some(server),
             i_may_load_this_server: is_allowed.then_some(true),
             ..draft.clone()
         };
-        let plan = validate(&at).map_err(|error| wrong(error.to_string()))?;
-        lasts_ns = length(plan.load.curve(), &plan.stop);
-        phases = plan.load.curve().map_or(1, |curve| curve.phases().len());
+        let plan = validate(&at).map_err(|error| error.to_string())?;
+        let phases = plan.load.curve().map_or(1, |curve| curve.phases().len());
+        found = (length(plan.load.curve(), &plan.stop), phases);
     }
-    let has_event =
-        events.iter().any(|event| event.is_of_load(&name) && !matches!(event.action, Action::Nothing));
-    let asked = table.steady.as_ref().or(file.steady.as_ref());
-    let steady_permille = match asked.map(|text| text.0.as_str()) {
-        Some("off" | "false") => None,
+    Ok(found)
+}
+
+/// By how much the rates answered may differ at the end of a run, in thousandths.
+fn steady(asked: Option<&Text>, is_even: bool) -> Result<Option<u32>, String> {
+    match asked.map(|text| text.0.as_str()) {
+        Some("off" | "false") => Ok(None),
         Some(text) => {
-            let share = parse_percent(text).map_err(|error| wrong(format!("`steady`: {error}, or off")))?;
-            Some((share * 1000.0).round() as u32)
+            let share = parse_percent(text).map_err(|error| format!("`steady`: {error}, or off"))?;
+            Ok(Some((share * 1000.0).round() as u32))
         }
         // A load with steps, and a server that something happens to, are not meant to be steady.
-        None => (phases < 2 && !has_event).then_some(STEADY_PERMILLE),
-    };
-    let keeps_doubtful = file.in_doubt == Some(InDoubtWord::Keep);
-    let any_answer = table.answers.or(file.answers) == Some(AnswersWord::Any);
-    Ok((
-        LoadOf { name, strictness: Strictness { steady_permille, any_answer, keeps_doubtful }, lasts_ns },
-        draft,
-    ))
+        None => Ok(is_even.then_some(STEADY_PERMILLE)),
+    }
 }
 
 /// How long a run lasts at most, where the server does not decide it.

@@ -9,30 +9,39 @@
 //! ```
 
 mod carry_out;
+mod cpus;
 mod error;
 mod facts;
 mod file;
+mod found;
+mod generator;
 mod happen;
 mod keys;
 mod kind;
+mod load_file;
 mod loads;
 mod output;
 mod path;
 mod place;
+mod replay;
 mod servers;
 mod setup;
 mod stop;
 mod subjects;
 mod summary;
+mod text;
 mod timetable;
 mod values;
+mod watcher;
+mod way;
 
-pub use carry_out::{Carried, Watcher, carry_out};
+pub use carry_out::{Carried, carry_out};
 pub use error::ExperimentError;
 pub use output::write_results;
 pub use setup::{Setup, Wanted};
 pub use stop::Stop;
 pub use summary::{LONGEST_NS, START_NS, summary};
+pub use watcher::Watcher;
 
 #[cfg(test)]
 mod tests;

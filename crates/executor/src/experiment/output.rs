@@ -6,7 +6,7 @@ use dnsdyno_campaign::compare::ComparedRun;
 use dnsdyno_campaign::experiment::{ExperimentResult, results};
 use dnsdyno_page::Options;
 use dnsdyno_report::experiment::{
-    ExperimentReport, diagnose, experiment_csv, experiment_json, experiment_markdown, experiment_text,
+    ExperimentReport, beside, diagnose, experiment_csv, experiment_json, experiment_markdown, experiment_text,
 };
 use serde_json::Value;
 
@@ -29,12 +29,14 @@ pub fn write_results(
     let read = |number: u32| ComparedRun::read(&journal.run(number));
     let result = results(&carried.experiment, read)?;
     let diagnoses = result.cells.iter().map(|cell| diagnose(cell, |number| journal.run(number))).collect();
+    let beside = result.cells.iter().map(|cell| beside(cell, |number| journal.run(number))).collect();
     let facts = Facts::read(&result, |number| journal.run(number));
     let report = ExperimentReport {
         title: &setup.title,
         result: &result,
         versions: facts.versions,
         diagnoses,
+        beside,
         conditions: facts.conditions,
     };
     let folder = journal.folder();

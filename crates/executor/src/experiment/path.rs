@@ -2,7 +2,8 @@
 
 use dnsdyno_responder::relay::{Path, Way};
 
-use super::file::{PathTable, Text};
+use super::file::PathTable;
+use super::text::Text;
 
 /// A path, and what it is between.
 #[derive(Clone, Debug)]

@@ -6,19 +6,21 @@
 //!   [namespace near 10.77.0.1] ─────────────────────── [namespace far 10.77.0.2]
 //! ```
 
+mod commands;
+
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
-use dnsdyno_lab::{LabError, Place as LabPlace, RunningCommand, Server, ServerOptions, VethPair};
+use dnsdyno_lab::{LabError, Place as LabPlace, Server, ServerOptions, VethPair};
 use dnsdyno_responder::Buckets;
 use dnsdyno_responder::relay::{Relay, RelayOptions};
 use serde_json::Value;
 
+use super::cpus::Cpus;
 use super::error::ExperimentError;
 use super::kind::{Kind, Started};
 use super::path::Between;
@@ -26,23 +28,7 @@ use super::place::Place;
 use super::setup::Setup;
 use super::subjects::Helper;
 use super::timetable::Action;
-
-/// The CPUs of the two sides; empty = all.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Cpus {
-    pub(super) generator: Vec<usize>,
-    pub(super) servers: Vec<usize>,
-}
-
-impl Cpus {
-    /// Half of the allowed CPUs for each side; none pinned where there is only one.
-    pub(super) fn halves(allowed: &[usize]) -> Cpus {
-        match allowed.split_at(allowed.len().div_ceil(2)) {
-            (_, []) => Cpus::default(),
-            (generator, servers) => Cpus { generator: generator.to_vec(), servers: servers.to_vec() },
-        }
-    }
-}
+use super::values;
 
 /// A subject that can be asked. Dropping it ends its servers and removes its namespaces.
 #[derive(Debug)]
@@ -116,6 +102,7 @@ impl Starter<'_> {
         let server =
             started.spec.start(&standing.options(started, address.into(), self.place)).map_err(of_lab)?;
         standing.know("server", &server);
+        standing.wait_until_ready(name, started)?;
         let path = started.path.as_ref().filter(|path| path.helper.is_none());
         let asked = path.map(|path| standing.relay(name, path, server.address())).transpose()?;
         standing.is_behind_path = asked.is_some();
@@ -220,31 +207,6 @@ impl Standing {
         }
     }
 
-    /// Starts a command beside the server.
-    pub(super) fn command(&self, command: &str) -> Result<RunningCommand, LabError> {
-        self.command_with(command, &BTreeMap::new())
-    }
-
-    fn command_with(
-        &self,
-        command: &str,
-        environment: &BTreeMap<String, String>,
-    ) -> Result<RunningCommand, LabError> {
-        // Where the server has its CPUs, a command must not take them.
-        let mut place = LabPlace { cpus: Vec::new(), ..self.at.clone() };
-        let variable = |(name, value): (&String, &String)| {
-            (format!("DNSDYNO_{}", name.to_uppercase().replace(['.', '-'], "_")), value.clone())
-        };
-        place.environment.extend(self.values.iter().map(variable));
-        place.environment.extend(environment.iter().map(|(name, value)| (name.clone(), self.filled(value))));
-        RunningCommand::shell(&self.filled(command), &place, &self.work, &self.command_log())
-    }
-
-    /// What commands have printed.
-    pub(super) fn command_log(&self) -> PathBuf {
-        self.work.join(COMMAND_LOG)
-    }
-
     /// Starts a helper; returns its address.
     fn help(&mut self, subject: &str, helper: &Helper, place: &Place) -> Result<SocketAddr, ExperimentError> {
         let of_lab = |source| ExperimentError::Start { subject: subject.to_owned(), source };
@@ -252,6 +214,7 @@ impl Standing {
         let options = self.options(&helper.how, Ipv4Addr::LOCALHOST.into(), place);
         let server = helper.how.spec.start(&options).map_err(of_lab)?;
         self.know(&helper.name, &server);
+        self.wait_until_ready(subject, &helper.how)?;
         let address = server.address();
         self.helpers.insert(0, (helper.name.clone(), Mutex::new(server)));
         Ok(address)
@@ -325,6 +288,8 @@ impl Standing {
         self.know_at(name, address);
         let facts = [("folder", server.folder().display().to_string()), ("pid", server.pid().to_string())];
         self.values.extend(facts.map(|(fact, value)| (format!("{name}.{fact}"), value)));
+        self.values
+            .extend(server.ports().map(|(port, number)| (format!("{name}.{port}"), number.to_string())));
     }
 
     /// Notes the address at which others ask a server.
@@ -334,29 +299,8 @@ impl Standing {
     }
 
     /// `text` with `{primary.port}` and the like filled in. Other braces stay.
-    fn filled(&self, text: &str) -> String {
-        self.values
-            .iter()
-            .fold(text.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
-    }
-
-    /// Runs the command that prepares a server, if it has one.
-    fn prepare(&self, subject: &str, started: &Started) -> Result<(), ExperimentError> {
-        let Some(command) = &started.prepare else { return Ok(()) };
-        let of_lab = |source| ExperimentError::Start { subject: subject.to_owned(), source };
-        let within = started.ready_within.unwrap_or(PREPARED_WITHIN);
-        let mut running = self.command_with(command, &started.environment).map_err(of_lab)?;
-        let how = match running.ended_within(within).map_err(of_lab)? {
-            Some(status) if status.success() => return Ok(()),
-            Some(status) => format!("ended with {status}"),
-            None => format!("had not ended after {within:?}"),
-        };
-        drop(running);
-        let printed = fs::read_to_string(self.command_log()).unwrap_or_default();
-        let lines: Vec<&str> = printed.lines().collect();
-        let tail = lines.get(lines.len().saturating_sub(TAIL_LINES)..).unwrap_or_default();
-        let printed = tail.iter().map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n");
-        Err(ExperimentError::Prepare { subject: subject.to_owned(), how, printed })
+    pub(super) fn filled(&self, text: &str) -> String {
+        values::filled(&self.values, text)
     }
 
     fn options(&self, started: &Started, address: IpAddr, place: &Place) -> ServerOptions {
@@ -424,25 +368,3 @@ pub(super) const AUTO: &str = "auto";
 
 /// Instead of the name of a subject: that of the helpers that serve all.
 const HELPERS: &str = "helpers";
-
-/// In the folder of a subject.
-const COMMAND_LOG: &str = "commands.log";
-
-/// Filling a database takes its time.
-const PREPARED_WITHIN: Duration = Duration::from_secs(60);
-
-/// Enough to hold the reason that a command gives.
-const TAIL_LINES: usize = 20;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn generator_and_servers_have_cpus_of_their_own_where_there_are_two() {
-        let halves = |allowed: &[usize]| Cpus::halves(allowed);
-        assert_eq!(halves(&[0]), Cpus::default());
-        assert_eq!(halves(&[0, 1]), Cpus { generator: vec![0], servers: vec![1] });
-        assert_eq!(halves(&[2, 3, 6]), Cpus { generator: vec![2, 3], servers: vec![6] });
-    }
-}

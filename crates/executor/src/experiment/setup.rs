@@ -9,17 +9,18 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use dnsdyno_campaign::experiment::{Design, Order};
+use dnsdyno_campaign::experiment::{Design, LoadKind, Order};
 use dnsdyno_plan::Draft;
 use serde_json::Value;
 
 use super::error::ExperimentError;
 use super::file::{File, NamespaceWord, OrderWord, StartWord};
 use super::kind::Kind;
-use super::loads::{load, load_names, watch};
+use super::loads::{Load, load, load_names, watch};
 use super::subjects::{Helper, helpers, subjects};
 use super::timetable::{Event, events};
 use super::values::{bounded, duration};
+use super::way::Way;
 
 /// An experiment, ready to be carried out.
 #[derive(Clone, Debug)]
@@ -44,6 +45,8 @@ pub struct Setup {
     pub(super) helpers: Vec<Helper>,
     /// By number of the load: the options of its runs, but for the server.
     pub(super) drafts: Vec<Draft>,
+    /// By number of the load: how it is put on the servers.
+    pub(super) ways: Vec<Way>,
     pub(super) events: Vec<Event>,
     /// The file, for the journal.
     pub(super) identity: Value,
@@ -91,7 +94,6 @@ impl Setup {
 }
 
 fn checked(file: &File, name: &str, folder: &Path, identity: Value) -> Result<Setup, String> {
-    let mut notes = Vec::new();
     let helpers = helpers(file, folder)?;
     let names: Vec<&str> = helpers.iter().map(|helper| helper.name.as_str()).collect();
     let (subjects, kinds) = subjects(file, folder, &names)?;
@@ -107,20 +109,20 @@ fn checked(file: &File, name: &str, folder: &Path, identity: Value) -> Result<Se
             ));
         }
     }
-    let repeats = bounded("repeats", file.repeats, 5, 1..=10_000)?;
+    bounded("repeats", file.repeats, 5, 1..=10_000)?;
+    bounded("drop-first", file.drop_first, 1, 0..=100)?;
     let watch = watch(file.watch.as_ref());
     let events = events(&file.event, &subjects, &load_names(&file.load)?, &names)?;
-    let (mut loads, mut drafts) = (Vec::new(), Vec::new());
+    let (mut loads, mut drafts, mut ways) = (Vec::new(), Vec::new(), Vec::new());
     for table in &file.load {
-        let (load, draft) = load(file, table, folder, watch.as_ref(), &events, &kinds)?;
-        loads.push(load);
+        let Load { of, draft, way } = load(file, table, folder, watch.as_ref(), &events, &kinds)?;
+        loads.push(of);
         drafts.push(draft);
+        ways.push(way);
     }
     let design = Design {
         subjects,
         loads,
-        repeats,
-        dropped: bounded("drop-first", file.drop_first, 1, 0..=100)?,
         order: match file.order {
             Some(OrderWord::RandomBlocks) => Order::RandomBlocks,
             Some(OrderWord::InTurn) | None => Order::InTurn,
@@ -129,18 +131,7 @@ fn checked(file: &File, name: &str, folder: &Path, identity: Value) -> Result<Se
         retries: bounded("retries", file.retries, 3, 0..=1_000)?,
         rest_ns: duration("cool-down", file.cool_down.as_ref())?.unwrap_or(COOL_DOWN_NS),
     };
-    if design.subjects.len() > 1 {
-        let settings = dnsdyno_campaign::compare::Settings {
-            family: u32::try_from(design.loads.len()).unwrap_or(u32::MAX),
-            ..Default::default()
-        };
-        let fewest = settings.fewest_runs();
-        if (repeats as usize) < fewest {
-            notes.push(format!(
-                "with {repeats} repeats no difference can be told from noise: it takes at least {fewest}, usually 10"
-            ));
-        }
-    }
+    let notes = too_few(&design).into_iter().collect();
     Ok(Setup {
         title: file.title.clone().unwrap_or_else(|| name.to_owned()),
         design,
@@ -156,8 +147,20 @@ fn checked(file: &File, name: &str, folder: &Path, identity: Value) -> Result<Se
         subjects: kinds,
         helpers,
         drafts,
+        ways,
         events,
         identity,
+    })
+}
+
+/// That the runs are too few for a comparison.
+fn too_few(design: &Design) -> Option<String> {
+    let compared = design.loads.iter().filter(|load| load.kind == LoadKind::Run);
+    let repeats = compared.map(|load| load.repeats).min().filter(|_| design.subjects.len() > 1)?;
+    let family = design.compared_loads();
+    let fewest = dnsdyno_campaign::compare::Settings { family, ..Default::default() }.fewest_runs();
+    ((repeats as usize) < fewest).then(|| {
+        format!("with {repeats} repeats no difference can be told from noise: it takes at least {fewest}, usually 10")
     })
 }
 

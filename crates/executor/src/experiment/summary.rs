@@ -1,6 +1,6 @@
 //! What an experiment will do, and how long it takes: `--dry-run`.
 
-use dnsdyno_campaign::experiment::{Design, Order};
+use dnsdyno_campaign::experiment::{Design, LoadKind, LoadOf, Order};
 use dnsdyno_measure::units::{counted, length};
 
 use super::setup::{Setup, Wanted};
@@ -17,21 +17,14 @@ pub fn summary(setup: &Setup) -> Vec<String> {
         lines.push(format!("  server  {}{differs}{against}", subject.name));
     }
     for load in &design.loads {
-        let lasts = load.lasts_ns.map_or("until its queries are answered".to_owned(), length);
-        let steady = match load.strictness.steady_permille {
-            Some(permille) => format!("steady within {} %", f64::from(permille) / 10.0),
-            None => "not looked at for steadiness".to_owned(),
-        };
-        lines.push(format!("  load    {}: {lasts}, {steady}", load.name));
+        lines.push(format!("  load    {}: {}", load.name, what(load)));
     }
     lines.push(String::new());
     lines.push(format!(
-        "  {}: {} × {} × ({} + {}), {}",
+        "  {}: {} × {}, {}",
         counted(design.runs(), "run", "runs"),
         counted(design.subjects.len() as u64, "server", "servers"),
-        counted(design.loads.len() as u64, "load", "loads"),
-        design.dropped,
-        counted(design.repeats.into(), "repeat", "repeats"),
+        times(design),
         match design.order {
             Order::InTurn => "in turn".to_owned(),
             Order::RandomBlocks => format!("in random blocks (seed {})", design.seed),
@@ -41,6 +34,41 @@ pub fn summary(setup: &Setup) -> Vec<String> {
     lines.push(format!("  takes {}", takes(design)));
     lines.extend(setup.notes.iter().map(|note| format!("  note: {note}")));
     lines
+}
+
+/// What a load is, and how long its run lasts.
+fn what(load: &LoadOf) -> String {
+    let longest = load.lasts_ns.map_or(String::new(), |ns| format!(", at most {}", length(ns)));
+    match (load.kind, load.strictness.steady_permille) {
+        (LoadKind::Search, _) => format!("a search for the limit{longest}"),
+        (LoadKind::Program, _) => format!("a program in the place of the generator{longest}"),
+        (LoadKind::Run, steady) => {
+            let lasts = load.lasts_ns.map_or("until its queries are answered".to_owned(), length);
+            let steady = match steady {
+                Some(permille) => format!("steady within {} %", f64::from(permille) / 10.0),
+                None => "not looked at for steadiness".to_owned(),
+            };
+            format!("{lasts}, {steady}")
+        }
+    }
+}
+
+/// How often each load is made: `2 loads × (1 + 5 repeats)`, and so for each number of repeats.
+fn times(design: &Design) -> String {
+    let mut kinds: Vec<((u32, u32), u64)> = Vec::new();
+    for load in &design.loads {
+        let of = (load.dropped, load.repeats);
+        match kinds.iter_mut().find(|(known, _)| *known == of) {
+            Some((_, loads)) => *loads += 1,
+            None => kinds.push((of, 1)),
+        }
+    }
+    let words = |((dropped, repeats), loads): &((u32, u32), u64)| {
+        let repeats = counted(u64::from(*repeats), "repeat", "repeats");
+        format!("{} × ({dropped} + {repeats})", counted(*loads, "load", "loads"))
+    };
+    let all = kinds.iter().map(words).collect::<Vec<_>>().join(" and ");
+    if kinds.len() > 1 { format!("({all})") } else { all }
 }
 
 fn how(setup: &Setup) -> String {
@@ -63,7 +91,10 @@ fn takes(design: &Design) -> String {
     let open: Vec<&str> =
         design.loads.iter().filter(|load| load.lasts_ns.is_none()).map(|load| load.name.as_str()).collect();
     match open.is_empty() {
-        true => format!("about {all}, and more if runs are discarded"),
+        true if design.compared_loads() as usize == design.loads.len() => {
+            format!("about {all}, and more if runs are discarded")
+        }
+        true => format!("at most {all}, if no run is discarded: searches and programs usually end before"),
         false => format!("more than {all}: how long {} lasts is up to the server", open.join(", ")),
     }
 }

@@ -3,11 +3,12 @@
 use std::fs;
 use std::path::Path;
 
-use dnsdyno_campaign::experiment::Order;
+use dnsdyno_campaign::experiment::{LoadKind, Order};
 use dnsdyno_plan::Draft;
 
 use super::file::{Config, EventTable, File};
 use super::keys::fields_of;
+use super::load_file::{FindTable, LoadKeys};
 use super::{Setup, summary};
 
 fn root() -> std::path::PathBuf {
@@ -32,7 +33,7 @@ fn every_experiment_of_the_project_can_be_read_and_says_how_long_it_takes() {
         if entry.path().extension().is_some_and(|extension| extension == "toml") {
             let setup = Setup::read(&entry.path(), false).unwrap_or_else(|error| panic!("{error}"));
             let lines = summary(&setup).join("\n");
-            assert!(lines.contains(" runs: ") && lines.contains("  takes about "), "{lines}");
+            assert!(lines.contains(" runs: ") && lines.contains("  takes "), "{lines}");
             read += 1;
         }
     }
@@ -43,6 +44,7 @@ fn every_experiment_of_the_project_can_be_read_and_says_how_long_it_takes() {
 fn the_document_names_every_key_and_its_example_is_valid_but_for_its_files() {
     let document = fs::read_to_string(root().join("docs/experiment.md")).unwrap();
     let keys = fields_of::<File>().iter().chain(fields_of::<Config>()).chain(fields_of::<EventTable>());
+    let keys = keys.chain(fields_of::<LoadKeys>()).chain(fields_of::<FindTable>());
     for key in keys.filter(|key| !["server", "helper", "load", "event", "run", "path", "full"].contains(key))
     {
         assert!(document.contains(&format!("`{key}`")), "{key}");
@@ -74,8 +76,11 @@ fn the_full_scale_replaces_keys_and_lists_and_keeps_the_rest() {
                 [[full.load]]\nname = \"20k\"\nrate = \"20k\"\n[[full.load]]\nname = \"40k\"\nrate = \"40k\"\n";
     let text = format!("repeats = 4\n[run]\nfor = \"5s\"\ntimeout = \"1s\"\n{NSD}{LOAD}{full}");
     let (small, full) = (setup(&text, false).unwrap(), setup(&text, true).unwrap());
-    assert_eq!((small.design.repeats, small.design.loads.len(), small.design.order), (4, 1, Order::InTurn));
-    assert_eq!((full.design.repeats, full.design.order), (30, Order::RandomBlocks));
+    assert_eq!(
+        (small.design.loads[0].repeats, small.design.loads.len(), small.design.order),
+        (4, 1, Order::InTurn)
+    );
+    assert_eq!((full.design.loads[0].repeats, full.design.order), (30, Order::RandomBlocks));
     let draft = full.draft(1, "127.0.0.1", false);
     assert_eq!((draft.rate.as_deref(), draft.duration.as_deref()), (Some("40k"), Some("60s")));
     assert_eq!(draft.timeout.as_deref(), Some("1s"));
@@ -136,4 +141,31 @@ fn too_few_repeats_are_said_before_anything_is_made() {
     let few = notes(format!("repeats = 4\n{NSD}{knot}{LOAD}{other}"));
     assert!(few[0].contains("it takes at least 5"), "{few:?}");
     assert_eq!(notes(format!("repeats = 5\n{NSD}{knot}{LOAD}{other}")), [""; 0]);
+}
+
+#[test]
+fn a_search_and_a_program_take_their_queries_of_all_runs_and_not_their_load() {
+    let search = "[[load]]\nname = \"limit\"\nfind = { from = \"2k\", least = \"2k\", trial = \"5s\" }\n";
+    let program =
+        "[[load]]\nname = \"dnsperf\"\ncommand = \"dnsperf -d {queries}\"\nwithin = \"20s\"\nrepeats = 3\n";
+    let setup = setup(&format!("[run]\nfor = \"3s\"\nrate = \"1k\"\n{NSD}{search}{program}"), false).unwrap();
+    let [limit, dnsperf] = &setup.design.loads[..] else { panic!("two loads") };
+    assert_eq!((limit.kind, limit.repeats, limit.dropped), (LoadKind::Search, 1, 0));
+    assert_eq!((dnsperf.kind, dnsperf.repeats, dnsperf.dropped), (LoadKind::Program, 3, 1));
+    assert_eq!(dnsperf.lasts_ns, Some(20_000_000_000));
+    assert!(setup.drafts.iter().all(|draft| draft.rate.is_none() && draft.duration.is_none()));
+    assert_eq!(setup.drafts[1].ask.as_ref().map(Vec::len), Some(125), "the queries of the testbed");
+    let lines = summary(&setup).join("\n");
+    assert!(
+        lines.contains("5 runs: 1 server × (1 load × (0 + 1 repeat) and 1 load × (1 + 3 repeats))"),
+        "{lines}"
+    );
+}
+
+#[test]
+fn what_is_watched_of_a_helper_is_known_when_it_runs() {
+    let watch = "[run]\nfor = \"1s\"\nwatch = [\"auto\", \"process={auth.pid}\"]\n";
+    let helper = "[[helper]]\nname = \"auth\"\ntemplate = \"bind\"\n";
+    let setup = setup(&format!("{watch}{helper}{NSD}{LOAD}"), false).unwrap();
+    assert_eq!(setup.drafts[0].watch.as_ref().map(Vec::len), Some(2));
 }

@@ -10,6 +10,8 @@ use super::values::duration;
 /// Something that happens.
 #[derive(Clone, Debug)]
 pub(super) struct Event {
+    /// What it is called, where its action is not said.
+    name: Option<String>,
     pub(super) at_ns: u64,
     /// From then on again and again, with this time between.
     pub(super) every_ns: Option<u64>,
@@ -43,6 +45,11 @@ impl Event {
         self.loads.as_ref().is_none_or(|loads| loads.iter().any(|name| name == load))
     }
 
+    /// Whether it is for loads that it names.
+    pub(super) fn names_loads(&self) -> bool {
+        self.loads.is_some()
+    }
+
     /// Whether it happens to a subject under a load.
     pub(super) fn is_of(&self, subject: &str, load: &str) -> bool {
         let server = subject.split('/').next().unwrap_or(subject);
@@ -53,6 +60,9 @@ impl Event {
 
     /// What is done, for people.
     pub(super) fn words(&self) -> String {
+        if let Some(name) = &self.name {
+            return name.clone();
+        }
         let whom = self.helper.as_deref().unwrap_or("the server");
         match &self.action {
             Action::Command(command) => command.clone(),
@@ -113,7 +123,8 @@ pub(super) fn events(
         let helper = table.helper.as_ref().map(|helper| vec![helper.clone()]);
         check("helper", &helper, &|name| helpers.contains(&name))?;
         let (on, loads) = (table.on.clone(), table.loads.clone());
-        Ok(Event { at_ns, every_ns, action, helper: table.helper.clone(), on, loads })
+        let (name, helper) = (table.name.clone(), table.helper.clone());
+        Ok(Event { name, at_ns, every_ns, action, helper, on, loads })
     };
     tables.iter().map(of).collect()
 }

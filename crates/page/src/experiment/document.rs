@@ -22,8 +22,8 @@ impl Document {
              <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
              <meta name=\"color-scheme\" content=\"light dark\">\n\
-             <title>{title}</title>\n<style>\n{STYLE}\n{OWN_STYLE}\n</style>\n</head>\n<body>\n<div \
-             id=\"app\">\n<main>\n"
+             <title>{title}</title>\n<style>\n{STYLE}\n{OWN_STYLE}\n</style>\n</head>\n<body>\n\
+             <div id=\"app\">\n<main>\n"
         );
         let made =
             format!("Made by {} at {}.", escaped(&options.made_by), escaped(&utc(options.made_unix_ns)));

@@ -7,7 +7,9 @@ use super::{ExperimentReport, words};
 
 /// The table of the runs. A latency beyond the timeout has the timeout, and `yes` in the column after it.
 pub fn experiment_csv(report: &ExperimentReport<'_>) -> String {
-    let mut out = String::from("run,server,load,asked_qps,answered_qps,answered_share,queries,counts");
+    let mut out = String::from(
+        "run,server,load,asked_qps,answered_qps,answered_share,queries,server_cpu_ns_per_answer,counts",
+    );
     for (key, ..) in PERCENTILES {
         out.push_str(&format!(",{key}_ns,{key}_beyond_timeout"));
     }
@@ -33,8 +35,8 @@ pub fn experiment_csv(report: &ExperimentReport<'_>) -> String {
 
 fn figures(run: &RunFigures, counts: &str) -> String {
     let of = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
-    let mut text =
-        format!("{},{},{},{},{counts}", of(run.asked_qps), of(run.answered_qps), of(run.share), run.queries);
+    let rates = [run.asked_qps, run.answered_qps, run.share].map(of).join(",");
+    let mut text = format!("{rates},{},{},{counts}", run.queries, of(run.cpu_ns));
     for percentile in run.percentiles {
         match percentile {
             Some(figure) => {

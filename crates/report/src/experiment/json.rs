@@ -1,11 +1,11 @@
 //! The results of an experiment as one JSON object: `results.json`.
 
 use dnsdyno_campaign::compare::Figure;
-use dnsdyno_campaign::experiment::{CellResult, CellState, Spread};
+use dnsdyno_campaign::experiment::{CellResult, CellState, Found, LoadKind, Spread};
 use dnsdyno_measure::PERCENTILES;
 use serde_json::{Map, Value, json};
 
-use super::{ExperimentReport, words};
+use super::{Beside, COLUMNS, ExperimentReport, words};
 use crate::comparison::comparison_json;
 
 /// The results for programs.
@@ -31,7 +31,8 @@ pub fn experiment_json(report: &ExperimentReport<'_>) -> Value {
         .cells
         .iter()
         .zip(&report.diagnoses)
-        .map(|(cell, diagnosed)| {
+        .zip(&report.beside)
+        .map(|((cell, diagnosed), beside)| {
             let mut value = cell_json(cell);
             value.insert("server".to_owned(), json!(names(cell.cell.subject)));
             value.insert("load".to_owned(), json!(load(cell.cell.load)));
@@ -41,6 +42,7 @@ pub fn experiment_json(report: &ExperimentReport<'_>) -> Value {
                 "diagnosis".to_owned(),
                 json!({ "verdict": diagnosed.verdict, "findings": findings }),
             );
+            value.insert("beside".to_owned(), beside_json(beside));
             Value::Object(value)
         })
         .collect();
@@ -70,16 +72,25 @@ pub fn experiment_json(report: &ExperimentReport<'_>) -> Value {
             json!({ "run": run.number, "server": names(run.cell.subject), "load": load(run.cell.load), "why": why })
         })
         .collect();
+    let loads = result.design.loads.iter();
+    let loads: Vec<Value> = loads
+        .map(|load| {
+            json!({
+                "name": load.name,
+                "kind": kind_key(load.kind),
+                "repeats": load.repeats,
+                "dropped_of_each_cell": load.dropped,
+            })
+        })
+        .collect();
     json!({
         "title": report.title,
         "state": words::state(result),
         "runs": result.runs,
-        "repeats": result.design.repeats,
-        "dropped_of_each_cell": result.design.dropped,
         "seed": result.design.seed,
         "conditions": report.conditions,
         "servers": subjects,
-        "loads": result.design.loads.iter().map(|load| load.name.clone()).collect::<Vec<_>>(),
+        "loads": loads,
         "cells": cells,
         "differences": differences,
         "discarded": discarded,
@@ -92,13 +103,45 @@ fn cell_json(cell: &CellResult) -> Map<String, Value> {
     let mut add = |key: &str, of: Value| drop(value.insert(key.to_owned(), of));
     add("state", json!(state_key(cell.state)));
     add("runs", json!(cell.runs.iter().map(|run| run.number).collect::<Vec<_>>()));
+    add(
+        "found",
+        json!(cell.found.iter().map(|(number, found)| found_json(*number, found)).collect::<Vec<_>>()),
+    );
     add("asked_qps", json!(cell.asked_qps));
     add("answered_qps", spread(cell.answered, false));
     add("answered_share", spread(cell.share, false));
+    add("server_cpu_ns_per_answer", spread(cell.cpu_ns, false));
     for ((key, ..), of) in PERCENTILES.iter().zip(cell.percentiles.values) {
         add(key, spread(of, true));
     }
     value
+}
+
+fn found_json(number: u32, found: &Found) -> Value {
+    let figure = found.figure.as_ref().map(|figure| {
+        json!({
+            "value": figure.value,
+            "unit": figure.unit,
+            "from": figure.from,
+            "to": figure.to,
+            "at_least": figure.is_at_least,
+        })
+    });
+    json!({ "run": number, "answer": found.answer, "figure": figure, "text": words::lines(found) })
+}
+
+fn kind_key(kind: LoadKind) -> &'static str {
+    match kind {
+        LoadKind::Run => "run",
+        LoadKind::Search => "search",
+        LoadKind::Program => "program",
+    }
+}
+
+fn beside_json(beside: &Beside) -> Value {
+    let spread = |of: [u64; 3]| json!({ "lowest": of[0], "median": of[1], "highest": of[2] });
+    let values = COLUMNS.iter().zip(beside.values);
+    values.map(|(column, value)| (column.key.to_owned(), value.map_or(Value::Null, spread))).collect()
 }
 
 /// The key of a state.

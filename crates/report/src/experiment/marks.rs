@@ -5,8 +5,7 @@ use std::fmt::Write;
 use dnsdyno_campaign::compare::Kind;
 use dnsdyno_measure::PERCENTILES;
 
-use super::{ExperimentReport, words};
-use crate::comparison::words::{figure, interval, signed, verdict_words};
+use super::{COLUMNS, ExperimentReport, words};
 use crate::markdown::{Table, text};
 
 /// The results as Markdown: `results.md`.
@@ -17,11 +16,18 @@ pub fn experiment_markdown(report: &ExperimentReport<'_>) -> String {
         let _ = writeln!(out, "- {}", text(sentence));
     }
     let _ = write!(out, "\n## Servers\n\n{}", servers(report).lines());
-    let _ =
-        write!(out, "## Figures\n\nMedian of the runs, and in brackets the lowest and the highest run.\n\n");
+    let _ = write!(
+        out,
+        "## Figures\n\nMedian of the runs, and in brackets the lowest and the highest run. {}\n\n",
+        words::CPU
+    );
     out.push_str(&figures(report).lines());
+    found(&mut out, report);
     differences(&mut out, report);
     let _ = write!(out, "## Bottlenecks\n\n{}", diagnoses(report).lines());
+    if report.beside.iter().any(|cell| !cell.is_empty()) {
+        let _ = write!(out, "## Counted at the server\n\n{}", beside(report).lines());
+    }
     discarded(&mut out, report);
     out
 }
@@ -46,7 +52,8 @@ fn figures(report: &ExperimentReport<'_>) -> Table {
     for (_, name, _) in PERCENTILES {
         table.right(name);
     }
-    for cell in &result.cells {
+    table.right("CPU/answer");
+    for (_, cell) in words::measured(result) {
         let fixed = [
             words::load(result, cell.cell.load),
             words::subject(result, cell.cell.subject),
@@ -57,9 +64,36 @@ fn figures(report: &ExperimentReport<'_>) -> Table {
         ];
         let percentiles =
             cell.percentiles.values.iter().map(|spread| words::spread(Kind::Duration, cell, *spread));
-        table.row(fixed.into_iter().chain(percentiles).map(|cell| text(&cell)));
+        let cpu = words::spread(Kind::Duration, cell, cell.cpu_ns);
+        table.row(fixed.into_iter().chain(percentiles).chain([cpu]).map(|cell| text(&cell)));
     }
     table
+}
+
+/// What searches and programs have found: a line for each run, and what is to be seen beside it.
+fn found(out: &mut String, report: &ExperimentReport<'_>) {
+    let result = report.result;
+    if words::found(result).next().is_none() {
+        return;
+    }
+    let mut table = Table::default();
+    table.left("load").left("server").right("run").left("found");
+    for (cell, number, found) in words::found(result) {
+        let (load, subject) =
+            (words::load(result, cell.cell.load), words::subject(result, cell.cell.subject));
+        table.row([load, subject, number.to_string(), words::answer(cell, found)].map(|cell| text(&cell)));
+    }
+    let _ = write!(out, "## Searches and programs\n\n{}", table.lines());
+    for (cell, number, found) in words::found(result) {
+        let (load, subject) =
+            (words::load(result, cell.cell.load), words::subject(result, cell.cell.subject));
+        let _ = write!(out, "### {} under {}, run {number}\n\n", text(&subject), text(&load));
+        // Four spaces: whatever the lines are, they are shown as they are.
+        for line in words::lines(found) {
+            let _ = writeln!(out, "{}", format!("    {line}").trim_end());
+        }
+        out.push('\n');
+    }
 }
 
 fn differences(out: &mut String, report: &ExperimentReport<'_>) {
@@ -75,23 +109,8 @@ fn differences(out: &mut String, report: &ExperimentReport<'_>) {
     let mut table = Table::default();
     table.left("load").left("server").left("against").left("metric");
     table.right("against").right("server").right("change").right("95 % interval").left("verdict");
-    for difference in &result.differences {
-        let Ok(comparison) = &difference.found else { continue };
-        for metric in &comparison.metrics {
-            let change = metric.change.as_ref().and_then(|change| interval(metric.kind, change));
-            let cells = [
-                words::load(result, difference.load),
-                words::subject(result, difference.subject),
-                words::subject(result, difference.against),
-                metric.name.clone(),
-                figure(metric.kind, metric.baseline_median),
-                figure(metric.kind, metric.candidate_median),
-                signed(metric).unwrap_or_else(|| "-".to_owned()),
-                change.unwrap_or_else(|| "-".to_owned()),
-                verdict_words(metric),
-            ];
-            table.row(cells.map(|cell| text(&cell)));
-        }
+    for cells in words::changes(result) {
+        table.row(cells.map(|cell| text(&cell)));
     }
     out.push_str(&table.lines());
 }
@@ -99,7 +118,8 @@ fn differences(out: &mut String, report: &ExperimentReport<'_>) {
 fn diagnoses(report: &ExperimentReport<'_>) -> Table {
     let mut table = Table::default();
     table.left("load").left("server").left("what its runs show");
-    for (cell, found) in report.result.cells.iter().zip(&report.diagnoses) {
+    for (at, cell) in words::measured(report.result) {
+        let Some(found) = report.diagnoses.get(at) else { continue };
         let (load, subject) =
             (words::load(report.result, cell.cell.load), words::subject(report.result, cell.cell.subject));
         table.row([load, subject, words::diagnosis(found)].map(|cell| text(&cell)));
@@ -107,11 +127,26 @@ fn diagnoses(report: &ExperimentReport<'_>) -> Table {
     table
 }
 
+fn beside(report: &ExperimentReport<'_>) -> Table {
+    let mut table = Table::default();
+    table.left("load").left("server");
+    for column in COLUMNS {
+        table.right(column.title);
+    }
+    for (cell, found) in report.result.cells.iter().zip(&report.beside) {
+        let (load, subject) =
+            (words::load(report.result, cell.cell.load), words::subject(report.result, cell.cell.subject));
+        table.row([load, subject].into_iter().chain(found.texts()).map(|cell| text(&cell)));
+    }
+    table
+}
+
 fn discarded(out: &mut String, report: &ExperimentReport<'_>) {
     let result = report.result;
     out.push_str("## Discarded\n\n");
-    let dropped = result.design.dropped;
-    let _ = writeln!(out, "- the first {dropped} of the runs of each cell, in which caches fill");
+    if let Some(dropped) = words::dropped(result) {
+        let _ = writeln!(out, "- {dropped}");
+    }
     for run in &result.discarded {
         let _ = writeln!(out, "- {}", text(&words::discarded(result, run)));
     }

@@ -10,7 +10,7 @@ pub fn experiment_text(report: &ExperimentReport<'_>, width: usize) -> String {
     let result = report.result;
     let mut out = String::new();
     let cells = |cell: &dyn Fn(&dnsdyno_campaign::experiment::CellResult) -> String| {
-        result.cells.iter().map(cell).collect::<Vec<_>>()
+        words::measured(result).map(|(_, of)| cell(of)).collect::<Vec<_>>()
     };
     let mut table = Table::default();
     table.left("load", 0, cells(&|cell| words::load(result, cell.cell.load)));
@@ -26,8 +26,19 @@ pub fn experiment_text(report: &ExperimentReport<'_>, width: usize) -> String {
             cells(&|cell| words::median(Kind::Duration, cell, words::percentile(cell, title))),
         );
     }
-    table.write(&mut out, width);
-    out.push('\n');
+    table.right("CPU/answer", 3, cells(&|cell| words::median(Kind::Duration, cell, cell.cpu_ns)));
+    if words::measured(result).next().is_some() {
+        table.write(&mut out, width);
+        out.push('\n');
+    }
+    for (cell, _, found) in words::found(result) {
+        let (load, subject) =
+            (words::load(result, cell.cell.load), words::subject(result, cell.cell.subject));
+        paragraph(&mut out, &format!("{subject} under {load}: {}", words::answer(cell, found)), 0, 2, width);
+    }
+    if words::found(result).next().is_some() {
+        out.push('\n');
+    }
     for difference in &result.differences {
         paragraph(&mut out, &words::difference(result, difference), 0, 2, width);
     }

@@ -1,11 +1,13 @@
 //! The words and figures of an experiment as text. All forms have the same.
 
 use dnsdyno_campaign::compare::{Figure, Kind};
-use dnsdyno_campaign::experiment::{CellResult, CellState, Difference, Discarded, ExperimentResult, Spread};
+use dnsdyno_campaign::experiment::{
+    CellResult, CellState, Difference, Discarded, ExperimentResult, Found, LoadKind, Spread,
+};
 use dnsdyno_measure::PERCENTILES;
 
 use super::CellDiagnosis;
-use crate::comparison::words::{figure, sentence};
+use crate::comparison::words::{figure, interval, sentence, signed, verdict_words};
 use crate::foreign::safe;
 use crate::layout::NOTHING;
 use crate::units::{count, rate};
@@ -20,6 +22,54 @@ pub fn load(result: &ExperimentResult, number: usize) -> String {
     result.design.loads.get(number).map_or_else(String::new, |load| safe(&load.name))
 }
 
+/// Each metric of each comparison, as cells: load, server, against what, metric, of the other one, of the server,
+/// change, its interval, verdict.
+pub fn changes(result: &ExperimentResult) -> Vec<[String; 9]> {
+    let mut rows = Vec::new();
+    for difference in &result.differences {
+        let Ok(comparison) = &difference.found else { continue };
+        for metric in &comparison.metrics {
+            let change = metric.change.as_ref().and_then(|change| interval(metric.kind, change));
+            rows.push([
+                load(result, difference.load),
+                subject(result, difference.subject),
+                subject(result, difference.against),
+                metric.name.clone(),
+                figure(metric.kind, metric.baseline_median),
+                figure(metric.kind, metric.candidate_median),
+                signed(metric).unwrap_or_else(|| NOTHING.to_owned()),
+                change.unwrap_or_else(|| NOTHING.to_owned()),
+                verdict_words(metric),
+            ]);
+        }
+    }
+    rows
+}
+
+/// The cells of runs of ours, by their place among all: those that have the usual figures.
+pub fn measured(result: &ExperimentResult) -> impl Iterator<Item = (usize, &CellResult)> {
+    let kind = |cell: &CellResult| result.design.loads.get(cell.cell.load).map(|load| load.kind);
+    result.cells.iter().enumerate().filter(move |(_, cell)| kind(cell) == Some(LoadKind::Run))
+}
+
+/// What searches and programs have found: the cell, the number of the run, and what it is.
+pub fn found(result: &ExperimentResult) -> impl Iterator<Item = (&CellResult, u32, &Found)> {
+    result.cells.iter().flat_map(|cell| cell.found.iter().map(move |(number, found)| (cell, *number, found)))
+}
+
+/// What was found in a line; in doubt where its cell is.
+pub fn answer(cell: &CellResult, found: &Found) -> String {
+    let doubt = if cell.state == CellState::InDoubt { "in doubt: " } else { "" };
+    format!("{doubt}{}", safe(&found.answer))
+}
+
+/// The lines of the text of what was found; of a long text the last ones.
+pub fn lines(found: &Found) -> Vec<String> {
+    let lines: Vec<String> = found.text.lines().map(safe).collect();
+    let from = lines.len().saturating_sub(MOST_LINES);
+    lines.get(from..).unwrap_or_default().to_vec()
+}
+
 /// The rate asked: `5,000`; `-` in a closed loop.
 pub fn asked(cell: &CellResult) -> String {
     cell.asked_qps.map_or(NOTHING.to_owned(), rate)
@@ -27,12 +77,11 @@ pub fn asked(cell: &CellResult) -> String {
 
 /// The runs of a cell and its state: `5`, `2 of 5`, `in doubt`.
 pub fn runs(result: &ExperimentResult, cell: &CellResult) -> String {
-    let made = count(cell.runs.len() as u64);
+    let made = count((cell.runs.len() + cell.found.len()) as u64);
+    let repeats = result.design.loads.get(cell.cell.load).map_or(0, |load| load.repeats);
     match cell.state {
         CellState::Complete => made,
-        CellState::Short | CellState::Unfinished => {
-            format!("{made} of {}", count(result.design.repeats.into()))
-        }
+        CellState::Short | CellState::Unfinished => format!("{made} of {}", count(repeats.into())),
         CellState::InDoubt => format!("{made}, all in doubt"),
         CellState::NotMeasured => "not measured".to_owned(),
     }
@@ -103,8 +152,8 @@ pub fn diagnosis(found: &CellDiagnosis) -> String {
 
 /// The state of the whole in a sentence.
 pub fn state(result: &ExperimentResult) -> String {
-    let counted: usize =
-        result.cells.iter().filter(|cell| cell.state != CellState::InDoubt).map(|cell| cell.runs.len()).sum();
+    let kept = result.cells.iter().filter(|cell| cell.state != CellState::InDoubt);
+    let counted: usize = kept.map(|cell| cell.runs.len() + cell.found.len()).sum();
     let of = |state: CellState| result.cells.iter().filter(|cell| cell.state == state).count();
     let mut text = format!(
         "{} runs were made, {} of them count, {} were discarded",
@@ -130,7 +179,7 @@ pub fn state(result: &ExperimentResult) -> String {
 
 /// How false alarms are bounded.
 pub fn risk(result: &ExperimentResult) -> Option<String> {
-    let loads = result.design.loads.len();
+    let loads = result.design.compared_loads();
     let compared = !result.differences.is_empty();
     compared.then(|| match loads {
         1 => "Where two servers do not differ, a comparison says so in at least 19 of 20 experiments.".to_owned(),
@@ -140,3 +189,18 @@ pub fn risk(result: &ExperimentResult) -> Option<String> {
         ),
     })
 }
+
+/// How many of the first runs were left out; nothing where none was.
+pub fn dropped(result: &ExperimentResult) -> Option<String> {
+    let most = result.design.loads.iter().map(|load| load.dropped).max().filter(|most| *most > 0)?;
+    let differs = result.design.loads.iter().any(|load| load.dropped != most);
+    let most = if differs { format!("up to {most}, as the load has it,") } else { most.to_string() };
+    Some(format!("the first {most} of the runs of each server under each load, in which caches fill"))
+}
+
+/// What the CPU time of a server is.
+pub const CPU: &str = "CPU/answer: the CPU time of the server's process for each answer, where it was watched; the \
+                       work of the kernel outside of its calls is not in it.";
+
+/// More of what a program has printed is in the folder of its run.
+const MOST_LINES: usize = 60;

@@ -100,6 +100,7 @@ fn trial(trial: &Trial) -> Value {
         "p99_ns": trial.p99_ns,
         "mean_ns": trial.mean_ns,
         "verdict": verdict,
+        "late": trial.late,
         "unmet": unmet,
         "warnings": warnings,
     })

@@ -247,8 +247,7 @@ fn note_text(note: &FindNote, what: What) -> String {
         ),
         FindNote::Errors { share: errors } => format!(
             "errors: {} of the queries in trials that passed were answered with SERVFAIL or REFUSED, which \
-            no criterion \
-             forbids; to forbid it: --while 'servfail=0' --while 'refused=0'",
+             no criterion forbids; to forbid it: --while 'servfail=0' --while 'refused=0'",
             percent(*errors)
         ),
         FindNote::UsualLoss { share: lost } => format!(

@@ -16,7 +16,7 @@ impl Search {
         let overloaded = |trial: &&Trial| trial.load >= load * OVERLOAD && trial.passed() == Some(false);
         // Where trials fail whatever their load, one failure beyond the limit is no evidence.
         let has_lapses = self.belief.as_ref().is_some_and(|near| near.belief.lapse() > TOLD_LAPSE / 2.0);
-        let failures_needed = if has_lapses { 3 } else { 1 };
+        let failures_needed = if has_lapses { 2 } else { 1 };
         let has = |purpose| self.trials.iter().filter(move |trial| trial.purpose == purpose);
         let is_spent = self.trials.len() as u32 >= self.settings.most_trials;
         if is_spent || ceiling < load * OVERLOAD || self.bends().is_some() {
@@ -55,11 +55,8 @@ impl Search {
     fn outcome(&self) -> Outcome {
         let Some(near) = &self.belief else { return Outcome::InDoubt { load: self.settings.start } };
         let ceiling = self.ceiling();
-        let (from, to) = self.interval(near);
-        let middle = match &near.drifts {
-            Some(trend) => trend.shifted[1],
-            None => near.belief.quantile(0.5),
-        };
+        let (from, to) = near.interval();
+        let middle = near.quantile(0.5);
         let loads = self.clean().map(|trial| trial.load);
         if near.belief.is_unstable() > UNSTABLE {
             let lowest = loads.min_by(f64::total_cmp).unwrap_or(self.settings.least);
@@ -70,10 +67,6 @@ impl Search {
             let highest = self.highest_passed().unwrap_or(self.settings.least);
             return Outcome::AtLeast { load: from.min(highest), why };
         }
-        let (from, to) = match near.may_drift.filter(|_| near.drifts.is_none() && near.recovers.is_none()) {
-            Some((low, high)) => (from.min(low), to.max(high)),
-            None => (from, to),
-        };
         Outcome::Capacity { load: middle, from, to, interval: IntervalKind::Confidence }
     }
 
@@ -97,17 +90,20 @@ impl Search {
         notes.extend(of_trials(&self.trials, &self.settings.criteria));
         let Outcome::Capacity { load, from, to, .. } = *outcome else { return notes };
         let Some(near) = &self.belief else { return notes };
-        let (noise, lapse) = (near.belief.noise(), near.belief.lapse());
+        let (noise, lapse) = (near.noise(), near.belief.lapse());
         let half = (to / from).ln() / 2.0;
-        if near.drifts.is_none() && noise >= TOLD_NOISE {
+        if near.drifts().is_none() && noise >= TOLD_NOISE {
             notes.push(FindNote::Noise { share: noise });
         }
         if lapse >= TOLD_LAPSE {
             notes.push(FindNote::Lapses { share: lapse });
         }
-        if let Some(drift) = &near.drifts {
-            notes.push(FindNote::Drift { from: load * (-drift.shift).exp(), to: load });
-        } else if half > self.settings.precision * 1.001 {
+        if let Some(drift) = near.drifts() {
+            let first = self.trials.iter().position(|trial| trial.purpose == Purpose::Near).unwrap_or(0);
+            let lasted = (self.trials.len() - first) as f64;
+            notes.push(FindNote::Drift { from: load * (-drift.shift * lasted).exp(), to: load });
+        }
+        if half > self.settings.precision * 1.001 {
             let more = (half / self.settings.precision).powi(2) * self.trials.len() as f64;
             let (reached, wanted) = (half, self.settings.precision);
             notes.push(FindNote::Imprecise { reached, wanted, trials_needed: more.min(1e6) as u32 });

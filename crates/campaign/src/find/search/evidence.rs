@@ -57,6 +57,40 @@ impl Search {
         loads.min_by(f64::total_cmp)
     }
 
+    /// No trial near the limit is made at a higher load: twice the highest that has passed, a little above the lowest
+    /// that has failed above that, and none that is ruled out by what failed below it. A grid may be wide because one
+    /// trial was disturbed: what has been held, or not, bounds what is tried all the same.
+    pub(super) fn roof(&self) -> f64 {
+        let highest = self.highest_passed().unwrap_or(self.settings.least);
+        let lowest = self.failed(true).filter(|load| *load > highest).min_by(f64::total_cmp);
+        let ruled_out = self.failed(false).filter(|load| self.is_ruled_out(*load)).min_by(f64::total_cmp);
+        let loads = [Some(highest * 2.0), lowest.map(|load| load * A_LITTLE), ruled_out];
+        loads.into_iter().flatten().fold(f64::INFINITY, f64::min)
+    }
+
+    /// The load of the only failure above the highest load that has passed.
+    pub(super) fn failed_once(&self) -> Option<f64> {
+        let highest = self.highest_passed().unwrap_or(self.settings.least);
+        let mut above = self.failed(true).filter(|load| *load > highest);
+        above.next().filter(|_| above.next().is_none())
+    }
+
+    /// Whether several trials at this load and below have failed, for each that has passed at it or above: one that
+    /// passed was then disturbed.
+    fn is_ruled_out(&self, load: f64) -> bool {
+        let passed = self.clean().filter(|trial| trial.passed() == Some(true) && trial.load >= load).count();
+        self.failed(false).filter(|failed| *failed <= load).count() >= SEVERAL * (1 + passed)
+    }
+
+    /// The loads of the trials that failed; where a limit may be lower after an overload, without those that failed
+    /// for that, if they are not wanted.
+    fn failed(&self, after_overload: bool) -> impl Iterator<Item = f64> {
+        let all = after_overload || !self.belief.as_ref().is_some_and(|near| near.recovers);
+        let trials = self.trials.iter().enumerate();
+        let failed = trials.filter(|(_, trial)| trial.passed() == Some(false));
+        failed.filter(move |(at, _)| all || !self.follows_failure(*at)).map(|(_, trial)| trial.load)
+    }
+
     /// Whether a trial says where the limit is.
     pub(super) fn is_evidence(&self, at: usize) -> bool {
         let Some(trial) = self.trials.get(at) else { return false };
@@ -65,7 +99,10 @@ impl Search {
             Purpose::Down | Purpose::Step => false,
             // One that passes there shows that the limit is not where it seemed.
             Purpose::Beyond => true,
-            Purpose::Doubling | Purpose::Lowest | Purpose::Near | Purpose::Recover => true,
+            // One that fails while sends are late is in doubt; if those that pass were counted, the limit would seem
+            // higher than it is.
+            Purpose::Near => !trial.late,
+            Purpose::Doubling | Purpose::Lowest | Purpose::Recover => true,
         }
     }
 
@@ -75,6 +112,12 @@ impl Search {
         before.iter().rev().find_map(Trial::passed) == Some(false)
     }
 }
+
+/// How far above a load that has failed the next trial may be.
+const A_LITTLE: f64 = 1.02;
+
+/// So many failures for each trial that passed rule a load out.
+const SEVERAL: usize = 4;
 
 /// The generator's limit is not looked for more closely than this.
 const NEAR_OUR_LIMIT: f64 = 1.1;

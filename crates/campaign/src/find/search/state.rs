@@ -27,15 +27,12 @@ pub(super) struct Near {
     pub(super) to: f64,
     /// Trials that it has learned.
     pub(super) learned: usize,
-    /// The limit falls after an overload: only trials after one that passed count, and a trial at a low load follows
-    /// each failure.
-    pub(super) recovers: Option<Trend>,
-    /// The limit moves.
-    pub(super) drifts: Option<Trend>,
-    /// It may move, which is not shown: the interval allows for it.
-    pub(super) may_drift: Option<(f64, f64)>,
-    /// It may be lower after an overload, which is not shown: then it would be about this load otherwise.
-    pub(super) suspected: Option<f64>,
+    /// What the trials say about a limit that moves with time, and about one that is lower after an overload.
+    pub(super) drift: Option<Trend>,
+    pub(super) fall: Option<Trend>,
+    /// The limit may be lower after an overload: only trials after one that passed count, and a trial at a low load
+    /// follows each failure.
+    pub(super) recovers: bool,
 }
 
 /// What is done next.

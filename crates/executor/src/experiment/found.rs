@@ -1,0 +1,201 @@
+//! Makes what is not one run of ours: a search for the limit, and a program in the place of the generator; and keeps
+//! what they have found.
+//!
+//! ```text
+//!   FOLDER/runs/012   of a search: its journal, runs/001…, find.json     of a program: output.txt, and its own files
+//!                     found.json: what the results show of it
+//! ```
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use dnsdyno_campaign::Request;
+use dnsdyno_campaign::experiment::{Found, FoundFigure};
+use dnsdyno_campaign::find::{Finding, Made, Method, Options, Outcome, Settings};
+use dnsdyno_measure::units::{duration, rate};
+use dnsdyno_plan::Draft;
+use dnsdyno_report::finding::{answer_line, finding_text, trial_line};
+use dnsdyno_runner::{Control, RunError};
+use serde_json::json;
+
+use super::cpus::Cpus;
+use super::error::ExperimentError;
+use super::facts::{end_of, write_file};
+use super::servers::Standing;
+use super::stop::Stop;
+use super::watcher::Watcher;
+use super::way::Program;
+use crate::find::{FindFailed, Search, Tell};
+use crate::{CarriedOut, MakeError};
+
+/// What came of a search, or of a program.
+pub(super) enum Came {
+    /// It has found this.
+    Found(Box<Found>),
+    /// It has failed, because of the server or of the program.
+    Failed(String),
+    /// The user has stopped it.
+    Stopped,
+}
+
+/// Searches for the limit of a server, from where the folder of the search ends.
+pub(super) fn search(
+    options: &Options,
+    draft: &Draft,
+    folder: &Path,
+    control: &Arc<Control>,
+    watcher: &mut dyn Watcher,
+) -> Result<Came, FindFailed> {
+    let settings = match Settings::new(options, draft) {
+        Ok(settings) => settings,
+        Err(error) => return Ok(Came::Failed(error.to_string())),
+    };
+    let mut told = Told { method: settings.method(), lines: 0, watcher };
+    // The server is another process at another port after each start, but the same server.
+    let kept = json!({ "options": options });
+    let search = Search { settings, options: &kept, folder, control, observer: &mut (), tell: &mut told };
+    match search.carry_out() {
+        Ok(CarriedOut::Done(finding)) => Ok(Came::Found(Box::new(of_finding(&finding)))),
+        Ok(CarriedOut::Stopped) => Ok(Came::Stopped),
+        Err(FindFailed::Make(MakeError::Run(RunError::Check(check)))) => {
+            Ok(Came::Failed(format!("the server did not answer as it should before a trial: {check}")))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn of_finding(finding: &Finding) -> Found {
+    let unit = finding.what.unit().to_owned();
+    let figure = match &finding.outcome {
+        Outcome::Capacity { load, from, to, .. } => {
+            Some(FoundFigure { value: *load, unit, from: Some(*from), to: Some(*to), is_at_least: false })
+        }
+        Outcome::AtLeast { load, .. } => {
+            Some(FoundFigure { value: *load, unit, from: None, to: None, is_at_least: true })
+        }
+        Outcome::NotMet { .. } | Outcome::Unstable { .. } | Outcome::InDoubt { .. } => None,
+    };
+    let answer = answer_line(finding);
+    let doubt = matches!(finding.outcome, Outcome::InDoubt { .. }).then(|| answer.clone());
+    Found { answer, figure, text: finding_text(finding, TEXT_WIDTH), doubt }
+}
+
+/// Tells the trials of a search.
+struct Told<'a> {
+    method: Method,
+    /// Trials that were told.
+    lines: usize,
+    watcher: &'a mut dyn Watcher,
+}
+
+impl Tell for Told<'_> {
+    fn begins(&mut self, _: &Request) {}
+
+    fn judged(&mut self, made: Made<'_>) {
+        while self.lines < made.trials.len() {
+            self.lines += 1;
+            let trials = made.trials.get(..self.lines).unwrap_or_default();
+            let bracket = made.bracket.filter(|_| self.lines == made.trials.len());
+            self.watcher.goes_on(trial_line(self.method, Made { trials, bracket }).trim_end());
+        }
+    }
+
+    fn resumed(&mut self, ended: u32, cut: u32) {
+        self.watcher
+            .goes_on(&format!("the search goes on after {ended} of its runs; {cut} had been cut off"));
+    }
+
+    fn unanswered(&mut self, why: &str) {
+        self.watcher.goes_on(&format!("{why}; asking again"));
+    }
+}
+
+/// Runs a program in the place of the generator, until it ends, is too long or is stopped.
+pub(super) fn run_program(
+    program: &Program,
+    draft: &Draft,
+    folder: &Path,
+    standing: &Standing,
+    cpus: &Cpus,
+    stop: &Stop,
+) -> Result<Came, ExperimentError> {
+    let cannot = |source| ExperimentError::Write { path: folder.to_owned(), source };
+    fs::create_dir_all(folder).map_err(cannot)?;
+    let queries = program.queries(draft, folder).map_err(cannot)?;
+    let output = folder.join(OUTPUT);
+    let began = Instant::now();
+    let mut running =
+        standing.program(&program.command, &cpus.generator, queries.as_deref(), [folder, &output])?;
+    let status = loop {
+        if let Some(status) = running.ended_within(LOOK_AGAIN)? {
+            break Some(status);
+        }
+        if stop.cause().is_some() {
+            running.kill()?;
+            return Ok(Came::Stopped);
+        }
+        if began.elapsed() >= program.within {
+            running.kill()?;
+            break None;
+        }
+    };
+    let took = duration(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX));
+    let printed = String::from_utf8_lossy(&end_of(&output).unwrap_or_default()).into_owned();
+    let last = printed
+        .lines()
+        .rev()
+        .find(|line| !line.trim().is_empty())
+        .map_or(String::new(), |line| format!("; the last line that it printed: {}", line.trim()));
+    let Some(status) = status else {
+        return Ok(Came::Failed(format!("the program had not ended after {took}, and was ended{last}")));
+    };
+    if !status.success() {
+        return Ok(Came::Failed(format!("the program ended with {status} after {took}{last}")));
+    }
+    let figure = program.figure_in(&printed);
+    Ok(match (&program.figure, figure) {
+        (Some(words), None) => {
+            Came::Failed(format!("the program has printed no number after `{words}`{last}"))
+        }
+        (words, _) => {
+            let of_words = words.as_deref().unwrap_or_default().trim().trim_end_matches(':');
+            let answer = match figure {
+                Some(value) => format!("{of_words}: {}, as the program says, after {took}", rate(value)),
+                None => format!("ended with {status} after {took}"),
+            };
+            let of = |value| FoundFigure {
+                value,
+                unit: of_words.to_owned(),
+                from: None,
+                to: None,
+                is_at_least: false,
+            };
+            Came::Found(Box::new(Found { answer, figure: figure.map(of), text: printed, doubt: None }))
+        }
+    })
+}
+
+/// Keeps what was found in the folder of the run.
+pub(super) fn keep(folder: &Path, found: &Found) -> Result<(), ExperimentError> {
+    write_file(&folder.join(FOUND), format!("{:#}\n", json!(found)).as_bytes())
+}
+
+/// What was found by a run that has ended.
+pub(super) fn kept(folder: &Path) -> Result<Found, ExperimentError> {
+    let path = folder.join(FOUND);
+    let cannot = |source| ExperimentError::Found { path: path.clone(), source };
+    let text = fs::read_to_string(&path).map_err(cannot)?;
+    serde_json::from_str(&text).map_err(|error| cannot(io::Error::from(error)))
+}
+
+const FOUND: &str = "found.json";
+const OUTPUT: &str = "output.txt";
+
+/// The columns of the text of a search.
+const TEXT_WIDTH: usize = 110;
+
+/// How often a program is looked at, and whether it is to be stopped.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);

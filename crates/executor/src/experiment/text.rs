@@ -1,0 +1,24 @@
+//! A value of the file of an experiment that is a text, however it is written.
+
+use serde::{Deserialize, Deserializer};
+
+/// A text, or a number or truth value as one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Text(pub(super) String);
+
+impl<'de> Deserialize<'de> for Text {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Text, D::Error> {
+        let text = match toml::Value::deserialize(deserializer)? {
+            toml::Value::String(text) => text,
+            value @ (toml::Value::Integer(_) | toml::Value::Float(_) | toml::Value::Boolean(_)) => {
+                value.to_string()
+            }
+            other => {
+                let message =
+                    format!("a text, a number, true or false is expected, not {}", other.type_str());
+                return Err(serde::de::Error::custom(message));
+            }
+        };
+        Ok(Text(text))
+    }
+}

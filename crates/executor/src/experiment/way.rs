@@ -1,0 +1,220 @@
+//! How a load is put on the servers: by a run, by a search for the limit, or by another program.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use dnsdyno_campaign::Step;
+use dnsdyno_campaign::experiment::LoadKind;
+use dnsdyno_campaign::find::{Options, Settings, finder};
+use dnsdyno_plan::Draft;
+use dnsdyno_runner::validate;
+
+use super::load_file::{FindTable, LoadKeys};
+use super::text::Text;
+use super::timetable::Event;
+use super::values::duration;
+
+/// How a load is put on the servers.
+#[derive(Clone, Debug)]
+pub(super) enum Way {
+    /// A run of ours.
+    Run,
+    /// A search for the limit, with these options.
+    Search(Box<Options>),
+    /// Another program.
+    Program(Program),
+}
+
+/// A program that is run in the place of our generator.
+#[derive(Clone, Debug)]
+pub(super) struct Program {
+    /// As the shell reads it, with placeholders.
+    pub(super) command: String,
+    /// The words in its output before its figure.
+    pub(super) figure: Option<String>,
+    /// How long it may take.
+    pub(super) within: Duration,
+}
+
+impl Way {
+    /// What a load is, by its keys.
+    pub(super) fn of(keys: &LoadKeys) -> Result<Way, String> {
+        match (&keys.find, &keys.command) {
+            (Some(_), Some(_)) => Err("it has `find` and `command`: make one load of each".to_owned()),
+            (Some(find), None) => Ok(Way::Search(Box::new(options(&find.0)))),
+            (None, Some(command)) => {
+                let within = duration("within", keys.within.as_ref())?.unwrap_or(WITHIN_NS);
+                Ok(Way::Program(Program {
+                    command: command.clone(),
+                    figure: keys.figure.clone(),
+                    within: Duration::from_nanos(within),
+                }))
+            }
+            (None, None) => Ok(Way::Run),
+        }
+    }
+
+    pub(super) fn kind(&self) -> LoadKind {
+        match self {
+            Way::Run => LoadKind::Run,
+            Way::Search(_) => LoadKind::Search,
+            Way::Program(_) => LoadKind::Program,
+        }
+    }
+
+    /// What it takes of the options of all runs: their load is none of a search.
+    pub(super) fn base(&self, run: &Draft) -> Draft {
+        match self {
+            Way::Run => run.clone(),
+            Way::Search(_) | Way::Program(_) => Draft {
+                rate: None,
+                rate_limit: None,
+                outstanding: None,
+                duration: None,
+                count: None,
+                passes: None,
+                ..run.clone()
+            },
+        }
+    }
+
+    /// Runs that count, and runs before them that do not, where the load says nothing else. A search has its own
+    /// warm-up and repeats its trials.
+    pub(super) fn usual_runs(&self, repeats: u32, dropped: u32) -> (u32, u32) {
+        match self {
+            Way::Search(_) => (1, 0),
+            Way::Run | Way::Program(_) => (repeats, dropped),
+        }
+    }
+
+    /// Checks what runs have in another way; returns how long it may take. `own` are the options that the load itself
+    /// gives, `draft` has those of all runs too.
+    pub(super) fn checked(
+        &self,
+        keys: &LoadKeys,
+        own: &Draft,
+        draft: &Draft,
+        events: &[&Event],
+    ) -> Result<Option<u64>, String> {
+        let is_given = [
+            ("steady", keys.steady.is_some(), LoadKind::Run),
+            ("answers", keys.answers.is_some(), LoadKind::Run),
+            ("within", keys.within.is_some(), LoadKind::Program),
+            ("figure", keys.figure.is_some(), LoadKind::Program),
+        ];
+        if let Some((key, _, of)) = is_given.into_iter().find(|(_, given, of)| *given && *of != self.kind()) {
+            let of = if of == LoadKind::Run { "a load of `dnsdyno run`" } else { "a load with `command`" };
+            return Err(format!("`{key}` is of {of}: remove it"));
+        }
+        match self {
+            Way::Run => Ok(None),
+            Way::Search(options) => {
+                if events.iter().any(|event| event.names_loads()) {
+                    return Err(
+                        "an [[event]] is at a time of a run, and a search has many: remove it from `loads`"
+                            .to_owned(),
+                    );
+                }
+                let at_home = Draft { server: Some("127.0.0.1".to_owned()), ..draft.clone() };
+                let settings = Settings::new(options, &at_home).map_err(|error| error.to_string())?;
+                if let Step::Run(first) = finder(settings.clone()).next() {
+                    validate(&first.draft).map_err(|error| error.to_string())?;
+                }
+                Ok(Some(settings.longest_ns()))
+            }
+            Way::Program(program) => {
+                program.checked(own, draft)?;
+                Ok(Some(u64::try_from(program.within.as_nanos()).unwrap_or(u64::MAX)))
+            }
+        }
+    }
+}
+
+impl Program {
+    fn checked(&self, own: &Draft, draft: &Draft) -> Result<(), String> {
+        let queries = Draft { name: own.name.clone(), queries: own.queries.clone(), ..Draft::default() };
+        if *own != (Draft { ask: own.ask.clone(), ..queries }) {
+            return Err("the options of a program are words of its `command`; beside it there are `queries` and `ask`, \
+                        for {queries}: remove the others"
+                .to_owned());
+        }
+        if self.figure.as_ref().is_some_and(|words| words.trim().is_empty()) {
+            return Err(
+                "`figure` has the words before the figure, such as \"Queries per second:\"".to_owned()
+            );
+        }
+        match self.command.contains(QUERIES) && draft.queries.is_none() && draft.ask.is_none() {
+            true => Err("{queries} is the file of `queries`, or one of the names of `ask`: give one of them"
+                .to_owned()),
+            false => Ok(()),
+        }
+    }
+
+    /// The file of the queries, which is written to `folder` where the options have the queries themselves.
+    pub(super) fn queries(&self, draft: &Draft, folder: &Path) -> std::io::Result<Option<PathBuf>> {
+        match (&draft.queries, &draft.ask) {
+            _ if !self.command.contains(QUERIES) => Ok(None),
+            (Some(file), _) => Ok(Some(PathBuf::from(file))),
+            (None, Some(names)) => {
+                let path = std::path::absolute(folder.join(QUERY_FILE))?;
+                std::fs::write(&path, names.join("\n") + "\n")?;
+                Ok(Some(path))
+            }
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// The figure in what the program has printed: the number after the last of the words.
+    pub(super) fn figure_in(&self, printed: &str) -> Option<f64> {
+        let (_, after) = printed.rsplit_once(self.figure.as_deref()?)?;
+        let after = after.trim_start_matches([' ', '\t']);
+        let end = after.find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | ',')).unwrap_or(after.len());
+        after.get(..end)?.replace(',', "").parse().ok()
+    }
+}
+
+fn options(table: &FindTable) -> Options {
+    let text = |text: &Option<Text>| text.as_ref().map(|text| text.0.clone());
+    Options {
+        what: table.find.clone(),
+        method: table.method.clone(),
+        criteria: table.r#while.clone(),
+        start: text(&table.from),
+        least: text(&table.least),
+        most: text(&table.most),
+        trial: text(&table.trial),
+        rest: text(&table.rest),
+        precision: text(&table.precision),
+        trials: text(&table.trials),
+        per_client: text(&table.per_client),
+        repeats: text(&table.repeats),
+    }
+}
+
+/// Stands for the file of queries in a command.
+pub(super) const QUERIES: &str = "{queries}";
+
+/// In the folder of a run.
+const QUERY_FILE: &str = "queries.txt";
+
+/// As long as resperf's ramp, and its wait for the last answers.
+const WITHIN_NS: u64 = 110_000_000_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn program(figure: &str) -> Program {
+        Program { command: String::new(), figure: Some(figure.to_owned()), within: Duration::ZERO }
+    }
+
+    #[test]
+    fn the_figure_is_the_number_after_the_last_of_the_words() {
+        let dnsperf = "Statistics:\n\n  Queries per second:   4612.335119\n";
+        assert_eq!(program("Queries per second:").figure_in(dnsperf), Some(4612.335119));
+        let twice = "rate: 1,200 qps\nrate:\t1,300 qps";
+        assert_eq!(program("rate:").figure_in(twice), Some(1300.0));
+        assert_eq!(program("rate:").figure_in("rate: none"), None);
+        assert_eq!(program("rate:").figure_in("nothing"), None);
+    }
+}
