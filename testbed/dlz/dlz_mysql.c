@@ -1,7 +1,7 @@
 /*
- * A module for BIND's DLZ interface (`database "dlopen ..."`): zones are in a database of MariaDB or MySQL, which is asked
- * by the statements of the configuration for every query. For measuring that design, and no more: it is no module for
- * production, and neither is the interface.
+ * A module for BIND's DLZ interface (`database "dlopen ..."`): zones are in a database of MariaDB or MySQL, which is
+ * asked by the statements of the configuration for every query. For measuring that design, and no more: it is no module
+ * for production, and neither is the interface.
  *
  *   dlz "mysql" {
  *       database "dlopen dlz_mysql.so {PARAMETERS} {FINDZONE} {LOOKUP} {AUTHORITY} {ALLNODES} {ALLOWXFR} {COUNT}";

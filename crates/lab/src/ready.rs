@@ -149,8 +149,9 @@ fn over_tcp(server: SocketAddr, query: &[u8], within: Duration) -> io::Result<Ve
 /// Each question has a connected socket of its own, so one ID does for all.
 const QUERY_ID: u16 = 0x6c61;
 
-/// A server on loopback answers in well under a millisecond; one that is still loading is retried. One that works longer on
-/// each answer would never be heard with a fixed time: it is doubled each time that it has passed, up to [`LONGEST_WAIT`].
+/// A server on loopback answers in well under a millisecond; one that is still loading is retried. One that works
+/// longer on each answer would never be heard with a fixed time: it is doubled each time that it has passed, up to
+/// [`LONGEST_WAIT`].
 pub(crate) const FIRST_WAIT: Duration = Duration::from_millis(250);
 
 /// See [`FIRST_WAIT`].

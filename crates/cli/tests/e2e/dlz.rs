@@ -1,6 +1,6 @@
-//! Servers whose zones are in a database: BIND with our DLZ module, and PowerDNS with gmysql. What each asks of the database
-//! is what the database has counted; both give the same answers; and a database that helps an experiment is started once
-//! and leaves nothing.
+//! Servers whose zones are in a database: BIND with our DLZ module, and PowerDNS with gmysql. What each asks of the
+//! database is what the database has counted; both give the same answers; and a database that helps an experiment is
+//! started once and leaves nothing.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -106,8 +106,8 @@ fn options(values: &[(&str, &str)]) -> ServerOptions {
 
 const HOSTS: &str = "host-{n:0..199}.dyno.example A";
 
-/// Twice to find the zone (the name itself, and its parent), and what the name of the zone and the name have: records, and
-/// for the zone also what makes its authority.
+/// Twice to find the zone (the name itself, and its parent), and what the name of the zone and the name have: records,
+/// and for the zone also what makes its authority.
 const SELECTS_OF_ANSWER: u64 = 5;
 
 /// The name servers once more, and their addresses: each time from the name of the zone on.
@@ -260,7 +260,8 @@ values = {{ init_file = "{{here}}/tables.sql" }}
 [[server]]
 name = "dlz"
 template = "bind-dlz"
-prepare = "'{build}' '{{work}}/dlz_mysql.so' && mariadb --no-defaults --socket='{{db.folder}}/mysql.sock' -e \"SET GLOBAL innodb_flush_log_at_trx_commit = $FLUSH\""
+prepare = """'{build}' '{{work}}/dlz_mysql.so' && \
+mariadb --no-defaults --socket='{{db.folder}}/mysql.sock' -e \"SET GLOBAL innodb_flush_log_at_trx_commit = $FLUSH\""""
 environment = {{ FLUSH = "0" }}
 values = {{ module = "{{work}}/dlz_mysql.so", database_socket = "{{db.folder}}/mysql.sock" }}
 

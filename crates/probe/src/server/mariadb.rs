@@ -248,8 +248,8 @@ fn own_user() -> String {
     named().or_else(|| std::env::var("USER").ok()).unwrap_or_else(|| "root".to_owned())
 }
 
-/// Statements by kind, and what they cost, under names that do not look like those of DNS queries. `statements` are all of
-/// all clients, with those that read these figures.
+/// Statements by kind, and what they cost, under names that do not look like those of DNS queries. `statements` are all
+/// of all clients, with those that read these figures.
 const STATEMENTS: [(&str, &str); 7] = [
     ("Questions", "statements"),
     ("Com_select", "statements.select"),
