@@ -6,6 +6,8 @@ SERVERS := nsd bind9 unbound knot knot-resolver pdns-server pdns-recursor dnsdis
 TOOLS := clang iproute2 nftables conntrack ethtool dnsperf knot-dnsutils openssh-server busybox-static
 # For the report page: its build, and its tests in a browser.
 WEB := nodejs npm chromium
+# For servers whose zones are in a database: the database, and what BIND's module is built with.
+DATABASE := mariadb-server pdns-backend-mysql libmariadb-dev gcc
 # What exports, metrics and captures are read with, beside what scripts/install-readers puts there.
 READERS := gnuplot-nox prometheus python3-venv tcpdump dnstap-ldns
 PEERS := dnsperf knot-dnsutils pdns-tools tcpdump
@@ -25,7 +27,7 @@ web: ## The report page, web/dist, from web/src; needs Node and npm
 	scripts/build-web
 
 test: scripts-ready ## All tests, with real servers and a real browser from Debian's packages
-	scripts/install-servers $(SERVERS) $(TOOLS) $(WEB) $(READERS)
+	scripts/install-servers $(SERVERS) $(TOOLS) $(WEB) $(READERS) $(DATABASE)
 	scripts/install-readers || echo "the tests that need what reads exports are skipped" >&2
 	CARGO='$(CARGO)' scripts/run-tests
 	DNSDYNO_PROGRAM=$${CARGO_TARGET_DIR:-target}/debug/dnsdyno scripts/test-page

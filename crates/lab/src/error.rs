@@ -162,6 +162,14 @@ pub struct StartFailure {
 /// How a start failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StartFailureReason {
+    /// What makes its folder ready before its first start did not succeed.
+    #[error("{program}, which makes its folder ready, {how}")]
+    NotInitialised {
+        /// The program.
+        program: String,
+        /// What became of it.
+        how: String,
+    },
     /// The process ended by itself.
     #[error("it ended by itself ({0})")]
     Ended(ExitStatus),

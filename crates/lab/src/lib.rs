@@ -32,6 +32,7 @@ mod ready;
 mod require;
 mod server;
 mod spec;
+mod step;
 mod template;
 mod tries;
 mod veth;

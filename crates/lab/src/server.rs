@@ -6,11 +6,9 @@ use std::fs::{self, File};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
-use std::str::FromStr;
 use std::time::{Duration, Instant};
 use std::{env, thread};
 
-use domain::base::iana::Rtype;
 use rustix::process::Signal;
 use tempfile::TempDir;
 
@@ -19,8 +17,9 @@ use crate::error::StartFailureReason;
 use crate::options::ZoneContent;
 use crate::port::Port;
 use crate::process::{Process, STOP_WITHIN};
-use crate::ready;
-use crate::{LabError, ServerOptions, ServerSpec, StartFailure, template};
+use crate::ready::{self, ReadyCheck};
+use crate::spec::find_program;
+use crate::{LabError, ServerOptions, ServerSpec, StartFailure, step, template};
 
 /// A server that answers. Dropping it ends the process and removes its folder, except when the thread is
 /// panicking or `DNSDYNO_LAB_KEEP` is set: then the folder stays, and standard error says where.
@@ -39,6 +38,9 @@ struct Setup {
     address: SocketAddr,
     program: PathBuf,
     arguments: Vec<String>,
+    initialise: Vec<String>,
+    checks: Vec<ReadyCheck>,
+    watch: Option<String>,
     /// By placeholder: `port`, and every `port_NAME` that the template uses.
     ports: BTreeMap<String, Port>,
     folder: TempDir,
@@ -60,7 +62,7 @@ impl Server {
         let mut attempt = 1;
         loop {
             let mut setup = Setup::new(spec, options)?;
-            match setup.launch() {
+            match setup.initialise().and_then(|()| setup.launch()) {
                 Ok(process) => return Ok(Self { process, setup }),
                 Err(LabError::Start(failure)) => {
                     let port_taken = matches!(failure.reason, StartFailureReason::PortTaken(_));
@@ -129,6 +131,11 @@ impl Server {
     /// The folder with its configuration, zone, databases and log.
     pub fn folder(&self) -> &Path {
         self.setup.folder.path()
+    }
+
+    /// Its statistics, as `--watch` takes them, where its template says where they are.
+    pub fn watch(&self) -> Option<&str> {
+        self.setup.watch.as_deref()
     }
 
     /// Asks it to end, kills it after 5 s, and returns when it has ended. The status shows which it
@@ -204,8 +211,9 @@ impl Setup {
             .map_err(LabError::io(format!("make a folder in {}", within.display())))?;
 
         let config = config::with_parts(spec, options)?;
+        let given = &spec.template;
         let mut ports = BTreeMap::from([("port".to_owned(), free_port(options)?)]);
-        let texts = spec.template.command.iter().chain([&config]);
+        let texts = given.command.iter().chain([&config]).chain(&given.watch);
         let names = texts.flat_map(|text| template::names(text));
         for name in names.filter(|name| name.starts_with("port_")) {
             if !ports.contains_key(name) {
@@ -220,13 +228,39 @@ impl Setup {
                 LabError::UnknownPlaceholder { server: spec.name().to_owned(), placeholder }
             })
         };
-        let arguments =
-            spec.template.command.iter().map(|argument| fill(argument)).collect::<Result<_, _>>()?;
+        let fill_all = |words: &[String]| words.iter().map(|word| fill(word)).collect::<Result<Vec<_>, _>>();
+        let check = |check: &ReadyCheck| match check {
+            ReadyCheck::Command(words) => fill_all(words).map(ReadyCheck::Command),
+            query => Ok(query.clone()),
+        };
+        let (arguments, initialise) = (fill_all(&given.command)?, fill_all(&given.initialise)?);
+        let checks = given.ready.checks.iter().map(check).collect::<Result<_, _>>()?;
+        let watch = given.watch.as_deref().map(fill).transpose()?;
         write(&folder.path().join(CONFIG_FILE), &fill(&config)?)?;
         if let ZoneContent::Text(text) = &options.zone.content {
             write(&folder.path().join(ZONE_FILE), text)?;
         }
-        Ok(Self { spec: spec.clone(), options: options.clone(), address, program, arguments, ports, folder })
+        let (spec, options) = (spec.clone(), options.clone());
+        Ok(Self { spec, options, address, program, arguments, initialise, checks, watch, ports, folder })
+    }
+
+    /// Makes the folder ready for the first start.
+    fn initialise(&self) -> Result<(), LabError> {
+        let Err(how) = self.step(&self.initialise, &self.log_path(), self.options.ready_within)? else {
+            return Ok(());
+        };
+        let program = self.initialise.first().cloned().unwrap_or_default();
+        Err(LabError::Start(Box::new(self.failure(StartFailureReason::NotInitialised { program, how }, 0))))
+    }
+
+    /// Runs a program of the template; none is a success.
+    fn step(&self, words: &[String], log: &Path, within: Duration) -> Result<Result<(), String>, LabError> {
+        let Some((program, arguments)) = words.split_first() else { return Ok(Ok(())) };
+        let found = find_program(program).ok_or_else(|| LabError::NotInstalled {
+            program: program.clone(),
+            package: self.spec.package().to_owned(),
+        })?;
+        Ok(step::run(&found, arguments, &self.options.place, self.folder.path(), log, within))
     }
 
     /// Starts the process and waits until it answers.
@@ -254,22 +288,18 @@ impl Setup {
         }
     }
 
-    /// Sends queries until each transport was answered correctly, the process has ended, or the time
-    /// is over.
+    /// Tries each check until it succeeds, the process has ended, or the time is over.
     fn wait_until_ready(&self, process: &mut Process, log_start: u64) -> Result<(), StartFailureReason> {
         let deadline = Instant::now() + self.options.ready_within;
-        let ready = &self.spec.template.ready;
         let no_answer = |last| StartFailureReason::NoAnswer { within: self.options.ready_within, last };
-        let rtype = Rtype::from_str(&ready.rtype)
-            .map_err(|_| no_answer(format!("none: the template's type {:?} is not known", ready.rtype)))?;
-
-        let mut waiting = ready.transports.iter().peekable();
-        while let Some(transport) = waiting.peek() {
-            let ask = || ready::ask(**transport, self.address, self.options.zone.origin_name(), rtype);
-            let outcome = match self.options.place.enter(ask) {
-                Ok(outcome) => outcome,
-                Err(error) => Err(error.to_string()),
-            };
+        let mut waiting = self.checks.iter().peekable();
+        let mut patience = ready::FIRST_WAIT;
+        while let Some(check) = waiting.peek() {
+            let asked = Instant::now();
+            let outcome = self.try_once(check, patience);
+            if asked.elapsed() >= patience {
+                patience = (2 * patience).min(ready::LONGEST_WAIT);
+            }
             // A response counts only while our process runs and has the port. The log is read
             // after the check of the process, so that the last lines of one that ended are
             // included.
@@ -290,6 +320,24 @@ impl Setup {
             }
         }
         Ok(())
+    }
+
+    /// What a check met, if it did not succeed; an answer to a query is waited for as long as `patience`.
+    fn try_once(&self, check: &ReadyCheck, patience: Duration) -> Result<(), String> {
+        match check {
+            ReadyCheck::Query(transport, rtype) => {
+                let ask = || {
+                    ready::ask(*transport, self.address, self.options.zone.origin_name(), *rtype, patience)
+                };
+                self.options.place.enter(ask).unwrap_or_else(|error| Err(error.to_string()))
+            }
+            ReadyCheck::Command(words) => {
+                let log = self.folder.path().join(READY_LOG);
+                self.step(words, &log, self.options.ready_within)
+                    .unwrap_or_else(|error| Err(error.to_string()))
+                    .map_err(|how| format!("{} {how}", words.first().map_or("", String::as_str)))
+            }
+        }
     }
 
     fn port_is_taken(&self, log_start: u64) -> bool {
@@ -340,6 +388,9 @@ fn write(path: &Path, text: &str) -> Result<(), LabError> {
 
 /// Set to anything, it keeps every server's folder.
 const KEEP_VARIABLE: &str = "DNSDYNO_LAB_KEEP";
+
+/// What the commands print that say whether it serves.
+const READY_LOG: &str = "ready.log";
 
 /// How often a new port is tried when another program has taken the last one.
 const PORT_ATTEMPTS: u32 = 5;

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use serde::Deserialize;
 
 use crate::LabError;
-use crate::ready::ReadyTransport;
+use crate::ready::ReadyTemplate;
 
 /// A kind of server that can be started.
 #[derive(Debug, Clone)]
@@ -75,7 +75,12 @@ impl ServerSpec {
         self.template.parts.keys().map(String::as_str)
     }
 
-    /// Whether it has no zones of its own: it serves what another server answers.
+    /// Whether it answers DNS queries; what does not, such as a database, only helps a server that does.
+    pub fn answers_queries(&self) -> bool {
+        self.template.ready.is_by_queries()
+    }
+
+    /// Whether it has no zones of its own: it serves what another server, or a database, answers.
     pub fn asks_another(&self) -> bool {
         self.template.asks_another
     }
@@ -133,11 +138,17 @@ pub(crate) struct Template {
     pub(crate) program: String,
     /// Its arguments, with placeholders; it must stay in the foreground.
     pub(crate) command: Vec<String>,
+    /// A program with its arguments that is run in its folder before its first start; empty = none.
+    #[serde(default)]
+    pub(crate) initialise: Vec<String>,
+    /// Its statistics, as `--watch` takes them, with placeholders.
+    #[serde(default)]
+    pub(crate) watch: Option<String>,
     /// How its version is printed.
     version: VersionTemplate,
     /// Its configuration file, with placeholders.
     pub(crate) config: String,
-    /// Whether it has no zones of its own and asks another server.
+    /// Whether it has no zones of its own and asks another server, or a database.
     #[serde(default)]
     pub(crate) asks_another: bool,
     /// By part, then by placeholder: text put into the configuration when the part is chosen.
@@ -157,22 +168,9 @@ struct VersionTemplate {
     after: String,
 }
 
-/// The query that a server must answer before it counts as started.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ReadyTemplate {
-    /// The type asked for at the zone's origin.
-    #[serde(rename = "type")]
-    pub(crate) rtype: String,
-    /// Each of these must give a correct response.
-    pub(crate) transports: Vec<ReadyTransport>,
-    /// Text in the log (any case) that means: the port is in use.
-    pub(crate) port_taken: Vec<String>,
-}
-
 /// A program by its path, or by its name in `PATH`, in the `sbin` folders, which a user's `PATH` often lacks, and in
 /// the folder that `scripts/build-program` builds into.
-fn find_program(program: &str) -> Option<PathBuf> {
+pub(crate) fn find_program(program: &str) -> Option<PathBuf> {
     if program.contains('/') {
         return Path::new(program).is_file().then(|| PathBuf::from(program));
     }

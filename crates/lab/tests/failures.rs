@@ -77,7 +77,10 @@ fn a_server_that_runs_but_cannot_load_its_zone_is_an_error_with_its_last_respons
 
 #[test]
 fn a_port_in_use_is_replaced_by_another_and_then_reported() {
-    for spec in ServerSpec::all() {
+    // A database has no port, and what has its zones in one does not start without it.
+    let needs_database = |spec: &ServerSpec| spec.defaults().contains_key("database_socket");
+    let all = ServerSpec::all().into_iter();
+    for spec in all.filter(|spec| spec.answers_queries() && !needs_database(spec)) {
         if !require(&[Need::Server(spec.name())]) {
             continue;
         }

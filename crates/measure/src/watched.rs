@@ -146,8 +146,8 @@ pub fn read_samples<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Op
 }
 
 /// Software whose parameters are known, by the names that [`Watched::software`] has.
-pub const SOFTWARE: [&str; 9] =
-    ["bind", "unbound", "nsd", "knot", "pdns", "pdns-recursor", "dnsdist", "coredns", "hickory"];
+pub const SOFTWARE: [&str; 10] =
+    ["bind", "unbound", "nsd", "knot", "pdns", "pdns-recursor", "dnsdist", "coredns", "hickory", "mariadb"];
 
 /// Sources of a run.
 pub const MOST_WATCHED: usize = 64;

@@ -346,7 +346,7 @@ pub struct Draft {
     pub stop_when: Option<Vec<String>>,
     /// Watch beside the load, and keep it in the record: auto; host or host=PID; process or
     /// process=PID; the statistics of a server, such as bind=URL (also unbound, nsd, knot, pdns,
-    /// dnsdist, openmetrics); or ssh://HOST. May be repeated
+    /// dnsdist, mariadb, openmetrics); or ssh://HOST. May be repeated
     #[arg(long, value_name = "WHAT", help_heading = OUTPUT)]
     pub watch: Option<Vec<String>>,
     /// A name for the run

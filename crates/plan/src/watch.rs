@@ -7,6 +7,7 @@
 //!   bind=URL                           the statistics of a server; see [`ServerKind`]
 //!   unbound=ADDRESS:PORT,keys=FOLDER   … over TLS, with the keys of its control protocol
 //!   pdns=URL,keys=FILE                 … with the API key in a file
+//!   mariadb=PATH                       … of the database behind it, by its local socket
 //!   ssh://USER@HOST:PORT/PID           host and process there; without PID what listens at the target
 //! ```
 
@@ -75,19 +76,22 @@ pub enum ServerKind {
     Pdns,
     /// dnsdist: its API.
     Dnsdist,
+    /// MariaDB or MySQL, the database behind a server: `SHOW GLOBAL STATUS` over its local socket.
+    MariaDb,
     /// Any program with a Prometheus endpoint.
     OpenMetrics,
 }
 
 impl ServerKind {
     /// All, in the order of the documentation.
-    pub const ALL: [ServerKind; 7] = [
+    pub const ALL: [ServerKind; 8] = [
         ServerKind::Bind,
         ServerKind::Unbound,
         ServerKind::Nsd,
         ServerKind::Knot,
         ServerKind::Pdns,
         ServerKind::Dnsdist,
+        ServerKind::MariaDb,
         ServerKind::OpenMetrics,
     ];
 
@@ -100,6 +104,7 @@ impl ServerKind {
             ServerKind::Knot => "knot",
             ServerKind::Pdns => "pdns",
             ServerKind::Dnsdist => "dnsdist",
+            ServerKind::MariaDb => "mariadb",
             ServerKind::OpenMetrics => "openmetrics",
         }
     }
@@ -130,6 +135,7 @@ impl ServerKind {
             ServerKind::Dnsdist => {
                 "a URL, such as dnsdist=http://127.0.0.1:8083/,keys=FILE with the API key in it"
             }
+            ServerKind::MariaDb => "its local socket, such as mariadb=/run/mysqld/mysqld.sock",
             ServerKind::OpenMetrics => "a URL, such as openmetrics=http://127.0.0.1:9153/metrics",
         }
     }
@@ -138,7 +144,7 @@ impl ServerKind {
         match self {
             ServerKind::Bind | ServerKind::Dnsdist | ServerKind::OpenMetrics => matches!(at, At::Url(_)),
             ServerKind::Unbound | ServerKind::Nsd => matches!(at, At::Address(_) | At::Path(_)),
-            ServerKind::Knot => matches!(at, At::Path(_)),
+            ServerKind::Knot | ServerKind::MariaDb => matches!(at, At::Path(_)),
             ServerKind::Pdns => matches!(at, At::Url(_) | At::Path(_)),
         }
     }

@@ -20,7 +20,8 @@ use crate::signals;
 #[command(after_help = EXAMPLES)]
 pub(crate) struct WatchFlags {
     /// What to watch: auto; host or host=PID; process or process=PID; the statistics of a server, such as
-    /// bind=URL (also unbound, nsd, knot, pdns, dnsdist, openmetrics); or ssh://HOST [default: auto]
+    /// bind=URL (also unbound, nsd, knot, pdns, dnsdist, mariadb, openmetrics); or ssh://HOST
+    /// [default: auto]
     #[arg(value_name = "WHAT")]
     pub(crate) watch: Vec<String>,
     /// The server whose process and statistics are looked for; nothing is sent to it

@@ -88,7 +88,7 @@ fn made(work: &Workplace, folder: &str) -> Vec<(u64, String)> {
 }
 
 /// The processes that the experiment of a process has started, as their folders in /proc.
-fn processes_of(ran_as: u32) -> Vec<PathBuf> {
+pub(crate) fn processes_of(ran_as: u32) -> Vec<PathBuf> {
     let mark = mark_of(ran_as);
     let is_marked = |path: &PathBuf| {
         fs::read(path.join("environ")).is_ok_and(|text| String::from_utf8_lossy(&text).contains(&mark))

@@ -38,6 +38,7 @@
 //! | [`diagnose`] | which bottleneck a run shows, on a server that stands still and without anything watched |
 //! | [`qualify`] | qualifications of servers that fail in a known way, with the generator killed in each test |
 //! | [`replay`] | captures: what the server receives, from whom and when, and answers held against recorded ones |
+//! | [`dlz`] | servers with a database: statements for each query, equal answers, and the database as a helper |
 //! | [`relay`] | the relay: delays, losses and order against what tcpdump saw on both sides; runs through it |
 //! | [`several_servers`] | several servers in turn or by weight, members with settings of their own |
 //! | [`metrics`] | the metrics of a run in progress: for Prometheus, for a receiver of OTLP |
@@ -61,6 +62,7 @@ mod coming_from;
 mod compare;
 mod demo;
 mod diagnose;
+mod dlz;
 mod dnsperf;
 mod doctor;
 mod doq;

@@ -1,5 +1,6 @@
 //! Makes the runs of an experiment, from where its journal ends.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -21,7 +22,7 @@ use super::generator::{Beginning, at_generator};
 use super::happen::{Clock, Happened, happen};
 use super::place::{Place, clean_up};
 use super::replay::replay;
-use super::servers::{Standing, Starter};
+use super::servers::{AUTO, Standing, Starter};
 use super::setup::{Setup, Wanted};
 use super::stop::Stop;
 use super::timetable::{Action, Event as Planned};
@@ -61,11 +62,12 @@ pub fn carry_out(
     let place = Place::make(&mut journal)?;
     let cpus = cpus(setup, watcher);
     let in_namespaces = in_namespaces(setup, watcher)?;
-    let starter = Starter { setup, place: &place, cpus: &cpus, in_namespaces };
+    let starter = Starter { setup, place: &place, cpus: &cpus, in_namespaces, kept: RefCell::default() };
     let mut maker = Maker { setup, starter, stop, watcher, kept: BTreeMap::new() };
     let made = maker.make(&mut experiment, &mut journal);
-    // Before the place is removed.
+    // Before the place is removed, and servers before their helpers.
     maker.kept.clear();
+    drop(maker.starter.kept.take());
     made?;
     Ok(Carried { experiment, journal, stopped: stop.cause() })
 }
@@ -178,7 +180,7 @@ impl Maker<'_> {
         let load = name(self.setup.design.loads.get(cell.load).map(|load| &load.name));
         let mut draft = self.setup.draft(cell.load, &standing.target, standing.is_allowed);
         let words_of = |word: &String| match word == AUTO {
-            true => standing.watched().unwrap_or_else(|| vec![word.clone()]),
+            true => standing.watched(),
             false => vec![standing.filled(word)],
         };
         draft.watch = draft.watch.map(|words| words.iter().flat_map(words_of).collect());
@@ -313,6 +315,3 @@ fn was_killed(events: &[Planned], happened: &[Happened]) -> bool {
     // A command of the user that kills it is none of these.
     kills.any(|event| happened.iter().any(|one| one.succeeded && one.what == event.words()))
 }
-
-/// What is watched where nothing else is said.
-const AUTO: &str = "auto";

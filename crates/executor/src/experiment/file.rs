@@ -92,6 +92,7 @@ pub(super) struct ServerTable {
     pub(super) name: String,
     #[serde(default)]
     pub(super) variant: Vec<VariantTable>,
+    pub(super) start: Option<StartWord>,
     #[serde(flatten)]
     pub(super) config: Config,
 }
@@ -212,7 +213,7 @@ fn unknown(file: &DeTable<'_>, is_whole: bool) -> Option<Unknown> {
     let known = fields_of::<File>();
     let known: Vec<&str> = known.iter().copied().filter(|key| is_whole || *key != "full").collect();
     let config = fields_of::<Config>();
-    let server: Vec<&str> = ["name", "variant"].iter().chain(config).copied().collect();
+    let server: Vec<&str> = ["name", "variant", "start"].iter().chain(config).copied().collect();
     let variant: Vec<&str> = ["name", "changes"].iter().chain(config).copied().collect();
     let options = fields_of::<Draft>();
     let load: Vec<&str> = fields_of::<LoadKeys>().iter().chain(options).copied().collect();

@@ -8,11 +8,12 @@
 
 mod commands;
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dnsdyno_lab::{LabError, Place as LabPlace, Server, ServerOptions, VethPair};
 use dnsdyno_responder::Buckets;
@@ -25,6 +26,7 @@ use super::kind::{Kind, Started};
 use super::path::Between;
 use super::place::Place;
 use super::setup::Setup;
+use super::subjects::Helper;
 use super::timetable::Action;
 use super::values;
 
@@ -38,6 +40,8 @@ pub(super) struct Standing {
     is_behind_path: bool,
     server: Option<Mutex<Server>>,
     helpers: Vec<(String, Mutex<Server>)>,
+    /// The helpers that serve the others too.
+    kept: Option<Arc<Standing>>,
     pair: Option<VethPair>,
     /// As for `--server`.
     pub(super) target: String,
@@ -56,6 +60,8 @@ pub(super) struct Starter<'a> {
     pub(super) cpus: &'a Cpus,
     /// Whether servers are put into namespaces of their own.
     pub(super) in_namespaces: bool,
+    /// The helpers that serve all subjects, once they are started.
+    pub(super) kept: RefCell<Option<Arc<Standing>>>,
 }
 
 impl Starter<'_> {
@@ -71,48 +77,30 @@ impl Starter<'_> {
         };
         let of_lab = |source| ExperimentError::Start { subject: name.to_owned(), source };
         let pair = self.in_namespaces.then(|| VethPair::new(1)).transpose().map_err(of_lab)?;
-        let mut at = LabPlace { cpus: self.cpus.servers.clone(), ..LabPlace::default() };
-        at.environment.extend([self.place.mark()]);
-        at.namespace = pair.as_ref().map(|pair| pair.far().clone());
         for (key, value) in &started.sysctl {
             set(pair.as_ref(), key, value).map_err(of_lab)?;
         }
-        let work = self.place.folder().join(format!("work-{}", name.replace('/', "-")));
-        let io = |source| ExperimentError::Write { path: work.clone(), source };
-        fs::create_dir_all(&work).map_err(io)?;
-        let mut standing = Standing {
-            relays: Vec::new(),
-            is_behind_path: false,
-            server: None,
-            helpers: Vec::new(),
-            target: String::new(),
-            is_allowed: false,
-            version: started.spec.version().ok(),
-            at,
-            values: [("work", &work), ("here", &self.setup.folder)]
-                .map(|(name, folder)| (name.to_owned(), folder.display().to_string()))
-                .into(),
-            work,
-            pair,
-        };
-        for (helper, how) in &self.setup.helpers {
-            standing.prepare(name, how)?;
-            let server = how
-                .spec
-                .start(&standing.options(how, Ipv4Addr::LOCALHOST.into(), self.place)?)
-                .map_err(of_lab)?;
-            standing.know(helper, &server);
-            standing.wait_until_ready(helper, how)?;
-            if let Some(path) = started.path.as_ref().filter(|path| path.helper.as_ref() == Some(helper)) {
-                let to = standing.relay(name, path, server.address())?;
-                standing.know_at(helper, to);
+        let kept = self.kept()?;
+        let mut standing = self.beginning(name, pair)?;
+        standing.version = started.spec.version().ok();
+        if let Some(kept) = &kept {
+            let of_helpers = kept.values.iter().filter(|(name, _)| name.contains('.'));
+            standing.values.extend(of_helpers.map(|(name, value)| (name.clone(), value.clone())));
+        }
+        standing.kept = kept;
+        for helper in self.setup.helpers.iter().filter(|helper| !helper.is_kept) {
+            let address = standing.help(name, helper, self.place)?;
+            if let Some(path) =
+                started.path.as_ref().filter(|path| path.helper.as_ref() == Some(&helper.name))
+            {
+                let to = standing.relay(name, path, address)?;
+                standing.know_at(&helper.name, to);
             }
-            standing.helpers.insert(0, (helper.clone(), Mutex::new(server)));
         }
         standing.prepare(name, started)?;
         let address = standing.pair.as_ref().map_or(Ipv4Addr::LOCALHOST, |pair| pair.far().ipv4);
         let server =
-            started.spec.start(&standing.options(started, address.into(), self.place)?).map_err(of_lab)?;
+            started.spec.start(&standing.options(started, address.into(), self.place)).map_err(of_lab)?;
         standing.know("server", &server);
         standing.wait_until_ready(name, started)?;
         let path = started.path.as_ref().filter(|path| path.helper.is_none());
@@ -121,6 +109,39 @@ impl Starter<'_> {
         standing.target = asked.unwrap_or(server.address()).to_string();
         standing.server = Some(Mutex::new(server));
         Ok(standing)
+    }
+
+    /// The helpers that serve all subjects; started if they are not, or if one of them has ended.
+    fn kept(&self) -> Result<Option<Arc<Standing>>, ExperimentError> {
+        let mut kept = self.kept.borrow_mut();
+        if let Some(running) = kept.as_ref().filter(|running| running.ended().is_none()) {
+            return Ok(Some(running.clone()));
+        }
+        let mut helpers = self.setup.helpers.iter().filter(|helper| helper.is_kept).peekable();
+        if helpers.peek().is_none() {
+            return Ok(None);
+        }
+        // What is left of those that ended goes first.
+        *kept = None;
+        let mut standing = self.beginning(HELPERS, None)?;
+        for helper in helpers {
+            standing.help(&helper.name, helper, self.place)?;
+        }
+        *kept = Some(Arc::new(standing));
+        Ok(kept.clone())
+    }
+
+    /// Where servers are to stand: nothing is started yet.
+    fn beginning(&self, name: &str, pair: Option<VethPair>) -> Result<Standing, ExperimentError> {
+        let mut at = LabPlace { cpus: self.cpus.servers.clone(), ..LabPlace::default() };
+        at.environment.extend([self.place.mark()]);
+        at.namespace = pair.as_ref().map(|pair| pair.far().clone());
+        let work = self.place.folder().join(format!("work-{}", name.replace('/', "-")));
+        let io = |source| ExperimentError::Write { path: work.clone(), source };
+        fs::create_dir_all(&work).map_err(io)?;
+        let paths = [("work", &work), ("here", &self.setup.folder)];
+        let values = paths.map(|(name, path)| (name.to_owned(), path.display().to_string())).into();
+        Ok(Standing { pair, at, work, values, ..Standing::there("", false, self.place) })
     }
 }
 
@@ -131,6 +152,7 @@ impl Standing {
             is_behind_path: false,
             server: None,
             helpers: Vec::new(),
+            kept: None,
             pair: None,
             target: address.to_owned(),
             is_allowed,
@@ -159,14 +181,19 @@ impl Standing {
             Some(format!("{name} ended during the run ({status})"))
         };
         let of_helper =
-            || self.helpers.iter().find_map(|(name, server)| of(&format!("the helper {name}"), server));
+            || self.all_helpers().find_map(|(name, server)| of(&format!("the helper {name}"), server));
         self.server.as_ref().and_then(|server| of("the server", server)).or_else(of_helper)
+    }
+
+    /// The helpers, with those that are kept.
+    fn all_helpers(&self) -> impl Iterator<Item = &(String, Mutex<Server>)> {
+        self.helpers.iter().chain(self.kept.iter().flat_map(|kept| &kept.helpers))
     }
 
     /// Does something to the server, or to a helper.
     pub(super) fn act(&self, action: &Action, helper: Option<&str>) -> Result<(), LabError> {
         let server = match helper {
-            Some(helper) => self.helpers.iter().find(|(name, _)| name == helper).map(|(_, server)| server),
+            Some(helper) => self.all_helpers().find(|(name, _)| name == helper).map(|(_, server)| server),
             None => self.server.as_ref(),
         };
         let Some(server) = server else { return Ok(()) };
@@ -178,6 +205,19 @@ impl Standing {
             Action::Restart => server.restart(),
             Action::Command(_) | Action::Pause(_) | Action::Nothing => Ok(()),
         }
+    }
+
+    /// Starts a helper; returns its address.
+    fn help(&mut self, subject: &str, helper: &Helper, place: &Place) -> Result<SocketAddr, ExperimentError> {
+        let of_lab = |source| ExperimentError::Start { subject: subject.to_owned(), source };
+        self.prepare(subject, &helper.how)?;
+        let options = self.options(&helper.how, Ipv4Addr::LOCALHOST.into(), place);
+        let server = helper.how.spec.start(&options).map_err(of_lab)?;
+        self.know(&helper.name, &server);
+        self.wait_until_ready(subject, &helper.how)?;
+        let address = server.address();
+        self.helpers.insert(0, (helper.name.clone(), Mutex::new(server)));
+        Ok(address)
     }
 
     /// Starts a relay beside the servers, and returns where it listens.
@@ -200,12 +240,28 @@ impl Standing {
         Ok(address)
     }
 
-    /// What is watched instead of `auto`, where the process that listens at the target is a relay of ours.
-    pub(super) fn watched(&self) -> Option<Vec<String>> {
-        let pid = lock(self.server.as_ref().filter(|_| self.is_behind_path)?).pid();
-        let of_namespace = self.pair.as_ref().map(|_| format!("host={pid}"));
-        let words = ["host".to_owned()].into_iter().chain(of_namespace);
-        Some(words.chain([format!("process={pid}")]).collect())
+    /// What `auto` is here. Where the process that listens at the target is a relay of ours, it would find that one;
+    /// and it knows no helpers.
+    pub(super) fn watched(&self) -> Vec<String> {
+        let behind_path =
+            self.server.as_ref().filter(|_| self.is_behind_path).map(|server| lock(server).pid());
+        let mut words = match behind_path {
+            Some(pid) => {
+                let of_namespace = self.pair.as_ref().map(|_| format!("host={pid}"));
+                let words = ["host".to_owned()].into_iter().chain(of_namespace);
+                words.chain([format!("process={pid}")]).collect()
+            }
+            None => vec![AUTO.to_owned()],
+        };
+        for (_, server) in self.all_helpers() {
+            let server = lock(server);
+            // A helper without statistics of its own is not looked at.
+            let statistics = server.watch().map(str::to_owned);
+            words.extend(
+                statistics.into_iter().flat_map(|words| [format!("process={}", server.pid()), words]),
+            );
+        }
+        words
     }
 
     /// What each path is, and what it did so far.
@@ -247,12 +303,7 @@ impl Standing {
         values::filled(&self.values, text)
     }
 
-    fn options(
-        &self,
-        started: &Started,
-        address: IpAddr,
-        place: &Place,
-    ) -> Result<ServerOptions, ExperimentError> {
+    fn options(&self, started: &Started, address: IpAddr, place: &Place) -> ServerOptions {
         let usual = ServerOptions::default();
         let mut values: BTreeMap<String, String> =
             started.values.iter().map(|(name, value)| (name.clone(), self.filled(value))).collect();
@@ -264,7 +315,7 @@ impl Standing {
         at.environment
             .extend(started.environment.iter().map(|(name, value)| (name.clone(), self.filled(value))));
         let stub = started.stub.as_deref().and_then(|stub| self.stub(stub));
-        Ok(ServerOptions {
+        ServerOptions {
             zone: started.zone.clone(),
             address,
             place: at,
@@ -275,7 +326,7 @@ impl Standing {
             ready_within: started.ready_within.unwrap_or(usual.ready_within),
             parts: started.parts.clone(),
             values,
-        })
+        }
     }
 
     /// The address of a helper, or the address as it is written.
@@ -311,3 +362,9 @@ const CLIENTS: &str = "clients";
 
 /// Both ends of a pair of namespaces.
 const NEAR_AND_FAR: &str = "10.77.0.0/24";
+
+/// What finds by itself what can be watched.
+pub(super) const AUTO: &str = "auto";
+
+/// Instead of the name of a subject: that of the helpers that serve all.
+const HELPERS: &str = "helpers";

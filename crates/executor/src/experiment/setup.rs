@@ -15,9 +15,9 @@ use serde_json::Value;
 
 use super::error::ExperimentError;
 use super::file::{File, NamespaceWord, OrderWord, StartWord};
-use super::kind::{Kind, Started};
+use super::kind::Kind;
 use super::loads::{Load, load, load_names, watch};
-use super::subjects::{helpers, subjects};
+use super::subjects::{Helper, helpers, subjects};
 use super::timetable::{Event, events};
 use super::values::{bounded, duration};
 use super::way::Way;
@@ -42,7 +42,7 @@ pub struct Setup {
     /// By number of the subject.
     pub(super) subjects: Vec<Kind>,
     /// Servers that are started before each subject, and are not measured.
-    pub(super) helpers: Vec<(String, Started)>,
+    pub(super) helpers: Vec<Helper>,
     /// By number of the load: the options of its runs, but for the server.
     pub(super) drafts: Vec<Draft>,
     /// By number of the load: how it is put on the servers.
@@ -95,8 +95,20 @@ impl Setup {
 
 fn checked(file: &File, name: &str, folder: &Path, identity: Value) -> Result<Setup, String> {
     let helpers = helpers(file, folder)?;
-    let names: Vec<&str> = helpers.iter().map(|(name, _)| name.as_str()).collect();
+    let names: Vec<&str> = helpers.iter().map(|helper| helper.name.as_str()).collect();
     let (subjects, kinds) = subjects(file, folder, &names)?;
+    for helper in helpers.iter().filter(|helper| helper.is_kept) {
+        let has_path_to = |kind: &Kind| {
+            matches!(kind, Kind::Started(started)
+            if started.path.as_ref().is_some_and(|path| path.helper.as_ref() == Some(&helper.name)))
+        };
+        if kinds.iter().any(has_path_to) {
+            return Err(format!(
+                "a path to the helper `{}`, which is reached by files: remove it",
+                helper.name
+            ));
+        }
+    }
     bounded("repeats", file.repeats, 5, 1..=10_000)?;
     bounded("drop-first", file.drop_first, 1, 0..=100)?;
     let watch = watch(file.watch.as_ref());

@@ -1,6 +1,6 @@
 //! Entry point for `fuzz/`: what a server may send as its statistics. It returns, whatever the bytes are.
 
-use super::{bind, common, dnsdist, knot, nsd, openmetrics, parameters, pdns, unbound};
+use super::{bind, common, dnsdist, knot, mariadb, nsd, openmetrics, parameters, pdns, unbound};
 use crate::source::Reading;
 
 /// The series of an answer; the kind says of which server, and in which of its ways.
@@ -14,6 +14,7 @@ pub fn server_statistics(kind: u8, bytes: &[u8]) -> Reading {
         b'n' => nsd::add(&text, &mut reading),
         b'k' => knot::add(&knot::read_rows(&mut &*bytes).unwrap_or_default(), &mut reading),
         b'y' => knot::add(&knot::rows_of_file(&text), &mut reading),
+        b'm' => mariadb::add(&mariadb::read_rows(&mut &*bytes).unwrap_or_default(), &mut reading),
         b'p' => pdns::add_items(&json(), &mut reading),
         b's' => pdns::add_text(&text, &mut reading),
         b'd' => dnsdist::add(&json(), &mut reading),

@@ -15,6 +15,7 @@ mod dnsdist;
 pub mod fuzz;
 mod http;
 mod knot;
+mod mariadb;
 mod nsd;
 mod openmetrics;
 mod parameters;
@@ -74,6 +75,7 @@ fn statistics(server: &ServerWatch, targets: &Targets) -> Result<Box<dyn Statist
         (ServerKind::Knot, At::Path(path)) => Box::new(knot::Knot::new(path)?),
         (ServerKind::Pdns, at) => Box::new(pdns::Pdns::new(at, keys)?),
         (ServerKind::Dnsdist, At::Url(url)) => Box::new(dnsdist::Dnsdist::new(url, keys)?),
+        (ServerKind::MariaDb, At::Path(path)) => Box::new(mariadb::MariaDb::new(path)),
         (ServerKind::OpenMetrics, At::Url(url)) => Box::new(openmetrics::OpenMetrics::new(url)?),
         // Refused when the plan was read.
         (kind, _) => return Err(OpenError::new(format!("{} cannot be asked there", kind.word()))),
@@ -89,6 +91,7 @@ fn names(server: &ServerWatch) -> (Option<&'static str>, String) {
         ServerKind::Knot => (Some("knot"), "Knot DNS"),
         ServerKind::Pdns => (Some("pdns"), "PowerDNS"),
         ServerKind::Dnsdist => (Some("dnsdist"), "dnsdist"),
+        ServerKind::MariaDb => (Some("mariadb"), "MariaDB"),
         ServerKind::OpenMetrics => (None, "metrics"),
     };
     let place = match &server.at {

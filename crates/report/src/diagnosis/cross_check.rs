@@ -1,8 +1,8 @@
 //! The same messages, counted at each place between the generator and the server: where they were lost.
 //!
 //! ```text
-//!   sent ──► arrived at the server's host ──► given to its programs ──► counted by the server
-//!       the path                 the server's kernel              the server
+//!   sent ──► arrived at the server's host ──► put into queues ──► read by its programs ──► counted by the server
+//!       the path                 the server's kernel     the queue              the server
 //!   received ◄── arrived at our sockets ◄── sent by the server's host ◄── sent by the server
 //!       our host               the path                 the server's kernel
 //! ```
@@ -41,6 +41,7 @@ enum Between {
     GeneratorHost,
     Path,
     ServerKernel,
+    ServerQueue,
     Server,
 }
 
@@ -51,6 +52,7 @@ impl Between {
             Between::GeneratorHost => "generator-host",
             Between::Path => "path",
             Between::ServerKernel => "server-kernel",
+            Between::ServerQueue => "server-queue",
             Between::Server => "server",
         }
     }
@@ -61,6 +63,7 @@ impl Between {
             Between::GeneratorHost => "on our host",
             Between::Path => "on the path",
             Between::ServerKernel => "in the kernel of the server's host",
+            Between::ServerQueue => "in receive queues, where the server had left them to the end",
             Between::Server => "in the server",
         }
     }
@@ -110,17 +113,17 @@ fn queries_over_udp(digest: &Digest, sources: &Sources, found: &mut CrossCheck) 
         &["snmp.Udp.InErrors", "snmp6.Udp6InErrors", "snmp.Udp.NoPorts", "snmp6.Udp6NoPorts"],
     );
     if let Some(read) = read {
-        let arrived = read.saturating_add(failed.unwrap_or(0));
-        places.push(Place {
-            words: "arrived at the server's host".into(),
-            count: arrived,
-            after: Between::Path,
-        });
-        places.push(Place {
-            words: "given to its programs".into(),
-            count: read,
-            after: Between::ServerKernel,
-        });
+        let known = read.saturating_add(failed.unwrap_or(0));
+        // The kernel counts a datagram as received when a program takes it from its queue.
+        let unread = delivered(sources).unwrap_or(0).saturating_sub(known);
+        let mut place = |words: &str, count, after| places.push(Place { words: words.into(), count, after });
+        place("arrived at the server's host", known.saturating_add(unread), Between::Path);
+        if unread > 0 {
+            place("put into queues of its programs", read.saturating_add(unread), Between::ServerKernel);
+            place("read by them", read, Between::ServerQueue);
+        } else {
+            place("given to its programs", read, Between::ServerKernel);
+        }
     }
     let counted = server_counts(sources, "queries.udp");
     let counted = if digest.header.transport == "udp" {
@@ -216,6 +219,15 @@ fn host_counts(sources: &Sources, side: Side, names: &[&str]) -> Option<u64> {
         let of_host: u64 = names.iter().map(|name| host.totals.counter(name)).sum();
         Some(sum.unwrap_or(0) + of_host)
     })
+}
+
+/// Datagrams of UDP that arrived at the server's host, whether or not a program has read them: all that IP has
+/// delivered, without what was of other protocols. `None` where a counter is missing.
+fn delivered(sources: &Sources) -> Option<u64> {
+    let on = |name| host_counts(sources, Side::Server, &[name]);
+    let of_ip = on("snmp.Ip.InDelivers")?.saturating_add(on("snmp6.Ip6InDelivers").unwrap_or(0));
+    let of_others = [on("snmp.Tcp.InSegs")?, on("snmp.Icmp.InMsgs")?, on("snmp6.Icmp6InMsgs").unwrap_or(0)];
+    Some(of_others.into_iter().fold(of_ip, u64::saturating_sub))
 }
 
 /// A counter of the servers' statistics.

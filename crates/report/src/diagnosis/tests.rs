@@ -415,6 +415,39 @@ fn what_is_lost_between_two_places_is_stated_with_its_size() {
 }
 
 #[test]
+fn what_a_server_has_not_read_was_not_lost_on_the_path() {
+    let mut scene = Scene::over("udp");
+    scene.lost(4, 400);
+    for second in 0..10 {
+        // All arrive; in one second the server leaves 400 unread, and 10 segments of TCP and a message of ICMP come.
+        let read = if second == 4 { 600 } else { 1_000 };
+        for (name, value) in [
+            ("snmp.Ip.InDelivers", 1_011),
+            ("snmp.Tcp.InSegs", 10),
+            ("snmp.Icmp.InMsgs", 1),
+            ("snmp.Udp.InDatagrams", read),
+        ] {
+            scene.counter(second, HOST, name, value);
+        }
+    }
+    let found = scene.diagnose();
+    let differences: Vec<_> =
+        found.cross_check.iter().map(|one| (one.between.as_str(), one.missing)).collect();
+    assert_eq!(
+        differences,
+        [("path", 0), ("server-kernel", 0), ("server-queue", 400)],
+        "{:#?}",
+        found.cross_check
+    );
+    assert_eq!(
+        found.cross_check[2].sentence,
+        "queries over UDP: 10,000 put into queues of its programs, 9,600 read by them: 400 (4.00 %) lost in receive \
+         queues, where the server had left them to the end."
+    );
+    assert!(found.findings.iter().all(|finding| finding.rule != "path-loss"), "{:#?}", found.findings);
+}
+
+#[test]
 fn hosts_that_both_sides_share_are_not_compared() {
     let mut scene = drops("udp", PROCESS, &["udp.drops"]);
     scene.header.watched[HOST].side = Side::Both;

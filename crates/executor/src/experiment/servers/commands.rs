@@ -1,6 +1,7 @@
 //! The commands of the shell beside a server: that which prepares it, that which tells that it is ready, and those that
 //! change something during a run.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -15,9 +16,19 @@ use super::Standing;
 impl Standing {
     /// Starts a command beside the server.
     pub(in super::super) fn command(&self, command: &str) -> Result<RunningCommand, LabError> {
+        self.command_with(command, &BTreeMap::new())
+    }
+
+    /// The same with these variables too.
+    fn command_with(
+        &self,
+        command: &str,
+        environment: &BTreeMap<String, String>,
+    ) -> Result<RunningCommand, LabError> {
         // Where the server has its CPUs, a command must not take them.
         let mut place = LabPlace { cpus: Vec::new(), ..self.at.clone() };
         place.environment.extend(variables(&self.values));
+        place.environment.extend(environment.iter().map(|(name, value)| (name.clone(), self.filled(value))));
         RunningCommand::shell(&self.filled(command), &place, &self.work, &self.command_log())
     }
 
@@ -53,7 +64,7 @@ impl Standing {
         let Some(command) = &started.prepare else { return Ok(()) };
         let of_lab = |source| ExperimentError::Start { subject: subject.to_owned(), source };
         let within = started.ready_within.unwrap_or(PREPARED_WITHIN);
-        let mut running = self.command(command).map_err(of_lab)?;
+        let mut running = self.command_with(command, &started.environment).map_err(of_lab)?;
         let how = match running.ended_within(within).map_err(of_lab)? {
             Some(status) if status.success() => return Ok(()),
             Some(status) => format!("`prepare` ended with {status}"),
