@@ -279,7 +279,8 @@ fn cpu_of_answer(run: &Digest) -> Option<f64> {
     let at = run.header.watched.iter().position(|watched| is_server(&watched))?;
     let cpu_ns = *run.watched().get(at)?.as_ref()?.counters.get(CPU_TIME)?;
     let answered = run.tally().ends.answered;
-    (answered > 0).then(|| cpu_ns as f64 / answered as f64)
+    // A process that has used no CPU is not the one that answers: NSD's listener has children for that.
+    (answered > 0 && cpu_ns > 0).then(|| cpu_ns as f64 / answered as f64)
 }
 
 /// The rate asked, on average over the schedule, which may end before the last interval.
