@@ -43,8 +43,8 @@ pub(super) fn search(options: Options, server: &mut Imaginary) -> Finding {
 /// The fewest trials that could do, for whoever knows the kind of the server and its noise: one for each doubling up to
 /// the limit, because nothing is known of the loads above; one for each halving of that octave down to the interval, or
 /// to the width of the noise, because a trial says yes or no, which is one bit; and then, where one trial tells the
-/// limit by no more than its noise, as many as make the interval: each at the load that half of the trials pass, which tells
-/// most, 2/π of what its noise leaves (the Fisher information of a probit model).
+/// limit by no more than its noise, as many as make the interval: each at the load that half of the trials pass, which
+/// tells most, 2/π of what its noise leaves (the Fisher information of a probit model).
 ///
 /// Where a failure lowers the limit, a trial at a low load must follow each, which says nothing about the limit: one
 /// after the doubling, and one after each failure among the halvings. A failure then costs two trials, a success one,

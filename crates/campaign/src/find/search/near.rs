@@ -95,8 +95,8 @@ impl Search {
             let low = self.lowest_failed_since_passed().unwrap_or(from).min(fall.shifted[0]);
             return Some(Next::Try(Purpose::Recover, fit(low * RECOVERY)));
         }
-        // Near the limit half of the trials fail whether the limit differs from trial to trial or half of all trials fail
-        // whatever their load. Far below the limit only the latter do.
+        // Near the limit half of the trials fail whether the limit differs from trial to trial or half of all trials
+        // fail whatever their load. Far below the limit only the latter do.
         let is_unsure = !near.recovers && (NO_LONGER..UNSTABLE).contains(&near.belief.is_unstable());
         if is_unsure && count >= FEWEST_FOR_TELLING && count.is_multiple_of(TELLING_EACH) {
             return Some(Next::Try(Purpose::Near, fit(from * FAR_BELOW)));
