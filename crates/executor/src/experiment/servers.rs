@@ -7,6 +7,7 @@
 //! ```
 
 mod commands;
+mod standing;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -28,30 +29,7 @@ use super::place::Place;
 use super::setup::Setup;
 use super::subjects::Helper;
 use super::timetable::Action;
-use super::values;
-
-/// A subject that can be asked. Dropping it ends its servers and removes its namespaces.
-#[derive(Debug)]
-pub(super) struct Standing {
-    // Dropped in this order: the paths, the server, its helpers from the last to the first, then what they use.
-    /// With what each is, for people; that between the generator and the server is the last one.
-    relays: Vec<(String, Relay)>,
-    /// Whether the generator asks through one of them.
-    is_behind_path: bool,
-    server: Option<Mutex<Server>>,
-    helpers: Vec<(String, Mutex<Server>)>,
-    /// The helpers that serve the others too.
-    kept: Option<Arc<Standing>>,
-    pair: Option<VethPair>,
-    /// As for `--server`.
-    pub(super) target: String,
-    pub(super) is_allowed: bool,
-    /// Its version, where it was started.
-    pub(super) version: Option<String>,
-    at: LabPlace,
-    work: PathBuf,
-    values: BTreeMap<String, String>,
-}
+pub(super) use standing::Standing;
 
 /// What is needed to start a subject.
 pub(super) struct Starter<'a> {
@@ -296,11 +274,6 @@ impl Standing {
     fn know_at(&mut self, name: &str, address: SocketAddr) {
         let facts = [("address", address.ip().to_string()), ("port", address.port().to_string())];
         self.values.extend(facts.map(|(fact, value)| (format!("{name}.{fact}"), value)));
-    }
-
-    /// `text` with `{primary.port}` and the like filled in. Other braces stay.
-    pub(super) fn filled(&self, text: &str) -> String {
-        values::filled(&self.values, text)
     }
 
     fn options(&self, started: &Started, address: IpAddr, place: &Place) -> ServerOptions {

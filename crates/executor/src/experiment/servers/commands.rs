@@ -11,7 +11,7 @@ use dnsdyno_lab::{LabError, Place as LabPlace, RunningCommand};
 use super::super::error::ExperimentError;
 use super::super::kind::Started;
 use super::super::values::{asked_at, filled, variables};
-use super::Standing;
+use super::standing::Standing;
 
 impl Standing {
     /// Starts a command beside the server.

@@ -1,0 +1,40 @@
+//! A subject that stands: its servers, where they are, and the values that commands are filled in with.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use dnsdyno_lab::{Place as LabPlace, Server, VethPair};
+use dnsdyno_responder::relay::Relay;
+
+use super::super::values;
+
+/// A subject that can be asked. Dropping it ends its servers and removes its namespaces.
+#[derive(Debug)]
+pub(in super::super) struct Standing {
+    // Dropped in this order: the paths, the server, its helpers from the last to the first, then what they use.
+    /// With what each is, for people; that between the generator and the server is the last one.
+    pub(super) relays: Vec<(String, Relay)>,
+    /// Whether the generator asks through one of them.
+    pub(super) is_behind_path: bool,
+    pub(super) server: Option<Mutex<Server>>,
+    pub(super) helpers: Vec<(String, Mutex<Server>)>,
+    /// The helpers that serve the others too.
+    pub(super) kept: Option<Arc<Standing>>,
+    pub(super) pair: Option<VethPair>,
+    /// As for `--server`.
+    pub(in super::super) target: String,
+    pub(in super::super) is_allowed: bool,
+    /// Its version, where it was started.
+    pub(in super::super) version: Option<String>,
+    pub(super) at: LabPlace,
+    pub(super) work: PathBuf,
+    pub(super) values: BTreeMap<String, String>,
+}
+
+impl Standing {
+    /// `text` with `{primary.port}` and the like filled in. Other braces stay.
+    pub(in super::super) fn filled(&self, text: &str) -> String {
+        values::filled(&self.values, text)
+    }
+}
