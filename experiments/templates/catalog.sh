@@ -37,7 +37,7 @@ cat > send-update <<'END'
 END
 cat > change-members <<'END'
 if [ -e "in-$1" ]; then rm "in-$1"; what=del; else touch "in-$1"; what=add; fi
-catalog=$(grep -o 'catalog-[0-9]*' "$DNSDYNO_SERVER_FOLDER/server.conf" | head -n 1).example.
+catalog=$(grep -o 'catalog-[0-9][0-9]*' "$DNSDYNO_SERVER_FOLDER/server.conf" | head -n 1).example.
 seq 1 "$1" | awk -v what="$what" -v c="$catalog" \
     '{ print "update " what " new" $1 ".zones." c " 0 PTR new" $1 ".members.example." }' | sh send-update "$catalog"
 END

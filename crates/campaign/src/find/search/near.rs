@@ -194,9 +194,9 @@ pub(super) const UNSTABLE: f64 = 0.9;
 const FEWEST_FOR_UNSTABLE: usize = 12;
 
 /// The same probability, below which it is no longer looked at.
-const NO_LONGER: f64 = 0.01;
+const NO_LONGER: f64 = 0.02;
 
 /// While it is between these, each third trial is made at this share of the lower end of the interval.
 const FAR_BELOW: f64 = 0.6;
 const TELLING_EACH: usize = 3;
-const FEWEST_FOR_TELLING: usize = 6;
+const FEWEST_FOR_TELLING: usize = 12;
