@@ -86,7 +86,8 @@ truths! {
     a_limit_that_drifts: Kind::Drift(-0.003), 0.0, options(&[]), WIDE, RATIO_DRIFT;
     a_receive_queue_that_absorbs_bursts: Kind::Queue(0.5), 0.0, options(&["loss<0.1%"]), WIDE, RATIO;
     bad_seconds_in_one_of_twenty_trials: Kind::BadSeconds(0.05), 0.0, options(&[]), WIDE, RATIO;
-    random_arrivals_and_four_servers: Kind::Mdc(0.002), DRAWN, of_queues("p99<5ms"), (P99_IS_5_MS, P99_IS_5_MS), RATIO_MDC;
+    random_arrivals_and_four_servers: Kind::Mdc(0.002), DRAWN, of_queues("p99<5ms"),
+        (P99_IS_5_MS, P99_IS_5_MS), RATIO_MDC;
     random_arrivals_and_random_service: Kind::Mm1(0.01), DRAWN, of_queues("p99<10ms"), (1_500.0, 2_500.0), RATIO;
 }
 
