@@ -77,6 +77,26 @@ fn late_sends_do_not_make_the_limit_seem_higher() {
     assert!(late - never <= MOST_BIAS + 2.5 * error.hypot(other), "{late} {never}");
 }
 
+#[test]
+fn on_a_host_whose_sends_are_often_late_no_trial_far_below_the_limit_is_made_again_and_again() {
+    let mut wide = 0;
+    for seed in 0..30 {
+        let mut server = Imaginary::new(Kind::Noise(0.05), LIMIT, seed);
+        server.late = 0.7;
+        let finding = search(Options::default(), &mut server);
+        match finding.outcome {
+            Outcome::Capacity { to, .. } => wide += u32::from(to > 1.5 * LIMIT),
+            // Most trials that fail are in doubt.
+            Outcome::AtLeast { load, why: Why::Generator } => assert!(load < 1.1 * LIMIT, "{load}"),
+            other => panic!("{other:?}"),
+        }
+        let in_a_row = finding.trials.chunk_by(|one, next| one.load == next.load);
+        let far_below = in_a_row.filter(|row| row[0].load < 0.75 * LIMIT).map(<[_]>::len).max();
+        assert!(far_below <= Some(3), "{far_below:?} trials at one load with seed {seed}");
+    }
+    assert!(wide <= 3, "{wide} of 30");
+}
+
 /// The measure of `docs/find.md`.
 #[test]
 #[ignore = "a thousand searches take minutes"]

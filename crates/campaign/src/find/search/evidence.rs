@@ -100,10 +100,17 @@ impl Search {
             // One that passes there shows that the limit is not where it seemed.
             Purpose::Beyond => true,
             // One that fails while sends are late is in doubt; if those that pass were counted, the limit would seem
-            // higher than it is.
-            Purpose::Near => !trial.late,
+            // higher than it is. Far below the limit none fails for it.
+            Purpose::Near => !trial.late || trial.load < self.usual_failure() * FAR_BELOW,
             Purpose::Doubling | Purpose::Lowest | Purpose::Recover => true,
         }
+    }
+
+    /// The median load of the trials that failed; 0 where none has.
+    fn usual_failure(&self) -> f64 {
+        let mut failed: Vec<f64> = self.failed(true).collect();
+        failed.sort_by(f64::total_cmp);
+        failed.get(failed.len() / 2).copied().unwrap_or(0.0)
     }
 
     /// Whether the trial before it failed.
@@ -112,6 +119,9 @@ impl Search {
         before.iter().rev().find_map(Trial::passed) == Some(false)
     }
 }
+
+/// At this share of the load at which trials fail, one fails for another reason.
+const FAR_BELOW: f64 = 0.75;
 
 /// How far above a load that has failed the next trial may be.
 const A_LITTLE: f64 = 1.02;
