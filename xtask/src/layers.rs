@@ -12,6 +12,8 @@ const LAYERS: &[(&str, u8)] = &[
     ("sys", 1),
     ("measure", 1),
     ("capture", 2),
+    ("clients", 2),
+    ("zones", 3),
     ("plan", 3),
     ("transport", 3),
     ("responder", 3),

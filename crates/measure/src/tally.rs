@@ -5,7 +5,9 @@
 //! ended. How many responses arrived in second 7 is known at its end, and is what the live screen shows.
 
 use crate::counter::counters;
-use crate::{Anomalies, ByCode, Connections, Cookies, Ends, Fallback, Histogram, Latency, Tsig};
+use crate::{
+    Anomalies, ByCode, CachingClients, Connections, Cookies, Ends, Fallback, Histogram, Latency, Tsig,
+};
 
 counters! {
     /// How the queries ended whose intended instant is in one interval.
@@ -154,6 +156,8 @@ counters! {
         pub tsig: Option<Box<Tsig>>,
         /// DNS cookies of responses; `None` where queries have none.
         pub cookies: Option<Box<Cookies>>,
+        /// Simulated clients with caches; `None` where the queries have another source.
+        pub clients: Option<Box<CachingClients>>,
     }
 }
 
@@ -180,6 +184,12 @@ impl Arrivals {
     #[inline]
     pub fn cookies_mut(&mut self) -> &mut Cookies {
         self.cookies.get_or_insert_default()
+    }
+
+    /// The counters of simulated clients, created when first needed.
+    #[inline]
+    pub fn clients_mut(&mut self) -> &mut CachingClients {
+        self.clients.get_or_insert_default()
     }
 }
 

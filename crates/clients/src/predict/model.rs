@@ -1,0 +1,254 @@
+//! The model of a cache: how often a question is not in it, by the rates and TTLs of all questions and its size.
+//!
+//! A key that is asked for u times a second, and lasts L seconds once it is stored, is stored anew 1/u seconds after it
+//! ended: so it is missed u/(1+uL) times a second, and it is valid for a part uL/(1+uL) of the time. Without evictions
+//! L is its TTL T, and the mean number of valid entries is the sum of those parts: the need of the keys. With a smaller
+//! cache of C entries, each policy has one unknown, which is found by halving an interval until the cache is full:
+//!
+//! | policy | unknown | how true |
+//! |---|---|---|
+//! | TTL | x: each entry loses x of its TTL, L = T - x | exact for many keys |
+//! | FIFO | F: an entry leaves F after it was stored, L = min(T, F) | exact for many keys |
+//! | LRU | c: an entry leaves after c without a use (Che, Tung and Wang, 2002) | the time beyond the first c is taken as exponential |
+//! | LFU | which keys stay: those asked for most often | an upper bound of the hits: a count that begins anew with each storing keeps less |
+//!
+//! With FIFO, LRU and LFU an entry that has expired keeps its place, so that they evict before the valid ones fill the
+//! cache; with TTL what has expired is evicted first.
+
+use std::ops::Range;
+
+use dnsdyno_measure::CacheState;
+
+use crate::description::Policy;
+
+/// Keys of one cache that are alike.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Group {
+    /// How many; a part of one for a mean over clients.
+    pub keys: f64,
+    /// How often each is asked for, in one second.
+    pub asked_per_s: f64,
+    /// The TTL in seconds.
+    pub ttl_s: f64,
+    /// What brings it besides.
+    pub brought: Option<Brought>,
+}
+
+/// Additional data: each response to a question of other groups stores some of the keys again.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Brought {
+    /// The groups whose responses bring it, before this one.
+    pub by: Range<usize>,
+    /// How many of its keys a response brings.
+    pub per_answer: f64,
+}
+
+impl Group {
+    /// Keys that are asked for, and not brought.
+    pub fn asked(keys: f64, asked_per_s: f64, ttl_s: f64) -> Self {
+        Group { keys, asked_per_s, ttl_s, brought: None }
+    }
+}
+
+/// How the keys do in a cache.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Solution {
+    /// The mean number of valid entries if none were evicted.
+    pub need: f64,
+    /// The state of the cache.
+    pub state: CacheState,
+    /// How often all keys of each group together are missed, in one second.
+    pub missed_per_s: Vec<f64>,
+    /// How much of its TTL an entry loses, in seconds; with [`Policy::Ttl`] only.
+    pub lost_s: Option<f64>,
+}
+
+/// Solves the model of a cache of `entries`.
+pub fn solve(policy: Policy, groups: &[Group], entries: f64) -> Solution {
+    let longest_s = groups.iter().map(|group| group.ttl_s).fold(0.0, f64::max);
+    let ttl_s = |group: &Group| group.ttl_s;
+    let free = evaluate(groups, ttl_s, |_, group, brought_per_s| live(group, brought_per_s, group.ttl_s));
+    let need = free.used;
+    let keys: f64 = groups.iter().map(|group| group.keys).sum();
+    let state = if keys <= entries {
+        CacheState::Fits
+    } else if need <= entries {
+        CacheState::Tight
+    } else {
+        CacheState::Overflows
+    };
+    let (missed_per_s, lost_s) = match policy {
+        _ if entries < 1.0 => (evaluate(groups, ttl_s, |_, _, _| (1.0, 0.0)).missed_per_s, None),
+        _ if state == CacheState::Fits => (free.missed_per_s, (policy == Policy::Ttl).then_some(0.0)),
+        Policy::Ttl => {
+            let with = |lost_s: f64| {
+                let left_s = |group: &Group| (group.ttl_s - lost_s).max(0.0);
+                evaluate(groups, left_s, |_, group, brought_per_s| live(group, brought_per_s, left_s(group)))
+            };
+            // More is lost, less is used.
+            let lost_s = halve(0.0, longest_s, |lost_s| with(lost_s).used > entries);
+            (with(lost_s).missed_per_s, Some(lost_s))
+        }
+        Policy::Fifo => (fill(groups, entries, longest_s, fifo), None),
+        Policy::Lru => (fill(groups, entries, longest_s, lru), None),
+        Policy::Lfu => (lfu(groups, entries), None),
+    };
+    Solution { need, state, missed_per_s, lost_s }
+}
+
+/// What all groups together do.
+struct Evaluated {
+    /// Entries in the cache.
+    used: f64,
+    missed_per_s: Vec<f64>,
+}
+
+/// Evaluates the groups in their order, as later ones are brought by earlier ones. `lasting` says how long an entry of
+/// a group lasts once it is stored; `of_key` says of a key, by its group's index and how often it is brought, with what
+/// part of its questions it is missed, and for what part of the time it has an entry.
+fn evaluate(
+    groups: &[Group],
+    lasting: impl Fn(&Group) -> f64,
+    of_key: impl Fn(usize, &Group, f64) -> (f64, f64),
+) -> Evaluated {
+    let mut missed_parts: Vec<f64> = Vec::with_capacity(groups.len());
+    let mut used = 0.0;
+    for (index, group) in groups.iter().enumerate() {
+        let brought_per_s = group.brought.as_ref().map_or(0.0, |brought| {
+            let by = groups.get(brought.by.clone()).unwrap_or_default().iter();
+            let by = by.zip(missed_parts.get(brought.by.clone()).unwrap_or_default());
+            brought_per_s(group, brought, lasting(group), by)
+        });
+        let (missed, has_entry) = of_key(index, group, brought_per_s);
+        missed_parts.push(missed);
+        used += group.keys * has_entry;
+    }
+    let missed_per_s = groups.iter().zip(&missed_parts);
+    let missed_per_s = missed_per_s.map(|(group, missed)| group.keys * group.asked_per_s * missed).collect();
+    Evaluated { used, missed_per_s }
+}
+
+/// How often a key is brought: the rate of a Poisson process that leaves it without an entry for the same part of the
+/// time as what brings it does.
+///
+/// A question that is asked for u times a second and lasts L is answered every L + 1/u seconds. Of what it brings, and
+/// what lasts l, nothing is left for a part 1 - l/(L + 1/u) of the time, or, if l > L, exp(-u(l - L))/(1 + uL).
+fn brought_per_s<'a>(
+    group: &Group,
+    brought: &Brought,
+    lasting_s: f64,
+    by: impl Iterator<Item = (&'a Group, &'a f64)>,
+) -> f64 {
+    let (mut per_s, mut log_absent) = (0.0, 0.0);
+    for (question, missed) in by.filter(|(question, _)| question.asked_per_s > 0.0) {
+        let number = question.keys * brought.per_answer / group.keys;
+        let answered_per_s = question.asked_per_s * missed;
+        per_s += number * answered_per_s;
+        let longer_s = lasting_s - (1.0 / missed - 1.0) / question.asked_per_s;
+        let log = if longer_s > 0.0 {
+            missed.ln() - question.asked_per_s * longer_s
+        } else {
+            (-answered_per_s * lasting_s).max(-1.0).ln_1p()
+        };
+        log_absent += number * log.max(LOG_NEVER);
+    }
+    if lasting_s > 0.0 { -log_absent / lasting_s } else { per_s }
+}
+
+/// The logarithm of a part of the time that is as good as none.
+const LOG_NEVER: f64 = -500.0;
+
+/// The part of the questions that a key is missed with, and of the time that it is valid, if it lasts `lasting_s`
+/// from when it was stored or brought last.
+///
+/// Being brought r times a second renews it, so it ends when no response has brought it for that time: after
+/// (e^{rL} - 1)/r on average, which is L for r = 0. Then the next question or response stores it.
+fn live(group: &Group, brought_per_s: f64, lasting_s: f64) -> (f64, f64) {
+    let stored_per_s = group.asked_per_s + brought_per_s;
+    if stored_per_s <= 0.0 {
+        return (1.0, 0.0);
+    }
+    let valid_s = mean_until_pause(brought_per_s, lasting_s);
+    let missed = 1.0 / (1.0 + stored_per_s * valid_s);
+    (missed, 1.0 - missed)
+}
+
+/// The mean time until a Poisson process of a rate makes a pause of `pause_s`, the pause included.
+fn mean_until_pause(per_s: f64, pause_s: f64) -> f64 {
+    if per_s * pause_s < 1e-9 { pause_s } else { (per_s * pause_s).exp_m1() / per_s }
+}
+
+/// With FIFO, where an entry leaves `stay_s` after it was stored last. When it expires before that, it keeps its place
+/// until it is asked for.
+fn fifo(group: &Group, brought_per_s: f64, stay_s: f64) -> (f64, f64) {
+    let (missed, valid) = live(group, brought_per_s, group.ttl_s.min(stay_s));
+    let expired_s = (stay_s - group.ttl_s).max(0.0);
+    (missed, valid + missed * -(-expired_s * (group.asked_per_s + brought_per_s)).exp_m1())
+}
+
+/// With LRU, where an entry leaves `idle_s` after its last use.
+fn lru(group: &Group, brought_per_s: f64, idle_s: f64) -> (f64, f64) {
+    let used_per_s = group.asked_per_s + brought_per_s;
+    let has_entry = -(-used_per_s * idle_s).exp_m1();
+    // It lasts for one pause at least, and beyond that for a time that is nearly exponential.
+    let beyond_s = mean_until_pause(used_per_s, idle_s) - idle_s;
+    let valid_s = match group.ttl_s - idle_s {
+        left_s if left_s <= 0.0 => group.ttl_s,
+        _ if beyond_s <= 0.0 => idle_s,
+        left_s => idle_s + beyond_s * -(-left_s / beyond_s).exp_m1(),
+    };
+    (1.0 / (1.0 + used_per_s * valid_s), has_entry)
+}
+
+/// Finds how long an entry stays until the cache is full, and what is missed then.
+fn fill(
+    groups: &[Group],
+    entries: f64,
+    longest_s: f64,
+    of_key: fn(&Group, f64, f64) -> (f64, f64),
+) -> Vec<f64> {
+    let with = |stay_s: f64| {
+        let lasting = |group: &Group| group.ttl_s.min(stay_s);
+        evaluate(groups, lasting, |_, group, brought_per_s| of_key(group, brought_per_s, stay_s))
+    };
+    // A thousand TTLs are as good as forever.
+    let stay_s = halve(0.0, longest_s * 1e3, |stay_s| with(stay_s).used < entries);
+    with(stay_s).missed_per_s
+}
+
+/// With LFU: the keys that are asked for most often stay, each until its TTL ends.
+fn lfu(groups: &[Group], entries: f64) -> Vec<f64> {
+    let mut by_rate: Vec<(usize, &Group)> = groups.iter().enumerate().collect();
+    by_rate.sort_by(|(_, a), (_, b)| b.asked_per_s.total_cmp(&a.asked_per_s));
+    let mut staying = vec![0.0; groups.len()];
+    let mut room = entries;
+    for (index, group) in by_rate {
+        let part = (room / group.keys).clamp(0.0, 1.0);
+        if let Some(staying) = staying.get_mut(index) {
+            *staying = part;
+        }
+        room -= part * group.keys;
+    }
+    let of_key = |index: usize, group: &Group, brought_per_s: f64| {
+        let part = staying.get(index).copied().unwrap_or(0.0);
+        let (missed, _) = live(group, brought_per_s, group.ttl_s);
+        (part * missed + 1.0 - part, part)
+    };
+    evaluate(groups, |group| group.ttl_s, of_key).missed_per_s
+}
+
+/// The place between two where `holds` ends to hold.
+fn halve(mut from: f64, mut to: f64, holds: impl Fn(f64) -> bool) -> f64 {
+    for _ in 0..60 {
+        let middle = (from + to) / 2.0;
+        if holds(middle) {
+            from = middle;
+        } else {
+            to = middle;
+        }
+    }
+    to
+}
+
+#[cfg(test)]
+mod tests;

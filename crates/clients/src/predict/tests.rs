@@ -1,0 +1,98 @@
+//! Predictions that can be computed by hand.
+
+use super::*;
+use crate::description::Description;
+
+const DESCRIPTION: &str = r#"{"kind": "epc", "mcc": "440", "mnc": "010", "tacs": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10],
+    "apns": ["a", "b", "c"], "clients": 5, "cache": {"entries": 1000, "count": "names"},
+    "arrivals": {"attaches": 1000, "handovers": 3000, "apn_zipf": 0}}"#;
+
+fn question(qtype: &str, names: u32, brought: f64, octets: u32) -> Questions {
+    Questions { qtype: qtype.to_owned(), names, per_lookup: 1.0, brought, ttl_s: 300, octets }
+}
+
+fn zone() -> Zone {
+    Zone {
+        tac: vec![question("NAPTR", 10, 0.0, 4_000), question("A", 20, 10.0, 100)],
+        apn: vec![question("NAPTR", 3, 0.0, 500), question("A", 20, 0.0, 100)],
+        stub: Vec::new(),
+    }
+}
+
+fn checked(json: &str) -> Checked {
+    Description::parse(json).unwrap().check(1 << 32).unwrap()
+}
+
+fn assert_near(found: f64, expected: f64) {
+    assert!((found - expected).abs() <= expected * 0.01, "{found} instead of {expected}");
+}
+
+#[test]
+fn each_server_gets_access_points_times_clients_and_tracking_areas() {
+    let found = predict(&checked(DESCRIPTION), &zone(), 1_232).unwrap();
+    // All is in the cache for 300 s: ten areas at one client each; three access points and 20 addresses at five.
+    let part = |kind, qtype: &str| {
+        found
+            .parts
+            .iter()
+            .find(|part| part.kind == kind && part.qtype == qtype)
+            .map(|part| part.queries_per_s)
+    };
+    assert_near(part(ProcedureKind::Handover, "NAPTR").unwrap(), 10.0 / 300.0 * 0.75);
+    assert_near(part(ProcedureKind::Attach, "NAPTR").unwrap(), 10.0 / 300.0 * 0.25 + 15.0 / 300.0);
+    assert_near(part(ProcedureKind::Attach, "A").unwrap(), 100.0 / 300.0);
+    assert_eq!(part(ProcedureKind::Handover, "A"), None, "brought");
+    assert_near(found.truncated, 10.0 / 125.0);
+    assert_near(found.requests_per_s, found.queries_per_s * (1.0 + found.truncated));
+    assert_near(found.octets_per_s, (10.0 * 4_000.0 + 15.0 * 500.0 + 100.0 * 100.0) / 300.0);
+    assert_eq!(found.state, CacheState::Fits);
+    assert_near(found.need, 25.0);
+}
+
+#[test]
+fn sets_in_the_additional_section_take_places_where_sets_are_counted() {
+    let json = DESCRIPTION.replace("names", "rrsets");
+    let found = predict(&checked(&json), &zone(), 1_232).unwrap();
+    // Each address is brought by one of the two areas of a client, and they are in the cache nearly always.
+    assert_near(found.need, 25.0 + 20.0);
+}
+
+#[test]
+fn a_curve_falls_to_where_all_fits() {
+    let checked = checked(DESCRIPTION);
+    let sizes = [0, 1, 5, 10, 20, 24, 25, 1_000];
+    let curve = curve(&checked, &zone(), 1_232, &sizes).unwrap();
+    assert!(curve.windows(2).all(|pair| pair[0].queries_per_s >= pair[1].queries_per_s * 0.999), "{curve:?}");
+    assert_near(curve[0].queries_per_s, 4_000.0 + 2_000.0);
+    assert_eq!(curve[0].hit_ratio, 0.0);
+    assert_eq!(curve.last(), predict(&checked, &zone(), 1_232).ok().as_ref());
+}
+
+#[test]
+fn groups_of_ranks_are_as_good_as_each_rank_alone() {
+    let weights = zipf(100_000, 1.0);
+    let sum: f64 = weights.iter().sum();
+    let each: Vec<Group> =
+        weights.iter().map(|weight| Group::asked(1.0, weight / sum * 5_000.0, 300.0)).collect();
+    let expected: f64 = solve(crate::Policy::Ttl, &each, 20_000.0).missed_per_s.iter().sum();
+
+    let question = question("A", 100_000, 0.0, 100);
+    let lookup = Lookup {
+        questions: std::slice::from_ref(&question),
+        key: "zone.stub",
+        weights,
+        per_s: 5_000.0,
+        keys_of_name: 1.0,
+    };
+    let mut all = Groups { asked: Vec::new(), groups: Vec::new(), count: Count::Names, additional: false };
+    all.add(lookup, &[(ProcedureKind::Lookup, 1.0)]).unwrap();
+    assert!(all.groups.len() < 400, "{}", all.groups.len());
+    let found: f64 = solve(crate::Policy::Ttl, &all.groups, 20_000.0).missed_per_s.iter().sum();
+    assert!((found / expected - 1.0).abs() < 1e-3, "{found} instead of {expected}");
+}
+
+#[test]
+fn a_zone_without_questions_says_what_to_do() {
+    let error = predict(&checked(DESCRIPTION), &Zone::default(), 1_232).unwrap_err();
+    assert!(error.to_string().contains("zone.tac: there is no question"), "{error}");
+}

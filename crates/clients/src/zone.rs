@@ -1,0 +1,36 @@
+//! What the zones hold, as far as a prediction of the load needs it.
+
+use serde::{Deserialize, Serialize};
+
+/// What the zones hold that are asked for: the questions of each lookup, in the order in which they are asked.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Zone {
+    /// A lookup by tracking area: first its NAPTR records.
+    pub tac: Vec<Questions>,
+    /// A lookup by access point.
+    pub apn: Vec<Questions>,
+    /// A lookup of a host.
+    pub stub: Vec<Questions>,
+}
+
+/// Questions of a lookup that are alike: same type, TTL and size of the response.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Questions {
+    /// The type: `NAPTR`, `SRV`, `A`, `AAAA`.
+    pub qtype: String,
+    /// How many different names all lookups together ask for: as many as tracking areas for the first question; as
+    /// gateways for their addresses.
+    pub names: u32,
+    /// How many of them one lookup needs: one address of the gateway that is chosen, but each branch of NAPTR.
+    pub per_lookup: f64,
+    /// How many of their RRsets are in the additional section of a response to the first question of the lookup; 0:
+    /// they are asked for.
+    #[serde(default)]
+    pub brought: f64,
+    /// The TTL of the response in seconds.
+    pub ttl_s: u32,
+    /// The size of the whole response in octets: over TCP, or over UDP if it fits.
+    pub octets: u32,
+}

@@ -1,0 +1,214 @@
+//! What the zones hold, counted in the zones: sizes of answers, and the description for clients.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+
+use dnsdyno_clients::{self as clients, Arrivals, Description, Lookups, Mobile, Names, Questions};
+use rand::seq::SliceRandom;
+
+use crate::epc::access_points::AccessPoint;
+use crate::epc::areas::{Area, SERVING};
+use crate::epc::fleet::Fleet;
+use crate::epc::options::{Addresses, EpcOptions};
+use crate::epc::size::is_near;
+use crate::queries::random;
+use crate::record::{Data, Record, response_octets};
+use crate::zone::Zone;
+
+/// The answers to questions that are alike.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AnswersOf {
+    /// What is asked for, such as `tracking area`.
+    pub what: &'static str,
+    /// The type of the question.
+    pub rtype: &'static str,
+    /// How many names have such records; a wildcard is one.
+    pub names: usize,
+    /// The records of an answer.
+    pub records: AnswerSizes,
+    /// The octets of a response: header, question, answer and OPT.
+    pub octets: AnswerSizes,
+}
+
+/// The smallest and the largest of several sizes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AnswerSizes {
+    /// The smallest.
+    pub least: usize,
+    /// The largest.
+    pub most: usize,
+}
+
+impl AnswerSizes {
+    fn of(sizes: impl Iterator<Item = usize>) -> Option<Self> {
+        sizes.fold(None, |sizes: Option<AnswerSizes>, size| {
+            let AnswerSizes { least, most } = sizes.unwrap_or(AnswerSizes { least: size, most: size });
+            Some(AnswerSizes { least: least.min(size), most: most.max(size) })
+        })
+    }
+
+    /// Whether all are within 2 % of a size.
+    pub(super) fn is_near(&self, wanted: usize) -> bool {
+        is_near(self.least, wanted) && is_near(self.most, wanted)
+    }
+}
+
+impl fmt::Display for AnswerSizes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.least == self.most {
+            true => write!(f, "{}", self.most),
+            false => write!(f, "{} to {}", self.least, self.most),
+        }
+    }
+}
+
+/// The sizes of all kinds of answers; those of tracking areas first.
+pub(super) fn sizes(zone: &Zone, areas: &[Area], access_points: &[AccessPoint]) -> Vec<AnswersOf> {
+    let sets = sets(zone);
+    let of = |what, rtype, answers: Vec<(&str, &[&Record])>| {
+        Some(AnswersOf {
+            what,
+            rtype,
+            names: answers.len(),
+            records: AnswerSizes::of(answers.iter().map(|(_, records)| records.len()))?,
+            octets: AnswerSizes::of(
+                answers.iter().map(|(name, records)| response_octets(name, records.iter().copied())),
+            )?,
+        })
+    };
+    let branches = || access_points.iter().flat_map(|access_point| &access_point.plain_branches);
+    let each = |wanted: &'static str| {
+        let of_type = sets.iter().filter(|((_, rtype), _)| *rtype == wanted);
+        of_type.map(|((name, _), records)| (*name, records.as_slice())).collect::<Vec<_>>()
+    };
+    let of_areas = areas.iter().map(|area| (&*area.asked, set(&sets, &area.owner))).collect();
+    let of_points = access_points.iter().map(|at| (&*at.name, set(&sets, &at.name))).collect();
+    let of_branches = branches().map(|name| (&**name, set(&sets, name))).collect();
+    [
+        of(AREA, NAPTR, of_areas),
+        of(POINT, NAPTR, of_points),
+        of(BRANCH, NAPTR, of_branches),
+        of(SERVICE, "SRV", each("SRV")),
+        of(HOST, "A", each("A")),
+        of(HOST, "AAAA", each("AAAA")),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// The most records of one type at one name.
+pub(super) fn most_records(zone: &Zone) -> usize {
+    sets(zone).values().map(Vec::len).max().unwrap_or(0)
+}
+
+/// Who asks for the zone, and what; the user changes the rest.
+pub(super) fn description(
+    options: &EpcOptions,
+    codes: &[u16],
+    fleet: &Fleet,
+    (areas, access_points): (&[Area], &[AccessPoint]),
+    zone: &Zone,
+    answers: &[AnswersOf],
+) -> Description {
+    let mut tacs = codes.to_vec();
+    tacs.shuffle(&mut random(options.seed));
+    // Each client has users in one area at least.
+    let clients_per_tac = options.mmes.div_ceil(codes.len().max(1) as u32).max(1);
+    let lookups = Lookups { ipv6: options.addresses == Addresses::Dual, ..Lookups::default() };
+    let questions = questions(options, fleet, (areas, access_points), zone, answers);
+    Description {
+        names: Names::Epc(Mobile {
+            mcc: options.mcc.clone(),
+            mnc: options.mnc.clone(),
+            tacs,
+            apns: options.apn_names(),
+            lookups,
+        }),
+        clients: options.mmes,
+        cache: Default::default(),
+        arrivals: Arrivals { clients_per_tac, ..Arrivals::default() },
+        retries: Default::default(),
+        events: Vec::new(),
+        zone: Some(questions),
+    }
+}
+
+/// The questions of clients that look for gateways without special abilities, which additional sections do not answer:
+/// whether they do depends on the server.
+fn questions(
+    options: &EpcOptions,
+    fleet: &Fleet,
+    (areas, access_points): (&[Area], &[AccessPoint]),
+    zone: &Zone,
+    answers: &[AnswersOf],
+) -> clients::Zone {
+    let octets = |what: &str, rtype: &str| {
+        let of = answers.iter().find(|of| of.what == what && of.rtype == rtype);
+        of.map_or(0, |of| u32::try_from((of.octets.least + of.octets.most) / 2).unwrap_or(u32::MAX))
+    };
+    let question = |what: &str, rtype: &str, names: usize, per_lookup: f64| Questions {
+        qtype: rtype.to_owned(),
+        names: u32::try_from(names).unwrap_or(u32::MAX),
+        per_lookup,
+        brought: 0.0,
+        ttl_s: options.ttl_s,
+        octets: octets(what, rtype),
+    };
+    // Of the gateway that is selected.
+    let types = if options.addresses == Addresses::Dual { &["A", "AAAA"][..] } else { &["A"] };
+    let addresses = |gateways: usize| types.iter().map(move |rtype| question(HOST, rtype, gateways, 1.0));
+    let points = access_points.len();
+    let branches: usize = access_points.iter().map(|point| point.plain_branches.len()).sum();
+    let leads_to: usize = access_points.iter().map(|point| point.plain_gateways).sum();
+    let each = |count: usize| count as f64 / points.max(1) as f64;
+    let pgws = fleet.pgws_of(false).iter().filter(|gateway| gateway.suffix.is_empty()).count();
+    let tac = [question(AREA, NAPTR, options.tacs as usize, 1.0)];
+    let apn = [
+        question(POINT, NAPTR, points, 1.0),
+        question(BRANCH, NAPTR, branches, each(branches)),
+        question(SERVICE, "SRV", pgws, each(leads_to)),
+    ];
+    clients::Zone {
+        tac: tac.into_iter().chain(addresses(serving_hosts(zone, areas))).collect(),
+        apn: apn.into_iter().chain(addresses(pgws)).collect(),
+        stub: Vec::new(),
+    }
+}
+
+/// How many hosts of serving gateways without special abilities all answers for tracking areas name together.
+fn serving_hosts(zone: &Zone, areas: &[Area]) -> usize {
+    let owners: HashSet<&str> = areas.iter().map(|area| &*area.owner).collect();
+    let hosts = zone.records.iter().filter_map(|record| match &record.data {
+        Data::Naptr(naptr) if &*naptr.service == SERVING && owners.contains(&*record.owner) => {
+            Some(&naptr.replacement)
+        }
+        _ => None,
+    });
+    hosts.collect::<HashSet<_>>().len()
+}
+
+/// The records by owner and type.
+type Sets<'a> = HashMap<(&'a str, &'static str), Vec<&'a Record>>;
+
+fn sets(zone: &Zone) -> Sets<'_> {
+    let mut sets = Sets::new();
+    for record in &zone.records {
+        sets.entry((&*record.owner, record.data.type_name())).or_default().push(record);
+    }
+    sets
+}
+
+/// The NAPTR records of a name.
+fn set<'a>(sets: &'a Sets<'a>, name: &'a str) -> &'a [&'a Record] {
+    sets.get(&(name, NAPTR)).map_or(&[], Vec::as_slice)
+}
+
+const NAPTR: &str = "NAPTR";
+
+/// What is asked for, as a person reads it.
+const AREA: &str = "tracking area";
+const POINT: &str = "access point";
+const BRANCH: &str = "branch of an access point";
+const SERVICE: &str = "gateway of a branch";
+const HOST: &str = "host";
