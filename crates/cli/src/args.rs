@@ -47,6 +47,8 @@ pub(crate) enum Command {
     Export(crate::cmd::export::ExportFlags),
     /// Say what is in captures of DNS traffic, and cut, filter, merge and convert them
     Capture(crate::cmd::capture::CaptureFlags),
+    /// Make zones by rule: of a mobile operator, many with a catalog, telephone numbers
+    Data(crate::cmd::data::DataFlags),
     /// Show a folder of runs in a browser
     Serve(crate::cmd::serve::ServeFlags),
     /// Look at this host before a run: what will bias the figures, and the commands that cure it

@@ -195,7 +195,6 @@ const HABITS: &[Habit] = &[
     habit("--retries", "queries are not retried: an unanswered query is a loss", ""),
     habit("--runs", "passes through the file are `--passes {}`", "1"),
     habit("--silent", "a run without progress is `--quiet`", ""),
-    habit("--source", "the address to send from is `--local-address {}`", "192.0.2.1"),
     habit("--target", "the server is `-s {}`", "192.0.2.1"),
     habit("--targets", "the file of servers is `--servers {}`", "servers.txt"),
     habit("--want-recursion", "the RD bit is set by default; `--no-recursion` clears it", ""),

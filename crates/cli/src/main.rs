@@ -38,6 +38,7 @@ fn main() -> ExitCode {
         Command::Experiment(flags) => cmd::experiment::experiment(&flags),
         Command::Export(flags) => cmd::export::export(&flags),
         Command::Capture(flags) => cmd::capture::capture(&flags),
+        Command::Data(flags) => cmd::data::data(&flags),
         Command::Serve(flags) => cmd::serve::serve(&flags),
         Command::Respond(flags) => cmd::respond::respond(*flags),
         Command::Relay(flags) => cmd::relay::relay(&flags),

@@ -73,8 +73,8 @@ impl Job<'_> {
         let end_ns = self.end_ns.unwrap_or(u64::MAX);
         let queries = match self.source {
             Source::Whole(queries) => queries,
-            // The reader gives each worker its own part.
-            Source::Fed(_) => {
+            // The reader, or the clients, give each worker its own part.
+            Source::Fed(_) | Source::Clients(_) => {
                 let is_open = self.load.is_open();
                 let window = self.load.window().map(|window| part(window).max(u32::from(is_open)));
                 return Pace::fed(is_open, window, end_ns, self.timeout_ns);

@@ -6,6 +6,7 @@
 //! repeatable.
 #![forbid(unsafe_code)]
 
+mod clients;
 mod collector;
 mod connections;
 mod control;
@@ -27,14 +28,17 @@ mod sending;
 mod share;
 mod stop_limits;
 mod supply;
+mod upcoming;
 mod worker;
 
+pub use clients::{ClientModel, ClientModels};
 pub use collector::{Live, Observer};
 pub use control::{Asked, Control, Reached, StopCause};
 pub use feed::{FeedConfig, FeedIn, Feeds};
 pub use job::{Job, preparation_ns};
 pub use query_log::{How, QueryEnd, QueryLog, QueryLogs, Unpaired, Why};
 pub use supply::Source;
+pub use upcoming::Upcoming;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;

@@ -6,7 +6,7 @@ use dnsdyno_plan::schedule::Cursor;
 use crate::control::StopCause;
 use crate::limit::Limit;
 use crate::stop_limits::WorkerLimits;
-use crate::supply::Upcoming;
+use crate::upcoming::Upcoming;
 
 /// One worker's part of the load.
 pub(crate) struct Pace {
@@ -284,7 +284,8 @@ impl Pace {
                 (_, true) if !fed.is_open => Some(fed.end_ns),
                 (Upcoming::Query { due_ns, .. }, true) => Some(due_ns.saturating_add(self.timeout_ns)),
                 (Upcoming::Query { due_ns, .. }, false) => Some(if fed.is_open { due_ns } else { now_ns }),
-                (Upcoming::NotYet { known_to_ns }, _) => Some(known_to_ns.max(now_ns + READER_POLL_NS)),
+                (Upcoming::NotYet { known_to_ns }, _) if known_to_ns > now_ns => Some(known_to_ns),
+                (Upcoming::NotYet { .. }, _) => Some(now_ns + READER_POLL_NS),
             },
         }
     }

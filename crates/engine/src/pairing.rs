@@ -168,11 +168,20 @@ impl<'a> Pairing<'a> {
     /// queries and connections.
     pub(crate) fn roll(&mut self, now_ns: u64, resources: impl FnOnce() -> Resources) {
         if now_ns >= self.ledger.wall_end_ns() {
+            self.count_clients(now_ns, false);
             self.ledger.roll(now_ns, resources);
             self.note_outstanding();
             if self.connections.is_used() {
                 self.note_open();
             }
+        }
+    }
+
+    /// Adds what simulated clients have counted since the last time.
+    #[cold]
+    pub(crate) fn count_clients(&mut self, now_ns: u64, is_end: bool) {
+        if let Supply::Clients(clients) = &mut self.queries {
+            clients.count(self.ledger.arrivals().clients_mut(), now_ns, is_end);
         }
     }
 
@@ -330,7 +339,7 @@ impl Pairing<'_> {
             self.made.count_found(true, rcode, self.ledger.arrivals());
         }
         self.log.answered(&self.queries, sent_query, (id, rcode), at_ns, bytes);
-        self.queries.release(sent_query.question);
+        self.queries.answered(sent_query.question, at_ns, bytes);
     }
 
     /// Counts a response that does not answer a query in time.

@@ -23,7 +23,7 @@ use crate::pace::Pace;
 use crate::pairing::Pairing;
 use crate::passing::{PASSED_RETRY_NS, Passed, channel_of_source, pass_paused};
 use crate::share::Share;
-use crate::supply::{Fed, Supply};
+use crate::supply::Supply;
 
 /// The state of a worker's sending.
 pub(crate) struct Sending {
@@ -110,8 +110,8 @@ impl Sending {
         let mut outstanding = pairing.outstanding();
         let has_clients = match &mut pairing.queries {
             Supply::Whole(queries) => queries.client(0).is_some(),
-            Supply::Fed(fed) => {
-                pace.set_upcoming(fed.upcoming(now_ns, !pace.is_full(outstanding)));
+            others => {
+                set_upcoming(others, pace, now_ns, outstanding);
                 false
             }
         };
@@ -123,9 +123,10 @@ impl Sending {
             let Some(due) = pace.take(now_ns, outstanding) else { return };
             let question = match &mut pairing.queries {
                 Supply::Whole(_) => self.picker.pick(due.number, now_ns),
-                Supply::Fed(fed) => {
+                others => {
                     let question;
-                    (question, drawn) = take_fed(fed, pace, now_ns, outstanding + 1);
+                    (question, drawn) = others.take_next();
+                    set_upcoming(others, pace, now_ns, outstanding + 1);
                     question
                 }
             };
@@ -471,12 +472,12 @@ impl Sending {
     }
 }
 
-/// The next query of a streamed source, and the member of the mix that its client is, where the source has clients.
+/// Tells the pace what is next of a source whose queries are not all known.
 #[cold]
-fn take_fed(fed: &mut Fed, pace: &mut Pace, now_ns: u64, outstanding: u32) -> (u32, Option<u8>) {
-    let (question, of_client) = fed.take_next();
-    pace.set_upcoming(fed.upcoming(now_ns, !pace.is_full(outstanding)));
-    (question, fed.has_clients().then_some(of_client))
+fn set_upcoming(queries: &mut Supply<'_>, pace: &mut Pace, now_ns: u64, outstanding: u32) {
+    if let Some(next) = queries.upcoming(now_ns, !pace.is_full(outstanding)) {
+        pace.set_upcoming(next);
+    }
 }
 
 /// Rare beside the queries that no window delays: it must not lengthen their path.

@@ -1,5 +1,5 @@
-//! The queries of a worker: all of the source in one block, or the chunks that it was given and whose queries have not
-//! all ended.
+//! The queries of a worker: all of the source in one block; or the chunks that it was given and whose queries have not
+//! all ended; or those that clients ask, given the responses to the ones before.
 //!
 //! ```text
 //!   chunk    7 (freed)      8            9           10, being sent
@@ -16,9 +16,11 @@ use std::sync::Arc;
 use dnsdyno_plan::source::{CHUNK_QUERIES, Chunk, Maker, Picker, Queries};
 use dnsdyno_wire::Peek;
 
+use crate::clients::{ClientModels, ClientQueries};
 use crate::feed::{FeedOut, Feeds, Next};
-use crate::question::asks;
+use crate::question::{SentQuestions, asks};
 use crate::share::Share;
+use crate::upcoming::Upcoming;
 
 /// Where the queries of a run come from.
 #[derive(Clone, Copy)]
@@ -27,6 +29,8 @@ pub enum Source<'a> {
     Whole(&'a Queries),
     /// Chunks, which are given to the workers while they run.
     Fed(&'a Feeds),
+    /// What clients ask, given the responses that they get.
+    Clients(&'a ClientModels),
 }
 
 impl Source<'_> {
@@ -35,6 +39,7 @@ impl Source<'_> {
         match self {
             Source::Whole(queries) => queries.types(),
             Source::Fed(feeds) => feeds.types(),
+            Source::Clients(models) => models.types(),
         }
     }
 
@@ -42,7 +47,7 @@ impl Source<'_> {
     pub(crate) fn picker(&self, Share { worker, workers }: Share) -> Picker {
         match self {
             Source::Whole(queries) => queries.picker(worker, workers),
-            Source::Fed(_) => Queries::default().picker(worker, workers),
+            Source::Fed(_) | Source::Clients(_) => Queries::default().picker(worker, workers),
         }
     }
 
@@ -50,7 +55,7 @@ impl Source<'_> {
     pub(crate) fn len(&self) -> Option<usize> {
         match self {
             Source::Whole(queries) => Some(queries.len()),
-            Source::Fed(_) => None,
+            Source::Fed(_) | Source::Clients(_) => None,
         }
     }
 }
@@ -59,17 +64,7 @@ impl Source<'_> {
 pub(crate) enum Supply<'a> {
     Whole(&'a Queries),
     Fed(Box<Fed>),
-}
-
-/// The next query of a worker's chunks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Upcoming {
-    /// It is due then (0 in a closed loop), and has this number in the run.
-    Query { due_ns: u64, number: u64 },
-    /// The reader has not given it yet; it is not due before this instant.
-    NotYet { known_to_ns: u64 },
-    /// There is none.
-    Over,
+    Clients(Box<ClientQueries>),
 }
 
 /// How often and how long a worker waited for the reader of the source.
@@ -85,6 +80,7 @@ impl<'a> Supply<'a> {
         match source {
             Source::Whole(queries) => Supply::Whole(queries),
             Source::Fed(feeds) => Supply::Fed(Box::new(Fed::new(feeds, worker, slots))),
+            Source::Clients(models) => Supply::Clients(Box::new(ClientQueries::new(models, worker, slots))),
         }
     }
 
@@ -93,6 +89,7 @@ impl<'a> Supply<'a> {
         match self {
             Supply::Whole(queries) => queries.message(i),
             Supply::Fed(fed) => fed.message(i),
+            Supply::Clients(clients) => clients.message(i as u32),
         }
     }
 
@@ -101,6 +98,7 @@ impl<'a> Supply<'a> {
         match self {
             Supply::Whole(queries) => queries.question(i),
             Supply::Fed(fed) => fed.question(i),
+            Supply::Clients(clients) => clients.question(i as u32),
         }
     }
 
@@ -110,13 +108,14 @@ impl<'a> Supply<'a> {
         match self {
             Supply::Whole(queries) => queries.client(i),
             Supply::Fed(fed) => fed.at(i).and_then(|(chunk, i)| chunk.queries.client(i)),
+            Supply::Clients(clients) => Some(clients.client(i as u32)),
         }
     }
 
     /// The response that was recorded for a query; empty where there is none.
     pub(crate) fn expected(&self, i: usize) -> &[u8] {
         match self {
-            Supply::Whole(_) => &[],
+            Supply::Whole(_) | Supply::Clients(_) => &[],
             Supply::Fed(fed) => fed.at(i).map_or(&[], |(chunk, i)| chunk.expected(i)),
         }
     }
@@ -127,6 +126,7 @@ impl<'a> Supply<'a> {
         match self {
             Supply::Whole(queries) => queries.maker(),
             Supply::Fed(fed) => fed.maker.as_deref(),
+            Supply::Clients(_) => None,
         }
     }
 
@@ -135,6 +135,7 @@ impl<'a> Supply<'a> {
         match self {
             Supply::Whole(queries) => asks(response, queries.question(query as usize)),
             Supply::Fed(fed) => fed.may_answer(slot, query, response),
+            Supply::Clients(clients) => clients.may_answer(slot, response),
         }
     }
 
@@ -144,14 +145,52 @@ impl<'a> Supply<'a> {
         match self {
             Supply::Whole(queries) => queries.type_slot(query as usize) as u16,
             Supply::Fed(fed) => fed.sent(slot, query),
+            Supply::Clients(clients) => clients.sent(slot, query),
         }
     }
 
-    /// A query has ended: nothing more is asked about it.
+    /// What is next, for the pace, where the queries are not all known. `needs_one` says whether the worker would
+    /// send a query that is due.
+    #[inline]
+    pub(crate) fn upcoming(&mut self, now_ns: u64, needs_one: bool) -> Option<Upcoming> {
+        match self {
+            Supply::Whole(_) => None,
+            Supply::Fed(fed) => Some(fed.upcoming(now_ns, needs_one)),
+            Supply::Clients(clients) => Some(clients.upcoming(now_ns)),
+        }
+    }
+
+    /// Takes the next query of a source whose queries are not all known, after [`upcoming`](Self::upcoming) has
+    /// returned one; and the member of the mix that its client is, where the source has clients of members.
+    #[cold]
+    pub(crate) fn take_next(&mut self) -> (u32, Option<u8>) {
+        match self {
+            Supply::Whole(_) => (0, None),
+            Supply::Fed(fed) => {
+                let (query, of_client) = fed.take_next();
+                (query, fed.has_clients().then_some(of_client))
+            }
+            Supply::Clients(clients) => (clients.take_next(), None),
+        }
+    }
+
+    /// A query was answered, and so has ended.
+    #[inline]
+    pub(crate) fn answered(&mut self, query: u32, at_ns: u64, response: &[u8]) {
+        match self {
+            Supply::Whole(_) => {}
+            Supply::Fed(fed) => fed.release(query),
+            Supply::Clients(clients) => clients.answered(query, at_ns, response),
+        }
+    }
+
+    /// A query has ended without a response: nothing more is asked about it.
     #[inline]
     pub(crate) fn release(&mut self, query: u32) {
-        if let Supply::Fed(fed) = self {
-            fed.release(query);
+        match self {
+            Supply::Whole(_) => {}
+            Supply::Fed(fed) => fed.release(query),
+            Supply::Clients(clients) => clients.unanswered(query),
         }
     }
 }
@@ -166,8 +205,7 @@ pub(crate) struct Fed {
     next: u32,
     left: u32,
     known_to_ns: u64,
-    /// By slot of the table: the hash of the question that was last sent from it.
-    hashes: Box<[u32]>,
+    sent_questions: SentQuestions,
     has_clients: bool,
     maker: Option<Arc<dyn Maker>>,
     /// Since when the worker has waited for the reader.
@@ -190,7 +228,7 @@ impl Fed {
             next: 0,
             left: 0,
             known_to_ns: 0,
-            hashes: vec![0; slots].into(),
+            sent_questions: SentQuestions::new(slots),
             has_clients: feeds.has_clients(),
             maker: feeds.maker(),
             waiting_since_ns: None,
@@ -199,12 +237,12 @@ impl Fed {
     }
 
     /// Whether the source says which client sends each query.
-    pub(crate) fn has_clients(&self) -> bool {
+    fn has_clients(&self) -> bool {
         self.has_clients
     }
 
     /// The next query. `needs_one` says whether the worker would send a query that is due.
-    pub(crate) fn upcoming(&mut self, now_ns: u64, needs_one: bool) -> Upcoming {
+    fn upcoming(&mut self, now_ns: u64, needs_one: bool) -> Upcoming {
         loop {
             if self.left > 0 {
                 let (due_ns, number) = self.at(self.next as usize).map_or((0, 0), |(chunk, i)| {
@@ -232,7 +270,7 @@ impl Fed {
     }
 
     /// Takes the next query, after [`upcoming`](Self::upcoming) has returned one: its index and its member of the mix.
-    pub(crate) fn take_next(&mut self) -> (u32, u8) {
+    fn take_next(&mut self) -> (u32, u8) {
         let taken = self.next;
         let member = self.at(taken as usize).and_then(|(chunk, i)| chunk.members.get(i).copied());
         self.next = self.next.wrapping_add(1);
@@ -271,7 +309,7 @@ impl Fed {
     fn may_answer(&self, slot: u32, query: u32, response: &Peek<'_>) -> bool {
         match self.at(query as usize) {
             Some((chunk, i)) => asks(response, chunk.queries.question(i)),
-            None => self.hashes.get(slot as usize).is_some_and(|sent| *sent == hash(response.question)),
+            None => self.sent_questions.is_last(slot, response.question),
         }
     }
 
@@ -289,15 +327,13 @@ impl Fed {
         ((query >> PLACE_BITS).wrapping_sub(self.first) & LAST_CHUNK) as usize
     }
 
-    /// Keeps the hash of the question of a query, by the slot from which it was sent. Of a query whose response is not
-    /// waited for there is no slot.
+    /// Keeps the question of a query, by the slot from which it was sent. Returns the slot of its type.
     fn sent(&mut self, slot: u32, query: u32) -> u16 {
-        let Some((chunk, i)) = self.at(query as usize) else { return 0 };
-        let (hash, type_slot) = (hash(chunk.queries.question(i)), chunk.queries.type_slot(i));
-        if let Some(kept) = self.hashes.get_mut(slot as usize) {
-            *kept = hash;
-        }
-        type_slot as u16
+        let place = self.place_of(query);
+        let Some(Some(Live { chunk, .. })) = self.chunks.get(place) else { return 0 };
+        let i = query as usize % CHUNK_QUERIES;
+        self.sent_questions.note(slot, chunk.queries.question(i));
+        chunk.queries.type_slot(i) as u16
     }
 
     #[cold]
@@ -325,13 +361,6 @@ impl Fed {
             let _ = feed.spent.push(chunk);
         }
     }
-}
-
-/// FNV-1a that ignores ASCII case, as the comparison of names does (RFC 4343). A length octet is never a letter.
-fn hash(question: &[u8]) -> u32 {
-    question.iter().fold(0x811C_9DC5, |hash, octet| {
-        (hash ^ u32::from(octet.to_ascii_lowercase())).wrapping_mul(0x0100_0193)
-    })
 }
 
 /// The bits of the place of a query in its chunk.

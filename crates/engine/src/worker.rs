@@ -85,13 +85,14 @@ impl<'a, T: Transport> Worker<'a, T> {
         self.transport.finish(&mut self.pairing);
         let resources = self.transport.resources();
         let end_ns = self.transport.now_ns();
+        self.pairing.count_clients(end_ns, true);
         let closing = Closing {
             end_ns,
             exhausted_ns: self.exhausted_ns.unwrap_or(end_ns),
             id_waits: self.sending.id_waits,
             connection_waits: self.sending.connection_waits,
             reader_waits: match &self.pairing.queries {
-                Supply::Whole(_) => ReaderWaits::default(),
+                Supply::Whole(_) | Supply::Clients(_) => ReaderWaits::default(),
                 Supply::Fed(fed) => fed.waits,
             },
             interrupted: self.interrupted,
@@ -109,15 +110,15 @@ impl<'a, T: Transport> Worker<'a, T> {
         let Worker { transport, pace, sending, pairing, .. } = self;
         self.interrupted |= !pace.is_exhausted() || pairing.groups.waiting() > 0;
         for _ in 0..GIVEN_UP_AT_ONCE {
-            if let Supply::Fed(fed) = &mut pairing.queries {
-                pace.set_upcoming(fed.upcoming(now_ns, false));
+            if let Some(next) = pairing.queries.upcoming(now_ns, false) {
+                pace.set_upcoming(next);
             }
             let Some(due) = pace.take_for_stop(now_ns) else { break };
             // In a mix, the member of this query has not been drawn yet.
             let mut member = if pairing.groups.members() > 1 { transport.next_member() } else { 0 };
-            if let Supply::Fed(fed) = &mut pairing.queries {
-                let (query, of_client) = fed.take_next();
-                member = if fed.has_clients() { of_client } else { member };
+            if !matches!(pairing.queries, Supply::Whole(_)) {
+                let (query, of_client) = pairing.queries.take_next();
+                member = of_client.unwrap_or(member);
                 pairing.queries.release(query);
             }
             pairing.ledger.scheduled(due.intended_ns, member);
@@ -139,6 +140,10 @@ impl<'a, T: Transport> Worker<'a, T> {
     fn wait(&mut self) {
         let Worker { transport, pace, sending, pairing, .. } = self;
         let now_ns = transport.now_ns();
+        if let Supply::Clients(clients) = &mut pairing.queries {
+            // A response may have made a query due.
+            pace.set_upcoming(clients.upcoming(now_ns));
+        }
         let mut until_ns = pairing.ledger.wall_end_ns().min(now_ns + CONTROL_NS);
         let mut wake = Wake::ON_ARRIVAL;
         if let Some(expiry_ns) = pairing.table.next_expiry_ns() {
@@ -153,7 +158,9 @@ impl<'a, T: Transport> Worker<'a, T> {
                 let is_timed = pace.is_open() && !pace.is_full(outstanding);
                 let send_ns =
                     if is_timed { sending.batched_send_ns(due_ns, transport.oversleep_ns()) } else { due_ns };
-                wake.on_arrival = !(is_timed && send_ns <= now_ns + SLEPT_THROUGH_NS);
+                // What a client asks next may depend on a response that is waiting.
+                let may_sleep = is_timed && !matches!(pairing.queries, Supply::Clients(_));
+                wake.on_arrival = !(may_sleep && send_ns <= now_ns + SLEPT_THROUGH_NS);
                 // Queries that are sent together need no precision.
                 wake.exactly = is_timed && send_ns == due_ns && send_ns <= until_ns;
                 until_ns = until_ns.min(send_ns);

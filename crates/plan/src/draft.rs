@@ -87,6 +87,10 @@ pub struct Draft {
     /// with its arguments, such as "randomlabel lblsize=10 count=1000"; --ask is the base name
     #[arg(long, value_name = "GENERATOR", help_heading = QUERIES)]
     pub generator: Option<String>,
+    /// Let simulated clients with caches ask, by the description in a file: epc:FILE for the mobility management of
+    /// a mobile core (`dnsdyno data epc` writes one), stub:FILE for hosts. The load follows from what they need
+    #[arg(long, value_name = "KIND:FILE", help_heading = QUERIES)]
+    pub source: Option<String>,
     /// Types by weight, such as A=60,AAAA=30,HTTPS=10, instead of those of the source
     #[arg(long, value_name = "TYPES", help_heading = QUERIES)]
     pub types: Option<String>,
@@ -542,6 +546,23 @@ const RULES: &[Rule] = &[
     ("types", |d| d.types.is_some(), |run| run.draft.replay.is_none(), AS_CAPTURED),
     ("order", |d| d.order.is_some(), |run| run.draft.replay.is_none(), AS_CAPTURED),
     ("hit-rate", |d| d.hit_rate.is_some(), |run| run.draft.replay.is_none(), AS_CAPTURED),
+    ("rate", |d| d.rate.is_some(), |run| run.draft.source.is_none(), BY_CLIENTS),
+    ("ramp", |d| d.ramp.is_some(), |run| run.draft.source.is_none(), BY_CLIENTS),
+    ("stair", |d| d.stair.is_some(), |run| run.draft.source.is_none(), BY_CLIENTS),
+    ("burst", |d| d.burst.is_some(), |run| run.draft.source.is_none(), BY_CLIENTS),
+    ("piece", |d| d.piece.is_some(), |run| run.draft.source.is_none(), BY_CLIENTS),
+    ("outstanding", |d| d.outstanding.is_some(), |run| run.draft.source.is_none(), BY_CLIENTS),
+    ("rate-limit", |d| d.rate_limit.is_some(), |run| run.draft.source.is_none(), BY_CLIENTS),
+    ("count", |d| d.count.is_some(), |run| run.draft.source.is_none(), TIMED_CLIENTS),
+    ("passes", |d| d.passes.is_some(), |run| run.draft.source.is_none(), TIMED_CLIENTS),
+    ("send-only", |d| d.send_only == Some(true), |run| run.draft.source.is_none(), READING_CLIENTS),
+    ("types", |d| d.types.is_some(), |run| run.draft.source.is_none(), ASKED_BY_CLIENTS),
+    ("order", |d| d.order.is_some(), |run| run.draft.source.is_none(), ASKED_BY_CLIENTS),
+    ("hit-rate", |d| d.hit_rate.is_some(), |run| run.draft.source.is_none(), ASKED_BY_CLIENTS),
+    ("tsig", |d| d.is_signed(), |run| run.draft.source.is_none(), ASKED_BY_CLIENTS),
+    ("cookie", |d| d.cookie == Some(true), |run| run.draft.source.is_none(), ASKED_BY_CLIENTS),
+    ("padding", |d| d.padding.is_some(), |run| run.draft.source.is_none(), ASKED_BY_CLIENTS),
+    ("ecs-range", |d| d.ecs_range.is_some(), |run| run.draft.source.is_none(), ASKED_BY_CLIENTS),
     ("no-tsig-verify", |d| d.tsig_verify == Some(false), |run| run.draft.is_signed(), SIGNED),
     ("over", |d| d.over.is_some(), |run| run.draft.ramp.is_some(), RAMP),
     ("step", |d| d.step.is_some(), |run| run.draft.stair.is_some(), STAIR),
@@ -598,6 +619,14 @@ const ANSWERED: &str = "cannot be used with --send-only, which does not read ans
 const OF_CAPTURE: &str = "cannot be used with --replay: use --rate or --outstanding, or remove it";
 const AS_CAPTURED: &str =
     "cannot be used with --replay, which sends queries as they were captured: remove it";
+const BY_CLIENTS: &str = "cannot be used with --source: the load follows from what the clients need; change their \
+                          number or their arrivals in its file, or remove it";
+const TIMED_CLIENTS: &str =
+    "cannot be used with --source: say how long the run lasts with --for, or remove it";
+const READING_CLIENTS: &str =
+    "cannot be used with --source: what clients ask depends on the responses: remove it";
+const ASKED_BY_CLIENTS: &str =
+    "cannot be used with --source: its clients send plain queries of their own: remove it";
 const ONE_ORDER: &str = "and --order both set the order of the queries: remove one";
 const OF_A_FILE: &str = "is for a file: give one with -d, or remove it";
 const OF_A_ZONE: &str = "is for a zone file: give one with --zone, or remove it";

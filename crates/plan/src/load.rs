@@ -49,7 +49,7 @@ pub(crate) fn choose_load(
         Some("stair") => stair(draft)?,
         Some("burst") => burst(draft, stop)?,
         Some("piece") => pieces(draft)?,
-        _ if *source == QuerySource::Capture && draft.outstanding.is_none() => {
+        _ if has_instants(source) && draft.outstanding.is_none() => {
             return Ok(LoadChoice { load: Load::OfSource, shape: None, stop });
         }
         _ => {
@@ -70,6 +70,11 @@ pub(crate) fn choose_load(
     Ok(LoadChoice { load: Load::Open { curve, window: draft.outstanding }, shape: Some(shape), stop })
 }
 
+/// Whether the source says when each query is due.
+fn has_instants(source: &QuerySource) -> bool {
+    matches!(source, QuerySource::Capture | QuerySource::Clients(_))
+}
+
 /// The default for a file is one pass, as in dnsperf. There are none where each query is chosen by chance.
 fn default_stop(source: &QuerySource, selection: &Selection) -> Stop {
     let has_passes = selection.hit_rate.is_none() && !matches!(selection.order, Order::Zipf { .. });
@@ -78,7 +83,7 @@ fn default_stop(source: &QuerySource, selection: &Selection) -> Stop {
         QuerySource::File(_) | QuerySource::Stdin | QuerySource::Zone { .. } | QuerySource::Capture => {
             Stop { passes: Some(1), ..Stop::default() }
         }
-        QuerySource::Given(_) | QuerySource::Made(_) => {
+        QuerySource::Given(_) | QuerySource::Made(_) | QuerySource::Clients(_) => {
             Stop { duration_ns: Some(DEFAULT_GIVEN_NS), ..Stop::default() }
         }
     }

@@ -187,10 +187,11 @@ impl Plan {
     pub fn to_draft(&self) -> Draft {
         Draft {
             workers: Some(self.workers),
-            // Those of a capture are counted anew.
-            clients: match self.source == QuerySource::Capture && !self.replay.has_clients {
-                true => None,
-                false => Some(self.clients),
+            // Those of a capture, or of a description, are counted anew.
+            clients: match &self.source {
+                QuerySource::Capture if !self.replay.has_clients => None,
+                QuerySource::Clients(clients) if !clients.has_sockets => None,
+                _ => Some(self.clients),
             },
             backend: Some(self.backend.word().to_owned()),
             ..self.draft.clone()
@@ -244,7 +245,8 @@ impl Draft {
         draft.passes = stop.passes;
         let connections = ConnectionPlan::of(&mut draft, transport, &transports)?;
         let encryption = EncryptionPlan::of(&mut draft, &transports, host.working_dir)?;
-        let timeout_ns = filled("timeout", &mut draft.timeout, "5s", parse_duration_ns)?;
+        let usual = if draft.source.is_some() { "3s" } else { "5s" };
+        let timeout_ns = filled("timeout", &mut draft.timeout, usual, parse_duration_ns)?;
         limited("timeout", timeout_ns, TIMEOUT_NS, format_duration_ns)?;
         let usual = format_duration_ns(usual_interval_ns(&load, timeout_ns));
         let interval_ns = filled("interval", &mut draft.interval, &usual, parse_duration_ns)?;

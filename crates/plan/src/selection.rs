@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::draft::Draft;
 use crate::error::PlanError;
-use crate::source::{Generator, HitRate, Order, QuerySource, Selection, TypeWeights};
+use crate::source::{ClientsSource, Generator, HitRate, Order, QuerySource, Selection, TypeWeights};
 use crate::units::{format_duration_ns, parse_duration_ns, parse_percent};
 use crate::values::{absolute, limited, read};
 
@@ -18,6 +18,7 @@ pub(crate) fn source(draft: &mut Draft, working_dir: &Path) -> Result<QuerySourc
         ("ask", draft.ask.is_some() && draft.generator.is_none()),
         ("generator", draft.generator.is_some()),
         ("replay", draft.replay.is_some()),
+        ("source", draft.source.is_some()),
     ];
     let mut given = sources.into_iter().filter(|(_, is_given)| *is_given).map(|(option, _)| option);
     if let (Some(first), Some(second)) = (given.next(), given.next()) {
@@ -25,6 +26,14 @@ pub(crate) fn source(draft: &mut Draft, working_dir: &Path) -> Result<QuerySourc
     }
     if draft.replay.is_some() {
         return Ok(QuerySource::Capture);
+    }
+    if let Some(text) = &mut draft.source {
+        let wrong = || PlanError::Value { option: "source", text: text.clone(), expected: CLIENTS };
+        let mut clients = ClientsSource::parse(text, draft.clients.is_some()).ok_or_else(wrong)?;
+        let mut path = clients.path.display().to_string();
+        clients.path = absolute(&mut path, working_dir);
+        *text = format!("{}:{path}", clients.kind);
+        return Ok(QuerySource::Clients(clients));
     }
     if let Some(text) = &draft.generator {
         let base = draft.ask.iter().flatten().next().map(String::as_str);
@@ -81,6 +90,9 @@ fn parsed<T: FromStr<Err = String>>(
 ) -> Result<Option<T>, PlanError> {
     text.as_deref().map(T::from_str).transpose().map_err(|reason| PlanError::Source { option, reason })
 }
+
+const CLIENTS: &str = "a source: write epc:FILE or stub:FILE, with the description of the clients (the address to \
+     send from is --local-address)";
 
 /// Resolvers count whole seconds; they keep no name for longer than a week.
 const TTL_NS: std::ops::RangeInclusive<u64> = 1_000_000_000..=604_800_000_000_000;

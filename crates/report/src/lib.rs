@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod answer;
+mod caching;
 mod capture;
 mod check;
 mod checks;
@@ -38,6 +39,7 @@ mod watched;
 mod workers;
 
 pub use answer::{Answer, Figure, answer};
+pub use caching::caching_lines;
 pub use capture::{capture_text, written_text};
 pub use check::{check_line, refusal};
 pub use checks::{cookie_counts, tsig_counts};

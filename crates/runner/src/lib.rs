@@ -13,6 +13,7 @@
 
 mod answers;
 mod check;
+mod clients;
 mod description;
 mod error;
 mod facts;
@@ -21,6 +22,7 @@ mod files;
 mod header;
 mod host;
 mod judge;
+mod load;
 mod local;
 mod neighbours;
 mod observer;
@@ -28,6 +30,7 @@ mod recorder;
 mod replay;
 mod run;
 mod simulated;
+mod sockets;
 mod watch;
 mod watch_runner;
 mod watching;

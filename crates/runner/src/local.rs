@@ -4,13 +4,15 @@ use dnsdyno_engine::{Control, QueryLogs};
 use dnsdyno_plan::source::Loaded;
 use dnsdyno_plan::{Backend, Plan, QuerySource, XdpPlan};
 use dnsdyno_record::{BackendInfo, Check, FinishedRun, PlanRunner};
-use dnsdyno_transport::{Kind, Opened, open};
+use dnsdyno_transport::{Description, Kind, Opened, open};
 
 use crate::check::check_server;
+use crate::clients::SimulatedClients;
 use crate::description::describe;
 use crate::error::RunError;
 use crate::files::raise_files_limit;
 use crate::header::xdp_info;
+use crate::load::load;
 use crate::observer::{Note, Observer};
 use crate::recorder::Keep;
 use crate::replay::Replay;
@@ -38,22 +40,28 @@ impl PlanRunner for LocalRunner<'_> {
             QuerySource::Capture => Some(Replay::prepare(plan, self.control, self.observer)?),
             _ => None,
         };
-        let plan = replay.as_ref().map_or(plan, |replay| &replay.plan);
+        let clients = SimulatedClients::of(plan, self.observer)?;
         let loaded_now;
-        let loaded = match &replay {
-            Some(replay) => &replay.first,
-            None => {
+        let (plan, loaded) = match (&replay, &clients) {
+            (Some(replay), _) => (&replay.plan, &replay.first),
+            (None, Some(clients)) => (&clients.plan, &clients.first),
+            (None, None) => {
                 loaded_now = load(plan, self.observer)?;
-                &loaded_now
+                (plan, &loaded_now)
             }
         };
-        let Prepared { plan, kind, opened, backend, own_files } = self.open(plan, loaded, replay.as_ref())?;
+        let seat = |kind: Kind, description: &mut Description| {
+            replay.iter().for_each(|replay| replay.seat(kind, description));
+            clients.iter().for_each(|clients| clients.seat(kind, description));
+        };
+        let Prepared { plan, kind, opened, backend, own_files } = self.open(plan, loaded, &seat)?;
         let checks = self.check(&plan, loaded)?;
         let (keep, control, observer) = (&self.keep, self.control, &mut *self.observer);
         opened.visit(Run {
             plan: &plan,
             loaded,
             replay: replay.as_ref(),
+            clients: clients.as_ref(),
             kind,
             backend,
             checks,
@@ -89,11 +97,17 @@ impl LocalRunner<'_> {
         Ok(checks)
     }
 
-    /// Opens the transports of the plan; where AF_XDP is not available and the plan allows it, sockets.
-    fn open(&mut self, plan: &Plan, loaded: &Loaded, replay: Option<&Replay>) -> Result<Prepared, RunError> {
+    /// Opens the transports of the plan; where AF_XDP is not available and the plan allows it, sockets. `seat` gives
+    /// the clients of the source their sockets.
+    fn open(
+        &mut self,
+        plan: &Plan,
+        loaded: &Loaded,
+        seat: &dyn Fn(Kind, &mut Description),
+    ) -> Result<Prepared, RunError> {
         let described = |plan: &Plan| {
             let (kind, mut description) = describe(plan, &loaded.queries);
-            replay.iter().for_each(|replay| replay.seat(kind, &mut description));
+            seat(kind, &mut description);
             (kind, description)
         };
         let (kind, description) = described(plan);
@@ -125,23 +139,4 @@ fn prepared(plan: &Plan, kind: Kind, opened: Opened, own_files: bool) -> Prepare
         (plan.workers, plan.clients) = (workers, clients);
     }
     Prepared { plan, kind, opened, backend, own_files }
-}
-
-/// Reads the queries, and reports the malformed lines.
-pub(crate) fn load(plan: &Plan, observer: &mut dyn Observer) -> Result<Loaded, RunError> {
-    let mut loaded = plan.source.load(&plan.reading())?;
-    for bad in &loaded.first_bad {
-        observer.note(&Note::SkippedLine(bad));
-    }
-    let more = loaded.bad_lines - loaded.first_bad.len() as u64;
-    if more > 0 {
-        observer.note(&Note::SkippedMore(more));
-    }
-    if let Some((name, sent)) = &loaded.first_idn {
-        observer.note(&Note::InternationalizedNames { count: loaded.idn_names, name, sent });
-    }
-    for maker in plan.messages.makers()? {
-        loaded.queries = loaded.queries.made_by(maker);
-    }
-    Ok(loaded)
 }

@@ -1,7 +1,6 @@
 //! Prepares the replay of a capture: reads it once, where that is possible, to know its clients and types; gives each
 //! client a socket or connection; and starts the thread that feeds the workers.
 
-use std::fs;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
@@ -10,13 +9,13 @@ use dnsdyno_plan::source::replay::{Roster, Scan, USUAL_TYPES};
 use dnsdyno_plan::source::{Loaded, Own, QueriesBuilder, SourceError};
 use dnsdyno_plan::{Load, Plan};
 use dnsdyno_record::{Ended, Header, Sum};
-use dnsdyno_sys::thread;
 use dnsdyno_transport::{Description, Kind};
 use dnsdyno_wire::QueryForm;
 
 use crate::error::RunError;
 use crate::feeder::{Fed, Feeder, WaitsForReady, ready};
 use crate::observer::{Note, Observer};
+use crate::sockets::most_clients;
 
 /// A replay that is ready to start.
 pub(crate) struct Replay {
@@ -215,34 +214,8 @@ fn seats(plan: &Plan, scan: Option<&Scan>) -> Vec<u32> {
     (0..members).map(of_member).collect()
 }
 
-/// As many clients as can have a socket of their own: each needs a local port and a file.
-fn most_clients(plan: &Plan) -> usize {
-    let ports = match plan.local_ports {
-        Some(ports) => ports.count(),
-        None => ephemeral_ports().unwrap_or(USUAL_PORTS),
-    };
-    let files = thread::open_files_limit().map_or(USUAL_PORTS, |(_, hard)| hard as usize);
-    ports.min(files.saturating_sub(OTHER_FILES)).min(MOST_CLIENTS)
-}
-
-/// The number of ports from which the kernel chooses.
-fn ephemeral_ports() -> Option<usize> {
-    let range = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?;
-    let mut ends = range.split_whitespace().map(|end| end.parse::<usize>().ok());
-    let (first, last) = (ends.next()??, ends.next()??);
-    Some((last + 1).checked_sub(first)? / 10 * 9)
-}
-
 /// Clients of a capture that is read only once, where their number was not given.
 const UNCOUNTED_CLIENTS: usize = 1_000;
-
-const MOST_CLIENTS: usize = 65_535;
-
-/// Linux' usual range, less some for other programs.
-const USUAL_PORTS: usize = 25_000;
-
-/// Files that the process needs beside its sockets.
-const OTHER_FILES: usize = 256;
 
 /// How long the end of a run waits for what the reader has counted.
 const LAST_READ: Duration = Duration::from_secs(2);

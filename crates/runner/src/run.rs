@@ -14,6 +14,7 @@ use dnsdyno_sys::{clock, thread};
 use dnsdyno_transport::{Kind, Pause, Transport, Visitor};
 
 use crate::answers::{Answers, NoLog};
+use crate::clients::SimulatedClients;
 use crate::error::RunError;
 use crate::header::header_of;
 use crate::judge::Judge;
@@ -31,6 +32,8 @@ pub(crate) struct Run<'a> {
     pub(crate) loaded: &'a Loaded,
     /// The capture, where one is replayed.
     pub(crate) replay: Option<&'a Replay>,
+    /// The simulated clients, where they ask.
+    pub(crate) clients: Option<&'a SimulatedClients>,
     pub(crate) kind: Kind,
     /// The backend, for the record.
     pub(crate) backend: BackendInfo,
@@ -65,16 +68,18 @@ impl Visitor for Run<'_> {
                 open_watched(&plan.watch, servers, self.observer)?
             }
         };
+        let models = self.clients.map(|clients| clients.models(plan));
         let start = Start::new(kind, preparation_ns(&transports, &plan.load));
         let clock = SamplingClock { epoch_ns: start.epoch_ns, interval_ns: plan.interval_ns };
         let watching = Watching::start(sources, clock, &cpus);
         let job = Job {
-            source: match &feeding {
-                Some(feeding) => Source::Fed(&feeding.feeds),
-                None => Source::Whole(&loaded.queries),
+            source: match (&feeding, &models) {
+                (Some(feeding), _) => Source::Fed(&feeding.feeds),
+                (None, Some(models)) => Source::Clients(models),
+                (None, None) => Source::Whole(&loaded.queries),
             },
             load: &plan.load,
-            limit: limit_of(plan, loaded).filter(|_| feeding.is_none()),
+            limit: limit_of(plan, loaded).filter(|_| feeding.is_none() && models.is_none()),
             end_ns: plan.stop.duration_ns,
             stop_limits: plan.stop_limits,
             timeout_ns: plan.timeout_ns,
@@ -134,7 +139,8 @@ impl Start {
 impl<'a> Run<'a> {
     /// Creates the record, and starts to monitor the interface.
     fn begin(self, start: &Start, watching: Watching) -> Result<RecordingObserver<'a>, RunError> {
-        let Run { plan, loaded, replay, kind, backend, checks, keep, control, observer, pause, .. } = self;
+        let Run { plan, loaded, replay, clients, kind, backend, checks, .. } = self;
+        let Run { keep, control, observer, pause, .. } = self;
         let folder = keep.folder(plan.name.as_deref());
         let kept = match (&plan.source, &folder) {
             (QuerySource::Stdin, Some(folder)) => Some(keep_queries(&loaded.queries, plan.form, folder)?),
@@ -143,6 +149,7 @@ impl<'a> Run<'a> {
         let watched = watching.watched().to_vec();
         let mut header = header_of(plan, backend, loaded, checks, watched, folder.as_deref(), start.unix_ns);
         replay.iter().for_each(|replay| replay.describe(&mut header));
+        clients.iter().for_each(|clients| clients.describe(&mut header));
         let is_simulated = kind == Kind::Sim;
         let host =
             if is_simulated { HostInfo::default() } else { HostInfo::gather(plan.target.address.ip()) };

@@ -7,9 +7,10 @@ use dnsdyno_record::{BackendInfo, FinishedRun, PlanRunner};
 use dnsdyno_transport::sim::SimConfig;
 use dnsdyno_transport::{Description, Kind, Pause, open};
 
+use crate::clients::SimulatedClients;
 use crate::description::describe;
 use crate::error::RunError;
-use crate::local::load;
+use crate::load::load;
 use crate::recorder::Keep;
 use crate::run::Run;
 
@@ -28,15 +29,24 @@ impl PlanRunner for SimulatedRunner {
     fn run(&mut self, plan: &Plan) -> Result<FinishedRun, RunError> {
         // One worker only, because each worker's link would have its own time and server.
         let plan = Plan { workers: 1, ..plan.clone() };
-        let loaded = load(&plan, &mut ())?;
+        let clients = SimulatedClients::of(&plan, &mut ())?;
+        let loaded_now;
+        let loaded = match &clients {
+            Some(clients) => &clients.first,
+            None => {
+                loaded_now = load(&plan, &mut ())?;
+                &loaded_now
+            }
+        };
         let (_, description) = describe(&plan, &loaded.queries);
         let pause = Pause::default();
         let description = Description { sim: self.server, sim_pause: pause.clone(), ..description };
         let opened = open(Kind::Sim, &description)?;
         opened.visit(Run {
             plan: &plan,
-            loaded: &loaded,
+            loaded,
             replay: None,
+            clients: clients.as_ref(),
             kind: Kind::Sim,
             backend: BackendInfo::default(),
             checks: Vec::new(),

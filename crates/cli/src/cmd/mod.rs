@@ -2,6 +2,7 @@
 
 pub(crate) mod capture;
 pub(crate) mod compare;
+pub(crate) mod data;
 pub(crate) mod demo;
 pub(crate) mod diagnose;
 pub(crate) mod doctor;

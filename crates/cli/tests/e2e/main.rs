@@ -10,6 +10,7 @@
 //! | [`hostile_files`] | records that no run has written: errors, memory, control characters |
 //! | [`mistakes`] | what a stranger types wrongly: the exact words and the exit code |
 //! | [`capture`] | captures: their contents compared with what was sent, and with what other programs read |
+//! | [`data`] | generated zones in four servers: the same answers, of the sizes asked for; the change under way |
 //! | [`compare`] | two sides whose difference is known, and runs that cannot be compared |
 //! | [`judged`] | expectations on steps, conditions, runs without answers, signals and their exit codes |
 //! | [`report`] | the report page: its figures compared with `show` and the record, markup in records, refusals |
@@ -55,11 +56,13 @@
 mod support;
 
 mod bad_input;
+mod caching_clients;
 mod capture;
 mod check;
 mod clients;
 mod coming_from;
 mod compare;
+mod data;
 mod demo;
 mod diagnose;
 mod dlz;

@@ -6,6 +6,7 @@ use std::{fmt, io};
 use dnsdyno_capture::CaptureError;
 use dnsdyno_wire::NameError;
 
+use super::clients_kind::ClientsKind;
 use super::kind::NotQueries;
 use super::tsig::TsigError;
 use super::update::UpdateMistake;
@@ -20,6 +21,31 @@ pub enum SourceError {
         path: PathBuf,
         /// The error of the system.
         source: io::Error,
+    },
+    /// The description of simulated clients cannot be used.
+    #[error("--source: {0}")]
+    Clients(#[from] dnsdyno_clients::DescriptionError),
+    /// The description is that of other clients.
+    #[error("{path} describes clients of another kind: use --source {kind}:{path}", path = path.display())]
+    OtherClients {
+        /// The file.
+        path: PathBuf,
+        /// What it describes.
+        kind: ClientsKind,
+    },
+    /// A query would still be waited for when its client asks again.
+    #[error(
+        "--timeout {timeout} is longer than `retries.first_s` in {path} ({first_wait}), after which a client asks \
+         again: use --timeout {first_wait}, or less",
+        path = path.display()
+    )]
+    SlowTimeout {
+        /// The description.
+        path: PathBuf,
+        /// The timeout of the run.
+        timeout: String,
+        /// After which time a client asks again.
+        first_wait: String,
     },
     /// The file has no key for signatures.
     #[error("--tsig-file {path}: {source}", path = path.display())]

@@ -11,6 +11,8 @@ mod arranged;
 mod binary;
 mod cache;
 mod chunk;
+mod clients;
+mod clients_kind;
 mod cookies;
 mod described;
 mod dnsperf;
@@ -41,6 +43,8 @@ mod words;
 mod zone;
 
 pub use chunk::{CHUNK_QUERIES, Chunk, ChunkBuilder, Streamed};
+pub use clients::ClientsSource;
+pub use clients_kind::ClientsKind;
 pub use dnsperf::dnsperf_query;
 pub(crate) use ecs::EcsChoice;
 pub(crate) use edns::EdnsPerQuery;
@@ -94,6 +98,8 @@ pub enum QuerySource {
     },
     /// Queries that are made, as flamethrower makes them.
     Made(Generator),
+    /// What simulated clients with caches ask.
+    Clients(ClientsSource),
 }
 
 impl QuerySource {
@@ -106,6 +112,7 @@ impl QuerySource {
             QuerySource::Zone { path, origin } => zone::read_zone(path, origin.as_deref(), reading),
             QuerySource::Made(generator) => generator.make(reading),
             QuerySource::Capture => Err(SourceError::Streamed),
+            QuerySource::Clients(clients) => clients.first_questions(reading),
         }
     }
 }

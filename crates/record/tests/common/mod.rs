@@ -6,10 +6,10 @@
 use std::path::Path;
 
 use dnsdyno_measure::{
-    Anomalies, Arrivals, ConnectFailure, ConnectionEnd, Connections, Cookies, Encrypted, Evidence, Fallback,
-    FallbackFailure, HandshakeFailure, HandshakeKind, MemberTally, Neighbour, NotSentReason, PerClient,
-    Samples, Side, StreamFailure, Tally, Tsig, TsigFailure, TypeCount, Warning, Watched, WatchedKind,
-    merge_samples,
+    Anomalies, Arrivals, CachingClients, ConnectFailure, ConnectionEnd, Connections, Cookies, Encrypted,
+    Evidence, Fallback, FallbackFailure, HandshakeFailure, HandshakeKind, MemberTally, Neighbour,
+    NotSentReason, PerClient, ProcedureKind, Samples, Side, StreamFailure, Tally, Tsig, TsigFailure,
+    TypeCount, Warning, Watched, WatchedKind, merge_samples,
 };
 use dnsdyno_record::{
     Ended, Event, Header, Headline, HostInfo, InterfaceCounts, Interval, MemberInfo, Phase, RunWriter, Sum,
@@ -168,6 +168,7 @@ pub(crate) fn interval(index: u64) -> Interval {
             bad_cookie: 3,
             ..Cookies::default()
         })),
+        clients: Some(Box::new(clients(index))),
     };
     let workers =
         [0, 1].map(|w| WorkerUse { cpu_ns: 150_000_000 + w, cpu_wait_ns: w, sent: 450, answered: 400 + w });
@@ -313,4 +314,13 @@ pub(crate) fn write_run(dir: &Path, header: &Header, count: u64) -> (RunWriter, 
     }
     writer.finish(&sum).unwrap();
     (writer, intervals, sum)
+}
+
+fn clients(index: u64) -> CachingClients {
+    let mut clients =
+        CachingClients { hits: 70 + index, misses: 30, entries: 400 + index, ..Default::default() };
+    clients.begun.add(ProcedureKind::Attach, 50 + index);
+    clients.attach_time.record(2_000_000 + index);
+    clients.evicted_at.add(3, index);
+    clients
 }

@@ -125,6 +125,10 @@ fn source(digest: &Digest) -> String {
         0 => String::new(),
         lines => format!(", {} skipped", counted(lines, "malformed line", "malformed lines")),
     };
+    if digest.arrivals().clients.is_some() {
+        let first = counted(header.queries, "question", "questions");
+        return format!("simulated clients, whose users begin with one of {first}");
+    }
     if header.queries == 0 {
         return "a capture that was read once".to_owned();
     }

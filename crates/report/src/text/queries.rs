@@ -4,6 +4,7 @@ use dnsdyno_measure::{Anomalies, Arrivals, Ends, Tally};
 use dnsdyno_record::Digest;
 use dnsdyno_wire::{rcode_name, type_name};
 
+use crate::caching::caching_lines;
 use crate::checks::{cookie_counts, tsig_counts};
 use crate::connections::explain;
 use crate::figures::{mean_bytes, run_rate, sent, share, socket_drops};
@@ -115,7 +116,7 @@ fn anomalies(out: &mut String, anomalies: &Anomalies, width: usize) {
     line_of(out, "other", seen.collect(), width);
 }
 
-/// Signatures and cookies, where the run has them.
+/// Signatures, cookies and simulated clients, where the run has them.
 fn checks(out: &mut String, arrivals: &Arrivals, width: usize) {
     let words = |counts: Vec<(String, u64)>| {
         counts.into_iter().map(|(what, n)| format!("{what} {}", count(n))).collect()
@@ -125,6 +126,9 @@ fn checks(out: &mut String, arrivals: &Arrivals, width: usize) {
     }
     if let Some(cookies) = &arrivals.cookies {
         line_of(out, "cookies", words(cookie_counts(cookies)), width);
+    }
+    for (label, words) in arrivals.clients.iter().flat_map(|clients| caching_lines(clients)) {
+        line_of(out, label, words, width);
     }
 }
 
@@ -171,6 +175,6 @@ fn sizes(out: &mut String, digest: &Digest, width: usize) {
 /// A key and its items, wrapped; nothing where there are none.
 fn line_of(out: &mut String, key: &str, items: Vec<String>, width: usize) {
     if !items.is_empty() {
-        flow_after(out, &format!("  {key:<8}"), items, "   ", 10, width);
+        flow_after(out, &format!("  {key:<7} "), items, "   ", 10, width);
     }
 }

@@ -1,0 +1,155 @@
+//! Runs whose queries are what simulated clients with caches ask: the server counts what the clients say they asked,
+//! and their caches miss as often as the model of such caches says.
+
+use std::path::Path;
+use std::time::Duration;
+
+use dnsdyno_lab::{ServerOptions, within_tries};
+use dnsdyno_measure::{CachingClients, ProcedureKind};
+use dnsdyno_record::Interval;
+use serde_json::{Value, json};
+
+use crate::support::{Workplace, real_server};
+
+/// Changes a description that `dnsdyno data` wrote.
+fn describe(work: &Workplace, file: &str, changes: Value) {
+    let mut description: Value = serde_json::from_str(&work.read(file)).unwrap();
+    for (key, value) in changes.as_object().unwrap() {
+        description[key] = value.clone();
+    }
+    work.write(file, description.to_string());
+}
+
+fn with_zones(name: &str, include: &Path, parts: &[&str]) -> Option<dnsdyno_lab::Server> {
+    let include = match name {
+        "bind" => format!("include \"{}\";", include.display()),
+        _ => format!("include: \"{}\"", include.display()),
+    };
+    let options = ServerOptions {
+        values: [("more_zones".to_owned(), include)].into(),
+        parts: parts.iter().map(|part| (*part).to_owned()).collect(),
+        ready_within: Duration::from_secs(60),
+        ..ServerOptions::default()
+    };
+    real_server(name, &options)
+}
+
+#[test]
+fn a_server_counts_what_the_clients_of_a_mobile_core_ask() {
+    let work = Workplace::new();
+    work.dnsdyno("data epc --out zones --tacs 40 --apns 4 --sgws 12 --pgws 12 --per-answer 40").gives(0);
+    let changes = json!({
+        "clients": 5,
+        "cache": { "entries": 60, "policy": "ttl", "count": "rrsets" },
+        "arrivals": { "attaches": 300.0, "handovers": 200.0 },
+    });
+    describe(&work, "zones/description.json", changes);
+    let Some(server) = with_zones("bind", &work.path("zones/bind.conf"), &["statistics"]) else { return };
+    let statistics = server.listener("statistics").unwrap();
+    work.dnsdyno(&format!(
+        "run -s {} --source epc:zones/description.json --transport udp+tcp --edns-size 1232 --for 3s \
+         --watch bind=http://{statistics}/ --quiet -o run",
+        server.address()
+    ))
+    .gives(0);
+    let digest = work.record("run");
+    let (tally, fallback) = (digest.tally(), digest.tally().fallback.as_deref().unwrap());
+    let clients: &CachingClients = digest.arrivals().clients.as_deref().expect("what clients counted");
+    assert_eq!(tally.ends.answered, tally.scheduled, "{:?}", tally.ends);
+    assert_eq!(clients.asked.total() + clients.asked_again.total(), tally.scheduled);
+    assert_eq!(clients.misses, clients.asked.total(), "each question that no cache answers is asked");
+    // Poisson arrivals: within five standard deviations.
+    for (procedure, mean) in [(ProcedureKind::Attach, 900.0_f64), (ProcedureKind::Handover, 600.0)] {
+        let begun = clients.begun.of(procedure);
+        assert!((begun as f64 - mean).abs() < 5.0 * mean.sqrt(), "{procedure:?} {begun}");
+        let ended = clients.done.of(procedure) + clients.interrupted.of(procedure);
+        assert_eq!((ended, clients.failed.of(procedure)), (begun, 0), "{clients:?}");
+    }
+    assert!(clients.evicted > 0 && clients.misses_evicted > 0, "{clients:?}");
+    assert!(fallback.started > 0, "answers of 40 records fit no datagram");
+
+    let counted = digest.watched()[0].clone().expect("samples");
+    let asked = [
+        ("queries", tally.requests),
+        ("queries.udp", fallback.udp_requests),
+        ("queries.tcp", fallback.tcp_requests),
+        ("responses.truncated", fallback.started),
+    ];
+    for (name, wanted) in asked {
+        assert_eq!(counted.counter(name), wanted, "{name}");
+    }
+    let shown = work.dnsdyno("show run").completes().stdout;
+    for words in ["simulated clients", "attach", "handover", "hit ratio", "state 3"] {
+        assert!(shown.contains(words), "no {words:?} in {shown}");
+    }
+}
+
+/// Questions of the model, each asked so often a second; the TTL of all.
+const NAMES: f64 = 1_000.0;
+const RATE: f64 = 10.0;
+const TTL_S: f64 = 2.0;
+
+/// Other programs on the host may disturb a run.
+const TRIES: usize = 3;
+
+/// The share of misses by the model: an entry is in the cache until its TTL ends and then waits for the next lookup;
+/// of a cache with fewer entries than that needs, the share of what has no place.
+fn modelled(entries: f64) -> f64 {
+    let needed = NAMES * RATE * TTL_S / (1.0 + RATE * TTL_S);
+    if entries >= needed { 1.0 / (1.0 + RATE * TTL_S) } else { 1.0 - entries / NAMES }
+}
+
+#[test]
+fn caches_miss_as_often_as_the_model_of_such_caches_says() {
+    let work = Workplace::new();
+    work.dnsdyno("data plain --out plain --zones 1 --hosts 1000 --ttl 2").gives(0);
+    let Some(server) = with_zones("knot", &work.path("plain/knot.conf"), &[]) else { return };
+    for (entries, policy) in [(1_000, "ttl"), (900, "ttl"), (500, "ttl"), (500, "fifo")] {
+        let what = format!("misses of a cache of {entries} entries, {policy}");
+        within_tries(TRIES, &what, |number| {
+            let description = json!({
+                "kind": "stub",
+                "queries": work.path("plain/queries.txt"),
+                "cache": { "entries": entries, "policy": policy, "count": "names" },
+                "arrivals": { "attaches": NAMES * RATE, "apn_zipf": 0.0 },
+            });
+            work.write("clients.json", description.to_string());
+            // Entries that were stored together expire together: three whole rounds of the TTL and of the wait after
+            // it are counted, from the middle of a round on.
+            let run = format!("{policy}-{entries}-{number}");
+            work.dnsdyno(&format!(
+                "run -s {} --source stub:clients.json --interval 100ms --for 7700ms --quiet -o {run}",
+                server.address()
+            ))
+            .gives(0);
+            let intervals = work.intervals(&run);
+            let of = |count: fn(&CachingClients) -> u64| -> f64 {
+                let counted = |interval: &Interval| interval.arrivals.clients.as_deref().map_or(0, count);
+                intervals.iter().skip(13).take(63).map(counted).sum::<u64>() as f64
+            };
+            let measured =
+                of(|clients| clients.misses) / of(|clients| clients.hits + clients.misses + clients.joined);
+            let model = modelled(f64::from(entries));
+            match (measured / model - 1.0).abs() <= 0.05 {
+                true => Ok(()),
+                false => Err(format!("measured {measured:.4}, by the model {model:.4}")),
+            }
+        });
+    }
+}
+
+#[test]
+fn what_cannot_be_used_with_clients_is_refused_with_what_to_do() {
+    let work = Workplace::new();
+    work.dnsdyno("data epc --out zones --tacs 4 --apns 2 --sgws 4 --pgws 4").gives(0);
+    let refused = |words: &str, why: &[&str]| {
+        work.dnsdyno(&format!("run -s 127.0.0.1:9 {words}")).ends_refused(2, why);
+    };
+    refused("--source zones/description.json", &["--source", "epc:FILE"]);
+    refused("--source stub:zones/description.json", &["epc:"]);
+    refused("--source epc:none.json", &["none.json"]);
+    refused("--source epc:zones/description.json --rate 1k", &["--rate cannot be used with --source"]);
+    refused("--source epc:zones/description.json --timeout 5s", &["first_s", "--timeout 3s"]);
+    describe(&work, "zones/description.json", json!({ "clients": 0 }));
+    refused("--source epc:zones/description.json", &["clients"]);
+}

@@ -1,0 +1,210 @@
+//! Simulated clients with caches as the source of a run: their queries for the engine, and what they count for the
+//! record.
+
+use std::sync::Arc;
+
+use dnsdyno_clients::{Ask, Checked, Clients, Names, Outcome, Share};
+use dnsdyno_engine::{ClientModel, ClientModels, Upcoming};
+use dnsdyno_measure::CachingClients;
+use dnsdyno_plan::source::{Loaded, SourceError};
+use dnsdyno_plan::units::format_duration_ns;
+use dnsdyno_plan::{Plan, QuerySource};
+use dnsdyno_record::Header;
+use dnsdyno_transport::{Description, Kind as TransportKind};
+use dnsdyno_wire::{QUESTION_FIXED_LEN, QueryForm};
+
+use crate::error::RunError;
+use crate::load::load;
+use crate::observer::Observer;
+use crate::sockets::most_clients;
+
+/// Clients that are ready to start.
+pub(crate) struct SimulatedClients {
+    /// The plan with the number of sockets.
+    pub(crate) plan: Plan,
+    /// What procedures begin with: the server is checked with it.
+    pub(crate) first: Loaded,
+    checked: Arc<Checked>,
+}
+
+impl SimulatedClients {
+    /// Those of a plan, if they are its source. Each client gets a socket of its own, as far as there are ports and
+    /// files.
+    pub(crate) fn of(plan: &Plan, observer: &mut dyn Observer) -> Result<Option<SimulatedClients>, RunError> {
+        let QuerySource::Clients(source) = &plan.source else { return Ok(None) };
+        let checked = Arc::new(source.open()?);
+        let first_wait_ns = (checked.description().retries.first_s * 1e9) as u64;
+        if plan.timeout_ns > first_wait_ns {
+            let path = source.path.clone();
+            let [timeout, first_wait] = [plan.timeout_ns, first_wait_ns].map(format_duration_ns);
+            return Err(SourceError::SlowTimeout { path, timeout, first_wait }.into());
+        }
+        let mut plan = plan.clone();
+        if !source.has_sockets {
+            let most = most_clients(&plan).max(plan.workers);
+            plan.clients = (checked.description().clients as usize).clamp(plan.workers, most);
+        }
+        let first = load(&plan, observer)?;
+        Ok(Some(SimulatedClients { plan, first, checked }))
+    }
+
+    /// Gives each client a socket, or a connection.
+    pub(crate) fn seat(&self, kind: TransportKind, description: &mut Description) {
+        if kind == TransportKind::Xdp {
+            description.xdp.longest_message = LONGEST_QUERY;
+            return;
+        }
+        description.clients = self.plan.clients;
+        for member in &mut description.members {
+            let parts = [Some(&mut member.first), member.fallback.as_mut()];
+            parts.into_iter().flatten().for_each(|part| part.description.clients = self.plan.clients);
+        }
+    }
+
+    /// What the record says of the source.
+    pub(crate) fn describe(&self, header: &mut Header) {
+        let description = self.checked.description();
+        let clients = description.clients;
+        let entries = description.cache.entries;
+        header.load = format!("what {clients} clients need, each with a cache of {entries} entries");
+        header.types = self.types();
+        header.udp_sockets = None;
+    }
+
+    /// What clients ask for, in the order of the slots of types.
+    fn types(&self) -> Vec<u16> {
+        match self.checked.description().names {
+            Names::Epc(_) => vec![NAPTR, SRV, A, AAAA],
+            Names::Stub(_) => self.first.queries.types().to_vec(),
+        }
+    }
+
+    /// The clients of each worker of the plan of the run.
+    pub(crate) fn models(&self, plan: &Plan) -> ClientModels {
+        let (types, checked) = (self.types(), self.checked.clone());
+        let (workers, seed, form) = (plan.workers as u32, plan.seed, plan.form);
+        let end_ns = plan.stop.duration_ns.unwrap_or(u64::MAX);
+        ClientModels::new(types.clone(), move |worker| {
+            let share = Share { worker, workers };
+            Box::new(Model {
+                clients: Clients::new(&checked, share, seed.wrapping_add(u64::from(worker)), 0),
+                form,
+                types: types.clone(),
+                end_ns,
+                next: None,
+                number: u64::from(worker),
+                workers: u64::from(workers),
+                sent: Vec::new(),
+            })
+        })
+    }
+}
+
+/// The clients of a worker, as the engine asks them.
+struct Model {
+    clients: Clients,
+    form: QueryForm,
+    types: Vec<u16>,
+    /// Nothing is asked at this instant or later.
+    end_ns: u64,
+    next: Option<Ask>,
+    /// The number of the next query in the run; those of a worker are `workers` apart.
+    number: u64,
+    workers: u64,
+    /// By the number of an ask.
+    sent: Vec<Sent>,
+}
+
+/// A query that was taken.
+#[derive(Clone, Default)]
+struct Sent {
+    client: u32,
+    type_slot: u16,
+    message: Vec<u8>,
+}
+
+impl Model {
+    fn sent(&self, query: u32) -> Option<&Sent> {
+        self.sent.get(query as usize)
+    }
+}
+
+impl ClientModel for Model {
+    fn upcoming(&mut self, now_ns: u64) -> Upcoming {
+        if self.next.is_none() {
+            self.next = self.clients.next_ask(now_ns.min(self.end_ns.saturating_sub(1)));
+        }
+        match &self.next {
+            Some(ask) => Upcoming::Query { due_ns: ask.due_ns, number: self.number },
+            None if now_ns >= self.end_ns => Upcoming::Over,
+            None => {
+                let next_ns = self.clients.next_event_ns().unwrap_or(u64::MAX);
+                Upcoming::NotYet { known_to_ns: next_ns.min(self.end_ns) }
+            }
+        }
+    }
+
+    fn take_next(&mut self) -> u32 {
+        let Some(ask) = self.next.take() else { return 0 };
+        self.number += self.workers;
+        let place = ask.id as usize;
+        if self.sent.len() <= place {
+            self.sent.resize(place + 1, Sent::default());
+        }
+        let question = self.clients.question(ask.id);
+        let (name, fixed) = question.split_at(question.len().saturating_sub(QUESTION_FIXED_LEN));
+        let qtype = fixed.first_chunk().map_or(0, |qtype| u16::from_be_bytes(*qtype));
+        if let Some(sent) = self.sent.get_mut(place) {
+            sent.client = ask.client;
+            sent.type_slot = self.types.iter().position(|known| *known == qtype).unwrap_or(0) as u16;
+            sent.message.clear();
+            self.form.encode(name, qtype, &mut sent.message);
+        }
+        ask.id
+    }
+
+    fn message(&self, query: u32) -> &[u8] {
+        self.sent(query).map_or(&[], |sent| &sent.message)
+    }
+
+    fn question(&self, query: u32) -> &[u8] {
+        self.clients.question(query)
+    }
+
+    fn client(&self, query: u32) -> u32 {
+        self.sent(query).map_or(0, |sent| sent.client)
+    }
+
+    fn type_slot(&self, query: u32) -> u16 {
+        self.sent(query).map_or(0, |sent| sent.type_slot)
+    }
+
+    fn ended(&mut self, query: u32, at_ns: u64, response: Option<&[u8]>) {
+        match response {
+            Some(message) => self.clients.answered(query, at_ns, message),
+            None => self.clients.failed(query, at_ns),
+        }
+    }
+
+    fn count(&mut self, counts: &mut CachingClients, now_ns: u64, is_end: bool) {
+        if is_end {
+            self.clients.finish(now_ns);
+        }
+        for ended in self.clients.ended() {
+            if ended.outcome == Outcome::Done {
+                let took_ns = ended.ended_ns.saturating_sub(ended.began_ns);
+                counts.time_mut(ended.kind).record(took_ns);
+            }
+        }
+        counts.merge_in_time(&self.clients.take_counts());
+        counts.entries += self.clients.entries() as u64;
+    }
+}
+
+/// Octets of the longest query: the longest name, and EDNS.
+const LONGEST_QUERY: usize = 320;
+
+const A: u16 = 1;
+const AAAA: u16 = 28;
+const SRV: u16 = 33;
+const NAPTR: u16 = 35;
