@@ -73,4 +73,7 @@ fn the_control_socket_of_a_server_on_this_host_is_found() {
         digest.header.watched
     );
     assert_eq!(digest.watched()[2].as_ref().unwrap().counter("queries"), 1_000);
+    // NSD is a process for the transfer of zones, one for the others, and one that answers.
+    let process = digest.watched()[1].as_ref().unwrap();
+    assert!(process.gauge("threads") >= 3, "{process:?}");
 }

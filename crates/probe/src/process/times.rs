@@ -12,7 +12,8 @@ pub(super) fn paths(pid: u32) -> [String; 4] {
     ["stat", "status", "task/*/status", "task/*/schedstat"].map(|file| format!("/proc/{pid}/{file}"))
 }
 
-/// A process from its `stat`: `4711 (named) S 1 ...`; the name may contain anything.
+/// A process from its `stat`: `4711 (named) S 1 ...`; the name may contain anything. Servers that fork name the task of
+/// each process after their own name, `nsd: server 1`: the task is left out.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Stat<'a> {
     pub(super) name: &'a str,
@@ -26,6 +27,7 @@ impl Stat<'_> {
     /// `None` for a process that has ended, also where its parent does not know it yet.
     pub(super) fn read(stat: &str) -> Option<Stat<'_>> {
         let (name, rest) = stat.split_once('(')?.1.rsplit_once(')')?;
+        let name = name.split_once(": ").map_or(name, |(server, _task)| server);
         let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
         let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
         if matches!(*fields.first()?, "Z" | "X") {
@@ -146,6 +148,8 @@ mod tests {
         let stat = "4711 (a) b (c) S 1 4711 4711 0 -1 4194560 100 0 0 0 250 50 0 0 20 0 5 0 100 0 0";
         let expected = Stat { name: "a) b (c", cpu_ticks: 300, threads: 5, started: 100 };
         assert_eq!(Stat::read(stat), Some(expected));
+        let of_nsd = Stat::read("7 (nsd: server 1) S 1 0 0 0 0 0 0 0 0 0 3 1 0 0 20 0 2 0 100 0 0");
+        assert_eq!(of_nsd.map(|stat| stat.name), Some("nsd"));
         assert_eq!(Stat::read(&stat.replace(") S", ") Z")), None);
         assert_eq!(Stat::read("1 (half"), None);
         assert_eq!(Stat::read("1 (half) S 0"), None);
