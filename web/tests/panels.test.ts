@@ -113,6 +113,43 @@ describe("the generator", () => {
   });
 });
 
+describe("simulated clients", () => {
+  const clients = (columns: Record<string, number[]>) =>
+    Object.fromEntries(Object.entries(columns).map(([name, values]) => [`arrivals.clients.${name}`, values]));
+
+  it("have queries by procedure with retries of all, hits as a share of all questions, and the age at eviction", async () => {
+    const run = await shownRun(
+      clients({
+        "asked.attach": [30, 10],
+        "asked_again.attach": [1, 0],
+        "asked_again.handover": [2, 0],
+        hits: [60, 0],
+        misses: [30, 10],
+        joined: [10, 0],
+        misses_evicted: [5, 10],
+        evicted: [4, 0],
+        "evicted_at.0": [3, 0],
+        "evicted_at.9": [1, 0],
+        "attach_time.p99": [7, 8],
+      }),
+    );
+    expect(figures(panel([run], "caching-queries"), run)).toEqual({ attach: [30, 10], retry: [3, 0] });
+    expect(figures(panel([run], "caching-answers"), run)).toEqual({
+      "from the cache": [0.6, 0],
+      "asked, as it was evicted": [0.05, 1],
+    });
+    expect(figures(panel([run], "caching-evictions"), run)).toEqual({ evicted: [4, 0] });
+    expect(figures(panel([run], "caching-age"), run)["mean age"]!.map((age) => age.toFixed(3))).toEqual(["0.275", "NaN"]);
+    expect(figures(panel([run], "caching-times"), run)).toEqual({ "attach p99": [7, 8] });
+    expect(panel([run], "caching-failures")).toBeUndefined();
+  });
+
+  it("are not on the page of another run", async () => {
+    const run = await shownRun({ sent: [1] });
+    expect(panelsOf([run], 0, false).some(({ id }) => id.startsWith("caching"))).toBe(false);
+  });
+});
+
 describe("parts of a run", () => {
   it("are RCODEs as shares of the answers, the most frequent first", async () => {
     const run = await shownRun({ "rcodes.SERVFAIL": [1, 0], "rcodes.NOERROR": [3, 0] });

@@ -49,6 +49,8 @@ pub(crate) enum Command {
     Capture(crate::cmd::capture::CaptureFlags),
     /// Make zones by rule: of a mobile operator, many with a catalog, telephone numbers
     Data(crate::cmd::data::DataFlags),
+    /// Predict the load of a mobile core's clients, before and after a change of records, TTLs or caches
+    Epc(crate::cmd::epc::EpcFlags),
     /// Show a folder of runs in a browser
     Serve(crate::cmd::serve::ServeFlags),
     /// Look at this host before a run: what will bias the figures, and the commands that cure it

@@ -39,6 +39,7 @@ fn main() -> ExitCode {
         Command::Export(flags) => cmd::export::export(&flags),
         Command::Capture(flags) => cmd::capture::capture(&flags),
         Command::Data(flags) => cmd::data::data(&flags),
+        Command::Epc(flags) => cmd::epc::epc(&flags),
         Command::Serve(flags) => cmd::serve::serve(&flags),
         Command::Respond(flags) => cmd::respond::respond(*flags),
         Command::Relay(flags) => cmd::relay::relay(&flags),

@@ -9,7 +9,7 @@
 use std::collections::VecDeque;
 
 use dnsdyno_measure::{CachingClients, LookupStep, ProcedureKind};
-use dnsdyno_wire::TYPE_A;
+use dnsdyno_wire::{TYPE_A, TYPE_AAAA, TYPE_NAPTR, TYPE_SRV};
 use rand::rngs::Xoshiro256PlusPlus;
 
 use crate::asks::{Asks, Waiter};
@@ -18,7 +18,6 @@ use crate::description::{Count, Lookups};
 use crate::ids::{BundleId, NameId, QuestionId, SetId};
 use crate::procedure::{Ended, Followed, Outcome, Procedures, Stage};
 use crate::repeated::Responses;
-use crate::response::{TYPE_AAAA, TYPE_NAPTR, TYPE_SRV};
 use crate::selection::{Candidate, Rank, Selection};
 use crate::sets::{Known, PGW, RecordKind, SGW};
 use crate::share::Share;

@@ -5,7 +5,12 @@
 //! use of gateways. The factors of a daily curve are left out: a description with its rates at their highest gives the
 //! load of that hour.
 
+mod forecast;
 pub mod model;
+mod what_if;
+
+pub use forecast::{Cure, Curves, Forecast, Line};
+pub use what_if::{Case, Change};
 
 use dnsdyno_measure::{CacheState, ProcedureKind};
 

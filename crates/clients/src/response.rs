@@ -4,18 +4,15 @@
 //! stand there.
 
 use dnsdyno_measure::CachingClients;
-use dnsdyno_wire::{CLASS_IN, CanonicalName, HEADER_LEN, Malformed, TYPE_A, peek};
+use dnsdyno_wire::{
+    CLASS_IN, CanonicalName, HEADER_LEN, Malformed, TYPE_A, TYPE_AAAA, TYPE_CNAME, TYPE_NAPTR, TYPE_SOA,
+    TYPE_SRV, peek,
+};
 
 use crate::description::Lookups;
 use crate::ids::{BundleId, NameId, QuestionId, SetId};
 use crate::service::gateways;
 use crate::sets::{Known, Record, RecordKind};
-
-pub(crate) const TYPE_AAAA: u16 = 28;
-pub(crate) const TYPE_SRV: u16 = 33;
-pub(crate) const TYPE_NAPTR: u16 = 35;
-const TYPE_CNAME: u16 = 5;
-const TYPE_SOA: u16 = 6;
 
 const RCODE_NXDOMAIN: u16 = 3;
 

@@ -14,6 +14,13 @@ pub struct Zone {
     pub stub: Vec<Questions>,
 }
 
+impl Zone {
+    /// All questions.
+    pub(crate) fn questions_mut(&mut self) -> impl Iterator<Item = &mut Questions> {
+        self.tac.iter_mut().chain(&mut self.apn).chain(&mut self.stub)
+    }
+}
+
 /// Questions of a lookup that are alike: same type, TTL and size of the response.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -10,6 +10,8 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use dnsdyno_campaign::CommandResult;
 use dnsdyno_record::{Digest, ReadError};
@@ -123,6 +125,18 @@ impl JournalError {
     }
 }
 
+/// Locks the file of a journal; false if another process has it. A command that is being started has the open files of
+/// the one that starts it until it is a program of its own: so what is held for a moment only is tried again.
+fn is_ours(file: &File) -> io::Result<bool> {
+    for _ in 0..LOCK_TRIES {
+        match flock(file, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => thread::sleep(LOCKED_AGAIN_AFTER),
+            other => return other.map(|()| true).map_err(io::Error::from),
+        }
+    }
+    Ok(false)
+}
+
 impl Journal {
     /// Opens the journal in `folder`, or begins it, and keeps it for this process. `campaign` says what is done, with
     /// all its options.
@@ -134,9 +148,8 @@ impl Journal {
         let failed = |source| JournalError::File { path: path.clone(), source };
         fs::create_dir_all(folder.join(RUNS)).map_err(failed)?;
         let mut file = OpenOptions::new().read(true).append(true).create(true).open(&path).map_err(failed)?;
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Err(Errno::WOULDBLOCK) => return Err(JournalError::InUse { folder: folder.to_owned() }),
-            other => other.map_err(|error| failed(error.into()))?,
+        if !is_ours(&file).map_err(failed)? {
+            return Err(JournalError::InUse { folder: folder.to_owned() });
         }
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(failed)?;
@@ -316,6 +329,10 @@ impl Journal {
 
 const FILE: &str = "journal.ndjson";
 const RUNS: &str = "runs";
+
+/// A process starts another one in less than the tries take together.
+const LOCK_TRIES: u32 = 20;
+const LOCKED_AGAIN_AFTER: Duration = Duration::from_millis(20);
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,7 @@
 //! Distributions over a whole run, as the percentile curve of the DNS community: for a share of the slowest queries,
 //! the latency that they have at least.
 
-use dnsdyno_measure::{HandshakeKind, Histogram, Latency};
+use dnsdyno_measure::{HandshakeKind, Histogram, Latency, ProcedureKind};
 use dnsdyno_record::figures::{latency, lateness};
 use dnsdyno_record::{Digest, Headline};
 
@@ -45,6 +45,9 @@ fn parts(digest: &Digest) -> Vec<(&'static str, &Histogram)> {
             ("connect, of a retry over TCP", &fallback.connect),
             ("TCP query, once connected", &fallback.query),
         ]);
+    }
+    if let Some(clients) = &digest.arrivals().clients {
+        parts.extend(ProcedureKind::ALL.iter().map(|kind| (kind.words(), clients.time(*kind))));
     }
     let Some(connections) = &digest.arrivals().connections else { return parts };
     parts.extend([

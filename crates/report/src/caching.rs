@@ -49,7 +49,7 @@ fn of_caches(clients: &CachingClients) -> Vec<String> {
         words.push(format!("at {} of their TTL on average", percent(age)));
         words.push(format!("queries for evicted entries {}", count(clients.misses_evicted)));
     }
-    words.push(in_words(clients.cache_state()).to_owned());
+    words.push(state_in_words(clients.cache_state()).to_owned());
     words
 }
 
@@ -65,7 +65,8 @@ fn of_answers(clients: &CachingClients) -> Vec<String> {
     counts.into_iter().filter(|(_, n)| *n > 0).map(|(word, n)| format!("{word} {}", count(n))).collect()
 }
 
-fn in_words(state: CacheState) -> &'static str {
+/// The state of caches, by its number in a carrier's report.
+pub(crate) fn state_in_words(state: CacheState) -> &'static str {
     match state {
         CacheState::Fits => "state 1: entries stay until their TTL ends",
         CacheState::Tight => "state 2: caches are full, entries are evicted shortly before their TTL ends",
@@ -89,7 +90,7 @@ mod tests {
         assert_eq!(lines.iter().map(|(label, _)| *label).collect::<Vec<_>>(), ["attach", "caches"]);
         assert_eq!(lines[0].1[..3], ["begun 10", "done 9", "failed 1"]);
         assert_eq!(lines[1].1[0], "hit ratio 75.00 %");
-        assert_eq!(lines[1].1.last().map(String::as_str), Some(in_words(CacheState::Fits)));
+        assert_eq!(lines[1].1.last().map(String::as_str), Some(state_in_words(CacheState::Fits)));
         clients.evicted_at.add(9, 10);
         clients.evicted_at.add(2, 10);
         assert!(caching_lines(&clients)[1].1.iter().any(|word| word == "at 60.00 % of their TTL on average"));

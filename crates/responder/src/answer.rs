@@ -30,13 +30,11 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
 use dnsdyno_wire::{
-    CLASS_IN, FLAG_CD, FLAG_QR, FLAG_RD, FLAG_TC, HEADER_LEN, MIN_EDNS_SIZE, OPT_LEN, TYPE_A,
+    CLASS_IN, FLAG_CD, FLAG_QR, FLAG_RD, FLAG_TC, HEADER_LEN, MIN_EDNS_SIZE, OPT_LEN, TYPE_A, TYPE_AAAA,
+    TYPE_AXFR, TYPE_IXFR, TYPE_TXT,
 };
 
-use crate::message::{
-    BADVERS, CLASS_ANY, Content, Parsed, Query, REFUSED, SERVFAIL, TYPE_AAAA, TYPE_AXFR, TYPE_IXFR, TYPE_TXT,
-    parse,
-};
+use crate::message::{BADVERS, CLASS_ANY, Content, Parsed, Query, REFUSED, SERVFAIL, parse};
 use crate::zone::Zone;
 
 pub use crate::message::Silence;

@@ -155,10 +155,6 @@ pub(crate) const NOTIMP: u8 = 4;
 pub(crate) const REFUSED: u8 = 5;
 pub(crate) const BADVERS: u16 = 16;
 
-pub(crate) const TYPE_TXT: u16 = 16;
-pub(crate) const TYPE_AAAA: u16 = 28;
-pub(crate) const TYPE_IXFR: u16 = 251;
-pub(crate) const TYPE_AXFR: u16 = 252;
 pub(crate) const CLASS_ANY: u16 = 255;
 
 const OPCODE_MASK: u16 = 0x7800;

@@ -19,7 +19,7 @@ mod record;
 
 use std::collections::HashMap;
 
-use dnsdyno_wire::MAX_NAME_LEN;
+use dnsdyno_wire::{MAX_NAME_LEN, TYPE_CNAME};
 
 use crate::message::{CLASS_ANY, Content, NXDOMAIN, Query, REFUSED};
 
@@ -242,8 +242,6 @@ impl LowerName {
 fn pointer(at: usize) -> [u8; 2] {
     (0xC000 | at as u16).to_be_bytes()
 }
-
-const TYPE_CNAME: u16 = 5;
 
 /// A pointer to the name of the question, which follows the header.
 const OWNER_IS_QUESTION: [u8; 2] = [0xC0, 0x0C];

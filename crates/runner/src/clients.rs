@@ -11,7 +11,7 @@ use dnsdyno_plan::units::format_duration_ns;
 use dnsdyno_plan::{Plan, QuerySource};
 use dnsdyno_record::Header;
 use dnsdyno_transport::{Description, Kind as TransportKind};
-use dnsdyno_wire::{QUESTION_FIXED_LEN, QueryForm};
+use dnsdyno_wire::{QUESTION_FIXED_LEN, QueryForm, TYPE_A, TYPE_AAAA, TYPE_NAPTR, TYPE_SRV};
 
 use crate::error::RunError;
 use crate::load::load;
@@ -74,7 +74,7 @@ impl SimulatedClients {
     /// What clients ask for, in the order of the slots of types.
     fn types(&self) -> Vec<u16> {
         match self.checked.description().names {
-            Names::Epc(_) => vec![NAPTR, SRV, A, AAAA],
+            Names::Epc(_) => vec![TYPE_NAPTR, TYPE_SRV, TYPE_A, TYPE_AAAA],
             Names::Stub(_) => self.first.queries.types().to_vec(),
         }
     }
@@ -203,8 +203,3 @@ impl ClientModel for Model {
 
 /// Octets of the longest query: the longest name, and EDNS.
 const LONGEST_QUERY: usize = 320;
-
-const A: u16 = 1;
-const AAAA: u16 = 28;
-const SRV: u16 = 33;
-const NAPTR: u16 = 35;

@@ -10,7 +10,7 @@ use dnsdyno_plan::source::{Loaded, Own, QueriesBuilder, SourceError};
 use dnsdyno_plan::{Load, Plan};
 use dnsdyno_record::{Ended, Header, Sum};
 use dnsdyno_transport::{Description, Kind};
-use dnsdyno_wire::QueryForm;
+use dnsdyno_wire::{QueryForm, TYPE_NS};
 
 use crate::error::RunError;
 use crate::feeder::{Fed, Feeder, WaitsForReady, ready};
@@ -224,4 +224,3 @@ const LAST_READ: Duration = Duration::from_secs(2);
 const LONGEST_UNREAD: usize = 65_535;
 
 const ROOT: &[u8] = b"\0";
-const TYPE_NS: u16 = 2;

@@ -39,7 +39,8 @@ pub use peek::{Malformed, Peek, peek, peek_id, same_question};
 pub use query::{DEFAULT_EDNS_SIZE, MIN_EDNS_SIZE, OPT_LEN, QueryForm, patch_id};
 pub use records::{Additional, CanonicalName, RecordAt};
 pub use types::{
-    CLASS_IN, TYPE_A, TYPE_OPT, TYPE_TSIG, class_name, parse_class, parse_type, parse_type_bytes, rcode_name,
-    tsig_error_name, type_name,
+    CLASS_IN, TYPE_A, TYPE_AAAA, TYPE_ANY, TYPE_AXFR, TYPE_CNAME, TYPE_IXFR, TYPE_NAPTR, TYPE_NS, TYPE_OPT,
+    TYPE_SIG, TYPE_SOA, TYPE_SRV, TYPE_TSIG, TYPE_TXT, class_name, parse_class, parse_type, parse_type_bytes,
+    rcode_name, tsig_error_name, type_name,
 };
 pub use zone_entry::{EntryError, next_entry};

@@ -7,14 +7,47 @@ use std::borrow::Cow;
 
 use domain::base::iana::{Class, OptRcode, Rtype, TsigRcode};
 
-/// The type A.
+/// The type A, an IPv4 address.
 pub const TYPE_A: u16 = 1;
+
+/// The type NS, a name server.
+pub const TYPE_NS: u16 = 2;
+
+/// The type CNAME, another name.
+pub const TYPE_CNAME: u16 = 5;
+
+/// The type SOA, the begin of a zone.
+pub const TYPE_SOA: u16 = 6;
+
+/// The type TXT, a text.
+pub const TYPE_TXT: u16 = 16;
+
+/// The type SIG, the signature of a message by SIG(0) (RFC 2931).
+pub const TYPE_SIG: u16 = 24;
+
+/// The type AAAA, an IPv6 address.
+pub const TYPE_AAAA: u16 = 28;
+
+/// The type SRV, the hosts of a service (RFC 2782).
+pub const TYPE_SRV: u16 = 33;
+
+/// The type NAPTR, a rule that leads to another name (RFC 3403).
+pub const TYPE_NAPTR: u16 = 35;
 
 /// The type OPT, the pseudo record of EDNS (RFC 6891).
 pub const TYPE_OPT: u16 = 41;
 
 /// The type TSIG, the signature of a message (RFC 8945).
 pub const TYPE_TSIG: u16 = 250;
+
+/// The query type IXFR, the changes of a zone (RFC 1995).
+pub const TYPE_IXFR: u16 = 251;
+
+/// The query type AXFR, a whole zone (RFC 5936).
+pub const TYPE_AXFR: u16 = 252;
+
+/// The query type ANY, any type.
+pub const TYPE_ANY: u16 = 255;
 
 /// The class IN.
 pub const CLASS_IN: u16 = 1;

@@ -302,7 +302,7 @@ fn failure(error: DataError) -> Failure {
     }
 }
 
-fn number(text: &str) -> anyhow::Result<u32> {
+pub(crate) fn number(text: &str) -> anyhow::Result<u32> {
     let number = parse_count(text)?;
     u32::try_from(number)
         .map_err(|_| anyhow!("`{text}` is too large: write at most {}", count(u32::MAX.into())))

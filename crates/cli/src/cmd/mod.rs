@@ -6,6 +6,7 @@ pub(crate) mod data;
 pub(crate) mod demo;
 pub(crate) mod diagnose;
 pub(crate) mod doctor;
+pub(crate) mod epc;
 pub(crate) mod experiment;
 pub(crate) mod export;
 pub(crate) mod find;

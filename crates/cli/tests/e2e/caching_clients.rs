@@ -139,6 +139,56 @@ fn caches_miss_as_often_as_the_model_of_such_caches_says() {
 }
 
 #[test]
+fn the_load_that_is_predicted_is_the_load_that_comes() {
+    let work = Workplace::new();
+    work.dnsdyno("data epc --out zones --tacs 40 --apns 4 --sgws 12 --pgws 12 --per-answer 40").gives(0);
+    let description: Value = serde_json::from_str(&work.read("zones/description.json")).unwrap();
+    let mut lookups = description["lookups"].clone();
+    // What a server adds to its responses differs from server to server.
+    lookups["additional"] = false.into();
+    let changes = json!({
+        "lookups": lookups,
+        "clients": 5,
+        "cache": { "entries": 20, "policy": "ttl", "count": "rrsets" },
+        "arrivals": { "attaches": 300.0, "handovers": 200.0 },
+    });
+    describe(&work, "zones/description.json", changes);
+    let words = "epc predict zones/description.json --json --entries 2k";
+    let forecast: Value = serde_json::from_str(&work.dnsdyno(words).gives(0).stdout).unwrap();
+    assert_eq!((&forecast["now"]["state"], &forecast["after"]["state"]), (&json!(3), &json!(1)));
+    let Some(server) = with_zones("bind", &work.path("zones/bind.conf"), &[]) else { return };
+    within_tries(TRIES, "the predicted load", |number| {
+        work.dnsdyno(&format!(
+            "run -s {} --source epc:zones/description.json --transport udp+tcp --edns-size 1232 --for 8s --quiet \
+             -o run-{number}",
+            server.address()
+        ))
+        .gives(0);
+        let digest = work.record(&format!("run-{number}"));
+        let measured = digest.tally().scheduled as f64 / 8.0;
+        let predicted = forecast["now"]["queries_per_s"].as_f64().unwrap();
+        match (measured / predicted - 1.0).abs() <= 0.1 {
+            true => Ok(()),
+            false => Err(format!("measured {measured:.0}/s, predicted {predicted:.0}/s")),
+        }
+    });
+}
+
+#[test]
+fn what_cannot_be_predicted_is_refused_with_what_to_do() {
+    let work = Workplace::new();
+    work.dnsdyno("data epc --out zones --tacs 4 --apns 2 --sgws 4 --pgws 4").gives(0);
+    let refused =
+        |words: &str, why: &[&str]| work.dnsdyno(&format!("epc predict {words}")).ends_refused(2, why);
+    refused("none.json", &["none.json"]);
+    refused("zones/description.json --clients 0", &["clients: 0 is not from 1"]);
+    refused("zones/description.json --attaches -1", &["attaches"]);
+    refused("zones/description.json --policy random", &["random", "ttl"]);
+    describe(&work, "zones/description.json", json!({ "zone": null }));
+    refused("zones/description.json", &["zone: it is needed to predict"]);
+}
+
+#[test]
 fn what_cannot_be_used_with_clients_is_refused_with_what_to_do() {
     let work = Workplace::new();
     work.dnsdyno("data epc --out zones --tacs 4 --apns 2 --sgws 4 --pgws 4").gives(0);

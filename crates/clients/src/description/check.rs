@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use dnsdyno_wire::{CLASS_IN, encode_name, parse_type};
+use dnsdyno_wire::{CLASS_IN, TYPE_NAPTR, encode_name, parse_type};
 
 use super::{Description, DescriptionError, EventKind, Lookups, Mobile, Names, Stubs};
 
@@ -21,8 +21,6 @@ const LONGEST_S: f64 = 315_360_000.0;
 
 /// The codes that no tracking area has (TS 23.003 §19.4.2.3).
 const RESERVED_TACS: [u16; 2] = [0x0000, 0xfffe];
-
-const TYPE_NAPTR: u16 = 35;
 
 /// A description whose values can be used.
 #[derive(Debug, Clone)]

@@ -96,3 +96,39 @@ fn a_zone_without_questions_says_what_to_do() {
     let error = predict(&checked(DESCRIPTION), &Zone::default(), 1_232).unwrap_err();
     assert!(error.to_string().contains("zone.tac: there is no question"), "{error}");
 }
+
+#[test]
+fn each_change_moves_the_load_as_the_states_of_a_cache_say() {
+    let description = |entries: u32| {
+        let mut description = Description::parse(DESCRIPTION).unwrap();
+        (description.zone, description.cache.entries) = (Some(zone()), entries);
+        description
+    };
+    let fits = Case::new(description(1_000), 1_232).unwrap();
+    let overflows = Case::new(description(12), 1_232).unwrap();
+    assert_eq!(
+        (fits.prediction.state, overflows.prediction.state),
+        (CacheState::Fits, CacheState::Overflows)
+    );
+    assert_eq!(fits.ttl_s(), 300);
+    let queries = |case: &Case, change: Change| case.with(&change).unwrap().prediction.queries_per_s;
+    // Twice the TTL is half of the queries while all fits, and changes nothing once caches overflow.
+    let ttl = Change { ttl_s: Some(600), ..Change::default() };
+    assert_near(queries(&fits, ttl), fits.prediction.queries_per_s / 2.0);
+    assert_near(queries(&overflows, ttl), overflows.prediction.queries_per_s);
+    // More room helps there only.
+    let entries = Change { entries: Some(2_000), ..Change::default() };
+    assert_near(queries(&fits, entries), fits.prediction.queries_per_s);
+    assert_near(queries(&overflows, entries), fits.prediction.queries_per_s);
+    // Half of the users are half of the load of caches that overflow, and the same load of those that do not.
+    let users = Change { attaches: Some(500.0), handovers: Some(1_500.0), ..Change::default() };
+    assert_near(queries(&overflows, users), overflows.prediction.queries_per_s / 2.0);
+    assert_near(queries(&fits, users), fits.prediction.queries_per_s);
+    let policy = Change { policy: Some(crate::Policy::Lfu), clients: Some(10), ..Change::default() };
+    let changed = fits.with(&policy).unwrap();
+    assert_eq!((changed.description().clients, changed.description().cache.policy), (10, crate::Policy::Lfu));
+    assert_eq!(fits.curve(&[12, 1_000]).unwrap()[1], fits.prediction.queries_per_s);
+
+    let unknown = Case::new(Description { zone: None, ..description(1) }, 1_232).unwrap_err();
+    assert!(unknown.to_string().starts_with("zone: it is needed"), "{unknown}");
+}

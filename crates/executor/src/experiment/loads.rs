@@ -65,7 +65,11 @@ pub(super) fn load(
     for text in paths.into_iter().flatten() {
         *text = relative(folder, text);
     }
+    if let Some((kind, path)) = draft.source.as_deref().and_then(|text| text.split_once(':')) {
+        draft.source = Some(format!("{kind}:{}", relative(folder, path)));
+    }
     let has_source = draft.queries.is_some()
+        || draft.source.is_some()
         || draft.ask.is_some()
         || draft.zone.is_some()
         || draft.replay.is_some()

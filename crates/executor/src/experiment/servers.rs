@@ -117,7 +117,8 @@ impl Starter<'_> {
         let work = self.place.folder().join(format!("work-{}", name.replace('/', "-")));
         let io = |source| ExperimentError::Write { path: work.clone(), source };
         fs::create_dir_all(&work).map_err(io)?;
-        let paths = [("work", &work), ("here", &self.setup.folder)];
+        let dnsdyno = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("dnsdyno"));
+        let paths = [("work", &work), ("here", &self.setup.folder), ("dnsdyno", &dnsdyno)];
         let values = paths.map(|(name, path)| (name.to_owned(), path.display().to_string())).into();
         Ok(Standing { pair, at, work, values, ..Standing::there("", false, self.place) })
     }

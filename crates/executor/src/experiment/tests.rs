@@ -71,6 +71,15 @@ fn a_load_is_laid_over_the_options_of_all_runs_and_has_the_same_seed_for_each_se
 }
 
 #[test]
+fn what_simulated_clients_are_is_said_by_a_file_beside_the_experiment() {
+    let text = format!("{NSD}[[load]]\nname = \"clients\"\nsource = \"epc:clients.json\"\nfor = \"1s\"\n");
+    let draft = setup(&text, false).unwrap().draft(0, "127.0.0.1:5300", false);
+    let source = draft.source.unwrap();
+    assert!(source.starts_with("epc:/") && source.ends_with("/clients.json"), "{source}");
+    assert_eq!(draft.ask, None, "no other queries");
+}
+
+#[test]
 fn the_full_scale_replaces_keys_and_lists_and_keeps_the_rest() {
     let full = "[full]\nrepeats = 30\norder = \"random-blocks\"\n[full.run]\nfor = \"60s\"\n\
                 [[full.load]]\nname = \"20k\"\nrate = \"20k\"\n[[full.load]]\nname = \"40k\"\nrate = \"40k\"\n";

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use dnsdyno_wire::{
-    Additional, DEFAULT_EDNS_SIZE, HEADER_LEN, OPT_LEN, OPTION_HEAD_LEN, TYPE_OPT, TYPE_TSIG,
+    Additional, DEFAULT_EDNS_SIZE, HEADER_LEN, OPT_LEN, OPTION_HEAD_LEN, TYPE_OPT, TYPE_SIG, TYPE_TSIG,
 };
 
 use super::cookies::{COOKIE_OPTION, Jar, LONGEST_COOKIE};
@@ -167,8 +167,6 @@ fn append_zeros(message: &mut Vec<u8>, count: usize) {
 
 /// The code of the padding option (RFC 7830).
 const PADDING_OPTION: u16 = 12;
-
-const TYPE_SIG: u16 = 24;
 
 /// The position of ARCOUNT in the header.
 const ADDITIONAL_COUNT: usize = 10;

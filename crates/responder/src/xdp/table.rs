@@ -16,10 +16,10 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 
 use dnsdyno_sys::xdp::{Address, Chunk, Records, RecordsKind, Settings, Slot};
-use dnsdyno_wire::{CLASS_IN, HEADER_LEN, QUESTION_FIXED_LEN, TYPE_A};
+use dnsdyno_wire::{CLASS_IN, HEADER_LEN, QUESTION_FIXED_LEN, TYPE_A, TYPE_AAAA};
 
 use crate::answer::EDNS_SIZE;
-use crate::message::{CLASS_ANY, Content, Query, TYPE_AAAA};
+use crate::message::{CLASS_ANY, Content, Query};
 use crate::{Echo, Rule, Zone};
 
 /// The data that the program is loaded with.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use dnsdyno_wire::{EntryError, next_entry};
+use dnsdyno_wire::{EntryError, TYPE_SOA, next_entry};
 use domain::base::iana::Class;
 use domain::base::name::Name;
 use domain::zonefile::inplace::{Entry, Zonefile};
@@ -203,8 +203,6 @@ impl<'a> Lines<'a> {
         self.ends + 1 - usize::from(is_behind)
     }
 }
-
-const TYPE_SOA: u16 = 6;
 
 #[cfg(test)]
 mod tests {

@@ -1,4 +1,5 @@
 /** All charts over time of the runs of a page, in the order of reading. */
+import { cachingPanels } from "./caching";
 import { generatorPanels } from "./generator";
 import { latencyPanel } from "./latency";
 import type { Panel, ShownRun } from "./panel";
@@ -18,7 +19,7 @@ export function panelsOf(runs: ShownRun[], selected: number, boxes: boolean, sea
     ...(rate ? [hasRows ? rate : { ...rate, empty: nothing }] : []),
     ...losses,
     latencyPanel(readable, one, boxes),
-    ...(one ? [...partsPanels(one), ...watchedPanels(one, search)] : []),
+    ...(one ? [...cachingPanels(one), ...partsPanels(one), ...watchedPanels(one, search)] : []),
     ...generatorPanels(readable, one),
   ];
 }

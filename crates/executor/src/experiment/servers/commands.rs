@@ -46,10 +46,7 @@ impl Standing {
         // Where the generator asks: at a path in front of the server, if there is one.
         let (address, port) = asked_at(&self.target);
         values.extend([("server.address".to_owned(), address), ("server.port".to_owned(), port)]);
-        let dnsdyno = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("dnsdyno"));
-        let files = [("queries", queries), ("dnsdyno", Some(dnsdyno.as_path()))];
-        let file = |(name, path): (&str, Option<&Path>)| Some((name.to_owned(), path?.display().to_string()));
-        values.extend(files.into_iter().filter_map(file));
+        values.extend(queries.map(|path| ("queries".to_owned(), path.display().to_string())));
         place.environment.extend(variables(&values));
         RunningCommand::shell(&filled(&values, command), &place, folder, log)
     }

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use bytes::Bytes;
-use dnsdyno_wire::{HEADER_LEN, QueryForm, encode_name, next_entry, type_name};
+use dnsdyno_wire::{HEADER_LEN, QueryForm, TYPE_ANY, TYPE_SOA, encode_name, next_entry, type_name};
 use domain::base::Name;
 use domain::base::rdata::ComposeRecordData;
 use domain::zonefile::inplace::{Entry, Zonefile};
@@ -149,8 +149,6 @@ fn name_len(data: &[u8]) -> usize {
 }
 
 const OPCODE_UPDATE: u8 = 5;
-const TYPE_SOA: u16 = 6;
-const TYPE_ANY: u16 = 255;
 const CLASS_NONE: u16 = 254;
 const CLASS_ANY: u16 = 255;
 
