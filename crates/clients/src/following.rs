@@ -81,7 +81,7 @@ impl Following {
             let went_on = match stage {
                 Stage::Sgw => self.end_sgw(number),
                 Stage::Pgw => self.end_pgw(number),
-                Stage::Last => false,
+                Stage::Last => self.take_next(number),
             };
             if !went_on {
                 let procedure = self.procedures.get(number);
@@ -148,6 +148,24 @@ impl Following {
             Some((sgw, pgw)) => self.look_for(number, &[(sgw, SGW), (pgw, PGW)]),
             None => false,
         }
+    }
+
+    /// Selects again, without the gateways for which no address was found. A gateway whose address is not said is passed
+    /// over for the next; one for which nobody answered is not, because the others have the same servers.
+    fn take_next(&mut self, number: u32) -> bool {
+        let procedure = self.procedures.get_mut(number);
+        let missing = procedure.needed & !procedure.found;
+        if missing == 0 || procedure.unanswered || procedure.kind == ProcedureKind::Lookup {
+            return false;
+        }
+        for without in procedure.followed.iter().filter(|followed| followed.gateways & missing != 0) {
+            let host = self.known.names.name_of(without.question);
+            procedure.sgws.retain(|candidate| without.gateways & SGW == 0 || candidate.host != host);
+            procedure.pgws.retain(|candidate| without.gateways & PGW == 0 || candidate.host != host);
+        }
+        procedure.found = 0;
+        self.counts.passed_over += 1;
+        if procedure.second.is_some() { self.end_pgw(number) } else { self.end_sgw(number) }
     }
 
     /// Starts the last stage: one address of each gateway is needed, and all that are looked up are asked for.

@@ -149,6 +149,34 @@ fn without_a_usable_record_a_procedure_fails_and_the_absence_is_cached() {
 }
 
 #[test]
+fn a_gateway_without_an_address_is_passed_over_for_the_next_one() {
+    // A pair: the closest gateway of the packet network has no address, the one of the other branch has.
+    let (mut clients, mut attached) = (one_user("attach", ""), server());
+    attached.remove("topon.s5.pgw1.tokyo.node", "A");
+    let ended = run(&mut clients, &mut attached, 10);
+    assert_eq!(ended.iter().map(|end| end.outcome).collect::<Vec<_>>(), [Outcome::Done]);
+    let last: Vec<_> = attached.asked.iter().rev().take(2).cloned().collect();
+    assert_eq!(last, ["topon.s5.pgw1.osaka.node A", "topon.s5.pgw1.tokyo.node A"]);
+    assert_eq!(clients.counts().passed_over, 1);
+
+    // One of two addresses is enough; and where all gateways lack one, the procedure fails.
+    let (mut clients, mut handed_over) = (one_user("handover", ""), server());
+    handed_over.add(
+        &tac(1),
+        "NAPTR",
+        300,
+        &[
+            "1 1 a x-3gpp-sgw:x-s5-gtp topon.s5.sgw8.tokyo.node",
+            "1 2 a x-3gpp-sgw:x-s5-gtp topon.s5.sgw9.tokyo.node",
+        ],
+    );
+    let ended = run(&mut clients, &mut handed_over, 10);
+    assert!(!ended.is_empty() && ended.iter().all(|end| end.outcome == Outcome::NotFound));
+    assert_eq!(clients.counts().passed_over, 2 * ended.len() as u64);
+    assert_eq!(handed_over.asked.len(), 3, "absent addresses are cached: {:?}", handed_over.asked);
+}
+
+#[test]
 fn loops_end_and_are_counted() {
     let next = |target: &str| format!("1 1 - x-3gpp-sgw:x-s5-gtp {target}");
     let (mut clients, mut server) = (one_user("handover", ""), Server::default());

@@ -19,6 +19,9 @@ use std::ops::Range;
 /// The table of one worker.
 pub(crate) struct InFlight {
     slots: Box<[Slot]>,
+    /// By slot: the question of the query before, if that has timed out; else [`NONE`]. Empty until an ID of such a query
+    /// is used again.
+    timed_out_before: Vec<u32>,
     channels: Box<[Channel]>,
     lists: [List; 2],
     /// Slots of the TCP part of a fallback; none in most runs.
@@ -176,6 +179,7 @@ impl InFlight {
         }
         InFlight {
             slots: vec![empty; slots as usize].into(),
+            timed_out_before: Vec::new(),
             channels: table.into(),
             lists: [List { oldest: NONE, newest: NONE }; 2],
             fallback,
@@ -220,10 +224,14 @@ impl InFlight {
         for _ in 0..SLOTS_PER_SEARCH.min(of_channel.ids) {
             let id = of_channel.cursor & (of_channel.ids - 1);
             of_channel.cursor = of_channel.cursor.wrapping_add(1);
-            let state = &mut self.slots[(of_channel.base + id) as usize].state;
-            if !matches!(state, State::Live | State::Taken) {
-                *state = State::Taken;
-                return Some(Place { index: of_channel.base + id, id: id as u16 });
+            let index = of_channel.base + id;
+            let slot = &mut self.slots[index as usize];
+            if !matches!(slot.state, State::Live | State::Taken) {
+                let before = std::mem::replace(&mut slot.state, State::Taken);
+                if before == State::Expired || !self.timed_out_before.is_empty() {
+                    self.note_before(index, before);
+                }
+                return Some(Place { index, id: id as u16 });
             }
         }
         None
@@ -308,6 +316,36 @@ impl InFlight {
             }
             _ => Match::Duplicate,
         }
+    }
+
+    /// Keeps the question of a query that has timed out, when its ID is used again.
+    #[cold]
+    fn note_before(&mut self, index: u32, before: State) {
+        self.timed_out_before.resize(self.slots.len(), NONE);
+        let index = index as usize;
+        match before {
+            State::Expired => self.timed_out_before[index] = self.slots[index].question,
+            // Its message was not sent: what was there before is still the query before.
+            State::Free => {}
+            _ => self.timed_out_before[index] = NONE,
+        }
+    }
+
+    /// Whether the query that had this ID before has timed out, and `is_question` holds for the index of its question.
+    /// Says so once.
+    pub(crate) fn is_of_query_before(
+        &mut self,
+        channel: usize,
+        id: u16,
+        is_question: impl FnOnce(u32) -> bool,
+    ) -> bool {
+        let index = self.slot_of(channel, id).map_or(usize::MAX, |index| index as usize);
+        let Some(before) = self.timed_out_before.get_mut(index) else { return false };
+        let is_it = *before != NONE && is_question(*before);
+        if is_it {
+            *before = NONE;
+        }
+        is_it
     }
 
     /// Ends a query that the network refused; `None` if it is not outstanding.
@@ -496,6 +534,22 @@ mod tests {
         assert_eq!(table.pair(0, id, 11, |_, _| false), Match::Unexpected);
         assert_eq!(table.pair(0, id + 1, 11, |_, _| true), Match::Unexpected);
         assert_eq!(table.live(), 0);
+    }
+
+    #[test]
+    fn a_response_that_comes_when_its_id_is_used_again_is_known_by_its_question_once() {
+        let mut table = InFlight::new(1, 2, TIMEOUT_NS);
+        let (lost, answered) = (send_at(&mut table, 0, 7), send_at(&mut table, 0, 8));
+        table.pair(0, answered, 1, |_, _| true);
+        assert!(table.expire_oldest(TIMEOUT_NS).is_some_and(|(_, sent)| sent.question == 7));
+        // A message that could not be sent changes nothing.
+        let place = table.take_free(0).unwrap();
+        table.give_back(0, place);
+        assert_eq!(send_at(&mut table, 2_000, 9), lost);
+        assert_eq!(send_at(&mut table, 2_000, 10), answered);
+        let mut is_before = |id, question| table.is_of_query_before(0, id, |before| before == question);
+        assert!(!is_before(lost, 9) && !is_before(answered, 8));
+        assert!(is_before(lost, 7) && !is_before(lost, 7));
     }
 
     #[test]

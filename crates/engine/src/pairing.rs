@@ -357,13 +357,14 @@ impl Pairing<'_> {
             let has_ended_query = matches!(found, Match::Overdue(_) | Match::Late(_));
             self.made.count_found(has_ended_query, rcode, self.ledger.arrivals());
         }
+        let is_after_reuse = found == Match::WrongQuestion && self.is_of_query_before(channel, bytes);
         match found {
             Match::Response(_) => {}
             _ if is_rejected => {
                 self.log.unpaired(Why::Rejected, bytes);
                 return Outcome::Unmatched;
             }
-            Match::WrongQuestion => self.log.unpaired(Why::WrongQuestion, bytes),
+            Match::WrongQuestion if !is_after_reuse => self.log.unpaired(Why::WrongQuestion, bytes),
             _ => self.log.unpaired(Why::Unexpected, bytes),
         }
         match found {
@@ -385,10 +386,19 @@ impl Pairing<'_> {
                 }
             }
             Match::Duplicate => self.ledger.arrivals().anomalies.duplicates += 1,
+            Match::WrongQuestion if is_after_reuse => self.ledger.arrivals().anomalies.after_reuse += 1,
             Match::WrongQuestion => self.ledger.arrivals().anomalies.wrong_question += 1,
             Match::Unexpected => self.ledger.arrivals().anomalies.unexpected += 1,
         }
         if let Match::Overdue(_) = found { Outcome::Overdue } else { Outcome::Unmatched }
+    }
+
+    /// Whether a response is that to the query that had its ID before, and has timed out. Only where questions stay what
+    /// they are: those that are made anew for each query are not kept.
+    fn is_of_query_before(&mut self, channel: usize, bytes: &[u8]) -> bool {
+        let (Some(queries), Ok(response)) = (self.plain, peek(bytes)) else { return false };
+        let is_question = |question: u32| asks(&response, queries.question(question as usize));
+        self.table.is_of_query_before(channel, response.id, is_question)
     }
 
     /// A truncated response ends the UDP part of a transaction: the query waits for a TCP client.

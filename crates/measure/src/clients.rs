@@ -113,6 +113,8 @@ counters! {
         pub ignored: u64,
         /// NAPTR records that lead back to where they were reached from.
         pub loops: u64,
+        /// Gateways that were selected and passed over for the next, because there is no address of them.
+        pub passed_over: u64,
         /// NAPTR records that were not followed because the chain is too deep, or has too many branches.
         pub bounded: u64,
     }

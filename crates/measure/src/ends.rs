@@ -100,6 +100,9 @@ counters! {
         pub unexpected: u64,
         /// Responses with the ID of an outstanding query and another question.
         pub wrong_question: u64,
+        /// Responses to a query that had timed out, so late that its ID was that of another query already. Told from
+        /// `wrong_question` where questions are not made anew for each query.
+        pub after_reuse: u64,
         /// Packets that are not a DNS message, or are a query (QR = 0).
         pub malformed: u64,
         /// Responses with the TC bit: they count as answered, unless the query is retried over TCP.

@@ -136,6 +136,7 @@ fn anomalies(digest: &Digest) -> Table {
         ("duplicates", anomalies.duplicates),
         ("unexpected ID", anomalies.unexpected),
         ("wrong question", anomalies.wrong_question),
+        ("later than their ID was used again", anomalies.after_reuse),
         ("malformed", anomalies.malformed),
         ("truncated", anomalies.truncated),
         ("dropped at our own sockets", digest.arrivals().socket_drops),

@@ -165,7 +165,7 @@ impl StandardStats {
             responses: tally.ends.answered + tally.ends.answered_late,
             timeouts: tally.ends.timed_out,
             interrupted: tally.ends.interrupted,
-            unexpected: arrivals.anomalies.unexpected,
+            unexpected: arrivals.anomalies.unexpected + arrivals.anomalies.after_reuse,
             discarded: arrivals.anomalies.malformed + arrivals.anomalies.wrong_question + arrivals.rejected(),
             response_rcodes: tally.rcodes.iter().map(|(code, count)| (rcode_name(code), count)).collect(),
             response_latency: StandardLatency::new(header.headline_of(tally), joined),
@@ -181,6 +181,7 @@ impl StandardConnInfo {
         let ended_no_query = anomalies.duplicates
             + anomalies.unexpected
             + anomalies.wrong_question
+            + anomalies.after_reuse
             + anomalies.malformed
             + arrivals.rejected();
         let errors_of_sending = SOCKET_ERRORS.map(|reason| tally.ends.not_sent.of(reason));

@@ -118,8 +118,14 @@ mod tests {
         assert_eq!((tally.requests, tally.retried), (73, 4));
         let arrivals = Arrivals::deserialize(&own["arrivals"]).unwrap();
         assert_eq!((arrivals.sent, arrivals.late), (61, 2));
-        let anomalies =
-            Anomalies { duplicates: 1, unexpected: 2, wrong_question: 3, malformed: 5, truncated: 9 };
+        let anomalies = Anomalies {
+            duplicates: 1,
+            unexpected: 2,
+            wrong_question: 3,
+            after_reuse: 0,
+            malformed: 5,
+            truncated: 9,
+        };
         assert_eq!(arrivals.anomalies, anomalies);
         let fallback = tally.fallback.unwrap();
         assert_eq!((fallback.started, fallback.answered, fallback.udp_requests), (9, 5, 60));

@@ -61,6 +61,7 @@ fn of_answers(clients: &CachingClients) -> Vec<String> {
         ("other than before", clients.changed),
         ("NAPTR records ignored", clients.ignored),
         ("not followed", clients.loops + clients.bounded),
+        ("gateways without an address", clients.passed_over),
     ];
     counts.into_iter().filter(|(_, n)| *n > 0).map(|(word, n)| format!("{word} {}", count(n))).collect()
 }

@@ -109,6 +109,7 @@ impl LiveFigures<'_> {
             ("duplicates", anomalies.duplicates),
             ("unexpected", anomalies.unexpected),
             ("wrong question", anomalies.wrong_question),
+            ("later than their ID was used again", anomalies.after_reuse),
             ("malformed", anomalies.malformed),
         ];
         let parts = parts.into_iter().chain([("signature or cookie not accepted", self.arrivals.rejected())]);

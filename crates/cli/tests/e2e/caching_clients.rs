@@ -4,8 +4,10 @@
 use std::path::Path;
 use std::time::Duration;
 
-use dnsdyno_lab::{ServerOptions, within_tries};
-use dnsdyno_measure::{CachingClients, ProcedureKind};
+use dnsdyno_clients::Policy;
+use dnsdyno_clients::predict::model::{Group, solve};
+use dnsdyno_lab::{ServerOptions, Zone, within_tries};
+use dnsdyno_measure::{CachingClients, LookupStep, ProcedureKind};
 use dnsdyno_record::Interval;
 use serde_json::{Value, json};
 
@@ -78,6 +80,19 @@ fn a_server_counts_what_the_clients_of_a_mobile_core_ask() {
     for (name, wanted) in asked {
         assert_eq!(counted.counter(name), wanted, "{name}");
     }
+    // By type: nothing was asked twice, and only NAPTR answers are so long that they are asked for again over TCP.
+    assert_eq!(clients.asked_again.total(), 0, "{clients:?}");
+    let steps = |steps: &[LookupStep]| steps.iter().map(|step| clients.asked_by_step.of(*step)).sum::<u64>();
+    let naptr = steps(&[LookupStep::TacNaptr, LookupStep::ApnNaptr, LookupStep::NextNaptr]);
+    let by_type = [
+        ("NAPTR", naptr + fallback.started),
+        ("SRV", steps(&[LookupStep::Srv])),
+        ("A", steps(&[LookupStep::A])),
+        ("AAAA", steps(&[LookupStep::Aaaa])),
+    ];
+    for (rtype, wanted) in by_type {
+        assert_eq!(counted.counter(&format!("queries.type.{rtype}")), wanted, "{rtype}");
+    }
     let shown = work.dnsdyno("show run").completes().stdout;
     for words in ["simulated clients", "attach", "handover", "hit ratio", "state 3"] {
         assert!(shown.contains(words), "no {words:?} in {shown}");
@@ -136,6 +151,78 @@ fn caches_miss_as_often_as_the_model_of_such_caches_says() {
             }
         });
     }
+}
+
+/// All points of the model's tables, over a real server: equal TTLs with each policy, and two TTLs. For docs/clients.md.
+#[test]
+#[ignore = "takes six minutes"]
+fn each_point_of_the_tables_of_the_model_is_measured() {
+    let work = Workplace::new();
+    // Half of the keys are A, the others AAAA, so that the record tells them apart.
+    let zone = |ttls_s: [u64; 2], keys: u32| {
+        let hosts = (0..keys / 2).map(|host| {
+            let [long, short] = ttls_s;
+            format!("h{host} {long} A 192.0.2.1\nh{host} {short} AAAA 2001:db8::1\n")
+        });
+        format!(
+            "$TTL 60\n@ SOA ns hostmaster 1 3600 600 86400 60\n@ NS ns\nns A 192.0.2.1\n{}",
+            hosts.collect::<String>()
+        )
+    };
+    let mut off_by_more = Vec::new();
+    let mut points: Vec<([u64; 2], u32, f64, u32, Policy)> = Vec::new();
+    for policy in [Policy::Ttl, Policy::Fifo, Policy::Lru, Policy::Lfu] {
+        points.extend(
+            [1_000, 968, 950, 900, 800, 500, 200].map(|entries| ([3, 3], 1_000, 10.0, entries, policy)),
+        );
+    }
+    points.extend([9_000, 7_000, 5_000].map(|entries| ([10, 2], 10_000, 3.0, entries, Policy::Ttl)));
+    for (ttls_s, keys, rate, entries, policy) in points {
+        let options = ServerOptions {
+            zone: Zone::from_text("model.example", zone(ttls_s, keys)).unwrap(),
+            ready_within: Duration::from_secs(60),
+            ..ServerOptions::default()
+        };
+        let Some(server) = real_server("knot", &options) else { return };
+        let names = |rtype: &str| {
+            (0..keys / 2).map(|host| format!("h{host}.model.example {rtype}\n")).collect::<String>()
+        };
+        work.write("queries.txt", names("A") + &names("AAAA"));
+        let description = json!({
+            "kind": "stub",
+            "queries": work.path("queries.txt"),
+            "cache": { "entries": entries, "policy": policy, "count": "names" },
+            "arrivals": { "attaches": f64::from(keys) * rate, "apn_zipf": 0.0 },
+        });
+        work.write("clients.json", description.to_string());
+        // Three whole rounds of the longer TTL and of the wait after it, from the middle of a round on.
+        let round_ms = ttls_s[0] * 1_000 + (1_000.0 / rate) as u64;
+        let (skipped, counted) = ((round_ms / 2).div_ceil(100), (3 * round_ms).div_ceil(100));
+        let run = format!("{policy:?}-{entries}-{}", ttls_s[1]);
+        work.dnsdyno(&format!(
+            "run -s {} --source stub:clients.json --interval 100ms --for {}ms --quiet -o {run}",
+            server.address(),
+            (skipped + counted + 1) * 100
+        ))
+        .gives(0);
+        let lookups = f64::from(keys) / 2.0 * rate * counted as f64 / 10.0;
+        let half = f64::from(keys) / 2.0;
+        let groups = ttls_s.map(|ttl_s| Group::asked(half, rate, ttl_s as f64));
+        let model = solve(policy, &groups, f64::from(entries));
+        for (slot, ttl_s) in ttls_s.into_iter().enumerate() {
+            let intervals = work.intervals(&run);
+            let counted = intervals.iter().skip(skipped as usize).take(counted as usize);
+            let missed: u64 = counted.map(|interval| interval.tally.types[slot].answered).sum();
+            let (measured, expected) = (missed as f64 / lookups, model.missed_per_s[slot] / (half * rate));
+            let off = (measured / expected - 1.0) * 100.0;
+            let row = format!(
+                "{policy:?} {entries} of {keys}, TTL {ttl_s} s: {measured:.4}, model {expected:.4}, {off:+.1} %"
+            );
+            println!("{row}");
+            off_by_more.extend((off.abs() > 5.0).then_some(row));
+        }
+    }
+    assert!(off_by_more.is_empty(), "{off_by_more:#?}");
 }
 
 #[test]

@@ -32,6 +32,11 @@ impl Server {
         self
     }
 
+    /// Takes the records of one name and type away.
+    pub(crate) fn remove(&mut self, owner: &str, rtype: &str) {
+        self.zone.remove(&key(owner, rtype));
+    }
+
     /// Lets responses to a question carry other sets in their additional section.
     pub(crate) fn bring(&mut self, question: (&str, &str), brought: &[(&str, &str)]) -> &mut Self {
         let brought = brought.iter().map(|(owner, rtype)| key(owner, rtype)).collect();

@@ -154,6 +154,7 @@ pub(crate) fn interval(index: u64) -> Interval {
             duplicates: 5,
             unexpected: 4,
             wrong_question: 3,
+            after_reuse: 6,
             malformed: 2,
             truncated: index,
         },

@@ -109,6 +109,7 @@ fn anomalies(out: &mut String, anomalies: &Anomalies, width: usize) {
         ("duplicates", anomalies.duplicates),
         ("unexpected ID", anomalies.unexpected),
         ("wrong question", anomalies.wrong_question),
+        ("later than their ID was used again", anomalies.after_reuse),
         ("malformed", anomalies.malformed),
         ("truncated", anomalies.truncated),
     ];
