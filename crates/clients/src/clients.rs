@@ -267,24 +267,27 @@ impl Clients {
         let first_wait_ns = self.first_wait_ns;
         let asked = self.following.asks.get_mut(id)?;
         asked.state = State::Sent;
-        let (kind, step) = (asked.kind, asked.step);
-        let counts = &mut self.following.counts;
-        if asked.retries == 0 {
-            counts.asked.add(kind, 1);
-            counts.asked_by_step.add(step, 1);
-        } else {
-            counts.asked_again.add(kind, 1);
-        }
         self.following.known.names.prepare(asked.question);
         Some(Ask {
             id,
             due_ns: asked.due_ns,
             wait_ns: first_wait_ns << asked.retries,
             client: self.following.share.global(asked.client),
-            kind,
-            step,
+            kind: asked.kind,
+            step: asked.step,
             retry: asked.retries,
         })
+    }
+
+    /// Counts a query that was handed out, when it is sent: the run may end before.
+    pub fn count_sent(&mut self, ask: &Ask) {
+        let counts = &mut self.following.counts;
+        if ask.retry == 0 {
+            counts.asked.add(ask.kind, 1);
+            counts.asked_by_step.add(ask.step, 1);
+        } else {
+            counts.asked_again.add(ask.kind, 1);
+        }
     }
 
     /// Client and question of a query that was handed out and has not ended.

@@ -218,6 +218,7 @@ fn a_question_is_asked_after_3_6_and_12_seconds_and_then_given_up() {
     let mut ended = Vec::new();
     while let Some(now_ns) = clients.next_event_ns() {
         while let Some(ask) = clients.next_ask(now_ns) {
+            clients.count_sent(&ask);
             assert_eq!((ask.due_ns, ask.step), (now_ns, LookupStep::TacNaptr));
             due.push((ask.due_ns / S, ask.wait_ns / S, ask.retry));
             clients.failed(ask.id, now_ns + ask.wait_ns / 2);
@@ -250,6 +251,7 @@ fn users_of_one_client_wait_for_the_same_response() {
     );
     let mut server = server();
     let ask = clients.next_ask(S).unwrap();
+    clients.count_sent(&ask);
     assert_eq!(clients.next_ask(2 * S), None, "one question for 50 users");
     assert_eq!((clients.under_way(), clients.counts().joined), (50, 49));
     let message = server.respond(clients.question(ask.id));
@@ -321,6 +323,7 @@ fn every_query_ends_once_and_every_procedure_is_counted() {
     while now_ns < 100 * S {
         now_ns += S / 100;
         while let Some(ask) = clients.next_ask(now_ns) {
+            clients.count_sent(&ask);
             assert!(!open.iter().any(|(_, id)| *id == ask.id), "a number that is in use");
             open.push_back((now_ns + S / 50, ask.id));
             queries += 1;

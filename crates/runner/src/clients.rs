@@ -146,6 +146,7 @@ impl ClientModel for Model {
 
     fn take_next(&mut self) -> u32 {
         let Some(ask) = self.next.take() else { return 0 };
+        self.clients.count_sent(&ask);
         self.number += self.workers;
         let place = ask.id as usize;
         if self.sent.len() <= place {

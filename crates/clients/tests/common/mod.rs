@@ -160,6 +160,7 @@ pub(crate) fn drive(
     let mut message = Vec::new();
     while let Some(now_ns) = clients.next_event_ns().filter(|now_ns| *now_ns <= until_ns) {
         while let Some(ask) = clients.next_ask(now_ns) {
+            clients.count_sent(&ask);
             respond(&ask, clients.question(ask.id), &mut message);
             clients.answered(ask.id, now_ns, &message);
         }
