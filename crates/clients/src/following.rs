@@ -150,8 +150,8 @@ impl Following {
         }
     }
 
-    /// Selects again, without the gateways for which no address was found. A gateway whose address is not said is passed
-    /// over for the next; one for which nobody answered is not, because the others have the same servers.
+    /// Selects again, without the gateways for which there is no address. One for which nobody answered is not passed
+    /// over, because the others have the same servers.
     fn take_next(&mut self, number: u32) -> bool {
         let procedure = self.procedures.get_mut(number);
         let missing = procedure.needed & !procedure.found;

@@ -22,6 +22,7 @@ mod pace;
 mod pairing;
 mod passing;
 mod pauses;
+mod query_before;
 mod query_log;
 mod question;
 mod sending;

@@ -393,8 +393,8 @@ impl Pairing<'_> {
         if let Match::Overdue(_) = found { Outcome::Overdue } else { Outcome::Unmatched }
     }
 
-    /// Whether a response is that to the query that had its ID before, and has timed out. Only where questions stay what
-    /// they are: those that are made anew for each query are not kept.
+    /// Whether a response is that to the query that had its ID before, and has timed out. Only where questions stay
+    /// what they are: those that are made anew for each query are not kept.
     fn is_of_query_before(&mut self, channel: usize, bytes: &[u8]) -> bool {
         let (Some(queries), Ok(response)) = (self.plain, peek(bytes)) else { return false };
         let is_question = |question: u32| asks(&response, queries.question(question as usize));

@@ -216,7 +216,10 @@ mod tests {
     use super::*;
 
     fn forecast() -> Forecast {
-        let question = |qtype: &str, names: u32, octets: u32| json!({ "qtype": qtype, "names": names, "per_lookup": 1.0, "ttl_s": 300, "octets": octets });
+        let question = |qtype: &str, names: u32, octets: u32| {
+            let of = (qtype, names, octets);
+            json!({ "qtype": of.0, "names": of.1, "per_lookup": 1.0, "ttl_s": 300, "octets": of.2 })
+        };
         let description = json!({
             "kind": "epc", "mcc": "440", "mnc": "010", "tacs": [1, 2, 3, 4], "apns": ["a"], "clients": 2,
             "cache": { "entries": 10, "policy": "ttl", "count": "rrsets" },

@@ -153,7 +153,7 @@ fn caches_miss_as_often_as_the_model_of_such_caches_says() {
     }
 }
 
-/// All points of the model's tables, over a real server: equal TTLs with each policy, and two TTLs. For docs/clients.md.
+/// All points of the model's tables, over a real server: equal TTLs with each policy, and two TTLs (docs/clients.md).
 #[test]
 #[ignore = "takes six minutes"]
 fn each_point_of_the_tables_of_the_model_is_measured() {
