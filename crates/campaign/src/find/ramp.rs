@@ -4,7 +4,7 @@
 //!   load      ╱ asked       rule                                        it was found where
 //!           ╱╱── sent       fewer sent than asked                       ours: the generator is the limit
 //!         ╱╱ ─── answered   fewer answers received than queries sent    a queue grows, or queries are lost
-//!       ╱╱                  the mean latency over 100 ms, over 1 s      a queue has grown
+//!       ╱╱                  mean latency 100 ms, 1 s above the lowest   a queue has grown
 //!     ╱╱         → time     the criteria are not met
 //! ```
 //!
@@ -152,15 +152,11 @@ impl Campaign for Ramp {
         let asked = |row: &Row| row.asked_qps() * row.covered_ns as f64 * 1e-9;
         let mean_ns = |row: &Row| row.tally.response.mean_ns().unwrap_or(0);
         self.knee(FEWER_SENT, run, &|row| enough(row) && sent(row) < asked(row) * ENOUGH_SENT, true);
-        let answered = |row: &Row| row.arrivals.answered as f64;
-        self.knee(
-            FEWER_ANSWERED,
-            run,
-            &|row| enough(row) && answered(row) < sent(row) * ENOUGH_ANSWERED,
-            true,
-        );
-        self.knee(SLOW, run, &|row| mean_ns(row) >= 100_000_000, false);
-        self.knee(VERY_SLOW, run, &|row| mean_ns(row) >= 1_000_000_000, false);
+        let fewer = fewer_answered(run.rows());
+        self.knee(FEWER_ANSWERED, run, &|row| enough(row) && fewer.contains(&row.from_ns), true);
+        let path_ns = lowest_mean_ns(run.rows());
+        self.knee(SLOW, run, &|row| mean_ns(row) >= path_ns + 100_000_000, false);
+        self.knee(VERY_SLOW, run, &|row| mean_ns(row) >= path_ns + 1_000_000_000, false);
         let unmet: Vec<u64> = {
             let failed = self.trials.iter().zip(run.rows()).filter(|(trial, _)| trial.passed() != Some(true));
             failed.map(|(_, row)| row.from_ns).collect()
@@ -180,11 +176,29 @@ impl Finder for Ramp {
     }
 }
 
+/// The begin of the rows in which fewer answers were received than queries were sent. While the load rises, more and more
+/// queries are on the way, by Little's law the rate times the round trip: these are not missing.
+fn fewer_answered(rows: &[Row]) -> Vec<u64> {
+    let round_trip_s = lowest_mean_ns(rows) as f64 * 1e-9;
+    let mut before = 0.0;
+    let is_fewer = |row: &&Row| {
+        let on_the_way = row.asked_qps() * round_trip_s;
+        let more = (on_the_way - std::mem::replace(&mut before, on_the_way)).max(0.0);
+        (row.arrivals.answered as f64) < (row.arrivals.sent as f64 - more) * ENOUGH_ANSWERED
+    };
+    rows.iter().filter(is_fewer).map(|row| row.from_ns).collect()
+}
+
+/// The lowest mean latency of a row: the path, and a server without load.
+fn lowest_mean_ns(rows: &[Row]) -> u64 {
+    rows.iter().filter_map(|row| row.tally.response.mean_ns()).min().unwrap_or(0)
+}
+
 /// The rules, in words.
 const FEWER_SENT: &str = "fewer queries sent than asked";
 const FEWER_ANSWERED: &str = "fewer answers received than queries sent";
-const SLOW: &str = "mean latency of 100 ms or more";
-const VERY_SLOW: &str = "mean latency of 1 s or more";
+const SLOW: &str = "mean latency 100 ms above the lowest";
+const VERY_SLOW: &str = "mean latency 1 s above the lowest";
 const UNMET: &str = "the criteria not met";
 
 /// Rows of a ramp: as many as a record keeps apart.
@@ -197,3 +211,47 @@ const ENOUGH_QUERIES: f64 = 50.0;
 /// Shares of what was asked and sent that are no difference.
 const ENOUGH_SENT: f64 = 0.98;
 const ENOUGH_ANSWERED: f64 = 0.95;
+
+#[cfg(test)]
+mod tests {
+    use dnsdyno_measure::{Arrivals, Tally};
+
+    use super::*;
+
+    /// Rows of 100 ms of a ramp by 100 queries a second each, all answered after `round_trip_ms`; from `limit_qps` on no
+    /// more are.
+    fn ramp(round_trip_ms: u64, limit_qps: u64) -> Vec<Row> {
+        let row = |at: u64| {
+            let qps = (at + 1) * 100;
+            // What arrives was sent a round trip before.
+            let arriving_qps = qps.saturating_sub(round_trip_ms).min(limit_qps);
+            let mut tally = Tally::new(1);
+            tally.response.record(round_trip_ms * 1_000_000);
+            Row {
+                label: None,
+                index: at,
+                intervals: 1,
+                from_ns: at * 100_000_000,
+                to_ns: (at + 1) * 100_000_000,
+                covered_ns: 100_000_000,
+                due_to_ns: (at + 1) * 100_000_000,
+                asked_micro: qps * 100_000,
+                tally,
+                arrivals: Arrivals { sent: qps / 10, answered: arriving_qps / 10, ..Arrivals::default() },
+                workers: Vec::new(),
+                watched: Vec::new(),
+            }
+        };
+        (0..60).map(row).collect()
+    }
+
+    #[test]
+    fn queries_on_the_way_over_a_path_with_delay_are_not_missing() {
+        for round_trip_ms in [1, 20, 100] {
+            let fewer = fewer_answered(&ramp(round_trip_ms, 4_000));
+            let first_qps = fewer.first().map(|from_ns| from_ns / 1_000_000 + 100);
+            assert!(first_qps.is_some_and(|qps| (4_000..=4_500).contains(&qps)), "{round_trip_ms} ms: {first_qps:?}");
+            assert_eq!(fewer_answered(&ramp(round_trip_ms, 100_000)), [], "{round_trip_ms} ms");
+        }
+    }
+}
