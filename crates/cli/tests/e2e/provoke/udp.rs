@@ -22,7 +22,9 @@ pub(super) fn stopped_server() -> Option<(Scene, Measured)> {
 pub(super) fn small_receive_buffer() -> Option<(Scene, Measured)> {
     let scene = Scene::new(&["nsd"])?;
     let server = scene.server("nsd", |options| options.receive_buffer_bytes = 4096);
-    let measured = scene.load(&server, "-d q.txt --outstanding 500 --for 2s --timeout 300ms");
+    // Bursts, so that its thread has time between them.
+    let load = "-d q.txt --burst 100..200k --every 100ms --hold 5ms --for 2s --timeout 300ms";
+    let measured = scene.load(&server, load);
     let dropped = measured.far.of_name("Udp.RcvbufErrors");
     assert!(dropped > 500, "{dropped}");
     assert_eq!(measured.unanswered(), dropped, "{:?}", measured.ends());
