@@ -250,7 +250,10 @@ mod tests {
         for round_trip_ms in [1, 20, 100] {
             let fewer = fewer_answered(&ramp(round_trip_ms, 4_000));
             let first_qps = fewer.first().map(|from_ns| from_ns / 1_000_000 + 100);
-            assert!(first_qps.is_some_and(|qps| (4_000..=4_500).contains(&qps)), "{round_trip_ms} ms: {first_qps:?}");
+            assert!(
+                first_qps.is_some_and(|qps| (4_000..=4_500).contains(&qps)),
+                "{round_trip_ms} ms: {first_qps:?}"
+            );
             assert_eq!(fewer_answered(&ramp(round_trip_ms, 100_000)), [], "{round_trip_ms} ms");
         }
     }
