@@ -254,7 +254,11 @@ mod tests {
                 first_qps.is_some_and(|qps| (4_000..=4_500).contains(&qps)),
                 "{round_trip_ms} ms: {first_qps:?}"
             );
-            assert_eq!(fewer_answered(&ramp(round_trip_ms, 100_000)), Vec::<u64>::new(), "{round_trip_ms} ms");
+            assert_eq!(
+                fewer_answered(&ramp(round_trip_ms, 100_000)),
+                Vec::<u64>::new(),
+                "{round_trip_ms} ms"
+            );
         }
     }
 }
