@@ -176,8 +176,8 @@ impl Finder for Ramp {
     }
 }
 
-/// The begin of the rows in which fewer answers were received than queries were sent. While the load rises, more and more
-/// queries are on the way, by Little's law the rate times the round trip: these are not missing.
+/// The begin of the rows in which fewer answers were received than queries were sent. While the load rises, more and
+/// more queries are on the way, by Little's law the rate times the round trip: these are not missing.
 fn fewer_answered(rows: &[Row]) -> Vec<u64> {
     let round_trip_s = lowest_mean_ns(rows) as f64 * 1e-9;
     let mut before = 0.0;
@@ -218,8 +218,8 @@ mod tests {
 
     use super::*;
 
-    /// Rows of 100 ms of a ramp by 100 queries a second each, all answered after `round_trip_ms`; from `limit_qps` on no
-    /// more are.
+    /// Rows of 100 ms of a ramp by 100 queries a second each, all answered after `round_trip_ms`; from `limit_qps` on
+    /// no more are.
     fn ramp(round_trip_ms: u64, limit_qps: u64) -> Vec<Row> {
         let row = |at: u64| {
             let qps = (at + 1) * 100;

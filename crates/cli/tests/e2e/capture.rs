@@ -18,8 +18,8 @@ fn what_tcpdump_has_captured_of_a_run_is_what_its_record_says() {
         return;
     }
     let work = Workplace::new();
-    // tcpdump writes what it has captured a moment later. On the host that sends, datagrams that are handed to the kernel
-    // together are one frame to it, unless the interface does not take such frames.
+    // tcpdump writes what it has captured a moment later. On the host that sends, datagrams that are handed to the
+    // kernel together are one frame to it, unless the interface does not take such frames.
     let script = r#"
         soon() { for i in $(seq 300); do "$@" > seen 2>&1 && return; sleep 0.1; done; cat seen >&2; exit 9; }
         ip link set lo up; ethtool -K lo tx-udp-segmentation off || exit 7
