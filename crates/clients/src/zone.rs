@@ -27,8 +27,9 @@ impl Zone {
 pub struct Questions {
     /// The type: `NAPTR`, `SRV`, `A`, `AAAA`.
     pub qtype: String,
-    /// How many different names all lookups together ask for: as many as tracking areas for the first question; as
-    /// gateways for their addresses.
+    /// How many different names are asked for. For the first question of a lookup by all clients together, such as all
+    /// tracking areas; for a later one by one client. Names that are asked for more often than others of their type are
+    /// questions of their own.
     pub names: u32,
     /// How many of them one lookup needs: one address of the gateway that is chosen, but each branch of NAPTR.
     pub per_lookup: f64,

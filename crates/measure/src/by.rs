@@ -181,7 +181,7 @@ macro_rules! keys {
         }
     ) => {
         $(#[$outer])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum $name {
             $( $(#[doc = $doc])+ $key, )+
         }

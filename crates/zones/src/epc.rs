@@ -7,6 +7,7 @@
 
 mod access_points;
 mod areas;
+mod asked;
 mod core5g;
 mod facts;
 mod fleet;
@@ -208,7 +209,7 @@ fn version(
         )));
     }
     let most_records = facts::most_records(&zone);
-    let description = facts::description(options, codes, fleet, (areas, &access_points), &zone, &answers);
+    let description = facts::description(options, codes, (areas, &access_points), &zone, &answers);
     Ok(Version { zone, description, answers, most_records })
 }
 

@@ -4,6 +4,8 @@ use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::rc::Rc;
 
+use dnsdyno_wire::encode_name;
+
 /// An absolute name of host names' characters in lower case, with the final dot. Shared, since a gateway is in the
 /// answers of many tracking areas.
 pub(crate) type Name = Rc<str>;
@@ -123,22 +125,53 @@ impl Data {
         })
     }
 
-    /// The octets of the data. Names are not compressed: for NAPTR and SRV no server may (RFC 3597 §4); of the other
-    /// types no sizes are computed where it matters.
-    fn octets(&self) -> usize {
+    /// Appends the data as it is on the wire. Names are not compressed: for NAPTR and SRV no server may (RFC 3597 §4);
+    /// of the other types no sizes are computed where it matters.
+    pub(crate) fn put_wire(&self, out: &mut Vec<u8>) {
+        let put_numbers = |out: &mut Vec<u8>, numbers: &[u16]| {
+            numbers.iter().for_each(|number| out.extend(number.to_be_bytes()))
+        };
+        let put_text = |out: &mut Vec<u8>, text: &str| {
+            // No longer than 255 octets in any zone that is made here.
+            out.push(u8::try_from(text.len()).unwrap_or(u8::MAX));
+            out.extend_from_slice(text.as_bytes());
+        };
         match self {
-            Data::Soa(soa) => name_octets(&soa.server) + name_octets(&soa.mailbox) + SOA_NUMBERS,
-            Data::Ns(name) | Data::Ptr(name) => name_octets(name),
-            Data::A(_) => 4,
-            Data::Aaaa(_) => 16,
-            Data::Naptr(naptr) => {
-                let strings = [naptr.flags, &naptr.service, &naptr.regexp];
-                4 + strings.iter().map(|text| 1 + text.len()).sum::<usize>() + name_octets(&naptr.replacement)
+            Data::Soa(soa) => {
+                put_name(&soa.server, out);
+                put_name(&soa.mailbox, out);
+                for number in [soa.serial, REFRESH_S, RETRY_S, EXPIRE_S, soa.negative_ttl_s] {
+                    out.extend(number.to_be_bytes());
+                }
             }
-            Data::Srv(srv) => 6 + name_octets(&srv.target),
-            Data::Txt(text) => 1 + text.len(),
+            Data::Ns(name) | Data::Ptr(name) => put_name(name, out),
+            Data::A(address) => out.extend(address.octets()),
+            Data::Aaaa(address) => out.extend(address.octets()),
+            Data::Naptr(naptr) => {
+                put_numbers(out, &[naptr.order, naptr.preference]);
+                [naptr.flags, &naptr.service, &naptr.regexp].iter().for_each(|text| put_text(out, text));
+                put_name(&naptr.replacement, out);
+            }
+            Data::Srv(srv) => {
+                put_numbers(out, &[srv.priority, srv.weight, srv.port]);
+                put_name(&srv.target, out);
+            }
+            Data::Txt(text) => put_text(out, text),
         }
     }
+
+    /// The octets of the data on the wire.
+    fn octets(&self) -> usize {
+        let mut wire = Vec::new();
+        self.put_wire(&mut wire);
+        wire.len()
+    }
+}
+
+/// Appends a name as it is on the wire.
+pub(crate) fn put_name(name: &str, out: &mut Vec<u8>) {
+    let written = encode_name(name.as_bytes(), out);
+    debug_assert!(written.is_ok(), "{name}: {written:?}");
 }
 
 /// The octets of a response to a question with `name` that has these records as its answer, and OPT: no authority
@@ -177,7 +210,6 @@ const OPT: usize = 11;
 const OWNER_POINTER: usize = 2;
 /// Type, class, TTL and length of a record.
 const RECORD_HEAD: usize = 10;
-const SOA_NUMBERS: usize = 20;
 
 const REFRESH_S: u32 = 3600;
 const RETRY_S: u32 = 600;

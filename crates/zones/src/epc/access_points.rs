@@ -18,8 +18,6 @@ pub(super) struct AccessPoint {
     pub(super) name: Name,
     /// The branches of users without special demands.
     pub(super) plain_branches: Vec<Name>,
-    /// How many gateways they lead to.
-    pub(super) plain_gateways: usize,
 }
 
 /// Adds the SRV records of all gateways and the chains of all access points.
@@ -63,8 +61,7 @@ fn add_chain(zone: &mut Zone, fleet: &Fleet, gateways: &[Node], place: usize, na
         })
         .collect();
 
-    let mut access_point =
-        AccessPoint { name: Name::clone(&name), plain_branches: Vec::new(), plain_gateways: 0 };
+    let mut access_point = AccessPoint { name: Name::clone(&name), plain_branches: Vec::new() };
     for (branch, suffix, parity, preference) in BRANCHES {
         let leads_to: Vec<&(usize, &Node)> = serving
             .iter()
@@ -82,7 +79,6 @@ fn add_chain(zone: &mut Zone, fleet: &Fleet, gateways: &[Node], place: usize, na
             zone.records.push(naptr(&owner, (100, 65_510), "s", &service, &target));
         }
         if suffix.is_empty() {
-            access_point.plain_gateways += leads_to.len();
             access_point.plain_branches.push(owner);
         }
     }

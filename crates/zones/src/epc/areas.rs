@@ -98,7 +98,7 @@ pub(super) fn interface(number: usize) -> String {
 }
 
 /// The service of a serving gateway in the answer for a tracking area.
-pub(super) const SERVING: &str = "x-3gpp-sgw:x-s5-gtp:x-s8-gtp";
+const SERVING: &str = "x-3gpp-sgw:x-s5-gtp:x-s8-gtp";
 
 const CODES_A_BYTE: u32 = 64;
 const FIRST_HIGH_BYTE: u32 = 0x10;

@@ -1,14 +1,15 @@
 //! What the zones hold, counted in the zones: sizes of answers, and the description for clients.
 
 use std::collections::{HashMap, HashSet};
-use std::fmt;
+use std::{fmt, iter};
 
 use dnsdyno_clients::{self as clients, Arrivals, Description, Lookups, Mobile, Names, Questions};
+use dnsdyno_measure::LookupStep;
 use rand::seq::SliceRandom;
 
 use crate::epc::access_points::AccessPoint;
-use crate::epc::areas::{Area, SERVING};
-use crate::epc::fleet::Fleet;
+use crate::epc::areas::Area;
+use crate::epc::asked::{LookupBy, ask};
 use crate::epc::options::{Addresses, EpcOptions};
 use crate::epc::size::is_near;
 use crate::queries::random;
@@ -106,7 +107,6 @@ pub(super) fn most_records(zone: &Zone) -> usize {
 pub(super) fn description(
     options: &EpcOptions,
     codes: &[u16],
-    fleet: &Fleet,
     (areas, access_points): (&[Area], &[AccessPoint]),
     zone: &Zone,
     answers: &[AnswersOf],
@@ -116,8 +116,7 @@ pub(super) fn description(
     // Each client has users in one area at least.
     let clients_per_tac = options.mmes.div_ceil(codes.len().max(1) as u32).max(1);
     let lookups = Lookups { ipv6: options.addresses == Addresses::Dual, ..Lookups::default() };
-    let questions = questions(options, fleet, (areas, access_points), zone, answers);
-    Description {
+    let mut description = Description {
         names: Names::Epc(Mobile {
             mcc: options.mcc.clone(),
             mnc: options.mnc.clone(),
@@ -130,62 +129,67 @@ pub(super) fn description(
         arrivals: Arrivals { clients_per_tac, ..Arrivals::default() },
         retries: Default::default(),
         events: Vec::new(),
-        zone: Some(questions),
-    }
+        zone: None,
+    };
+    let questions = questions(&description, (codes.len(), areas), access_points.len(), zone, answers);
+    description.zone = Some(questions);
+    description
 }
 
 /// The questions of clients that look for gateways without special abilities, which additional sections do not answer:
 /// whether they do depends on the server.
 fn questions(
-    options: &EpcOptions,
-    fleet: &Fleet,
-    (areas, access_points): (&[Area], &[AccessPoint]),
+    description: &Description,
+    areas: (usize, &[Area]),
+    access_points: usize,
     zone: &Zone,
     answers: &[AnswersOf],
 ) -> clients::Zone {
-    let octets = |what: &str, rtype: &str| {
+    let question = |what: &str, rtype: &str, names: f64, per_lookup: f64| {
         let of = answers.iter().find(|of| of.what == what && of.rtype == rtype);
-        of.map_or(0, |of| u32::try_from((of.octets.least + of.octets.most) / 2).unwrap_or(u32::MAX))
+        let octets = of.map_or(0, |of| (of.octets.least + of.octets.most) / 2);
+        Questions {
+            qtype: rtype.to_owned(),
+            names: (names.round() as u32).max(1),
+            per_lookup: (per_lookup * 1e4).round() / 1e4,
+            brought: 0.0,
+            ttl_s: zone.ttl_s,
+            octets: u32::try_from(octets).unwrap_or(u32::MAX),
+        }
     };
-    let question = |what: &str, rtype: &str, names: usize, per_lookup: f64| Questions {
-        qtype: rtype.to_owned(),
-        names: u32::try_from(names).unwrap_or(u32::MAX),
-        per_lookup,
-        brought: 0.0,
-        ttl_s: options.ttl_s,
-        octets: octets(what, rtype),
+    let (tacs, areas) = areas;
+    let asked = ask(description, zone, &serving_hosts(zone, areas));
+    let further = |of| {
+        let alike = asked.iter().filter(move |alike| alike.of == of);
+        alike.map(|alike| {
+            let (what, rtype) = match alike.step {
+                LookupStep::NextNaptr => (BRANCH, NAPTR),
+                LookupStep::Srv => (SERVICE, "SRV"),
+                LookupStep::Aaaa => (HOST, "AAAA"),
+                _ => (HOST, "A"),
+            };
+            question(what, rtype, alike.names, alike.per_lookup)
+        })
     };
-    // Of the gateway that is selected.
-    let types = if options.addresses == Addresses::Dual { &["A", "AAAA"][..] } else { &["A"] };
-    let addresses = |gateways: usize| types.iter().map(move |rtype| question(HOST, rtype, gateways, 1.0));
-    let points = access_points.len();
-    let branches: usize = access_points.iter().map(|point| point.plain_branches.len()).sum();
-    let leads_to: usize = access_points.iter().map(|point| point.plain_gateways).sum();
-    let each = |count: usize| count as f64 / points.max(1) as f64;
-    let pgws = fleet.pgws_of(false).iter().filter(|gateway| gateway.suffix.is_empty()).count();
-    let tac = [question(AREA, NAPTR, options.tacs as usize, 1.0)];
-    let apn = [
-        question(POINT, NAPTR, points, 1.0),
-        question(BRANCH, NAPTR, branches, each(branches)),
-        question(SERVICE, "SRV", pgws, each(leads_to)),
-    ];
     clients::Zone {
-        tac: tac.into_iter().chain(addresses(serving_hosts(zone, areas))).collect(),
-        apn: apn.into_iter().chain(addresses(pgws)).collect(),
+        tac: iter::once(question(AREA, NAPTR, tacs as f64, 1.0)).chain(further(LookupBy::Area)).collect(),
+        apn: iter::once(question(POINT, NAPTR, access_points as f64, 1.0))
+            .chain(further(LookupBy::AccessPoint))
+            .collect(),
         stub: Vec::new(),
     }
 }
 
-/// How many hosts of serving gateways without special abilities all answers for tracking areas name together.
-fn serving_hosts(zone: &Zone, areas: &[Area]) -> usize {
+/// The hosts of serving gateways in all answers for tracking areas.
+fn serving_hosts<'a>(zone: &'a Zone, areas: &[Area]) -> HashSet<&'a str> {
     let owners: HashSet<&str> = areas.iter().map(|area| &*area.owner).collect();
     let hosts = zone.records.iter().filter_map(|record| match &record.data {
-        Data::Naptr(naptr) if &*naptr.service == SERVING && owners.contains(&*record.owner) => {
-            Some(&naptr.replacement)
+        Data::Naptr(naptr) if naptr.service.starts_with("x-3gpp-sgw:") && owners.contains(&*record.owner) => {
+            Some(&*naptr.replacement)
         }
         _ => None,
     });
-    hosts.collect::<HashSet<_>>().len()
+    hosts.collect()
 }
 
 /// The records by owner and type.
