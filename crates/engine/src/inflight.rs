@@ -229,17 +229,24 @@ impl InFlight {
             if !matches!(slot.state, State::Live | State::Taken) {
                 let state = std::mem::replace(&mut slot.state, State::Taken);
                 if state == State::Expired || !self.before.is_empty() {
-                    let before = match state {
-                        State::Expired => Before::TimedOut(slot.question),
-                        State::Free => Before::Nothing,
-                        _ => Before::Ended,
-                    };
-                    self.before.note(self.slots.len(), index, &before);
+                    self.note_before(index, state);
                 }
                 return Some(Place { index, id: id as u16 });
             }
         }
         None
+    }
+
+    /// Keeps what a slot had before it is used again.
+    #[cold]
+    #[inline(never)]
+    fn note_before(&mut self, index: u32, state: State) {
+        let before = match state {
+            State::Expired => Before::TimedOut(self.slots[index as usize].question),
+            State::Free => Before::Nothing,
+            _ => Before::Ended,
+        };
+        self.before.note(self.slots.len(), index, &before);
     }
 
     /// Releases the slot of a message that was not sent. Its ID is the next to be used, if slots are released in

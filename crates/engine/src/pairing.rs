@@ -6,7 +6,7 @@
 use dnsdyno_measure::{ConnectFailure, ConnectionEnd, FallbackFailure, NotSentReason, StreamFailure};
 use dnsdyno_plan::source::{Queries, WorkerShare};
 use dnsdyno_transport::{Batch, ConnectionEvent, Group, MessageKind, NeverSent, Resources, Sink};
-use dnsdyno_wire::{FLAG_QR, FLAG_TC, HEADER_LEN, peek};
+use dnsdyno_wire::{FLAG_QR, FLAG_TC, HEADER_LEN, peek, peek_id, same_question};
 
 use crate::connections::{Connections, Retry, may_retry};
 use crate::fallback::{Fallback, Parts, failure_of_connect, failure_of_end, failure_unsent};
@@ -395,10 +395,16 @@ impl Pairing<'_> {
 
     /// Whether a response is that to the query that had its ID before, and has timed out. Only where questions stay
     /// what they are: those that are made anew for each query are not kept.
+    ///
+    /// Reads the question where it begins: a second call of `peek` would take the first one out of the hot path's code.
     fn is_of_query_before(&mut self, channel: usize, bytes: &[u8]) -> bool {
-        let (Some(queries), Ok(response)) = (self.plain, peek(bytes)) else { return false };
-        let is_question = |question: u32| asks(&response, queries.question(question as usize));
-        self.table.is_of_query_before(channel, response.id, is_question)
+        let (Some(queries), Some(id)) = (self.plain, peek_id(bytes)) else { return false };
+        let is_question = |question: u32| {
+            let sent = queries.question(question as usize);
+            let received = bytes.get(HEADER_LEN..HEADER_LEN + sent.len());
+            received.is_some_and(|received| same_question(received, sent))
+        };
+        self.table.is_of_query_before(channel, id, is_question)
     }
 
     /// A truncated response ends the UDP part of a transaction: the query waits for a TCP client.

@@ -22,7 +22,6 @@ impl QueriesBefore {
     }
 
     /// Notes what the slot had, when its ID is used again.
-    #[cold]
     pub(crate) fn note(&mut self, slots: usize, index: u32, before: &Before) {
         self.0.resize(slots, NONE);
         let Some(question) = self.0.get_mut(index as usize) else { return };
