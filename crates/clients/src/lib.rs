@@ -37,4 +37,4 @@ pub use description::{
 };
 pub use procedure::{Ended, Outcome};
 pub use share::Share;
-pub use zone::{Questions, Zone};
+pub use zone::{NameUse, Questions, Zone};

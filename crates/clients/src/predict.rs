@@ -16,7 +16,7 @@ use dnsdyno_measure::{CacheState, ProcedureKind};
 
 use crate::arrivals::zipf;
 use crate::description::check::Checked;
-use crate::description::{Count, DescriptionError, Names};
+use crate::description::{Arrivals, Count, DescriptionError, Names};
 use crate::zone::{Questions, Zone};
 use model::{Brought, Group, solve};
 
@@ -143,6 +143,7 @@ fn groups_of<'a>(
         Groups { asked: Vec::new(), groups: Vec::new(), count: description.cache.count, additional: false };
     match &description.names {
         Names::Epc(mobile) => {
+            holds_for(zone, arrivals)?;
             all.additional = mobile.lookups.additional;
             let both = arrivals.attaches + arrivals.handovers;
             let attaches = if both > 0.0 { arrivals.attaches / both } else { 0.0 };
@@ -176,6 +177,23 @@ fn groups_of<'a>(
         }
     }
     Ok((all.asked, all.groups))
+}
+
+/// Refuses questions that were found with another use of names: other branches and gateways would be asked for.
+fn holds_for(zone: &Zone, arrivals: &Arrivals) -> Result<(), DescriptionError> {
+    let found_with = zone.found_with.map(|found| [found.tac_zipf, found.apn_zipf]);
+    let now = [arrivals.tac_zipf, arrivals.apn_zipf];
+    match found_with.filter(|found| *found != now) {
+        None => Ok(()),
+        Some([tac, apn]) => Err(DescriptionError::Value {
+            key: "zone.found_with".to_owned(),
+            problem: format!(
+                "the questions were found with tac_zipf {tac} and apn_zipf {apn}, and not with {} and {}: make the data \
+                 anew with `dnsdyno data epc --tac-zipf {} --apn-zipf {}`",
+                now[0], now[1], now[0], now[1]
+            ),
+        }),
+    }
 }
 
 /// A kind of lookup of one client.

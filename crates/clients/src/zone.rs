@@ -12,6 +12,19 @@ pub struct Zone {
     pub apn: Vec<Questions>,
     /// A lookup of a host.
     pub stub: Vec<Questions>,
+    /// With which use of names the questions after the first of a lookup were found; `None`: they hold for any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub found_with: Option<NameUse>,
+}
+
+/// How unequal the use of names is: the exponents of Zipf's law of a description's arrivals.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NameUse {
+    /// Of tracking areas.
+    pub tac_zipf: f64,
+    /// Of access points.
+    pub apn_zipf: f64,
 }
 
 impl Zone {

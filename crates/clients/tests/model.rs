@@ -151,7 +151,7 @@ fn the_load_of_a_mobile_core_is_the_predicted_one() {
     let zone = Zone {
         tac: vec![questions("NAPTR", 400, 0.0), questions("A", 40, 5.0)],
         apn: vec![questions("NAPTR", 10, 0.0), questions("A", 10, 1.0)],
-        stub: Vec::new(),
+        ..Zone::default()
     };
     let tacs: Vec<u32> = (1..=400).collect();
     let apns: Vec<String> = (0..10).map(|apn| format!("a{apn}")).collect();

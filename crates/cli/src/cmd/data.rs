@@ -64,6 +64,12 @@ struct EpcFlags {
     /// Nodes for mobility management: the clients
     #[arg(long, value_name = "N", default_value = "16", value_parser = number)]
     mmes: u32,
+    /// How unequally the clients use tracking areas: the exponent of Zipf's law, 0 is evenly
+    #[arg(long, value_name = "EXPONENT", default_value_t = 0.0)]
+    tac_zipf: f64,
+    /// The same of access points
+    #[arg(long, value_name = "EXPONENT", default_value_t = 1.0)]
+    apn_zipf: f64,
     /// NAPTR records in the answer for a tracking area [default: each serving gateway once]
     #[arg(long, value_name = "N", value_parser = number, conflicts_with = "answer_size")]
     per_answer: Option<u32>,
@@ -178,6 +184,8 @@ fn epc(flags: &EpcFlags) -> Result<String, Failure> {
         sgws: flags.sgws,
         pgws: flags.pgws,
         mmes: flags.mmes,
+        tac_zipf: flags.tac_zipf,
+        apn_zipf: flags.apn_zipf,
         per_answer,
         addresses,
         name_servers: flags.name_servers,

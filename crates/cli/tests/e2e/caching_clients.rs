@@ -228,17 +228,15 @@ fn each_point_of_the_tables_of_the_model_is_measured() {
 #[test]
 fn the_load_that_is_predicted_is_the_load_that_comes() {
     let work = Workplace::new();
-    // One gateway of each kind: which of many is taken follows from what is near, which a prediction does not know.
-    work.dnsdyno("data epc --out zones --tacs 400 --apns 40 --sgws 1 --pgws 1").gives(0);
+    work.dnsdyno("data epc --out zones --tacs 400 --apns 40 --sgws 12 --pgws 12 --mmes 5").gives(0);
     let description: Value = serde_json::from_str(&work.read("zones/description.json")).unwrap();
     let mut lookups = description["lookups"].clone();
     // What a server adds to its responses differs from server to server.
     lookups["additional"] = false.into();
     let changes = json!({
         "lookups": lookups,
-        "clients": 5,
         "cache": { "entries": 80, "policy": "ttl", "count": "rrsets" },
-        "arrivals": { "attaches": 300.0, "handovers": 200.0, "apn_zipf": 0.0 },
+        "arrivals": { "attaches": 300.0, "handovers": 200.0, "clients_per_tac": 1 },
     });
     describe(&work, "zones/description.json", changes);
     let words = "epc predict zones/description.json --json --entries 2k";
@@ -272,6 +270,8 @@ fn what_cannot_be_predicted_is_refused_with_what_to_do() {
     refused("zones/description.json --clients 0", &["clients: 0 is not from 1"]);
     refused("zones/description.json --attaches=-1", &["attaches"]);
     refused("zones/description.json --policy random", &["random", "ttl"]);
+    describe(&work, "zones/description.json", json!({ "arrivals": { "attaches": 1.0, "apn_zipf": 0.5 } }));
+    refused("zones/description.json", &["apn_zipf 1", "data epc --tac-zipf 0 --apn-zipf 0.5"]);
     describe(&work, "zones/description.json", json!({ "zone": null }));
     refused("zones/description.json", &["zone: it is needed to predict"]);
 }

@@ -15,7 +15,7 @@ fn zone() -> Zone {
     Zone {
         tac: vec![question("NAPTR", 10, 0.0, 4_000), question("A", 20, 10.0, 100)],
         apn: vec![question("NAPTR", 3, 0.0, 500), question("A", 20, 0.0, 100)],
-        stub: Vec::new(),
+        ..Zone::default()
     }
 }
 

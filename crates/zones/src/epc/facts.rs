@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::{fmt, iter};
 
-use dnsdyno_clients::{self as clients, Arrivals, Description, Lookups, Mobile, Names, Questions};
+use dnsdyno_clients::{self as clients, Arrivals, Description, Lookups, Mobile, NameUse, Names, Questions};
 use dnsdyno_measure::LookupStep;
 use rand::seq::SliceRandom;
 
@@ -126,7 +126,12 @@ pub(super) fn description(
         }),
         clients: options.mmes,
         cache: Default::default(),
-        arrivals: Arrivals { clients_per_tac, ..Arrivals::default() },
+        arrivals: Arrivals {
+            clients_per_tac,
+            tac_zipf: options.tac_zipf,
+            apn_zipf: options.apn_zipf,
+            ..Arrivals::default()
+        },
         retries: Default::default(),
         events: Vec::new(),
         zone: None,
@@ -177,6 +182,10 @@ fn questions(
             .chain(further(LookupBy::AccessPoint))
             .collect(),
         stub: Vec::new(),
+        found_with: Some(NameUse {
+            tac_zipf: description.arrivals.tac_zipf,
+            apn_zipf: description.arrivals.apn_zipf,
+        }),
     }
 }
 

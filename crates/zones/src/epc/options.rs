@@ -3,7 +3,7 @@
 use crate::DataError;
 
 /// What `dnsdyno data epc` makes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct EpcOptions {
     /// The mobile country code: three digits.
     pub mcc: String,
@@ -21,6 +21,10 @@ pub struct EpcOptions {
     pub pgws: u32,
     /// How many nodes for mobility management (MME): the clients of the description.
     pub mmes: u32,
+    /// How unequally the clients use tracking areas: the exponent of Zipf's law, 0 is evenly.
+    pub tac_zipf: f64,
+    /// The same of access points.
+    pub apn_zipf: f64,
     /// The length of the answers for tracking areas.
     pub per_answer: PerAnswer,
     /// Addresses, and whether there is a change.
@@ -106,6 +110,11 @@ impl EpcOptions {
                 return wrong(format!("{flag}: {value} cannot be made: between 1 and {most}"));
             }
         }
+        for (flag, value) in [("--tac-zipf", self.tac_zipf), ("--apn-zipf", self.apn_zipf)] {
+            if !(0.0..=MOST_ZIPF).contains(&value) {
+                return wrong(format!("{flag}: {value} cannot be used: between 0 (evenly) and {MOST_ZIPF}"));
+            }
+        }
         if let PerAnswer::Records(0) = self.per_answer {
             return wrong("--per-answer: an answer has at least one record".into());
         }
@@ -118,5 +127,8 @@ impl EpcOptions {
 
 /// All of 16 bits but the two that are reserved.
 pub(super) const MOST_TACS: u32 = 65_534;
+
+/// With it, all but one in a thousand ask for the first name.
+const MOST_ZIPF: f64 = 10.0;
 
 const MOST_TTL: u32 = i32::MAX as u32;

@@ -20,6 +20,8 @@ pub(super) fn options() -> EpcOptions {
         sgws: 60,
         pgws: 60,
         mmes: 16,
+        tac_zipf: 0.0,
+        apn_zipf: 1.0,
         per_answer: PerAnswer::Gateways,
         addresses: Addresses::V4,
         name_servers: 14,
