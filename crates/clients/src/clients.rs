@@ -81,6 +81,7 @@ impl Clients {
             wires.iter().filter_map(|wire| known.names.question_of_wire(wire)).collect()
         };
         let (first, second) = (number(&checked.first), number(&checked.second));
+        known.end_of_description();
         let clients = share.clients(description.clients) as usize;
         Clients {
             following: Following {

@@ -28,6 +28,9 @@ const MOST_DEPTH: u8 = 8;
 /// A stage has no more questions than this: one response can have thousands of records that lead on.
 const MOST_BRANCHES: usize = 1_024;
 
+/// A procedure selects from no more gateways of a kind than this: each response can name thousands.
+const MOST_CANDIDATES: usize = 16_384;
+
 /// The procedures under way, what they ask and what they know.
 #[derive(Debug)]
 pub(crate) struct Following {
@@ -293,6 +296,10 @@ impl Following {
     fn add_candidate(&mut self, number: u32, host: NameId, rank: Rank, weight: u16) {
         let procedure = self.procedures.get_mut(number);
         let list = if procedure.stage == Stage::Sgw { &mut procedure.sgws } else { &mut procedure.pgws };
+        if list.len() >= MOST_CANDIDATES {
+            self.counts.bounded += 1;
+            return;
+        }
         list.push(Candidate { host, rank, weight });
     }
 

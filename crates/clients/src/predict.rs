@@ -16,7 +16,7 @@ use dnsdyno_measure::{CacheState, ProcedureKind};
 
 use crate::arrivals::zipf;
 use crate::description::check::Checked;
-use crate::description::{Arrivals, Count, DescriptionError, Names};
+use crate::description::{Arrivals, Count, DescriptionError, Names, Policy};
 use crate::zone::{Questions, Zone};
 use model::{Brought, Group, solve};
 
@@ -145,6 +145,7 @@ fn groups_of<'a>(
         Names::Epc(mobile) => {
             holds_for(zone, arrivals)?;
             all.additional = mobile.lookups.additional;
+            counts_uses(description.cache.policy, all.additional, zone)?;
             let both = arrivals.attaches + arrivals.handovers;
             let attaches = if both > 0.0 { arrivals.attaches / both } else { 0.0 };
             let kinds = [(ProcedureKind::Attach, attaches), (ProcedureKind::Handover, 1.0 - attaches)];
@@ -192,6 +193,20 @@ fn holds_for(zone: &Zone, arrivals: &Arrivals) -> Result<(), DescriptionError> {
                  anew with `dnsdyno data epc --tac-zipf {} --apn-zipf {}`",
                 now[0], now[1], now[0], now[1]
             ),
+        }),
+    }
+}
+
+/// Refuses what the model of a cache does not know: whether an entry that is brought again counts as used.
+fn counts_uses(policy: Policy, additional: bool, zone: &Zone) -> Result<(), DescriptionError> {
+    let is_brought = additional && zone.tac.iter().chain(&zone.apn).any(|question| question.brought > 0.0);
+    match is_brought && matches!(policy, Policy::Lru | Policy::Lfu) {
+        false => Ok(()),
+        true => Err(DescriptionError::Value {
+            key: "zone".to_owned(),
+            problem: "with the policies `lru` and `lfu` nothing can be predicted of what responses bring: set `brought` \
+                      to 0, or use `ttl` or `fifo`"
+                .to_owned(),
         }),
     }
 }

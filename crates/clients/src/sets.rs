@@ -154,6 +154,8 @@ fn members_of<'a>(all: &'a [SetId], bundle: &Bundle) -> &'a [SetId] {
 pub(crate) struct Known {
     pub(crate) names: Names,
     pub(crate) sets: Sets,
+    /// Memory for what the description names and the responses to it, in octets.
+    described: usize,
 }
 
 /// How much memory responses may fill with what was not said before, in octets. A zone with 100,000 gateways takes a
@@ -161,9 +163,14 @@ pub(crate) struct Known {
 const MOST_OCTETS: usize = 256 << 20;
 
 impl Known {
+    /// All that the description names is known: a response to each has room. It takes less than three times as much.
+    pub(crate) fn end_of_description(&mut self) {
+        self.described = 4 * self.names.memory();
+    }
+
     /// Whether there is no room for another response.
     pub(crate) fn is_full(&self) -> bool {
-        self.names.memory() + self.sets.memory() > MOST_OCTETS
+        self.names.memory() + self.sets.memory() > self.described + MOST_OCTETS
     }
 }
 

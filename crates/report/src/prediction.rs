@@ -125,7 +125,7 @@ const LOAD: &[Row] = &[
     ("queries/s", |case| rate(case.prediction.queries_per_s)),
     ("messages/s, with TCP after truncation", |case| rate(case.prediction.requests_per_s)),
     ("truncated", |case| percent(case.prediction.truncated)),
-    ("responses a second", |case| bytes(case.prediction.octets_per_s)),
+    ("bytes of responses a second", |case| bytes(case.prediction.octets_per_s)),
     ("answered from a cache", |case| percent(case.prediction.hit_ratio)),
     ("entries that a client needs", |case| rate(case.prediction.need)),
     ("state of the caches", |case| number(case.prediction.state).to_string()),

@@ -10,7 +10,7 @@ use crate::catalog::{member_name, write_catalog};
 use crate::queries::write_queries;
 use crate::record::{Data, Name};
 use crate::servers::{Served, write_configuration};
-use crate::zone::Zone;
+use crate::zone::{Zone, check_ttl};
 use crate::{DataError, Folder};
 
 /// What `dnsdyno data plain` and `dnsdyno data catalog` make.
@@ -43,6 +43,7 @@ impl MemberData {
     /// If a number is too large for any server.
     pub fn make(options: &MemberOptions) -> Result<Self, DataError> {
         let MemberOptions { zones, hosts, outside, .. } = *options;
+        check_ttl(options.ttl_s)?;
         let all = u64::from(zones) + u64::from(outside);
         if zones == 0 || hosts == 0 {
             return Err(DataError::Option(
@@ -93,11 +94,11 @@ impl MemberData {
                     for number in 0..outside {
                         let id = format!("new{number}");
                         let owner = member_name(&id, CATALOG);
-                        writeln!(out, "update {what} {owner} 0 PTR {}", origin_of(&id))?;
                         // A message has 65,535 octets.
-                        if number % MEMBERS_A_MESSAGE == MEMBERS_A_MESSAGE - 1 {
+                        if number > 0 && number % MEMBERS_A_MESSAGE == 0 {
                             writeln!(out, "send\nzone {CATALOG}")?;
                         }
+                        writeln!(out, "update {what} {owner} 0 PTR {}", origin_of(&id))?;
                     }
                     writeln!(out, "send")
                 })?;

@@ -7,7 +7,7 @@ use dnsdyno_wire::encode_name;
 use crate::queries::write_queries;
 use crate::record::{Data, Name, Naptr, Record, response_octets};
 use crate::servers::{Served, write_configuration};
-use crate::zone::Zone;
+use crate::zone::{Zone, check_ttl};
 use crate::{DataError, Folder};
 
 /// What `dnsdyno data enum` makes.
@@ -42,6 +42,7 @@ impl NumberData {
         if *numbers == 0 || *numbers > MOST_NUMBERS {
             return Err(DataError::Option(format!("--numbers: make between 1 and {MOST_NUMBERS} numbers")));
         }
+        check_ttl(*ttl_s)?;
         let digits = (numbers - 1).to_string().len();
         let apex = format!("{}.", apex.trim_end_matches('.').to_ascii_lowercase());
         let is_plain = |octet: u8| octet.is_ascii_alphanumeric() || b"-_.".contains(&octet);

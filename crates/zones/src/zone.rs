@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
+use crate::DataError;
 use crate::record::{Data, Name, Record, Soa};
 
 /// A zone with one TTL for all records.
@@ -77,6 +78,16 @@ impl Zone {
         self.write(out, std::iter::empty())
     }
 }
+
+/// Refuses a TTL that no record can have.
+pub(crate) fn check_ttl(ttl_s: u32) -> Result<(), DataError> {
+    match ttl_s <= MOST_TTL_S {
+        true => Ok(()),
+        false => Err(DataError::Option(format!("--ttl: a TTL is at most {MOST_TTL_S} seconds (RFC 2181)"))),
+    }
+}
+
+const MOST_TTL_S: u32 = i32::MAX as u32;
 
 /// Before the addresses of name servers, which are for documentation (RFC 5737, RFC 3849): no load goes there.
 const FIRST_SERVER_V4: u32 = u32::from_be_bytes([192, 0, 2, 0]);

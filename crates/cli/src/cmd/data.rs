@@ -70,7 +70,7 @@ struct EpcFlags {
     /// The same of access points
     #[arg(long, value_name = "EXPONENT", default_value_t = 1.0)]
     apn_zipf: f64,
-    /// NAPTR records in the answer for a tracking area [default: each serving gateway once]
+    /// NAPTR records in the answer for a tracking area [default: as many as there are serving gateways]
     #[arg(long, value_name = "N", value_parser = number, conflicts_with = "answer_size")]
     per_answer: Option<u32>,
     /// Size in bytes of the response for a tracking area, such as 4k, 11k or 23k (k = 1,000): header,

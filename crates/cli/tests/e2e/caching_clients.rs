@@ -270,7 +270,11 @@ fn what_cannot_be_predicted_is_refused_with_what_to_do() {
     refused("zones/description.json --clients 0", &["clients: 0 is not from 1"]);
     refused("zones/description.json --attaches=-1", &["attaches"]);
     refused("zones/description.json --policy random", &["random", "ttl"]);
-    describe(&work, "zones/description.json", json!({ "arrivals": { "attaches": 1.0, "apn_zipf": 0.5 } }));
+    describe(
+        &work,
+        "zones/description.json",
+        json!({ "clients": 4, "arrivals": { "attaches": 1.0, "apn_zipf": 0.5 } }),
+    );
     refused("zones/description.json", &["apn_zipf 1", "data epc --tac-zipf 0 --apn-zipf 0.5"]);
     describe(&work, "zones/description.json", json!({ "zone": null }));
     refused("zones/description.json", &["zone: it is needed to predict"]);

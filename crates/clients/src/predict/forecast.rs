@@ -45,14 +45,14 @@ pub struct Curves {
 /// The curve of one TTL.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Line {
-    /// The TTL of all records, in seconds.
+    /// The TTL of what procedures ask for first, in seconds: with a TTL that was given, of all records.
     pub ttl_s: u32,
     /// Queries a second, by size.
     pub queries_per_s: Vec<f64>,
 }
 
 impl Forecast {
-    /// Makes the forecast; curves are those of these TTLs, or of that of the case, a fifth of it and five times it.
+    /// Makes the forecast; curves are those of these TTLs, or of those of the case, a fifth of them and five times them.
     ///
     /// # Errors
     /// As [`Case::new`].
@@ -71,7 +71,7 @@ fn cures(case: &Case) -> Result<Vec<Cure>, DescriptionError> {
             "twice the entries of each cache",
             Change { entries: Some(description.cache.entries.saturating_mul(2)), ..Change::default() },
         ),
-        ("twice the TTL", Change { ttl_s: Some(case.ttl_s().saturating_mul(2)), ..Change::default() }),
+        ("twice the TTL", Change { ttl_factor: Some(2.0), ..Change::default() }),
         (
             "half of the users",
             Change {
@@ -90,14 +90,16 @@ fn cures(case: &Case) -> Result<Vec<Cure>, DescriptionError> {
 
 impl Curves {
     fn of(case: &Case, ttls_s: &[u32], entries_now: u32) -> Result<Curves, DescriptionError> {
-        let mut ttls_s = match ttls_s {
-            [] => vec![case.ttl_s() / 5, case.ttl_s(), case.ttl_s().saturating_mul(5)],
-            given => given.to_vec(),
-        };
+        let mut ttls_s = ttls_s.to_vec();
         ttls_s.sort_unstable();
         ttls_s.dedup();
-        let with_ttl = |ttl_s: &u32| case.with(&Change { ttl_s: Some(*ttl_s), ..Change::default() });
-        let cases: Vec<Case> = ttls_s.iter().map(with_ttl).collect::<Result<_, _>>()?;
+        let changes: Vec<Change> = match &ttls_s[..] {
+            [] => {
+                [0.2, 1.0, 5.0].map(|factor| Change { ttl_factor: Some(factor), ..Change::default() }).into()
+            }
+            given => given.iter().map(|ttl_s| Change { ttl_s: Some(*ttl_s), ..Change::default() }).collect(),
+        };
+        let cases: Vec<Case> = changes.iter().map(|change| case.with(change)).collect::<Result<_, _>>()?;
         let need = cases.iter().map(|case| case.prediction.need).fold(1.0, f64::max);
         let entries = sizes(need, [entries_now, case.description().cache.entries]);
         let line = |case: &Case| Ok(Line { ttl_s: case.ttl_s(), queries_per_s: case.curve(&entries)? });

@@ -193,8 +193,9 @@ fn lru(group: &Group, brought_per_s: f64, idle_s: f64) -> (f64, f64) {
     // It lasts for one pause at least, and beyond that for a time that is nearly exponential.
     let beyond_s = mean_until_pause(used_per_s, idle_s) - idle_s;
     let valid_s = match group.ttl_s - idle_s {
-        left_s if left_s <= 0.0 => group.ttl_s,
-        _ if beyond_s <= 0.0 => idle_s,
+        _ if beyond_s <= 0.0 => group.ttl_s.min(idle_s),
+        // A key that makes no such pause before its TTL ends; `beyond_s` may be infinite.
+        left_s if left_s <= beyond_s * 1e-9 => group.ttl_s,
         left_s => idle_s + beyond_s * -(-left_s / beyond_s).exp_m1(),
     };
     (1.0 / (1.0 + used_per_s * valid_s), has_entry)

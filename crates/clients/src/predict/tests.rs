@@ -132,3 +132,41 @@ fn each_change_moves_the_load_as_the_states_of_a_cache_say() {
     let unknown = Case::new(Description { zone: None, ..description(1) }, 1_232).unwrap_err();
     assert!(unknown.to_string().starts_with("zone: it is needed"), "{unknown}");
 }
+
+#[test]
+fn a_key_that_is_always_used_lasts_until_its_ttl_ends() {
+    let cold = Group::asked(1_000.0, 0.001, 300.0);
+    for entries in [50.0, 100.0, 200.0, 250.0] {
+        let found = model::solve(Policy::Lru, &[Group::asked(1.0, 8.0, 300.0), cold.clone()], entries);
+        // Once in its TTL and the pause after it.
+        assert_near(found.missed_per_s[0], 1.0 / (300.0 + 1.0 / 8.0));
+    }
+}
+
+#[test]
+fn what_no_record_has_and_what_no_model_knows_is_refused() {
+    let mut long = zone();
+    long.tac[1].ttl_s = u32::MAX;
+    let text = |zone: &Zone, json: &str| {
+        let mut description = Description::parse(json).unwrap();
+        description.zone = Some(zone.clone());
+        Case::new(description, 1_232).unwrap_err().to_string()
+    };
+    assert!(text(&long, DESCRIPTION).contains("a TTL is at most 2147483647 seconds"));
+    let lru = DESCRIPTION.replace("\"entries\": 1000", "\"entries\": 1000, \"policy\": \"lru\"");
+    assert!(text(&zone(), &lru).contains("set `brought` to 0"));
+}
+
+#[test]
+fn twice_the_ttl_is_twice_each_ttl() {
+    let mut zone = zone();
+    zone.tac[1].ttl_s = 3_600;
+    let mut description = Description::parse(DESCRIPTION).unwrap();
+    description.zone = Some(zone);
+    let case = Case::new(description, 1_232).unwrap();
+    let longer = case.with(&Change { ttl_factor: Some(2.0), ..Change::default() }).unwrap();
+    let ttls: Vec<u32> = longer.description().zone.as_ref().unwrap().tac.iter().map(|of| of.ttl_s).collect();
+    assert_eq!(ttls, [600, 7_200]);
+    let forecast = Forecast::new(case, None, &[]).unwrap();
+    assert_eq!(forecast.curves.lines.iter().map(|line| line.ttl_s).collect::<Vec<_>>(), [60, 300, 1_500]);
+}

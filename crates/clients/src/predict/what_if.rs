@@ -2,7 +2,7 @@
 
 use crate::description::check::Checked;
 use crate::description::{Description, DescriptionError, Names, Policy};
-use crate::zone::Zone;
+use crate::zone::{MOST_TTL_S, Zone};
 
 use super::{Prediction, curve, predict};
 
@@ -20,6 +20,8 @@ pub struct Change {
     pub policy: Option<Policy>,
     /// The TTL of all records, in seconds.
     pub ttl_s: Option<u32>,
+    /// By how much each TTL is longer.
+    pub ttl_factor: Option<f64>,
     /// Attaches a second, or lookups of hosts.
     pub attaches: Option<f64>,
     /// Handovers a second.
@@ -36,8 +38,10 @@ impl Change {
         set(&mut description.cache.policy, self.policy);
         set(&mut description.arrivals.attaches, self.attaches);
         set(&mut description.arrivals.handovers, self.handovers);
-        if let (Some(ttl_s), Some(zone)) = (self.ttl_s, &mut description.zone) {
-            zone.questions_mut().for_each(|question| question.ttl_s = ttl_s);
+        let factor = self.ttl_factor.unwrap_or(1.0);
+        for question in description.zone.iter_mut().flat_map(Zone::questions_mut) {
+            let longer_s = (f64::from(question.ttl_s) * factor).min(f64::from(MOST_TTL_S)) as u32;
+            question.ttl_s = self.ttl_s.unwrap_or(longer_s);
         }
     }
 }
@@ -67,6 +71,7 @@ impl Case {
                         .to_owned(),
             });
         };
+        zone.check()?;
         let prediction = predict(&checked, &zone, payload_octets)?;
         Ok(Case { checked, zone, payload_octets, prediction })
     }

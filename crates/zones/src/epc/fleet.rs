@@ -182,8 +182,8 @@ pub(super) fn with_suffix(service: &str, suffix: &str) -> String {
     parts.fold(node.to_owned(), |field, protocol| format!("{field}:{protocol}{suffix}"))
 }
 
-/// What a gateway announces, by its place: half of a site nothing, the rest dual connectivity to 5G, or a type of
-/// usage.
+/// What a gateway announces, by its place: at every second site one of four dual connectivity to 5G; at the others one
+/// the same with the 5G core, and one a type of usage.
 fn suffix(index: usize) -> &'static str {
     match (index % SITE, (index / SITE).is_multiple_of(2)) {
         (2, true) => "+nc-nr",

@@ -1,6 +1,7 @@
 //! What a mobile operator's zones are made from.
 
 use crate::DataError;
+use crate::zone::check_ttl;
 
 /// What `dnsdyno data epc` makes.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,7 +41,7 @@ pub struct EpcOptions {
 /// How much the NAPTR answer for a tracking area holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PerAnswer {
-    /// Each serving gateway once.
+    /// As many records as there are serving gateways.
     Gateways,
     /// So many records.
     Records(u32),
@@ -118,10 +119,7 @@ impl EpcOptions {
         if let PerAnswer::Records(0) = self.per_answer {
             return wrong("--per-answer: an answer has at least one record".into());
         }
-        if self.ttl_s > MOST_TTL {
-            return wrong(format!("--ttl: a TTL is at most {MOST_TTL} seconds (RFC 2181)"));
-        }
-        Ok(())
+        check_ttl(self.ttl_s)
     }
 }
 
@@ -130,5 +128,3 @@ pub(super) const MOST_TACS: u32 = 65_534;
 
 /// With it, all but one in a thousand ask for the first name.
 const MOST_ZIPF: f64 = 10.0;
-
-const MOST_TTL: u32 = i32::MAX as u32;
