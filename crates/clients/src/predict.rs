@@ -16,7 +16,7 @@ use dnsdyno_measure::{CacheState, ProcedureKind};
 
 use crate::arrivals::zipf;
 use crate::description::check::Checked;
-use crate::description::{Arrivals, Count, DescriptionError, Names, Policy};
+use crate::description::{Arrivals, Count, Description, DescriptionError, Mobile, Names, Policy};
 use crate::zone::{Questions, Zone};
 use model::{Brought, Group, solve};
 
@@ -145,7 +145,7 @@ fn groups_of<'a>(
         Names::Epc(mobile) => {
             holds_for(zone, arrivals)?;
             all.additional = mobile.lookups.additional;
-            counts_uses(description.cache.policy, all.additional, zone)?;
+            counts_uses(description, mobile, zone)?;
             let both = arrivals.attaches + arrivals.handovers;
             let attaches = if both > 0.0 { arrivals.attaches / both } else { 0.0 };
             let kinds = [(ProcedureKind::Attach, attaches), (ProcedureKind::Handover, 1.0 - attaches)];
@@ -197,10 +197,13 @@ fn holds_for(zone: &Zone, arrivals: &Arrivals) -> Result<(), DescriptionError> {
     }
 }
 
-/// Refuses what the model of a cache does not know: whether an entry that is brought again counts as used.
-fn counts_uses(policy: Policy, additional: bool, zone: &Zone) -> Result<(), DescriptionError> {
-    let is_brought = additional && zone.tac.iter().chain(&zone.apn).any(|question| question.brought > 0.0);
-    match is_brought && matches!(policy, Policy::Lru | Policy::Lfu) {
+/// Refuses what the model of a cache does not know: whether an entry that is brought again counts as used. With
+/// [`Count::Names`] it is a part of the entry that brings it.
+fn counts_uses(description: &Description, mobile: &Mobile, zone: &Zone) -> Result<(), DescriptionError> {
+    let is_brought = mobile.lookups.additional
+        && description.cache.count == Count::Rrsets
+        && zone.tac.iter().chain(&zone.apn).any(|question| question.brought > 0.0);
+    match is_brought && matches!(description.cache.policy, Policy::Lru | Policy::Lfu) {
         false => Ok(()),
         true => Err(DescriptionError::Value {
             key: "zone".to_owned(),

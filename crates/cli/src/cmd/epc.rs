@@ -123,6 +123,7 @@ impl PredictFlags {
             ttl_s: self.ttl,
             attaches: self.attaches,
             handovers: self.handovers,
+            ttl_factor: None,
         }
     }
 }

@@ -153,7 +153,7 @@ fn what_no_record_has_and_what_no_model_knows_is_refused() {
         Case::new(description, 1_232).unwrap_err().to_string()
     };
     assert!(text(&long, DESCRIPTION).contains("a TTL is at most 2147483647 seconds"));
-    let lru = DESCRIPTION.replace("\"entries\": 1000", "\"entries\": 1000, \"policy\": \"lru\"");
+    let lru = DESCRIPTION.replace("\"count\": \"names\"", "\"count\": \"rrsets\", \"policy\": \"lru\"");
     assert!(text(&zone(), &lru).contains("set `brought` to 0"));
 }
 
