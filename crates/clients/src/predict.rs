@@ -189,8 +189,8 @@ fn holds_for(zone: &Zone, arrivals: &Arrivals) -> Result<(), DescriptionError> {
         Some([tac, apn]) => Err(DescriptionError::Value {
             key: "zone.found_with".to_owned(),
             problem: format!(
-                "the questions were found with tac_zipf {tac} and apn_zipf {apn}, and not with {} and {}: make the data \
-                 anew with `dnsdyno data epc --tac-zipf {} --apn-zipf {}`",
+                "the questions were found with tac_zipf {tac} and apn_zipf {apn}, and not with {} and {}: make the \
+                 data anew with `dnsdyno data epc --tac-zipf {} --apn-zipf {}`",
                 now[0], now[1], now[0], now[1]
             ),
         }),
@@ -207,9 +207,10 @@ fn counts_uses(description: &Description, mobile: &Mobile, zone: &Zone) -> Resul
         false => Ok(()),
         true => Err(DescriptionError::Value {
             key: "zone".to_owned(),
-            problem: "with the policies `lru` and `lfu` nothing can be predicted of what responses bring: set `brought` \
-                      to 0, or use `ttl` or `fifo`"
-                .to_owned(),
+            problem:
+                "with the policies `lru` and `lfu` nothing can be predicted of what responses bring: set \
+                      `brought` to 0, or use `ttl` or `fifo`"
+                    .to_owned(),
         }),
     }
 }

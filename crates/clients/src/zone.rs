@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::description::DescriptionError;
-
 /// What the zones hold that are asked for: the questions of each lookup, in the order in which they are asked.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -33,19 +31,12 @@ pub struct NameUse {
 pub(crate) const MOST_TTL_S: u32 = i32::MAX as u32;
 
 impl Zone {
-    /// Refuses a TTL that no record can have.
-    pub(crate) fn check(&self) -> Result<(), DescriptionError> {
-        let questions = self.tac.iter().chain(&self.apn).chain(&self.stub);
-        match questions.map(|question| question.ttl_s).find(|ttl_s| *ttl_s > MOST_TTL_S) {
-            None => Ok(()),
-            Some(ttl_s) => Err(DescriptionError::Value {
-                key: "ttl_s".to_owned(),
-                problem: format!("{ttl_s} is too long: a TTL is at most {MOST_TTL_S} seconds (RFC 2181)"),
-            }),
-        }
+    /// All questions.
+    pub(crate) fn questions(&self) -> impl Iterator<Item = &Questions> {
+        self.tac.iter().chain(&self.apn).chain(&self.stub)
     }
 
-    /// All questions.
+    /// All questions, to be changed.
     pub(crate) fn questions_mut(&mut self) -> impl Iterator<Item = &mut Questions> {
         self.tac.iter_mut().chain(&mut self.apn).chain(&mut self.stub)
     }

@@ -218,7 +218,7 @@ fn each_point_of_the_tables_of_the_model_is_measured() {
         // Keys with the same TTL and rate are alike: which of them LFU keeps is chance.
         let (slots, most_off): (&[&[usize]], f64) = match ttls_s[0] == ttls_s[1] {
             true => (&[&[0, 1]], 5.0),
-            // The model is one of means, and the need is near the size: a loop over the same events is off by 9 % there.
+            // The model is one of means, and the need is near the size: a loop over the same events is off by 9 %.
             false => (&[&[0], &[1]], 10.0),
         };
         for slots in slots {

@@ -52,7 +52,7 @@ pub struct Line {
 }
 
 impl Forecast {
-    /// Makes the forecast; curves are those of these TTLs, or of those of the case, a fifth of them and five times them.
+    /// Makes the forecast; curves are those of these TTLs, or of a fifth, one and five times those of the case.
     ///
     /// # Errors
     /// As [`Case::new`].
