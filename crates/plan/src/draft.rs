@@ -664,8 +664,8 @@ const CONNECTIONS: &str = "is for connections, and {transport} has none: add --t
 const SENDING_ONLY: &str = "cannot be used with --transport {transport}: a connection stalls when its responses \
                             are not read: remove it";
 const DATAGRAMS: &str = "cannot be used with --transport {transport}: AF_XDP sends UDP only: remove it";
-const PORTS: &str = "cannot be used with --transport {transport}: a port is in TIME_WAIT after its \
-                     connection, so the kernel must choose: remove it, and use --local-address for more ports";
+const PORTS: &str = "cannot be used with --transport {transport}: connections use all local ports in turn: \
+                     remove it, and use --local-address for more ports";
 const ENCRYPTED: &str =
     "is for encryption, and {transport} has none: add --transport dot, doh or doq, or remove it";
 const HTTP: &str = "is for HTTP, and {transport} has none: add --transport doh, or remove it";

@@ -1,7 +1,7 @@
 //! Socket options and counters that the standard library does not offer.
 
-use std::io;
 use std::os::fd::{AsFd, AsRawFd};
+use std::{fs, io};
 
 use crate::checked;
 
@@ -52,10 +52,12 @@ pub fn stamp_arrivals(socket: &impl AsFd) -> bool {
     set(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1).is_ok()
 }
 
-/// Has the kernel choose the port of a bound socket when it connects, so that one port serves a
-/// connection to each server; false where it cannot.
-pub fn choose_port_on_connect(socket: &impl AsFd) -> bool {
-    set(socket, libc::SOL_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1).is_ok()
+/// The first and the last local port that sockets get which ask for none (`net.ipv4.ip_local_port_range`); Linux' usual
+/// ones where that cannot be read.
+pub fn local_ports() -> (u16, u16) {
+    let range = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
+    let mut ends = range.split_whitespace().map_while(|end| end.parse().ok());
+    ends.next().zip(ends.next()).unwrap_or((32_768, 60_999))
 }
 
 /// Lets what is written first travel with the SYN (TCP Fast Open), where the server is known to

@@ -25,6 +25,7 @@ mod http;
 mod open;
 mod plain;
 mod pool;
+mod ports;
 mod reading;
 mod session;
 mod state;

@@ -70,7 +70,7 @@ fn exhausted_local_ports_are_reported_with_the_figure_and_advice() {
 #[test]
 fn queries_without_a_free_local_port_are_counted_by_that_reason() {
     let work = Workplace::new();
-    let ports = [("ipv4/ip_local_port_range", "40000 40099")];
+    let ports = [("ipv4/ip_local_port_range", "40000 40099"), ("ipv4/tcp_timestamps", "0")];
     let load = "--queries-per-connection 1 --rate 500 --for 2s -t 1s";
     let Some((connections, _)) = measured_apart(&work, &ports, "", None, load) else { return };
     let ends = work.record("run").tally().ends;
@@ -78,6 +78,17 @@ fn queries_without_a_free_local_port_are_counted_by_that_reason() {
     assert_eq!(ends.answered + no_port, 1_000, "{ends:?}");
     assert!(no_port > 100 && connections.failed(ConnectFailure::NoLocalPort) > 0, "{ends:?}");
     assert_eq!(ends.answered, connections.established);
+}
+
+/// Ten times as many connections as ports, each of which is in TIME_WAIT after its connection.
+#[test]
+fn a_port_is_used_again_after_its_connection() {
+    let work = Workplace::new();
+    let ports = [("ipv4/ip_local_port_range", "40000 40099"), ("ipv4/tcp_tw_reuse", "0")];
+    let load = "--queries-per-connection 1 --rate 500 --for 2s -t 1s";
+    let Some((connections, _)) = measured_apart(&work, &ports, "", None, load) else { return };
+    assert_eq!((connections.established, connections.failed(ConnectFailure::NoLocalPort)), (1_000, 0));
+    assert_eq!(work.record("run").tally().ends.answered, 1_000);
 }
 
 #[test]

@@ -148,7 +148,7 @@ const REFUSED: &[(&str, &[TransportKind], &str)] = &[
     (
         "local-ports = 9",
         &[Udp, Tcp],
-        "--local-ports cannot be used with --transport mix: a port is in TIME_WAIT",
+        "--local-ports cannot be used with --transport mix: connections use all local ports",
     ),
     (
         "insecure = true",

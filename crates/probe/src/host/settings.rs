@@ -72,7 +72,7 @@ const OF_HOST: [&str; 12] = [
 ];
 
 /// Parameters that a network namespace may have of its own.
-const OF_NAMESPACE: [&str; 36] = [
+const OF_NAMESPACE: [&str; 37] = [
     "net.core.optmem_max",
     "net.core.rmem_default",
     "net.core.rmem_max",
@@ -97,6 +97,7 @@ const OF_NAMESPACE: [&str; 36] = [
     "net.ipv4.tcp_syn_retries",
     "net.ipv4.tcp_synack_retries",
     "net.ipv4.tcp_syncookies",
+    "net.ipv4.tcp_timestamps",
     "net.ipv4.tcp_tw_recycle",
     "net.ipv4.tcp_tw_reuse",
     "net.ipv4.tcp_tw_reuse_delay",

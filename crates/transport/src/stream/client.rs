@@ -11,11 +11,14 @@ use std::io::{self, Write};
 use std::net::TcpStream;
 
 use super::pool::BufferPool;
+use super::ports::LocalPort;
 use super::session::Session;
 
 /// A client and its connection.
 pub(crate) struct Client<S> {
     pub(crate) stream: Option<TcpStream>,
+    /// The port that it starts from.
+    pub(crate) local: Option<LocalPort>,
     /// Converts between bytes and messages; exists as long as the connection.
     pub(crate) session: Option<S>,
     pub(crate) phase: Phase,
@@ -67,6 +70,7 @@ impl<S> Default for Client<S> {
     fn default() -> Self {
         Client {
             stream: None,
+            local: None,
             session: None,
             phase: Phase::Vacant,
             is_queued: false,
@@ -148,17 +152,19 @@ impl<S: Session> Client<S> {
         Ok(())
     }
 
-    /// Drops the connection; the next one is of the next generation.
-    pub(crate) fn vacate(&mut self, pool: &mut BufferPool) {
+    /// Drops the connection, and gives its port back; the next one is of the next generation.
+    pub(crate) fn vacate(&mut self, pool: &mut BufferPool) -> Option<LocalPort> {
         if let Some(session) = self.session.take() {
             session.end(pool);
         }
         pool.give_back(std::mem::take(&mut self.outbox));
+        let local = self.local;
         *self = Client {
             is_queued: self.is_queued,
             generation: self.generation.wrapping_add(1),
             ..Client::default()
         };
+        local
     }
 }
 

@@ -18,8 +18,8 @@ impl<S: Session> Streams<S> {
             return Err(Stopped::Later(NotSentReason::NoLocalPort));
         }
         let opened_ns = self.clock.now_ns();
-        let Begun { stream, outcome } =
-            self.dialer.begin().map_err(|error| self.could_not_begin(channel, opened_ns, &error))?;
+        let Begun { stream, local, outcome } =
+            self.dialer.begin(opened_ns).map_err(|error| self.could_not_begin(channel, opened_ns, &error))?;
         self.without_port = 0;
         if let Some(proxied) = &self.proxied {
             proxied.put_header(channel, &mut self.frames);
@@ -27,6 +27,7 @@ impl<S: Session> Streams<S> {
         let session = S::begin(&mut self.shared, &mut self.frames);
         let client = &mut self.clients[channel];
         client.stream = Some(stream);
+        client.local = Some(local);
         client.session = session;
         client.phase = Phase::Opening;
         (client.opened_ns, client.read_ns) = (opened_ns, opened_ns);
@@ -70,7 +71,7 @@ impl<S: Session> Streams<S> {
         self.news.push((channel as u32, at_ns, ConnectionEvent::NotOpened(why)));
         if why == ConnectFailure::NoLocalPort {
             self.without_port += 1;
-            // Each address has its own ports; a search through all addresses takes long.
+            // Each address has its own ports.
             if self.without_port >= self.dialer.addresses() {
                 self.no_port_until_ns = at_ns + NO_PORT_PAUSE_NS;
                 self.without_port = 0;
@@ -105,6 +106,5 @@ impl<S: Session> Streams<S> {
     }
 }
 
-/// How long no connection is started after none of the local addresses had a free port: the kernel takes
-/// a millisecond to search through all ports of an address.
+/// How long no connection is started after none of the local addresses had a free port.
 const NO_PORT_PAUSE_NS: u64 = 10_000_000;

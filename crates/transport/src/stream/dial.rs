@@ -1,18 +1,21 @@
 //! Opening connections: from which address, and what a failure means.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 
 use dnsdyno_measure::{ConnectFailure, NotSentReason};
-use dnsdyno_sys::socket;
+use dnsdyno_sys::{clock, socket};
 use socket2::{Domain, Protocol, Socket, Type};
 
+use super::ports::{LocalPort, LocalPorts};
 use crate::Stopped;
+use crate::description::Description;
 
 /// Opens connections to one server, from each local address in turn.
 pub(crate) struct Dialer {
     server: SocketAddr,
-    locals: Vec<IpAddr>,
+    /// Where connections start from; one unspecified address where the kernel chooses.
+    locals: Vec<(IpAddr, LocalPorts)>,
     next: usize,
     fast_open: bool,
     /// Whether a query is sent at once even if another one is outstanding (TCP_NODELAY).
@@ -22,6 +25,8 @@ pub(crate) struct Dialer {
 /// A connection that was started.
 pub(crate) struct Begun {
     pub(crate) stream: TcpStream,
+    /// Where it starts from; to be given back when it has ended.
+    pub(crate) local: LocalPort,
     /// What the kernel reported, where it knew at once.
     pub(crate) outcome: io::Result<Progress>,
 }
@@ -36,21 +41,56 @@ pub(crate) enum Progress {
 }
 
 impl Dialer {
-    /// Connections to `server` from `locals` in turn, starting with number `first`; where there are
-    /// none the kernel chooses.
-    pub(crate) fn new(
-        server: SocketAddr,
-        locals: Vec<IpAddr>,
-        first: usize,
-        fast_open: bool,
-        at_once: bool,
-    ) -> Self {
-        let next = first % locals.len().max(1);
-        Dialer { server, locals, next, fast_open, at_once }
+    /// Connections of worker number `worker` from `locals` in turn; where there are none the kernel chooses.
+    pub(crate) fn new(config: &Description, locals: &[IpAddr], worker: usize, at_once: bool) -> Self {
+        let server = config.server;
+        let any: IpAddr =
+            if server.is_ipv6() { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::UNSPECIFIED.into() };
+        let locals = if locals.is_empty() { &[any] } else { locals };
+        let ports = LocalPorts::new(socket::local_ports(), worker, config.workers, clock::monotonic_ns());
+        let locals: Vec<_> = locals.iter().map(|address| (*address, ports.clone())).collect();
+        // Workers start with different addresses, so that a few connections have different ones.
+        let next = worker * locals.len() / 2 % locals.len();
+        Dialer { server, locals, next, fast_open: config.fast_open, at_once }
     }
 
     /// Starts a connection. An error is caused by this host, not by the server.
-    pub(crate) fn begin(&mut self) -> io::Result<Begun> {
+    pub(crate) fn begin(&mut self, now_ns: u64) -> io::Result<Begun> {
+        let place = self.next;
+        self.next = if self.next + 1 == self.locals.len() { 0 } else { self.next + 1 };
+        for _ in 0..MOST_TRIES {
+            let (address, ports) = &mut self.locals[place];
+            let address = *address;
+            let Some((port, since_ns)) = ports.take() else { break };
+            let local = LocalPort { address: place as u32, port };
+            // A connection on a host from the server's port to the server's port would be one to itself.
+            let begun = match port == self.server.port() {
+                true => Err(io::Error::from_raw_os_error(libc::EADDRINUSE)),
+                false => self.begin_from(SocketAddr::new(address, port), local),
+            };
+            let Err(error) = begun else { return begun };
+            let ports = &mut self.locals[place].1;
+            match since_ns {
+                _ if !is_taken(&error) => {
+                    ports.give_back(port, now_ns);
+                    return Err(error);
+                }
+                Some(since_ns) if now_ns.saturating_sub(since_ns) < LONGEST_REST_NS => {
+                    ports.let_rest(port, since_ns);
+                    return Err(error);
+                }
+                _ => ports.leave(port),
+            }
+        }
+        Err(io::Error::from_raw_os_error(libc::EADDRNOTAVAIL))
+    }
+
+    /// Takes the port of a connection back that has ended.
+    pub(crate) fn give_back(&mut self, local: LocalPort, now_ns: u64) {
+        self.locals[local.address as usize].1.give_back(local.port, now_ns);
+    }
+
+    fn begin_from(&self, from: SocketAddr, local: LocalPort) -> io::Result<Begun> {
         // The standard library's sockets block; this call makes a non-blocking one.
         let kind = Type::STREAM.nonblocking();
         let socket = Socket::new(Domain::for_address(self.server), kind, Some(Protocol::TCP))?;
@@ -60,24 +100,27 @@ impl Dialer {
         if self.fast_open {
             socket::write_before_connected(&socket);
         }
-        if let Some(local) = self.locals.get(self.next) {
-            self.next = if self.next + 1 == self.locals.len() { 0 } else { self.next + 1 };
-            socket::choose_port_on_connect(&socket);
-            socket.bind(&SocketAddr::new(*local, 0).into())?;
-        }
+        // Our last connection from this port may be in TIME_WAIT: whether it may be used says the connection.
+        socket.set_reuse_address(true)?;
+        socket.bind(&from.into())?;
         let outcome = match socket.connect(&self.server.into()) {
             Ok(()) => Ok(Progress::Writable),
             Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => Ok(Progress::UnderWay),
             Err(error) if not_begun(&error).is_some() => return Err(error),
             Err(error) => Err(error),
         };
-        Ok(Begun { stream: socket.into(), outcome })
+        Ok(Begun { stream: socket.into(), local, outcome })
     }
 
     /// How many local addresses there are to choose from; the kernel's choice counts as one.
     pub(crate) fn addresses(&self) -> usize {
-        self.locals.len().max(1)
+        self.locals.len()
     }
+}
+
+/// Whether an error means that the port cannot be used now.
+fn is_taken(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EADDRNOTAVAIL | libc::EADDRINUSE))
 }
 
 /// Those of `candidates` that connections can start from on this host.
@@ -126,3 +169,9 @@ pub(crate) fn failure_of(error: &io::Error) -> ConnectFailure {
         _ => ConnectFailure::OtherError,
     }
 }
+
+/// How many ports that others have one connection passes over, some microseconds each.
+const MOST_TRIES: u32 = 256;
+
+/// How long a port rests (RFC 9293 §3.6.1, with Linux' 60 s for twice the lifetime of a segment), and some more.
+const LONGEST_REST_NS: u64 = 65_000_000_000;

@@ -73,8 +73,6 @@ impl<S: Session> Streams<S> {
         let clients = config.clients_of(worker);
         let poller = Poller::new(EVENTS.min(clients)).map_err(|source| open_error(config.server, source))?;
         let limit = config.queries_each.unwrap_or(u32::MAX);
-        // Workers start with different addresses, so that a few connections have different ones.
-        let first = worker * local_addresses.len() / 2;
         let shortest_ns = config.timeout_ns.min(config.idle_timeout_ns.unwrap_or(u64::MAX));
         let shortest_ns = shortest_ns.min(config.handshake_timeout_ns);
         Ok(Streams {
@@ -82,7 +80,7 @@ impl<S: Session> Streams<S> {
             clients: (0..clients).map(|_| Client { is_queued: true, ..Client::default() }).collect(),
             queue: (0..clients as u32).collect(),
             blocked_by: NotSentReason::NoFreeConnection,
-            dialer: Dialer::new(config.server, local_addresses.to_vec(), first, config.fast_open, limit > 1),
+            dialer: Dialer::new(config, local_addresses, worker, limit > 1),
             proxied: config
                 .proxy
                 .map(|source| ProxiedConnections::new(source, config.server, worker, config.workers)),
@@ -200,7 +198,9 @@ impl<S: Session> Streams<S> {
         for i in 0..self.news.len() {
             let (channel, at_ns, news) = self.news[i];
             if matches!(news, ConnectionEvent::Failed(_) | ConnectionEvent::Ended { .. }) {
-                self.clients[channel as usize].vacate(&mut self.pool);
+                if let Some(local) = self.clients[channel as usize].vacate(&mut self.pool) {
+                    self.dialer.give_back(local, self.clock.now_ns());
+                }
                 self.enqueue(channel as usize);
             }
             sink.connection(channel as usize, at_ns, news);

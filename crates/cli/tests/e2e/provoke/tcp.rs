@@ -95,10 +95,11 @@ pub(super) fn few_connections_of_knot() -> Option<(Scene, Measured)> {
     few_connections("knot", None, 20)
 }
 
-/// A connection for each query, and a generator with a hundred ports, each of which rests a minute after use.
+/// A connection for each query, and a generator with a hundred ports; without timestamps each rests a minute after
+/// use.
 pub(super) fn exhausted_local_ports() -> Option<(Scene, Measured)> {
     let scene = Scene::new(&["nsd"])?;
-    scene.set(scene.near(), &[("ipv4/ip_local_port_range", "40000 40099")]);
+    scene.set(scene.near(), &[("ipv4/ip_local_port_range", "40000 40099"), ("ipv4/tcp_timestamps", "0")]);
     let server = scene.server("nsd", |_| ());
     let load = "-d q.txt --transport tcp --queries-per-connection 1 --rate 200 --for 3s --timeout 500ms";
     let measured = scene.load(&server, load);
