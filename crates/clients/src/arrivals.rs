@@ -272,9 +272,9 @@ pub(crate) fn zipf(number: usize, exponent: f64) -> Vec<f64> {
     (1..=number).map(|rank| (rank as f64).powf(-exponent)).collect()
 }
 
-/// A seed of its own for each worker.
+/// A seed of its own for each worker, and none that of what else the run chooses at random.
 fn mixed(worker: u32) -> u64 {
-    u64::from(worker).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    (u64::from(worker) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 /// Factors over a day, with straight lines between them.

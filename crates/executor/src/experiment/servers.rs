@@ -16,7 +16,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use dnsdyno_lab::{LabError, Place as LabPlace, Server, ServerOptions, VethPair};
+use dnsdyno_lab::{LabError, Namespace, Place as LabPlace, Server, ServerOptions, VethPair};
 use dnsdyno_responder::Buckets;
 use dnsdyno_responder::relay::{Relay, RelayOptions};
 use serde_json::Value;
@@ -55,8 +55,12 @@ impl Starter<'_> {
         };
         let of_lab = |source| ExperimentError::Start { subject: name.to_owned(), source };
         let pair = self.in_namespaces.then(|| VethPair::new(1)).transpose().map_err(of_lab)?;
+        if let Some(pair) = &pair {
+            let set_near = |(key, value)| set(Some(pair.near()), key, value);
+            GENERATOR.into_iter().try_for_each(set_near).map_err(of_lab)?;
+        }
         for (key, value) in &started.sysctl {
-            set(pair.as_ref(), key, value).map_err(of_lab)?;
+            set(pair.as_ref().map(VethPair::far), key, value).map_err(of_lab)?;
         }
         let kept = self.kept()?;
         let mut standing = self.beginning(name, pair)?;
@@ -314,22 +318,27 @@ impl Standing {
     }
 }
 
-/// Sets a parameter of the kernel in the namespace of the servers.
-fn set(pair: Option<&VethPair>, key: &str, value: &str) -> Result<(), LabError> {
+/// Sets a parameter of the kernel in a namespace.
+fn set(at: Option<&Namespace>, key: &str, value: &str) -> Result<(), LabError> {
     let failed = |said: String| LabError::Namespace { command: format!("set {key} = {value}"), said };
-    let Some(pair) = pair else {
+    let Some(at) = at else {
         return Err(failed(
             "the server has no namespace of its own: root makes one, or remove `sysctl`".to_owned(),
         ));
     };
     let path = Path::new("/proc/sys").join(key.replace('.', "/"));
-    let written = pair.far().enter(|| fs::write(&path, value))?;
+    let written = at.enter(|| fs::write(&path, value))?;
     written.map_err(|error| failed(format!("{error}; namespaces have not every setting of the host")))
 }
 
 fn lock(server: &Mutex<Server>) -> MutexGuard<'_, Server> {
     server.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+/// Local ports for as many new connections as a server can take: all that services do not have, each again a second
+/// after its connection.
+const GENERATOR: [(&str, &str); 2] =
+    [("net.ipv4.ip_local_port_range", "1024 65535"), ("net.ipv4.tcp_tw_reuse", "1")];
 
 /// The value of a template that says who may ask.
 const CLIENTS: &str = "clients";
