@@ -74,10 +74,12 @@ fn a_longer_queue_of_connections_overflows_no_more_while_the_server_stands_still
     work.dnsdyno("experiment x.toml -o out").gives(0);
     let overflows = |run: &str| {
         let digest = work.record(run);
-        let marks: Vec<&str> = digest.events.iter().map(|event| event.kind.as_str()).collect();
-        assert_eq!(marks, ["happens", "happened"], "{:?}", digest.events);
-        assert!(digest.events[0].at_ns >= 500_000_000, "{:?}", digest.events);
-        assert_eq!(digest.events[0].message, "a reload of large zones");
+        // A server that stands still may not answer what watches it either.
+        let events: Vec<_> = digest.events.iter().filter(|event| !event.kind.starts_with("watch_")).collect();
+        let marks: Vec<&str> = events.iter().map(|event| event.kind.as_str()).collect();
+        assert_eq!(marks, ["happens", "happened"], "{events:?}");
+        assert!(events[0].at_ns >= 500_000_000, "{events:?}");
+        assert_eq!(events[0].message, "a reload of large zones");
         let sources = digest.watched().iter().flatten();
         sources.map(|source| source.counter("netstat.TcpExt.ListenOverflows")).sum::<u64>()
     };
