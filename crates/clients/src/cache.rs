@@ -34,9 +34,16 @@ struct Entry {
     value: u32,
     /// Where it is in the order of its client.
     place: u32,
-    rank: u64,
     expires_ns: u64,
     ttl_s: u32,
+}
+
+/// An entry in the order of its client. Its rank stands here, so that finding a place in the order reads no entries:
+/// those of a client are far apart in memory.
+#[derive(Debug, Clone, Copy)]
+struct Ranked {
+    rank: u64,
+    number: u32,
 }
 
 /// What a cache says to a question.
@@ -59,7 +66,7 @@ pub(crate) struct Cache {
     free: Vec<u32>,
     table: HashTable<u32>,
     /// The entries of each client, as a heap: the first has the smallest rank.
-    orders: Vec<Vec<u32>>,
+    orders: Vec<Vec<Ranked>>,
     evicted: Evicted,
     /// Storings and uses so far.
     uses: u64,
@@ -131,14 +138,13 @@ impl Cache {
         self.uses += 1;
         if let Some(number) = self.find(client, question) {
             counts.refreshed += 1;
-            let rank = match self.policy {
-                Policy::Ttl => expires_ns,
-                Policy::Fifo => self.uses,
-                Policy::Lru | Policy::Lfu => self.entries[number as usize].rank,
-            };
             let entry = &mut self.entries[number as usize];
             (entry.value, entry.ttl_s, entry.expires_ns) = (value, ttl_s, expires_ns);
-            self.set_rank(number, rank);
+            match self.policy {
+                Policy::Ttl => self.set_rank(number, expires_ns),
+                Policy::Fifo => self.set_rank(number, self.uses),
+                Policy::Lru | Policy::Lfu => {}
+            }
             return;
         }
         if self.order(client).len() >= self.capacity {
@@ -151,20 +157,20 @@ impl Cache {
             Policy::Fifo | Policy::Lru => self.uses,
             Policy::Lfu => (1 << USES_SHIFT) | self.uses,
         };
-        self.insert(Entry { question, client, value, place: 0, rank, expires_ns, ttl_s });
+        self.insert(Entry { question, client, value, place: 0, expires_ns, ttl_s }, rank);
     }
 
     /// Clears the cache of a client.
     pub(crate) fn clear(&mut self, client: u32, counts: &mut CachingClients) {
-        while let Some(number) = self.order(client).last().copied() {
+        while let Some(last) = self.order(client).last().copied() {
             counts.cleared += 1;
-            self.remove(number);
+            self.remove(last.number);
         }
     }
 
     /// Evicts the first in the order of a client.
     fn evict(&mut self, client: u32, now_ns: u64, counts: &mut CachingClients) {
-        let Some(number) = self.order(client).first().copied() else { return };
+        let Some(Ranked { number, .. }) = self.order(client).first().copied() else { return };
         let entry = &self.entries[number as usize];
         if entry.expires_ns <= now_ns {
             counts.expired += 1;
@@ -181,11 +187,12 @@ impl Cache {
 
     fn use_again(&mut self, number: u32) {
         self.uses += 1;
-        let rank = self.entries[number as usize].rank;
         match self.policy {
             Policy::Ttl | Policy::Fifo => {}
             Policy::Lru => self.set_rank(number, self.uses),
             Policy::Lfu => {
+                let entry = &self.entries[number as usize];
+                let rank = self.order(entry.client)[entry.place as usize].rank;
                 let uses = ((rank >> USES_SHIFT) + 1).min(MOST_USES);
                 self.set_rank(number, (uses << USES_SHIFT) | self.uses);
             }
@@ -201,7 +208,7 @@ impl Cache {
         self.table.find(hash, same).copied()
     }
 
-    fn insert(&mut self, entry: Entry) {
+    fn insert(&mut self, entry: Entry, rank: u64) {
         let client = entry.client;
         let hash = self.hasher.hash_one((client, entry.question));
         let number = match self.free.pop() {
@@ -221,7 +228,7 @@ impl Cache {
         };
         self.table.insert_unique(hash, number, rehash);
         let order = &mut self.orders[client as usize];
-        order.push(number);
+        order.push(Ranked { rank, number });
         let last = order.len() - 1;
         self.rise(client, last);
     }
@@ -244,13 +251,13 @@ impl Cache {
     }
 
     fn set_rank(&mut self, number: u32, rank: u64) {
-        let entry = &mut self.entries[number as usize];
-        entry.rank = rank;
+        let entry = &self.entries[number as usize];
         let (client, place) = (entry.client, entry.place as usize);
+        self.orders[client as usize][place].rank = rank;
         self.place_anew(client, place);
     }
 
-    fn order(&self, client: u32) -> &[u32] {
+    fn order(&self, client: u32) -> &[Ranked] {
         &self.orders[client as usize]
     }
 
@@ -263,45 +270,45 @@ impl Cache {
     /// Moves an entry towards the front; returns where it is then.
     fn rise(&mut self, client: u32, mut place: usize) -> usize {
         let (order, entries) = (&mut self.orders[client as usize], &mut self.entries);
-        let number = order[place];
-        let rank = entries[number as usize].rank;
+        let moved = order[place];
         while place > 0 {
             let above = (place - 1) / 2;
-            if entries[order[above] as usize].rank <= rank {
+            let upper = order[above];
+            if upper.rank <= moved.rank {
                 break;
             }
-            order[place] = order[above];
-            entries[order[place] as usize].place = place as u32;
+            put_at(order, entries, place, upper);
             place = above;
         }
-        order[place] = number;
-        entries[number as usize].place = place as u32;
+        put_at(order, entries, place, moved);
         place
     }
 
     /// Moves an entry towards the end.
     fn sink(&mut self, client: u32, mut place: usize) {
         let (order, entries) = (&mut self.orders[client as usize], &mut self.entries);
-        let number = order[place];
-        let rank = entries[number as usize].rank;
+        let moved = order[place];
         loop {
-            let rank_at = |at: usize| order.get(at).map(|number| entries[*number as usize].rank);
             let (left, right) = (2 * place + 1, 2 * place + 2);
-            let Some(left_rank) = rank_at(left) else { break };
-            let (below, below_rank) = match rank_at(right) {
-                Some(right_rank) if right_rank < left_rank => (right, right_rank),
-                _ => (left, left_rank),
+            let Some(left_rank) = order.get(left).map(|ranked| ranked.rank) else { break };
+            let below = match order.get(right) {
+                Some(ranked) if ranked.rank < left_rank => right,
+                _ => left,
             };
-            if rank <= below_rank {
+            let lower = order[below];
+            if moved.rank <= lower.rank {
                 break;
             }
-            order[place] = order[below];
-            entries[order[place] as usize].place = place as u32;
+            put_at(order, entries, place, lower);
             place = below;
         }
-        order[place] = number;
-        entries[number as usize].place = place as u32;
+        put_at(order, entries, place, moved);
     }
+}
+
+fn put_at(order: &mut [Ranked], entries: &mut [Entry], place: usize, ranked: Ranked) {
+    order[place] = ranked;
+    entries[ranked.number as usize].place = place as u32;
 }
 
 #[cfg(test)]
