@@ -29,8 +29,9 @@ fn main() {
         }
     }
     if !has_clang {
-        // A file that is not there makes the next build look again.
-        println!("cargo::rerun-if-changed=/usr/bin/clang");
+        // Looks again when a program is installed. To name clang itself would not do: packages give their files a date
+        // before this build.
+        println!("cargo::rerun-if-changed=/usr/bin");
         println!(
             "cargo::warning={clang} not found: this build will have no AF_XDP (install clang to have it)"
         );

@@ -1,24 +1,22 @@
 // Draws the images of the README, docs/images/*.png, from runs that this file makes: a stair against a server that stalls
-// for half a second, and six runs against a slower server compared with six
-// against the first. The pixels differ a
-// little each time, as runs do.
+// for half a second, and six runs against a slower server compared with six against the first. The pixels differ a little
+// each time, as runs do.
 //
 //   make screenshots
 
-import { execFileSync } from "node:child_process";
-import { mkdir, mkdtemp, rm, stat } from "node:fs/promises";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { DESK, PHONE, startBrowser } from "./support/browser.mjs";
+import { drawImage } from "./support/image.mjs";
 import { QUERIES, dnsdyno, responder } from "./support/program.mjs";
 
 const IMAGES = fileURLToPath(new URL("../../docs/images/", import.meta.url));
-/** Sharp on a screen with fine pixels, and still small. */
-const SCALE = 1.5;
 
 const work = await mkdtemp(join(tmpdir(), "dnsdyno-screenshots-"));
 const browser = await startBrowser();
+const draw = (name, page, options) => drawImage(browser, join(IMAGES, name), page, options);
 try {
   await mkdir(IMAGES, { recursive: true });
   const stair = join(work, "stair.html");
@@ -64,14 +62,4 @@ async function measured(name, faults, load) {
     await server.stop();
   }
   return folder;
-}
-
-async function draw(name, page, options) {
-  const opened = await browser.open(page, { ...options, scale: SCALE });
-  const path = join(IMAGES, name);
-  await opened.screenshot({ path, animations: "disabled" });
-  await opened.context().close();
-  execFileSync("pngquant", ["--force", "--skip-if-larger", "--strip", "--output", path, "128", path]);
-  const { size } = await stat(path);
-  console.log(`${name}: ${Math.round(size / 1000)} kB`);
 }

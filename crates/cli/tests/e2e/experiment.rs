@@ -327,7 +327,8 @@ fn a_server_that_dies_during_its_runs_is_given_up_and_the_others_are_measured() 
     );
     let ran = experiment(&work, "-o out").gives(1);
     assert!(
-        ran.stderr.contains("discarded: knot: the server ended during the run (signal: 9"),
+        ran.stderr.contains("discarded: knot: the server ended during the run (signal: 9")
+            && ran.stderr.contains("the last line of its log: "),
         "{}",
         ran.stderr
     );

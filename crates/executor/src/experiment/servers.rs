@@ -160,8 +160,11 @@ impl Standing {
     /// How the server ended, or a helper; `None` while all of them run.
     pub(super) fn ended(&self) -> Option<String> {
         let of = |name: &str, server: &Mutex<Server>| {
-            let status = lock(server).ended()?;
-            Some(format!("{name} ended during the run ({status})"))
+            let mut server = lock(server);
+            let status = server.ended()?;
+            let said = last_line(&server.log_path())
+                .map_or_else(String::new, |line| format!("; the last line of its log: {line}"));
+            Some(format!("{name} ended during the run ({status}){said}"))
         };
         let of_helper =
             || self.all_helpers().find_map(|(name, server)| of(&format!("the helper {name}"), server));
@@ -351,3 +354,9 @@ pub(super) const AUTO: &str = "auto";
 
 /// Instead of the name of a subject: that of the helpers that serve all.
 const HELPERS: &str = "helpers";
+
+fn last_line(log: &Path) -> Option<String> {
+    let log = fs::read(log).ok()?;
+    let text = String::from_utf8_lossy(&log);
+    text.lines().rfind(|line| !line.trim().is_empty()).map(|line| line.trim().to_owned())
+}

@@ -1,0 +1,50 @@
+// Draws the pictures of docs/reports, docs/images/reports/*.png, from the folders of their experiments: curves of an
+// experiment's own page, or charts of the page of one of its runs.
+//
+//   make report-pictures EXPERIMENTS=runs
+
+import { access, mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { DESK, startBrowser } from "./support/browser.mjs";
+import { drawImage } from "./support/image.mjs";
+import { dnsdyno } from "./support/program.mjs";
+
+const IMAGES = fileURLToPath(new URL("../../docs/images/reports/", import.meta.url));
+const [experiments] = process.argv.slice(2);
+if (!experiments) throw new Error("say the folder with the experiments: make report-pictures EXPERIMENTS=runs");
+
+/** The legend and some of the charts of an experiment's page, by number. */
+const curves = (...charts) => ["#curves .legend", ...charts.map((chart) => `.experiment-charts figure:nth-child(${chart})`)];
+
+/** `run`: a run's folder in that of the experiment; without one, the page of the experiment. */
+const PICTURES = [
+  { name: "resolver-limit", experiment: "resolver-limit", parts: curves(1, 3) },
+  { name: "servers-compared", experiment: "servers-compared", parts: curves(1, 2) },
+  { name: "caches-compared", experiment: "caches-compared", parts: curves(1, 2) },
+  { name: "jitter", experiment: "jitter", parts: curves(2, 4) },
+  { name: "tcp-fallback", experiment: "tcp-fallback", parts: curves(2, 4) },
+  { name: "dlz-mysql", experiment: "dlz-mysql", parts: curves(1, 3) },
+];
+
+const work = await mkdtemp(join(tmpdir(), "dnsdyno-pictures-"));
+const browser = await startBrowser();
+try {
+  await mkdir(IMAGES, { recursive: true });
+  for (const picture of PICTURES) await draw(picture);
+} finally {
+  await browser.close();
+  await rm(work, { recursive: true });
+}
+
+/** An experiment that is not there keeps its picture. */
+async function draw({ name, experiment, run, parts }) {
+  const folder = join(experiments, experiment);
+  if (!(await isThere(folder))) return console.log(`${name}: no ${folder}, so left as it is`);
+  const page = run ? join(work, `${name}.html`) : join(folder, "index.html");
+  if (run) await dnsdyno(["report", join(folder, run), "--out", page]);
+  await drawImage(browser, join(IMAGES, `${name}.png`), page, { parts, viewport: DESK, ready: run !== undefined });
+}
+
+const isThere = (path) => access(path).then(() => true, () => false);
