@@ -12,7 +12,7 @@ DATABASE := mariadb-server pdns-backend-mysql libmariadb-dev gcc
 READERS := gnuplot-nox prometheus python3-venv tcpdump dnstap-ldns
 PEERS := dnsperf knot-dnsutils pdns-tools tcpdump
 
-.PHONY: help demo build web test check instructions fuzz bench page-bench screenshots install uninstall man clean
+.PHONY: help demo build web test check instructions fuzz bench page-bench screenshots report-pictures install uninstall man clean
 
 help: ## What there is to type
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -64,6 +64,11 @@ screenshots: build ## The images of the README, docs/images
 	scripts/install-servers $(WEB) pngquant
 	scripts/install-npm
 	DNSDYNO_PROGRAM=$${CARGO_TARGET_DIR:-target}/release/dnsdyno node web/browser/screenshots.mjs
+
+report-pictures: build ## The pictures of docs/reports, from the folders of their experiments in EXPERIMENTS
+	scripts/install-servers $(WEB) pngquant
+	scripts/install-npm
+	DNSDYNO_PROGRAM=$${CARGO_TARGET_DIR:-target}/release/dnsdyno node web/browser/report-pictures.mjs $(EXPERIMENTS)
 
 install: build ## The program, links by the names of dnsperf and others, man pages, completions: PREFIX, DESTDIR
 	scripts/install-program $${CARGO_TARGET_DIR:-target}/release/dnsdyno "$${PREFIX:-/usr/local}" "$${DESTDIR:-}"

@@ -16,16 +16,27 @@ const [experiments] = process.argv.slice(2);
 if (!experiments) throw new Error("say the folder with the experiments: make report-pictures EXPERIMENTS=runs");
 
 /** The legend and some of the charts of an experiment's page, by number. */
-const curves = (...charts) => ["#curves .legend", ...charts.map((chart) => `.experiment-charts figure:nth-child(${chart})`)];
+const curves = (...charts) => ({
+  parts: ["#curves .legend", ".experiment-charts"],
+  hidden: `.experiment-charts figure${charts.map((chart) => `:not(:nth-child(${chart}))`).join("")}`,
+});
+
+/** Some of the charts over time of a run's page. */
+const charts = (...ids) => ({
+  parts: ids.map((id) => `figure[data-chart="${id}"]`),
+  hidden: `[data-part="time"] figure${ids.map((id) => `:not([data-chart="${id}"])`).join("")}`,
+});
 
 /** `run`: a run's folder in that of the experiment; without one, the page of the experiment. */
 const PICTURES = [
-  { name: "resolver-limit", experiment: "resolver-limit", parts: curves(1, 3) },
-  { name: "servers-compared", experiment: "servers-compared", parts: curves(1, 2) },
-  { name: "caches-compared", experiment: "caches-compared", parts: curves(1, 2) },
-  { name: "jitter", experiment: "jitter", parts: curves(2, 4) },
-  { name: "tcp-fallback", experiment: "tcp-fallback", parts: curves(2, 4) },
-  { name: "dlz-mysql", experiment: "dlz-mysql", parts: curves(1, 3) },
+  { name: "resolver-limit", experiment: "resolver-limit", ...curves(1, 3) },
+  { name: "servers-compared", experiment: "servers-compared", ...curves(1, 2) },
+  { name: "caches-compared", experiment: "caches-compared", ...curves(1, 2) },
+  { name: "jitter", experiment: "jitter", ...curves(2, 4) },
+  { name: "tcp-fallback", experiment: "tcp-fallback", ...curves(2, 4) },
+  { name: "jitter-run", experiment: "jitter", run: "runs/103", ...charts("rate", "latency", "members") },
+  { name: "mobile-core", experiment: "mobile-core", run: "runs/011", ...charts("rate", "caching-queries", "caching-evictions") },
+  { name: "dlz-mysql", experiment: "dlz-mysql", ...curves(1, 3) },
 ];
 
 const work = await mkdtemp(join(tmpdir(), "dnsdyno-pictures-"));
@@ -39,12 +50,14 @@ try {
 }
 
 /** An experiment that is not there keeps its picture. */
-async function draw({ name, experiment, run, parts }) {
+async function draw({ name, experiment, run, parts, hidden }) {
   const folder = join(experiments, experiment);
   if (!(await isThere(folder))) return console.log(`${name}: no ${folder}, so left as it is`);
   const page = run ? join(work, `${name}.html`) : join(folder, "index.html");
   if (run) await dnsdyno(["report", join(folder, run), "--out", page]);
-  await drawImage(browser, join(IMAGES, `${name}.png`), page, { parts, viewport: DESK, ready: run !== undefined });
+  await drawImage(browser, join(IMAGES, `${name}.png`), page, { parts, hidden, viewport: DESK, ready: run !== undefined });
 }
 
-const isThere = (path) => access(path).then(() => true, () => false);
+function isThere(path) {
+  return access(path).then(() => true, () => false);
+}

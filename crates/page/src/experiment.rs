@@ -10,6 +10,8 @@
 mod chart;
 mod document;
 
+use std::collections::BTreeMap;
+
 use dnsdyno_campaign::compare::{Figure, Kind};
 use dnsdyno_campaign::experiment::{CellResult, LoadKind, LoadOf, Spread};
 use dnsdyno_report::experiment::{Beside, COLUMNS, ExperimentReport, words};
@@ -68,6 +70,21 @@ fn names(report: &ExperimentReport<'_>) -> Vec<String> {
     report.result.design.subjects.iter().map(|subject| subject.name.clone()).collect()
 }
 
+/// Whether the rate is what tells the loads apart: each has one, the same for all servers, and no two have the same.
+/// Then they stand at their rates, otherwise one after the other.
+fn differ_by_rate(cells: &[CellResult]) -> bool {
+    let mut rates: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
+    for cell in cells.iter().filter(|cell| !cell.runs.is_empty()) {
+        let Some(rate) = cell.asked_qps else { return false };
+        let (lowest, highest) = rates.entry(cell.cell.load).or_insert((rate, rate));
+        (*lowest, *highest) = (lowest.min(rate), highest.max(rate));
+    }
+    let mut rates: Vec<(f64, f64)> = rates.into_values().collect();
+    rates.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let is_one = |(lowest, highest): &(f64, f64)| *highest <= lowest * 1.01;
+    rates.iter().all(is_one) && rates.windows(2).all(|two| !is_one(&(two[0].1, two[1].0)))
+}
+
 /// A chart with a curve for each subject; `None` where no cell has the figure.
 fn chart(
     report: &ExperimentReport<'_>,
@@ -80,15 +97,18 @@ fn chart(
     let result = report.result;
     let is_run = |load: &&LoadOf| load.kind == LoadKind::Run;
     let loads: Vec<&str> = result.design.loads.iter().filter(is_run).map(|load| load.name.as_str()).collect();
-    // Loads with a rate stand at it; where one has none, they stand one after the other.
-    let all_asked =
-        result.cells.iter().filter(|cell| !cell.runs.is_empty()).all(|cell| cell.asked_qps.is_some());
+    let at_rates = differ_by_rate(&result.cells);
+    let subjects = result.design.subjects.len();
     let in_unit = |figure: Figure| if kind == Kind::Duration { figure.value * 1e-6 } else { figure.value };
     let point = |cell: &CellResult| {
         let spread = of(cell)?;
         let load = words::load(result, cell.cell.load);
-        let x =
-            if all_asked { cell.asked_qps? } else { loads.iter().position(|name| **name == load)? as f64 };
+        let place = || loads.iter().position(|name| **name == load);
+        let x = if at_rates {
+            cell.asked_qps?
+        } else {
+            place()? as f64 + chart::beside(cell.cell.subject, subjects)
+        };
         let name = format!(
             "{} under {}: {}",
             words::subject(result, cell.cell.subject),
@@ -110,7 +130,7 @@ fn chart(
         return None;
     }
     let names = || loads.iter().map(|name| (*name).to_owned()).collect();
-    let ticks = if all_asked { None } else { Some(names()) };
+    let ticks = if at_rates { None } else { Some(names()) };
     Some(Chart { title: title.to_owned(), unit: unit.to_owned(), scale, curves, ticks }.svg())
 }
 

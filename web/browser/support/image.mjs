@@ -9,10 +9,11 @@ const SCALE = 1.5;
 
 /**
  * Draws a page as a PNG of 128 colours at `path`: what the window shows, or, where there are `parts` (selectors), the
- * smallest rectangle that has all of them. `options` are those of `browser.open`.
+ * smallest rectangle that has all of them, without what is `hidden` (a selector). `options` are those of `browser.open`.
  */
-export async function drawImage(browser, path, page, { parts = [], ...options } = {}) {
+export async function drawImage(browser, path, page, { parts = [], hidden, ...options } = {}) {
   const opened = await browser.open(page, { ...options, scale: SCALE });
+  if (hidden) await opened.addStyleTag({ content: `${hidden} { display: none }` });
   const clip = parts.length > 0 ? await around(opened, parts) : undefined;
   await opened.screenshot({ path, clip, fullPage: clip !== undefined, animations: "disabled" });
   await opened.context().close();

@@ -18,8 +18,15 @@ pub(super) struct Chart {
     pub(super) unit: String,
     pub(super) scale: Scale,
     pub(super) curves: Vec<Curve>,
-    /// The names of the places 0, 1, 2 … of the horizontal axis; `None` = it has rates.
+    /// The names of the places 0, 1, 2 … of the horizontal axis; `None` = it has rates. Lines between such places are
+    /// faint: they guide the eye, and there is nothing between two loads.
     pub(super) ticks: Option<Vec<String>>,
+}
+
+/// How far beside its place the point of a curve stands, so that the points of `curves` do not hide each other.
+pub(super) fn beside(number: usize, curves: usize) -> f64 {
+    let middle = (curves.max(1) - 1) as f64 / 2.0;
+    (number as f64 - middle) / curves.max(1) as f64 * WIDTH_OF_PLACE
 }
 
 /// The vertical axis.
@@ -67,29 +74,42 @@ impl Chart {
                 escaped(label)
             ));
         }
+        let room = self.room_for_names();
         for (value, label) in &x_axis.ticks {
-            let x = x_axis.at(*value);
-            inside.push_str(&format!(
-                "<text x=\"{x:.1}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n",
-                BOTTOM + 18.0,
-                escaped(label)
-            ));
+            let (x, y) = (x_axis.at(*value), BOTTOM + if room > 0.0 { 14.0 } else { 18.0 });
+            let look = if room > 0.0 {
+                format!("text-anchor=\"end\" transform=\"rotate(-35 {x:.1} {y})\"")
+            } else {
+                "text-anchor=\"middle\"".to_owned()
+            };
+            inside.push_str(&format!("<text x=\"{x:.1}\" y=\"{y}\" {look}>{}</text>\n", escaped(label)));
         }
         inside.push_str(&format!(
             "<line class=\"axis-line\" x1=\"{LEFT}\" x2=\"{RIGHT}\" y1=\"{BOTTOM}\" y2=\"{BOTTOM}\"/>\n"
         ));
-        self.curves.iter().for_each(|curve| inside.push_str(&curve.svg(&x_axis, &y_axis)));
+        let faint = if self.ticks.is_some() { " faint" } else { "" };
+        self.curves.iter().for_each(|curve| inside.push_str(&curve.svg(&x_axis, &y_axis, faint)));
         let under = if self.ticks.is_some() { "load" } else { "asked, queries/s" };
+        let height = HEIGHT + room;
         let title = escaped(&self.title);
         format!(
             "<figure>\n<figcaption>{title}<span class=\"unit\">{}</span></figcaption>\n\
-             <svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{title} of each server against the load; \
+             <svg viewBox=\"0 0 {WIDTH} {height:.0}\" role=\"img\" aria-label=\"{title} of each server against the load; \
              the table of figures has the same\">\n{inside}<text x=\"{RIGHT}\" y=\"{}\" \
              text-anchor=\"end\">{under}</text>\n\
              </svg>\n</figure>\n",
             escaped(&self.unit),
-            HEIGHT - 4.0
+            height - 4.0
         )
+    }
+
+    /// How much higher the chart is because the names of its places stand slanted: 0 if they fit side by side.
+    fn room_for_names(&self) -> f64 {
+        let Some(names) = &self.ticks else { return 0.0 };
+        let longest =
+            names.iter().map(|name| name.chars().count()).max().unwrap_or(0) as f64 * WIDTH_OF_LETTER;
+        let fits = longest * names.len() as f64 <= RIGHT - LEFT;
+        if fits { 0.0 } else { longest * 0.6 - 12.0 }
     }
 
     fn values(&self) -> impl Iterator<Item = f64> + '_ {
@@ -99,17 +119,23 @@ impl Chart {
 
     fn x_axis(&self) -> Axis {
         let xs = || self.curves.iter().flat_map(|curve| &curve.points).map(|point| point.x);
-        let (left, right) = (LEFT + 24.0, RIGHT - 24.0);
         if let Some(names) = &self.ticks {
-            let last = names.len().saturating_sub(1).max(1) as f64;
+            let last = names.len() as f64 - 0.5;
             let ticks = names.iter().enumerate().map(|(at, name)| (at as f64, name.clone())).collect();
-            return Axis { from: 0.0, to: last, first: left, last: right, is_logarithmic: false, ticks };
+            return Axis { from: -0.5, to: last, first: LEFT, last: RIGHT, is_logarithmic: false, ticks };
         }
         let most = xs().fold(0.0, f64::max);
         let step = nice_step(most, 4);
         let ticks =
             (0..=4).map(|at| f64::from(at) * step).filter(|x| *x <= most * 1.02).map(|x| (x, short(x)));
-        Axis { from: 0.0, to: most, first: LEFT, last: right, is_logarithmic: false, ticks: ticks.collect() }
+        Axis {
+            from: 0.0,
+            to: most,
+            first: LEFT,
+            last: RIGHT - 24.0,
+            is_logarithmic: false,
+            ticks: ticks.collect(),
+        }
     }
 
     fn y_axis(&self) -> Axis {
@@ -150,7 +176,7 @@ impl Chart {
 }
 
 impl Curve {
-    fn svg(&self, x_axis: &Axis, y_axis: &Axis) -> String {
+    fn svg(&self, x_axis: &Axis, y_axis: &Axis, faint: &str) -> String {
         let style = self.number % STYLES;
         let dashes = DASHES.get(self.number % DASHES.len()).copied().unwrap_or_default();
         let at = |point: &Point| (x_axis.at(point.x), y_axis.at(point.y));
@@ -162,7 +188,8 @@ impl Curve {
                 format!("{x:.1},{y:.1}")
             })
             .collect();
-        let mut out = format!("<polyline class=\"curve s{style}\"{dashes} points=\"{}\"/>\n", line.join(" "));
+        let mut out =
+            format!("<polyline class=\"curve s{style}{faint}\"{dashes} points=\"{}\"/>\n", line.join(" "));
         for point in &self.points {
             let (x, y) = at(point);
             let (low, high) = (y_axis.at(point.low), y_axis.at(point.high));
@@ -272,6 +299,10 @@ const LEFT: f64 = 58.0;
 const RIGHT: f64 = 448.0;
 const TOP: f64 = 16.0;
 const BOTTOM: f64 = 240.0;
+/// Of the letters of a label, on average.
+const WIDTH_OF_LETTER: f64 = 6.6;
+/// The part of a place in which the points of all curves stand.
+const WIDTH_OF_PLACE: f64 = 0.7;
 
 /// Colours, shapes and dashes: with them, 24 curves differ.
 const STYLES: usize = 8;
@@ -306,5 +337,26 @@ mod tests {
         let svg = chart.svg();
         assert_eq!(svg.matches("&lt;b&gt;").count(), 4);
         assert!(!svg.contains("<b>") && svg.contains("answered &amp; more") && !svg.contains("NaN"), "{svg}");
+    }
+
+    #[test]
+    fn points_stand_side_by_side_in_their_place_and_long_names_are_slanted() {
+        let shifts: Vec<f64> = (0..4).map(|number| beside(number, 4)).collect();
+        assert!(
+            shifts.windows(2).all(|two| two[0] < two[1]) && shifts[0] > -0.5 && shifts[3] < 0.5,
+            "{shifts:?}"
+        );
+        assert_eq!((beside(0, 1), shifts.iter().sum::<f64>()), (0.0, 0.0));
+
+        let chart = |names: &[&str]| {
+            let point = Point { x: 0.0, y: 1.0, low: 1.0, high: 1.0, is_bound: false, name: String::new() };
+            let curves = vec![Curve { number: 0, points: vec![point] }];
+            let ticks = Some(names.iter().map(|name| (*name).to_owned()).collect());
+            Chart { title: String::new(), unit: String::new(), scale: Scale::Linear, curves, ticks }.svg()
+        };
+        assert!(!chart(&["still", "1-zone"]).contains("rotate"));
+        assert!(
+            chart(&["window-5000"; 7]).contains("rotate") && chart(&["window-5000"; 7]).contains("faint")
+        );
     }
 }
