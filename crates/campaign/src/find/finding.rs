@@ -86,6 +86,8 @@ pub enum Why {
     Generator,
     /// The user wanted no higher load.
     Most,
+    /// The trials that were allowed are used up before one has passed where the limit seems to be.
+    Trials,
 }
 
 /// What else is to be known of a search.

@@ -115,6 +115,30 @@ mod a_thousand_with_more_noise {
 }
 
 #[test]
+fn a_search_that_ends_early_claims_no_load_above_those_that_passed() {
+    let mut at_least = 0;
+    for seed in 0..100 {
+        for kind in [Kind::Hard, Kind::Hysteresis(0.8)] {
+            let wanted = Options { trials: Some("10".into()), ..options(&[]) };
+            let found = search(wanted, &mut Imaginary::new(kind, 17_500.0, seed));
+            let passed = found.trials.iter().filter(|trial| trial.passed() == Some(true));
+            let highest = passed.map(|trial| trial.load).fold(0.0, f64::max);
+            match found.outcome {
+                Outcome::Capacity { load, from, to, .. } => {
+                    assert!(load <= highest || to / from < 1.05, "{load} of {highest}: {from}..{to}");
+                }
+                Outcome::AtLeast { load, why: Why::Trials } => {
+                    assert!(load <= highest, "{load} of {highest}");
+                    at_least += 1;
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+    assert!(at_least > 0);
+}
+
+#[test]
 fn what_is_not_a_capacity_is_told_as_what_it_is() {
     let of = |kind, options: Options, ours: f64| {
         let mut server = Imaginary::new(kind, 20_000.0, 1);

@@ -36,6 +36,7 @@ fn outcome(outcome: &Outcome) -> Value {
             let why = match why {
                 Why::Generator => "generator",
                 Why::Most => "most",
+                Why::Trials => "trials",
             };
             json!({ "kind": "at_least", "load": load, "why": why })
         }

@@ -104,6 +104,10 @@ pub fn answer_line(finding: &Finding) -> String {
         Outcome::AtLeast { load, why: Why::Most } => {
             format!("capacity at least {} {unit}: no higher load was tried, {spent}", rate(*load))
         }
+        Outcome::AtLeast { load, why: Why::Trials } => format!(
+            "capacity at least {} {unit}: the trials that were allowed do not tell how much more (--trials), {spent}",
+            rate(*load)
+        ),
         Outcome::NotMet { lowest, criteria } => {
             let criteria: Vec<String> = criteria.iter().map(|text| safe(text)).collect();
             format!(

@@ -67,6 +67,13 @@ impl Search {
             let highest = self.highest_passed().unwrap_or(self.settings.least);
             return Outcome::AtLeast { load: from.min(highest), why };
         }
+        // Trials after an overload may say nothing of the limit, and a few of the others leave half of an octave: what no
+        // trial has shown is then not claimed.
+        let shown = self.highest_passed().unwrap_or(self.settings.least);
+        let is_spent = self.trials.len() as u32 >= self.settings.most_trials;
+        if is_spent && (to / from).ln() / 2.0 > self.settings.precision && middle > shown {
+            return Outcome::AtLeast { load: from.min(shown), why: Why::Trials };
+        }
         Outcome::Capacity { load: middle, from, to, interval: IntervalKind::Confidence }
     }
 
