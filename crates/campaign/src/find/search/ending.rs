@@ -70,8 +70,9 @@ impl Search {
         // Trials after an overload may say nothing of the limit, and a few of the others leave half of an octave: what no
         // trial has shown is then not claimed.
         let shown = self.highest_passed().unwrap_or(self.settings.least);
-        let is_spent = self.trials.len() as u32 >= self.settings.most_trials;
-        if is_spent && (to / from).ln() / 2.0 > self.settings.precision && middle > shown {
+        let Settings { precision, most_trials, .. } = self.settings;
+        let is_spent = self.trials.len() as u32 >= most_trials;
+        if is_spent && (to / from).ln() / 2.0 > precision && middle > shown * (1.0 + precision) {
             return Outcome::AtLeast { load: from.min(shown), why: Why::Trials };
         }
         Outcome::Capacity { load: middle, from, to, interval: IntervalKind::Confidence }
