@@ -94,8 +94,8 @@ impl Chart {
         let title = escaped(&self.title);
         format!(
             "<figure>\n<figcaption>{title}<span class=\"unit\">{}</span></figcaption>\n\
-             <svg viewBox=\"0 0 {WIDTH} {height:.0}\" role=\"img\" aria-label=\"{title} of each server against the load; \
-             the table of figures has the same\">\n{inside}<text x=\"{RIGHT}\" y=\"{}\" \
+             <svg viewBox=\"0 0 {WIDTH} {height:.0}\" role=\"img\" aria-label=\"{title} of each server against the \
+             load; the table of figures has the same\">\n{inside}<text x=\"{RIGHT}\" y=\"{}\" \
              text-anchor=\"end\">{under}</text>\n\
              </svg>\n</figure>\n",
             escaped(&self.unit),

@@ -67,8 +67,8 @@ impl Search {
             let highest = self.highest_passed().unwrap_or(self.settings.least);
             return Outcome::AtLeast { load: from.min(highest), why };
         }
-        // Trials after an overload may say nothing of the limit, and a few of the others leave half of an octave: what no
-        // trial has shown is then not claimed.
+        // Trials after an overload may say nothing of the limit, and a few of the others leave half of an octave: what
+        // no trial has shown is then not claimed.
         let shown = self.highest_passed().unwrap_or(self.settings.least);
         let Settings { precision, most_trials, .. } = self.settings;
         let is_spent = self.trials.len() as u32 >= most_trials;
