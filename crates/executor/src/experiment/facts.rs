@@ -1,7 +1,6 @@
 //! What is kept of a server beside the record of its run: its configuration, its log, and what happened to it.
 
 use std::fs;
-use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
 use dnsdyno_lab::LabError;
@@ -11,6 +10,7 @@ use super::cpus::Cpus;
 use super::error::ExperimentError;
 use super::happen::Happened;
 use super::servers::Standing;
+use super::written::end_of;
 
 /// Writes what is known of the server into the folder of a run.
 pub(super) fn write(
@@ -47,16 +47,6 @@ pub(super) fn write_file(path: &Path, content: &[u8]) -> Result<(), ExperimentEr
     fs::write(path, content).map_err(|source| ExperimentError::Write { path: path.to_owned(), source })
 }
 
-/// The end of a file; `None` where it cannot be read.
-pub(super) fn end_of(path: &Path) -> Option<Vec<u8>> {
-    let mut file = fs::File::open(path).ok()?;
-    let length = file.metadata().ok()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(MOST_BYTES))).ok()?;
-    let mut content = Vec::new();
-    file.take(MOST_BYTES).read_to_end(&mut content).ok()?;
-    Some(content)
-}
-
 /// The error of a start, after the log of the server was copied to where it stays.
 pub(super) fn with_log_kept(error: ExperimentError, folder: &Path) -> ExperimentError {
     match error {
@@ -77,6 +67,3 @@ pub(super) const FACTS: &str = "server.json";
 const CONFIG: &str = "server.conf";
 const LOG: &str = "server.log";
 const COMMANDS: &str = "commands.log";
-
-/// Of a log, its end says how a run went; a server that logs queries writes gigabytes.
-const MOST_BYTES: u64 = 256 << 10;

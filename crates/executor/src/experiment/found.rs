@@ -23,11 +23,12 @@ use serde_json::json;
 
 use super::cpus::Cpus;
 use super::error::ExperimentError;
-use super::facts::{end_of, write_file};
+use super::facts::write_file;
 use super::servers::Standing;
 use super::stop::Stop;
 use super::watcher::Watcher;
 use super::way::Program;
+use super::written::{end_of, last_line};
 use crate::find::{FindFailed, Search, Tell};
 use crate::{CarriedOut, MakeError};
 
@@ -144,11 +145,8 @@ pub(super) fn run_program(
     };
     let took = duration(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX));
     let printed = String::from_utf8_lossy(&end_of(&output).unwrap_or_default()).into_owned();
-    let last = printed
-        .lines()
-        .rev()
-        .find(|line| !line.trim().is_empty())
-        .map_or(String::new(), |line| format!("; the last line that it printed: {}", line.trim()));
+    let last =
+        last_line(&printed).map_or(String::new(), |line| format!("; the last line that it printed: {line}"));
     let Some(status) = status else {
         return Ok(Came::Failed(format!("the program had not ended after {took}, and was ended{last}")));
     };

@@ -34,6 +34,7 @@ mod timetable;
 mod values;
 mod watcher;
 mod way;
+mod written;
 
 pub use carry_out::{Carried, carry_out};
 pub use error::ExperimentError;

@@ -29,6 +29,7 @@ use super::place::Place;
 use super::setup::Setup;
 use super::subjects::Helper;
 use super::timetable::Action;
+use super::written::{end_of, last_line};
 pub(super) use standing::Standing;
 
 /// What is needed to start a subject.
@@ -162,8 +163,9 @@ impl Standing {
         let of = |name: &str, server: &Mutex<Server>| {
             let mut server = lock(server);
             let status = server.ended()?;
-            let said = last_line(&server.log_path())
-                .map_or_else(String::new, |line| format!("; the last line of its log: {line}"));
+            let log = end_of(&server.log_path()).unwrap_or_default();
+            let said = last_line(&String::from_utf8_lossy(&log))
+                .map_or(String::new(), |line| format!("; the last line of its log: {line}"));
             Some(format!("{name} ended during the run ({status}){said}"))
         };
         let of_helper =
@@ -354,9 +356,3 @@ pub(super) const AUTO: &str = "auto";
 
 /// Instead of the name of a subject: that of the helpers that serve all.
 const HELPERS: &str = "helpers";
-
-fn last_line(log: &Path) -> Option<String> {
-    let log = fs::read(log).ok()?;
-    let text = String::from_utf8_lossy(&log);
-    text.lines().rfind(|line| !line.trim().is_empty()).map(|line| line.trim().to_owned())
-}

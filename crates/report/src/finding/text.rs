@@ -95,19 +95,14 @@ pub fn answer_line(finding: &Finding) -> String {
                 ),
             }
         }
-        Outcome::AtLeast { load, why: Why::Generator } => {
-            format!(
-                "capacity at least {} {unit}: beyond that the generator itself may be the limit, {spent}",
-                rate(*load)
-            )
+        Outcome::AtLeast { load, why } => {
+            let why = match why {
+                Why::Generator => "beyond that the generator itself may be the limit",
+                Why::Most => "no higher load was tried",
+                Why::Trials => "the trials that were allowed do not tell how much more (--trials)",
+            };
+            format!("capacity at least {} {unit}: {why}, {spent}", rate(*load))
         }
-        Outcome::AtLeast { load, why: Why::Most } => {
-            format!("capacity at least {} {unit}: no higher load was tried, {spent}", rate(*load))
-        }
-        Outcome::AtLeast { load, why: Why::Trials } => format!(
-            "capacity at least {} {unit}: the trials that were allowed do not tell how much more (--trials), {spent}",
-            rate(*load)
-        ),
         Outcome::NotMet { lowest, criteria } => {
             let criteria: Vec<String> = criteria.iter().map(|text| safe(text)).collect();
             format!(

@@ -18,8 +18,7 @@ impl Search {
         let has_lapses = self.belief.as_ref().is_some_and(|near| near.belief.lapse() > TOLD_LAPSE / 2.0);
         let failures_needed = if has_lapses { 2 } else { 1 };
         let has = |purpose| self.trials.iter().filter(move |trial| trial.purpose == purpose);
-        let is_spent = self.trials.len() as u32 >= self.settings.most_trials;
-        if is_spent || ceiling < load * OVERLOAD || self.bends().is_some() {
+        if self.is_spent() || ceiling < load * OVERLOAD || self.bends().is_some() {
             return self.done(outcome);
         }
         let recovered = (0..self.trials.len()).filter(|at| {
@@ -62,18 +61,16 @@ impl Search {
             let lowest = loads.min_by(f64::total_cmp).unwrap_or(self.settings.least);
             return Outcome::Unstable { share: near.belief.lapse(), from: lowest, to: middle.min(ceiling) };
         }
+        let shown = self.highest_passed().unwrap_or(self.settings.least);
+        let at_least = |why| Outcome::AtLeast { load: from.min(shown), why };
         if to >= ceiling * 0.999 && (ceiling < self.settings.most || middle >= ceiling * 0.999) {
-            let why = if ceiling < self.settings.most { Why::Generator } else { Why::Most };
-            let highest = self.highest_passed().unwrap_or(self.settings.least);
-            return Outcome::AtLeast { load: from.min(highest), why };
+            return at_least(if ceiling < self.settings.most { Why::Generator } else { Why::Most });
         }
         // Trials after an overload may say nothing of the limit, and a few of the others leave half of an octave: what
         // no trial has shown is then not claimed.
-        let shown = self.highest_passed().unwrap_or(self.settings.least);
-        let Settings { precision, most_trials, .. } = self.settings;
-        let is_spent = self.trials.len() as u32 >= most_trials;
-        if is_spent && (to / from).ln() / 2.0 > precision && middle > shown * (1.0 + precision) {
-            return Outcome::AtLeast { load: from.min(shown), why: Why::Trials };
+        let precision = self.settings.precision;
+        if self.is_spent() && near.half_width() > precision && middle > shown * (1.0 + precision) {
+            return at_least(Why::Trials);
         }
         Outcome::Capacity { load: middle, from, to, interval: IntervalKind::Confidence }
     }
@@ -96,10 +93,10 @@ impl Search {
             _ => (),
         }
         notes.extend(of_trials(&self.trials, &self.settings.criteria));
-        let Outcome::Capacity { load, from, to, .. } = *outcome else { return notes };
+        let Outcome::Capacity { load, .. } = *outcome else { return notes };
         let Some(near) = &self.belief else { return notes };
         let (noise, lapse) = (near.noise(), near.belief.lapse());
-        let half = (to / from).ln() / 2.0;
+        let half = near.half_width();
         if near.drifts().is_none() && noise >= TOLD_NOISE {
             notes.push(FindNote::Noise { share: noise });
         }

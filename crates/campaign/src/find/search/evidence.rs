@@ -24,6 +24,11 @@ impl Search {
         self.trials.iter().filter(|trial| trial.passed().is_some())
     }
 
+    /// Whether all trials that are allowed were made.
+    pub(super) fn is_spent(&self) -> bool {
+        self.trials.len() as u32 >= self.settings.most_trials
+    }
+
     pub(super) fn highest_passed(&self) -> Option<f64> {
         let passed =
             self.clean().filter(|trial| trial.passed() == Some(true) && trial.purpose != Purpose::Down);

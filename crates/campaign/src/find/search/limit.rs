@@ -23,6 +23,12 @@ impl Near {
         (self.quantile(OUTSIDE), self.quantile(1.0 - OUTSIDE))
     }
 
+    /// Half of the width of the interval, as a share of the load.
+    pub(super) fn half_width(&self) -> f64 {
+        let (from, to) = self.interval();
+        (to / from).ln() / 2.0
+    }
+
     /// The mean of the noise, as a share of the load.
     pub(super) fn noise(&self) -> f64 {
         let steady = self.belief.noise();

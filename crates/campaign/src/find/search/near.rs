@@ -74,18 +74,17 @@ impl Search {
     /// The next trial near the limit; `None` when the limit can be stated.
     pub(super) fn near(&self) -> Option<Next> {
         let ceiling = self.ceiling();
-        let Settings { precision, most_trials, least, .. } = self.settings;
+        let Settings { precision, least, .. } = self.settings;
         if self.trials.iter().any(|trial| trial.purpose == Purpose::Down) {
             return None;
         }
         let near = self.belief.as_ref()?;
         let count = self.trials.iter().filter(|trial| trial.purpose == Purpose::Near).count();
-        let (from, to) = near.interval();
-        let is_precise = (to / from).ln() / 2.0 <= precision;
+        let (from, _) = near.interval();
+        let is_precise = near.half_width() <= precision;
         let is_above = near.belief.above(ceiling) > 1.0 - OUTSIDE;
         let is_unstable = count >= FEWEST_FOR_UNSTABLE && near.belief.is_unstable() > UNSTABLE;
-        let is_spent = self.trials.len() as u32 >= most_trials;
-        if is_precise || is_above || is_spent || is_unstable {
+        if is_precise || is_above || self.is_spent() || is_unstable {
             return None;
         }
         let fit = |load: f64| self.settings.rounded(load.clamp(least, ceiling)).min(ceiling);
