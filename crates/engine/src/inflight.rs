@@ -336,7 +336,7 @@ impl InFlight {
         &mut self,
         channel: usize,
         id: u16,
-        is_question: impl FnOnce(u32) -> bool,
+        is_question: impl Fn(u32) -> bool,
     ) -> bool {
         self.slot_of(channel, id).is_some_and(|index| self.before.take(index, is_question))
     }

@@ -7,7 +7,7 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use crate::process::Process;
-use crate::{LabError, Place};
+use crate::{Cancel, LabError, Place};
 
 /// A started command. Dropping it ends it, with all that it has started in its process group.
 #[derive(Debug)]
@@ -31,12 +31,24 @@ impl RunningCommand {
         Ok(RunningCommand { process, what })
     }
 
-    /// Waits for its end, `within` at most.
+    /// Its end, if it has ended.
     ///
     /// # Errors
     /// [`LabError::Io`] where its status cannot be had.
-    pub fn ended_within(&mut self, within: Duration) -> Result<Option<ExitStatus>, LabError> {
-        match self.process.ends_within(within) {
+    pub fn ended(&mut self) -> Result<Option<ExitStatus>, LabError> {
+        self.ended_within(Duration::ZERO, &Cancel::default())
+    }
+
+    /// Waits for its end, `within` at most, or until that is called off.
+    ///
+    /// # Errors
+    /// [`LabError::Io`] where its status cannot be had.
+    pub fn ended_within(
+        &mut self,
+        within: Duration,
+        cancel: &Cancel,
+    ) -> Result<Option<ExitStatus>, LabError> {
+        match self.process.ends_within_unless(within, cancel) {
             true => self.process.kill().map(Some).map_err(LabError::io(self.what.clone())),
             false => Ok(None),
         }
@@ -65,7 +77,7 @@ mod tests {
         let place = Place { environment, cpus: vec![0], ..Place::default() };
         let script = "echo \"$COLOUR\"; grep Cpus_allowed_list /proc/self/status; exit 3";
         let mut command = RunningCommand::shell(script, &place, folder.path(), &log).unwrap();
-        let status = command.ended_within(Duration::from_secs(30)).unwrap().unwrap();
+        let status = command.ended_within(Duration::from_secs(30), &Cancel::default()).unwrap().unwrap();
         assert_eq!(status.code(), Some(3));
         assert_eq!(std::fs::read_to_string(log).unwrap(), "dark green\nCpus_allowed_list:\t0\n");
     }
@@ -76,7 +88,7 @@ mod tests {
         let log = folder.path().join("log");
         let mut command =
             RunningCommand::shell("sleep 60 & sleep 60", &Place::default(), folder.path(), &log).unwrap();
-        assert!(command.ended_within(Duration::from_millis(20)).unwrap().is_none());
+        assert!(command.ended_within(Duration::from_millis(20), &Cancel::default()).unwrap().is_none());
         assert!(!command.kill().unwrap().success());
     }
 }

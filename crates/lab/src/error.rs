@@ -127,6 +127,13 @@ pub enum LabError {
         source: io::Error,
     },
 
+    /// The start was called off; nothing of it is left.
+    #[error("the start of {server} was called off")]
+    Cancelled {
+        /// The server's name.
+        server: String,
+    },
+
     /// The server was started but does not serve.
     #[error(transparent)]
     Start(Box<StartFailure>),

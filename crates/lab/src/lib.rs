@@ -18,6 +18,7 @@
 
 #![forbid(unsafe_code)]
 
+mod cancel;
 mod certificate;
 mod command;
 mod config;
@@ -37,6 +38,7 @@ mod template;
 mod tries;
 mod veth;
 
+pub use cancel::Cancel;
 pub use certificate::{Certificate, Flaw};
 pub use command::RunningCommand;
 pub use cpu_group::CpuGroup;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use domain::base::Name;
 
-use crate::{LabError, Place};
+use crate::{Cancel, LabError, Place};
 
 /// How to start a server. `ServerOptions::default()` serves [`Zone::example`] on 127.0.0.1 with one thread.
 #[derive(Debug, Clone)]
@@ -32,6 +32,8 @@ pub struct ServerOptions {
     pub within: Option<PathBuf>,
     /// How long the server may take until it answers.
     pub ready_within: Duration,
+    /// Calls the start off, also that of a restart.
+    pub cancel: Cancel,
     /// Names of further parts of the template to put in.
     pub parts: Vec<String>,
     /// Values instead of the template's `[defaults]`, by name.
@@ -49,6 +51,7 @@ impl Default for ServerOptions {
             stub: None,
             within: None,
             ready_within: READY_WITHIN,
+            cancel: Cancel::default(),
             parts: Vec::new(),
             values: BTreeMap::new(),
         }

@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, PidfdFlags, Signal};
 
+use crate::Cancel;
+
 /// A started process. Dropping it ends it.
 #[derive(Debug)]
 pub(crate) struct Process {
@@ -54,6 +56,20 @@ impl Process {
     pub(crate) fn ends_within(&self, within: Duration) -> bool {
         let deadline = Instant::now() + within;
         wait_for_exit(&self.exit, deadline)
+    }
+
+    /// The same, or until that is called off.
+    pub(crate) fn ends_within_unless(&self, within: Duration, cancel: &Cancel) -> bool {
+        let deadline = Instant::now() + within;
+        loop {
+            let look_at = deadline.min(Instant::now() + LOOK_AGAIN);
+            if wait_for_exit(&self.exit, look_at) {
+                return true;
+            }
+            if cancel.is_requested() || Instant::now() >= deadline {
+                return false;
+            }
+        }
     }
 
     /// Asks the process to end, and kills it after `within`. Its status shows which it was.
@@ -103,6 +119,9 @@ impl Drop for Process {
 
 /// How long a server has to end by itself before it is killed.
 pub(crate) const STOP_WITHIN: Duration = Duration::from_secs(5);
+
+/// How often a wait looks whether it was called off: sooner than a person notices.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// How long the kernel has to end what was killed; more than a moment only for a process stuck in the kernel.
 const KILL_WITHIN: Duration = Duration::from_secs(5);
@@ -224,6 +243,19 @@ mod tests {
         let status = process.stop(Duration::from_millis(100)).expect("it stops");
         assert_eq!(status.signal(), Some(Signal::KILL.as_raw()));
         assert!(!process.is_running());
+    }
+
+    #[test]
+    fn a_wait_that_is_called_off_ends_before_the_process() {
+        let (process, _output) = shell("sleep 60");
+        let cancel = Cancel::default();
+        assert!(!process.ends_within_unless(Duration::from_millis(60), &cancel), "the time is over");
+        let begun = Instant::now();
+        thread::scope(|scope| {
+            scope.spawn(|| cancel.clone().request());
+            assert!(!process.ends_within_unless(Duration::from_secs(60), &cancel));
+        });
+        assert!(begun.elapsed() < Duration::from_secs(30) && process.is_running());
     }
 
     #[test]

@@ -50,7 +50,8 @@ impl ServerSpec {
     /// Starts a server of this kind and returns when it answers.
     ///
     /// # Errors
-    /// [`LabError::Start`] when it was started and does not serve; the others say what was missing before.
+    /// [`LabError::Start`] when it was started and does not serve, [`LabError::Cancelled`] when that was called off; the
+    /// others say what was missing before.
     pub fn start(&self, options: &ServerOptions) -> Result<Server, LabError> {
         Server::start(self, options)
     }
@@ -249,6 +250,7 @@ impl Setup {
         let Err(how) = self.step(&self.initialise, &self.log_path(), self.options.ready_within)? else {
             return Ok(());
         };
+        self.unless_cancelled()?;
         let program = self.initialise.first().cloned().unwrap_or_default();
         Err(LabError::Start(Box::new(self.failure(StartFailureReason::NotInitialised { program, how }, 0))))
     }
@@ -260,7 +262,16 @@ impl Setup {
             program: program.clone(),
             package: self.spec.package().to_owned(),
         })?;
-        Ok(step::run(&found, arguments, &self.options.place, self.folder.path(), log, within))
+        let ServerOptions { place, cancel, .. } = &self.options;
+        Ok(step::run(&found, arguments, place, self.folder.path(), log, within, cancel))
+    }
+
+    /// An error where the start was called off.
+    fn unless_cancelled(&self) -> Result<(), LabError> {
+        if self.options.cancel.is_requested() {
+            return Err(LabError::Cancelled { server: self.spec.name().to_owned() });
+        }
+        Ok(())
     }
 
     /// Starts the process and waits until it answers.
@@ -283,12 +294,13 @@ impl Setup {
             Err(reason) => {
                 // Ended before its log is read, so that its last lines are included.
                 process.stop(STOP_WITHIN).map_err(LabError::io(self.action("stop")))?;
+                self.unless_cancelled()?;
                 Err(LabError::Start(Box::new(self.failure(reason, log_start))))
             }
         }
     }
 
-    /// Tries each check until it succeeds, the process has ended, or the time is over.
+    /// Tries each check until it succeeds, the process has ended, the time is over, or the start is called off.
     fn wait_until_ready(&self, process: &mut Process, log_start: u64) -> Result<(), StartFailureReason> {
         let deadline = Instant::now() + self.options.ready_within;
         let no_answer = |last| StartFailureReason::NoAnswer { within: self.options.ready_within, last };
@@ -315,7 +327,9 @@ impl Setup {
             }
             match outcome {
                 Ok(()) => drop(waiting.next()),
-                Err(last) if Instant::now() >= deadline => return Err(no_answer(last)),
+                Err(last) if self.options.cancel.is_requested() || Instant::now() >= deadline => {
+                    return Err(no_answer(last));
+                }
                 Err(_) => {}
             }
         }

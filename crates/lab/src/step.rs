@@ -6,13 +6,13 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::time::Duration;
 
-use crate::Place;
 use crate::process::Process;
+use crate::{Cancel, Place};
 
 /// Runs `program` with `arguments` in `folder`, at `place`; what it prints is appended to `log`.
 ///
 /// # Errors
-/// It cannot be run, fails, or has not ended `within`; as a sentence without its subject.
+/// It cannot be run, fails, has not ended `within`, or was called off; as a sentence without its subject.
 pub(crate) fn run(
     program: &Path,
     arguments: &[String],
@@ -20,6 +20,7 @@ pub(crate) fn run(
     folder: &Path,
     log: &Path,
     within: Duration,
+    cancel: &Cancel,
 ) -> Result<(), String> {
     let written = || fs::read(log).map_or(0, |bytes| bytes.len());
     let before = written();
@@ -30,7 +31,7 @@ pub(crate) fn run(
     words.extend(arguments.iter().map(OsString::from));
     let mut process =
         Process::start(&words, folder, file).map_err(|error| format!("could not be run: {error}"))?;
-    if !process.ends_within(within) {
+    if !process.ends_within_unless(within, cancel) {
         return Err(format!("had not ended after {within:?}"));
     }
     match process.kill() {
@@ -54,7 +55,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let arguments = ["-c".to_owned(), script.to_owned()];
         let log = folder.path().join("log");
-        run(Path::new("/bin/sh"), &arguments, &Place::default(), folder.path(), &log, within)
+        run(
+            Path::new("/bin/sh"),
+            &arguments,
+            &Place::default(),
+            folder.path(),
+            &log,
+            within,
+            &Cancel::default(),
+        )
     }
 
     #[test]
@@ -66,8 +75,9 @@ mod tests {
             "ended with exit status: 3: no space"
         );
         assert_eq!(shell("sleep 60", Duration::from_millis(20)).unwrap_err(), "had not ended after 20ms");
+        let (root, nowhere) = (Path::new("/"), Path::new("/dev/null"));
         let missing =
-            run(Path::new("/none/x"), &[], &Place::default(), Path::new("/"), Path::new("/dev/null"), long);
+            run(Path::new("/none/x"), &[], &Place::default(), root, nowhere, long, &Cancel::default());
         assert!(missing.is_err(), "{missing:?}");
     }
 }

@@ -30,7 +30,7 @@ use dnsdyno_plan::Watch;
 
 pub use found::{is_local, listening_processes};
 pub use opened::{Opened, Targets};
-pub use sampling::{Begun, Sampling, SamplingClock, WatchEvent};
+pub use sampling::{Begun, Beside, Sampling, SamplingClock, WatchEvent};
 #[cfg(feature = "fuzzing")]
 pub use server::fuzz;
 pub use source::{OpenError, ReadError, Reading, Source};

@@ -238,7 +238,21 @@ impl ProcessSource {
         self.processes.iter().map(|process| process.pid).collect()
     }
 
-    /// One of the processes has ended: a server that forks may have others instead, from the next reading on.
+    /// The files of the processes, and those that live.
+    fn read_processes(&mut self) -> Result<(Files, Vec<u32>), ReadError> {
+        let in_group = self.cgroup.iter().flat_map(|cgroup| cgroup.paths().to_vec());
+        let paths: Vec<String> =
+            self.processes.iter().flat_map(|process| times::paths(process.pid)).chain(in_group).collect();
+        let files = self.reader.read(&paths)?;
+        let is_alive = |process: &&Process| {
+            let stat = Stat::read(files.text(&format!("/proc/{}/stat", process.pid)));
+            stat.is_some_and(|stat| stat.started == process.started)
+        };
+        let alive = self.processes.iter().filter(is_alive).map(|process| process.pid).collect();
+        Ok((files, alive))
+    }
+
+    /// One of the processes has ended: a server that forks may have others instead.
     fn follow(&mut self, pid: u32) -> Result<(), ReadError> {
         let pids = family(&mut *self.reader, &mut self.sockets, pid)?;
         let paths: Vec<String> = pids.iter().map(|pid| format!("/proc/{pid}/stat")).collect();
@@ -264,18 +278,13 @@ impl Source for ProcessSource {
     }
 
     fn read(&mut self) -> Result<Reading, ReadError> {
-        let in_group = self.cgroup.iter().flat_map(|cgroup| cgroup.paths().to_vec());
-        let paths: Vec<String> =
-            self.processes.iter().flat_map(|process| times::paths(process.pid)).chain(in_group).collect();
-        let files = self.reader.read(&paths)?;
-        let is_alive = |process: &&Process| {
-            let stat = Stat::read(files.text(&format!("/proc/{}/stat", process.pid)));
-            stat.is_some_and(|stat| stat.started == process.started)
-        };
-        let alive: Vec<u32> = self.processes.iter().filter(is_alive).map(|process| process.pid).collect();
-        let Some(first) = alive.first() else { return Err(ReadError("it has ended".to_owned())) };
-        if alive.len() < self.processes.len() {
+        let (mut files, mut alive) = self.read_processes()?;
+        if let Some(first) = alive.first().filter(|_| alive.len() < self.processes.len()) {
             self.follow(*first)?;
+            (files, alive) = self.read_processes()?;
+        }
+        if alive.is_empty() {
+            return Err(ReadError("it has ended".to_owned()));
         }
         let mut reading = Reading::default();
         self.times.read(&files, &alive, &mut reading);

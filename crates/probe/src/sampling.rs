@@ -38,6 +38,15 @@ impl SamplingClock {
     }
 }
 
+/// What sources are read beside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beside {
+    /// A load: a source that a reading disturbs is read before and after it only.
+    Load,
+    /// None.
+    Nothing,
+}
+
 /// Something that has happened to a source during a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WatchEvent {
@@ -122,16 +131,19 @@ enum Message {
 
 impl Sampling {
     /// Starts to read these sources at the end of each interval. The threads do not use the CPUs in `taken`, where
-    /// there
-    /// are others.
-    pub fn start(Begun(sources): Begun, clock: SamplingClock, taken: &[usize]) -> Sampling {
+    /// there are others.
+    pub fn start(Begun(sources): Begun, clock: SamplingClock, beside: Beside, taken: &[usize]) -> Sampling {
         let watched = sources.iter().map(|begun| begun.source.watched().clone()).collect();
         let cpus: Vec<usize> = thread::allowed_cpus()
             .unwrap_or_default()
             .into_iter()
             .filter(|cpu| !taken.contains(cpu))
             .collect();
-        let threads = sources.into_iter().map(|source| Thread::start(source, clock, cpus.clone())).collect();
+        let thread = |beginning: Beginning| {
+            let is_seldom = beside == Beside::Load && beginning.source.is_disturbed();
+            Thread::start(beginning, clock, is_seldom, cpus.clone())
+        };
+        let threads = sources.into_iter().map(thread).collect();
         Sampling { clock, watched, threads, events: Vec::new() }
     }
 
@@ -193,14 +205,14 @@ impl Sampling {
 }
 
 impl Thread {
-    fn start(beginning: Beginning, clock: SamplingClock, cpus: Vec<usize>) -> Thread {
+    fn start(beginning: Beginning, clock: SamplingClock, is_seldom: bool, cpus: Vec<usize>) -> Thread {
         let (stop, stopped) = sync_channel(1);
         let (sender, messages) = channel();
         std::thread::spawn(move || {
             // Where it fails, the thread runs where the kernel puts it.
             let _ = thread::run_on_cpus(&cpus);
             let Beginning { source, rise, has_begun } = beginning;
-            Readings { source, clock, rise, has_begun, is_lost: false, sender }.run(&stopped);
+            Readings { source, clock, is_seldom, rise, has_begun, is_lost: false, sender }.run(&stopped);
         });
         Thread { stop, messages, waiting: BTreeMap::new(), known_to: 0, total: None }
     }
@@ -240,6 +252,8 @@ fn moved(mut samples: Samples) -> Samples {
 struct Readings {
     source: Box<dyn Source>,
     clock: SamplingClock,
+    /// It is read at the end of the run only.
+    is_seldom: bool,
     rise: Rise,
     /// The counters before the first interval are known.
     has_begun: bool,
@@ -255,7 +269,11 @@ impl Readings {
             let wait = Duration::from_nanos(next_ns.saturating_sub(clock::monotonic_ns()));
             let is_last = !matches!(stopped.recv_timeout(wait), Err(RecvTimeoutError::Timeout));
             let from_ns = if is_last { clock::monotonic_ns() } else { next_ns };
-            if !self.read(from_ns) || is_last {
+            let is_heard = match self.is_seldom && !is_last {
+                true => self.sender.send(Message::Nothing(self.index(from_ns))).is_ok(),
+                false => self.read(from_ns),
+            };
+            if !is_heard || is_last {
                 return;
             }
             // A reading that took longer than an interval: those that ended meanwhile have none of their own.
@@ -268,7 +286,7 @@ impl Readings {
     /// for what was read.
     fn read(&mut self, from_ns: u64) -> bool {
         let reading = self.source.read();
-        let index = self.clock.index_at(from_ns.saturating_sub(1).max(self.clock.epoch_ns));
+        let index = self.index(from_ns);
         let at_ns = from_ns.saturating_sub(self.clock.epoch_ns);
         let is_lost = reading.is_err();
         let was_lost = std::mem::replace(&mut self.is_lost, is_lost);
@@ -286,6 +304,11 @@ impl Readings {
         // Before the first interval ends, nothing is said of it.
         matches!(message, Message::Nothing(_)) && from_ns <= self.clock.epoch_ns
             || self.sender.send(message).is_ok()
+    }
+
+    /// The interval that ends at this instant, or in which it is.
+    fn index(&self, from_ns: u64) -> u64 {
+        self.clock.index_at(from_ns.saturating_sub(1).max(self.clock.epoch_ns))
     }
 
     fn message(&mut self, index: u64, at_ns: u64, reading: Reading) -> Message {
@@ -326,10 +349,14 @@ mod tests {
     use super::*;
 
     /// A counter that is what the test says; it fails while that is `u64::MAX`.
-    struct Told(Arc<AtomicU64>, Watched);
+    struct Told {
+        value: Arc<AtomicU64>,
+        watched: Watched,
+        is_disturbed: bool,
+    }
 
     impl Told {
-        fn source() -> (Arc<AtomicU64>, Box<dyn Source>) {
+        fn source(is_disturbed: bool) -> (Arc<AtomicU64>, Box<dyn Source>) {
             let value = Arc::new(AtomicU64::new(7));
             let watched = Watched {
                 kind: WatchedKind::Server,
@@ -340,17 +367,21 @@ mod tests {
                 settings: BTreeMap::new(),
                 missing: Vec::new(),
             };
-            (value.clone(), Box::new(Told(value, watched)))
+            (value.clone(), Box::new(Told { value, watched, is_disturbed }))
         }
     }
 
     impl Source for Told {
         fn watched(&self) -> &Watched {
-            &self.1
+            &self.watched
+        }
+
+        fn is_disturbed(&self) -> bool {
+            self.is_disturbed
         }
 
         fn read(&mut self) -> Result<Reading, ReadError> {
-            let value = self.0.load(Ordering::SeqCst);
+            let value = self.value.load(Ordering::SeqCst);
             if value == u64::MAX {
                 return Err(ReadError("it is gone".into()));
             }
@@ -374,13 +405,13 @@ mod tests {
 
     #[test]
     fn the_rises_of_all_intervals_add_up_to_that_of_the_run_whatever_was_late() {
-        let (value, source) = Told::source();
+        let (value, source) = Told::source(false);
         let epoch_ns = clock::monotonic_ns() + 50_000_000;
         let clock = SamplingClock { epoch_ns, interval_ns: 100_000_000 };
         let begun = Begun::read(vec![source]);
         // A query that is answered before the first interval begins would be lost here.
         value.fetch_add(3, Ordering::SeqCst);
-        let mut sampling = Sampling::start(begun, clock, &[]);
+        let mut sampling = Sampling::start(begun, clock, Beside::Load, &[]);
         let mut sum = Vec::new();
         for index in 0..5 {
             merge(&mut sum, wait_for(&mut sampling, index));
@@ -395,15 +426,32 @@ mod tests {
         assert_eq!(sampling.events(), []);
     }
 
+    #[test]
+    fn what_a_reading_disturbs_is_read_before_and_after_a_load_only() {
+        for (beside, is_read) in [(Beside::Load, false), (Beside::Nothing, true)] {
+            let (value, source) = Told::source(true);
+            let clock = SamplingClock { epoch_ns: clock::monotonic_ns(), interval_ns: 100_000_000 };
+            let mut sampling = Sampling::start(Begun::read(vec![source]), clock, beside, &[]);
+            let mut next = |index| {
+                let taken = wait_for(&mut sampling, index);
+                value.fetch_add(10, Ordering::SeqCst);
+                taken[0].is_some()
+            };
+            assert_eq!([next(0), next(1)], [is_read; 2]);
+            sampling.stop();
+            assert_eq!(sampling.totals()[0].as_ref().unwrap().counter("queries"), 20);
+        }
+    }
+
     fn merge(sum: &mut Vec<Option<Samples>>, samples: Vec<Option<Samples>>) {
         dnsdyno_measure::merge_samples(sum, &samples);
     }
 
     #[test]
     fn a_source_that_is_lost_gives_one_event_and_another_one_when_it_is_back() {
-        let (value, source) = Told::source();
+        let (value, source) = Told::source(false);
         let clock = SamplingClock { epoch_ns: clock::monotonic_ns(), interval_ns: 50_000_000 };
-        let mut sampling = Sampling::start(Begun::read(vec![source]), clock, &[]);
+        let mut sampling = Sampling::start(Begun::read(vec![source]), clock, Beside::Load, &[]);
         wait_for(&mut sampling, 0);
         value.store(u64::MAX, Ordering::SeqCst);
         (1..5).for_each(|index| drop(wait_for(&mut sampling, index)));

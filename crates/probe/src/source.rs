@@ -10,6 +10,11 @@ pub trait Source: Send {
     /// What it is, as it was found when it was opened.
     fn watched(&self) -> &Watched;
 
+    /// Whether each reading disturbs what is watched. Beside a load it is then read before and after that only.
+    fn is_disturbed(&self) -> bool {
+        false
+    }
+
     /// Reads every series now. Must return within some seconds: what waits for an answer has a timeout.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use std::time::Duration;
 use dnsdyno_engine::{Control, Job, Live, QueryLogs, Source, StopCause, preparation_ns};
 use dnsdyno_plan::source::Loaded;
 use dnsdyno_plan::{Plan, QuerySource};
-use dnsdyno_probe::{Begun, SamplingClock};
+use dnsdyno_probe::{Begun, Beside, SamplingClock};
 use dnsdyno_record::{
     BackendInfo, Check, Ended, FinishedRun, HostInfo, InterfaceCounts, Interval, Sum, WriteError,
 };
@@ -71,7 +71,7 @@ impl Visitor for Run<'_> {
         let models = self.clients.map(|clients| clients.models(plan));
         let start = Start::new(kind, preparation_ns(&transports, &plan.load));
         let clock = SamplingClock { epoch_ns: start.epoch_ns, interval_ns: plan.interval_ns };
-        let watching = Watching::start(sources, clock, &cpus);
+        let watching = Watching::start(sources, clock, Beside::Load, &cpus);
         let job = Job {
             source: match (&feeding, &models) {
                 (Some(feeding), _) => Source::Fed(&feeding.feeds),

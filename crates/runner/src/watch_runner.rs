@@ -7,7 +7,7 @@ use std::time::Duration;
 use dnsdyno_engine::{Asked, Control, StopCause};
 use dnsdyno_measure::{Arrivals, Evidence, Samples, Tally, merge_samples};
 use dnsdyno_plan::WatchPlan;
-use dnsdyno_probe::SamplingClock;
+use dnsdyno_probe::{Beside, SamplingClock};
 use dnsdyno_record::{Ended, Event, FinishedRun, Header, HostInfo, Interval, Sum, WriteError, command_line};
 use dnsdyno_sys::clock;
 
@@ -37,7 +37,7 @@ impl WatchRunner<'_> {
         let epoch_ns = clock::monotonic_ns();
         let started_unix_ns = epoch_ns.saturating_add_signed(clock::wall_minus_monotonic_ns());
         let sampling = SamplingClock { epoch_ns, interval_ns: plan.interval_ns };
-        let watching = Watching::start(sources, sampling, &[]);
+        let watching = Watching::start(sources, sampling, Beside::Nothing, &[]);
         let folder = keep.folder(plan.name.as_deref());
         let header = header_of(plan, &watching, folder.as_deref(), started_unix_ns);
         let host = plan.targets.first().map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |target| target.address.ip());

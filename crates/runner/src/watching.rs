@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use dnsdyno_measure::{Samples, Watched, merge_samples};
 use dnsdyno_plan::{Target, Watch};
-use dnsdyno_probe::{Begun, Opened, Sampling, SamplingClock, Targets};
+use dnsdyno_probe::{Begun, Beside, Opened, Sampling, SamplingClock, Targets};
 use dnsdyno_record::{Event, Interval};
 
 use crate::error::RunError;
@@ -32,8 +32,8 @@ pub(crate) struct Watching {
 
 impl Watching {
     /// Starts to read the sources, away from the CPUs of the workers.
-    pub(crate) fn start(sources: Begun, clock: SamplingClock, taken: &[usize]) -> Watching {
-        let sampling = (!sources.is_empty()).then(|| Sampling::start(sources, clock, taken));
+    pub(crate) fn start(sources: Begun, clock: SamplingClock, beside: Beside, taken: &[usize]) -> Watching {
+        let sampling = (!sources.is_empty()).then(|| Sampling::start(sources, clock, beside, taken));
         let watched = sampling.as_ref().map_or_else(Vec::new, |sampling| sampling.watched().to_vec());
         Watching { sampling, watched, waiting: VecDeque::new() }
     }

@@ -155,7 +155,7 @@ fn caches_miss_as_often_as_the_model_of_such_caches_says() {
 
 /// All points of the model's tables, over a real server: equal TTLs with each policy, and two TTLs (docs/clients.md).
 #[test]
-#[ignore = "takes six minutes"]
+#[ignore = "takes a quarter of an hour"]
 fn each_point_of_the_tables_of_the_model_is_measured() {
     let work = Workplace::new();
     // Half of the keys are A, the others AAAA, so that the record tells them apart.
@@ -198,10 +198,14 @@ fn each_point_of_the_tables_of_the_model_is_measured() {
         let half = f64::from(keys) / 2.0;
         let groups = ttls_s.map(|ttl_s| Group::asked(half, rate, ttl_s as f64));
         let model = solve(policy, &groups, f64::from(entries));
-        // Three whole rounds of what the longer TTL lasts and of the wait after it, from the middle of a round on.
+        // Whole rounds of what the longer TTL lasts and of the wait after it, from the middle of a round on. What begins
+        // together comes in waves, which two TTLs and a cache that is just too small even out only after some rounds.
+        let is_equal = ttls_s[0] == ttls_s[1];
+        let (half_rounds_skipped, rounds) = if is_equal { (1, 3) } else { (5, 10) };
         let lasts_s = ttls_s[0] as f64 - model.lost_s.unwrap_or(0.0);
         let round_ms = ((lasts_s + 1.0 / rate) * 1e3) as u64;
-        let (skipped, counted) = ((round_ms / 2).div_ceil(100), (3 * round_ms).div_ceil(100));
+        let skipped = (half_rounds_skipped * round_ms / 2).div_ceil(100);
+        let counted = (rounds * round_ms).div_ceil(100);
         let run = format!("{policy:?}-{entries}-{}", ttls_s[1]);
         work.dnsdyno(&format!(
             "run -s {} --source stub:clients.json --interval 100ms --for {}ms --quiet -o {run}",
@@ -216,11 +220,7 @@ fn each_point_of_the_tables_of_the_model_is_measured() {
             counted.map(|interval| interval.tally.types[slot].answered).sum::<u64>() as f64
         };
         // Keys with the same TTL and rate are alike: which of them LFU keeps is chance.
-        let (slots, most_off): (&[&[usize]], f64) = match ttls_s[0] == ttls_s[1] {
-            true => (&[&[0, 1]], 5.0),
-            // The model is one of means, and the need is near the size: a loop over the same events is off by 9 %.
-            false => (&[&[0], &[1]], 10.0),
-        };
+        let slots: &[&[usize]] = if is_equal { &[&[0, 1]] } else { &[&[0], &[1]] };
         for slots in slots {
             let of = slots.len() as f64;
             let measured = slots.iter().map(|slot| missed_of(*slot)).sum::<f64>() / (of * lookups);
@@ -231,7 +231,7 @@ fn each_point_of_the_tables_of_the_model_is_measured() {
                 "{policy:?} {entries} of {keys}, TTL {ttl_s} s: {measured:.4}, model {expected:.4}, {off:+.1} %"
             );
             println!("{row}");
-            off_by_more.extend((off.abs() > most_off).then_some(row));
+            off_by_more.extend((off.abs() > 5.0).then_some(row));
         }
     }
     assert!(off_by_more.is_empty(), "{off_by_more:#?}");

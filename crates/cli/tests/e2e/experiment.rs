@@ -295,6 +295,39 @@ fn shell_template(script: &str) -> String {
 }
 
 #[test]
+fn ctrl_c_calls_off_the_start_of_a_server() {
+    let initialises = "initialise = [\"sleep\", \"300\"]\n[ready]";
+    let silent = shell_template("exec sleep 300");
+    let nsd = |more: &str| format!("[[server]]\nname = \"mine\"\ntemplate = \"nsd\"\n{more}");
+    let mine = |more: &str| format!("[[server]]\nname = \"mine\"\ntemplate = \"./mine.toml\"\n{more}");
+    let mut starts = vec![
+        (silent.clone(), mine("")),
+        (silent.replace("[ready]", initialises), mine("")),
+        (silent, mine("prepare = \"sleep 300\"")),
+    ];
+    if has_servers() {
+        starts.push((String::new(), nsd("ready-when = \"sleep 300\"")));
+    }
+    for (template, server) in starts {
+        let work = Workplace::new();
+        work.write("mine.toml", &template);
+        let patient = format!("{server}\nready-within = \"5m\"\n[[load]]\nname = \"l\"\nrate = 100\n");
+        write(&work, &format!("{SHORT}\n{patient}"));
+        let mut started = work.start("experiment x.toml -o out");
+        let pid = u32::try_from(started.pid().as_raw_nonzero().get()).unwrap();
+        let sleeps =
+            |path: &PathBuf| fs::read(path.join("cmdline")).is_ok_and(|words| words.starts_with(b"sleep"));
+        started.until("the start has begun", || processes_of(pid).iter().any(sleeps));
+        started.signal(Signal::INT);
+        let ran = started.wait();
+        assert_eq!(ran.code(), Some(130), "{server}: {ran:?}");
+        assert!(ran.stderr.contains("stopped; the same command goes on"), "{server}: {ran:?}");
+        nothing_is_left(pid);
+        assert_eq!(made(&work, "out"), [], "{server}: no run has begun");
+    }
+}
+
+#[test]
 fn a_server_that_never_starts_or_listens_elsewhere_is_told_with_its_log_which_is_kept() {
     let work = Workplace::new();
     with_template(&work, &shell_template("echo out of luck; exit 3"), "");

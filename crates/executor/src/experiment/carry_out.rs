@@ -62,7 +62,8 @@ pub fn carry_out(
     let place = Place::make(&mut journal)?;
     let cpus = cpus(setup, watcher);
     let in_namespaces = in_namespaces(setup, watcher)?;
-    let starter = Starter { setup, place: &place, cpus: &cpus, in_namespaces, kept: RefCell::default() };
+    let (cancel, kept) = (stop.cancel(), RefCell::default());
+    let starter = Starter { setup, place: &place, cpus: &cpus, in_namespaces, cancel, kept };
     let mut maker = Maker { setup, starter, stop, watcher, kept: BTreeMap::new() };
     let made = maker.make(&mut experiment, &mut journal);
     // Before the place is removed, and servers before their helpers.
@@ -122,6 +123,8 @@ impl Maker<'_> {
             };
             let standing = match standing {
                 Ok(standing) => standing,
+                // Its start was called off.
+                Err(_) if self.stop.cause().is_some() => return Ok(()),
                 // A server that has run before may do so again.
                 Err(error) if has_run(experiment, cell.subject) => {
                     journal.begin(&why)?;

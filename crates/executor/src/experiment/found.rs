@@ -130,19 +130,13 @@ pub(super) fn run_program(
     let began = Instant::now();
     let mut running =
         standing.program(&program.command, &cpus.generator, queries.as_deref(), [folder, &output])?;
-    let status = loop {
-        if let Some(status) = running.ended_within(LOOK_AGAIN)? {
-            break Some(status);
-        }
+    let status = running.ended_within(program.within, stop.cancel())?;
+    if status.is_none() {
+        running.kill()?;
         if stop.cause().is_some() {
-            running.kill()?;
             return Ok(Came::Stopped);
         }
-        if began.elapsed() >= program.within {
-            running.kill()?;
-            break None;
-        }
-    };
+    }
     let took = duration(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX));
     let printed = String::from_utf8_lossy(&end_of(&output).unwrap_or_default()).into_owned();
     let last =
@@ -194,6 +188,3 @@ const OUTPUT: &str = "output.txt";
 
 /// The columns of the text of a search.
 const TEXT_WIDTH: usize = 110;
-
-/// How often a program is looked at, and whether it is to be stopped.
-const LOOK_AGAIN: Duration = Duration::from_millis(50);

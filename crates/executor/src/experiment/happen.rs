@@ -160,7 +160,7 @@ fn collect_ended(
 ) {
     for at in (0..running.len()).rev() {
         let Some((command, from, what)) = running.get_mut(at) else { continue };
-        let (succeeded, outcome) = match command.ended_within(Duration::ZERO) {
+        let (succeeded, outcome) = match command.ended() {
             Ok(None) => continue,
             Ok(Some(status)) => (status.success(), status.to_string()),
             Err(error) => (false, error.to_string()),

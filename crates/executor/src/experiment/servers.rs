@@ -16,7 +16,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use dnsdyno_lab::{LabError, Namespace, Place as LabPlace, Server, ServerOptions, VethPair};
+use dnsdyno_lab::{Cancel, LabError, Namespace, Place as LabPlace, Server, ServerOptions, VethPair};
 use dnsdyno_responder::Buckets;
 use dnsdyno_responder::relay::{Relay, RelayOptions};
 use serde_json::Value;
@@ -39,6 +39,8 @@ pub(super) struct Starter<'a> {
     pub(super) cpus: &'a Cpus,
     /// Whether servers are put into namespaces of their own.
     pub(super) in_namespaces: bool,
+    /// Calls off the start.
+    pub(super) cancel: &'a Cancel,
     /// The helpers that serve all subjects, once they are started.
     pub(super) kept: RefCell<Option<Arc<Standing>>>,
 }
@@ -125,7 +127,8 @@ impl Starter<'_> {
         let dnsdyno = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("dnsdyno"));
         let paths = [("work", &work), ("here", &self.setup.folder), ("dnsdyno", &dnsdyno)];
         let values = paths.map(|(name, path)| (name.to_owned(), path.display().to_string())).into();
-        Ok(Standing { pair, at, work, values, ..Standing::there("", false, self.place) })
+        let cancel = self.cancel.clone();
+        Ok(Standing { pair, at, cancel, work, values, ..Standing::there("", false, self.place) })
     }
 }
 
@@ -142,6 +145,7 @@ impl Standing {
             is_allowed,
             version: None,
             at: LabPlace { environment: [place.mark()].into(), ..LabPlace::default() },
+            cancel: Cancel::default(),
             work: place.folder().to_owned(),
             values: BTreeMap::new(),
         }
@@ -307,6 +311,7 @@ impl Standing {
             stub,
             within: Some(place.folder().to_owned()),
             ready_within: started.ready_within.unwrap_or(usual.ready_within),
+            cancel: self.cancel.clone(),
             parts: started.parts.clone(),
             values,
         }

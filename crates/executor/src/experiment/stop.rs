@@ -3,6 +3,7 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use dnsdyno_lab::Cancel;
 use dnsdyno_runner::{Control, StopCause};
 
 /// Stops an experiment, from another thread.
@@ -10,6 +11,7 @@ use dnsdyno_runner::{Control, StopCause};
 pub struct Stop {
     state: Mutex<State>,
     changed: Condvar,
+    cancel: Cancel,
 }
 
 #[derive(Debug, Default)]
@@ -20,12 +22,19 @@ struct State {
 }
 
 impl Stop {
-    /// Requests the next step of the run that is made, and the end of the experiment after it.
+    /// Requests the next step of the run that is made, and the end of the experiment after it; calls off the start of a
+    /// server.
     pub fn stop(&self, cause: StopCause) {
         let mut state = self.lock();
         state.cause.get_or_insert(cause);
         state.control.iter().for_each(|control| control.stop(cause));
         self.changed.notify_all();
+        self.cancel.request();
+    }
+
+    /// Requested where the experiment is stopped.
+    pub(super) fn cancel(&self) -> &Cancel {
+        &self.cancel
     }
 
     /// Why the experiment is stopped; `None` where it is not.

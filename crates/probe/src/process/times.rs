@@ -17,6 +17,7 @@ pub(super) fn paths(pid: u32) -> [String; 4] {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Stat<'a> {
     pub(super) name: &'a str,
+    /// Its own, and that of the children that have ended and that it has waited for.
     pub(super) cpu_ticks: u64,
     threads: u64,
     /// When it started: tells it from another process that later has the same number.
@@ -33,9 +34,10 @@ impl Stat<'_> {
         if matches!(*fields.first()?, "Z" | "X") {
             return None;
         }
+        let ticks = CPU_TICKS.map(number).into_iter().collect::<Option<Vec<u64>>>()?;
         Some(Stat {
             name,
-            cpu_ticks: number(USER_TICKS)?.checked_add(number(SYSTEM_TICKS)?)?,
+            cpu_ticks: ticks.into_iter().try_fold(0, u64::checked_add)?,
             threads: number(THREADS)?,
             started: number(STARTED)?,
         })
@@ -45,6 +47,8 @@ impl Stat<'_> {
 /// The counters of threads, added up also over those that have ended.
 #[derive(Default)]
 pub(super) struct Times {
+    /// The highest so far. The time of a child is missing between its end and the wait of its parent.
+    cpu_ns: u64,
     waits: Accumulated,
     voluntary: Accumulated,
     involuntary: Accumulated,
@@ -54,11 +58,11 @@ impl Times {
     /// The series of a server's processes.
     pub(super) fn read(&mut self, files: &Files, pids: &[u32], reading: &mut Reading) {
         let tick_ns = 1_000_000_000 / clock::ticks_per_second();
-        let (mut memory_bytes, mut threads) = (0_u64, 0_u64);
+        let (mut cpu_ns, mut memory_bytes, mut threads) = (0_u64, 0_u64, 0_u64);
         for pid in pids {
             let Some(stat) = Stat::read(files.text(&format!("/proc/{pid}/stat"))) else { continue };
             // That of threads that have ended is in it.
-            reading.counter("cpu_ns", stat.cpu_ticks.saturating_mul(tick_ns));
+            cpu_ns = cpu_ns.saturating_add(stat.cpu_ticks.saturating_mul(tick_ns));
             threads = threads.saturating_add(stat.threads);
             let status = files.text(&format!("/proc/{pid}/status"));
             memory_bytes =
@@ -86,6 +90,8 @@ impl Times {
                 }
             }
         }
+        self.cpu_ns = self.cpu_ns.max(cpu_ns);
+        reading.counter("cpu_ns", self.cpu_ns);
         reading.gauge("memory_bytes", memory_bytes);
         reading.gauge("threads", threads);
         for (name, all) in [
@@ -133,9 +139,8 @@ impl Accumulated {
     }
 }
 
-/// Fields of `stat` after the name.
-const USER_TICKS: usize = 11;
-const SYSTEM_TICKS: usize = 12;
+/// Fields of `stat` after the name: utime, stime, cutime, cstime.
+const CPU_TICKS: [usize; 4] = [11, 12, 13, 14];
 const THREADS: usize = 17;
 const STARTED: usize = 19;
 
@@ -145,8 +150,8 @@ mod tests {
 
     #[test]
     fn a_process_is_read_whatever_its_name_is_and_one_that_has_ended_is_not() {
-        let stat = "4711 (a) b (c) S 1 4711 4711 0 -1 4194560 100 0 0 0 250 50 0 0 20 0 5 0 100 0 0";
-        let expected = Stat { name: "a) b (c", cpu_ticks: 300, threads: 5, started: 100 };
+        let stat = "4711 (a) b (c) S 1 4711 4711 0 -1 4194560 100 0 0 0 250 50 4 3 20 0 5 0 100 0 0";
+        let expected = Stat { name: "a) b (c", cpu_ticks: 307, threads: 5, started: 100 };
         assert_eq!(Stat::read(stat), Some(expected));
         let of_nsd = Stat::read("7 (nsd: server 1) S 1 0 0 0 0 0 0 0 0 0 3 1 0 0 20 0 2 0 100 0 0");
         assert_eq!(of_nsd.map(|stat| stat.name), Some("nsd"));
@@ -165,6 +170,24 @@ mod tests {
         assert_eq!(sum(&[(1, 10), (2, 20)]), 30);
         assert_eq!(sum(&[(2, 25)]), 35);
         assert_eq!(sum(&[(1, 3), (2, 5)]), 43);
+    }
+
+    #[test]
+    fn the_cpu_time_of_a_child_is_kept_when_it_ends_and_counted_once() {
+        let parent = |waited: u64| format!("7 (nsd) S 1 0 0 0 0 0 0 0 0 0 10 0 {waited} 0 20 0 1 0 100 0 0");
+        let child = "8 (nsd: server 1) S 7 0 0 0 0 0 0 0 0 0 90 0 0 0 20 0 1 0 200 0 0".to_owned();
+        let mut times = Times::default();
+        let mut ticks = |texts: &[(u32, String)]| {
+            let files = texts.iter().map(|(pid, text)| (format!("/proc/{pid}/stat"), text.clone()));
+            let mut reading = Reading::default();
+            times.read(&Files(files.collect()), &[7, 8, 9], &mut reading);
+            reading.counters["cpu_ns"] / (1_000_000_000 / clock::ticks_per_second())
+        };
+        assert_eq!(ticks(&[(7, parent(0)), (8, child.clone())]), 100);
+        // It has ended, and its parent has not waited for it yet.
+        assert_eq!(ticks(&[(7, parent(0)), (8, child.replace(") S", ") Z"))]), 100);
+        // In between it has used 5 more; another child has begun.
+        assert_eq!(ticks(&[(7, parent(95)), (9, child.replace("90", "2"))]), 107);
     }
 
     #[test]

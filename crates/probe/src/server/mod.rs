@@ -60,6 +60,10 @@ impl Source for ServerSource {
         &self.watched
     }
 
+    fn is_disturbed(&self) -> bool {
+        self.statistics.disturbs()
+    }
+
     fn read(&mut self) -> Result<Reading, ReadError> {
         self.statistics.read()
     }

@@ -1,4 +1,7 @@
 //! NSD: its control protocol. It tells no parameters but the rate limit.
+//!
+//! Before 4.8.0 (change "faster stats") NSD gathers its statistics by a reload: new server processes take over, and the
+//! old ones end, with the TCP connections that they have.
 
 use std::path::Path;
 
@@ -15,11 +18,13 @@ use crate::source::{OpenError, ReadError, Reading};
 pub(super) struct Nsd {
     control: Control,
     targets: Targets,
+    /// Reading its statistics makes it reload.
+    reloads: bool,
 }
 
 impl Nsd {
     pub(super) fn new(at: &At, keys: Option<&Path>, targets: &Targets) -> Result<Nsd, OpenError> {
-        Ok(Nsd { control: Control::new(at, keys, &DIALECT)?, targets: targets.clone() })
+        Ok(Nsd { control: Control::new(at, keys, &DIALECT)?, targets: targets.clone(), reloads: true })
     }
 
     fn statistics(&self) -> Result<String, ReadError> {
@@ -39,12 +44,26 @@ impl Statistics for Nsd {
         for (name, value) in pairs(&status, ':') {
             let value = shown(value.trim(), LONGEST_TEXT).into_owned();
             match name {
-                "version" => watched.version = Some(value),
+                "version" => {
+                    self.reloads = reloads_for_statistics(&value);
+                    watched.version = Some(value);
+                }
                 "ratelimit" => drop(watched.settings.insert("rrl-ratelimit".to_owned(), value)),
                 _ => {}
             }
         }
+        if self.reloads {
+            watched.missing.push(
+                "the statistics of each second: NSD before 4.8 starts new server processes for each reading, which ends \
+                 TCP connections; they are read before and after the load"
+                    .to_owned(),
+            );
+        }
         Ok(())
+    }
+
+    fn disturbs(&self) -> bool {
+        self.reloads
     }
 
     fn read(&mut self) -> Result<Reading, ReadError> {
@@ -52,6 +71,12 @@ impl Statistics for Nsd {
         add(&self.statistics()?, &mut reading);
         Ok(reading)
     }
+}
+
+/// Whether this version makes new server processes for each reading of its statistics.
+fn reloads_for_statistics(version: &str) -> bool {
+    let mut numbers = version.split('.').map_while(|number| number.parse::<u32>().ok());
+    (numbers.next(), numbers.next()) < (Some(4), Some(8))
 }
 
 /// The series of an answer to `stats_noreset`.
@@ -113,3 +138,15 @@ const CONFIGURED: Configured = Configured {
         "rrl-slip",
     ],
 };
+
+#[cfg(test)]
+mod tests {
+    use super::reloads_for_statistics;
+
+    #[test]
+    fn only_old_versions_reload() {
+        let reload = ["4.6.1", "4.7.0", "3.9", "4", "unknown"].map(reloads_for_statistics);
+        let do_not = ["4.8.0", "4.10.1", "5.0"].map(reloads_for_statistics);
+        assert_eq!((reload, do_not), ([true; 5], [false; 3]));
+    }
+}

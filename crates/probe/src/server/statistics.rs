@@ -12,6 +12,11 @@ pub(super) trait Statistics: Send {
     /// The server does not answer, or not as expected.
     fn describe(&mut self, watched: &mut Watched) -> Result<(), ReadError>;
 
+    /// Whether each reading disturbs the server, as `describe` has found.
+    fn disturbs(&self) -> bool {
+        false
+    }
+
     /// Reads all counters.
     ///
     /// # Errors

@@ -62,7 +62,7 @@ impl Standing {
         let of_lab = |source| ExperimentError::Start { subject: subject.to_owned(), source };
         let within = started.ready_within.unwrap_or(PREPARED_WITHIN);
         let mut running = self.command_with(command, &started.environment).map_err(of_lab)?;
-        let how = match running.ended_within(within).map_err(of_lab)? {
+        let how = match running.ended_within(within, &self.cancel).map_err(of_lab)? {
             Some(status) if status.success() => return Ok(()),
             Some(status) => format!("`prepare` ended with {status}"),
             None => format!("`prepare` had not ended after {within:?}"),
@@ -77,10 +77,11 @@ impl Standing {
         let of_lab = |source| ExperimentError::Start { subject: subject.to_owned(), source };
         let within = started.ready_within.unwrap_or(PREPARED_WITHIN);
         let deadline = Instant::now() + within;
-        while Instant::now() < deadline {
+        while Instant::now() < deadline && !self.cancel.is_requested() {
             let mut running = self.command(command).map_err(of_lab)?;
             let left = deadline.saturating_duration_since(Instant::now());
-            if running.ended_within(left).map_err(of_lab)?.is_some_and(|status| status.success()) {
+            let ended = running.ended_within(left, &self.cancel).map_err(of_lab)?;
+            if ended.is_some_and(|status| status.success()) {
                 return Ok(());
             }
             drop(running);

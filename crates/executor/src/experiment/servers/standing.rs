@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use dnsdyno_lab::{Place as LabPlace, Server, VethPair};
+use dnsdyno_lab::{Cancel, Place as LabPlace, Server, VethPair};
 use dnsdyno_responder::relay::Relay;
 
 use super::super::values;
@@ -28,6 +28,8 @@ pub(in super::super) struct Standing {
     /// Its version, where it was started.
     pub(in super::super) version: Option<String>,
     pub(super) at: LabPlace,
+    /// Calls off starts and waits for commands.
+    pub(in super::super) cancel: Cancel,
     pub(super) work: PathBuf,
     pub(super) values: BTreeMap<String, String>,
 }
