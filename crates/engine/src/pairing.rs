@@ -357,7 +357,8 @@ impl Pairing<'_> {
             let has_ended_query = matches!(found, Match::Overdue(_) | Match::Late(_));
             self.made.count_found(has_ended_query, rcode, self.ledger.arrivals());
         }
-        let is_after_reuse = found == Match::WrongQuestion && self.is_of_query_before(channel, bytes);
+        let is_after_reuse = matches!(found, Match::WrongQuestion | Match::Unexpected)
+            && self.is_of_query_before(channel, bytes);
         match found {
             Match::Response(_) => {}
             _ if is_rejected => {
@@ -386,7 +387,9 @@ impl Pairing<'_> {
                 }
             }
             Match::Duplicate => self.ledger.arrivals().anomalies.duplicates += 1,
-            Match::WrongQuestion if is_after_reuse => self.ledger.arrivals().anomalies.after_reuse += 1,
+            Match::WrongQuestion | Match::Unexpected if is_after_reuse => {
+                self.ledger.arrivals().anomalies.after_reuse += 1;
+            }
             Match::WrongQuestion => self.ledger.arrivals().anomalies.wrong_question += 1,
             Match::Unexpected => self.ledger.arrivals().anomalies.unexpected += 1,
         }
