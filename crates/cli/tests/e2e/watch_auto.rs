@@ -77,3 +77,28 @@ fn the_control_socket_of_a_server_on_this_host_is_found() {
     let process = digest.watched()[1].as_ref().unwrap();
     assert!(process.gauge("threads") >= 3, "{process:?}");
 }
+
+/// NSD 4.6 makes new server processes when it is asked for its statistics, and their connections end.
+#[test]
+fn watching_ends_no_connection_and_has_all_cpu_time() {
+    for name in ["bind", "knot", "nsd", "pdns", "unbound"] {
+        let Some(server) = real_server(name, &ServerOptions::default()) else { return };
+        let work = Workplace::with_queries();
+        let load = "--transport tcp --clients 20 --queries-per-connection 0 --rate 2k --for 3s";
+        work.dnsdyno(&format!("run -s {} -d q.txt {load} --watch auto --quiet -o run", server.address()))
+            .gives(0);
+        let digest = work.record("run");
+        let connections = digest.arrivals().connections.as_deref().unwrap();
+        assert_eq!((connections.established, digest.tally().retried), (20, 0), "{name}: {connections:?}");
+        let process = digest.watched()[1].as_ref().unwrap();
+        let of_threads: u64 = process
+            .counters
+            .iter()
+            .filter(|(series, _)| series.starts_with("thread.") && series.ends_with(".cpu_ns"))
+            .map(|(_, cpu_ns)| cpu_ns)
+            .sum();
+        // Of a process the kernel counts in hundredths of a second.
+        let cpu_ns = process.counter("cpu_ns");
+        assert!(cpu_ns + 100_000_000 >= of_threads && of_threads > 0, "{name}: {cpu_ns} and {of_threads}");
+    }
+}
