@@ -10,7 +10,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use dnsdyno_campaign::Request;
 use dnsdyno_campaign::experiment::{Found, FoundFigure};
