@@ -30,7 +30,7 @@ const charts = (...ids) => ({
 /** `run`: a run's folder in that of the experiment; without one, the page of the experiment. */
 const PICTURES = [
   { name: "resolver-limit", experiment: "resolver-limit", ...curves(1, 3) },
-  { name: "servers-compared", experiment: "servers-compared", ...curves(1, 2) },
+  { name: "servers-compared", experiment: "servers-compared", ...curves(2, 4) },
   { name: "caches-compared", experiment: "caches-compared", ...curves(1, 2) },
   { name: "jitter", experiment: "jitter", ...curves(2, 4) },
   { name: "tcp-fallback", experiment: "tcp-fallback", ...curves(2, 4) },
