@@ -50,8 +50,8 @@ impl ServerSpec {
     /// Starts a server of this kind and returns when it answers.
     ///
     /// # Errors
-    /// [`LabError::Start`] when it was started and does not serve, [`LabError::Cancelled`] when that was called off; the
-    /// others say what was missing before.
+    /// [`LabError::Start`] when it was started and does not serve, [`LabError::Cancelled`] when that was called off;
+    /// the others say what was missing before.
     pub fn start(&self, options: &ServerOptions) -> Result<Server, LabError> {
         Server::start(self, options)
     }

@@ -198,8 +198,8 @@ fn each_point_of_the_tables_of_the_model_is_measured() {
         let half = f64::from(keys) / 2.0;
         let groups = ttls_s.map(|ttl_s| Group::asked(half, rate, ttl_s as f64));
         let model = solve(policy, &groups, f64::from(entries));
-        // Whole rounds of what the longer TTL lasts and of the wait after it, from the middle of a round on. What begins
-        // together comes in waves, which two TTLs and a cache that is just too small even out only after some rounds.
+        // Whole rounds of what the longer TTL lasts and of the wait after it, from the middle of a round on. What
+        // begins together comes in waves, which two TTLs and a cache that is just too small even out after some rounds.
         let is_equal = ttls_s[0] == ttls_s[1];
         let (half_rounds_skipped, rounds) = if is_equal { (1, 3) } else { (5, 10) };
         let lasts_s = ttls_s[0] as f64 - model.lost_s.unwrap_or(0.0);

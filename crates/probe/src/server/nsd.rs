@@ -54,8 +54,8 @@ impl Statistics for Nsd {
         }
         if self.reloads {
             watched.missing.push(
-                "the statistics of each second: NSD before 4.8 starts new server processes for each reading, which ends \
-                 TCP connections; they are read before and after the load"
+                "the statistics of each second: NSD before 4.8 starts new server processes for each reading, which \
+                 ends TCP connections; they are read before and after the load"
                     .to_owned(),
             );
         }
