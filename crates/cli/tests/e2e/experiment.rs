@@ -315,8 +315,10 @@ fn ctrl_c_calls_off_the_start_of_a_server() {
         write(&work, &format!("{SHORT}\n{patient}"));
         let mut started = work.start("experiment x.toml -o out");
         let pid = u32::try_from(started.pid().as_raw_nonzero().get()).unwrap();
-        let sleeps =
-            |path: &PathBuf| fs::read(path.join("cmdline")).is_ok_and(|words| words.starts_with(b"sleep"));
+        let sleeps = |path: &PathBuf| {
+            let words = fs::read(path.join("cmdline")).unwrap_or_default();
+            words.split(|byte| *byte == 0).next().is_some_and(|program| program.ends_with(b"sleep"))
+        };
         started.until("the start has begun", || processes_of(pid).iter().any(sleeps));
         started.signal(Signal::INT);
         let ran = started.wait();
