@@ -404,6 +404,13 @@ impl<'a, 'scope> Collector<'a, 'scope> {
         Evidence {
             open_loop: self.job.load.is_open(),
             schedule_ns,
+            workers: self.workers.len() as u64,
+            window: match self.job.load {
+                Load::Closed { outstanding } => u64::from(*outstanding),
+                Load::Open { .. } | Load::Limited { .. } | Load::OfSource { .. } => 0,
+            },
+            timeout_ns: self.job.timeout_ns,
+            scheduled_until_ns: closings().map(|closing| closing.exhausted_ns).max().unwrap_or(0),
             socket_drops: self.arrivals.socket_drops,
             fragments: self.workers.iter().map(|worker| worker.resources.fragments).max().unwrap_or(0),
             lasted_ns: end_ns,

@@ -13,7 +13,9 @@
 
 use std::collections::VecDeque;
 
-use dnsdyno_measure::{Arrivals, Explanation, Fallback, MemberTally, NotSentReason, Tally};
+use dnsdyno_measure::{
+    Arrivals, BURST_NS, Explanation, Fallback, MemberTally, NotSentReason, OwnDelay, Tally,
+};
 use dnsdyno_transport::Resources;
 use rtrb::{Consumer, Producer};
 
@@ -74,6 +76,7 @@ pub(crate) struct Ledger {
     wall_index: u64,
     /// Whether `arrivals` has response times (open loop) or service times (closed loop).
     headline_is_response: bool,
+    own_delay: OwnDelay,
     late_after_settled: u64,
     /// When the last response in time was received; 0 = none was.
     last_answer_ns: u64,
@@ -107,6 +110,7 @@ impl Ledger {
             arrivals: Box::default(),
             wall_index: 0,
             headline_is_response,
+            own_delay: OwnDelay::default(),
             late_after_settled: 0,
             last_answer_ns: 0,
             pages,
@@ -147,6 +151,23 @@ impl Ledger {
         }
         count_member(tally, sent_query.member, |member| member.sent += 1);
         self.arrivals.sent += 1;
+    }
+
+    /// Queries were sent together, the first of them late by `late_ns`; `is_idle`: no other one was outstanding. Counts
+    /// what late sends may add to their responses.
+    #[inline]
+    pub(crate) fn sent_together(
+        &mut self,
+        queries: usize,
+        first_due_ns: u64,
+        sent_ns: u64,
+        late_ns: u64,
+        is_idle: bool,
+    ) {
+        if self.headline_is_response && queries > 0 {
+            let delay_ns = self.own_delay.at_send(sent_ns, late_ns, is_idle);
+            self.tally(first_due_ns).own_delay.record_n(delay_ns, queries as u64);
+        }
     }
 
     /// The fallback counters of the interval of this instant.
@@ -223,6 +244,7 @@ impl Ledger {
     pub(crate) fn timed_out(&mut self, sent_query: &SentQuery) {
         let tally = self.tally(sent_query.intended_ns);
         tally.ends.timed_out += 1;
+        tally.lost_late += u64::from(sent_query.sent_ns > sent_query.intended_ns.saturating_add(BURST_NS));
         count_member(tally, sent_query.member, |member| member.ends.timed_out += 1);
         self.arrivals.timed_out += 1;
     }

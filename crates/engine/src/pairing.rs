@@ -87,6 +87,12 @@ impl<'a> Pairing<'a> {
     pub(crate) fn note_sent(&mut self, number: usize, places: &[Place], batch: &Batch, sent_ns: u64) {
         let Queue { group, waiting, held_before_ns, .. } = &mut self.groups.all[number];
         let falls_back = self.fallback.group == number + 1;
+        // The first query of a queue was due first.
+        if let Some(first) = waiting.front().filter(|_| !group.is_fallback) {
+            let late_ns = sent_ns.saturating_sub(Queue::free_ns(first, *held_before_ns, sent_ns));
+            let is_idle = self.table.live() == 0;
+            self.ledger.sent_together(places.len(), first.due.intended_ns, sent_ns, late_ns, is_idle);
+        }
         for ((query, place), message) in waiting.iter().zip(places).zip(batch.iter()) {
             let question = query.question;
             if group.is_fallback {

@@ -6,7 +6,8 @@ use std::collections::BinaryHeap;
 
 use dnsdyno_engine::{Control, Job, Live, Observer, Source, run};
 use dnsdyno_measure::{
-    ConnectFailure, ConnectionEnd, Fallback, FallbackFailure, Half, NotSentReason, Tally, Verdict, verdict,
+    ConnectFailure, ConnectionEnd, Fallback, FallbackFailure, Half, NotSentReason, OwnPart, Quantile, Tally,
+    Verdict, verdict,
 };
 use dnsdyno_plan::schedule::{Constant, Load};
 use dnsdyno_plan::source::{Queries, QueriesBuilder};
@@ -512,9 +513,12 @@ fn a_wait_for_a_busy_client_is_in_the_response_time_and_not_in_the_lateness() {
     assert!(response.max_ns > 100 * MS && service.max_ns < 5 * MS, "{response:?} {service:?}");
     assert_eq!(sum.tally.lateness.count(), sum.arrivals.sent);
     assert!(sum.tally.lateness.exact().unwrap().max_ns < MS, "{:?}", sum.tally.lateness);
-    let Verdict { doubts, .. } = verdict(&sum.tally, &sum.evidence);
-    let names: Vec<_> = doubts.iter().map(|warning| warning.name()).collect();
+    let Verdict { doubts, notes } = verdict(&sum.tally, &sum.arrivals, &sum.evidence);
+    let names: Vec<_> = doubts.iter().chain(&notes).map(|warning| warning.name()).collect();
     assert!(names.contains(&"clients_busy") && !names.contains(&"sends_late"), "{names:?}");
+    // The response time contains the wait, its lower end does not.
+    let bounds = OwnPart::of(&sum.evidence, &sum.arrivals).percentile(&sum.tally, 0.9).unwrap();
+    assert!(bounds.upper > Quantile::At(100 * MS) && bounds.lower < Quantile::At(5 * MS), "{bounds:?}");
 }
 
 #[test]

@@ -130,6 +130,6 @@ fn responses_that_do_not_fit_into_the_receive_buffer_count_as_socket_drops() {
     let drops = sum.arrivals.socket_drops;
     assert!(drops > 0, "{:?}", sum.tally.ends);
     assert_eq!(drops, sum.tally.ends.timed_out, "every loss of this run is a drop at our own sockets");
-    let warnings = verdict(&sum.tally, &sum.evidence).doubts;
+    let warnings = verdict(&sum.tally, &sum.arrivals, &sum.evidence).doubts;
     assert!(warnings.iter().any(|warning| warning.name() == "socket_drops"), "{warnings:?}");
 }

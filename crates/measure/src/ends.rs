@@ -37,6 +37,16 @@ impl Ends {
             + self.sent_only
     }
 
+    /// Queries that count for the server: all but the interrupted ones and those of a send-only run.
+    pub fn judged(&self) -> u64 {
+        self.total().saturating_sub(self.interrupted).saturating_sub(self.sent_only)
+    }
+
+    /// Those of them without a response in time, for any reason.
+    pub fn lost(&self) -> u64 {
+        self.judged().saturating_sub(self.answered)
+    }
+
     /// Queries that rank as "at least the timeout" in the service time: sent, and not answered in time. Interrupted
     /// queries are excluded: they say nothing about the server.
     pub fn unanswered_after_sending(&self) -> u64 {

@@ -59,6 +59,21 @@ impl Histogram {
         self.max_ns = self.max_ns.max(duration_ns);
     }
 
+    /// Counts the same duration `times` times.
+    #[inline]
+    pub fn record_n(&mut self, duration_ns: u64, times: u64) {
+        if cfg!(feature = "unmeasured") || times == 0 {
+            return;
+        }
+        let kept_ns = duration_ns.clamp(FLOOR_NS, CEILING_NS);
+        self.inner.saturating_record_n(kept_ns, times);
+        let (wide_ns, times) = (u128::from(duration_ns), u128::from(times));
+        self.sum_ns += wide_ns * times;
+        self.sum_squares_ns2 = self.sum_squares_ns2.saturating_add(wide_ns * wide_ns * times);
+        self.min_ns = self.min_ns.min(duration_ns);
+        self.max_ns = self.max_ns.max(duration_ns);
+    }
+
     /// Adds the counts of `other`. Exact, because the layout is the same.
     pub fn merge(&mut self, other: &Histogram) {
         // Cannot fail: all histograms have the same layout and ceiling.

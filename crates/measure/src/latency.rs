@@ -112,13 +112,17 @@ impl Latency<'_> {
 
     /// The quantile `q` (0.0 to 1.0), by nearest rank; `None` where there is no query.
     pub fn quantile(&self, q: f64) -> Option<Quantile> {
-        let total = self.count();
-        if total == 0 {
+        if self.count() == 0 {
             return None;
         }
+        Some(self.answered.at_rank(self.rank(q)).map_or(Quantile::BeyondTimeout, Quantile::At))
+    }
+
+    /// The rank of the quantile `q`, 1 for the shortest; 0 where there is no query.
+    pub(crate) fn rank(&self, q: f64) -> u64 {
+        let total = self.count() as f64;
         // Slightly less: 0.999 × 1000 is 999.0000000000001 in binary, and must be rank 999.
-        let rank = ((q * total as f64) * (1.0 - 1e-12)).ceil().clamp(1.0, total as f64) as u64;
-        Some(self.answered.at_rank(rank).map_or(Quantile::BeyondTimeout, Quantile::At))
+        ((q * total) * (1.0 - 1e-12)).ceil().clamp(total.min(1.0), total) as u64
     }
 }
 

@@ -35,6 +35,13 @@ counters! {
         pub service: Histogram,
         /// Actual send − intended instant, of all queries sent.
         pub lateness: Histogram,
+        /// What late sends may have added to the response time of each query, at the most: its own lateness, or what is
+        /// left of that of the queries before it, which a server that is loaded to less than 7/8 has made up for after
+        /// eight times as long, and each server once no query is outstanding. Open loop only; counted per batch, in the
+        /// interval of its first query.
+        pub own_delay: Histogram,
+        /// Queries without a response in time that were sent more than 1 ms after they were due.
+        pub lost_late: u64,
         /// Bytes of DNS messages sent.
         pub bytes_sent: u64,
         /// Bytes of DNS messages in the responses that ended a query.

@@ -5,20 +5,40 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::units::{count, counted, duration};
-use crate::{Neighbour, Touched};
+use crate::Neighbour;
+use crate::units::{count, counted, duration, percent};
 
-/// A reason why the figures may not be those of the server.
+/// What the generator has met. Of the doubts of a verdict: a reason why rate and loss may not be those of the server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "name", content = "figures", rename_all = "snake_case")]
 pub enum Warning {
-    /// Queries were sent later than scheduled, and figures contain it.
+    /// Queries were sent later than scheduled. What that may have added to a percentile is in its bounds.
     SendsLate {
         /// p99 of actual send − intended instant.
         p99_lateness_ns: u64,
-        /// The percentiles of the response time that contain it; none in a run that does not wait for responses.
+        /// The largest of them; 0 in a record of before it was written.
         #[serde(default)]
-        figures: Vec<Touched>,
+        longest_ns: u64,
+    },
+    /// The load was not made in its time: the last query was scheduled after the end of the schedule.
+    SendsBehind {
+        /// How long after it.
+        behind_ns: u64,
+        /// Time over which queries were due.
+        schedule_ns: u64,
+    },
+    /// Queries that were sent late, in bursts, were lost more often than those sent in time.
+    BurstsLost {
+        /// Queries lost by that, at the most.
+        lost: u64,
+        /// All lost queries.
+        of: u64,
+    },
+    /// In a closed loop, queries spent a part of their time with the generator, which lowers the rate.
+    OwnShare {
+        /// That part, at the most, 0 to 1.
+        #[serde(serialize_with = "crate::finite::serialize")]
+        share: f64,
     },
     /// The source of the queries was read more slowly than they were due.
     ReaderBehind {
@@ -103,6 +123,9 @@ impl Warning {
     pub const fn name(&self) -> &'static str {
         match self {
             Warning::SendsLate { .. } => "sends_late",
+            Warning::SendsBehind { .. } => "sends_behind",
+            Warning::BurstsLost { .. } => "bursts_lost",
+            Warning::OwnShare { .. } => "own_share",
             Warning::ReaderBehind { .. } => "reader_behind",
             Warning::SendsMissing { .. } => "sends_missing",
             Warning::SendsVanished { .. } => "sends_vanished",
@@ -121,7 +144,20 @@ impl Warning {
     /// What the user can do about it.
     pub const fn advice(&self) -> &'static str {
         match self {
-            Warning::SendsLate { .. } => "reserve CPUs for the generator, add --workers, or lower the rate",
+            Warning::SendsLate { .. } => {
+                "give the generator CPUs of its own, add --workers, or lower the rate"
+            }
+            Warning::SendsBehind { .. } => {
+                "this host cannot make this load in time: add --workers or CPUs, or lower the rate"
+            }
+            Warning::BurstsLost { .. } => {
+                "the server got them at once, which the schedule does not ask for: give the generator CPUs of its own, \
+                 and repeat the run"
+            }
+            Warning::OwnShare { .. } => {
+                "the rate is not the server's limit: add --workers or CPUs, or keep more queries outstanding \
+                 (--outstanding)"
+            }
             Warning::ReaderBehind { .. } => {
                 "the rate and what was late are not the server's: unpack the file, or put it on a faster disk"
             }
@@ -162,10 +198,31 @@ impl Warning {
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Warning::SendsLate { p99_lateness_ns, figures } if figures.is_empty() => {
+            Warning::SendsLate { p99_lateness_ns, longest_ns: 0 } => {
                 write!(f, "sends late: p99 {} behind the schedule", duration(*p99_lateness_ns))
             }
-            Warning::SendsLate { figures, .. } => late_figures(f, figures),
+            Warning::SendsLate { p99_lateness_ns, longest_ns } => {
+                let (p99, longest) = (duration(*p99_lateness_ns), duration(*longest_ns));
+                write!(f, "sends late: p99 {p99}, at most {longest} behind the schedule")
+            }
+            Warning::SendsBehind { behind_ns, schedule_ns } => {
+                let (behind, schedule) = (duration(*behind_ns), duration(*schedule_ns));
+                write!(f, "sends behind: the load of {schedule} took {behind} longer to send")
+            }
+            Warning::BurstsLost { lost, of } => {
+                let (lost, of) = (count(*lost), counted(*of, "lost query", "lost queries"));
+                write!(
+                    f,
+                    "bursts lost: {lost} of {of} may have been lost because they were sent late, together"
+                )
+            }
+            Warning::OwnShare { share } => {
+                write!(
+                    f,
+                    "own share: queries spent up to {} of their time with the generator",
+                    percent(*share)
+                )
+            }
             Warning::ReaderBehind { waits, waited_ns } => {
                 let (waits, waited) = (counted(*waits, "time", "times"), duration(*waited_ns));
                 write!(
@@ -235,31 +292,6 @@ impl fmt::Display for Warning {
     }
 }
 
-/// `the response time contains our own lateness at p99 (407 µs, service time 69.0 µs) and p99.9 (...)`.
-fn late_figures(f: &mut fmt::Formatter<'_>, figures: &[Touched]) -> fmt::Result {
-    write!(f, "sends late: the response time contains our own lateness at ")?;
-    for (n, figure) in figures.iter().enumerate() {
-        let before = match n {
-            0 => "",
-            _ if n + 1 == figures.len() => " and ",
-            _ => ", ",
-        };
-        let (response, service) = (shown_ns(figure.response_ns), shown_ns(figure.service_ns));
-        write!(f, "{before}{} ({response}, service time {service})", name_of(figure.quantile))?;
-    }
-    write!(f, ", which the service time does not")
-}
-
-/// `p99.9`. Quantiles are those of the summary: of a record that was changed, the digits are cut.
-fn name_of(quantile: f64) -> String {
-    let text = format!("{:.3}", quantile * 100.0);
-    format!("p{}", text.trim_end_matches('0').trim_end_matches('.'))
-}
-
-fn shown_ns(ns: Option<u64>) -> String {
-    ns.map_or("beyond the timeout".to_owned(), duration)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -267,10 +299,10 @@ mod tests {
     #[test]
     fn a_warning_is_written_under_its_name_and_read_back() {
         for warning in [
-            Warning::SendsLate {
-                p99_lateness_ns: 3_100_000,
-                figures: vec![Touched { quantile: 0.999, response_ns: None, service_ns: Some(69_000) }],
-            },
+            Warning::SendsLate { p99_lateness_ns: 3_100_000, longest_ns: 50_000_000 },
+            Warning::SendsBehind { behind_ns: 90_000_000, schedule_ns: 2_000_000_000 },
+            Warning::BurstsLost { lost: 730, of: 1_000 },
+            Warning::OwnShare { share: 0.31 },
             Warning::ReaderBehind { waits: 3, waited_ns: 40_000_000 },
             Warning::SendsMissing { not_sent: 3, scheduled: 9 },
             Warning::SendsVanished { taken: 900, packets: 7 },
@@ -288,20 +320,6 @@ mod tests {
             assert_eq!(json["name"], warning.name());
             assert_eq!(serde_json::from_value::<Warning>(json).unwrap(), warning);
         }
-    }
-
-    #[test]
-    fn late_sends_name_the_figures_that_contain_them_and_the_service_time_beside() {
-        let figure = |quantile, response_ns| Touched { quantile, response_ns, service_ns: Some(69_000) };
-        let text = |figures| Warning::SendsLate { p99_lateness_ns: 338_000, figures }.to_string();
-        assert!(text(vec![figure(0.99, Some(407_000)), figure(0.999, None)]).starts_with(
-            "sends late: the response time contains our own lateness at p99 (407 µs, service time 69.0 µs) and p99.9 \
-             (beyond the timeout, service time 69.0 µs), which the service time does not; "
-        ));
-        assert!(
-            text(vec![figure(0.5, Some(80_000))]).contains("at p50 (80.0 µs, service time 69.0 µs), which")
-        );
-        assert!(text(vec![]).starts_with("sends late: p99 338 µs behind the schedule; "));
     }
 
     #[test]
@@ -323,6 +341,7 @@ mod tests {
     fn a_warning_of_an_older_record_is_read() {
         let old = r#"{"name":"sends_late","figures":{"p99_lateness_ns":3100000,"gap_ns":20000}}"#;
         let read: Warning = serde_json::from_str(old).unwrap();
-        assert_eq!(read, Warning::SendsLate { p99_lateness_ns: 3_100_000, figures: Vec::new() });
+        assert_eq!(read, Warning::SendsLate { p99_lateness_ns: 3_100_000, longest_ns: 0 });
+        assert!(read.to_string().starts_with("sends late: p99 3.10 ms behind the schedule; "), "{read}");
     }
 }

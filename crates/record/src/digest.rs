@@ -12,7 +12,9 @@
 
 use std::path::Path;
 
-use dnsdyno_measure::{Arrivals, Evidence, Samples, Tally, Verdict, Warning, WorkerUse, verdict};
+use dnsdyno_measure::{
+    Arrivals, Bounds, Evidence, Loss, OwnPart, OwnShare, Samples, Tally, Verdict, Warning, WorkerUse, verdict,
+};
 
 use crate::fit::{self, Order};
 use crate::index::Place;
@@ -173,30 +175,72 @@ impl Digest {
         self.sum.as_ref().map(|sum| &sum.ended)
     }
 
-    /// Why the figures may not be those of the server.
+    /// Why rate and loss may not be those of the server.
     ///
     /// Without a sum, only the warnings that follow from the intervals; then an empty list does not mean `ok`.
     pub fn warnings(&self) -> Vec<Warning> {
         self.sum.as_ref().map_or_else(|| self.judge(None).doubts, |sum| sum.warnings.clone())
     }
 
-    /// What the generator met that has moved no figure; none without a sum.
+    /// What the generator has met beside that; none without a sum.
     pub fn notes(&self) -> &[Warning] {
         self.sum.as_ref().map_or(&[], |sum| &sum.notes)
     }
 
     /// The verdict, from the evidence in `sum` where the run has ended, else from the intervals.
     pub fn judge(&self, sum: Option<&Sum>) -> Verdict {
+        let tally = sum.map_or(&self.merged.tally, |sum| &sum.tally);
+        let arrivals = sum.map_or(&self.merged.arrivals, |sum| &sum.arrivals);
+        verdict(tally, arrivals, &self.evidence(sum))
+    }
+
+    /// A percentile of the headline latency of the run, with its ends; `None` where too few queries are beyond it.
+    pub fn percentile(&self, q: f64) -> Option<Bounds> {
+        self.own_part(self.arrivals()).percentile(self.tally(), q)
+    }
+
+    /// The same of one row.
+    pub fn percentile_of(&self, row: &Row, q: f64) -> Option<Bounds> {
+        self.own_part(&row.arrivals).percentile(&row.tally, q)
+    }
+
+    /// The lost queries of the run, and how many of them may be ours.
+    pub fn loss(&self) -> Loss {
+        Loss::of(self.tally(), self.own_part(self.arrivals()).loses_answers)
+    }
+
+    /// The same of one row.
+    pub fn loss_of(&self, row: &Row) -> Loss {
+        Loss::of(&row.tally, self.own_part(&row.arrivals).loses_answers)
+    }
+
+    /// The generator's own share of a closed loop; `None` in any other.
+    pub fn own_share(&self) -> Option<OwnShare> {
+        OwnShare::of(self.tally(), self.arrivals(), &self.evidence(self.sum.as_ref()))
+    }
+
+    /// What is known of the generator's part, where `arrivals` passed the sockets.
+    fn own_part<'a>(&self, arrivals: &'a Arrivals) -> OwnPart<'a> {
+        let evidence = Evidence {
+            open_loop: self.header.headline == Headline::Response,
+            // Those of the whole run are in its arrivals.
+            socket_drops: 0,
+            ..self.evidence(self.sum.as_ref())
+        };
+        OwnPart::of(&evidence, arrivals)
+    }
+
+    fn evidence(&self, sum: Option<&Sum>) -> Evidence {
         let from_intervals = || Evidence {
             open_loop: self.header.headline == Headline::Response,
             schedule_ns: self.merged.due_to_ns,
             socket_drops: self.merged.arrivals.socket_drops,
             sockets: u64::from(self.header.clients),
+            workers: u64::from(self.header.workers),
             lasted_ns: self.merged.to_ns,
             ..Evidence::default()
         };
-        let tally = sum.map_or(&self.merged.tally, |sum| &sum.tally);
-        verdict(tally, &sum.map_or_else(from_intervals, |sum| sum.evidence.clone()))
+        sum.map_or_else(from_intervals, |sum| sum.evidence.clone())
     }
 
     /// The merged intervals, in order, without the empty ones at the end of a run, in which the generator only waits

@@ -11,12 +11,12 @@ pub fn sent(tally: &Tally) -> u64 {
 
 /// Queries that count for the server: all but the interrupted ones and those of a send-only run.
 pub fn judged(tally: &Tally) -> u64 {
-    tally.ends.total().saturating_sub(tally.ends.interrupted).saturating_sub(tally.ends.sent_only)
+    tally.ends.judged()
 }
 
 /// Judged queries without a response in time, for any reason.
 pub fn lost(tally: &Tally) -> u64 {
-    judged(tally).saturating_sub(tally.ends.answered)
+    tally.ends.lost()
 }
 
 /// `count` per second over `over_ns`; 0 if that is 0.

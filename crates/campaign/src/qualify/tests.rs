@@ -251,7 +251,7 @@ fn sum(
 }
 
 fn late() -> Warning {
-    Warning::SendsLate { p99_lateness_ns: 1, figures: Vec::new() }
+    Warning::SendsLate { p99_lateness_ns: 1, longest_ns: 1 }
 }
 
 #[test]

@@ -267,6 +267,10 @@ pub(crate) fn sum(intervals: &[Interval]) -> Sum {
         evidence: Evidence {
             open_loop: true,
             schedule_ns: to_ns,
+            workers: 2,
+            window: 3,
+            timeout_ns: 4,
+            scheduled_until_ns: to_ns,
             socket_drops: 3,
             fragments: 5,
             interface_packets: Some(7),

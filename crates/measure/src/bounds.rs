@@ -1,0 +1,211 @@
+//! Between which values a percentile would be if the generator had added nothing: each printed percentile is the upper
+//! end, and what the generator may have added is known.
+//!
+//! ```text
+//!                lower end                 upper end
+//!   ─────────────────┼─────────────────────────┼──────► response time
+//!                    │◄── at most ours ───────►│ printed
+//! ```
+//!
+//! **Upper end.** Had each query been sent when it was due, a work-conserving server would have answered it no later.
+//! So its response time as measured, from the due instant, is an upper bound.
+//!
+//! **Lower end.** If no query of a run was delayed by us by more than ε, no answer was: each response time is at most ε
+//! above the ideal one. Where K queries may have been delayed by more, these K can be anywhere in the ideal order, and
+//! the percentile of N queries is at least the response time of rank p·N − K, less ε. This holds for every ε, and the
+//! highest of these bounds is used. What a late query may have delayed *behind* it is in K too: see
+//! [`Tally::own_delay`].
+//!
+//! The service time is no better lower bound: it is below the response time of each query, and the order is the same.
+//! It is used where queries have waited for something of ours that is no lateness (an ID, a connection, a local port,
+//! the reader of a file): the response time contains that wait.
+
+use crate::exceeded::Exceeded;
+use crate::{Arrivals, Evidence, Histogram, Latency, Loss, Quantile, Tally};
+
+/// A percentile with its two ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// As measured and printed.
+    pub upper: Quantile,
+    /// What it would have been at least without the generator's part.
+    pub lower: Quantile,
+}
+
+impl Bounds {
+    /// A percentile without a part of the generator.
+    pub fn exact(value: Quantile) -> Bounds {
+        Bounds { upper: value, lower: value }
+    }
+
+    /// How much of it is the generator's at the most, in nanoseconds; `None` where the percentile is beyond the timeout
+    /// and its lower end is not.
+    pub fn ours_ns(&self) -> Option<u64> {
+        match (self.upper, self.lower) {
+            (Quantile::At(upper_ns), Quantile::At(lower_ns)) => Some(upper_ns.saturating_sub(lower_ns)),
+            (Quantile::BeyondTimeout, Quantile::At(_)) => None,
+            (_, Quantile::BeyondTimeout) => Some(0),
+        }
+    }
+
+    /// Whether the ends are too far apart for the percentile to be called the server's: by more than a quarter of it,
+    /// and by more than 50 µs.
+    pub fn is_wide(&self) -> bool {
+        let Quantile::At(upper_ns) = self.upper else { return self.lower != self.upper };
+        self.ours_ns().is_none_or(|ours_ns| ours_ns > WIDE_NS.max(upper_ns / WIDE_PART))
+    }
+}
+
+/// What is known of the generator's part in a run, beside the lateness in its tally.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OwnPart<'a> {
+    /// Whether the load followed a schedule: in a closed loop nothing is late.
+    pub open_loop: bool,
+    /// Workers of the run: what one of them sends late may also delay what the others send.
+    pub workers: u64,
+    /// Whether queries have waited for something of ours that is no lateness.
+    pub has_waited: bool,
+    /// Whether responses were lost on this host: then any loss may be ours.
+    pub loses_answers: bool,
+    /// How long after the instant of sending sampled queries have left, by the kernel's stamps; `None` where the kernel
+    /// has given none.
+    pub departure: Option<&'a Histogram>,
+}
+
+impl<'a> OwnPart<'a> {
+    /// That of a run with this evidence, of which `arrivals` passed the sockets.
+    pub fn of(evidence: &Evidence, arrivals: &'a Arrivals) -> OwnPart<'a> {
+        let waits = evidence.id_waits + evidence.connection_waits + evidence.reader_waits;
+        OwnPart {
+            open_loop: evidence.open_loop,
+            workers: evidence.workers,
+            has_waited: waits + evidence.connects_without_port > 0,
+            loses_answers: evidence.socket_drops.max(arrivals.socket_drops) > 0 || evidence.fragments > 0,
+            departure: None,
+        }
+    }
+
+    /// The percentile `q` of the latency that this run is judged by, with its ends: the response time in an open loop,
+    /// the service time in a closed one; `None` where too few queries are beyond it.
+    pub fn percentile(&self, tally: &Tally, q: f64) -> Option<Bounds> {
+        match self.open_loop {
+            true => self.bounds(tally, tally.response_latency(), tally.service_latency(), q),
+            false => self.bounds(tally, tally.service_latency(), tally.service_latency(), q),
+        }
+    }
+
+    /// The percentile `q` of these queries, of which `tally` has the lateness.
+    pub fn bounds(
+        &self,
+        tally: &Tally,
+        latency: Latency<'_>,
+        service: Latency<'_>,
+        q: f64,
+    ) -> Option<Bounds> {
+        let upper = latency.percentile(q)?;
+        if self.has_waited && tally.fallback.is_some() {
+            // In the TCP part of a fallback, the wait is within the service time too.
+            return Some(Bounds { upper, lower: Quantile::At(0) });
+        }
+        let base = if self.has_waited { service } else { latency };
+        let ranks = Ranks::of(base);
+        let rank = latency.rank(q);
+        let lost = Loss::of(tally, self.loses_answers).ours;
+        let departures = Departures::of(self.departure, latency.count());
+        let best = |delayed: u64, epsilon_ns: u64| {
+            let lower = |(more, later_ns): (u64, u64)| {
+                let moved = delayed.saturating_add(lost).saturating_add(more);
+                ranks.at(rank.saturating_sub(moved)).less(epsilon_ns.saturating_add(later_ns))
+            };
+            departures.0.iter().copied().map(lower).max()
+        };
+        let delays = if self.open_loop { self.delays(tally) } else { vec![(0, 0)] };
+        let lower = delays.into_iter().filter_map(|(count, delay_ns)| best(count, delay_ns)).max()?;
+        Some(Bounds { upper, lower: lower.min(upper) })
+    }
+
+    /// For each delay of ours that occurred, and for none: how many queries it was exceeded for.
+    fn delays(&self, tally: &Tally) -> Vec<(u64, u64)> {
+        // A record of before they were counted has the lateness only.
+        let own = if tally.own_delay.count() == 0 { &tally.lateness } else { &tally.own_delay };
+        let late = Exceeded::of(&tally.lateness);
+        let others = self.workers.saturating_sub(1);
+        let exceeded = |delay_ns: u64, count: u64| {
+            let behind = count.saturating_sub(late.above(delay_ns));
+            (count.saturating_add(behind.saturating_mul(others)), delay_ns)
+        };
+        let own = Exceeded::of(own);
+        let steps = own.steps.iter().map(|(to_ns, above)| exceeded(*to_ns, *above));
+        std::iter::once(exceeded(0, own.total)).chain(steps).collect()
+    }
+}
+
+impl Quantile {
+    /// So much earlier. Nothing is less than beyond the timeout, of whose latency only that is known.
+    fn less(self, ns: u64) -> Quantile {
+        match self {
+            Quantile::At(at_ns) => Quantile::At(at_ns.saturating_sub(ns)),
+            Quantile::BeyondTimeout => Quantile::BeyondTimeout,
+        }
+    }
+}
+
+/// The latency of each rank.
+struct Ranks {
+    /// The first duration of each bucket, and the queries up to its end.
+    buckets: Vec<(u64, u64)>,
+    total: u64,
+}
+
+impl Ranks {
+    fn of(latency: Latency<'_>) -> Ranks {
+        let mut up_to = 0;
+        let counted = latency.answered.buckets().map(|bucket| {
+            up_to += bucket.count;
+            (bucket.from_ns, up_to)
+        });
+        Ranks { buckets: counted.collect(), total: latency.count() }
+    }
+
+    /// That of a rank, 1 for the shortest: the lower end of its bucket, because it is part of a lower bound. Rank 0 is
+    /// before all.
+    fn at(&self, rank: u64) -> Quantile {
+        if rank == 0 || self.total == 0 {
+            return Quantile::At(0);
+        }
+        let place = self.buckets.partition_point(|(_, up_to)| *up_to < rank);
+        self.buckets.get(place).map_or(Quantile::BeyondTimeout, |(from_ns, _)| Quantile::At(*from_ns))
+    }
+}
+
+/// By how much queries may have left later than their instant of sending: how many by more than each duration.
+struct Departures(Vec<(u64, u64)>);
+
+impl Departures {
+    /// From samples, for `queries` queries. Without samples nothing is said.
+    fn of(sampled: Option<&Histogram>, queries: u64) -> Departures {
+        let Some(sampled) = sampled.filter(|sampled| sampled.count() > 0) else {
+            return Departures(vec![(0, 0)]);
+        };
+        let scaled = |above: u64| (queries as f64 * above as f64 / sampled.count() as f64).ceil() as u64;
+        let mut kept: Vec<(u64, u64)> = Vec::new();
+        for (to_ns, above) in Exceeded::of(sampled).steps {
+            // Each halves what is beyond: more of them make the bound no better.
+            if above == 0 || kept.last().is_none_or(|(last, _)| scaled(above) <= last / 2) {
+                kept.push((scaled(above), to_ns));
+            }
+        }
+        Departures(kept)
+    }
+}
+
+/// Percentiles whose ends are closer than this are told apart by few users' limits.
+pub(crate) const WIDE_NS: u64 = 50_000;
+
+/// The part of a percentile that its ends may be apart.
+const WIDE_PART: u64 = 4;
+
+#[cfg(test)]
+mod imaginary;
+#[cfg(test)]
+mod tests;

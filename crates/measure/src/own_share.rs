@@ -1,0 +1,103 @@
+//! The generator's own share of a closed loop.
+//!
+//! In a closed loop the generator keeps N queries outstanding, and what it adds to each round lowers the rate. By
+//! Little's law, λ · W of them are with the server on average, where λ is the rate and W the time from sending to the
+//! arrival of the response. The others wait here: to be read, or to be sent.
+//!
+//! ```text
+//!   N = 100 outstanding: │████████████████████ 93 with the server ██│ 7 with us │     own share 7 %
+//! ```
+
+use crate::{Arrivals, Evidence, Tally};
+
+/// The share of the window that was with the generator, 0 to 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OwnShare {
+    /// At the least: 1 − λ · W / N.
+    pub least: f64,
+    /// At the most: with the time that queries were with this host's kernel before they left, where it was measured.
+    pub most: f64,
+}
+
+impl OwnShare {
+    /// That of a run; `None` in an open loop, and where nothing was sent.
+    pub fn of(tally: &Tally, arrivals: &Arrivals, evidence: &Evidence) -> Option<OwnShare> {
+        if evidence.open_loop || evidence.window == 0 || evidence.schedule_ns == 0 {
+            return None;
+        }
+        let answered_ns = tally.service.exact().map_or(0, |exact| exact.sum_ns) as f64;
+        // A query that was lost has held its place until the timeout.
+        let lost = tally.ends.timed_out + tally.ends.answered_late;
+        let with_server_ns = answered_ns + lost as f64 * evidence.timeout_ns as f64;
+        let queries = tally.ends.answered + lost;
+        let departed_ns = departure_ns(arrivals) * queries as f64;
+        let whole_ns = evidence.window as f64 * evidence.schedule_ns as f64;
+        let share = |with_server_ns: f64| (1.0 - with_server_ns / whole_ns).clamp(0.0, 1.0);
+        (queries > 0).then(|| OwnShare {
+            least: share(with_server_ns),
+            most: share((with_server_ns - departed_ns).max(0.0)),
+        })
+    }
+
+    /// How many times the rate a generator without a part of its own would have had, at the most: where the server
+    /// answered each query as fast as it did.
+    pub fn rate_factor(&self) -> f64 {
+        1.0 / (1.0 - self.most).max(SMALLEST_REST)
+    }
+
+    /// Whether the rate cannot be called the server's: it may have been more than a quarter higher.
+    pub fn is_wide(&self) -> bool {
+        self.rate_factor() > WIDE_FACTOR
+    }
+}
+
+/// The mean time between the instant of sending and the kernel's stamp; 0 where there is none.
+fn departure_ns(_arrivals: &Arrivals) -> f64 {
+    0.0
+}
+
+/// The rate may be higher by as much as a percentile may be apart.
+const WIDE_FACTOR: f64 = 1.25;
+
+/// A rate is never called more than a thousand times as high.
+const SMALLEST_REST: f64 = 0.001;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A second with a window of 10, in which `answered` queries took 100 µs each.
+    fn share(answered: u64, timed_out: u64) -> OwnShare {
+        let mut tally = Tally::new(1);
+        (0..answered).for_each(|_| tally.service.record(100_000));
+        tally.ends.answered = answered;
+        tally.ends.timed_out = timed_out;
+        let evidence = Evidence {
+            window: 10,
+            schedule_ns: 1_000_000_000,
+            timeout_ns: 500_000_000,
+            ..Evidence::default()
+        };
+        OwnShare::of(&tally, &Arrivals::default(), &evidence).unwrap()
+    }
+
+    #[test]
+    fn what_is_not_with_the_server_is_with_us() {
+        let half = share(50_000, 0);
+        assert!((half.least - 0.5).abs() < 1e-6 && (half.rate_factor() - 2.0).abs() < 1e-6, "{half:?}");
+        assert!(half.is_wide() && !share(81_000, 0).is_wide());
+        // More than the window allows is rounding.
+        assert_eq!(share(100_100, 0).least, 0.0);
+    }
+
+    #[test]
+    fn a_lost_query_was_with_the_server_until_its_timeout() {
+        assert!((share(50_000, 10).least - 0.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn an_open_loop_has_none() {
+        let evidence = Evidence { open_loop: true, window: 10, schedule_ns: 1, ..Evidence::default() };
+        assert_eq!(OwnShare::of(&Tally::new(1), &Arrivals::default(), &evidence), None);
+    }
+}
