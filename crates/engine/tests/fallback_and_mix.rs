@@ -517,7 +517,7 @@ fn a_wait_for_a_busy_client_is_in_the_response_time_and_not_in_the_lateness() {
     let names: Vec<_> = doubts.iter().chain(&notes).map(|warning| warning.name()).collect();
     assert!(names.contains(&"clients_busy") && !names.contains(&"sends_late"), "{names:?}");
     // The response time contains the wait, its lower end does not.
-    let bounds = OwnPart::of(&sum.evidence, &sum.arrivals).percentile(&sum.tally, 0.9).unwrap();
+    let bounds = OwnPart::of(&sum.evidence, &sum.arrivals).percentiles(&sum.tally).at(0.9).unwrap();
     assert!(bounds.upper > Quantile::At(100 * MS) && bounds.lower < Quantile::At(5 * MS), "{bounds:?}");
 }
 

@@ -85,43 +85,20 @@ impl<'a> OwnPart<'a> {
         }
     }
 
-    /// The percentile `q` of the latency that this run is judged by, with its ends: the response time in an open loop,
-    /// the service time in a closed one; `None` where too few queries are beyond it.
-    pub fn percentile(&self, tally: &Tally, q: f64) -> Option<Bounds> {
-        match self.open_loop {
-            true => self.bounds(tally, tally.response_latency(), tally.service_latency(), q),
-            false => self.bounds(tally, tally.service_latency(), tally.service_latency(), q),
-        }
-    }
-
-    /// The percentile `q` of these queries, of which `tally` has the lateness.
-    pub fn bounds(
-        &self,
-        tally: &Tally,
-        latency: Latency<'_>,
-        service: Latency<'_>,
-        q: f64,
-    ) -> Option<Bounds> {
-        let upper = latency.percentile(q)?;
-        if self.has_waited && tally.fallback.is_some() {
+    /// The percentiles of the latency that this run is judged by: the response time in an open loop, the service time
+    /// in a closed one.
+    pub fn percentiles<'t>(&self, tally: &'t Tally) -> BoundedLatency<'t> {
+        let service = tally.service_latency();
+        let latency = if self.open_loop { tally.response_latency() } else { service };
+        BoundedLatency {
+            latency,
+            ranks: Ranks::of(if self.has_waited { service } else { latency }),
+            delays: if self.open_loop { self.delays(tally) } else { vec![(0, 0)] },
+            departures: departures(self.departure, latency.count()),
+            lost: Loss::of(tally, self.loses_answers).ours,
             // In the TCP part of a fallback, the wait is within the service time too.
-            return Some(Bounds { upper, lower: Quantile::At(0) });
+            is_bounded: !(self.has_waited && tally.fallback.is_some()),
         }
-        let base = if self.has_waited { service } else { latency };
-        let ranks = Ranks::of(base);
-        let rank = latency.rank(q);
-        let lost = Loss::of(tally, self.loses_answers).ours;
-        let departures = Departures::of(self.departure, latency.count());
-        let best = |delayed: u64, epsilon_ns: u64| {
-            let lower = |(more, later_ns): (u64, u64)| {
-                let moved = delayed.saturating_add(lost).saturating_add(more);
-                ranks.at(rank.saturating_sub(moved)).less(epsilon_ns.saturating_add(later_ns))
-            };
-            departures.0.iter().copied().map(lower).max()
-        };
-        let delays = if self.open_loop { self.delays(tally) } else { vec![(0, 0)] };
-        let lower = delays.into_iter().filter_map(|(count, delay_ns)| best(count, delay_ns)).max()?;
-        Some(Bounds { upper, lower: lower.min(upper) })
     }
 
     /// For each delay of ours that occurred, and for none: how many queries it was exceeded for.
@@ -137,6 +114,37 @@ impl<'a> OwnPart<'a> {
         let own = Exceeded::of(own);
         let steps = own.steps.iter().map(|(to_ns, above)| exceeded(*to_ns, *above));
         std::iter::once(exceeded(0, own.total)).chain(steps).collect()
+    }
+}
+
+/// A latency whose percentiles have ends.
+pub struct BoundedLatency<'t> {
+    latency: Latency<'t>,
+    /// What the lower ends are taken from.
+    ranks: Ranks,
+    /// How many queries may have been delayed by more than each delay.
+    delays: Vec<(u64, u64)>,
+    /// How many may have left later than each time after their instant of sending.
+    departures: Vec<(u64, u64)>,
+    /// Lost queries that may be ours.
+    lost: u64,
+    is_bounded: bool,
+}
+
+impl BoundedLatency<'_> {
+    /// The percentile `q`; `None` where too few queries are beyond it.
+    pub fn at(&self, q: f64) -> Option<Bounds> {
+        let upper = self.latency.percentile(q)?;
+        if !self.is_bounded {
+            return Some(Bounds { upper, lower: Quantile::At(0) });
+        }
+        let rank = self.latency.rank(q);
+        let all = self.delays.iter().flat_map(|delay| self.departures.iter().map(move |more| (delay, more)));
+        let lower = all.map(|((delayed, delay_ns), (more, more_ns))| {
+            let moved = delayed.saturating_add(*more).saturating_add(self.lost);
+            self.ranks.at(rank.saturating_sub(moved)).less(delay_ns.saturating_add(*more_ns))
+        });
+        lower.max().map(|lower| Bounds { upper, lower: lower.min(upper) })
     }
 }
 
@@ -178,25 +186,19 @@ impl Ranks {
     }
 }
 
-/// By how much queries may have left later than their instant of sending: how many by more than each duration.
-struct Departures(Vec<(u64, u64)>);
-
-impl Departures {
-    /// From samples, for `queries` queries. Without samples nothing is said.
-    fn of(sampled: Option<&Histogram>, queries: u64) -> Departures {
-        let Some(sampled) = sampled.filter(|sampled| sampled.count() > 0) else {
-            return Departures(vec![(0, 0)]);
-        };
-        let scaled = |above: u64| (queries as f64 * above as f64 / sampled.count() as f64).ceil() as u64;
-        let mut kept: Vec<(u64, u64)> = Vec::new();
-        for (to_ns, above) in Exceeded::of(sampled).steps {
-            // Each halves what is beyond: more of them make the bound no better.
-            if above == 0 || kept.last().is_none_or(|(last, _)| scaled(above) <= last / 2) {
-                kept.push((scaled(above), to_ns));
-            }
+/// How many of `queries` queries may have left later than each time after their instant of sending, from samples.
+/// Without samples nothing is said.
+fn departures(sampled: Option<&Histogram>, queries: u64) -> Vec<(u64, u64)> {
+    let Some(sampled) = sampled.filter(|sampled| sampled.count() > 0) else { return vec![(0, 0)] };
+    let scaled = |above: u64| (queries as f64 * above as f64 / sampled.count() as f64).ceil() as u64;
+    let mut kept: Vec<(u64, u64)> = Vec::new();
+    for (to_ns, above) in Exceeded::of(sampled).steps {
+        // Each halves what is beyond: more of them make the bound no better.
+        if above == 0 || kept.last().is_none_or(|(last, _)| scaled(above) <= last / 2) {
+            kept.push((scaled(above), to_ns));
         }
-        Departures(kept)
     }
+    kept
 }
 
 /// Percentiles whose ends are closer than this are told apart by few users' limits.

@@ -41,7 +41,7 @@ mod warning;
 mod watched;
 mod written;
 
-pub use bounds::{Bounds, OwnPart};
+pub use bounds::{BoundedLatency, Bounds, OwnPart};
 pub use by::{By, Key};
 pub use capture::{CaptureCounts, SkipReason, Skipped, WrittenCounts};
 pub use checks::{Cookies, Tsig, TsigFailure};

@@ -113,7 +113,8 @@ fn sends_late(sum: &Tally, arrivals: &Arrivals, evidence: &Evidence) -> Option<W
     // A wait for something else has its own warning.
     let part = OwnPart { has_waited: false, ..OwnPart::of(evidence, arrivals) };
     let is_wide = || {
-        let bounds = PERCENTILES.iter().filter_map(|(.., q)| part.percentile(sum, *q));
+        let percentiles = part.percentiles(sum);
+        let bounds = PERCENTILES.iter().filter_map(|(.., q)| percentiles.at(*q));
         longest_ns > WIDE_NS && bounds.into_iter().any(|bounds| bounds.is_wide())
     };
     let is_late = match sum.ends.sent_only > 0 {

@@ -13,7 +13,8 @@
 use std::path::Path;
 
 use dnsdyno_measure::{
-    Arrivals, Bounds, Evidence, Loss, OwnPart, OwnShare, Samples, Tally, Verdict, Warning, WorkerUse, verdict,
+    Arrivals, BoundedLatency, Bounds, Evidence, Loss, OwnPart, OwnShare, Samples, Tally, Verdict, Warning,
+    WorkerUse, verdict,
 };
 
 use crate::fit::{self, Order};
@@ -194,14 +195,24 @@ impl Digest {
         verdict(tally, arrivals, &self.evidence(sum))
     }
 
-    /// A percentile of the headline latency of the run, with its ends; `None` where too few queries are beyond it.
-    pub fn percentile(&self, q: f64) -> Option<Bounds> {
-        self.own_part(self.arrivals()).percentile(self.tally(), q)
+    /// The percentiles of the headline latency of the run, with their ends.
+    pub fn percentiles(&self) -> BoundedLatency<'_> {
+        self.own_part(self.arrivals()).percentiles(self.tally())
     }
 
     /// The same of one row.
+    pub fn percentiles_of<'r>(&self, row: &'r Row) -> BoundedLatency<'r> {
+        self.own_part(&row.arrivals).percentiles(&row.tally)
+    }
+
+    /// A percentile of the run; `None` where too few queries are beyond it.
+    pub fn percentile(&self, q: f64) -> Option<Bounds> {
+        self.percentiles().at(q)
+    }
+
+    /// A percentile of one row.
     pub fn percentile_of(&self, row: &Row, q: f64) -> Option<Bounds> {
-        self.own_part(&row.arrivals).percentile(&row.tally, q)
+        self.percentiles_of(row).at(q)
     }
 
     /// The lost queries of the run, and how many of them may be ours.

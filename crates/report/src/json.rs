@@ -9,6 +9,7 @@ use dnsdyno_record::{Digest, Headline, Interval, Row, WorkerUse};
 use dnsdyno_wire::{rcode_name, type_name};
 use serde_json::{Map, Value, json};
 
+use crate::bounds;
 use crate::connections;
 use crate::fallback;
 use crate::figures::{
@@ -97,6 +98,9 @@ pub fn summary_json(digest: &Digest) -> Value {
         "response": latency(tally.response_latency(), timeout_ns),
         "service": latency(tally.service_latency(), timeout_ns),
         "lateness": latency(lateness(tally), timeout_ns),
+        "bounds": bounds::as_json(&digest.percentiles(), timeout_ns),
+        "lost_ours": digest.loss().ours,
+        "own_share": digest.own_share().map(|share| json!({ "least": share.least, "most": share.most })),
         "rows": digest.rows().iter().map(|one| row(digest, one)).collect::<Vec<_>>(),
         "events": digest.events,
         "more_events": digest.more_events,
@@ -181,6 +185,8 @@ fn row(digest: &Digest, row: &Row) -> Value {
         "answered_qps": row_rate(row, row.tally.ends.answered),
         "loss_share": share(lost(&row.tally), judged(&row.tally)),
         "queries": queries(&row.tally),
+        "bounds": bounds::as_json(&digest.percentiles_of(row), timeout_ns),
+        "lost_ours": digest.loss_of(row).ours,
         "lateness_p99": quantile(lateness(&row.tally).percentile(0.99), timeout_ns),
     });
     if let (Some(into), Value::Object(from)) = (object.as_object_mut(), figures) {

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod answer;
+mod bounds;
 mod caching;
 mod capture;
 mod check;

@@ -1,8 +1,9 @@
 //! The table of rows: one per phase, or one per few seconds.
 
-use dnsdyno_measure::{Latency, Quantile};
+use dnsdyno_measure::Quantile;
 use dnsdyno_record::{Digest, Headline, Row};
 
+use crate::bounds::cell;
 use crate::figures::{headline, judged, lateness, longest, lost, row_rate, sent, share};
 use crate::foreign::safe;
 use crate::layout::{NOTHING, Table};
@@ -47,16 +48,15 @@ pub(crate) fn table(digest: &Digest) -> Option<Table> {
 
 /// The columns on responses.
 fn response_columns(table: &mut Table, digest: &Digest, rows: &[Row]) {
-    let at = |row: &Row, of: &dyn Fn(Latency<'_>) -> Option<Quantile>| {
-        quantile(of(headline(digest, &row.tally)), digest.header.timeout_ns)
-    };
+    let timeout_ns = digest.header.timeout_ns;
+    let at = |row: &Row, q: f64| cell(digest.percentile_of(row, q), timeout_ns);
     table.right("answered/s", 0, cells(rows, |row| rate(row_rate(row, row.tally.ends.answered))));
     let loss = |row: &Row| share(lost(&row.tally), judged(&row.tally)).map_or(NOTHING.to_owned(), percent);
     table.right("loss", 0, cells(rows, loss));
-    table.right("p50", 3, cells(rows, |row| at(row, &|latency| latency.percentile(0.5))));
-    table.right("p99", 0, cells(rows, |row| at(row, &|latency| latency.percentile(0.99))));
-    table.right("p99.9", 5, cells(rows, |row| at(row, &|latency| latency.percentile(0.999))));
-    table.right("max", 4, cells(rows, |row| at(row, &longest)));
+    table.right("p50", 3, cells(rows, |row| at(row, 0.5)));
+    table.right("p99", 0, cells(rows, |row| at(row, 0.99)));
+    table.right("p99.9", 5, cells(rows, |row| at(row, 0.999)));
+    table.right("max", 4, cells(rows, |row| quantile(longest(headline(digest, &row.tally)), timeout_ns)));
 }
 
 /// One cell per row.

@@ -28,6 +28,7 @@ pub fn summary_schema() -> Value {
         ("Latency", closed_object(latency())),
         ("Durations", closed_object(with(latency(), json!({ "count": count("Durations.") })))),
         ("Percentile", percentile()),
+        ("Bounds", closed_object(bounds())),
         ("Queries", closed_object(queries(&record))),
         ("Row", closed_object(row())),
         ("Told", closed_object(json!({ "name": text("For programs."), "text": text("For people.") }))),
@@ -74,6 +75,9 @@ fn frame() -> Value {
         "response": refer("Latency", "Response − intended instant."),
         "service": refer("Latency", "Response − actual send."),
         "lateness": refer("Latency", "Actual send − intended instant."),
+        "bounds": refer("Bounds", "The two ends of each percentile of the headline latency."),
+        "lost_ours": count("Lost queries that may be the generator's, at the most."),
+        "own_share": own_share(),
         "rows": list_of("Row", "The phases of the load, or groups of intervals."),
         "events": list_of("Event", "The first hundred events."),
         "more_events": count("Further events."),
@@ -84,7 +88,7 @@ fn frame() -> Value {
         "generator": closed_object(json!({
             "ok": {
                 "type": ["boolean", "null"],
-                "description": "Whether the figures are those of the server; null where the record has no end.",
+                "description": "Whether rate and loss are those of the server; null where the record has no end.",
             },
             "warnings": list_of("Told", "Why they may not be."),
             "notes": list_of("Told", "What the generator met that has moved no figure."),
@@ -174,9 +178,41 @@ fn row() -> Value {
         "answered_qps": number("Queries answered in time per second."),
         "loss_share": or_null_number("0 to 1; null where no query was due."),
         "queries": refer("Queries", "How the queries ended."),
+        "bounds": refer("Bounds", "The two ends of each percentile."),
+        "lost_ours": count("Lost queries that may be the generator's, at the most."),
         "lateness_p99": refer("Percentile", "p99 of actual send − intended instant."),
     });
     with(latency(), own)
+}
+
+/// The two ends of each percentile: as measured, and without what may be the generator's.
+fn bounds() -> Value {
+    let one = closed_object(json!({
+        "upper": refer("Percentile", "As measured."),
+        "lower": refer("Percentile", "What it would have been at least without the generator's part."),
+        "ours_ns": or_null_count("The difference; null where only the upper end is beyond the timeout."),
+        "wide": { "type": "boolean", "description": "Whether it is more than a quarter and more than 50 µs." },
+    }));
+    let mut properties = json!({});
+    for (key, name, _) in PERCENTILES {
+        properties[key] = json!({
+            "anyOf": [one.clone(), { "type": "null" }],
+            "description": format!("Those of {name}; null where too few queries are beyond it."),
+        });
+    }
+    properties
+}
+
+/// The generator's own share of a closed loop.
+fn own_share() -> Value {
+    let share = closed_object(json!({
+        "least": number("At the least, 0 to 1."),
+        "most": number("At the most."),
+    }));
+    json!({
+        "anyOf": [share, { "type": "null" }],
+        "description": "The part of their time that queries of a closed loop were with the generator; else null.",
+    })
 }
 
 /// A latency, unanswered queries included.

@@ -1,11 +1,13 @@
 //! The latencies of a summary: response time, service time and the lateness of sends, under each other.
 //!
 //! Where response and service time differ, the difference is the generator's own lateness, or the wait behind a
-//! stalled server: so both are shown, in the same columns.
+//! stalled server: so both are shown, in the same columns. How much of a percentile may be ours has a line where it is
+//! too much.
 
 use dnsdyno_measure::{Latency, PERCENTILES, Quantile};
 use dnsdyno_record::{Digest, Headline};
 
+use crate::bounds::{cell, row_of_ours};
 use crate::figures::{headline, latency, lateness, longest, other};
 use crate::layout::{NOTHING, Table, paragraph};
 use crate::rows::quantile;
@@ -30,16 +32,31 @@ pub(crate) fn table(digest: &Digest) -> Option<Table> {
     let column = |cell: &dyn Fn(&Line<'_>) -> Option<Quantile>| -> Vec<String> {
         lines.iter().map(|line| quantile(cell(line), timeout_ns)).collect()
     };
+    let ours = if digest.header.send_only { None } else { row_of_ours(digest) };
+    // The line of what may be ours is below the latency that it is a part of.
+    let with_ours = |mut cells: Vec<String>, of_ours: &str| {
+        if ours.is_some() {
+            cells.insert(1, of_ours.to_owned());
+        }
+        cells
+    };
+    let names = lines.iter().map(|line| line.name.to_owned()).collect();
     let mut table = Table::default();
-    table.left("", 0, lines.iter().map(|line| line.name.to_owned()).collect());
-    table.right("min", 6, column(&|line| line.latency.answered.exact().map(|e| Quantile::At(e.min_ns))));
+    table.left("", 0, with_ours(names, "ours, at most"));
+    let shortest = |line: &Line<'_>| line.latency.answered.exact().map(|e| Quantile::At(e.min_ns));
+    table.right("min", 6, with_ours(column(&shortest), ""));
     let average = |line: &Line<'_>| line.latency.answered.mean_ns().map_or(NOTHING.to_owned(), duration);
-    table.right("avg", 3, lines.iter().map(average).collect());
-    for (key, title, q) in PERCENTILES {
+    table.right("avg", 3, with_ours(lines.iter().map(average).collect(), ""));
+    for (place, (key, title, q)) in PERCENTILES.into_iter().enumerate() {
         let dispensable = DISPENSABLE.iter().find(|(known, _)| *known == key).map_or(0, |(_, rank)| *rank);
-        table.right(title, dispensable, column(&|line| line.latency.percentile(q)));
+        let mut cells = column(&|line| line.latency.percentile(q));
+        if let Some(ours) = &ours {
+            cells[0] = cell(digest.percentile(q), timeout_ns);
+            cells = with_ours(cells, &ours[place]);
+        }
+        table.right(title, dispensable, cells);
     }
-    table.right("max", 1, column(&|line| longest(line.latency)));
+    table.right("max", 1, with_ours(column(&|line| longest(line.latency)), ""));
     Some(table)
 }
 
