@@ -6,7 +6,8 @@
 
 use crate::counter::counters;
 use crate::{
-    Anomalies, ByCode, CachingClients, Connections, Cookies, Ends, Fallback, Histogram, Latency, Tsig,
+    Anomalies, ByCode, CachingClients, Connections, Cookies, Ends, Fallback, Histogram, Latency, SendStamps,
+    Tsig,
 };
 
 counters! {
@@ -157,6 +158,8 @@ counters! {
         pub cpu_ns: u64,
         /// Time that the workers waited for a CPU, in nanoseconds.
         pub cpu_wait_ns: u64,
+        /// The kernel's stamps of sending; `None` where it was not asked for any, or refused.
+        pub send_stamps: Option<Box<SendStamps>>,
         /// Connections; `None` where the transport has none.
         pub connections: Option<Box<Connections>>,
         /// Signatures of responses; `None` where queries are not signed.
@@ -173,6 +176,12 @@ impl Arrivals {
     #[inline]
     pub fn connections_mut(&mut self) -> &mut Connections {
         self.connections.get_or_insert_default()
+    }
+
+    /// The kernel's stamps of sending, created when first needed.
+    #[inline]
+    pub fn send_stamps_mut(&mut self) -> &mut SendStamps {
+        self.send_stamps.get_or_insert_default()
     }
 
     /// Responses that ended no query because of their signature or their cookie.

@@ -8,8 +8,8 @@ use std::path::Path;
 use dnsdyno_measure::{
     Anomalies, Arrivals, CachingClients, ConnectFailure, ConnectionEnd, Connections, Cookies, Encrypted,
     Evidence, Fallback, FallbackFailure, HandshakeFailure, HandshakeKind, MemberTally, Neighbour,
-    NotSentReason, PerClient, ProcedureKind, Samples, Side, StreamFailure, Tally, Tsig, TsigFailure,
-    TypeCount, Warning, Watched, WatchedKind, merge_samples,
+    NotSentReason, PerClient, ProcedureKind, Samples, SendStamps, Side, StreamFailure, Tally, Tsig,
+    TsigFailure, TypeCount, Warning, Watched, WatchedKind, merge_samples,
 };
 use dnsdyno_record::{
     Ended, Event, Header, Headline, HostInfo, InterfaceCounts, Interval, MemberInfo, Phase, RunWriter, Sum,
@@ -162,6 +162,7 @@ pub(crate) fn interval(index: u64) -> Interval {
         in_flight_max: 17 + index,
         cpu_ns: 300_000_000,
         cpu_wait_ns: 1_000_000,
+        send_stamps: index.is_multiple_of(3).then(|| Box::new(send_stamps(index))),
         connections: index.is_multiple_of(2).then(|| Box::new(connections(index))),
         tsig: Some(Box::new(tsig(index))),
         cookies: Some(Box::new(Cookies {
@@ -183,6 +184,13 @@ pub(crate) fn interval(index: u64) -> Interval {
         workers: workers.into(),
         watched: samples(index),
     }
+}
+
+/// Stamps of sending with different figures.
+fn send_stamps(index: u64) -> SendStamps {
+    let mut stamps = SendStamps { missing: 3 + index, ..SendStamps::default() };
+    (0..200).for_each(|n| stamps.delay.record(2_000 + n % 7 * 301 + index));
+    stamps
 }
 
 /// Signatures with different figures.
