@@ -1,7 +1,7 @@
 //! How many queries were lost, and how many of them this host may have lost itself.
 
 use crate::exceeded::Exceeded;
-use crate::{NotSentReason, Tally};
+use crate::{FallbackFailure, NotSentReason, Tally};
 
 /// The lost queries of a run or of a part of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,7 +21,7 @@ impl Loss {
         let (judged, lost) = (tally.ends.judged(), tally.ends.lost());
         let ours = match loses_answers {
             true => lost,
-            false => (not_sent_by_us(tally) + lost_by_bursts(tally)).min(lost),
+            false => (not_sent_by_us(tally) + without_tcp(tally) + lost_by_bursts(tally)).min(lost),
         };
         Loss { judged, lost, ours }
     }
@@ -43,6 +43,15 @@ pub(crate) fn not_sent_by_us(tally: &Tally) -> u64 {
     let by_others = [NotSentReason::WindowFull, NotSentReason::NoStream];
     let held_back: u64 = by_others.into_iter().map(|reason| tally.ends.not_sent.of(reason)).sum();
     tally.ends.not_sent.total() - held_back
+}
+
+/// Queries that this host could not send over TCP after their truncated response: they count as timed out.
+pub(crate) fn without_tcp(tally: &Tally) -> u64 {
+    let failed = |why| tally.fallback.as_deref().map_or(0, |fallback| fallback.failed(why));
+    [FallbackFailure::NoClient, FallbackFailure::NoLocalPort, FallbackFailure::NotSent]
+        .map(failed)
+        .iter()
+        .sum()
 }
 
 /// Queries that were lost because they were sent late, in bursts that the schedule does not have: how many more of the
@@ -94,6 +103,14 @@ mod tests {
     fn a_window_that_holds_queries_back_makes_no_burst_of_ours() {
         let held = Tally { held_back: 1, ..run(0, 730) };
         assert_eq!(Loss::of(&held, false).ours, 0);
+    }
+
+    #[test]
+    fn a_fallback_without_a_free_client_of_ours_is_our_loss() {
+        let mut tally = run(900, 0);
+        tally.fallback_mut().add_failed(FallbackFailure::NoClient, 800);
+        tally.fallback_mut().add_failed(FallbackFailure::ConnectTimedOut, 100);
+        assert_eq!(Loss::of(&tally, false).ours, 800);
     }
 
     #[test]

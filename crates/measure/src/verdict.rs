@@ -1,7 +1,7 @@
 //! Whether the generator itself limited the result: from evidence to warnings.
 
 use crate::bounds::WIDE_NS;
-use crate::loss::{lost_by_bursts, not_sent_by_us};
+use crate::loss::{lost_by_bursts, not_sent_by_us, without_tcp};
 use crate::{Arrivals, Evidence, OwnPart, OwnShare, PERCENTILES, Quantile, Tally, Warning};
 
 /// What the generator says about itself.
@@ -37,7 +37,14 @@ pub fn verdict(sum: &Tally, arrivals: &Arrivals, evidence: &Evidence) -> Verdict
         true => verdict.doubts.extend(late),
         false => verdict.notes.extend(late),
     }
-    verdict.notes.extend(met(evidence));
+    // What waits for a client or a port in the TCP part of a fallback, and gets none, is counted as lost.
+    let is_lost = |warning: &Warning| {
+        let waits = matches!(warning, Warning::ClientsBusy { .. } | Warning::PortsExhausted { .. });
+        waits && without_tcp(sum) > 0
+    };
+    let (doubts, notes): (Vec<_>, Vec<_>) = met(evidence).partition(is_lost);
+    verdict.doubts.extend(doubts);
+    verdict.notes.extend(notes);
     verdict
 }
 
@@ -317,6 +324,16 @@ mod tests {
             let closed = Evidence { open_loop: false, ..evidence };
             assert_eq!(names(&quiet, &closed), (vec![], vec![name]));
         }
+    }
+
+    #[test]
+    fn clients_that_are_too_few_for_a_fallback_put_the_loss_in_doubt() {
+        let mut sum = sum_with_lateness(2_000);
+        let busy = Evidence { connection_waits: 1, ..OK };
+        sum.fallback_mut().started = 1;
+        assert_eq!(names(&sum, &busy), (vec![], vec!["clients_busy"]));
+        sum.fallback_mut().add_failed(crate::FallbackFailure::NoClient, 1);
+        assert_eq!(names(&sum, &busy), (vec!["clients_busy"], vec![]));
     }
 
     #[test]

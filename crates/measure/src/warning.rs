@@ -261,7 +261,10 @@ impl fmt::Display for Warning {
             Warning::CpusShared { with } => {
                 write!(f, "CPUs shared: ")?;
                 let mut before = "";
-                for neighbour in with {
+                // A server has processes that do nothing under a load.
+                let is_busy = |neighbour: &&Neighbour| neighbour.cpu_share >= 0.005;
+                let has_busy = with.iter().any(|neighbour| is_busy(&neighbour));
+                for neighbour in with.iter().filter(|neighbour| !has_busy || is_busy(neighbour)) {
                     write!(f, "{before}{neighbour}")?;
                     before = ", ";
                 }

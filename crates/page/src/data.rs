@@ -372,7 +372,8 @@ pub fn state_word(state: dnsdyno_report::State) -> &'static str {
 
 impl From<dnsdyno_report::Verdict> for Verdict {
     fn from(verdict: dnsdyno_report::Verdict) -> Verdict {
-        let dnsdyno_report::Verdict { state, word, doubts, notes } = verdict;
+        let dnsdyno_report::Verdict { state, word, doubts, ours, notes } = verdict;
+        let notes = ours.into_iter().chain(notes).collect();
         Verdict { state: state_word(state), word, doubts, notes }
     }
 }

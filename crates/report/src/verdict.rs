@@ -2,12 +2,15 @@
 
 use dnsdyno_record::Digest;
 
-/// Whether the generator may have limited the result.
+use crate::bounds::wide;
+use crate::units::percent;
+
+/// Whether rate and loss may be those of the generator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It did not.
+    /// They are not.
     Ok,
-    /// It may have: the figures are not called those of the server.
+    /// They may be: they are not called those of the server.
     Doubt,
     /// The record has no end, or nothing was sent, and so there is no verdict.
     Unknown,
@@ -16,13 +19,15 @@ pub enum State {
 /// The verdict on the generator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// Whether it may have limited the result.
+    /// Whether rate and loss may be the generator's.
     pub state: State,
     /// The same in words: `generator: ok`.
     pub word: &'static str,
-    /// Why the figures may not be those of the server.
+    /// Why rate and loss may not be those of the server.
     pub doubts: Vec<String>,
-    /// What the generator met that has moved no figure.
+    /// How much of other figures may be the generator's: its share of a closed loop, percentiles that are too wide.
+    pub ours: Vec<String>,
+    /// What the generator has met.
     pub notes: Vec<String>,
 }
 
@@ -30,12 +35,27 @@ pub struct Verdict {
 pub fn verdict(digest: &Digest) -> Verdict {
     let doubts: Vec<_> = digest.warnings().iter().map(ToString::to_string).collect();
     if digest.header.is_watch_only() {
-        return Verdict { state: State::Unknown, word: "no load", doubts: Vec::new(), notes: Vec::new() };
+        let (doubts, ours, notes) = Default::default();
+        return Verdict { state: State::Unknown, word: "no load", doubts, ours, notes };
     }
     let (state, word) = match (&digest.sum, doubts.is_empty()) {
         (Some(_), true) => (State::Ok, "generator: ok"),
         (None, true) => (State::Unknown, "generator: no verdict"),
         (_, false) => (State::Doubt, "generator: in doubt"),
     };
-    Verdict { state, word, doubts, notes: digest.notes().iter().map(ToString::to_string).collect() }
+    let notes = digest.notes().iter().map(ToString::to_string).collect();
+    Verdict { state, word, doubts, ours: ours(digest), notes }
+}
+
+fn ours(digest: &Digest) -> Vec<String> {
+    // Where it is too large, it is one of the doubts.
+    let share = digest.own_share().filter(|share| !share.is_wide());
+    let share = share.map(|share| {
+        let (least, most) = (percent(share.least), percent(share.most));
+        let to_most = if most == least { String::new() } else { format!(" to {most}") };
+        format!("own share of the loop: {least}{to_most}")
+    });
+    let wide = if digest.header.send_only { Vec::new() } else { wide(digest) };
+    let wide = (!wide.is_empty()).then(|| format!("~ {}", wide.join(", ")));
+    share.into_iter().chain(wide).collect()
 }

@@ -57,7 +57,7 @@ fn a_run_reports_its_end_and_the_warnings_of_the_generator() {
     narrow.server.capacity = 1;
     let digest = narrow.run(&plan(20_000, "500ms")).unwrap().digest;
     let names: Vec<_> = digest.warnings().iter().map(|warning| warning.name()).collect();
-    assert_eq!(names, ["sends_late", "sends_missing"]);
+    assert_eq!(names, ["sends_behind", "sends_missing"]);
     let sum = digest.sum.as_ref().unwrap();
     assert!(sum.evidence.datagrams_only && sum.evidence.lasted_ns > 0, "{:?}", sum.evidence);
 }

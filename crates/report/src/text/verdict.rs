@@ -1,9 +1,8 @@
 //! The end of a summary: whether rate and loss are in doubt, what of the percentiles may be ours, and the rate.
 
-use dnsdyno_measure::{Evidence, OwnShare};
+use dnsdyno_measure::Evidence;
 use dnsdyno_record::Digest;
 
-use crate::bounds::wide;
 use crate::check::refusals;
 use crate::figures::{
     RATE_NEEDS_NS, RATE_NEEDS_QUERIES, carries_a_rate, judged, lost, run_rate, sent, share,
@@ -27,12 +26,8 @@ pub(super) fn write(out: &mut String, digest: &Digest, width: usize) {
     for doubt in &verdict.doubts {
         paragraph(out, &format!("- {}", safe(doubt)), 2, 4, width);
     }
-    if let Some(share) = digest.own_share() {
-        paragraph(out, &own_share(&share), 2, 4, width);
-    }
-    let wide = wide(digest);
-    if !wide.is_empty() && !digest.header.send_only {
-        paragraph(out, &format!("~ {}", wide.join(", ")), 2, 4, width);
+    for ours in &verdict.ours {
+        paragraph(out, ours, 2, 4, width);
     }
     for note in &verdict.notes {
         paragraph(out, &format!("noted: {}", safe(note)), 2, 4, width);
@@ -45,15 +40,6 @@ pub(super) fn write(out: &mut String, digest: &Digest, width: usize) {
     paragraph(out, &format!("{}{doubt}", rate_line(digest)), 0, 2, width);
     if let Some(text) = refusals(digest) {
         paragraph(out, &text, 0, 2, width);
-    }
-}
-
-/// `own share of the loop: 3.10 %`, the part of their time that queries were with the generator.
-fn own_share(share: &OwnShare) -> String {
-    let least = percent(share.least);
-    match percent(share.most) {
-        most if most == least => format!("own share of the loop: {least}"),
-        most => format!("own share of the loop: {least} to {most}"),
     }
 }
 
