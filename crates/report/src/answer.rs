@@ -13,7 +13,7 @@ use crate::figures::{
     RATE_NEEDS_NS, RATE_NEEDS_QUERIES, carries_a_rate, headline, judged, lateness, lost, run_rate, sent,
     share,
 };
-use crate::rows::quantile;
+use crate::quantile::quantile;
 use crate::steps::{HELD_LOSS, Steps};
 use crate::units::{count, counted, length, percent, rate};
 use crate::verdict::{State, Verdict, verdict};

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::layout::NOTHING;
 use crate::objects::quantile as object;
-use crate::rows::quantile;
+use crate::quantile::quantile;
 use crate::units::duration;
 
 /// A percentile in a cell: `286 µs`, or `~286 µs` where its ends are too far apart for it to be called the server's.

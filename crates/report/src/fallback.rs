@@ -9,7 +9,7 @@ use crate::figures::{run_rate, share};
 use crate::foreign::safe;
 use crate::layout::{NOTHING, Table, flow};
 use crate::objects::{self, counters};
-use crate::rows::quantile;
+use crate::quantile::quantile;
 use crate::units::{count, counted, percent, rate};
 
 /// Writes how many transactions were retried, the parts of their time, and where they failed.

@@ -4,7 +4,7 @@ use dnsdyno_measure::{Arrivals, Latency, PERCENTILES};
 
 use crate::figures::longest;
 use crate::layout::{flow, flow_after};
-use crate::rows::quantile;
+use crate::quantile::quantile;
 use crate::units::{count, rate, seconds};
 
 /// The figures of one or several wall intervals.

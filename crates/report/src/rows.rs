@@ -1,13 +1,13 @@
 //! The table of rows: one per phase, or one per few seconds.
 
-use dnsdyno_measure::Quantile;
 use dnsdyno_record::{Digest, Headline, Row};
 
 use crate::bounds::cell;
 use crate::figures::{headline, judged, lateness, longest, lost, row_rate, sent, share};
 use crate::foreign::safe;
 use crate::layout::{NOTHING, Table};
-use crate::units::{duration, percent, rate, seconds, setting};
+use crate::quantile::quantile;
+use crate::units::{percent, rate, seconds};
 
 /// Appends the table.
 pub(crate) fn write(out: &mut String, digest: &Digest, width: usize) {
@@ -62,13 +62,4 @@ fn response_columns(table: &mut Table, digest: &Digest, rows: &[Row]) {
 /// One cell per row.
 fn cells(rows: &[Row], cell: impl Fn(&Row) -> String) -> Vec<String> {
     rows.iter().map(cell).collect()
-}
-
-/// A percentile as text: `1.23 ms`, `>5 s` where it is among the unanswered, `-` for none.
-pub fn quantile(quantile: Option<Quantile>, timeout_ns: u64) -> String {
-    match quantile {
-        Some(Quantile::At(ns)) => duration(ns),
-        Some(Quantile::BeyondTimeout) => format!(">{}", setting(timeout_ns)),
-        None => NOTHING.to_owned(),
-    }
 }

@@ -10,7 +10,7 @@ use dnsdyno_record::{Digest, Headline};
 use crate::bounds::{cell, row_of_ours};
 use crate::figures::{headline, latency, lateness, longest, other};
 use crate::layout::{NOTHING, Table, paragraph};
-use crate::rows::quantile;
+use crate::quantile::quantile;
 use crate::units::{count, duration};
 
 /// Appends the table.
