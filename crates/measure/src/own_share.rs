@@ -20,7 +20,7 @@ pub struct OwnShare {
 }
 
 impl OwnShare {
-    /// That of a run; `None` in an open loop, and where nothing was sent.
+    /// That of a run; `None` in an open loop, and in a run that is mostly its start and its end.
     pub fn of(tally: &Tally, arrivals: &Arrivals, evidence: &Evidence) -> Option<OwnShare> {
         if evidence.open_loop || evidence.window == 0 || evidence.schedule_ns == 0 {
             return None;
@@ -33,7 +33,7 @@ impl OwnShare {
         let departed_ns = departure_ns(arrivals) * queries as f64;
         let whole_ns = evidence.window as f64 * evidence.schedule_ns as f64;
         let share = |with_server_ns: f64| (1.0 - with_server_ns / whole_ns).clamp(0.0, 1.0);
-        (queries > 0).then(|| OwnShare {
+        (queries >= ROUNDS * evidence.window).then(|| OwnShare {
             least: share(with_server_ns),
             most: share((with_server_ns - departed_ns).max(0.0)),
         })
@@ -55,6 +55,9 @@ impl OwnShare {
 fn departure_ns(_arrivals: &Arrivals) -> f64 {
     0.0
 }
+
+/// How often each place of the window must have been used: at the start and at the end, places are empty.
+const ROUNDS: u64 = 20;
 
 /// The rate may be higher by as much as a percentile may be apart.
 const WIDE_FACTOR: f64 = 1.25;
@@ -93,6 +96,16 @@ mod tests {
     #[test]
     fn a_lost_query_was_with_the_server_until_its_timeout() {
         assert!((share(50_000, 10).least - 0.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_run_of_few_rounds_has_none() {
+        let evidence = Evidence { window: 100, schedule_ns: 1, ..Evidence::default() };
+        let mut tally = Tally::new(1);
+        tally.ends.answered = 1_999;
+        assert_eq!(OwnShare::of(&tally, &Arrivals::default(), &evidence), None);
+        tally.ends.answered = 2_000;
+        assert!(OwnShare::of(&tally, &Arrivals::default(), &evidence).is_some());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Text layout for a terminal: wrapped paragraphs, wrapped items, tables that drop columns.
 
 /// Appends `text` to `out`, broken between words at `width`; lines after the first are indented.
-pub(crate) fn paragraph(out: &mut String, text: &str, indent: usize, hanging: usize, width: usize) {
+pub fn paragraph(out: &mut String, text: &str, indent: usize, hanging: usize, width: usize) {
     flow(out, words(text), " ", indent, hanging, width);
 }
 

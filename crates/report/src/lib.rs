@@ -53,7 +53,7 @@ pub use figures::{row_rate, share};
 pub use hints::hint_texts;
 pub use intervals::{Csv, EveryCounter};
 pub use json::{json_line, summary_json, write_json};
-pub use layout::{Column, Table};
+pub use layout::{Column, Table, paragraph};
 pub use live::{Figure as LiveFigure, LiveFigures};
 pub use load::{HELD_RULE, Knee, LoadPoint, LoadResponse, PointsOfLoad, RatesOfRuns};
 pub use prediction::{prediction_json, prediction_text};

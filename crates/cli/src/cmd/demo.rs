@@ -4,7 +4,9 @@ use std::io::Write;
 use std::time::Duration;
 
 use dnsdyno_plan::Draft;
+use dnsdyno_record::Digest;
 use dnsdyno_report::units::{count, duration};
+use dnsdyno_report::{answer, paragraph};
 use dnsdyno_responder::{Book, Config, Delay, Faults, Responder};
 use dnsdyno_runner::validate;
 
@@ -13,7 +15,7 @@ use crate::cmd::{report, run};
 use crate::exit::{Failure, Outcome};
 use crate::message::print_error;
 use crate::metrics::Told;
-use crate::screen::progress;
+use crate::screen::{progress, width_of_terminal};
 use crate::summary::Form;
 
 pub(crate) fn demo(flags: &DemoFlags) -> Outcome {
@@ -47,11 +49,22 @@ pub(crate) fn demo(flags: &DemoFlags) -> Outcome {
     if let Some(folder) = run.folder {
         let page = report::write_page(&[folder], None, None)?;
         if !flags.json {
-            let text = format!("\nthe page of this run, to open in a browser: {}", report::named(&page));
+            let text = format!("the page of this run, to open in a browser: {}", report::named(&page));
             writeln!(std::io::stdout(), "{text}").map_err(Failure::run_failed)?;
         }
     }
+    if !flags.json {
+        write!(std::io::stdout(), "{}", last_words(&run.digest)).map_err(Failure::run_failed)?;
+    }
     Ok(run.code)
+}
+
+/// What the demo has shown, in a sentence, and what to do next.
+fn last_words(digest: &Digest) -> String {
+    let next = "now measure your own server: dnsdyno run -s ADDRESS -d queries.txt --rate 5k --for 30s";
+    let mut text = String::from("\n");
+    paragraph(&mut text, &answer(digest).sentence, 0, 0, width_of_terminal());
+    format!("{text}{next}\n")
 }
 
 /// The responder's counts, to compare with the summary.
@@ -60,8 +73,7 @@ fn responder_counts(book: &Book) -> String {
     let delay = |quantile| book.udp.hold_ns(quantile).map_or("-".into(), duration);
     format!(
         "\nthe responder counted: {} queries received (the check before the load has sent 2), {} answered,\n\
-         delay p50 {} p99 {}\n\
-         now measure your own server: dnsdyno run -s ADDRESS -d queries.txt --rate 5k --for 30s",
+         delay p50 {} p99 {}",
         count(counts.received),
         count(counts.answered),
         delay(0.5),

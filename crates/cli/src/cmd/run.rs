@@ -47,6 +47,8 @@ pub(crate) struct Executed {
     pub(crate) code: u8,
     /// The folder of the record.
     pub(crate) folder: Option<PathBuf>,
+    /// What it has shown.
+    pub(crate) digest: Digest,
 }
 
 /// Runs the plan (or `over_sockets`, where AF_XDP is not available) and prints the summary.
@@ -95,7 +97,7 @@ pub(crate) fn execute(
         Some(Ended::HungUp) => HUNG_UP,
         _ => code,
     };
-    Ok(Executed { code, folder: run.folder })
+    Ok(Executed { code, folder: run.folder, digest: run.digest })
 }
 
 /// What explains the losses of a run first, where something was watched beside its load.

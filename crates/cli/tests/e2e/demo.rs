@@ -7,11 +7,17 @@ use crate::support::Workplace;
 #[test]
 fn the_demo_runs_without_any_set_up_and_leaves_a_record() {
     let work = Workplace::new();
-    let ran = work.dnsdyno("demo --quiet --json -o demo").gives(0);
-    let summary: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let told = work.dnsdyno("demo --quiet -o demo").gives(0).stdout;
+    let summary: Value = serde_json::from_str(&work.dnsdyno("show demo --json").gives(0).stdout).unwrap();
     let digest = work.record("demo");
     assert_eq!((digest.tally().scheduled, digest.tally().ends.answered), (220_000, 220_000));
     assert_eq!(digest.rows().len(), 10, "one row a step of the stair");
+    let last: Vec<_> = told.trim_end().lines().rev().take(3).collect();
+    assert!(last[0].starts_with("now measure your own server: dnsdyno run"), "{told}");
+    assert!(
+        last[1..].iter().any(|line| line.starts_with("Held 2,000 to ")),
+        "it ends with what it has shown:\n{told}"
+    );
     assert!(summary.to_string().contains("220000"), "{summary:#}");
     let shown = work.dnsdyno("show demo").gives(0).stdout;
     assert!(shown.contains("response time from when the query was due"), "{shown}");
