@@ -81,7 +81,7 @@ impl<'a> OwnPart<'a> {
             workers: evidence.workers,
             has_waited: waits + evidence.connects_without_port > 0,
             loses_answers: evidence.socket_drops.max(arrivals.socket_drops) > 0 || evidence.fragments > 0,
-            departure: None,
+            departure: arrivals.send_stamps.as_deref().map(|stamps| &stamps.delay),
         }
     }
 

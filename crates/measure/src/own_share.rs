@@ -52,8 +52,8 @@ impl OwnShare {
 }
 
 /// The mean time between the instant of sending and the kernel's stamp; 0 where there is none.
-fn departure_ns(_arrivals: &Arrivals) -> f64 {
-    0.0
+fn departure_ns(arrivals: &Arrivals) -> f64 {
+    arrivals.send_stamps.as_deref().and_then(|stamps| stamps.delay.mean_ns()).unwrap_or(0) as f64
 }
 
 /// How often each place of the window must have been used: at the start and at the end, places are empty.
@@ -106,6 +106,19 @@ mod tests {
         assert_eq!(OwnShare::of(&tally, &Arrivals::default(), &evidence), None);
         tally.ends.answered = 2_000;
         assert!(OwnShare::of(&tally, &Arrivals::default(), &evidence).is_some());
+    }
+
+    #[test]
+    fn the_time_until_a_query_has_left_is_ours_too() {
+        let mut arrivals = Arrivals::default();
+        arrivals.send_stamps_mut().delay.record(20_000);
+        let evidence = Evidence { window: 10, schedule_ns: 1_000_000_000, ..Evidence::default() };
+        let mut tally = Tally::new(1);
+        (0..50_000).for_each(|_| tally.service.record(100_000));
+        tally.ends.answered = 50_000;
+        let share = OwnShare::of(&tally, &arrivals, &evidence).unwrap();
+        // 80 of 100 µs at the least were with the server.
+        assert!((share.least - 0.5).abs() < 1e-6 && (share.most - 0.6).abs() < 1e-6, "{share:?}");
     }
 
     #[test]

@@ -100,6 +100,7 @@ pub fn summary_json(digest: &Digest) -> Value {
         "lateness": latency(lateness(tally), timeout_ns),
         "bounds": bounds::as_json(&digest.percentiles(), timeout_ns),
         "lost_ours": digest.loss().ours,
+        "send_stamps": digest.arrivals().send_stamps.as_deref().map(|stamps| counters(stamps)),
         "own_share": digest.own_share().map(|share| json!({ "least": share.least, "most": share.most })),
         "rows": digest.rows().iter().map(|one| row(digest, one)).collect::<Vec<_>>(),
         "events": digest.events,

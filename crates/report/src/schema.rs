@@ -41,6 +41,7 @@ pub fn summary_schema() -> Value {
         ("ReplayCounts", closed_object(counters("ReplayCounts"))),
         ("CaptureCounts", closed_object(counters("CaptureCounts"))),
         ("AnswerCounts", closed_object(counters("AnswerCounts"))),
+        ("SendStamps", closed_object(counters("SendStamps"))),
         ("Worker", closed_object(with(counters("WorkerUse"), worker()))),
     ];
     let defs = same.into_iter().chain(own).map(|(name, schema)| (name.to_owned(), schema));
@@ -75,9 +76,6 @@ fn frame() -> Value {
         "response": refer("Latency", "Response − intended instant."),
         "service": refer("Latency", "Response − actual send."),
         "lateness": refer("Latency", "Actual send − intended instant."),
-        "bounds": refer("Bounds", "The two ends of each percentile of the headline latency."),
-        "lost_ours": count("Lost queries that may be the generator's, at the most."),
-        "own_share": own_share(),
         "rows": list_of("Row", "The phases of the load, or groups of intervals."),
         "events": list_of("Event", "The first hundred events."),
         "more_events": count("Further events."),
@@ -104,7 +102,7 @@ fn frame() -> Value {
         "interface": or_null("InterfaceCounts", "Packets of the interface to the server; null where unknown."),
         "intervals": list_of("Row", "Each interval, in order."),
     });
-    let mut schema = closed_object(properties);
+    let mut schema = closed_object(with(properties, ours()));
     let optional = json!({
         "type": "array",
         "items": { "oneOf": [closed_object(expectation()), closed_object(expectation_of_each())] },
@@ -201,6 +199,16 @@ fn bounds() -> Value {
         });
     }
     properties
+}
+
+/// What of the figures may be the generator's.
+fn ours() -> Value {
+    json!({
+        "bounds": refer("Bounds", "The two ends of each percentile of the headline latency."),
+        "lost_ours": count("Lost queries that may be the generator's, at the most."),
+        "send_stamps": or_null("SendStamps", "When sampled queries have left this host; null where it is not known."),
+        "own_share": own_share(),
+    })
 }
 
 /// The generator's own share of a closed loop.
