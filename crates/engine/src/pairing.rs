@@ -567,6 +567,15 @@ impl Sink for Pairing<'_> {
         self.pair(channel, at_ns, bytes);
     }
 
+    #[cold]
+    fn departed(&mut self, after_ns: Option<u64>) {
+        let stamps = self.ledger.arrivals().send_stamps_mut();
+        match after_ns {
+            Some(after_ns) => stamps.delay.record(after_ns),
+            None => stamps.missing += 1,
+        }
+    }
+
     fn answer(&mut self, channel: usize, at_ns: u64, ready_ns: u64, bytes: &[u8]) -> MessageKind {
         match self.pair(channel, at_ns, bytes) {
             Outcome::Paired(sent_query, id) => {

@@ -45,11 +45,21 @@ pub fn join_received(socket: &impl AsFd) -> bool {
     set(socket, libc::SOL_UDP, libc::UDP_GRO, 1).is_ok()
 }
 
-/// Lets the kernel note when each packet is received (see [`crate::udp::Receiver::arrival_wall_ns`]);
-/// false
-/// where it cannot.
+/// Lets the kernel note when each packet is received (see [`crate::udp::Receiver::arrival_wall_ns`]); false where it
+/// cannot.
 pub fn stamp_arrivals(socket: &impl AsFd) -> bool {
     set(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1).is_ok()
+}
+
+/// Lets the kernel note when packets leave, of which that is asked (see [`crate::udp::Sender::send_stamped`]); false where
+/// it cannot. A note has no copy of the packet.
+pub fn stamp_departures(socket: &impl AsFd) -> bool {
+    let flags =
+        libc::SOF_TIMESTAMPING_SOFTWARE | libc::SOF_TIMESTAMPING_OPT_ID | libc::SOF_TIMESTAMPING_OPT_TSONLY;
+    // The stamps of received packets are those of `stamp_arrivals`: a kernel from 6.12 on need not add others to them.
+    [flags | libc::SOF_TIMESTAMPING_OPT_RX_FILTER, flags]
+        .into_iter()
+        .any(|flags| set(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPING, flags as i32).is_ok())
 }
 
 /// The first and the last local port that sockets get which ask for none (`net.ipv4.ip_local_port_range`); Linux' usual

@@ -17,7 +17,7 @@ mod receive;
 mod runs;
 mod send;
 
-pub use errors::{ErrorQueue, Refusal};
+pub use errors::{Departure, ErrorQueue, Queued, Refusal};
 pub use receive::Receiver;
 pub use runs::Sent;
 pub(crate) use runs::{Run, Runs};
@@ -171,7 +171,7 @@ mod tests {
             let end = Instant::now() + Duration::from_secs(5);
             let mut queue = ErrorQueue::new();
             let refused = loop {
-                if let Some(refusal) = queue.next(&client) {
+                if let Some(Queued::Refusal(refusal)) = queue.next(&client) {
                     break (refusal.errno, refusal.quoted.to_vec());
                 }
                 assert!(Instant::now() < end, "no ICMP error came");
@@ -179,5 +179,52 @@ mod tests {
             assert_eq!(refused, (libc::ECONNREFUSED, b"first".to_vec()));
             assert!(queue.next(&client).is_none());
         }
+    }
+
+    #[test]
+    fn the_run_of_a_chosen_message_is_stamped_and_the_number_counts_stamped_sends() {
+        for (bind, segment) in [("127.0.0.1:0", false), ("127.0.0.1:0", true), ("[::1]:0", true)] {
+            let (server, client) = (UdpSocket::bind(bind).unwrap(), UdpSocket::bind(bind).unwrap());
+            client.connect(server.local_addr().unwrap()).unwrap();
+            assert!(socket::stamp_arrivals(&client) && socket::stamp_departures(&client));
+            assert!(socket::join_received(&client));
+            let messages = mixed();
+            let (bytes, ends) = back_to_back(&messages);
+            let (mut sender, mut queue) = (Sender::new(128, segment), ErrorQueue::new());
+            assert_eq!(sender.send(&client, Messages::new(&bytes, &ends)).accepted, messages.len());
+            assert!(queue.next(&client).is_none(), "none was asked for");
+            // One of a run, one alone, and one after the end.
+            for (stamped, number) in [(3, Some(0)), (messages.len() - 1, Some(1)), (messages.len(), None)] {
+                let before_ns = crate::clock::wall_ns();
+                let sent = sender.send_stamped(&client, Messages::new(&bytes, &ends), stamped);
+                assert_eq!(sent.accepted, messages.len());
+                let found = queue.next(&client);
+                let Some(number) = number else {
+                    assert!(found.is_none(), "{found:?}");
+                    continue;
+                };
+                let Some(Queued::Departure(departure)) = found else { panic!("{found:?}") };
+                assert_eq!(departure.number, number);
+                let range = before_ns..=crate::clock::wall_ns();
+                assert!(range.contains(&departure.wall_ns), "{departure:?}, not in {range:?}");
+                assert!(queue.next(&client).is_none(), "one stamp for a run");
+            }
+            // What is received has its own stamp, and is cut where it was joined.
+            let mut receiver = Receiver::new(16);
+            let sent = Sender::new(128, segment).send_to(
+                &server,
+                Messages::new(&bytes, &ends),
+                &vec![client.local_addr().unwrap(); messages.len()],
+            );
+            assert_eq!(sent.accepted, messages.len());
+            let received = receive_all(&mut receiver, &client, messages.len());
+            assert_eq!(received.into_iter().map(|(_, bytes)| bytes).collect::<Vec<_>>(), messages);
+            assert!(receiver.arrival_wall_ns(0).is_some());
+        }
+    }
+
+    #[test]
+    fn what_cannot_stamp_departures_says_so() {
+        assert!(!socket::stamp_departures(&std::fs::File::open("/dev/null").unwrap()));
     }
 }

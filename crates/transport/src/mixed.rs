@@ -338,6 +338,10 @@ impl<S: Sink> Sink for Renumbered<'_, S> {
         self.sink.refused(self.first + channel, at_ns, quoted);
     }
 
+    fn departed(&mut self, after_ns: Option<u64>) {
+        self.sink.departed(after_ns);
+    }
+
     #[inline]
     fn answer(&mut self, channel: usize, at_ns: u64, ready_ns: u64, bytes: &[u8]) -> MessageKind {
         self.sink.answer(self.first + channel, at_ns, ready_ns, bytes)

@@ -7,16 +7,18 @@
 //! for all of them: it quotes more than the first.
 //!
 //! The kernel stamps received packets (SO_TIMESTAMPNS), so a worker of an open loop need not wake up for
-//! each response: it sleeps until the next query is due and reads then.
+//! each response: it sleeps until the next query is due and reads then. The departures of a sample of the sends are
+//! stamped too ([`stamps`]); these stamps come through the error queue, and are read after the send.
+
+mod stamps;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 
 use dnsdyno_measure::NotSentReason;
-use dnsdyno_sys::thread;
-use dnsdyno_sys::udp::{ErrorQueue, Receiver, Sender};
-use dnsdyno_sys::{poll::Poller, socket};
+use dnsdyno_sys::udp::{ErrorQueue, Messages, Queued, Receiver, Sender};
+use dnsdyno_sys::{clock, poll::Poller, socket, thread};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::description::{self, Description, Open};
@@ -24,6 +26,7 @@ use crate::mixed::InMix;
 use crate::proxy::ProxiedDatagrams;
 use crate::worker_clock::WorkerClock;
 use crate::{Batch, Resources, Sent, Sink, Stopped, Transport, Wake};
+use stamps::StampSampler;
 
 /// What the sockets of a run have in common.
 #[derive(Clone, Copy, Debug)]
@@ -97,6 +100,8 @@ pub struct UdpTransport {
     proxied: Option<ProxiedDatagrams>,
     receiver: Receiver,
     errors: ErrorQueue,
+    /// Which sends the kernel stamps; `None` where it stamps none.
+    stamps: Option<StampSampler>,
     send_only: bool,
     clock: WorkerClock,
     /// Receive calls on one socket in one round; then it is time to send again.
@@ -113,6 +118,7 @@ impl UdpTransport {
             poller.add(socket, i as u64).map_err(other)?;
         }
         let stamped = !config.send_only && sockets.iter().all(socket::stamp_arrivals);
+        let stamps_departures = !config.send_only && sockets.iter().all(socket::stamp_departures);
         let segment = sockets.first().is_some_and(socket::can_segment);
         Ok(UdpTransport {
             has_error: vec![false; sockets.len()],
@@ -125,6 +131,7 @@ impl UdpTransport {
             proxied: None,
             receiver: Receiver::new(BATCH),
             errors: ErrorQueue::new(),
+            stamps: stamps_departures.then(|| StampSampler::new(sockets.len(), clock::monotonic_ns())),
             send_only: config.send_only,
             clock: WorkerClock::default(),
             rounds: ROUNDS.div_ceil(sockets.len()),
@@ -152,21 +159,51 @@ impl UdpTransport {
         }
     }
 
-    /// Reads the ICMP errors of a socket.
-    fn take_refusals(&mut self, channel: usize, sink: &mut impl Sink) {
-        self.has_error[channel] = false;
+    /// Reads the error queue of a socket: ICMP errors, and the awaited stamp.
+    fn take_queued(&mut self, channel: usize, sink: &mut impl Sink) {
+        let UdpTransport { errors, sockets, clock, proxied, stamps, .. } = self;
+        let has_error = std::mem::replace(&mut self.has_error[channel], false);
         for _ in 0..REFUSALS_AT_ONCE {
-            let Some(refusal) = self.errors.next(&self.sockets[channel]) else { return };
-            if is_refusal(refusal.errno) {
-                let at_ns = self.clock.now_ns();
-                let quoted = match &self.proxied {
-                    Some(proxied) => proxied.without_header(channel, refusal.quoted),
-                    None => refusal.quoted,
-                };
-                sink.refused(channel, at_ns, quoted);
+            match errors.next(&sockets[channel]) {
+                None => return,
+                Some(Queued::Refusal(refusal)) if is_refusal(refusal.errno) => {
+                    let at_ns = clock.now_ns();
+                    let quoted = match proxied {
+                        Some(proxied) => proxied.without_header(channel, refusal.quoted),
+                        None => refusal.quoted,
+                    };
+                    sink.refused(channel, at_ns, quoted);
+                }
+                Some(Queued::Refusal(_)) => {}
+                Some(Queued::Departure(departure)) => {
+                    let sent_ns = stamps.as_mut().and_then(|stamps| stamps.came(channel, departure.number));
+                    let Some(sent_ns) = sent_ns else { continue };
+                    let (looked_ns, looked_wall_ns) = clock.now_and_wall_ns();
+                    let age_ns = looked_wall_ns.saturating_sub(departure.wall_ns);
+                    sink.departed(Some(looked_ns.saturating_sub(age_ns).saturating_sub(sent_ns)));
+                    // Where an error follows, the kernel tells it by the next call.
+                    if !has_error {
+                        return;
+                    }
+                }
             }
         }
         self.has_error[channel] = true;
+    }
+
+    /// Looks for the awaited stamp, if the channel has `named` it in the last wait or it is time to.
+    #[cold]
+    fn look_for_stamp(&mut self, is_named: bool, sink: &mut impl Sink) {
+        let now_ns = self.clock.now_ns();
+        let has_something = |channel: usize| is_named && self.may_have_data[channel];
+        let looked_at = self.stamps.as_mut().and_then(|stamps| stamps.look(now_ns, has_something));
+        if let Some(channel) = looked_at {
+            self.take_queued(channel, sink);
+        }
+        if self.stamps.as_mut().is_some_and(|stamps| stamps.is_missing(now_ns)) {
+            sink.departed(None);
+        }
+        self.stamps.take_if(|stamps| stamps.is_in_vain());
     }
 }
 
@@ -185,30 +222,24 @@ impl Transport for UdpTransport {
     }
 
     fn send(&mut self, channel: usize, batch: &Batch) -> Sent {
-        let mut messages = match &mut self.proxied {
+        let UdpTransport { sockets, has_error, sender, proxied, stamps, clock, .. } = self;
+        let mut chosen = stamps.as_mut().and_then(|stamps| stamps.choose(batch.len()));
+        let chosen_ns = chosen.map(|_| clock.now_ns());
+        let messages = match proxied {
             Some(proxied) => proxied.with_headers(channel, batch),
             None => batch.messages(),
         };
-        let mut accepted = 0;
-        let mut last_error = None;
-        // The ICMP error of an earlier message makes one later call fail, which then sends
-        // nothing; the next call sends, or reports the next such error. The same error twice
-        // without a message sent in between is about this message, unless it is that of the closed
-        // port.
-        for _ in 0..REFUSALS_AT_ONCE {
-            let sent = self.sender.send(&self.sockets[channel], messages);
-            accepted += sent.accepted;
-            let Some(error) = sent.error else { return Sent { accepted, stopped: None } };
-            let errno = error.raw_os_error().unwrap_or(0);
-            let again = sent.accepted == 0 && last_error == Some(errno);
-            match may_be_icmp(errno) {
-                true if errno == libc::ECONNREFUSED || !again => self.has_error[channel] = true,
-                _ => return Sent { accepted, stopped: Some(stopped_by(errno)) },
+        let sent = send_messages(sender, &sockets[channel], messages, &mut chosen, &mut has_error[channel]);
+        match (stamps.as_mut(), chosen, chosen_ns) {
+            (Some(sampler), Some(chosen), Some(sent_ns)) if chosen < sent.accepted => {
+                sampler.sent_chosen(channel, sent.accepted, sent_ns);
             }
-            last_error = Some(errno);
-            messages = messages.skip(sent.accepted);
+            // Refused: none is asked for again.
+            (Some(_), None, Some(_)) => *stamps = None,
+            (Some(sampler), ..) => sampler.sent(sent.accepted),
+            (None, ..) => {}
         }
-        Sent { accepted, stopped: Some(Stopped::Full) }
+        sent
     }
 
     fn receive(&mut self, sink: &mut impl Sink) {
@@ -218,7 +249,11 @@ impl Transport for UdpTransport {
         if !self.has_waited && self.sockets.len() > SWEPT_SOCKETS {
             note_ready(&mut self.poller, 0, &mut self.may_have_data);
         }
+        let is_named = self.has_waited || self.sockets.len() > SWEPT_SOCKETS;
         self.has_waited = false;
+        if self.stamps.as_ref().is_some_and(StampSampler::is_awaiting) {
+            self.look_for_stamp(is_named, sink);
+        }
         for channel in 0..self.sockets.len() {
             // A worker that does not wait reads all sockets in the next round.
             if !std::mem::replace(&mut self.may_have_data[channel], true) && !self.has_error[channel] {
@@ -246,7 +281,7 @@ impl Transport for UdpTransport {
                 }
             }
             if self.has_error[channel] {
-                self.take_refusals(channel, sink);
+                self.take_queued(channel, sink);
             }
         }
     }
@@ -311,6 +346,41 @@ impl InMix for UdpTransport {
         self.may_have_data.fill(false);
         self.has_waited = true;
     }
+}
+
+/// Sends messages over a socket, the `chosen` one with a stamp unless the kernel refuses to make any.
+fn send_messages(
+    sender: &mut Sender,
+    socket: &UdpSocket,
+    mut messages: Messages<'_>,
+    chosen: &mut Option<usize>,
+    has_error: &mut bool,
+) -> Sent {
+    let mut accepted = 0;
+    let mut last_error = None;
+    // The ICMP error of an earlier message makes one later call fail, which then sends
+    // nothing; the next call sends, or reports the next such error. The same error twice
+    // without a message sent in between is about this message, unless it is that of the closed
+    // port.
+    for _ in 0..REFUSALS_AT_ONCE {
+        let sent = match chosen.and_then(|chosen| chosen.checked_sub(accepted)) {
+            None => sender.send(socket, messages),
+            Some(chosen) => sender.send_stamped(socket, messages, chosen),
+        };
+        accepted += sent.accepted;
+        let Some(error) = sent.error else { return Sent { accepted, stopped: None } };
+        let errno = error.raw_os_error().unwrap_or(0);
+        let again = sent.accepted == 0 && last_error == Some(errno);
+        match may_be_icmp(errno) {
+            true if errno == libc::ECONNREFUSED || !again => *has_error = true,
+            // A kernel that knows the option of the socket, and not the request of one message.
+            _ if errno == libc::EINVAL && chosen.is_some() => *chosen = None,
+            _ => return Sent { accepted, stopped: Some(stopped_by(errno)) },
+        }
+        last_error = Some(errno);
+        messages = messages.skip(sent.accepted);
+    }
+    Sent { accepted, stopped: Some(Stopped::Full) }
 }
 
 /// Waits for sockets that have packets, and notes which: the others are not called. Returns whether any has.

@@ -1,6 +1,6 @@
 //! The UDP transport against a socket of the test on loopback.
 
-use std::net::UdpSocket;
+use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
 use dnsdyno_sys::clock;
@@ -19,18 +19,112 @@ impl Sink for Arrivals {
     fn refused(&mut self, _: usize, _: u64, _: &[u8]) {}
 }
 
+/// Records what is told of messages sent.
+#[derive(Default)]
+struct Told {
+    received_ns: Vec<u64>,
+    refused: Vec<Vec<u8>>,
+    departed: Vec<Option<u64>>,
+}
+
+impl Sink for Told {
+    fn packet(&mut self, _: usize, at_ns: u64, _: &[u8]) {
+        self.received_ns.push(at_ns);
+    }
+
+    fn refused(&mut self, _: usize, _: u64, quoted: &[u8]) {
+        self.refused.push(quoted.to_vec());
+    }
+
+    fn departed(&mut self, after_ns: Option<u64>) {
+        self.departed.push(after_ns);
+    }
+}
+
+fn open(server: SocketAddr, send_only: bool) -> UdpTransport {
+    let config = UdpConfig { server, local_address: None, receive_buffer: 1 << 20, send_only };
+    let mut transport = UdpTransport::open(&config, &[0]).unwrap();
+    transport.begin(clock::monotonic_ns());
+    transport
+}
+
+/// `messages` messages of 33 bytes, the first bytes of which are `first` and the number of the message.
+fn batch_of(messages: u8, first: u8) -> Batch {
+    let mut batch = Batch::new(64, 64);
+    (0..messages).for_each(|number| batch.push(&[9; 33])[..2].copy_from_slice(&[first, number]));
+    batch
+}
+
+#[test]
+fn the_stamp_of_a_message_is_after_it_was_sent_and_before_its_response() {
+    let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+    server.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    let mut transport = open(server.local_addr().unwrap(), false);
+    let (batch, mut query, mut told) = (batch_of(1, 0), [0; 64], Told::default());
+    // Stamps are 5 ms apart: each of these messages has one.
+    transport.wait(11_000_000, Wake { on_arrival: false, exactly: false });
+    for round in 1..=20 {
+        let sent_ns = transport.now_ns();
+        assert_eq!(transport.send(0, &batch).accepted, 1);
+        let (length, client) = server.recv_from(&mut query).unwrap();
+        server.send_to(&query[..length], client).unwrap();
+        transport.wait(sent_ns + 11_000_000, Wake { on_arrival: false, exactly: false });
+        transport.receive(&mut told);
+        assert_eq!(told.received_ns.len(), round, "a stamp is no packet");
+        let service_ns = told.received_ns[round - 1] - sent_ns;
+        let departed_ns = told.departed.get(round - 1).copied().flatten();
+        // The clocks are read one after the other.
+        assert!(departed_ns.is_some_and(|ns| ns < service_ns + 2_000), "{:?}, {service_ns}", told.departed);
+    }
+    assert!(told.departed.iter().flatten().any(|ns| *ns > 0), "{:?}", told.departed);
+    assert_eq!((told.departed.len(), told.refused.len()), (20, 0));
+}
+
+#[test]
+fn a_stamp_ends_no_wait_once_it_was_read() {
+    let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let mut transport = open(server.local_addr().unwrap(), false);
+    let mut told = Told::default();
+    transport.send(0, &batch_of(8, 0));
+    transport.receive(&mut told);
+    assert_eq!(told.departed.len(), 1, "one of a batch");
+    let until_ns = transport.now_ns() + 3_000_000;
+    transport.wait(until_ns, Wake { on_arrival: true, exactly: true });
+    assert!(transport.now_ns() >= until_ns);
+}
+
+#[test]
+fn each_refusal_is_told_beside_the_stamps() {
+    let closed = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let mut transport = open(closed, false);
+    let mut told = Told::default();
+    for first in 0..50 {
+        assert_eq!(transport.send(0, &batch_of(1, first)).accepted, 1);
+        let until_ns = transport.now_ns() + 6_000_000;
+        while told.refused.len() <= usize::from(first) && transport.now_ns() < until_ns + 5_000_000_000 {
+            transport.receive(&mut told);
+        }
+        transport.wait(until_ns, Wake { on_arrival: false, exactly: false });
+    }
+    let first_bytes: Vec<_> = told.refused.iter().map(|quoted| quoted[0]).collect();
+    assert_eq!(first_bytes, (0..50).collect::<Vec<_>>(), "each once, and in order");
+    assert!(told.departed.iter().flatten().count() >= 20, "{:?}", told.departed);
+}
+
+#[test]
+fn a_run_that_only_sends_has_no_stamps() {
+    let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let (mut transport, mut told) = (open(server.local_addr().unwrap(), true), Told::default());
+    transport.send(0, &batch_of(8, 0));
+    transport.receive(&mut told);
+    assert_eq!(told.departed, []);
+}
+
 #[test]
 fn a_packet_that_is_read_late_has_its_arrival_time() {
     let server = UdpSocket::bind("127.0.0.1:0").unwrap();
     server.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
-    let config = UdpConfig {
-        server: server.local_addr().unwrap(),
-        local_address: None,
-        receive_buffer: 1 << 20,
-        send_only: false,
-    };
-    let mut transport = UdpTransport::open(&config, &[0]).unwrap();
-    transport.begin(clock::monotonic_ns());
+    let mut transport = open(server.local_addr().unwrap(), false);
     let (mut batch, mut query, mut late_ns) = (Batch::new(4, 64), [0; 64], u64::MAX);
     batch.push(&[7; 33]);
     // A busy host may delay this test once, but not ten times.
@@ -56,14 +150,7 @@ fn a_packet_that_is_read_late_has_its_arrival_time() {
 #[test]
 fn an_arrival_ends_a_wait_for_arrivals() {
     let server = UdpSocket::bind("127.0.0.1:0").unwrap();
-    let config = UdpConfig {
-        server: server.local_addr().unwrap(),
-        local_address: None,
-        receive_buffer: 1 << 20,
-        send_only: false,
-    };
-    let mut transport = UdpTransport::open(&config, &[0]).unwrap();
-    transport.begin(clock::monotonic_ns());
+    let mut transport = open(server.local_addr().unwrap(), false);
     let mut batch = Batch::new(4, 64);
     batch.push(&[7; 33]);
     transport.send(0, &batch);

@@ -139,14 +139,15 @@ impl Receiver {
     }
 }
 
-/// Space for the control messages with the size of joined packets and the time of receipt.
+/// Space for the control messages with the time of receipt, with the stamps that a kernel before 6.12 adds where
+/// departures are stamped, and with the size of joined packets.
 #[repr(C, align(8))]
 #[derive(Clone, Copy)]
-struct Control([u8; 64]);
+struct Control([u8; 128]);
 
 impl Default for Control {
     fn default() -> Self {
-        Control([0; 64])
+        Control([0; 128])
     }
 }
 

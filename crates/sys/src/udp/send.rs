@@ -11,7 +11,7 @@ use super::runs::{Run, Runs, Sent};
 pub struct Sender {
     runs: Runs,
     iovecs: Box<[libc::iovec]>,
-    controls: Box<[SegmentControl]>,
+    controls: Box<[Control]>,
     peers: Box<[RawAddress]>,
 }
 
@@ -26,19 +26,26 @@ impl Sender {
         Sender {
             runs: Runs::new(batch, segment),
             iovecs: vec![iovec; batch].into(),
-            controls: vec![SegmentControl::default(); batch].into(),
+            controls: vec![Control::default(); batch].into(),
             peers: vec![RawAddress::default(); batch].into(),
         }
     }
 
     /// Sends over a connected socket without blocking.
     pub fn send(&mut self, socket: &impl AsFd, messages: Messages<'_>) -> Sent {
-        self.send_all(socket, messages, |_| None)
+        self.send_all(socket, messages, |_| None, NONE)
+    }
+
+    /// The same, and asks the kernel to note when message number `stamped` leaves this host: the note comes through the
+    /// socket's [error queue](super::ErrorQueue), if the socket may have one
+    /// ([`stamp_departures`](crate::socket::stamp_departures)). A run of messages leaves as one.
+    pub fn send_stamped(&mut self, socket: &impl AsFd, messages: Messages<'_>, stamped: usize) -> Sent {
+        self.send_all(socket, messages, |_| None, stamped)
     }
 
     /// Sends each message to its own peer without blocking; `peers` is as long as `messages`.
     pub fn send_to(&mut self, socket: &impl AsFd, messages: Messages<'_>, peers: &[SocketAddr]) -> Sent {
-        self.send_all(socket, messages, |i| peers.get(i).copied())
+        self.send_all(socket, messages, |i| peers.get(i).copied(), NONE)
     }
 
     fn send_all(
@@ -46,6 +53,7 @@ impl Sender {
         socket: &impl AsFd,
         messages: Messages<'_>,
         peer_of: impl Fn(usize) -> Option<SocketAddr>,
+        stamped: usize,
     ) -> Sent {
         let Sender { runs, iovecs, controls, peers } = self;
         let lay_out = |Run { number, first, count }: Run, header: &mut libc::msghdr| {
@@ -57,10 +65,12 @@ impl Sender {
                 Some(peer) => peers[number].set(peer),
                 None => (std::ptr::null_mut(), 0),
             };
-            (header.msg_control, header.msg_controllen) = if count > 1 {
-                controls[number].set(messages.get(first).len() as u16)
-            } else {
-                (std::ptr::null_mut(), 0)
+            let is_stamped = stamped.wrapping_sub(first) < count;
+            (header.msg_control, header.msg_controllen) = match (count > 1, is_stamped) {
+                (false, false) => (std::ptr::null_mut(), 0),
+                (false, true) => controls[number].stamped(),
+                (true, false) => controls[number].segmented(messages.get(first).len() as u16),
+                (true, true) => controls[number].both(messages.get(first).len() as u16),
             };
         };
         // SAFETY: the headers point to `messages`, borrowed by the caller, and to arrays of ours.
@@ -68,7 +78,44 @@ impl Sender {
     }
 }
 
-/// A control message that asks for segmentation, laid out as the kernel reads it.
+/// No message is stamped.
+const NONE: usize = usize::MAX;
+
+/// The control messages of one header, laid out as the kernel reads them, one after the other: the first, the second or
+/// both are passed to it.
+#[repr(C, align(8))]
+#[derive(Clone, Copy)]
+struct Control {
+    stamp: StampControl,
+    segment: SegmentControl,
+}
+
+impl Control {
+    fn stamped(&mut self) -> (*mut libc::c_void, usize) {
+        (std::ptr::from_mut(&mut self.stamp).cast(), size_of::<StampControl>())
+    }
+
+    fn segmented(&mut self, size: u16) -> (*mut libc::c_void, usize) {
+        self.segment.size = size;
+        (std::ptr::from_mut(&mut self.segment).cast(), size_of::<SegmentControl>())
+    }
+
+    fn both(&mut self, size: u16) -> (*mut libc::c_void, usize) {
+        self.segment.size = size;
+        (std::ptr::from_mut(self).cast(), size_of::<Control>())
+    }
+}
+
+/// Asks for a stamp of the departure.
+#[repr(C, align(8))]
+#[derive(Clone, Copy)]
+struct StampControl {
+    header: libc::cmsghdr,
+    flags: u32,
+    padding: u32,
+}
+
+/// Asks for segmentation.
 #[repr(C, align(8))]
 #[derive(Clone, Copy)]
 struct SegmentControl {
@@ -77,20 +124,24 @@ struct SegmentControl {
     padding: [u16; 3],
 }
 
-impl SegmentControl {
-    fn set(&mut self, size: u16) -> (*mut libc::c_void, usize) {
-        self.size = size;
-        (std::ptr::from_mut(self).cast(), size_of::<SegmentControl>())
-    }
-}
-
-impl Default for SegmentControl {
+impl Default for Control {
     fn default() -> Self {
-        let header = libc::cmsghdr {
-            cmsg_len: size_of::<libc::cmsghdr>() + size_of::<u16>(),
-            cmsg_level: libc::SOL_UDP,
-            cmsg_type: libc::UDP_SEGMENT,
+        let header = |level, kind, length: usize| libc::cmsghdr {
+            cmsg_len: size_of::<libc::cmsghdr>() + length,
+            cmsg_level: level,
+            cmsg_type: kind,
         };
-        SegmentControl { header, size: 0, padding: [0; 3] }
+        Control {
+            stamp: StampControl {
+                header: header(libc::SOL_SOCKET, libc::SO_TIMESTAMPING, size_of::<u32>()),
+                flags: libc::SOF_TIMESTAMPING_TX_SOFTWARE,
+                padding: 0,
+            },
+            segment: SegmentControl {
+                header: header(libc::SOL_UDP, libc::UDP_SEGMENT, size_of::<u16>()),
+                size: 0,
+                padding: [0; 3],
+            },
+        }
     }
 }

@@ -4,6 +4,7 @@ use std::io;
 
 use dnsdyno_measure::{ConnectFailure, ConnectionEnd, StreamFailure};
 use dnsdyno_sys::poll::Poller;
+use dnsdyno_sys::udp::Queued;
 use quinn_proto::{DatagramEvent, Event, StreamEvent, StreamId};
 
 use super::client::Phase;
@@ -184,7 +185,8 @@ impl QuicTransport {
         self.sockets[socket].has_error = false;
         let mut why = None;
         for _ in 0..REFUSALS_AT_ONCE {
-            let Some(refusal) = self.errors.next(&self.sockets[socket].socket) else { break };
+            let Some(queued) = self.errors.next(&self.sockets[socket].socket) else { break };
+            let Queued::Refusal(refusal) = queued else { continue };
             why = why.or(match refusal.errno {
                 libc::ECONNREFUSED => Some(ConnectFailure::Refused),
                 libc::EHOSTUNREACH | libc::ENETUNREACH | libc::EACCES | libc::EPROTO => {
