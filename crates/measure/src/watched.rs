@@ -71,6 +71,11 @@ pub struct Watched {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[serde(deserialize_with = "bounded::map::<_, _, MOST_SERIES>")]
     pub settings: BTreeMap<String, String>,
+    /// Parameters that its configuration, which was read whole, does not set: each has its default. One that is neither
+    /// here nor in `settings` is not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(deserialize_with = "bounded::list::<_, _, MOST_SERIES>")]
+    pub unset: Vec<String>,
     /// What cannot be read of it, each with the reason and what to do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[serde(deserialize_with = "bounded::list::<_, _, MOST_SERIES>")]

@@ -142,6 +142,7 @@ impl HostSource {
                 software: None,
                 version,
                 settings,
+                unset: Vec::new(),
                 missing: Vec::new(),
             },
             reader,

@@ -198,6 +198,7 @@ impl ProcessSource {
             software: software(stat.name).or_else(|| software(program)).map(str::to_owned),
             version: None,
             settings: [("command".to_owned(), command.chars().take(LONGEST_COMMAND).collect())].into(),
+            unset: Vec::new(),
             missing: Vec::new(),
         };
         open_files_limit(text(first, "limits")).into_iter().for_each(|limit| {

@@ -365,6 +365,7 @@ mod tests {
                 software: None,
                 version: None,
                 settings: BTreeMap::new(),
+                unset: Vec::new(),
                 missing: Vec::new(),
             };
             (value.clone(), Box::new(Told { value, watched, is_disturbed }))

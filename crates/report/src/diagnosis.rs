@@ -28,7 +28,7 @@ use dnsdyno_record::{Digest, Line, ReadError, RunReader};
 use cross_check::cross_check;
 pub use found::{Comparison, Diagnosis, Evidence, Explained, Finding, Parameter, Trouble};
 use judge::{Explanation, Losses};
-use rules::{Loss, Rule, rules};
+use rules::{Loss, rules};
 use sources::Sources;
 pub use text::{diagnosis_json, diagnosis_text, first_finding_text};
 use timeline::Timeline;
@@ -79,17 +79,12 @@ impl<'a> Diagnoser<'a> {
         let timeline = timeline.finish();
         let mut losses = Losses::of(&timeline);
         let checked = cross_check(digest, &sources);
-        let mut found: Vec<Explanation> = rules()
+        let found: Vec<Explanation> = rules()
             .iter()
             .enumerate()
             .filter_map(|(number, rule)| losses.explain(number, rule, &tracks, &timeline))
             .collect();
-        // The generator's own side first: it says whether the rest is about the server.
-        let order = |explanation: &Explanation| {
-            let is_generator = explanation.rule == 0;
-            std::cmp::Reverse((is_generator, explanation.unanswered, explanation.slow))
-        };
-        found.sort_by_key(order);
+        let found = in_order(found);
         let has_servfail = timeline.entries.iter().any(|entry| entry.lost[Loss::Servfail as usize] > 0);
         let lost = match has_servfail {
             true => {
@@ -131,6 +126,30 @@ impl<'a> Diagnoser<'a> {
     }
 }
 
+/// What explains most first, but a cause before what it causes: a server without CPU time lets its queue overflow, also
+/// in seconds in which the CPU alone would not show it.
+fn in_order(mut found: Vec<Explanation>) -> Vec<Explanation> {
+    // The generator's own side first: it says whether the rest is about the server.
+    let most_first = |explanation: &Explanation| {
+        let is_generator = explanation.rule == 0;
+        std::cmp::Reverse((is_generator, explanation.unanswered, explanation.slow))
+    };
+    found.sort_by_key(most_first);
+    let is_behind = |effect: &Explanation, cause: &Explanation| {
+        let name = rules().get(effect.rule).map(|rule| &rule.name);
+        let behind = rules().get(cause.rule).map(|rule| &rule.behind);
+        name.zip(behind).is_some_and(|(name, behind)| behind.contains(name))
+    };
+    let mut ordered: Vec<Explanation> = Vec::new();
+    // In the file of rules causes stand above their effects, so there is always one without a cause that is left.
+    while let Some(next) =
+        (0..found.len()).find(|at| !found.iter().any(|cause| is_behind(&found[*at], cause)))
+    {
+        ordered.push(found.remove(next));
+    }
+    ordered
+}
+
 /// Queries and responses that left one host and did not arrive at the other one, as far as nothing else explains them.
 fn lost_on_path(described: &Described<'_>, found: &[Explanation], lost_on_path: u64) -> Option<Finding> {
     let rule = rules().iter().find(|rule| rule.name == PATH_LOSS)?;
@@ -152,6 +171,7 @@ fn lost_on_path(described: &Described<'_>, found: &[Explanation], lost_on_path: 
     );
     Some(Finding {
         rule: rule.name.clone(),
+        title: rule.title.clone(),
         sentence,
         explains: Explained { unanswered, of, ..Explained::default() },
         share: unanswered as f64 / of.max(1) as f64,
@@ -170,11 +190,8 @@ fn verdict(
     lost: (&str, &str),
     slow: (&str, &str),
 ) -> String {
-    let title = |name: &str| {
-        rules().iter().find(|rule: &&Rule| rule.name == name).map_or(String::new(), |rule| rule.title.clone())
-    };
     let of_findings = match findings {
-        [first, ..] => verdict_of(first, &title(&first.rule), lost, slow),
+        [first, ..] => verdict_of(first, lost, slow),
         [] if trouble.unanswered == 0 && trouble.slow_intervals == 0 => {
             "No query was lost, and no interval was slow: there is nothing to explain.".to_owned()
         }

@@ -95,6 +95,7 @@ mod tests {
             software: Some("bind".into()),
             version: None,
             settings: BTreeMap::new(),
+            unset: Vec::new(),
             missing: vec!["open files: you may not read them".into()],
         };
         let header = dnsdyno_record::Header { watched: vec![watched], ..sample::header() };

@@ -143,6 +143,7 @@ pub(crate) fn watched(label: &str) -> dnsdyno_measure::Watched {
         software: None,
         version: None,
         settings: [].into(),
+        unset: Vec::new(),
         missing: Vec::new(),
     }
 }

@@ -58,6 +58,7 @@ fn watched() -> Watched {
         software: None,
         version: None,
         settings: [].into(),
+        unset: Vec::new(),
         missing: Vec::new(),
     }
 }

@@ -373,6 +373,7 @@ fn the_cpu_time_of_the_server_is_told_for_each_answer_and_that_of_the_generator_
             software: None,
             version: None,
             settings: BTreeMap::new(),
+            unset: Vec::new(),
             missing: Vec::new(),
         }];
         let counters = BTreeMap::from([("cpu_ns".to_owned(), 30_000_000)]);

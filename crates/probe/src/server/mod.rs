@@ -43,6 +43,7 @@ pub(crate) fn open(server: &ServerWatch, targets: &Targets, opened: &mut Opened)
         software: software.map(str::to_owned),
         version: None,
         settings: Default::default(),
+        unset: Vec::new(),
         missing: Vec::new(),
     };
     statistics.describe(&mut watched)?;

@@ -62,12 +62,14 @@ fn watched() -> Vec<Watched> {
         software: None,
         version: None,
         settings: [].into(),
+        unset: Vec::new(),
         missing: Vec::new(),
     };
     let host = Watched {
         software: Some("linux".into()),
         version: Some("6.1".into()),
         settings: [("net.core.rmem_max".to_owned(), "212992".to_owned())].into(),
+        unset: Vec::new(),
         missing: vec!["the qdisc statistics need CAP_NET_ADMIN".into()],
         ..one(WatchedKind::Host, Side::Both, "this host")
     };

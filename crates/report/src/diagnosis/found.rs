@@ -15,7 +15,8 @@ pub struct Diagnosis {
     pub generator: Vec<String>,
     /// What there is to explain.
     pub trouble: Trouble,
-    /// The bottlenecks that the evidence shows, in the order of how much each explains.
+    /// The bottlenecks that the evidence shows, in the order of how much each explains, but a cause before what it
+    /// causes.
     pub findings: Vec<Finding>,
     /// How many were counted at each place between the hosts, and where they differ.
     pub cross_check: Vec<Comparison>,
@@ -43,6 +44,9 @@ pub struct Trouble {
 pub struct Finding {
     /// The name of the rule: `udp-receive-queue`.
     pub rule: String,
+    /// What happened, as a part of a sentence: "the server's UDP receive queue overflowed".
+    #[serde(default)]
+    pub title: String,
     /// One sentence with its figures.
     pub sentence: String,
     /// What it explains.
@@ -96,8 +100,8 @@ pub struct Parameter {
     pub name: String,
     /// Whose it is: the label of the source, or the software.
     pub of: String,
-    /// The present value; "not set" where the server has the parameter and its configuration does not; "not known"
-    /// where it could not be read.
+    /// The present value; "not set" where the configuration was read whole and does not have it, with the default of
+    /// the server; "not known" where it was not read.
     pub value: String,
     /// What to try.
     pub r#try: String,

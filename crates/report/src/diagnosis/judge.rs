@@ -78,7 +78,8 @@ impl Losses {
             let slow_intervals = slow.iter().filter(|slow| **slow).count() as u64;
             let explains_losses = unanswered >= LEAST_QUERIES.max(coincidence.least_of(self.unanswered));
             let explains_slow = slow_intervals >= coincidence.least_of(self.slow).max(1);
-            if !(explains_losses || explains_slow) || !coincidence.is_more_than_chance() {
+            let is_shown = (explains_losses || explains_slow) && coincidence.is_more_than_chance();
+            if !is_shown || track.sign.as_many_as_lost && !coincidence.is_as_many(&self.left) {
                 continue;
             }
             let mut explanation = Explanation {
@@ -230,6 +231,29 @@ impl Coincidence<'_> {
         }
     }
 
+    /// Whether it is as many as the losses, in all and in nine of ten entries, and not all that is left: what happens to
+    /// every second message at random differs by no more.
+    fn is_as_many(&self, left: &[[u64; Loss::COUNT]]) -> bool {
+        let lost = |entry: usize| self.rule.loss.iter().map(|loss| left[entry][*loss as usize]).sum::<u64>();
+        let is_alike = |lost: u64, of_sign: u64| {
+            let both = lost.saturating_add(of_sign) as f64;
+            lost.abs_diff(of_sign) as f64 <= 0.1 * both + 4.0 * both.sqrt()
+        };
+        let pairs: Vec<_> = (0..left.len()).map(|entry| (lost(entry), self.value(entry))).collect();
+        let (all_lost, all_of_sign) = pairs.iter().fold((0_u64, 0_u64), |(lost, of_sign), pair| {
+            (lost.saturating_add(pair.0), of_sign.saturating_add(pair.1))
+        });
+        let looked_at = pairs.iter().filter(|(lost, of_sign)| lost + of_sign >= ENOUGH_TO_COMPARE);
+        let (mut alike, mut all) = (0, 0);
+        looked_at.for_each(|(lost, of_sign)| {
+            (alike, all) = (alike + u64::from(is_alike(*lost, *of_sign)), all + 1)
+        });
+        let due = self.timeline.entries.iter().map(|entry| entry.due).fold(0, u64::saturating_add);
+        let others = due.saturating_sub(all_lost).saturating_sub(all_of_sign);
+        let has_others = others >= LEAST_QUERIES.max(due / 1_000);
+        all > 0 && has_others && alike * 10 >= all * 9 && is_alike(all_lost, all_of_sign)
+    }
+
     /// The evidence in and around the entries that it explains.
     fn evidence(&self, taken: &[[u64; Loss::COUNT]], slow: &[bool]) -> u64 {
         let mut is_used = vec![false; taken.len()];
@@ -245,6 +269,9 @@ impl Coincidence<'_> {
         }
     }
 }
+
+/// Of fewer in an entry, any share may be chance.
+const ENOUGH_TO_COMPARE: u64 = 40;
 
 /// Fewer queries may have been lost by chance.
 const LEAST_QUERIES: u64 = 3;

@@ -110,7 +110,7 @@ pub(super) struct ParameterRule {
     pub(super) of: String,
     /// Its name; one with `*` stands for all that fit and have a value.
     pub(super) name: String,
-    /// Its value where the configuration does not set it.
+    /// Its value where the configuration, which was read, does not set it.
     pub(super) default: Option<String>,
     /// The counter that must be the evidence and have risen; `None` = it bears on any evidence of the rule.
     pub(super) for_series: Option<String>,
@@ -139,6 +139,12 @@ pub(super) struct Sign {
     /// It can delay queries, but loses none.
     #[serde(default)]
     pub(super) only_slow: bool,
+    /// It counts only if there are as many of it as queries without an answer, in the whole run and in nearly each
+    /// interval of it, and if other queries were answered without it.
+    #[serde(default)]
+    pub(super) as_many_as_lost: bool,
+    /// What happened, instead of the title of the rule, where this sign alone shows it.
+    pub(super) title: Option<String>,
     /// It is used only where no source of this kind is watched, which would say it better.
     pub(super) instead_of: Option<Kind>,
     #[serde(flatten)]
@@ -224,9 +230,10 @@ pub(super) struct Limit {
     /// The setting that has it.
     #[serde(default)]
     pub(super) setting: String,
-    /// The limit where the setting has no value.
+    /// The limit where the configuration does not have the setting; without a setting, the limit.
     pub(super) fixed: Option<u64>,
-    /// A setting to multiply it with: threads, or processes, that have the limit each.
+    /// A setting to multiply it with: threads, or processes, that have the limit each; 1 where the configuration does
+    /// not have it.
     pub(super) times: Option<String>,
 }
 

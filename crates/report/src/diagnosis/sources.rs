@@ -16,6 +16,8 @@ pub(super) struct Source {
     pub(super) label: String,
     pub(super) software: Option<String>,
     pub(super) settings: BTreeMap<String, String>,
+    /// Parameters that its configuration does not set.
+    pub(super) unset: Vec<String>,
     pub(super) totals: Samples,
 }
 
@@ -35,6 +37,7 @@ impl Sources {
             label: safe(&watched.label),
             software: watched.software.clone(),
             settings: watched.settings.clone(),
+            unset: watched.unset.clone(),
             totals: totals.get(number).cloned().flatten().unwrap_or_default(),
         });
         let load = Source {
@@ -43,6 +46,7 @@ impl Sources {
             label: "the generator".to_owned(),
             software: None,
             settings: BTreeMap::new(),
+            unset: Vec::new(),
             totals: load_samples(&digest.header, digest.tally(), digest.arrivals()),
         };
         Sources(watched.chain([load]).collect())
@@ -93,6 +97,8 @@ impl Source {
             return kind == Kind::Load;
         }
         let is_side = match (whose, self.side) {
+            // What is beside the server, such as its database, has lost nothing of the load.
+            (_, Side::Other) => false,
             (Whose::Any, _) | (_, Side::Both) => true,
             (Whose::Server, side) => side == Side::Server,
             (Whose::Generator, side) => side == Side::Generator,
@@ -103,6 +109,11 @@ impl Source {
     /// A setting that is a number.
     pub(super) fn number(&self, setting: &str) -> Option<u64> {
         self.settings.get(setting)?.trim().parse().ok()
+    }
+
+    /// Whether its configuration is known not to set this parameter, which then has its default.
+    pub(super) fn is_unset(&self, setting: &str) -> bool {
+        self.unset.iter().any(|unset| unset == setting)
     }
 
     /// CPUs of a host.
@@ -122,6 +133,7 @@ fn load_samples(header: &Header, tally: &Tally, arrivals: &Arrivals) -> Samples 
     let counters = &mut samples.counters;
     counters.insert("socket_drops".into(), arrivals.socket_drops);
     counters.insert("rcode.SERVFAIL".into(), tally.rcodes.of(SERVFAIL));
+    counters.insert("truncated".into(), arrivals.anomalies.truncated);
     let not_sent = tally.ends.not_sent.by_reason();
     counters.extend(not_sent.map(|(why, queries)| (format!("not_sent.{}", why.key()), queries)));
     if let Some(connections) = &arrivals.connections {

@@ -29,6 +29,7 @@ impl Scene {
             software: software.map(str::to_owned),
             version: None,
             settings: settings.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect(),
+            unset: Vec::new(),
             missing: Vec::new(),
         };
         let of_host = [
@@ -134,6 +135,17 @@ fn drops(transport: &str, source: usize, series: &[&str]) -> Scene {
     scene.lost(4, 400);
     for series in series {
         scene.counter(4, source, series, 400);
+    }
+    scene
+}
+
+/// A run in each second of which so many queries are lost, and so many responses truncated.
+fn all_limited(of_second: &dyn Fn(u64) -> [u64; 2]) -> Scene {
+    let mut scene = Scene::over("udp");
+    for second in 0..10 {
+        let [lost, truncated] = of_second(second);
+        scene.lost(second as usize, lost);
+        scene.seconds[second as usize].arrivals.anomalies.truncated = truncated;
     }
     scene
 }
@@ -288,6 +300,11 @@ fn scenes() -> Vec<(&'static str, Scene)> {
         ),
         ("fragments", drops("udp", GENERATOR_HOST, &["snmp.Ip.ReasmFails"])),
         ("rate-limit", drops("udp", SERVER, &["dropped.rate-limit"])),
+        ("rate-limit", all_limited(&|second| [480 + second % 7, 486 - second % 5])),
+        // All that arrives is truncated: the half of it that does not is lost by something else.
+        ("unexplained", all_limited(&|_| [500, 500])),
+        // As many in all, but not in each second.
+        ("unexplained", all_limited(&|second| if second < 5 { [600, 200] } else { [200, 600] })),
         (
             "udp-receive-queue-one-socket",
             with(drops("udp", PROCESS, &["udp.drops", "socket.udp.10.0.0.1:53/0.drops"]), &|scene| {
@@ -354,6 +371,7 @@ fn every_rule_has_a_run_that_it_is_found_in() {
 #[test]
 fn the_sentence_of_a_finding_has_its_figures_and_the_parameters_their_values() {
     let mut scene = Scene::over("udp");
+    scene.header.watched[SERVER].unset = vec!["udp-receive-buffer".into()];
     scene.lost(4, 765).lost(5, 235);
     scene.counter(5, PROCESS, "udp.drops", 1_000);
     scene.counter(5, HOST, "snmp.Udp.RcvbufErrors", 1_000);
@@ -445,6 +463,142 @@ fn what_a_server_has_not_read_was_not_lost_on_the_path() {
          queues, where the server had left them to the end."
     );
     assert!(found.findings.iter().all(|finding| finding.rule != "path-loss"), "{:#?}", found.findings);
+}
+
+#[test]
+fn a_parameter_that_was_not_read_is_not_known_and_neither_is_its_default() {
+    let values = |unset: &[&str]| {
+        let mut scene = drops("tcp", HOST, &["netstat.TcpExt.TCPReqQFullDrop"]);
+        scene.header.watched[SERVER].unset = unset.iter().map(|name| (*name).to_owned()).collect();
+        let finding = scene.diagnose().findings.remove(0);
+        let of = |name| {
+            finding.parameters.iter().find(|parameter| parameter.name == name).map(|one| one.value.clone())
+        };
+        [of("tcp-listen-queue"), of("net.core.somaxconn")].map(Option::unwrap)
+    };
+    assert_eq!(values(&[]), ["not known", "not known"]);
+    assert_eq!(values(&["tcp-listen-queue"]), ["not set (default 10)", "not known"]);
+}
+
+#[test]
+fn a_limit_that_was_not_read_is_not_known_to_be_reached() {
+    // BIND allows 150 connections where its configuration does not say it; here it may allow any number.
+    let found = |set: &dyn Fn(&mut Watched)| {
+        let mut scene = Scene::over("tcp");
+        set(&mut scene.header.watched[SERVER]);
+        for second in 2..10 {
+            scene.lost(second, 300);
+            scene.gauge(second, SERVER, "tcp.open", 150);
+        }
+        let findings = scene.diagnose().findings;
+        findings.first().map(|finding| (finding.rule.clone(), finding.sentence.clone()))
+    };
+    let is_not_read = found(&|bind| drop(bind.settings.remove("tcp-clients")));
+    assert_eq!(is_not_read, None);
+    let is_higher = found(&|bind| drop(bind.settings.insert("tcp-clients".into(), "1000".into())));
+    assert_eq!(is_higher, None);
+    let (rule, sentence) = found(&|bind| {
+        bind.settings.clear();
+        bind.unset = vec!["tcp-clients".into()];
+    })
+    .unwrap();
+    assert_eq!(rule, "server-tcp-limit");
+    assert!(sentence.contains("had 150 of the 150 TCP connections that it may have"), "{sentence}");
+}
+
+#[test]
+fn counters_of_helpers_are_not_those_of_the_server() {
+    // A resolver whose every query was answered, and half of them by asking the server that it resolves through.
+    let healthy = |change: &dyn Fn(&mut Scene)| {
+        let mut scene = Scene::over("udp");
+        for second in 0..10 {
+            for name in ["queries.udp", "responses"] {
+                scene.counter(second, SERVER, name, 1_000);
+            }
+            scene.counter(second, HOST, "snmp.Udp.InDatagrams", 1_000);
+            scene.counter(second, HOST, "snmp.Udp.OutDatagrams", 1_000);
+        }
+        change(&mut scene);
+        scene.diagnose()
+    };
+    let alone = healthy(&|_| ());
+    let helped = |side| {
+        healthy(&|scene| {
+            let helper = Watched {
+                side,
+                label: "BIND at 127.0.0.1:8054".into(),
+                ..scene.header.watched[SERVER].clone()
+            };
+            scene.header.watched.push(helper);
+            for second in 0..10 {
+                let samples = Samples {
+                    counters: [
+                        ("queries.udp".to_owned(), 500),
+                        ("responses".to_owned(), 500),
+                        ("dropped.rate-limit".to_owned(), 500),
+                    ]
+                    .into(),
+                    ..Samples::default()
+                };
+                scene.seconds[second].watched.push(Some(samples));
+            }
+        })
+    };
+    let beside = helped(Side::Other);
+    assert_eq!((&beside.cross_check, &beside.not_compared), (&alone.cross_check, &alone.not_compared));
+    assert!(beside.cross_check.iter().all(|one| one.missing == 0), "{:#?}", beside.cross_check);
+    // Records of older versions have helpers as the server's: then nobody knows whose the counters are.
+    let older = helped(Side::Server);
+    assert!(older.cross_check.iter().all(|one| one.missing == 0), "{:#?}", older.cross_check);
+    assert!(older.not_compared[0].starts_with("servers' statistics: several are watched"), "{older:#?}");
+}
+
+#[test]
+fn a_helper_is_no_bottleneck_of_the_server_and_its_parameters_are_not_told() {
+    let mut scene = drops("udp", PROCESS, &["udp.drops"]);
+    scene.header.watched[SERVER].side = Side::Other;
+    scene.header.watched[SERVER].unset = vec!["udp-receive-buffer".into()];
+    scene.counter(4, SERVER, "dropped.rate-limit", 400);
+    let found = scene.diagnose();
+    let rules: Vec<_> = found.findings.iter().map(|finding| finding.rule.as_str()).collect();
+    assert_eq!(rules, ["udp-receive-queue"]);
+    let of_bind = found.findings[0].parameters.iter().find(|one| one.name == "udp-receive-buffer").unwrap();
+    assert_eq!((of_bind.of.as_str(), of_bind.value.as_str()), ("named (4711)", "not known"));
+}
+
+#[test]
+fn a_cause_is_told_before_its_effect_also_where_the_effect_explains_more() {
+    let mut scene = Scene::over("udp");
+    for second in 2..10 {
+        scene.lost(second, 300);
+        scene.counter(second, PROCESS, "udp.drops", 300);
+        // In most seconds some CPU time was left.
+        scene.counter(second, HOST, "cpu.idle_ns", if second < 4 { 20_000_000 } else { 600_000_000 });
+        scene.counter(second, PROCESS, "cpu_ns", 3_600_000_000);
+    }
+    let found = scene.diagnose();
+    let explained: Vec<_> =
+        found.findings.iter().map(|finding| (finding.rule.as_str(), finding.explains.unanswered)).collect();
+    assert_eq!(explained, [("cpu-all", 600), ("udp-receive-queue", 1_800)]);
+    assert!(found.verdict.starts_with("The CPUs of the server's host were used up"), "{}", found.verdict);
+}
+
+#[test]
+fn a_rate_limit_that_the_server_does_not_tell_is_named_by_what_it_does() {
+    let found = all_limited(&|_| [480, 490]).diagnose();
+    assert_eq!(
+        found.verdict,
+        "The server answers as one that limits the rate of its responses: this explains 4,800 of the 4,800 unanswered \
+         queries (100 %)."
+    );
+    assert_eq!(
+        found.findings[0].sentence,
+        "4,800 of the 4,800 unanswered queries were due in 10 seconds in which 4,900 truncated responses came, about as \
+         many as there are queries without an answer: so it is where every second response above a limit is truncated \
+         and the others are dropped (slip 2)."
+    );
+    let named: Vec<_> = found.findings[0].parameters.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(named, ["responses-per-second", "slip"]);
 }
 
 #[test]

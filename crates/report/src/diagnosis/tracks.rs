@@ -229,21 +229,27 @@ pub(super) fn between<'a>(pattern: &str, name: &'a str) -> Option<&'a str> {
     }
 }
 
-/// The limit of a source, by the setting of any source of its software.
+/// The limit of a source, by the setting of any source of its software. Where the setting was not read, the limit is not
+/// known: only a configuration that was read, and does not have it, has the default.
 fn limit_of(limit: &Limit, source: &Source, sources: &Sources) -> Option<u64> {
     let is_kind = format!("{:?}", source.kind).to_lowercase() == limit.of;
     if !is_kind && source.software.as_deref() != Some(&limit.of) {
         return None;
     }
-    let number = |setting: &str| {
-        let of_software = sources.iter().filter(|other| {
+    let known = |setting: &str, default: Option<u64>| {
+        let is_same = |other: &&Source| {
             source.software.is_some() && other.software == source.software && other.side == source.side
-        });
-        [source].into_iter().chain(of_software).find_map(|source| source.number(setting))
+        };
+        let all = || [source].into_iter().chain(sources.iter().filter(is_same));
+        let set = all().find_map(|source| source.number(setting));
+        set.or(default.filter(|_| all().any(|source| source.is_unset(setting))))
     };
-    let each = number(&limit.setting).or(limit.fixed)?;
-    let times = limit.times.as_deref().and_then(number).unwrap_or(1).max(1);
-    Some(each.saturating_mul(times))
+    let each = match limit.setting.is_empty() {
+        true => limit.fixed?,
+        false => known(&limit.setting, limit.fixed)?,
+    };
+    let times = limit.times.as_deref().map_or(Some(1), |times| known(times, Some(1)))?;
+    Some(each.saturating_mul(times.max(1)))
 }
 
 /// Both directions of each interface whose speed is known.

@@ -1,5 +1,7 @@
 //! The texts of a finding: its sentence, its evidence, and the parameters with their present values.
 
+use dnsdyno_measure::Side;
+
 use super::found::{Evidence, Explained, Finding, Parameter};
 use super::judge::{Explanation, Losses};
 use super::rules::{Kind, ParameterRule, Rule, Shape};
@@ -33,6 +35,7 @@ impl Described<'_> {
         let of_losses = share(explains.unanswered, explains.of).filter(|share| *share > 0.0);
         Some(Finding {
             rule: rule.name.clone(),
+            title: track.sign.title.clone().unwrap_or_else(|| rule.title.clone()),
             sentence: self.sentence(explanation, track),
             explains,
             share: of_losses.or(share(explains.slow_intervals, explains.of_slow_intervals)).unwrap_or(0.0),
@@ -178,7 +181,10 @@ impl Described<'_> {
                 self.sources.with(Kind::Process, track.sign.side).map(|(_, source)| source).collect()
             }
             software => {
-                let is_of = |source: &&Source| source.software.as_deref() == Some(software);
+                // Another one of the same software, such as the server that a resolver asks, has its own parameters.
+                let is_of = |source: &&Source| {
+                    source.software.as_deref() == Some(software) && source.side != Side::Other
+                };
                 self.sources.iter().filter(is_of).collect()
             }
         };
@@ -200,14 +206,12 @@ impl Described<'_> {
         if let Some((source, value)) = known {
             return vec![made(&parameter.name, source, number_or_text(value))];
         }
-        let Some(source) = sources.first() else { return Vec::new() };
-        // Settings of a process are not those of its configuration.
-        let is_read = sources.iter().any(|source| source.kind == Kind::Server && !source.settings.is_empty());
-        let value = match &parameter.default {
-            Some(default) if is_read => format!("not set (default {default})"),
-            None if is_read => "not set".to_owned(),
-            Some(default) => format!("not known (default {default})"),
-            None => "not known".to_owned(),
+        let unset = sources.iter().find(|source| source.is_unset(&parameter.name));
+        let Some(source) = unset.or(sources.first()) else { return Vec::new() };
+        let value = match (unset, &parameter.default) {
+            (Some(_), Some(default)) => format!("not set (default {default})"),
+            (Some(_), None) => "not set".to_owned(),
+            (None, _) => "not known".to_owned(),
         };
         vec![made(&parameter.name, source, value)]
     }
@@ -226,9 +230,9 @@ fn number_or_text(value: &str) -> String {
 }
 
 /// The verdict of findings: the first one, with what it explains.
-pub(super) fn verdict_of(finding: &Finding, title: &str, lost: (&str, &str), slow: (&str, &str)) -> String {
+pub(super) fn verdict_of(finding: &Finding, lost: (&str, &str), slow: (&str, &str)) -> String {
     let Explained { unanswered, of, slow_intervals, of_slow_intervals } = finding.explains;
-    let mut title = title.to_owned();
+    let mut title = finding.title.clone();
     if let Some(first) = title.get_mut(0..1) {
         first.make_ascii_uppercase();
     }
