@@ -18,26 +18,56 @@ pub fn is_local(address: IpAddr) -> bool {
 
 /// The processes of this host that receive what is sent to one of these addresses of it.
 pub fn listening_processes(addresses: &[SocketAddr]) -> Vec<u32> {
-    let inodes = Sockets::here("/proc/net").read(&mut LocalFiles).map(|seen| inodes_at(&seen, addresses));
+    let inodes = Sockets::here("/proc/net")
+        .read(&mut LocalFiles)
+        .map(|seen| inodes_at(&seen, addresses, Asked::Queries));
     let owners = inodes.and_then(|inodes| owners(&mut LocalFiles, &inodes)).unwrap_or_default();
     owners.into_iter().map(|owner| owner.pid).collect()
 }
 
-/// The inodes of the sockets that receive what is sent to these addresses: those of TCP only where there is none of
-/// UDP.
-pub(crate) fn inodes_at(seen: &Seen, addresses: &[SocketAddr]) -> Vec<u64> {
+/// What is sent to an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// Queries: sockets of TCP receive them only where there is none of UDP.
+    Queries,
+    /// A connection of TCP.
+    Streams,
+}
+
+/// The inodes of the sockets that receive what is sent to these addresses.
+pub(crate) fn inodes_at(seen: &Seen, addresses: &[SocketAddr], asked: Asked) -> Vec<u64> {
     let at = |sockets: &[SocketState]| -> Vec<u64> {
-        let is_its = |socket: &&SocketState| addresses.iter().any(|address| receives(socket.local, *address));
-        sockets.iter().filter(is_its).map(|socket| socket.inode).collect()
+        addresses.iter().flat_map(|address| nearest(sockets, *address)).collect()
     };
-    let udp = at(&seen.udp);
+    let udp = if asked == Asked::Queries { at(&seen.udp) } else { Vec::new() };
     if udp.is_empty() { at(&seen.listening) } else { udp }
 }
 
-/// Whether a socket that is bound to `local` receives what is sent to `address`.
+/// The sockets to which the kernel gives what is sent to an address: those that are bound to it, and only where there
+/// are none, those of any address.
+fn nearest(sockets: &[SocketState], address: SocketAddr) -> impl Iterator<Item = u64> {
+    let best = sockets.iter().filter_map(|socket| nearness(socket.local, address)).max();
+    let is_best = move |socket: &&SocketState| best.is_some() && nearness(socket.local, address) == best;
+    sockets.iter().filter(is_best).map(|socket| socket.inode)
+}
+
+/// Whether a socket that is bound to `local` receives what is sent to `address`, where no other one is nearer.
 pub(crate) fn receives(local: SocketAddr, address: SocketAddr) -> bool {
-    let same = local.ip().to_canonical() == address.ip().to_canonical();
-    local.port() == address.port() && (same || local.ip().is_unspecified())
+    nearness(local, address).is_some()
+}
+
+/// How near a socket that is bound to `local` is to `address`; `None` where it does not receive what is sent there.
+fn nearness(local: SocketAddr, address: SocketAddr) -> Option<u8> {
+    if local.port() != address.port() {
+        return None;
+    }
+    match local.ip() {
+        ip if ip.to_canonical() == address.ip().to_canonical() => Some(2),
+        ip if ip.is_unspecified() && ip.is_ipv4() == address.is_ipv4() => Some(1),
+        // A socket of IPv6 may receive what is sent over IPv4 too.
+        ip if ip.is_unspecified() && ip.is_ipv6() => Some(0),
+        _ => None,
+    }
 }
 
 /// A process, and those of the sockets asked for that it has.
@@ -87,6 +117,30 @@ mod tests {
             let found = listening_processes(&[address]);
             assert_eq!(found.contains(&std::process::id()), is_found, "{address}: {found:?}");
         }
+    }
+
+    #[test]
+    fn a_socket_of_the_very_address_is_nearer_than_one_of_any_address() {
+        let socket = |local: &str, inode| SocketState {
+            local: local.parse().unwrap(),
+            inode,
+            receive_queue: 0,
+            send_queue: 0,
+            receive_buffer_bytes: None,
+            drops: None,
+        };
+        let udp = vec![
+            socket("0.0.0.0:53", 1),
+            socket("127.0.0.1:53", 2),
+            socket("127.0.0.1:53", 3),
+            socket("[::]:53", 4),
+        ];
+        let seen = Seen { udp, ..Seen::default() };
+        let at = |address: &str| inodes_at(&seen, &[address.parse().unwrap()], Asked::Queries);
+        assert_eq!(at("127.0.0.1:53"), [2, 3]);
+        assert_eq!(at("127.0.0.2:53"), [1]);
+        assert_eq!(at("[::1]:53"), [4]);
+        assert_eq!(at("127.0.0.1:54"), [0; 0]);
     }
 
     #[test]

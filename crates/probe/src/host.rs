@@ -19,15 +19,15 @@ use dnsdyno_measure::{Side, Watched, WatchedKind};
 use dnsdyno_sys::namespace::Namespace as Entrance;
 
 use self::interfaces::Interfaces;
-use self::settings::Whose;
 use crate::cgroup::Cgroup;
 use crate::files::{FileReader, LocalFiles, exists};
 use crate::found::is_local;
 use crate::namespace::{NamespaceFiles, inside, is_elsewhere};
-use crate::opened::{Opened, Targets};
+use crate::opened::{Opening, Whose};
 use crate::source::{OpenError, ReadError, Reading, Source};
+use crate::thing::{Namespace, Thing};
 
-pub(crate) fn open(pid: Option<u32>, targets: &Targets, opened: &mut Opened) -> Result<(), OpenError> {
+pub(crate) fn open(pid: Option<u32>, opening: &mut Opening<'_>) -> Result<(), OpenError> {
     if let Some(gone) = pid.filter(|pid| !exists(&format!("/proc/{pid}"))) {
         return Err(OpenError::new(format!("this host has no process {gone}")));
     }
@@ -35,17 +35,22 @@ pub(crate) fn open(pid: Option<u32>, targets: &Targets, opened: &mut Opened) -> 
         Some(pid) if is_elsewhere(&mut LocalFiles, pid)? != Some(false) => Some(pid),
         _ => None,
     };
-    let source = match elsewhere {
-        Some(pid) => namespace_of(pid)?,
+    let process = elsewhere.map_or("/proc/self".to_owned(), |pid| format!("/proc/{pid}"));
+    let namespace = Namespace::of_network(&mut LocalFiles, &process)?;
+    let (source, whose) = match elsewhere {
+        Some(pid) => {
+            let name = namespace.as_ref().map(|namespace| namespace.name());
+            (namespace_of(pid)?, Whose::of(opening.loaded().is_in(name), None))
+        }
         None => {
-            let is_shared = targets.addresses.iter().any(|target| is_local(target.ip()));
+            let is_shared = opening.targets.addresses.iter().any(|target| is_local(target.ip()));
             let side = if is_shared { Side::Both } else { Side::Generator };
             let of = pid.map_or("self".to_owned(), |pid| pid.to_string());
-            let source = HostSource::new(Box::new(LocalFiles), Namespace::Own, side, "this host".to_owned())?;
-            source.with_group(&format!("/proc/{of}"))?.with_interfaces()
+            let source = HostSource::new(Box::new(LocalFiles), Within::Own, side, "this host".to_owned())?;
+            (source.with_group(&format!("/proc/{of}"))?.with_interfaces(), Whose::Known(side))
         }
     };
-    opened.sources.push(Box::new(source));
+    opening.add(Box::new(source), Thing::Host(namespace), whose);
     Ok(())
 }
 
@@ -55,19 +60,19 @@ fn namespace_of(pid: u32) -> Result<HostSource, OpenError> {
     let files = LocalFiles.read(std::slice::from_ref(&comm))?;
     let label = format!("the network namespace of {} ({pid})", files.text(&comm).trim());
     // Parameters that all namespaces share can be read in the first one only.
-    let shared = settings::read(&mut LocalFiles, Whose::Host)?;
+    let shared = settings::read(&mut LocalFiles, settings::Whose::Host)?;
     let entered = Entrance::of_process(pid).and_then(|entrance| {
         let handle = Entrance::of_process(pid)?;
         let reader = Box::new(NamespaceFiles::of(handle));
         inside(&entrance, || {
-            HostSource::new(reader, Namespace::Entered(pid), Side::Server, label.clone())
+            HostSource::new(reader, Within::Entered(pid), Side::Server, label.clone())
                 .map(HostSource::with_interfaces)
         })
     });
     let mut source = match entered {
         Ok(source) => source?,
         Err(error) => {
-            let mut source = HostSource::new(Box::new(LocalFiles), Namespace::Of(pid), Side::Server, label)?;
+            let mut source = HostSource::new(Box::new(LocalFiles), Within::Of(pid), Side::Server, label)?;
             source.watched.missing.push(format!(
                 "network interfaces and parameters of the network namespace of process {pid}: it cannot be entered \
                  ({error}); run as root"
@@ -83,7 +88,7 @@ fn namespace_of(pid: u32) -> Result<HostSource, OpenError> {
 
 /// The network namespace whose counters are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Namespace {
+pub(crate) enum Within {
     /// That in which the files are read.
     Own,
     /// That of a process, from outside.
@@ -92,13 +97,13 @@ pub(crate) enum Namespace {
     Entered(u32),
 }
 
-impl Namespace {
+impl Within {
     /// The folder of its counters.
     fn folder(self) -> String {
         match self {
-            Namespace::Own => "/proc/net".to_owned(),
-            Namespace::Of(pid) => format!("/proc/{pid}/net"),
-            Namespace::Entered(_) => "/proc/thread-self/net".to_owned(),
+            Within::Own => "/proc/net".to_owned(),
+            Within::Of(pid) => format!("/proc/{pid}/net"),
+            Within::Entered(_) => "/proc/thread-self/net".to_owned(),
         }
     }
 }
@@ -121,13 +126,13 @@ impl HostSource {
     /// The host cannot be reached, or has no counters.
     pub(crate) fn new(
         mut reader: Box<dyn FileReader>,
-        namespace: Namespace,
+        namespace: Within,
         side: Side,
         label: String,
     ) -> Result<HostSource, ReadError> {
         let whose = match namespace {
-            Namespace::Of(_) => Whose::Host,
-            Namespace::Own | Namespace::Entered(_) => Whose::HostAndNamespace,
+            Within::Of(_) => settings::Whose::Host,
+            Within::Own | Within::Entered(_) => settings::Whose::HostAndNamespace,
         };
         let folder = namespace.folder();
         let in_namespace = network::FILES.map(|name| format!("{folder}/{name}"));
@@ -152,12 +157,12 @@ impl HostSource {
             interfaces: None,
         };
         source.note_missing()?;
-        if namespace == Namespace::Own {
+        if namespace == Within::Own {
             source.describe_interfaces()?;
         }
         match namespace {
-            Namespace::Of(pid) | Namespace::Entered(pid) => source.with_group(&format!("/proc/{pid}")),
-            Namespace::Own => Ok(source),
+            Within::Of(pid) | Within::Entered(pid) => source.with_group(&format!("/proc/{pid}")),
+            Within::Own => Ok(source),
         }
     }
 
@@ -221,6 +226,10 @@ impl HostSource {
 impl Source for HostSource {
     fn watched(&self) -> &Watched {
         &self.watched
+    }
+
+    fn watched_mut(&mut self) -> &mut Watched {
+        &mut self.watched
     }
 
     fn read(&mut self) -> Result<Reading, ReadError> {

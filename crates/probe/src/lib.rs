@@ -12,12 +12,16 @@
 
 mod auto;
 mod cgroup;
+mod command;
 pub mod facts;
+mod family;
 mod files;
 mod found;
 mod host;
+mod loaded;
 mod namespace;
 mod opened;
+mod place;
 mod process;
 mod rise;
 mod sampling;
@@ -25,8 +29,12 @@ mod server;
 mod sockets;
 mod source;
 mod ssh;
+mod thing;
+mod written;
 
 use dnsdyno_plan::Watch;
+
+use opened::Opening;
 
 pub use found::{is_local, listening_processes};
 pub use opened::{Opened, Targets};
@@ -41,16 +49,18 @@ pub use source::{OpenError, ReadError, Reading, Source};
 /// Something that was named cannot be watched at all. What is missing of a source that can be read in part is said in
 /// its [`Watched::missing`](dnsdyno_measure::Watched::missing).
 pub fn open(watch: &[Watch], targets: &Targets) -> Result<Opened, OpenError> {
-    let mut opened = Opened::default();
-    for what in watch {
+    let mut opening = Opening::new(targets);
+    // What is named comes first: where it is what `auto` finds too, it is read in the way in which it was named.
+    let (found, named): (Vec<_>, Vec<_>) = watch.iter().partition(|what| **what == Watch::Auto);
+    for what in named.into_iter().chain(found) {
         match what {
-            Watch::Auto => auto::open(targets, &mut opened),
-            Watch::Host { pid } => host::open(*pid, targets, &mut opened),
-            Watch::Process { pid } => process::open(*pid, targets, &mut opened),
-            Watch::Server(server) => server::open(server, targets, &mut opened),
-            Watch::Ssh(host) => ssh::open(host, targets, &mut opened),
+            Watch::Auto => auto::open(&mut opening),
+            Watch::Host { pid } => host::open(*pid, &mut opening),
+            Watch::Process { pid } => process::open(*pid, &mut opening),
+            Watch::Server(server) => server::open(server, &mut opening),
+            Watch::Ssh(host) => ssh::open(host, &mut opening),
         }
         .map_err(|error| error.of(what))?;
     }
-    Ok(opened)
+    Ok(opening.finish())
 }

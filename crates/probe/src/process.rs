@@ -8,35 +8,36 @@ mod times;
 use std::fs;
 use std::net::SocketAddr;
 
-use dnsdyno_measure::{Side, Watched, WatchedKind};
-use dnsdyno_sys::namespace::Namespace;
-
 use self::queues::Queues;
-use self::times::{Stat, Times};
+pub(crate) use self::times::Stat;
+use self::times::Times;
 use crate::cgroup::Cgroup;
+use crate::family::{family, grouped};
 use crate::files::{FileReader, Files, LocalFiles, exists, links_in};
-use crate::found::{Owner, inodes_at, is_local, owners, receives, socket_inodes};
-use crate::namespace::{inside, is_elsewhere};
-use crate::opened::{Opened, Targets};
+use crate::found::{Asked, inodes_at, is_local, owners};
+use crate::opened::{Opening, Targets, Whose};
+use crate::place::sockets_of;
 use crate::sockets::Sockets;
 use crate::source::{OpenError, ReadError, Reading, Source};
+use crate::thing::{Namespace, Thing};
+use dnsdyno_measure::{Side, Watched, WatchedKind};
 
-pub(crate) fn open(pid: Option<u32>, targets: &Targets, opened: &mut Opened) -> Result<(), OpenError> {
+pub(crate) fn open(pid: Option<u32>, opening: &mut Opening<'_>) -> Result<(), OpenError> {
     let groups = match pid {
         Some(pid) if !exists(&format!("/proc/{pid}")) => {
             return Err(OpenError::new(format!("this host has no process {pid}")));
         }
         Some(pid) => vec![family(&mut LocalFiles, &mut sockets_of(pid), pid)?],
-        None => at_targets(targets)?,
+        None => at_targets(opening.targets)?,
     };
     for pids in groups {
         let Some(first) = pids.first() else { continue };
         let sockets = sockets_of(*first);
         let mut source = ProcessSource::with(Box::new(LocalFiles), sockets, &pids, "")?;
         source.is_local = true;
-        source.watched.side =
-            if source.receives_any(&targets.addresses) { Side::Server } else { Side::Other };
-        opened.sources.push(Box::new(source));
+        let whose = Whose::of(opening.loaded().has(&pids), None);
+        let thing = Thing::Process { numbered: Namespace::of_numbers(&mut LocalFiles)?, pids };
+        opening.add(Box::new(source), thing, whose);
     }
     Ok(())
 }
@@ -46,7 +47,7 @@ fn at_targets(targets: &Targets) -> Result<Vec<Vec<u32>>, OpenError> {
     let here: Vec<SocketAddr> =
         targets.addresses.iter().copied().filter(|target| is_local(target.ip())).collect();
     let seen = Sockets::here("/proc/net").read(&mut LocalFiles)?;
-    let inodes = inodes_at(&seen, &here);
+    let inodes = inodes_at(&seen, &here, Asked::Queries);
     let groups = grouped(&mut LocalFiles, owners(&mut LocalFiles, &inodes)?)?;
     if !groups.is_empty() {
         return Ok(groups);
@@ -63,67 +64,6 @@ fn at_targets(targets: &Targets) -> Result<Vec<Vec<u32>>, OpenError> {
              process=PID"
         ),
     }))
-}
-
-/// Where the sockets of a process of this host are looked up.
-fn sockets_of(pid: u32) -> Sockets {
-    let folder = format!("/proc/{pid}/net");
-    match is_elsewhere(&mut LocalFiles, pid) {
-        Ok(Some(false)) => Sockets::here(&folder),
-        _ => {
-            let entered = Namespace::of_process(pid)
-                .and_then(|namespace| inside(&namespace, || Sockets::here(&folder)));
-            entered.unwrap_or(Sockets::Tables(folder))
-        }
-    }
-}
-
-/// The processes of each server that listens at these addresses, by the files of a host; `net` is the folder of the
-/// network namespace, `/proc/net` or `/proc/4711/net`.
-///
-/// # Errors
-/// The host cannot be reached.
-pub(crate) fn listening(
-    reader: &mut dyn FileReader,
-    net: &str,
-    addresses: &[SocketAddr],
-) -> Result<Vec<Vec<u32>>, ReadError> {
-    let seen = Sockets::Tables(net.to_owned()).read(reader)?;
-    let owners = owners(reader, &inodes_at(&seen, addresses))?;
-    grouped(reader, owners)
-}
-
-/// A process with those of the same name that share one of its sockets, itself first.
-fn family(reader: &mut dyn FileReader, sockets: &mut Sockets, pid: u32) -> Result<Vec<u32>, ReadError> {
-    let folder = format!("/proc/{pid}/fd/");
-    let files = reader.read(std::slice::from_ref(&folder))?;
-    let seen = sockets.read(reader)?;
-    let server: Vec<u64> = seen.udp.iter().chain(&seen.listening).map(|socket| socket.inode).collect();
-    let own: Vec<u64> = socket_inodes(files.text(&folder)).filter(|inode| server.contains(inode)).collect();
-    let owners = owners(reader, &own)?;
-    let groups = grouped(reader, owners)?;
-    let others = groups.into_iter().find(|pids| pids.contains(&pid)).unwrap_or_default();
-    Ok([pid].into_iter().chain(others.into_iter().filter(|other| *other != pid)).collect())
-}
-
-/// Processes of the same name that share a socket are one server. The lowest number, that of the parent, is first.
-fn grouped(reader: &mut dyn FileReader, owners: Vec<Owner>) -> Result<Vec<Vec<u32>>, ReadError> {
-    let path = |pid: u32| format!("/proc/{pid}/stat");
-    let files = reader.read(&owners.iter().map(|owner| path(owner.pid)).collect::<Vec<_>>())?;
-    let mut groups: Vec<(String, Vec<Owner>)> = Vec::new();
-    for owner in owners {
-        let Some(stat) = Stat::read(files.text(&path(owner.pid))) else { continue };
-        let belongs = |(name, others): &&mut (String, Vec<Owner>)| {
-            name == stat.name && others.iter().any(|other| !other.inodes.is_disjoint(&owner.inodes))
-        };
-        match groups.iter_mut().find(belongs) {
-            Some((_, others)) => others.push(owner),
-            None => groups.push((stat.name.to_owned(), vec![owner])),
-        }
-    }
-    // A service manager that holds the socket for a server is not that server.
-    groups.retain(|(_, owners)| owners.iter().all(|owner| owner.pid != 1));
-    Ok(groups.into_iter().map(|(_, owners)| owners.into_iter().map(|owner| owner.pid).collect()).collect())
 }
 
 /// The processes of a server.
@@ -163,13 +103,10 @@ impl ProcessSource {
     pub(crate) fn new(
         reader: Box<dyn FileReader>,
         pids: &[u32],
-        side: Side,
         place: &str,
     ) -> Result<ProcessSource, ReadError> {
         let folder = pids.first().map_or("/proc/net".to_owned(), |pid| format!("/proc/{pid}/net"));
-        let mut source = ProcessSource::with(reader, Sockets::Tables(folder), pids, place)?;
-        source.watched.side = side;
-        Ok(source)
+        ProcessSource::with(reader, Sockets::Tables(folder), pids, place)
     }
 
     fn with(
@@ -226,19 +163,6 @@ impl ProcessSource {
         Ok(ProcessSource { watched, reader, sockets, processes, times, queues, cgroup, is_local: false })
     }
 
-    /// Whether one of its sockets receives what is sent to one of these addresses.
-    fn receives_any(&mut self, addresses: &[SocketAddr]) -> bool {
-        let pids = self.pids();
-        let seen = self.sockets.read(&mut *self.reader);
-        let own = seen.and_then(|seen| self.queues.own(seen, &mut *self.reader, &pids)).unwrap_or_default();
-        let mut sockets = own.udp.iter().chain(&own.listening);
-        sockets.any(|socket| addresses.iter().any(|address| receives(socket.local, *address)))
-    }
-
-    fn pids(&self) -> Vec<u32> {
-        self.processes.iter().map(|process| process.pid).collect()
-    }
-
     /// The files of the processes, and those that live.
     fn read_processes(&mut self) -> Result<(Files, Vec<u32>), ReadError> {
         let in_group = self.cgroup.iter().flat_map(|cgroup| cgroup.paths().to_vec());
@@ -276,6 +200,10 @@ impl ProcessSource {
 impl Source for ProcessSource {
     fn watched(&self) -> &Watched {
         &self.watched
+    }
+
+    fn watched_mut(&mut self) -> &mut Watched {
+        &mut self.watched
     }
 
     fn read(&mut self) -> Result<Reading, ReadError> {

@@ -377,6 +377,10 @@ mod tests {
             &self.watched
         }
 
+        fn watched_mut(&mut self) -> &mut Watched {
+            &mut self.watched
+        }
+
         fn is_disturbed(&self) -> bool {
             self.is_disturbed
         }

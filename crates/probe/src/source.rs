@@ -10,6 +10,9 @@ pub trait Source: Send {
     /// What it is, as it was found when it was opened.
     fn watched(&self) -> &Watched;
 
+    /// The same, for what is found out when other sources are known: whose it is.
+    fn watched_mut(&mut self) -> &mut Watched;
+
     /// Whether each reading disturbs what is watched. Beside a load it is then read before and after that only.
     fn is_disturbed(&self) -> bool {
         false

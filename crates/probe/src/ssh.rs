@@ -8,59 +8,92 @@ mod connection;
 mod link;
 mod protocol;
 
+use std::net::SocketAddr;
 use std::process::Command;
 
 use dnsdyno_measure::Side;
 use dnsdyno_plan::SshWatch;
 
+use crate::family::listening;
 use crate::files::FileReader;
-use crate::host::{HostSource, Namespace};
+use crate::found::Asked;
+use crate::host::{HostSource, Within};
 use crate::namespace::is_elsewhere;
-use crate::opened::{Opened, Targets};
-use crate::process::{ProcessSource, listening};
+use crate::opened::{Opening, Whose};
+use crate::place::has_address;
+use crate::process::ProcessSource;
+use crate::sockets::Sockets;
 use crate::source::Source;
 use crate::source::{OpenError, ReadError};
+use crate::thing::{Namespace, Thing};
 use connection::SshFiles;
 
-pub(crate) fn open(host: &SshWatch, targets: &Targets, opened: &mut Opened) -> Result<(), OpenError> {
+pub(crate) fn open(host: &SshWatch, opening: &mut Opening<'_>) -> Result<(), OpenError> {
     let mut files = connect(host)?;
     let name = host.destination.rsplit('@').next().unwrap_or_default();
     let probe = "/proc/stat".to_owned();
     if files.read(std::slice::from_ref(&probe))?.text(&probe).is_empty() {
         return Err(OpenError::new(format!("{name} has no {probe}: only hosts with Linux can be watched")));
     }
-    let pids = processes(host, targets, &mut files)?;
+    let targets = &opening.targets.addresses;
+    let Processes { pids, is_at_target } = processes(host, targets, &mut files)?;
     // The counters of a server in a container are those of its own network namespace.
-    let namespace = match pids.first().map(|pid| is_elsewhere(&mut files, *pid)).transpose()?.flatten() {
-        Some(true) => pids.first().map_or(Namespace::Own, |pid| Namespace::Of(*pid)),
-        _ => Namespace::Own,
+    let first = pids.first().copied();
+    let is_elsewhere = first.map(|pid| is_elsewhere(&mut files, pid)).transpose()?.flatten() == Some(true);
+    let (within, process) = match first.filter(|_| is_elsewhere) {
+        Some(pid) => (Within::Of(pid), format!("/proc/{pid}")),
+        None => (Within::Own, "/proc/self".to_owned()),
     };
-    let source = HostSource::new(Box::new(files.clone()), namespace, Side::Server, name.to_owned())?;
-    opened.sources.push(Box::new(source));
-    match pids.is_empty() {
-        true => opened.notes.push(format!(
+    let has_target = has_any(&mut files, &format!("{process}/net"), targets)?;
+    // Behind a translation of addresses, a host does not have the address that the load goes to.
+    let whose = |is_its: bool| Whose::of(is_its.then_some(true), None);
+    let source = HostSource::new(Box::new(files.clone()), within, Side::Server, name.to_owned())?;
+    let thing = Thing::Host(Namespace::of_network(&mut files, &process)?);
+    opening.add(Box::new(source), thing, whose(has_target));
+    if pids.is_empty() {
+        opening.notes.push(format!(
             "{name}: no process that this user may see listens at the target there; name it, ssh://{name}/PID, or \
              log in as root"
-        )),
-        false => {
-            let place = format!(" at {name}");
-            let source = ProcessSource::new(Box::new(files.clone()), &pids, Side::Server, &place)?;
-            opened.notes.push(format!("over SSH: the host {name} and {}", source.watched().label));
-            opened.sources.push(Box::new(source));
-        }
+        ));
+    } else {
+        let place = format!(" at {name}");
+        let source = ProcessSource::new(Box::new(files.clone()), &pids, &place)?;
+        opening.notes.push(format!("over SSH: the host {name} and {}", source.watched().label));
+        let thing = Thing::Process { numbered: Namespace::of_numbers(&mut files)?, pids };
+        opening.add(Box::new(source), thing, whose(has_target && is_at_target));
     }
     files.hurry();
     Ok(())
 }
 
-/// The processes to watch there: that which was named, with those of the same server, or what listens at the targets.
-fn processes(host: &SshWatch, targets: &Targets, files: &mut SshFiles) -> Result<Vec<u32>, ReadError> {
+/// The processes to watch on a host.
+struct Processes {
+    pids: Vec<u32>,
+    /// They listen at one of the targets, or at any address.
+    is_at_target: bool,
+}
+
+/// The process that was named, with those of the same server, or what listens at the targets.
+fn processes(host: &SshWatch, targets: &[SocketAddr], files: &mut SshFiles) -> Result<Processes, ReadError> {
     let net = host.pid.map_or("/proc/net".to_owned(), |pid| format!("/proc/{pid}/net"));
-    let groups = listening(files, &net, &targets.addresses)?;
-    Ok(match host.pid {
-        Some(pid) => groups.into_iter().find(|pids| pids.contains(&pid)).unwrap_or_else(|| vec![pid]),
-        None => groups.into_iter().next().unwrap_or_default(),
-    })
+    let groups = listening(files, &mut Sockets::Tables(net), targets, Asked::Queries)?;
+    let found = match host.pid {
+        Some(pid) => groups.into_iter().find(|pids| pids.contains(&pid)),
+        None => groups.into_iter().next(),
+    };
+    let is_at_target = found.is_some();
+    let named = || host.pid.into_iter().collect();
+    Ok(Processes { pids: found.unwrap_or_else(named), is_at_target })
+}
+
+/// Whether a network namespace of the host has one of these addresses; those of loopback are on any host.
+fn has_any(files: &mut SshFiles, net: &str, addresses: &[SocketAddr]) -> Result<bool, ReadError> {
+    for address in addresses.iter().filter(|address| !address.ip().is_loopback()) {
+        if has_address(files, net, address.ip())? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Connects to a host.

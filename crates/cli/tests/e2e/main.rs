@@ -108,4 +108,5 @@ mod watch_host;
 mod watch_page;
 mod watch_servers;
 mod watch_ssh;
+mod watch_whose;
 mod xdp;

@@ -2,7 +2,7 @@
 //! those of the generator, Little's law, what a closed loop hides.
 
 use dnsdyno_lab::{Need, require};
-use dnsdyno_measure::WatchedKind;
+use dnsdyno_measure::{Side, WatchedKind};
 use serde_json::Value;
 
 use crate::experiment::{experiment, results};
@@ -85,6 +85,15 @@ count = 400
         assert!(misses.contains(&unbound("cache.misses")), "{run}: {}", unbound("cache.misses"));
         let asked = unbound("raw.num.query.udpout");
         assert_eq!(counted(&work, &run, "bind", "queries.udp"), asked, "{run}");
+        // Every query was answered, whatever else its host and the authoritative server have counted.
+        let found = work.dnsdyno(&format!("diagnose {run} --json")).gives(0).stdout;
+        let found: Value = serde_json::from_str(&found).unwrap();
+        let lost = |one: &Value| one["missing"].as_i64().unwrap() > 0;
+        assert!(!found["cross_check"].as_array().unwrap().iter().any(lost), "{run}: {found:#}");
+        let sides =
+            work.record(&run).header.watched.into_iter().filter(|one| one.kind == WatchedKind::Server);
+        let sides: Vec<_> = sides.map(|one| (one.software.unwrap(), one.side)).collect();
+        assert_eq!(sides, [("bind".to_owned(), Side::Other), ("unbound".to_owned(), Side::Server)], "{run}");
         // Two misses of one name at a time are asked for once; on a busy host Unbound may ask again.
         assert!(asked.abs_diff(unbound("cache.misses")) <= 20, "{run}: {asked}");
     }

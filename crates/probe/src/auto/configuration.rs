@@ -1,14 +1,16 @@
 //! Where a server of this host has its statistics, by its command line and its configuration.
 
-use std::fs;
 use std::net::IpAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use dnsdyno_plan::{At, ServerKind, ServerWatch};
 
+use crate::command::Command;
+use crate::written::{Form, Language, after, in_section, words};
+
 /// A server that was found.
 pub(super) struct Process {
-    pub(super) pid: u32,
+    pub(super) command: Command,
     /// The address at which it is asked.
     pub(super) target: IpAddr,
     /// It is in another network namespace.
@@ -29,15 +31,11 @@ pub(super) fn statistics_of(software: &str, process: &Process) -> Statistics {
     let Some(kind) = KINDS.iter().find(|kind| kind.software == software) else {
         return Statistics::Missing(format!("name them: --watch {}=URL", ServerKind::OpenMetrics.word()));
     };
-    let arguments = arguments_of(process.pid);
-    let named = option(&arguments, kind.option).map(|path| match kind.file_in_folder {
-        Some(file) => format!("{path}/{file}"),
-        None => path.to_owned(),
-    });
-    let candidates = named.into_iter().chain(kind.usual.iter().map(|path| (*path).to_owned()));
-    let text = candidates.map(|path| process.file(&path)).find_map(|path| fs::read_to_string(path).ok());
-    let place =
-        text.and_then(|text| (kind.find)(&Found { process, arguments: &arguments, words: &words(&text) }));
+    let text = match kind.text(process) {
+        Ok(text) => text,
+        Err(why) => return Statistics::Missing(why),
+    };
+    let place = text.and_then(|text| (kind.find)(&Found { process, words: &words(&text), text: &text }));
     match place {
         Some((at, keys)) if process.can_reach(&at) => {
             Statistics::At(ServerWatch { kind: kind.kind, at, keys })
@@ -66,6 +64,7 @@ struct Kind {
     option: &'static str,
     /// The configuration, where that option names a folder.
     file_in_folder: Option<&'static str>,
+    form: Form,
     /// Where the configuration is without it.
     usual: &'static [&'static str],
     /// The statistics in a configuration: where, and the keys.
@@ -80,6 +79,7 @@ const KINDS: [Kind; 7] = [
         kind: ServerKind::Bind,
         option: "-c",
         file_in_folder: None,
+        form: Form { language: Language::Braces, folder: Some("directory") },
         usual: &["/etc/bind/named.conf", "/etc/named.conf"],
         find: bind,
         add: "statistics-channels { inet 127.0.0.1 port 8053 allow { 127.0.0.1; }; };",
@@ -89,6 +89,7 @@ const KINDS: [Kind; 7] = [
         kind: ServerKind::Unbound,
         option: "-c",
         file_in_folder: None,
+        form: Form { language: Language::Lines, folder: Some("directory") },
         usual: &["/etc/unbound/unbound.conf"],
         find: |found| remote_control(found, "8953"),
         add: "remote-control: control-enable: yes, server: extended-statistics: yes",
@@ -98,6 +99,7 @@ const KINDS: [Kind; 7] = [
         kind: ServerKind::Nsd,
         option: "-c",
         file_in_folder: None,
+        form: Form { language: Language::Lines, folder: Some("zonesdir") },
         usual: &["/etc/nsd/nsd.conf"],
         find: |found| remote_control(found, "8952"),
         add: "remote-control: control-enable: yes, control-interface: /run/nsd/nsd.ctl",
@@ -107,6 +109,7 @@ const KINDS: [Kind; 7] = [
         kind: ServerKind::Knot,
         option: "-c",
         file_in_folder: None,
+        form: Form { language: Language::Lines, folder: None },
         usual: &["/etc/knot/knot.conf"],
         find: knot,
         add: "control: listen: knot.sock, and template: global-module: mod-stats",
@@ -116,6 +119,7 @@ const KINDS: [Kind; 7] = [
         kind: ServerKind::Pdns,
         option: "--config-dir",
         file_in_folder: Some("pdns.conf"),
+        form: Form { language: Language::Lines, folder: None },
         usual: &["/etc/powerdns/pdns.conf", "/etc/pdns/pdns.conf"],
         find: |found| powerdns(found, "pdns.controlsocket"),
         add: "socket-dir=/run/pdns",
@@ -125,6 +129,7 @@ const KINDS: [Kind; 7] = [
         kind: ServerKind::Pdns,
         option: "--config-dir",
         file_in_folder: Some("recursor.conf"),
+        form: Form { language: Language::Lines, folder: None },
         usual: &["/etc/powerdns/recursor.conf"],
         find: |found| powerdns(found, "pdns_recursor.controlsocket"),
         add: "socket-dir=/run/pdns-recursor",
@@ -134,16 +139,37 @@ const KINDS: [Kind; 7] = [
         kind: ServerKind::OpenMetrics,
         option: "-conf",
         file_in_folder: None,
+        form: Form { language: Language::Lines, folder: None },
         usual: &["/etc/coredns/Corefile", "Corefile"],
         find: coredns,
         add: "prometheus 127.0.0.1:9153",
     },
 ];
 
-/// A configuration, in words.
+impl Kind {
+    /// The configuration of a process, as far as it can be read; `None` where there is none.
+    fn text(&self, process: &Process) -> Result<Option<String>, String> {
+        let command = &process.command;
+        let read = |path: &str| {
+            let placed = command.configuration(path, &self.form)?;
+            Ok(command.read(&placed, &self.form).map(|whole| whole.text))
+        };
+        let named = command.option(self.option).map(|path| match self.file_in_folder {
+            Some(file) => format!("{path}/{file}"),
+            None => path.to_owned(),
+        });
+        match named {
+            // Another one is not its configuration.
+            Some(path) => read(&path),
+            None => Ok(self.usual.iter().find_map(|path| read(path).ok().flatten())),
+        }
+    }
+}
+
+/// A configuration, and its words.
 struct Found<'a> {
     process: &'a Process,
-    arguments: &'a [String],
+    text: &'a str,
     words: &'a [String],
 }
 
@@ -155,7 +181,7 @@ impl Found<'_> {
 
     /// A path of the server, as it is seen from here.
     fn path(&self, path: &str) -> PathBuf {
-        self.process.file(path)
+        self.process.command.file(path)
     }
 
     /// An address to ask at: every address of a server stands for that at which it is asked.
@@ -170,18 +196,6 @@ impl Found<'_> {
 }
 
 impl Process {
-    /// A path of the process: in its root, and from its working folder.
-    fn file(&self, path: &str) -> PathBuf {
-        let of = |link: &str| PathBuf::from(format!("/proc/{}/{link}", self.pid));
-        let in_root = match Path::new(path).strip_prefix("/") {
-            Ok(path) => of("root").join(path),
-            Err(_) => of("cwd").join(path),
-        };
-        // The root of most servers is ours; then the path itself is shorter, and a control socket's path may be long.
-        let is_ours = fs::read_link(of("root")).is_ok_and(|root| root == Path::new("/"));
-        if is_ours && path.starts_with('/') { path.into() } else { in_root }
-    }
-
     /// Whether statistics there can be asked for from this network namespace.
     fn can_reach(&self, at: &At) -> bool {
         match at {
@@ -217,19 +231,21 @@ fn remote_control(found: &Found<'_>, usual_port: &str) -> Option<Place> {
     Some((At::Address(format!("{}:{port}", found.host(address))), keys))
 }
 
-/// The control socket of Knot DNS is always there, in its `rundir`.
+/// The control socket of Knot DNS is always there: at the path of its command line, or at that of `listen` in
+/// `control`, which is from its `rundir`.
 fn knot(found: &Found<'_>) -> Option<Place> {
-    let rundir = found.after("rundir").unwrap_or("/run/knot");
-    let socket =
-        option(found.arguments, "-s").or_else(|| found.after("listen").filter(|path| path.contains(".sock")));
-    let socket = socket.unwrap_or("knot.sock");
-    let path = if socket.starts_with('/') { socket.to_owned() } else { format!("{rundir}/{socket}") };
+    if let Some(socket) = found.process.command.option("-s") {
+        return Some((At::Path(found.path(socket)), None));
+    }
+    let rundir = in_section(found.text, "server", "rundir").unwrap_or_else(|| "/run/knot".to_owned());
+    let socket = in_section(found.text, "control", "listen").unwrap_or_else(|| "knot.sock".to_owned());
+    let path = if socket.starts_with('/') { socket } else { format!("{rundir}/{socket}") };
     Some((At::Path(found.path(&path)), None))
 }
 
 /// The control socket of PowerDNS, in its `socket-dir`, which may be on the command line.
 fn powerdns(found: &Found<'_>, file: &str) -> Option<Place> {
-    let folder = option(found.arguments, "--socket-dir").or_else(|| found.after("socket-dir"));
+    let folder = found.process.command.option("--socket-dir").or_else(|| found.after("socket-dir"));
     let usual = if file.contains("recursor") { "/run/pdns-recursor" } else { "/run/pdns" };
     Some((At::Path(found.path(&format!("{}/{file}", folder.unwrap_or(usual)))), None))
 }
@@ -250,66 +266,19 @@ fn in_url(address: IpAddr) -> String {
     }
 }
 
-fn after<'a>(words: &'a [String], name: &str) -> Option<&'a str> {
-    let at = words.iter().position(|word| word == name)?;
-    words.get(at + 1).map(String::as_str)
-}
-
-/// The words of a command line.
-fn arguments_of(pid: u32) -> Vec<String> {
-    let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    String::from_utf8_lossy(&bytes).split('\0').map(str::to_owned).collect()
-}
-
-/// The value of an option: `-c FILE`, `-cFILE`, `--config-dir=FOLDER`.
-fn option<'a>(arguments: &'a [String], name: &str) -> Option<&'a str> {
-    arguments.iter().enumerate().skip(1).find_map(|(at, argument)| {
-        let value = argument.strip_prefix(name)?;
-        match value.strip_prefix('=') {
-            Some(value) => Some(value),
-            None if value.is_empty() => arguments.get(at + 1).map(String::as_str),
-            None if name.starts_with("--") => None,
-            None => Some(value),
-        }
-    })
-}
-
-/// The words of a configuration without its comments. What ends a word in any of the languages ends it here: `:` and
-/// `=`
-/// after a name, `;`, braces and quotes.
-fn words(text: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut rest = text;
-    while let Some((comment, after)) = rest.split_once("/*") {
-        words.extend(comment.lines().flat_map(words_of_line));
-        rest = after.split_once("*/").map_or("", |(_, after)| after);
-    }
-    words.extend(rest.lines().flat_map(words_of_line));
-    words
-}
-
-fn words_of_line(line: &str) -> Vec<String> {
-    let comment = line.find('#').into_iter().chain(find_slashes(line)).min();
-    let line = &line[..comment.unwrap_or(line.len())];
-    let parts = line.split(|c: char| c.is_whitespace() || "{};\"'=".contains(c));
-    parts.map(|word| word.trim_end_matches(':').to_owned()).filter(|word| !word.is_empty()).collect()
-}
-
-/// `//` begins a comment, except in a URL.
-fn find_slashes(line: &str) -> Option<usize> {
-    line.find("//").filter(|at| !line[..*at].ends_with(':'))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn process(arguments: &[&str]) -> Process {
+        let command = Command::told(std::process::id(), arguments);
+        Process { command, target: "10.77.0.2".parse().unwrap(), is_elsewhere: true }
+    }
+
     fn found(software: &str, text: &str, arguments: &[&str]) -> Option<Place> {
-        let process =
-            Process { pid: std::process::id(), target: "10.77.0.2".parse().unwrap(), is_elsewhere: true };
-        let arguments: Vec<String> = arguments.iter().map(|word| (*word).to_owned()).collect();
+        let process = process(arguments);
         let kind = KINDS.iter().find(|kind| kind.software == software).unwrap();
-        (kind.find)(&Found { process: &process, arguments: &arguments, words: &words(text) })
+        (kind.find)(&Found { process: &process, text, words: &words(text) })
     }
 
     #[test]
@@ -330,6 +299,10 @@ mod tests {
         let control = "server:\n  rundir: \"/tmp/k\"\n  listen: 127.0.0.1@53\n";
         assert_eq!(found("knot", control, &[]), path("/tmp/k/knot.sock"));
         assert_eq!(found("knot", control, &["knotd", "-s", "/x/y.sock"]), path("/x/y.sock"));
+        // `listen` of the server is where it is asked for names.
+        let named = |listen: &str| format!("{control}control:\n  timeout: 5\n  listen: \"{listen}\"\n");
+        assert_eq!(found("knot", &named("ctl"), &[]), path("/tmp/k/ctl"));
+        assert_eq!(found("knot", &named("/x/ctl"), &[]), path("/x/ctl"));
         assert_eq!(found("pdns", "socket-dir=/tmp/p\n", &[]), path("/tmp/p/pdns.controlsocket"));
         let arguments = ["pdns_server", "--socket-dir=/tmp/q"];
         assert_eq!(found("pdns", "", &arguments), path("/tmp/q/pdns.controlsocket"));
@@ -341,16 +314,8 @@ mod tests {
     }
 
     #[test]
-    fn options_of_a_command_line_are_read_in_their_forms() {
-        let words = ["named", "-g", "-c", "/a", "-t/b", "--config-dir=/c"].map(str::to_owned);
-        let read = |name| option(&words, name);
-        assert_eq!(["-c", "-t", "--config-dir", "-x"].map(read), [Some("/a"), Some("/b"), Some("/c"), None]);
-    }
-
-    #[test]
     fn what_cannot_be_reached_from_here_is_said_with_what_to_do() {
-        let process =
-            Process { pid: std::process::id(), target: "10.77.0.2".parse().unwrap(), is_elsewhere: true };
+        let process = process(&[]);
         assert!(!process.can_reach(&At::Url("http://127.0.0.1:8053/".to_owned())));
         assert!(process.can_reach(&At::Url("http://10.77.0.2:8053/".to_owned())));
         assert!(!process.can_reach(&At::Path("/none/knot.sock".into())));

@@ -15,8 +15,8 @@ pub(super) fn paths(pid: u32) -> [String; 4] {
 /// A process from its `stat`: `4711 (named) S 1 ...`; the name may contain anything. Servers that fork name the task of
 /// each process after their own name, `nsd: server 1`: the task is left out.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Stat<'a> {
-    pub(super) name: &'a str,
+pub(crate) struct Stat<'a> {
+    pub(crate) name: &'a str,
     /// Its own, and that of the children that have ended and that it has waited for.
     pub(super) cpu_ticks: u64,
     threads: u64,
@@ -26,7 +26,7 @@ pub(super) struct Stat<'a> {
 
 impl Stat<'_> {
     /// `None` for a process that has ended, also where its parent does not know it yet.
-    pub(super) fn read(stat: &str) -> Option<Stat<'_>> {
+    pub(crate) fn read(stat: &str) -> Option<Stat<'_>> {
         let (name, rest) = stat.split_once('(')?.1.rsplit_once(')')?;
         let name = name.split_once(": ").map_or(name, |(server, _task)| server);
         let fields: Vec<&str> = rest.split_ascii_whitespace().collect();

@@ -8,19 +8,19 @@ use serde_json::Value;
 
 use super::common::{LONGEST_TEXT, numbers};
 use super::http::{Http, JSON};
-use super::parameters::{self, Configured};
+use super::parameters::{self, Configured, Owners};
 use super::statistics::Statistics;
-use crate::opened::Targets;
 use crate::source::{OpenError, ReadError, Reading};
+use crate::written::{Form, Language};
 
 pub(super) struct Bind {
     http: Http,
-    targets: Targets,
+    owners: Owners,
 }
 
 impl Bind {
-    pub(super) fn new(url: &str, targets: &Targets) -> Result<Bind, OpenError> {
-        Ok(Bind { http: Http::new(url, None)?, targets: targets.clone() })
+    pub(super) fn new(url: &str, owners: Owners) -> Result<Bind, OpenError> {
+        Ok(Bind { http: Http::new(url, None)?, owners })
     }
 
     fn get(&self, path: &str) -> Result<Value, ReadError> {
@@ -38,7 +38,7 @@ impl Statistics for Bind {
         let document = self.get(SERVER)?;
         watched.version =
             document["version"].as_str().map(|version| shown(version, LONGEST_TEXT).into_owned());
-        parameters::add(&CONFIGURED, &self.targets, watched);
+        parameters::add(&CONFIGURED, &self.owners, watched);
         Ok(())
     }
 
@@ -140,7 +140,9 @@ const ALWAYS: [&str; 8] = [
 const CONFIGURED: Configured = Configured {
     program: "named",
     usual: "/etc/bind/named.conf",
+    form: Form { language: Language::Braces, folder: Some("directory") },
     parse: parameters::of_bind,
+    options: &[("named -n", "-n")],
     wanted: &[
         "tcp-clients",
         "tcp-listen-queue",
@@ -159,8 +161,11 @@ const CONFIGURED: Configured = Configured {
         "max-udp-size",
         "nocookie-udp-size",
         "reuseport",
+        "minimal-responses",
+        "resolver-query-timeout",
         "responses-per-second",
         "all-per-second",
+        "slip",
         "max-cache-size",
     ],
 };

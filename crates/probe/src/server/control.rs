@@ -1,6 +1,7 @@
 //! The control protocol of Unbound and NSD: a line with a command, answered by lines until the server closes the
 //! connection. Over TLS, where each side knows the other's key, or over a local socket.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -20,6 +21,7 @@ use rustls::{
 };
 use socket2::{Domain, SockAddr, Socket, Type};
 
+use crate::files::exists;
 use crate::source::{OpenError, ReadError};
 
 /// A server that is asked in this way.
@@ -29,6 +31,8 @@ pub(super) struct Control {
     tls: Option<Arc<ClientConfig>>,
     /// The protocol and its version, which a command begins with.
     protocol: &'static str,
+    /// The process that has answered.
+    process: Cell<Option<u32>>,
 }
 
 /// What the two servers differ in.
@@ -50,7 +54,7 @@ impl Control {
             }
         };
         let tls = keys.map(|folder| tls(folder, dialect)).transpose()?;
-        Ok(Control { place, address, tls, protocol: dialect.protocol })
+        Ok(Control { place, address, tls, protocol: dialect.protocol, process: Cell::new(None) })
     }
 
     /// Sends a command, and reads the lines of its answer.
@@ -70,8 +74,14 @@ impl Control {
         }
     }
 
+    /// The process that has answered, where it did so over a local socket.
+    pub(super) fn process(&self) -> Option<u32> {
+        self.process.get()
+    }
+
     fn exchange(&self, command: &str) -> io::Result<String> {
         let socket = Timed::connect(&self.address)?;
+        self.process.set(socket.process());
         let line = format!("{} {command}\n", self.protocol);
         match &self.tls {
             None => converse(socket, &line),
@@ -160,6 +170,14 @@ impl Timed {
         Ok(Timed { socket, until })
     }
 
+    /// The process that listens at the other end of a local socket; `None` of one that has ended, has handed the socket
+    /// on, or is in a container.
+    pub(super) fn process(&self) -> Option<u32> {
+        let process = rustix::net::sockopt::socket_peercred(&self.socket).ok()?.pid;
+        let pid = u32::try_from(process.as_raw_nonzero().get()).ok()?;
+        (pid > 1 && exists(&format!("/proc/{pid}"))).then_some(pid)
+    }
+
     fn left(&self) -> io::Result<Option<Duration>> {
         match self.until.saturating_duration_since(Instant::now()) {
             Duration::ZERO => Err(ErrorKind::TimedOut.into()),
@@ -186,7 +204,11 @@ impl Write for Timed {
     }
 }
 
-fn resolved(text: &str) -> Result<SocketAddr, OpenError> {
+/// The first address of `NAME:PORT`.
+///
+/// # Errors
+/// There is none.
+pub(super) fn resolved(text: &str) -> Result<SocketAddr, OpenError> {
     let mut found = text.to_socket_addrs().map_err(|error| OpenError::new(format!("{text}: {error}")))?;
     found.next().ok_or_else(|| OpenError::new(format!("{text} has no address")))
 }

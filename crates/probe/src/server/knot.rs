@@ -8,6 +8,7 @@
 //!
 //! What it counts, it counts in the module mod-stats, as far as that is switched on.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
@@ -23,6 +24,8 @@ use crate::source::{OpenError, ReadError, Reading};
 pub(super) struct Knot {
     path: PathBuf,
     is_file: bool,
+    /// The process that has answered.
+    process: Cell<Option<u32>>,
 }
 
 /// A value with what leads to it: `mod-stats`, `query-type`, `A`.
@@ -44,7 +47,7 @@ impl Knot {
                 path.display()
             ))
         })?;
-        Ok(Knot { path: path.to_owned(), is_file: metadata.is_file() })
+        Ok(Knot { path: path.to_owned(), is_file: metadata.is_file(), process: Cell::new(None) })
     }
 
     fn statistics(&self) -> Result<Vec<Row>, ReadError> {
@@ -67,6 +70,7 @@ impl Knot {
     fn ask(&self, items: &[(u8, &str)]) -> Result<Vec<Row>, ReadError> {
         let exchange = || -> io::Result<Vec<Row>> {
             let mut socket = Timed::connect(&SockAddr::unix(&self.path)?)?;
+            self.process.set(socket.process());
             socket.write_all(&message(items))?;
             let rows = read_rows(&mut (&mut socket).take(LONGEST_ANSWER_BYTES))?;
             // Says goodbye; who has closed already does not mind.
@@ -106,15 +110,19 @@ impl Statistics for Knot {
         let version = status.iter().find_map(|row| row.value.strip_prefix("Version: "));
         watched.version = version.map(|version| shown(version, LONGEST_TEXT).into_owned());
         // Only what is set.
-        for row in self.ask(&[(COMMAND, "conf-read"), (FLAGS, ""), (SECTION, "server")])? {
-            let value = shown(&row.value, LONGEST_TEXT).into_owned();
-            watched
-                .settings
-                .entry(shown(&row.item, LONGEST_TEXT).into_owned())
-                .and_modify(|values| *values = format!("{values}, {value}"))
-                .or_insert(value);
+        let set = |section| self.ask(&[(COMMAND, "conf-read"), (FLAGS, ""), (SECTION, section)]);
+        add_settings("", &set("server")?, watched);
+        watched.unset.extend(unset(&SERVER_SETTINGS, watched));
+        // A server without the module has no such section.
+        if let Ok(rows) = set(RRL) {
+            add_settings("mod-rrl.", &rows, watched);
+            watched.unset.extend(unset(&RRL_SETTINGS, watched));
         }
         Ok(())
+    }
+
+    fn process(&self) -> Option<u32> {
+        self.process.get()
     }
 
     fn read(&mut self) -> Result<Reading, ReadError> {
@@ -122,6 +130,24 @@ impl Statistics for Knot {
         add(&self.statistics()?, &mut reading);
         Ok(reading)
     }
+}
+
+/// The settings of a section; one that is set several times has all of its values.
+fn add_settings(prefix: &str, rows: &[Row], watched: &mut Watched) {
+    for row in rows.iter().filter(|row| !row.item.is_empty()) {
+        let value = shown(&row.value, LONGEST_TEXT).into_owned();
+        watched
+            .settings
+            .entry(format!("{prefix}{}", shown(&row.item, LONGEST_TEXT)))
+            .and_modify(|values| *values = format!("{values}, {value}"))
+            .or_insert(value);
+    }
+}
+
+/// Those of these settings that are not set.
+fn unset(names: &[&str], watched: &Watched) -> Vec<String> {
+    let is_unset = |name: &&&str| !watched.settings.contains_key(**name);
+    names.iter().filter(is_unset).map(|name| (*name).to_owned()).collect()
 }
 
 /// What is not counted, and how to have it counted.
@@ -275,6 +301,21 @@ pub(super) fn rows_of_file(text: &str) -> Vec<Row> {
     }
     rows
 }
+
+/// Response rate limiting.
+const RRL: &str = "mod-rrl";
+
+/// The parameters that bear on what is measured.
+const SERVER_SETTINGS: [&str; 7] = [
+    "udp-workers",
+    "tcp-workers",
+    "tcp-max-clients",
+    "tcp-idle-timeout",
+    "tcp-io-timeout",
+    "udp-max-payload",
+    "tcp-reuseport",
+];
+const RRL_SETTINGS: [&str; 2] = ["mod-rrl.rate-limit", "mod-rrl.slip"];
 
 /// Kinds of units.
 const END: u8 = 0;

@@ -25,16 +25,26 @@ mod statistics;
 mod tests;
 mod unbound;
 
+use std::net::SocketAddr;
+use std::os::unix::fs::MetadataExt;
+
 use dnsdyno_measure::{Side, Watched, WatchedKind};
 use dnsdyno_plan::{At, ServerKind, ServerWatch};
 
+use self::control::resolved;
+use self::parameters::Owners;
 use self::statistics::Statistics;
-use crate::opened::{Opened, Targets};
+use crate::found::{Asked, is_local};
+use crate::opened::{Opening, Whose};
+use crate::place::listeners;
 use crate::source::{OpenError, ReadError, Reading, Source};
+use crate::thing::{Spot, Thing};
 
 /// Asks a server once: it must answer now, because an address that was mistyped is seen before the load.
-pub(crate) fn open(server: &ServerWatch, targets: &Targets, opened: &mut Opened) -> Result<(), OpenError> {
-    let mut statistics = statistics(server, targets)?;
+pub(crate) fn open(server: &ServerWatch, opening: &mut Opening<'_>) -> Result<(), OpenError> {
+    let address = address_of(server);
+    let mut owners = owners_of(server, address);
+    let mut statistics = statistics(server, owners.clone())?;
     let (software, label) = names(server);
     let mut watched = Watched {
         kind: WatchedKind::Server,
@@ -47,8 +57,62 @@ pub(crate) fn open(server: &ServerWatch, targets: &Targets, opened: &mut Opened)
         missing: Vec::new(),
     };
     statistics.describe(&mut watched)?;
-    opened.sources.push(Box::new(ServerSource { statistics, watched }));
+    owners.pids.extend(statistics.process());
+    let whose = match server.kind {
+        // A database answers no queries of DNS.
+        ServerKind::MariaDb => Whose::Known(Side::Other),
+        _ => Whose::of(opening.loaded().has(&owners.pids), address.map(|address| address.ip())),
+    };
+    let software = watched.software.clone();
+    let thing = Thing::Statistics { software, pids: owners.pids, at: spot(server, address) };
+    let label = watched.label.clone();
+    let source = Box::new(ServerSource { statistics, watched });
+    let same = opening.add(source, thing, whose).map(|same| same.label.clone());
+    if let Some(same) = same.filter(|same| *same != label) {
+        opening.notes.push(format!("{label} and {same} are the same server: its statistics are read once"));
+    }
     Ok(())
+}
+
+/// The address at which statistics are asked for; a local socket has none.
+fn address_of(server: &ServerWatch) -> Option<SocketAddr> {
+    let text = match &server.at {
+        At::Url(url) => {
+            let (base, _) = http::split(url);
+            let (scheme, host) = base.split_once("://")?;
+            let has_port = host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+            let usual = if scheme == "https" { 443 } else { 80 };
+            if has_port { host.to_owned() } else { format!("{host}:{usual}") }
+        }
+        At::Address(text) => text.clone(),
+        At::Path(_) => return None,
+    };
+    resolved(&text).ok()
+}
+
+/// The processes of this host that listen where statistics are asked for.
+fn owners_of(server: &ServerWatch, address: Option<SocketAddr>) -> Owners {
+    let Some(address) = address else {
+        return Owners { pids: Vec::new(), are_here: matches!(server.at, At::Path(_)) };
+    };
+    let place = listeners(address, Asked::Streams).ok().flatten();
+    let pids = place.map(|place| place.servers.concat()).unwrap_or_default();
+    Owners { are_here: is_local(address.ip()) || !pids.is_empty(), pids }
+}
+
+/// Where statistics are asked for, as what can be compared.
+fn spot(server: &ServerWatch, address: Option<SocketAddr>) -> Option<Spot> {
+    match &server.at {
+        At::Path(path) => {
+            let metadata = path.metadata().ok()?;
+            Some(Spot::File(metadata.dev(), metadata.ino()))
+        }
+        // An exporter may have the figures of several servers, each under a path of its own.
+        At::Url(url) if server.kind == ServerKind::OpenMetrics => {
+            Some(Spot::Address(address?, http::split(url).1.to_owned()))
+        }
+        At::Url(_) | At::Address(_) => Some(Spot::Address(address?, String::new())),
+    }
 }
 
 struct ServerSource {
@@ -61,6 +125,10 @@ impl Source for ServerSource {
         &self.watched
     }
 
+    fn watched_mut(&mut self) -> &mut Watched {
+        &mut self.watched
+    }
+
     fn is_disturbed(&self) -> bool {
         self.statistics.disturbs()
     }
@@ -70,13 +138,13 @@ impl Source for ServerSource {
     }
 }
 
-fn statistics(server: &ServerWatch, targets: &Targets) -> Result<Box<dyn Statistics>, OpenError> {
+fn statistics(server: &ServerWatch, owners: Owners) -> Result<Box<dyn Statistics>, OpenError> {
     let ServerWatch { kind, at, keys } = server;
     let keys = keys.as_deref();
     Ok(match (kind, at) {
-        (ServerKind::Bind, At::Url(url)) => Box::new(bind::Bind::new(url, targets)?),
+        (ServerKind::Bind, At::Url(url)) => Box::new(bind::Bind::new(url, owners)?),
         (ServerKind::Unbound, at) => Box::new(unbound::Unbound::new(at, keys)?),
-        (ServerKind::Nsd, at) => Box::new(nsd::Nsd::new(at, keys, targets)?),
+        (ServerKind::Nsd, at) => Box::new(nsd::Nsd::new(at, keys, owners)?),
         (ServerKind::Knot, At::Path(path)) => Box::new(knot::Knot::new(path)?),
         (ServerKind::Pdns, at) => Box::new(pdns::Pdns::new(at, keys)?),
         (ServerKind::Dnsdist, At::Url(url)) => Box::new(dnsdist::Dnsdist::new(url, keys)?),

@@ -10,21 +10,21 @@ use dnsdyno_plan::At;
 
 use super::common::{LONGEST_TEXT, pairs, seconds_as_ns};
 use super::control::{Control, Dialect};
-use super::parameters::{self, Configured};
+use super::parameters::{self, Configured, Owners};
 use super::statistics::Statistics;
-use crate::opened::Targets;
 use crate::source::{OpenError, ReadError, Reading};
+use crate::written::{Form, Language};
 
 pub(super) struct Nsd {
     control: Control,
-    targets: Targets,
+    owners: Owners,
     /// Reading its statistics makes it reload.
     reloads: bool,
 }
 
 impl Nsd {
-    pub(super) fn new(at: &At, keys: Option<&Path>, targets: &Targets) -> Result<Nsd, OpenError> {
-        Ok(Nsd { control: Control::new(at, keys, &DIALECT)?, targets: targets.clone(), reloads: true })
+    pub(super) fn new(at: &At, keys: Option<&Path>, owners: Owners) -> Result<Nsd, OpenError> {
+        Ok(Nsd { control: Control::new(at, keys, &DIALECT)?, owners, reloads: true })
     }
 
     fn statistics(&self) -> Result<String, ReadError> {
@@ -39,7 +39,8 @@ impl Nsd {
 impl Statistics for Nsd {
     fn describe(&mut self, watched: &mut Watched) -> Result<(), ReadError> {
         self.statistics()?;
-        parameters::add(&CONFIGURED, &self.targets, watched);
+        let pids = self.owners.pids.iter().copied().chain(self.process()).collect();
+        parameters::add(&CONFIGURED, &Owners { pids, ..self.owners }, watched);
         let status = self.control.ask("status")?;
         for (name, value) in pairs(&status, ':') {
             let value = shown(value.trim(), LONGEST_TEXT).into_owned();
@@ -48,7 +49,11 @@ impl Statistics for Nsd {
                     self.reloads = reloads_for_statistics(&value);
                     watched.version = Some(value);
                 }
-                "ratelimit" => drop(watched.settings.insert("rrl-ratelimit".to_owned(), value)),
+                "ratelimit" => {
+                    // Also where the configuration does not set it.
+                    watched.unset.retain(|name| name != RATE_LIMIT);
+                    watched.settings.insert(RATE_LIMIT.to_owned(), value);
+                }
                 _ => {}
             }
         }
@@ -64,6 +69,10 @@ impl Statistics for Nsd {
 
     fn disturbs(&self) -> bool {
         self.reloads
+    }
+
+    fn process(&self) -> Option<u32> {
+        self.control.process()
     }
 
     fn read(&mut self) -> Result<Reading, ReadError> {
@@ -116,24 +125,29 @@ fn common(name: &str, value: u64, reading: &mut Reading) {
     }
 }
 
+const RATE_LIMIT: &str = "rrl-ratelimit";
+
 const DIALECT: Dialect = Dialect { protocol: "NSDCT1", files: "nsd", keys: "/etc/nsd" };
 
 const CONFIGURED: Configured = Configured {
     program: "nsd",
     usual: "/etc/nsd/nsd.conf",
+    form: Form { language: Language::Lines, folder: Some("zonesdir") },
     parse: parameters::of_nsd,
+    options: &[],
     wanted: &[
         "server-count",
         "tcp-count",
         "tcp-query-count",
         "tcp-timeout",
+        "tcp-listen-queue",
         "tcp-reject-overflow",
         "receive-buffer-size",
         "send-buffer-size",
         "reuseport",
         "ipv4-edns-size",
         "ipv6-edns-size",
-        "rrl-ratelimit",
+        RATE_LIMIT,
         "rrl-whitelist-ratelimit",
         "rrl-slip",
     ],

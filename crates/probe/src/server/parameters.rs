@@ -6,16 +6,18 @@
 //!              tcp-count: 100
 //! ```
 //!
-//! A parameter that is not set there has the default of its version, and is left out.
+//! A parameter that is not set in a configuration that was read whole has the default of its version. Where a part of
+//! it cannot be read, nothing is known of any: that part may set it.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use dnsdyno_measure::{Watched, shown};
 
 use super::common::LONGEST_TEXT;
+use crate::command::Command;
 use crate::files::{FileReader, Files, LocalFiles};
-use crate::found::listening_processes;
-use crate::opened::Targets;
+use crate::written::{Form, tokens};
 
 /// A server whose configuration file can be read.
 pub(super) struct Configured {
@@ -23,57 +25,64 @@ pub(super) struct Configured {
     pub(super) program: &'static str,
     /// Where its configuration is, if its command line does not say it.
     pub(super) usual: &'static str,
-    /// The parameters in a text, and the files that it includes.
-    pub(super) parse: fn(&str) -> Parsed,
+    pub(super) form: Form,
+    /// The parameters in a text.
+    pub(super) parse: fn(&str) -> Vec<Parameter>,
     /// Those that bear on what is measured.
     pub(super) wanted: &'static [&'static str],
+    /// Options of the command line, as they are called in a diagnosis, with their words there.
+    pub(super) options: &'static [(&'static str, &'static str)],
 }
 
-/// What a configuration file contains.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Parsed {
-    settings: Vec<(String, String)>,
-    includes: Vec<String>,
+/// A parameter and its value.
+pub(super) type Parameter = (String, String);
+
+/// The processes that answer where statistics are asked for.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Owners {
+    /// Those that are seen.
+    pub(super) pids: Vec<u32>,
+    /// Whether they are processes of this host.
+    pub(super) are_here: bool,
 }
 
-/// Adds the parameters of the server at the targets, or says why they are not known.
-pub(super) fn add(configured: &Configured, targets: &Targets, watched: &mut Watched) {
-    match read(configured, targets) {
-        Ok(settings) => watched.settings.extend(settings),
+/// Adds the parameters of a server, or says why they are not known.
+pub(super) fn add(configured: &Configured, owners: &Owners, watched: &mut Watched) {
+    match read(configured, owners) {
+        Ok(settings) => {
+            let names = configured.wanted.iter().chain(configured.options.iter().map(|(name, _)| name));
+            let unset = names.filter(|name| !settings.contains_key(**name)).map(|name| (*name).to_owned());
+            watched.unset.extend(unset);
+            watched.settings.extend(settings);
+        }
         Err(why) => watched.missing.push(format!("parameters of {}: {why}", configured.program)),
     }
 }
 
-fn read(configured: &Configured, targets: &Targets) -> Result<BTreeMap<String, String>, String> {
-    let (pid, file) = configuration(configured, targets)?;
-    // As the process sees them: it may have another root.
-    let place = |path: &str| match path.strip_prefix('/') {
-        Some(path) => format!("/proc/{pid}/root/{path}"),
-        None => format!("/proc/{pid}/cwd/{path}"),
-    };
-    let (mut settings, mut waiting, mut files) = (BTreeMap::new(), vec![file.clone()], 0);
-    while let Some(path) = waiting.pop().filter(|_| files < MOST_FILES) {
-        let read = texts(&[place(&path)]);
-        if read.0.is_empty() && files == 0 {
-            return Err(format!(
-                "its configuration {} cannot be read: run as root",
-                shown(&file, LONGEST_TEXT)
-            ));
+fn read(configured: &Configured, owners: &Owners) -> Result<BTreeMap<String, String>, String> {
+    let (command, file) = process(configured, owners)?;
+    let cannot =
+        |path: &str| format!("its configuration {} cannot be read: run as root", shown(path, LONGEST_TEXT));
+    let whole = command.read(&command.configuration(&file, &configured.form)?, &configured.form);
+    let whole = whole.ok_or_else(|| cannot(&file))?;
+    if let Some(part) = whole.unread.first() {
+        return Err(cannot(part));
+    }
+    let mut settings = BTreeMap::<String, String>::new();
+    for (name, value) in (configured.parse)(&whole.text) {
+        if configured.wanted.contains(&name.as_str()) {
+            settings.insert(name, shown(&value, LONGEST_TEXT).into_owned());
         }
-        for text in read.0.values() {
-            files += 1;
-            let parsed = (configured.parse)(text);
-            waiting.extend(parsed.includes);
-            let wanted =
-                parsed.settings.into_iter().filter(|(name, _)| configured.wanted.contains(&name.as_str()));
-            settings.extend(wanted.map(|(name, value)| (name, shown(&value, LONGEST_TEXT).into_owned())));
-        }
+    }
+    for (name, option) in configured.options {
+        let value = command.option(option).map(|value| shown(value, LONGEST_TEXT).into_owned());
+        settings.extend(value.map(|value| ((*name).to_owned(), value)));
     }
     Ok(settings)
 }
 
-/// The process, and the path of its configuration file.
-fn configuration(configured: &Configured, targets: &Targets) -> Result<(u32, String), String> {
+/// The process of the server, and the path of its configuration file.
+fn process(configured: &Configured, owners: &Owners) -> Result<(Command, String), String> {
     let program = configured.program;
     let all = texts(&["/proc/*/comm".to_owned()]);
     // The processes of NSD are called `nsd: main`, `nsd: server 1`.
@@ -83,46 +92,42 @@ fn configuration(configured: &Configured, targets: &Targets) -> Result<(u32, Str
         .filter(|(_, name)| is_its(name))
         .filter_map(|(path, _)| path.split('/').nth(2)?.parse().ok())
         .collect();
-    let listening: Vec<u32> =
-        listening_processes(&targets.addresses).into_iter().filter(|pid| named.contains(pid)).collect();
-    // In another network namespace its sockets are not seen.
-    let candidates = if listening.is_empty() { named } else { listening };
-    let mut found: BTreeMap<String, u32> = BTreeMap::new();
+    let own: Vec<u32> = owners.pids.iter().copied().filter(|pid| named.contains(pid)).collect();
+    // Whose socket it is may not be seen, as a user other than root.
+    let candidates = match own.is_empty() {
+        true if owners.are_here && owners.pids.is_empty() => named,
+        _ => own,
+    };
+    let mut found: BTreeMap<(String, Option<PathBuf>), Command> = BTreeMap::new();
     for pid in candidates {
-        let path = format!("/proc/{pid}/cmdline");
-        if let Some(file) = file_in(texts(std::slice::from_ref(&path)).text(&path), configured.usual) {
-            found.entry(file).or_insert(pid);
+        let command = Command::of(pid);
+        if command.is_known() {
+            let file = command.option("-c").unwrap_or(configured.usual).to_owned();
+            let folder =
+                std::fs::read_link(format!("/proc/{pid}/cwd")).ok().filter(|_| !file.starts_with('/'));
+            found.entry((file, folder)).or_insert(command);
         }
     }
     let several = found.len() > 1;
     match found.pop_first() {
-        Some((file, pid)) if !several => Ok((pid, file)),
-        Some(_) => Err(format!("several processes of {program} run on this host")),
-        None => Err(format!("no process of {program} was found on this host")),
+        Some(((file, _), command)) if !several => Ok((command, file)),
+        Some(_) => Err(format!(
+            "several processes of {program} run on this host, and whose statistics these are is not seen: run as root"
+        )),
+        None => Err(format!("no process of {program} was found that has these statistics on this host")),
     }
-}
-
-/// The file after `-c` of a command line; `None` where the program has put something else in its place.
-fn file_in(command: &str, usual: &str) -> Option<String> {
-    let mut words = command.split('\0').skip(1);
-    while let Some(word) = words.next() {
-        match word.strip_prefix("-c") {
-            Some("") => return words.next().map(str::to_owned),
-            Some(path) => return Some(path.to_owned()),
-            None => {}
-        }
-    }
-    (!command.is_empty() && !command.contains(": ")).then(|| usual.to_owned())
 }
 
 fn texts(paths: &[String]) -> Files {
     LocalFiles.read(paths).unwrap_or_default()
 }
 
-/// The options of a configuration of BIND: statements within `options`, and within blocks there.
-pub(super) fn of_bind(text: &str) -> Parsed {
-    let (mut parsed, mut blocks, mut statement) = (Parsed::default(), Vec::new(), Vec::<&str>::new());
-    for word in bind_words(text) {
+/// The options of a configuration of BIND: statements within `options` and `view`, and within blocks there.
+pub(super) fn of_bind(text: &str) -> Vec<Parameter> {
+    let mut options: Vec<Parameter> = Vec::new();
+    let mut of_views: Vec<Parameter> = Vec::new();
+    let (mut blocks, mut statement) = (Vec::new(), Vec::<&str>::new());
+    for word in tokens(text) {
         match word {
             "{" => blocks.push(statement.drain(..).next().unwrap_or_default()),
             "}" => {
@@ -130,114 +135,141 @@ pub(super) fn of_bind(text: &str) -> Parsed {
                 statement.clear();
             }
             ";" => {
-                let is_option = blocks.first() == Some(&"options") && blocks.len() <= 2;
-                match statement.as_slice() {
-                    ["include", path, ..] if blocks.is_empty() || is_option => {
-                        parsed.includes.push((*path).to_owned())
+                let of = match blocks.first() {
+                    Some(&"options") if blocks.len() <= 2 => Some(&mut options),
+                    // Zones are blocks of views too.
+                    Some(&"view")
+                        if blocks.get(1).is_none_or(|block| *block != "zone") && blocks.len() <= 2 =>
+                    {
+                        Some(&mut of_views)
                     }
-                    [name, values @ ..] if is_option && !values.is_empty() => {
-                        parsed.settings.push(((*name).to_owned(), values.join(" ")));
-                    }
-                    _ => {}
+                    _ => None,
+                };
+                if let (Some(of), [name, values @ ..]) = (of, statement.as_slice())
+                    && !values.is_empty()
+                {
+                    of.push(((*name).to_owned(), values.join(" ")));
                 }
                 statement.clear();
             }
             word => statement.push(word),
         }
     }
-    parsed
-}
-
-/// The words of a text, without comments and quotes.
-fn bind_words(mut rest: &str) -> impl Iterator<Item = &str> {
-    std::iter::from_fn(move || {
-        loop {
-            rest = rest.trim_start();
-            let comment_end = match rest {
-                text if text.starts_with('#') || text.starts_with("//") => "\n",
-                text if text.starts_with("/*") => "*/",
-                _ => break,
-            };
-            rest = rest.split_once(comment_end).map_or("", |(_, after)| after);
+    // What a view sets holds there instead.
+    for (name, value) in of_views {
+        let in_view = format!("{value} (in a view)");
+        match options.iter_mut().find(|(option, _)| *option == name) {
+            Some((_, known)) => *known = format!("{known}; {in_view}"),
+            None => options.push((name, in_view)),
         }
-        let first = rest.chars().next()?;
-        if let Some(quoted) = rest.strip_prefix('"') {
-            let (word, after) = quoted.split_once('"').unwrap_or((quoted, ""));
-            rest = after;
-            return Some(word);
-        }
-        let is_end = |c: char| c.is_whitespace() || "{};\"#".contains(c);
-        let length = if is_end(first) { first.len_utf8() } else { rest.find(is_end).unwrap_or(rest.len()) };
-        let (word, after) = rest.split_at(length);
-        rest = after;
-        Some(word)
-    })
+    }
+    options
 }
 
 /// The parameters of a configuration of NSD: those of its section `server`.
-pub(super) fn of_nsd(text: &str) -> Parsed {
-    let (mut parsed, mut section) = (Parsed::default(), "server");
+pub(super) fn of_nsd(text: &str) -> Vec<Parameter> {
+    let (mut settings, mut section) = (Vec::new(), "server");
     for line in text.lines() {
         let line = line.split('#').next().unwrap_or_default().trim();
         let Some((name, value)) = line.split_once(':') else { continue };
-        let value = value.trim().trim_matches('"');
-        match (name, value) {
-            ("include", path) => parsed.includes.push(path.to_owned()),
+        match (name, value.trim()) {
             (name, "") => section = name,
-            (name, value) if section == "server" => parsed.settings.push((name.to_owned(), value.to_owned())),
+            (name, value) if section == "server" => {
+                settings.push((name.to_owned(), value.trim_matches(['"', '\'']).to_owned()));
+            }
             _ => {}
         }
     }
-    parsed
+    settings
 }
-
-/// A configuration in parts has some files; one that includes itself has no end.
-const MOST_FILES: usize = 64;
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::fs;
 
-    fn settings(parsed: &Parsed) -> Vec<(&str, &str)> {
-        parsed.settings.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
+    use dnsdyno_measure::{Side, WatchedKind};
+
+    use super::*;
+    use crate::written::Language;
+
+    fn pairs(settings: &[Parameter]) -> Vec<(&str, &str)> {
+        settings.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
     }
 
     #[test]
-    fn the_options_of_bind_are_read_with_comments_quotes_and_blocks() {
-        let parsed = of_bind(
-            "include \"/etc/bind/more.conf\"; // a comment; with { braces\n\
+    fn the_options_of_bind_are_read_with_comments_quotes_blocks_and_views() {
+        let settings = of_bind(
+            "// a comment; with { braces\n\
              options {\n  directory \"/var/cache/bind\"; # tcp-clients 1;\n  tcp-clients 150; /* tcp-clients 2; */\n\
              listen-on port 53 { 127.0.0.1; };\n  rate-limit { responses-per-second 5; };\n};\n\
-             zone \"a\" { type primary; tcp-clients 3; };\n",
+             zone \"a\" { type primary; tcp-clients 3; };\n\
+             view \"v\" { minimal-responses yes; rate-limit { responses-per-second 9; }; zone \"b\" { type hint; \
+             }; };\n",
         );
-        assert_eq!(parsed.includes, ["/etc/bind/more.conf"]);
-        let expected =
-            [("directory", "/var/cache/bind"), ("tcp-clients", "150"), ("responses-per-second", "5")];
-        assert_eq!(settings(&parsed), expected);
+        let expected = [
+            ("directory", "/var/cache/bind"),
+            ("tcp-clients", "150"),
+            ("responses-per-second", "5; 9 (in a view)"),
+            ("minimal-responses", "yes (in a view)"),
+        ];
+        assert_eq!(pairs(&settings), expected);
         for broken in ["options { tcp-clients", "}}};;;{", "\"", "/*", "options { \"", "#"] {
-            assert_eq!(settings(&of_bind(broken)), [], "{broken}");
+            assert_eq!(pairs(&of_bind(broken)), [], "{broken}");
         }
     }
 
     #[test]
     fn the_parameters_of_nsd_are_those_of_its_section_server() {
-        let parsed = of_nsd(
-            "include: \"/etc/nsd/nsd.conf.d/*.conf\"\nserver:\n\ttcp-count: 100 # more\n\tchroot: \"\"\n\
-             remote-control:\n\tcontrol-enable: yes\n",
+        let settings = of_nsd(
+            "server:\n\ttcp-count: 100 # more\n\tchroot: \"\"\n\treuseport: yes\nremote-control:\n\t\
+             control-enable: yes\n",
         );
-        assert_eq!((settings(&parsed), parsed.includes.len()), (vec![("tcp-count", "100")], 1));
+        assert_eq!(pairs(&settings), [("tcp-count", "100"), ("chroot", ""), ("reuseport", "yes")]);
+    }
+
+    /// What is known of the parameters of this process, which is taken for NSD with this configuration.
+    fn known(text: &str) -> Watched {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("nsd.conf");
+        fs::write(&file, text).unwrap();
+        let own = fs::read_to_string("/proc/self/comm").unwrap();
+        let configured = Configured {
+            program: Box::leak(own.trim().to_owned().into_boxed_str()),
+            usual: Box::leak(file.display().to_string().into_boxed_str()),
+            form: Form { language: Language::Lines, folder: Some("zonesdir") },
+            parse: of_nsd,
+            wanted: &["tcp-count", "reuseport"],
+            options: &[("nsd --none", "--none")],
+        };
+        let mut watched = Watched {
+            kind: WatchedKind::Server,
+            side: Side::Server,
+            label: "NSD".into(),
+            software: None,
+            version: None,
+            settings: BTreeMap::new(),
+            unset: Vec::new(),
+            missing: Vec::new(),
+        };
+        let owners = Owners { pids: vec![std::process::id()], are_here: true };
+        add(&configured, &owners, &mut watched);
+        watched
     }
 
     #[test]
-    fn the_configuration_file_is_that_of_the_command_line() {
-        for (command, file) in [
-            ("named\0-g\0-c\0/tmp/a.conf\0", Some("/tmp/a.conf")),
-            ("named\0-c/tmp/a.conf\0", Some("/tmp/a.conf")),
-            ("named\0-u\0bind\0", Some("/usual")),
-            ("nsd: server 1\0", None),
-            ("", None),
-        ] {
-            assert_eq!(file_in(command, "/usual").as_deref(), file, "{command:?}");
-        }
+    fn what_a_configuration_that_was_read_whole_does_not_set_is_told_as_unset() {
+        let watched = known("server:\n  tcp-count: 7\n");
+        assert_eq!(watched.settings, [("tcp-count".to_owned(), "7".to_owned())].into());
+        assert_eq!(
+            (watched.unset, watched.missing),
+            (vec!["reuseport".into(), "nsd --none".into()], Vec::new())
+        );
+    }
+
+    #[test]
+    fn of_a_configuration_of_which_a_part_cannot_be_read_nothing_is_known() {
+        let watched = known("server:\n  tcp-count: 7\n  include: \"/none/more.conf\"\n");
+        assert_eq!((watched.settings.len(), watched.unset.len()), (0, 0));
+        assert!(watched.missing[0].contains("/none/more.conf cannot be read: run as root"), "{watched:?}");
     }
 }

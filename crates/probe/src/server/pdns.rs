@@ -1,5 +1,6 @@
 //! PowerDNS, Authoritative Server and Recursor: their API over HTTP, or the control socket of the Authoritative Server.
 
+use std::cell::Cell;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -16,14 +17,14 @@ use crate::source::{OpenError, ReadError, Reading};
 
 pub(super) enum Pdns {
     Api(Http),
-    Socket(PathBuf),
+    Socket(PathBuf, Cell<Option<u32>>),
 }
 
 impl Pdns {
     pub(super) fn new(at: &At, keys: Option<&Path>) -> Result<Pdns, OpenError> {
         Ok(match at {
             At::Url(url) | At::Address(url) => Pdns::Api(Http::with_key(url, API_KEY, keys)?),
-            At::Path(path) => Pdns::Socket(path.clone()),
+            At::Path(path) => Pdns::Socket(path.clone(), Cell::new(None)),
         })
     }
 
@@ -52,14 +53,15 @@ impl Statistics for Pdns {
                     add_setting(setting["name"].as_str(), setting["value"].as_str(), watched);
                 }
             }
-            Pdns::Socket(path) => {
-                watched.version = Some(shown(ask(path, "VERSION")?.trim(), LONGEST_TEXT).into_owned());
+            Pdns::Socket(path, process) => {
+                let ask = |command| ask(path, command, process);
+                watched.version = Some(shown(ask("VERSION")?.trim(), LONGEST_TEXT).into_owned());
                 watched.missing.push(
                     "responses by RCODE: only the API has them (webserver=yes, api=yes, api-key=…)"
                         .to_owned(),
                 );
                 // What is not set stands there as a comment, with its default.
-                for (name, value) in pairs(&ask(path, "CURRENT-CONFIG")?, '=') {
+                for (name, value) in pairs(&ask("CURRENT-CONFIG")?, '=') {
                     add_setting(Some(name.trim_start_matches(['#', ' '])), Some(value), watched);
                 }
             }
@@ -67,13 +69,20 @@ impl Statistics for Pdns {
         self.read().map(drop)
     }
 
+    fn process(&self) -> Option<u32> {
+        match self {
+            Pdns::Api(_) => None,
+            Pdns::Socket(_, process) => process.get(),
+        }
+    }
+
     fn read(&mut self) -> Result<Reading, ReadError> {
         let mut reading = Reading::default();
         match self {
             Pdns::Api(http) => add_items(&Pdns::api(http, "/statistics")?, &mut reading),
-            Pdns::Socket(path) => {
-                add_text(&ask(path, "SHOW *")?, &mut reading);
-                add_types(&ask(path, "QTYPES")?, &mut reading);
+            Pdns::Socket(path, process) => {
+                add_text(&ask(path, "SHOW *", process)?, &mut reading);
+                add_types(&ask(path, "QTYPES", process)?, &mut reading);
             }
         }
         if let Some(questions) = reading.counters.get("raw.questions").copied() {
@@ -94,9 +103,10 @@ fn add_setting(name: Option<&str>, value: Option<&str>, watched: &mut Watched) {
 }
 
 /// Sends a command to the control socket of the Authoritative Server, which closes the connection after its answer.
-fn ask(path: &Path, command: &str) -> Result<String, ReadError> {
+fn ask(path: &Path, command: &str, process: &Cell<Option<u32>>) -> Result<String, ReadError> {
     let exchange = || -> io::Result<String> {
         let mut socket = Timed::connect(&SockAddr::unix(path)?)?;
+        process.set(socket.process());
         socket.write_all(format!("{command}\n").as_bytes())?;
         let mut bytes = Vec::new();
         socket.take(LONGEST_ANSWER_BYTES).read_to_end(&mut bytes)?;

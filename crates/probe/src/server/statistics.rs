@@ -17,6 +17,11 @@ pub(super) trait Statistics: Send {
         false
     }
 
+    /// The process that answers, where the connection to it tells, once it was asked.
+    fn process(&self) -> Option<u32> {
+        None
+    }
+
     /// Reads all counters.
     ///
     /// # Errors

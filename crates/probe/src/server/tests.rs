@@ -7,6 +7,7 @@ use std::path::Path;
 use std::thread;
 
 use super::*;
+use crate::opened::Targets;
 
 /// A server that does this with the first and each further connection; its address.
 fn at_address(answer: impl Fn(TcpStream, &str) + Send + 'static) -> String {
@@ -48,9 +49,10 @@ fn at_path(folder: &Path, answer: impl Fn(UnixStream) + Send + 'static) -> Strin
 
 fn opened(watch: &str) -> Result<Watched, String> {
     let dnsdyno_plan::Watch::Server(server) = watch.parse()? else { panic!("{watch}") };
-    let mut opened = Opened::default();
-    open(&server, &Targets::default(), &mut opened).map_err(|error| error.to_string())?;
-    Ok(opened.sources[0].watched().clone())
+    let targets = Targets::default();
+    let mut opening = Opening::new(&targets);
+    open(&server, &mut opening).map_err(|error| error.to_string())?;
+    Ok(opening.finish().sources[0].watched().clone())
 }
 
 #[track_caller]

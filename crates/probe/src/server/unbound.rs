@@ -46,6 +46,10 @@ impl Statistics for Unbound {
         Ok(())
     }
 
+    fn process(&self) -> Option<u32> {
+        self.0.process()
+    }
+
     fn read(&mut self) -> Result<Reading, ReadError> {
         let mut reading = Reading::default();
         add(&self.statistics()?, &mut reading);
@@ -132,6 +136,7 @@ const SETTINGS: &[&str] = &[
     "outgoing-num-tcp",
     "outgoing-range",
     "num-queries-per-thread",
+    "serve-expired",
     "jostle-timeout",
     "tcp-idle-timeout",
     "edns-buffer-size",

@@ -120,8 +120,8 @@ pub struct Comparison {
     pub to: String,
     /// How many were counted there.
     pub to_count: u64,
-    /// What is between the two: `generator-host`, `path`, `server-kernel`, `server-queue`,
-    /// `server`.
+    /// What is between the two: `generator-host`, `path`, `server-kernel`, `server-queue`, `server`; `way` is all of
+    /// them together.
     pub between: String,
     /// How many are missing at the second place; negative where there are more than at the first.
     pub missing: i64,

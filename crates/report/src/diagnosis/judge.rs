@@ -231,8 +231,8 @@ impl Coincidence<'_> {
         }
     }
 
-    /// Whether it is as many as the losses, in all and in nine of ten entries, and not all that is left: what happens to
-    /// every second message at random differs by no more.
+    /// Whether it is as many as the losses, in all and in nine of ten entries, and not all that is left: what happens
+    /// to every second message at random differs by no more.
     fn is_as_many(&self, left: &[[u64; Loss::COUNT]]) -> bool {
         let lost = |entry: usize| self.rule.loss.iter().map(|loss| left[entry][*loss as usize]).sum::<u64>();
         let is_alike = |lost: u64, of_sign: u64| {

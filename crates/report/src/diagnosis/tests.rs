@@ -554,6 +554,36 @@ fn counters_of_helpers_are_not_those_of_the_server() {
 }
 
 #[test]
+fn what_a_resolver_asks_others_is_not_lost_in_it() {
+    let resolver = |arrived: u64, left: u64| {
+        let mut scene = Scene::over("udp");
+        for second in 0..10 {
+            for (source, name, value) in [
+                (SERVER, "queries.udp", 1_000),
+                (SERVER, "responses", 1_000),
+                (HOST, "snmp.Udp.InDatagrams", arrived),
+                (HOST, "snmp.Udp.OutDatagrams", left),
+            ] {
+                scene.counter(second, source, name, value);
+            }
+        }
+        scene.diagnose()
+    };
+    // Half of the queries are asked on, and the answers arrive at the same host.
+    let found = resolver(1_500, 1_500);
+    let between: Vec<_> = found.cross_check.iter().map(|one| (one.between.as_str(), one.missing)).collect();
+    assert_eq!(between, [("path", -5_000), ("server-kernel", 0), ("way", 0), ("path", 0)]);
+    assert_eq!(
+        found.cross_check[2].sentence,
+        "queries over UDP: 10,000 sent by the generator, 10,000 counted by the server: none is missing."
+    );
+    assert!(found.not_compared[0].contains("5,000 at least are of other traffic there"), "{found:#?}");
+    // As many of the queries are lost before the host, so that what arrives is no more than was sent.
+    let found = resolver(1_000, 1_500);
+    assert!(found.cross_check.iter().all(|one| one.between != "server"), "{:#?}", found.cross_check);
+}
+
+#[test]
 fn a_helper_is_no_bottleneck_of_the_server_and_its_parameters_are_not_told() {
     let mut scene = drops("udp", PROCESS, &["udp.drops"]);
     scene.header.watched[SERVER].side = Side::Other;
@@ -593,9 +623,9 @@ fn a_rate_limit_that_the_server_does_not_tell_is_named_by_what_it_does() {
     );
     assert_eq!(
         found.findings[0].sentence,
-        "4,800 of the 4,800 unanswered queries were due in 10 seconds in which 4,900 truncated responses came, about as \
-         many as there are queries without an answer: so it is where every second response above a limit is truncated \
-         and the others are dropped (slip 2)."
+        "4,800 of the 4,800 unanswered queries were due in 10 seconds in which 4,900 truncated responses came, about \
+         as many as there are queries without an answer: so it is where every second response above a limit is \
+         truncated and the others are dropped (slip 2)."
     );
     let named: Vec<_> = found.findings[0].parameters.iter().map(|one| one.name.as_str()).collect();
     assert_eq!(named, ["responses-per-second", "slip"]);

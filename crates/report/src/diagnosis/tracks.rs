@@ -229,8 +229,8 @@ pub(super) fn between<'a>(pattern: &str, name: &'a str) -> Option<&'a str> {
     }
 }
 
-/// The limit of a source, by the setting of any source of its software. Where the setting was not read, the limit is not
-/// known: only a configuration that was read, and does not have it, has the default.
+/// The limit of a source, by the setting of any source of its software. Where the setting was not read, the limit is
+/// not known: only a configuration that was read, and does not have it, has the default.
 fn limit_of(limit: &Limit, source: &Source, sources: &Sources) -> Option<u64> {
     let is_kind = format!("{:?}", source.kind).to_lowercase() == limit.of;
     if !is_kind && source.software.as_deref() != Some(&limit.of) {
