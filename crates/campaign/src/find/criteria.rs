@@ -39,15 +39,14 @@ impl Criteria {
     /// How many queries a trial needs so that each criterion is a figure: at least ten beyond a percentile, at least
     /// ten that a share allows.
     pub fn queries_needed(&self) -> u64 {
-        let of = |expected: &Expectation| match (expected.metric, expected.bound) {
-            (Metric::Duration(_, Figure::Quantile(q)), _) if q < 1.0 => needed_beyond(1.0 - q),
-            (Metric::Queries(_) | Metric::Responses(_) | Metric::Fallback, Bound::Share(share)) => {
-                let rare = share.min(1.0 - share);
-                if rare > 0.0 { needed_beyond(rare) } else { 0 }
-            }
-            _ => 0,
-        };
-        self.expectations.iter().map(of).max().unwrap_or(0).max(FEWEST_QUERIES)
+        self.expectations.iter().map(needed_by).max().unwrap_or(0).max(FEWEST_QUERIES)
+    }
+
+    /// The criterion that needs the most queries, and how many; `None` where each is judged from any number.
+    pub(super) fn rarest(&self) -> Option<(&str, u64)> {
+        let with_needed =
+            self.expectations.iter().map(|expected| (expected.text.as_str(), needed_by(expected)));
+        with_needed.max_by_key(|(_, needed)| *needed).filter(|(_, needed)| *needed > 0)
     }
 
     /// The criteria that a run did not meet. `earlier` are the trials before it.
@@ -87,6 +86,18 @@ impl Criteria {
             });
         }
         unmet
+    }
+}
+
+/// The queries that make an expectation a figure.
+fn needed_by(expected: &Expectation) -> u64 {
+    match (expected.metric, expected.bound) {
+        (Metric::Duration(_, Figure::Quantile(q)), _) if q < 1.0 => needed_beyond(1.0 - q),
+        (Metric::Queries(_) | Metric::Responses(_) | Metric::Fallback, Bound::Share(share)) => {
+            let rare = share.min(1.0 - share);
+            if rare > 0.0 { needed_beyond(rare) } else { 0 }
+        }
+        _ => 0,
     }
 }
 

@@ -80,31 +80,33 @@ pub enum FindError {
         /// The highest.
         most: String,
     },
-    /// The trials are too short for a criterion.
+    /// The steps of a stair are too short for a criterion.
     #[error(transparent)]
     TooFew(Box<TooFew>),
     /// A time of more than a month.
-    #[error("this would take up to {0}: use fewer trials (--trials, --repeats) or shorter ones (--trial)")]
+    #[error(
+        "this would take up to {0}: use fewer trials (--trials, --repeats) or shorter ones (--trial, --least)"
+    )]
     TooLong(String),
 }
 
-/// The trials are too short for a criterion.
+/// The steps of a stair are too short for a criterion.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error(
-    "the criteria need {needed} queries in each trial, and --trial {trial} at --least {least} has {has}{carries}: \
-     use --trial {better} or --least {higher}"
+    "`{criterion}` needs {needed} queries in each step, and --hold {hold} at --from {start} has {has}: use --hold \
+     {better} or --from {higher}"
 )]
 pub struct TooFew {
-    /// Queries needed.
-    pub needed: u64,
-    /// The length of a trial.
-    pub trial: String,
-    /// The lowest load.
-    pub least: String,
-    /// Queries of a trial.
-    pub has: u64,
-    /// Which percentile can be had.
-    pub carries: String,
+    /// The criterion.
+    pub criterion: String,
+    /// Queries that it needs.
+    pub needed: String,
+    /// The length of a step.
+    pub hold: String,
+    /// The first step.
+    pub start: String,
+    /// Its queries.
+    pub has: String,
     /// A length that is enough.
     pub better: String,
     /// A load that is enough.

@@ -18,6 +18,7 @@ mod finder;
 mod finding;
 #[cfg(test)]
 mod imaginary;
+mod lengths;
 mod notes;
 mod options;
 mod quantities;

@@ -1,11 +1,12 @@
 //! The settings of a search: the options of the user, validated once, and the run that they make of a load.
 
+use dnsdyno_measure::units::{length, rate};
 use dnsdyno_plan::Draft;
 use dnsdyno_plan::expect::Expectation;
 use dnsdyno_plan::units::{format_duration_ns, format_rate_qps, parse_duration_ns, parse_rate_qps};
 
 use super::criteria::Criteria;
-use super::error::{FindError, TooFew};
+use super::error::FindError;
 use super::options::{Method, Options, What};
 use super::quantities::{duration, load, precision, whole};
 use super::refuse::{refuse_load, refuse_others};
@@ -23,8 +24,12 @@ pub struct Settings {
     pub(super) start: f64,
     pub(super) least: f64,
     pub(super) most: f64,
-    /// `None` = as long as the criteria need.
-    pub(super) trial_ns: Option<u64>,
+    /// How long a trial lasts where the criteria do not need more.
+    pub(super) trial_ns: u64,
+    /// Whether the user gave that.
+    pub(super) is_trial_given: bool,
+    /// The usual lowest load, where trials at it would be too long and the user gave none.
+    pub(super) raised_from: Option<f64>,
     pub(super) rest_ns: u64,
     /// Half of the width of the interval, as a share.
     pub(super) precision: f64,
@@ -57,10 +62,11 @@ impl Settings {
         let trial_ns = options.trial.as_deref().map(|text| duration("trial", text)).transpose()?;
         let trial_ns = trial_ns.or(method.is_by_book().then_some(BOOK_TRIAL_NS));
         let per_client = load("per-client", options.per_client.as_deref())?.unwrap_or(1.0);
-        let longest_ns = trial_ns.unwrap_or(LONGEST_TRIAL_NS);
         let queries_each = if what == What::Clients { per_client } else { 1.0 };
-        let fewest = criteria.queries_needed() as f64 / (longest_ns as f64 * 1e-9) / queries_each;
-        let fits_least = usual_least.max(fewest.ceil()).min(most.or(start).unwrap_or(f64::INFINITY));
+        // The usual lowest load is none that needs hours; one that the user wants is tried however long it takes.
+        let longest_s = trial_ns.unwrap_or(0).max(LONGEST_TRIAL_NS) as f64 * 1e-9;
+        let fewest = (criteria.queries_needed() as f64 / longest_s / queries_each).ceil();
+        let fits_least = usual_least.max(fewest).min(most.or(start).unwrap_or(f64::INFINITY));
         let lowest = least.unwrap_or(fits_least);
         let most_load = most.unwrap_or(usual_most.max(lowest));
         let first = start.unwrap_or(usual_start.clamp(lowest.min(most_load), most_load));
@@ -71,7 +77,9 @@ impl Settings {
             start: first,
             least: if start.is_some() && least.is_none() { lowest.min(first) } else { lowest },
             most: most_load,
-            trial_ns,
+            trial_ns: trial_ns.unwrap_or(TRIAL_NS),
+            is_trial_given: options.trial.is_some(),
+            raised_from: None,
             rest_ns: match options.rest.as_deref() {
                 Some(text) if text.trim() == "0" => 0,
                 Some(text) => {
@@ -88,13 +96,17 @@ impl Settings {
         if method == Method::Rfc8219 && draft.timeout.is_none() {
             settings.draft.timeout = Some("1s".to_owned());
         }
+        let is_raised = settings.least > usual_least
+            && least.is_none()
+            && start.is_none_or(|start| start > settings.least);
+        settings.raised_from = is_raised.then_some(usual_least);
         settings.is_ordered()?;
-        if !matches!(method, Method::Window | Method::Ramp | Method::Stair) {
-            settings.has_enough_queries(longest_ns)?;
+        if method == Method::Stair {
+            settings.has_enough_queries()?;
         }
         let longest = settings.longest_ns();
         if longest > MONTH_NS {
-            return Err(FindError::TooLong(dnsdyno_measure::units::length(longest)));
+            return Err(FindError::TooLong(length(longest)));
         }
         Ok(settings)
     }
@@ -110,30 +122,6 @@ impl Settings {
             true => Ok(()),
             false => Err(FindError::Order { least: text(least), start: text(start), most: text(most) }),
         }
-    }
-
-    /// Whether the shortest trial at the lowest load has the queries that the criteria need.
-    fn has_enough_queries(&self, longest_ns: u64) -> Result<(), FindError> {
-        let (needed, seconds) = (self.criteria.queries_needed(), longest_ns as f64 * 1e-9);
-        let has = self.qps(self.least) * seconds;
-        // A whole number of queries may be one less than rate times time.
-        if has * 1.001 + 1.0 >= needed as f64 {
-            return Ok(());
-        }
-        let carried = CARRIED.iter().find(|(_, share)| has * share >= dnsdyno_measure::BEYOND as f64 * 0.999);
-        let better_s = (needed as f64 / self.qps(self.least)).ceil();
-        Err(FindError::TooFew(Box::new(TooFew {
-            needed,
-            trial: format_duration_ns(longest_ns),
-            least: format_rate_qps(self.least),
-            has: has as u64,
-            carries: match carried {
-                Some((name, _)) => format!(", which carry {name} at the most"),
-                None => ", which carry no percentile".to_owned(),
-            },
-            better: format_duration_ns((better_s * 1e9) as u64),
-            higher: format_rate_qps((needed as f64 / seconds * self.least / self.qps(self.least)).ceil()),
-        })))
     }
 
     /// How it searches.
@@ -175,14 +163,6 @@ impl Settings {
         }
     }
 
-    /// The length of a trial at a load.
-    pub fn trial_ns(&self, load: f64) -> u64 {
-        self.trial_ns.unwrap_or_else(|| {
-            let needed_s = self.criteria.queries_needed() as f64 / self.qps(load);
-            ((needed_s * 1e9).ceil() as u64).clamp(TRIAL_NS, LONGEST_TRIAL_NS)
-        })
-    }
-
     /// The longest that the search may take, in ns: each trial as long as it can be, with its pause, and with a timeout
     /// at its end.
     pub fn longest_ns(&self) -> u64 {
@@ -222,7 +202,7 @@ impl Settings {
             What::Connections => draft.queries_per_connection = Some(1),
             What::Clients => draft.clients = Some(load.round().max(1.0) as usize),
         }
-        let load = dnsdyno_measure::units::rate(load);
+        let load = rate(load);
         Request {
             draft,
             rest_ns,
@@ -265,14 +245,10 @@ impl Settings {
     }
 }
 
-/// The percentiles that a number of queries may carry, and the share beyond them.
-const CARRIED: [(&str, f64); 6] =
-    [("p99.99", 0.0001), ("p99.9", 0.001), ("p99", 0.01), ("p95", 0.05), ("p90", 0.1), ("p50", 0.5)];
-
 /// A trial lasts at least so long: a second in which a server does something else is then a tenth of it.
 const TRIAL_NS: u64 = 10_000_000_000;
 
-/// And at most so long, where the criteria need many queries.
+/// And at most so long at the usual lowest load, where the criteria need many queries.
 const LONGEST_TRIAL_NS: u64 = 60_000_000_000;
 
 /// Rows of a trial: enough to see a queue grow.

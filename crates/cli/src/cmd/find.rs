@@ -39,13 +39,14 @@ pub(crate) struct FindFlags {
     /// The first load [default: 1k; of connections and clients 100]
     #[arg(long, value_name = "LOAD", help_heading = SEARCH)]
     from: Option<String>,
-    /// The lowest load that is tried, if the first one is too much [default: a tenth of the default of --from]
+    /// The lowest load that is tried, if the first one is too much [default: a tenth of the default of --from,
+    /// or more where trials would last longer than a minute]
     #[arg(long, value_name = "LOAD", help_heading = SEARCH)]
     least: Option<String>,
     /// The highest load that is tried; the end of a stair or a ramp; the largest window
     #[arg(long, value_name = "LOAD", help_heading = SEARCH)]
     most: Option<String>,
-    /// The length of each trial [default: 10s, or up to 60s where the criteria need more queries]
+    /// The length of each trial; longer where its load has too few queries for the criteria [default: 10s]
     #[arg(long, value_name = "T", help_heading = SEARCH)]
     trial: Option<String>,
     /// The pause between trials; four times as long after one that failed [default: 500ms]
@@ -108,6 +109,7 @@ pub(crate) fn find(flags: FindFlags) -> Exit {
     let mut told = Told { method: settings.method(), what: settings.what(), quiet: flags.quiet, lines: 0 };
     if !flags.quiet {
         print_error(&format!("criteria: {}", settings.criteria().texts().join(", ")));
+        settings.notices().iter().for_each(|notice| print_error(notice));
     }
     let search = Search {
         settings,
@@ -238,6 +240,7 @@ fn dry_run(settings: &Settings) -> String {
             "trials     {trial} at the first load; the criteria need {needed} queries in each"
         ));
     }
+    lines.extend(settings.notices().into_iter().map(|notice| format!("           {notice}")));
     if settings.method() == Method::Search {
         lines.push(format!("precision  ±{}", percent(settings.precision())));
     }

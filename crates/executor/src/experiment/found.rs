@@ -54,6 +54,7 @@ pub(super) fn search(
         Ok(settings) => settings,
         Err(error) => return Ok(Came::Failed(error.to_string())),
     };
+    settings.notices().iter().for_each(|notice| watcher.goes_on(notice));
     let mut told = Told { method: settings.method(), lines: 0, watcher };
     // The server is another process at another port after each start, but the same server.
     let kept = json!({ "options": options });

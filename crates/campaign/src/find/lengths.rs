@@ -1,0 +1,142 @@
+//! How long trials and steps must be for the criteria: each needs queries, and a low load has few of them in a second.
+
+use dnsdyno_measure::units::{count, length, rate};
+use dnsdyno_plan::units::{format_duration_ns, format_rate_qps};
+
+use super::error::{FindError, TooFew};
+use super::options::Method;
+use super::settings::Settings;
+
+impl Settings {
+    /// The length of a trial at a load: as long as the criteria need, at the least.
+    pub fn trial_ns(&self, load: f64) -> u64 {
+        let needed_ms = self.criteria.queries_needed() as f64 / self.qps(load) * 1e3;
+        ((needed_ms.ceil() * 1e6) as u64).max(self.trial_ns)
+    }
+
+    /// Whether the first step of a stair has the queries that the criteria need.
+    pub(super) fn has_enough_queries(&self) -> Result<(), FindError> {
+        let Some((criterion, needed)) = self.criteria.rarest() else { return Ok(()) };
+        let hold_ns = self.hold_ns();
+        let has = self.start * hold_ns as f64 * 1e-9;
+        // A whole number of queries may be one less than rate times time.
+        if has * 1.001 + 1.0 >= needed as f64 {
+            return Ok(());
+        }
+        let better_s = (needed as f64 / self.start).ceil();
+        Err(FindError::TooFew(Box::new(TooFew {
+            criterion: criterion.to_owned(),
+            needed: count(needed),
+            hold: format_duration_ns(hold_ns),
+            start: format_rate_qps(self.start),
+            has: count(has as u64),
+            better: format_duration_ns((better_s * 1e9) as u64),
+            higher: format_rate_qps((needed as f64 / (hold_ns as f64 * 1e-9)).ceil()),
+        })))
+    }
+
+    /// What the criteria make of loads and lengths that the user may not expect, a sentence each.
+    pub fn notices(&self) -> Vec<String> {
+        if !(self.method == Method::Search || self.method.is_by_book()) {
+            return Vec::new();
+        }
+        let unit = self.what.unit();
+        let (trial_ns, needed) = (|load: f64| length(self.trial_ns(load)), self.criteria.queries_needed());
+        let mut notices = Vec::new();
+        let of_interest = if self.is_trial_given { self.least } else { self.start };
+        if self.trial_ns(of_interest) > self.trial_ns {
+            let enough = needed as f64 / (self.trial_ns as f64 * 1e-9) * self.least / self.qps(self.least);
+            let at = |load: f64| format!("{} at {} {unit}", trial_ns(load), rate(load));
+            let first = (self.trial_ns(self.start) > self.trial_ns).then(|| at(self.start));
+            let lowest = (self.least < self.start).then(|| at(self.least));
+            let criterion =
+                self.criteria.rarest().filter(|(_, of_it)| *of_it == needed).map(|(text, _)| text);
+            notices.push(format!(
+                "{} can be judged from {} queries on: below {} {unit} a trial is longer than {}: {}",
+                criterion.unwrap_or("a trial"),
+                count(needed),
+                rate(enough),
+                length(self.trial_ns),
+                [first, lowest].into_iter().flatten().collect::<Vec<_>>().join(", ")
+            ));
+        }
+        if let Some(usual) = self.raised_from {
+            notices.push(format!(
+                "the lowest load is {} {unit}, because a trial at {} {unit} would last {} (--least {} makes it)",
+                rate(self.least),
+                rate(usual),
+                trial_ns(usual),
+                format_rate_qps(usual)
+            ));
+        }
+        notices
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dnsdyno_plan::Draft;
+
+    use super::*;
+    use crate::find::options::Options;
+
+    /// The settings of `find` with these criteria, length of a trial, first load and lowest load.
+    fn settings(criteria: &str, trial: Option<&str>, start: Option<&str>, least: Option<&str>) -> Settings {
+        let text = |text: Option<&str>| text.map(str::to_owned);
+        let options = Options {
+            criteria: vec![criteria.to_owned()],
+            trial: text(trial),
+            start: text(start),
+            least: text(least),
+            ..Options::default()
+        };
+        Settings::new(&options, &Draft::default()).unwrap()
+    }
+
+    const SECOND: u64 = 1_000_000_000;
+
+    #[test]
+    fn short_trials_raise_no_load_but_last_longer_where_a_criterion_needs_it_and_that_is_said() {
+        let short = settings("loss<0.1%", Some("1s"), None, None);
+        assert_eq!(short.loads(), (1_000.0, 167.0, 50e6));
+        let lengths =
+            [167.0, 1_000.0, 9_000.0, 10_000.0, 50_000.0].map(|load| short.trial_ns(load) / 1_000_000);
+        assert_eq!(lengths, [59_881, 10_000, 1_112, 1_000, 1_000]);
+        assert_eq!(
+            short.notices(),
+            [
+                "loss<0.1% can be judged from 10,000 queries on: below 10,000 qps a trial is longer than 1 s: 10 s at \
+                 1,000 qps, 59.9 s at 167 qps",
+                "the lowest load is 167 qps, because a trial at 100 qps would last 100 s (--least 100 makes it)"
+            ]
+        );
+        // Each trial has the queries that it needs.
+        for load in [167.0, 843.2, 1_000.0, 9_999.0, 123_456.0] {
+            let queries = load * short.trial_ns(load) as f64 * 1e-9;
+            assert!(queries >= 10_000.0, "{queries} at {load}");
+        }
+    }
+
+    #[test]
+    fn loads_that_the_user_gives_are_kept_however_long_their_trials_are() {
+        let given = settings("p99.9<5ms", Some("2s"), Some("500"), None);
+        assert_eq!((given.loads().0, given.loads().1), (500.0, 167.0));
+        assert!(given.notices()[1].starts_with("the lowest load is 167 qps"), "{:?}", given.notices());
+        let least = settings("p99.9<5ms", Some("2s"), None, Some("50"));
+        assert_eq!((least.loads().1, least.trial_ns(50.0)), (50.0, 200 * SECOND));
+        assert!(least.notices()[0].ends_with("3 min 20 s at 50.0 qps"), "{:?}", least.notices());
+        let low = settings("p99.9<5ms", None, Some("50"), None);
+        assert_eq!((low.loads().0, low.loads().1), (50.0, 50.0));
+        assert!(
+            low.notices()[0].ends_with("is longer than 10 s: 3 min 20 s at 50.0 qps"),
+            "{:?}",
+            low.notices()
+        );
+    }
+
+    #[test]
+    fn nothing_is_said_where_loads_and_lengths_are_the_usual_ones() {
+        assert_eq!(settings("p99<5ms", None, None, None).notices(), [""; 0]);
+        assert_eq!(settings("loss<0.1%", Some("1s"), Some("20k"), Some("20k")).notices(), [""; 0]);
+    }
+}
