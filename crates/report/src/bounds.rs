@@ -49,18 +49,21 @@ pub(crate) fn row_of_ours(digest: &Digest) -> Option<[String; PERCENTILES.len()]
 
 /// For programs: the lower end of each percentile, how much of it may be ours, and whether that is too much.
 pub(crate) fn as_json(percentiles: &BoundedLatency<'_>, timeout_ns: u64) -> Value {
-    let one = |bounds: Bounds| {
-        json!({
-            "lower": object(Some(bounds.lower), timeout_ns),
-            "upper": object(Some(bounds.upper), timeout_ns),
-            "ours_ns": bounds.ours_ns(),
-            "wide": bounds.is_wide(),
-        })
-    };
+    let one = |bounds: Bounds| one_as_json(bounds, timeout_ns);
     let each = PERCENTILES
         .iter()
         .map(|(key, _, q)| ((*key).to_owned(), percentiles.at(*q).map_or(Value::Null, one)));
     each.collect::<Map<_, _>>().into()
+}
+
+/// That of one percentile.
+pub(crate) fn one_as_json(bounds: Bounds, timeout_ns: u64) -> Value {
+    json!({
+        "lower": object(Some(bounds.lower), timeout_ns),
+        "upper": object(Some(bounds.upper), timeout_ns),
+        "ours_ns": bounds.ours_ns(),
+        "wide": bounds.is_wide(),
+    })
 }
 
 #[cfg(test)]

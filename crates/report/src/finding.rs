@@ -5,3 +5,6 @@ mod text;
 
 pub use json::finding_json;
 pub use text::{answer_line, finding_text, trial_head, trial_line};
+
+#[cfg(test)]
+mod tests;

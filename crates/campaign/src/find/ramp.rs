@@ -21,7 +21,7 @@ use super::finder::{Finder, Made};
 use super::finding::{FindNote, Finding, IntervalKind, Outcome, Why};
 use super::notes::{collapse, of_trials};
 use super::settings::Settings;
-use super::trial::{Purpose, Trial, TrialVerdict, doubts};
+use super::trial::{Trial, TrialVerdict, doubts};
 use crate::step::{Campaign, Request, Step};
 
 /// A ramp.
@@ -136,9 +136,7 @@ impl Campaign for Ramp {
         for row in run.rows() {
             let number = self.trials.len() as u32 + 1;
             let load = self.settings.rounded(row.asked_qps());
-            let lasted = (row.covered_ns, row.covered_ns);
-            let mut step =
-                Trial::of_part(number, Purpose::Step, load, lasted, run.header.headline, &row.tally);
+            let mut step = Trial::of_row(number, load, run, row);
             let unmet = self.settings.criteria.unmet_by_row(&run.header, row, &step, &self.trials);
             step.verdict = match (unmet.is_empty(), self.doubts.is_empty()) {
                 (true, _) => TrialVerdict::Passed,

@@ -8,7 +8,7 @@ use super::finder::{Finder, Made};
 use super::finding::{Finding, IntervalKind, Outcome, Why};
 use super::notes::{collapse, of_trials};
 use super::settings::Settings;
-use super::trial::{Purpose, Trial, TrialVerdict, doubts};
+use super::trial::{Trial, TrialVerdict, doubts};
 use crate::step::{Campaign, Request, Step};
 
 /// A stair.
@@ -90,9 +90,7 @@ impl Campaign for Stair {
         for row in run.rows() {
             let number = self.trials.len() as u32 + 1;
             let load = self.settings.rounded(row.asked_qps());
-            let lasted = (row.covered_ns, row.covered_ns);
-            let mut step =
-                Trial::of_part(number, Purpose::Step, load, lasted, run.header.headline, &row.tally);
+            let mut step = Trial::of_row(number, load, run, row);
             let unmet = self.settings.criteria.unmet_by_row(&run.header, row, &step, &self.trials);
             // The generator is judged for the whole run: where it is in doubt, a step that failed may be its own.
             step.verdict = match (unmet.is_empty(), doubts.is_empty()) {

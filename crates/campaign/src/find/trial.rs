@@ -1,9 +1,9 @@
 //! A trial: one run at one load, and what it says about the criteria.
 
-use dnsdyno_measure::Tally;
+use dnsdyno_measure::{BoundedLatency, Bounds, Tally};
 use dnsdyno_record::expect::Measured;
-use dnsdyno_record::figures::{judged, latency, lost, rate_qps};
-use dnsdyno_record::{Digest, Headline};
+use dnsdyno_record::figures::{judged, lost, rate_qps};
+use dnsdyno_record::{Digest, Row};
 
 /// One run of a search, judged.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,10 +26,12 @@ pub struct Trial {
     pub errors: u64,
     /// Queries answered, per second.
     pub answered_qps: f64,
-    /// Half of the queries took no longer; `None` where it was not answered, or too few were sent.
-    pub p50_ns: Option<u64>,
+    /// Half of the queries took no longer; `None` where too few were sent.
+    pub p50: Option<Bounds>,
     /// 99 of 100.
-    pub p99_ns: Option<u64>,
+    pub p99: Option<Bounds>,
+    /// A percentile beyond the timeout is longer than this.
+    pub timeout_ns: u64,
     /// The mean latency of the answered, in ns.
     pub mean_ns: Option<u64>,
     /// What it says.
@@ -113,23 +115,25 @@ impl Trial {
     /// The figures of a run; its verdict is given by the criteria.
     pub(super) fn of(number: u32, purpose: Purpose, load: f64, rest_ns: u64, run: &Digest) -> Trial {
         let took_ns = run.to_ns().saturating_add(rest_ns);
-        Trial::of_part(number, purpose, load, (run.schedule_ns(), took_ns), run.header.headline, run.tally())
+        let shown = (run.tally(), run.percentiles());
+        Trial::with(number, purpose, load, (run.schedule_ns(), took_ns), run, shown)
     }
 
-    /// The same of a part of a run, whose load lasted and which took so long.
-    pub(super) fn of_part(
+    /// Those of a row of a run, which is a step of its load.
+    pub(super) fn of_row(number: u32, load: f64, run: &Digest, row: &Row) -> Trial {
+        let lasted = (row.covered_ns, row.covered_ns);
+        Trial::with(number, Purpose::Step, load, lasted, run, (&row.tally, run.percentiles_of(row)))
+    }
+
+    /// Those of queries with these percentiles, whose load lasted and which took so long.
+    fn with(
         number: u32,
         purpose: Purpose,
         load: f64,
         (lasted_ns, took_ns): (u64, u64),
-        headline: Headline,
-        tally: &Tally,
+        run: &Digest,
+        (tally, percentiles): (&Tally, BoundedLatency<'_>),
     ) -> Trial {
-        let shown = latency(headline, tally);
-        let percentile = |q| match shown.percentile(q) {
-            Some(dnsdyno_measure::Quantile::At(ns)) => Some(ns),
-            _ => None,
-        };
         Trial {
             number,
             purpose,
@@ -140,9 +144,10 @@ impl Trial {
             lost: lost(tally),
             errors: ERRORS.into_iter().map(|rcode| tally.rcodes.of(rcode)).sum(),
             answered_qps: rate_qps(tally.ends.answered, lasted_ns),
-            p50_ns: percentile(0.5),
-            p99_ns: percentile(0.99),
-            mean_ns: shown.answered.mean_ns(),
+            p50: percentiles.at(0.5),
+            p99: percentiles.at(0.99),
+            timeout_ns: run.header.timeout_ns,
+            mean_ns: run.header.latency_of(tally).answered.mean_ns(),
             verdict: TrialVerdict::Passed,
             late: false,
         }

@@ -1,10 +1,13 @@
 //! The result of a search for programs: `find.json`, as `docs/find.md` describes it.
 
 use dnsdyno_campaign::find::{FindNote, Finding, IntervalKind, Outcome, Trial, TrialVerdict, Why};
+use dnsdyno_measure::Bounds;
 use serde_json::{Value, json};
 
 use super::text::answer_line;
+use crate::bounds::one_as_json;
 use crate::expect::measured_text;
+use crate::objects::quantile as object;
 
 /// The result as one object.
 pub fn finding_json(finding: &Finding) -> Value {
@@ -88,6 +91,8 @@ fn trial(trial: &Trial) -> Value {
         }
         TrialVerdict::InDoubt(names) => ("in_doubt", Vec::new(), names.clone()),
     };
+    let percentile = |bounds: Option<Bounds>| object(bounds.map(|bounds| bounds.upper), trial.timeout_ns);
+    let bounds = |bounds: Option<Bounds>| bounds.map(|bounds| one_as_json(bounds, trial.timeout_ns));
     json!({
         "number": trial.number,
         "purpose": trial.purpose.text(),
@@ -97,8 +102,9 @@ fn trial(trial: &Trial) -> Value {
         "lost": trial.lost,
         "errors": trial.errors,
         "answered_qps": trial.answered_qps,
-        "p50_ns": trial.p50_ns,
-        "p99_ns": trial.p99_ns,
+        "p50": percentile(trial.p50),
+        "p99": percentile(trial.p99),
+        "bounds": { "p50": bounds(trial.p50), "p99": bounds(trial.p99) },
         "mean_ns": trial.mean_ns,
         "verdict": verdict,
         "late": trial.late,

@@ -3,11 +3,14 @@
 use dnsdyno_campaign::find::{
     FindNote, Finding, IntervalKind, Made, Method, Outcome, Trial, TrialVerdict, What, Why,
 };
-use dnsdyno_measure::units::{count, counted, duration, length, percent, rate};
+use dnsdyno_measure::units::{count, counted, length, percent, rate};
+use dnsdyno_measure::{Bounds, Quantile};
 
+use crate::bounds::cell;
 use crate::expect::measured_text;
 use crate::foreign::safe;
-use crate::layout::paragraph;
+use crate::layout::{NOTHING, paragraph};
+use crate::quantile::quantile;
 
 /// The head of the lines of trials.
 pub fn trial_head(method: Method, what: What) -> String {
@@ -27,7 +30,7 @@ pub fn trial_line(method: Method, made: Made<'_>) -> String {
 }
 
 fn line_of(method: Method, trial: &Trial, bracket: String) -> String {
-    let time = |ns: Option<u64>| ns.map_or("-".to_owned(), duration);
+    let time = |bounds: Option<Bounds>| cell(bounds, trial.timeout_ns);
     let (verdict, why) = match &trial.verdict {
         TrialVerdict::Passed => ("pass", None),
         TrialVerdict::Failed(unmet) => {
@@ -48,8 +51,8 @@ fn line_of(method: Method, trial: &Trial, bracket: String) -> String {
         rate(trial.load),
         rate(trial.answered_qps),
         percent(trial.loss()),
-        time(trial.p50_ns),
-        time(trial.p99_ns),
+        time(trial.p50),
+        time(trial.p99),
         last.join("  ")
     );
     format!("{}\n", line.trim_end())
@@ -175,9 +178,12 @@ fn curve(finding: &Finding, width: usize) -> String {
     for (_, of) in &points {
         let load = of.iter().map(|trial| trial.load).sum::<f64>() / of.len() as f64;
         let passed = of.iter().filter(|trial| trial.passed() == Some(true)).count();
-        let mut slow: Vec<u64> = of.iter().filter_map(|trial| trial.p99_ns).collect();
+        let mut slow: Vec<(Quantile, u64)> =
+            of.iter().filter_map(|trial| Some((trial.p99?.upper, trial.timeout_ns))).collect();
         slow.sort_unstable();
-        let p99 = slow.get(slow.len() / 2).map_or("-".to_owned(), |ns| duration(*ns));
+        let p99 = slow
+            .get(slow.len() / 2)
+            .map_or(NOTHING.to_owned(), |(p99, timeout_ns)| quantile(Some(*p99), *timeout_ns));
         let bar = "#".repeat((mean(of) / most * room as f64).round() as usize);
         let line = format!(
             "  {:>13}  {:>11}  {:>9}  {p99:>8}  {bar}",

@@ -1,5 +1,7 @@
 //! What the trials so far say about loads: which were held, which are beyond the generator, which trials count.
 
+use dnsdyno_measure::Quantile;
+
 use super::state::{DOUBTS_OF_A_LOAD, Search};
 use crate::find::trial::{Purpose, Trial, is_same_load};
 
@@ -8,9 +10,12 @@ impl Search {
     pub(super) fn is_warm(&self) -> bool {
         let first: Vec<&Trial> = self.warm_ups().collect();
         let [.., a, b] = first.as_slice() else { return false };
-        let is_near = match (a.p50_ns, b.p50_ns) {
-            (Some(a), Some(b)) => a.abs_diff(b) as f64 <= (a.min(b) as f64 * ALIKE).max(ALIKE_NS),
-            (a, b) => a.is_none() && b.is_none(),
+        let p50 = |trial: &Trial| trial.p50.map(|bounds| bounds.upper);
+        let is_near = match (p50(a), p50(b)) {
+            (Some(Quantile::At(a)), Some(Quantile::At(b))) => {
+                a.abs_diff(b) as f64 <= (a.min(b) as f64 * ALIKE).max(ALIKE_NS)
+            }
+            (a, b) => a == b,
         };
         a.passed() == b.passed() && is_near
     }
