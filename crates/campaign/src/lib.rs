@@ -14,6 +14,7 @@
 
 mod commands;
 pub mod compare;
+mod doubts;
 pub mod experiment;
 pub mod find;
 pub mod qualify;

@@ -156,9 +156,10 @@ fn figures(report: &ExperimentReport<'_>) -> String {
         cells
     };
     let rows: Vec<Vec<String>> = words::measured(result).map(|(_, cell)| row(cell)).collect();
-    let cpu = document::escaped(words::CPU);
+    let words: Vec<&str> = [Some(words::CPU), words::wide(result)].into_iter().flatten().collect();
+    let words = document::escaped(&words.join(" "));
     let help = format!(
-        "<p class=\"help\">The median of the runs, and in brackets the lowest and the highest run. {cpu}</p>\n"
+        "<p class=\"help\">The median of the runs, and in brackets the lowest and the highest run. {words}</p>\n"
     );
     format!("{help}{}", table("The figures of each server under each load", &titles, 2, &rows))
 }

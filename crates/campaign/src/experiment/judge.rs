@@ -3,6 +3,8 @@
 use dnsdyno_record::figures::{judged, lost, sent};
 use dnsdyno_record::{Digest, Ended, Row};
 
+use crate::doubts::with_effect;
+
 /// What makes a run of a load doubtful.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Strictness {
@@ -11,7 +13,7 @@ pub struct Strictness {
     pub steady_permille: Option<u32>,
     /// Whether answers may be errors of any kind.
     pub any_answer: bool,
-    /// Whether runs count whose generator was in doubt, or whose host had no CPU for a time.
+    /// Whether runs count whose rate or loss was in doubt, or whose host had no CPU for a time.
     pub keeps_doubtful: bool,
 }
 
@@ -22,8 +24,8 @@ pub enum Doubt {
     Void(String),
     /// The record is incomplete, or the run was ended before its time.
     Incomplete(String),
-    /// The generator may have been the limit.
-    Generator(String),
+    /// Rate or loss may not be those of the server, for these reasons by name.
+    Unsure(String),
     /// The hypervisor gave the CPU to others, for this share of the time.
     Steal(f64),
     /// The rates answered in the last windows differ by this share.
@@ -35,7 +37,7 @@ pub enum Doubt {
 impl Doubt {
     /// Whether the run has figures of the server, if doubtful ones.
     pub fn has_figures(&self) -> bool {
-        matches!(self, Doubt::Generator(_) | Doubt::Steal(_) | Doubt::NotSteady(_))
+        matches!(self, Doubt::Unsure(_) | Doubt::Steal(_) | Doubt::NotSteady(_))
     }
 }
 
@@ -44,7 +46,7 @@ impl std::fmt::Display for Doubt {
         match self {
             Doubt::Void(why) => write!(f, "void: {why}"),
             Doubt::Incomplete(why) => write!(f, "incomplete: {why}"),
-            Doubt::Generator(warnings) => write!(f, "the generator was in doubt: {warnings}"),
+            Doubt::Unsure(why) => write!(f, "in doubt: {why}"),
             Doubt::Steal(share) => {
                 write!(f, "the host had no CPU for {:.1} % of the time (steal)", share * 100.0)
             }
@@ -68,10 +70,10 @@ pub fn doubts(run: &Digest, strictness: Strictness) -> Vec<Doubt> {
         found.extend(wrong_answers(run).map(Doubt::Void));
     }
     let is_kept = strictness.keeps_doubtful;
-    let warnings: Vec<String> =
-        run.warnings().iter().map(|warning| warning.name().replace('_', " ")).collect();
-    if !warnings.is_empty() && !is_kept {
-        found.push(Doubt::Generator(warnings.join(", ")));
+    // What late sends have added to a percentile is in its ends, by which servers are compared.
+    let unsure: Vec<String> = with_effect(run).iter().map(|doubt| doubt.name().replace('_', " ")).collect();
+    if !unsure.is_empty() && !is_kept {
+        found.push(Doubt::Unsure(unsure.join(", ")));
     }
     found.extend(steal(run).filter(|share| *share > MOST_STEAL && !is_kept).map(Doubt::Steal));
     if let Some(permille) = strictness.steady_permille {

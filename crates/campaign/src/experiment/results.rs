@@ -1,7 +1,7 @@
 //! What an experiment shows: the figures of each cell over its runs, and which differences are more than noise.
 
 use dnsdyno_measure::{PERCENTILES, Side, Watched, WatchedKind};
-use dnsdyno_record::figures::{latency, run_rate};
+use dnsdyno_record::figures::run_rate;
 use dnsdyno_record::{Digest, ReadError};
 
 use super::design::{Cell, Design, LoadKind};
@@ -9,6 +9,7 @@ use super::found::Found;
 use super::judge::{Doubt, loss};
 use super::schedule::{Experiment, Outcome};
 use crate::compare::{ComparedRun, Comparison, Figure, Settings, compare, median_of};
+use crate::doubts::with_effect;
 
 /// What an experiment shows.
 #[derive(Clone, Debug)]
@@ -81,6 +82,8 @@ pub struct Spread {
     pub median: Figure,
     /// Of the highest run.
     pub highest: Figure,
+    /// Whether too much of it may be the generator's, in half of the runs or more.
+    pub is_wide: bool,
 }
 
 /// The figures of a run.
@@ -100,7 +103,9 @@ pub struct RunFigures {
     pub queries: u64,
     /// The CPU time of the server's process for each answer, in ns, where it was watched.
     pub cpu_ns: Option<f64>,
-    /// Whether its generator was in doubt.
+    /// Which percentiles are too wide: too much of them may be the generator's.
+    pub wide: [bool; PERCENTILES.len()],
+    /// Whether its rate or loss was in doubt.
     pub is_in_doubt: bool,
     /// The share of the answers with each RCODE.
     pub rcodes: Vec<(u16, f64)>,
@@ -222,7 +227,9 @@ fn cell_result(cell: Cell, state: CellState, numbers: &[u32], runs: &[ComparedRu
     let plain = |value: Option<f64>| value.map(|value| Figure { value, beyond_timeout: false });
     let mut percentiles = Percentiles::default();
     for (at, slot) in percentiles.values.iter_mut().enumerate() {
-        *slot = spread(runs.iter().map(|run| run.percentiles.get(at).copied().flatten()));
+        let wide = runs.iter().filter(|run| run.wide.get(at) == Some(&true)).count();
+        let of_runs = spread(runs.iter().map(|run| run.percentiles.get(at).copied().flatten()));
+        *slot = of_runs.map(|spread| Spread { is_wide: wide * 2 >= runs.len(), ..spread });
     }
     let asked: Option<Vec<f64>> = runs.iter().map(|run| run.asked_qps).collect();
     CellResult {
@@ -244,17 +251,17 @@ fn spread(figures: impl Iterator<Item = Option<Figure>>) -> Option<Spread> {
     let by = |a: &&Figure, b: &&Figure| a.value.total_cmp(&b.value);
     let lowest = *figures.iter().min_by(by)?;
     let highest = *figures.iter().max_by(by)?;
-    Some(Spread { lowest, median: median_of(&figures), highest })
+    Some(Spread { lowest, median: median_of(&figures), highest, is_wide: false })
 }
 
 impl RunFigures {
     /// The figures of the run of this number.
     pub fn of(number: u32, run: &Digest) -> RunFigures {
         let tally = run.tally();
-        let of_headline = latency(run.header.headline, tally);
-        let timeout_ns = run.header.timeout_ns;
-        let percentiles = PERCENTILES.map(|(.., q)| {
-            let written = of_headline.percentile(q)?.written(timeout_ns);
+        let of_headline = run.percentiles();
+        let ends = PERCENTILES.map(|(.., q)| of_headline.at(q));
+        let percentiles = ends.map(|bounds| {
+            let written = bounds?.upper.written(run.header.timeout_ns);
             Some(Figure { value: written.ns as f64, beyond_timeout: written.beyond_timeout })
         });
         let answers = tally.rcodes.total().max(1) as f64;
@@ -266,7 +273,8 @@ impl RunFigures {
             percentiles,
             queries: tally.scheduled,
             cpu_ns: cpu_of_answer(run),
-            is_in_doubt: !run.warnings().is_empty(),
+            wide: ends.map(|bounds| bounds.is_some_and(|bounds| bounds.is_wide())),
+            is_in_doubt: !with_effect(run).is_empty(),
             rcodes: tally.rcodes.iter().map(|(code, count)| (code, count as f64 / answers)).collect(),
         }
     }
@@ -317,8 +325,8 @@ fn notes(result: &ExperimentResult) -> Vec<String> {
     let kept: usize = kept.map(|cell| cell.runs.iter().filter(|run| run.is_in_doubt).count()).sum();
     if kept > 0 {
         notes.push(format!(
-            "{kept} of the runs that count have a generator in doubt, as the experiment allows: their figures may be \
-             its own"
+            "the rate or loss of {kept} of the runs that count is in doubt, as the experiment allows: it may not be \
+             that of the server"
         ));
     }
     let windows = |load: &&super::design::LoadOf| {

@@ -147,7 +147,7 @@ impl Experiment {
         let keeps = self.design.loads.get(cell.load).is_some_and(|load| load.strictness.keeps_doubtful);
         let outcome = match found.doubt.clone().filter(|_| !keeps) {
             _ if self.is_first(cell) => Outcome::Dropped,
-            Some(doubt) => Outcome::Discarded(vec![Doubt::Generator(doubt)]),
+            Some(doubt) => Outcome::Discarded(vec![Doubt::Unsure(doubt)]),
             None => Outcome::Counted,
         };
         let number = u32::try_from(self.outcomes.len()).unwrap_or(u32::MAX).saturating_add(1);

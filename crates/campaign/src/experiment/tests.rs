@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use dnsdyno_measure::{Samples, Side, Watched, WatchedKind};
-use dnsdyno_record::{Digest, ReadError};
+use dnsdyno_measure::{NotSentReason, Samples, Side, Warning, Watched, WatchedKind};
+use dnsdyno_record::{Digest, ReadError, Sum};
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Normal};
@@ -103,13 +103,71 @@ fn random_blocks_have_each_cell_once_in_an_order_of_their_own_and_the_same_for_a
     assert!(blocks.windows(2).any(|pair| pair[0] != pair[1]));
 }
 
-/// The digest with these events of its end changed.
+/// A run of which this host has lost five queries.
 fn with_warning() -> Digest {
     let mut digest = good();
     if let Some(sum) = &mut digest.sum {
-        sum.warnings.push(dnsdyno_measure::Warning::SendsMissing { not_sent: 5, scheduled: 2_000 });
+        sum.tally.ends.answered -= 5;
+        sum.tally.ends.not_sent.add(NotSentReason::NoRoute, 5);
+        sum.warnings.push(Warning::SendsMissing { not_sent: 5, scheduled: 2_000 });
     }
     digest
+}
+
+#[test]
+fn a_run_is_discarded_for_a_doubt_with_an_effect_and_for_no_other() {
+    let strict = Strictness { steady_permille: Some(50), any_answer: false, keeps_doubtful: false };
+    let with = |change: fn(&mut Sum)| {
+        let mut digest = good();
+        digest.sum.as_mut().into_iter().for_each(change);
+        doubts_of(&digest, strict)
+    };
+    let late = Warning::SendsLate { p99_lateness_ns: 2_000_000, longest_ns: 9_000_000 };
+    let mut sends_late = good();
+    sends_late.sum.as_mut().unwrap().notes.push(late);
+    assert_eq!(doubts_of(&sends_late, strict), []);
+    // Packets that no query has missed.
+    assert_eq!(with(|sum| sum.warnings.push(Warning::SocketDrops { packets: 3, timed_out: 0 })), []);
+    let lost = with(|sum| {
+        sum.tally.ends.answered -= 3;
+        sum.tally.ends.timed_out += 3;
+        sum.warnings.push(Warning::SocketDrops { packets: 3, timed_out: 3 });
+    });
+    assert_eq!(lost, [Doubt::Unsure("socket drops".to_owned())]);
+    let behind = Warning::SendsBehind { behind_ns: SECOND, schedule_ns: 2 * SECOND };
+    let mut slow = good();
+    slow.sum.as_mut().unwrap().warnings.push(behind);
+    assert_eq!(doubts_of(&slow, strict)[0].to_string(), "in doubt: sends behind");
+}
+
+/// A run in which half of the queries were sent 5 ms late, all of them one after the other.
+fn with_late_sends() -> Digest {
+    let mut digest = good();
+    let sum = digest.sum.as_mut().unwrap();
+    (0..1_000).for_each(|_| {
+        sum.tally.lateness.record(5_000_000);
+        sum.tally.own_delay.record(5_000_000);
+        sum.tally.response.record(5_200_000);
+    });
+    digest
+}
+
+#[test]
+fn percentiles_that_may_be_ours_are_marked_and_their_runs_count() {
+    let experiment =
+        carry_out(design(2, 1), |cell, _| Ok(if cell.subject == 0 { good() } else { with_late_sends() }));
+    assert!(experiment.outcomes().iter().all(|(_, outcome)| !matches!(outcome, Outcome::Discarded(_))));
+    let found = results(&experiment, |number| {
+        let mut run = read(number, &BTreeMap::new())?;
+        if number % 2 == 0 {
+            run.digest.sum = with_late_sends().sum;
+        }
+        Ok(run)
+    })
+    .unwrap();
+    let is_wide = |cell: usize| found.cells[cell].percentiles.values[3].unwrap().is_wide;
+    assert_eq!([is_wide(0), is_wide(1)], [false, true]);
+    assert!(found.differences[0].found.is_ok(), "they are compared");
 }
 
 #[test]
@@ -121,7 +179,7 @@ fn a_run_in_doubt_is_discarded_with_its_reason_and_made_again_at_the_end_of_its_
     assert_eq!(subjects_of(&experiment), "ABCABCAABC");
     let (cell, outcome) = &experiment.outcomes()[3];
     let Outcome::Discarded(doubts) = outcome else { panic!("{outcome:?}") };
-    assert!(matches!(&doubts[..], [Doubt::Generator(_)]), "{doubts:?}");
+    assert!(matches!(&doubts[..], [Doubt::Unsure(_)]), "{doubts:?}");
     assert_eq!(cell.subject, 0);
     let counted = |subject: usize| {
         let is_counted =
@@ -145,7 +203,7 @@ fn a_run_in_doubt_counts_where_the_experiment_says_so_and_that_is_noted() {
     .unwrap();
     assert_eq!(found.cells[0].state, CellState::Complete);
     assert!(
-        found.notes[0].starts_with("2 of the runs that count have a generator in doubt"),
+        found.notes[0].starts_with("the rate or loss of 2 of the runs that count is in doubt"),
         "{:?}",
         found.notes
     );

@@ -162,6 +162,11 @@ fn spread(spread: Option<Spread>, is_latency: bool) -> Value {
         false => json!(figure.value),
     };
     spread.map_or(Value::Null, |spread| {
-        json!({ "lowest": of(spread.lowest), "median": of(spread.median), "highest": of(spread.highest) })
+        let mut value =
+            json!({ "lowest": of(spread.lowest), "median": of(spread.median), "highest": of(spread.highest) });
+        if is_latency {
+            value["wide"] = spread.is_wide.into();
+        }
+        value
     })
 }

@@ -19,7 +19,7 @@ pub fn experiment_markdown(report: &ExperimentReport<'_>) -> String {
     let _ = write!(
         out,
         "## Figures\n\nMedian of the runs, and in brackets the lowest and the highest run. {}\n\n",
-        words::CPU
+        [Some(words::CPU), words::wide(report.result)].into_iter().flatten().collect::<Vec<_>>().join(" ")
     );
     out.push_str(&figures(report).lines());
     found(&mut out, report);

@@ -29,6 +29,7 @@ pub fn experiment_text(report: &ExperimentReport<'_>, width: usize) -> String {
     table.right("CPU/answer", 3, cells(&|cell| words::median(Kind::Duration, cell, cell.cpu_ns)));
     if words::measured(result).next().is_some() {
         table.write(&mut out, width);
+        words::wide(result).into_iter().for_each(|wide| paragraph(&mut out, wide, 0, 2, width));
         out.push('\n');
     }
     for (cell, _, found) in words::found(result) {

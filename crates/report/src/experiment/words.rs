@@ -90,21 +90,29 @@ pub fn runs(result: &ExperimentResult, cell: &CellResult) -> String {
 /// A figure over runs: its median; with more runs, also the lowest and the highest one: `4,990 (4,980..5,000)`.
 pub fn spread(kind: Kind, cell: &CellResult, spread: Option<Spread>) -> String {
     let Some(spread) = spread else { return NOTHING.to_owned() };
-    let at_least = if cell.state == CellState::InDoubt && kind == Kind::Rate { "≥ " } else { "" };
+    let mark = mark(kind, cell, spread);
     let text = |of: Figure| figure(kind, of);
     let (lowest, median, highest) = (text(spread.lowest), text(spread.median), text(spread.highest));
     match lowest == highest {
-        true => format!("{at_least}{median}"),
-        false => format!("{at_least}{median} ({lowest}..{highest})"),
+        true => format!("{mark}{median}"),
+        false => format!("{mark}{median} ({lowest}..{highest})"),
     }
 }
 
 /// The median alone.
 pub fn median(kind: Kind, cell: &CellResult, spread: Option<Spread>) -> String {
     spread.map_or(NOTHING.to_owned(), |spread| {
-        let at_least = if cell.state == CellState::InDoubt && kind == Kind::Rate { "≥ " } else { "" };
-        format!("{at_least}{}", figure(kind, spread.median))
+        format!("{}{}", mark(kind, cell, spread), figure(kind, spread.median))
     })
+}
+
+/// What stands before a figure that is not quite the server's.
+fn mark(kind: Kind, cell: &CellResult, spread: Spread) -> &'static str {
+    match kind {
+        Kind::Rate if cell.state == CellState::InDoubt => "≥ ",
+        Kind::Duration if spread.is_wide => "~",
+        _ => "",
+    }
 }
 
 /// A percentile of a cell, by its text in [`PERCENTILES`].
@@ -201,6 +209,15 @@ pub fn dropped(result: &ExperimentResult) -> Option<String> {
 /// What the CPU time of a server is.
 pub const CPU: &str = "CPU/answer: the CPU time of the server's process for each answer, where it was watched; the \
                        work of the kernel outside of its calls is not in it.";
+
+/// What the mark of a percentile means; nothing where none has it.
+pub fn wide(result: &ExperimentResult) -> Option<&'static str> {
+    let mut all = result.cells.iter().flat_map(|cell| cell.percentiles.values).flatten();
+    all.any(|spread| spread.is_wide).then_some(
+        "~: more than a quarter of the percentile, and more than 50 µs, may have been added by the generator; \
+         comparisons allow for that.",
+    )
+}
 
 /// More of what a program has printed is in the folder of its run.
 const MOST_LINES: usize = 60;
