@@ -7,6 +7,7 @@
 //! what the generator has met.
 #![forbid(unsafe_code)]
 
+mod bed;
 pub mod bounded;
 mod bounds;
 mod by;
@@ -42,6 +43,7 @@ mod warning;
 mod watched;
 mod written;
 
+pub use bed::{LossBeside, QuotaUse, ServerUse, TestBed};
 pub use bounds::{BoundedLatency, Bounds, OwnPart};
 pub use by::{By, Key};
 pub use capture::{CaptureCounts, SkipReason, Skipped, WrittenCounts};

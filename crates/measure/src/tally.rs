@@ -7,7 +7,7 @@
 use crate::counter::counters;
 use crate::{
     Anomalies, ByCode, CachingClients, Connections, Cookies, Ends, Fallback, Histogram, Latency, SendStamps,
-    Tsig,
+    TestBed, Tsig,
 };
 
 counters! {
@@ -160,6 +160,8 @@ counters! {
         pub cpu_wait_ns: u64,
         /// The kernel's stamps of sending; `None` where it was not asked for any, or refused.
         pub send_stamps: Option<Box<SendStamps>>,
+        /// CPU time on the generator's host; `None` in a simulation and where it was not read.
+        pub bed: Option<Box<TestBed>>,
         /// Connections; `None` where the transport has none.
         pub connections: Option<Box<Connections>>,
         /// Signatures of responses; `None` where queries are not signed.

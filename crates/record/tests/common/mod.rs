@@ -7,9 +7,9 @@ use std::path::Path;
 
 use dnsdyno_measure::{
     Anomalies, Arrivals, CachingClients, ConnectFailure, ConnectionEnd, Connections, Cookies, Encrypted,
-    Evidence, Fallback, FallbackFailure, HandshakeFailure, HandshakeKind, MemberTally, Neighbour,
-    NotSentReason, PerClient, ProcedureKind, Samples, SendStamps, Side, StreamFailure, Tally, Tsig,
-    TsigFailure, TypeCount, Warning, Watched, WatchedKind, merge_samples,
+    Evidence, Fallback, FallbackFailure, HandshakeFailure, HandshakeKind, LossBeside, MemberTally, Neighbour,
+    NotSentReason, PerClient, ProcedureKind, QuotaUse, Samples, SendStamps, ServerUse, Side, StreamFailure,
+    Tally, TestBed, Tsig, TsigFailure, TypeCount, Warning, Watched, WatchedKind, merge_samples,
 };
 use dnsdyno_record::{
     Ended, Event, Header, Headline, HostInfo, InterfaceCounts, Interval, MemberInfo, Phase, RunWriter, Sum,
@@ -165,6 +165,7 @@ pub(crate) fn interval(index: u64) -> Interval {
         cpu_ns: 300_000_000,
         cpu_wait_ns: 1_000_000,
         send_stamps: index.is_multiple_of(3).then(|| Box::new(send_stamps(index))),
+        bed: (!index.is_multiple_of(5)).then(|| Box::new(bed(index))),
         connections: index.is_multiple_of(2).then(|| Box::new(connections(index))),
         tsig: Some(Box::new(tsig(index))),
         cookies: Some(Box::new(Cookies {
@@ -185,6 +186,33 @@ pub(crate) fn interval(index: u64) -> Interval {
         arrivals,
         workers: workers.into(),
         watched: samples(index),
+    }
+}
+
+/// A host of which everything is known in most intervals.
+fn bed(index: u64) -> TestBed {
+    let quota = |n| {
+        let throttled_periods = 1 + n;
+        Some(Box::new(QuotaUse { periods: 10, throttled_periods, throttled_ns: 40_000_000 + index }))
+    };
+    let beside = |n| LossBeside { time_ns: SECOND, lossy_ns: SECOND, lost: 2 + n };
+    TestBed {
+        steal_ns: 10_000_000 * index,
+        quota: quota(0),
+        server: index.is_multiple_of(2).then(|| {
+            Box::new(ServerUse {
+                cpu_ns: 500_000_001,
+                wait_ns: 300_000_002,
+                longest_wait_ns: 200_000_003 + index,
+                full_buffers: 4,
+                quota: quota(1),
+            })
+        }),
+        lossy_ns: SECOND,
+        stolen: beside(0),
+        throttled: beside(1),
+        server_starved: beside(2),
+        server_throttled: beside(3),
     }
 }
 
