@@ -191,11 +191,11 @@ pub(crate) fn interval(index: u64) -> Interval {
 
 /// A host of which everything is known in most intervals.
 fn bed(index: u64) -> TestBed {
-    let quota = |n| {
+    let quota = |n: u64| {
         let throttled_periods = 1 + n;
         Some(Box::new(QuotaUse { periods: 10, throttled_periods, throttled_ns: 40_000_000 + index }))
     };
-    let beside = |n| LossBeside { time_ns: SECOND, lossy_ns: SECOND, lost: 2 + n };
+    let beside = |n: u64| LossBeside { time_ns: SECOND, lossy_ns: SECOND, lost: 2 + n };
     TestBed {
         steal_ns: 10_000_000 * index,
         quota: quota(0),
