@@ -166,3 +166,6 @@ const PREPARATION_NS: u64 = 50_000_000;
 
 /// Time to write 32 bytes of new memory, with a margin for a busy host.
 const PREPARATION_NS_PER_SLOT: u64 = 60;
+
+/// A build without pairing and measuring, to find their cost. Its packets must be counted on the wire.
+pub(crate) const UNMEASURED: bool = cfg!(feature = "unmeasured");

@@ -170,6 +170,16 @@ impl Ledger {
         }
     }
 
+    /// The kernel has stamped when a send left, so long after it; `None`: the stamp did not come.
+    #[cold]
+    pub(crate) fn departed(&mut self, after_ns: Option<u64>) {
+        let stamps = self.arrivals.send_stamps_mut();
+        match after_ns {
+            Some(after_ns) => stamps.delay.record(after_ns),
+            None => stamps.missing += 1,
+        }
+    }
+
     /// The fallback counters of the interval of this instant.
     pub(crate) fn fallback(&mut self, intended_ns: u64) -> &mut Fallback {
         self.tally(intended_ns).fallback_mut()

@@ -12,7 +12,7 @@ use crate::connections::{Connections, Retry, may_retry};
 use crate::fallback::{Fallback, Parts, failure_of_connect, failure_of_end, failure_unsent};
 use crate::groups::{BATCH, Groups, Queue, Waiting};
 use crate::inflight::{InFlight, Match, Place, SentQuery};
-use crate::job::Job;
+use crate::job::{Job, UNMEASURED};
 use crate::ledger::Ledger;
 use crate::made::{Made, Received};
 use crate::pace::Due;
@@ -569,11 +569,7 @@ impl Sink for Pairing<'_> {
 
     #[cold]
     fn departed(&mut self, after_ns: Option<u64>) {
-        let stamps = self.ledger.arrivals().send_stamps_mut();
-        match after_ns {
-            Some(after_ns) => stamps.delay.record(after_ns),
-            None => stamps.missing += 1,
-        }
+        self.ledger.departed(after_ns);
     }
 
     fn answer(&mut self, channel: usize, at_ns: u64, ready_ns: u64, bytes: &[u8]) -> MessageKind {
@@ -699,9 +695,6 @@ impl Sink for Pairing<'_> {
         }
     }
 }
-
-/// A build without pairing and measuring, to find their cost. Its packets must be counted on the wire.
-pub(crate) const UNMEASURED: bool = cfg!(feature = "unmeasured");
 
 /// IDs that the messages of one packet can span, skipped ones included.
 const MOST_IDS_OF_A_PACKET: usize = 2 * BATCH;

@@ -11,9 +11,10 @@
 use dnsdyno_transport::{Transport, Wake};
 
 use crate::control::{Asked, Reached, Signals};
+use crate::job::UNMEASURED;
 use crate::ledger::Closing;
 use crate::pace::Pace;
-use crate::pairing::{Pairing, UNMEASURED};
+use crate::pairing::Pairing;
 use crate::sending::{GIVEN_UP_AT_ONCE, Sending};
 use crate::supply::{ReaderWaits, Supply};
 
