@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod carry_out;
+mod diagnose;
 pub mod experiment;
 pub mod find;
 mod journal;
@@ -16,6 +17,7 @@ pub mod qualify;
 mod results;
 
 pub use carry_out::{CarriedOut, Progress, carry_out};
+pub use diagnose::{DiagnoseError, Diagnosed, diagnose};
 pub use journal::{Journal, JournalError};
 pub use make::MakeError;
 pub use results::ResultsError;

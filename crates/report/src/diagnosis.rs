@@ -9,6 +9,7 @@
 //!
 //! docs/diagnose.md says to users how evidence is judged.
 
+mod campaign;
 mod cross_check;
 mod found;
 mod judge;
@@ -25,6 +26,10 @@ use std::path::Path;
 
 use dnsdyno_record::{Digest, Line, ReadError, RunReader};
 
+pub use campaign::{
+    CellOfExperiment, ChosenRun, ExperimentDiagnosis, SearchDiagnosis, experiment_diagnosis_json,
+    experiment_diagnosis_text, search_diagnosis_json, search_diagnosis_text,
+};
 use cross_check::cross_check;
 pub use found::{Comparison, Diagnosis, Evidence, Explained, Finding, Parameter, Trouble};
 use judge::{Explanation, Losses};

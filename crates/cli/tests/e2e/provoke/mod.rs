@@ -64,6 +64,7 @@ scenarios! {
     a_lossy_path_is_found: host::lossy_path => ["path-loss"];
     the_rate_limit_of_nsd_is_found: server::rate_limit_of_nsd => ["rate-limit"];
     the_rate_limit_of_bind_is_found: server::rate_limit_of_bind => ["rate-limit"];
+    the_rate_limit_of_knot_is_found: server::rate_limit_of_knot => ["rate-limit"];
     a_stopped_back_end_is_found: server::stopped_back_end => ["back-end"];
     failures_of_a_stopped_back_end_are_found: server::stopped_back_end_given_up => ["back-end"];
     nothing_is_found_in_a_healthy_run_over_udp: server::healthy_bind => [];

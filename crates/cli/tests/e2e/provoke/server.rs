@@ -30,6 +30,19 @@ pub(super) fn rate_limit_of_bind() -> Option<(Scene, Measured)> {
     Some((scene, measured))
 }
 
+/// Knot DNS sends 50 responses per second to one address, and truncates every second one of the rest.
+pub(super) fn rate_limit_of_knot() -> Option<(Scene, Measured)> {
+    let scene = Scene::new(&["knot"])?;
+    let server = scene.server("knot", |options| {
+        let sections = "mod-rrl:\n  - id: few\n    rate-limit: 50\n    slip: 2\n\ntemplate:\n  - id: default\n    \
+                        global-module: [mod-stats, mod-rrl/few]\n";
+        options.values.insert("sections".to_owned(), sections.to_owned());
+    });
+    let measured = scene.load(&server, "--ask host-000.dyno.example --rate 2k --for 3s --timeout 500ms");
+    assert!(measured.unanswered() > 1_000, "{:?}", measured.ends());
+    Some((scene, measured))
+}
+
 /// A resolver whose authoritative server stands still.
 pub(super) fn stopped_back_end() -> Option<(Scene, Measured)> {
     let (scene, measured) = with_stopped_back_end("")?;
