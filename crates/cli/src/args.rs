@@ -132,7 +132,8 @@ pub(crate) struct ShowFlags {
     /// With --csv: print the rows of the summary's table, such as the steps of a stair, not the intervals
     #[arg(long, requires = "csv")]
     pub(crate) rows: bool,
-    /// Exit with code 1 unless this is true, such as 'loss<0.1%' or 'p99<5ms'; may be repeated
+    /// Exit with code 1 if this is not true, such as 'loss<0.1%' or 'p99<5ms', and with code 5 if the
+    /// generator's own part may decide it; may be repeated
     #[arg(long, value_name = "EXPECTATION")]
     pub(crate) expect: Vec<String>,
     /// The same of each step of the load, or, where it has none, of each interval

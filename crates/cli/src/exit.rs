@@ -24,6 +24,10 @@ pub(crate) const RUN_FAILED: u8 = 3;
 /// The run completed, but its record is incomplete.
 pub(crate) const RECORD_INCOMPLETE: u8 = 4;
 
+/// The run completed, no expectation was certainly not met, and of one it is not known: what was measured may be the
+/// generator's.
+pub(crate) const UNDECIDED: u8 = 5;
+
 /// SIGHUP ended the run (128 + its number); the record is complete.
 pub(crate) const HUNG_UP: u8 = 129;
 
@@ -136,6 +140,7 @@ Exit codes:
   3    the run failed or was not made (no usable answer before the load, no socket,
        no folder, an internal error)
   4    the run completed, but its record is incomplete
+  5    an expectation is undecided, and none was not met: what was measured may be the generator's
   129  ended by SIGHUP; the record is complete
   130  ended with Ctrl-C; the record is complete
   143  ended by SIGTERM; the record is complete

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use dnsdyno_plan::expect::{ExpectError, Expectation};
-use dnsdyno_record::expect::{EachOutcome, evaluate};
+use dnsdyno_record::expect::{Decision, EachOutcome, evaluate};
 use dnsdyno_record::figures::judged;
 use dnsdyno_record::{Digest, Interval, Line, RunReader};
 use dnsdyno_report::expect::{each_outcome_text, expectations_json, outcome_text};
@@ -12,7 +12,7 @@ use dnsdyno_report::units::count;
 use dnsdyno_report::{summary, workers, write_json};
 use serde_json::Map;
 
-use crate::exit::{EXPECTATION_FAILED, Failure, OK, Outcome};
+use crate::exit::{EXPECTATION_FAILED, Failure, OK, Outcome, UNDECIDED};
 use crate::screen::width_of_terminal;
 
 /// How a summary is printed.
@@ -63,9 +63,14 @@ pub(crate) fn print(digest: &Digest, record: Option<&Path>, form: Form, expected
         let per_worker = if form.verbose { workers(digest, width) } else { String::new() };
         write!(out, "{}{per_worker}{gap}{lines}", summary(digest, width)).map_err(Failure::run_failed)?;
     }
-    let passed =
-        outcomes.iter().all(|outcome| outcome.passed) && expected.of_each.iter().all(EachOutcome::passed);
-    Ok(if passed && unanswered.is_none() { OK } else { EXPECTATION_FAILED })
+    let of_each = expected.of_each.iter().map(EachOutcome::decision);
+    let decision = Decision::of_all(outcomes.iter().map(|outcome| outcome.decision).chain(of_each));
+    Ok(match decision {
+        _ if unanswered.is_some() => EXPECTATION_FAILED,
+        Decision::NotMet => EXPECTATION_FAILED,
+        Decision::Undecided => UNDECIDED,
+        Decision::Met => OK,
+    })
 }
 
 /// The line of a run whose queries were all in vain; `None` of any other.

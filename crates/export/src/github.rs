@@ -4,9 +4,9 @@ use std::io::Write;
 
 use dnsdyno_measure::PERCENTILES;
 use dnsdyno_record::Headline;
-use dnsdyno_record::expect::Judged;
+use dnsdyno_record::expect::{Decision, EachOutcome, Judged};
 use dnsdyno_record::figures::{judged, longest, lost};
-use dnsdyno_report::expect::{each_measured_text, measured_text, missed_texts};
+use dnsdyno_report::expect::{each_measured_text, missed_texts, outcome_measured_text};
 use dnsdyno_report::markdown::{Table, text};
 use dnsdyno_report::units::{count, percent, rate};
 use dnsdyno_report::{State, answer, quantile, row_rate, share};
@@ -50,29 +50,38 @@ fn section(run: &Run) -> Result<String, ExportError> {
 /// The name of the run, and whether it did what was expected.
 fn title(run: &Run, judged: &Judged) -> String {
     let name = text(run.digest.header.name.as_deref().unwrap_or(&run.name()));
-    let of_run = judged.of_run.iter().filter(|outcome| !outcome.passed).count();
-    let missed = of_run + judged.of_each.iter().filter(|outcome| !outcome.passed()).count();
-    match (missed, judged.of_run.len() + judged.of_each.len()) {
-        (_, 0) => name,
-        (0, 1) => format!("{MET} {name}: expectation met"),
-        (0, _) => format!("{MET} {name}: all expectations met"),
-        (_, 1) => format!("{NOT_MET} {name}: expectation not met"),
-        (missed, all) => format!("{NOT_MET} {name}: {missed} of {all} expectations not met"),
+    let decisions = || {
+        let of_each = judged.of_each.iter().map(EachOutcome::decision);
+        judged.of_run.iter().map(|outcome| outcome.decision).chain(of_each)
+    };
+    let of = |decision| decisions().filter(|one| *one == decision).count();
+    match (of(Decision::NotMet), of(Decision::Undecided), decisions().count()) {
+        (.., 0) => name,
+        (0, 0, 1) => format!("{MET} {name}: expectation met"),
+        (0, 0, _) => format!("{MET} {name}: all expectations met"),
+        (0, _, 1) => format!("{DOUBT} {name}: expectation undecided"),
+        (0, undecided, all) => format!("{DOUBT} {name}: {undecided} of {all} expectations undecided"),
+        (.., 1) => format!("{NOT_MET} {name}: expectation not met"),
+        (missed, _, all) => format!("{NOT_MET} {name}: {missed} of {all} expectations not met"),
     }
 }
 
 fn expectations(judged: &Judged) -> String {
     let mut table = Table::default();
     table.left("").left("expectation").left("measured");
-    let sign = |passed: bool| if passed { format!("{MET} met") } else { format!("{NOT_MET} not met") };
+    let sign = |decision: Decision| match decision {
+        Decision::Met => format!("{MET} met"),
+        Decision::NotMet => format!("{NOT_MET} not met"),
+        Decision::Undecided => format!("{DOUBT} undecided"),
+    };
     for outcome in &judged.of_run {
-        let measured = measured_text(&outcome.measured);
-        table.row([sign(outcome.passed), text(&outcome.text), text(&measured)]);
+        let measured = outcome_measured_text(outcome);
+        table.row([sign(outcome.decision), text(&outcome.text), text(&measured)]);
     }
     for outcome in &judged.of_each {
         let missed = missed_texts(outcome).take(MISSED_SHOWN).map(|missed| format!("<br>{}", text(&missed)));
         let measured = text(&each_measured_text(outcome)) + &missed.collect::<String>();
-        table.row([sign(outcome.passed()), format!("each {}", text(&outcome.text)), measured]);
+        table.row([sign(outcome.decision()), format!("each {}", text(&outcome.text)), measured]);
     }
     table.lines()
 }

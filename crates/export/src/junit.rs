@@ -1,16 +1,19 @@
 //! JUnit XML: a test suite for each run, and a test case for each expectation of its plan.
 //!
+//! An expectation that is not met is a failure; one that is undecided, because what was measured may be the generator's,
+//! is an error: the test itself could not tell.
+//!
 //! Two cases are in each suite: `answers`, which fails where no query was answered, and `generator`, which is skipped
-//! where the generator may have limited the figures: then the others say less of the server. So a suite fails exactly
-//! where `dnsdyno run` ended with exit code 1.
+//! where the generator may have limited rate or loss: then the others say less of the server. So a suite has a failure
+//! exactly where `dnsdyno run` ended with exit code 1, and errors alone where it ended with 5.
 
 use std::io::Write;
 use std::time::Duration;
 
 use dnsdyno_measure::shown;
-use dnsdyno_record::expect::{EachOutcome, Judged, Outcome};
+use dnsdyno_record::expect::{Decision, EachOutcome, Judged, Outcome};
 use dnsdyno_record::figures::judged;
-use dnsdyno_report::expect::{each_measured_text, measured_text, missed_texts};
+use dnsdyno_report::expect::{each_measured_text, missed_texts, outcome_measured_text};
 use dnsdyno_report::units::count;
 use dnsdyno_report::{State, answer};
 use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
@@ -62,24 +65,27 @@ fn suite(run: &Run) -> Result<TestSuite, ExportError> {
 }
 
 fn cases(judged: &Judged) -> Vec<TestCase> {
-    let of_run = |outcome: &Outcome| {
-        let measured = measured_text(&outcome.measured);
-        case(&outcome.text, outcome.passed, &measured, "")
-    };
+    let of_run =
+        |outcome: &Outcome| case(&outcome.text, outcome.decision, &outcome_measured_text(outcome), "");
     let of_each = |outcome: &EachOutcome| {
         let missed: String = missed_texts(outcome).map(|text| text + "\n").collect();
-        case(&format!("each {}", outcome.text), outcome.passed(), &each_measured_text(outcome), &missed)
+        case(&format!("each {}", outcome.text), outcome.decision(), &each_measured_text(outcome), &missed)
     };
     judged.of_run.iter().map(of_run).chain(judged.of_each.iter().map(of_each)).collect()
 }
 
-/// A case with what was measured, as a message where it was not met.
-fn case(expectation: &str, passed: bool, measured: &str, details: &str) -> TestCase {
-    let mut status = TestCaseStatus::success();
-    if !passed {
-        status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-        status.set_type("expectation").set_message(format!("not met: {measured}")).set_description(details);
-    }
+/// A case with what was measured, as a message where it was not met for certain.
+fn case(expectation: &str, decision: Decision, measured: &str, details: &str) -> TestCase {
+    let not_met = |kind, word: &str| {
+        let mut status = TestCaseStatus::non_success(kind);
+        status.set_type("expectation").set_message(format!("{word}: {measured}")).set_description(details);
+        status
+    };
+    let status = match decision {
+        Decision::Met => TestCaseStatus::success(),
+        Decision::NotMet => not_met(NonSuccessKind::Failure, "not met"),
+        Decision::Undecided => not_met(NonSuccessKind::Error, "undecided"),
+    };
     let mut case = TestCase::new(safe(expectation), status);
     case.set_system_out(format!("measured: {measured}\n"));
     case
@@ -90,7 +96,9 @@ fn answers(run: &Run) -> TestCase {
     let tally = run.digest.tally();
     let measured =
         format!("{} of {} queries answered in time", count(tally.ends.answered), count(judged(tally)));
-    case("answers", tally.ends.answered > 0 || judged(tally) == 0, &measured, "")
+    let answers =
+        if tally.ends.answered > 0 || judged(tally) == 0 { Decision::Met } else { Decision::NotMet };
+    case("answers", answers, &measured, "")
 }
 
 fn generator(run: &Run) -> TestCase {
@@ -133,6 +141,15 @@ mod tests {
         assert!(text.contains("<testcase name=\"p50&lt;1s\""), "{text}");
         assert!(text.contains("message=\"not met: 1.67 % (100 of 6,000)\""), "{text}");
         assert!(text.contains("measured: in 1 of 2"), "{text}");
+    }
+
+    #[test]
+    fn an_expectation_that_our_part_may_decide_is_an_error_with_the_reason() {
+        let plan = "expect = [\"p50<500us\"]\n";
+        let seconds = [sample::second(0, 2_000, 0)];
+        let text = written(&sample::planned(plan, &sample::header(), &seconds));
+        assert!(text.contains("errors=\"1\"") && text.contains("failures=\"0\""), "{text}");
+        assert!(text.contains("<error message=\"undecided: 514 µs, at most"), "{text}");
     }
 
     #[test]

@@ -88,11 +88,16 @@ impl<'a> OwnPart<'a> {
     /// The percentiles of the latency that this run is judged by: the response time in an open loop, the service time
     /// in a closed one.
     pub fn percentiles<'t>(&self, tally: &'t Tally) -> BoundedLatency<'t> {
-        let service = tally.service_latency();
-        let latency = if self.open_loop { tally.response_latency() } else { service };
+        self.bounded(tally, if self.open_loop { tally.response_latency() } else { tally.service_latency() })
+    }
+
+    /// The same of another latency of these queries.
+    pub fn bounded<'t>(&self, tally: &'t Tally, latency: Latency<'t>) -> BoundedLatency<'t> {
+        let base = if self.has_waited { tally.service_latency() } else { latency };
         BoundedLatency {
             latency,
-            ranks: Ranks::of(if self.has_waited { service } else { latency }),
+            base,
+            ranks: Ranks::of(base),
             delays: if self.open_loop { self.delays(tally) } else { vec![(0, 0)] },
             departures: departures(self.departure, latency.count()),
             lost: Loss::of(tally, self.loses_answers).ours,
@@ -121,6 +126,7 @@ impl<'a> OwnPart<'a> {
 pub struct BoundedLatency<'t> {
     latency: Latency<'t>,
     /// What the lower ends are taken from.
+    base: Latency<'t>,
     ranks: Ranks,
     /// How many queries may have been delayed by more than each delay.
     delays: Vec<(u64, u64)>,
@@ -135,17 +141,59 @@ impl BoundedLatency<'_> {
     /// The percentile `q`; `None` where too few queries are beyond it.
     pub fn at(&self, q: f64) -> Option<Bounds> {
         let upper = self.latency.percentile(q)?;
-        if !self.is_bounded {
-            return Some(Bounds { upper, lower: Quantile::At(0) });
+        Some(Bounds { upper, lower: self.lower(self.latency.rank(q)).min(upper) })
+    }
+
+    /// The longest of all queries; beyond the timeout where one was not answered. `None` where there is none.
+    pub fn longest(&self) -> Option<Bounds> {
+        if self.latency.unanswered == 0 {
+            return self.slowest();
         }
-        let rank = self.latency.rank(q);
+        Some(Bounds { upper: Quantile::BeyondTimeout, lower: self.lower(self.latency.count()) })
+    }
+
+    /// The longest of the answered queries.
+    pub fn slowest(&self) -> Option<Bounds> {
+        let upper = Quantile::At(self.latency.answered.exact()?.max_ns);
+        Some(Bounds { upper, lower: self.lower(self.latency.answered.count()).min(upper) })
+    }
+
+    /// The shortest of the answered queries.
+    pub fn shortest(&self) -> Option<Bounds> {
+        let upper = Quantile::At(self.latency.answered.exact()?.min_ns);
+        Some(Bounds { upper, lower: self.lower(1).min(upper) })
+    }
+
+    /// The mean of the answered queries: without what may have been added to all of them.
+    pub fn mean(&self) -> Option<Bounds> {
+        let upper = Quantile::At(self.latency.answered.mean_ns()?);
+        let base_ns = self.base.answered.mean_ns().filter(|_| self.is_bounded).unwrap_or(0);
+        let queries = self.latency.count();
+        let added_ns = sum_ns(&self.delays, queries).saturating_add(sum_ns(&self.departures, queries));
+        let added_ns = added_ns / u128::from(self.latency.answered.count().max(1));
+        let lower = Quantile::At(base_ns.saturating_sub(u64::try_from(added_ns).unwrap_or(u64::MAX)));
+        Some(Bounds { upper, lower: lower.min(upper) })
+    }
+
+    /// The lower end of what has this rank.
+    fn lower(&self, rank: u64) -> Quantile {
+        if !self.is_bounded {
+            return Quantile::At(0);
+        }
         let all = self.delays.iter().flat_map(|delay| self.departures.iter().map(move |more| (delay, more)));
         let lower = all.map(|((delayed, delay_ns), (more, more_ns))| {
             let moved = delayed.saturating_add(*more).saturating_add(self.lost);
             self.ranks.at(rank.saturating_sub(moved)).less(delay_ns.saturating_add(*more_ns))
         });
-        lower.max().map(|lower| Bounds { upper, lower: lower.min(upper) })
+        lower.max().unwrap_or(Quantile::At(0))
     }
+}
+
+/// The sum of `queries` durations of which is known how many are longer than each of these, at the most.
+fn sum_ns(exceeded: &[(u64, u64)], queries: u64) -> u128 {
+    let first = exceeded.first().map_or(0, |(_, ns)| u128::from(queries) * u128::from(*ns));
+    let steps = exceeded.windows(2).map(|pair| u128::from(pair[0].0) * u128::from(pair[1].1 - pair[0].1));
+    first + steps.sum::<u128>()
 }
 
 impl Quantile {

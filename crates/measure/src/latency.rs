@@ -90,6 +90,12 @@ impl Percentiles {
     }
 }
 
+/// `p99.9`, of 0.999.
+pub fn percentile_name(q: f64) -> String {
+    // The percentage was divided by 100.
+    format!("p{}", (q * 1e11).round() / 1e9)
+}
+
 impl Latency<'_> {
     /// All queries, answered or not.
     pub fn count(&self) -> u64 {
@@ -101,6 +107,12 @@ impl Latency<'_> {
         // Slightly more: 1 − 0.99 is a little too much in binary, 1 − 0.999 a little too little.
         let beyond = self.count() as f64 * (1.0 - q) * (1.0 + 1e-9);
         if beyond < BEYOND as f64 { None } else { self.quantile(q) }
+    }
+
+    /// The queries that the percentile `q` needs to be reported; `u64::MAX` where no number is enough.
+    pub fn needed(q: f64) -> u64 {
+        // As above, and a float beyond the range of u64 is its end.
+        (BEYOND as f64 / ((1.0 - q) * (1.0 + 1e-9)) * (1.0 - 1e-12)).ceil() as u64
     }
 
     /// The percentiles that reports show, as they are written for programs.
@@ -151,7 +163,20 @@ mod tests {
         for (i, queries) in least.into_iter().enumerate() {
             assert_eq!(percentiles(queries), std::array::from_fn(|j| j <= i), "{queries} queries");
             assert_eq!(percentiles(queries - 1), std::array::from_fn(|j| j < i), "{} queries", queries - 1);
+            assert_eq!(Latency::needed(PERCENTILES[i].2), queries);
         }
+        assert_eq!((Latency::needed(0.9999), Latency::needed(1.0)), (100_000, u64::MAX));
+    }
+
+    #[test]
+    fn a_percentile_has_the_name_that_users_write() {
+        for (_, name, q) in PERCENTILES {
+            assert_eq!(percentile_name(q), name);
+        }
+        assert_eq!(
+            ["99.99", "2.5"].map(|p| percentile_name(p.parse::<f64>().unwrap() / 100.0)),
+            ["p99.99", "p2.5"]
+        );
     }
 
     #[test]

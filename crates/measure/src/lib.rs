@@ -60,7 +60,7 @@ pub use facts::{Fact, Facts};
 pub use fallback::{Fallback, FallbackFailure, Half};
 pub use foreign::{acts_on_a_terminal, shown};
 pub use histogram::{Bucket, CEILING_NS, ExactFigures, FLOOR_NS, Histogram};
-pub use latency::{BEYOND, Latency, PERCENTILES, Percentiles, Quantile, WrittenLatency};
+pub use latency::{BEYOND, Latency, PERCENTILES, Percentiles, Quantile, WrittenLatency, percentile_name};
 pub use loss::{BURST_NS, Loss};
 pub use neighbour::Neighbour;
 pub use own_delay::OwnDelay;

@@ -20,6 +20,9 @@ pub struct OwnShare {
 }
 
 impl OwnShare {
+    /// The rate may be higher by as much as a percentile may be apart.
+    pub const WIDE_FACTOR: f64 = 1.25;
+
     /// That of a run; `None` in an open loop, and in a run that is mostly its start and its end.
     pub fn of(tally: &Tally, arrivals: &Arrivals, evidence: &Evidence) -> Option<OwnShare> {
         if evidence.open_loop || evidence.window == 0 || evidence.schedule_ns == 0 {
@@ -47,7 +50,7 @@ impl OwnShare {
 
     /// Whether the rate cannot be called the server's: it may have been more than a quarter higher.
     pub fn is_wide(&self) -> bool {
-        self.rate_factor() > WIDE_FACTOR
+        self.rate_factor() > OwnShare::WIDE_FACTOR
     }
 }
 
@@ -58,9 +61,6 @@ fn departure_ns(arrivals: &Arrivals) -> f64 {
 
 /// How often each place of the window must have been used: at the start and at the end, places are empty.
 const ROUNDS: u64 = 20;
-
-/// The rate may be higher by as much as a percentile may be apart.
-const WIDE_FACTOR: f64 = 1.25;
 
 /// A rate is never called more than a thousand times as high.
 const SMALLEST_REST: f64 = 0.001;

@@ -29,6 +29,7 @@ fn state(outcome: Outcome) -> &'static str {
         Outcome::Worse => "slower",
         Outcome::Mixed => "mixed",
         Outcome::NoDifference => "no_difference",
+        Outcome::Undecided => "undecided",
         Outcome::TooFew => "too_few",
     }
 }
@@ -73,6 +74,10 @@ fn expectation(comparison: &compare::Comparison, bound: &compare::BoundOutcome) 
     Expectation {
         text: bound.text.clone(),
         measured: format!("{}: {change}", word.to_lowercase()),
-        state: if bound.state == BoundState::Kept { "pass" } else { "fail" },
+        state: match bound.state {
+            BoundState::Kept => "pass",
+            BoundState::Exceeded => "fail",
+            BoundState::NotJudged(_) => "undecided",
+        },
     }
 }

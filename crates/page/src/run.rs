@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use dnsdyno_record::expect::{Expectations, Judged};
+use dnsdyno_record::expect::{Decision, Expectations, Judged};
 use dnsdyno_record::{Digest, Event, Headline, Line, MembersBy, Row, RunReader};
-use dnsdyno_report::expect::{each_measured_text, measured_text, missed_texts};
+use dnsdyno_report::expect::{each_measured_text, missed_texts, outcome_measured_text};
 use dnsdyno_report::{PointsOfLoad, answer, head, hint_texts, summary_json, tables as summary_tables, units};
 
 use crate::data::{self, Answer, Expectation, Fact, Message, Phase, Run, Series};
@@ -128,8 +128,8 @@ fn expectations(path: &Path, digest: &Digest) -> Result<(Vec<Expectation>, Optio
     let Judged { of_run, of_each } = kept.judge(digest, path)?;
     let of_run = of_run.iter().map(|outcome| Expectation {
         text: outcome.text.clone(),
-        measured: measured_text(&outcome.measured),
-        state: state(outcome.passed),
+        measured: outcome_measured_text(outcome),
+        state: state(outcome.decision),
     });
     let of_each = of_each.iter().map(|outcome| Expectation {
         text: format!("each {}", outcome.text),
@@ -138,13 +138,17 @@ fn expectations(path: &Path, digest: &Digest) -> Result<(Vec<Expectation>, Optio
             .chain(missed_texts(outcome))
             .collect::<Vec<_>>()
             .join("; "),
-        state: state(outcome.passed()),
+        state: state(outcome.decision()),
     });
     Ok((of_run.chain(of_each).collect(), None))
 }
 
-fn state(passed: bool) -> &'static str {
-    if passed { "pass" } else { "fail" }
+fn state(decision: Decision) -> &'static str {
+    match decision {
+        Decision::Met => "pass",
+        Decision::NotMet => "fail",
+        Decision::Undecided => "undecided",
+    }
 }
 
 /// The parts of the load as far as the run came; one alone is the whole run.

@@ -336,8 +336,8 @@ pub struct Draft {
     /// AF_XDP: zero-copy, copy, or as the driver supports [default: auto]
     #[arg(long, value_name = "MODE", help_heading = BACKEND)]
     pub xdp_copy: Option<String>,
-    /// Exit with code 1 unless this is true of the run, such as 'loss<0.1%' or 'p99<5ms'; may be
-    /// repeated
+    /// Exit with code 1 if this is not true of the run, such as 'loss<0.1%' or 'p99<5ms', and with
+    /// code 5 if the generator's own part may decide it; may be repeated
     #[arg(long, value_name = "EXPECTATION", help_heading = PASS)]
     pub expect: Option<Vec<String>>,
     /// The same of each step of the load, or, where it has none, of each interval

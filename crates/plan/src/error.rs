@@ -278,4 +278,22 @@ pub enum PlanError {
         /// The sockets.
         clients: usize,
     },
+    /// A percentile that the run can never have enough queries for.
+    #[error(
+        "--{option} '{text}': {percentile} needs {needed} queries, and {place}: {advice}, or use a lower percentile"
+    )]
+    TooFewQueries {
+        /// The option without its dashes.
+        option: &'static str,
+        /// The expectation as given.
+        text: String,
+        /// The percentile.
+        percentile: String,
+        /// The queries that it needs.
+        needed: String,
+        /// Where they are too few, and how many there are.
+        place: String,
+        /// What gives more.
+        advice: &'static str,
+    },
 }

@@ -20,6 +20,7 @@ mod backend;
 mod connections;
 mod draft;
 mod encryption;
+mod enough;
 mod error;
 pub mod expect;
 mod interval;

@@ -278,7 +278,7 @@ impl Draft {
             Workers::of(&mut draft, usual, &load, &backend, transport, &mix, &connections)?;
         let local_ports = local_ports(&draft, clients, &backend)?;
         let proxy = read_as("proxy-protocol", &draft.proxy_protocol, ProxySource::parse, PROXY)?;
-        Ok(Plan {
+        let plan = Plan {
             name: draft.name.clone(),
             note: draft.note.clone(),
             target,
@@ -318,7 +318,9 @@ impl Draft {
             watch,
             notes,
             draft,
-        })
+        };
+        plan.refuse_too_few(None)?;
+        Ok(plan)
     }
 }
 

@@ -231,7 +231,7 @@ impl Digest {
     }
 
     /// What is known of the generator's part, where `arrivals` passed the sockets.
-    fn own_part<'a>(&self, arrivals: &'a Arrivals) -> OwnPart<'a> {
+    pub(crate) fn own_part<'a>(&self, arrivals: &'a Arrivals) -> OwnPart<'a> {
         let evidence = Evidence {
             open_loop: self.header.headline == Headline::Response,
             // Those of the whole run are in its arrivals.

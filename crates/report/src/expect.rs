@@ -1,6 +1,7 @@
 //! The outcomes of expectations, as text and for programs.
 
-use dnsdyno_record::expect::{EachOutcome, Measured, Missed, Outcome, PartKind};
+use dnsdyno_measure::percentile_name;
+use dnsdyno_record::expect::{Decision, EachOutcome, Ends, Measured, Missed, Outcome, PartKind};
 use serde_json::{Value, json};
 
 use crate::figures::share;
@@ -9,15 +10,27 @@ use crate::units;
 
 /// The outcome of an expectation on a run, as a line.
 pub fn outcome_text(outcome: &Outcome) -> String {
-    let mark = if outcome.passed { MET } else { NOT_MET };
-    format!("{mark}  {}  ({})\n", safe(&outcome.text), measured_text(&outcome.measured))
+    format!("{}  {}  ({})\n", mark(outcome.decision), safe(&outcome.text), outcome_measured_text(outcome))
 }
 
-/// The outcome of an expectation on each part of a run: a line, and one for each part that did not meet it.
+/// What was measured; where that does not decide, with how much of it may be the generator's.
+pub fn outcome_measured_text(outcome: &Outcome) -> String {
+    ends_text(&outcome.ends, outcome.decision)
+}
+
+/// The outcome of an expectation on each part of a run: a line, and one for each part that did not meet it for certain.
 pub fn each_outcome_text(outcome: &EachOutcome) -> String {
-    let mark = if outcome.passed() { MET } else { NOT_MET };
+    let mark = mark(outcome.decision());
     let missed: String = missed_texts(outcome).map(|text| format!("         {text}\n")).collect();
     format!("{mark}  each {}  ({})\n{missed}", safe(&outcome.text), each_measured_text(outcome))
+}
+
+fn mark(decision: Decision) -> &'static str {
+    match decision {
+        Decision::Met => "met    ",
+        Decision::NotMet => "NOT MET",
+        Decision::Undecided => "undecided",
+    }
 }
 
 /// In how many parts the expectation was met, or not met: `in 2 of 5 steps`.
@@ -27,21 +40,35 @@ pub fn each_measured_text(outcome: &EachOutcome) -> String {
         PartKind::Interval => ("interval", "intervals"),
     };
     let judged = units::count(outcome.judged);
-    match (outcome.judged, outcome.missed) {
-        (0, _) => "not measured: no query was due".to_owned(),
-        (1, _) => format!("in the one {part}"),
-        (_, 0) => format!("in each of {judged} {parts}"),
-        (_, missed) => format!("in {} of {judged} {parts}", units::count(missed)),
+    let text = match (outcome.judged, outcome.missed, outcome.undecided) {
+        (0, ..) if outcome.cut_short == 0 => return "not measured: no query was due".to_owned(),
+        (0, ..) => "not measured".to_owned(),
+        (1, ..) => format!("in the one {part}"),
+        (_, 0, 0) => format!("in each of {judged} {parts}"),
+        (_, 0, undecided) => format!("in {} of {judged} {parts}", units::count(undecided)),
+        (_, missed, 0) => format!("in {} of {judged} {parts}", units::count(missed)),
+        (_, missed, undecided) => {
+            let (missed, undecided) = (units::count(missed), units::count(undecided));
+            format!("in {missed} of {judged} {parts}; undecided in {undecided}")
+        }
+    };
+    match outcome.cut_short {
+        0 => text,
+        _ => format!("{text}; the last {part} was cut short, with too few queries for it"),
     }
 }
 
-/// The parts that did not meet it with what was measured there, and the number of those that are not kept.
+/// The parts that did not meet it for certain with what was measured there, and the number of those that are not kept.
 pub fn missed_texts(outcome: &EachOutcome) -> impl Iterator<Item = String> {
     let kept = outcome.first_missed.len() as u64;
-    let more = outcome.missed.saturating_sub(kept);
+    let more = (outcome.missed + outcome.undecided).saturating_sub(kept);
     let more = (more > 0).then(|| format!("and {} more", units::count(more)));
-    let missed = outcome.first_missed.iter();
-    missed.map(|missed| format!("{}: {}", part_text(missed), measured_text(&missed.measured))).chain(more)
+    let has_both = outcome.missed > 0 && outcome.undecided > 0;
+    let missed = outcome.first_missed.iter().map(move |missed| {
+        let word = if has_both && missed.decision == Decision::Undecided { "undecided, " } else { "" };
+        format!("{}: {word}{}", part_text(missed), ends_text(&missed.ends, missed.decision))
+    });
+    missed.chain(more)
 }
 
 /// A part by its label, where it has one, and its time.
@@ -65,7 +92,41 @@ pub fn measured_text(measured: &Measured) -> String {
         Measured::BeyondTimeout { timeout_ns } => format!(">{}", units::setting(*timeout_ns)),
         Measured::RateQps(qps) => format!("{}/s", units::rate(*qps)),
         Measured::Generator { text, .. } => safe(text),
+        Measured::TooFew { q, needed, judged } => format!(
+            "not measured: {} needs {} queries, {} were judged",
+            percentile_name(*q),
+            units::count(*needed),
+            units::count(*judged)
+        ),
         Measured::Nothing(why) => format!("not measured: {why}"),
+    }
+}
+
+/// A figure; where it does not decide, with how much of it may be the generator's.
+fn ends_text(ends: &Ends, decision: Decision) -> String {
+    let text = measured_text(&ends.measured);
+    match decision {
+        Decision::Undecided => format!("{text}, {}", ours_text(ends)),
+        Decision::Met | Decision::NotMet => text,
+    }
+}
+
+/// How much of a figure may be the generator's: `at most 350 µs of it ours`.
+fn ours_text(ends: &Ends) -> String {
+    match (&ends.measured, &ends.without_ours) {
+        (Measured::Duration(measured_ns), Measured::Duration(without_ns)) => {
+            format!("at most {} of it ours", units::duration(measured_ns.saturating_sub(*without_ns)))
+        }
+        (Measured::Part { part, .. }, Measured::Part { part: without, .. }) if without < part => {
+            format!("at most {} of them ours", units::count(part - without))
+        }
+        (Measured::Part { part, .. }, Measured::Part { part: without, .. }) => {
+            format!("at most {} more without our part", units::count(without - part))
+        }
+        (Measured::RateQps(_), Measured::RateQps(without)) if without.is_finite() => {
+            format!("at most {}/s without our part", units::rate(*without))
+        }
+        _ => "which may be ours".to_owned(),
     }
 }
 
@@ -79,8 +140,9 @@ pub fn expectations_json(of_run: &[Outcome], of_each: &[EachOutcome]) -> Option<
 fn outcome_json(outcome: &Outcome) -> Value {
     json!({
         "expectation": outcome.text,
-        "measured": measured_text(&outcome.measured),
-        "passed": outcome.passed,
+        "measured": outcome_measured_text(outcome),
+        "outcome": outcome.decision.key(),
+        "passed": outcome.decision.is_met(),
     })
 }
 
@@ -90,7 +152,8 @@ fn each_outcome_json(outcome: &EachOutcome) -> Value {
             "label": missed.label,
             "from_ns": missed.from_ns,
             "to_ns": missed.to_ns,
-            "measured": measured_text(&missed.measured),
+            "measured": ends_text(&missed.ends, missed.decision),
+            "outcome": missed.decision.key(),
         })
     };
     json!({
@@ -101,13 +164,13 @@ fn each_outcome_json(outcome: &EachOutcome) -> Value {
         },
         "judged": outcome.judged,
         "missed": outcome.missed,
+        "undecided": outcome.undecided,
+        "cut_short": outcome.cut_short,
         "first_missed": outcome.first_missed.iter().map(missed).collect::<Vec<_>>(),
-        "passed": outcome.passed(),
+        "outcome": outcome.decision().key(),
+        "passed": outcome.decision().is_met(),
     })
 }
-
-const MET: &str = "met    ";
-const NOT_MET: &str = "NOT MET";
 
 #[cfg(test)]
 mod tests;

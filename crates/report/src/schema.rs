@@ -340,6 +340,7 @@ fn expectation() -> Value {
     json!({
         "expectation": text("As given."),
         "measured": text("The figure, in words."),
+        "outcome": outcome("What came of it."),
         "passed": { "type": "boolean", "description": "Whether it was met." },
     })
 }
@@ -350,15 +351,24 @@ fn expectation_of_each() -> Value {
         "from_ns": count("Its first instant."),
         "to_ns": count("The instant after its last."),
         "measured": text("Its figure, in words."),
+        "outcome": outcome("What came of it there."),
     }));
     json!({
         "expectation": text("As given."),
         "each": { "enum": ["step", "interval"], "description": "What the parts are." },
         "judged": count("Parts judged."),
         "missed": count("Parts that did not meet it."),
-        "first_missed": { "type": "array", "items": missed, "description": "The first of these." },
+        "undecided": count("Parts of which the run does not say whether they met it."),
+        "cut_short": count("Parts that were cut short, with too few queries to be judged."),
+        "first_missed": { "type": "array", "items": missed, "description": "The first that did not meet it for certain." },
+        "outcome": outcome("What came of it in all parts."),
         "passed": { "type": "boolean", "description": "Whether each part met it." },
     })
+}
+
+/// Undecided: what was measured depends on the generator's part in it.
+fn outcome(description: &str) -> Value {
+    json!({ "enum": ["met", "not_met", "undecided"], "description": description })
 }
 
 #[cfg(test)]

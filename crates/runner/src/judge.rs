@@ -2,8 +2,8 @@
 
 use dnsdyno_engine::{Control, StopCause};
 use dnsdyno_plan::{Plan, StopLimits};
-use dnsdyno_record::expect::{Each, EachOutcome, StopWatch};
-use dnsdyno_record::{Ended, Event, HELD_UNTIL, Header, Interval};
+use dnsdyno_record::expect::{AtEnd, Each, EachOutcome, StopWatch};
+use dnsdyno_record::{Ended, Event, HELD_UNTIL, Header, Interval, Sum};
 
 /// The judge of one run.
 pub(crate) struct Judge {
@@ -90,8 +90,8 @@ impl Judge {
         }
     }
 
-    /// The outcomes of the expectations on each part.
-    pub(crate) fn finish(self, schedule_ns: u64) -> Vec<EachOutcome> {
-        self.each.finish(schedule_ns)
+    /// The outcomes of the expectations on each part of a run with this sum, which has its verdict.
+    pub(crate) fn finish(self, sum: &Sum) -> Vec<EachOutcome> {
+        self.each.finish(sum.schedule_ns, AtEnd::of(sum))
     }
 }

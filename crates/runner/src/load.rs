@@ -9,6 +9,7 @@ use crate::observer::{Note, Observer};
 /// Reads the queries, and reports the malformed lines.
 pub(crate) fn load(plan: &Plan, observer: &mut dyn Observer) -> Result<Loaded, RunError> {
     let mut loaded = plan.source.load(&plan.reading())?;
+    plan.refuse_too_few(Some(loaded.queries.len() as u64))?;
     for bad in &loaded.first_bad {
         observer.note(&Note::SkippedLine(bad));
     }

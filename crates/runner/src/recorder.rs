@@ -120,19 +120,21 @@ impl Recorder {
         }
     }
 
-    /// Adds the verdict to the sum, and ends the record with it.
+    /// The sum with its verdict.
+    pub(crate) fn judged(&self, sum: Sum) -> Sum {
+        let verdict = self.digest().judge(Some(&sum));
+        sum.judged(verdict)
+    }
+
+    /// Ends the record with its [judged](Recorder::judged) sum.
     pub(crate) fn finish(self, sum: Sum, each: Vec<EachOutcome>) -> FinishedRun {
         match self {
             Recorder::Folder(mut writer) => {
-                let verdict = writer.digest().judge(Some(&sum));
-                let sum = sum.judged(verdict);
                 let incomplete = writer.finish(&sum).err();
                 let folder = Some(writer.dir().to_owned());
                 FinishedRun { digest: writer.digest().clone(), each, folder, incomplete }
             }
             Recorder::Memory(mut digest) => {
-                let verdict = digest.judge(Some(&sum));
-                let sum = sum.judged(verdict);
                 digest.sum(&sum);
                 FinishedRun { digest: *digest, each, folder: None, incomplete: None }
             }

@@ -295,7 +295,8 @@ impl RecordingObserver<'_> {
         if sum.ended == Ended::Interrupted {
             sum.ended = self.judge.ended(self.control.cause());
         }
-        let each = self.judge.finish(sum.schedule_ns);
+        let sum = self.recorder.judged(sum);
+        let each = self.judge.finish(&sum);
         self.recorder.finish(sum, each)
     }
 }

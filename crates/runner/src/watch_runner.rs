@@ -82,7 +82,8 @@ impl Recording<'_> {
         // Every source is read once more: what is known then is all there will be.
         let (_, watched) = watching.finish();
         self.take_rest(to_ns, plan.interval_ns, &mut watching);
-        self.recorder.finish(sum_of(to_ns, ended, watched), Vec::new())
+        let sum = self.recorder.judged(sum_of(to_ns, ended, watched));
+        self.recorder.finish(sum, Vec::new())
     }
 
     /// Records the intervals before this one whose samples are known, and what has happened to the sources.

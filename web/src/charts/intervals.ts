@@ -171,6 +171,8 @@ const SIGNS = {
   better: "✓ better",
   worse: "✗ worse",
   no_difference: "= no difference shown",
+  may_be_ours: "? may be ours",
+  not_compared: "? not compared",
   too_few: "? too few runs",
 };
 

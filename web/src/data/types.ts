@@ -145,7 +145,8 @@ export interface Expectation {
   /** As it was given: "p99<5ms" */
   text: string;
   measured: string;
-  state: "pass" | "fail";
+  /** Undecided: the generator's own part in what was measured may decide it, or the runs do not say it. */
+  state: "pass" | "fail" | "undecided";
 }
 
 export interface Message {
@@ -264,7 +265,7 @@ export type Heat = never;
 export interface Comparison {
   /** "Slower: p99 5.1 % higher (95 % interval 3.9 to 6.2 %)." */
   sentence: string;
-  state: "faster" | "slower" | "mixed" | "no_difference" | "too_few";
+  state: "faster" | "slower" | "mixed" | "no_difference" | "undecided" | "too_few";
   /** The baseline, and the candidate: what the sentence is about. */
   a: { title: string; runs: string[] };
   b: { title: string; runs: string[] };
@@ -303,7 +304,7 @@ export interface ComparedMetric {
   p_adjusted: number | null;
   /** Probability that a run of B is above a run of A (Vargha-Delaney A12). */
   effect: number | null;
-  verdict: "better" | "worse" | "no_difference" | "too_few";
+  verdict: "better" | "worse" | "no_difference" | "may_be_ours" | "not_compared" | "too_few";
   words: string;
 }
 

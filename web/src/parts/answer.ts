@@ -56,19 +56,25 @@ function verdict(verdict: Verdict): HTMLElement {
   );
 }
 
+const OUTCOMES: Record<Expectation["state"], [State, string]> = {
+  pass: ["good", "passed"],
+  fail: ["bad", "failed"],
+  undecided: ["warning", "undecided"],
+};
+
 /** A row of marks: what was expected, what was measured, and whether it passed. */
 export function expectations(title: string, all: Expectation[]): HTMLElement {
   const list = el("ul", { class: "expectations", "aria-label": title });
   for (const { text, measured, state } of all) {
-    const passed = state === "pass";
+    const [kind, word] = OUTCOMES[state];
     list.append(
       el(
         "li",
-        { class: passed ? "good" : "bad" },
-        sign(passed ? "good" : "bad"),
+        { class: kind },
+        sign(kind),
         el("span", { class: "expected" }, text),
         el("span", { class: "measured" }, measured),
-        el("span", { class: "state" }, passed ? "passed" : "failed"),
+        el("span", { class: "state" }, word),
       ),
     );
   }

@@ -14,6 +14,7 @@ const STATES: Record<Comparison["state"], [State, string]> = {
   slower: ["bad", "slower"],
   mixed: ["warning", "better in some, worse in others"],
   no_difference: ["neutral", "no difference shown"],
+  undecided: ["warning", "undecided"],
   too_few: ["neutral", "too few runs"],
 };
 
@@ -73,6 +74,8 @@ const VERDICTS: Record<ComparedMetric["verdict"], [State, string]> = {
   better: ["good", "better"],
   worse: ["bad", "worse"],
   no_difference: ["neutral", "no difference"],
+  may_be_ours: ["warning", "may be ours"],
+  not_compared: ["warning", "not compared"],
   too_few: ["neutral", "too few runs"],
 };
 

@@ -9,7 +9,7 @@ use super::*;
 
 /// How the runs of a server differ from each other.
 #[derive(Clone, Copy, Debug)]
-enum Noise {
+pub(super) enum Noise {
     /// Normally distributed, 5 %.
     Normal,
     /// Most runs are alike, and one in eight is disturbed: a third slower on average.
@@ -19,7 +19,7 @@ enum Noise {
 }
 
 impl Noise {
-    fn draw(self, random: &mut Xoshiro256PlusPlus) -> f64 {
+    pub(super) fn draw(self, random: &mut Xoshiro256PlusPlus) -> f64 {
         let normal: f64 = StandardNormal.sample(random);
         let (slow, chance): (f64, f64) = (Exp1.sample(random), Exp1.sample(random));
         match self {
@@ -42,12 +42,8 @@ fn of_equals(noise: Noise, runs: usize, family: u32, random: &mut Xoshiro256Plus
             Figure { value, beyond_timeout: false }
         };
         let is_rate = *name == "rate";
-        Row {
-            name: (*name).to_owned(),
-            kind: if is_rate { Kind::Rate } else { Kind::Duration },
-            less_is_better: !is_rate,
-            figures: shared.iter().map(figure).collect(),
-        }
+        let kind = if is_rate { Kind::Rate } else { Kind::Duration };
+        Row::exact(name, kind, !is_rate, shared.iter().map(figure).collect())
     };
     let rows: Vec<Row> = metrics.iter().map(row).collect();
     let settings = Settings { seed, family, resamples: 0, relabellings: RELABELLINGS, ..Settings::default() };

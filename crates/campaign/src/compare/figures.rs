@@ -1,11 +1,11 @@
 //! One figure of each run for each metric.
 
-use dnsdyno_measure::Tally;
+use dnsdyno_measure::{Loss, Tally};
 use dnsdyno_plan::expect::{
     ComparedMetric, Durations, Figure as Of, Metric, QueryCount, ResponseCount, Unit,
 };
-use dnsdyno_record::expect::{Measured, measure_row, measure_run};
-use dnsdyno_record::figures::{latency, lateness, run_rate, sent};
+use dnsdyno_record::expect::{Ends, Measured, measure_row, measure_run};
+use dnsdyno_record::figures::{run_rate, sent};
 use dnsdyno_record::{Digest, Headline, Row as Part};
 
 use super::alike::steps_are_alike;
@@ -40,9 +40,49 @@ pub(super) struct Row {
     pub(super) kind: Kind,
     pub(super) less_is_better: bool,
     pub(super) figures: Vec<Figure>,
+    /// What each may have been without the generator's part, at the other extreme.
+    pub(super) without_ours: Vec<f64>,
+    /// The queries that each is a share of; 0 of any other figure.
+    pub(super) wholes: Vec<u64>,
+}
+
+/// An end of what a figure may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    Low,
+    High,
 }
 
 impl Row {
+    /// Figures without a part of the generator.
+    #[cfg(test)]
+    pub(super) fn exact(name: &str, kind: Kind, less_is_better: bool, figures: Vec<Figure>) -> Row {
+        let without_ours = figures.iter().map(|figure| figure.value).collect();
+        let wholes = vec![0; figures.len()];
+        Row { name: name.to_owned(), kind, less_is_better, figures, without_ours, wholes }
+    }
+
+    /// Whether each figure is what it is: without a part of the generator, and not beyond the timeout.
+    pub(super) fn is_exact(&self) -> bool {
+        let mut ends = self.figures.iter().zip(&self.without_ours);
+        ends.all(|(figure, without)| !figure.beyond_timeout && figure.value == *without)
+    }
+
+    /// The figures at one of their ends, scaled as [`Row::scaled`]. Those beyond the timeout may be as long as one
+    /// likes.
+    pub(super) fn scaled_at(&self, end: End) -> Vec<f64> {
+        let of = |(figure, without): (&Figure, &f64)| {
+            let value = match end {
+                End::Low => figure.value.min(*without).max(figure.value / AS_FAR_AS_ONE_LIKES),
+                End::High if figure.beyond_timeout => figure.value * AS_FAR_AS_ONE_LIKES,
+                End::High if without.is_infinite() => figure.value * AS_FAR_AS_ONE_LIKES,
+                End::High => figure.value.max(*without),
+            };
+            if self.has_ratios() { value.ln() } else { value }
+        };
+        self.figures.iter().zip(&self.without_ours).map(of).collect()
+    }
+
     /// Whether changes are ratios: there is none to 0, and that of two small shares says little.
     pub(super) fn has_ratios(&self) -> bool {
         self.kind != Kind::Share && self.figures.iter().all(|figure| figure.value > 0.0)
@@ -102,12 +142,15 @@ pub(super) fn rows_of_steps(metric: &ComparedMetric, runs: &[&ComparedRun]) -> V
     steps.iter().enumerate().filter_map(of).collect()
 }
 
-fn row(metric: &ComparedMetric, name: String, figures: Vec<Option<Figure>>) -> Row {
+fn row(metric: &ComparedMetric, name: String, all: Vec<Option<OfRun>>) -> Row {
+    let all = || all.iter().flatten();
     Row {
         name,
         kind: kind(metric.metric),
         less_is_better: less_is_better(metric.metric),
-        figures: figures.into_iter().flatten().collect(),
+        figures: all().map(|one| one.figure).collect(),
+        without_ours: all().map(|one| one.without_ours).collect(),
+        wholes: all().map(|one| one.whole).collect(),
     }
 }
 
@@ -138,54 +181,87 @@ fn usual(runs: &[&ComparedRun]) -> Vec<ComparedMetric> {
     names.iter().filter_map(|name| ComparedMetric::parse(name).ok()).collect()
 }
 
+/// The figure of one run.
+#[derive(Clone, Copy)]
+struct OfRun {
+    figure: Figure,
+    without_ours: f64,
+    whole: u64,
+}
+
+impl OfRun {
+    fn exact(value: f64) -> OfRun {
+        OfRun { figure: Figure { value, beyond_timeout: false }, without_ours: value, whole: 0 }
+    }
+}
+
 /// The figure of a run; `None` where too few queries carry it.
-fn of_run(metric: Metric, digest: &Digest) -> Option<Figure> {
+fn of_run(metric: Metric, digest: &Digest) -> Option<OfRun> {
     let tally = digest.tally();
+    let ends = measure_run(metric, digest);
     match metric {
         // A run without any answer has a rate, which is 0, and percentiles, which are beyond the timeout.
-        Metric::AnsweredRate => run_rate(digest, tally.ends.answered).map(at),
-        Metric::SentRate => run_rate(digest, sent(tally)).map(at),
-        Metric::Duration(which, Of::Quantile(q)) => percentile(which, q, digest, tally),
-        _ => figure(measure_run(metric, digest)),
+        Metric::AnsweredRate => {
+            let value = run_rate(digest, tally.ends.answered)?;
+            let without_ours = match (&ends.measured, &ends.without_ours) {
+                (Measured::RateQps(measured), Measured::RateQps(without)) => value * (without / measured),
+                _ => run_rate(digest, digest.loss().ours)?,
+            };
+            Some(OfRun { without_ours, ..OfRun::exact(value) })
+        }
+        Metric::SentRate => run_rate(digest, sent(tally)).map(OfRun::exact),
+        _ => of_ends(&ends).or_else(|| unanswered(metric, digest, tally, digest.loss())),
     }
 }
 
 /// The figure of a part of a run.
-fn of_part(metric: Metric, digest: &Digest, part: &Part) -> Option<Figure> {
-    match metric {
-        Metric::Duration(which, Of::Quantile(q)) => percentile(which, q, digest, &part.tally),
-        _ => figure(measure_row(metric, &digest.header, part)),
+fn of_part(metric: Metric, digest: &Digest, part: &Part) -> Option<OfRun> {
+    let ends = measure_row(metric, digest, part);
+    of_ends(&ends).or_else(|| unanswered(metric, digest, &part.tally, digest.loss_of(part)))
+}
+
+/// A percentile of queries of which none was answered.
+fn unanswered(metric: Metric, digest: &Digest, tally: &Tally, loss: Loss) -> Option<OfRun> {
+    let Metric::Duration(which, Of::Quantile(q)) = metric else { return None };
+    if which == Durations::Lateness || tally.ends.answered > 0 {
+        return None;
     }
+    digest.header.latency_of(tally).percentile(q)?;
+    let value = digest.header.timeout_ns as f64;
+    let without_ours = if loss.ours > 0 { 0.0 } else { value };
+    Some(OfRun { figure: Figure { value, beyond_timeout: true }, without_ours, whole: 0 })
 }
 
-fn percentile(which: Durations, q: f64, digest: &Digest, tally: &Tally) -> Option<Figure> {
-    let latency = match which {
-        Durations::Headline => latency(digest.header.headline, tally),
-        Durations::Response => latency(Headline::Response, tally),
-        Durations::Service => latency(Headline::Service, tally),
-        Durations::Lateness => lateness(tally),
-    };
-    let written = latency.percentile(q)?.written(digest.header.timeout_ns);
-    Some(Figure { value: written.ns as f64, beyond_timeout: written.beyond_timeout })
+fn of_ends(ends: &Ends) -> Option<OfRun> {
+    let (figure, whole) = figure(&ends.measured)?;
+    let without_ours = figure_value(&ends.without_ours).unwrap_or(figure.value);
+    Some(OfRun { figure, without_ours, whole })
 }
 
-fn figure(measured: Measured) -> Option<Figure> {
+fn figure_value(measured: &Measured) -> Option<f64> {
+    figure(measured).map(|(figure, _)| figure.value)
+}
+
+/// The figure, and the queries that it is a share of.
+fn figure(measured: &Measured) -> Option<(Figure, u64)> {
+    let at = |value| Figure { value, beyond_timeout: false };
     match measured {
-        Measured::Part { part, whole } if whole > 0 => Some(at(part as f64 / whole as f64)),
-        Measured::Duration(ns) => Some(at(ns as f64)),
+        Measured::Part { part, whole } if *whole > 0 => Some((at(*part as f64 / *whole as f64), *whole)),
+        Measured::Duration(ns) => Some((at(*ns as f64), 0)),
         Measured::BeyondTimeout { timeout_ns } => {
-            Some(Figure { value: timeout_ns as f64, beyond_timeout: true })
+            Some((Figure { value: *timeout_ns as f64, beyond_timeout: true }, 0))
         }
-        Measured::RateQps(qps) => Some(at(qps)),
-        Measured::Part { .. } | Measured::Count(_) | Measured::Generator { .. } | Measured::Nothing(_) => {
-            None
-        }
+        Measured::RateQps(qps) => Some((at(*qps), 0)),
+        Measured::Part { .. }
+        | Measured::Count(_)
+        | Measured::Generator { .. }
+        | Measured::TooFew { .. }
+        | Measured::Nothing(_) => None,
     }
 }
 
-fn at(value: f64) -> Figure {
-    Figure { value, beyond_timeout: false }
-}
+/// Beyond the timeout, and where nothing is known, a figure may be so many times as long: any, in a logarithm.
+const AS_FAR_AS_ONE_LIKES: f64 = 1e6;
 
 fn kind(metric: Metric) -> Kind {
     match metric.unit() {

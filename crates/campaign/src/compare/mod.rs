@@ -23,7 +23,7 @@ mod side;
 mod verdict;
 
 pub use alike::Unlike;
-pub use bounds::{BoundOutcome, BoundState};
+pub use bounds::{BoundOutcome, BoundState, NotJudged};
 pub use error::CompareError;
 pub(crate) use figures::median_of;
 pub use figures::{Figure, Kind};
@@ -31,7 +31,7 @@ pub use notes::Note;
 pub use run::{ComparedRun, without_first};
 pub use settings::{ALL_LEVEL, FEWEST_RUNS, FIRST_LEVEL, OTHERS_LEVEL, Settings};
 pub use side::Side;
-pub use verdict::{Change, Compared, Level, Outcome, Verdict};
+pub use verdict::{Change, Compared, Level, Outcome, Possible, Verdict};
 
 use crate::statistics::permutation::{self, Probability};
 use figures::{Row, rows_of_runs, rows_of_steps, usual_first};
@@ -148,6 +148,8 @@ impl Judge<'_> {
 
 #[cfg(test)]
 mod equals;
+#[cfg(test)]
+mod gates;
 #[cfg(test)]
 pub(crate) mod sample;
 #[cfg(test)]

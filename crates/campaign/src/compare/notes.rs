@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use dnsdyno_record::Ended;
+use dnsdyno_measure::Warning;
+use dnsdyno_record::{Ended, Headline};
 
 use super::run::ComparedRun;
 use super::side::Side;
@@ -10,7 +11,7 @@ use super::side::Side;
 /// Something about the runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
-    /// The generator was in doubt: the figures may be its own.
+    /// The generator was in doubt: rate and loss may be its own.
     InDoubt {
         /// The runs with the same warnings.
         runs: Vec<String>,
@@ -64,7 +65,12 @@ pub(super) fn of_runs(baseline: &[ComparedRun], candidate: &[ComparedRun]) -> Ve
         Some(found).filter(|found| !found.is_empty())
     };
     let warnings = |run: &ComparedRun| -> Vec<String> {
-        run.digest.warnings().iter().map(|warning| warning.name().to_owned()).collect()
+        let of_run = run.digest.warnings();
+        of_run
+            .iter()
+            .filter(|warning| touches(run, warning))
+            .map(|warning| warning.name().to_owned())
+            .collect()
     };
     let doubts: BTreeSet<Vec<String>> = runs().map(warnings).filter(|names| !names.is_empty()).collect();
     let of_doubt = |names: Vec<String>| {
@@ -86,6 +92,26 @@ pub(super) fn of_runs(baseline: &[ComparedRun], candidate: &[ComparedRun]) -> Ve
     }
     notes.extend(not_interleaved(baseline, candidate));
     notes
+}
+
+/// Whether a doubt is about rate or loss. What late sends may have added to a percentile is in its ends, and older
+/// records had them as doubts too.
+fn touches(run: &ComparedRun, doubt: &Warning) -> bool {
+    let header = &run.digest.header;
+    let is_of_lateness = matches!(
+        doubt,
+        Warning::SendsLate { .. }
+            | Warning::ReaderBehind { .. }
+            | Warning::CpuSaturated { .. }
+            | Warning::CpuStarved { .. }
+            | Warning::CpusShared { .. }
+            | Warning::IdsExhausted { .. }
+            | Warning::ClientsBusy { .. }
+            | Warning::PortsExhausted { .. }
+            | Warning::ClockStepped { .. }
+    );
+    // A run that does not wait for responses is its load; in a closed loop whatever slows us lowers the rate.
+    !is_of_lateness || header.send_only || header.headline == Headline::Service
 }
 
 fn is_regular(ended: Option<&Ended>) -> bool {

@@ -1,11 +1,13 @@
 //! The verdict on a metric, and that on all of them.
 
+use std::ops::Range;
+
 use dnsdyno_plan::expect::ComparedMetric;
 
-use super::figures::{Figure, Kind, Row, median_of};
+use super::figures::{End, Figure, Kind, Row, median_of};
 use super::settings::{FIRST_LEVEL, Settings};
-use crate::statistics::permutation::{Probability, smallest};
-use crate::statistics::{Interval, effect, power, shift, spread};
+use crate::statistics::permutation::{self, Probability, smallest};
+use crate::statistics::{Interval, Shift, effect, power, shift, spread};
 
 /// A metric, or a step, of both sides.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +28,8 @@ pub struct Compared {
     pub candidate_median: Figure,
     /// From the baseline to the candidate; `None` where the baseline is beyond the timeout.
     pub change: Option<Change>,
+    /// What the runs leave possible, the generator's part in them included.
+    pub possible: Possible,
     /// Probability that a run of the candidate is above one of the baseline: A12 of Vargha and Delaney.
     pub effect: f64,
     /// Of a difference as large, if there is none; 1 where nothing differs.
@@ -58,6 +62,24 @@ pub struct Change {
     pub runs_needed: Option<u32>,
 }
 
+/// What the runs leave possible of a change, in the unit of [`Change::estimate`]. A figure beyond the timeout may be as
+/// long as one likes, and the generator's part in the figures of either side may be any part of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Possible {
+    /// The change as it was seen; one beyond the timeout is at least, or at most, this.
+    pub seen: f64,
+    /// Contains the true change of the servers 95 times in 100; `None` where too few runs were made.
+    pub interval: Option<Interval>,
+    /// Whether a figure has a part of the generator, or is beyond the timeout.
+    pub is_open: bool,
+    /// The change where the generator's part explains as much of it as it can.
+    pub apart: f64,
+    /// Of a difference as large as that, if there is none.
+    pub probability_apart: f64,
+    /// The standard deviation between runs of a side, in the scale of the test.
+    pub spread: Option<f64>,
+}
+
 /// The probability below which a difference is called.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Level {
@@ -76,6 +98,10 @@ pub enum Verdict {
     Worse,
     /// The runs show no difference.
     NoDifference,
+    /// The generator's part in the figures can explain the difference.
+    MayBeOurs,
+    /// Both sides are beyond the timeout, by any time.
+    NotCompared,
     /// So few runs can show none.
     TooFew,
 }
@@ -91,6 +117,9 @@ pub enum Outcome {
     Mixed,
     /// No metric differs.
     NoDifference,
+    /// No metric differs for certain, and the one that is judged first was not compared, or one differs by what the
+    /// generator can explain.
+    Undecided,
     /// So few runs can show nothing.
     TooFew,
 }
@@ -109,6 +138,7 @@ impl Compared {
         let first_level = settings.level(FIRST_LEVEL);
         let resamples = if smallest_probability > first_level { 0 } else { settings.resamples };
         let shift = shift(a, b, resamples, settings.seed);
+        let possible = Possible::of(&row, runs, shift, p, resamples, settings);
         let change = shift.filter(|_| !baseline_median.beyond_timeout).map(|shift| {
             let of = |shift: f64| if is_ratio { shift.exp_m1() } else { shift };
             let spread = spread(a, b);
@@ -127,8 +157,11 @@ impl Compared {
         });
         let effect = effect(a, b).unwrap_or(0.5);
         let probability = if level.is_alone { p.alone } else { p.together };
+        let is_ours = possible.probability_apart > level.value;
         let verdict = match () {
+            () if baseline_median.beyond_timeout && candidate_median.beyond_timeout => Verdict::NotCompared,
             () if is_constant => Verdict::NoDifference,
+            () if probability <= level.value && is_ours => Verdict::MayBeOurs,
             () if probability <= level.value && (effect > 0.5) == row.less_is_better => Verdict::Worse,
             () if probability <= level.value => Verdict::Better,
             () if smallest_probability > level.value => Verdict::TooFew,
@@ -143,6 +176,7 @@ impl Compared {
             baseline_median,
             candidate_median,
             change,
+            possible,
             effect,
             probability: p,
             smallest_probability,
@@ -162,6 +196,70 @@ impl Compared {
     }
 }
 
+impl Possible {
+    /// That of a row whose figures as measured give this shift and probability; the first `runs` are the baseline's.
+    fn of(
+        row: &Row,
+        runs: usize,
+        measured: Option<Shift>,
+        p: Probability,
+        resamples: u32,
+        settings: &Settings,
+    ) -> Possible {
+        let of = |shift: f64| if row.has_ratios() { shift.exp_m1() } else { shift };
+        let scaled = row.scaled();
+        let (a, b) = scaled.split_at(runs);
+        let seen = measured.map_or(0.0, |shift| shift.estimate);
+        let interval = measured.and_then(|shift| shift.interval);
+        let mut possible = Possible {
+            seen: of(seen),
+            interval: interval.map(|ends| Interval { from: of(ends.from), to: of(ends.to) }),
+            is_open: !row.is_exact(),
+            apart: of(seen),
+            probability_apart: p.alone,
+            spread: spread(a, b),
+        };
+        if possible.is_open {
+            let (low, high) = (row.scaled_at(End::Low), row.scaled_at(End::High));
+            let lowest = [&high[..runs], &low[runs..]].concat();
+            let highest = [&low[..runs], &high[runs..]].concat();
+            let shift_of =
+                |figures: &[f64]| shift(&figures[..runs], &figures[runs..], resamples, settings.seed);
+            let ends = (shift_of(&lowest), shift_of(&highest));
+            let from = ends.0.and_then(|shift| shift.interval).map(|interval| of(interval.from));
+            let to = ends.1.and_then(|shift| shift.interval).map(|interval| of(interval.to));
+            possible.interval = from.zip(to).map(|(from, to)| Interval { from, to });
+            // The sides as near to each other as they may be.
+            let (nearest, nearest_shift) = if seen < 0.0 { (highest, ends.1) } else { (lowest, ends.0) };
+            let apart = nearest_shift.map_or(0.0, |shift| shift.estimate);
+            let turned = apart == 0.0 || (apart < 0.0) != (seen < 0.0);
+            possible.apart = of(apart);
+            possible.probability_apart = match turned {
+                true => 1.0,
+                false => permutation::test(&[nearest], runs, settings.relabellings, settings.seed)[0].alone,
+            };
+        }
+        possible.interval = possible.interval.map(|interval| with_rare(row, runs, interval));
+        possible
+    }
+}
+
+/// The interval of a share, with what none of so many queries leaves possible: where no query of a side was lost, up to
+/// 3 of them may be expected (the rule of three).
+fn with_rare(row: &Row, runs: usize, Interval { from, to }: Interval) -> Interval {
+    let (baseline, candidate) = (0..runs, runs..row.figures.len());
+    let whole = |side: &Range<usize>| row.wholes[side.clone()].iter().sum::<u64>() as f64;
+    let is_all = |side: &Range<usize>, share: f64| {
+        whole(side) > 0.0 && row.figures[side.clone()].iter().all(|figure| figure.value == share)
+    };
+    // Where all of a side are 0 its share may be higher, and where all are 1, lower.
+    let more = |side: &Range<usize>, share: f64| if is_all(side, share) { 3.0 / whole(side) } else { 0.0 };
+    Interval {
+        from: from - more(&baseline, 0.0) - more(&candidate, 1.0),
+        to: to + more(&candidate, 0.0) + more(&baseline, 1.0),
+    }
+}
+
 impl Outcome {
     /// The verdict on all of `metrics`, of which the first is judged first.
     pub(super) fn of(metrics: &[Compared], settings: &Settings) -> Outcome {
@@ -172,6 +270,10 @@ impl Outcome {
             (false, true) => Outcome::Worse,
             _ if metrics.iter().any(|metric| metric.smallest_probability > settings.level(FIRST_LEVEL)) => {
                 Outcome::TooFew
+            }
+            _ if has(Verdict::MayBeOurs) => Outcome::Undecided,
+            _ if metrics.first().is_some_and(|first| first.verdict == Verdict::NotCompared) => {
+                Outcome::Undecided
             }
             _ => Outcome::NoDifference,
         }

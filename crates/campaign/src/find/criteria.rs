@@ -5,7 +5,7 @@ use dnsdyno_measure::BEYOND;
 use dnsdyno_plan::expect::{Bound, Expectation, Figure, Metric};
 use dnsdyno_record::expect::{Measured, Outcome, evaluate, evaluate_row};
 use dnsdyno_record::figures::latency;
-use dnsdyno_record::{Digest, Header, Row};
+use dnsdyno_record::{Digest, Row};
 
 use super::trial::{Trial, Unmet};
 
@@ -62,18 +62,18 @@ impl Criteria {
     /// The criteria that a step of a run did not meet.
     pub(super) fn unmet_by_row(
         &self,
-        header: &Header,
+        run: &Digest,
         row: &Row,
         step: &Trial,
         earlier: &[Trial],
     ) -> Vec<Unmet> {
-        self.unmet_of(evaluate_row(&self.expectations, header, row), step, earlier)
+        self.unmet_of(evaluate_row(&self.expectations, run, row), step, earlier)
     }
 
     fn unmet_of(&self, outcomes: Vec<Outcome>, trial: &Trial, earlier: &[Trial]) -> Vec<Unmet> {
-        let unmet = outcomes.into_iter().filter(|outcome| !outcome.passed);
+        let unmet = outcomes.into_iter().filter(|outcome| !outcome.decision.is_met());
         let mut unmet: Vec<Unmet> =
-            unmet.map(|outcome| Unmet { criterion: outcome.text, measured: outcome.measured }).collect();
+            unmet.map(|outcome| Unmet { criterion: outcome.text, measured: outcome.ends.measured }).collect();
         if trial.queries > 0 && trial.lost == trial.queries {
             unmet.push(Unmet {
                 criterion: ANSWERS.to_owned(),

@@ -137,7 +137,7 @@ impl Campaign for Ramp {
             let number = self.trials.len() as u32 + 1;
             let load = self.settings.rounded(row.asked_qps());
             let mut step = Trial::of_row(number, load, run, row);
-            let unmet = self.settings.criteria.unmet_by_row(&run.header, row, &step, &self.trials);
+            let unmet = self.settings.criteria.unmet_by_row(run, row, &step, &self.trials);
             step.verdict = match (unmet.is_empty(), self.doubts.is_empty()) {
                 (true, _) => TrialVerdict::Passed,
                 (false, false) => TrialVerdict::InDoubt(self.doubts.clone()),

@@ -91,7 +91,7 @@ impl Campaign for Stair {
             let number = self.trials.len() as u32 + 1;
             let load = self.settings.rounded(row.asked_qps());
             let mut step = Trial::of_row(number, load, run, row);
-            let unmet = self.settings.criteria.unmet_by_row(&run.header, row, &step, &self.trials);
+            let unmet = self.settings.criteria.unmet_by_row(run, row, &step, &self.trials);
             // The generator is judged for the whole run: where it is in doubt, a step that failed may be its own.
             step.verdict = match (unmet.is_empty(), doubts.is_empty()) {
                 (true, _) => TrialVerdict::Passed,

@@ -155,7 +155,7 @@ fn words_of(result: &CommandResult) -> String {
 
 pub(super) fn figures_of_run(settings: &Settings, digest: &Digest) -> Figures {
     let tally = digest.tally();
-    let errors = errors(settings, |metric| measure_run(metric, digest));
+    let errors = errors(settings, |metric| measure_run(metric, digest).measured);
     Figures {
         queries: judged(tally),
         errors,
@@ -172,7 +172,7 @@ fn figures_of_step(settings: &Settings, rates: &[f64], digest: &Digest, number: 
     let row = row_of(digest, number)?;
     Some(Figures {
         queries: judged(&row.tally),
-        errors: errors(settings, |metric| measure_row(metric, &digest.header, row)),
+        errors: errors(settings, |metric| measure_row(metric, digest, row).measured),
         longest_ns: row.tally.response.exact().map(|exact| exact.max_ns),
         load_ns: row.covered_ns,
     })

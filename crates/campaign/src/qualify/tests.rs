@@ -524,12 +524,12 @@ fn a_long_stair_is_made_in_parts_and_the_conditions_of_the_user_stay() {
 #[test]
 fn a_condition_of_the_user_fails_the_test_in_which_it_holds() {
     let settings = wanted().read().unwrap();
-    let base = Draft { stop_when: Some(vec!["p99>1ms".into()]), ..Draft::default() };
+    let base = Draft { stop_when: Some(vec!["max>1ms".into()]), ..Draft::default() };
     let mut campaign = Qualify::new(settings, base);
     let mut world = world(|now| (0, 0, if now.qps > 4 { 2 * MS } else { MS / 2 }));
     let Step::Run(request) = campaign.next() else { panic!("it has begun") };
     campaign.learn(&world.run(&request.draft).0);
     let steps = &campaign.attempts()[0].steps;
-    assert_eq!(steps.last().unwrap().failure, Some(Failure::Condition("p99>1ms".into())));
+    assert_eq!(steps.last().unwrap().failure, Some(Failure::Condition("max>1ms".into())));
     assert_eq!((steps.len(), campaign.attempts()[0].qps), (4, 4.0));
 }

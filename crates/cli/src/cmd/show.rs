@@ -10,7 +10,7 @@ use dnsdyno_record::expect::evaluate_each;
 use dnsdyno_report::Csv;
 
 use crate::args::ShowFlags;
-use crate::exit::{Failure, OK, Outcome};
+use crate::exit::{EXPECTATION_FAILED, Failure, OK, Outcome};
 use crate::summary::{Expected, Form, intervals_of, parse_expectations, print};
 
 pub(crate) fn show(flags: &ShowFlags) -> Outcome {
@@ -31,7 +31,10 @@ pub(crate) fn show(flags: &ShowFlags) -> Outcome {
             .map_err(Failure::bad_input)?;
         // A run without answers can be shown; only expectations judge it here.
         let expected = Expected { of_run: &of_run, of_each: &of_each, answers: false };
-        code = code.max(print(&digest, Some(run), form, expected)?);
+        code = match (code, print(&digest, Some(run), form, expected)?) {
+            (EXPECTATION_FAILED, _) | (_, EXPECTATION_FAILED) => EXPECTATION_FAILED,
+            (one, other) => one.max(other),
+        };
     }
     Ok(code)
 }

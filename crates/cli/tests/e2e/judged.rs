@@ -62,10 +62,10 @@ fn a_plan_keeps_its_expectations_so_that_a_run_repeats_as_a_test() {
     let work = Workplace::new();
     let server = responder(Faults::default());
     let run = format!("run -s {} --ask www.example --rate 200 --count 20 --quiet", server.address());
-    work.dnsdyno(&format!("{run} -o first --expect p50<1ns --expect-each loss=0")).gives(1);
+    work.dnsdyno(&format!("{run} -o first --expect p50>100s --expect-each loss=0")).gives(1);
     let again = work.dnsdyno("run --plan first/plan.toml -o again --quiet").gives(1);
     assert!(
-        again.stdout.contains("NOT MET  p50<1ns") && again.stdout.contains("each loss=0"),
+        again.stdout.contains("NOT MET  p50>100s") && again.stdout.contains("each loss=0"),
         "{}",
         again.stdout
     );
@@ -90,6 +90,49 @@ fn a_run_without_answers_fails_unless_that_was_expected_or_none_was_awaited() {
     work.dnsdyno(&format!("run -s {} --ask a --rate 200 --count 20 --send-only -o sent", server.address()))
         .gives(0);
     work.dnsdyno("show failed").gives(0);
+}
+
+#[test]
+fn an_expectation_that_our_part_may_decide_is_undecided_with_a_code_of_its_own() {
+    let work = Workplace::new();
+    let server = responder(Faults::default());
+    let run = format!("run -s {} --ask www.example --rate 2k --for 1s --quiet", server.address());
+    work.dnsdyno(&format!("{run} -o run")).gives(0);
+    let shown: Value = serde_json::from_str(&work.dnsdyno("show run --json").gives(0).stdout).unwrap();
+    let end = |end: &str| shown["bounds"]["p50"][end]["ns"].as_u64().unwrap();
+    let between_ns = (end("lower") + end("upper")) / 2;
+    assert!(end("lower") < between_ns && between_ns < end("upper"), "no query leaves at its very instant");
+    let undecided = work.dnsdyno(&format!("show run --expect p50<{between_ns}ns")).gives(5);
+    let line = format!("\nundecided  p50<{between_ns}ns  (");
+    assert!(undecided.stdout.contains(&line), "{}", undecided.stdout);
+    assert!(undecided.stdout.contains(" of it ours)\n"), "{}", undecided.stdout);
+    let upward = work.dnsdyno(&format!("show run --json --expect p50>{between_ns}ns")).gives(5);
+    let upward: Value = serde_json::from_str(&upward.stdout).unwrap();
+    let of_upward = &upward["expectations"][0];
+    assert_eq!((&of_upward["outcome"], &of_upward["passed"]), (&"undecided".into(), &false.into()));
+    // What is not met for certain counts first.
+    work.dnsdyno(&format!("show run --expect p50<{between_ns}ns --expect p50>100s")).gives(1);
+    work.dnsdyno(&format!("show run run --expect p50<{between_ns}ns")).gives(5);
+}
+
+#[test]
+fn a_percentile_with_too_few_queries_is_refused_before_the_load_or_not_met() {
+    let work = Workplace::new();
+    let server = responder(Faults::default());
+    let run = format!("run -s {} --ask www.example --quiet", server.address());
+    for (more, needed) in [
+        ("--count 50 --expect p99<5s", "p99 needs 1,000 queries, and the run has 50 at the most"),
+        ("--passes 2 --expect p50<5s", "p50 needs 20 queries, and the run has 2 at the most"),
+        ("--rate 100 --for 9s --stop-when p99>1s", "an interval of 1s has 100 at the most"),
+    ] {
+        work.dnsdyno(&format!("{run} {more} -o refused")).ends_refused(2, &[needed]);
+    }
+    assert!(!work.has("refused"), "nothing was sent");
+    assert_eq!(server.book().udp.counts.received, 0);
+    work.dnsdyno(&format!("{run} --count 50 -o run")).gives(0);
+    let shown = work.dnsdyno("show run --expect p99<5s --expect p50<5s").gives(1);
+    let line = "NOT MET  p99<5s  (not measured: p99 needs 1,000 queries, 50 were judged)\n";
+    assert!(shown.stdout.contains(line), "{}", shown.stdout);
 }
 
 #[test]

@@ -264,7 +264,7 @@ fn the_page_of_a_stair_has_the_figures_of_its_record_and_its_knee() {
     let work = Workplace::new();
     let server = responder(Faults::default());
     let load =
-        "--stair 500..1500 --step 500 --hold 1s --expect loss<1% --expect p50<1ns --expect-each loss<=100%";
+        "--stair 500..1500 --step 500 --hold 1s --expect loss<1% --expect p50>100s --expect-each loss<=100%";
     work.dnsdyno(&format!("run -s {} {load} {ASK}", server.address())).gives(1);
     server.stop();
     let page = page_of(&work, "run");

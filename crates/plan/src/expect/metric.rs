@@ -1,5 +1,6 @@
 //! The left-hand side of an expectation: what is measured.
 
+use dnsdyno_measure::Latency;
 use dnsdyno_wire::rcode_name;
 
 use super::bound::Unit;
@@ -180,6 +181,14 @@ impl Metric {
         })
     }
 
+    /// The quantile of a percentile, and the queries that it needs to be measured; `None` of any other metric.
+    pub fn queries_needed(self) -> Option<(f64, u64)> {
+        match self {
+            Metric::Duration(_, Figure::Quantile(q)) => Some((q, Latency::needed(q))),
+            _ => None,
+        }
+    }
+
     /// The kind of bound that it is compared with.
     pub fn unit(self) -> Unit {
         match self {
@@ -213,7 +222,11 @@ fn duration_metric(name: &str) -> Option<Metric> {
             let number = figure.strip_prefix('p')?;
             let is_plain = number.bytes().all(|b| b.is_ascii_digit() || b == b'.');
             let percent: f64 = number.parse().ok().filter(|_| is_plain)?;
-            (percent > 0.0 && percent <= 100.0).then_some(Figure::Quantile(percent / 100.0))?
+            match percent {
+                // No query is beyond it.
+                100.0 => Figure::Longest,
+                _ => (percent > 0.0 && percent < 100.0).then_some(Figure::Quantile(percent / 100.0))?,
+            }
         }
     };
     Some(Metric::Duration(durations, figure))

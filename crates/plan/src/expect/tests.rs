@@ -32,6 +32,17 @@ fn errors_list_what_is_valid() {
 }
 
 #[test]
+fn a_percentile_says_what_it_needs_and_p100_is_the_longest() {
+    let needed = |text: &str| {
+        let needed = Expectation::parse(text).unwrap().metric.queries_needed();
+        needed.map(|(_, queries)| queries)
+    };
+    assert_eq!(needed("p99.9<5ms"), Some(10_000));
+    assert_eq!((needed("max<5ms"), needed("loss<1%")), (None, None));
+    assert_eq!(Expectation::parse("p100<5ms").unwrap().metric, Metric::parse("max").unwrap());
+}
+
+#[test]
 fn the_text_of_an_error_has_no_control_characters_and_is_short() {
     let long = format!("loss\u{1b}[2J{}", "x".repeat(100_000));
     assert!(error(&long).len() < 400 && !error(&long).contains('\u{1b}'));

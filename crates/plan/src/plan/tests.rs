@@ -431,3 +431,48 @@ fn a_plan_of_af_xdp_can_be_written_read_and_changed_to_sockets() {
         Draft::from_toml(&format!("server = \"127.0.0.1\"\nqueries = \"q\"\n{text}")).expect("a file");
     assert_eq!(draft.by_sockets().validate(&host()).map(|plan| plan.backend), Ok(Backend::Sockets));
 }
+
+#[test]
+fn a_percentile_that_can_never_have_enough_queries_is_refused_with_what_it_needs() {
+    let told = |more: &str| refused(more).to_string();
+    assert_eq!(
+        told("rate = 1000\nfor = \"2s\"\nexpect = [\"loss<1%\", \"p99.9<5ms\"]"),
+        "--expect 'p99.9<5ms': p99.9 needs 10,000 queries, and the run has 2,000 at the most: make it longer, or use a \
+         lower percentile"
+    );
+    assert!(told("count = 999\nexpect = [\"service.p99<5ms\"]").contains("the run has 999 at the most"));
+    assert_eq!(
+        told("rate = 200\nfor = \"60s\"\nstop-when = [\"p99>5ms for 3s\"]"),
+        "--stop-when 'p99>5ms': p99 needs 1,000 queries, and an interval of 1s has 200 at the most: use a longer \
+         --interval, or use a lower percentile"
+    );
+    let each = "expect-each = [\"p99<5ms\"]";
+    let stair = told(&format!("stair = \"500..1500\"\nstep = 500\nhold = \"1s\"\n{each}"));
+    assert!(stair.contains("step `500` has 500 at the most: make the steps longer"), "{stair}");
+    let ramp = told(&format!("ramp = \"0..10k\"\nover = \"60s\"\n{each}"));
+    assert!(ramp.contains("the interval from 0s to 1s has") && ramp.contains("longer --interval"), "{ramp}");
+    assert!(told("outstanding = 5\nrate-limit = 90\nfor = \"10s\"\nexpect = [\"p99<1s\"]").contains("900"));
+}
+
+#[test]
+fn a_percentile_that_may_have_enough_queries_is_not_refused() {
+    for more in [
+        "rate = 1000\nfor = \"1s\"\nexpect = [\"p99<5ms\"]\nstop-when = [\"p99>5ms\"]",
+        "rate = 1000\nfor = \"2500ms\"\nexpect-each = [\"p99<5ms\"]",
+        "outstanding = 1\nfor = \"1s\"\nexpect = [\"p99.9<5ms\"]\nexpect-each = [\"p99.9<5ms\"]",
+        "rate = 100\ncount = 20\nexpect = [\"p50<5ms\", \"max<5ms\", \"p100<5ms\"]",
+        "stair = \"500..1500\"\nstep = 500\nhold = \"2s\"\nexpect-each = [\"p99<5ms\"]",
+        // Nothing is due in a pause.
+        "burst = \"0..5000\"\nevery = \"2s\"\nhold = \"1s\"\nfor = \"6s\"\nexpect-each = [\"p99<5ms\"]",
+    ] {
+        good(more);
+    }
+}
+
+#[test]
+fn the_queries_of_a_pass_are_counted_when_they_are_known() {
+    let plan = good("expect = [\"p99<5ms\"]");
+    assert!(plan.refuse_too_few(Some(1_000)).is_ok());
+    let told = plan.refuse_too_few(Some(999)).unwrap_err().to_string();
+    assert!(told.contains("p99 needs 1,000 queries, and the run has 999 at the most"), "{told}");
+}

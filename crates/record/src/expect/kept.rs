@@ -5,7 +5,7 @@ use std::path::Path;
 use dnsdyno_plan::expect::{ExpectError, Expectation};
 use dnsdyno_plan::{Draft, PlanError};
 
-use super::{EachOutcome, Outcome, evaluate, evaluate_each};
+use super::{Decision, EachOutcome, Outcome, evaluate, evaluate_each};
 use crate::{Digest, PLAN_FILE, ReadError};
 
 /// What is expected of a run.
@@ -70,9 +70,14 @@ impl Expectations {
 }
 
 impl Judged {
-    /// Whether all were met.
-    pub fn passed(&self) -> bool {
-        self.of_run.iter().all(|outcome| outcome.passed) && self.of_each.iter().all(EachOutcome::passed)
+    /// Not met where one is not met, undecided where one of the others is; met where there is none.
+    pub fn decision(&self) -> Decision {
+        Decision::of_all(
+            self.of_run
+                .iter()
+                .map(|outcome| outcome.decision)
+                .chain(self.of_each.iter().map(EachOutcome::decision)),
+        )
     }
 }
 
@@ -98,15 +103,16 @@ mod tests {
         let mut digest = Digest::new(header(0));
         digest.interval(&interval(0, 100, 2));
         let judged = kept.judge(&digest, run.path()).unwrap();
-        assert_eq!(judged.of_run.iter().map(|outcome| outcome.passed).collect::<Vec<_>>(), [false, true]);
-        assert!(!judged.passed() && !kept.need_answers());
+        let decisions: Vec<_> = judged.of_run.iter().map(|outcome| outcome.decision).collect();
+        assert_eq!(decisions, [Decision::NotMet, Decision::Met]);
+        assert!(judged.decision() == Decision::NotMet && !kept.need_answers());
     }
 
     #[test]
     fn a_run_without_a_plan_has_none_and_a_damaged_plan_says_where() {
         let run = tempfile::tempdir().unwrap();
         assert_eq!(Expectations::of_plan(run.path()).unwrap(), Expectations::default());
-        assert!(Judged::default().passed() && Expectations::default().need_answers());
+        assert!(Judged::default().decision().is_met() && Expectations::default().need_answers());
         for damaged in ["expect = [\"p99\"]\n", "expect = \n", "expected = []\n"] {
             fs::write(run.path().join(PLAN_FILE), damaged).unwrap();
             let told = Expectations::of_plan(run.path()).unwrap_err().to_string();

@@ -1,10 +1,12 @@
-//! The figure of a metric, of a whole run or of a part of it.
+//! The figure of a metric, of a whole run or of a part of it, with its two ends: as measured, and without what may be
+//! the generator's.
 
-use dnsdyno_measure::{Arrivals, Latency, Quantile, Tally};
+use dnsdyno_measure::{Bounds, Latency, Quantile, Tally};
 use dnsdyno_plan::expect::{AnswerCount, Durations, Figure, Metric, PacketCount, QueryCount, ResponseCount};
 
-use crate::figures::{judged, latency, lateness, longest, lost, rate_qps, sent};
-use crate::{Digest, Header, Headline, Row};
+use super::part::Part;
+use crate::figures::{judged, lateness, lost, rate_qps, sent};
+use crate::{Digest, Headline, Row};
 
 /// The measured figure of a metric.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,77 +36,84 @@ pub enum Measured {
         /// The verdict in words.
         text: String,
     },
+    /// A percentile that too few queries are beyond.
+    TooFew {
+        /// Which, 0 to 1.
+        q: f64,
+        /// The queries that it needs.
+        needed: u64,
+        /// The queries that there are.
+        judged: u64,
+    },
     /// Not measured, for this reason.
     Nothing(&'static str),
 }
 
-/// The figures of a run, of a step or of an interval.
-#[derive(Clone, Copy)]
-pub(super) struct Part<'a> {
-    pub(super) tally: &'a Tally,
-    pub(super) arrivals: &'a Arrivals,
-    pub(super) socket_drops: u64,
-    pub(super) headline: Headline,
-    pub(super) timeout_ns: u64,
-    /// The divisor of rates.
-    pub(super) over_ns: u64,
+/// A measured figure with its two ends.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ends {
+    /// As measured and printed.
+    pub measured: Measured,
+    /// What it may have been without the generator's part, at the other extreme; equal where there is no such part.
+    pub without_ours: Measured,
 }
 
-impl<'a> Part<'a> {
-    /// The part of a run whose queries were due within `over_ns`.
-    pub(super) fn new(header: &Header, tally: &'a Tally, arrivals: &'a Arrivals, over_ns: u64) -> Part<'a> {
-        let (headline, timeout_ns) = (header.headline, header.timeout_ns);
-        Part { tally, arrivals, socket_drops: arrivals.socket_drops, headline, timeout_ns, over_ns }
+impl From<Measured> for Ends {
+    fn from(measured: Measured) -> Ends {
+        Ends { without_ours: measured.clone(), measured }
     }
 }
 
 /// The figure of a metric of a whole run.
-pub fn measure_run(metric: Metric, digest: &Digest) -> Measured {
-    if metric == Metric::Generator {
-        return generator(digest);
+pub fn measure_run(metric: Metric, digest: &Digest) -> Ends {
+    match metric {
+        Metric::Generator => generator(digest).into(),
+        Metric::Answers(which) => answers(which, digest).into(),
+        _ => measure(metric, &Part::of_run(digest)),
     }
-    if let Metric::Answers(which) = metric {
-        return answers(which, digest);
-    }
-    let part = Part::new(&digest.header, digest.tally(), digest.arrivals(), digest.schedule_ns());
-    let in_evidence = digest.sum.as_ref().map_or(0, |sum| sum.evidence.socket_drops);
-    measure(metric, Part { socket_drops: part.socket_drops.max(in_evidence), ..part })
 }
 
 /// The figure of a metric of a row of its summary.
-pub fn measure_row(metric: Metric, header: &Header, row: &Row) -> Measured {
-    measure(metric, Part::new(header, &row.tally, &row.arrivals, row.covered_ns))
+pub fn measure_row(metric: Metric, digest: &Digest, row: &Row) -> Ends {
+    measure(metric, &Part::of_row(digest, row))
 }
 
 /// The figure of a metric of a part of a run.
-pub(super) fn measure(metric: Metric, part: Part<'_>) -> Measured {
+pub(super) fn measure(metric: Metric, part: &Part<'_>) -> Ends {
     let tally = part.tally;
     match metric {
         Metric::Queries(which) => match judged(tally) {
-            0 => Measured::Nothing("no query was sent that waits for a response"),
-            whole => Measured::Part { part: queries(which, tally), whole },
+            0 => Measured::Nothing("no query was sent that waits for a response").into(),
+            whole => queries(which, part, whole),
         },
         Metric::Responses(which) => match tally.rcodes.total() {
             0 => Measured::Nothing(NOTHING_ANSWERED),
             whole => Measured::Part { part: responses(which, part), whole },
-        },
+        }
+        .into(),
         Metric::Fallback => match tally.fallback.as_deref() {
             Some(fallback) if fallback.udp_requests > 0 => {
                 Measured::Part { part: fallback.started, whole: fallback.udp_requests }
             }
             _ => Measured::Nothing("no query could be retried over TCP: see --transport udp+tcp"),
+        }
+        .into(),
+        Metric::Packets(which) => Measured::Count(packets(which, part)).into(),
+        Metric::Duration(which, figure) => duration(which, figure, part),
+        Metric::AnsweredRate if tally.ends.answered == 0 => Measured::Nothing(NOTHING_ANSWERED).into(),
+        Metric::AnsweredRate => Ends {
+            measured: Measured::RateQps(rate_qps(tally.ends.answered, part.over_ns)),
+            without_ours: Measured::RateQps(part.rate_without_ours()),
         },
-        Metric::Packets(which) => Measured::Count(packets(which, part)),
-        Metric::Duration(which, figure) => duration(figure, durations(which, part), part.timeout_ns),
-        Metric::AnsweredRate if tally.ends.answered == 0 => Measured::Nothing(NOTHING_ANSWERED),
-        Metric::AnsweredRate => Measured::RateQps(rate_qps(tally.ends.answered, part.over_ns)),
+        // What was sent is what was sent.
         Metric::SentRate => match sent(tally) {
             0 => Measured::Nothing("no query was sent"),
             count => Measured::RateQps(rate_qps(count, part.over_ns)),
-        },
-        Metric::Answers(_) => Measured::Nothing("answers are compared for the whole run only"),
+        }
+        .into(),
+        Metric::Answers(_) => Measured::Nothing("answers are compared for the whole run only").into(),
         // The plan refuses it for parts.
-        Metric::Generator => Measured::Nothing("the generator is judged for the whole run only"),
+        Metric::Generator => Measured::Nothing("the generator is judged for the whole run only").into(),
     }
 }
 
@@ -122,26 +131,30 @@ fn answers(which: AnswerCount, digest: &Digest) -> Measured {
     Measured::Part { part, whole: counts.compared() }
 }
 
-fn queries(which: QueryCount, tally: &Tally) -> u64 {
-    let ends = &tally.ends;
-    match which {
-        QueryCount::Lost => lost(tally),
-        QueryCount::Answered => ends.answered,
-        QueryCount::Late => ends.answered_late,
-        QueryCount::TimedOut => ends.timed_out,
-        QueryCount::Unreachable => ends.refused,
-        QueryCount::NotSent => ends.not_sent.total(),
-    }
+/// Queries by their end, of `whole`. Those that may be lost by us would have been answered.
+fn queries(which: QueryCount, part: &Part<'_>, whole: u64) -> Ends {
+    let (ends, ours) = (&part.tally.ends, part.loss.ours);
+    let (count, without_ours) = match which {
+        QueryCount::Lost => (lost(part.tally), lost(part.tally).saturating_sub(ours)),
+        QueryCount::Answered => (ends.answered, ends.answered + ours),
+        QueryCount::Late => (ends.answered_late, ends.answered_late.saturating_sub(ours)),
+        QueryCount::TimedOut => (ends.timed_out, ends.timed_out.saturating_sub(ours)),
+        // These are facts of the path and of this host.
+        QueryCount::Unreachable => (ends.refused, ends.refused),
+        QueryCount::NotSent => (ends.not_sent.total(), ends.not_sent.total()),
+    };
+    let of = |part| Measured::Part { part, whole };
+    Ends { measured: of(count), without_ours: of(without_ours) }
 }
 
-fn responses(which: ResponseCount, part: Part<'_>) -> u64 {
+fn responses(which: ResponseCount, part: &Part<'_>) -> u64 {
     match which {
         ResponseCount::Truncated => part.arrivals.anomalies.truncated,
         ResponseCount::Rcode(code) => part.tally.rcodes.of(code),
     }
 }
 
-fn packets(which: PacketCount, part: Part<'_>) -> u64 {
+fn packets(which: PacketCount, part: &Part<'_>) -> u64 {
     let anomalies = &part.arrivals.anomalies;
     match which {
         PacketCount::Duplicates => anomalies.duplicates,
@@ -152,30 +165,43 @@ fn packets(which: PacketCount, part: Part<'_>) -> u64 {
     }
 }
 
-fn durations(which: Durations, part: Part<'_>) -> Latency<'_> {
-    match which {
-        Durations::Headline => latency(part.headline, part.tally),
-        Durations::Response => latency(Headline::Response, part.tally),
-        Durations::Service => latency(Headline::Service, part.tally),
-        Durations::Lateness => lateness(part.tally),
-    }
-}
-
-fn duration(figure: Figure, latency: Latency<'_>, timeout_ns: u64) -> Measured {
-    // Without any response nothing was measured, not even "at least the timeout".
-    let Some(exact) = latency.answered.exact() else { return Measured::Nothing(NOTHING_ANSWERED) };
-    let quantile = match figure {
-        Figure::Quantile(q) => latency.quantile(q),
-        Figure::Longest => longest(latency),
-        Figure::Slowest => Some(Quantile::At(exact.max_ns)),
-        Figure::Shortest => Some(Quantile::At(exact.min_ns)),
-        Figure::Average => latency.answered.mean_ns().map(Quantile::At),
+fn duration(which: Durations, figure: Figure, part: &Part<'_>) -> Ends {
+    let tally: &Tally = part.tally;
+    let latency = match which {
+        Durations::Headline => part.header.latency_of(tally),
+        Durations::Response => tally.response_latency(),
+        Durations::Service => tally.service_latency(),
+        Durations::Lateness => lateness(tally),
     };
-    match quantile {
-        Some(Quantile::At(ns)) => Measured::Duration(ns),
-        Some(Quantile::BeyondTimeout) => Measured::BeyondTimeout { timeout_ns },
-        None => Measured::Nothing(NOTHING_ANSWERED),
+    // Without any response nothing was measured, not even "at least the timeout".
+    if latency.answered.exact().is_none() {
+        return Measured::Nothing(NOTHING_ANSWERED).into();
     }
+    if let Figure::Quantile(q) = figure
+        && latency.percentile(q).is_none()
+    {
+        return Measured::TooFew { q, needed: Latency::needed(q), judged: latency.count() }.into();
+    }
+    let bounded = part.own.bounded(tally, latency);
+    let bounds = match figure {
+        Figure::Quantile(q) => bounded.at(q),
+        Figure::Longest => bounded.longest(),
+        Figure::Slowest => bounded.slowest(),
+        Figure::Shortest => bounded.shortest(),
+        Figure::Average => bounded.mean(),
+    };
+    let Some(Bounds { upper, lower }) = bounds else { return Measured::Nothing(NOTHING_ANSWERED).into() };
+    let of = |end| match end {
+        Quantile::At(ns) => Measured::Duration(ns),
+        Quantile::BeyondTimeout => Measured::BeyondTimeout { timeout_ns: part.header.timeout_ns },
+    };
+    // Lateness is ours as a whole, and in a closed loop the response time is what the window made of it.
+    let is_exact = match which {
+        Durations::Lateness => true,
+        Durations::Response => part.header.headline == Headline::Service,
+        Durations::Headline | Durations::Service => false,
+    };
+    Ends { measured: of(upper), without_ours: of(if is_exact { upper } else { lower }) }
 }
 
 fn generator(digest: &Digest) -> Measured {

@@ -6,12 +6,14 @@
 //! ```
 //!
 //! An interval in which no query was due neither fulfils a condition nor breaks it: a closed loop whose server is
-//! silent sends nothing for a whole timeout.
+//! silent sends nothing for a whole timeout. Nor does one that does not say whether the condition holds: with too few
+//! queries for its percentile, or with a figure that may be the generator's.
 
 use dnsdyno_plan::expect::{Figure, Metric, StopCondition};
 
-use super::holds::holds;
-use super::measured::{Measured, Part, measure};
+use super::decision::{Decision, decide};
+use super::measured::{Measured, measure};
+use super::part::Part;
 use crate::figures::lost;
 use crate::{Header, Interval};
 
@@ -35,14 +37,20 @@ impl StopWatch {
             return None;
         }
         let length_ns = interval.to_ns.saturating_sub(interval.from_ns);
-        let part = Part::new(header, &interval.tally, &interval.arrivals, length_ns);
+        let part = Part::in_progress(header, &interval.tally, &interval.arrivals, length_ns);
         let mut met = None;
         for (condition, held_ns) in &mut self.conditions {
-            let measured = measure(condition.holds.metric, part);
-            let is_met = holds(&condition.holds, &measured) || is_beyond_all(condition, part);
-            *held_ns = if is_met { *held_ns + length_ns } else { 0 };
+            let ends = measure(condition.holds.metric, &part);
+            let decision = decide(&condition.holds, &ends);
+            let is_met = decision.is_met() || is_beyond_all(condition, part);
+            match is_met {
+                true => *held_ns += length_ns,
+                false if decision == Decision::Undecided => {}
+                false if matches!(ends.measured, Measured::TooFew { .. }) => {}
+                false => *held_ns = 0,
+            }
             if is_met && *held_ns >= condition.for_ns && met.is_none() {
-                met = Some((&*condition, measured));
+                met = Some((&*condition, ends.measured));
             }
         }
         met
@@ -97,6 +105,23 @@ mod tests {
         // Those that were answered in time were as fast as before.
         assert_eq!(ends_at("slowest>50ms", &[(10, 0), (10, 10), (10, 1)]), None);
         assert_eq!(ends_at("slowest>0.5ms", &[(10, 10), (10, 9)]), Some(1));
+    }
+
+    #[test]
+    fn an_interval_with_too_few_queries_for_the_percentile_does_not_say_whether_it_holds() {
+        assert_eq!(ends_at("p99>0.5ms", &[(999, 0), (1_000, 0)]), Some(1));
+        assert_eq!(ends_at("p99>0.5ms for 2s", &[(1_000, 0), (999, 0), (1_000, 0)]), Some(2));
+        assert_eq!(ends_at("p99>0.5ms", &[(999, 9)]), None);
+    }
+
+    #[test]
+    fn a_latency_that_may_be_ours_ends_no_run() {
+        let ends_by = |text: &str| {
+            let mut second = interval(0, 1_000, 0);
+            (0..1_000).for_each(|_| second.tally.lateness.record(900_000));
+            StopWatch::new(&[StopCondition::parse(text).unwrap()]).interval(&header(0), &second).is_some()
+        };
+        assert!(!ends_by("p99>0.5ms") && ends_by("p99>0.05ms") && !ends_by("p99>2ms"));
     }
 
     #[test]

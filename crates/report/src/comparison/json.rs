@@ -1,7 +1,7 @@
 //! A comparison for programs. Durations are in nanoseconds, rates in queries per second, shares from 0 to 1.
 
 use dnsdyno_campaign::compare::{
-    BoundOutcome, BoundState, Compared, Comparison, Figure, Kind, Outcome, Unlike, Verdict,
+    BoundOutcome, BoundState, Compared, Comparison, Figure, Kind, NotJudged, Outcome, Unlike, Verdict,
 };
 use serde_json::{Value, json};
 
@@ -10,11 +10,12 @@ use super::words::{note, sentence, verdict_words};
 /// One JSON object.
 pub fn comparison_json(comparison: &Comparison) -> Value {
     let bound = |outcome: &BoundOutcome| {
-        json!({ "bound": outcome.text, "state": match outcome.state {
-            BoundState::Kept => "kept",
-            BoundState::Exceeded => "exceeded",
-            BoundState::NotJudged => "not_judged",
-        }})
+        let (state, why) = match outcome.state {
+            BoundState::Kept => ("kept", None),
+            BoundState::Exceeded => ("exceeded", None),
+            BoundState::NotJudged(why) => ("not_judged", Some(not_judged_key(why))),
+        };
+        json!({ "bound": outcome.text, "state": state, "why": why })
     };
     json!({
         "sentence": sentence(comparison),
@@ -39,6 +40,7 @@ pub fn outcome_key(outcome: Outcome) -> &'static str {
         Outcome::Worse => "worse",
         Outcome::Mixed => "mixed",
         Outcome::NoDifference => "no_difference",
+        Outcome::Undecided => "undecided",
         Outcome::TooFew => "too_few",
     }
 }
@@ -49,7 +51,19 @@ pub fn verdict_key(verdict: Verdict) -> &'static str {
         Verdict::Better => "better",
         Verdict::Worse => "worse",
         Verdict::NoDifference => "no_difference",
+        Verdict::MayBeOurs => "may_be_ours",
+        Verdict::NotCompared => "not_compared",
         Verdict::TooFew => "too_few",
+    }
+}
+
+fn not_judged_key(why: NotJudged) -> &'static str {
+    match why {
+        NotJudged::NotMeasured => "not_measured",
+        NotJudged::TooFewRuns => "too_few_runs",
+        NotJudged::BeyondTimeout | NotJudged::NoEnd => "beyond_timeout",
+        NotJudged::MayBeOurs => "may_be_ours",
+        NotJudged::ReachesBeyond { .. } => "reaches_beyond",
     }
 }
 
@@ -81,9 +95,11 @@ fn metric(metric: &Compared) -> Value {
         "baseline": side(metric.baseline_median, &metric.baseline),
         "candidate": side(metric.candidate_median, &metric.candidate),
         "change": change,
+        "possible": metric.possible.interval.map(|ends| json!({ "from": ends.from, "to": ends.to })),
         "effect_a12": metric.effect,
         "p_value": metric.probability.alone,
         "p_adjusted": metric.probability.together,
+        "p_without_ours": metric.possible.probability_apart,
         "level": metric.level.value,
         "verdict": verdict_key(metric.verdict),
         "words": verdict_words(metric),

@@ -12,7 +12,7 @@ pub fn comparison_markdown(comparison: &Comparison) -> String {
         Outcome::Better => BETTER,
         Outcome::Worse | Outcome::Mixed => WORSE,
         Outcome::NoDifference => SAME,
-        Outcome::TooFew => UNKNOWN,
+        Outcome::Undecided | Outcome::TooFew => UNKNOWN,
     };
     let mut out = format!("{sign} **{}**\n\n", text(&sentence(comparison)));
     out.push_str(&table("metric", &comparison.metrics));
@@ -48,7 +48,7 @@ fn table(title: &str, metrics: &[Compared]) -> String {
             Verdict::Better => BETTER,
             Verdict::Worse => WORSE,
             Verdict::NoDifference => SAME,
-            Verdict::TooFew => UNKNOWN,
+            Verdict::MayBeOurs | Verdict::NotCompared | Verdict::TooFew => UNKNOWN,
         };
         let varies = !metric.is_constant;
         let ends = metric.change.and_then(|change| interval(metric.kind, &change)).filter(|_| varies);

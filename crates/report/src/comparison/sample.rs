@@ -1,8 +1,8 @@
 //! Comparisons for the tests, with figures that show each column.
 
 use dnsdyno_campaign::compare::{
-    BoundOutcome, BoundState, Change, Compared, Comparison, Figure, Kind, Level, Note, Outcome, Unlike,
-    Verdict,
+    BoundOutcome, BoundState, Change, Compared, Comparison, Figure, Kind, Level, Note, Outcome, Possible,
+    Unlike, Verdict,
 };
 use dnsdyno_campaign::statistics::Interval;
 use dnsdyno_campaign::statistics::permutation::Probability;
@@ -89,6 +89,14 @@ fn metric(name: &str, kind: Kind, [from, to]: [f64; 2], change: f64, p: f64, ver
             shown: Some(0.043),
             runs_needed: Some(31),
         }),
+        possible: Possible {
+            seen: change,
+            interval: Some(Interval { from: change - 0.0119, to: change + 0.0107 }),
+            is_open: false,
+            apart: change,
+            probability_apart: p,
+            spread: Some(0.01),
+        },
         effect: 0.5 + change.signum() * 0.46,
         probability: Probability { alone: p, together: p },
         smallest_probability: 0.000_01,

@@ -1,7 +1,8 @@
 //! The words of a comparison: the sentence, and each figure and change as text. All forms have the same.
 
 use dnsdyno_campaign::compare::{
-    BoundOutcome, BoundState, Change, Compared, Comparison, Figure, Kind, Note, Outcome, Side, Verdict,
+    BoundOutcome, BoundState, Change, Compared, Comparison, Figure, Kind, NotJudged, Note, Outcome, Side,
+    Verdict,
 };
 use dnsdyno_campaign::statistics::power::MOST_RUNS;
 
@@ -23,6 +24,7 @@ pub fn sentence(comparison: &Comparison) -> String {
             )
         }
         Outcome::NoDifference => no_difference(comparison),
+        Outcome::Undecided => undecided(comparison),
         Outcome::TooFew => too_few(comparison),
     }
 }
@@ -50,6 +52,20 @@ fn no_difference(comparison: &Comparison) -> String {
         format!(" They would show a change of {} or more 9 times in 10.", size(first.kind, &change, shown))
     });
     format!("{start}: {}{interval}.{found}{}", named(first), more_runs(comparison, first, &change))
+}
+
+fn undecided(comparison: &Comparison) -> String {
+    let of = |verdict| comparison.metrics.iter().filter(move |metric| metric.verdict == verdict);
+    let ours: Vec<String> = of(Verdict::MayBeOurs).map(named).collect();
+    let beyond: Vec<String> = of(Verdict::NotCompared).map(|metric| safe(&metric.name)).collect();
+    let mut sentence = "Undecided:".to_owned();
+    if !ours.is_empty() {
+        sentence += &format!(" {}, which the generator's own part can explain.", ours.join(", "));
+    }
+    if !beyond.is_empty() {
+        sentence += &format!(" {} beyond the timeout on both sides: not compared.", beyond.join(", "));
+    }
+    format!("{sentence} No other difference that these runs could show.")
 }
 
 fn too_few(comparison: &Comparison) -> String {
@@ -100,7 +116,7 @@ pub fn named(metric: &Compared) -> String {
 /// The change of a metric: `5.1 % higher`.
 pub fn change(metric: &Compared) -> String {
     match &metric.change {
-        // All runs may be beyond the timeout.
+        _ if metric.verdict == Verdict::NotCompared => "beyond the timeout on both sides".to_owned(),
         _ if metric.is_constant => "the same".to_owned(),
         None => "no longer beyond the timeout".to_owned(),
         Some(change) if change.at_least => "beyond the timeout".to_owned(),
@@ -116,6 +132,8 @@ pub fn verdict_words(metric: &Compared) -> String {
     match metric.verdict {
         Verdict::Better => "better".to_owned(),
         Verdict::Worse => "worse".to_owned(),
+        Verdict::NotCompared => "both beyond the timeout: not compared".to_owned(),
+        Verdict::MayBeOurs => "may be ours".to_owned(),
         _ if metric.is_constant => "the same".to_owned(),
         Verdict::TooFew => "too few runs".to_owned(),
         // Looked at alone it would be called; of several metrics one is, by chance.
@@ -138,7 +156,7 @@ pub fn figure(kind: Kind, figure: Figure) -> String {
 pub fn signed(metric: &Compared) -> Option<String> {
     let change = metric.change.filter(|change| !change.at_least)?;
     let sign = if change.estimate < 0.0 { "-" } else { "+" };
-    Some(if metric.is_constant {
+    Some(if metric.is_constant && metric.verdict != Verdict::NotCompared {
         "0".to_owned()
     } else {
         format!("{sign}{}", size(metric.kind, &change, change.estimate))
@@ -185,15 +203,41 @@ pub fn probability(p: f64) -> String {
     if p < 0.001 { "<0.001".to_owned() } else { format!("{p:.3}") }
 }
 
-/// The sign before an outcome of `--fail-if`, and the change that it is about.
+/// The sign before an outcome of `--fail-if`, and the change that it is about, with why it is not judged.
 pub fn bound(comparison: &Comparison, outcome: &BoundOutcome) -> (&'static str, String) {
     let metric = outcome.metric.and_then(|metric| comparison.metrics.get(metric));
     let change = metric.map_or("not measured in all runs".to_owned(), named);
     match outcome.state {
         BoundState::Kept => ("kept", change),
         BoundState::Exceeded => ("EXCEEDED", change),
-        BoundState::NotJudged if metric.is_some() => ("NOT JUDGED", format!("{change}; too few runs")),
-        BoundState::NotJudged => ("NOT JUDGED", change),
+        BoundState::NotJudged(why) => {
+            let why = metric.map_or(String::new(), |metric| format!("; {}", not_judged(metric, why)));
+            ("NOT JUDGED", format!("{change}{why}"))
+        }
+    }
+}
+
+/// Why a bound is not judged, and what would help.
+fn not_judged(metric: &Compared, why: NotJudged) -> String {
+    match why {
+        NotJudged::NotMeasured => "not measured in all runs".to_owned(),
+        NotJudged::TooFewRuns => "too few runs".to_owned(),
+        NotJudged::BeyondTimeout => "either may be any time: use a longer --timeout".to_owned(),
+        NotJudged::NoEnd => {
+            "some runs are beyond the timeout, by any time: use a longer --timeout".to_owned()
+        }
+        NotJudged::MayBeOurs => {
+            "the generator's own part may be more than that: give it CPUs of its own".to_owned()
+        }
+        NotJudged::ReachesBeyond { runs_needed } => {
+            let ends = metric.change.and_then(|change| interval(metric.kind, &change));
+            let ends = ends.map_or(String::new(), |ends| format!(", {ends}"));
+            let needed = match runs_needed {
+                Some(runs) => format!(": about {} runs on each side would tell", count(runs.into())),
+                None => String::new(),
+            };
+            format!("the 95 % interval{ends}, reaches beyond the bound{needed}")
+        }
     }
 }
 
@@ -202,10 +246,7 @@ pub fn note(note: &Note) -> String {
     match note {
         Note::InDoubt { runs, warnings } => {
             let warnings = warnings.iter().map(|name| name.replace('_', " ")).collect::<Vec<_>>().join(", ");
-            format!(
-                "{}: the generator was in doubt ({warnings}); its figures may not be the server's",
-                all(runs)
-            )
+            format!("{}: rate and loss are in doubt ({warnings}): they may not be the server's", all(runs))
         }
         Note::Incomplete { runs } => {
             format!(

@@ -58,7 +58,9 @@ fn the_outcomes_of_expectations_follow_the_schema() {
         .into_iter()
         .enumerate()
         .for_each(|(i, (qps, lost))| of_each.interval(&sample::second(i as u64, qps, lost)));
-    let outcomes = expectations_json(&of_run, &of_each.finish(u64::MAX)).unwrap();
+    let outcomes =
+        expectations_json(&of_run, &of_each.finish(u64::MAX, dnsdyno_record::expect::AtEnd::default()))
+            .unwrap();
     let json = written(&digest, Map::from_iter([("expectations".to_owned(), outcomes)]));
     assert_eq!(errors(&validator(), &json), Vec::<String>::new());
 }
