@@ -27,6 +27,20 @@ describe("the rate", () => {
     expect(figures(panel([run], "rate"), run)).toEqual({ asked: [10.5, 8], sent: [10, 8], answered: [9, 8] });
   });
 
+  it("is over the time of an interval that the load covers; what arrives and the CPU time are over all of it", async () => {
+    const run = await shownRun({
+      covered_ns: [SECOND_NS / 4, SECOND_NS / 5],
+      idle_ns: [0, SECOND_NS / 20],
+      asked_micro: [1000e6, 800e6],
+      sent: [1000, 800],
+      "ends.answered": [1000, 800],
+      "workers.0.cpu_ns": [SECOND_NS / 8, SECOND_NS / 8],
+    });
+    expect(figures(panel([run], "rate"), run)).toEqual({ asked: [4000, 4000], sent: [4000, 4000], answered: [4000, 4000] });
+    const window = Window.of(run.series!, 0, Infinity);
+    expect(Array.from(window.rates(["workers.0.cpu_ns"], 1))).toEqual([0.5, 0.5]);
+  });
+
   it("ends where no query is due any more", async () => {
     const run = await shownRun({
       scheduled: [10, 0, 10, 0],

@@ -4,16 +4,19 @@
 //! give the same record.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
 use dnsdyno_measure::{Arrivals, ConnectFailure, Evidence, PerClient, Tally, add_explanations};
 use dnsdyno_plan::schedule::Load;
+use dnsdyno_record::figures::rate_qps;
 use dnsdyno_record::{Ended, Interval, Sum, WorkerUse};
 use dnsdyno_transport::Resources;
 use rtrb::{Consumer, Producer};
 
 use crate::control::{Asked, Control};
+use crate::coverage::{Coverage, Exhausted};
 use crate::job::Job;
 use crate::ledger::{Blank, Closing, Page};
 
@@ -39,7 +42,9 @@ pub struct Live<'a> {
     pub index: u64,
     /// Its end.
     pub to_ns: u64,
-    /// The scheduled rate; 0 in closed loop.
+    /// Time of it that the load covers: less than its length where the load begins or ends within it.
+    pub covered_ns: u64,
+    /// The scheduled rate over that time; 0 in closed loop.
     pub asked_qps: f64,
     /// What was sent and received, over all workers.
     pub arrivals: &'a Arrivals,
@@ -94,7 +99,24 @@ impl<'scope> WorkerHandle<'scope> {
 struct IntervalPages {
     tallies: Vec<Option<Box<Tally>>>,
     arrivals: Vec<Option<Box<Arrivals>>>,
+    /// When the last query was scheduled, of the workers that had scheduled all of theirs when they gave their pages.
+    exhausted_ns: Option<u64>,
+    /// Whether a worker may schedule more.
+    goes_on: bool,
     is_reported: bool,
+}
+
+impl IntervalPages {
+    fn note_exhausted(&mut self, at_ns: Option<u64>) {
+        self.goes_on |= at_ns.is_none();
+        self.exhausted_ns = self.exhausted_ns.max(at_ns);
+    }
+
+    /// When the last query of all workers was scheduled.
+    fn exhausted(&self, control: &Control) -> Option<Exhausted> {
+        let at_ns = self.exhausted_ns.filter(|_| !self.goes_on)?;
+        Some(Exhausted { at_ns, is_stopped: control.asked() != Asked::Nothing })
+    }
 }
 
 pub(crate) struct Collector<'a, 'scope> {
@@ -110,6 +132,7 @@ pub(crate) struct Collector<'a, 'scope> {
     last_offset_ns: i64,
     worst_step_ns: i64,
     control: &'a Control,
+    coverage: Coverage<'a>,
     has_reported_stop: bool,
     /// The end of the last wall interval reported.
     reported_up_to_ns: u64,
@@ -134,6 +157,7 @@ impl<'a, 'scope> Collector<'a, 'scope> {
             last_offset_ns: wall_offset_ns(),
             worst_step_ns: 0,
             control,
+            coverage: Coverage::new(job),
             has_reported_stop: false,
             reported_up_to_ns: 0,
             wall_offset_ns,
@@ -172,12 +196,16 @@ impl<'a, 'scope> Collector<'a, 'scope> {
             while let Ok(page) = self.workers[number].pages.pop() {
                 has_pages = true;
                 match page {
-                    Page::Settled { index, tally } => {
-                        self.interval_pages(index).tallies[number] = Some(tally)
+                    Page::Settled { index, tally, exhausted_ns } => {
+                        let pages = self.interval_pages(index);
+                        pages.tallies[number] = Some(tally);
+                        pages.note_exhausted(exhausted_ns);
                     }
-                    Page::Passed { index, mut arrivals, resources } => {
+                    Page::Passed { index, mut arrivals, resources, exhausted_ns } => {
                         self.add_resources(number, &mut arrivals, resources);
-                        self.interval_pages(index).arrivals[number] = Some(arrivals);
+                        let pages = self.interval_pages(index);
+                        pages.arrivals[number] = Some(arrivals);
+                        pages.note_exhausted(exhausted_ns);
                     }
                     Page::Done(closing) => self.workers[number].closing = Some(closing),
                 }
@@ -201,6 +229,8 @@ impl<'a, 'scope> Collector<'a, 'scope> {
         self.waiting.entry(index).or_insert_with(|| IntervalPages {
             tallies: (0..workers).map(|_| None).collect(),
             arrivals: (0..workers).map(|_| None).collect(),
+            exhausted_ns: None,
+            goes_on: false,
             is_reported: false,
         })
     }
@@ -216,10 +246,13 @@ impl<'a, 'scope> Collector<'a, 'scope> {
             }
             interval_pages.is_reported = true;
             let arrivals = merged(&interval_pages.arrivals);
-            let to_ns = (index + 1) * self.job.interval_ns;
-            let asked_qps = self.asked_qps(index);
+            let exhausted = interval_pages.exhausted(self.control);
+            let span_ns = self.span_ns(index);
+            let to_ns = span_ns.end;
+            let (covered_ns, asked) = self.coverage.of_passed(span_ns, arrivals.sent, exhausted);
+            let asked_qps = rate_qps(asked, covered_ns);
             self.reported_up_to_ns = to_ns;
-            observer.passed(&Live { index, to_ns, asked_qps, arrivals: &arrivals });
+            observer.passed(&Live { index, to_ns, covered_ns, asked_qps, arrivals: &arrivals });
             self.check_clock_step();
         }
         while let Some(interval_pages) = self.waiting.get(&self.next_settled)
@@ -237,14 +270,19 @@ impl<'a, 'scope> Collector<'a, 'scope> {
         self.next_settled += 1;
         let mut tally = Tally::new(self.job.source.types().len());
         interval_pages.tallies.iter().flatten().for_each(|page| tally.merge(page));
-        let is_open = self.job.load.is_open();
+        let span_ns = self.span_ns(index);
+        let length_ns = span_ns.end - span_ns.start;
+        let exhausted = interval_pages.exhausted(self.control);
+        let before = self.tally.scheduled;
+        let covered_ns = self.coverage.of_settled(span_ns.clone(), before, tally.scheduled, exhausted);
         let uses: Vec<WorkerUse> = interval_pages.arrivals.iter().map(use_of).collect();
         let interval = Interval {
             index,
-            from_ns: index * self.job.interval_ns,
-            to_ns: (index + 1) * self.job.interval_ns,
+            from_ns: span_ns.start,
+            to_ns: span_ns.end,
+            covered_ns: (covered_ns < length_ns).then_some(covered_ns),
             // In a settled interval, all due queries were scheduled.
-            asked_qps: if is_open { per_second(tally.scheduled, self.job.interval_ns) } else { 0.0 },
+            asked_qps: if self.job.load.is_open() { rate_qps(tally.scheduled, covered_ns) } else { 0.0 },
             tally,
             arrivals: merged(&interval_pages.arrivals),
             workers: uses,
@@ -272,17 +310,8 @@ impl<'a, 'scope> Collector<'a, 'scope> {
         }
     }
 
-    /// The scheduled rate of an interval, from the number of due queries; 0 beyond the limit, or after the user has
-    /// stopped the run.
-    fn asked_qps(&self, index: u64) -> f64 {
-        let Some(curve) = self.job.load.curve() else { return 0.0 };
-        if self.has_reported_stop {
-            return 0.0;
-        }
-        let limit = self.job.limit.as_ref().map_or(u64::MAX, |(limit, _)| *limit);
-        let due_before = |t_ns: u64| if t_ns == 0 { 0 } else { curve.due_by(t_ns - 1).min(limit) };
-        let from_ns = index * self.job.interval_ns;
-        per_second(due_before(from_ns + self.job.interval_ns) - due_before(from_ns), self.job.interval_ns)
+    fn span_ns(&self, index: u64) -> Range<u64> {
+        index * self.job.interval_ns..(index + 1) * self.job.interval_ns
     }
 
     fn check_clock_step(&mut self) {
@@ -454,10 +483,6 @@ fn use_of(page: &Option<Box<Arrivals>>) -> WorkerUse {
         sent: arrivals.sent,
         answered: arrivals.answered,
     })
-}
-
-fn per_second(count: u64, interval_ns: u64) -> f64 {
-    count as f64 * 1e9 / interval_ns as f64
 }
 
 /// CPU use is evaluated in runs of at least a second.

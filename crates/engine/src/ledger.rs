@@ -24,10 +24,10 @@ use crate::supply::ReaderWaits;
 
 /// What a worker passes to the collector.
 pub(crate) enum Page {
-    /// An interval whose queries have all ended.
-    Settled { index: u64, tally: Box<Tally> },
-    /// A wall interval that is over, and the resources that the worker had used by its end.
-    Passed { index: u64, arrivals: Box<Arrivals>, resources: Resources },
+    /// An interval whose queries have all ended, and when the last query of the worker was scheduled if it was by then.
+    Settled { index: u64, tally: Box<Tally>, exhausted_ns: Option<u64> },
+    /// A wall interval that is over, the resources that the worker had used by its end, and the same instant.
+    Passed { index: u64, arrivals: Box<Arrivals>, resources: Resources, exhausted_ns: Option<u64> },
     /// The worker is done; this is its last page.
     Done(Closing),
 }
@@ -78,6 +78,8 @@ pub(crate) struct Ledger {
     headline_is_response: bool,
     own_delay: OwnDelay,
     late_after_settled: u64,
+    /// When the last query was scheduled; `None` while more may be.
+    exhausted_ns: Option<u64>,
     /// When the last response in time was received; 0 = none was.
     last_answer_ns: u64,
     pages: Producer<Page>,
@@ -112,6 +114,7 @@ impl Ledger {
             headline_is_response,
             own_delay: OwnDelay::default(),
             late_after_settled: 0,
+            exhausted_ns: None,
             last_answer_ns: 0,
             pages,
             waiting: VecDeque::new(),
@@ -310,6 +313,11 @@ impl Ledger {
         count_member(tally, member, |member| member.ends.interrupted += 1);
     }
 
+    /// No query is scheduled at this instant or later. The first call counts.
+    pub(crate) fn exhausted(&mut self, now_ns: u64) {
+        self.exhausted_ns.get_or_insert(now_ns);
+    }
+
     /// Passes on the wall intervals that are over at `now_ns`.
     pub(crate) fn roll(&mut self, now_ns: u64, resources: impl FnOnce() -> Resources) {
         if now_ns < self.wall_end_ns() {
@@ -331,7 +339,8 @@ impl Ledger {
             && self.open.front().is_none_or(|tally| tally.is_settled())
         {
             let tally = self.open.pop_front().unwrap_or_else(|| self.blank_tally());
-            self.waiting.push_back(Page::Settled { index: self.first_open, tally });
+            let (index, exhausted_ns) = (self.first_open, self.exhausted_ns);
+            self.waiting.push_back(Page::Settled { index, tally, exhausted_ns });
             self.first_open += 1;
             self.flush();
         }
@@ -339,6 +348,7 @@ impl Ledger {
 
     /// Closes the ledger after all queries have ended: passes on the remaining pages.
     pub(crate) fn close(mut self, resources: Resources, closing: Closing) {
+        self.exhausted(closing.end_ns);
         let last = (closing.end_ns / self.interval_ns).max(self.wall_index);
         while self.wall_index <= last {
             self.pass(resources);
@@ -346,7 +356,9 @@ impl Ledger {
         self.settle((last + 1) * self.interval_ns);
         let late_after_settled = self.late_after_settled;
         let last_answer_ns = Some(self.last_answer_ns).filter(|at_ns| *at_ns > 0);
-        self.waiting.push_back(Page::Done(Closing { late_after_settled, last_answer_ns, ..closing }));
+        let exhausted_ns = self.exhausted_ns.unwrap_or(closing.end_ns);
+        let done = Closing { exhausted_ns, late_after_settled, last_answer_ns, ..closing };
+        self.waiting.push_back(Page::Done(done));
         while !self.waiting.is_empty() && !self.pages.is_abandoned() {
             self.flush();
             std::thread::yield_now();
@@ -357,7 +369,8 @@ impl Ledger {
     fn pass(&mut self, resources: Resources) {
         let blank = self.blank_arrivals.pop().unwrap_or_default();
         let arrivals = std::mem::replace(&mut self.arrivals, blank);
-        self.waiting.push_back(Page::Passed { index: self.wall_index, arrivals, resources });
+        let (index, exhausted_ns) = (self.wall_index, self.exhausted_ns);
+        self.waiting.push_back(Page::Passed { index, arrivals, resources, exhausted_ns });
         self.wall_index += 1;
     }
 

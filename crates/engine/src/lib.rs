@@ -10,6 +10,7 @@ mod clients;
 mod collector;
 mod connections;
 mod control;
+mod coverage;
 mod fallback;
 mod feed;
 mod groups;

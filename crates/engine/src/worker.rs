@@ -26,8 +26,6 @@ pub(crate) struct Worker<'a, T> {
     pairing: Pairing<'a>,
     signals: Signals<'a>,
     interrupted: bool,
-    /// When the last of its queries was scheduled.
-    exhausted_ns: Option<u64>,
 }
 
 impl<'a, T: Transport> Worker<'a, T> {
@@ -38,7 +36,7 @@ impl<'a, T: Transport> Worker<'a, T> {
         pairing: Pairing<'a>,
         signals: Signals<'a>,
     ) -> Self {
-        Worker { transport, pace, sending, pairing, signals, interrupted: false, exhausted_ns: None }
+        Worker { transport, pace, sending, pairing, signals, interrupted: false }
     }
 
     /// Runs the worker's part of the load, and closes its ledger. Returns the transport, which may still receive
@@ -59,7 +57,7 @@ impl<'a, T: Transport> Worker<'a, T> {
                     break;
                 }
             }
-            let Worker { transport, pace, sending, pairing, exhausted_ns, .. } = &mut self;
+            let Worker { transport, pace, sending, pairing, .. } = &mut self;
             transport.receive(pairing);
             if T::CONNECTS {
                 sending.send_retries(transport, pace, pairing);
@@ -69,7 +67,7 @@ impl<'a, T: Transport> Worker<'a, T> {
             pairing.expire(expired_ns, |channel, id| transport.expired(channel, id));
             pairing.ledger.settle(pace.scheduled_up_to_ns(now_ns));
             if pace.is_exhausted() {
-                exhausted_ns.get_or_insert(now_ns);
+                pairing.ledger.exhausted(now_ns);
                 if pairing.outstanding() == 0 || (UNMEASURED && pairing.groups.waiting() == 0) {
                     break;
                 }
@@ -89,7 +87,6 @@ impl<'a, T: Transport> Worker<'a, T> {
         self.pairing.count_clients(end_ns, true);
         let closing = Closing {
             end_ns,
-            exhausted_ns: self.exhausted_ns.unwrap_or(end_ns),
             id_waits: self.sending.id_waits,
             connection_waits: self.sending.connection_waits,
             reader_waits: match &self.pairing.queries {

@@ -24,14 +24,16 @@ pub(crate) fn write(run: &Run, out: &mut dyn Write) -> Result<(), ExportError> {
         let interval = interval?;
         let tally = &interval.tally;
         // After the last query is due, the generator only waits for responses.
-        let to_ns = interval.to_ns.min(schedule_ns);
-        let Some(length_ns) = to_ns.checked_sub(interval.from_ns).filter(|length_ns| *length_ns > 0) else {
+        let (covered_ns, left_ns) = (interval.covered_ns(), schedule_ns.saturating_sub(interval.from_ns));
+        let length_ns = covered_ns.min(left_ns);
+        if length_ns == 0 {
             continue;
-        };
+        }
         let per_second = |count: u64| rate_qps(count, length_ns);
         let (connections, connect_s) = connections(&run.digest.header, &interval.arrivals);
         let time_s = (interval.from_ns as f64 + length_ns as f64 / 2.0) * 1e-9;
-        let lasted = (interval.to_ns - interval.from_ns) as f64 / length_ns as f64;
+        // An older record has the rate over the whole interval.
+        let lasted = covered_ns as f64 / length_ns as f64;
         writeln!(
             out,
             "{time_s:7.3} {:8.2} {:8.2} {:8.2} {:8.2} {:8.6} {:8.2} {connect_s:8.6}",
@@ -115,6 +117,17 @@ mod tests {
             let lines = lines(&sample::recorded(&header, std::slice::from_ref(&second)));
             assert_eq!(lines[0][6..], [3.0, took_s], "{transport}");
         }
+    }
+
+    #[test]
+    fn the_rates_of_the_last_interval_are_over_the_time_that_the_load_covers() {
+        let mut last = sample::second(1, 2_000, 0);
+        (last.covered_ns, last.asked_qps) = (Some(sample::SECOND / 2), 4_000.0);
+        let lines = lines(&sample::recorded(&sample::header(), &[sample::second(0, 4_000, 0), last]));
+        assert_eq!(
+            (&lines[0][..3], &lines[1][..3]),
+            (&[0.5, 4_000.0, 4_000.0][..], &[1.25, 4_000.0, 4_000.0][..])
+        );
     }
 
     #[test]

@@ -34,7 +34,11 @@ pub(crate) fn write(run: &Run, mut out: &mut dyn Write) -> Result<(), ExportErro
     for interval in run.intervals()? {
         let interval = interval?;
         let histogram = with_unanswered(run.latency(&interval.tally), header.timeout_ns);
-        let length_ns = interval.to_ns.saturating_sub(interval.from_ns);
+        // Readers divide by the length: it is that of the load in the interval.
+        let length_ns = match interval.covered_ns() {
+            0 => interval.to_ns.saturating_sub(interval.from_ns),
+            covered_ns => covered_ns,
+        };
         let (start, length) = (Duration::from_nanos(interval.from_ns), Duration::from_nanos(length_ns));
         log.write_histogram(&histogram, start, length, Tag::new(run.latency_word())).map_err(as_io)?;
     }

@@ -71,6 +71,7 @@ pub(crate) fn second(index: u64, qps: u64, lost: u64) -> Interval {
         index,
         from_ns,
         to_ns,
+        covered_ns: None,
         asked_qps: qps as f64,
         tally,
         arrivals,

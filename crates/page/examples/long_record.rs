@@ -92,6 +92,7 @@ impl Server {
             index: second,
             from_ns,
             to_ns,
+            covered_ns: None,
             asked_qps,
             tally,
             arrivals,

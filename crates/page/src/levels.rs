@@ -203,6 +203,7 @@ mod tests {
             index,
             from_ns,
             to_ns,
+            covered_ns: None,
             asked_qps: 20.0,
             tally,
             arrivals,

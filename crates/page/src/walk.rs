@@ -23,6 +23,7 @@ pub(crate) fn put_row(columns: &mut Columns, header: &Header, chosen: &Chosen, r
     let mut walk = Walk { columns, path: CounterPath::new(header) };
     walk.number("from_ns", row.from_ns);
     walk.number("covered_ns", row.covered_ns);
+    walk.number("idle_ns", row.idle_ns);
     walk.number("asked_micro", row.asked_micro);
     walk.number("sent", sent(&row.tally));
     walk.headline(header.latency_of(&row.tally));

@@ -19,7 +19,9 @@ use dnsdyno_measure::{
 
 use crate::fit::{self, Order};
 use crate::index::Place;
+use crate::lock::is_in_progress;
 use crate::row::{GROUP_INTERVALS, MAX_EVENTS, MAX_ROWS};
+use crate::worst::Worst;
 use crate::{Ended, Event, Header, Headline, Interval, Line, ReadError, Row, RunReader, Sum};
 
 /// The summary of a record.
@@ -37,6 +39,8 @@ pub struct Digest {
     pub intervals: u64,
     /// Whether the file ends in the middle of a line.
     pub torn: bool,
+    /// Of a record without a sum that was read: whether its run is in progress.
+    pub in_progress: bool,
     rows: Vec<Row>,
     /// Intervals per row, where rows are not phases.
     row_intervals: u64,
@@ -57,6 +61,7 @@ impl Digest {
             more_events: 0,
             intervals: 0,
             torn: false,
+            in_progress: false,
             rows: Vec::new(),
             row_intervals: 1,
             merged,
@@ -69,15 +74,21 @@ impl Digest {
     /// # Errors
     /// As [`RunReader`], and a sum that is not that of the intervals. A record without its last lines is not an error.
     pub fn read(path: &Path) -> Result<Digest, ReadError> {
+        // Before it is read: a run may end meanwhile, and then the record has its sum.
+        let in_progress = is_in_progress(path);
         let reader = RunReader::open(path)?;
         let places = reader.places();
         let with_index = Digest::new(reader.header().clone()).filled(reader, &places);
         // An index that does not fit to the record is not used.
-        if with_index.is_err() && !places.is_empty() {
-            let reader = RunReader::open(path)?;
-            return Digest::new(reader.header().clone()).filled(reader, &[]);
-        }
-        with_index
+        let mut digest = match with_index {
+            Err(_) if !places.is_empty() => {
+                let reader = RunReader::open(path)?;
+                Digest::new(reader.header().clone()).filled(reader, &[])?
+            }
+            read => read?,
+        };
+        digest.in_progress = in_progress && digest.sum.is_none();
+        Ok(digest)
     }
 
     /// With the groups at these places from the index, and all other lines of the record.
@@ -113,7 +124,7 @@ impl Digest {
 
     /// Adds an interval.
     pub fn interval(&mut self, interval: &Interval) {
-        self.row(Row::of(interval));
+        self.row(self.header.row_of(interval));
     }
 
     /// Adds an event.
@@ -254,6 +265,11 @@ impl Digest {
         sum.map_or_else(from_intervals, |sum| sum.evidence.clone())
     }
 
+    /// The worst moments of the run.
+    pub fn worst(&self) -> &Worst {
+        &self.merged.worst
+    }
+
     /// The merged intervals, in order, without the empty ones at the end of a run, in which the generator only waits
     /// for the last responses.
     pub fn rows(&self) -> &[Row] {
@@ -301,7 +317,13 @@ impl Digest {
     /// Adds intervals that belong to one row.
     fn row(&mut self, mut row: Row) {
         self.intervals = self.intervals.saturating_add(row.intervals);
+        if row.worst.is_empty() {
+            // The roll-up of an older index does not say which of its intervals was the worst.
+            row.worst = Worst::of(&row.tally, row.from_ns, row.to_ns);
+        }
+        let trend = std::mem::take(&mut row.trend);
         self.merged.merge(&row);
+        row.trend = trend;
         row.watched.clear();
         if !self.rows_are_phases() {
             self.add_to_row(row);
@@ -358,6 +380,7 @@ mod tests {
             index,
             from_ns: index * SECOND,
             to_ns: (index + 1) * SECOND,
+            covered_ns: None,
             asked_qps: scheduled as f64,
             tally,
             arrivals: Arrivals::default(),

@@ -2,22 +2,8 @@
 
 use dnsdyno_measure::{Latency, Quantile, Tally};
 
+pub use crate::counts::{judged, lost, sent};
 use crate::{Digest, Headline, Row};
-
-/// Queries that were sent. Each query has one type, and only sent queries are counted there.
-pub fn sent(tally: &Tally) -> u64 {
-    tally.types.iter().map(|count| count.sent).sum()
-}
-
-/// Queries that count for the server: all but the interrupted ones and those of a send-only run.
-pub fn judged(tally: &Tally) -> u64 {
-    tally.ends.judged()
-}
-
-/// Judged queries without a response in time, for any reason.
-pub fn lost(tally: &Tally) -> u64 {
-    tally.ends.lost()
-}
 
 /// `count` per second over `over_ns`; 0 if that is 0.
 pub fn rate_qps(count: u64, over_ns: u64) -> f64 {

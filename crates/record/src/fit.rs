@@ -117,6 +117,7 @@ impl Order {
         let Interval { index, from_ns, to_ns, .. } = *interval;
         self.check_period(index, index, from_ns, to_ns)?;
         check_counts(&interval.tally, &interval.arrivals, &interval.workers)?;
+        at_most("covered_ns", interval.covered_ns.unwrap_or(0), to_ns - from_ns)?;
         at_most("asked_qps", interval.asked_qps as u64, LARGEST_COUNT)
     }
 
@@ -126,6 +127,7 @@ impl Order {
         let last = row.index.saturating_add(row.intervals.saturating_sub(1));
         self.check_period(row.index, last, row.from_ns, row.to_ns)?;
         at_most("covered_ns", row.covered_ns, row.to_ns - row.from_ns)?;
+        at_most("idle_ns", row.idle_ns, row.to_ns - row.from_ns - row.covered_ns)?;
         at_most("due_to_ns", row.due_to_ns, row.to_ns)?;
         check_counts(&row.tally, &row.arrivals, &row.workers)
     }

@@ -15,18 +15,21 @@
 #![forbid(unsafe_code)]
 
 mod check;
+mod counts;
 mod digest;
 pub mod expect;
 pub mod figures;
 mod files;
 mod finished;
 mod fit;
+pub mod held;
 mod host;
 mod index;
 mod input;
 mod interface;
 mod limits;
 mod line;
+mod lock;
 mod names;
 mod queue;
 mod reader;
@@ -40,7 +43,9 @@ pub mod schema;
 mod small_disk;
 mod standard;
 mod store;
+mod trend;
 mod v1;
+mod worst;
 mod writer;
 
 pub use check::{Check, TlsCheck};
@@ -52,6 +57,7 @@ pub use fit::Misfit;
 pub use host::{HostInfo, InterfaceInfo, command_line};
 pub use interface::InterfaceCounts;
 pub use line::Line;
+pub use lock::is_in_progress;
 pub use queue::Unsaved;
 pub use reader::{ReadError, RunReader};
 pub use row::{MAX_EVENTS, MAX_PHASE_ROWS, MAX_ROWS, Row};
@@ -59,4 +65,6 @@ pub use run::{
     BackendInfo, Ended, Event, HELD_UNTIL, Header, Headline, Interval, MemberInfo, MembersBy, Phase, Sum,
     XdpInfo,
 };
+pub use trend::Trend;
+pub use worst::{Longest, MostLost, Worst};
 pub use writer::{RunWriter, WriteError};

@@ -4,6 +4,8 @@ use dnsdyno_measure::{Arrivals, Samples, Tally, WorkerUse, bounded, finite, merg
 use serde::{Deserialize, Serialize};
 
 use crate::limits::MOST_WORKERS;
+use crate::trend::{Point, Trend};
+use crate::worst::Worst;
 use crate::{Header, Interval, Phase};
 
 /// Adjacent intervals, or those of one phase, merged.
@@ -22,9 +24,12 @@ pub struct Row {
     pub from_ns: u64,
     /// First instant after the last interval.
     pub to_ns: u64,
-    /// Time that the intervals cover: the divisor of rates.
+    /// Time of the intervals that the load covers: the divisor of rates.
     pub covered_ns: u64,
-    /// First instant after the last interval in which a query was due; 0 where none was.
+    /// Time of the intervals that it does not cover: before its first query, and after its end.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub idle_ns: u64,
+    /// Until when queries were due; 0 where none was.
     pub due_to_ns: u64,
     /// Queries scheduled, in millionths; 0 in closed loop.
     pub asked_micro: u64,
@@ -35,6 +40,12 @@ pub struct Row {
     /// Queries and CPU time of each worker.
     #[serde(deserialize_with = "bounded::list::<_, _, MOST_WORKERS>")]
     pub workers: Vec<WorkerUse>,
+    /// The worst moments of the intervals.
+    #[serde(default, skip_serializing_if = "Worst::is_empty")]
+    pub worst: Worst,
+    /// How the latency moves through the step that the row is, or is a part of; empty where rows are no steps.
+    #[serde(default, skip_serializing_if = "Trend::is_empty")]
+    pub trend: Trend,
     /// What was read beside the load, by source. The rows of a digest have none: its own are those of the whole run.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "read_samples")]
     pub watched: Vec<Option<Samples>>,
@@ -50,18 +61,21 @@ impl Row {
             from_ns: u64::MAX,
             to_ns: 0,
             covered_ns: 0,
+            idle_ns: 0,
             due_to_ns: 0,
             asked_micro: 0,
             tally: Tally::new(types),
             arrivals: Arrivals::default(),
             workers: Vec::new(),
+            worst: Worst::default(),
+            trend: Trend::default(),
             watched: Vec::new(),
         }
     }
 
     /// A row of one interval.
     pub fn of(interval: &Interval) -> Row {
-        let covered_ns = interval.to_ns.saturating_sub(interval.from_ns);
+        let covered_ns = interval.covered_ns();
         let asked_qps = finite::of(interval.asked_qps);
         Row {
             label: None,
@@ -70,11 +84,17 @@ impl Row {
             from_ns: interval.from_ns,
             to_ns: interval.to_ns,
             covered_ns,
-            due_to_ns: if interval.tally.scheduled > 0 { interval.to_ns } else { 0 },
+            idle_ns: interval.to_ns.saturating_sub(interval.from_ns) - covered_ns,
+            due_to_ns: match interval.tally.scheduled {
+                0 => 0,
+                _ => interval.from_ns.saturating_add(covered_ns),
+            },
             asked_micro: (asked_qps * (covered_ns as f64 * 1e-3)).round() as u64,
             tally: interval.tally.clone(),
             arrivals: interval.arrivals.clone(),
             workers: interval.workers.clone(),
+            worst: Worst::of(&interval.tally, interval.from_ns, interval.to_ns),
+            trend: Trend::default(),
             watched: interval.watched.clone(),
         }
     }
@@ -91,13 +111,21 @@ impl Row {
         self.from_ns = self.from_ns.min(later.from_ns);
         self.to_ns = self.to_ns.max(later.to_ns);
         self.covered_ns = self.covered_ns.saturating_add(later.covered_ns);
+        self.idle_ns = self.idle_ns.saturating_add(later.idle_ns);
         self.due_to_ns = self.due_to_ns.max(later.due_to_ns);
         self.asked_micro = self.asked_micro.saturating_add(later.asked_micro);
         self.tally.merge_in_time(&later.tally);
         self.arrivals.merge_in_time(&later.arrivals);
         dnsdyno_measure::Counter::merge_in_time(&mut self.workers, &later.workers);
+        self.worst.merge(&later.worst);
+        self.trend.merge(&later.trend);
         merge_samples(&mut self.watched, &later.watched);
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it a reference")]
+fn is_zero(ns: &u64) -> bool {
+    *ns == 0
 }
 
 impl Header {
@@ -106,6 +134,16 @@ impl Header {
         let interval_ns = self.interval_ns.max(1);
         (2..=MAX_PHASE_ROWS).contains(&self.phases.len())
             && self.phases.iter().all(|phase| phase.from_ns.is_multiple_of(interval_ns))
+    }
+
+    /// A row of one interval, with its place in its step where rows are steps.
+    pub(crate) fn row_of(&self, interval: &Interval) -> Row {
+        let mut row = Row::of(interval);
+        let phase = self.phase_at(interval.from_ns).filter(|_| self.rows_are_phases());
+        if let Some(phase) = phase.and_then(|phase| self.phases.get(phase)) {
+            row.trend = Trend::of(phase, Point::of(interval.from_ns, self.latency_of(&interval.tally)));
+        }
+        row
     }
 
     /// The phase in which an interval begins; `None` after the last phase.

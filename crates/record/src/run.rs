@@ -291,7 +291,10 @@ pub struct Interval {
     pub from_ns: u64,
     /// First instant after the interval.
     pub to_ns: u64,
-    /// Scheduled rate, averaged over the interval; 0 in closed loop.
+    /// Time of the interval that the load covers, where that is not all of it: the divisor of its rates.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub covered_ns: Option<u64>,
+    /// Scheduled rate, averaged over the time that the load covers; 0 in closed loop.
     #[serde(serialize_with = "dnsdyno_measure::finite::serialize")]
     pub asked_qps: f64,
     /// How the queries due in this interval ended.
@@ -306,6 +309,15 @@ pub struct Interval {
     /// source was not read in it.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "read_samples")]
     pub watched: Vec<Option<Samples>>,
+}
+
+impl Interval {
+    /// Time that the load covers, from the first instant at which a query could be due to the last: less than the
+    /// interval where the load begins or ends within it, 0 where the run only waits for responses.
+    pub fn covered_ns(&self) -> u64 {
+        let length_ns = self.to_ns.saturating_sub(self.from_ns);
+        self.covered_ns.map_or(length_ns, |covered_ns| covered_ns.min(length_ns))
+    }
 }
 
 /// Something notable that happened during the run.

@@ -36,6 +36,7 @@ pub(crate) fn interval(index: u64, due: u64, lost: u64) -> Interval {
         index,
         from_ns: index * SECOND,
         to_ns: (index + 1) * SECOND,
+        covered_ns: None,
         asked_qps: due as f64,
         tally,
         arrivals: Arrivals::default(),

@@ -8,8 +8,8 @@ use crate::index::OpenGroup;
 use crate::queue::Queue;
 use crate::store::{Item, Long, Store};
 use crate::{
-    Digest, Event, HOST_FILE, Header, HostInfo, Interval, PACKED_FILE, PLAN_FILE, RUN_FILE, Row, Sum,
-    Unsaved, line,
+    Digest, Event, HOST_FILE, Header, HostInfo, Interval, PACKED_FILE, PLAN_FILE, RUN_FILE, Sum, Unsaved,
+    line, lock,
 };
 
 /// Writes the record of one run, and builds its digest.
@@ -24,6 +24,8 @@ pub struct RunWriter {
     group: OpenGroup,
     /// Dropped lines that an event in the record has reported.
     reported_dropped: u64,
+    /// Says to readers that the run is in progress.
+    _lock: Option<File>,
 }
 
 impl RunWriter {
@@ -68,7 +70,10 @@ impl RunWriter {
         write_new(dir.join(PLAN_FILE), plan_toml.as_bytes(), created)?;
         write_new(dir.join(HOST_FILE), host.to_json().as_bytes(), created)?;
         let long = Long::RUN;
-        Self::with_store(Store::new(Box::new(file), Some(dir), long), KEPT_LIMIT_BYTES, dir, header)
+        let lock = lock::lock(dir);
+        let store = Store::new(Box::new(file), Some(dir), long);
+        let writer = Self::with_store(store, KEPT_LIMIT_BYTES, dir, header)?;
+        Ok(RunWriter { _lock: lock, ..writer })
     }
 
     /// Writes the header to an empty store.
@@ -88,7 +93,7 @@ impl RunWriter {
         let queue = started.map_err(|source| WriteError::File { path: dir.join(RUN_FILE), source })?;
         let group = OpenGroup::new((0, None), header.types.len());
         let digest = Digest::new(header.clone());
-        Ok(RunWriter { dir: dir.to_owned(), queue, digest, group, reported_dropped: 0 })
+        Ok(RunWriter { dir: dir.to_owned(), queue, digest, group, reported_dropped: 0, _lock: None })
     }
 
     /// Writes a settled interval, in the order of the index.
@@ -105,7 +110,7 @@ impl RunWriter {
             self.kept(ended)?;
         }
         self.digest.interval(interval);
-        self.group.row(&Row::of(interval));
+        self.group.row(&self.digest.header.row_of(interval));
         self.push(line::encode_interval(&self.digest.header, interval))
     }
 
@@ -332,6 +337,7 @@ mod tests {
             index,
             from_ns: index,
             to_ns: index + 1,
+            covered_ns: None,
             asked_qps: 0.0,
             tally,
             arrivals,

@@ -4,8 +4,13 @@
 //!   Held 48,300 queries/s with no loss and p99 3.10 ms; the generator was not the limit.
 //!   └─ what was reached ─────────────────────────────┘ └─ whose figure it is ────────┘
 //! ```
+//!
+//! Where the worst moment is far from the whole, it is named too.
+
+mod worst;
 
 use dnsdyno_measure::{Latency, Quantile};
+use dnsdyno_record::held::{Growth, HELD_LOSS, Load};
 use dnsdyno_record::{Digest, Ended, Headline};
 
 use crate::check::only_refusals;
@@ -14,8 +19,8 @@ use crate::figures::{
     share,
 };
 use crate::quantile::quantile;
-use crate::steps::{HELD_LOSS, Steps};
-use crate::units::{count, counted, length, percent, rate};
+use crate::steps::Steps;
+use crate::units::{count, counted, duration, length, percent, rate};
 use crate::verdict::{State, Verdict, verdict};
 
 /// The answer of a run.
@@ -48,7 +53,8 @@ pub fn answer(digest: &Digest) -> Answer {
     }
     let Reached { words, figures } = reached(digest);
     let so_far = match digest.ended() {
-        None => "So far: ",
+        None if digest.in_progress => "So far: ",
+        None => "As far as the record goes: ",
         Some(Ended::Failed { .. }) => "Until it failed: ",
         Some(_) => "",
     };
@@ -104,6 +110,9 @@ fn reached(digest: &Digest) -> Reached {
 fn whose(digest: &Digest, verdict: &Verdict) -> &'static str {
     match (verdict.state, digest.header.headline, digest.header.send_only) {
         (State::Doubt, ..) => "; the generator was in doubt, so these figures are not the server's limit.",
+        (State::Unknown, ..) if digest.in_progress => {
+            "; there is a verdict on the generator when the run has ended."
+        }
         (State::Unknown, ..) => "; the record has no end, and so no verdict on the generator.",
         (State::Ok, Headline::Response, false) => "; the generator was not the limit.",
         // With a window the server waits for its clients too: no figure of such a run is a limit.
@@ -113,19 +122,30 @@ fn whose(digest: &Digest, verdict: &Verdict) -> &'static str {
 
 fn of_one_rate(digest: &Digest) -> Reached {
     let tally = digest.tally();
-    let (loss, latency) = (share(lost(tally), judged(tally)).unwrap_or(0.0), headline(digest, tally));
-    let p99 = p99_words(digest, latency);
-    let answered = rate_text(digest, tally.ends.answered);
-    if loss <= HELD_LOSS {
-        let words = format!("held {answered} queries/s with {} and {p99}", loss_words(loss));
-        return Reached { words, figures: rates_and_latency(digest, "held") };
-    }
-    let words = format!(
-        "of {} queries/s asked, {answered} were answered: {} lost, {p99}",
-        rate_text(digest, tally.scheduled),
-        percent(loss)
-    );
+    let (load, latency) = (Load::of_run(digest), headline(digest, tally));
+    let (p99, worst) = (p99_words(digest, latency), worst::of_run(digest, load.loss, latency));
+    let [asked, answered] = [tally.scheduled, tally.ends.answered].map(|queries| rate_text(digest, queries));
+    let loss = loss_words(load.loss);
+    let words = match load {
+        Load { loss: ..=HELD_LOSS, growth: None } => {
+            let words = format!("held {answered} queries/s with {loss} and {p99}{worst}");
+            return Reached { words, figures: rates_and_latency(digest, "held") };
+        }
+        Load { loss: ..=HELD_LOSS, growth: Some(growth) } => {
+            format!("did not hold {asked} queries/s: {}, with {loss} and {p99}{worst}", growth_words(growth))
+        }
+        Load { growth, .. } => {
+            let lost = percent(load.loss);
+            let grew = growth.map_or(String::new(), |growth| format!(", and {}", growth_words(growth)));
+            format!("of {asked} queries/s asked, {answered} were answered: {lost} lost, {p99}{worst}{grew}")
+        }
+    };
     Reached { words, figures: rates_and_latency(digest, "answered") }
+}
+
+/// `the queue grew, by 50.0 ms in each second`
+fn growth_words(growth: Growth) -> String {
+    format!("the queue grew, by {} in each second", duration(growth.ns_per_s()))
 }
 
 fn of_steps(digest: &Digest, steps: &Steps<'_>) -> Reached {
@@ -146,7 +166,8 @@ fn of_steps(digest: &Digest, steps: &Steps<'_>) -> Reached {
     for (label, q) in [("p50 there", 0.5), ("p99 there", 0.99)] {
         figures.push(of_duration(label, latency.percentile(q), digest));
     }
-    let words = format!("{}; {p99} at {}/s", steps.words(), rate(highest.asked_qps));
+    let worst = worst::of_steps(digest, steps.held(), latency);
+    let words = format!("{}; {p99} at {}/s{worst}", steps.words(), rate(highest.asked_qps));
     Reached { words, figures }
 }
 
@@ -159,10 +180,11 @@ fn of_a_window(digest: &Digest) -> Reached {
         most => format!(", with at most {} outstanding", counted(most, "query", "queries")),
     };
     let words = format!(
-        "answered {} queries/s with {} and {}{outstanding}",
+        "answered {} queries/s with {} and {}{}{outstanding}",
         rate_text(digest, tally.ends.answered),
         loss_words(loss),
-        p99_words(digest, latency)
+        p99_words(digest, latency),
+        worst::of_run(digest, loss, latency)
     );
     Reached { words, figures: rates_and_latency(digest, "answered") }
 }

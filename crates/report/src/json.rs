@@ -74,6 +74,7 @@ pub fn summary_json(digest: &Digest) -> Value {
     json!({
         "run": run(digest),
         "complete": digest.is_complete(),
+        "in_progress": digest.in_progress,
         "torn": digest.torn,
         "ended": digest.ended(),
         "queries": queries(tally),

@@ -13,7 +13,9 @@ pub struct LiveFigures<'a> {
     /// Their end since the start of the run.
     pub to_ns: u64,
     /// Their length.
-    pub interval_ns: u64,
+    pub length_ns: u64,
+    /// The time that rates are over: what the load covers of it.
+    pub over_ns: u64,
     /// The scheduled rate; `None` in closed loop.
     pub asked_qps: Option<f64>,
     /// The timeout of a query.
@@ -45,7 +47,7 @@ impl LiveFigures<'_> {
     /// As one line, for logs; broken between figures where it is longer than `width`.
     pub fn line(&self, width: usize) -> String {
         let mut out = String::new();
-        let lead = format!("{:>6} s  ", seconds(self.to_ns, self.interval_ns));
+        let lead = format!("{:>6} s  ", seconds(self.to_ns, self.length_ns));
         let figures = self.rates().into_iter().chain(self.carried()).chain(self.losses());
         flow_after(&mut out, &lead, figures.map(|figure| figure.words()), "  ", lead.len(), width);
         out.trim_end().to_owned()
@@ -69,7 +71,7 @@ impl LiveFigures<'_> {
 
     /// The rates a second: asked (in an open loop), sent, answered.
     pub fn rates(&self) -> Vec<Figure> {
-        let seconds = self.interval_ns.max(1) as f64 * 1e-9;
+        let seconds = self.over_ns.max(1) as f64 * 1e-9;
         let per_second = |n: u64| rate(n as f64 / seconds);
         let asked = self.asked_qps.map(|qps| Figure::new("asked", rate(qps)));
         let sent = Figure::new("sent", per_second(self.arrivals.sent));
@@ -129,7 +131,8 @@ mod tests {
     fn figures(arrivals: &Arrivals) -> LiveFigures<'_> {
         LiveFigures {
             to_ns: 12 * sample::SECOND,
-            interval_ns: sample::SECOND,
+            length_ns: sample::SECOND,
+            over_ns: sample::SECOND,
             asked_qps: Some(2_000.0),
             timeout_ns: 5 * sample::SECOND,
             arrivals,

@@ -11,6 +11,7 @@
 use std::collections::BTreeMap;
 
 use dnsdyno_measure::Quantile;
+use dnsdyno_record::held::{Growth, growth_of_run};
 use dnsdyno_record::{Digest, Header, Row};
 
 use crate::figures::{judged, lost, rate_qps, row_rate, sent, share};
@@ -60,8 +61,7 @@ pub struct Knee {
 }
 
 /// How the knee is found. METHODOLOGY.md has the same words.
-pub const HELD_RULE: &str =
-    "held: the rates from the lowest up to the first at which more than 1 query in 1,000 was lost";
+pub const HELD_RULE: &str = "held: the rates from the lowest up to the first at which more than 1 query in 1,000 was lost, or the queue grew";
 
 /// Collects the points of a run while its intervals are read.
 #[derive(Debug)]
@@ -127,24 +127,26 @@ impl PointsOfLoad {
 /// Collects runs of one rate each, which together have a curve.
 #[derive(Debug, Default)]
 pub struct RatesOfRuns {
-    runs: Vec<(Header, Row)>,
+    runs: Vec<(Header, Row, Option<Growth>)>,
 }
 
 impl RatesOfRuns {
     /// Adds a run; one that had several rates, or was asked for none, is no point.
     pub fn add(&mut self, digest: &Digest) {
         if asks_for_rates(digest) && Steps::of(digest).is_none() {
-            self.runs.extend(whole(digest).map(|row| (digest.header.clone(), row)));
+            let growth = growth_of_run(digest);
+            self.runs.extend(whole(digest).map(|row| (digest.header.clone(), row, growth)));
         }
     }
 
     /// The points; `None` where the runs are fewer than two, or had the same rate.
     pub fn finish(self) -> Option<LoadResponse> {
-        let steps = Steps::of_rows(self.runs.iter().map(|(_, row)| row).collect());
+        let steps = Steps::of_parts(self.runs.iter().map(|(_, row, growth)| (row, *growth)).collect());
         if steps.rates().len() < 2 {
             return None;
         }
-        let mut points: Vec<_> = self.runs.iter().map(|(header, row)| LoadPoint::of(header, row)).collect();
+        let mut points: Vec<_> =
+            self.runs.iter().map(|(header, row, _)| LoadPoint::of(header, row)).collect();
         points.sort_by(|one, other| one.asked_qps.total_cmp(&other.asked_qps));
         Some(LoadResponse { points, knee: Knee::of(&steps) })
     }

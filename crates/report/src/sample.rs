@@ -70,6 +70,7 @@ pub(crate) fn second(index: u64, qps: u64, lost: u64) -> Interval {
         index,
         from_ns,
         to_ns,
+        covered_ns: None,
         asked_qps: qps as f64,
         tally,
         arrivals,
@@ -268,6 +269,34 @@ pub(crate) fn at_rates(steps: &[(u64, u64)]) -> Digest {
     seconds.enumerate().for_each(|(i, (qps, lost))| digest.interval(&second(i as u64, *qps, *lost)));
     digest.sum(&calm_sum(&digest));
     digest
+}
+
+/// A step of eight seconds in which each response takes 10 ms, and one in which the server answers 5 % too little: each
+/// second they take 50 ms longer.
+pub(crate) fn growing_queue() -> Digest {
+    let phase = |n: u64, qps: &str| Phase {
+        label: format!("{qps} q/s"),
+        from_ns: n * 8 * SECOND,
+        to_ns: (n + 1) * 8 * SECOND,
+    };
+    let mut digest = Digest::new(Header { phases: vec![phase(0, "1,000"), phase(1, "2,000")], ..header() });
+    for index in 0..16 {
+        let (qps, response_ns) =
+            if index < 8 { (1_000, 10_000_000) } else { (2_000, (index - 7) * 50_000_000) };
+        digest.interval(&taking(second(index, qps, 0), response_ns));
+    }
+    digest.sum(&calm_sum(&digest));
+    digest
+}
+
+/// The same second, with responses that take so long.
+pub(crate) fn taking(mut second: Interval, response_ns: u64) -> Interval {
+    let answered = second.tally.ends.answered;
+    for latency in [&mut second.tally.response, &mut second.tally.service] {
+        latency.clear();
+        (0..answered).for_each(|_| latency.record(response_ns));
+    }
+    second
 }
 
 /// A second at each rate over TCP by `clients`; all responses of a rate take the same time.

@@ -55,6 +55,7 @@ fn frame() -> Value {
     let properties = json!({
         "run": closed_object(run()),
         "complete": { "type": "boolean", "description": "Whether the record has its last line." },
+        "in_progress": { "type": "boolean", "description": "Whether the run goes on: the writer of the record lives." },
         "torn": { "type": "boolean", "description": "Whether the record ends in the middle of a line." },
         "ended": or_null("Ended", "What ended the run; null where the record has no end."),
         "queries": refer("Queries", "How the queries ended."),
@@ -151,6 +152,9 @@ fn steps() -> Value {
     let not_held = closed_object(json!({
         "asked_qps": number("The rate."),
         "loss_share": number("The share of its queries that was lost, 0 to 1."),
+        "queue_growth_ns_per_s": or_null_count(
+            "By how much the latency grew in each second, where that is a queue that grew; else null.",
+        ),
     }));
     let steps = closed_object(json!({
         "held_from_qps": or_null_number("The lowest rate that was held; null where none was."),
@@ -170,7 +174,7 @@ fn row() -> Value {
         "index": count("Number of the first interval."),
         "from_ns": count("First instant."),
         "to_ns": count("First instant after it."),
-        "covered_ns": count("Time that its intervals cover: the divisor of rates."),
+        "covered_ns": count("Time of its intervals that the load covers: the divisor of rates."),
         "asked_qps": number("Average scheduled rate; 0 in closed loop."),
         "sent_qps": number("Queries sent per second."),
         "answered_qps": number("Queries answered in time per second."),

@@ -1,6 +1,7 @@
 //! What a load of several rates shows: which rates the server held, and which it did not.
 //!
-//! The average over such a run is the rate of no moment, and is not reported.
+//! The average over such a run is the rate of no moment, and is not reported. Whether a rate was held is said by
+//! [`dnsdyno_record::held`].
 //!
 //! ```text
 //!   asked   2,000   3,000   4,000   5,000      of each rate, the rows with it
@@ -9,11 +10,12 @@
 //! ```
 
 use dnsdyno_measure::Tally;
+use dnsdyno_record::held::{Growth, HELD_LOSS, Load, growth_of_step};
 use dnsdyno_record::{Digest, Headline, Row};
 use serde_json::{Value, json};
 
 use crate::figures::{judged, lost, share};
-use crate::units::{counted, percent, rate};
+use crate::units::{counted, duration, percent, rate};
 
 /// The rates of a load, lowest first.
 pub(crate) struct Steps<'a> {
@@ -23,24 +25,28 @@ pub(crate) struct Steps<'a> {
 /// The rows of one rate.
 pub(crate) struct Rate<'a> {
     pub(crate) asked_qps: f64,
-    pub(crate) rows: Vec<&'a Row>,
+    parts: Vec<(&'a Row, Option<Growth>)>,
 }
 
 impl Rate<'_> {
-    fn loss(&self) -> f64 {
-        let all = |count: fn(&Tally) -> u64| self.rows.iter().map(|row| count(&row.tally)).sum();
-        share(all(lost), all(judged)).unwrap_or(0.0)
-    }
-
-    fn is_held(&self) -> bool {
-        self.loss() <= HELD_LOSS
+    /// What says whether it was held: all of its losses, and the queue that grew most.
+    pub(crate) fn load(&self) -> Load {
+        let all = |count: fn(&Tally) -> u64| self.parts.iter().map(|(row, _)| count(&row.tally)).sum();
+        Load {
+            loss: share(all(lost), all(judged)).unwrap_or(0.0),
+            growth: self
+                .parts
+                .iter()
+                .filter_map(|(_, growth)| *growth)
+                .max_by_key(|growth| growth.ns_per_s()),
+        }
     }
 
     /// The rows merged.
     pub(crate) fn row(&self) -> Option<Row> {
-        let (first, others) = self.rows.split_first()?;
+        let ((first, _), others) = self.parts.split_first()?;
         let mut row = (*first).clone();
-        others.iter().for_each(|other| row.merge(other));
+        others.iter().for_each(|(other, _)| row.merge(other));
         Some(row)
     }
 }
@@ -53,21 +59,26 @@ impl<'a> Steps<'a> {
         }
         let mut rows: Vec<&Row> = digest.rows().iter().filter(|row| judged(&row.tally) > 0).collect();
         if !digest.rows_are_phases() {
-            // The last interval may be asked for less only because the load ended within it.
-            rows.pop();
+            // In an older record the last interval is asked for less only because the load ended within it.
+            rows.pop_if(|row| row.from_ns.saturating_add(row.covered_ns) > digest.schedule_ns());
         }
-        Some(Steps::of_rows(rows)).filter(|steps| steps.rates.len() > 1)
+        let growth = |row: &Row| match digest.rows_are_phases() {
+            true => growth_of_step(&digest.header, row),
+            false => None,
+        };
+        let parts = rows.into_iter().map(|row| (row, growth(row)));
+        Some(Steps::of_parts(parts.collect())).filter(|steps| steps.rates.len() > 1)
     }
 
-    /// The rates of these rows.
-    pub(crate) fn of_rows(mut rows: Vec<&'a Row>) -> Steps<'a> {
-        rows.sort_by(|one, other| one.asked_qps().total_cmp(&other.asked_qps()));
+    /// The rates of these rows, each with how its queue grew.
+    pub(crate) fn of_parts(mut parts: Vec<(&'a Row, Option<Growth>)>) -> Steps<'a> {
+        parts.sort_by(|(one, _), (other, _)| one.asked_qps().total_cmp(&other.asked_qps()));
         let mut rates: Vec<Rate<'a>> = Vec::new();
-        for row in rows {
-            let asked_qps = row.asked_qps();
+        for part in parts {
+            let asked_qps = part.0.asked_qps();
             match rates.last_mut() {
-                Some(last) if asked_qps <= last.asked_qps * SAME_RATE => last.rows.push(row),
-                _ => rates.push(Rate { asked_qps, rows: vec![row] }),
+                Some(last) if asked_qps <= last.asked_qps * SAME_RATE => last.parts.push(part),
+                _ => rates.push(Rate { asked_qps, parts: vec![part] }),
             }
         }
         Steps { rates }
@@ -80,11 +91,11 @@ impl<'a> Steps<'a> {
 
     /// Those that were held, from the lowest up to the first that was not.
     pub(crate) fn held(&self) -> &[Rate<'a>] {
-        &self.rates[..self.rates.iter().take_while(|rate| rate.is_held()).count()]
+        &self.rates[..self.rates.iter().take_while(|rate| rate.load().is_held()).count()]
     }
 
     pub(crate) fn not_held(&self) -> impl Iterator<Item = &Rate<'a>> {
-        self.rates.iter().filter(|rate| !rate.is_held())
+        self.rates.iter().filter(|rate| !rate.load().is_held())
     }
 
     /// One sentence without a full stop.
@@ -96,28 +107,52 @@ impl<'a> Steps<'a> {
                 format!("held {} to {} queries/s", rate(first.asked_qps), rate(last.asked_qps))
             }
         };
-        let listed = self.not_held().take(LISTED);
+        let most = self.rates.iter().map(|rate| rate.load().loss).fold(0.0, f64::max);
+        match [self.grew(), self.lost()].into_iter().flatten().collect::<Vec<_>>() {
+            none if none.is_empty() && most > 0.0 => format!("{held}, loss at most {}", percent(most)),
+            none if none.is_empty() => format!("{held} with no loss"),
+            not_held => format!("{held}; {}", not_held.join("; ")),
+        }
+    }
+
+    /// The rates at which too much was lost.
+    fn lost(&self) -> Option<String> {
+        let lost: Vec<_> = self.rates.iter().filter(|rate| rate.load().loss > HELD_LOSS).collect();
+        let listed = lost.iter().take(LISTED);
         let listed: Vec<_> =
-            listed.map(|one| format!("{} at {}/s", percent(one.loss()), rate(one.asked_qps))).collect();
-        let more = match self.not_held().count().saturating_sub(LISTED) {
+            listed.map(|one| format!("{} at {}/s", percent(one.load().loss), rate(one.asked_qps))).collect();
+        let more = match lost.len().saturating_sub(LISTED) {
             0 => String::new(),
             more => {
                 let rates = counted(more as u64, "other rate", "other rates");
                 format!(", and more than {} at {rates}", percent(HELD_LOSS))
             }
         };
-        let most = self.rates.iter().map(Rate::loss).fold(0.0, f64::max);
-        match listed.is_empty() {
-            true if most > 0.0 => format!("{held}, loss at most {}", percent(most)),
-            true => format!("{held} with no loss"),
-            false => format!("{held}; lost {}{more}", listed.join(", ")),
-        }
+        (!listed.is_empty()).then(|| format!("lost {}{more}", listed.join(", ")))
+    }
+
+    /// The rates at which a queue grew from which nothing, or little, was lost yet.
+    fn grew(&self) -> Option<String> {
+        let grew = self.not_held().filter(|rate| rate.load().loss <= HELD_LOSS);
+        let grew: Vec<_> =
+            grew.filter_map(|one| Some((one.load().growth?, one.asked_qps))).take(LISTED).collect();
+        let listed = grew.iter().map(|(growth, asked_qps)| {
+            format!("by {} in each second at {}/s", duration(growth.ns_per_s()), rate(*asked_qps))
+        });
+        (!grew.is_empty()).then(|| format!("the queue grew {}", listed.collect::<Vec<_>>().join(", ")))
     }
 
     pub(crate) fn as_json(&self) -> Value {
         let held = |end: Option<&Rate<'_>>| end.map(|rate| rate.asked_qps);
         let not_held = self.not_held();
-        let not_held = not_held.map(|rate| json!({ "asked_qps": rate.asked_qps, "loss_share": rate.loss() }));
+        let not_held = not_held.map(|rate| {
+            let Load { loss, growth } = rate.load();
+            json!({
+                "asked_qps": rate.asked_qps,
+                "loss_share": loss,
+                "queue_growth_ns_per_s": growth.map(Growth::ns_per_s),
+            })
+        });
         json!({
             "held_from_qps": held(self.held().first()),
             "held_to_qps": held(self.held().last()),
@@ -130,9 +165,6 @@ impl<'a> Steps<'a> {
 pub(crate) fn asks_for_rates(digest: &Digest) -> bool {
     digest.header.headline == Headline::Response && !digest.header.send_only
 }
-
-/// A rate is held where at most this share of its queries was lost.
-pub(crate) const HELD_LOSS: f64 = 0.001;
 
 /// Rates that differ by less are one: an interval may have one query more than another.
 const SAME_RATE: f64 = 1.01;
@@ -155,7 +187,22 @@ mod tests {
         assert_eq!(told, "held 2,000 to 3,000 queries/s; lost 2.38 % at 4,000/s");
         let json = Steps::of(&sample::stair()).unwrap().as_json();
         assert_eq!((&json["held_from_qps"], &json["held_to_qps"]), (&json!(2_000.0), &json!(3_000.0)));
-        assert_eq!(json["not_held"], json!([{ "asked_qps": 4_000.0, "loss_share": 190.0 / 8_000.0 }]));
+        let lost =
+            json!({ "asked_qps": 4_000.0, "loss_share": 190.0 / 8_000.0, "queue_growth_ns_per_s": null });
+        assert_eq!(json["not_held"], json!([lost]));
+    }
+
+    #[test]
+    fn a_rate_at_which_a_queue_grew_is_not_held_although_nothing_was_lost() {
+        let digest = sample::growing_queue();
+        let told = words(&digest).unwrap();
+        assert_eq!(told, "held 1,000 queries/s; the queue grew by 50.0 ms in each second at 2,000/s");
+        let json = Steps::of(&digest).unwrap().as_json();
+        assert_eq!(json["held_to_qps"], json!(1_000.0));
+        assert_eq!(
+            (&json["not_held"][0]["loss_share"], &json["not_held"][0]["queue_growth_ns_per_s"]),
+            (&json!(0.0), &json!(50_000_000))
+        );
     }
 
     #[test]

@@ -117,6 +117,7 @@ impl Recording<'_> {
             index: self.next,
             from_ns: self.next * interval_ns,
             to_ns,
+            covered_ns: None,
             asked_qps: 0.0,
             tally: Tally::new(0),
             arrivals: Arrivals::default(),

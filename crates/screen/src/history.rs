@@ -9,11 +9,13 @@ use std::collections::VecDeque;
 
 use dnsdyno_measure::{Arrivals, FLOOR_NS, Histogram};
 
+use crate::span::Span;
+
 /// The counts of one column.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Column {
-    /// The time that its intervals cover: the divisor of rates.
-    pub(crate) covered_ns: u64,
+    /// The time of its intervals.
+    pub(crate) span: Span,
     /// Queries due.
     pub(crate) asked: f64,
     /// Queries sent.
@@ -28,10 +30,9 @@ pub(crate) struct Column {
 
 impl Column {
     /// The counts of one wall interval.
-    pub(crate) fn of(covered_ns: u64, asked_qps: f64, arrivals: &Arrivals) -> Column {
-        let asked = if asked_qps.is_finite() { asked_qps * covered_ns as f64 * 1e-9 } else { 0.0 };
+    pub(crate) fn of(span: Span, asked: f64, arrivals: &Arrivals) -> Column {
         Column {
-            covered_ns,
+            span,
             asked,
             sent: arrivals.sent,
             answered: arrivals.answered,
@@ -42,7 +43,7 @@ impl Column {
 
     /// Adds a later column.
     pub(crate) fn add(&mut self, later: &Column) {
-        self.covered_ns = self.covered_ns.saturating_add(later.covered_ns);
+        self.span.add(later.span);
         self.asked += later.asked;
         self.sent = self.sent.saturating_add(later.sent);
         self.answered = self.answered.saturating_add(later.answered);
@@ -53,7 +54,8 @@ impl Column {
 
     /// `count` as a rate.
     pub(crate) fn rate_qps(&self, count: f64) -> f64 {
-        if self.covered_ns == 0 { 0.0 } else { count / (self.covered_ns as f64 * 1e-9) }
+        let over_ns = self.span.of_rates_ns();
+        if over_ns == 0 { 0.0 } else { count / (over_ns as f64 * 1e-9) }
     }
 }
 
@@ -182,14 +184,14 @@ mod tests {
     fn column(answered: u64) -> Column {
         let mut arrivals = Arrivals { sent: answered, answered, ..Arrivals::default() };
         (0..answered).for_each(|_| arrivals.latency.record(2_000_000));
-        Column::of(SECOND, answered as f64, &arrivals)
+        Column::of(Span::new(SECOND, SECOND), answered as f64, &arrivals)
     }
 
     #[test]
     fn a_column_has_the_counts_of_its_interval_in_logarithmic_bins() {
         let mut arrivals = Arrivals { sent: 3, answered: 2, timed_out: 1, ..Arrivals::default() };
         [10_000, 1_500_000].iter().for_each(|ns| arrivals.latency.record(*ns));
-        let column = Column::of(SECOND, 3.0, &arrivals);
+        let column = Column::of(Span::new(SECOND, SECOND), 3.0, &arrivals);
         assert_eq!((column.sent, column.answered, column.unanswered, column.asked), (3, 2, 1, 3.0));
         let filled: Vec<usize> = (0..column.bins.len()).filter(|bin| column.bins[*bin] > 0).collect();
         assert_eq!(filled.len(), 2);

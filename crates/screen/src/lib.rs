@@ -18,6 +18,7 @@ mod palette;
 mod recent;
 mod screen;
 mod show;
+mod span;
 mod state;
 mod terminal;
 mod watch;

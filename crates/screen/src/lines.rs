@@ -17,14 +17,14 @@ impl Lines {
     /// Adds a wall interval; returns the intervals of a line where one is due.
     pub(crate) fn add(&mut self, passed: &Passed) -> Option<Passed> {
         self.passed.add(passed);
-        let from_ns = self.passed.to_ns.saturating_sub(self.passed.covered_ns);
+        let from_ns = self.passed.to_ns.saturating_sub(self.passed.span.length_ns);
         let every_ns = if from_ns < OFTEN_UNTIL_NS { SECOND_NS } else { MINUTE_NS };
-        (self.passed.covered_ns >= every_ns).then(|| std::mem::take(&mut self.passed))
+        (self.passed.span.length_ns >= every_ns).then(|| std::mem::take(&mut self.passed))
     }
 
     /// The intervals after the last line.
     pub(crate) fn rest(&mut self) -> Option<Passed> {
-        (self.passed.covered_ns > 0).then(|| std::mem::take(&mut self.passed))
+        (self.passed.span.length_ns > 0).then(|| std::mem::take(&mut self.passed))
     }
 }
 
@@ -36,11 +36,12 @@ pub(crate) fn line(passed: &Passed, is_open: bool, timeout_ns: u64, width: usize
 impl Passed {
     /// Their figures, in a run with this timeout.
     pub(crate) fn figures(&self, is_open: bool, timeout_ns: u64) -> LiveFigures<'_> {
-        let covered_ns = self.covered_ns.max(1);
+        let over_ns = self.span.of_rates_ns().max(1);
         LiveFigures {
             to_ns: self.to_ns,
-            interval_ns: covered_ns,
-            asked_qps: is_open.then_some(self.asked / (covered_ns as f64 * 1e-9)),
+            length_ns: self.span.length_ns,
+            over_ns,
+            asked_qps: is_open.then_some(self.asked / (over_ns as f64 * 1e-9)),
             timeout_ns,
             arrivals: &self.arrivals,
         }
@@ -80,6 +81,21 @@ mod tests {
     fn short_intervals_are_added_up_and_the_rest_has_a_line_too() {
         assert_eq!(lines(SECOND_NS / 4, 5 * SECOND_NS / 2), [SECOND_NS, 2 * SECOND_NS, 5 * SECOND_NS / 2]);
         assert_eq!(lines(20 * SECOND_NS, 40 * SECOND_NS), [20 * SECOND_NS, 40 * SECOND_NS]);
+    }
+
+    #[test]
+    fn the_rates_of_the_last_line_are_over_the_time_that_the_load_covers() {
+        // 4,000 queries a second for 2.2 s; then the run waits for responses.
+        let quarter = |number: u64, sent: u64, covered_ns: u64| {
+            let mut passed = sample::passed(number, SECOND_NS / 4, sent, 0);
+            (passed.span.covered_ns, passed.asked) = (covered_ns, sent as f64);
+            passed
+        };
+        let mut lines = Lines::default();
+        assert!(lines.add(&quarter(8, 800, SECOND_NS / 5)).is_none());
+        assert!(lines.add(&quarter(9, 0, 0)).is_none());
+        let text = line(&lines.rest().unwrap(), true, 5 * SECOND_NS, usize::MAX);
+        assert!(text.starts_with("   2.5 s  asked 4,000  sent 4,000  answered 4,000"), "{text}");
     }
 
     #[test]

@@ -48,8 +48,8 @@ pub(crate) fn arrivals(sent: u64, lost: u64) -> Arrivals {
 pub(crate) fn passed(index: u64, interval_ns: u64, sent: u64, lost: u64) -> Passed {
     let arrivals = arrivals(sent, lost);
     let asked_qps = sent as f64 * 1e9 / interval_ns as f64;
-    let live = Live { index, to_ns: (index + 1) * interval_ns, asked_qps, arrivals: &arrivals };
-    Passed::of(&live, interval_ns)
+    let (to_ns, covered_ns) = ((index + 1) * interval_ns, interval_ns);
+    Passed::of(&Live { index, to_ns, covered_ns, asked_qps, arrivals: &arrivals }, interval_ns)
 }
 
 /// The settled interval of the same.
@@ -72,6 +72,7 @@ pub(crate) fn settled(index: u64, sent: u64, lost: u64, members: usize) -> Inter
         index,
         from_ns: index * SECOND,
         to_ns: (index + 1) * SECOND,
+        covered_ns: None,
         asked_qps: sent as f64,
         tally,
         arrivals: arrivals(sent, lost),
@@ -92,7 +93,8 @@ pub(crate) fn running(header: &Header, end_ns: Option<u64>, seconds: u64) -> Sta
             arrivals.connections = Some(Box::new(connections));
         }
         let asked_qps = if header.headline == Headline::Response { 2_000.0 } else { 0.0 };
-        state.passed(&Live { index, to_ns: (index + 1) * SECOND, asked_qps, arrivals: &arrivals });
+        let (to_ns, covered_ns) = ((index + 1) * SECOND, SECOND);
+        state.passed(&Live { index, to_ns, covered_ns, asked_qps, arrivals: &arrivals });
         state.settled(&settled(index, 2_000, lost, header.mix.len()));
     }
     state

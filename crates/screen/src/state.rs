@@ -13,6 +13,7 @@ use dnsdyno_runner::Live;
 use crate::foreign::safe;
 use crate::history::{Column, History, Stretch};
 use crate::recent::{Recent, Sum};
+use crate::span::Span;
 use crate::watch::{Mover, Moving};
 
 /// A run in progress.
@@ -66,7 +67,7 @@ pub(crate) enum Stage {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Passed {
     pub(crate) to_ns: u64,
-    pub(crate) covered_ns: u64,
+    pub(crate) span: Span,
     /// Queries due.
     pub(crate) asked: f64,
     pub(crate) arrivals: Arrivals,
@@ -75,7 +76,7 @@ pub(crate) struct Passed {
 /// The counts of settled intervals.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settled {
-    pub(crate) covered_ns: u64,
+    pub(crate) span: Span,
     pub(crate) tally: Tally,
     pub(crate) workers: Vec<WorkerUse>,
 }
@@ -129,7 +130,7 @@ impl State {
     pub(crate) fn passed(&mut self, live: &Live<'_>) {
         let passed = Passed::of(live, self.facts.interval_ns);
         let from_ns = live.to_ns.saturating_sub(self.facts.interval_ns);
-        let column = Column::of(passed.covered_ns, live.asked_qps, live.arrivals);
+        let column = Column::of(passed.span, passed.asked, live.arrivals);
         self.last.add(from_ns, &passed);
         self.recent.add(from_ns, &passed);
         self.total.add(&passed);
@@ -259,8 +260,8 @@ impl View {
 }
 
 /// A rate with its unit.
-pub(crate) fn per_second(count: u64, covered_ns: u64) -> String {
-    format!("{}/s", rate(dnsdyno_record::figures::rate_qps(count, covered_ns)))
+pub(crate) fn per_second(count: u64, span: Span) -> String {
+    format!("{}/s", rate(dnsdyno_record::figures::rate_qps(count, span.of_rates_ns())))
 }
 
 impl Passed {
@@ -269,8 +270,8 @@ impl Passed {
         let asked_qps = if live.asked_qps.is_finite() { live.asked_qps } else { 0.0 };
         Passed {
             to_ns: live.to_ns,
-            covered_ns: interval_ns,
-            asked: asked_qps * interval_ns as f64 * 1e-9,
+            span: Span::new(interval_ns, live.covered_ns),
+            asked: asked_qps * live.covered_ns.min(interval_ns) as f64 * 1e-9,
             arrivals: live.arrivals.clone(),
         }
     }
@@ -279,7 +280,7 @@ impl Passed {
 impl Sum for Passed {
     fn add(&mut self, later: &Self) {
         self.to_ns = self.to_ns.max(later.to_ns);
-        self.covered_ns = self.covered_ns.saturating_add(later.covered_ns);
+        self.span.add(later.span);
         self.asked += later.asked;
         self.arrivals.merge_in_time(&later.arrivals);
     }
@@ -288,7 +289,7 @@ impl Sum for Passed {
 impl Settled {
     fn of(interval: &Interval) -> Settled {
         Settled {
-            covered_ns: interval.to_ns.saturating_sub(interval.from_ns),
+            span: Span::new(interval.to_ns.saturating_sub(interval.from_ns), interval.covered_ns()),
             tally: interval.tally.clone(),
             workers: interval.workers.clone(),
         }
@@ -297,7 +298,7 @@ impl Settled {
 
 impl Sum for Settled {
     fn add(&mut self, later: &Self) {
-        self.covered_ns = self.covered_ns.saturating_add(later.covered_ns);
+        self.span.add(later.span);
         self.tally.merge_in_time(&later.tally);
         dnsdyno_measure::Counter::merge_in_time(&mut self.workers, &later.workers);
     }

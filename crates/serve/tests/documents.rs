@@ -9,7 +9,7 @@ use dnsdyno_measure::{
     Arrivals, ConnectFailure, ConnectionEnd, HandshakeFailure, HandshakeKind, NotSentReason, Samples, Side,
     Watched, WatchedKind,
 };
-use dnsdyno_record::{Digest, Line, RunReader};
+use dnsdyno_record::{Digest, Interval, Line, RunReader};
 use dnsdyno_runner::{Live, Observer};
 use dnsdyno_serve::Metrics;
 use serde_json::Value;
@@ -32,8 +32,7 @@ fn everything() -> String {
         interval.tally.ends.not_sent.add(NotSentReason::NoRoute, 1);
         add_connections(&mut interval.arrivals);
         interval.arrivals.socket_drops = 1;
-        let (index, to_ns) = (interval.index, interval.to_ns);
-        metrics.passed(&Live { index, to_ns, asked_qps: 4_000.0, arrivals: &interval.arrivals });
+        metrics.passed(&live(&interval));
         metrics.settled(&interval);
         interval.watched = vec![Some(samples_of_a_host())];
         metrics.sampled(&interval);
@@ -45,9 +44,15 @@ fn everything() -> String {
     // run has none.
     let first = first.unwrap();
     metrics.settled(&first);
-    metrics.passed(&Live { index: 0, to_ns: first.to_ns, asked_qps: 4_000.0, arrivals: &first.arrivals });
+    metrics.passed(&live(&first));
     let accept = "Accept: application/openmetrics-text";
     get(metrics.address(), &format!("GET /metrics HTTP/1.1\r\nHost: x\r\n{accept}\r\n\r\n")).body
+}
+
+/// An interval as it passed, at 4,000 queries a second.
+fn live(interval: &Interval) -> Live<'_> {
+    let Interval { index, to_ns, ref arrivals, .. } = *interval;
+    Live { index, to_ns, covered_ns: interval.covered_ns(), asked_qps: 4_000.0, arrivals }
 }
 
 fn watched() -> Watched {

@@ -368,7 +368,6 @@ fn a_broken_record_is_listed_with_its_error_and_does_not_hide_the_others() {
 fn a_run_in_progress_is_shown_as_far_as_it_has_come() {
     let around = tempfile::tempdir().unwrap();
     let whole = around.path().join("whole");
-    // With the longest intervals: the test may be slow, and a record in which nothing is written is cut short.
     simulated(&whole, |draft| {
         (draft.rate, draft.duration) = (Some("10".into()), Some("300s".into()));
         (draft.interval, draft.timeout) = (Some("60s".into()), Some("10s".into()));
@@ -399,9 +398,16 @@ fn a_run_in_progress_is_shown_as_far_as_it_has_come() {
     assert_eq!(served.listed(), [("now".into(), "running".into())]);
     let two = shown(1);
     assert_eq!((rows(&two), &two["live"]["url"]), (2, &"/runs/now/data".into()));
-    // Nothing more is written: long after the last line, the run counts as cut short.
-    let file = fs::File::options().append(true).open(folder.join("run.ndjson")).unwrap();
-    file.set_modified(std::time::SystemTime::now() - Duration::from_secs(3_600)).unwrap();
+    let said = |data: &Value| data["runs"][0]["messages"][0]["text"].as_str().unwrap().to_owned();
+    assert!(said(&two).starts_with("IN PROGRESS: the record goes to 2 min so far."), "{two}");
+    // Its writer goes away without an end of the run.
+    drop(shown);
+    drop(writer);
     assert_eq!(served.listed(), [("now".into(), "cut_short".into())]);
-    assert_eq!(served.json("/runs/now/data")["data"]["live"], Value::Null);
+    let cut = served.json("/runs/now/data")["data"].clone();
+    assert_eq!(cut["live"], Value::Null);
+    assert!(
+        said(&cut).starts_with("INCOMPLETE: nothing writes this record any more, and it ends at 2 min"),
+        "{cut}"
+    );
 }

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
-use dnsdyno_record::{Digest, Line, RunReader};
+use dnsdyno_record::{Digest, Interval, Line, RunReader};
 use dnsdyno_runner::{Live, Observer};
 use dnsdyno_serve::Metrics;
 use support::{Got, get, simulated};
@@ -29,8 +29,9 @@ fn replay(run: &Path, metrics: &mut Metrics) -> Digest {
     metrics.begins(reader.header(), Some(1_000_000_000)).unwrap();
     for line in reader {
         if let Line::Interval(interval) = line.unwrap() {
-            let (index, to_ns) = (interval.index, interval.to_ns);
-            let live = Live { index, to_ns, asked_qps: interval.asked_qps, arrivals: &interval.arrivals };
+            let Interval { index, to_ns, asked_qps, .. } = *interval;
+            let covered_ns = interval.covered_ns();
+            let live = Live { index, to_ns, covered_ns, asked_qps, arrivals: &interval.arrivals };
             metrics.passed(&live);
             metrics.settled(&interval);
             digest.interval(&interval);

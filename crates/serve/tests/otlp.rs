@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use dnsdyno_record::{Digest, Line, RunReader};
+use dnsdyno_record::{Digest, Interval, Line, RunReader};
 use dnsdyno_runner::{Live, Observer};
 use dnsdyno_serve::{Otlp, OtlpEndpoint};
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
@@ -72,8 +72,9 @@ fn replay(run: &Path, url: &str) -> (Digest, Option<String>) {
     otlp.begins(reader.header(), None).unwrap();
     for line in reader {
         if let Line::Interval(interval) = line.unwrap() {
-            let (index, to_ns) = (interval.index, interval.to_ns);
-            let live = Live { index, to_ns, asked_qps: interval.asked_qps, arrivals: &interval.arrivals };
+            let Interval { index, to_ns, asked_qps, .. } = *interval;
+            let covered_ns = interval.covered_ns();
+            let live = Live { index, to_ns, covered_ns, asked_qps, arrivals: &interval.arrivals };
             otlp.passed(&live);
             otlp.settled(&interval);
             digest.interval(&interval);

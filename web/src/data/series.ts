@@ -52,7 +52,9 @@ export class LevelReader {
   readonly factor: number;
   readonly rows: number;
   readonly from_ns: Float64Array;
+  /** Time that the load covers: the divisor of rates of queries. */
   readonly covered_ns: Float64Array;
+  private readonly idle_ns: Float64Array;
   readonly heat: Heat | null;
   private readonly unpacked = new Map<string, Float64Array>();
 
@@ -66,6 +68,7 @@ export class LevelReader {
     if (!(level.rows >= 0 && level.rows <= bytes.length)) throw new Damaged("a level has too many rows");
     this.from_ns = this.column("from_ns") ?? new Float64Array(level.rows);
     this.covered_ns = this.column("covered_ns") ?? new Float64Array(level.rows);
+    this.idle_ns = this.column("idle_ns") ?? new Float64Array(level.rows);
     for (let i = 1; i < this.rows; i++) {
       if (!(this.from_ns[i]! > this.from_ns[i - 1]!)) throw new Damaged("its intervals are not in order");
     }
@@ -109,7 +112,7 @@ export class LevelReader {
   }
 
   to_ns(row: number): number {
-    return this.from_ns[row]! + this.covered_ns[row]!;
+    return this.from_ns[row]! + this.covered_ns[row]! + this.idle_ns[row]!;
   }
 
   /** The rows that overlap a range. */

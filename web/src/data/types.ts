@@ -245,8 +245,9 @@ export interface Level {
  * columns `PATH.p50`, `.p99` and so on: the headline latency, with unanswered queries in it, is `latency.` with
  * min, p25, p50, p75, p90, p95, p99, p99_9, max, avg; others have count, p50, p99, max.
  * Columns that are equal may have the same place.
- * Of our own: `from_ns`, `covered_ns` (divide counts by it for rates), `asked_micro` (scheduled queries in millionths;
- * 0 or absent in closed loop), `sent`. Watched series are `watched.SOURCE.NAME`; see {@link WatchedSeries}.
+ * Of our own: `from_ns`, `covered_ns` (time that the load covers: divide counts of queries by it for rates), `idle_ns` (the
+ * rest of the interval, where there is one), `asked_micro` (scheduled queries in millionths; 0 or absent in closed
+ * loop), `sent`. Watched series are `watched.SOURCE.NAME`; see {@link WatchedSeries}.
  */
 export interface Column {
   name: string;

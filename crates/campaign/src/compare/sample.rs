@@ -102,6 +102,7 @@ pub(crate) fn second(index: u64, made: Made) -> Interval {
         index,
         from_ns: index * SECOND,
         to_ns: (index + 1) * SECOND,
+        covered_ns: None,
         asked_qps: if made.headline == Headline::Response { made.rate as f64 } else { 0.0 },
         tally,
         arrivals: Arrivals::default(),

@@ -180,6 +180,7 @@ impl World {
             index: now.second,
             from_ns: now.second * SECOND,
             to_ns: (now.second + 1) * SECOND,
+            covered_ns: None,
             asked_qps: now.qps as f64,
             tally,
             arrivals: Arrivals::default(),

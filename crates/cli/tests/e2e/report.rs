@@ -123,7 +123,8 @@ fn cells_of(digest: &Digest, interval: &Interval) -> BTreeMap<String, Cell> {
     add_counts(&mut cells, "workers", &serde_json::to_value(&interval.workers).unwrap(), digest);
     for (name, number) in [
         ("from_ns", interval.from_ns),
-        ("covered_ns", interval.to_ns - interval.from_ns),
+        ("covered_ns", interval.covered_ns()),
+        ("idle_ns", interval.to_ns - interval.from_ns - interval.covered_ns()),
         ("asked_micro", row.asked_micro),
         ("sent", sent(&interval.tally)),
     ] {
@@ -298,10 +299,13 @@ fn a_record_that_was_cut_short_has_a_page_that_says_so() {
     let run = page.run(0);
     // On a busy host its intervals alone may put the generator in doubt.
     assert_ne!(run["verdict"]["state"], "ok");
-    assert!(run["answer"]["sentence"].as_str().unwrap().starts_with("So far: "), "{run}");
+    assert!(run["answer"]["sentence"].as_str().unwrap().starts_with("As far as the record goes: "), "{run}");
     let first = &run["messages"][0];
     assert_eq!(first["kind"], "warning");
-    assert!(first["text"].as_str().unwrap().starts_with("INCOMPLETE: the run was cut off"), "{first}");
+    assert!(
+        first["text"].as_str().unwrap().starts_with("INCOMPLETE: nothing writes this record any more"),
+        "{first}"
+    );
 }
 
 #[test]

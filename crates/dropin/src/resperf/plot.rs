@@ -147,6 +147,7 @@ mod tests {
             index,
             from_ns,
             to_ns,
+            covered_ns: None,
             asked_qps: 0.0,
             tally,
             arrivals,

@@ -150,7 +150,7 @@ impl Each {
         let phase = phase.and_then(|phase| self.header.phases.get(phase));
         let whole_to_ns = phase.map_or(row.to_ns, |phase| phase.to_ns);
         let to_ns = whole_to_ns.min(schedule_ns);
-        let over_ns = to_ns.saturating_sub(row.from_ns);
+        let over_ns = to_ns.saturating_sub(row.from_ns).min(row.covered_ns);
         let part = Part::in_progress(&self.header, &row.tally, &row.arrivals, over_ns);
         let place = |ends: Ends, decision| {
             let label = phase.map(|phase| phase.label.clone());

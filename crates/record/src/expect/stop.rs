@@ -37,7 +37,7 @@ impl StopWatch {
             return None;
         }
         let length_ns = interval.to_ns.saturating_sub(interval.from_ns);
-        let part = Part::in_progress(header, &interval.tally, &interval.arrivals, length_ns);
+        let part = Part::in_progress(header, &interval.tally, &interval.arrivals, interval.covered_ns());
         let mut met = None;
         for (condition, held_ns) in &mut self.conditions {
             let ends = measure(condition.holds.metric, &part);

@@ -181,6 +181,7 @@ pub(crate) fn interval(index: u64) -> Interval {
         index,
         from_ns: index * SECOND,
         to_ns: (index + 1) * SECOND,
+        covered_ns: None,
         asked_qps: 1000.0 / 3.0 + index as f64 * 0.1,
         tally,
         arrivals,

@@ -58,12 +58,15 @@ pub(crate) fn incomplete(digest: &Digest) -> Vec<String> {
         texts.push(format!("FAILED: {}. The figures cover the time until then.", safe(why)));
     }
     if !digest.is_complete() {
-        let torn = if digest.torn { "; its last line is incomplete" } else { "" };
-        texts.push(format!(
-            "INCOMPLETE: the run was cut off or is still going on; the record ends at {}{torn}. The figures cover the \
-             recorded intervals.",
-            length(digest.to_ns())
-        ));
+        let (until, torn) =
+            (length(digest.to_ns()), if digest.torn { "; its last line is incomplete" } else { "" });
+        texts.push(match digest.in_progress {
+            true => format!("IN PROGRESS: the record goes to {until} so far{torn}. The figures cover the recorded intervals."),
+            false => format!(
+                "INCOMPLETE: nothing writes this record any more, and it ends at {until}, before the end of its \
+                 run{torn}. The figures cover the recorded intervals."
+            ),
+        });
     }
     texts
 }
@@ -191,7 +194,8 @@ fn ended(digest: &Digest) -> String {
         (Some(Ended::Terminated), _) => ", ended by SIGTERM".to_owned(),
         (Some(Ended::HungUp), _) => ", ended by SIGHUP".to_owned(),
         (Some(Ended::Failed { .. }), _) => ", ended by a failure".to_owned(),
-        (None, _) => " so far".to_owned(),
+        (None, _) if digest.in_progress => " so far".to_owned(),
+        (None, _) => " in the record".to_owned(),
     }
 }
 

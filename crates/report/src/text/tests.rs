@@ -146,10 +146,22 @@ fn the_rate_of_a_generator_in_doubt_is_never_reported_as_the_limit() {
 fn a_summary_of_an_incomplete_record_says_so_first_and_has_no_verdict() {
     let mut killed = sample::killed();
     let text = summary(&killed, 200);
-    assert!(text.starts_with("INCOMPLETE: the run was cut off"), "{text}");
-    assert!(text.contains("the record ends at 6 s.") && text.contains("generator: no verdict"), "{text}");
+    assert!(
+        text.starts_with("INCOMPLETE: nothing writes this record any more, and it ends at 6 s"),
+        "{text}"
+    );
+    assert!(text.contains("before the end of its run.") && text.contains("generator: no verdict"), "{text}");
     killed.torn = true;
     assert!(summary(&killed, 200).contains("its last line is incomplete"));
+}
+
+#[test]
+fn a_summary_of_a_run_in_progress_says_so_and_does_not_call_it_incomplete() {
+    let mut running = sample::killed();
+    running.in_progress = true;
+    let text = summary(&running, 200);
+    assert!(text.starts_with("IN PROGRESS: the record goes to 6 s so far."), "{text}");
+    assert!(text.contains("load 6 s so far") && !text.contains("INCOMPLETE"), "{text}");
 }
 
 #[test]

@@ -13,12 +13,12 @@ use crate::state::{View, per_second};
 /// The line of connections; nothing where the run has none.
 pub(super) fn draw(view: &View, palette: &Palette, buffer: &mut Buffer, area: Rect) {
     let Some(connections) = view.recent.arrivals.connections.as_deref() else { return };
-    let covered_ns = view.recent.covered_ns;
+    let span = view.recent.span;
     let figure = |label: &str, figure: &str| item(label, figure, palette, Style::new());
     let mut items = vec![
         text("connections", palette.quiet()),
         figure("open", &count(connections.open_max)),
-        figure("established", &per_second(connections.established, covered_ns)),
+        figure("established", &per_second(connections.established, span)),
     ];
     items.extend(median(&connections.connect).map(|took| figure("connect p50", &took)));
     items.extend(handshakes(connections).map(|took| figure("handshake p50", &took)));

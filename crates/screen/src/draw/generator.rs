@@ -1,7 +1,7 @@
 //! The generator's own state: its verdict so far, its CPUs, its lateness, what it lost.
 
 use dnsdyno_measure::{Quantile, Warning};
-use dnsdyno_record::figures::lateness;
+use dnsdyno_record::figures::{lateness, rate_qps};
 use dnsdyno_report::units::{count, duration, rate};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -63,15 +63,15 @@ pub(super) fn message(view: &View, palette: &Palette, buffer: &mut Buffer, area:
 
 /// The share of a CPU and the rate of each worker, where there are several.
 pub(super) fn workers(view: &View, palette: &Palette, buffer: &mut Buffer, area: Rect) {
-    let covered_ns = view.settled.covered_ns.max(1) as f64;
+    let span = view.settled.span;
     let items: Vec<Item> = view
         .settled
         .workers
         .iter()
         .enumerate()
         .map(|(number, used)| {
-            let share = used.cpu_ns as f64 / covered_ns;
-            let sent_qps = used.sent as f64 * 1e9 / covered_ns;
+            let share = used.cpu_ns as f64 / span.length_ns.max(1) as f64;
+            let sent_qps = rate_qps(used.sent, span.of_rates_ns());
             let words = format!("{:>3.0} % {:>9}/s", share * 100.0, rate(sent_qps));
             let style = if share >= BUSY { palette.style(Tone::Bad) } else { Style::new() };
             item(&format!("worker {number:<2}"), &words, palette, style)
@@ -95,8 +95,8 @@ pub(super) fn lines_of_workers(view: &View) -> u16 {
 
 /// The largest share of a CPU that a worker used in the last ten seconds that have settled.
 fn busiest(view: &View) -> Option<f64> {
-    let covered_ns = (view.settled.covered_ns > 0).then_some(view.settled.covered_ns as f64)?;
-    let shares = view.settled.workers.iter().map(|used| used.cpu_ns as f64 / covered_ns);
+    let length_ns = Some(view.settled.span.length_ns).filter(|length_ns| *length_ns > 0)? as f64;
+    let shares = view.settled.workers.iter().map(|used| used.cpu_ns as f64 / length_ns);
     shares.reduce(f64::max)
 }
 

@@ -36,9 +36,9 @@ pub(super) fn figures(view: &View, palette: &Palette, buffer: &mut Buffer, area:
     });
     let items: Vec<Item> = shown.collect();
     let kind = if view.facts.is_open { "response time" } else { "service time" };
-    let right = match view.recent.covered_ns {
+    let right = match view.recent.span.length_ns {
         0 => kind.to_owned(),
-        covered_ns => format!("{kind}, {}", length(covered_ns)),
+        length_ns => format!("{kind}, {}", length(length_ns)),
     };
     row(buffer, area, &items, Some(text(&right, palette.quiet())));
 }

@@ -6,7 +6,6 @@
 //!         0 ┤ ▃▇████████████
 //! ```
 
-use dnsdyno_record::figures::rate_qps;
 use dnsdyno_report::units::{percent, rate};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -68,7 +67,7 @@ pub(super) fn chart(view: &View, palette: &Palette, buffer: &mut Buffer, area: R
     let eighths = |qps: f64| ((qps / most) * (lines * 8) as f64).round() as usize;
     for (x, wide, column) in plot.columns(view) {
         let shown = if view.facts.send_only { column.sent } else { column.answered };
-        let high = eighths(rate_qps(shown, column.covered_ns)).max(usize::from(shown > 0));
+        let high = eighths(column.rate_qps(shown as f64)).max(usize::from(shown > 0));
         for line in 0..lines {
             let part = high.saturating_sub(line * 8).min(8);
             let y = area.y + (lines - 1 - line) as u16;

@@ -193,7 +193,8 @@ proptest! {
         for (_, mut state) in sample::runs() {
             let mut arrivals = Arrivals { sent, answered: sent, timed_out: lost, ..Arrivals::default() };
             arrivals.latency.record(latency_ns);
-            let live = dnsdyno_runner::Live { index: 700, to_ns: 701 * SECOND, asked_qps, arrivals: &arrivals };
+            let (to_ns, covered_ns, arrivals) = (701 * SECOND, SECOND, &arrivals);
+            let live = dnsdyno_runner::Live { index: 700, to_ns, covered_ns, asked_qps, arrivals };
             state.passed(&live);
             lines(&state, width, height, options, Depth::Full);
             lines(&state, width, height, options, Depth::None);

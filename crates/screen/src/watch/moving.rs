@@ -242,6 +242,7 @@ mod tests {
             index,
             from_ns: index * 1_000_000_000,
             to_ns: (index + 1) * 1_000_000_000,
+            covered_ns: None,
             asked_qps: 0.0,
             tally: Tally::new(0),
             arrivals: Arrivals::default(),

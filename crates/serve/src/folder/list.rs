@@ -4,7 +4,6 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
 
 use dnsdyno_measure::shown;
 use dnsdyno_measure::units::length;
@@ -29,8 +28,6 @@ pub(crate) struct List {
 struct Known {
     stamp: Stamp,
     run: FolderRun,
-    /// For how long after its last line a record without an end may be that of a run in progress.
-    may_be_silent: Duration,
 }
 
 impl List {
@@ -59,9 +56,7 @@ impl List {
             all.insert(found.name.clone(), known.clone());
             known
         });
-        let age = SystemTime::now().duration_since(found.stamp.written).unwrap_or_default();
-        let is_running = known.run.state == CUT_SHORT && age < known.may_be_silent;
-        FolderRun { state: if is_running { RUNNING } else { known.run.state }, ..known.run }
+        known.run
     }
 
     /// The entries of these runs. Records that were not read before are read by a few threads.
@@ -92,7 +87,7 @@ fn read(found: &Found) -> Known {
         Ok(digest) => digest,
         Err(error) => {
             let run = unreadable(&found.name, &error.to_string());
-            return Known { stamp, run, may_be_silent: Duration::ZERO };
+            return Known { stamp, run };
         }
     };
     let (header, answer) = (&digest.header, answer(&digest));
@@ -108,10 +103,13 @@ fn read(found: &Found) -> Known {
         length: length(digest.to_ns()),
         sentence: answer.sentence,
         verdict: state_word(answer.verdict.state),
-        state: if digest.is_complete() { "ended" } else { CUT_SHORT },
+        state: match (digest.is_complete(), digest.in_progress) {
+            (true, _) => "ended",
+            (false, true) => RUNNING,
+            (false, false) => CUT_SHORT,
+        },
     };
-    let until_settled_ns = header.interval_ns.saturating_mul(2).saturating_add(header.timeout_ns);
-    Known { stamp, run, may_be_silent: Duration::from_nanos(until_settled_ns) + SLOW_DISK }
+    Known { stamp, run }
 }
 
 fn unreadable(name: &str, why: &str) -> FolderRun {
@@ -143,9 +141,6 @@ fn readers() -> usize {
 pub(crate) const RUNNING: &str = "running";
 
 const CUT_SHORT: &str = "cut_short";
-
-/// A line may be written later than it could be.
-const SLOW_DISK: Duration = Duration::from_secs(5);
 
 const MOST_READERS: usize = 4;
 

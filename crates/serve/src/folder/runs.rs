@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use dnsdyno_record::{HOST_FILE, INDEX_FILE, PACKED_FILE, PLAN_FILE, RUN_FILE};
+use dnsdyno_record::{HOST_FILE, INDEX_FILE, PACKED_FILE, PLAN_FILE, RUN_FILE, is_in_progress};
 
 /// A folder of runs.
 #[derive(Clone, Debug)]
@@ -28,10 +28,10 @@ pub(crate) struct Found {
 /// What changes when the record changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Stamp {
-    /// When its file of measurements was last written.
-    pub(crate) written: SystemTime,
     /// Of the sizes and times of all its files.
     files: u64,
+    /// Whether its writer lives.
+    in_progress: bool,
 }
 
 /// Why there is no such run to show.
@@ -86,16 +86,13 @@ impl Runs {
             return Err(NotFound::NoRun);
         }
         let mut hasher = DefaultHasher::new();
-        let mut written = SystemTime::UNIX_EPOCH;
         for file in FILES {
             let Some(metadata) = self.file(&path, file)? else { continue };
             let modified = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
             (file, metadata.len(), modified).hash(&mut hasher);
-            if [RUN_FILE, PACKED_FILE].contains(&file) {
-                written = written.max(modified);
-            }
         }
-        Ok(Found { name: name.to_owned(), path, stamp: Stamp { written, files: hasher.finish() } })
+        let stamp = Stamp { files: hasher.finish(), in_progress: is_in_progress(&path) };
+        Ok(Found { name: name.to_owned(), path, stamp })
     }
 
     /// A file of a run; `None` where the run does not have it.

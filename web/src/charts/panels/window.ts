@@ -12,9 +12,8 @@ export class Window {
     readonly level: LevelReader,
     readonly rows: Rows,
   ) {
-    const covered = level.covered_ns.subarray(rows.first, rows.end);
     this.from = level.from_ns.subarray(rows.first, rows.end);
-    this.to = this.from.map((from, i) => from + covered[i]!);
+    this.to = this.from.map((_, i) => level.to_ns(rows.first + i));
   }
 
   /** With the finest rows that can be drawn and that have these columns. */
@@ -45,16 +44,21 @@ export class Window {
 
   /** The sum of counters per second. */
   rates(names: string[], per_ns = 1e9): Float64Array {
-    return this.counts(names).map((count, i) => {
-      const covered_ns = this.to[i]! - this.from[i]!;
-      return covered_ns > 0 ? (count * per_ns) / covered_ns : NaN;
-    });
+    return this.over(names, per_ns, this.to.map((to, i) => to - this.from[i]!));
   }
 
-  /** The same of counters by the instant at which queries were due: there is no rate where none is due any more. */
+  /**
+   * The same of counters by the instant at which queries were due: over the time that the load covers, and there is no
+   * rate where none is due any more.
+   */
   ratesOfQueries(names: string[], per_ns = 1e9): Float64Array {
     const end = this.level.dueEnd - this.rows.first;
-    return this.rates(names, per_ns).map((rate, i) => (i < end ? rate : NaN));
+    const covered_ns = this.level.covered_ns.subarray(this.rows.first, this.rows.end);
+    return this.over(names, per_ns, covered_ns).map((rate, i) => (i < end ? rate : NaN));
+  }
+
+  private over(names: string[], per_ns: number, times_ns: Float64Array): Float64Array {
+    return this.counts(names).map((count, i) => (times_ns[i]! > 0 ? (count * per_ns) / times_ns[i]! : NaN));
   }
 
   /** The sum of some counters as a share of the sum of others. */
