@@ -111,6 +111,18 @@ fn every_query_is_answered_over_both_families_and_in_both_loops() {
 }
 
 #[test]
+fn a_sample_of_the_sends_has_stamps_also_where_all_queries_are_refused() {
+    let server = Server::answering("127.0.0.1:0", 1);
+    let closed = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    for (address, rate_qps) in [(server.address, 20_000.0), (closed, 100.0)] {
+        let sum = measure(address, &constant(rate_qps, SECOND_NS / 2), 4 << 20);
+        let stamps = sum.arrivals.send_stamps.unwrap();
+        // 200 a second of each of two workers, and some more at the start.
+        assert!((10..=300).contains(&stamps.taken()) && stamps.missing == 0, "{stamps:?}");
+    }
+}
+
+#[test]
 fn queries_to_a_closed_port_are_refused_and_do_not_time_out() {
     for bind in ["127.0.0.1:0", "[::1]:0"] {
         let closed = UdpSocket::bind(bind).unwrap().local_addr().unwrap();

@@ -155,6 +155,7 @@ fn each_counter_agrees_with_the_link_and_the_ends_add_up() {
         let (ends, anomalies) = (sum.tally.ends, sum.arrivals.anomalies);
         assert_eq!((sum.tally.scheduled, truth.taken, ends.total()), (25_000, 25_000, 25_000));
         assert_eq!(ends.refused, truth.refused);
+        assert_eq!(sum.arrivals.send_stamps, None, "no kernel is asked for stamps");
         // A duplicated response with a wrong question counts as two such responses, not as a duplicate.
         assert!(anomalies.wrong_question >= truth.wrong_questions);
         assert_eq!(anomalies.wrong_question - truth.wrong_questions + anomalies.duplicates, truth.duplicated);
