@@ -5,13 +5,12 @@ use std::time::Duration;
 
 use dnsdyno_sys::clock;
 use dnsdyno_sys::sleeper::Sleeper;
-use dnsdyno_sys::thread::{self, RunQueueClock};
+use dnsdyno_sys::thread;
 
 /// Shows 0 until [`begin`](Self::begin).
 #[derive(Debug, Default)]
 pub(crate) struct WorkerClock {
     epoch_ns: u64,
-    run_queue: Option<RunQueueClock>,
     /// What the thread had used before the run began.
     before: Used,
     sleeper: Sleeper,
@@ -31,7 +30,7 @@ impl WorkerClock {
     /// on the worker's thread.
     pub(crate) fn begin(&mut self, epoch_ns: u64) {
         self.epoch_ns = epoch_ns;
-        self.run_queue = Some(RunQueueClock::of_this_thread());
+        self.sleeper = Sleeper::of_this_thread();
         // Without it, wake-ups are up to 50 µs late; an old kernel may refuse it.
         let _ = thread::set_timer_slack_ns(1);
         let now_ns = clock::monotonic_ns();
@@ -56,8 +55,10 @@ impl WorkerClock {
 
     /// Sleeps until an instant of the run, exactly or about. Arrivals do not end it.
     pub(crate) fn sleep_until_ns(&mut self, until_ns: u64, exactly: bool) {
-        self.sleeper.wait_until_ns(self.epoch_ns.saturating_add(until_ns), exactly, |_, end_ns| {
-            clock::sleep_until_ns(end_ns);
+        self.sleeper.wait_until_ns(self.epoch_ns.saturating_add(until_ns), exactly, |now_ns, end_ns| {
+            if end_ns > now_ns {
+                clock::sleep_until_ns(end_ns);
+            }
             false
         });
     }
@@ -90,10 +91,7 @@ impl WorkerClock {
     }
 
     fn since_the_thread_started(&self) -> Used {
-        Used {
-            cpu_ns: clock::thread_cpu_ns(),
-            cpu_wait_ns: self.run_queue.as_ref().map_or(0, RunQueueClock::waited_ns),
-        }
+        Used { cpu_ns: clock::thread_cpu_ns(), cpu_wait_ns: self.sleeper.run_queue_wait_ns() }
     }
 }
 

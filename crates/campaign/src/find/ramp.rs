@@ -232,12 +232,15 @@ mod tests {
                 from_ns: at * 100_000_000,
                 to_ns: (at + 1) * 100_000_000,
                 covered_ns: 100_000_000,
+                idle_ns: 0,
                 due_to_ns: (at + 1) * 100_000_000,
                 asked_micro: qps * 100_000,
                 tally,
                 arrivals: Arrivals { sent: qps / 10, answered: arriving_qps / 10, ..Arrivals::default() },
                 workers: Vec::new(),
                 watched: Vec::new(),
+                worst: Default::default(),
+                trend: Default::default(),
             }
         };
         // The first ones have too few queries.

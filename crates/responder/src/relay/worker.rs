@@ -61,6 +61,7 @@ impl Worker {
 
     /// Works until it is stopped.
     pub(crate) fn run(mut self) {
+        self.sleeper = Sleeper::of_this_thread();
         // Without it, the kernel wakes us up to 50 µs later.
         let _ = set_timer_slack_ns(1);
         while !self.stop.load(Ordering::Relaxed) {
