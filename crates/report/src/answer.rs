@@ -9,10 +9,11 @@
 
 mod worst;
 
-use dnsdyno_measure::{Latency, Quantile};
+use dnsdyno_measure::{BoundedLatency, Bounds, Latency};
 use dnsdyno_record::held::{Growth, HELD_LOSS, Load};
 use dnsdyno_record::{Digest, Ended, Headline};
 
+use crate::bounds;
 use crate::check::only_refusals;
 use crate::figures::{
     RATE_NEEDS_NS, RATE_NEEDS_QUERIES, carries_a_rate, headline, judged, lateness, lost, run_rate, sent,
@@ -123,7 +124,8 @@ fn whose(digest: &Digest, verdict: &Verdict) -> &'static str {
 fn of_one_rate(digest: &Digest) -> Reached {
     let tally = digest.tally();
     let (load, latency) = (Load::of_run(digest), headline(digest, tally));
-    let (p99, worst) = (p99_words(digest, latency), worst::of_run(digest, load.loss, latency));
+    let p99 = p99_words(digest, &digest.percentiles(), latency);
+    let worst = worst::of_run(digest, load.loss, latency);
     let [asked, answered] = [tally.scheduled, tally.ends.answered].map(|queries| rate_text(digest, queries));
     let loss = loss_words(load.loss);
     let words = match load {
@@ -158,13 +160,13 @@ fn of_steps(digest: &Digest, steps: &Steps<'_>) -> Reached {
         figures.push(figure("not held from", &rate(first.asked_qps), "queries/s"));
     }
     let row = highest.and_then(|highest| highest.row());
-    let latency = row.as_ref().map(|row| headline(digest, &row.tally));
-    let Some((latency, highest)) = latency.zip(highest) else {
+    let Some((row, highest)) = row.as_ref().zip(highest) else {
         return Reached { words: steps.words(), figures };
     };
-    let p99 = p99_words(digest, latency);
+    let (latency, percentiles) = (headline(digest, &row.tally), digest.percentiles_of(row));
+    let p99 = p99_words(digest, &percentiles, latency);
     for (label, q) in [("p50 there", 0.5), ("p99 there", 0.99)] {
-        figures.push(of_duration(label, latency.percentile(q), digest));
+        figures.push(of_duration(label, percentiles.at(q), digest));
     }
     let worst = worst::of_steps(digest, steps.held(), latency);
     let words = format!("{}; {p99} at {}/s{worst}", steps.words(), rate(highest.asked_qps));
@@ -183,7 +185,7 @@ fn of_a_window(digest: &Digest) -> Reached {
         "answered {} queries/s with {} and {}{}{outstanding}",
         rate_text(digest, tally.ends.answered),
         loss_words(loss),
-        p99_words(digest, latency),
+        p99_words(digest, &digest.percentiles(), latency),
         worst::of_run(digest, loss, latency)
     );
     Reached { words, figures: rates_and_latency(digest, "answered") }
@@ -208,7 +210,7 @@ fn sent_only(digest: &Digest) -> Reached {
             None => plain("sent", &count(sent(tally))),
         },
         with_unit("not sent", &percent(not_sent)),
-        of_duration("lateness p99", lateness(tally).percentile(0.99), digest),
+        of_duration("lateness p99", lateness(tally).percentile(0.99).map(Bounds::exact), digest),
     ];
     Reached { words, figures }
 }
@@ -230,12 +232,12 @@ fn too_short(digest: &Digest) -> Reached {
 /// Answered rate, loss, p50 and p99.
 fn rates_and_latency(digest: &Digest, label: &str) -> Vec<Figure> {
     let tally = digest.tally();
-    let latency = headline(digest, tally);
+    let percentiles = digest.percentiles();
     vec![
         figure(label, &rate_text(digest, tally.ends.answered), "queries/s"),
         loss_of(share(lost(tally), judged(tally)).unwrap_or(0.0)),
-        of_duration("p50", latency.percentile(0.5), digest),
-        of_duration("p99", latency.percentile(0.99), digest),
+        of_duration("p50", percentiles.at(0.5), digest),
+        of_duration("p99", percentiles.at(0.99), digest),
     ]
 }
 
@@ -248,10 +250,10 @@ fn loss_words(loss: f64) -> String {
 }
 
 /// `p99 3.10 ms`; where the queries are too few for it, the longest.
-fn p99_words(digest: &Digest, latency: Latency<'_>) -> String {
+fn p99_words(digest: &Digest, percentiles: &BoundedLatency<'_>, latency: Latency<'_>) -> String {
     let timeout_ns = digest.header.timeout_ns;
-    match latency.percentile(0.99) {
-        Some(p99) => format!("p99 {}", quantile(Some(p99), timeout_ns)),
+    match percentiles.at(0.99) {
+        Some(p99) => format!("p99 {}", bounds::words(p99, timeout_ns)),
         None => format!("a maximum of {}", quantile(crate::figures::longest(latency), timeout_ns)),
     }
 }
@@ -264,8 +266,8 @@ fn loss_of(share: f64) -> Figure {
     with_unit("loss", &percent(share))
 }
 
-fn of_duration(label: &str, at: Option<Quantile>, digest: &Digest) -> Figure {
-    with_unit(label, &quantile(at, digest.header.timeout_ns))
+fn of_duration(label: &str, at: Option<Bounds>, digest: &Digest) -> Figure {
+    with_unit(label, &bounds::cell(at, digest.header.timeout_ns))
 }
 
 /// A text that ends with its unit: `3.10 ms`, `0.03 %`.
