@@ -194,7 +194,7 @@ pub struct Draft {
     #[arg(long, value_name = "T", help_heading = LOAD)]
     #[serde(deserialize_with = "quantity")]
     pub over: Option<String>,
-    /// From A to B queries per second in steps of --step, each held for --hold
+    /// From A to B queries per second in steps of --step, each for --hold
     #[arg(long, value_name = "A..B", help_heading = LOAD)]
     pub stair: Option<String>,
     /// The height of a step of the stair

@@ -111,6 +111,17 @@ mod tests {
     }
 
     #[test]
+    fn the_rates_of_an_interval_are_over_the_time_that_the_load_covers() {
+        let (mut last, mut drain) = (sample::second(1, 800, 0), sample::second(2, 0, 0));
+        (last.covered_ns, last.asked_qps) = (Some(sample::SECOND / 5), 4_000.0);
+        (drain.covered_ns, drain.asked_qps) = (Some(0), 0.0);
+        let text = written(&[sample::second(0, 4_000, 0), last, drain]);
+        let rates: Vec<_> =
+            text.lines().skip(1).map(|line| line.split(',').collect::<Vec<_>>()[5..8].join(" ")).collect();
+        assert_eq!(rates, ["4000 4000 4000", "4000 4000 4000", " 0 0"]);
+    }
+
+    #[test]
     fn a_row_has_the_label_of_its_phase() {
         let digest = sample::stair();
         let mut out = Vec::new();

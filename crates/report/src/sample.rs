@@ -38,7 +38,7 @@ pub(crate) fn header() -> Header {
         clients: 8,
         queries: 10_000,
         bad_lines: 2,
-        load: "stair from 2,000 to 4,000 queries/s, 1,000 a step, each held for 2 s".into(),
+        load: "stair from 2,000 to 4,000 queries/s, 1,000 a step, each for 2 s".into(),
         ..Header::default()
     }
 }

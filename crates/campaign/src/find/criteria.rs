@@ -4,7 +4,7 @@
 use dnsdyno_measure::BEYOND;
 use dnsdyno_plan::expect::{Bound, Expectation, Figure, Metric};
 use dnsdyno_record::expect::{Measured, Outcome, evaluate, evaluate_row};
-use dnsdyno_record::figures::latency;
+use dnsdyno_record::held::{Growth, growth_of_run, growth_of_step};
 use dnsdyno_record::{Digest, Row};
 
 use super::trial::{Trial, Unmet};
@@ -52,10 +52,7 @@ impl Criteria {
     /// The criteria that a run did not meet. `earlier` are the trials before it.
     pub(super) fn unmet(&self, run: &Digest, trial: &Trial, earlier: &[Trial]) -> Vec<Unmet> {
         let mut unmet = self.unmet_of(evaluate(&self.expectations, run), trial, earlier);
-        if let Some(growth_ns) = growth(run).filter(|_| unmet.is_empty()) {
-            unmet
-                .push(Unmet { criterion: STEADY.to_owned(), measured: Measured::Duration(growth_ns as u64) });
-        }
+        unmet.extend(growth_of_run(run).filter(|_| unmet.is_empty()).map(not_steady));
         unmet
     }
 
@@ -67,7 +64,9 @@ impl Criteria {
         step: &Trial,
         earlier: &[Trial],
     ) -> Vec<Unmet> {
-        self.unmet_of(evaluate_row(&self.expectations, run, row), step, earlier)
+        let mut unmet = self.unmet_of(evaluate_row(&self.expectations, run, row), step, earlier);
+        unmet.extend(growth_of_step(&run.header, row).filter(|_| unmet.is_empty()).map(not_steady));
+        unmet
     }
 
     fn unmet_of(&self, outcomes: Vec<Outcome>, trial: &Trial, earlier: &[Trial]) -> Vec<Unmet> {
@@ -99,6 +98,10 @@ fn needed_by(expected: &Expectation) -> u64 {
         }
         _ => 0,
     }
+}
+
+fn not_steady(growth: Growth) -> Unmet {
+    Unmet { criterion: STEADY.to_owned(), measured: Measured::Duration(growth.by_ns) }
 }
 
 /// So many queries that `BEYOND` of them are expected in this share.
@@ -133,33 +136,6 @@ fn at_least(count: u64, mean: f64) -> f64 {
     1.0 - below
 }
 
-/// By how much the mean latency has grown from the first quarter of a run to its last, in ns, where that is the growth
-/// of a queue: by Little's law a server that answers a share too little makes each second of load wait that share of a
-/// second longer. `None` where it is steady, or too short to tell.
-fn growth(run: &Digest) -> Option<f64> {
-    let rows: Vec<&Row> = run.rows().iter().filter(|row| row.tally.ends.answered > 0).collect();
-    let quarter = rows.len() / 4;
-    if quarter == 0 {
-        return None;
-    }
-    let mean = |rows: &[&Row]| {
-        let exact = rows.iter().filter_map(|row| {
-            let answered = latency(run.header.headline, &row.tally).answered;
-            Some((answered.exact()?.sum_ns, answered.count()))
-        });
-        let (sum, count) = exact.fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1));
-        sum as f64 / count.max(1) as f64
-    };
-    let (first, last) = (rows.get(..quarter)?, rows.get(rows.len() - quarter..)?);
-    // The time between the middles of the two quarters.
-    let between_ns = last.first()?.from_ns.saturating_sub(first.first()?.from_ns) as f64;
-    let growth_ns = mean(last) - mean(first);
-    // The queue of a server below its limit comes and goes: only one that has no time to go is told.
-    let grows_on =
-        rows.windows(2).filter(|two| mean(&two[1..]) > mean(&two[..1])).count() * 4 >= 3 * (rows.len() - 1);
-    (growth_ns > between_ns * TOO_LITTLE && grows_on).then_some(growth_ns)
-}
-
 /// The default criterion of latency.
 const DEFAULT_LATENCY: &str = "p99<=100ms";
 
@@ -180,9 +156,6 @@ const RARE: f64 = 0.001;
 
 /// Enough to know that so many are not chance where fewer than 500 are expected.
 const MOST_EVENTS: u64 = 2_000;
-
-/// A server that answers so much less than it is sent does not hold the load.
-const TOO_LITTLE: f64 = 0.003;
 
 /// With fewer, one query more or less decides.
 const FEWEST_QUERIES: u64 = 1_000;

@@ -213,6 +213,7 @@ const ENOUGH_ANSWERED: f64 = 0.95;
 #[cfg(test)]
 mod tests {
     use dnsdyno_measure::{Arrivals, Tally};
+    use dnsdyno_record::Interval;
 
     use super::*;
 
@@ -225,23 +226,17 @@ mod tests {
             let arriving_qps = qps.saturating_sub(round_trip_ms).min(limit_qps);
             let mut tally = Tally::new(1);
             tally.response.record(round_trip_ms * 1_000_000);
-            Row {
-                label: None,
+            Row::of(&Interval {
                 index: at,
-                intervals: 1,
                 from_ns: at * 100_000_000,
                 to_ns: (at + 1) * 100_000_000,
-                covered_ns: 100_000_000,
-                idle_ns: 0,
-                due_to_ns: (at + 1) * 100_000_000,
-                asked_micro: qps * 100_000,
+                covered_ns: None,
+                asked_qps: qps as f64,
                 tally,
                 arrivals: Arrivals { sent: qps / 10, answered: arriving_qps / 10, ..Arrivals::default() },
                 workers: Vec::new(),
                 watched: Vec::new(),
-                worst: Default::default(),
-                trend: Default::default(),
-            }
+            })
         };
         // The first ones have too few queries.
         (10..60).map(row).collect()

@@ -10,11 +10,11 @@ use super::function::Function;
 pub enum Test {
     /// The load goes up in steps.
     Stair,
-    /// A load is held.
+    /// A constant load.
     Burst,
-    /// A load is held while the user's commands are carried out.
+    /// A constant load while the user's commands are carried out.
     Function,
-    /// A load is held for long.
+    /// A constant load for long.
     Long,
 }
 

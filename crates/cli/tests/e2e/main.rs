@@ -11,6 +11,7 @@
 //! | [`mistakes`] | what a stranger types wrongly: the exact words and the exit code |
 //! | [`capture`] | captures: their contents compared with what was sent, and with what other programs read |
 //! | [`data`] | generated zones in four servers: the same answers, of the sizes asked for; the change under way |
+//! | [`covered`] | intervals that the load covers in part: their rates in every output |
 //! | [`compare`] | two sides whose difference is known, and runs that cannot be compared |
 //! | [`judged`] | expectations on steps, conditions, runs without answers, signals and their exit codes |
 //! | [`report`] | the report page: its figures compared with `show` and the record, markup in records, refusals |
@@ -62,6 +63,7 @@ mod check;
 mod clients;
 mod coming_from;
 mod compare;
+mod covered;
 mod data;
 mod demo;
 mod diagnose;

@@ -1,4 +1,4 @@
-//! A rate that goes up or down in steps, each held for the same time.
+//! A rate that goes up or down in steps, each for the same time.
 
 use std::fmt;
 

@@ -303,6 +303,16 @@ mod tests {
     }
 
     #[test]
+    fn the_rates_of_an_interval_are_over_the_time_that_the_load_covers() {
+        let mut last = sample::second(5, 800, 0);
+        (last.covered_ns, last.asked_qps) = (Some(sample::SECOND / 5), 4_000.0);
+        let line = &written(&[(sample::stair(), vec![last])])[0];
+        for title in ["asked_qps", "sent_qps", "answered_qps"] {
+            assert_eq!(line[title], "4000", "{title}");
+        }
+    }
+
+    #[test]
     fn a_line_has_zeros_for_counters_of_its_run_and_nothing_for_those_of_another() {
         let runs = [
             (sample::over_doh(), vec![sample::second(0, 2_000, 0)]),

@@ -7,7 +7,7 @@ use super::*;
 use crate::sample;
 
 const DOUBTFUL_AT_80: &str = r#"server     ns1.example (192.0.2.1:53) over udp
-load       stair from 2,000 to 4,000 queries/s, 1,000 a step, each held for 2 s
+load       stair from 2,000 to 4,000 queries/s, 1,000 a step, each for 2 s
 source     10,000 queries, 2 malformed lines skipped, repeated 1.80 times
 generator  dnsdyno 0.1.0, 2 workers, 8 sockets, timeout 5 s
 ran        load 6 s, ended by the user
@@ -58,7 +58,7 @@ steps: held 2,000 to 3,000 queries/s; lost 2.38 % at 4,000/s (the generator was
 
 const STAIR_AT_50: &str = r#"server     ns1.example (192.0.2.1:53) over udp
 load       stair from 2,000 to 4,000 queries/s,
-           1,000 a step, each held for 2 s
+           1,000 a step, each for 2 s
 source     10,000 queries, 2 malformed lines
            skipped, repeated 1.80 times
 generator  dnsdyno 0.1.0, 2 workers, 8 sockets,
@@ -130,6 +130,23 @@ fn no_line_is_wider_than_the_terminal() {
             assert!(widest <= width, "{widest} columns instead of {width}:\n{text}");
         }
     }
+}
+
+#[test]
+fn the_last_row_has_its_rates_over_the_time_that_the_load_covers() {
+    let mut digest = Digest::new(dnsdyno_record::Header { phases: Vec::new(), ..sample::header() });
+    digest.interval(&sample::second(0, 4_000, 0));
+    let mut last = sample::second(1, 800, 0);
+    (last.covered_ns, last.asked_qps) = (Some(sample::SECOND / 5), 4_000.0);
+    digest.interval(&last);
+    digest.sum(&sample::calm_sum(&digest));
+    let text = summary(&digest, 120);
+    let row = text.lines().last().unwrap().split_whitespace().take(3).collect::<Vec<_>>();
+    assert_eq!(row, ["1", "4,000", "4,000"], "{text}");
+    let json = crate::summary_json(&digest);
+    assert_eq!(json["rows"][1]["answered_qps"], 4_000.0);
+    assert_eq!(json["rows"][1]["covered_ns"], sample::SECOND / 5);
+    assert_eq!(digest.schedule_ns(), 6 * sample::SECOND / 5);
 }
 
 #[test]

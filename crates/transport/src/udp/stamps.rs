@@ -196,7 +196,7 @@ mod tests {
     fn each_message_is_as_likely_whatever_the_size_of_its_batch_and_its_place_in_it() {
         let mut sampler = StampSampler::new(1, 7);
         // After each 32 messages together come 32 alone.
-        let size = |batch: usize| if batch % 33 == 0 { 32 } else { 1 };
+        let size = |batch: usize| if batch.is_multiple_of(33) { 32 } else { 1 };
         let chosen = stamped(&mut sampler, (0..2_000_000).map(size), 10_000);
         let in_large: Vec<_> = chosen.iter().filter(|(batch, _)| size(*batch) == 32).collect();
         assert!(chosen.len() > 3_000, "{}", chosen.len());
