@@ -90,7 +90,9 @@ fn told<'a>(
 #[test]
 fn the_rates_of_the_last_interval_are_over_the_part_of_it_in_which_queries_were_due() {
     for workers in [1, 3] {
-        let (_, told) = told(&load(0, 4_000.0, 2_200), None, workers, None, &Control::default());
+        let load = load(0, 4_000.0, 2_200);
+        let control = Control::default();
+        let (_, told) = told(&load, None, workers, None, &control);
         let mut expected = vec![(250, 4_000.0, 4_000.0); 8];
         expected.push((200, 4_000.0, 4_000.0));
         assert_eq!(told.rates(), expected, "{workers} workers");
@@ -103,7 +105,9 @@ fn the_rates_of_the_last_interval_are_over_the_part_of_it_in_which_queries_were_
 
 #[test]
 fn the_rates_of_the_first_interval_are_over_the_part_of_it_after_a_pause() {
-    let (_, told) = told(&load(350, 4_000.0, 400), None, 2, None, &Control::default());
+    let load = load(350, 4_000.0, 400);
+    let control = Control::default();
+    let (_, told) = told(&load, None, 2, None, &control);
     assert_eq!(told.rates(), [(150, 4_000.0, 4_000.0), (250, 4_000.0, 4_000.0)]);
     assert_eq!(told.passed[..3], [(0, 0.0), (150, 4_000.0), (250, 4_000.0)]);
 }
@@ -111,7 +115,8 @@ fn the_rates_of_the_first_interval_are_over_the_part_of_it_after_a_pause() {
 #[test]
 fn the_rates_of_an_interval_in_which_the_user_stops_the_run_are_over_the_time_until_then() {
     let control = Control::default();
-    let (sum, told) = told(&load(0, 4_000.0, 60_000), None, 1, Some(3), &control);
+    let load = load(0, 4_000.0, 60_000);
+    let (sum, told) = told(&load, None, 1, Some(3), &control);
     let (covered_ms, asked_qps, answered_qps) = *told.rates().last().unwrap();
     assert!(sum.tally.scheduled < 240_000 && covered_ms <= 250, "{covered_ms} ms");
     // Of the queries that were due before the stop, few were interrupted.
@@ -122,7 +127,8 @@ fn the_rates_of_an_interval_in_which_the_user_stops_the_run_are_over_the_time_un
 #[test]
 fn a_closed_loop_has_its_rates_over_the_time_in_which_it_sent() {
     let closed = Load::Closed { outstanding: 10 };
-    let (_, told) = told(&closed, Some(2_200 * MS), 1, None, &Control::default());
+    let control = Control::default();
+    let (_, told) = told(&closed, Some(2_200 * MS), 1, None, &control);
     let rates = told.rates();
     let (covered_ms, asked_qps, last_qps) = *rates.last().unwrap();
     assert_eq!((rates.len(), covered_ms, asked_qps), (9, 200, 0.0));

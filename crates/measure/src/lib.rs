@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod bed;
+mod bed_verdict;
 pub mod bounded;
 mod bounds;
 mod by;
@@ -29,6 +30,7 @@ mod foreign;
 mod histogram;
 mod latency;
 mod loss;
+mod losses_beside;
 mod neighbour;
 mod own_delay;
 mod own_share;
@@ -62,6 +64,7 @@ pub use foreign::{acts_on_a_terminal, shown};
 pub use histogram::{Bucket, CEILING_NS, ExactFigures, FLOOR_NS, Histogram};
 pub use latency::{BEYOND, Latency, PERCENTILES, Percentiles, Quantile, WrittenLatency, percentile_name};
 pub use loss::{BURST_NS, Loss};
+pub use losses_beside::LossesBeside;
 pub use neighbour::Neighbour;
 pub use own_delay::OwnDelay;
 pub use own_share::OwnShare;

@@ -1,5 +1,6 @@
 //! Whether the generator itself limited the result: from evidence to warnings.
 
+use crate::bed_verdict::bed_warnings;
 use crate::bounds::WIDE_NS;
 use crate::loss::{lost_by_bursts, not_sent_by_us, without_tcp};
 use crate::{Arrivals, Evidence, OwnPart, OwnShare, PERCENTILES, Quantile, Tally, Warning};
@@ -17,8 +18,9 @@ pub struct Verdict {
 /// The verdict that follows from the evidence.
 ///
 /// Rate and loss are in doubt where something has touched them: queries that were not sent or not in the time of the
-/// schedule, packets that this host lost, bursts of ours that were lost, and in a closed loop a large part of our own.
-/// Everything else that happened is a note.
+/// schedule, packets that this host lost, bursts of ours that were lost, in a closed loop a large part of our own, and
+/// CPU time that this host did not give to the server, or to us, in the seconds in which queries were lost. Everything
+/// else that happened is a note.
 pub fn verdict(sum: &Tally, arrivals: &Arrivals, evidence: &Evidence) -> Verdict {
     let mut verdict = Verdict::default();
     verdict.doubts.extend(sends_behind(sum, evidence));
@@ -31,6 +33,10 @@ pub fn verdict(sum: &Tally, arrivals: &Arrivals, evidence: &Evidence) -> Verdict
     verdict.doubts.extend(sends_vanished(sum, evidence));
     let own_share = OwnShare::of(sum, arrivals, evidence).filter(OwnShare::is_wide);
     verdict.doubts.extend(own_share.map(|share| Warning::OwnShare { share: share.most }));
+    let of_bed = bed_warnings(sum, arrivals, evidence);
+    let (doubts, notes): (Vec<_>, Vec<_>) = of_bed.into_iter().partition(|(_, is_doubt)| *is_doubt);
+    verdict.doubts.extend(doubts.into_iter().map(|(warning, _)| warning));
+    verdict.notes.extend(notes.into_iter().map(|(warning, _)| warning));
     let late = sends_late(sum, arrivals, evidence);
     // A run that does not wait for responses is its load, and nothing else.
     match sum.ends.sent_only > 0 {

@@ -92,6 +92,54 @@ pub enum Warning {
         /// The server first.
         with: Vec<Neighbour>,
     },
+    /// A server on this host waited for a CPU of it.
+    ServerStarved {
+        /// Time that a thread of it waited, in each interval the one that waited longest, in nanoseconds.
+        waited_ns: u64,
+        /// Length of the run, in nanoseconds.
+        lasted_ns: u64,
+        /// Queries lost in the seconds in which it waited, and that may have been lost by that.
+        lost: u64,
+        /// All lost queries.
+        of: u64,
+    },
+    /// The control group of a server on this host had used up its quota of CPU time.
+    ServerThrottled {
+        /// Periods in which it stood still.
+        throttled_periods: u64,
+        /// Periods in which it was active.
+        periods: u64,
+        /// Time that it stood still, added up over the CPUs, in nanoseconds.
+        throttled_ns: u64,
+        /// Queries lost in the seconds in which it stood still, and that may have been lost by that.
+        lost: u64,
+        /// All lost queries.
+        of: u64,
+    },
+    /// The generator's own control group had used up its quota of CPU time.
+    Throttled {
+        /// Periods in which it stood still.
+        throttled_periods: u64,
+        /// Periods in which it was active.
+        periods: u64,
+        /// Time that it stood still, added up over the CPUs, in nanoseconds.
+        throttled_ns: u64,
+        /// Queries lost in the seconds in which it stood still.
+        lost: u64,
+        /// All lost queries.
+        of: u64,
+    },
+    /// The hypervisor took CPU time from this host.
+    CpuStolen {
+        /// Time that it took, in each interval from the CPU from which it took most, in nanoseconds.
+        stolen_ns: u64,
+        /// Length of the run, in nanoseconds.
+        lasted_ns: u64,
+        /// Queries lost in the seconds in which it took it, and that may have been lost by that.
+        lost: u64,
+        /// All lost queries.
+        of: u64,
+    },
     /// Queries waited for a free message ID.
     IdsExhausted {
         /// How often a due query found every ID in use.
@@ -134,11 +182,23 @@ impl Warning {
             Warning::CpuSaturated { .. } => "cpu_saturated",
             Warning::CpuStarved { .. } => "cpu_starved",
             Warning::CpusShared { .. } => "cpus_shared",
+            Warning::ServerStarved { .. } => "server_starved",
+            Warning::ServerThrottled { .. } => "server_throttled",
+            Warning::Throttled { .. } => "throttled",
+            Warning::CpuStolen { .. } => "cpu_stolen",
             Warning::IdsExhausted { .. } => "ids_exhausted",
             Warning::ClientsBusy { .. } => "clients_busy",
             Warning::PortsExhausted { .. } => "ports_exhausted",
             Warning::ClockStepped { .. } => "clock_stepped",
         }
+    }
+
+    /// Whether it is about the CPUs of this host and the server on them, and not about the generator.
+    pub const fn is_of_bed(&self) -> bool {
+        matches!(
+            self,
+            Warning::ServerStarved { .. } | Warning::ServerThrottled { .. } | Warning::CpuStolen { .. }
+        )
     }
 
     /// What the user can do about it.
@@ -178,6 +238,20 @@ impl Warning {
             }
             Warning::CpusShared { .. } => {
                 "give the generator CPUs of its own (`taskset`), or run the server on another host"
+            }
+            Warning::ServerStarved { .. } => {
+                "what it took and lost in them is this host's: give the server CPUs of its own (`taskset`), or run it on \
+                 another host"
+            }
+            Warning::ServerThrottled { .. } => {
+                "this is the limit of its quota: raise it (`cpu.max`, CPUQuota=) if the limit of the server itself is \
+                 asked"
+            }
+            Warning::Throttled { .. } => {
+                "raise the generator's quota (`cpu.max`, CPUQuota=), or run it outside of the group"
+            }
+            Warning::CpuStolen { .. } => {
+                "the machine below this one is too busy: repeat the run, or use one with CPUs of its own"
             }
             Warning::IdsExhausted { .. } => "add --clients: each socket has 65,536 IDs",
             Warning::ClientsBusy { .. } => {
@@ -270,6 +344,30 @@ impl fmt::Display for Warning {
                 }
                 Ok(())
             }
+            Warning::ServerStarved { waited_ns, lasted_ns, lost, of } => {
+                let (waited, lasted) = (duration(*waited_ns), duration(*lasted_ns));
+                write!(
+                    f,
+                    "server starved: a thread of it waited {waited} of {lasted} for a CPU of this host{}",
+                    of_these_seconds(*lost, *of)
+                )
+            }
+            Warning::ServerThrottled { throttled_periods, periods, throttled_ns, lost, of } => {
+                let stood = stood_still(*throttled_periods, *periods, *throttled_ns);
+                write!(f, "server throttled: its control group {stood}{}", of_these_seconds(*lost, *of))
+            }
+            Warning::Throttled { throttled_periods, periods, throttled_ns, lost, of } => {
+                let stood = stood_still(*throttled_periods, *periods, *throttled_ns);
+                write!(f, "throttled: the generator's control group {stood}{}", of_these_seconds(*lost, *of))
+            }
+            Warning::CpuStolen { stolen_ns, lasted_ns, lost, of } => {
+                let (stolen, lasted) = (duration(*stolen_ns), duration(*lasted_ns));
+                write!(
+                    f,
+                    "CPU stolen: the hypervisor took {stolen} of {lasted} from a CPU of this host{}",
+                    of_these_seconds(*lost, *of)
+                )
+            }
             Warning::IdsExhausted { waits, sockets } => {
                 let (waits, sockets) = (count(*waits), counted(*sockets, "socket", "sockets"));
                 write!(f, "IDs exhausted: queries waited {waits} times for a free message ID on {sockets}")
@@ -295,6 +393,29 @@ impl fmt::Display for Warning {
     }
 }
 
+/// What was lost in the seconds of a warning.
+fn of_these_seconds(lost: u64, of: u64) -> String {
+    match (lost, of) {
+        (_, 0) => String::new(),
+        (0, _) => format!("; none of {} is of these seconds", counted(of, "lost query", "lost queries")),
+        (_, _) => {
+            let verb = if lost == 1 { "is" } else { "are" };
+            format!(
+                "; {} of {} {verb} of these seconds",
+                count(lost),
+                counted(of, "lost query", "lost queries")
+            )
+        }
+    }
+}
+
+/// How often a group has used up its quota.
+fn stood_still(throttled_periods: u64, periods: u64, throttled_ns: u64) -> String {
+    let (throttled, periods) = (count(throttled_periods), counted(periods, "period", "periods"));
+    let time = duration(throttled_ns);
+    format!("had used up its quota in {throttled} of {periods}, and stood still for {time} (over its CPUs)")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -314,6 +435,10 @@ mod tests {
             Warning::CpuSaturated { share: 0.1 + 0.2 },
             Warning::CpuStarved { share: 1.0 },
             Warning::CpusShared { with: vec![Neighbour { pid: Some(4_711), ..Neighbour::default() }] },
+            Warning::ServerStarved { waited_ns: 4_500, lasted_ns: 5_000, lost: 7, of: 9 },
+            Warning::ServerThrottled { throttled_periods: 8, periods: 9, throttled_ns: 77, lost: 6, of: 9 },
+            Warning::Throttled { throttled_periods: 3, periods: 4, throttled_ns: 55, lost: 2, of: 3 },
+            Warning::CpuStolen { stolen_ns: 2_000, lasted_ns: 5_000, lost: 0, of: 9 },
             Warning::IdsExhausted { waits: 1, sockets: 2 },
             Warning::ClientsBusy { waits: 8, clients: 4 },
             Warning::PortsExhausted { connects: 6 },

@@ -112,11 +112,18 @@ const QUOTA: &str = "cgroup.quota_us";
 const DEEPEST: usize = 32;
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     /// A host with these files.
     struct Told(Files);
+
+    /// A group, and files in which it has counted this.
+    pub(crate) fn group(counted: &str) -> (Cgroup, Files) {
+        let files = [("/proc/7/cgroup", "0::/\n"), ("/sys/fs/cgroup/cpu.stat", counted)];
+        let mut told = Told(Files(files.map(|(path, text)| (path.to_owned(), text.to_owned())).into()));
+        (Cgroup::of(&mut told, "/proc/7").unwrap().unwrap(), told.0)
+    }
 
     impl FileReader for Told {
         fn read(&mut self, paths: &[String]) -> Result<Files, ReadError> {

@@ -19,6 +19,8 @@ use dnsdyno_measure::{Side, Watched, WatchedKind};
 use dnsdyno_sys::namespace::Namespace as Entrance;
 
 use self::interfaces::Interfaces;
+pub(crate) use self::network::full_buffers;
+pub(crate) use self::system::steal_ns;
 use crate::cgroup::Cgroup;
 use crate::files::{FileReader, LocalFiles, exists};
 use crate::found::is_local;

@@ -10,7 +10,9 @@
 //! neither the load nor other sources. A source that cannot be read is an event, and is tried again.
 #![forbid(unsafe_code)]
 
+mod accumulated;
 mod auto;
+mod bed;
 mod cgroup;
 mod command;
 pub mod facts;
@@ -36,6 +38,7 @@ use dnsdyno_plan::Watch;
 
 use opened::Opening;
 
+pub use bed::Bed;
 pub use found::{is_local, listening_processes};
 pub use opened::{Opened, Targets};
 pub use sampling::{Begun, Beside, Sampling, SamplingClock, WatchEvent};

@@ -80,14 +80,14 @@ pub(crate) struct ProcessSource {
 }
 
 /// A process, and when it started.
-#[derive(Clone, Copy)]
-struct Process {
-    pid: u32,
-    started: u64,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Process {
+    pub(crate) pid: u32,
+    pub(crate) started: u64,
 }
 
-/// Those of these processes that exist.
-fn started(files: &Files, pids: &[u32]) -> Vec<Process> {
+/// Those of these processes that exist, by their `stat`.
+pub(crate) fn started(files: &Files, pids: &[u32]) -> Vec<Process> {
     let process = |pid: &u32| {
         let stat = Stat::read(files.text(&format!("/proc/{pid}/stat")))?;
         Some(Process { pid: *pid, started: stat.started })

@@ -91,6 +91,11 @@ impl Begun {
         Begun(all)
     }
 
+    /// Adds a source whose counters count from the first instant of the first interval on, not from now.
+    pub fn add_from_start(&mut self, source: Box<dyn Source>) {
+        self.0.push(Beginning { source, rise: Rise::default(), has_begun: false });
+    }
+
     /// Whether there is nothing to read.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

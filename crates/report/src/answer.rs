@@ -110,7 +110,7 @@ fn reached(digest: &Digest) -> Reached {
 /// Whether the figure is that of the server.
 fn whose(digest: &Digest, verdict: &Verdict) -> &'static str {
     match (verdict.state, digest.header.headline, digest.header.send_only) {
-        (State::Doubt, ..) => "; the generator was in doubt, so these figures are not the server's limit.",
+        (State::Doubt, ..) => "; rate and loss are in doubt, so these figures are not the server's limit.",
         (State::Unknown, ..) if digest.in_progress => {
             "; there is a verdict on the generator when the run has ended."
         }

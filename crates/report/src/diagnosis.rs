@@ -211,7 +211,7 @@ fn verdict(
     };
     match generator.is_empty() {
         true => of_findings,
-        false => format!("The generator is in doubt. {of_findings}"),
+        false => format!("Rate and loss are in doubt. {of_findings}"),
     }
 }
 

@@ -1,11 +1,11 @@
-//! What a run says about its generator, in words.
+//! What a run says about its generator and the host of it, in words.
 
 use dnsdyno_record::Digest;
 
 use crate::bounds::wide;
 use crate::units::percent;
 
-/// Whether rate and loss may be those of the generator.
+/// Whether rate and loss may be those of the generator or of its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// They are not.
@@ -16,18 +16,18 @@ pub enum State {
     Unknown,
 }
 
-/// The verdict on the generator.
+/// The verdict on the generator and its host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// Whether rate and loss may be the generator's.
+    /// Whether rate and loss may be those of the generator or its host.
     pub state: State,
-    /// The same in words: `generator: ok`.
+    /// The same in words: `generator: ok`, `test bed: in doubt`.
     pub word: &'static str,
     /// Why rate and loss may not be those of the server.
     pub doubts: Vec<String>,
     /// How much of other figures may be the generator's: its share of a closed loop, percentiles that are too wide.
     pub ours: Vec<String>,
-    /// What the generator has met.
+    /// What the generator and its host have met.
     pub notes: Vec<String>,
 }
 
@@ -41,10 +41,16 @@ pub fn verdict(digest: &Digest) -> Verdict {
     let (state, word) = match (&digest.sum, doubts.is_empty()) {
         (Some(_), true) => (State::Ok, "generator: ok"),
         (None, true) => (State::Unknown, "generator: no verdict"),
+        (_, false) if is_of_bed(digest) => (State::Doubt, "test bed: in doubt"),
         (_, false) => (State::Doubt, "generator: in doubt"),
     };
     let notes = digest.notes().iter().map(ToString::to_string).collect();
     Verdict { state, word, doubts, ours: ours(digest), notes }
+}
+
+/// Whether every doubt is about the CPUs of the generator's host, and none about the generator.
+fn is_of_bed(digest: &Digest) -> bool {
+    digest.warnings().iter().all(dnsdyno_measure::Warning::is_of_bed)
 }
 
 fn ours(digest: &Digest) -> Vec<String> {

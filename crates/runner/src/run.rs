@@ -23,7 +23,7 @@ use crate::observer::{Note, Observer};
 use crate::recorder::{Keep, Recorder, keep_queries};
 use crate::replay::{Feeding, Replay};
 use crate::watch::Watch;
-use crate::watching::{Watching, open_watched};
+use crate::watching::{Watching, open_bed, open_watched};
 
 /// A run that is ready to start.
 pub(crate) struct Run<'a> {
@@ -61,17 +61,15 @@ impl Visitor for Run<'_> {
         let answers = (feeding.is_some() && plan.replay.check_answers).then(|| Answers::start(plan.workers));
         let log_of = |worker: u32| answers.iter().map(|answers| answers.log_of(worker)).next();
         let log_of = |worker: u32| log_of(worker).unwrap_or_else(|| Box::new(NoLog));
-        let sources = match kind {
-            Kind::Sim => Begun::default(),
-            _ => {
-                let servers = plan.mix.servers().chain([&plan.target]);
-                open_watched(&plan.watch, servers, self.observer)?
-            }
+        let servers = || plan.mix.servers().chain([&plan.target]);
+        let (sources, bed) = match kind {
+            Kind::Sim => (Begun::default(), None),
+            _ => (open_watched(&plan.watch, servers(), self.observer)?, Some(open_bed(servers()))),
         };
         let models = self.clients.map(|clients| clients.models(plan));
         let start = Start::new(kind, preparation_ns(&transports, &plan.load));
         let clock = SamplingClock { epoch_ns: start.epoch_ns, interval_ns: plan.interval_ns };
-        let watching = Watching::start(sources, clock, Beside::Load, &cpus);
+        let watching = Watching::start(sources, bed, clock, Beside::Load, &cpus);
         let job = Job {
             source: match (&feeding, &models) {
                 (Some(feeding), _) => Source::Fed(&feeding.feeds),
@@ -91,8 +89,8 @@ impl Visitor for Run<'_> {
             start_unix_ns: start.unix_ns,
             query_logs: if answers.is_some() { Some(&log_of) } else { self.query_logs },
         };
-        let servers = plan.mix.servers().chain([&plan.target]).map(|target| target.address);
-        let neighbours = (kind != Kind::Sim).then(|| Neighbours::before(servers.collect::<BTreeSet<_>>()));
+        let addresses = || servers().map(|target| target.address).collect::<BTreeSet<_>>();
+        let neighbours = (kind != Kind::Sim).then(|| Neighbours::before(addresses()));
         let mut recording = self.begin(&start, watching)?;
         let mut sum = dnsdyno_engine::run(
             &job,
@@ -287,6 +285,7 @@ impl RecordingObserver<'_> {
         self.record_watched();
         self.record_happened();
         sum.watched = watched;
+        sum.arrivals.bed = self.watching.bed();
         let before = self.interface_before;
         sum.interface = before.and_then(|before| Some(InterfaceCounts::now(&before.name)?.since(&before)));
         let counts = sum.interface.as_ref().filter(|_| self.interface_counts_all);

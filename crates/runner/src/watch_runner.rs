@@ -37,7 +37,7 @@ impl WatchRunner<'_> {
         let epoch_ns = clock::monotonic_ns();
         let started_unix_ns = epoch_ns.saturating_add_signed(clock::wall_minus_monotonic_ns());
         let sampling = SamplingClock { epoch_ns, interval_ns: plan.interval_ns };
-        let watching = Watching::start(sources, sampling, Beside::Nothing, &[]);
+        let watching = Watching::start(sources, None, sampling, Beside::Nothing, &[]);
         let folder = keep.folder(plan.name.as_deref());
         let header = header_of(plan, &watching, folder.as_deref(), started_unix_ns);
         let host = plan.targets.first().map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |target| target.address.ip());

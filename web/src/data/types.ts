@@ -135,7 +135,7 @@ export interface Answer {
 
 export interface Verdict {
   state: "ok" | "doubt" | "unknown";
-  /** "generator: ok", "generator: in doubt", "generator: no verdict" */
+  /** "generator: ok", "generator: in doubt", "test bed: in doubt", "generator: no verdict" */
   word: string;
   doubts: string[];
   notes: string[];

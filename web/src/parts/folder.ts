@@ -143,11 +143,11 @@ const STATES: Record<FolderRun["state"], [State, string] | null> = {
   error: ["bad", "not readable"],
 };
 
-/** How the run stands, and the generator's verdict where it is in doubt. */
+/** How the run stands, and its verdict where rate and loss are in doubt. */
 function state(run: FolderRun): HTMLElement | null {
   const own = STATES[run.state];
   if (own) return mark(...own);
-  return run.verdict === "doubt" ? mark("warning", "generator: in doubt") : null;
+  return run.verdict === "doubt" ? mark("warning", "in doubt") : null;
 }
 
 function nothing(runs: number): string {

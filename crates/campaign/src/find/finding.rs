@@ -144,7 +144,7 @@ pub enum FindNote {
         /// Answered per second there.
         peak_qps: f64,
     },
-    /// Trials in doubt: the generator itself may have been the limit.
+    /// Trials in doubt: the generator or its host may have been the limit.
     Doubt {
         /// The lowest load with such a trial.
         load: f64,

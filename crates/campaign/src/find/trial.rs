@@ -84,7 +84,7 @@ pub enum TrialVerdict {
     Passed,
     /// These were not.
     Failed(Vec<Unmet>),
-    /// The generator itself may have been the limit: it says nothing. The names of its warnings.
+    /// The generator or its host may have been the limit: it says nothing. The names of its warnings.
     InDoubt(Vec<String>),
 }
 

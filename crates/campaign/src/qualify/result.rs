@@ -137,7 +137,7 @@ fn sentence(
             };
             let why = match last_failed {
                 Some(attempt) if is_in_doubt(attempt) => format!(
-                    "; {}, while the generator was in doubt, so it is not known whether the server was the reason",
+                    "; {}, while rate and loss were in doubt, so it is not known whether the server was the reason",
                     failed(settings, attempt)
                 ),
                 Some(attempt) => format!("; {}", failed(settings, attempt)),
@@ -148,7 +148,7 @@ fn sentence(
         None => {
             let why = last_failed.map_or(String::new(), |attempt| failed(settings, attempt));
             let doubt = match verdict {
-                Verdict::NotKnown => ", while the generator was in doubt",
+                Verdict::NotKnown => ", while rate and loss were in doubt",
                 _ => "",
             };
             format!("{what}: no load of the stair passes each test; at the lowest, {why}{doubt}")

@@ -19,6 +19,7 @@
 //! | [`coming_from`] | every entry of the tables for those who come from other programs is run |
 //! | [`full_disk`] | the same for a disk or a folder that cannot be written |
 //! | [`truth`] | figures compared with those of the responder: durations, counters, causes of loss |
+//! | [`bed`] | what this host did to a run, and the counters of the kernel: waits, quotas |
 //! | [`respond`] | the responder from the command line |
 //! | [`encrypted`] | the responder over DoT, DoH and DoQ, queried by other clients |
 //! | [`encrypted_client`] | the same over DoT and DoH: handshakes, sessions, streams, statuses |
@@ -57,6 +58,7 @@
 mod support;
 
 mod bad_input;
+mod bed;
 mod caching_clients;
 mod capture;
 mod check;

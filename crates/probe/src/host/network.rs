@@ -20,6 +20,18 @@ pub(super) fn read(files: &Files, folder: &str, reading: &mut Reading) {
     conntrack(text("stat/nf_conntrack"), reading);
 }
 
+/// Datagrams dropped because the receive buffer of their socket was full, from `snmp` and `snmp6`; `None` where these
+/// were not read.
+pub(crate) fn full_buffers(files: &Files, folder: &str) -> Option<u64> {
+    let text = |name: &str| files.text(&format!("{folder}/{name}"));
+    let mut reading = Reading::default();
+    pairs_of_lines("snmp", text("snmp"), &mut reading);
+    names_and_values(text("snmp6"), &mut reading);
+    let dropped = ["snmp.Udp.RcvbufErrors", "snmp6.Udp6RcvbufErrors"];
+    let dropped = dropped.into_iter().filter_map(|name| reading.counters.get(name).copied());
+    dropped.reduce(u64::wrapping_add)
+}
+
 /// `snmp` and `netstat`: a line with names, `Udp: InDatagrams NoPorts`, and one with values, `Udp: 17 2`.
 fn pairs_of_lines(file: &str, text: &str, reading: &mut Reading) {
     let mut lines = text.lines();
@@ -130,11 +142,22 @@ const CPU: usize = 12;
 mod tests {
     use super::*;
 
-    fn read_all(texts: &[(&str, &str)]) -> Reading {
+    fn files(texts: &[(&str, &str)]) -> Files {
         let files = texts.iter().map(|(name, text)| (format!("/proc/net/{name}"), (*text).to_owned()));
+        Files(files.collect())
+    }
+
+    fn read_all(texts: &[(&str, &str)]) -> Reading {
         let mut reading = Reading::default();
-        read(&Files(files.collect()), "/proc/net", &mut reading);
+        read(&files(texts), "/proc/net", &mut reading);
         reading
+    }
+
+    #[test]
+    fn what_full_buffers_dropped_is_added_up_over_both_protocols() {
+        let files =
+            files(&[("snmp", "Udp: NoPorts RcvbufErrors\nUdp: 9 3\n"), ("snmp6", "Udp6RcvbufErrors 2\n")]);
+        assert_eq!((full_buffers(&files, "/proc/net"), full_buffers(&files, "/proc/7/net")), (Some(5), None));
     }
 
     fn is(reading: &Reading, name: &str) -> Option<u64> {

@@ -64,6 +64,15 @@ fn times(text: &str, reading: &mut Reading) {
     }
 }
 
+/// What the hypervisor took from each CPU, from `/proc/stat`.
+pub(crate) fn steal_ns(files: &Files) -> impl Iterator<Item = (String, u64)> {
+    let mut reading = Reading::default();
+    times(files.text("/proc/stat"), &mut reading);
+    let of_cpu = |(name, ns): (String, u64)| Some((name.strip_suffix(".steal_ns")?.to_owned(), ns));
+    // "cpu" alone is all of them.
+    reading.counters.into_iter().filter_map(of_cpu).filter(|(cpu, _)| cpu != "cpu")
+}
+
 /// The states of `stat`; processes that run with lower priority run for a user too.
 const TIMES: [&str; 8] = ["user", "user", "system", "idle", "iowait", "irq", "softirq", "steal"];
 
@@ -177,8 +186,11 @@ mod tests {
         ];
         let files = files.map(|(path, text)| (path.to_owned(), text.to_owned()));
         let mut reading = Reading::default();
-        read(&Files(files.into()), &mut reading);
+        let files = Files(files.into());
+        read(&files, &mut reading);
         let tick_ns = 1_000_000_000 / clock::ticks_per_second();
+        let stolen: Vec<_> = steal_ns(&files).collect();
+        assert_eq!(stolen, [("cpu0".to_owned(), 8 * tick_ns)]);
         for (name, value) in [
             ("cpu.user_ns", 4 * tick_ns),
             ("cpu0.steal_ns", 8 * tick_ns),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use dnsdyno_sys::netlink::sockets::SocketState;
 
-use super::times::Accumulated;
+use crate::accumulated::Accumulated;
 use crate::files::FileReader;
 use crate::found::{receives, socket_inodes};
 use crate::sockets::Seen;

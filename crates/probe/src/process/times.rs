@@ -1,9 +1,8 @@
 //! What the kernel counts of the processes of a server and of their threads.
 
-use std::collections::BTreeMap;
-
 use dnsdyno_sys::clock;
 
+use crate::accumulated::Accumulated;
 use crate::files::Files;
 use crate::source::Reading;
 
@@ -21,7 +20,7 @@ pub(crate) struct Stat<'a> {
     pub(super) cpu_ticks: u64,
     threads: u64,
     /// When it started: tells it from another process that later has the same number.
-    pub(super) started: u64,
+    pub(crate) started: u64,
 }
 
 impl Stat<'_> {
@@ -81,7 +80,9 @@ impl Times {
                     }
                     ("status", Some(number)) => {
                         let see = |switches: &mut Accumulated, name| {
-                            field(text, name).into_iter().for_each(|count| switches.see(number, count));
+                            if let Some(count) = field(text, name) {
+                                switches.see(number, count);
+                            }
                         };
                         see(&mut self.voluntary, "voluntary_ctxt_switches");
                         see(&mut self.involuntary, "nonvoluntary_ctxt_switches");
@@ -115,30 +116,6 @@ fn name(status: &str) -> &str {
     status.lines().next().and_then(|line| line.strip_prefix("Name:")).map_or("", str::trim)
 }
 
-/// The sum of counters that come and go, such as those of threads: what was counted stays in it.
-#[derive(Debug, Default)]
-pub(super) struct Accumulated {
-    total: u64,
-    before: BTreeMap<u64, u64>,
-    now: BTreeMap<u64, u64>,
-}
-
-impl Accumulated {
-    /// One of the counters.
-    pub(super) fn see(&mut self, number: u64, value: u64) {
-        let before = self.before.get(&number).copied().unwrap_or(0);
-        // A lower one belongs to something new with the same number.
-        self.total = self.total.wrapping_add(value.checked_sub(before).unwrap_or(value));
-        self.now.insert(number, value);
-    }
-
-    /// The sum, when all that exist have been seen.
-    pub(super) fn total(&mut self) -> u64 {
-        self.before = std::mem::take(&mut self.now);
-        self.total
-    }
-}
-
 /// Fields of `stat` after the name: utime, stime, cutime, cstime.
 const CPU_TICKS: [usize; 4] = [11, 12, 13, 14];
 const THREADS: usize = 17;
@@ -158,18 +135,6 @@ mod tests {
         assert_eq!(Stat::read(&stat.replace(") S", ") Z")), None);
         assert_eq!(Stat::read("1 (half"), None);
         assert_eq!(Stat::read("1 (half) S 0"), None);
-    }
-
-    #[test]
-    fn threads_that_come_and_go_lose_nothing() {
-        let mut all = Accumulated::default();
-        let mut sum = |values: &[(u64, u64)]| {
-            values.iter().for_each(|(number, value)| all.see(*number, *value));
-            all.total()
-        };
-        assert_eq!(sum(&[(1, 10), (2, 20)]), 30);
-        assert_eq!(sum(&[(2, 25)]), 35);
-        assert_eq!(sum(&[(1, 3), (2, 5)]), 43);
     }
 
     #[test]

@@ -147,7 +147,7 @@ fn a_stair_names_the_longest_latency_of_a_step_that_stood_still_for_a_moment() {
 fn the_figures_of_a_generator_in_doubt_are_not_called_a_limit() {
     let told = answer(&sample::doubtful());
     assert!(
-        told.sentence.ends_with("the generator was in doubt, so these figures are not the server's limit.")
+        told.sentence.ends_with("rate and loss are in doubt, so these figures are not the server's limit.")
     );
     assert_eq!((told.verdict.state, told.verdict.doubts.len()), (State::Doubt, 2));
 }

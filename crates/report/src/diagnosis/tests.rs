@@ -679,9 +679,9 @@ fn a_generator_in_doubt_is_said_first() {
         sum.warnings = vec![dnsdyno_measure::Warning::CpuSaturated { share: 0.99 }];
     }
     let found = Diagnoser::new(&digest).finish();
-    assert!(found.verdict.starts_with("The generator is in doubt"), "{}", found.verdict);
+    assert!(found.verdict.starts_with("Rate and loss are in doubt"), "{}", found.verdict);
     let text = diagnosis_text(&found, 200);
-    assert!(text.starts_with("generator in doubt: CPU saturated"), "{text}");
+    assert!(text.starts_with("in doubt: CPU saturated"), "{text}");
     assert_eq!(text.matches("add --workers").count(), 1, "{text}");
 }
 

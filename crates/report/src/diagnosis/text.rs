@@ -11,7 +11,7 @@ pub fn diagnosis_text(diagnosis: &Diagnosis, width: usize) -> String {
     let width = width.max(NARROWEST);
     let mut out = String::new();
     for warning in &diagnosis.generator {
-        paragraph(&mut out, &format!("generator in doubt: {warning}"), 0, 2, width);
+        paragraph(&mut out, &format!("in doubt: {warning}"), 0, 2, width);
     }
     if !diagnosis.generator.is_empty() {
         out.push('\n');

@@ -100,7 +100,7 @@ pub fn answer_line(finding: &Finding) -> String {
         }
         Outcome::AtLeast { load, why } => {
             let why = match why {
-                Why::Generator => "beyond that the generator itself may be the limit",
+                Why::Generator => "beyond that the generator or its host may be the limit",
                 Why::Most => "no higher load was tried",
                 Why::Trials => "the trials that were allowed do not tell how much more (--trials)",
             };
@@ -122,7 +122,7 @@ pub fn answer_line(finding: &Finding) -> String {
             rate(*to)
         ),
         Outcome::InDoubt { load } => format!(
-            "nothing can be said of the server: the generator itself was in doubt at {} {}, {spent}",
+            "nothing can be said of the server: rate and loss were in doubt at {} {}, {spent}",
             rate(*load),
             load_unit(finding)
         ),
@@ -244,7 +244,7 @@ fn note_text(note: &FindNote, what: What) -> String {
             rate(*peak_qps)
         ),
         FindNote::Doubt { load, trials, warnings } => format!(
-            "in doubt: in {} from {} {unit} on the generator itself may have been the limit ({}); such trials say \
+            "in doubt: in {} from {} {unit} on the generator or its host may have been the limit ({}); such trials say \
              nothing about the server, and are not counted for it or against it",
             counted(u64::from(*trials), "trial", "trials"),
             rate(*load),

@@ -33,7 +33,7 @@ pub(super) fn write(out: &mut String, digest: &Digest, width: usize) {
         paragraph(out, &format!("noted: {}", safe(note)), 2, 4, width);
     }
     let doubt = match (verdict.state, digest.is_complete()) {
-        (State::Doubt, _) => " (the generator was in doubt: this is not the server's limit)",
+        (State::Doubt, _) => " (in doubt: this is not the server's limit)",
         (_, false) => " so far",
         (_, true) => "",
     };
