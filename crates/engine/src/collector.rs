@@ -436,7 +436,7 @@ impl<'a, 'scope> Collector<'a, 'scope> {
             workers: self.workers.len() as u64,
             window: match self.job.load {
                 Load::Closed { outstanding } => u64::from(*outstanding),
-                Load::Open { .. } | Load::Limited { .. } | Load::OfSource { .. } => 0,
+                Load::Open { .. } | Load::Limited { .. } | Load::OfSource => 0,
             },
             timeout_ns: self.job.timeout_ns,
             scheduled_until_ns: closings().map(|closing| closing.exhausted_ns).max().unwrap_or(0),
