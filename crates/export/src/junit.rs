@@ -1,7 +1,7 @@
 //! JUnit XML: a test suite for each run, and a test case for each expectation of its plan.
 //!
-//! An expectation that is not met is a failure; one that is undecided, because what was measured may be the generator's,
-//! is an error: the test itself could not tell.
+//! An expectation that is not met is a failure; one that is undecided, because what was measured may be the
+//! generator's, is an error: the test itself could not tell.
 //!
 //! Two cases are in each suite: `answers`, which fails where no query was answered, and `generator`, which is skipped
 //! where the generator may have limited rate or loss: then the others say less of the server. So a suite has a failure

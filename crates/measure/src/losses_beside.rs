@@ -39,8 +39,8 @@ struct Part {
 }
 
 impl LossesBeside {
-    /// Counts an interval of this length in its bed. Each interval in turn, also those without a bed: what is read later
-    /// is of them too.
+    /// Counts an interval of this length in its bed. Each interval in turn, also those without a bed: what is read
+    /// later is of them too.
     pub fn count(&mut self, length_ns: u64, tally: &Tally, arrivals: &mut Arrivals) {
         let part = Part::of(length_ns, tally, arrivals);
         if part.lost > 0 {

@@ -1,9 +1,9 @@
 //! Whether a rate was held: the one definition, for steps, runs, pages and searches.
 //!
 //! A rate is held if, by the end of its load, the server has answered what it was asked: at most 1 query in 1,000 was
-//! lost, and no queue grew. A queue that grows is a loss that has not come yet: a server that answers a share too little
-//! makes each second of load wait that share of a second longer (Little's law). A queue that stays, however long, is
-//! held: it makes responses late, and that is what the percentiles say.
+//! lost, and no queue grew. A queue that grows is a loss that has not come yet: a server that answers a share too
+//! little makes each second of load wait that share of a second longer (Little's law). A queue that stays, however
+//! long, is held: it makes responses late, and that is what the percentiles say.
 //!
 //! ```text
 //!   mean latency    ▁▂▃▄▅▆▇█  grows     ▇▇▆▇▇▇▆▇  stays     ▁▁▁▁▁█▂▁  a moment
@@ -104,7 +104,8 @@ fn growth(points: &[Point]) -> Option<Growth> {
 /// A rate is held where at most this share of its queries was lost.
 pub const HELD_LOSS: f64 = 0.001;
 
-/// A server that answers so much less than it is asked does not hold the load: the latency grows by 3 ms in each second.
+/// A server that answers so much less than it is asked does not hold the load: the latency grows by 3 ms in each
+/// second.
 const TOO_LITTLE: f64 = 0.003;
 
 #[cfg(test)]

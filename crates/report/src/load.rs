@@ -61,7 +61,8 @@ pub struct Knee {
 }
 
 /// How the knee is found. METHODOLOGY.md has the same words.
-pub const HELD_RULE: &str = "held: the rates from the lowest up to the first at which more than 1 query in 1,000 was lost, or the queue grew";
+pub const HELD_RULE: &str = "held: the rates from the lowest up to the first at which more than 1 query in 1,000 was \
+                             lost, or the queue grew";
 
 /// Collects the points of a run while its intervals are read.
 #[derive(Debug)]

@@ -88,8 +88,8 @@ impl Sleeper {
         self.most_ns[0]
     }
 
-    /// Until when to sleep before `instant_ns`, `number` sleeps of this wait being over; `None` if what is left of it is
-    /// too short to sleep.
+    /// Until when to sleep before `instant_ns`, `number` sleeps of this wait being over; `None` if what is left of it
+    /// is too short to sleep.
     fn end_of_sleep_ns(&self, number: usize, now_ns: u64, instant_ns: u64, exactly: bool) -> Option<u64> {
         let wait_ns = instant_ns.saturating_sub(now_ns);
         let class = class_of(wait_ns);
@@ -142,7 +142,8 @@ impl Sleeper {
 #[derive(Debug, Default)]
 struct Sharing {
     is_shared: bool,
-    /// Waits since the last look at the run queue, when that was, and how long the thread had been in the queue by then.
+    /// Waits since the last look at the run queue, when that was, and how long the thread had been in the queue by
+    /// then.
     waits: u32,
     looked_ns: u64,
     in_queue_ns: u64,
@@ -211,8 +212,8 @@ const SHORTEST_STEP_NS: u64 = 50;
 const FEWEST_WAITS: u32 = 32;
 const LOOK_INTERVAL_NS: u64 = 50_000_000;
 
-/// A thread that waits in the run queue for longer than this in each wait, on average, has its CPU with others. One that
-/// has it alone passes through the queue in less than a microsecond.
+/// A thread that waits in the run queue for longer than this in each wait, on average, has its CPU with others. One
+/// that has it alone passes through the queue in less than a microsecond.
 const SHARED_NS: u64 = 4_000;
 
 /// It has its CPU alone again once it waits for no longer than this.

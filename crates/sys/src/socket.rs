@@ -51,8 +51,8 @@ pub fn stamp_arrivals(socket: &impl AsFd) -> bool {
     set(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1).is_ok()
 }
 
-/// Lets the kernel note when packets leave, of which that is asked (see [`crate::udp::Sender::send_stamped`]); false where
-/// it cannot. A note has no copy of the packet.
+/// Lets the kernel note when packets leave, of which that is asked (see [`crate::udp::Sender::send_stamped`]); false
+/// where it cannot. A note has no copy of the packet.
 pub fn stamp_departures(socket: &impl AsFd) -> bool {
     let flags =
         libc::SOF_TIMESTAMPING_SOFTWARE | libc::SOF_TIMESTAMPING_OPT_ID | libc::SOF_TIMESTAMPING_OPT_TSONLY;

@@ -213,8 +213,8 @@ pub trait Sink {
     /// The network refused a message that starts with `quoted` (ICMP).
     fn refused(&mut self, channel: usize, at_ns: u64, quoted: &[u8]);
 
-    /// The kernel has stamped the departure of a message over UDP, so long after it was sent; `None` if the stamp that it
-    /// was asked for has not come.
+    /// The kernel has stamped the departure of a message over UDP, so long after it was sent; `None` if the stamp that
+    /// it was asked for has not come.
     fn departed(&mut self, _after_ns: Option<u64>) {}
 
     /// A message was received at `at_ns` over a connection that could carry queries from `ready_ns` on.

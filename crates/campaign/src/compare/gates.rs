@@ -65,7 +65,8 @@ fn without_a_change_enough_runs_keep_the_bound_and_few_noisy_ones_do_not_judge_i
     assert!(!states.contains(&BoundState::Exceeded));
 }
 
-/// Ten against ten runs with a noise of 1 %: the candidate is a fifth slower, and `ours` of that may be the generator's.
+/// Ten against ten runs with a noise of 1 %: the candidate is a fifth slower, and `ours` of that may be the
+/// generator's.
 fn slower_with_a_part_of_ours(ours: f64) -> Row {
     let noise = |i: usize| 1.0 + (i % 5) as f64 * 0.005;
     let at = |value| Figure { value, beyond_timeout: false };

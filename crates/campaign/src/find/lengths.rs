@@ -8,12 +8,6 @@ use super::options::Method;
 use super::settings::Settings;
 
 impl Settings {
-    /// The length of a trial at a load: as long as the criteria need, at the least.
-    pub fn trial_ns(&self, load: f64) -> u64 {
-        let needed_ms = self.criteria.queries_needed() as f64 / self.qps(load) * 1e3;
-        ((needed_ms.ceil() * 1e6) as u64).max(self.trial_ns)
-    }
-
     /// Whether the first step of a stair has the queries that the criteria need.
     pub(super) fn has_enough_queries(&self) -> Result<(), FindError> {
         let Some((criterion, needed)) = self.criteria.rarest() else { return Ok(()) };

@@ -39,6 +39,12 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// The length of a trial at a load: as long as the criteria need, at the least.
+    pub fn trial_ns(&self, load: f64) -> u64 {
+        let needed_ms = self.criteria.queries_needed() as f64 / self.qps(load) * 1e3;
+        ((needed_ms.ceil() * 1e6) as u64).max(self.trial_ns)
+    }
+
     /// Validates the options of a search; `draft` are those of its runs.
     ///
     /// # Errors

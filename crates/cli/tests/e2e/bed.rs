@@ -1,5 +1,5 @@
-//! What this host did to a run: a server without a CPU, quotas of control groups. Each is provoked, and what the run says
-//! is held against the counters of the kernel.
+//! What this host did to a run: a server without a CPU, quotas of control groups. Each is provoked, and what the run
+//! says is held against the counters of the kernel.
 //!
 //! Other programs on the host may disturb a run too, so it may be repeated a few times.
 

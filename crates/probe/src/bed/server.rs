@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use super::{GroupOf, KernelCounters};
+use super::counters::{GroupOf, KernelCounters};
 use crate::accumulated::Accumulated;
 use crate::files::{FileReader, Files, LocalFiles};
 use crate::found::Asked;

@@ -158,8 +158,8 @@ fn a_closed_loop_has_no_limit() {
     digest.sum.as_mut().unwrap().arrivals.in_flight_max = 100;
     assert_eq!(
         sentence(&digest),
-        "Answered 8,875 queries/s with no loss and p99 598 µs, but 40.0 ms at worst (between 0 s and 1 s), with at most 100 queries outstanding; the generator \
-         was not in doubt."
+        "Answered 8,875 queries/s with no loss and p99 598 µs, but 40.0 ms at worst (between 0 s and 1 s), with at \
+         most 100 queries outstanding; the generator was not in doubt."
     );
     assert!(!sentence(&sample::closed_loop()).contains("limit"));
 }
@@ -208,8 +208,8 @@ fn a_record_without_its_end_is_told_as_far_as_it_goes_and_without_a_verdict() {
     let cut = taking_without_end();
     assert_eq!(
         sentence(&cut),
-        "As far as the record goes: held 2,000 queries/s with no loss and p99 1.00 ms; the record has no end, and so no \
-         verdict on the generator."
+        "As far as the record goes: held 2,000 queries/s with no loss and p99 1.00 ms; the record has no end, and so \
+         no verdict on the generator."
     );
     let mut running = cut;
     running.in_progress = true;

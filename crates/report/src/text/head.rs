@@ -61,7 +61,9 @@ pub(crate) fn incomplete(digest: &Digest) -> Vec<String> {
         let (until, torn) =
             (length(digest.to_ns()), if digest.torn { "; its last line is incomplete" } else { "" });
         texts.push(match digest.in_progress {
-            true => format!("IN PROGRESS: the record goes to {until} so far{torn}. The figures cover the recorded intervals."),
+            true => format!(
+                "IN PROGRESS: the record goes to {until} so far{torn}. The figures cover the recorded intervals."
+            ),
             false => format!(
                 "INCOMPLETE: nothing writes this record any more, and it ends at {until}, before the end of its \
                  run{torn}. The figures cover the recorded intervals."

@@ -150,8 +150,8 @@ const MOST_MISSING: u32 = 16;
 mod tests {
     use super::*;
 
-    /// Sends batches of these sizes, `gap_ns` apart, each stamped at once where chosen. Gets what was stamped: batch and
-    /// message.
+    /// Sends batches of these sizes, `gap_ns` apart, each stamped at once where chosen. Gets what was stamped: batch
+    /// and message.
     fn stamped(
         sampler: &mut StampSampler,
         sizes: impl Iterator<Item = usize>,
