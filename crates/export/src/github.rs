@@ -169,7 +169,7 @@ mod tests {
         let text = written(&run);
         assert!(text.starts_with("## ❌ "), "{text}");
         assert!(text.contains(": 1 of 2 expectations not met\n"), "{text}");
-        assert!(text.contains("2,950 were answered: 1.67 % lost"), "{text}");
+        assert!(text.contains("Held 2,000 queries/s; lost 2.50 % at 4,000/s"), "{text}");
         assert!(text.contains("| ❌ not met | loss&#60;1% | 1.67 % (100 of 6,000) |"), "{text}");
         assert!(text.contains("| timed out | 100 |"), "{text}");
         assert!(text.contains("✅ generator: ok"), "{text}");

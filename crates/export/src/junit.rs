@@ -149,7 +149,7 @@ mod tests {
         let seconds = [sample::second(0, 2_000, 0)];
         let text = written(&sample::planned(plan, &sample::header(), &seconds));
         assert!(text.contains("errors=\"1\"") && text.contains("failures=\"0\""), "{text}");
-        assert!(text.contains("<error message=\"undecided: 514 µs, at most"), "{text}");
+        assert!(text.contains("<error message=\"undecided: 510 µs, at most"), "{text}");
     }
 
     #[test]

@@ -246,9 +246,10 @@ mod tests {
     #[test]
     fn a_constant_rate_that_ends_within_an_interval_has_one_rate() {
         let mut digest = Digest::new(dnsdyno_record::Header { phases: Vec::new(), ..sample::header() });
-        [(0, 1_000), (1, 1_000), (2, 500)]
-            .into_iter()
-            .for_each(|(i, qps)| digest.interval(&sample::second(i, qps, 0)));
+        (0..2).for_each(|i| digest.interval(&sample::second(i, 1_000, 0)));
+        let mut last = sample::second(2, 500, 0);
+        (last.covered_ns, last.asked_qps) = (Some(sample::SECOND / 2), 1_000.0);
+        digest.interval(&last);
         assert_eq!(words(&digest), None);
     }
 }

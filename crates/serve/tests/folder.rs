@@ -399,7 +399,7 @@ fn a_run_in_progress_is_shown_as_far_as_it_has_come() {
     let two = shown(1);
     assert_eq!((rows(&two), &two["live"]["url"]), (2, &"/runs/now/data".into()));
     let said = |data: &Value| data["runs"][0]["messages"][0]["text"].as_str().unwrap().to_owned();
-    assert!(said(&two).starts_with("IN PROGRESS: the record goes to 2 min so far."), "{two}");
+    assert!(said(&two).starts_with("IN PROGRESS: the record goes to 2 min 0 s so far."), "{two}");
     // Its writer goes away without an end of the run.
     drop(shown);
     drop(writer);
