@@ -3,13 +3,14 @@
 
 use std::fs::File;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-/// Locks the folder of a run, until the returned file is closed. `None` where the file system has no locks: its readers
-/// then take a run in progress for one that was cut off.
+use crate::{PACKED_FILE, RUN_FILE};
+
+/// Locks the folder of a run, until the returned file is closed; `None` where the file system has no locks.
 pub(crate) fn lock(dir: &Path) -> Option<File> {
     let dir = File::open(dir).ok()?;
     for _ in 0..ATTEMPTS {
@@ -27,14 +28,27 @@ pub(crate) fn lock(dir: &Path) -> Option<File> {
 pub fn is_in_progress(path: &Path) -> bool {
     let parent = || path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let dir = if path.is_dir() { path } else { parent() };
-    let locked = File::open(dir).map(|dir| flock(&dir, FlockOperation::NonBlockingLockShared));
-    // A lock that we get is given back when the file is closed.
-    matches!(locked, Ok(Err(Errno::WOULDBLOCK)))
+    let Ok(folder) = File::open(dir) else { return false };
+    match flock(&folder, FlockOperation::NonBlockingLockShared) {
+        // It is given back when the file is closed.
+        Ok(()) => false,
+        Err(Errno::WOULDBLOCK) => true,
+        // Without locks: one that was written a moment ago.
+        Err(_) => [RUN_FILE, PACKED_FILE].iter().any(|file| is_fresh(&dir.join(file))),
+    }
+}
+
+fn is_fresh(file: &Path) -> bool {
+    let written = file.metadata().and_then(|metadata| metadata.modified());
+    written.is_ok_and(|at| SystemTime::now().duration_since(at).is_ok_and(|age| age < FRESH))
 }
 
 /// Far longer than a reader holds it.
 const ATTEMPTS: u32 = 100;
 const MOMENT: Duration = Duration::from_millis(1);
+
+/// The longest interval and the longest usual timeout.
+const FRESH: Duration = Duration::from_secs(70);
 
 #[cfg(test)]
 mod tests {
