@@ -3,7 +3,7 @@
 
 use dnsdyno_measure::BEYOND;
 use dnsdyno_plan::expect::{Bound, Expectation, Figure, Metric};
-use dnsdyno_record::expect::{Measured, Outcome, evaluate, evaluate_row};
+use dnsdyno_record::expect::{Decision, Measured, Outcome, evaluate, evaluate_row};
 use dnsdyno_record::held::{Growth, growth_of_run, growth_of_step};
 use dnsdyno_record::{Digest, Row};
 
@@ -71,17 +71,23 @@ impl Criteria {
 
     fn unmet_of(&self, outcomes: Vec<Outcome>, trial: &Trial, earlier: &[Trial]) -> Vec<Unmet> {
         let unmet = outcomes.into_iter().filter(|outcome| !outcome.decision.is_met());
-        let mut unmet: Vec<Unmet> =
-            unmet.map(|outcome| Unmet { criterion: outcome.text, measured: outcome.ends.measured }).collect();
+        let of = |outcome: Outcome| Unmet {
+            is_certain: outcome.decision != Decision::Undecided,
+            criterion: outcome.text,
+            measured: outcome.ends.measured,
+        };
+        let mut unmet: Vec<Unmet> = unmet.map(of).collect();
         if trial.queries > 0 && trial.lost == trial.queries {
             unmet.push(Unmet {
                 criterion: ANSWERS.to_owned(),
                 measured: Measured::Part { part: 0, whole: trial.queries },
+                is_certain: true,
             });
         } else if self.no_loss_beyond_chance && is_beyond_chance(trial, earlier) {
             unmet.push(Unmet {
                 criterion: BY_CHANCE.to_owned(),
                 measured: Measured::Part { part: trial.lost, whole: trial.queries },
+                is_certain: true,
             });
         }
         unmet
@@ -101,7 +107,7 @@ fn needed_by(expected: &Expectation) -> u64 {
 }
 
 fn not_steady(growth: Growth) -> Unmet {
-    Unmet { criterion: STEADY.to_owned(), measured: Measured::Duration(growth.by_ns) }
+    Unmet { criterion: STEADY.to_owned(), measured: Measured::Duration(growth.by_ns), is_certain: true }
 }
 
 /// So many queries that `BEYOND` of them are expected in this share.

@@ -21,7 +21,7 @@ use super::finder::{Finder, Made};
 use super::finding::{FindNote, Finding, IntervalKind, Outcome, Why};
 use super::notes::{collapse, of_trials};
 use super::settings::Settings;
-use super::trial::{Trial, TrialVerdict, doubts};
+use super::trial::{Trial, TrialVerdict, doubts, verdict_of};
 use crate::step::{Campaign, Request, Step};
 
 /// A ramp.
@@ -138,10 +138,9 @@ impl Campaign for Ramp {
             let load = self.settings.rounded(row.asked_qps());
             let mut step = Trial::of_row(number, load, run, row);
             let unmet = self.settings.criteria.unmet_by_row(run, row, &step, &self.trials);
-            step.verdict = match (unmet.is_empty(), self.doubts.is_empty()) {
-                (true, _) => TrialVerdict::Passed,
-                (false, false) => TrialVerdict::InDoubt(self.doubts.clone()),
-                (false, true) => TrialVerdict::Failed(unmet),
+            step.verdict = match unmet.is_empty() {
+                true => TrialVerdict::Passed,
+                false => verdict_of(unmet, self.doubts.clone()),
             };
             self.trials.push(step);
         }

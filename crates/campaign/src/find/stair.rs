@@ -8,7 +8,7 @@ use super::finder::{Finder, Made};
 use super::finding::{Finding, IntervalKind, Outcome, Why};
 use super::notes::{collapse, of_trials};
 use super::settings::Settings;
-use super::trial::{Trial, TrialVerdict, doubts};
+use super::trial::{Trial, TrialVerdict, doubts, verdict_of};
 use crate::step::{Campaign, Request, Step};
 
 /// A stair.
@@ -93,10 +93,9 @@ impl Campaign for Stair {
             let mut step = Trial::of_row(number, load, run, row);
             let unmet = self.settings.criteria.unmet_by_row(run, row, &step, &self.trials);
             // The generator is judged for the whole run: where it is in doubt, a step that failed may be its own.
-            step.verdict = match (unmet.is_empty(), doubts.is_empty()) {
-                (true, _) => TrialVerdict::Passed,
-                (false, false) => TrialVerdict::InDoubt(doubts.clone()),
-                (false, true) => TrialVerdict::Failed(unmet),
+            step.verdict = match unmet.is_empty() {
+                true => TrialVerdict::Passed,
+                false => verdict_of(unmet, doubts.clone()),
             };
             self.trials.push(step);
         }

@@ -95,6 +95,8 @@ pub struct Unmet {
     pub criterion: String,
     /// What was measured.
     pub measured: Measured,
+    /// Whether it was not met whatever the generator's part; else that part may be the reason.
+    pub is_certain: bool,
 }
 
 impl Trial {
@@ -166,9 +168,12 @@ pub(super) fn is_same_load(a: f64, b: f64) -> bool {
     (a / b - 1.0).abs() < 0.001
 }
 
-/// The names of the warnings of a run about its own generator; one without its end has none that can be known.
+/// The names of the warnings of a run about its own generator, late sends included; one without its end has none that
+/// can be known.
 pub(super) fn doubts(run: &Digest) -> Vec<String> {
-    let mut names: Vec<_> = run.warnings().iter().map(|warning| warning.name().to_owned()).collect();
+    let late = run.notes().iter().filter(|note| note.name() == LATENESS);
+    let mut names: Vec<_> =
+        run.warnings().iter().chain(late).map(|warning| warning.name().to_owned()).collect();
     if run.sum.is_none() {
         names.push("no_regular_end".to_owned());
     }
@@ -176,19 +181,20 @@ pub(super) fn doubts(run: &Digest) -> Vec<String> {
 }
 
 /// What a trial says that has these unmet criteria and these doubts. Lateness of ours only makes the response time
-/// longer, and the load less even: a trial that passes in spite of it would pass without.
+/// longer, and the load less even: a trial that passes in spite of it would pass without, and one that fails by more
+/// than our part would fail without.
 pub(super) fn verdict_of(unmet: Vec<Unmet>, doubts: Vec<String>) -> TrialVerdict {
-    let is_sure = doubts.is_empty()
-        || (unmet.is_empty() && doubts.iter().all(|name| LATENESS.contains(&name.as_str())));
-    match (is_sure, unmet.is_empty()) {
-        (false, _) => TrialVerdict::InDoubt(doubts),
-        (true, true) => TrialVerdict::Passed,
-        (true, false) => TrialVerdict::Failed(unmet),
+    let is_in_doubt = doubts.iter().any(|name| name != LATENESS);
+    match (is_in_doubt, unmet.is_empty()) {
+        (true, _) => TrialVerdict::InDoubt(doubts),
+        (false, true) => TrialVerdict::Passed,
+        (false, false) if unmet.iter().any(|unmet| unmet.is_certain) => TrialVerdict::Failed(unmet),
+        (false, false) => TrialVerdict::InDoubt(vec![LATENESS.to_owned()]),
     }
 }
 
-/// The names of the warnings about lateness: nothing was lost by us, and nothing was left out.
-const LATENESS: [&str; 3] = ["sends_late", "cpu_starved", "cpus_shared"];
+/// The name of the warning about lateness: nothing was lost by us, and nothing was left out.
+const LATENESS: &str = "sends_late";
 
 /// SERVFAIL and REFUSED.
 const ERRORS: [u16; 2] = [2, 5];
@@ -198,18 +204,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_trial_that_passes_in_spite_of_our_lateness_has_passed_and_one_that_fails_is_in_doubt() {
+    fn a_trial_that_passes_in_spite_of_our_lateness_has_passed_and_one_that_fails_by_it_is_in_doubt() {
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-        let unmet = || {
-            vec![Unmet { criterion: "p99<5ms".to_owned(), measured: Measured::Part { part: 0, whole: 1 } }]
+        let unmet = |is_certain| {
+            let measured = Measured::Part { part: 0, whole: 1 };
+            vec![Unmet { criterion: "p99<5ms".to_owned(), measured, is_certain }]
         };
-        assert_eq!(verdict_of(Vec::new(), names(&["sends_late", "cpus_shared"])), TrialVerdict::Passed);
-        assert_eq!(
-            verdict_of(unmet(), names(&["sends_late"])),
-            TrialVerdict::InDoubt(names(&["sends_late"]))
-        );
+        assert_eq!(verdict_of(Vec::new(), names(&["sends_late"])), TrialVerdict::Passed);
+        let late = TrialVerdict::InDoubt(names(&["sends_late"]));
+        assert_eq!(verdict_of(unmet(false), names(&["sends_late"])), late);
+        assert_eq!(verdict_of(unmet(false), Vec::new()), late);
+        assert_eq!(verdict_of(unmet(true), names(&["sends_late"])), TrialVerdict::Failed(unmet(true)));
         let dropped = names(&["sends_late", "socket_drops"]);
         assert_eq!(verdict_of(Vec::new(), dropped.clone()), TrialVerdict::InDoubt(dropped));
-        assert_eq!(verdict_of(unmet(), Vec::new()), TrialVerdict::Failed(unmet()));
+        assert_eq!(verdict_of(unmet(true), Vec::new()), TrialVerdict::Failed(unmet(true)));
     }
 }
