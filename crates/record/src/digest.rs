@@ -69,6 +69,11 @@ impl Digest {
         }
     }
 
+    /// That of a run that has begun, until it gets its sum.
+    pub fn begun(header: Header) -> Digest {
+        Digest { in_progress: true, ..Digest::new(header) }
+    }
+
     /// Reads the record at `path`, a run's folder or its file.
     ///
     /// # Errors
@@ -139,6 +144,7 @@ impl Digest {
 
     /// Adds the sum.
     pub fn sum(&mut self, sum: &Sum) {
+        self.in_progress = false;
         self.sum = Some(sum.clone());
     }
 

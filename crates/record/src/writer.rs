@@ -92,7 +92,7 @@ impl RunWriter {
         let started = begin().and_then(|()| Queue::new(store, limit_bytes));
         let queue = started.map_err(|source| WriteError::File { path: dir.join(RUN_FILE), source })?;
         let group = OpenGroup::new((0, None), header.types.len());
-        let digest = Digest::new(header.clone());
+        let digest = Digest::begun(header.clone());
         Ok(RunWriter { dir: dir.to_owned(), queue, digest, group, reported_dropped: 0, _lock: None })
     }
 

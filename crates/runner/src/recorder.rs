@@ -71,7 +71,9 @@ impl Recorder {
         header: &Header,
         host: &HostInfo,
     ) -> Result<Self, RunError> {
-        let Some(folder) = folder else { return Ok(Recorder::Memory(Box::new(Digest::new(header.clone())))) };
+        let Some(folder) = folder else {
+            return Ok(Recorder::Memory(Box::new(Digest::begun(header.clone()))));
+        };
         let plan_toml = draft.to_toml().map_err(RunError::PlanFile)?;
         Ok(Recorder::Folder(Box::new(RunWriter::create(folder, header, &plan_toml, host)?)))
     }

@@ -184,7 +184,7 @@ fn sigusr1_prints_the_state_and_the_run_goes_on() {
     run.until("it prints its state", || work.stderr().contains("response time"));
     let before = work.intervals("run").len();
     run.until("it goes on", || work.intervals("run").len() >= before + 2);
-    assert!(work.stderr().contains("still going on"), "{}", work.stderr());
+    assert!(work.stderr().contains("IN PROGRESS"), "{}", work.stderr());
     run.signal(Signal::INT);
     run.wait().gives(130);
 }
