@@ -111,7 +111,7 @@ fn of_an_experiment_a_run_of_each_cell_is_diagnosed() {
          [run]\nask = [\"www.example\"]\ntimeout = \"300ms\"\n{}\
          [[load]]\nname = \"slow\"\nrate = 200\ncount = 100\n\
          [[load]]\nname = \"limit\"\nfind = {{ while = [\"loss<1%\"], from = \"200\", least = \"200\", most = \"400\", \
-         trial = \"500ms\", rest = \"0\", trials = 4 }}\n\
+         trial = \"500ms\", rest = \"0\", trials = 10 }}\n\
          [[load]]\nname = \"program\"\ncommand = \"echo 'figure: 7'\"\nfigure = \"figure:\"\n",
         servers.concat()
     );
