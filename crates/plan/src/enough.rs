@@ -40,10 +40,10 @@ fn refuse(option: &'static str, expected: &Expectation, place: Option<Place>) ->
     match place.filter(|place| place.queries < needed) {
         Some(Place { queries, place, advice }) => Err(PlanError::TooFewQueries {
             option,
-            text: expected.text.clone(),
-            percentile: percentile_name(q),
-            needed: count(needed),
-            place: format!("{place} {} at the most", count(queries)),
+            text: expected.text.as_str().into(),
+            percentile: percentile_name(q).into(),
+            needed: count(needed).into(),
+            place: format!("{place} {} at the most", count(queries)).into(),
             advice,
         }),
         None => Ok(()),

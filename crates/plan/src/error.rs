@@ -286,13 +286,13 @@ pub enum PlanError {
         /// The option without its dashes.
         option: &'static str,
         /// The expectation as given.
-        text: String,
+        text: Box<str>,
         /// The percentile.
-        percentile: String,
+        percentile: Box<str>,
         /// The queries that it needs.
-        needed: String,
+        needed: Box<str>,
         /// Where they are too few, and how many there are.
-        place: String,
+        place: Box<str>,
         /// What gives more.
         advice: &'static str,
     },
