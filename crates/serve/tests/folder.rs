@@ -401,7 +401,6 @@ fn a_run_in_progress_is_shown_as_far_as_it_has_come() {
     let said = |data: &Value| data["runs"][0]["messages"][0]["text"].as_str().unwrap().to_owned();
     assert!(said(&two).starts_with("IN PROGRESS: the record goes to 2 min 0 s so far."), "{two}");
     // Its writer goes away without an end of the run.
-    drop(shown);
     drop(writer);
     assert_eq!(served.listed(), [("now".into(), "cut_short".into())]);
     let cut = served.json("/runs/now/data")["data"].clone();
