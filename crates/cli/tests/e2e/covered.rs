@@ -21,7 +21,7 @@ fn last_line(csv: &str) -> BTreeMap<String, f64> {
             .filter_map(|(title, cell)| Some(((*title).to_owned(), cell.parse().ok()?)));
         cells.collect::<BTreeMap<_, f64>>()
     });
-    cells.filter(|cells| cells["scheduled"] > 0.0).last().unwrap()
+    cells.filter(|cells| cells["scheduled"] > 0.0).next_back().unwrap()
 }
 
 #[test]
