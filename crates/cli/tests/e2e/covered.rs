@@ -14,14 +14,14 @@ use crate::support::{Workplace, responder};
 fn last_line(csv: &str) -> BTreeMap<String, f64> {
     let mut lines = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
     let titles = lines.next().unwrap();
-    let cells = lines.map(|line| {
+    let mut cells = lines.map(|line| {
         let cells = titles
             .iter()
             .zip(line)
             .filter_map(|(title, cell)| Some(((*title).to_owned(), cell.parse().ok()?)));
         cells.collect::<BTreeMap<_, f64>>()
     });
-    cells.filter(|cells| cells["scheduled"] > 0.0).next_back().unwrap()
+    cells.rfind(|cells| cells["scheduled"] > 0.0).unwrap()
 }
 
 #[test]
