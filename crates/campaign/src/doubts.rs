@@ -1,4 +1,4 @@
-//! Which doubts about a run have an effect on its rate or its loss.
+//! What the doubts about a run are about: whether they have an effect on its rate or its loss.
 
 use dnsdyno_measure::Warning;
 use dnsdyno_record::Digest;
@@ -8,6 +8,27 @@ use dnsdyno_record::Digest;
 pub(crate) fn with_effect(run: &Digest) -> Vec<Warning> {
     let has_lost = run.loss().lost > 0;
     run.warnings().into_iter().filter(|doubt| has_lost || !is_about_loss_alone(doubt)).collect()
+}
+
+/// The doubts of a run whose load was not made as it was asked for, or was lower than the server allows.
+pub(crate) fn of_the_load(run: &Digest) -> Vec<Warning> {
+    let is_about_load =
+        |doubt: &Warning| matches!(doubt, Warning::SendsBehind { .. } | Warning::OwnShare { .. });
+    run.warnings().into_iter().filter(is_about_load).collect()
+}
+
+/// What the generator has met in a run, by the names of the warnings: the reasons why something is undecided.
+pub(crate) fn met(run: &Digest) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for name in run.warnings().iter().chain(run.notes()).map(Warning::name) {
+        if !names.iter().any(|known| known == name) {
+            names.push(name.to_owned());
+        }
+    }
+    if run.sum.is_none() {
+        names.push("no_regular_end".to_owned());
+    }
+    names
 }
 
 fn is_about_loss_alone(doubt: &Warning) -> bool {

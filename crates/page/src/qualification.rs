@@ -39,10 +39,12 @@ fn tell(run: &mut Run, attempt: &Attempt) {
     let part = attempt.runs.iter().find(|part| part.run_id == run.run_id);
     let cut = if part.is_some_and(|part| part.cut) { ", cut off" } else { "" };
     run.label = format!("{} at {} queries/s{cut}", attempt.test.name(), load_words(attempt.qps));
+    // Of a stair, the step that has not passed is the last one.
+    let not_passed = if matches!(attempt.outcome, Outcome::Undecided(_)) { "undecided" } else { "fail" };
     let outcome = |text: String, failure: Option<&Failure>, measured: String| Expectation {
         text,
         measured: failure.map_or(measured, Failure::words),
-        state: if failure.is_none() { "pass" } else { "fail" },
+        state: if failure.is_none() { "pass" } else { not_passed },
     };
     let of_steps = attempt.steps.iter().map(|step| {
         outcome(format!("step of {}", load_words(step.qps)), step.failure.as_ref(), step.figures.words())
@@ -58,9 +60,7 @@ fn tell(run: &mut Run, attempt: &Attempt) {
     });
     let mut all = Vec::new();
     if of_steps.is_empty() {
-        let doubt = if matches!(attempt.outcome, Outcome::InDoubt(_)) { " (generator in doubt)" } else { "" };
-        let text = format!("{}{doubt}", attempt.test.name());
-        all.push(outcome(text, attempt.failure(), attempt.figures.words()));
+        all.push(outcome(attempt.test.name().to_owned(), attempt.failure(), attempt.figures.words()));
     }
     all.extend(of_steps);
     all.extend(of_commands);

@@ -35,6 +35,12 @@ pub struct Growth {
 }
 
 impl Growth {
+    /// What is left of it without so much latency; `None` where that is no growth of a queue.
+    pub fn without(self, ns: u64) -> Option<Growth> {
+        let by_ns = self.by_ns.saturating_sub(ns);
+        (by_ns as f64 > self.within_ns as f64 * TOO_LITTLE).then_some(Growth { by_ns, ..self })
+    }
+
     /// What the latency grows by in each second of load: what the server answers too little, as a share of what it is
     /// asked.
     pub fn ns_per_s(self) -> u64 {
@@ -144,6 +150,13 @@ mod tests {
         assert_eq!(grows.loss, 0.0);
         assert_eq!(grows.growth.map(Growth::ns_per_s), Some(50 * MS));
         assert!(!grows.is_held());
+    }
+
+    #[test]
+    fn a_growth_that_may_be_ours_is_none_of_the_server() {
+        let growth = Growth { by_ns: 40 * MS, within_ns: 10 * SECOND };
+        assert_eq!(growth.without(5 * MS).map(|growth| growth.by_ns), Some(35 * MS));
+        assert_eq!(growth.without(10 * MS), None);
     }
 
     #[test]

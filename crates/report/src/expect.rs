@@ -103,7 +103,7 @@ pub fn measured_text(measured: &Measured) -> String {
 }
 
 /// A figure; where it does not decide, with how much of it may be the generator's.
-fn ends_text(ends: &Ends, decision: Decision) -> String {
+pub(crate) fn ends_text(ends: &Ends, decision: Decision) -> String {
     let text = measured_text(&ends.measured);
     match decision {
         Decision::Undecided => format!("{text}, {}", ours_text(ends)),

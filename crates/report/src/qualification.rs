@@ -34,7 +34,8 @@ pub fn attempt_line(attempt: &Attempt) -> String {
     let figures = attempt.figures.words();
     let made = match (attempt.test, attempt.steps.last()) {
         (Test::Stair, Some(StepJudged { qps, figures: of_step, failure: Some(failure) })) => {
-            let outcome = if matches!(attempt.outcome, Outcome::InDoubt(_)) { "in doubt" } else { "failed" };
+            let outcome =
+                if matches!(attempt.outcome, Outcome::Undecided(_)) { "undecided" } else { "failed" };
             let before = if attempt.qps > 0.0 {
                 format!("{load} queries/s passed: {figures}; ")
             } else {
@@ -54,8 +55,8 @@ pub fn attempt_line(attempt: &Attempt) -> String {
         Outcome::Failed(failure) => {
             format!("{name} at {load} queries/s: failed: {} ({made}{parts})", failure.words())
         }
-        Outcome::InDoubt(failure) => {
-            format!("{name} at {load} queries/s: in doubt: {} ({made}{parts})", failure.words())
+        Outcome::Undecided(failure) => {
+            format!("{name} at {load} queries/s: undecided: {} ({made}{parts})", failure.words())
         }
     }
 }
@@ -164,7 +165,7 @@ fn attempt_json(attempt: &Attempt) -> Value {
             "why": step.failure.as_ref().map(Failure::words),
             "figures": figures_json(&step.figures),
         })).collect::<Vec<_>>(),
-        "doubts": attempt.doubts,
+        "warnings": attempt.warnings,
         "runs": attempt.runs.iter().map(|run| json!({
             "run_id": run.run_id,
             "started_unix_ns": run.started_unix_ns,
@@ -189,6 +190,7 @@ fn figures_json(figures: &Figures) -> Value {
     json!({
         "queries": figures.queries,
         "errors": figures.errors,
+        "errors_by_us_at_most": figures.ours,
         "longest_response_ns": figures.longest_ns,
         "load_ns": figures.load_ns,
     })
@@ -198,6 +200,6 @@ fn outcome_key(outcome: &Outcome) -> &'static str {
     match outcome {
         Outcome::Passed => "passed",
         Outcome::Failed(_) => "failed",
-        Outcome::InDoubt(_) => "in_doubt",
+        Outcome::Undecided(_) => "undecided",
     }
 }

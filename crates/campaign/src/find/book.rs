@@ -13,7 +13,7 @@ use super::finding::{FindNote, Finding, IntervalKind, Outcome, Why};
 use super::notes::{collapse, of_trials};
 use super::options::Method;
 use super::settings::Settings;
-use super::trial::{Purpose, Trial, TrialVerdict, doubts, verdict_of};
+use super::trial::{Purpose, Trial, TrialVerdict, is_made};
 use crate::statistics::median;
 use crate::step::{Campaign, Request, Step};
 
@@ -117,7 +117,7 @@ impl BookSearch {
         let by_us = self.doubted.is_some_and(|doubted| doubted <= to * (1.0 + 2.0 * precision));
         let outcome = match () {
             () if self.is_unmet && self.doubted.is_some_and(|load| load <= least) => {
-                Outcome::InDoubt { load: least }
+                Outcome::Undecided { load: least }
             }
             () if self.is_unmet => Outcome::NotMet { lowest: least, criteria: unmet.unwrap_or_default() },
             () if by_us => Outcome::AtLeast { load: from, why: Why::Generator },
@@ -125,7 +125,7 @@ impl BookSearch {
             () => Outcome::Capacity { load: middle, from, to, interval: IntervalKind::Percentiles },
         };
         let mut notes: Vec<FindNote> = self.by_another_book().into_iter().collect();
-        notes.extend(of_trials(&self.trials, &self.settings.criteria));
+        notes.extend(of_trials(&self.trials, &self.settings.criteria, None));
         if let Outcome::Capacity { load, .. } = outcome {
             notes.extend(collapse(&self.trials, load));
         }
@@ -174,9 +174,8 @@ impl Campaign for BookSearch {
         let rest_ns = if self.trials.is_empty() { 0 } else { self.settings.rest_ns };
         let mut trial = Trial::of(self.trials.len() as u32 + 1, Purpose::Step, load, rest_ns, run);
         // By these methods a trial is judged by its criteria alone.
-        let unmet = self.settings.criteria.unmet(run, &trial, &self.trials);
-        let unmet = unmet.into_iter().filter(|unmet| unmet.criterion != super::STEADY).collect();
-        trial.verdict = verdict_of(unmet, doubts(run));
+        let judged = self.settings.criteria.judge(run, &trial, &self.trials).without(super::STEADY);
+        trial.judge(judged, run, is_made(run));
         let passed = trial.passed();
         self.trials.push(trial);
         self.take(load, passed);

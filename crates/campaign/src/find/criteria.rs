@@ -2,12 +2,12 @@
 //! And, whatever the criteria, no queue that still grows: such a load is not held, only not yet refused.
 
 use dnsdyno_measure::BEYOND;
-use dnsdyno_plan::expect::{Bound, Expectation, Figure, Metric};
-use dnsdyno_record::expect::{Decision, Measured, Outcome, evaluate, evaluate_row};
+use dnsdyno_plan::expect::{Bound, Durations, Expectation, Figure, Metric};
+use dnsdyno_record::expect::{Decision, Ends, Measured, Outcome, evaluate, evaluate_row, measure_row};
 use dnsdyno_record::held::{Growth, growth_of_run, growth_of_step};
 use dnsdyno_record::{Digest, Row};
 
-use super::trial::{Trial, Unmet};
+use super::trial::{Judged, OfCriterion, Trial};
 
 /// What a trial must show.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,49 +49,82 @@ impl Criteria {
         with_needed.max_by_key(|(_, needed)| *needed).filter(|(_, needed)| *needed > 0)
     }
 
-    /// The criteria that a run did not meet. `earlier` are the trials before it.
-    pub(super) fn unmet(&self, run: &Digest, trial: &Trial, earlier: &[Trial]) -> Vec<Unmet> {
-        let mut unmet = self.unmet_of(evaluate(&self.expectations, run), trial, earlier);
-        unmet.extend(growth_of_run(run).filter(|_| unmet.is_empty()).map(not_steady));
-        unmet
-    }
-
-    /// The criteria that a step of a run did not meet.
-    pub(super) fn unmet_by_row(
-        &self,
-        run: &Digest,
-        row: &Row,
-        step: &Trial,
-        earlier: &[Trial],
-    ) -> Vec<Unmet> {
-        let mut unmet = self.unmet_of(evaluate_row(&self.expectations, run, row), step, earlier);
-        unmet.extend(growth_of_step(&run.header, row).filter(|_| unmet.is_empty()).map(not_steady));
-        unmet
-    }
-
-    fn unmet_of(&self, outcomes: Vec<Outcome>, trial: &Trial, earlier: &[Trial]) -> Vec<Unmet> {
-        let unmet = outcomes.into_iter().filter(|outcome| !outcome.decision.is_met());
-        let of = |outcome: Outcome| Unmet {
-            is_certain: outcome.decision != Decision::Undecided,
-            criterion: outcome.text,
-            measured: outcome.ends.measured,
-        };
-        let mut unmet: Vec<Unmet> = unmet.map(of).collect();
-        if trial.queries > 0 && trial.lost == trial.queries {
-            unmet.push(Unmet {
-                criterion: ANSWERS.to_owned(),
-                measured: Measured::Part { part: 0, whole: trial.queries },
-                is_certain: true,
-            });
-        } else if self.no_loss_beyond_chance && is_beyond_chance(trial, earlier) {
-            unmet.push(Unmet {
-                criterion: BY_CHANCE.to_owned(),
-                measured: Measured::Part { part: trial.lost, whole: trial.queries },
-                is_certain: true,
-            });
+    /// The criteria that a run does not meet for certain. `earlier` are the trials before it.
+    pub(super) fn judge(&self, run: &Digest, trial: &Trial, earlier: &[Trial]) -> Judged {
+        let mut judged = self.judge_figures(evaluate(&self.expectations, run), trial, earlier);
+        // Where another criterion is not met, a queue is its reason.
+        if judged.unmet.is_empty() {
+            let last = run.rows().len() - run.rows().len() / 4;
+            let ours_ns =
+                || run.rows().get(last..).into_iter().flatten().map(|row| mean_of_ours(run, row)).max();
+            judged.add(STEADY, growth_of_run(run).map(|growth| steady(growth, ours_ns().unwrap_or(0))));
         }
-        unmet
+        judged
     }
+
+    /// The criteria that a step of a run does not meet for certain.
+    pub(super) fn judge_row(&self, run: &Digest, row: &Row, step: &Trial, earlier: &[Trial]) -> Judged {
+        let mut judged = self.judge_figures(evaluate_row(&self.expectations, run, row), step, earlier);
+        if judged.unmet.is_empty() {
+            // What is ours may all be in the last quarter.
+            let ours_ns = || mean_of_ours(run, row).saturating_mul(4);
+            judged.add(STEADY, growth_of_step(&run.header, row).map(|growth| steady(growth, ours_ns())));
+        }
+        judged
+    }
+
+    fn judge_figures(&self, outcomes: Vec<Outcome>, trial: &Trial, earlier: &[Trial]) -> Judged {
+        let mut judged = Judged::default();
+        for Outcome { text, ends, decision } in outcomes {
+            // With too few queries nothing is known of the server.
+            let is_few = matches!(ends.measured, Measured::TooFew { .. });
+            judged.add(&text, Some((if is_few { Decision::Undecided } else { decision }, ends)));
+        }
+        if trial.queries > 0 && trial.lost == trial.queries {
+            judged.add(ANSWERS, not_above(trial, |lost| lost == trial.queries, |lost| trial.queries - lost));
+        } else if self.no_loss_beyond_chance {
+            judged
+                .add(BY_CHANCE, not_above(trial, |lost| is_beyond_chance(lost, trial, earlier), |lost| lost));
+        }
+        judged
+    }
+}
+
+impl Judged {
+    /// Without what was found about this criterion.
+    pub(super) fn without(mut self, criterion: &str) -> Judged {
+        self.unmet.retain(|of| of.criterion != criterion);
+        self.undecided.retain(|of| of.criterion != criterion);
+        self
+    }
+
+    /// Adds what was found about a criterion; nothing where it is met.
+    fn add(&mut self, criterion: &str, found: Option<(Decision, Ends)>) {
+        let Some((decision, ends)) = found else { return };
+        let of = OfCriterion { criterion: criterion.to_owned(), ends };
+        match decision {
+            Decision::Met => {}
+            Decision::NotMet => self.unmet.push(of),
+            Decision::Undecided => self.undecided.push(of),
+        }
+    }
+}
+
+/// The decision on a loss that `is_too_much`, with all lost queries and without those that may be ours; `part` is the
+/// figure that is shown.
+fn not_above(
+    trial: &Trial,
+    is_too_much: impl Fn(u64) -> bool,
+    part: impl Fn(u64) -> u64,
+) -> Option<(Decision, Ends)> {
+    let least = trial.lost.saturating_sub(trial.ours);
+    let decision = match (is_too_much(trial.lost), is_too_much(least)) {
+        (false, _) => Decision::Met,
+        (true, false) => Decision::Undecided,
+        (true, true) => Decision::NotMet,
+    };
+    let of = |lost| Measured::Part { part: part(lost), whole: trial.queries };
+    Some((decision, Ends { measured: of(trial.lost), without_ours: of(least) }))
 }
 
 /// The queries that make an expectation a figure.
@@ -106,18 +139,14 @@ fn needed_by(expected: &Expectation) -> u64 {
     }
 }
 
-fn not_steady(growth: Growth) -> Unmet {
-    Unmet { criterion: STEADY.to_owned(), measured: Measured::Duration(growth.by_ns), is_certain: true }
-}
-
 /// So many queries that `BEYOND` of them are expected in this share.
 fn needed_beyond(share: f64) -> u64 {
     (BEYOND as f64 / share * (1.0 - 1e-9)).ceil() as u64
 }
 
-/// Whether more queries were lost than at half of the load or less, or, where none was lost there, than one in
+/// Whether these are more lost queries than at half of the load or less, or, where none was lost there, than one in
 /// 100,000: so many more that chance gives it in less than one of a thousand trials.
-fn is_beyond_chance(trial: &Trial, earlier: &[Trial]) -> bool {
+fn is_beyond_chance(lost_here: u64, trial: &Trial, earlier: &[Trial]) -> bool {
     let low = earlier.iter().filter(|other| other.load <= trial.load / 2.0 && other.passed() == Some(true));
     let (lost, queries) = low.fold((0, 0), |sum, other| (sum.0 + other.lost, sum.1 + other.queries));
     let usual = trial.queries as f64 * USUAL_LOSS;
@@ -126,7 +155,7 @@ fn is_beyond_chance(trial: &Trial, earlier: &[Trial]) -> bool {
         // What was lost at low loads is itself a figure of chance: its upper end counts.
         _ => (lost as f64 + 2.0 * (lost as f64).sqrt()) * trial.queries as f64 / queries as f64,
     };
-    at_least(trial.lost, usual.max(from_low)) < RARE
+    at_least(lost_here, usual.max(from_low)) < RARE
 }
 
 /// The chance of so many or more events where `mean` are expected (Poisson).
@@ -140,6 +169,27 @@ fn at_least(count: u64, mean: f64) -> f64 {
         term *= mean / (event + 1) as f64;
     }
     1.0 - below
+}
+
+/// The decision on a queue that has grown, of which so much may be ours.
+fn steady(growth: Growth, ours_ns: u64) -> (Decision, Ends) {
+    let without_ours = growth.without(ours_ns);
+    let decision = if without_ours.is_some() { Decision::NotMet } else { Decision::Undecided };
+    let least_ns = growth.by_ns.saturating_sub(ours_ns);
+    let ends =
+        Ends { measured: Measured::Duration(growth.by_ns), without_ours: Measured::Duration(least_ns) };
+    (decision, ends)
+}
+
+/// How much of the mean latency of a row may be the generator's.
+fn mean_of_ours(run: &Digest, row: &Row) -> u64 {
+    let ends = measure_row(Metric::Duration(Durations::Headline, Figure::Average), run, row);
+    match (ends.measured, ends.without_ours) {
+        (Measured::Duration(measured_ns), Measured::Duration(least_ns)) => {
+            measured_ns.saturating_sub(least_ns)
+        }
+        _ => 0,
+    }
 }
 
 /// The default criterion of latency.

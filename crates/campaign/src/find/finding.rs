@@ -59,8 +59,8 @@ pub enum Outcome {
         /// The highest load below which trials still pass.
         to: f64,
     },
-    /// Each trial at the lowest load was in doubt: nothing can be said of the server.
-    InDoubt {
+    /// Each trial at the lowest load was undecided: nothing can be said of the server.
+    Undecided {
         /// The load.
         load: f64,
     },
@@ -144,14 +144,19 @@ pub enum FindNote {
         /// Answered per second there.
         peak_qps: f64,
     },
-    /// Trials in doubt: the generator or its host may have been the limit.
-    Doubt {
+    /// Trials that say nothing of the server: whether they pass depends on what the generator or its host has added.
+    Undecided {
         /// The lowest load with such a trial.
         load: f64,
-        /// Trials in doubt.
+        /// How many.
         trials: u32,
-        /// The names of their warnings.
-        warnings: Vec<String>,
+        /// The criteria that depend on it; none where the load itself was not made.
+        criteria: Vec<String>,
+        /// What the generator has met in them, by the names of the warnings.
+        reasons: Vec<String>,
+        /// The lowest and the highest load near the limit that stays undecided however often it is tried; the interval
+        /// of the limit contains them.
+        open: Option<(f64, f64)>,
     },
     /// In trials that passed, so many queries were answered with SERVFAIL or REFUSED.
     Errors {

@@ -1,6 +1,11 @@
 //! Imaginary servers with a known limit. They give the records of trials without sending anything, thousands a second.
 
-use dnsdyno_measure::{Arrivals, Bucket, Evidence, ExactFigures, Histogram, Tally, TypeCount, Warning};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use dnsdyno_measure::{
+    Arrivals, Bucket, Evidence, ExactFigures, Histogram, OwnDelay, Tally, TypeCount, Verdict, verdict,
+};
 use dnsdyno_plan::units::{parse_duration_ns, parse_rate_qps};
 use dnsdyno_record::{Digest, Ended, Header, Headline, Interval, Sum};
 use rand::rngs::Xoshiro256PlusPlus;
@@ -19,12 +24,14 @@ pub(super) struct Imaginary {
     made: u32,
     /// Whether it is still overloaded from an earlier trial.
     overloaded: bool,
-    /// The highest load that the generator can send.
+    /// The highest load that the generator can take the responses of; it loses the others.
     pub(super) ours: f64,
-    /// The share of trials in which it is in doubt, whatever their load.
-    pub(super) in_doubt: f64,
-    /// The share of trials in which its sends are late, which changes nothing else.
+    /// The share of trials in which it loses a hundred responses, whatever their load.
+    pub(super) loses: f64,
+    /// The share of trials in which the generator has no CPU at times, and its sends are late.
     pub(super) late: f64,
+    /// How long it has none then, on average, in seconds.
+    pub(super) stop_s: f64,
     /// The trial of this number, from 0, is disturbed: it passes, or fails, whatever its load.
     pub(super) disturbed: Option<(u32, bool)>,
 }
@@ -66,8 +73,9 @@ impl Imaginary {
             made: 0,
             overloaded: false,
             ours: f64::INFINITY,
-            in_doubt: 0.0,
+            loses: 0.0,
             late: 0.0,
+            stop_s: 0.003,
             disturbed: None,
         }
     }
@@ -91,9 +99,12 @@ impl Imaginary {
         let seconds = parse_duration_ns(request.draft.duration.as_deref().unwrap()).unwrap() as f64 * 1e-9;
         let limit = self.limit_now();
         self.made += 1;
-        let second = |answered: f64, lost: f64, latency_ns: f64| Part::even(answered, lost, latency_ns);
+        let is_one_of = |share: f64, rng: &mut Xoshiro256PlusPlus| share > 0.0 && rng.random::<f64>() < share;
+        let (loses, is_late) = (is_one_of(self.loses, &mut self.rng), is_one_of(self.late, &mut self.rng));
+        let stop_s = is_late.then_some(self.stop_s);
         let whole = |answered: f64, latency_ns: f64| {
-            vec![second(answered * seconds, (load - answered).max(0.0) * seconds, latency_ns)]
+            let lost = (load - answered).max(0.0) * seconds;
+            vec![Part::even(answered * seconds, lost, latency_ns, is_late)]
         };
         let disturbed = self.disturbed.filter(|(number, _)| number + 1 == self.made);
         let disturbed = disturbed.map(|(_, passes)| if passes { load } else { load / 2.0 });
@@ -121,47 +132,73 @@ impl Imaginary {
             Kind::Cold => whole(load.min(limit), MS * (41.0 / f64::from(self.made.min(3)).powi(4)).max(1.0)),
             Kind::Mm1(p99_s) => {
                 let rate = self.limit + 100f64.ln() / p99_s;
-                vec![queued(load, seconds, 1, &mut self.rng, &mut |rng| {
+                vec![queued(load, seconds, (1, stop_s), &mut self.rng, &mut |rng| {
                     let drawn: f64 = Exp1.sample(rng);
                     drawn / rate
                 })]
             }
-            Kind::Mdc(service_s) => vec![queued(load, seconds, 4, &mut self.rng, &mut |_| service_s)],
+            Kind::Mdc(service_s) => {
+                vec![queued(load, seconds, (4, stop_s), &mut self.rng, &mut |_| service_s)]
+            }
         };
-        let mut is_one_of = |share: f64| share > 0.0 && self.rng.random::<f64>() < share;
-        let (in_doubt, is_late) = (is_one_of(self.in_doubt) || load > self.ours, is_one_of(self.late));
-        digest(load, seconds, parts, (in_doubt, is_late))
+        let beyond = ((load - self.ours).max(0.0) * seconds) as u64;
+        digest(load, seconds, parts, beyond + if loses { 100 } else { 0 })
     }
 }
 
 /// A part of a trial.
+#[derive(Default)]
 struct Part {
     answered: u64,
     lost: u64,
-    latency: Histogram,
+    /// From the instant that a query was due.
+    response: Histogram,
+    /// From the instant that it was sent.
+    service: Histogram,
+    lateness: Histogram,
+    own_delay: Histogram,
 }
 
 impl Part {
-    /// Latencies around one, all of them counted in a few buckets.
-    fn even(answered: f64, lost: f64, latency_ns: f64) -> Part {
+    /// Latencies around one, all of them counted in a few buckets. Where sends are late, one in twenty is, by 2 ms.
+    fn even(answered: f64, lost: f64, latency_ns: f64, is_late: bool) -> Part {
         let (answered, lost) = (answered.round() as u64, lost.round() as u64);
+        let late = if is_late { answered / 20 } else { 0 };
         let shares = [(0.5, 0.9), (0.4, 1.0), (0.09, 1.2), (0.01, 1.5)];
-        let mut left = answered;
-        let mut buckets = Vec::new();
-        for (share, factor) in shares {
-            let count = ((answered as f64 * share).ceil() as u64).min(left);
-            left -= count;
-            let ns = (latency_ns * factor) as u64;
-            if count > 0 {
-                buckets.push(Bucket { from_ns: ns, to_ns: ns, count });
-            }
-        }
-        let sum_ns = buckets.iter().map(|bucket| u128::from(bucket.to_ns) * u128::from(bucket.count)).sum();
-        let ends =
-            (buckets.first().map_or(0, |first| first.to_ns), buckets.last().map_or(0, |last| last.to_ns));
-        let exact = ExactFigures { sum_ns, sum_squares_ns2: 0, min_ns: ends.0, max_ns: ends.1 };
-        Part { answered, lost, latency: Histogram::from_parts(buckets, exact) }
+        let of = |count: u64, later_ns: f64| {
+            let mut left = count;
+            let buckets = shares.into_iter().map(|(share, factor)| {
+                let some = ((count as f64 * share).ceil() as u64).min(left);
+                left -= some;
+                (some, (latency_ns * factor + later_ns) as u64)
+            });
+            histogram(buckets.collect())
+        };
+        let mut response = of(answered - late, 0.0);
+        response.merge(&of(late, LATE_NS));
+        let lateness = histogram(vec![(answered - late + lost, 1_000), (late, LATE_NS as u64)]);
+        Part { answered, lost, response, service: of(answered, 0.0), own_delay: lateness.clone(), lateness }
     }
+}
+
+/// So many durations of each length, the shortest first.
+fn histogram(all: Vec<(u64, u64)>) -> Histogram {
+    let counts = || all.iter().filter(|(count, _)| *count > 0);
+    let sum_ns = counts().map(|(count, ns)| u128::from(*ns) * u128::from(*count)).sum();
+    let [min_ns, max_ns] = [counts().next(), counts().next_back()].map(|end| end.map_or(0, |(_, ns)| *ns));
+    let exact = ExactFigures { sum_ns, sum_squares_ns2: 0, min_ns, max_ns };
+    let bucket = |(count, ns): &(u64, u64)| Bucket { from_ns: *ns, to_ns: *ns, count: *count };
+    Histogram::from_parts(counts().map(bucket).collect::<Vec<_>>(), exact)
+}
+
+/// The same without so many of them.
+fn without(durations: &Histogram, mut count: u64) -> Histogram {
+    let kept = durations.buckets().map(|bucket| {
+        let gone = bucket.count.min(count);
+        count -= gone;
+        (bucket.count - gone, bucket.to_ns)
+    });
+    histogram(kept.collect())
 }
 
 /// A queue that fills by what is too much, in ten parts.
@@ -175,41 +212,57 @@ fn queue(load: f64, limit: f64, seconds: f64, depth_s: f64) -> Vec<Part> {
         let held = (waiting + offered - answered_at_most).max(0.0);
         let lost = (held - depth_s * limit).max(0.0);
         waiting = held - lost;
-        Part::even(offered - lost, lost, MS + (before + waiting) / 2.0 / limit * 1e9)
+        Part::even(offered - lost, lost, MS + (before + waiting) / 2.0 / limit * 1e9, false)
     };
     (0..10).map(part).collect()
 }
 
-/// Queries that arrive at random (Poisson) and are served in turn by `servers`, each in a time that is drawn.
+/// Queries that are due at random (Poisson) and are served in turn by `servers`, each in a time that is drawn. Where
+/// sends are late, the generator has no CPU for some milliseconds, ten times a second.
 fn queued(
     load: f64,
     seconds: f64,
-    servers: usize,
+    (servers, stop_s): (usize, Option<f64>),
     rng: &mut Xoshiro256PlusPlus,
     service_s: &mut dyn FnMut(&mut Xoshiro256PlusPlus) -> f64,
 ) -> Part {
-    let mut latency = Histogram::new();
+    let mut part = Part::default();
+    let (mut own, mut outstanding) = (OwnDelay::default(), BinaryHeap::new());
     // With equal service times, queries leave in the order in which they came: each waits for the one that came so
     // many before it as there are servers.
     let mut free_at = vec![0.0_f64; servers];
-    let (mut now, mut at, mut answered) = (0.0, 0, 0);
+    let (mut now, mut at, mut stop) = (0.0, 0, (0.0, 0.0));
+    let ns = |seconds: f64| (seconds * 1e9) as u64;
     loop {
         let gap: f64 = Exp1.sample(rng);
         now += gap / load;
         if now > seconds {
             break;
         }
-        let begins = free_at[at].max(now);
+        while let Some(stop_s) = stop_s.filter(|_| stop.1 < now) {
+            let (wait, length): (f64, f64) = (Exp1.sample(rng), Exp1.sample(rng));
+            let from = stop.1 + wait * STOPS_APART_S;
+            stop = (from, from + length * stop_s);
+        }
+        let sent = if (stop.0..stop.1).contains(&now) { stop.1 } else { now };
+        let begins = free_at[at].max(sent);
         free_at[at] = begins + service_s(rng);
-        latency.record(((free_at[at] - now) * 1e9) as u64);
+        part.response.record(ns(free_at[at] - now));
+        part.service.record(ns(free_at[at] - sent));
+        part.lateness.record(ns(sent - now));
+        while outstanding.peek().is_some_and(|Reverse(end_ns)| *end_ns < ns(sent)) {
+            outstanding.pop();
+        }
+        part.own_delay.record(own.at_send(ns(sent), ns(sent - now), outstanding.is_empty()));
+        outstanding.push(Reverse(ns(free_at[at])));
         at = (at + 1) % servers;
-        answered += 1;
+        part.answered += 1;
     }
-    Part { answered, lost: 0, latency }
+    part
 }
 
-/// The record of a trial; one in doubt had drops at our sockets, or late sends.
-fn digest(load: f64, seconds: f64, parts: Vec<Part>, (in_doubt, is_late): (bool, bool)) -> Digest {
+/// The record of a trial, in which the generator's sockets have dropped some responses.
+fn digest(load: f64, seconds: f64, parts: Vec<Part>, dropped: u64) -> Digest {
     let length_ns = (seconds * 1e9) as u64 / parts.len() as u64;
     let header = Header {
         run_id: "imaginary".into(),
@@ -223,7 +276,8 @@ fn digest(load: f64, seconds: f64, parts: Vec<Part>, (in_doubt, is_late): (bool,
     let mut sum = Tally::default();
     let schedule_ns = length_ns * parts.len() as u64;
     for (index, part) in (0..).zip(parts) {
-        let mut tally = Tally { response: part.latency, ..Tally::default() };
+        let Part { response, service, lateness, own_delay, .. } = part;
+        let mut tally = Tally { response, service, lateness, own_delay, ..Tally::default() };
         tally.scheduled = part.answered + part.lost;
         tally.ends.answered = part.answered;
         tally.ends.timed_out = part.lost;
@@ -246,17 +300,30 @@ fn digest(load: f64, seconds: f64, parts: Vec<Part>, (in_doubt, is_late): (bool,
             watched: Vec::new(),
         });
     }
-    let timed_out = sum.ends.timed_out;
-    let drops = in_doubt.then_some(Warning::SocketDrops { packets: 100, timed_out });
-    let warnings = drops.into_iter().chain(is_late.then(late)).collect();
+    let dropped = dropped.min(sum.ends.answered);
+    if dropped > 0 {
+        sum.ends.answered -= dropped;
+        sum.ends.timed_out += dropped;
+        (sum.response, sum.service) = (without(&sum.response, dropped), without(&sum.service, dropped));
+    }
+    let evidence = Evidence {
+        open_loop: true,
+        schedule_ns,
+        scheduled_until_ns: schedule_ns,
+        workers: 1,
+        socket_drops: dropped,
+        ..Evidence::default()
+    };
+    let arrivals = Arrivals { socket_drops: dropped, ..Arrivals::default() };
+    let Verdict { doubts: warnings, notes } = verdict(&sum, &arrivals, &evidence);
     digest.sum(&Sum {
         to_ns: schedule_ns,
         tally: sum,
-        arrivals: Arrivals::default(),
+        arrivals,
         warnings,
-        notes: Vec::new(),
+        notes,
         ended: Ended::ByTime,
-        evidence: Evidence::default(),
+        evidence,
         late_after_settled: 0,
         last_answer_ns: None,
         workers: Vec::new(),
@@ -272,8 +339,10 @@ fn digest(load: f64, seconds: f64, parts: Vec<Part>, (in_doubt, is_late): (bool,
     digest
 }
 
-fn late() -> Warning {
-    Warning::SendsLate { p99_lateness_ns: 2_000_000, longest_ns: 3_000_000 }
-}
-
 const MS: f64 = 1e6;
+
+/// How late a send is that is late.
+const LATE_NS: f64 = 2.0 * MS;
+
+/// How long the generator has a CPU before it has none.
+const STOPS_APART_S: f64 = 0.1;

@@ -45,7 +45,7 @@ pub use ramp::Ramp;
 pub use search::Search;
 pub use settings::Settings;
 pub use stair::Stair;
-pub use trial::{Purpose, Trial, TrialVerdict, Unmet};
+pub use trial::{OfCriterion, Purpose, Trial, TrialVerdict, Undecided};
 pub use window::Window;
 
 /// The campaign of a method.

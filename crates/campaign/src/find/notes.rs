@@ -1,4 +1,4 @@
-//! Notes that every method has: trials in doubt, answers with errors, congestion collapse.
+//! Notes that every method has: undecided trials, answers with errors, congestion collapse.
 
 use dnsdyno_plan::expect::Metric;
 
@@ -6,22 +6,29 @@ use super::criteria::Criteria;
 use super::finding::FindNote;
 use super::trial::{Trial, TrialVerdict};
 
-/// The notes on what was seen in trials, whatever was found.
-pub(super) fn of_trials(trials: &[Trial], criteria: &Criteria) -> Vec<FindNote> {
-    doubt(trials).into_iter().chain(errors(trials, criteria)).collect()
+/// The notes on what was seen in trials, whatever was found. `open` are the loads that stay undecided near the limit.
+pub(super) fn of_trials(trials: &[Trial], criteria: &Criteria, open: Option<(f64, f64)>) -> Vec<FindNote> {
+    undecided(trials, open).into_iter().chain(errors(trials, criteria)).collect()
 }
 
-fn doubt(trials: &[Trial]) -> Option<FindNote> {
-    let mut warnings: Vec<String> = Vec::new();
+fn undecided(trials: &[Trial], open: Option<(f64, f64)>) -> Option<FindNote> {
+    let (mut criteria, mut reasons) = (Vec::new(), Vec::new());
     let (mut lowest, mut count) = (f64::INFINITY, 0);
     for trial in trials {
-        let TrialVerdict::InDoubt(names) = &trial.verdict else { continue };
+        let TrialVerdict::Undecided(undecided) = &trial.verdict else { continue };
+        // Too few queries in a piece of a ramp are no doubt about the generator.
+        if undecided.is_of_few_queries() {
+            continue;
+        }
         (lowest, count) = (lowest.min(trial.load), count + 1);
-        warnings.extend(names.iter().cloned());
+        criteria.extend(undecided.on_ours().map(|of| of.criterion.clone()));
+        reasons.extend(undecided.reasons.iter().cloned());
     }
-    warnings.sort();
-    warnings.dedup();
-    (count > 0).then_some(FindNote::Doubt { load: lowest, trials: count, warnings })
+    for names in [&mut criteria, &mut reasons] {
+        names.sort();
+        names.dedup();
+    }
+    (count > 0).then_some(FindNote::Undecided { load: lowest, trials: count, criteria, reasons, open })
 }
 
 /// Errors as answers, which no criterion forbids: a server that refuses what is too much holds any load.

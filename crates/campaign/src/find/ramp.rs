@@ -12,8 +12,10 @@
 //! limit: a queue of a second may be behind it.
 
 use dnsdyno_measure::units;
+use dnsdyno_plan::expect::{Durations, Figure, Metric};
 use dnsdyno_plan::units::{format_duration_ns, format_rate_qps};
 use dnsdyno_plan::{Draft, PieceDraft};
+use dnsdyno_record::expect::{Measured, measure_row};
 use dnsdyno_record::figures::rate_qps;
 use dnsdyno_record::{Digest, Row};
 
@@ -21,7 +23,7 @@ use super::finder::{Finder, Made};
 use super::finding::{FindNote, Finding, IntervalKind, Outcome, Why};
 use super::notes::{collapse, of_trials};
 use super::settings::Settings;
-use super::trial::{Trial, TrialVerdict, doubts, verdict_of};
+use super::trial::{ENOUGH_SENT, Trial, TrialVerdict, is_row_made};
 use crate::step::{Campaign, Request, Step};
 
 /// A ramp.
@@ -30,7 +32,8 @@ pub struct Ramp {
     settings: Settings,
     trials: Vec<Trial>,
     knees: Vec<FindNote>,
-    doubts: Vec<String>,
+    /// The lowest load at which the generator may be the limit.
+    ours: Option<f64>,
     cut: u32,
     is_done: bool,
 }
@@ -38,7 +41,7 @@ pub struct Ramp {
 impl Ramp {
     /// A ramp with these settings.
     pub fn new(settings: Settings) -> Ramp {
-        Ramp { settings, trials: Vec::new(), knees: Vec::new(), doubts: Vec::new(), cut: 0, is_done: false }
+        Ramp { settings, trials: Vec::new(), knees: Vec::new(), ours: None, cut: 0, is_done: false }
     }
 
     /// The ramp in pieces, so that each is a row of its record.
@@ -62,14 +65,9 @@ impl Ramp {
         Request { draft, rest_ns: 0, commands: false, why: format!("ramp to {} qps", units::rate(most)) }
     }
 
-    /// The first row for which a rule holds; a rule about a rate must hold in the next row too.
+    /// Notes the first row for which a rule holds.
     fn knee(&mut self, rule: &'static str, run: &Digest, holds: &dyn Fn(&Row) -> bool, twice: bool) {
-        let rows = run.rows();
-        let found = (0..rows.len()).find(|at| {
-            let next = rows.get(at + 1).or(rows.get(*at));
-            rows.get(*at).is_some_and(holds) && (!twice || next.is_some_and(holds))
-        });
-        let Some(row) = found.and_then(|at| rows.get(at)) else { return };
+        let Some(row) = first(run.rows(), holds, twice) else { return };
         let per_second = |count| units::rate(rate_qps(count, row.covered_ns));
         let mean = row.tally.response.mean_ns().map_or("-".to_owned(), units::duration);
         let figures = format!(
@@ -79,6 +77,13 @@ impl Ramp {
         );
         let load = self.settings.rounded(row.asked_qps());
         self.knees.push(FindNote::Knee { rule, load, at_ns: row.from_ns, figures });
+    }
+
+    /// The first row from which on the generator may be the limit: it has sent fewer than it should, or a rule holds
+    /// for what may be its own part only.
+    fn first_of_ours(&self, run: &Digest, of_ours: &[(&dyn Fn(&Row) -> bool, bool)]) -> Option<f64> {
+        let rows = of_ours.iter().filter_map(|(holds, twice)| first(run.rows(), holds, *twice));
+        rows.map(|row| self.settings.rounded(row.asked_qps())).min_by(f64::total_cmp)
     }
 
     fn load_of(&self, wanted: &str) -> Option<f64> {
@@ -93,13 +98,9 @@ impl Ramp {
         let loads: Vec<f64> = of_server.into_iter().flatten().collect();
         let first = loads.iter().copied().min_by(f64::total_cmp);
         let last = loads.iter().copied().max_by(f64::total_cmp);
-        let ours = self.load_of(FEWER_SENT);
-        match (first, last, ours) {
+        match (first, last, self.ours) {
             (first, _, Some(ours)) if first.is_none_or(|first| ours <= first) => {
                 Outcome::AtLeast { load: ours, why: Why::Generator }
-            }
-            (Some(first), ..) if !self.doubts.is_empty() => {
-                Outcome::AtLeast { load: first, why: Why::Generator }
             }
             (Some(from), Some(to), _) => {
                 Outcome::Capacity { load: from, from, to, interval: IntervalKind::Range }
@@ -111,7 +112,7 @@ impl Ramp {
     fn finding(&self) -> Finding {
         let outcome = self.outcome();
         let mut notes = self.knees.clone();
-        notes.extend(of_trials(&self.trials, &self.settings.criteria));
+        notes.extend(of_trials(&self.trials, &self.settings.criteria, None));
         if let Outcome::Capacity { load, .. } = outcome {
             notes.extend(collapse(&self.trials, load));
         }
@@ -132,33 +133,45 @@ impl Campaign for Ramp {
     }
 
     fn learn(&mut self, run: &Digest) {
-        self.doubts = doubts(run);
         for row in run.rows() {
             let number = self.trials.len() as u32 + 1;
             let load = self.settings.rounded(row.asked_qps());
             let mut step = Trial::of_row(number, load, run, row);
-            let unmet = self.settings.criteria.unmet_by_row(run, row, &step, &self.trials);
-            step.verdict = match unmet.is_empty() {
-                true => TrialVerdict::Passed,
-                false => verdict_of(unmet, self.doubts.clone()),
-            };
+            let judged = self.settings.criteria.judge_row(run, row, &step, &self.trials);
+            step.judge(judged, run, is_row_made(run, row));
             self.trials.push(step);
         }
         let enough = |row: &Row| row.asked_qps() * row.covered_ns as f64 * 1e-9 >= ENOUGH_QUERIES;
         let sent = |row: &Row| row.arrivals.sent as f64;
         let asked = |row: &Row| row.asked_qps() * row.covered_ns as f64 * 1e-9;
-        let mean_ns = |row: &Row| row.tally.response.mean_ns().unwrap_or(0);
-        self.knee(FEWER_SENT, run, &|row| enough(row) && sent(row) < asked(row) * ENOUGH_SENT, true);
+        let is_fewer_sent = |row: &Row| enough(row) && sent(row) < asked(row) * ENOUGH_SENT;
+        self.knee(FEWER_SENT, run, &is_fewer_sent, true);
         let fewer = fewer_answered(run.rows());
-        self.knee(FEWER_ANSWERED, run, &|row| enough(row) && fewer.contains(&row.from_ns), true);
+        let is_fewer = |row: &Row| enough(row) && fewer.contains(&row.from_ns);
+        // Where responses were lost on this host, each that is missing may be.
+        let loses = run.loss().ours > 0;
+        self.knee(FEWER_ANSWERED, run, &|row| !loses && is_fewer(row), true);
         let path_ns = lowest_mean_ns(run.rows());
-        self.knee(SLOW, run, &|row| mean_ns(row) >= path_ns + 100_000_000, false);
-        self.knee(VERY_SLOW, run, &|row| mean_ns(row) >= path_ns + 1_000_000_000, false);
-        let unmet: Vec<u64> = {
-            let failed = self.trials.iter().zip(run.rows()).filter(|(trial, _)| trial.passed() != Some(true));
-            failed.map(|(_, row)| row.from_ns).collect()
+        let mean_ns = |row: &Row| row.tally.response.mean_ns().unwrap_or(0);
+        let is_slow = |row: &Row, by_ns: u64| least_mean_ns(run, row) >= path_ns + by_ns;
+        self.knee(SLOW, run, &|row| is_slow(row, 100_000_000), false);
+        self.knee(VERY_SLOW, run, &|row| is_slow(row, 1_000_000_000), false);
+        let rows_of = |verdict: fn(&TrialVerdict) -> bool| -> Vec<u64> {
+            let steps = self.trials.iter().zip(run.rows());
+            steps.filter(|(step, _)| verdict(&step.verdict)).map(|(_, row)| row.from_ns).collect()
         };
+        let unmet = rows_of(|verdict| matches!(verdict, TrialVerdict::Failed(_)));
+        let undecided = rows_of(is_undecided);
         self.knee(UNMET, run, &|row| unmet.contains(&row.from_ns), true);
+        self.ours = self.first_of_ours(
+            run,
+            &[
+                (&is_fewer_sent, true),
+                (&|row| loses && is_fewer(row), true),
+                (&|row| mean_ns(row) >= path_ns + 100_000_000 && !is_slow(row, 100_000_000), false),
+                (&|row| undecided.contains(&row.from_ns), true),
+            ],
+        );
         self.is_done = true;
     }
 
@@ -170,6 +183,32 @@ impl Campaign for Ramp {
 impl Finder for Ramp {
     fn made(&self) -> Made<'_> {
         Made { trials: &self.trials, bracket: None }
+    }
+}
+
+/// The first row for which a rule holds; one about a rate must hold in the next row too.
+fn first<'a>(rows: &'a [Row], holds: &dyn Fn(&Row) -> bool, twice: bool) -> Option<&'a Row> {
+    let found = (0..rows.len()).find(|at| {
+        let next = rows.get(at + 1).or(rows.get(*at));
+        rows.get(*at).is_some_and(holds) && (!twice || next.is_some_and(holds))
+    });
+    rows.get(found?)
+}
+
+/// Whether a step says nothing of the server, and not only for its few queries.
+fn is_undecided(verdict: &TrialVerdict) -> bool {
+    match verdict {
+        TrialVerdict::Undecided(undecided) => !undecided.is_of_few_queries(),
+        _ => false,
+    }
+}
+
+/// The mean latency of a row without what may be ours.
+fn least_mean_ns(run: &Digest, row: &Row) -> u64 {
+    let mean = Metric::Duration(Durations::Response, Figure::Average);
+    match measure_row(mean, run, row).without_ours {
+        Measured::Duration(ns) => ns,
+        _ => 0,
     }
 }
 
@@ -205,8 +244,7 @@ const SHORTEST_PIECE_MS: u64 = 20;
 /// With fewer queries a share of them says nothing.
 const ENOUGH_QUERIES: f64 = 50.0;
 
-/// Shares of what was asked and sent that are no difference.
-const ENOUGH_SENT: f64 = 0.98;
+/// A share of what was sent that is no difference.
 const ENOUGH_ANSWERED: f64 = 0.95;
 
 #[cfg(test)]

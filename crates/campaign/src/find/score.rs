@@ -83,7 +83,7 @@ fn noise_of(kind: Kind, limit: f64, options: &Options) -> f64 {
         let made = (0..TRIALS_FOR_NOISE).filter(|_| {
             let run = server.trial(&request);
             let trial = trial::Trial::of(1, Purpose::Near, load, 0, &run);
-            settings.criteria().unmet(&run, &trial, &[]).is_empty()
+            settings.criteria().judge(&run, &trial, &[]) == trial::Judged::default()
         });
         made.count() as f64 / TRIALS_FOR_NOISE as f64
     };

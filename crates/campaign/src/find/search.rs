@@ -7,8 +7,9 @@
 //! ```
 //!
 //! The limit is the load at which a trial passes with probability 1/2. What the trials say about it is kept as a
-//! [`Belief`]; a trial in which the generator is in doubt says nothing, is repeated, and a load that is in doubt
-//! three times is the highest that this search can use.
+//! [`Belief`]. A trial that is undecided says nothing, and is repeated; a load that is undecided three times is the
+//! highest that this search can use. But where a trial is undecided because its figures are near their bounds, its load
+//! is near the limit, and the interval allows for both: that it has passed, and that it has failed.
 
 mod ending;
 mod evidence;
@@ -21,9 +22,9 @@ use dnsdyno_record::Digest;
 use super::finder::{Finder, Made};
 use super::finding::{Finding, Outcome};
 use super::settings::Settings;
-use super::trial::{Purpose, Trial, doubts, is_same_load};
+use super::trial::{Purpose, Trial, is_made, is_same_load};
 use crate::step::{Campaign, Request, Step};
-use state::{DOUBTS_OF_A_LOAD, Next};
+use state::{Next, UNDECIDED_OF_A_LOAD};
 
 pub use state::Search;
 
@@ -51,14 +52,17 @@ impl Search {
         }
     }
 
-    /// A trial in doubt is made again, twice at the most.
+    /// An undecided trial is made again, twice at the most, unless it shows that the limit is near.
     fn again(&self) -> Option<(Purpose, f64)> {
         let last = self.trials.last().filter(|trial| trial.passed().is_none())?;
+        if last.purpose == Purpose::Near && last.is_near_bound() {
+            return None;
+        }
         let same = self
             .trials
             .iter()
             .filter(|trial| is_same_load(trial.load, last.load) && trial.passed().is_none());
-        (same.count() < DOUBTS_OF_A_LOAD).then_some((last.purpose, last.load))
+        (same.count() < UNDECIDED_OF_A_LOAD).then_some((last.purpose, last.load))
     }
 
     /// The first load, until two trials in a row agree.
@@ -68,8 +72,8 @@ impl Search {
         if first.iter().all(|trial| trial.passed().is_none()) {
             let lowest = self.settings.least;
             return match self.trials.iter().any(|trial| is_same_load(trial.load, lowest)) {
-                // The doubt is repeated before: this load and the lowest cannot be had.
-                true if !first.is_empty() => Some(self.done(Outcome::InDoubt { load: lowest })),
+                // Each was repeated before: this load and the lowest cannot be had.
+                true if !first.is_empty() => Some(self.done(Outcome::Undecided { load: lowest })),
                 _ if first.is_empty() => Some(Next::Try(Purpose::WarmUp, self.settings.start)),
                 _ => Some(Next::Try(Purpose::WarmUp, lowest)),
             };
@@ -99,7 +103,7 @@ impl Search {
         let ceiling = self.ceiling();
         let has_failed =
             self.clean().any(|trial| trial.purpose == Purpose::Doubling && trial.passed() == Some(false));
-        let highest = self.highest_passed().unwrap_or(warm.load);
+        let highest = self.highest_passed().unwrap_or(warm.load).max(self.highest_open().unwrap_or(0.0));
         if has_failed || self.belief.is_some() || highest >= ceiling * 0.999 {
             return None;
         }
@@ -135,7 +139,7 @@ impl Campaign for Search {
         let Next::Try(purpose, load) = self.next else { return };
         let rest_ns = self.rest_ns(purpose);
         let mut trial = Trial::of(self.trials.len() as u32 + 1, purpose, load, rest_ns, run);
-        trial.judge(self.settings.criteria.unmet(run, &trial, &self.trials), doubts(run));
+        trial.judge(self.settings.criteria.judge(run, &trial, &self.trials), run, is_made(run));
         self.trials.push(trial);
         self.next = self.decide();
     }
@@ -147,7 +151,7 @@ impl Campaign for Search {
 
 impl Finder for Search {
     fn made(&self) -> Made<'_> {
-        let bracket = self.belief.as_ref().map(state::Near::interval);
+        let bracket = self.belief.as_ref().map(|near| self.interval(near));
         Made { trials: &self.trials, bracket }
     }
 }

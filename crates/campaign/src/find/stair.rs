@@ -8,7 +8,7 @@ use super::finder::{Finder, Made};
 use super::finding::{Finding, IntervalKind, Outcome, Why};
 use super::notes::{collapse, of_trials};
 use super::settings::Settings;
-use super::trial::{Trial, TrialVerdict, doubts, verdict_of};
+use super::trial::{Trial, TrialVerdict, is_row_made};
 use crate::step::{Campaign, Request, Step};
 
 /// A stair.
@@ -50,10 +50,10 @@ impl Stair {
             return Outcome::AtLeast { load, why: Why::Most };
         };
         let (Some(failed), below) = (self.trials.get(at), self.trials.get(at.wrapping_sub(1))) else {
-            return Outcome::InDoubt { load: self.settings.start };
+            return Outcome::Undecided { load: self.settings.start };
         };
         match (below, failed.passed()) {
-            (None, None) => Outcome::InDoubt { load: failed.load },
+            (None, None) => Outcome::Undecided { load: failed.load },
             (None, _) => Outcome::NotMet { lowest: failed.load, criteria: unmet(failed) },
             (Some(below), None) => Outcome::AtLeast { load: below.load, why: Why::Generator },
             (Some(below), _) => {
@@ -65,7 +65,7 @@ impl Stair {
 
     fn finding(&self) -> Finding {
         let outcome = self.outcome();
-        let mut notes = of_trials(&self.trials, &self.settings.criteria);
+        let mut notes = of_trials(&self.trials, &self.settings.criteria, None);
         if let Outcome::Capacity { load, .. } = outcome {
             notes.extend(collapse(&self.trials, load));
         }
@@ -86,17 +86,12 @@ impl Campaign for Stair {
     }
 
     fn learn(&mut self, run: &Digest) {
-        let doubts = doubts(run);
         for row in run.rows() {
             let number = self.trials.len() as u32 + 1;
             let load = self.settings.rounded(row.asked_qps());
             let mut step = Trial::of_row(number, load, run, row);
-            let unmet = self.settings.criteria.unmet_by_row(run, row, &step, &self.trials);
-            // The generator is judged for the whole run: where it is in doubt, a step that failed may be its own.
-            step.verdict = match unmet.is_empty() {
-                true => TrialVerdict::Passed,
-                false => verdict_of(unmet, doubts.clone()),
-            };
+            let judged = self.settings.criteria.judge_row(run, row, &step, &self.trials);
+            step.judge(judged, run, is_row_made(run, row));
             self.trials.push(step);
         }
         self.is_done = true;

@@ -1,9 +1,15 @@
 //! A trial: one run at one load, and what it says about the criteria.
+//!
+//! Each criterion is decided by both ends of its figure: as measured, and without what may be the generator's. A trial
+//! passes where each is met at both, and fails where one is met at neither; otherwise it is undecided.
 
 use dnsdyno_measure::{BoundedLatency, Bounds, Tally};
-use dnsdyno_record::expect::Measured;
+use dnsdyno_plan::expect::{Metric, QueryCount};
+use dnsdyno_record::expect::{Ends, Measured, measure_row, measure_run};
 use dnsdyno_record::figures::{judged, lost, rate_qps};
 use dnsdyno_record::{Digest, Row};
+
+use crate::doubts::{met, of_the_load};
 
 /// One run of a search, judged.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +28,8 @@ pub struct Trial {
     pub queries: u64,
     /// Of these, without an answer in time.
     pub lost: u64,
+    /// Of the lost ones, those that may be the generator's, at the most.
+    pub ours: u64,
     /// Of these, answered with SERVFAIL or REFUSED.
     pub errors: u64,
     /// Queries answered, per second.
@@ -36,8 +44,6 @@ pub struct Trial {
     pub mean_ns: Option<u64>,
     /// What it says.
     pub verdict: TrialVerdict,
-    /// It passed although sends of ours were late.
-    pub late: bool,
 }
 
 /// What a trial is for.
@@ -82,21 +88,63 @@ impl Purpose {
 pub enum TrialVerdict {
     /// All criteria were met.
     Passed,
-    /// These were not.
-    Failed(Vec<Unmet>),
-    /// The generator or its host may have been the limit: it says nothing. The names of its warnings.
-    InDoubt(Vec<String>),
+    /// These were not, whatever the generator's part.
+    Failed(Vec<OfCriterion>),
+    /// Whether they were depends on the part of the generator or its host: it says nothing of the server.
+    Undecided(Undecided),
 }
 
-/// A criterion that was not met.
+/// What a trial says about a criterion.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Unmet {
+pub struct OfCriterion {
     /// The criterion.
     pub criterion: String,
     /// What was measured.
-    pub measured: Measured,
-    /// Whether it was not met whatever the generator's part; else that part may be the reason.
-    pub is_certain: bool,
+    pub ends: Ends,
+}
+
+/// Why a trial says nothing of the server.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Undecided {
+    /// The criteria that are met at one end of their figure only, or were not measured; none where the load itself was
+    /// not made.
+    pub criteria: Vec<OfCriterion>,
+    /// What the generator has met in the run, by the names of the warnings.
+    pub reasons: Vec<String>,
+}
+
+impl OfCriterion {
+    /// Whether its ends are within a factor of two of each other: then the bound, which is between them, is near.
+    fn is_close(&self) -> bool {
+        let ends = match (&self.ends.measured, &self.ends.without_ours) {
+            (Measured::Duration(one), Measured::Duration(other)) => (*one as f64, *other as f64),
+            (Measured::Part { part: one, .. }, Measured::Part { part: other, .. }) => {
+                (*one as f64, *other as f64)
+            }
+            (Measured::RateQps(one), Measured::RateQps(other)) => (*one, *other),
+            _ => return false,
+        };
+        ends.0.max(ends.1) <= 2.0 * ends.0.min(ends.1)
+    }
+}
+
+impl Undecided {
+    /// The criteria that depend on the generator's part, and not on too few queries.
+    pub fn on_ours(&self) -> impl Iterator<Item = &OfCriterion> {
+        self.criteria.iter().filter(|of| !matches!(of.ends.measured, Measured::TooFew { .. }))
+    }
+
+    /// Whether there were too few queries for its criteria, and that is all.
+    pub fn is_of_few_queries(&self) -> bool {
+        !self.criteria.is_empty() && self.on_ours().next().is_none()
+    }
+}
+
+/// The criteria that a trial does not meet for certain.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Judged {
+    pub(super) unmet: Vec<OfCriterion>,
+    pub(super) undecided: Vec<OfCriterion>,
 }
 
 impl Trial {
@@ -105,7 +153,18 @@ impl Trial {
         match self.verdict {
             TrialVerdict::Passed => Some(true),
             TrialVerdict::Failed(_) => Some(false),
-            TrialVerdict::InDoubt(_) => None,
+            TrialVerdict::Undecided(_) => None,
+        }
+    }
+
+    /// Whether it is undecided because its figures are near their bounds: then its load is near the limit. Ends that are
+    /// far apart, as where this host loses responses, say nothing of where the limit is.
+    pub(super) fn is_near_bound(&self) -> bool {
+        match &self.verdict {
+            TrialVerdict::Undecided(Undecided { criteria, .. }) => {
+                !criteria.is_empty() && criteria.iter().all(OfCriterion::is_close)
+            }
+            _ => false,
         }
     }
 
@@ -117,25 +176,30 @@ impl Trial {
     /// The figures of a run; its verdict is given by the criteria.
     pub(super) fn of(number: u32, purpose: Purpose, load: f64, rest_ns: u64, run: &Digest) -> Trial {
         let took_ns = run.to_ns().saturating_add(rest_ns);
-        let shown = (run.tally(), run.percentiles());
+        let shown = (run.tally(), run.percentiles(), measure_run(LOST, run));
         Trial::with(number, purpose, load, (run.schedule_ns(), took_ns), run, shown)
     }
 
     /// Those of a row of a run, which is a step of its load.
     pub(super) fn of_row(number: u32, load: f64, run: &Digest, row: &Row) -> Trial {
         let lasted = (row.covered_ns, row.covered_ns);
-        Trial::with(number, Purpose::Step, load, lasted, run, (&row.tally, run.percentiles_of(row)))
+        let shown = (&row.tally, run.percentiles_of(row), measure_row(LOST, run, row));
+        Trial::with(number, Purpose::Step, load, lasted, run, shown)
     }
 
-    /// Those of queries with these percentiles, whose load lasted and which took so long.
+    /// Those of queries with these percentiles and losses, whose load lasted and which took so long.
     fn with(
         number: u32,
         purpose: Purpose,
         load: f64,
         (lasted_ns, took_ns): (u64, u64),
         run: &Digest,
-        (tally, percentiles): (&Tally, BoundedLatency<'_>),
+        (tally, percentiles, losses): (&Tally, BoundedLatency<'_>, Ends),
     ) -> Trial {
+        let ours = match (&losses.measured, &losses.without_ours) {
+            (Measured::Part { part, .. }, Measured::Part { part: least, .. }) => part.saturating_sub(*least),
+            _ => 0,
+        };
         Trial {
             number,
             purpose,
@@ -144,6 +208,7 @@ impl Trial {
             took_ns,
             queries: judged(tally),
             lost: lost(tally),
+            ours,
             errors: ERRORS.into_iter().map(|rcode| tally.rcodes.of(rcode)).sum(),
             answered_qps: rate_qps(tally.ends.answered, lasted_ns),
             p50: percentiles.at(0.5),
@@ -151,16 +216,29 @@ impl Trial {
             timeout_ns: run.header.timeout_ns,
             mean_ns: run.header.latency_of(tally).answered.mean_ns(),
             verdict: TrialVerdict::Passed,
-            late: false,
         }
     }
 
-    /// Gives it its verdict: by these unmet criteria and these doubts.
-    pub(super) fn judge(&mut self, unmet: Vec<Unmet>, doubts: Vec<String>) {
-        let is_late = !doubts.is_empty();
-        self.verdict = verdict_of(unmet, doubts);
-        self.late = is_late && self.verdict == TrialVerdict::Passed;
+    /// Gives it its verdict. A load that was not made as it was asked for is not held, whatever was measured.
+    pub(super) fn judge(&mut self, judged: Judged, run: &Digest, is_made: bool) {
+        let Judged { unmet, undecided } = judged;
+        self.verdict = match (unmet.is_empty(), undecided.is_empty() && is_made) {
+            (false, _) => TrialVerdict::Failed(unmet),
+            (true, true) => TrialVerdict::Passed,
+            (true, false) => TrialVerdict::Undecided(Undecided { criteria: undecided, reasons: met(run) }),
+        };
     }
+}
+
+/// Whether the load of a run was made as it was asked for, and the run ended regularly.
+pub(super) fn is_made(run: &Digest) -> bool {
+    run.sum.is_some() && of_the_load(run).is_empty()
+}
+
+/// The same of a row of a run.
+pub(super) fn is_row_made(run: &Digest, row: &Row) -> bool {
+    let asked = row.asked_qps() * row.covered_ns as f64 * 1e-9;
+    is_made(run) || (run.sum.is_some() && row.arrivals.sent as f64 >= asked * ENOUGH_SENT)
 }
 
 /// Whether two loads are the same, as far as they are written.
@@ -168,55 +246,10 @@ pub(super) fn is_same_load(a: f64, b: f64) -> bool {
     (a / b - 1.0).abs() < 0.001
 }
 
-/// The names of the warnings of a run about its own generator, late sends included; one without its end has none that
-/// can be known.
-pub(super) fn doubts(run: &Digest) -> Vec<String> {
-    let late = run.notes().iter().filter(|note| note.name() == LATENESS);
-    let mut names: Vec<_> =
-        run.warnings().iter().chain(late).map(|warning| warning.name().to_owned()).collect();
-    if run.sum.is_none() {
-        names.push("no_regular_end".to_owned());
-    }
-    names
-}
+/// A share of what was asked that is no difference.
+pub(super) const ENOUGH_SENT: f64 = 0.98;
 
-/// What a trial says that has these unmet criteria and these doubts. Lateness of ours only makes the response time
-/// longer, and the load less even: a trial that passes in spite of it would pass without, and one that fails by more
-/// than our part would fail without.
-pub(super) fn verdict_of(unmet: Vec<Unmet>, doubts: Vec<String>) -> TrialVerdict {
-    let is_in_doubt = doubts.iter().any(|name| name != LATENESS);
-    match (is_in_doubt, unmet.is_empty()) {
-        (true, _) => TrialVerdict::InDoubt(doubts),
-        (false, true) => TrialVerdict::Passed,
-        (false, false) if unmet.iter().any(|unmet| unmet.is_certain) => TrialVerdict::Failed(unmet),
-        (false, false) => TrialVerdict::InDoubt(vec![LATENESS.to_owned()]),
-    }
-}
-
-/// The name of the warning about lateness: nothing was lost by us, and nothing was left out.
-const LATENESS: &str = "sends_late";
+const LOST: Metric = Metric::Queries(QueryCount::Lost);
 
 /// SERVFAIL and REFUSED.
 const ERRORS: [u16; 2] = [2, 5];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_trial_that_passes_in_spite_of_our_lateness_has_passed_and_one_that_fails_by_it_is_in_doubt() {
-        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-        let unmet = |is_certain| {
-            let measured = Measured::Part { part: 0, whole: 1 };
-            vec![Unmet { criterion: "p99<5ms".to_owned(), measured, is_certain }]
-        };
-        assert_eq!(verdict_of(Vec::new(), names(&["sends_late"])), TrialVerdict::Passed);
-        let late = TrialVerdict::InDoubt(names(&["sends_late"]));
-        assert_eq!(verdict_of(unmet(false), names(&["sends_late"])), late);
-        assert_eq!(verdict_of(unmet(false), Vec::new()), late);
-        assert_eq!(verdict_of(unmet(true), names(&["sends_late"])), TrialVerdict::Failed(unmet(true)));
-        let dropped = names(&["sends_late", "socket_drops"]);
-        assert_eq!(verdict_of(Vec::new(), dropped.clone()), TrialVerdict::InDoubt(dropped));
-        assert_eq!(verdict_of(unmet(true), Vec::new()), TrialVerdict::Failed(unmet(true)));
-    }
-}

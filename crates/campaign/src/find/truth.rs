@@ -155,13 +155,13 @@ fn what_is_not_a_capacity_is_told_as_what_it_is() {
     let ours = of(Kind::Hard, options(&[]), 12_000.0);
     let Outcome::AtLeast { load, why: Why::Generator } = ours.outcome else { panic!("{:?}", ours.outcome) };
     assert!((10_000.0..=12_000.0).contains(&load), "{load}");
-    assert!(ours.notes.iter().any(|note| matches!(note, FindNote::Doubt { .. })), "{:?}", ours.notes);
+    assert!(ours.notes.iter().any(|note| matches!(note, FindNote::Undecided { .. })), "{:?}", ours.notes);
     // And where the server's limit is lower, it is found.
     let below = of(Kind::Hard, options(&[]), 30_000.0);
     let Outcome::Capacity { from, to, .. } = below.outcome else { panic!("{:?}", below.outcome) };
     assert!((from..=to).contains(&20_000.0), "{from}..{to}");
     let none = of(Kind::Hard, options(&[]), 10.0);
-    assert!(matches!(none.outcome, Outcome::InDoubt { .. }), "{:?}", none.outcome);
+    assert!(matches!(none.outcome, Outcome::Undecided { .. }), "{:?}", none.outcome);
     let half = of(Kind::BadSeconds(0.5), options(&[]), f64::INFINITY);
     let Outcome::Unstable { share, .. } = half.outcome else { panic!("{:?}", half.outcome) };
     assert!((0.3..0.7).contains(&share), "{share}");

@@ -16,7 +16,7 @@ use super::finder::{Finder, Made};
 use super::finding::{FindNote, Finding, IntervalKind, Outcome, Why};
 use super::notes::of_trials;
 use super::settings::{RUNGS, Settings};
-use super::trial::{Purpose, Trial, TrialVerdict, doubts, verdict_of};
+use super::trial::{Purpose, Trial, TrialVerdict, is_made};
 use crate::step::{Campaign, Request, Step};
 
 /// The ladder.
@@ -90,7 +90,7 @@ impl Window {
                 }
             }
         };
-        notes.extend(of_trials(&self.trials, &self.settings.criteria));
+        notes.extend(of_trials(&self.trials, &self.settings.criteria, None));
         let Settings { method, what, .. } = self.settings;
         let (criteria, trials) = (self.settings.criteria.texts(), self.trials.clone());
         Finding { method, what, criteria, outcome, notes, trials, cut: self.cut }
@@ -125,9 +125,8 @@ impl Campaign for Window {
         let rest_ns = if self.trials.is_empty() { 0 } else { self.settings.rest_ns };
         let number = self.trials.len() as u32 + 1;
         let mut trial = Trial::of(number, Purpose::Step, f64::from(rung), rest_ns, run);
-        let unmet = self.settings.criteria.unmet(run, &trial, &[]);
-        let unmet = unmet.into_iter().filter(|unmet| unmet.criterion != super::STEADY).collect();
-        trial.verdict = verdict_of(unmet, doubts(run));
+        let judged = self.settings.criteria.judge(run, &trial, &[]).without(super::STEADY);
+        trial.judge(judged, run, is_made(run));
         self.trials.push(trial);
     }
 

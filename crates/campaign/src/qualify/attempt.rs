@@ -1,6 +1,7 @@
 //! What was made of a test: its figures, how it ended, and why.
 
 use dnsdyno_measure::units::{count, counted, duration, length, percent, rate, setting};
+use dnsdyno_measure::{Bounds, Quantile};
 
 use super::test::Test;
 
@@ -24,8 +25,8 @@ pub struct Attempt {
     pub steps: Vec<StepJudged>,
     /// The runs that it is made of.
     pub runs: Vec<RunOf>,
-    /// Why the generator was in doubt, by name; empty = it was not.
-    pub doubts: Vec<String>,
+    /// What the generator has met in its runs, by the names of the warnings.
+    pub warnings: Vec<String>,
     /// What the commands did.
     pub commands: Vec<CommandFigures>,
 }
@@ -37,8 +38,8 @@ pub enum Outcome {
     Passed,
     /// It failed.
     Failed(Failure),
-    /// It failed while the generator was in doubt: it says nothing about the server.
-    InDoubt(Failure),
+    /// It failed, and the generator may be the reason: it says nothing about the server.
+    Undecided(Failure),
 }
 
 /// A step of a stair.
@@ -59,6 +60,8 @@ pub struct Figures {
     pub queries: u64,
     /// Those that ended in an error.
     pub errors: u64,
+    /// Of the errors, those that may be the generator's, at the most.
+    pub ours: u64,
     /// The longest response time of an answered query, in ns; `None` = none was answered.
     pub longest_ns: Option<u64>,
     /// For how long the load was put on, in ns.
@@ -135,13 +138,20 @@ pub enum Failure {
         errors: u64,
         /// Of how many.
         queries: u64,
+        /// How many errors may be the generator's, at the most.
+        ours: u64,
     },
     /// An answer took too long.
     Slow {
         /// The longest response time, in ns.
         longest_ns: u64,
-        /// Whether the service time kept the bound: then the query was sent late.
-        sent_late: bool,
+        /// What it would have been at least without the generator's part, in ns.
+        least_ns: u64,
+    },
+    /// The load was not made in its time.
+    NotMade {
+        /// How long after it the last query was sent, in ns.
+        behind_ns: u64,
     },
     /// A condition of the user's own ended it.
     Condition(String),
@@ -163,6 +173,7 @@ impl Figures {
     pub fn add(&mut self, later: Figures) {
         self.queries = self.queries.saturating_add(later.queries);
         self.errors = self.errors.saturating_add(later.errors);
+        self.ours = self.ours.saturating_add(later.ours);
         self.longest_ns = self.longest_ns.max(later.longest_ns);
         self.load_ns = self.load_ns.saturating_add(later.load_ns);
     }
@@ -184,19 +195,6 @@ impl Figures {
 }
 
 impl Failure {
-    /// Whether a generator with these doubts can be the reason. One that sends late makes bursts, which a server may
-    /// drop; it does not silence one.
-    pub(super) fn can_be_ours(&self, doubts: &[String]) -> bool {
-        match self {
-            Failure::Commands { .. } | Failure::Condition(_) => false,
-            Failure::NotRecorded | Failure::Slow { sent_late: true, .. } => true,
-            Failure::Stopped { .. } | Failure::Silent => {
-                doubts.iter().any(|doubt| !OF_LATENESS.contains(&doubt.as_str()))
-            }
-            _ => !doubts.is_empty(),
-        }
-    }
-
     /// As a clause: `a response took 1.2 s`.
     pub fn words(&self) -> String {
         match self {
@@ -211,20 +209,27 @@ impl Failure {
                 format!("the server stopped answering, {} in", length(*at_ns))
             }
             Failure::Silent => "the server answered no query".to_owned(),
-            Failure::Errors { errors, queries } => format!(
-                "{} of {} queries ended in an error ({})",
-                count(*errors),
-                count(*queries),
-                percent(*errors as f64 / (*queries).max(1) as f64)
-            ),
-            Failure::Slow { longest_ns, sent_late: false } => {
-                format!("a response took {}", duration(*longest_ns))
+            Failure::Errors { errors, queries, ours } => {
+                let share = percent(*errors as f64 / (*queries).max(1) as f64);
+                let ours = match ours {
+                    0 => String::new(),
+                    ours => format!(", at most {} of them ours", count(*ours)),
+                };
+                format!("{} of {} queries ended in an error ({share}){ours}", count(*errors), count(*queries))
             }
-            Failure::Slow { longest_ns, sent_late: true } => {
-                format!(
-                    "a response came {} after its query was due, which was sent late",
-                    duration(*longest_ns)
-                )
+            Failure::Slow { longest_ns, least_ns } => {
+                let ends = Bounds { upper: Quantile::At(*longest_ns), lower: Quantile::At(*least_ns) };
+                match ends.is_wide() {
+                    true => format!(
+                        "a response came {} after its query was due, at most {} of it ours",
+                        duration(*longest_ns),
+                        duration(longest_ns.saturating_sub(*least_ns))
+                    ),
+                    false => format!("a response took {}", duration(*longest_ns)),
+                }
+            }
+            Failure::NotMade { behind_ns } => {
+                format!("its load took {} longer to send than it should", duration(*behind_ns))
             }
             Failure::Condition(text) => format!("`{text}` of --stop-when held"),
             Failure::NotRecorded => "its record is not complete".to_owned(),
@@ -245,10 +250,7 @@ impl Attempt {
     pub fn failure(&self) -> Option<&Failure> {
         match &self.outcome {
             Outcome::Passed => None,
-            Outcome::Failed(failure) | Outcome::InDoubt(failure) => Some(failure),
+            Outcome::Failed(failure) | Outcome::Undecided(failure) => Some(failure),
         }
     }
 }
-
-/// Doubts of a generator that sends each query, if late.
-const OF_LATENESS: [&str; 5] = ["sends_late", "reader_behind", "cpu_saturated", "cpu_starved", "cpus_shared"];

@@ -1,12 +1,15 @@
-//! Judges the record of a run against the criteria: what was measured, why it failed, and whether the generator was in
-//! doubt.
+//! Judges the record of a run against the criteria: what was measured, why it failed, and whether the generator may be
+//! the reason: whether it would have passed without what may be the generator's part of a figure.
 //!
 //! **Continuous errors**: in each interval of 3 s (`--continuous`; of a shorter test or step: in each of its intervals)
 //! at least one query ended in the same kind of error. The run itself watches for it, as conditions of `--stop-when`,
 //! and ends with it. Errors that are not continuous may be at most 0.1 % of the queries (`--most-errors`).
 
-use dnsdyno_measure::Warning;
-use dnsdyno_record::expect::{Measured, measure_row, measure_run};
+use std::ops::Range;
+
+use dnsdyno_measure::{Tally, Warning};
+use dnsdyno_plan::expect::{Durations, Figure, Metric, QueryCount};
+use dnsdyno_record::expect::{Ends, Measured, measure_row, measure_run};
 use dnsdyno_record::figures::judged;
 use dnsdyno_record::{Digest, Ended, Event, HELD_UNTIL, Row};
 
@@ -19,28 +22,85 @@ use crate::commands::{CommandOutcome, CommandResult};
 /// What a run of a test with one load has shown.
 pub(super) struct Judged {
     pub(super) figures: Figures,
-    pub(super) failure: Option<Failure>,
+    pub(super) failure: Option<Failed>,
 }
 
-/// Judges a run of a test with one load. `before_ns` of the test had been made before it, with these figures.
+/// Why a run has failed.
+#[derive(Clone, Debug)]
+pub(super) struct Failed {
+    pub(super) why: Failure,
+    /// Whether the generator may be the reason.
+    pub(super) may_be_ours: bool,
+}
+
+impl Failed {
+    /// By the server alone, or by somebody's command.
+    pub(super) fn surely(why: Failure) -> Failed {
+        Failed { why, may_be_ours: false }
+    }
+
+    fn moved(self, to: impl Fn(u64) -> u64) -> Failed {
+        Failed { why: self.why.moved(to), ..self }
+    }
+}
+
+/// A part of a run that is judged: the whole, or a step of a stair.
+#[derive(Clone, Copy)]
+enum Part<'a> {
+    Run(&'a Digest),
+    Row(&'a Digest, &'a Row),
+}
+
+impl<'a> Part<'a> {
+    fn tally(self) -> &'a Tally {
+        match self {
+            Part::Run(digest) => digest.tally(),
+            Part::Row(_, row) => &row.tally,
+        }
+    }
+
+    fn measure(self, metric: Metric) -> Ends {
+        match self {
+            Part::Run(digest) => measure_run(metric, digest),
+            Part::Row(digest, row) => measure_row(metric, digest, row),
+        }
+    }
+
+    /// How many errors there were, and how many without those that may be ours.
+    fn errors(self, settings: &Settings) -> (u64, u64) {
+        let of = |(_, metric): &(String, Metric)| {
+            let ends = self.measure(*metric);
+            (part(&ends.measured), part(&ends.without_ours))
+        };
+        let all = settings.criteria.errors.iter().map(of);
+        all.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+    }
+}
+
+/// Judges a run of a test with one load. `before` are the figures of what was made of the test before it.
 pub(super) fn run(settings: &Settings, test: Test, digest: &Digest, before: Figures) -> Judged {
-    let figures = figures_of_run(settings, digest);
+    let part = Part::Run(digest);
+    let figures = figures_of(settings, part, digest.schedule_ns());
     let whole_ns = settings.length_ns(test);
     let mut sum = before;
     sum.add(figures);
-    let ended = ended_by(settings, digest, whole_ns).map(|failure| failure.after(before.load_ns));
-    let slow = || slow(settings, digest.tally().response.exact().map(|e| e.max_ns), longest_service(digest));
-    let failure = ended.or_else(|| unanswered(figures)).or_else(slow).or_else(|| too_many(settings, sum));
+    let ended = ended_by(settings, digest, whole_ns);
+    let ended = ended.map(|failed| failed.moved(|at_ns| at_ns.saturating_add(before.load_ns)));
+    let failure = ended
+        .or_else(|| unanswered(part, figures))
+        .or_else(|| slow(settings, part))
+        .or_else(|| too_many(settings, sum))
+        .or_else(|| not_made(digest));
     Judged { figures, failure }
 }
 
-/// Judges the steps of a stair: those that its record has whole, up to the first that failed. `rates` are those of the
-/// run.
-pub(super) fn stair(settings: &Settings, rates: &[f64], digest: &Digest) -> Vec<StepJudged> {
+/// Judges the steps of a stair: those that its record has whole, up to the first that failed, and whether the generator
+/// may be the reason of that. `rates` are those of the run.
+pub(super) fn stair(settings: &Settings, rates: &[f64], digest: &Digest) -> (Vec<StepJudged>, bool) {
     let hold_ns = settings.hold_ns;
     let ended = ended_by(settings, digest, hold_ns);
     // The step in which a condition held, or in which the last answer came; the load went on until that was judged.
-    let ended_ns = match &ended {
+    let ended_ns = match ended.as_ref().map(|failed| &failed.why) {
         Some(Failure::Stopped { at_ns }) => *at_ns,
         _ => held_until(digest).saturating_sub(1),
     };
@@ -48,32 +108,28 @@ pub(super) fn stair(settings: &Settings, rates: &[f64], digest: &Digest) -> Vec<
     let mut steps = Vec::new();
     for (number, qps) in rates.iter().enumerate() {
         let from_ns = hold_ns.saturating_mul(number as u64);
-        let Some(figures) = figures_of_step(settings, rates, digest, number) else { break };
+        let Some((part, load_ns)) = part_of_step(rates, digest, number) else { break };
+        let figures = figures_of(settings, part, load_ns);
         let here = ended.clone().filter(|_| ended_in.is_some_and(|step| step <= number));
-        let here = here.map(|failure| failure.before(from_ns));
+        let here = here.map(|failed| failed.moved(|at_ns| at_ns.saturating_sub(from_ns)));
         // The last query of a run is due a little before its end.
         let is_whole = figures.load_ns.saturating_add(digest.header.interval_ns) > hold_ns;
-        let (response, service) = longest_of_step(rates, digest, number);
-        let of_step = unanswered(figures)
+        let of_step = unanswered(part, figures)
             .filter(|_| is_whole)
-            .or_else(|| slow(settings, response, service))
-            .or_else(|| too_many(settings, figures).filter(|_| is_whole || here.is_some()));
-        let failure = here.or(of_step);
-        if !is_whole && failure.is_none() {
+            .or_else(|| slow(settings, part))
+            .or_else(|| too_many(settings, figures).filter(|_| is_whole || here.is_some()))
+            .or_else(|| not_made(digest).filter(|_| is_whole && !is_sent(part)));
+        let failed = here.or(of_step);
+        if !is_whole && failed.is_none() {
             break;
         }
-        let failed = failure.is_some();
-        steps.push(StepJudged { qps: *qps, figures, failure });
-        if failed {
-            break;
+        let may_be_ours = failed.as_ref().map(|failed| failed.may_be_ours);
+        steps.push(StepJudged { qps: *qps, figures, failure: failed.map(|failed| failed.why) });
+        if let Some(may_be_ours) = may_be_ours {
+            return (steps, may_be_ours);
         }
     }
-    steps
-}
-
-/// Why the generator was in doubt, by name.
-pub(super) fn doubts(digest: &Digest) -> Vec<String> {
-    digest.warnings().iter().map(Warning::name).map(str::to_owned).collect()
+    (steps, false)
 }
 
 /// A run as a part of a test.
@@ -91,7 +147,7 @@ pub(super) fn run_of(digest: &Digest, counted_ns: u64, cut: bool) -> RunOf {
 pub(super) fn commands(
     function: &Function,
     results: &[CommandResult],
-) -> (Vec<CommandFigures>, Option<Failure>) {
+) -> (Vec<CommandFigures>, Option<Failed>) {
     let mut all: Vec<CommandFigures> = Vec::new();
     let mut failed = 0;
     for task in &function.tasks {
@@ -106,7 +162,8 @@ pub(super) fn commands(
         }
     }
     let first = all.iter().find_map(|figures| figures.first_failure.clone());
-    let failure = first.map(|first| Failure::Commands { failed, all: function.results() as u64, first });
+    let failure = first
+        .map(|first| Failed::surely(Failure::Commands { failed, all: function.results() as u64, first }));
     (all, failure)
 }
 
@@ -154,44 +211,27 @@ fn words_of(result: &CommandResult) -> String {
 }
 
 pub(super) fn figures_of_run(settings: &Settings, digest: &Digest) -> Figures {
-    let tally = digest.tally();
-    let errors = errors(settings, |metric| measure_run(metric, digest).measured);
+    figures_of(settings, Part::Run(digest), digest.schedule_ns())
+}
+
+fn figures_of(settings: &Settings, part: Part<'_>, load_ns: u64) -> Figures {
+    let (errors, surely) = part.errors(settings);
     Figures {
-        queries: judged(tally),
+        queries: judged(part.tally()),
         errors,
-        longest_ns: tally.response.exact().map(|exact| exact.max_ns),
-        load_ns: digest.schedule_ns(),
+        ours: errors.saturating_sub(surely),
+        longest_ns: part.tally().response.exact().map(|exact| exact.max_ns),
+        load_ns,
     }
 }
 
-/// The figures of a step; `None` where the record has nothing of it.
-fn figures_of_step(settings: &Settings, rates: &[f64], digest: &Digest, number: usize) -> Option<Figures> {
+/// What a record has of a step, and for how long its load was put on; `None` where it has nothing of it.
+fn part_of_step<'a>(rates: &[f64], digest: &'a Digest, number: usize) -> Option<(Part<'a>, u64)> {
     if rates.len() == 1 {
-        return (digest.tally().scheduled > 0).then(|| figures_of_run(settings, digest));
+        return (digest.tally().scheduled > 0).then(|| (Part::Run(digest), digest.schedule_ns()));
     }
     let row = row_of(digest, number)?;
-    Some(Figures {
-        queries: judged(&row.tally),
-        errors: errors(settings, |metric| measure_row(metric, digest, row).measured),
-        longest_ns: row.tally.response.exact().map(|exact| exact.max_ns),
-        load_ns: row.covered_ns,
-    })
-}
-
-/// The longest response and service time of a step.
-fn longest_of_step(rates: &[f64], digest: &Digest, number: usize) -> (Option<u64>, Option<u64>) {
-    let tally = match rates.len() {
-        1 => Some(digest.tally()),
-        _ => row_of(digest, number).map(|row| &row.tally),
-    };
-    let longest = |of: fn(&dnsdyno_measure::Tally) -> &dnsdyno_measure::Histogram| {
-        tally.and_then(|tally| of(tally).exact()).map(|exact| exact.max_ns)
-    };
-    (longest(|tally| &tally.response), longest(|tally| &tally.service))
-}
-
-fn longest_service(digest: &Digest) -> Option<u64> {
-    digest.tally().service.exact().map(|exact| exact.max_ns)
+    Some((Part::Row(digest, row), row.covered_ns))
 }
 
 /// The row of a step, where rows are steps.
@@ -200,54 +240,95 @@ fn row_of(digest: &Digest, number: usize) -> Option<&Row> {
     digest.rows().iter().find(|row| digest.rows_are_phases() && is_of_step(row))
 }
 
-fn errors(settings: &Settings, measure: impl Fn(dnsdyno_plan::expect::Metric) -> Measured) -> u64 {
-    let count = |measured| match measured {
-        Measured::Part { part, .. } => part,
+fn part(measured: &Measured) -> u64 {
+    match measured {
+        Measured::Part { part, .. } => *part,
         _ => 0,
-    };
-    settings.criteria.errors.iter().map(|(_, metric)| count(measure(*metric))).sum()
+    }
 }
 
 /// Why a run ended before its time: by errors, by a silent server, or by a condition of the user. `None` where it did
 /// not, or by a response that took too long, which the figures say.
-fn ended_by(settings: &Settings, digest: &Digest, length_ns: u64) -> Option<Failure> {
-    if let Some(silent) = silent(settings, digest, length_ns) {
+fn ended_by(settings: &Settings, digest: &Digest, length_ns: u64) -> Option<Failed> {
+    let for_ns = continuous_ns(settings, length_ns);
+    if let Some(silent) = silent(digest, for_ns) {
         return Some(silent);
     }
     let Some(Ended::ByCondition { condition: text }) = digest.ended() else { return None };
     let errors = &settings.criteria.errors;
-    if let Some((name, _)) = errors.iter().find(|(name, _)| *text == condition(settings, name, length_ns)) {
-        let for_ns = continuous_ns(settings, length_ns);
-        return Some(Failure::Continuous { errors: name.clone(), for_ns, at_ns: held_until(digest) });
+    if let Some((name, metric)) =
+        errors.iter().find(|(name, _)| *text == condition(settings, name, length_ns))
+    {
+        let at_ns = held_until(digest);
+        let why = Failure::Continuous { errors: name.clone(), for_ns, at_ns };
+        let may_be_ours = all_may_be_ours(digest, *metric, at_ns.saturating_sub(for_ns)..at_ns);
+        return Some(Failed { why, may_be_ours });
     }
-    (*text != super::draft::slow(settings)).then(|| Failure::Condition(text.clone()))
+    (*text != super::draft::slow(settings)).then(|| Failed::surely(Failure::Condition(text.clone())))
 }
 
 /// A server that answered nothing in time at the end of a run that was ended by that.
-fn silent(settings: &Settings, digest: &Digest, length_ns: u64) -> Option<Failure> {
+fn silent(digest: &Digest, for_ns: u64) -> Option<Failed> {
     let sum = digest.sum.as_ref().filter(|sum| matches!(sum.ended, Ended::ByCondition { .. }))?;
-    if digest.tally().ends.answered == 0 {
-        return Some(Failure::Silent);
-    }
-    let at_ns = sum.last_answer_ns?;
-    let silent_ns = sum.schedule_ns.saturating_sub(at_ns);
-    (silent_ns >= continuous_ns(settings, length_ns) / 2).then_some(Failure::Stopped { at_ns })
+    let (why, from_ns) = match (digest.tally().ends.answered, sum.last_answer_ns) {
+        (0, _) => (Failure::Silent, 0),
+        (_, at_ns) => {
+            let at_ns = at_ns?;
+            let silent_ns = sum.schedule_ns.saturating_sub(at_ns);
+            (silent_ns >= for_ns / 2).then_some((Failure::Stopped { at_ns }, at_ns))?
+        }
+    };
+    Some(Failed { why, may_be_ours: all_may_be_ours(digest, LOST, from_ns..sum.schedule_ns) })
 }
 
-fn unanswered(figures: Figures) -> Option<Failure> {
-    (figures.queries > 0 && figures.longest_ns.is_none()).then_some(Failure::Silent)
+/// Whether in some part of this time each of these errors may be the generator's.
+fn all_may_be_ours(digest: &Digest, metric: Metric, within: Range<u64>) -> bool {
+    let rows = digest.rows().iter().filter(|row| row.from_ns < within.end && within.start < row.to_ns);
+    let mut ends = rows.map(|row| measure_row(metric, digest, row));
+    ends.any(|ends| part(&ends.measured) > 0 && part(&ends.without_ours) == 0)
 }
 
-fn slow(settings: &Settings, response: Option<u64>, service: Option<u64>) -> Option<Failure> {
+fn unanswered(of: Part<'_>, figures: Figures) -> Option<Failed> {
+    let is_silent = figures.queries > 0 && figures.longest_ns.is_none();
+    let may_be_ours = part(&of.measure(LOST).without_ours) == 0;
+    is_silent.then_some(Failed { why: Failure::Silent, may_be_ours })
+}
+
+fn slow(settings: &Settings, of: Part<'_>) -> Option<Failed> {
     let bound_ns = settings.criteria.response_ns;
-    let longest_ns = response.filter(|longest_ns| *longest_ns > bound_ns)?;
-    let sent_late = service.is_some_and(|service_ns| service_ns <= bound_ns);
-    Some(Failure::Slow { longest_ns, sent_late })
+    let ends = of.measure(Metric::Duration(Durations::Response, Figure::Slowest));
+    let ns = |measured: &Measured| if let Measured::Duration(ns) = measured { *ns } else { 0 };
+    let (longest_ns, least_ns) = (ns(&ends.measured), ns(&ends.without_ours));
+    let why = Failure::Slow { longest_ns, least_ns };
+    (longest_ns > bound_ns).then_some(Failed { why, may_be_ours: least_ns <= bound_ns })
 }
 
-fn too_many(settings: &Settings, figures: Figures) -> Option<Failure> {
-    let Figures { errors, queries, .. } = figures;
-    (figures.share() > settings.criteria.most_errors).then_some(Failure::Errors { errors, queries })
+fn too_many(settings: &Settings, figures: Figures) -> Option<Failed> {
+    let Figures { errors, queries, ours, .. } = figures;
+    let most = settings.criteria.most_errors;
+    let surely = Figures { errors: errors.saturating_sub(ours), ..figures };
+    let why = Failure::Errors { errors, queries, ours };
+    (figures.share() > most).then_some(Failed { why, may_be_ours: surely.share() <= most })
+}
+
+/// A load that was not made in its time is not held, whatever was measured.
+fn not_made(digest: &Digest) -> Option<Failed> {
+    let behind = digest.warnings().into_iter().find_map(|warning| match warning {
+        Warning::SendsBehind { behind_ns, .. } => Some(behind_ns),
+        _ => None,
+    })?;
+    Some(Failed { why: Failure::NotMade { behind_ns: behind }, may_be_ours: true })
+}
+
+/// Whether what was due in a step was sent in it.
+fn is_sent(of: Part<'_>) -> bool {
+    match of {
+        Part::Run(_) => false,
+        Part::Row(_, row) => {
+            let asked = row.asked_qps() * row.covered_ns as f64 * 1e-9;
+            row.arrivals.sent as f64 >= asked * ENOUGH_SENT
+        }
+    }
 }
 
 /// The end of the interval with which a condition held; in its absence the end of the load.
@@ -257,16 +338,7 @@ fn held_until(digest: &Digest) -> u64 {
 }
 
 impl Failure {
-    /// The same with its instant later by this.
-    fn after(self, ns: u64) -> Failure {
-        self.moved(|at_ns| at_ns.saturating_add(ns))
-    }
-
-    /// The same with its instant earlier by this.
-    fn before(self, ns: u64) -> Failure {
-        self.moved(|at_ns| at_ns.saturating_sub(ns))
-    }
-
+    /// The same with another instant.
     fn moved(self, to: impl Fn(u64) -> u64) -> Failure {
         match self {
             Failure::Continuous { errors, for_ns, at_ns } => {
@@ -277,3 +349,8 @@ impl Failure {
         }
     }
 }
+
+/// A share of what was asked that is no difference.
+const ENOUGH_SENT: f64 = 0.98;
+
+const LOST: Metric = Metric::Queries(QueryCount::Lost);

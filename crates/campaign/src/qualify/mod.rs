@@ -11,8 +11,8 @@
 //! - A *burst* or *function test* that was cut off is made again. A *long run* goes on for the rest of its time: what
 //!   it lost is told as a gap.
 //! - At a lower load nothing of a higher one counts: burst, function test and long run are made in this order.
-//! - A test that failed while the generator was in doubt is made a second time. If it fails in doubt again, the load is
-//!   lowered, and the result is "at least", or not known.
+//! - A test that failed, and would have passed without what may be the generator's, is undecided. It is made a second
+//!   time; if it is undecided again, the load is lowered, and the result is "at least", or not known.
 //! - A run without a single answer ends it: the server is gone.
 
 mod attempt;
@@ -35,7 +35,9 @@ pub use settings::{SettingsError, Wanted, refuse_unusable};
 pub use test::{Criteria, Scale, Settings, Test, length_words};
 
 use crate::commands::CommandResult;
+use crate::doubts::met;
 use crate::{Campaign, Request, Step};
+use judge::Failed;
 
 /// Qualifies a server.
 #[derive(Clone, Debug)]
@@ -60,7 +62,7 @@ pub struct Qualify {
 /// What is made next.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Stage {
-    /// The stair, from this step on; `repeated` = the step that failed in doubt before.
+    /// The stair, from this step on; `repeated` = the step that was undecided before.
     Stair { from: usize, repeated: Option<usize> },
     /// A test at a step.
     Load { step: usize, test: Test, repeated: bool },
@@ -135,24 +137,17 @@ impl Qualify {
         self.attempts.push(Attempt { outcome, ..ended });
     }
 
-    /// How it ends, with the generator in doubt or not.
-    fn outcome(&self, failure: Failure) -> Outcome {
-        match failure.can_be_ours(&self.now.doubts) {
-            true => Outcome::InDoubt(failure),
-            false => Outcome::Failed(failure),
-        }
-    }
-
     fn learn_stair(&mut self, digest: &Digest, from: usize, repeated: Option<usize>, cut: bool) {
         let (_, made) = draft::stair(&self.base, &self.settings, from);
         let rates = self.settings.steps.get(from..from + made).unwrap_or_default();
-        let steps = judge::stair(&self.settings, rates, digest);
+        let (steps, may_be_ours) = judge::stair(&self.settings, rates, digest);
         let passed = steps.iter().filter(|step| step.failure.is_none()).count();
         let counted_ns = self.settings.hold_ns.saturating_mul(passed as u64);
-        let mut failure = steps.last().and_then(|step| step.failure.clone());
+        let why = steps.last().and_then(|step| step.failure.clone());
+        let mut failure = why.map(|why| Failed { why, may_be_ours });
         // A run that ended by itself has each of its steps, or lines of its record are lost.
         if !cut && failure.is_none() && passed < made {
-            failure = Some(Failure::NotRecorded);
+            failure = Some(Failed { why: Failure::NotRecorded, may_be_ours: true });
         }
         self.now.runs.push(judge::run_of(digest, counted_ns, cut));
         // A step that failed in a run that was cut off is made again: its record has no verdict of the generator.
@@ -165,15 +160,14 @@ impl Qualify {
         }
         let next = from + passed;
         match failure.filter(|_| !cut) {
-            Some(failure) => {
-                self.now.doubts = judge::doubts(digest);
-                let outcome = self.outcome(failure.clone());
-                let is_doubtful = matches!(outcome, Outcome::InDoubt(_));
+            Some(Failed { why, may_be_ours }) => {
+                self.now.warnings = met(digest);
                 let passed_before = (self.now.qps, self.now.figures);
-                self.ends(outcome);
-                if failure == Failure::Silent && !is_doubtful && next == from {
+                let is_silent = why == Failure::Silent;
+                self.ends(outcome(why, may_be_ours));
+                if is_silent && !may_be_ours && next == from {
                     self.stage = Stage::Done { capacity: None, gone: true };
-                } else if is_doubtful && repeated != Some(next) {
+                } else if may_be_ours && repeated != Some(next) {
                     (self.now.qps, self.now.figures) = passed_before;
                     self.stage = Stage::Stair { from: next, repeated: Some(next) };
                 } else {
@@ -182,7 +176,7 @@ impl Qualify {
             }
             None if next < self.settings.steps.len() => self.stage = Stage::Stair { from: next, repeated },
             None => {
-                self.now.doubts = judge::doubts(digest);
+                self.now.warnings = met(digest);
                 self.ends(Outcome::Passed);
                 self.goes_on_at(next.saturating_sub(1));
             }
@@ -197,7 +191,7 @@ impl Qualify {
         }
         let before = self.now.figures;
         let judged = judge::run(&self.settings, test, digest, before);
-        if cut && judged.failure == Some(Failure::Silent) {
+        if cut && judged.failure.as_ref().is_some_and(|failed| failed.why == Failure::Silent) {
             // Its end can be that of the host, with its network.
             self.now.runs.push(judge::run_of(digest, 0, true));
             return;
@@ -205,9 +199,9 @@ impl Qualify {
         self.notes_gap(digest, before.load_ns);
         self.now.runs.push(judge::run_of(digest, judged.figures.load_ns, cut));
         self.now.figures.add(judged.figures);
-        self.now.doubts.extend(judge::doubts(digest));
-        self.now.doubts.sort();
-        self.now.doubts.dedup();
+        self.now.warnings.extend(met(digest).into_iter().filter(|_| !cut));
+        self.now.warnings.sort();
+        self.now.warnings.dedup();
         let mut failure = judged.failure;
         if let Some(function) = self.settings.function.as_ref().filter(|_| test == Test::Function) {
             let (figures, failed) = judge::commands(function, &std::mem::take(&mut self.results));
@@ -216,13 +210,12 @@ impl Qualify {
             failure = failure.or(failed);
         }
         match failure {
-            Some(failure) => {
-                let outcome = self.outcome(failure.clone());
-                let is_doubtful = matches!(outcome, Outcome::InDoubt(_));
-                self.ends(outcome);
-                if failure == Failure::Silent && !is_doubtful {
+            Some(Failed { why, may_be_ours }) => {
+                let is_silent = why == Failure::Silent;
+                self.ends(outcome(why, may_be_ours));
+                if is_silent && !may_be_ours {
                     self.stage = Stage::Done { capacity: None, gone: true };
-                } else if is_doubtful && !repeated {
+                } else if may_be_ours && !repeated {
                     self.stage = Stage::Load { step, test, repeated: true };
                 } else {
                     self.lowers(step);
@@ -313,6 +306,11 @@ pub fn in_words(settings: &Settings, run: &Digest) -> String {
     judge::figures_of_run(settings, run).words()
 }
 
+/// How a test ends that has failed.
+fn outcome(why: Failure, may_be_ours: bool) -> Outcome {
+    if may_be_ours { Outcome::Undecided(why) } else { Outcome::Failed(why) }
+}
+
 /// A test that has not begun.
 fn empty(test: Test, qps: f64) -> Attempt {
     Attempt {
@@ -322,7 +320,7 @@ fn empty(test: Test, qps: f64) -> Attempt {
         figures: Figures::default(),
         steps: Vec::new(),
         runs: Vec::new(),
-        doubts: Vec::new(),
+        warnings: Vec::new(),
         commands: Vec::new(),
     }
 }

@@ -12,11 +12,11 @@ pub struct Qualified {
     pub verdict: Verdict,
     /// The highest load that passed each test, in queries per second; `None` = none did.
     pub capacity_qps: Option<f64>,
-    /// Whether the capacity may be higher: the stair ended, or the generator was in doubt.
+    /// Whether the capacity may be higher: the stair ended, or a test at a higher load was undecided.
     pub at_least: bool,
     /// The verdict with its reason, for people.
     pub sentence: String,
-    /// What else must be known, a sentence each: tests that were not made, doubts, times without load.
+    /// What else must be known, a sentence each: tests that were not made or are undecided, times without load.
     pub notes: Vec<String>,
     /// Every test that was made, in order.
     pub attempts: Vec<Attempt>,
@@ -64,19 +64,15 @@ pub(super) fn result(
     gone: bool,
 ) -> Qualified {
     let top = settings.steps.last().copied();
-    // A test in doubt says nothing of the server, unless it was repeated and then was not.
+    // An undecided test says nothing of the server, unless it was repeated and then decided.
     let deciding = deciding(attempts);
-    let in_doubt: Vec<&Attempt> = deciding
-        .iter()
-        .filter(|attempt| !attempt.doubts.is_empty() || is_in_doubt(attempt))
-        .copied()
-        .collect();
-    let at_least = capacity_qps.is_some() && (capacity_qps == top || !in_doubt.is_empty());
+    let undecided: Vec<&Attempt> = deciding.iter().filter(|attempt| is_undecided(attempt)).copied().collect();
+    let at_least = capacity_qps.is_some() && (capacity_qps == top || !undecided.is_empty());
     let too_low = |capacity: f64| settings.need_qps.is_some_and(|need| capacity < need);
     let verdict = match capacity_qps {
         Some(capacity) if !too_low(capacity) => Verdict::Qualified,
-        Some(_) if !deciding.iter().any(|attempt| is_in_doubt(attempt)) => Verdict::NotQualified,
-        None if gone || !deciding.iter().any(|attempt| is_in_doubt(attempt)) => Verdict::NotQualified,
+        Some(_) if undecided.is_empty() => Verdict::NotQualified,
+        None if gone || undecided.is_empty() => Verdict::NotQualified,
         _ => Verdict::NotKnown,
     };
     let sentence = match gone {
@@ -92,20 +88,20 @@ pub(super) fn result(
         capacity_qps,
         at_least,
         sentence,
-        notes: notes(settings, &in_doubt, attempts, gaps),
+        notes: notes(settings, &undecided, attempts, gaps),
         attempts: attempts.to_vec(),
         gaps: gaps.to_vec(),
     }
 }
 
-fn is_in_doubt(attempt: &Attempt) -> bool {
-    matches!(attempt.outcome, Outcome::InDoubt(_))
+fn is_undecided(attempt: &Attempt) -> bool {
+    matches!(attempt.outcome, Outcome::Undecided(_))
 }
 
 /// Without those that were repeated at the same load.
 fn deciding(attempts: &[Attempt]) -> Vec<&Attempt> {
     let is_repeated = |number: usize, attempt: &Attempt| {
-        is_in_doubt(attempt)
+        is_undecided(attempt)
             && attempts.get(number + 1).is_some_and(|next| {
                 next.test == attempt.test && (next.qps == attempt.qps || next.test == Test::Stair)
             })
@@ -136,8 +132,8 @@ fn sentence(
                 None => String::new(),
             };
             let why = match last_failed {
-                Some(attempt) if is_in_doubt(attempt) => format!(
-                    "; {}, while rate and loss were in doubt, so it is not known whether the server was the reason",
+                Some(attempt) if is_undecided(attempt) => format!(
+                    "; {}, but the generator or its host may be the reason, so it is not known whether the server holds that load",
                     failed(settings, attempt)
                 ),
                 Some(attempt) => format!("; {}", failed(settings, attempt)),
@@ -148,7 +144,7 @@ fn sentence(
         None => {
             let why = last_failed.map_or(String::new(), |attempt| failed(settings, attempt));
             let doubt = match verdict {
-                Verdict::NotKnown => ", while rate and loss were in doubt",
+                Verdict::NotKnown => ", but the generator or its host may be the reason",
                 _ => "",
             };
             format!("{what}: no load of the stair passes each test; at the lowest, {why}{doubt}")
@@ -192,22 +188,22 @@ fn tests_made(settings: &Settings) -> String {
     }
 }
 
-fn notes(settings: &Settings, in_doubt: &[&Attempt], attempts: &[Attempt], gaps: &[Gap]) -> Vec<String> {
+fn notes(settings: &Settings, undecided: &[&Attempt], attempts: &[Attempt], gaps: &[Gap]) -> Vec<String> {
     let mut notes = Vec::new();
     for test in Test::ALL.into_iter().filter(|test| !settings.makes(*test)) {
         let why = if settings.skip.contains(&test) { "--skip" } else { "no --function" };
         notes.push(format!("the {} was not made ({why})", test.name()));
     }
-    for attempt in in_doubt {
+    for attempt in undecided {
+        let why = attempt.failure().map_or(String::new(), Failure::words);
+        let met = match attempt.warnings.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", attempt.warnings.join(", ")),
+        };
         notes.push(format!(
-            "the generator was in doubt in the {} at {} queries/s: {}",
+            "the {} at {} queries/s is undecided: {why}{met}",
             attempt.test.name(),
             load_words(attempt.steps.last().map_or(attempt.qps, |step| step.qps)),
-            if attempt.doubts.is_empty() {
-                "its record is not complete".to_owned()
-            } else {
-                attempt.doubts.join(", ")
-            }
         ));
     }
     let cut = |attempt: &&Attempt| attempt.test != Test::Long && attempt.runs.iter().any(|run| run.cut);

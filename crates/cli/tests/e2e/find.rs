@@ -34,7 +34,7 @@ fn the_limit_of_a_server_is_found_or_a_bound_that_is_true() {
     let found = result(&work, "f");
     let outcome = &found["outcome"];
     let number = |key: &str| outcome[key].as_f64().unwrap();
-    // On a busy host the generator may be in doubt, or a trial be failed by the host: then the limit is lower, never
+    // On a busy host trials may be undecided, or one be failed by the host: then the limit is lower, never
     // higher than the server's own.
     match outcome["kind"].as_str().unwrap() {
         "capacity" => {
@@ -50,7 +50,7 @@ fn the_limit_of_a_server_is_found_or_a_bound_that_is_true() {
             assert!(number("load") < 2_200.0, "{outcome}");
             assert_eq!(ran.code(), Some(1));
         }
-        "unstable" | "in_doubt" | "not_met" => assert_eq!(ran.code(), Some(1)),
+        "unstable" | "undecided" | "not_met" => assert_eq!(ran.code(), Some(1)),
         other => panic!("{other}"),
     }
     // No trial well above the limit has passed.
@@ -114,7 +114,7 @@ fn criteria_that_no_load_meets_are_told_with_the_lowest_load() {
     ));
     assert_eq!(ran.code(), Some(1), "{}", ran.stderr);
     let kind = result(&work, "f")["outcome"]["kind"].as_str().unwrap().to_owned();
-    assert!(kind == "not_met" || kind == "in_doubt", "{kind}");
+    assert!(kind == "not_met" || kind == "undecided", "{kind}");
     if kind == "not_met" {
         assert!(ran.stdout.contains("not met at the lowest load of 1,000 qps: p50<20ms"), "{}", ran.stdout);
     }
@@ -187,7 +187,7 @@ fn the_searches_of_the_rfcs_state_median_and_percentiles_and_what_is_not_by_the_
                 assert!(outcome["to"].as_f64().unwrap() < 4_400.0, "{outcome}");
             }
             // The host is busy.
-            "at_least" | "not_met" | "in_doubt" => assert_eq!(ran.code(), Some(1)),
+            "at_least" | "not_met" | "undecided" => assert_eq!(ran.code(), Some(1)),
             other => panic!("{other}"),
         }
         assert!(
@@ -273,7 +273,7 @@ fn a_search_over_encrypted_connections_is_a_search() {
         assert!(matches!(ran.code(), Some(0 | 1)), "{ran:?}");
         let found = result(&work, name);
         let kind = &found["outcome"]["kind"];
-        assert!(kind == "at_least" || kind == "in_doubt", "{found}");
+        assert!(kind == "at_least" || kind == "undecided", "{found}");
         assert_eq!(work.record(&format!("{name}/runs/001")).header.transport, name);
     }
 }

@@ -80,7 +80,7 @@ fn must_say(work: &Workplace, ran: &Ran, words: &[&str]) -> Result<(), String> {
 /// Each test that was made as `burst 500 failed`. One that was repeated because the host is busy counts once.
 fn tests(verdict: &Value) -> Vec<String> {
     let of = |test: &Value| {
-        let outcome = test["outcome"].as_str().unwrap().replace("in_doubt", "failed");
+        let outcome = test["outcome"].as_str().unwrap().replace("undecided", "failed");
         format!("{} {} {outcome}", test["test"].as_str().unwrap(), test["qps"])
     };
     let mut tests: Vec<_> = verdict["tests"].as_array().unwrap().iter().map(of).collect();

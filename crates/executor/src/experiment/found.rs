@@ -78,10 +78,10 @@ fn of_finding(finding: &Finding) -> Found {
         Outcome::AtLeast { load, .. } => {
             Some(FoundFigure { value: *load, unit, from: None, to: None, is_at_least: true })
         }
-        Outcome::NotMet { .. } | Outcome::Unstable { .. } | Outcome::InDoubt { .. } => None,
+        Outcome::NotMet { .. } | Outcome::Unstable { .. } | Outcome::Undecided { .. } => None,
     };
     let answer = answer_line(finding);
-    let doubt = matches!(finding.outcome, Outcome::InDoubt { .. }).then(|| answer.clone());
+    let doubt = matches!(finding.outcome, Outcome::Undecided { .. }).then(|| answer.clone());
     Found { answer, figure, text: finding_text(finding, TEXT_WIDTH), doubt }
 }
 

@@ -51,6 +51,8 @@ pub(super) fn may_lose_any(doubts: &[Warning]) -> bool {
                 | Warning::ClientsBusy { .. }
                 | Warning::PortsExhausted { .. }
                 | Warning::ClockStepped { .. }
+                // The quota of a server is a part of how it is set up.
+                | Warning::ServerThrottled { .. }
         )
     };
     !doubts.iter().all(is_counted)

@@ -1,12 +1,15 @@
 //! The result of a search for programs: `find.json`, as `docs/find.md` describes it.
 
-use dnsdyno_campaign::find::{FindNote, Finding, IntervalKind, Outcome, Trial, TrialVerdict, Why};
+use dnsdyno_campaign::find::{
+    FindNote, Finding, IntervalKind, OfCriterion, Outcome, Trial, TrialVerdict, Undecided, Why,
+};
 use dnsdyno_measure::Bounds;
+use dnsdyno_record::expect::Decision;
 use serde_json::{Value, json};
 
 use super::text::answer_line;
 use crate::bounds::one_as_json;
-use crate::expect::measured_text;
+use crate::expect::ends_text;
 use crate::objects::quantile as object;
 
 /// The result as one object.
@@ -49,7 +52,7 @@ fn outcome(outcome: &Outcome) -> Value {
         Outcome::Unstable { share, from, to } => {
             json!({ "kind": "unstable", "share": share, "from": from, "to": to })
         }
-        Outcome::InDoubt { load } => json!({ "kind": "in_doubt", "load": load }),
+        Outcome::Undecided { load } => json!({ "kind": "undecided", "load": load }),
     }
 }
 
@@ -68,9 +71,10 @@ fn note(note: &FindNote) -> Value {
             "kind": "collapse", "load": load, "answered_qps": answered_qps, "peak_load": peak_load,
             "peak_qps": peak_qps
         }),
-        FindNote::Doubt { load, trials, warnings } => {
-            json!({ "kind": "doubt", "load": load, "trials": trials, "warnings": warnings })
-        }
+        FindNote::Undecided { load, trials, criteria, reasons, open } => json!({
+            "kind": "undecided", "load": load, "trials": trials, "criteria": criteria, "warnings": reasons,
+            "open_from": open.map(|(from, _)| from), "open_to": open.map(|(_, to)| to)
+        }),
         FindNote::Errors { share } => json!({ "kind": "errors", "share": share }),
         FindNote::UsualLoss { share } => json!({ "kind": "usual_loss", "share": share }),
         FindNote::Knee { rule, load, at_ns, figures } => {
@@ -81,15 +85,18 @@ fn note(note: &FindNote) -> Value {
 }
 
 fn trial(trial: &Trial) -> Value {
-    let (verdict, unmet, warnings) = match &trial.verdict {
-        TrialVerdict::Passed => ("passed", Vec::new(), Vec::new()),
+    let of_criteria = |of: &[OfCriterion], decision: Decision| -> Vec<Value> {
+        let one = |of: &OfCriterion| json!({ "criterion": of.criterion, "measured": ends_text(&of.ends, decision) });
+        of.iter().map(one).collect()
+    };
+    let (verdict, unmet, undecided, warnings) = match &trial.verdict {
+        TrialVerdict::Passed => ("passed", Vec::new(), Vec::new(), Vec::new()),
         TrialVerdict::Failed(unmet) => {
-            let unmet = unmet.iter().map(
-                |unmet| json!({ "criterion": unmet.criterion, "measured": measured_text(&unmet.measured) }),
-            );
-            ("failed", unmet.collect(), Vec::new())
+            ("failed", of_criteria(unmet, Decision::NotMet), Vec::new(), Vec::new())
         }
-        TrialVerdict::InDoubt(names) => ("in_doubt", Vec::new(), names.clone()),
+        TrialVerdict::Undecided(Undecided { criteria, reasons }) => {
+            ("undecided", Vec::new(), of_criteria(criteria, Decision::Undecided), reasons.clone())
+        }
     };
     let percentile = |bounds: Option<Bounds>| object(bounds.map(|bounds| bounds.upper), trial.timeout_ns);
     let bounds = |bounds: Option<Bounds>| bounds.map(|bounds| one_as_json(bounds, trial.timeout_ns));
@@ -100,6 +107,7 @@ fn trial(trial: &Trial) -> Value {
         "lasted_ns": trial.lasted_ns,
         "queries": trial.queries,
         "lost": trial.lost,
+        "lost_by_us_at_most": trial.ours,
         "errors": trial.errors,
         "answered_qps": trial.answered_qps,
         "p50": percentile(trial.p50),
@@ -107,8 +115,8 @@ fn trial(trial: &Trial) -> Value {
         "bounds": { "p50": bounds(trial.p50), "p99": bounds(trial.p99) },
         "mean_ns": trial.mean_ns,
         "verdict": verdict,
-        "late": trial.late,
         "unmet": unmet,
+        "undecided": undecided,
         "warnings": warnings,
     })
 }

@@ -1,9 +1,11 @@
 //! What is said of trials.
 
 use dnsdyno_campaign::find::{
-    Finding, IntervalKind, Made, Method, Outcome, Purpose, Trial, TrialVerdict, What,
+    FindNote, Finding, IntervalKind, Made, Method, OfCriterion, Outcome, Purpose, Trial, TrialVerdict,
+    Undecided, What,
 };
 use dnsdyno_measure::{Bounds, Quantile};
+use dnsdyno_record::expect::{Ends, Measured};
 use serde_json::json;
 
 use super::{finding_json, finding_text, trial_line};
@@ -18,6 +20,7 @@ fn trial(number: u32, load: f64, p99: Option<Bounds>) -> Trial {
         took_ns: 10_500_000_000,
         queries: 10_000,
         lost: 200,
+        ours: 0,
         errors: 0,
         answered_qps: load * 0.98,
         p50: Some(Bounds::exact(Quantile::At(120_000))),
@@ -25,7 +28,6 @@ fn trial(number: u32, load: f64, p99: Option<Bounds>) -> Trial {
         timeout_ns: 5_000_000_000,
         mean_ns: Some(130_000),
         verdict: TrialVerdict::Passed,
-        late: false,
     }
 }
 
@@ -68,4 +70,31 @@ fn a_percentile_that_is_mostly_ours_is_marked_and_has_its_two_ends() {
     assert!(line(made.clone()).contains("   ~561 µs  pass"), "{}", line(made));
     let written = &finding_json(&finding(vec![made]))["trials"][0]["bounds"]["p99"];
     assert_eq!((&written["ours_ns"], &written["wide"]), (&json!(519_000), &json!(true)));
+}
+
+#[test]
+fn an_undecided_trial_says_how_much_of_its_figure_may_be_ours_and_what_the_generator_has_met() {
+    let ends = Ends { measured: Measured::Duration(5_200_000), without_ours: Measured::Duration(4_800_000) };
+    let of = OfCriterion { criterion: "p99<5ms".to_owned(), ends };
+    let undecided = Undecided { criteria: vec![of], reasons: vec!["sends_late".to_owned()] };
+    let made = Trial { verdict: TrialVerdict::Undecided(undecided), ..trial(1, 1_000.0, None) };
+    let why = "undecided  p99<5ms (5.20 ms, at most 400 µs of it ours), sends_late";
+    assert!(line(made.clone()).trim_end().ends_with(why), "{}", line(made));
+    let written = &finding_json(&finding(vec![made.clone()]))["trials"][0];
+    assert_eq!((&written["verdict"], &written["warnings"]), (&json!("undecided"), &json!(["sends_late"])));
+    assert_eq!(written["undecided"][0]["measured"], "5.20 ms, at most 400 µs of it ours");
+    let note = |open: Option<(f64, f64)>, criteria: &[&str]| {
+        let criteria = criteria.iter().map(|text| (*text).to_owned()).collect();
+        let reasons = vec!["sends_late".to_owned()];
+        let note = FindNote::Undecided { load: 980.0, trials: 4, criteria, reasons, open };
+        finding_text(&Finding { notes: vec![note], ..finding(vec![made.clone()]) }, 1_000)
+    };
+    let both = note(Some((990.0, 1_010.0)), &["p99<5ms"]);
+    let said = "of 4 trials from 980 qps on it depends on what the generator or its host has added whether they meet p99<5ms \
+                (sends_late); the interval allows for both in those from 990 to 1,010 qps, and the others count neither \
+                for the server nor against it";
+    assert!(both.contains(said), "{both}");
+    let not_made = note(None, &[]);
+    let said = "of 4 trials from 980 qps on the load was not made as it was asked for (sends_late); they count neither";
+    assert!(not_made.contains(said), "{not_made}");
 }

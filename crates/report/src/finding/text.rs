@@ -1,13 +1,14 @@
 //! The text of a search: a line for each trial, the answer in a sentence, a short table, what else is to be known.
 
 use dnsdyno_campaign::find::{
-    FindNote, Finding, IntervalKind, Made, Method, Outcome, Trial, TrialVerdict, What, Why,
+    FindNote, Finding, IntervalKind, Made, Method, Outcome, Trial, TrialVerdict, Undecided, What, Why,
 };
 use dnsdyno_measure::units::{count, counted, length, percent, rate};
 use dnsdyno_measure::{Bounds, Quantile};
+use dnsdyno_record::expect::Decision;
 
 use crate::bounds::cell;
-use crate::expect::measured_text;
+use crate::expect::{ends_text, measured_text};
 use crate::foreign::safe;
 use crate::layout::{NOTHING, paragraph};
 use crate::quantile::quantile;
@@ -17,7 +18,7 @@ pub fn trial_head(method: Method, what: What) -> String {
     let load = if method == Method::Window { "outstanding" } else { what.unit() };
     let last = if method == Method::Window { "rate × mean latency" } else { "limit so far, or why" };
     format!(
-        "{:>5}  {load:>13}  {:>11}  {:>8}  {:>8}  {:>8}  {:<8}  {last}\n",
+        "{:>5}  {load:>13}  {:>11}  {:>8}  {:>8}  {:>8}  {:<9}  {last}\n",
         "trial", "answered/s", "loss", "p50", "p99", "verdict"
     )
 }
@@ -36,17 +37,23 @@ fn line_of(method: Method, trial: &Trial, bracket: String) -> String {
         TrialVerdict::Failed(unmet) => {
             let unmet = unmet
                 .iter()
-                .map(|unmet| format!("{} ({})", safe(&unmet.criterion), measured_text(&unmet.measured)));
+                .map(|of| format!("{} ({})", safe(&of.criterion), measured_text(&of.ends.measured)));
             ("fail", Some(unmet.collect::<Vec<_>>().join(", ")))
         }
-        TrialVerdict::InDoubt(names) => ("in doubt", Some(names.join(", "))),
+        TrialVerdict::Undecided(Undecided { criteria, reasons }) => {
+            let open = criteria
+                .iter()
+                .map(|of| format!("{} ({})", safe(&of.criterion), ends_text(&of.ends, Decision::Undecided)));
+            let why: Vec<String> = open.chain(reasons.iter().cloned()).collect();
+            ("undecided", Some(why.join(", ")))
+        }
     };
     let little = trial.mean_ns.filter(|_| method == Method::Window);
     let little = little.map(|mean| format!("{:.1}", trial.answered_qps * mean as f64 * 1e-9));
     let last: Vec<String> =
         [little, Some(bracket).filter(|text| !text.is_empty()), why].into_iter().flatten().collect();
     let line = format!(
-        "{:>5}  {:>13}  {:>11}  {:>8}  {:>8}  {:>8}  {verdict:<8}  {}",
+        "{:>5}  {:>13}  {:>11}  {:>8}  {:>8}  {:>8}  {verdict:<9}  {}",
         trial.number,
         rate(trial.load),
         rate(trial.answered_qps),
@@ -121,8 +128,9 @@ pub fn answer_line(finding: &Finding) -> String {
             rate(*from),
             rate(*to)
         ),
-        Outcome::InDoubt { load } => format!(
-            "nothing can be said of the server: rate and loss were in doubt at {} {}, {spent}",
+        Outcome::Undecided { load } => format!(
+            "nothing can be said of the server: at {} {} it depends on the generator or its host whether the criteria are met, \
+             {spent}",
             rate(*load),
             load_unit(finding)
         ),
@@ -243,13 +251,34 @@ fn note_text(note: &FindNote, what: What) -> String {
             rate(*peak_load),
             rate(*peak_qps)
         ),
-        FindNote::Doubt { load, trials, warnings } => format!(
-            "in doubt: in {} from {} {unit} on the generator or its host may have been the limit ({}); such trials say \
-             nothing about the server, and are not counted for it or against it",
-            counted(u64::from(*trials), "trial", "trials"),
-            rate(*load),
-            warnings.join(", ")
-        ),
+        FindNote::Undecided { load, trials, criteria, reasons, open } => {
+            let criteria: Vec<String> = criteria.iter().map(|text| safe(text)).collect();
+            let what = match criteria.is_empty() {
+                true => "the load was not made as it was asked for".to_owned(),
+                false => {
+                    format!(
+                        "it depends on what the generator or its host has added whether they meet {}",
+                        criteria.join(", ")
+                    )
+                }
+            };
+            let reasons =
+                if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join(", ")) };
+            let then = match open {
+                Some((from, to)) => format!(
+                    "the interval allows for both in those from {} to {} {unit}, and the others count neither for the \
+                     server nor against it",
+                    rate(*from),
+                    rate(*to)
+                ),
+                None => "they count neither for the server nor against it".to_owned(),
+            };
+            format!(
+                "undecided: of {} from {} {unit} on {what}{reasons}; {then}",
+                counted(u64::from(*trials), "trial", "trials"),
+                rate(*load)
+            )
+        }
         FindNote::Errors { share: errors } => format!(
             "errors: {} of the queries in trials that passed were answered with SERVFAIL or REFUSED, which \
              no criterion forbids; to forbid it: --while 'servfail=0' --while 'refused=0'",

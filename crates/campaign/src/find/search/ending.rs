@@ -52,9 +52,9 @@ impl Search {
     }
 
     fn outcome(&self) -> Outcome {
-        let Some(near) = &self.belief else { return Outcome::InDoubt { load: self.settings.start } };
+        let Some(near) = &self.belief else { return Outcome::Undecided { load: self.settings.start } };
         let ceiling = self.ceiling();
-        let (from, to) = near.interval();
+        let (from, to) = self.interval(near);
         let middle = near.quantile(0.5);
         let loads = self.clean().map(|trial| trial.load);
         if near.belief.is_unstable() > UNSTABLE {
@@ -92,7 +92,7 @@ impl Search {
             false if warm_ups > 1 => notes.push(FindNote::NotWarm),
             _ => (),
         }
-        notes.extend(of_trials(&self.trials, &self.settings.criteria));
+        notes.extend(of_trials(&self.trials, &self.settings.criteria, self.open_loads()));
         let Outcome::Capacity { load, .. } = *outcome else { return notes };
         let Some(near) = &self.belief else { return notes };
         let (noise, lapse) = (near.noise(), near.belief.lapse());

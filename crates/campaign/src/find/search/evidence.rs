@@ -2,7 +2,7 @@
 
 use dnsdyno_measure::Quantile;
 
-use super::state::{DOUBTS_OF_A_LOAD, Search};
+use super::state::{Search, UNDECIDED_OF_A_LOAD};
 use crate::find::trial::{Purpose, Trial, is_same_load};
 
 impl Search {
@@ -53,18 +53,44 @@ impl Search {
         }
     }
 
-    /// The lowest load at which the generator was in doubt three times, and never sure. One below a load that has
-    /// passed says something about a moment of this host, and not about what the generator can do.
+    /// The lowest load that was undecided three times, and never sure, and not because the limit is near. One below a
+    /// load that has passed says something about a moment of this host, and not about what the generator can do.
     fn doubted(&self) -> Option<f64> {
         let is_doubted = |load: f64| {
-            let of = self.trials.iter().filter(|trial| is_same_load(trial.load, load));
-            let (sure, doubted): (Vec<_>, Vec<_>) = of.partition(|trial| trial.passed().is_some());
-            sure.is_empty() && doubted.len() >= DOUBTS_OF_A_LOAD
+            let undecided = self.always_undecided(load);
+            !undecided.is_empty() && !undecided.iter().all(|trial| trial.is_near_bound())
         };
         let highest = self.highest_passed().unwrap_or(0.0);
         let above = self.trials.iter().map(|trial| trial.load).filter(|load| *load > highest);
-        let loads = above.filter(|load| is_doubted(*load));
-        loads.min_by(f64::total_cmp)
+        above.filter(|load| is_doubted(*load)).min_by(f64::total_cmp)
+    }
+
+    /// The highest load that was undecided three times because the limit is near.
+    pub(super) fn highest_open(&self) -> Option<f64> {
+        let is_open = |load: f64| {
+            let undecided = self.always_undecided(load);
+            !undecided.is_empty() && undecided.iter().all(|trial| trial.is_near_bound())
+        };
+        let loads = self.trials.iter().map(|trial| trial.load);
+        loads.filter(|load| is_open(*load)).max_by(f64::total_cmp)
+    }
+
+    /// The trials of a load that was undecided three times, and never sure; none of any other.
+    fn always_undecided(&self, load: f64) -> Vec<&Trial> {
+        let of = self.trials.iter().filter(|trial| is_same_load(trial.load, load));
+        let (sure, undecided): (Vec<_>, Vec<_>) = of.partition(|trial| trial.passed().is_some());
+        if sure.is_empty() && undecided.len() >= UNDECIDED_OF_A_LOAD { undecided } else { Vec::new() }
+    }
+
+    /// The lowest and the highest load of trials that count as either; `None` where there is none.
+    pub(super) fn open_loads(&self) -> Option<(f64, f64)> {
+        let trials = self
+            .trials
+            .iter()
+            .enumerate()
+            .filter(|(at, trial)| self.is_evidence(*at) && trial.is_near_bound());
+        let loads = trials.map(|(_, trial)| (trial.load, trial.load));
+        loads.reduce(|(low, high), (load, _)| (low.min(load), high.max(load)))
     }
 
     /// No trial near the limit is made at a higher load: twice the highest that has passed, a little above the lowest
@@ -109,18 +135,8 @@ impl Search {
             Purpose::Down | Purpose::Step => false,
             // One that passes there shows that the limit is not where it seemed.
             Purpose::Beyond => true,
-            // One that fails while sends are late is in doubt; if those that pass were counted, the limit would seem
-            // higher than it is. Far below the limit none fails for it.
-            Purpose::Near => !trial.late || trial.load < self.usual_failure() * FAR_BELOW,
-            Purpose::Doubling | Purpose::Lowest | Purpose::Recover => true,
+            Purpose::Doubling | Purpose::Lowest | Purpose::Near | Purpose::Recover => true,
         }
-    }
-
-    /// The median load of the trials that failed; 0 where none has.
-    fn usual_failure(&self) -> f64 {
-        let mut failed: Vec<f64> = self.failed(true).collect();
-        failed.sort_by(f64::total_cmp);
-        failed.get(failed.len() / 2).copied().unwrap_or(0.0)
     }
 
     /// Whether the trial before it failed.
@@ -129,9 +145,6 @@ impl Search {
         before.iter().rev().find_map(Trial::passed) == Some(false)
     }
 }
-
-/// At this share of the load at which trials fail, one fails for another reason.
-const FAR_BELOW: f64 = 0.75;
 
 /// How far above a load that has failed the next trial may be.
 const A_LITTLE: f64 = 1.02;

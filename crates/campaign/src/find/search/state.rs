@@ -42,5 +42,5 @@ pub(super) enum Next {
     Done(Box<Finding>),
 }
 
-/// A load that is in doubt so often is not tried again.
-pub(super) const DOUBTS_OF_A_LOAD: usize = 3;
+/// A load that is undecided so often is not tried again.
+pub(super) const UNDECIDED_OF_A_LOAD: usize = 3;
