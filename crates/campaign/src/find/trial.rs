@@ -253,3 +253,64 @@ const LOST: Metric = Metric::Queries(QueryCount::Lost);
 
 /// SERVFAIL and REFUSED.
 const ERRORS: [u16; 2] = [2, 5];
+
+#[cfg(test)]
+mod tests {
+    use dnsdyno_measure::Warning;
+    use dnsdyno_plan::Draft;
+
+    use super::*;
+    use crate::find::imaginary::{Imaginary, Kind};
+    use crate::find::{BY_CHANCE, Options, Settings};
+
+    /// The verdict on a trial of a server that answers 10,000 queries a second and loses the others.
+    fn verdict(load: f64, host: impl Fn(&mut Imaginary), change: impl Fn(&mut Digest)) -> TrialVerdict {
+        let settings = Settings::new(&Options::default(), &Draft::default()).unwrap();
+        let mut server = Imaginary::new(Kind::Hard, 10_000.0, 1);
+        host(&mut server);
+        let mut run = server.trial(&settings.request(Purpose::Near, load, 0));
+        change(&mut run);
+        let mut trial = Trial::of(1, Purpose::Near, load, 0, &run);
+        trial.judge(settings.criteria().judge(&run, &trial, &[]), &run, is_made(&run));
+        trial.verdict
+    }
+
+    #[test]
+    fn late_sends_that_change_no_answer_change_no_verdict() {
+        let late = |load| verdict(load, |server| server.late = 1.0, |_| ());
+        assert_eq!(late(9_000.0), TrialVerdict::Passed);
+        let TrialVerdict::Failed(unmet) = late(11_000.0) else { panic!("{:?}", late(11_000.0)) };
+        assert_eq!(unmet[0].criterion, BY_CHANCE);
+    }
+
+    #[test]
+    fn losses_that_may_be_ours_leave_a_trial_undecided_with_what_the_generator_has_met() {
+        let drops = verdict(9_000.0, |server| server.loses = 1.0, |_| ());
+        let TrialVerdict::Undecided(undecided) = drops else { panic!("{drops:?}") };
+        assert_eq!(undecided.reasons, ["socket_drops"]);
+        assert_eq!(undecided.criteria[0].criterion, BY_CHANCE);
+        let ends = &undecided.criteria[0].ends;
+        assert_eq!(ends.measured, Measured::Part { part: 100, whole: 90_000 });
+        assert_eq!(ends.without_ours, Measured::Part { part: 0, whole: 90_000 });
+        // Packets that no query has missed.
+        let harmless = |run: &mut Digest| {
+            let sum = run.sum.as_mut().unwrap();
+            sum.arrivals.socket_drops = 3;
+            sum.warnings.push(Warning::SocketDrops { packets: 3, timed_out: 0 });
+        };
+        assert_eq!(verdict(9_000.0, |_| (), harmless), TrialVerdict::Passed);
+    }
+
+    #[test]
+    fn a_load_that_was_not_made_is_not_held_and_a_server_that_fails_a_lower_one_has_failed() {
+        let behind = |run: &mut Digest| {
+            let warning = Warning::SendsBehind { behind_ns: 5_000_000_000, schedule_ns: 10_000_000_000 };
+            run.sum.as_mut().unwrap().warnings.push(warning);
+        };
+        let TrialVerdict::Undecided(undecided) = verdict(9_000.0, |_| (), behind) else {
+            panic!("a load that was not made has passed")
+        };
+        assert_eq!((undecided.criteria.len(), undecided.reasons), (0, vec!["sends_behind".to_owned()]));
+        assert!(matches!(verdict(11_000.0, |_| (), behind), TrialVerdict::Failed(_)));
+    }
+}
