@@ -104,7 +104,7 @@ mod tests {
         let starved = run(&[(0, 10), (400, 900), (390, 800), (0, 5)]);
         assert_eq!(names(&starved), (vec!["server_starved"], vec![]));
         let text = bed_warnings(&starved.0, &starved.1, &starved.2)[0].0.to_string();
-        let (figures, _) = text.split_once("; what").unwrap();
+        let (figures, _) = text.split_once("; its delays").unwrap();
         assert_eq!(
             figures,
             "server starved: a thread of it waited 1.72 s of 4.00 s for a CPU of this host; 790 of 790 lost queries \

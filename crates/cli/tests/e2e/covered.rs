@@ -97,7 +97,7 @@ fn the_interval_in_which_a_run_is_stopped_has_its_rate_until_then() {
 fn the_interval_in_which_a_condition_ends_a_run_has_its_rate_until_then() {
     let work = Workplace::with_queries();
     let server = responder(Faults::default());
-    let load = "--rate 1k --for 50s --interval 1s --stop-when 'rate>1'";
+    let load = "--rate 1k --for 50s --interval 1s --stop-when rate>1";
     work.dnsdyno(&format!("run -s {} -d q.txt {load} -o run", server.address())).gives(0);
     let last = last_row(&work);
     assert!((last.asked_qps() - 1_000.0).abs() < 1e-6 && last.covered_ns < 1_000_000_000, "{last:?}");

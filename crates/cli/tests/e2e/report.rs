@@ -320,7 +320,12 @@ fn a_record_without_intervals_has_an_honest_page() {
     let page = page_of(&work, "run");
     assert_eq!(page.run(0)["series"]["levels"][0]["rows"], 0);
     assert_eq!(page.run(0)["curves"], Value::Array(Vec::new()));
-    assert!(page.run(0)["answer"]["sentence"].as_str().unwrap().starts_with("So far: no query was due"));
+    assert!(
+        page.run(0)["answer"]["sentence"]
+            .as_str()
+            .unwrap()
+            .starts_with("As far as the record goes: no query was due")
+    );
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The words of comparisons, to the letter.
 
-use dnsdyno_campaign::compare::{Figure, Kind, Outcome, Verdict};
+use dnsdyno_campaign::compare::{BoundState, Figure, Kind, NotJudged, Outcome, Verdict};
 
 use super::sample::{hostile, one_against_one, slower};
 use super::words::{figure, sentence};
@@ -34,6 +34,54 @@ fn no_difference_comes_with_what_would_have_been_seen() {
         sentence(&constant),
         "No difference that these runs could show: p99 is the same in all of them."
     );
+}
+
+#[test]
+fn a_difference_that_our_part_can_explain_is_undecided() {
+    let mut ours = hostile();
+    ours.metrics[0].verdict = Verdict::MayBeOurs;
+    ours.outcome = Outcome::Undecided;
+    assert_eq!(
+        sentence(&ours),
+        "Undecided: p99 5.1 % higher, which the generator's own part can explain. No other difference that these runs \
+         could show."
+    );
+    assert!(comparison(&ours, 100).contains("  may be ours\n"));
+}
+
+#[test]
+fn a_percentile_beyond_the_timeout_on_both_sides_is_not_called_the_same() {
+    let beyond = Figure { value: 5e9, beyond_timeout: true };
+    let mut both = hostile();
+    let p99 = &mut both.metrics[0];
+    (p99.verdict, p99.change, p99.is_constant) = (Verdict::NotCompared, None, true);
+    (p99.baseline_median, p99.candidate_median) = (beyond, beyond);
+    both.outcome = Outcome::Undecided;
+    both.bounds[0].state = BoundState::NotJudged(NotJudged::BeyondTimeout);
+    assert_eq!(
+        sentence(&both),
+        "Undecided: p99 beyond the timeout on both sides: not compared. No other difference that these runs could show."
+    );
+    let text = comparison(&both, 200);
+    assert!(text.contains("both beyond the timeout: not compared") && !text.contains("the same"), "{text}");
+    assert!(text.contains("(p99 beyond the timeout on both sides; either may be any time: "), "{text}");
+}
+
+#[test]
+fn a_bound_that_is_not_judged_says_why_and_what_would_tell() {
+    let told = |why| {
+        let mut slower = slower();
+        slower.bounds.truncate(1);
+        slower.bounds[0].state = BoundState::NotJudged(why);
+        comparison(&slower, 200).lines().last().unwrap().to_owned()
+    };
+    assert_eq!(
+        told(NotJudged::ReachesBeyond { runs_needed: Some(31) }),
+        "NOT JUDGED: p99 +5% (p99 5.1 % higher; the 95 % interval, 3.9 to 6.2 %, reaches beyond the bound: about 31 \
+         runs on each side would tell)"
+    );
+    assert!(told(NotJudged::MayBeOurs).contains("the generator's own part may be more than that"));
+    assert!(told(NotJudged::TooFewRuns).ends_with("(p99 5.1 % higher; too few runs)"));
 }
 
 #[test]
