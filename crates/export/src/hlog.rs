@@ -13,7 +13,7 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
-use dnsdyno_measure::Latency;
+use dnsdyno_measure::{CEILING_NS, Latency, SIGNIFICANT_DIGITS};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, IntervalLogWriterError, Tag};
@@ -47,7 +47,11 @@ pub(crate) fn write(run: &Run, mut out: &mut dyn Write) -> Result<(), ExportErro
 
 /// The histogram of all queries: those without an answer in time are in it with the timeout.
 pub(crate) fn with_unanswered(latency: Latency<'_>, timeout_ns: u64) -> Histogram<u64> {
-    let mut histogram = latency.answered.as_hdr().clone();
+    let mut histogram = Histogram::new_with_bounds(1, CEILING_NS, SIGNIFICANT_DIGITS)
+        .expect("the layout of all histograms is one of HdrHistogram's");
+    for bucket in latency.answered.buckets() {
+        histogram.saturating_record_n(bucket.from_ns, bucket.count);
+    }
     histogram.saturating_record_n(timeout_ns, latency.unanswered);
     histogram
 }
@@ -95,7 +99,9 @@ mod tests {
         }
         let read: Vec<_> = read.into_values().collect();
         assert_eq!(read.len(), 2);
-        assert_eq!(read[0], *seconds[0].tally.response.as_hdr());
+        let answered = Latency { answered: &seconds[0].tally.response, unanswered: 0 };
+        assert_eq!(read[0], with_unanswered(answered, 5_000_000_000));
+        assert_eq!(read[0].value_at_quantile(0.9), answered.answered.at_rank(1_800).unwrap());
         assert_eq!((read[1].len(), read[1].count_at(5_000_000_000)), (4_000, 100));
     }
 

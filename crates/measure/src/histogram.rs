@@ -15,7 +15,10 @@
 /// [`CEILING_NS`] as that ceiling.
 #[derive(Clone)]
 pub struct Histogram {
-    inner: hdrhistogram::Histogram<u64>,
+    /// By [`place`].
+    counts: Box<[u64; PLACES]>,
+    /// The sum of the counts.
+    count: u64,
     /// Exact sum, for an average without the rounding of the buckets.
     sum_ns: u128,
     /// Exact sum of squares: an integer, so the order of merging does not change it.
@@ -38,25 +41,14 @@ pub struct Bucket {
 impl Histogram {
     /// An empty histogram. Allocates all its memory (about 36 kB).
     pub fn new() -> Self {
-        // The bounds are constants that the library accepts; the tests construct it.
-        let inner = hdrhistogram::Histogram::new_with_bounds(1, CEILING_NS, SIGNIFICANT_DIGITS)
-            .expect("constant bounds are valid");
-        Histogram { inner, sum_ns: 0, sum_squares_ns2: 0, min_ns: u64::MAX, max_ns: 0 }
+        let counts = Box::new([0; PLACES]);
+        Histogram { counts, count: 0, sum_ns: 0, sum_squares_ns2: 0, min_ns: u64::MAX, max_ns: 0 }
     }
 
     /// Counts one duration.
     #[inline]
     pub fn record(&mut self, duration_ns: u64) {
-        if cfg!(feature = "unmeasured") {
-            return;
-        }
-        let kept_ns = duration_ns.clamp(FLOOR_NS, CEILING_NS);
-        self.inner.saturating_record(kept_ns);
-        let wide_ns = u128::from(duration_ns);
-        self.sum_ns += wide_ns;
-        self.sum_squares_ns2 = self.sum_squares_ns2.saturating_add(wide_ns * wide_ns);
-        self.min_ns = self.min_ns.min(duration_ns);
-        self.max_ns = self.max_ns.max(duration_ns);
+        self.record_n(duration_ns, 1);
     }
 
     /// Counts the same duration `times` times.
@@ -65,19 +57,24 @@ impl Histogram {
         if cfg!(feature = "unmeasured") || times == 0 {
             return;
         }
-        let kept_ns = duration_ns.clamp(FLOOR_NS, CEILING_NS);
-        self.inner.saturating_record_n(kept_ns, times);
+        self.counts[place(duration_ns)] += times;
+        self.count += times;
         let (wide_ns, times) = (u128::from(duration_ns), u128::from(times));
         self.sum_ns += wide_ns * times;
-        self.sum_squares_ns2 = self.sum_squares_ns2.saturating_add(wide_ns * wide_ns * times);
+        self.sum_squares_ns2 = self.sum_squares_ns2.saturating_add((wide_ns * wide_ns).saturating_mul(times));
         self.min_ns = self.min_ns.min(duration_ns);
         self.max_ns = self.max_ns.max(duration_ns);
     }
 
     /// Adds the counts of `other`. Exact, because the layout is the same.
     pub fn merge(&mut self, other: &Histogram) {
-        // Cannot fail: all histograms have the same layout and ceiling.
-        let _ = self.inner.add(&other.inner);
+        if other.count == 0 {
+            return;
+        }
+        for (count, more) in self.counts.iter_mut().zip(other.counts.iter()) {
+            *count = count.saturating_add(*more);
+        }
+        self.count = self.count.saturating_add(other.count);
         self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
         self.sum_squares_ns2 = self.sum_squares_ns2.saturating_add(other.sum_squares_ns2);
         self.min_ns = self.min_ns.min(other.min_ns);
@@ -86,19 +83,17 @@ impl Histogram {
 
     /// Removes all durations and keeps the allocated memory.
     pub fn clear(&mut self) {
-        if self.count() > 0 {
-            self.inner.reset();
+        if self.count > 0 {
+            self.counts.fill(0);
         }
-        self.sum_ns = 0;
-        self.sum_squares_ns2 = 0;
-        self.min_ns = u64::MAX;
-        self.max_ns = 0;
+        (self.count, self.sum_ns, self.sum_squares_ns2) = (0, 0, 0);
+        (self.min_ns, self.max_ns) = (u64::MAX, 0);
     }
 
     /// Number of durations recorded.
     #[inline]
     pub fn count(&self) -> u64 {
-        self.inner.len()
+        self.count
     }
 
     /// The duration of this rank, 1 for the shortest; `None` where the rank does not exist.
@@ -106,24 +101,22 @@ impl Histogram {
     /// It is the upper end of the bucket: at most 0.8 % above the exact value and never below it. The longest
     /// duration is exact.
     pub fn at_rank(&self, rank: u64) -> Option<u64> {
-        if rank == 0 || rank > self.count() {
+        if rank == 0 {
             return None;
         }
-        // Minus half a rank: the library rounds `quantile × count` up, and a rounding error in the last bit of
-        // the quotient must not reach the next rank.
-        let quantile = (rank as f64 - 0.5) / self.count() as f64;
-        Some(self.inner.value_at_quantile(quantile).min(self.max_ns.max(FLOOR_NS)))
+        let mut below = 0;
+        let bucket = self.buckets().find(|bucket| {
+            below += bucket.count;
+            below >= rank
+        })?;
+        Some(bucket.to_ns.min(self.max_ns.max(FLOOR_NS)))
     }
 
     /// The buckets that are not empty, shortest durations first.
     pub fn buckets(&self) -> impl Iterator<Item = Bucket> + '_ {
-        self.inner.iter_recorded().map(|step| {
-            let value = step.value_iterated_to();
-            Bucket {
-                from_ns: self.inner.lowest_equivalent(value),
-                to_ns: self.inner.highest_equivalent(value),
-                count: step.count_at_value(),
-            }
+        (0..).zip(self.counts.iter()).filter(|(_, count)| **count > 0).map(|(place, count)| {
+            let (from_ns, to_ns) = ends_of(place);
+            Bucket { from_ns, to_ns, count: *count }
         })
     }
 
@@ -132,21 +125,17 @@ impl Histogram {
     pub fn from_parts(buckets: impl IntoIterator<Item = Bucket>, exact: ExactFigures) -> Self {
         let mut histogram = Histogram::new();
         for bucket in buckets {
-            let kept_ns = bucket.from_ns.clamp(FLOOR_NS, CEILING_NS);
-            histogram.inner.saturating_record_n(kept_ns, bucket.count);
+            let count = &mut histogram.counts[place(bucket.from_ns)];
+            *count = count.saturating_add(bucket.count);
+            histogram.count = histogram.count.saturating_add(bucket.count);
         }
-        if histogram.count() > 0 {
+        if histogram.count > 0 {
             histogram.sum_ns = exact.sum_ns;
             histogram.sum_squares_ns2 = exact.sum_squares_ns2;
             histogram.min_ns = exact.min_ns;
             histogram.max_ns = exact.max_ns;
         }
         histogram
-    }
-
-    /// The same counts in HdrHistogram's own type, for its formats. It has buckets only: not the exact figures.
-    pub fn as_hdr(&self) -> &hdrhistogram::Histogram<u64> {
-        &self.inner
     }
 
     /// The exact figures, without the rounding of the buckets; `None` while empty.
@@ -196,7 +185,7 @@ impl std::fmt::Debug for Histogram {
 /// Equal: the same count in each bucket, and the same exact figures.
 impl PartialEq for Histogram {
     fn eq(&self, other: &Self) -> bool {
-        self.inner == other.inner && self.exact() == other.exact()
+        self.counts == other.counts && self.exact() == other.exact()
     }
 }
 
@@ -219,8 +208,31 @@ pub const FLOOR_NS: u64 = 1_000;
 /// Longest duration that is distinguished: 2^41 ns, about 36 minutes, more than twice the longest timeout of a plan.
 pub const CEILING_NS: u64 = (1 << 41) - 1;
 
-/// With two digits the library uses 128 buckets per octave: an error of at most 0.8 %; 1 % is promised.
-const SIGNIFICANT_DIGITS: u8 = 2;
+/// Significant digits of the layout, as HdrHistogram counts them: 128 buckets per octave, an error of at most 0.8 %; 1 %
+/// is promised.
+pub const SIGNIFICANT_DIGITS: u8 = 2;
+
+/// Where a duration is counted: the place in HdrHistogram's layout for these digits.
+#[inline]
+fn place(duration_ns: u64) -> usize {
+    let kept_ns = duration_ns.clamp(FLOOR_NS, CEILING_NS);
+    // The upper eight bits, of which the first is 1; the places below 256 have a width of 1 ns.
+    let shift = kept_ns.ilog2() - OCTAVE_BITS;
+    (((shift as u64) << OCTAVE_BITS) + (kept_ns >> shift)) as usize
+}
+
+/// The shortest and the longest duration that are counted at a place.
+fn ends_of(place: u64) -> (u64, u64) {
+    let shift = (place >> OCTAVE_BITS).saturating_sub(1);
+    let from_ns = (place - (shift << OCTAVE_BITS)) << shift;
+    (from_ns, from_ns + (1 << shift) - 1)
+}
+
+/// Buckets of an octave, as a power of two.
+const OCTAVE_BITS: u32 = 7;
+
+/// The places of the layout, up to that of the longest duration.
+const PLACES: usize = ((CEILING_NS.ilog2() - OCTAVE_BITS + 2) as usize) << OCTAVE_BITS;
 
 #[cfg(test)]
 mod tests {
@@ -231,6 +243,19 @@ mod tests {
         let mut histogram = Histogram::new();
         values.iter().for_each(|v| histogram.record(*v));
         histogram
+    }
+
+    #[test]
+    fn the_buckets_are_those_of_hdrhistogram() {
+        let mut library =
+            hdrhistogram::Histogram::<u64>::new_with_bounds(1, CEILING_NS, SIGNIFICANT_DIGITS).unwrap();
+        let near = |power: u32| [(1u64 << power) - 1, 1 << power, (1 << power) + (1 << (power - 7))];
+        for duration_ns in (10..41).flat_map(near).chain([FLOOR_NS, 1_234_567, 999_999_999, CEILING_NS]) {
+            let bucket = filled(&[duration_ns]).buckets().next().unwrap();
+            let ends = (library.lowest_equivalent(duration_ns), library.highest_equivalent(duration_ns));
+            assert_eq!((bucket.from_ns, bucket.to_ns), ends, "{duration_ns}");
+            library.saturating_record(duration_ns);
+        }
     }
 
     #[test]

@@ -61,7 +61,7 @@ pub use explanation::{Explanation, add_explanations};
 pub use facts::{Fact, Facts};
 pub use fallback::{Fallback, FallbackFailure, Half};
 pub use foreign::{acts_on_a_terminal, shown};
-pub use histogram::{Bucket, CEILING_NS, ExactFigures, FLOOR_NS, Histogram};
+pub use histogram::{Bucket, CEILING_NS, ExactFigures, FLOOR_NS, Histogram, SIGNIFICANT_DIGITS};
 pub use latency::{BEYOND, Latency, PERCENTILES, Percentiles, Quantile, WrittenLatency, percentile_name};
 pub use loss::{BURST_NS, Loss};
 pub use losses_beside::LossesBeside;
