@@ -208,8 +208,8 @@ pub const FLOOR_NS: u64 = 1_000;
 /// Longest duration that is distinguished: 2^41 ns, about 36 minutes, more than twice the longest timeout of a plan.
 pub const CEILING_NS: u64 = (1 << 41) - 1;
 
-/// Significant digits of the layout, as HdrHistogram counts them: 128 buckets per octave, an error of at most 0.8 %; 1 %
-/// is promised.
+/// Significant digits of the layout, as HdrHistogram counts them: 128 buckets per octave, an error of at most 0.8 %;
+/// 1 % is promised.
 pub const SIGNIFICANT_DIGITS: u8 = 2;
 
 /// Where a duration is counted: the place in HdrHistogram's layout for these digits.

@@ -240,8 +240,8 @@ impl Warning {
                 "give the generator CPUs of its own (`taskset`), or run the server on another host"
             }
             Warning::ServerStarved { .. } => {
-                "its delays and losses of that time are this host's: give the server CPUs of its own (`taskset`), or run \
-                 it on another host"
+                "its delays and losses of that time are this host's: give the server CPUs of its own (`taskset`), or \
+                 run it on another host"
             }
             Warning::ServerThrottled { .. } => {
                 "this is the limit of its quota: raise it (`cpu.max`, CPUQuota=) if the limit of the server itself is \

@@ -364,7 +364,7 @@ fn expectation_of_each() -> Value {
         "missed": count("Parts that did not meet it."),
         "undecided": count("Parts of which the run does not say whether they met it."),
         "cut_short": count("Parts that were cut short, with too few queries to be judged."),
-        "first_missed": { "type": "array", "items": missed, "description": "The first of which it is not sure that they met it." },
+        "first_missed": { "type": "array", "items": missed, "description": "The first that may have missed it." },
         "outcome": outcome("What came of it in all parts."),
         "passed": { "type": "boolean", "description": "Whether each part met it." },
     })

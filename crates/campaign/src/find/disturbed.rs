@@ -70,7 +70,8 @@ impl Host {
     }
 
     /// The bias that is accepted, as a share of the limit; half of the interval that is wanted is 2 %. Trials that are
-    /// undecided by ends far apart are left out, and they are more of those that would fail than of those that would pass.
+    /// undecided by ends far apart are left out, and they are more of those that would fail than of those that would
+    /// pass.
     fn most_bias(self) -> f64 {
         match self {
             Host::Loses => 0.002,

@@ -66,7 +66,7 @@ impl Ramp {
     }
 
     /// Notes the first row for which a rule holds.
-    fn knee(&mut self, rule: &'static str, run: &Digest, holds: &dyn Fn(&Row) -> bool, twice: bool) {
+    fn knee(&mut self, rule: &'static str, run: &Digest, holds: Rule<'_>, twice: bool) {
         let Some(row) = first(run.rows(), holds, twice) else { return };
         let per_second = |count| units::rate(rate_qps(count, row.covered_ns));
         let mean = row.tally.response.mean_ns().map_or("-".to_owned(), units::duration);
@@ -81,7 +81,7 @@ impl Ramp {
 
     /// The first row from which on the generator may be the limit: it has sent fewer than it should, or a rule holds
     /// for what may be its own part only.
-    fn first_of_ours(&self, run: &Digest, of_ours: &[(&dyn Fn(&Row) -> bool, bool)]) -> Option<f64> {
+    fn first_of_ours(&self, run: &Digest, of_ours: &[(Rule<'_>, bool)]) -> Option<f64> {
         let rows = of_ours.iter().filter_map(|(holds, twice)| first(run.rows(), holds, *twice));
         rows.map(|row| self.settings.rounded(row.asked_qps())).min_by(f64::total_cmp)
     }
@@ -180,6 +180,9 @@ impl Campaign for Ramp {
     }
 }
 
+/// What is looked for in the rows of a run.
+type Rule<'a> = &'a dyn Fn(&Row) -> bool;
+
 impl Finder for Ramp {
     fn made(&self) -> Made<'_> {
         Made { trials: &self.trials, bracket: None }
@@ -187,7 +190,7 @@ impl Finder for Ramp {
 }
 
 /// The first row for which a rule holds; one about a rate must hold in the next row too.
-fn first<'a>(rows: &'a [Row], holds: &dyn Fn(&Row) -> bool, twice: bool) -> Option<&'a Row> {
+fn first<'a>(rows: &'a [Row], holds: Rule<'_>, twice: bool) -> Option<&'a Row> {
     let found = (0..rows.len()).find(|at| {
         let next = rows.get(at + 1).or(rows.get(*at));
         rows.get(*at).is_some_and(holds) && (!twice || next.is_some_and(holds))

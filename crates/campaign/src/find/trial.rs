@@ -157,8 +157,8 @@ impl Trial {
         }
     }
 
-    /// Whether it is undecided because its figures are near their bounds: then its load is near the limit. Ends that are
-    /// far apart, as where this host loses responses, say nothing of where the limit is.
+    /// Whether it is undecided because its figures are near their bounds: then its load is near the limit. Ends that
+    /// are far apart, as where this host loses responses, say nothing of where the limit is.
     pub(super) fn is_near_bound(&self) -> bool {
         match &self.verdict {
             TrialVerdict::Undecided(Undecided { criteria, .. }) => {

@@ -133,7 +133,8 @@ fn sentence(
             };
             let why = match last_failed {
                 Some(attempt) if is_undecided(attempt) => format!(
-                    "; {}, but the generator or its host may be the reason, so it is not known whether the server holds that load",
+                    "; {}, but the generator or its host may be the reason, so it is not known whether the server \
+                     holds that load",
                     failed(settings, attempt)
                 ),
                 Some(attempt) => format!("; {}", failed(settings, attempt)),

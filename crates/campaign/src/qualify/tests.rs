@@ -16,7 +16,8 @@ const MS: u64 = 1_000_000;
 /// What the generator does in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ours {
-    /// Queries that were lost were sent late, in bursts, and no others; of seconds in which all were lost, half of them.
+    /// Queries that were lost were sent late, in bursts, and no others; of seconds in which all were lost, half of
+    /// them.
     Bursts,
     /// Its sockets dropped the responses that are missing.
     Drops,

@@ -90,9 +90,9 @@ fn an_undecided_trial_says_how_much_of_its_figure_may_be_ours_and_what_the_gener
         finding_text(&Finding { notes: vec![note], ..finding(vec![made.clone()]) }, 1_000)
     };
     let both = note(Some((990.0, 1_010.0)), &["p99<5ms"]);
-    let said = "of 4 trials from 980 qps on it depends on what the generator or its host has added whether they meet p99<5ms \
-                (sends_late); the interval allows for both in those from 990 to 1,010 qps, and the others count neither \
-                for the server nor against it";
+    let said = "of 4 trials from 980 qps on it depends on what the generator or its host has added whether they meet \
+                p99<5ms (sends_late); the interval allows for both in those from 990 to 1,010 qps, and the others \
+                count neither for the server nor against it";
     assert!(both.contains(said), "{both}");
     let not_made = note(None, &[]);
     let said = "of 4 trials from 980 qps on the load was not made as it was asked for (sends_late); they count neither";

@@ -129,8 +129,8 @@ pub fn answer_line(finding: &Finding) -> String {
             rate(*to)
         ),
         Outcome::Undecided { load } => format!(
-            "nothing can be said of the server: at {} {} it depends on the generator or its host whether the criteria are met, \
-             {spent}",
+            "nothing can be said of the server: at {} {} it depends on the generator or its host whether the criteria \
+             are met, {spent}",
             rate(*load),
             load_unit(finding)
         ),
