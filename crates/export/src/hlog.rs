@@ -52,7 +52,10 @@ pub(crate) fn with_unanswered(latency: Latency<'_>, timeout_ns: u64) -> Histogra
     for bucket in latency.answered.buckets() {
         histogram.saturating_record_n(bucket.from_ns, bucket.count);
     }
-    histogram.saturating_record_n(timeout_ns, latency.unanswered);
+    // Of nothing recorded it would take the longest duration.
+    if latency.unanswered > 0 {
+        histogram.saturating_record_n(timeout_ns, latency.unanswered);
+    }
     histogram
 }
 
@@ -87,6 +90,7 @@ mod tests {
         write(&run.run, &mut out).unwrap();
         // The legend is not part of the format of the crate's own reader.
         let text = String::from_utf8(out).unwrap().replace(&format!("{LEGEND}\n"), "");
+        assert!(text.contains("Tag=response,0.000,1.000,40.108,"), "{text}");
         let mut read = BTreeMap::new();
         for entry in IntervalLogIterator::new(text.as_bytes()) {
             if let LogEntry::Interval(line) = entry.unwrap() {

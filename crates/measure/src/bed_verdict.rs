@@ -12,8 +12,9 @@ pub(crate) fn bed_warnings(sum: &Tally, arrivals: &Arrivals, evidence: &Evidence
     let waits_for_responses = !evidence.open_loop || sum.held_back > 0;
     let warning = |held_ns: u64, noted_part: u64, beside: LossBeside, warning: Warning| {
         let has_lost = beside.lost > 0 && beside.lost >= of / LOST_PART;
-        let has_slowed = waits_for_responses && held_ns > lasted_ns / SLOWED_PART;
-        let is_noted = beside.lost > 0 || held_ns > lasted_ns / noted_part;
+        let is_long = |part: u64| held_ns > (lasted_ns / part).max(SHORTEST_NS);
+        let has_slowed = waits_for_responses && is_long(SLOWED_PART);
+        let is_noted = beside.lost > 0 || is_long(noted_part);
         (has_lost || has_slowed || is_noted).then_some((warning, has_lost || has_slowed))
     };
     let server = bed.server.as_deref();
@@ -49,6 +50,10 @@ const LOST_PART: u64 = 10;
 
 /// A loop that was held up for more than this part of its time would have been more than a quarter faster without.
 const SLOWED_PART: u64 = 5;
+
+/// Some turns of a scheduler: a run that lasts no longer has seen how processes share a CPU, and not that one was short
+/// of it.
+const SHORTEST_NS: u64 = 10_000_000;
 
 /// Of a wait for a CPU, and of what a hypervisor takes, this part of the time is noted also where nothing was lost.
 const NOTED_WAIT_PART: u64 = 10;
@@ -128,6 +133,11 @@ mod tests {
         };
         assert_eq!(loop_of(300), (vec!["server_starved"], vec![]));
         assert_eq!(loop_of(150), (vec![], vec!["server_starved"]));
+        // A loop of a millisecond.
+        let (sum, mut arrivals, evidence) = run(&[(0, 0)]);
+        arrivals.bed.as_mut().unwrap().server.as_mut().unwrap().longest_wait_ns = 500_000;
+        let evidence = Evidence { open_loop: false, lasted_ns: 1_000_000, ..evidence };
+        assert_eq!(names(&(sum, arrivals, evidence)), (vec![], vec![]));
         let (mut sum, arrivals, evidence) = run(&[(0, 300), (0, 300)]);
         sum.held_back = 1;
         assert_eq!(

@@ -280,7 +280,7 @@ mod tests {
         let late = |load| verdict(load, |server| server.late = 1.0, |_| ());
         assert_eq!(late(9_000.0), TrialVerdict::Passed);
         let TrialVerdict::Failed(unmet) = late(11_000.0) else { panic!("{:?}", late(11_000.0)) };
-        assert_eq!(unmet[0].criterion, BY_CHANCE);
+        assert!(unmet.iter().any(|of| of.criterion == BY_CHANCE), "{unmet:?}");
     }
 
     #[test]
