@@ -40,9 +40,9 @@ const OF_INTERVAL = {
     asked: (interval) => interval.asked_qps,
     sent: (interval) => interval.sent_qps,
     answered: (interval) => interval.answered_qps,
-    "timed out": (interval) => (interval.queries.timed_out * 1e9) / interval.covered_ns,
-    "answered late": (interval) => (interval.queries.answered_late * 1e9) / interval.covered_ns,
-    "sent, no answer awaited": (interval) => (interval.queries.sent_only * 1e9) / interval.covered_ns,
+    "timed out": (interval) => rate(interval.queries.timed_out, interval),
+    "answered late": (interval) => rate(interval.queries.answered_late, interval),
+    "sent, no answer awaited": (interval) => rate(interval.queries.sent_only, interval),
   },
   latency: {
     p50: (interval) => percentile(interval.p50),
@@ -50,6 +50,11 @@ const OF_INTERVAL = {
     "p99.9": (interval) => percentile(interval.p99_9),
   },
 };
+
+/** So many queries per second of the load; none where no load was. */
+function rate(queries, { covered_ns }) {
+  return covered_ns > 0 ? (queries * 1e9) / covered_ns : null;
+}
 
 for (const kind of KINDS) {
   test(`each figure on the page of a run of kind ${kind} is that of its record`, async () => {
