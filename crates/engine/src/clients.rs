@@ -37,7 +37,7 @@ pub trait ClientModel: Send {
     fn client(&self, query: u32) -> u32;
 
     /// The place of the query's type in [`ClientModels::types`].
-    fn type_slot(&self, query: u32) -> u16;
+    fn type_slot(&self, query: u32) -> u8;
 
     /// A query has ended, with this response, or without any.
     fn ended(&mut self, query: u32, at_ns: u64, response: Option<&[u8]>);
@@ -106,7 +106,7 @@ impl ClientQueries {
         self.sent_questions.is_last(slot, response.question) || is_error_without_question(response)
     }
 
-    pub(crate) fn sent(&mut self, slot: u32, query: u32) -> u16 {
+    pub(crate) fn sent(&mut self, slot: u32, query: u32) -> u8 {
         self.sent_questions.note(slot, self.clients.question(query));
         self.clients.type_slot(query)
     }

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use dnsdyno_measure::NotSentReason;
+use dnsdyno_measure::{NotSentReason, ShortDelay};
 use dnsdyno_transport::Group;
 
 use crate::inflight::SentQuery;
@@ -45,13 +45,15 @@ pub(crate) struct Waiting {
     /// In the TCP part of a fallback: when the query was first sent, and when its truncated response was received.
     pub(crate) sent_ns: u64,
     pub(crate) truncated_ns: u64,
+    /// What late sends may have added to its response time so far.
+    pub(crate) own_delay: ShortDelay,
 }
 
 impl Waiting {
     /// The query, as sent at this instant. Its type is not known here.
     pub(crate) fn sent_query(&self, member: u8, sent_ns: u64) -> SentQuery {
-        let Waiting { due, question, .. } = *self;
-        SentQuery { intended_ns: due.intended_ns, sent_ns, question, member, type_slot: 0 }
+        let Waiting { due, question, own_delay, .. } = *self;
+        SentQuery { intended_ns: due.intended_ns, sent_ns, question, member, type_slot: 0, own_delay }
     }
 }
 

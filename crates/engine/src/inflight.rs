@@ -16,6 +16,8 @@
 
 use std::ops::Range;
 
+use dnsdyno_measure::ShortDelay;
+
 use crate::query_before::{Before, QueriesBefore};
 
 /// The table of one worker.
@@ -73,7 +75,9 @@ pub(crate) struct SentQuery {
     /// Its member of the mix; 0 without a mix.
     pub(crate) member: u8,
     /// The slot of its type; 0 before it is sent.
-    pub(crate) type_slot: u16,
+    pub(crate) type_slot: u8,
+    /// What late sends may add to its response time.
+    pub(crate) own_delay: ShortDelay,
 }
 
 /// What a response was.
@@ -124,13 +128,14 @@ struct Slot {
     newer: u32,
     state: State,
     member: u8,
-    type_slot: u16,
+    type_slot: u8,
+    own_delay: ShortDelay,
 }
 
 impl Slot {
     fn sent_query(&self) -> SentQuery {
-        let Slot { intended_ns, sent_ns, question, member, type_slot, .. } = *self;
-        SentQuery { intended_ns, sent_ns, question, member, type_slot }
+        let Slot { intended_ns, sent_ns, question, member, type_slot, own_delay, .. } = *self;
+        SentQuery { intended_ns, sent_ns, question, member, type_slot, own_delay }
     }
 }
 
@@ -165,6 +170,7 @@ impl InFlight {
             state: State::Free,
             member: 0,
             type_slot: 0,
+            own_delay: ShortDelay::NONE,
         };
         let (mut table, mut slots, mut fallback) = (Vec::new(), 0, 0..0);
         for &GroupSlots { channels, ids, are_fallback } in groups {
@@ -281,9 +287,10 @@ impl InFlight {
 
     #[inline]
     fn insert_between(&mut self, list: usize, index: u32, sent_query: SentQuery, older: u32, newer: u32) {
-        let SentQuery { intended_ns, sent_ns, question, member, type_slot } = sent_query;
+        let SentQuery { intended_ns, sent_ns, question, member, type_slot, own_delay } = sent_query;
+        let state = State::Live;
         self.slots[index as usize] =
-            Slot { intended_ns, sent_ns, question, older, newer, state: State::Live, member, type_slot };
+            Slot { intended_ns, sent_ns, question, older, newer, state, member, type_slot, own_delay };
         match self.slots.get_mut(older as usize) {
             Some(slot) => slot.newer = index,
             None => self.lists[list].oldest = index,

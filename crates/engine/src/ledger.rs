@@ -14,7 +14,7 @@
 use std::collections::VecDeque;
 
 use dnsdyno_measure::{
-    Arrivals, BURST_NS, Explanation, Fallback, MemberTally, NotSentReason, OwnDelay, Tally,
+    Arrivals, BURST_NS, Explanation, Fallback, MemberTally, NotSentReason, OwnDelay, ShortDelay, Tally,
 };
 use dnsdyno_transport::Resources;
 use rtrb::{Consumer, Producer};
@@ -157,7 +157,7 @@ impl Ledger {
     }
 
     /// Queries were sent together, the first of them late by `late_ns`; `is_idle`: no other one was outstanding. Counts
-    /// what late sends may add to their responses.
+    /// what late sends may add to their response times, and returns it.
     #[inline]
     pub(crate) fn sent_together(
         &mut self,
@@ -166,11 +166,13 @@ impl Ledger {
         sent_ns: u64,
         late_ns: u64,
         is_idle: bool,
-    ) {
-        if self.headline_is_response && queries > 0 {
-            let delay_ns = self.own_delay.at_send(sent_ns, late_ns, is_idle);
-            self.tally(first_due_ns).own_delay.record_n(delay_ns, queries as u64);
+    ) -> ShortDelay {
+        if !self.headline_is_response || queries == 0 {
+            return ShortDelay::NONE;
         }
+        let delay_ns = self.own_delay.at_send(sent_ns, late_ns, is_idle);
+        self.tally(first_due_ns).own_delay.record_n(delay_ns, queries as u64);
+        ShortDelay::of(delay_ns)
     }
 
     /// The kernel has stamped when a send left, so long after it; `None`: the stamp did not come.
@@ -217,12 +219,16 @@ impl Ledger {
     pub(crate) fn answered(&mut self, sent_query: &SentQuery, at_ns: u64, rcode: u16, bytes: usize) {
         let response_ns = at_ns.saturating_sub(sent_query.intended_ns);
         let service_ns = at_ns.saturating_sub(sent_query.sent_ns);
-        let headline_ns = if self.headline_is_response { response_ns } else { service_ns };
+        let is_response = self.headline_is_response;
+        let headline_ns = if is_response { response_ns } else { service_ns };
         let tally = self.tally(sent_query.intended_ns);
         tally.ends.answered += 1;
         tally.rcodes.add(rcode, 1);
         tally.response.record(response_ns);
         tally.service.record(service_ns);
+        if is_response {
+            tally.response_least.record(sent_query.own_delay.less(response_ns));
+        }
         count_response_bytes(tally, bytes);
         if let Some(count) = tally.types.get_mut(usize::from(sent_query.type_slot)) {
             count.answered += 1;

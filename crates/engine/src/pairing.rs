@@ -3,7 +3,9 @@
 //! A query is outstanding from the instant at which it is sent until it is answered, refused, timed out or interrupted.
 //! A query that falls back from UDP to TCP waits for a client, and is then outstanding once more.
 
-use dnsdyno_measure::{ConnectFailure, ConnectionEnd, FallbackFailure, NotSentReason, StreamFailure};
+use dnsdyno_measure::{
+    ConnectFailure, ConnectionEnd, FallbackFailure, NotSentReason, ShortDelay, StreamFailure,
+};
 use dnsdyno_plan::source::{Queries, WorkerShare};
 use dnsdyno_transport::{Batch, ConnectionEvent, Group, MessageKind, NeverSent, Resources, Sink};
 use dnsdyno_wire::{FLAG_QR, FLAG_TC, HEADER_LEN, peek, peek_id, same_question};
@@ -87,11 +89,13 @@ impl<'a> Pairing<'a> {
     pub(crate) fn note_sent(&mut self, number: usize, places: &[Place], batch: &Batch, sent_ns: u64) {
         let Queue { group, waiting, held_before_ns, .. } = &mut self.groups.all[number];
         let falls_back = self.fallback.group == number + 1;
+        let mut own_delay = ShortDelay::NONE;
         // The first query of a queue was due first.
         if let Some(first) = waiting.front().filter(|_| !group.is_fallback) {
             let late_ns = sent_ns.saturating_sub(Queue::free_ns(first, *held_before_ns, sent_ns));
             let is_idle = self.table.live() == 0;
-            self.ledger.sent_together(places.len(), first.due.intended_ns, sent_ns, late_ns, is_idle);
+            own_delay =
+                self.ledger.sent_together(places.len(), first.due.intended_ns, sent_ns, late_ns, is_idle);
         }
         for ((query, place), message) in waiting.iter().zip(places).zip(batch.iter()) {
             let question = query.question;
@@ -106,10 +110,10 @@ impl<'a> Pairing<'a> {
                 continue;
             }
             let type_slot = match self.plain {
-                Some(queries) => queries.type_slot(question as usize) as u16,
+                Some(queries) => queries.type_slot(question as usize) as u8,
                 None => self.queries.sent(place.slot(), question),
             };
-            let sent_query = SentQuery { type_slot, ..query.sent_query(group.member, sent_ns) };
+            let sent_query = SentQuery { type_slot, own_delay, ..query.sent_query(group.member, sent_ns) };
             let free_ns = Queue::free_ns(query, *held_before_ns, sent_ns);
             self.ledger.sent(&sent_query, free_ns, message.len());
             if self.send_only {
@@ -423,14 +427,14 @@ impl Pairing<'_> {
             self.made.count_found(true, rcode, self.ledger.arrivals());
         }
         let number = self.table.slot_of(channel, id).map_or(0, |slot| self.made.number(slot));
-        let SentQuery { intended_ns, sent_ns, question, .. } = *sent_query;
+        let SentQuery { intended_ns, sent_ns, question, own_delay, .. } = *sent_query;
         let due = Due { number, intended_ns, is_new: true, free_ns: intended_ns };
         let waiting = &mut self.groups.all[self.fallback.group].waiting;
         // Ordered by first sending, and so by timeout. Only a query whose response the network has delayed is inserted
         // before others.
         let passed = waiting.iter().rev().take_while(|other| other.sent_ns > sent_ns).count();
         let place = waiting.len() - passed;
-        waiting.insert(place, Waiting { due, question, sent_ns, truncated_ns: at_ns });
+        waiting.insert(place, Waiting { due, question, sent_ns, truncated_ns: at_ns, own_delay });
         self.ledger.fallback(intended_ns).started += 1;
     }
 

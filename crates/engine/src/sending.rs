@@ -9,7 +9,7 @@
 //!
 //! A single transport is a mix of one member with one group.
 
-use dnsdyno_measure::{FallbackFailure, NotSentReason, Tally};
+use dnsdyno_measure::{FallbackFailure, NotSentReason, ShortDelay, Tally};
 use dnsdyno_plan::source::Picker;
 use dnsdyno_transport::{Batch, Group, NextClient, Stopped, Transport};
 use dnsdyno_wire::patch_id;
@@ -152,7 +152,13 @@ impl Sending {
                 given_up += 1;
                 continue;
             }
-            queue.waiting.push_back(Waiting { due, question, sent_ns: 0, truncated_ns: 0 });
+            queue.waiting.push_back(Waiting {
+                due,
+                question,
+                sent_ns: 0,
+                truncated_ns: 0,
+                own_delay: ShortDelay::NONE,
+            });
             outstanding += 1;
             capacity -= 1;
         }

@@ -141,9 +141,9 @@ impl<'a> Supply<'a> {
 
     /// A query was sent from this slot of the table. Returns the slot of its type.
     #[cold]
-    pub(crate) fn sent(&mut self, slot: u32, query: u32) -> u16 {
+    pub(crate) fn sent(&mut self, slot: u32, query: u32) -> u8 {
         match self {
-            Supply::Whole(queries) => queries.type_slot(query as usize) as u16,
+            Supply::Whole(queries) => queries.type_slot(query as usize) as u8,
             Supply::Fed(fed) => fed.sent(slot, query),
             Supply::Clients(clients) => clients.sent(slot, query),
         }
@@ -328,12 +328,12 @@ impl Fed {
     }
 
     /// Keeps the question of a query, by the slot from which it was sent. Returns the slot of its type.
-    fn sent(&mut self, slot: u32, query: u32) -> u16 {
+    fn sent(&mut self, slot: u32, query: u32) -> u8 {
         let place = self.place_of(query);
         let Some(Some(Live { chunk, .. })) = self.chunks.get(place) else { return 0 };
         let i = query as usize % CHUNK_QUERIES;
         self.sent_questions.note(slot, chunk.queries.question(i));
-        chunk.queries.type_slot(i) as u16
+        chunk.queries.type_slot(i) as u8
     }
 
     #[cold]

@@ -84,8 +84,8 @@ impl ClientModel for Chains {
         self.asked[query as usize].as_ref().unwrap().0
     }
 
-    fn type_slot(&self, query: u32) -> u16 {
-        (self.client(query) / 2 % 2) as u16
+    fn type_slot(&self, query: u32) -> u8 {
+        (self.client(query) / 2 % 2) as u8
     }
 
     fn count(&mut self, counts: &mut CachingClients, _: u64, _: bool) {

@@ -114,6 +114,25 @@ fn the_queries_of_each_client_are_counted_without_retries() {
 }
 
 #[test]
+fn the_response_times_without_late_sends_are_those_measured_less_the_delays_of_their_batches() {
+    let queries = queries();
+    let run_at = |rate_qps| {
+        let load = constant(rate_qps, 1);
+        run_on(SimConfig { loss: 0.01, ..SimConfig::default() }, &job(&queries, &load), 1).0.tally
+    };
+    // Each is sent when it is due.
+    let even = run_at(3_000.0);
+    assert_eq!(even.response_least, even.response);
+    // In bursts: the first of a burst is late.
+    let dense = run_at(200_000.0);
+    let (least, response) = (dense.response_least.exact().unwrap(), dense.response.exact().unwrap());
+    let delays = dense.own_delay.exact().unwrap();
+    assert_eq!(dense.response_least.count(), dense.response.count());
+    assert!(delays.sum_ns > 0 && least.sum_ns < response.sum_ns);
+    assert!(response.sum_ns - least.sum_ns <= delays.sum_ns * 9 / 8 + 512 * u128::from(dense.scheduled));
+}
+
+#[test]
 fn the_same_seed_gives_the_same_record_and_another_seed_another() {
     let (queries, load) = (queries(), constant(3_000.0, 4));
     let job = job(&queries, &load);

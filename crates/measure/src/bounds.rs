@@ -10,14 +10,16 @@
 //! **Upper end.** Had each query been sent when it was due, a work-conserving server would have answered it no later.
 //! So its response time as measured, from the due instant, is an upper bound.
 //!
-//! **Lower end.** If no query of a run was delayed by us by more than ε, no answer was: each response time is at most ε
-//! above the ideal one. Where K queries may have been delayed by more, these K can be anywhere in the ideal order, and
-//! the percentile of N queries is at least the response time of rank p·N − K, less ε. This holds for every ε, and the
-//! highest of these bounds is used. What a late query may have delayed *behind* it is in K too: see
-//! [`Tally::own_delay`].
+//! **Lower end.** What late sends may have added to the response time of a query is known, those of the queries before it
+//! included: see [`Tally::own_delay`]. Without it each response time is a lower bound of the ideal one
+//! ([`Tally::response_least`]), and so is each percentile of these.
 //!
-//! The service time is no better lower bound: it is below the response time of each query, and the order is the same.
-//! It is used where queries have waited for something of ours that is no lateness (an ID, a connection, a local port,
+//! What is not known query by query (what other workers have sent late, how long the kernel took to send) is known for
+//! all together. Where K queries may have been delayed by more than ε, these K can be anywhere in the ideal order, and the
+//! percentile of N queries is at least that of rank p·N − K, less ε. This holds for every ε, and the highest of these
+//! bounds is used.
+//!
+//! The service time is used where queries have waited for something of ours that is no lateness (an ID, a connection, a local port,
 //! the reader of a file): the response time contains that wait.
 
 use crate::exceeded::Exceeded;
@@ -93,12 +95,20 @@ impl<'a> OwnPart<'a> {
 
     /// The same of another latency of these queries.
     pub fn bounded<'t>(&self, tally: &'t Tally, latency: Latency<'t>) -> BoundedLatency<'t> {
-        let base = if self.has_waited { tally.service_latency() } else { latency };
+        let is_response = std::ptr::eq(latency.answered, &tally.response);
+        let least = Latency { answered: &tally.response_least, ..latency };
+        let (base, delays) = match () {
+            () if !self.open_loop => (latency, vec![(0, 0)]),
+            () if self.has_waited => (tally.service_latency(), self.delays(tally)),
+            // Records of before it was counted do not have it.
+            () if is_response && least.count() == latency.count() => (least, self.delays_by_others(tally)),
+            () => (latency, self.delays(tally)),
+        };
         BoundedLatency {
             latency,
             base,
             ranks: Ranks::of(base),
-            delays: if self.open_loop { self.delays(tally) } else { vec![(0, 0)] },
+            delays,
             departures: departures(self.departure, latency.count()),
             lost: Loss::of(tally, self.loses_answers).ours,
             // In the TCP part of a fallback, the wait is within the service time too.
@@ -108,13 +118,24 @@ impl<'a> OwnPart<'a> {
 
     /// For each delay of ours that occurred, and for none: how many queries it was exceeded for.
     fn delays(&self, tally: &Tally) -> Vec<(u64, u64)> {
+        self.exceeded(tally, |count, behind| count.saturating_add(behind))
+    }
+
+    /// The same of the delays that a worker makes for the queries of the others.
+    fn delays_by_others(&self, tally: &Tally) -> Vec<(u64, u64)> {
+        if self.workers <= 1 { vec![(0, 0)] } else { self.exceeded(tally, |_, behind| behind) }
+    }
+
+    /// The same of as many queries as `of` makes of those that their own worker has delayed, and of those that others
+    /// may have: as many for each other worker as were sent in time behind late ones.
+    fn exceeded(&self, tally: &Tally, of: impl Fn(u64, u64) -> u64) -> Vec<(u64, u64)> {
         // A record of before they were counted has the lateness only.
         let own = if tally.own_delay.count() == 0 { &tally.lateness } else { &tally.own_delay };
         let late = Exceeded::of(&tally.lateness);
         let others = self.workers.saturating_sub(1);
         let exceeded = |delay_ns: u64, count: u64| {
             let behind = count.saturating_sub(late.above(delay_ns));
-            (count.saturating_add(behind.saturating_mul(others)), delay_ns)
+            (of(count, behind.saturating_mul(others)), delay_ns)
         };
         let own = Exceeded::of(own);
         let steps = own.steps.iter().map(|(to_ns, above)| exceeded(*to_ns, *above));

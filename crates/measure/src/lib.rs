@@ -66,7 +66,7 @@ pub use latency::{BEYOND, Latency, PERCENTILES, Percentiles, Quantile, WrittenLa
 pub use loss::{BURST_NS, Loss};
 pub use losses_beside::LossesBeside;
 pub use neighbour::Neighbour;
-pub use own_delay::OwnDelay;
+pub use own_delay::{OwnDelay, ShortDelay};
 pub use own_share::OwnShare;
 pub use per_client::PerClient;
 pub use replay::{AnswerCounts, ReplayCounts};

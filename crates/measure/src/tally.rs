@@ -37,10 +37,13 @@ counters! {
         /// Actual send − intended instant, of all queries sent.
         pub lateness: Histogram,
         /// What late sends may have added to the response time of each query, at the most: its own lateness, or what is
-        /// left of that of the queries before it, which a server that is loaded to less than 7/8 has made up for after
-        /// eight times as long, and each server once no query is outstanding. Open loop only; counted per batch, in the
+        /// left of that of the queries before it, which a server that is loaded to less than 95 % has made up for after
+        /// 24 times as long, and each server once no query is outstanding. Open loop only; counted per batch, in the
         /// interval of its first query.
         pub own_delay: Histogram,
+        /// The response time of each query answered in time, less what late sends may have added to it at the most. Open
+        /// loop only.
+        pub response_least: Histogram,
         /// Queries without a response in time that were sent more than 1 ms after they were due.
         pub lost_late: u64,
         /// Bytes of DNS messages sent.

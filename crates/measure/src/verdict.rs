@@ -185,6 +185,7 @@ mod tests {
             sum.own_delay.record(lateness_ns);
             sum.service.record(200_000);
             sum.response.record(200_000 + lateness_ns);
+            sum.response_least.record(200_000);
         }
         sum
     }

@@ -119,7 +119,7 @@ struct Model {
 #[derive(Clone, Default)]
 struct Sent {
     client: u32,
-    type_slot: u16,
+    type_slot: u8,
     message: Vec<u8>,
 }
 
@@ -157,7 +157,7 @@ impl ClientModel for Model {
         let qtype = fixed.first_chunk().map_or(0, |qtype| u16::from_be_bytes(*qtype));
         if let Some(sent) = self.sent.get_mut(place) {
             sent.client = ask.client;
-            sent.type_slot = self.types.iter().position(|known| *known == qtype).unwrap_or(0) as u16;
+            sent.type_slot = self.types.iter().position(|known| *known == qtype).unwrap_or(0) as u8;
             sent.message.clear();
             self.form.encode(name, qtype, &mut sent.message);
         }
@@ -176,7 +176,7 @@ impl ClientModel for Model {
         self.sent(query).map_or(0, |sent| sent.client)
     }
 
-    fn type_slot(&self, query: u32) -> u16 {
+    fn type_slot(&self, query: u32) -> u8 {
         self.sent(query).map_or(0, |sent| sent.type_slot)
     }
 

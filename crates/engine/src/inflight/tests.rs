@@ -6,10 +6,18 @@ use std::collections::HashMap;
 
 const TIMEOUT_NS: u64 = 1_000;
 
+const SENT: SentQuery = SentQuery {
+    intended_ns: 0,
+    sent_ns: 0,
+    question: 0,
+    member: 0,
+    type_slot: 0,
+    own_delay: ShortDelay::NONE,
+};
+
 fn send_at(table: &mut InFlight, now_ns: u64, question: u32) -> u16 {
     let place = table.take_free(0).unwrap();
-    table
-        .insert(place, SentQuery { intended_ns: now_ns, sent_ns: now_ns, question, member: 0, type_slot: 0 });
+    table.insert(place, SentQuery { intended_ns: now_ns, sent_ns: now_ns, question, ..SENT });
     place.id
 }
 
@@ -77,7 +85,7 @@ fn queries_that_fell_back_expire_by_their_first_sending_among_the_others() {
     }
     for (channel, sent_ns) in [(1, 20), (2, 5), (1, 40), (2, 15)] {
         let place = table.take_free(channel).unwrap();
-        let again = SentQuery { intended_ns: sent_ns, sent_ns, question: 1, member: 0, type_slot: 0 };
+        let again = SentQuery { intended_ns: sent_ns, sent_ns, question: 1, ..SENT };
         table.insert_fallback(place, again);
         assert_eq!(table.channel_and_id(place.slot()), (channel, place.id));
     }
@@ -193,7 +201,7 @@ proptest! {
                     Some(place) => {
                         let question = i as u32;
                         let sent_query =
-                            SentQuery { intended_ns: now_ns, sent_ns: now_ns, question, member: 0, type_slot: 0 };
+                            SentQuery { intended_ns: now_ns, sent_ns: now_ns, question, ..SENT };
                         table.insert(place, sent_query);
                         prop_assert!(live.insert(place.id, sent_query).is_none());
                     }

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::*;
-use crate::{OwnDelay, PERCENTILES};
+use crate::{OwnDelay, PERCENTILES, ShortDelay};
 
 /// Random numbers that are the same in each test run.
 struct Random(u64);
@@ -129,8 +129,10 @@ fn counted(due_ns: &[u64], sent_ns: &[u64], answered_ns: &[u64]) -> Tally {
         }
         let late_ns = sent_ns - due_ns;
         tally.lateness.record(late_ns);
-        tally.own_delay.record(own.at_send(*sent_ns, late_ns, outstanding.is_empty()));
+        let delay_ns = own.at_send(*sent_ns, late_ns, outstanding.is_empty());
+        tally.own_delay.record(delay_ns);
         tally.response.record(answered_ns - due_ns);
+        tally.response_least.record(ShortDelay::of(delay_ns).less(answered_ns - due_ns));
         tally.service.record(answered_ns - sent_ns);
         tally.ends.answered += 1;
         outstanding.push(Reverse(*answered_ns));
