@@ -10,10 +10,10 @@ const UNITS = {
 
 /**
  * "1.52 ms", with its unit perhaps in the head of the column: `{ value, step, bound }` in ns or units, the bound "<" or ">"
- * where the text has one ("<0.01 %", ">5 s"); else `null`.
+ * where the text has one ("<0.01 %", ">5 s"); else `null`. A "~" before it marks a percentile that may be the generator's.
  */
 export function figure(text, column_unit = "") {
-  const found = /^([<>]?)\s?(-?[\d,]+)(\.\d+)?\s*([a-zµ%/]*)$/i.exec(text.replaceAll(/[\u00a0\u202f\u2009]/g, " ").trim());
+  const found = /^~?([<>]?)\s?(-?[\d,]+)(\.\d+)?\s*([a-zµ%/]*)$/i.exec(text.replaceAll(/[\u00a0\u202f\u2009]/g, " ").trim());
   if (found === null) return null;
   const [, bound, whole, decimals = "", unit] = found;
   const size = UNITS[unit === "" ? column_unit : unit];
