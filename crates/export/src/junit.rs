@@ -10,7 +10,7 @@
 use std::io::Write;
 
 use dnsdyno_measure::shown;
-use dnsdyno_record::expect::{Decision, EachOutcome, Judged, Outcome};
+use dnsdyno_record::expect::{Decision, EachOutcome, Outcome};
 use dnsdyno_record::figures::judged;
 use dnsdyno_report::expect::{each_measured_text, missed_texts, outcome_measured_text};
 use dnsdyno_report::units::count;
@@ -89,8 +89,7 @@ enum CaseResult {
 impl Case {
     fn element(self, suite: &str) -> Element {
         let not_passed = |name| Element::new(name).with("message", &self.message);
-        let expectation =
-            |name| not_passed(name).with("type", "expectation").text(self.details.as_str());
+        let expectation = |name| not_passed(name).with("type", "expectation").text(self.details.as_str());
         let not_passed = match self.result {
             CaseResult::Success => None,
             CaseResult::Skipped => Some(not_passed("skipped")),
@@ -118,7 +117,8 @@ fn cases(run: &Run) -> Result<Vec<Case>, ExportError> {
         let missed = missed_texts(outcome).map(|text| text + "\n").collect();
         case(&format!("each {}", outcome.text), outcome.decision(), &each_measured_text(outcome), missed)
     };
-    let mut cases: Vec<Case> = judged.of_run.iter().map(of_run).chain(judged.of_each.iter().map(of_each)).collect();
+    let mut cases: Vec<Case> =
+        judged.of_run.iter().map(of_run).chain(judged.of_each.iter().map(of_each)).collect();
     if expectations.need_answers() && !run.digest.header.send_only {
         cases.push(answers(run));
     }
@@ -152,7 +152,7 @@ fn generator(run: &Run) -> Case {
     Case {
         name: "generator".to_owned(),
         result,
-        message: verdict.word,
+        message: verdict.word.to_owned(),
         details: String::new(),
         output: verdict.doubts.iter().map(|doubt| format!("{}\n", safe(doubt))).collect(),
     }

@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use dnsdyno_record::Header;
 use ratatui_core::backend::Backend;
-use ratatui_crossterm::CrosstermBackend;
 use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use ratatui_crossterm::CrosstermBackend;
 use ratatui_crossterm::crossterm::queue;
 use ratatui_crossterm::crossterm::terminal::{Clear, ClearType};
-use ratatui_core::layout::Rect;
 use rustix::process::{Signal, getpid, kill_process};
 use signal_hook::consts::{SIGCONT, SIGQUIT, SIGTSTP};
 use signal_hook::iterator::Signals;

@@ -43,12 +43,8 @@ fn draw_window(buffer: &mut Buffer, window: Rect, title: &str, style: Style) -> 
         buffer[position].reset();
     }
     let Rect { x, y, width, height } = window;
-    let inside = Rect {
-        x: x + 1,
-        y: y + 1,
-        width: width.saturating_sub(2),
-        height: height.saturating_sub(2),
-    };
+    let inside =
+        Rect { x: x + 1, y: y + 1, width: width.saturating_sub(2), height: height.saturating_sub(2) };
     let line = "─".repeat(usize::from(inside.width));
     let rest: String = line.chars().skip(title.chars().count() - 1).collect();
     cut(buffer, Rect { height: 1, ..window }, &format!("{title}{rest}┐"), style);

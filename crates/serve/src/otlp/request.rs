@@ -7,7 +7,8 @@ use crate::metrics::families::{Family, Labels, Samples};
 
 use super::messages::{
     AnyValue, DELTA, Data, ExportMetricsServiceRequest, Gauge, Histogram, HistogramDataPoint,
-    InstrumentationScope, KeyValue, Metric, NumberDataPoint, Resource, ResourceMetrics, ScopeMetrics, Sum, Value,
+    InstrumentationScope, KeyValue, Metric, NumberDataPoint, Resource, ResourceMetrics, ScopeMetrics, Sum,
+    Value,
 };
 
 /// The time of which a request tells.

@@ -215,7 +215,8 @@ impl Plan {
         if let Some(interface) = named.as_ref().filter(|found| found.link_state() == LinkState::Down) {
             return Err(XdpError::InterfaceDown { interface: interface.name().to_owned() }.into());
         }
-        let route = route::route_to(server, named.as_ref().map(Interface::index)).map_err(tables("the routes"))?;
+        let route =
+            route::route_to(server, named.as_ref().map(Interface::index)).map_err(tables("the routes"))?;
         let no_route = XdpOpenError::NoRoute { server };
         let is_given = config.next_hop.is_some() && config.source != Source::Route;
         let interface = match (named, route) {

@@ -99,8 +99,13 @@ mod tests {
 
     #[test]
     fn lengths_without_an_end_or_beyond_the_octets_are_broken() {
-        let broken =
-            [&[SEQUENCE][..], &[SEQUENCE, 0x80, 0, 0], &[SEQUENCE, 0x85, 0, 0, 0, 0, 1, 9], &[0x1f, 1, 0], &[4, 0x82, 1]];
+        let broken = [
+            &[SEQUENCE][..],
+            &[SEQUENCE, 0x80, 0, 0],
+            &[SEQUENCE, 0x85, 0, 0, 0, 0, 1, 9],
+            &[0x1f, 1, 0],
+            &[4, 0x82, 1],
+        ];
         for bytes in broken {
             assert_eq!(Elements(bytes).next(), None, "{bytes:02x?}");
         }
