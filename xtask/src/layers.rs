@@ -56,7 +56,7 @@ const FORBIDDEN: &[(&str, &str, &str)] = &[
     ("cluster", "dnsdyno-lab", "code that chooses runs uses a PlanRunner only"),
     ("cli", "dnsdyno-engine", "a command contains no logic: the runner makes runs"),
     ("cli", "dnsdyno-transport", "a command contains no logic: the runner makes runs"),
-    ("runner", "ratatui", "a runner uses no terminal"),
+    ("runner", "ratatui-core", "a runner uses no terminal"),
     ("runner", "signal-hook", "a runner handles no signals: it is stopped by its control"),
     ("engine", "libc", "system calls belong to sys"),
 ];

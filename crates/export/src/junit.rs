@@ -8,109 +8,154 @@
 //! exactly where `dnsdyno run` ended with exit code 1, and errors alone where it ended with 5.
 
 use std::io::Write;
-use std::time::Duration;
 
 use dnsdyno_measure::shown;
-use dnsdyno_record::expect::{Decision, EachOutcome, Judged, Outcome};
+use dnsdyno_record::expect::{Decision, EachOutcome, Outcome};
 use dnsdyno_record::figures::judged;
 use dnsdyno_report::expect::{each_measured_text, missed_texts, outcome_measured_text};
 use dnsdyno_report::units::count;
 use dnsdyno_report::{State, answer};
-use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
+use crate::xml::Element;
 use crate::{ExportError, Run};
 
 pub(crate) fn write(runs: &[Run], out: &mut dyn Write) -> Result<(), ExportError> {
-    let mut report = Report::new("dnsdyno");
+    let mut all = Vec::new();
+    let mut suites = Vec::new();
     for run in runs {
-        report.add_test_suite(suite(run)?);
+        let cases = cases(run)?;
+        all.extend(cases.iter().map(|case| case.result));
+        suites.push(suite(run, cases));
     }
+    let report = Element::new("testsuites")
+        .with("name", "dnsdyno")
+        .with("tests", all.len())
+        .with("skipped", number_of(&all, CaseResult::Skipped))
+        .with("failures", number_of(&all, CaseResult::Failure))
+        .with("errors", number_of(&all, CaseResult::Error))
+        .elements(suites);
     // Into memory first: its error would hide that of a closed pipe.
-    let text = report.to_string().map_err(as_io)?;
-    Ok(out.write_all(text.as_bytes())?)
+    Ok(out.write_all(report.to_string().as_bytes())?)
 }
 
-fn as_io(error: SerializeError) -> std::io::Error {
-    std::io::Error::other(error)
-}
-
-fn suite(run: &Run) -> Result<TestSuite, ExportError> {
-    let (expectations, judged) = run.judged()?;
+/// The element of a run with its cases.
+fn suite(run: &Run, cases: Vec<Case>) -> Element {
     let (digest, name) = (&run.digest, safe(&run.name()));
     let header = &digest.header;
-    let mut suite = TestSuite::new(name.as_str());
-    suite.set_time(Duration::from_nanos(digest.to_ns()));
-    for (key, text) in [
+    let properties = [
         ("run_id", &header.run_id),
         ("target", &header.target),
         ("transport", &header.transport),
         ("load", &header.load),
         ("version", &header.version),
-    ] {
-        suite.add_property((key, safe(text).as_str()));
+    ];
+    let property =
+        |(key, text): (&str, &String)| Element::new("property").with("name", key).with("value", safe(text));
+    let results: Vec<CaseResult> = cases.iter().map(|case| case.result).collect();
+    let told = answer(digest);
+    let lines = [&told.sentence].into_iter().chain(&told.verdict.doubts).chain(&told.verdict.notes);
+    let output: String = lines.map(|line| format!("{}\n", safe(line))).collect();
+    let mut elements = vec![Element::new("properties").elements(properties.map(property).into())];
+    elements.extend(cases.into_iter().map(|case| case.element(&name)));
+    elements.push(Element::new("system-out").text(output));
+    Element::new("testsuite")
+        .with("name", &name)
+        .with("tests", results.len())
+        .with("skipped", number_of(&results, CaseResult::Skipped))
+        .with("errors", number_of(&results, CaseResult::Error))
+        .with("failures", number_of(&results, CaseResult::Failure))
+        .with("time", format_args!("{:.3}", digest.to_ns() as f64 * 1e-9))
+        .elements(elements)
+}
+
+/// What was tested, and what came of it.
+struct Case {
+    name: String,
+    result: CaseResult,
+    /// Why it has not passed, in a line and at length.
+    message: String,
+    details: String,
+    output: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CaseResult {
+    Success,
+    Skipped,
+    Failure,
+    Error,
+}
+
+impl Case {
+    fn element(self, suite: &str) -> Element {
+        let not_passed = |name| Element::new(name).with("message", &self.message);
+        let expectation = |name| not_passed(name).with("type", "expectation").text(self.details.as_str());
+        let not_passed = match self.result {
+            CaseResult::Success => None,
+            CaseResult::Skipped => Some(not_passed("skipped")),
+            CaseResult::Failure => Some(expectation("failure")),
+            CaseResult::Error => Some(expectation("error")),
+        };
+        let output = Element::new("system-out").text(self.output.as_str());
+        Element::new("testcase")
+            .with("name", &self.name)
+            .with("classname", format_args!("dnsdyno.{suite}"))
+            .elements(not_passed.into_iter().chain([output]).collect())
     }
-    let mut cases = cases(&judged);
-    if expectations.need_answers() && !header.send_only {
+}
+
+fn number_of(results: &[CaseResult], wanted: CaseResult) -> usize {
+    results.iter().filter(|result| **result == wanted).count()
+}
+
+fn cases(run: &Run) -> Result<Vec<Case>, ExportError> {
+    let (expectations, judged) = run.judged()?;
+    let of_run = |outcome: &Outcome| {
+        case(&outcome.text, outcome.decision, &outcome_measured_text(outcome), String::new())
+    };
+    let of_each = |outcome: &EachOutcome| {
+        let missed = missed_texts(outcome).map(|text| text + "\n").collect();
+        case(&format!("each {}", outcome.text), outcome.decision(), &each_measured_text(outcome), missed)
+    };
+    let mut cases: Vec<Case> =
+        judged.of_run.iter().map(of_run).chain(judged.of_each.iter().map(of_each)).collect();
+    if expectations.need_answers() && !run.digest.header.send_only {
         cases.push(answers(run));
     }
     cases.push(generator(run));
-    for mut case in cases {
-        case.set_classname(format!("dnsdyno.{name}"));
-        suite.add_test_case(case);
-    }
-    let told = answer(digest);
-    let lines = [&told.sentence].into_iter().chain(&told.verdict.doubts).chain(&told.verdict.notes);
-    suite.set_system_out(lines.map(|line| format!("{}\n", safe(line))).collect::<String>());
-    Ok(suite)
-}
-
-fn cases(judged: &Judged) -> Vec<TestCase> {
-    let of_run =
-        |outcome: &Outcome| case(&outcome.text, outcome.decision, &outcome_measured_text(outcome), "");
-    let of_each = |outcome: &EachOutcome| {
-        let missed: String = missed_texts(outcome).map(|text| text + "\n").collect();
-        case(&format!("each {}", outcome.text), outcome.decision(), &each_measured_text(outcome), &missed)
-    };
-    judged.of_run.iter().map(of_run).chain(judged.of_each.iter().map(of_each)).collect()
+    Ok(cases)
 }
 
 /// A case with what was measured, as a message where it was not met for certain.
-fn case(expectation: &str, decision: Decision, measured: &str, details: &str) -> TestCase {
-    let not_met = |kind, word: &str| {
-        let mut status = TestCaseStatus::non_success(kind);
-        status.set_type("expectation").set_message(format!("{word}: {measured}")).set_description(details);
-        status
+fn case(expectation: &str, decision: Decision, measured: &str, details: String) -> Case {
+    let (result, message) = match decision {
+        Decision::Met => (CaseResult::Success, String::new()),
+        Decision::NotMet => (CaseResult::Failure, format!("not met: {measured}")),
+        Decision::Undecided => (CaseResult::Error, format!("undecided: {measured}")),
     };
-    let status = match decision {
-        Decision::Met => TestCaseStatus::success(),
-        Decision::NotMet => not_met(NonSuccessKind::Failure, "not met"),
-        Decision::Undecided => not_met(NonSuccessKind::Error, "undecided"),
-    };
-    let mut case = TestCase::new(safe(expectation), status);
-    case.set_system_out(format!("measured: {measured}\n"));
-    case
+    Case { name: safe(expectation), result, message, details, output: format!("measured: {measured}\n") }
 }
 
 /// Whether the server answered at all, which every run must show unless it expects otherwise.
-fn answers(run: &Run) -> TestCase {
+fn answers(run: &Run) -> Case {
     let tally = run.digest.tally();
     let measured =
         format!("{} of {} queries answered in time", count(tally.ends.answered), count(judged(tally)));
     let answers =
         if tally.ends.answered > 0 || judged(tally) == 0 { Decision::Met } else { Decision::NotMet };
-    case("answers", answers, &measured, "")
+    case("answers", answers, &measured, String::new())
 }
 
-fn generator(run: &Run) -> TestCase {
+fn generator(run: &Run) -> Case {
     let verdict = answer(&run.digest).verdict;
-    let mut status = TestCaseStatus::success();
-    if verdict.state != State::Ok {
-        status = TestCaseStatus::skipped();
-        status.set_message(verdict.word);
+    let result = if verdict.state == State::Ok { CaseResult::Success } else { CaseResult::Skipped };
+    Case {
+        name: "generator".to_owned(),
+        result,
+        message: verdict.word.to_owned(),
+        details: String::new(),
+        output: verdict.doubts.iter().map(|doubt| format!("{}\n", safe(doubt))).collect(),
     }
-    let mut case = TestCase::new("generator", status);
-    case.set_system_out(verdict.doubts.iter().map(|doubt| format!("{}\n", safe(doubt))).collect::<String>());
-    case
 }
 
 /// Text of a record on one line.

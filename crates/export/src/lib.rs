@@ -22,6 +22,7 @@ mod run;
 mod sample;
 mod shotgun;
 mod tables;
+mod xml;
 
 pub use error::ExportError;
 pub use format::{FORMATS, Format};

@@ -23,8 +23,8 @@ mod rates;
 mod watched;
 pub(crate) mod words;
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
 
 use crate::options::Options;
 use crate::palette::Palette;

@@ -2,7 +2,7 @@
 //!
 //! What a colour says, a word or a sign says too: without colours everything is still there.
 
-use ratatui::style::{Color, Modifier, Style};
+use ratatui_core::style::{Color, Modifier, Style};
 
 /// What a part of the picture means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

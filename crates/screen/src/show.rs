@@ -5,11 +5,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use dnsdyno_record::Header;
-use ratatui::backend::{Backend, CrosstermBackend};
-use ratatui::buffer::Buffer;
-use ratatui::crossterm::queue;
-use ratatui::crossterm::terminal::{Clear, ClearType};
-use ratatui::layout::Rect;
+use ratatui_core::backend::Backend;
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use ratatui_crossterm::CrosstermBackend;
+use ratatui_crossterm::crossterm::queue;
+use ratatui_crossterm::crossterm::terminal::{Clear, ClearType};
 use rustix::process::{Signal, getpid, kill_process};
 use signal_hook::consts::{SIGCONT, SIGQUIT, SIGTSTP};
 use signal_hook::iterator::Signals;

@@ -1,10 +1,11 @@
-//! Questions to the kernel over netlink: sockets, queueing disciplines, network interfaces.
+//! Questions to the kernel over netlink: sockets, routes, queueing disciplines, network interfaces.
 //!
 //! A [`Netlink`] socket asks in the network namespace in which it was opened, whatever the thread does later. Messages
 //! are framed by `netlink-packet-core`; what they hold is read where it is known, one file each.
 
 pub mod ethtool;
 pub mod qdisc;
+pub mod route;
 pub mod sockets;
 
 use std::io;

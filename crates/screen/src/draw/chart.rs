@@ -1,9 +1,9 @@
 //! What the charts share: the columns of time, the scale at the left, the axis below.
 
 use dnsdyno_report::units::{length, setting};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::style::Style;
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use ratatui_core::style::Style;
 
 use super::words::cut;
 use crate::history::Column;

@@ -2,9 +2,9 @@
 
 use dnsdyno_measure::{Connections, HandshakeKind, Histogram, Latency, Quantile};
 use dnsdyno_report::units::{count, duration};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::style::Style;
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use ratatui_core::style::Style;
 
 use super::words::{item, row, text};
 use crate::palette::{Palette, Tone};

@@ -2,9 +2,9 @@
 
 use dnsdyno_report::units::{length, percent};
 use dnsdyno_wire::rcode_name;
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::style::Style;
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use ratatui_core::style::Style;
 
 use super::words::{Item, cut, item, row, text};
 use super::{generator, head, help};

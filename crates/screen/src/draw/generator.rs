@@ -3,9 +3,9 @@
 use dnsdyno_measure::{Quantile, Warning};
 use dnsdyno_record::figures::{lateness, rate_qps};
 use dnsdyno_report::units::{count, duration, rate};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::style::Style;
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use ratatui_core::style::Style;
 
 use super::words::{Item, cut, item, row, text};
 use crate::palette::{Palette, Tone};

@@ -1,7 +1,7 @@
 //! Which run it is, and how far.
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
 
 use super::words::{cut, item, row, text};
 use crate::palette::{Palette, Tone};

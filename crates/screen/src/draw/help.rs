@@ -1,10 +1,9 @@
 //! The keys, and the help that explains the picture.
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::style::Style;
-use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, Clear, Widget};
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use ratatui_core::style::Style;
+use ratatui_core::text::{Line, Span};
 
 use super::words::{cut, row, text};
 use crate::options::Options;
@@ -30,15 +29,32 @@ pub(super) fn draw(palette: &Palette, buffer: &mut Buffer, area: Rect) {
     let widest = HELP.iter().map(|line| line.chars().count()).max().unwrap_or(0) as u16;
     let (width, height) = ((widest + 4).min(area.width), (HELP.len() as u16 + 2).min(area.height));
     let (x, y) = (area.x + (area.width - width) / 2, area.y + (area.height - height) / 2);
-    let window = Rect { x, y, width, height };
-    Clear.render(window, buffer);
-    let block = Block::bordered().title(" help ").border_style(palette.quiet());
-    let inside = block.inner(window);
-    block.render(window, buffer);
+    let inside = draw_window(buffer, Rect { x, y, width, height }, "┌ help ", palette.quiet());
     for (line, words) in (0..inside.height).zip(HELP) {
         let words = format!(" {words}");
         cut(buffer, Rect { y: inside.y + line, height: 1, ..inside }, &words, Style::new());
     }
+}
+
+/// Empties a part of the picture and draws a border around it, whose upper line begins with `title`. Returns what is
+/// inside.
+fn draw_window(buffer: &mut Buffer, window: Rect, title: &str, style: Style) -> Rect {
+    for position in window.positions() {
+        buffer[position].reset();
+    }
+    let Rect { x, y, width, height } = window;
+    let inside =
+        Rect { x: x + 1, y: y + 1, width: width.saturating_sub(2), height: height.saturating_sub(2) };
+    let line = "─".repeat(usize::from(inside.width));
+    let rest: String = line.chars().skip(title.chars().count() - 1).collect();
+    cut(buffer, Rect { height: 1, ..window }, &format!("{title}{rest}┐"), style);
+    for y in inside.top()..inside.bottom() {
+        for x in [window.left(), window.right() - 1] {
+            buffer[(x, y)].set_symbol("│").set_style(style);
+        }
+    }
+    cut(buffer, Rect { y: y + height - 1, height: 1, ..window }, &format!("└{line}┘"), style);
+    inside
 }
 
 /// What to press on a terminal without room for more.

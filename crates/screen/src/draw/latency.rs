@@ -11,9 +11,9 @@
 
 use dnsdyno_measure::FLOOR_NS;
 use dnsdyno_report::units::{length, setting};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::style::{Color, Style};
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use ratatui_core::style::{Color, Style};
 
 use super::chart::{Plot, fill, scale};
 use super::words::{Item, item, row, text};

@@ -3,9 +3,9 @@
 use dnsdyno_measure::{MemberTally, shown};
 use dnsdyno_record::Headline;
 use dnsdyno_report::units::{count, duration, setting};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::style::Style;
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use ratatui_core::style::Style;
 
 use super::words::{item, row, text};
 use crate::palette::{Palette, Tone};

@@ -7,8 +7,8 @@
 //! ```
 
 use dnsdyno_report::units::{percent, rate};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
 
 use super::chart::{Plot, fill, scale};
 use super::words::{Item, item, row};

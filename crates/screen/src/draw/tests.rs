@@ -3,8 +3,8 @@
 use dnsdyno_measure::Arrivals;
 use dnsdyno_record::{Header, MemberInfo};
 use proptest::prelude::*;
-use ratatui::Terminal;
-use ratatui::backend::TestBackend;
+use ratatui_core::backend::TestBackend;
+use ratatui_core::terminal::Terminal;
 
 use super::*;
 use crate::palette::Depth;

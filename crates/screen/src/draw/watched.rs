@@ -1,8 +1,8 @@
 //! What is watched beside the load: the losses of the last seconds.
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::style::Style;
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use ratatui_core::style::Style;
 
 use super::words::{item, row, text};
 use crate::palette::{Palette, Tone};

@@ -1,9 +1,9 @@
 //! The picture of what moves: a series a line, with its rate, its sum and its last minute.
 
 use dnsdyno_report::units::length;
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::style::Style;
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use ratatui_core::style::Style;
 
 use super::moving::{Mover, Moving};
 use crate::draw::words::{cut, row, text};

@@ -8,6 +8,7 @@
 //! the end.
 
 mod endpoint;
+mod messages;
 mod request;
 
 use std::error::Error;
@@ -23,12 +24,12 @@ use http::{Request, StatusCode, header};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
-use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceResponse;
 use prost::Message;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 
 pub use endpoint::OtlpEndpoint;
+use messages::ExportMetricsServiceResponse;
 use request::{Span, request};
 
 use crate::metrics::families::families;

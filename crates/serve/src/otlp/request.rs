@@ -1,17 +1,15 @@
 //! Families of metrics as an OTLP request: what was counted since the one before ("delta").
 
-use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
-use opentelemetry_proto::tonic::common::v1::{AnyValue, InstrumentationScope, KeyValue, any_value};
-use opentelemetry_proto::tonic::metrics::v1::number_data_point::Value;
-use opentelemetry_proto::tonic::metrics::v1::{
-    AggregationTemporality, Gauge, Histogram, HistogramDataPoint, Metric, NumberDataPoint, ResourceMetrics,
-    ScopeMetrics, Sum, metric,
-};
-use opentelemetry_proto::tonic::resource::v1::Resource;
 use prost::Message;
 
 use crate::metrics::buckets::{BOUNDS_NS, Buckets, seconds};
 use crate::metrics::families::{Family, Labels, Samples};
+
+use super::messages::{
+    AnyValue, DELTA, Data, ExportMetricsServiceRequest, Gauge, Histogram, HistogramDataPoint,
+    InstrumentationScope, KeyValue, Metric, NumberDataPoint, Resource, ResourceMetrics, ScopeMetrics, Sum,
+    Value,
+};
 
 /// The time of which a request tells.
 #[derive(Clone, Copy, Debug)]
@@ -38,41 +36,38 @@ pub(crate) fn request(families: Vec<Family>, span: Span) -> Vec<u8> {
                 name: family.name.to_owned(),
                 description: family.help.to_owned(),
                 unit: unit(family.name).to_owned(),
-                metadata: Vec::new(),
                 data: Some(data),
             })),
         }
     }
-    let scope = InstrumentationScope { name: "dnsdyno".to_owned(), ..InstrumentationScope::default() };
-    let scope_metrics = vec![ScopeMetrics { scope: Some(scope), metrics, schema_url: String::new() }];
-    let resource = Some(Resource { attributes, ..Resource::default() });
-    let resource_metrics = vec![ResourceMetrics { resource, scope_metrics, schema_url: String::new() }];
+    let scope = InstrumentationScope { name: "dnsdyno".to_owned() };
+    let scope_metrics = vec![ScopeMetrics { scope: Some(scope), metrics }];
+    let resource_metrics = vec![ResourceMetrics { resource: Some(Resource { attributes }), scope_metrics }];
     ExportMetricsServiceRequest { resource_metrics }.encode_to_vec()
 }
 
 /// The samples of a family; `None` where nothing was counted.
-fn data(samples: &Samples, span: Span) -> Option<metric::Data> {
-    let delta = AggregationTemporality::Delta as i32;
-    let sum = |data_points: Vec<_>| Sum { data_points, aggregation_temporality: delta, is_monotonic: true };
+fn data(samples: &Samples, span: Span) -> Option<Data> {
+    let sum = |data_points: Vec<_>| Sum { data_points, aggregation_temporality: DELTA, is_monotonic: true };
     match samples {
         Samples::Counter(samples) => {
             let counted = samples.iter().filter(|(_, count)| *count > 0);
             let count = |count: &u64| Value::AsInt(i64::try_from(*count).unwrap_or(i64::MAX));
             let points: Vec<_> = counted.map(|(labels, n)| number(labels, count(n), span)).collect();
-            (!points.is_empty()).then(|| metric::Data::Sum(sum(points)))
+            (!points.is_empty()).then(|| Data::Sum(sum(points)))
         }
         Samples::Seconds(seconds) => {
-            Some(metric::Data::Sum(sum(vec![number(&Vec::new(), Value::AsDouble(*seconds), span)])))
+            Some(Data::Sum(sum(vec![number(&Vec::new(), Value::AsDouble(*seconds), span)])))
         }
         Samples::Gauge(samples) => {
             let points = samples.iter().map(|(labels, value)| number(labels, Value::AsDouble(*value), span));
-            Some(metric::Data::Gauge(Gauge { data_points: points.collect() }))
+            Some(Data::Gauge(Gauge { data_points: points.collect() }))
         }
         Samples::Histogram(samples) => {
             let counted = samples.iter().filter(|(_, buckets)| buckets.count() > 0);
             let data_points: Vec<_> = counted.map(|(labels, buckets)| point(labels, buckets, span)).collect();
-            let histogram = Histogram { data_points, aggregation_temporality: delta };
-            (!histogram.data_points.is_empty()).then_some(metric::Data::Histogram(histogram))
+            let histogram = Histogram { data_points, aggregation_temporality: DELTA };
+            (!histogram.data_points.is_empty()).then_some(Data::Histogram(histogram))
         }
         Samples::Info(_) => None,
     }
@@ -84,7 +79,6 @@ fn number(labels: &Labels, value: Value, span: Span) -> NumberDataPoint {
         start_time_unix_nano: span.from_unix_ns,
         time_unix_nano: span.to_unix_ns,
         value: Some(value),
-        ..NumberDataPoint::default()
     }
 }
 
@@ -97,7 +91,6 @@ fn point(labels: &Labels, buckets: &Buckets, span: Span) -> HistogramDataPoint {
         sum: Some(buckets.sum_seconds()),
         bucket_counts: buckets.counts.to_vec(),
         explicit_bounds: BOUNDS_NS.iter().map(|ns| seconds(*ns)).collect(),
-        ..HistogramDataPoint::default()
     }
 }
 
@@ -107,8 +100,7 @@ fn attributes(labels: &Labels) -> Vec<KeyValue> {
 }
 
 fn attribute(key: &str, value: &str) -> KeyValue {
-    let value = Some(AnyValue { value: Some(any_value::Value::StringValue(value.to_owned())) });
-    KeyValue { key: key.to_owned(), value, ..KeyValue::default() }
+    KeyValue { key: key.to_owned(), value: Some(AnyValue { string_value: Some(value.to_owned()) }) }
 }
 
 /// The unit by UCUM, which the name tells.

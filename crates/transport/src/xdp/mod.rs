@@ -23,7 +23,6 @@ pub mod frame;
 mod line;
 mod open;
 mod ports;
-mod route;
 mod worker;
 
 use std::io;
@@ -37,6 +36,7 @@ pub use worker::XdpTransport;
 
 use addressing::{Addressing, addresses, bits, port_count};
 use dnsdyno_sys::interface::{Interface, LinkState};
+use dnsdyno_sys::netlink::route;
 use dnsdyno_sys::xdp::{Filter, Redirect, Socket, SocketConfig};
 use forwarding::Forwarding;
 use frame::{Ethernet, Header};
@@ -104,7 +104,7 @@ pub fn open(config: &XdpConfig) -> Result<Vec<XdpTransport>, XdpOpenError> {
     let queues = plan.interface.queues();
     // The kernel refuses a second program too, but only after a second run would have chosen the ports
     // of the first.
-    if route::has_program(plan.interface.index()).unwrap_or(false) {
+    if route::has_xdp_program(plan.interface.index()).unwrap_or(false) {
         return Err(XdpError::OtherProgram { interface: plan.interface.name().to_owned() }.into());
     }
     let workers = plan.workers(config, queues)?;
@@ -215,7 +215,8 @@ impl Plan {
         if let Some(interface) = named.as_ref().filter(|found| found.link_state() == LinkState::Down) {
             return Err(XdpError::InterfaceDown { interface: interface.name().to_owned() }.into());
         }
-        let route = route::to(server, named.as_ref().map(Interface::index)).map_err(tables("the routes"))?;
+        let route =
+            route::route_to(server, named.as_ref().map(Interface::index)).map_err(tables("the routes"))?;
         let no_route = XdpOpenError::NoRoute { server };
         let is_given = config.next_hop.is_some() && config.source != Source::Route;
         let interface = match (named, route) {
@@ -330,7 +331,7 @@ fn choose_source(
         return Err(XdpOpenError::TwoFamilies { source_address: address, server });
     }
     if let Source::Address(address) = config.source {
-        let owned = route::addresses(interface.index());
+        let owned = route::addresses_of(interface.index());
         let owned = owned.map_err(|reason| XdpOpenError::Tables { what: "the addresses", reason })?;
         if !owned.contains(&address) {
             return Err(XdpOpenError::NotOurAddress { address, interface: interface.name().to_owned() });
