@@ -1,6 +1,6 @@
 //! The end-to-end tests: the program itself, from its command line to its record, against servers on loopback.
 //!
-//! One binary, so that a lock lets only one test send a load at a time (see [`support`]). The modules:
+//! One binary, so that tests that assert times take turns (see [`support`]). The modules:
 //!
 //! | module | what it tests |
 //! |---|---|
