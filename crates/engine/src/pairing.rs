@@ -89,14 +89,12 @@ impl<'a> Pairing<'a> {
     pub(crate) fn note_sent(&mut self, number: usize, places: &[Place], batch: &Batch, sent_ns: u64) {
         let Queue { group, waiting, held_before_ns, .. } = &mut self.groups.all[number];
         let falls_back = self.fallback.group == number + 1;
-        let mut own_delay = ShortDelay::NONE;
         // The first query of a queue was due first.
-        if let Some(first) = waiting.front().filter(|_| !group.is_fallback) {
+        let own_delay = waiting.front().filter(|_| !group.is_fallback).map_or(ShortDelay::NONE, |first| {
             let late_ns = sent_ns.saturating_sub(Queue::free_ns(first, *held_before_ns, sent_ns));
-            let is_idle = self.table.live() == 0;
-            own_delay =
-                self.ledger.sent_together(places.len(), first.due.intended_ns, sent_ns, late_ns, is_idle);
-        }
+            let (due_ns, is_idle) = (first.due.intended_ns, self.table.live() == 0);
+            self.ledger.sent_together(places.len(), due_ns, sent_ns, late_ns, is_idle)
+        });
         for ((query, place), message) in waiting.iter().zip(places).zip(batch.iter()) {
             let question = query.question;
             if group.is_fallback {
@@ -243,12 +241,8 @@ impl<'a> Pairing<'a> {
             let (channel, id) = self.table.channel_and_id(slot);
             self.log.unanswered(&self.queries, &sent_query, id, How::Interrupted);
             self.queries.release(sent_query.question);
-            self.fail_part(
-                channel,
-                &sent_query,
-                FallbackFailure::UdpInterrupted,
-                FallbackFailure::Interrupted,
-            );
+            let [udp, tcp] = [FallbackFailure::UdpInterrupted, FallbackFailure::Interrupted];
+            self.fail_part(channel, &sent_query, udp, tcp);
         }
         self.interrupt_waiting(|_| true);
     }

@@ -10,17 +10,17 @@
 //! **Upper end.** Had each query been sent when it was due, a work-conserving server would have answered it no later.
 //! So its response time as measured, from the due instant, is an upper bound.
 //!
-//! **Lower end.** What late sends may have added to the response time of a query is known, those of the queries before it
-//! included: see [`Tally::own_delay`]. Without it each response time is a lower bound of the ideal one
+//! **Lower end.** What late sends may have added to the response time of a query is known, those of the queries before
+//! it included: see [`Tally::own_delay`]. Without it each response time is a lower bound of the ideal one
 //! ([`Tally::response_least`]), and so is each percentile of these.
 //!
 //! What is not known query by query (what other workers have sent late, how long the kernel took to send) is known for
-//! all together. Where K queries may have been delayed by more than ε, these K can be anywhere in the ideal order, and the
-//! percentile of N queries is at least that of rank p·N − K, less ε. This holds for every ε, and the highest of these
-//! bounds is used.
+//! all together. Where K queries may have been delayed by more than ε, these K can be anywhere in the ideal order, and
+//! the percentile of N queries is at least that of rank p·N − K, less ε. This holds for every ε, and the highest of
+//! these bounds is used.
 //!
-//! The service time is used where queries have waited for something of ours that is no lateness (an ID, a connection, a local port,
-//! the reader of a file): the response time contains that wait.
+//! The service time is used where queries have waited for something of ours that is no lateness (an ID, a connection, a
+//! local port, the reader of a file): the response time contains that wait.
 
 use crate::exceeded::Exceeded;
 use crate::{Arrivals, Evidence, Histogram, Latency, Loss, Quantile, Tally};

@@ -41,8 +41,8 @@ counters! {
         /// 24 times as long, and each server once no query is outstanding. Open loop only; counted per batch, in the
         /// interval of its first query.
         pub own_delay: Histogram,
-        /// The response time of each query answered in time, less what late sends may have added to it at the most. Open
-        /// loop only.
+        /// The response time of each query answered in time, less what late sends may have added to it at the most.
+        /// Open loop only.
         pub response_least: Histogram,
         /// Queries without a response in time that were sent more than 1 ms after they were due.
         pub lost_late: u64,
