@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use common::{PLENTY, S, Server, drive};
 use dnsdyno_clients::predict::model::{Group, solve};
 use dnsdyno_clients::predict::predict;
@@ -15,13 +17,16 @@ const WARM_S: u64 = 775;
 /// evicted they stay in step for long; a part of a round more or less would be a part of the misses too.
 const COUNTED_S: u64 = 3_100;
 
+/// The files of queries that were written so far, each with its own name.
+static FILES: AtomicU32 = AtomicU32::new(0);
+
 /// One client that looks up `names` names, each every ten seconds on average; their records last for `ttls_s` seconds
 /// in turn. Returns the counts after the caches are warm, and the part that is missed for each of the TTLs.
 fn stub(names: u32, ttls_s: &[u32], entries: u32, policy: &str) -> (CachingClients, Vec<f64>) {
     let path = std::env::temp_dir().join(format!(
-        "dnsdyno-clients-model-{}-{names}-{entries}-{policy}-{}",
+        "dnsdyno-clients-model-{}-{}",
         std::process::id(),
-        ttls_s.len()
+        FILES.fetch_add(1, Ordering::Relaxed)
     ));
     let lines: String = (0..names).map(|number| format!("n{number}.test A\n")).collect();
     std::fs::write(&path, lines).unwrap();

@@ -122,7 +122,8 @@ fn the_rates_of_an_interval_in_which_the_user_stops_the_run_are_over_the_time_un
     assert!(sum.tally.scheduled < 240_000 && covered_ms <= 250, "{covered_ms} ms");
     // Of the queries that were due before the stop, few were interrupted.
     assert_eq!(asked_qps, 4_000.0);
-    assert!((3_900.0..=4_000.0).contains(&answered_qps), "{answered_qps}");
+    let interrupted = (asked_qps - answered_qps) * covered_ms as f64 / 1_000.0;
+    assert!((0.0..=25.0).contains(&interrupted), "{interrupted} of {covered_ms} ms");
 }
 
 #[test]

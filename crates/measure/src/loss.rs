@@ -54,6 +54,12 @@ pub(crate) fn without_tcp(tally: &Tally) -> u64 {
         .sum()
 }
 
+/// Queries that timed out over TCP, after their truncated response.
+pub(crate) fn timed_out_over_tcp(tally: &Tally) -> u64 {
+    let failed = |why| tally.fallback.as_deref().map_or(0, |fallback| fallback.failed(why));
+    failed(FallbackFailure::ConnectTimedOut) + failed(FallbackFailure::QueryTimedOut)
+}
+
 /// Queries that were lost because they were sent late, in bursts that the schedule does not have: how many more of the
 /// late ones were lost than of those sent in time. Where all were late, all that were lost.
 pub(crate) fn lost_by_bursts(tally: &Tally) -> u64 {

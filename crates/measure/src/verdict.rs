@@ -2,7 +2,7 @@
 
 use crate::bed_verdict::bed_warnings;
 use crate::bounds::WIDE_NS;
-use crate::loss::{lost_by_bursts, not_sent_by_us, without_tcp};
+use crate::loss::{lost_by_bursts, not_sent_by_us, timed_out_over_tcp, without_tcp};
 use crate::{Arrivals, Evidence, OwnPart, OwnShare, PERCENTILES, Quantile, Tally, Warning};
 
 /// What the generator says about itself.
@@ -43,10 +43,15 @@ pub fn verdict(sum: &Tally, arrivals: &Arrivals, evidence: &Evidence) -> Verdict
         true => verdict.doubts.extend(late),
         false => verdict.notes.extend(late),
     }
-    // What waits for a client or a port in the TCP part of a fallback, and gets none, is counted as lost.
-    let is_lost = |warning: &Warning| {
-        let waits = matches!(warning, Warning::ClientsBusy { .. } | Warning::PortsExhausted { .. });
-        waits && without_tcp(sum) > 0
+    // What waits for a client or a port in the TCP part of a fallback is counted as lost where it gets none, or gets it
+    // too late for an answer in time.
+    let is_lost = |warning: &Warning| match warning {
+        Warning::ClientsBusy { waits, .. } => {
+            let too_late = timed_out_over_tcp(sum);
+            without_tcp(sum) > 0 || (too_late > 0 && *waits >= too_late / WAITED_PART)
+        }
+        Warning::PortsExhausted { .. } => without_tcp(sum) > 0,
+        _ => false,
     };
     let (doubts, notes): (Vec<_>, Vec<_>) = met(evidence).partition(is_lost);
     verdict.doubts.extend(doubts);
@@ -169,6 +174,9 @@ const COUNTED_LATE_NS: u64 = 5_000_000_000;
 
 /// NTP slews by less than 0.5 ms per second; a larger difference between two readings is a step.
 const CLOCK_STEP_NS: u64 = 5_000_000;
+
+/// Queries that timed out over TCP may have waited for a client where as many as this part of them did.
+const WAITED_PART: u64 = 10;
 
 #[cfg(test)]
 mod tests {
