@@ -236,9 +236,9 @@ struct Ranks {
 
 impl Ranks {
     fn of(latency: Latency<'_>) -> Ranks {
-        let mut up_to = 0;
+        let mut up_to = 0_u64;
         let counted = latency.answered.buckets().map(|bucket| {
-            up_to += bucket.count;
+            up_to = up_to.saturating_add(bucket.count);
             (bucket.from_ns, up_to)
         });
         Ranks { buckets: counted.collect(), total: latency.count() }

@@ -14,7 +14,7 @@ impl Exceeded {
         let total = histogram.count();
         let mut left = total;
         let steps = histogram.buckets().map(|bucket| {
-            left -= bucket.count;
+            left = left.saturating_sub(bucket.count);
             (bucket.to_ns, left)
         });
         Exceeded { steps: steps.collect(), total }

@@ -15,8 +15,8 @@
 /// [`CEILING_NS`] as that ceiling.
 #[derive(Clone)]
 pub struct Histogram {
-    /// By [`place`].
-    counts: Box<[u64; PLACES]>,
+    /// By [`bucket_number`] of the duration, kept within floor and ceiling.
+    counts: Box<[u64; BUCKETS]>,
     /// The sum of the counts.
     count: u64,
     /// Exact sum, for an average without the rounding of the buckets.
@@ -41,7 +41,7 @@ pub struct Bucket {
 impl Histogram {
     /// An empty histogram. Allocates all its memory (about 36 kB).
     pub fn new() -> Self {
-        let counts = Box::new([0; PLACES]);
+        let counts = Box::new([0; BUCKETS]);
         Histogram { counts, count: 0, sum_ns: 0, sum_squares_ns2: 0, min_ns: u64::MAX, max_ns: 0 }
     }
 
@@ -57,7 +57,7 @@ impl Histogram {
         if cfg!(feature = "unmeasured") || times == 0 {
             return;
         }
-        self.counts[place(duration_ns)] += times;
+        self.counts[number_of(duration_ns)] += times;
         self.count += times;
         let (wide_ns, times) = (u128::from(duration_ns), u128::from(times));
         self.sum_ns += wide_ns * times;
@@ -104,19 +104,20 @@ impl Histogram {
         if rank == 0 {
             return None;
         }
-        let mut below = 0;
+        let mut up_to = 0_u64;
         let bucket = self.buckets().find(|bucket| {
-            below += bucket.count;
-            below >= rank
+            up_to = up_to.saturating_add(bucket.count);
+            up_to >= rank
         })?;
         Some(bucket.to_ns.min(self.max_ns.max(FLOOR_NS)))
     }
 
     /// The buckets that are not empty, shortest durations first.
     pub fn buckets(&self) -> impl Iterator<Item = Bucket> + '_ {
-        (0..).zip(self.counts.iter()).filter(|(_, count)| **count > 0).map(|(place, count)| {
-            let (from_ns, to_ns) = ends_of(place);
-            Bucket { from_ns, to_ns, count: *count }
+        (0..).zip(self.counts.iter()).filter(|(_, count)| **count > 0).map(|(number, count)| Bucket {
+            from_ns: from_ns(number),
+            to_ns: from_ns(number + 1) - 1,
+            count: *count,
         })
     }
 
@@ -125,7 +126,7 @@ impl Histogram {
     pub fn from_parts(buckets: impl IntoIterator<Item = Bucket>, exact: ExactFigures) -> Self {
         let mut histogram = Histogram::new();
         for bucket in buckets {
-            let count = &mut histogram.counts[place(bucket.from_ns)];
+            let count = &mut histogram.counts[number_of(bucket.from_ns)];
             *count = count.saturating_add(bucket.count);
             histogram.count = histogram.count.saturating_add(bucket.count);
         }
@@ -212,27 +213,28 @@ pub const CEILING_NS: u64 = (1 << 41) - 1;
 /// 1 % is promised.
 pub const SIGNIFICANT_DIGITS: u8 = 2;
 
-/// Where a duration is counted: the place in HdrHistogram's layout for these digits.
+/// The number of the bucket in which a duration is counted.
 #[inline]
-fn place(duration_ns: u64) -> usize {
-    let kept_ns = duration_ns.clamp(FLOOR_NS, CEILING_NS);
-    // The upper eight bits, of which the first is 1; the places below 256 have a width of 1 ns.
-    let shift = kept_ns.ilog2() - OCTAVE_BITS;
-    (((shift as u64) << OCTAVE_BITS) + (kept_ns >> shift)) as usize
+fn number_of(duration_ns: u64) -> usize {
+    bucket_number(duration_ns.clamp(FLOOR_NS, CEILING_NS)) as usize
 }
 
-/// The shortest and the longest duration that are counted at a place.
-fn ends_of(place: u64) -> (u64, u64) {
-    let shift = (place >> OCTAVE_BITS).saturating_sub(1);
-    let from_ns = (place - (shift << OCTAVE_BITS)) << shift;
-    (from_ns, from_ns + (1 << shift) - 1)
+/// The number of the bucket of `ns` in HdrHistogram's layout: 128 buckets per octave, one per nanosecond below 256 ns.
+#[inline]
+pub fn bucket_number(ns: u64) -> u64 {
+    let shift = u64::from((u64::BITS - ns.leading_zeros()).saturating_sub(8));
+    128 * shift + (ns >> shift)
 }
 
-/// Buckets of an octave, as a power of two.
-const OCTAVE_BITS: u32 = 7;
+/// The lowest duration of the bucket with this number; `u64::MAX` for a number that is too large.
+pub(crate) fn from_ns(number: u64) -> u64 {
+    let shift = (number / 128).saturating_sub(1);
+    let mantissa = number - 128 * shift;
+    if shift < 56 { mantissa << shift } else { u64::MAX }
+}
 
-/// The places of the layout, up to that of the longest duration.
-const PLACES: usize = ((CEILING_NS.ilog2() - OCTAVE_BITS + 2) as usize) << OCTAVE_BITS;
+/// Buckets, up to that of the longest duration.
+const BUCKETS: usize = 35 * 128;
 
 #[cfg(test)]
 mod tests {
@@ -256,6 +258,14 @@ mod tests {
             assert_eq!((bucket.from_ns, bucket.to_ns), ends, "{duration_ns}");
             library.saturating_record(duration_ns);
         }
+    }
+
+    #[test]
+    fn buckets_are_numbered_without_gaps() {
+        let numbered: Vec<_> = (0..5000).map(from_ns).collect();
+        assert!(numbered.is_sorted_by(|one, next| one < next));
+        assert!((0..5000).zip(&numbered).all(|(n, from_ns)| bucket_number(*from_ns) == n));
+        assert_eq!((from_ns(255), from_ns(256), from_ns(384), from_ns(u64::MAX)), (255, 256, 512, u64::MAX));
     }
 
     #[test]

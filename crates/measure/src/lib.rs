@@ -61,7 +61,9 @@ pub use explanation::{Explanation, add_explanations};
 pub use facts::{Fact, Facts};
 pub use fallback::{Fallback, FallbackFailure, Half};
 pub use foreign::{acts_on_a_terminal, shown};
-pub use histogram::{Bucket, CEILING_NS, ExactFigures, FLOOR_NS, Histogram, SIGNIFICANT_DIGITS};
+pub use histogram::{
+    Bucket, CEILING_NS, ExactFigures, FLOOR_NS, Histogram, SIGNIFICANT_DIGITS, bucket_number,
+};
 pub use latency::{BEYOND, Latency, PERCENTILES, Percentiles, Quantile, WrittenLatency, percentile_name};
 pub use loss::{BURST_NS, Loss};
 pub use losses_beside::LossesBeside;
@@ -78,4 +80,4 @@ pub use watched::{
     LONGEST_SERIES_NAME, MOST_SERIES, MOST_WATCHED, SOFTWARE, Samples, Side, Watched, WatchedKind,
     merge_samples, read_samples,
 };
-pub use written::{Changes, bucket_number};
+pub use written::Changes;

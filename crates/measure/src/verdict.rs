@@ -181,7 +181,7 @@ const WAITED_PART: u64 = 10;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Ends, Neighbour, NotSentReason};
+    use crate::{Ends, FallbackFailure, Neighbour, NotSentReason};
 
     /// 2,000 queries that were answered in 200 µs and sent so late.
     fn sum_with_lateness(lateness_ns: u64) -> Tally {
@@ -255,6 +255,18 @@ mod tests {
     fn connections_may_send_any_number_of_queries_in_a_packet() {
         assert_eq!(with_interface(64_001, 1_000, SECOND_NS, false), []);
         assert_eq!(with_interface(10, 0, 6 * SECOND_NS, false), []);
+    }
+
+    #[test]
+    fn queries_that_time_out_over_tcp_are_ours_where_as_many_waited_for_a_client() {
+        let mut sum = sum_with_lateness(2_000);
+        let waited = |waits| Evidence { connection_waits: waits, ..OK };
+        assert_eq!(names(&sum, &waited(40)), (vec![], vec!["clients_busy"]), "all were answered");
+        sum.fallback_mut().add_failed(FallbackFailure::QueryTimedOut, 40);
+        assert_eq!(names(&sum, &waited(40)), (vec!["clients_busy"], vec![]));
+        assert_eq!(names(&sum, &waited(3)), (vec![], vec!["clients_busy"]), "a few are not the reason");
+        sum.fallback_mut().add_failed(FallbackFailure::NoClient, 1);
+        assert_eq!(names(&sum, &waited(3)), (vec!["clients_busy"], vec![]));
     }
 
     #[test]

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
+use crate::histogram::{bucket_number, from_ns};
 use crate::{Bucket, ExactFigures, Histogram};
 
 /// Durations by bucket. Bucket b < 256 is b ns; any other, with s = b div 128 - 1, is (b - 128 s) 2^s ns and
@@ -180,30 +181,9 @@ impl JsonSchema for Histogram {
 /// Twice the buckets of a histogram: each with a count or a gap, or with two numbers.
 const MOST_COUNTS: usize = 2 * 128 * 36;
 
-/// The number of the bucket of `ns`: 128 buckets per octave, one per nanosecond below 256 ns.
-pub fn bucket_number(ns: u64) -> u64 {
-    let shift = u64::from((u64::BITS - ns.leading_zeros()).saturating_sub(8));
-    128 * shift + (ns >> shift)
-}
-
-/// The lowest duration of the bucket with this number; `u64::MAX` for a number that is too large.
-fn from_ns(number: u64) -> u64 {
-    let shift = (number / 128).saturating_sub(1);
-    let mantissa = number - 128 * shift;
-    if shift < 56 { mantissa << shift } else { u64::MAX }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn buckets_are_numbered_without_gaps() {
-        let numbered: Vec<_> = (0..5000).map(from_ns).collect();
-        assert!(numbered.is_sorted_by(|one, next| one < next));
-        assert!((0..5000).zip(&numbered).all(|(n, from_ns)| bucket_number(*from_ns) == n));
-        assert_eq!((from_ns(255), from_ns(256), from_ns(384), from_ns(u64::MAX)), (255, 256, 512, u64::MAX));
-    }
 
     #[test]
     fn a_histogram_is_written_in_few_characters_and_read_back() {

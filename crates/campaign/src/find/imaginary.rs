@@ -4,7 +4,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use dnsdyno_measure::{
-    Arrivals, Bucket, Evidence, ExactFigures, Histogram, OwnDelay, Tally, TypeCount, Verdict, verdict,
+    Arrivals, Bucket, Evidence, ExactFigures, Histogram, OwnDelay, ShortDelay, Tally, TypeCount, Verdict,
+    verdict,
 };
 use dnsdyno_plan::units::{parse_duration_ns, parse_rate_qps};
 use dnsdyno_record::{Digest, Ended, Header, Headline, Interval, Sum};
@@ -155,6 +156,8 @@ struct Part {
     response: Histogram,
     /// From the instant that it was sent.
     service: Histogram,
+    /// Response time less what late sends have added.
+    response_least: Histogram,
     lateness: Histogram,
     own_delay: Histogram,
 }
@@ -177,7 +180,8 @@ impl Part {
         let mut response = of(answered - late, 0.0);
         response.merge(&of(late, LATE_NS));
         let lateness = histogram(vec![(answered - late + lost, 1_000), (late, LATE_NS as u64)]);
-        Part { answered, lost, response, service: of(answered, 0.0), own_delay: lateness.clone(), lateness }
+        let (service, own_delay) = (of(answered, 0.0), lateness.clone());
+        Part { answered, lost, response, response_least: service.clone(), service, own_delay, lateness }
     }
 }
 
@@ -253,7 +257,9 @@ fn queued(
         while outstanding.peek().is_some_and(|Reverse(end_ns)| *end_ns < ns(sent)) {
             outstanding.pop();
         }
-        part.own_delay.record(own.at_send(ns(sent), ns(sent - now), outstanding.is_empty()));
+        let delay_ns = own.at_send(ns(sent), ns(sent - now), outstanding.is_empty());
+        part.own_delay.record(delay_ns);
+        part.response_least.record(ShortDelay::of(delay_ns).less(ns(free_at[at] - now)));
         outstanding.push(Reverse(ns(free_at[at])));
         at = (at + 1) % servers;
         part.answered += 1;
@@ -276,8 +282,8 @@ fn digest(load: f64, seconds: f64, parts: Vec<Part>, dropped: u64) -> Digest {
     let mut sum = Tally::default();
     let schedule_ns = length_ns * parts.len() as u64;
     for (index, part) in (0..).zip(parts) {
-        let Part { response, service, lateness, own_delay, .. } = part;
-        let mut tally = Tally { response, service, lateness, own_delay, ..Tally::default() };
+        let Part { response, response_least, service, lateness, own_delay, .. } = part;
+        let mut tally = Tally { response, response_least, service, lateness, own_delay, ..Tally::default() };
         tally.scheduled = part.answered + part.lost;
         tally.ends.answered = part.answered;
         tally.ends.timed_out = part.lost;
@@ -304,7 +310,9 @@ fn digest(load: f64, seconds: f64, parts: Vec<Part>, dropped: u64) -> Digest {
     if dropped > 0 {
         sum.ends.answered -= dropped;
         sum.ends.timed_out += dropped;
-        (sum.response, sum.service) = (without(&sum.response, dropped), without(&sum.service, dropped));
+        for durations in [&mut sum.response, &mut sum.response_least, &mut sum.service] {
+            *durations = without(durations, dropped);
+        }
     }
     let evidence = Evidence {
         open_loop: true,

@@ -198,6 +198,7 @@ impl World {
             tally.service.record(longest_ns - late_ns);
             tally.lateness.record(late_ns);
             tally.own_delay.record(late_ns);
+            tally.response_least.record(longest_ns - late_ns);
         });
         let late = if lost == now.qps { lost / 2 } else { lost };
         let late = if ours == Some(Ours::Bursts) { late } else { 0 };

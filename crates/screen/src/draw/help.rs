@@ -37,14 +37,16 @@ pub(super) fn draw(palette: &Palette, buffer: &mut Buffer, area: Rect) {
 }
 
 /// Empties a part of the picture and draws a border around it, whose upper line begins with `title`. Returns what is
-/// inside.
+/// inside; a part without room for a border is left empty.
 fn draw_window(buffer: &mut Buffer, window: Rect, title: &str, style: Style) -> Rect {
     for position in window.positions() {
         buffer[position].reset();
     }
     let Rect { x, y, width, height } = window;
-    let inside =
-        Rect { x: x + 1, y: y + 1, width: width.saturating_sub(2), height: height.saturating_sub(2) };
+    if width < 2 || height < 2 {
+        return Rect { width: 0, height: 0, ..window };
+    }
+    let inside = Rect { x: x + 1, y: y + 1, width: width - 2, height: height - 2 };
     let line = "─".repeat(usize::from(inside.width));
     let rest: String = line.chars().skip(title.chars().count() - 1).collect();
     cut(buffer, Rect { height: 1, ..window }, &format!("{title}{rest}┐"), style);

@@ -180,8 +180,8 @@ proptest! {
 
     #[test]
     fn no_size_and_no_count_is_too_small_or_too_large(
-        width in 1..300_u16,
-        height in 1..300_u16,
+        width in 0..300_u16,
+        height in 0..300_u16,
         flags in 0..8_u8,
         sent in prop_oneof![Just(0_u64), 1..50_u64, Just(u64::MAX / 4)],
         lost in prop_oneof![Just(0_u64), Just(7_u64), Just(u64::MAX / 8)],

@@ -50,7 +50,8 @@ fn read(der: &[u8]) -> Option<CertificateInfo> {
     let (not_before, not_after) = (date_of(validity.next()?)?, date_of(validity.next()?)?);
     let subject = text_of(signed.next_of(der::SEQUENCE)?)?;
     let _public_key = signed.next_of(der::SEQUENCE)?;
-    let [_, _] = [1, 2].map(|unique_id| signed.next_of(der::field(unique_id, false)));
+    let _issuer_id = signed.next_of(der::field(1, false));
+    let _subject_id = signed.next_of(der::field(2, false));
     let extensions = signed.next_of(der::field(3, true)).and_then(|field| field.elements().next());
     let extension = |wanted: &[u8]| {
         let mut extensions = extensions.into_iter().flat_map(Element::elements);
