@@ -291,6 +291,10 @@ pub struct Draft {
     /// Do not pin workers to CPUs (by default each has its own, where there are enough)
     #[arg(long = "no-pin", num_args = 0, default_missing_value = "false", help_heading = GENERATOR)]
     pub pin: Option<bool>,
+    /// Let idle CPUs of this host sleep as deeply as they do without a load. By default they are kept ready while the
+    /// load runs, where this process may do so (root)
+    #[arg(long, num_args = 0, default_missing_value = "true", help_heading = GENERATOR)]
+    pub deep_idle: Option<bool>,
     /// Number of sockets, or of clients with one connection each, over all workers [default: one
     /// per CPU; with AF_XDP 256 source ports; with --queries-per-connection or udp+tcp the
     /// window, or 1000]. Where UDP is part of the transport, each worker has one more UDP socket

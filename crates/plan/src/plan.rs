@@ -80,6 +80,8 @@ pub struct Plan {
     pub check: bool,
     /// Whether each worker is pinned to its own CPU, where there are enough.
     pub pin: bool,
+    /// Whether idle CPUs of this host may sleep deeply while the load runs.
+    pub deep_idle: bool,
     /// Sockets of all workers (of AF_XDP: source ports), or, where the transport has connections, clients with
     /// one connection each: at least `workers`.
     pub clients: usize,
@@ -302,6 +304,7 @@ impl Draft {
             usual_workers: usual,
             check: *draft.check.get_or_insert(!send_only),
             pin: *draft.pin.get_or_insert(true),
+            deep_idle: *draft.deep_idle.get_or_insert(false),
             clients,
             local_address,
             local_prefix: local_prefix.flatten(),

@@ -41,6 +41,9 @@ pub struct HostInfo {
     /// Frequency governor of the first CPU.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_governor: Option<String>,
+    /// The limit that dnsdyno set for this run on how long an idle CPU may take to wake up, in µs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle_exit_limit_us: Option<u32>,
     /// Total memory, in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
@@ -120,6 +123,7 @@ impl HostInfo {
             cpus_online: word("/sys/devices/system/cpu/online"),
             cpus_allowed: field("/proc/self/status", "Cpus_allowed_list"),
             cpu_governor: word("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+            idle_exit_limit_us: None,
             memory_bytes: field("/proc/meminfo", "MemTotal").and_then(|text| bytes_of_kib(&text)),
             clocksource: word("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
             container: container(),

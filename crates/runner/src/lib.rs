@@ -21,6 +21,7 @@ mod feeder;
 mod files;
 mod header;
 mod host;
+mod idle;
 mod judge;
 mod load;
 mod local;

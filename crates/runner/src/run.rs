@@ -17,6 +17,7 @@ use crate::answers::{Answers, NoLog};
 use crate::clients::SimulatedClients;
 use crate::error::RunError;
 use crate::header::header_of;
+use crate::idle::IdleLimit;
 use crate::judge::Judge;
 use crate::neighbours::Neighbours;
 use crate::observer::{Note, Observer};
@@ -91,7 +92,8 @@ impl Visitor for Run<'_> {
         };
         let addresses = || servers().map(|target| target.address).collect::<BTreeSet<_>>();
         let neighbours = (kind != Kind::Sim).then(|| Neighbours::before(addresses()));
-        let mut recording = self.begin(&start, watching)?;
+        let idle_limit = (kind != Kind::Sim && !plan.deep_idle).then(IdleLimit::set).flatten();
+        let mut recording = self.begin(&start, watching, idle_limit.as_ref())?;
         let mut sum = dnsdyno_engine::run(
             &job,
             transports,
@@ -108,6 +110,7 @@ impl Visitor for Run<'_> {
             sum.answers = Some(counts);
             written.unwrap_or_else(|error| recording.observer.note(&Note::AnswersNotKept(&error)));
         }
+        drop(idle_limit);
         sum.evidence.neighbours = neighbours.map(Neighbours::after).unwrap_or_default();
         Ok(recording.finish(sum))
     }
@@ -136,7 +139,12 @@ impl Start {
 
 impl<'a> Run<'a> {
     /// Creates the record, and starts to monitor the interface.
-    fn begin(self, start: &Start, watching: Watching) -> Result<RecordingObserver<'a>, RunError> {
+    fn begin(
+        self,
+        start: &Start,
+        watching: Watching,
+        idle_limit: Option<&IdleLimit>,
+    ) -> Result<RecordingObserver<'a>, RunError> {
         let Run { plan, loaded, replay, clients, kind, backend, checks, .. } = self;
         let Run { keep, control, observer, pause, .. } = self;
         let folder = keep.folder(plan.name.as_deref());
@@ -149,8 +157,13 @@ impl<'a> Run<'a> {
         replay.iter().for_each(|replay| replay.describe(&mut header));
         clients.iter().for_each(|clients| clients.describe(&mut header));
         let is_simulated = kind == Kind::Sim;
-        let host =
-            if is_simulated { HostInfo::default() } else { HostInfo::gather(plan.target.address.ip()) };
+        let host = match is_simulated {
+            true => HostInfo::default(),
+            false => HostInfo {
+                idle_exit_limit_us: idle_limit.map(|limit| limit.exit_us),
+                ..HostInfo::gather(plan.target.address.ip())
+            },
+        };
         let recorder = Recorder::begin(plan, kept, folder.as_deref(), &header, &host)?;
         let xdp = header.backend.xdp.as_ref();
         let interface =
