@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 SERVERS := nsd bind9 unbound knot knot-resolver pdns-server pdns-recursor dnsdist hickory-dns
-# For the in-kernel programs, for hosts of our own in network namespaces (firewall, SSH), and to ask our own server.
+# To compile the in-kernel programs again, for hosts of our own in network namespaces (firewall, SSH), and to ask our own server.
 TOOLS := clang iproute2 nftables conntrack ethtool dnsperf knot-dnsutils openssh-server busybox-static
 # For the report page: its build, and its tests in a browser.
 WEB := nodejs npm chromium
@@ -32,7 +32,7 @@ test: scripts-ready ## All tests, with real servers and a real browser from Debi
 	CARGO='$(CARGO)' scripts/run-tests
 	DNSDYNO_PROGRAM=$${CARGO_TARGET_DIR:-target}/debug/dnsdyno scripts/test-page
 
-check: scripts-ready ## Format, lints, layers, circles, schema, licences, and the report page where Node is there
+check: scripts-ready ## Format, lints, layers, circles, schema, licences, in-kernel programs, and the report page where Node is there
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- --deny warnings
 	$(CARGO) run --quiet --locked --package xtask -- layers
@@ -40,6 +40,7 @@ check: scripts-ready ## Format, lints, layers, circles, schema, licences, and th
 	$(CARGO) run --quiet --locked --package xtask -- tidy
 	$(CARGO) run --quiet --locked --package xtask -- schema --check
 	scripts/check-licences
+	scripts/build-ebpf --check
 	scripts/build-web --check
 
 instructions: scripts-ready ## The instructions of each step of a worker's loop, held against their bounds

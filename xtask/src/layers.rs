@@ -13,6 +13,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("measure", 1),
     ("capture", 2),
     ("clients", 2),
+    ("servers", 2),
     ("zones", 3),
     ("plan", 3),
     ("transport", 3),

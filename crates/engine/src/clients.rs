@@ -9,10 +9,11 @@
 //!
 //! The load is open: a query is due when its client needs it, however slow the server is.
 
-use dnsdyno_measure::CachingClients;
+use dnsdyno_measure::{Arrivals, CachingClients};
 use dnsdyno_wire::Peek;
 
 use crate::question::{SentQuestions, is_error_without_question};
+use crate::supply::Supply;
 use crate::upcoming::Upcoming;
 
 /// The clients of one worker.
@@ -78,50 +79,56 @@ impl ClientQueries {
         let clients = (models.of_worker)(worker);
         ClientQueries { clients, sent_questions: SentQuestions::new(slots), now_ns: 0 }
     }
+}
 
-    pub(crate) fn upcoming(&mut self, now_ns: u64) -> Upcoming {
-        self.now_ns = now_ns;
-        self.clients.upcoming(now_ns)
-    }
-
-    pub(crate) fn take_next(&mut self) -> u32 {
-        self.clients.take_next()
-    }
-
-    pub(crate) fn message(&self, query: u32) -> &[u8] {
+impl Supply for ClientQueries {
+    fn message(&self, query: u32) -> &[u8] {
         self.clients.message(query)
     }
 
-    pub(crate) fn question(&self, query: u32) -> &[u8] {
+    fn question(&self, query: u32) -> &[u8] {
         self.clients.question(query)
     }
 
-    pub(crate) fn client(&self, query: u32) -> u32 {
-        self.clients.client(query)
+    fn client(&self, query: u32) -> Option<u32> {
+        Some(self.clients.client(query))
     }
 
-    /// Whether a response has the question that was last sent from this slot. The number of an ended query may already
-    /// be that of another one.
-    pub(crate) fn may_answer(&self, slot: u32, response: &Peek<'_>) -> bool {
+    /// The number of an ended query may already be that of another one, so the question is compared with the one that
+    /// was last sent from the slot.
+    fn may_answer(&self, slot: u32, _query: u32, response: &Peek<'_>) -> bool {
         self.sent_questions.is_last(slot, response.question) || is_error_without_question(response)
     }
 
-    pub(crate) fn sent(&mut self, slot: u32, query: u32) -> u8 {
+    fn sent(&mut self, slot: u32, query: u32) -> u8 {
         self.sent_questions.note(slot, self.clients.question(query));
         self.clients.type_slot(query)
     }
 
-    pub(crate) fn answered(&mut self, query: u32, at_ns: u64, response: &[u8]) {
+    fn upcoming(&mut self, now_ns: u64, _needs_one: bool) -> Option<Upcoming> {
+        self.now_ns = now_ns;
+        Some(self.clients.upcoming(now_ns))
+    }
+
+    fn take_next(&mut self) -> (u32, Option<u8>) {
+        (self.clients.take_next(), None)
+    }
+
+    fn follows_responses(&self) -> bool {
+        true
+    }
+
+    fn answered(&mut self, query: u32, at_ns: u64, response: &[u8]) {
         // What was due before `now_ns` is taken as known: what follows from a response is not due earlier.
         self.clients.ended(query, at_ns.max(self.now_ns), Some(response));
     }
 
-    pub(crate) fn count(&mut self, counts: &mut CachingClients, now_ns: u64, is_end: bool) {
-        self.clients.count(counts, now_ns, is_end);
+    /// The query has ended when the worker last looked for what is next, or shortly after that.
+    fn release(&mut self, query: u32) {
+        self.clients.ended(query, self.now_ns, None);
     }
 
-    /// A query has ended without a response, when the worker last looked for what is next or shortly after that.
-    pub(crate) fn unanswered(&mut self, query: u32) {
-        self.clients.ended(query, self.now_ns, None);
+    fn count_clients(&mut self, counts: &mut Arrivals, now_ns: u64, is_end: bool) {
+        self.clients.count(counts.clients_mut(), now_ns, is_end);
     }
 }

@@ -10,8 +10,8 @@ use crate::limit::Limit;
 use crate::pace::{Numbers, Pace};
 use crate::query_log::QueryLogs;
 use crate::share::Share;
+use crate::source::Source;
 use crate::stop_limits::WorkerLimits;
-use crate::supply::Source;
 
 /// The settings of a run, validated by the plan.
 #[derive(Clone)]

@@ -11,6 +11,7 @@ mod collector;
 mod connections;
 mod control;
 mod coverage;
+mod ends;
 mod fallback;
 mod feed;
 mod groups;
@@ -18,7 +19,7 @@ mod inflight;
 mod job;
 mod ledger;
 mod limit;
-mod made;
+mod lost;
 mod pace;
 mod pairing;
 mod passing;
@@ -26,10 +27,15 @@ mod pauses;
 mod query_before;
 mod query_log;
 mod question;
-mod sending;
+mod rewriter;
+mod sender;
+mod sent;
 mod share;
+mod source;
 mod stop_limits;
+mod stream;
 mod supply;
+mod transactions;
 mod upcoming;
 mod worker;
 
@@ -39,7 +45,7 @@ pub use control::{Asked, Control, Reached, StopCause};
 pub use feed::{FeedConfig, FeedIn, Feeds};
 pub use job::{Job, preparation_ns};
 pub use query_log::{How, QueryEnd, QueryLog, QueryLogs, Unpaired, Why};
-pub use supply::Source;
+pub use source::Source;
 pub use upcoming::Upcoming;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -56,10 +62,10 @@ use crate::control::Signals;
 use crate::groups::Groups;
 use crate::inflight::{GroupSlots, InFlight};
 use crate::ledger::Ledger;
-use crate::pairing::Pairing;
 use crate::pauses::Pauses;
-use crate::sending::Sending;
+use crate::sender::Sender;
 use crate::share::Share;
+use crate::transactions::Transactions;
 use crate::worker::Worker;
 
 /// Runs the job over the transports, one worker each, and returns when all queries have ended. If a worker or the
@@ -111,11 +117,12 @@ pub fn run<T: Transport + Send>(
                 let ledger = Ledger::new(job.interval_ns, types, members, is_open, spare, page_in, blank_out);
                 let clients = if T::CONNECTS { transport.channels() } else { 0 };
                 let connections = Connections::new(clients, Pauses::new(clients, &groups, job.timeout_ns));
-                let pairing = Pairing::new(job, share, table, ledger, groups, connections);
+                let transactions = Transactions::new(job, share, table, ledger, groups, connections);
                 let picker = job.source.picker(share);
-                let sending = Sending::new(job.send_limits(), share, picker, transport.channels());
+                let sender = Sender::new(job.send_limits(), share, picker, transport.channels());
                 transport.begin(epoch_ns);
-                let mut transport = Worker::new(transport, job.pace(share), sending, pairing, signals).run();
+                let pace = job.pace(share);
+                let mut transport = Worker::new(transport, pace, sender, transactions, signals).run();
                 // Also dropped if the worker panics.
                 drop(active);
                 while transport.serves_others() && active_workers.load(Ordering::Acquire) > 0 {

@@ -3,7 +3,7 @@
 use dnsdyno_transport::Transport;
 
 use crate::groups::Queue;
-use crate::pairing::Pairing;
+use crate::transactions::Transactions;
 
 /// What became of the clients that pause.
 pub(crate) enum Passed {
@@ -20,14 +20,14 @@ pub(crate) enum Passed {
 #[cold]
 pub(crate) fn pass_paused<T: Transport>(
     transport: &mut T,
-    pairing: &mut Pairing<'_>,
+    transactions: &mut Transactions<'_>,
     number: usize,
     workers: u32,
     is_open: bool,
 ) -> Passed {
-    let queue = &pairing.groups.all[number];
-    let (channels, pauses) = (queue.group.channels, &pairing.connections.pauses);
-    let source = queue.waiting.front().and_then(|query| pairing.queries.client(query.question as usize));
+    let queue = &transactions.groups.all[number];
+    let (channels, pauses) = (queue.group.channels, &transactions.connections.pauses);
+    let source = queue.waiting.front().and_then(|query| transactions.client_of(query.question));
     let is_without_client = match source {
         Some(client) => pauses.is_paused(channel_of_source(queue, client, workers)),
         None => pauses.paused_in(number) >= channels,
@@ -38,7 +38,7 @@ pub(crate) fn pass_paused<T: Transport>(
         if !is_open {
             return Passed::All;
         }
-        pairing.refuse_first(number);
+        transactions.refuse_first(number);
         return Passed::Refused;
     }
     for _ in 0..PASSED_AT_ONCE.min(channels) {

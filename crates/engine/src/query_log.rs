@@ -6,7 +6,6 @@
 
 use dnsdyno_measure::NotSentReason;
 
-use crate::groups::Waiting;
 use crate::inflight::SentQuery;
 use crate::supply::Supply;
 
@@ -98,7 +97,7 @@ impl Log {
     #[cold]
     pub(crate) fn answered(
         &mut self,
-        queries: &Supply<'_>,
+        queries: &dyn Supply,
         sent_query: &SentQuery,
         (id, rcode): (u16, u16),
         at_ns: u64,
@@ -106,25 +105,20 @@ impl Log {
     ) {
         let Some(log) = &mut self.0 else { return };
         let SentQuery { intended_ns: due_ns, sent_ns, question, .. } = *sent_query;
-        let (query, expected) = (queries.message(question as usize), queries.expected(question as usize));
+        let (query, expected) = (queries.message(question), queries.expected(question));
         let how = How::Answered;
         let index = question;
         log.ended(&QueryEnd { how, index, query, id, due_ns, sent_ns, at_ns, rcode, response, expected });
     }
 
     /// An outstanding query has ended otherwise.
-    pub(crate) fn unanswered(&mut self, queries: &Supply<'_>, sent_query: &SentQuery, id: u16, how: How) {
+    pub(crate) fn unanswered(&mut self, queries: &dyn Supply, sent_query: &SentQuery, id: u16, how: How) {
         let Some(log) = &mut self.0 else { return };
         let SentQuery { intended_ns: due_ns, sent_ns, question, .. } = *sent_query;
-        let (query, expected) = (queries.message(question as usize), queries.expected(question as usize));
+        let (query, expected) = (queries.message(question), queries.expected(question));
         let (at_ns, rcode, response) = (0, 0, &[]);
         let index = question;
         log.ended(&QueryEnd { how, index, query, id, due_ns, sent_ns, at_ns, rcode, response, expected });
-    }
-
-    /// A query that waited to be sent has ended.
-    pub(crate) fn waiting(&mut self, queries: &Supply<'_>, waiting: &Waiting, how: How) {
-        self.unanswered(queries, &waiting.sent_query(0, waiting.due.intended_ns), 0, how);
     }
 
     /// A message was received that ends no query.

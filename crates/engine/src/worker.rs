@@ -14,16 +14,15 @@ use crate::control::{Asked, Reached, Signals};
 use crate::job::UNMEASURED;
 use crate::ledger::Closing;
 use crate::pace::Pace;
-use crate::pairing::Pairing;
-use crate::sending::{GIVEN_UP_AT_ONCE, Sending};
-use crate::supply::{ReaderWaits, Supply};
+use crate::sender::{GIVEN_UP_AT_ONCE, Sender};
+use crate::transactions::Transactions;
 
 /// A worker with its transport, its slice of the load and its queries.
 pub(crate) struct Worker<'a, T> {
     transport: T,
     pace: Pace,
-    sending: Sending,
-    pairing: Pairing<'a>,
+    sender: Sender,
+    transactions: Transactions<'a>,
     signals: Signals<'a>,
     interrupted: bool,
 }
@@ -32,23 +31,23 @@ impl<'a, T: Transport> Worker<'a, T> {
     pub(crate) fn new(
         transport: T,
         pace: Pace,
-        sending: Sending,
-        pairing: Pairing<'a>,
+        sender: Sender,
+        transactions: Transactions<'a>,
         signals: Signals<'a>,
     ) -> Self {
-        Worker { transport, pace, sending, pairing, signals, interrupted: false }
+        Worker { transport, pace, sender, transactions, signals, interrupted: false }
     }
 
     /// Runs the worker's part of the load, and closes its ledger. Returns the transport, which may still receive
     /// responses of other workers.
     pub(crate) fn run(mut self) -> T {
         loop {
-            let Worker { transport, pace, sending, pairing, signals, .. } = &mut self;
+            let Worker { transport, pace, sender, transactions, signals, .. } = &mut self;
             let now_ns = transport.now_ns();
-            pairing.roll(now_ns, || transport.resources());
+            transactions.roll(now_ns, || transport.resources());
             match signals.asked() {
-                Asked::Nothing => match pace.reached(now_ns, || pairing.groups.waiting()) {
-                    None => sending.send_due(transport, pace, pairing, now_ns),
+                Asked::Nothing => match pace.reached(now_ns, || transactions.groups.waiting()) {
+                    None => sender.send_due(transport, pace, transactions, now_ns),
                     Some((cause, queries)) => signals.reach(cause, Reached { at_ns: now_ns, queries }),
                 },
                 Asked::StopSending => self.stop_sending(now_ns),
@@ -57,18 +56,18 @@ impl<'a, T: Transport> Worker<'a, T> {
                     break;
                 }
             }
-            let Worker { transport, pace, sending, pairing, .. } = &mut self;
-            transport.receive(pairing);
+            let Worker { transport, pace, sender, transactions, .. } = &mut self;
+            transport.receive(transactions);
             if T::CONNECTS {
-                sending.send_retries(transport, pace, pairing);
+                sender.send_retries(transport, pace, transactions);
             }
             // A response may have arrived in time without having been read yet.
             let expired_ns = transport.now_ns().saturating_sub(SLEPT_THROUGH_NS);
-            pairing.expire(expired_ns, |channel, id| transport.expired(channel, id));
-            pairing.ledger.settle(pace.scheduled_up_to_ns(now_ns));
+            transactions.expire(expired_ns, |channel, id| transport.expired(channel, id));
+            transactions.ledger.settle(pace.scheduled_up_to_ns(now_ns));
             if pace.is_exhausted() {
-                pairing.ledger.exhausted(now_ns);
-                if pairing.outstanding() == 0 || (UNMEASURED && pairing.groups.waiting() == 0) {
+                transactions.ledger.exhausted(now_ns);
+                if transactions.outstanding() == 0 || (UNMEASURED && transactions.groups.waiting() == 0) {
                     break;
                 }
             }
@@ -79,85 +78,84 @@ impl<'a, T: Transport> Worker<'a, T> {
 
     fn close(mut self) -> T {
         if UNMEASURED {
-            self.pairing.ledger.interrupt_open();
+            self.transactions.ledger.interrupt_open();
         }
-        self.transport.finish(&mut self.pairing);
+        self.transport.finish(&mut self.transactions);
         let resources = self.transport.resources();
         let end_ns = self.transport.now_ns();
-        self.pairing.count_clients(end_ns, true);
+        self.transactions.count_clients(end_ns, true);
         let closing = Closing {
             end_ns,
-            id_waits: self.sending.id_waits,
-            connection_waits: self.sending.connection_waits,
-            reader_waits: match &self.pairing.queries {
-                Supply::Whole(_) | Supply::Clients(_) => ReaderWaits::default(),
-                Supply::Fed(fed) => fed.waits,
-            },
+            id_waits: self.sender.id_waits,
+            connection_waits: self.sender.connection_waits,
+            reader_waits: self.transactions.queries.reader_waits(),
             interrupted: self.interrupted,
-            sent_by_channel: self.sending.sent_by_channel,
+            sent_by_channel: self.sender.sent_by_channel,
             explanations: self.transport.explanations(),
             ..Closing::default()
         };
-        self.pairing.ledger.close(resources, closing);
+        self.transactions.ledger.close(resources, closing);
         self.transport
     }
 
     /// The user stops the run: queries that were due but not sent are interrupted, outstanding ones are waited for. A
     /// long backlog takes several passes.
     fn stop_sending(&mut self, now_ns: u64) {
-        let Worker { transport, pace, sending, pairing, .. } = self;
-        self.interrupted |= !pace.is_exhausted() || pairing.groups.waiting() > 0;
+        let Worker { transport, pace, sender, transactions, .. } = self;
+        self.interrupted |= !pace.is_exhausted() || transactions.groups.waiting() > 0;
         for _ in 0..GIVEN_UP_AT_ONCE {
-            if let Some(next) = pairing.queries.upcoming(now_ns, false) {
+            if let Some(next) = transactions.queries.upcoming(now_ns, false) {
                 pace.set_upcoming(next);
             }
             let Some(due) = pace.take_for_stop(now_ns) else { break };
             // In a mix, the member of this query has not been drawn yet.
-            let mut member = if pairing.groups.members() > 1 { transport.next_member() } else { 0 };
-            if !matches!(pairing.queries, Supply::Whole(_)) {
-                let (query, of_client) = pairing.queries.take_next();
+            let mut member = if transactions.groups.members() > 1 { transport.next_member() } else { 0 };
+            if transactions.whole.is_none() {
+                let (query, of_client) = transactions.queries.take_next();
                 member = of_client.unwrap_or(member);
-                pairing.queries.release(query);
+                transactions.queries.release(query);
             }
-            pairing.ledger.scheduled(due.intended_ns, member);
-            pairing.ledger.interrupted(due.intended_ns, member);
+            transactions.ledger.scheduled(due.intended_ns, member);
+            // Counted only: a query of a block was not chosen yet, so that it has no message to log.
+            transactions.ledger.interrupted(due.intended_ns, member);
         }
-        pairing.interrupt_waiting(|group| !group.is_fallback);
-        sending.send_waiting(transport, pace, pairing, now_ns, |group| group.is_fallback);
+        transactions.interrupt_waiting(|group| !group.is_fallback);
+        sender.send_waiting(transport, pace, transactions, now_ns, |group| group.is_fallback);
     }
 
     /// The user ends the run at once: outstanding and waiting queries are interrupted. Queries that were due but not
     /// scheduled are not counted.
     fn end_now(&mut self) {
-        self.interrupted |= !self.pace.is_exhausted() || self.pairing.outstanding() > 0;
+        self.interrupted |= !self.pace.is_exhausted() || self.transactions.outstanding() > 0;
         self.pace.close();
-        self.pairing.interrupt_all();
+        self.transactions.interrupt_all();
     }
 
     /// Waits until there is something to do.
     fn wait(&mut self) {
-        let Worker { transport, pace, sending, pairing, .. } = self;
+        let Worker { transport, pace, sender, transactions, .. } = self;
         let now_ns = transport.now_ns();
-        if let Supply::Clients(clients) = &mut pairing.queries {
-            // A response may have made a query due.
-            pace.set_upcoming(clients.upcoming(now_ns));
+        // A response may have made a query due.
+        let follows_responses = transactions.whole.is_none() && transactions.queries.follows_responses();
+        if follows_responses && let Some(next) = transactions.queries.upcoming(now_ns, false) {
+            pace.set_upcoming(next);
         }
-        let mut until_ns = pairing.ledger.wall_end_ns().min(now_ns + CONTROL_NS);
+        let mut until_ns = transactions.ledger.wall_end_ns().min(now_ns + CONTROL_NS);
         let mut wake = Wake::ON_ARRIVAL;
-        if let Some(expiry_ns) = pairing.table.next_expiry_ns() {
+        if let Some(expiry_ns) = transactions.table.next_expiry_ns() {
             until_ns = until_ns.min(expiry_ns + SLEPT_THROUGH_NS);
         }
-        until_ns = until_ns.min(sending.next_attempt_ns(pairing, now_ns));
-        if now_ns < sending.paused_until_ns {
-            until_ns = until_ns.min(sending.paused_until_ns);
-        } else if pairing.groups.takes_next() {
-            let outstanding = pairing.outstanding();
+        until_ns = until_ns.min(sender.next_attempt_ns(transactions, now_ns));
+        if now_ns < sender.paused_until_ns {
+            until_ns = until_ns.min(sender.paused_until_ns);
+        } else if transactions.groups.takes_next() {
+            let outstanding = transactions.outstanding();
             if let Some(due_ns) = pace.next_due_ns(now_ns, outstanding) {
                 let is_timed = pace.is_open() && !pace.is_full(outstanding);
                 let send_ns =
-                    if is_timed { sending.batched_send_ns(due_ns, transport.oversleep_ns()) } else { due_ns };
+                    if is_timed { sender.batched_send_ns(due_ns, transport.oversleep_ns()) } else { due_ns };
                 // What a client asks next may depend on a response that is waiting.
-                let may_sleep = is_timed && !matches!(pairing.queries, Supply::Clients(_));
+                let may_sleep = is_timed && !follows_responses;
                 wake.on_arrival = !(may_sleep && send_ns <= now_ns + SLEPT_THROUGH_NS);
                 // Queries that are sent together need no precision.
                 wake.exactly = is_timed && send_ns == due_ns && send_ns <= until_ns;

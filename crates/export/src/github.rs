@@ -9,7 +9,7 @@ use dnsdyno_record::figures::{judged, longest, lost};
 use dnsdyno_report::expect::{each_measured_text, missed_texts, outcome_measured_text};
 use dnsdyno_report::markdown::{Table, text};
 use dnsdyno_report::units::{count, percent, rate};
-use dnsdyno_report::{State, answer, quantile, row_rate, share};
+use dnsdyno_report::{State, answer, ends_with_words, quantile, row_rate, share};
 
 use crate::{ExportError, Run};
 
@@ -91,17 +91,8 @@ fn figures(run: &Run) -> String {
     let (tally, timeout_ns) = (run.digest.tally(), run.digest.header.timeout_ns);
     let mut table = Table::default();
     table.left("figure").right("value");
-    let ends = &tally.ends;
     table.row(["queries due".to_owned(), count(tally.scheduled)]);
-    for (name, n) in [
-        ("answered", ends.answered),
-        ("answered late", ends.answered_late),
-        ("timed out", ends.timed_out),
-        ("refused by the network", ends.refused),
-        ("not sent", ends.not_sent.total()),
-        ("interrupted", ends.interrupted),
-        ("sent only", ends.sent_only),
-    ] {
+    for (name, n) in ends_with_words(&run.digest) {
         if n > 0 {
             table.row([name.to_owned(), count(n)]);
         }

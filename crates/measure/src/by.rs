@@ -6,6 +6,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
+#[cfg(feature = "schema")]
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{IgnoredAny, MapAccess};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -150,6 +151,7 @@ impl<'de, K: Key, T: Default + Deserialize<'de>, const N: usize> de::Visitor<'de
     }
 }
 
+#[cfg(feature = "schema")]
 impl<K: Key, T: JsonSchema, const N: usize> JsonSchema for By<K, T, N> {
     fn inline_schema() -> bool {
         true

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+#[cfg(feature = "schema")]
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
@@ -101,6 +102,7 @@ impl<'de, const FIRST: u16> Deserialize<'de> for ByCode<FIRST> {
     }
 }
 
+#[cfg(feature = "schema")]
 impl<const FIRST: u16> JsonSchema for ByCode<FIRST> {
     fn inline_schema() -> bool {
         true

@@ -161,7 +161,8 @@ macro_rules! counters {
         }
     ) => {
         $(#[$outer])*
-        #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(default)]
         pub struct $name {
             $(

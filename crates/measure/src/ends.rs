@@ -120,6 +120,31 @@ counters! {
     }
 }
 
+impl Anomalies {
+    /// Packets that ended no query, with their words in a summary, in the order of the record.
+    pub fn unpaired(&self) -> [(&'static str, u64); 5] {
+        let Anomalies { duplicates, unexpected, wrong_question, after_reuse, malformed, truncated: _ } =
+            *self;
+        [
+            ("duplicates", duplicates),
+            ("unexpected ID", unexpected),
+            ("wrong question", wrong_question),
+            ("later than their ID was used again", after_reuse),
+            ("malformed", malformed),
+        ]
+    }
+
+    /// All of [`unpaired`](Self::unpaired).
+    pub fn unpaired_total(&self) -> u64 {
+        self.unpaired().iter().fold(0, |total: u64, (_, count)| total.saturating_add(*count))
+    }
+
+    /// Each anomaly, with its words in a summary.
+    pub fn each(&self) -> impl Iterator<Item = (&'static str, u64)> + use<> {
+        self.unpaired().into_iter().chain([("truncated", self.truncated)])
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,12 +1,12 @@
 //! What is known of the generator at the end of a run, beside what was counted.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Neighbour;
 
 /// Facts about the generator at the end of a run, in addition to the tally.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Evidence {
     /// Whether the load followed a schedule (open loop), not a window.

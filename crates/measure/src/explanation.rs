@@ -1,6 +1,5 @@
 //! What was behind a counted failure, in words.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{ConnectionEnd, HandshakeFailure, NotSentReason, StreamFailure};
@@ -9,7 +8,8 @@ use crate::{ConnectionEnd, HandshakeFailure, NotSentReason, StreamFailure};
 ///
 /// The counters say how often and for which reason; this says what exactly, for example on which date a certificate
 /// expired.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Explanation {
     /// The counter that it belongs to: `handshake.untrusted`, `stream.status`, `connection.protocol`.
     pub about: String,

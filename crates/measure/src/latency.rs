@@ -6,7 +6,6 @@
 //! A percentile is reported only where enough queries are beyond it ([`BEYOND`]): the p99.9 of 200 queries is the
 //! longest of them, and says nothing about one in a thousand.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::Histogram;
@@ -45,7 +44,8 @@ pub const PERCENTILES: [(&str, &str, f64); 5] = [
 pub const BEYOND: u64 = 10;
 
 /// A latency as it is written for programs: always an object, also where it is only a bound.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WrittenLatency {
     /// The latency; where it is among the unanswered queries, the timeout.
     pub ns: u64,
@@ -64,7 +64,8 @@ impl Quantile {
 }
 
 /// The percentiles of a latency as they are written for programs; those that too few queries are beyond are absent.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Percentiles {
     /// Half of the queries took no longer.
     #[serde(skip_serializing_if = "Option::is_none")]

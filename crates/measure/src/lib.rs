@@ -77,7 +77,7 @@ pub use tally::{Arrivals, MOST_MEMBERS, MOST_TYPES, MemberTally, Rcodes, Tally, 
 pub use verdict::{Verdict, verdict};
 pub use warning::Warning;
 pub use watched::{
-    LONGEST_SERIES_NAME, MOST_SERIES, MOST_WATCHED, SOFTWARE, Samples, Side, Watched, WatchedKind,
-    merge_samples, read_samples,
+    LONGEST_SERIES_NAME, MOST_SERIES, MOST_WATCHED, Samples, Side, Watched, WatchedKind, merge_samples,
+    read_samples,
 };
 pub use written::Changes;

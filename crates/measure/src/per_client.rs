@@ -5,12 +5,12 @@
 //!   queries       0    1..98   99      100    101   112..119     exact below 16, above at most 12.5 % wide
 //! ```
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The clients that have sent about the same number of queries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PerClient {
     /// The lowest number of queries.
     pub from_queries: u64,

@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Neighbour;
 use crate::units::{count, counted, duration, percent};
 
 /// What the generator has met. Of the doubts of a verdict: a reason why rate and loss may not be those of the server.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "name", content = "figures", rename_all = "snake_case")]
 pub enum Warning {
     /// Queries were sent later than scheduled. What that may have added to a percentile is in its bounds.

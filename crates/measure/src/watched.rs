@@ -10,13 +10,13 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::bounded;
 
 /// What a source is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum WatchedKind {
     /// A host, or a network namespace of it: the counters of its kernel, its CPUs and its network interfaces.
@@ -39,7 +39,8 @@ impl WatchedKind {
 }
 
 /// Whose counters a source has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
     /// Of the server under test, or the host or network namespace in which it runs.
@@ -53,7 +54,8 @@ pub enum Side {
 }
 
 /// A source that is watched, as it was found before the load.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Watched {
     /// What it is.
     pub kind: WatchedKind,
@@ -61,7 +63,8 @@ pub struct Watched {
     pub side: Side,
     /// For people: "this host", "named (4711)", "BIND at 127.0.0.1:8053".
     pub label: String,
-    /// The software of a process or server, as in [`SOFTWARE`]; `None` where it is not known.
+    /// The software of a process or server, by its word in the catalogue of servers (`bind`); `None` where it is not
+    /// known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub software: Option<String>,
     /// Its version, as it says.
@@ -86,7 +89,8 @@ pub struct Watched {
 ///
 /// In an interval, a counter that has not risen and a gauge that is 0 are left out. In the sum of a run, no series is
 /// left out: it tells 0 from "not read".
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Samples {
     /// By how much each counter rose.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -149,10 +153,6 @@ pub fn merge_samples(all: &mut Vec<Option<Samples>>, others: &[Option<Samples>])
 pub fn read_samples<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Option<Samples>>, D::Error> {
     bounded::list::<_, _, MOST_WATCHED>(deserializer)
 }
-
-/// Software whose parameters are known, by the names that [`Watched::software`] has.
-pub const SOFTWARE: [&str; 10] =
-    ["bind", "unbound", "nsd", "knot", "pdns", "pdns-recursor", "dnsdist", "coredns", "hickory", "mariadb"];
 
 /// Sources of a run.
 pub const MOST_WATCHED: usize = 64;

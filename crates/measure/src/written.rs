@@ -9,7 +9,6 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::histogram::{bucket_number, from_ns};
@@ -17,9 +16,10 @@ use crate::{Bucket, ExactFigures, Histogram};
 
 /// Durations by bucket. Bucket b < 256 is b ns; any other, with s = b div 128 - 1, is (b - 128 s) 2^s ns and
 /// the 2^s - 1 nanoseconds after it: at most 0.8 % of its value. All absent where nothing was counted.
-#[derive(Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
-#[schemars(rename = "Histogram")]
+#[cfg_attr(feature = "schema", schemars(rename = "Histogram"))]
 struct Written {
     /// Number of durations.
     count: u64,
@@ -82,7 +82,8 @@ impl<'de> Deserialize<'de> for Histogram {
 }
 
 /// A histogram as its difference from another one on the same line with almost the same content.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Changes {
     /// Number of durations.
@@ -168,7 +169,8 @@ fn whole_or_rounded<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u128, 
     deserializer.deserialize_u128(Number)
 }
 
-impl JsonSchema for Histogram {
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Histogram {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         Written::schema_name()
     }

@@ -131,16 +131,8 @@ fn rcodes(digest: &Digest) -> Table {
 }
 
 fn anomalies(digest: &Digest) -> Table {
-    let anomalies = &digest.arrivals().anomalies;
-    let counts = [
-        ("duplicates", anomalies.duplicates),
-        ("unexpected ID", anomalies.unexpected),
-        ("wrong question", anomalies.wrong_question),
-        ("later than their ID was used again", anomalies.after_reuse),
-        ("malformed", anomalies.malformed),
-        ("truncated", anomalies.truncated),
-        ("dropped at our own sockets", digest.arrivals().socket_drops),
-    ];
+    let arrivals = digest.arrivals();
+    let counts = arrivals.anomalies.each().chain([("dropped at our own sockets", arrivals.socket_drops)]);
     table("anomalies", "Other packets", &["what", "packets"], counted(counts))
 }
 
@@ -248,7 +240,7 @@ fn reasons<'a, K: Key, const N: usize>(
 }
 
 /// The counts that are not 0.
-fn counted<const N: usize>(counts: [(&str, u64); N]) -> Vec<Vec<String>> {
+fn counted<'a>(counts: impl IntoIterator<Item = (&'a str, u64)>) -> Vec<Vec<String>> {
     let seen = counts.into_iter().filter(|(_, n)| *n > 0);
     seen.map(|(name, n)| vec![name.to_owned(), units::count(n)]).collect()
 }

@@ -61,6 +61,6 @@ pub use source::{Queries, QueriesFormat, QuerySource};
 pub use stop::{Stop, StopLimits};
 pub use target::{Resolve, Target, target_is_harmless};
 pub use usual_workers::UsualWorkers;
-pub use watch::{At, ServerKind, ServerWatch, SshWatch, Watch};
+pub use watch::{At, ServerWatch, SshWatch, Watch};
 pub use watch_plan::WatchPlan;
 pub use workers::Note;

@@ -4,7 +4,7 @@
 //!   auto                               what can be found
 //!   host  host=PID                     this host; the network namespace of a process
 //!   process  process=PID               what listens at the target; this process
-//!   bind=URL                           the statistics of a server; see [`ServerKind`]
+//!   bind=URL                           the statistics of a server; see [`STATISTICS`]
 //!   unbound=ADDRESS:PORT,keys=FOLDER   … over TLS, with the keys of its control protocol
 //!   pdns=URL,keys=FILE                 … with the API key in a file
 //!   mariadb=PATH                       … of the database behind it, by its local socket
@@ -14,6 +14,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+
+use dnsdyno_servers::{Place, STATISTICS, StatisticsKind};
 
 use crate::draft::Draft;
 use crate::error::PlanError;
@@ -43,7 +45,7 @@ pub enum Watch {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerWatch {
     /// How they are asked for.
-    pub kind: ServerKind,
+    pub kind: StatisticsKind,
     /// Where.
     pub at: At,
     /// What proves who asks: a folder with the TLS keys of a control protocol, or a file with an API key.
@@ -61,95 +63,6 @@ pub enum At {
     Path(PathBuf),
 }
 
-/// A way to ask for statistics.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ServerKind {
-    /// BIND: its statistics channel, as JSON.
-    Bind,
-    /// Unbound: its control protocol, over TLS or a local socket.
-    Unbound,
-    /// NSD: its control protocol, over TLS or a local socket.
-    Nsd,
-    /// Knot DNS: its control socket, or the file of its statistics.
-    Knot,
-    /// PowerDNS Authoritative Server and Recursor: API, or control socket.
-    Pdns,
-    /// dnsdist: its API.
-    Dnsdist,
-    /// MariaDB or MySQL, the database behind a server: `SHOW GLOBAL STATUS` over its local socket.
-    MariaDb,
-    /// Any program with a Prometheus endpoint.
-    OpenMetrics,
-}
-
-impl ServerKind {
-    /// All, in the order of the documentation.
-    pub const ALL: [ServerKind; 8] = [
-        ServerKind::Bind,
-        ServerKind::Unbound,
-        ServerKind::Nsd,
-        ServerKind::Knot,
-        ServerKind::Pdns,
-        ServerKind::Dnsdist,
-        ServerKind::MariaDb,
-        ServerKind::OpenMetrics,
-    ];
-
-    /// As in `--watch`.
-    pub fn word(self) -> &'static str {
-        match self {
-            ServerKind::Bind => "bind",
-            ServerKind::Unbound => "unbound",
-            ServerKind::Nsd => "nsd",
-            ServerKind::Knot => "knot",
-            ServerKind::Pdns => "pdns",
-            ServerKind::Dnsdist => "dnsdist",
-            ServerKind::MariaDb => "mariadb",
-            ServerKind::OpenMetrics => "openmetrics",
-        }
-    }
-
-    /// The port of the control protocol, where it has one of its own.
-    fn usual_port(self) -> Option<u16> {
-        match self {
-            ServerKind::Unbound => Some(8953),
-            ServerKind::Nsd => Some(8952),
-            _ => None,
-        }
-    }
-
-    /// What may follow, for an error.
-    fn values(self) -> &'static str {
-        match self {
-            ServerKind::Bind => "a URL, such as bind=http://127.0.0.1:8053/",
-            ServerKind::Unbound => {
-                "ADDRESS:PORT or a local socket, such as unbound=127.0.0.1:8953,keys=/etc/unbound"
-            }
-            ServerKind::Nsd => "ADDRESS:PORT or a local socket, such as nsd=/run/nsd/nsd.ctl",
-            ServerKind::Knot => {
-                "its control socket or its file of statistics, such as knot=/run/knot/knot.sock"
-            }
-            ServerKind::Pdns => {
-                "a URL or its control socket, such as pdns=http://127.0.0.1:8081/,keys=FILE with the API key in it"
-            }
-            ServerKind::Dnsdist => {
-                "a URL, such as dnsdist=http://127.0.0.1:8083/,keys=FILE with the API key in it"
-            }
-            ServerKind::MariaDb => "its local socket, such as mariadb=/run/mysqld/mysqld.sock",
-            ServerKind::OpenMetrics => "a URL, such as openmetrics=http://127.0.0.1:9153/metrics",
-        }
-    }
-
-    fn takes(self, at: &At) -> bool {
-        match self {
-            ServerKind::Bind | ServerKind::Dnsdist | ServerKind::OpenMetrics => matches!(at, At::Url(_)),
-            ServerKind::Unbound | ServerKind::Nsd => matches!(at, At::Address(_) | At::Path(_)),
-            ServerKind::Knot | ServerKind::MariaDb => matches!(at, At::Path(_)),
-            ServerKind::Pdns => matches!(at, At::Url(_) | At::Path(_)),
-        }
-    }
-}
-
 /// A host that is reached over SSH.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SshWatch {
@@ -159,6 +72,16 @@ pub struct SshWatch {
     pub port: Option<u16>,
     /// The process to watch; `None` = what listens at the target.
     pub pid: Option<u32>,
+}
+
+impl At {
+    fn place(&self) -> Place {
+        match self {
+            At::Url(_) => Place::Url,
+            At::Address(_) => Place::Address,
+            At::Path(_) => Place::Path,
+        }
+    }
 }
 
 impl FromStr for Watch {
@@ -173,12 +96,12 @@ impl FromStr for Watch {
             ("auto", None) => Ok(Watch::Auto),
             ("host", value) => Ok(Watch::Host { pid: value.map(pid).transpose()? }),
             ("process", value) => Ok(Watch::Process { pid: value.map(pid).transpose()? }),
-            (word, value) => match ServerKind::ALL.into_iter().find(|kind| kind.word() == word) {
+            (word, value) => match StatisticsKind::of(word) {
                 Some(kind) => ServerWatch::parse(kind, value.unwrap_or_default()).map(Watch::Server),
                 None => Err(format!(
                     "{text:?} cannot be watched: write auto, host, host=PID, process, process=PID, ssh://HOST, or a \
                      server's statistics by one of {}=…",
-                    ServerKind::ALL.map(ServerKind::word).join("=…, ")
+                    STATISTICS.map(|row| row.word).join("=…, ")
                 )),
             },
         }
@@ -186,7 +109,8 @@ impl FromStr for Watch {
 }
 
 impl ServerWatch {
-    fn parse(kind: ServerKind, value: &str) -> Result<ServerWatch, String> {
+    fn parse(kind: StatisticsKind, value: &str) -> Result<ServerWatch, String> {
+        let row = kind.row();
         let (at, keys) = match value.rsplit_once(",keys=") {
             Some((at, keys)) => (at, Some(PathBuf::from(keys))),
             None => (value, None),
@@ -194,14 +118,15 @@ impl ServerWatch {
         let at = match at {
             url if url.starts_with("http://") || url.starts_with("https://") => At::Url(url.to_owned()),
             path if path.contains('/') => At::Path(path.into()),
-            "" => return Err(format!("{} needs {}", kind.word(), kind.values())),
-            address => At::Address(with_port(address, kind.usual_port())),
+            "" => return Err(format!("{} needs {}", row.word, row.values)),
+            address => At::Address(with_port(address, row.usual_port)),
         };
-        let is_known = kind.takes(&at) && !keys.as_ref().is_some_and(|keys| keys.as_os_str().is_empty());
+        let is_known = row.places.contains(&at.place())
+            && !keys.as_ref().is_some_and(|keys| keys.as_os_str().is_empty());
         if is_known {
             Ok(ServerWatch { kind, at, keys })
         } else {
-            Err(format!("{}={value}: use {}", kind.word(), kind.values()))
+            Err(format!("{}={value}: use {}", row.word, row.values))
         }
     }
 }
@@ -267,7 +192,7 @@ impl fmt::Display for Watch {
             Watch::Host { pid } => numbered(f, "host", pid),
             Watch::Process { pid } => numbered(f, "process", pid),
             Watch::Server(ServerWatch { kind, at, keys }) => {
-                write!(f, "{}=", kind.word())?;
+                write!(f, "{}=", kind.row().word)?;
                 match at {
                     At::Url(text) | At::Address(text) => f.write_str(text)?,
                     At::Path(path) => write!(f, "{}", path.display())?,

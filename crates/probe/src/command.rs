@@ -179,7 +179,7 @@ mod tests {
     use std::process::{Child, Stdio};
 
     use super::*;
-    use crate::written::Language;
+    use dnsdyno_servers::Language;
 
     #[test]
     fn a_configuration_is_read_with_what_it_includes_and_what_cannot_be_read_is_told() {

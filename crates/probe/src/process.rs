@@ -21,6 +21,7 @@ use crate::sockets::Sockets;
 use crate::source::{OpenError, ReadError, Reading, Source};
 use crate::thing::{Namespace, Thing};
 use dnsdyno_measure::{Side, Watched, WatchedKind};
+use dnsdyno_servers::server_of_process;
 
 pub(crate) fn open(pid: Option<u32>, opening: &mut Opening<'_>) -> Result<(), OpenError> {
     let groups = match pid {
@@ -240,23 +241,10 @@ fn open_files_limit(limits: &str) -> Option<String> {
     line.split_ascii_whitespace().next().map(str::to_owned)
 }
 
-/// Software by the name of its process.
+/// The word of a server by the name of its process.
 fn software(process: &str) -> Option<&'static str> {
-    let (_, software) = SOFTWARE.iter().find(|(name, _)| process == *name)?;
-    Some(software)
+    server_of_process(process).map(|server| server.word)
 }
-
-const SOFTWARE: [(&str, &str); 9] = [
-    ("named", "bind"),
-    ("unbound", "unbound"),
-    ("nsd", "nsd"),
-    ("knotd", "knot"),
-    ("pdns_server", "pdns"),
-    ("pdns_recursor", "pdns-recursor"),
-    ("dnsdist", "dnsdist"),
-    ("coredns", "coredns"),
-    ("hickory-dns", "hickory"),
-];
 
 /// Characters of a command line that are kept.
 const LONGEST_COMMAND: usize = 500;

@@ -5,6 +5,8 @@
 //!   NSD, Unbound, Knot   include: "more/*.conf"            a line for each
 //! ```
 
+use dnsdyno_servers::{Configuration, Language};
+
 /// How a configuration is written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Form {
@@ -13,12 +15,11 @@ pub(crate) struct Form {
     pub(crate) folder: Option<&'static str>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Language {
-    /// Statements end with semicolons, and blocks stand in braces.
-    Braces,
-    /// A statement is a line.
-    Lines,
+impl Form {
+    /// The form of a configuration.
+    pub(crate) fn of(configuration: &Configuration) -> Form {
+        Form { language: configuration.language, folder: configuration.folder }
+    }
 }
 
 /// A text with the texts that it includes in their places; `included` gives those of a path.

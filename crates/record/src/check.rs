@@ -1,12 +1,12 @@
 //! What was found before the load: one query to each server over each of its transports.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::limits::MOST_NAMES;
 
 /// What the server answered over one transport before the load.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Check {
     /// The address of the server, where the run has several.
@@ -43,7 +43,8 @@ pub struct Check {
 }
 
 /// The TLS of the connection of a check.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct TlsCheck {
     /// `TLS 1.3`.

@@ -1,10 +1,10 @@
 //! The packet counters of an interface, to compare with the number of queries sent.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Packets of one interface during a run, including those of other programs.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InterfaceCounts {
     /// `eth0`.
     pub name: String,

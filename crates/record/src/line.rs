@@ -10,7 +10,6 @@
 use std::borrow::Cow;
 
 use dnsdyno_measure::{Changes, Percentiles, bounded, shown};
-use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -191,7 +190,8 @@ fn own<T: DeserializeOwned>(text: &[u8]) -> Result<T, LineError> {
 }
 
 /// A line: the standard properties, and ours.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Object<'a, S, T> {
     /// Name of the run, the same on each line.
     runid: &'a str,
@@ -205,8 +205,9 @@ pub(crate) struct Object<'a, S, T> {
 }
 
 /// An interval as it is written.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "Interval")]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Interval"))]
 pub(crate) struct StoredInterval<'a> {
     #[serde(flatten)]
     interval: Cow<'a, Interval>,
@@ -223,8 +224,9 @@ struct ReadChanges {
     arrival_changes: Option<Changes>,
 }
 
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "Header")]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Header"))]
 pub(crate) struct HeaderOfFormat<'a> {
     /// Version of this format: 2. A program should refuse a newer one.
     format: u32,

@@ -10,14 +10,14 @@ use dnsdyno_measure::{
     AnswerCounts, Arrivals, Evidence, Explanation, Histogram, Latency, MOST_WATCHED, PerClient, ReplayCounts,
     Samples, Tally, Verdict, Warning, Watched, WorkerUse, bounded, read_samples,
 };
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::limits::{MOST_CHECKS, MOST_RANGES, MOST_WORKERS};
 use crate::{Check, InterfaceCounts};
 
 /// What is known before the first query is sent.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Header {
     /// Unique name of the run, the same on each line.
     #[serde(skip)]
@@ -44,14 +44,14 @@ pub struct Header {
     pub headline: Headline,
     /// Query types of the plan; [`Tally::types`] has the same order.
     #[serde(with = "crate::names")]
-    #[schemars(with = "Vec<String>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
     pub types: Vec<u16>,
     /// The parts of the load that a summary shows separately, in order.
     pub phases: Vec<Phase>,
     /// The server, as the user gave it.
     pub target: String,
     /// The address that the queries were sent to.
-    #[schemars(with = "String")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub address: SocketAddr,
     /// `udp`, or the name of another transport; `mix` where there are several.
     pub transport: String,
@@ -174,7 +174,8 @@ impl Header {
 }
 
 /// One member of a mix: a server with a transport.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MemberInfo {
     /// Its name: the server, where members differ by that only. Empty in older records.
     #[serde(default)]
@@ -187,7 +188,7 @@ pub struct MemberInfo {
     /// Its configured share of the queries, 0 to 1.
     pub share: f64,
     /// The address that its queries were sent to.
-    #[schemars(with = "String")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub address: SocketAddr,
 }
 
@@ -227,7 +228,8 @@ impl MembersBy {
 }
 
 /// The backend of a run: sockets of the kernel, or AF_XDP.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BackendInfo {
     /// Why, where dnsdyno chose it.
     pub why: Option<String>,
@@ -236,7 +238,8 @@ pub struct BackendInfo {
 }
 
 /// AF_XDP as used in a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct XdpInfo {
     /// The interface.
     pub interface: String,
@@ -247,7 +250,7 @@ pub struct XdpInfo {
     /// Whether packets were passed without copying.
     pub zero_copy: bool,
     /// The first source address.
-    #[schemars(with = "String")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub source: IpAddr,
     /// The first source port.
     pub first_port: u16,
@@ -262,7 +265,8 @@ pub struct XdpInfo {
 }
 
 /// The latency that a summary shows first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Headline {
     /// Response − intended instant: open loop, where a schedule says when a query is due.
@@ -272,7 +276,8 @@ pub enum Headline {
 }
 
 /// A part of the load: a step of a stair, a ramp, a hold.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Phase {
     /// Short description: "25,000 q/s".
     pub label: String,
@@ -283,7 +288,8 @@ pub struct Phase {
 }
 
 /// One settled interval: all queries that were due in it have ended.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interval {
     /// Number of the interval, 0 for the first.
     pub index: u64,
@@ -321,7 +327,8 @@ impl Interval {
 }
 
 /// Something notable that happened during the run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Event {
     /// The instant.
     pub at_ns: u64,
@@ -343,7 +350,8 @@ impl Event {
 }
 
 /// The whole run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sum {
     /// When the last query ended.
     pub to_ns: u64,
@@ -354,11 +362,11 @@ pub struct Sum {
     pub arrivals: Arrivals,
     /// Why the figures may not be those of the server; none means `generator: ok`.
     #[serde(serialize_with = "with_texts")]
-    #[schemars(with = "Vec<WarningWithText>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<WarningWithText>"))]
     pub warnings: Vec<Warning>,
     /// What the generator met that has moved no figure.
     #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "with_texts")]
-    #[schemars(with = "Vec<WarningWithText>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<WarningWithText>"))]
     pub notes: Vec<Warning>,
     /// What ended the run.
     pub ended: Ended,
@@ -407,7 +415,8 @@ impl Sum {
 }
 
 /// A warning with its text for people.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct WarningWithText {
     #[serde(flatten)]
     warning: Warning,
@@ -424,7 +433,8 @@ fn with_texts<S: Serializer>(warnings: &[Warning], serializer: S) -> Result<S::O
 }
 
 /// What ended a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "how", rename_all = "snake_case")]
 pub enum Ended {
     /// The end of the schedule, or of the duration.

@@ -6,12 +6,12 @@ use std::ops::Range;
 
 use dnsdyno_measure::{Arrivals, Histogram, NotSentReason, Tally, bucket_number};
 use dnsdyno_wire::rcode_name;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::Header;
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct StandardHeader<'a> {
     /// Version of the dns-metrics schema, as a date.
     schema_version: u32,
@@ -29,7 +29,8 @@ pub(crate) struct StandardHeader<'a> {
     timeout: f64,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct StandardEvent<'a> {
     /// One sentence.
     pub(crate) msg: &'a str,
@@ -37,7 +38,8 @@ pub(crate) struct StandardEvent<'a> {
     pub(crate) msg_type: &'a str,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct StandardStats {
     /// First instant of the interval, nanoseconds since 1970.
     since: u64,
@@ -63,8 +65,9 @@ pub(crate) struct StandardStats {
     conn_info: StandardConnInfo,
 }
 
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "ConnInfo")]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "ConnInfo"))]
 pub(crate) struct StandardConnInfo {
     /// The transport: `udp`, `tcp`, `tls_conn` or `quic_conn`.
     #[serde(rename = "type")]
@@ -102,8 +105,9 @@ impl StandardConnInfo {
 }
 
 /// Latency of the answered queries; without any, all properties except the buckets are absent.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "Latency")]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Latency"))]
 pub(crate) struct StandardLatency {
     /// Average, ns.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -177,13 +181,7 @@ impl StandardStats {
 impl StandardConnInfo {
     /// Over connections a packet is a message: the schema has no property for messages.
     fn new(header: &Header, tally: &Tally, arrivals: &Arrivals) -> Self {
-        let anomalies = &arrivals.anomalies;
-        let ended_no_query = anomalies.duplicates
-            + anomalies.unexpected
-            + anomalies.wrong_question
-            + anomalies.after_reuse
-            + anomalies.malformed
-            + arrivals.rejected();
+        let ended_no_query = arrivals.anomalies.unpaired_total() + arrivals.rejected();
         let errors_of_sending = SOCKET_ERRORS.map(|reason| tally.ends.not_sent.of(reason));
         let connections = arrivals.connections.as_deref();
         // Messages after the first one of a query: retries, also over TCP after a truncated response.

@@ -116,6 +116,7 @@ fn a_value_of_another_type_is_refused() {
     }
 }
 
+#[cfg(feature = "schema")]
 #[test]
 fn the_schema_file_is_up_to_date() {
     let written: Value = serde_json::from_str(RUN_SCHEMA).unwrap();

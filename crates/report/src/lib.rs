@@ -59,8 +59,11 @@ pub use load::{HELD_RULE, Knee, LoadPoint, LoadResponse, PointsOfLoad, RatesOfRu
 pub use prediction::{prediction_json, prediction_text};
 pub use qualification::{attempt_line, qualification_json, qualification_plan, qualification_text};
 pub use quantile::quantile;
-pub use schema::{SUMMARY_SCHEMA, summary_schema};
+pub use schema::SUMMARY_SCHEMA;
+#[cfg(feature = "schema")]
+pub use schema::summary_schema;
 pub use text::head::head;
+pub use text::queries::ends_with_words;
 pub use text::summary;
 pub use verdict::{State, Verdict, verdict};
 pub use workers::workers;

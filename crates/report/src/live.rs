@@ -101,20 +101,15 @@ impl LiveFigures<'_> {
 
     /// Losses and anomalies, those that occurred.
     pub fn losses(&self) -> Vec<Figure> {
-        let Arrivals { anomalies, .. } = self.arrivals;
         let parts = [
             ("timed out", self.arrivals.timed_out),
             ("late", self.arrivals.late),
             ("refused", self.arrivals.refused),
             ("not sent", self.arrivals.not_sent),
             ("dropped at our own sockets", self.arrivals.socket_drops),
-            ("duplicates", anomalies.duplicates),
-            ("unexpected", anomalies.unexpected),
-            ("wrong question", anomalies.wrong_question),
-            ("later than their ID was used again", anomalies.after_reuse),
-            ("malformed", anomalies.malformed),
         ];
-        let parts = parts.into_iter().chain([("signature or cookie not accepted", self.arrivals.rejected())]);
+        let parts = parts.into_iter().chain(self.arrivals.anomalies.unpaired());
+        let parts = parts.chain([("signature or cookie not accepted", self.arrivals.rejected())]);
         let seen = parts.filter(|(_, n)| *n > 0);
         seen.map(|(what, n)| Figure::new(what, count(n))).collect()
     }

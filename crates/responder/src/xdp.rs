@@ -104,12 +104,12 @@ pub enum XdpStartError {
         /// What the system reported.
         source: io::Error,
     },
-    /// dnsdyno was built without clang.
+    /// The object of the program lacks what this build expects of it.
     #[error(
-        "this dnsdyno was built without clang, so it has no program for the kernel: install clang (Debian: \
-         apt-get install clang) and build again, or remove --xdp"
+        "this dnsdyno was built with another program for the kernel than it expects: run scripts/build-ebpf and \
+         build again, or remove --xdp"
     )]
-    NotBuilt,
+    OtherObject,
     /// The process lacks a capability.
     #[error(
         "--xdp needs privileges ({what}: {source}): run as root, or give the program CAP_NET_ADMIN, CAP_BPF and \
@@ -198,7 +198,7 @@ impl From<XdpError> for XdpStartError {
     /// The advice differs from that for a run over AF_XDP.
     fn from(error: XdpError) -> Self {
         match error {
-            XdpError::NotBuilt => XdpStartError::NotBuilt,
+            XdpError::OtherObject => XdpStartError::OtherObject,
             XdpError::NoPrivilege { what, source } => XdpStartError::NoPrivilege { what, source },
             XdpError::KernelLacks { what } => XdpStartError::KernelLacks { what },
             XdpError::NoInterface { interface } => XdpStartError::NoInterface { interface },

@@ -3,10 +3,11 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-use dnsdyno_plan::{At, ServerKind, ServerWatch};
+use dnsdyno_plan::{At, ServerWatch};
+use dnsdyno_servers::{Configuration, STATISTICS, Server, StatisticsKind, server_of};
 
 use crate::command::Command;
-use crate::written::{Form, Language, after, in_section, words};
+use crate::written::{Form, after, in_section, words};
 
 /// A server that was found.
 pub(super) struct Process {
@@ -28,17 +29,23 @@ pub(super) enum Statistics {
 
 /// Where a server of this software has its statistics.
 pub(super) fn statistics_of(software: &str, process: &Process) -> Statistics {
-    let Some(kind) = KINDS.iter().find(|kind| kind.software == software) else {
-        return Statistics::Missing(format!("name them: --watch {}=URL", ServerKind::OpenMetrics.word()));
+    let server = server_of(software);
+    let Some((server, configuration)) =
+        server.and_then(|server| Some((server, server.configuration.as_ref()?)))
+    else {
+        // Its own way, where it has one: openmetrics is for programs that have none.
+        let kind = STATISTICS.iter().find(|row| row.server == Some(software)).map(|row| row.kind);
+        let row = kind.unwrap_or(StatisticsKind::OpenMetrics).row();
+        return Statistics::Missing(format!("name them: --watch {}=…, {}", row.word, row.values));
     };
-    let text = match kind.text(process) {
+    let text = match text_of(configuration, process) {
         Ok(text) => text,
         Err(why) => return Statistics::Missing(why),
     };
-    let place = text.and_then(|text| (kind.find)(&Found { process, words: &words(&text), text: &text }));
+    let place = text.and_then(|text| finder(server)(&Found { process, words: &words(&text), text: &text }));
     match place {
         Some((at, keys)) if process.can_reach(&at) => {
-            Statistics::At(ServerWatch { kind: kind.kind, at, keys })
+            Statistics::At(ServerWatch { kind: configuration.statistics, at, keys })
         }
         Some((at, _)) => Statistics::Missing(format!(
             "let it offer them at {} instead of {}, which cannot be reached from here",
@@ -48,121 +55,46 @@ pub(super) fn statistics_of(software: &str, process: &Process) -> Statistics {
                 At::Path(path) => path.display().to_string(),
             }
         )),
-        None => Statistics::Missing(format!("add to its configuration: {}", kind.add)),
+        None => {
+            Statistics::Missing(format!("add to its configuration: {}", configuration.to_have_statistics))
+        }
     }
 }
 
 /// Where statistics are, and the keys to ask for them.
 type Place = (At, Option<PathBuf>);
 
-/// How statistics of one software are found.
-struct Kind {
-    /// As in [`dnsdyno_measure::SOFTWARE`].
-    software: &'static str,
-    kind: ServerKind,
-    /// The option of the command line that names the configuration.
-    option: &'static str,
-    /// The configuration, where that option names a folder.
-    file_in_folder: Option<&'static str>,
-    form: Form,
-    /// Where the configuration is without it.
-    usual: &'static [&'static str],
-    /// The statistics in a configuration: where, and the keys.
-    find: fn(&Found<'_>) -> Option<Place>,
-    /// What to write into the configuration to have them.
-    add: &'static str,
+/// The statistics in a configuration: where, and the keys.
+type Finder = fn(&Found<'_>) -> Option<Place>;
+
+fn finder(server: &Server) -> Finder {
+    match server.word {
+        "bind" => bind,
+        "unbound" => |found| remote_control(found, StatisticsKind::Unbound),
+        "nsd" => |found| remote_control(found, StatisticsKind::Nsd),
+        "knot" => knot,
+        "pdns" => |found| powerdns(found, "pdns.controlsocket"),
+        "pdns-recursor" => |found| powerdns(found, "pdns_recursor.controlsocket"),
+        "coredns" => coredns,
+        _ => |_| None,
+    }
 }
 
-const KINDS: [Kind; 7] = [
-    Kind {
-        software: "bind",
-        kind: ServerKind::Bind,
-        option: "-c",
-        file_in_folder: None,
-        form: Form { language: Language::Braces, folder: Some("directory") },
-        usual: &["/etc/bind/named.conf", "/etc/named.conf"],
-        find: bind,
-        add: "statistics-channels { inet 127.0.0.1 port 8053 allow { 127.0.0.1; }; };",
-    },
-    Kind {
-        software: "unbound",
-        kind: ServerKind::Unbound,
-        option: "-c",
-        file_in_folder: None,
-        form: Form { language: Language::Lines, folder: Some("directory") },
-        usual: &["/etc/unbound/unbound.conf"],
-        find: |found| remote_control(found, "8953"),
-        add: "remote-control: control-enable: yes, server: extended-statistics: yes",
-    },
-    Kind {
-        software: "nsd",
-        kind: ServerKind::Nsd,
-        option: "-c",
-        file_in_folder: None,
-        form: Form { language: Language::Lines, folder: Some("zonesdir") },
-        usual: &["/etc/nsd/nsd.conf"],
-        find: |found| remote_control(found, "8952"),
-        add: "remote-control: control-enable: yes, control-interface: /run/nsd/nsd.ctl",
-    },
-    Kind {
-        software: "knot",
-        kind: ServerKind::Knot,
-        option: "-c",
-        file_in_folder: None,
-        form: Form { language: Language::Lines, folder: None },
-        usual: &["/etc/knot/knot.conf"],
-        find: knot,
-        add: "control: listen: knot.sock, and template: global-module: mod-stats",
-    },
-    Kind {
-        software: "pdns",
-        kind: ServerKind::Pdns,
-        option: "--config-dir",
-        file_in_folder: Some("pdns.conf"),
-        form: Form { language: Language::Lines, folder: None },
-        usual: &["/etc/powerdns/pdns.conf", "/etc/pdns/pdns.conf"],
-        find: |found| powerdns(found, "pdns.controlsocket"),
-        add: "socket-dir=/run/pdns",
-    },
-    Kind {
-        software: "pdns-recursor",
-        kind: ServerKind::Pdns,
-        option: "--config-dir",
-        file_in_folder: Some("recursor.conf"),
-        form: Form { language: Language::Lines, folder: None },
-        usual: &["/etc/powerdns/recursor.conf"],
-        find: |found| powerdns(found, "pdns_recursor.controlsocket"),
-        add: "socket-dir=/run/pdns-recursor",
-    },
-    Kind {
-        software: "coredns",
-        kind: ServerKind::OpenMetrics,
-        option: "-conf",
-        file_in_folder: None,
-        form: Form { language: Language::Lines, folder: None },
-        usual: &["/etc/coredns/Corefile", "Corefile"],
-        find: coredns,
-        add: "prometheus 127.0.0.1:9153",
-    },
-];
-
-impl Kind {
-    /// The configuration of a process, as far as it can be read; `None` where there is none.
-    fn text(&self, process: &Process) -> Result<Option<String>, String> {
-        let command = &process.command;
-        let read = |path: &str| {
-            let placed = command.configuration(path, &self.form)?;
-            Ok(command.read(&placed, &self.form).map(|whole| whole.text))
-        };
-        let named = command.option(self.option).map(|path| match self.file_in_folder {
-            Some(file) => format!("{path}/{file}"),
-            None => path.to_owned(),
-        });
-        match named {
-            // Another one is not its configuration.
-            Some(path) => read(&path),
-            None => Ok(self.usual.iter().find_map(|path| read(path).ok().flatten())),
-        }
+/// The configuration of a process, as far as it can be read; `None` where there is none.
+fn text_of(configuration: &Configuration, process: &Process) -> Result<Option<String>, String> {
+    let (command, form) = (&process.command, Form::of(configuration));
+    let read = |path: &str| {
+        let placed = command.configuration(path, &form)?;
+        Ok(command.read(&placed, &form).map(|whole| whole.text))
+    };
+    let named = command.option(configuration.option).map(|path| match configuration.file_in_folder {
+        Some(file) => format!("{path}/{file}"),
+        None => path.to_owned(),
+    });
+    match named {
+        // Another one is not its configuration.
+        Some(path) => read(&path),
+        None => Ok(configuration.usual.iter().find_map(|path| read(path).ok().flatten())),
     }
 }
 
@@ -219,13 +151,14 @@ fn bind(found: &Found<'_>) -> Option<Place> {
 }
 
 /// `remote-control:` of Unbound and NSD.
-fn remote_control(found: &Found<'_>, usual_port: &str) -> Option<Place> {
+fn remote_control(found: &Found<'_>, kind: StatisticsKind) -> Option<Place> {
     found.after("control-enable").filter(|enabled| *enabled == "yes")?;
     let interface = found.after("control-interface").unwrap_or("127.0.0.1");
     if interface.contains('/') {
         return Some((At::Path(found.path(interface)), None));
     }
-    let (address, port) = interface.split_once('@').unwrap_or((interface, usual_port));
+    let usual_port = kind.row().usual_port.map(|port| port.to_string()).unwrap_or_default();
+    let (address, port) = interface.split_once('@').unwrap_or((interface, &usual_port));
     let port = found.after("control-port").unwrap_or(port);
     let keys = found.after("control-key-file").and_then(|file| Some(found.path(file).parent()?.to_owned()));
     Some((At::Address(format!("{}:{port}", found.host(address))), keys))
@@ -277,8 +210,7 @@ mod tests {
 
     fn found(software: &str, text: &str, arguments: &[&str]) -> Option<Place> {
         let process = process(arguments);
-        let kind = KINDS.iter().find(|kind| kind.software == software).unwrap();
-        (kind.find)(&Found { process: &process, text, words: &words(text) })
+        finder(server_of(software).unwrap())(&Found { process: &process, text, words: &words(text) })
     }
 
     #[test]
@@ -319,7 +251,14 @@ mod tests {
         assert!(!process.can_reach(&At::Url("http://127.0.0.1:8053/".to_owned())));
         assert!(process.can_reach(&At::Url("http://10.77.0.2:8053/".to_owned())));
         assert!(!process.can_reach(&At::Path("/none/knot.sock".into())));
-        let Statistics::Missing(how) = statistics_of("hickory", &process) else { panic!("found") };
-        assert_eq!(how, "name them: --watch openmetrics=URL");
+        let missing = |software| match statistics_of(software, &process) {
+            Statistics::Missing(how) => how,
+            Statistics::At(_) => panic!("found"),
+        };
+        assert!(missing("hickory").starts_with("name them: --watch openmetrics=…, a URL"));
+        assert!(
+            missing("dnsdist").starts_with("name them: --watch dnsdist=…, a URL"),
+            "it has a way of its own"
+        );
     }
 }

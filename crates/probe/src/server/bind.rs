@@ -4,14 +4,14 @@
 //! that of `/json/v1/zones` does.
 
 use dnsdyno_measure::{Watched, shown};
+use dnsdyno_servers::StatisticsKind;
 use serde_json::Value;
 
 use super::common::{LONGEST_TEXT, numbers};
 use super::http::{Http, JSON};
-use super::parameters::{self, Configured, Owners};
+use super::parameters::{self, Owners};
 use super::statistics::Statistics;
 use crate::source::{OpenError, ReadError, Reading};
-use crate::written::{Form, Language};
 
 pub(super) struct Bind {
     http: Http,
@@ -38,7 +38,7 @@ impl Statistics for Bind {
         let document = self.get(SERVER)?;
         watched.version =
             document["version"].as_str().map(|version| shown(version, LONGEST_TEXT).into_owned());
-        parameters::add(&CONFIGURED, &self.owners, watched);
+        parameters::add(StatisticsKind::Bind, parameters::of_bind, &self.owners, watched);
         Ok(())
     }
 
@@ -136,36 +136,3 @@ const ALWAYS: [&str; 8] = [
     "dropped.recursion",
     "dropped.duplicate",
 ];
-
-const CONFIGURED: Configured = Configured {
-    program: "named",
-    usual: "/etc/bind/named.conf",
-    form: Form { language: Language::Braces, folder: Some("directory") },
-    parse: parameters::of_bind,
-    options: &[("named -n", "-n")],
-    wanted: &[
-        "tcp-clients",
-        "tcp-listen-queue",
-        "tcp-initial-timeout",
-        "tcp-idle-timeout",
-        "recursive-clients",
-        "clients-per-query",
-        "max-clients-per-query",
-        "fetches-per-server",
-        "fetches-per-zone",
-        "udp-receive-buffer",
-        "udp-send-buffer",
-        "tcp-receive-buffer",
-        "tcp-send-buffer",
-        "edns-udp-size",
-        "max-udp-size",
-        "nocookie-udp-size",
-        "reuseport",
-        "minimal-responses",
-        "resolver-query-timeout",
-        "responses-per-second",
-        "all-per-second",
-        "slip",
-        "max-cache-size",
-    ],
-};

@@ -3,10 +3,12 @@
 use std::path::Path;
 
 use dnsdyno_measure::{Watched, shown};
+use dnsdyno_servers::StatisticsKind;
 use serde_json::Value;
 
 use super::common::LONGEST_TEXT;
 use super::http::{API_KEY, Http, JSON};
+use super::parameters::has_parameter;
 use super::statistics::Statistics;
 use crate::source::{OpenError, ReadError, Reading};
 
@@ -37,7 +39,9 @@ impl Statistics for Dnsdist {
         watched.version =
             self.server()?["version"].as_str().map(|text| shown(text, LONGEST_TEXT).into_owned());
         for setting in self.get(&format!("{SERVER}/config"))?.as_array().into_iter().flatten() {
-            let Some(name) = setting["name"].as_str().filter(|name| SETTINGS.contains(name)) else {
+            let Some(name) =
+                setting["name"].as_str().filter(|name| has_parameter(StatisticsKind::Dnsdist, name))
+            else {
                 continue;
             };
             let value = setting["value"].as_str().map_or_else(|| setting["value"].to_string(), str::to_owned);
@@ -131,13 +135,3 @@ fn is_gauge(name: &str) -> bool {
 
 const STATISTICS: &str = "/jsonstat?command=stats";
 const SERVER: &str = "/api/v1/servers/localhost";
-
-/// The parameters that bear on what is measured.
-const SETTINGS: &[&str] = &[
-    "max-outstanding",
-    "tcp-recv-timeout",
-    "tcp-send-timeout",
-    "truncate-tc",
-    "server-policy",
-    "stale-cache-entries-ttl",
-];

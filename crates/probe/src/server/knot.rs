@@ -14,10 +14,12 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
 use dnsdyno_measure::{Watched, shown};
+use dnsdyno_servers::StatisticsKind;
 use socket2::SockAddr;
 
 use super::common::LONGEST_TEXT;
 use super::control::Timed;
+use super::parameters::parameters_of;
 use super::statistics::Statistics;
 use crate::source::{OpenError, ReadError, Reading};
 
@@ -112,11 +114,11 @@ impl Statistics for Knot {
         // Only what is set.
         let set = |section| self.ask(&[(COMMAND, "conf-read"), (FLAGS, ""), (SECTION, section)]);
         add_settings("", &set("server")?, watched);
-        watched.unset.extend(unset(&SERVER_SETTINGS, watched));
+        watched.unset.extend(unset(watched, |name| !name.starts_with(RATE_LIMITS)));
         // A server without the module has no such section.
         if let Ok(rows) = set(RRL) {
-            add_settings("mod-rrl.", &rows, watched);
-            watched.unset.extend(unset(&RRL_SETTINGS, watched));
+            add_settings(RATE_LIMITS, &rows, watched);
+            watched.unset.extend(unset(watched, |name| name.starts_with(RATE_LIMITS)));
         }
         Ok(())
     }
@@ -144,11 +146,14 @@ fn add_settings(prefix: &str, rows: &[Row], watched: &mut Watched) {
     }
 }
 
-/// Those of these settings that are not set.
-fn unset(names: &[&str], watched: &Watched) -> Vec<String> {
-    let is_unset = |name: &&&str| !watched.settings.contains_key(**name);
-    names.iter().filter(is_unset).map(|name| (*name).to_owned()).collect()
+/// Those of these parameters that are not set.
+fn unset(watched: &Watched, is_one: impl Fn(&str) -> bool) -> Vec<String> {
+    let names = parameters_of(StatisticsKind::Knot);
+    names.filter(|name| is_one(name) && !watched.settings.contains_key(*name)).map(str::to_owned).collect()
 }
+
+/// How the names of the parameters of `mod-rrl` begin.
+const RATE_LIMITS: &str = "mod-rrl.";
 
 /// What is not counted, and how to have it counted.
 fn missing(rows: &[Row], watched: &mut Watched) {
@@ -304,18 +309,6 @@ pub(super) fn rows_of_file(text: &str) -> Vec<Row> {
 
 /// Response rate limiting.
 const RRL: &str = "mod-rrl";
-
-/// The parameters that bear on what is measured.
-const SERVER_SETTINGS: [&str; 7] = [
-    "udp-workers",
-    "tcp-workers",
-    "tcp-max-clients",
-    "tcp-idle-timeout",
-    "tcp-io-timeout",
-    "udp-max-payload",
-    "tcp-reuseport",
-];
-const RRL_SETTINGS: [&str; 2] = ["mod-rrl.rate-limit", "mod-rrl.slip"];
 
 /// Kinds of units.
 const END: u8 = 0;

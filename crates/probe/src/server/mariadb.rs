@@ -14,10 +14,12 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
 use dnsdyno_measure::{Watched, shown};
+use dnsdyno_servers::StatisticsKind;
 use socket2::SockAddr;
 
 use super::common::LONGEST_TEXT;
 use super::control::Timed;
+use super::parameters::has_parameter;
 use super::statistics::Statistics;
 use crate::source::{ReadError, Reading};
 
@@ -65,7 +67,9 @@ impl Statistics for MariaDb {
             let value = shown(&value, LONGEST_TEXT).into_owned();
             match name.as_str() {
                 "version" => watched.version = Some(value),
-                name if SETTINGS.contains(&name) => drop(watched.settings.insert(name.to_owned(), value)),
+                name if has_parameter(StatisticsKind::MariaDb, name) => {
+                    drop(watched.settings.insert(name.to_owned(), value))
+                }
                 _ => {}
             }
         }
@@ -258,18 +262,6 @@ const STATEMENTS: [(&str, &str); 7] = [
     ("Com_delete", "statements.delete"),
     ("Handler_commit", "commits"),
     ("Innodb_data_fsyncs", "syncs"),
-];
-
-/// The parameters that bear on what is measured.
-const SETTINGS: &[&str] = &[
-    "innodb_buffer_pool_size",
-    "innodb_flush_log_at_trx_commit",
-    "innodb_flush_method",
-    "max_connections",
-    "query_cache_size",
-    "query_cache_type",
-    "sync_binlog",
-    "thread_handling",
 ];
 
 /// Version 10 of the protocol.

@@ -29,7 +29,8 @@ use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt;
 
 use dnsdyno_measure::{Side, Watched, WatchedKind};
-use dnsdyno_plan::{At, ServerKind, ServerWatch};
+use dnsdyno_plan::{At, ServerWatch};
+use dnsdyno_servers::StatisticsKind;
 
 use self::control::resolved;
 use self::parameters::Owners;
@@ -60,7 +61,7 @@ pub(crate) fn open(server: &ServerWatch, opening: &mut Opening<'_>) -> Result<()
     owners.pids.extend(statistics.process());
     let whose = match server.kind {
         // A database answers no queries of DNS.
-        ServerKind::MariaDb => Whose::Known(Side::Other),
+        StatisticsKind::MariaDb => Whose::Known(Side::Other),
         _ => Whose::of(opening.loaded().has(&owners.pids), address.map(|address| address.ip())),
     };
     let software = watched.software.clone();
@@ -108,7 +109,7 @@ fn spot(server: &ServerWatch, address: Option<SocketAddr>) -> Option<Spot> {
             Some(Spot::File(metadata.dev(), metadata.ino()))
         }
         // An exporter may have the figures of several servers, each under a path of its own.
-        At::Url(url) if server.kind == ServerKind::OpenMetrics => {
+        At::Url(url) if server.kind == StatisticsKind::OpenMetrics => {
             Some(Spot::Address(address?, http::split(url).1.to_owned()))
         }
         At::Url(_) | At::Address(_) => Some(Spot::Address(address?, String::new())),
@@ -142,31 +143,22 @@ fn statistics(server: &ServerWatch, owners: Owners) -> Result<Box<dyn Statistics
     let ServerWatch { kind, at, keys } = server;
     let keys = keys.as_deref();
     Ok(match (kind, at) {
-        (ServerKind::Bind, At::Url(url)) => Box::new(bind::Bind::new(url, owners)?),
-        (ServerKind::Unbound, at) => Box::new(unbound::Unbound::new(at, keys)?),
-        (ServerKind::Nsd, at) => Box::new(nsd::Nsd::new(at, keys, owners)?),
-        (ServerKind::Knot, At::Path(path)) => Box::new(knot::Knot::new(path)?),
-        (ServerKind::Pdns, at) => Box::new(pdns::Pdns::new(at, keys)?),
-        (ServerKind::Dnsdist, At::Url(url)) => Box::new(dnsdist::Dnsdist::new(url, keys)?),
-        (ServerKind::MariaDb, At::Path(path)) => Box::new(mariadb::MariaDb::new(path)),
-        (ServerKind::OpenMetrics, At::Url(url)) => Box::new(openmetrics::OpenMetrics::new(url)?),
+        (StatisticsKind::Bind, At::Url(url)) => Box::new(bind::Bind::new(url, owners)?),
+        (StatisticsKind::Unbound, at) => Box::new(unbound::Unbound::new(at, keys)?),
+        (StatisticsKind::Nsd, at) => Box::new(nsd::Nsd::new(at, keys, owners)?),
+        (StatisticsKind::Knot, At::Path(path)) => Box::new(knot::Knot::new(path)?),
+        (StatisticsKind::Pdns, at) => Box::new(pdns::Pdns::new(at, keys)?),
+        (StatisticsKind::Dnsdist, At::Url(url)) => Box::new(dnsdist::Dnsdist::new(url, keys)?),
+        (StatisticsKind::MariaDb, At::Path(path)) => Box::new(mariadb::MariaDb::new(path)),
+        (StatisticsKind::OpenMetrics, At::Url(url)) => Box::new(openmetrics::OpenMetrics::new(url)?),
         // Refused when the plan was read.
-        (kind, _) => return Err(OpenError::new(format!("{} cannot be asked there", kind.word()))),
+        (kind, _) => return Err(OpenError::new(format!("{} cannot be asked there", kind.row().word))),
     })
 }
 
 /// The software, where the kind tells it, and the label for people.
 fn names(server: &ServerWatch) -> (Option<&'static str>, String) {
-    let (software, name) = match server.kind {
-        ServerKind::Bind => (Some("bind"), "BIND"),
-        ServerKind::Unbound => (Some("unbound"), "Unbound"),
-        ServerKind::Nsd => (Some("nsd"), "NSD"),
-        ServerKind::Knot => (Some("knot"), "Knot DNS"),
-        ServerKind::Pdns => (Some("pdns"), "PowerDNS"),
-        ServerKind::Dnsdist => (Some("dnsdist"), "dnsdist"),
-        ServerKind::MariaDb => (Some("mariadb"), "MariaDB"),
-        ServerKind::OpenMetrics => (None, "metrics"),
-    };
+    let row = server.kind.row();
     let place = match &server.at {
         At::Url(url) => {
             url.split_once("://").map_or(url.as_str(), |(_, rest)| rest).trim_end_matches('/').to_owned()
@@ -174,5 +166,5 @@ fn names(server: &ServerWatch) -> (Option<&'static str>, String) {
         At::Address(address) => address.clone(),
         At::Path(path) => path.display().to_string(),
     };
-    (software, format!("{name} at {place}"))
+    (row.server, format!("{} at {place}", row.name))
 }

@@ -7,13 +7,13 @@ use std::path::Path;
 
 use dnsdyno_measure::{Watched, shown};
 use dnsdyno_plan::At;
+use dnsdyno_servers::StatisticsKind;
 
 use super::common::{LONGEST_TEXT, pairs, seconds_as_ns};
 use super::control::{Control, Dialect};
-use super::parameters::{self, Configured, Owners};
+use super::parameters::{self, Owners};
 use super::statistics::Statistics;
 use crate::source::{OpenError, ReadError, Reading};
-use crate::written::{Form, Language};
 
 pub(super) struct Nsd {
     control: Control,
@@ -40,7 +40,7 @@ impl Statistics for Nsd {
     fn describe(&mut self, watched: &mut Watched) -> Result<(), ReadError> {
         self.statistics()?;
         let pids = self.owners.pids.iter().copied().chain(self.process()).collect();
-        parameters::add(&CONFIGURED, &Owners { pids, ..self.owners }, watched);
+        parameters::add(StatisticsKind::Nsd, parameters::of_nsd, &Owners { pids, ..self.owners }, watched);
         let status = self.control.ask("status")?;
         for (name, value) in pairs(&status, ':') {
             let value = shown(value.trim(), LONGEST_TEXT).into_owned();
@@ -128,30 +128,6 @@ fn common(name: &str, value: u64, reading: &mut Reading) {
 const RATE_LIMIT: &str = "rrl-ratelimit";
 
 const DIALECT: Dialect = Dialect { protocol: "NSDCT1", files: "nsd", keys: "/etc/nsd" };
-
-const CONFIGURED: Configured = Configured {
-    program: "nsd",
-    usual: "/etc/nsd/nsd.conf",
-    form: Form { language: Language::Lines, folder: Some("zonesdir") },
-    parse: parameters::of_nsd,
-    options: &[],
-    wanted: &[
-        "server-count",
-        "tcp-count",
-        "tcp-query-count",
-        "tcp-timeout",
-        "tcp-listen-queue",
-        "tcp-reject-overflow",
-        "receive-buffer-size",
-        "send-buffer-size",
-        "reuseport",
-        "ipv4-edns-size",
-        "ipv6-edns-size",
-        RATE_LIMIT,
-        "rrl-whitelist-ratelimit",
-        "rrl-slip",
-    ],
-};
 
 #[cfg(test)]
 mod tests {

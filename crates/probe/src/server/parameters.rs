@@ -13,25 +13,44 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use dnsdyno_measure::{Watched, shown};
+use dnsdyno_servers::{Configuration, SERVERS, Server, StatisticsKind, server_of};
 
 use super::common::LONGEST_TEXT;
 use crate::command::Command;
 use crate::files::{FileReader, Files, LocalFiles};
 use crate::written::{Form, tokens};
 
-/// A server whose configuration file can be read.
-pub(super) struct Configured {
-    /// The name of its program.
-    pub(super) program: &'static str,
-    /// Where its configuration is, if its command line does not say it.
-    pub(super) usual: &'static str,
-    pub(super) form: Form,
+/// A server whose configuration file is read.
+pub(super) struct Configured<'a> {
+    pub(super) server: &'a Server,
     /// The parameters in a text.
     pub(super) parse: fn(&str) -> Vec<Parameter>,
-    /// Those that bear on what is measured.
-    pub(super) wanted: &'static [&'static str],
-    /// Options of the command line, as they are called in a diagnosis, with their words there.
-    pub(super) options: &'static [(&'static str, &'static str)],
+}
+
+impl Configured<'_> {
+    /// The name of its program, for people.
+    fn program(&self) -> &str {
+        self.server.processes.first().unwrap_or(&self.server.word)
+    }
+}
+
+/// The names of the parameters of the servers that are asked in this way.
+pub(super) fn parameters_of(kind: StatisticsKind) -> impl Iterator<Item = &'static str> {
+    let is_asked = move |server: &&Server| {
+        let in_configuration = server.configuration.as_ref().map(|configuration| configuration.statistics);
+        kind.row().server == Some(server.word) || in_configuration == Some(kind)
+    };
+    SERVERS.iter().filter(is_asked).flat_map(|server| server.parameters).map(|parameter| parameter.name)
+}
+
+/// Whether one of these has this name.
+pub(super) fn has_parameter(kind: StatisticsKind, name: &str) -> bool {
+    parameters_of(kind).any(|parameter| parameter == name)
+}
+
+/// The option of the command line that a parameter is, such as `named -n`.
+fn option_of(name: &str) -> Option<&str> {
+    name.split_once(' ').map(|(_, option)| option)
 }
 
 /// A parameter and its value.
@@ -46,47 +65,67 @@ pub(super) struct Owners {
     pub(super) are_here: bool,
 }
 
-/// Adds the parameters of a server, or says why they are not known.
-pub(super) fn add(configured: &Configured, owners: &Owners, watched: &mut Watched) {
-    match read(configured, owners) {
-        Ok(settings) => {
-            let names = configured.wanted.iter().chain(configured.options.iter().map(|(name, _)| name));
-            let unset = names.filter(|name| !settings.contains_key(**name)).map(|name| (*name).to_owned());
-            watched.unset.extend(unset);
-            watched.settings.extend(settings);
-        }
-        Err(why) => watched.missing.push(format!("parameters of {}: {why}", configured.program)),
+/// Adds the parameters of the server that is asked in this way, or says why they are not known; `parse` finds them in
+/// its configuration.
+pub(super) fn add(
+    kind: StatisticsKind,
+    parse: fn(&str) -> Vec<Parameter>,
+    owners: &Owners,
+    watched: &mut Watched,
+) {
+    if let Some(server) = kind.row().server.and_then(server_of) {
+        add_of(&Configured { server, parse }, owners, watched);
     }
 }
 
-fn read(configured: &Configured, owners: &Owners) -> Result<BTreeMap<String, String>, String> {
-    let (command, file) = process(configured, owners)?;
+fn add_of(configured: &Configured<'_>, owners: &Owners, watched: &mut Watched) {
+    match read(configured, owners) {
+        Ok(settings) => {
+            let names = configured.server.parameters.iter().map(|parameter| parameter.name);
+            let unset = names.filter(|name| !settings.contains_key(*name)).map(str::to_owned);
+            watched.unset.extend(unset);
+            watched.settings.extend(settings);
+        }
+        Err(why) => watched.missing.push(format!("parameters of {}: {why}", configured.program())),
+    }
+}
+
+fn read(configured: &Configured<'_>, owners: &Owners) -> Result<BTreeMap<String, String>, String> {
+    let Some(configuration) = &configured.server.configuration else { return Ok(BTreeMap::new()) };
+    let form = Form::of(configuration);
+    let (command, file) = process(configured, configuration, owners)?;
     let cannot =
         |path: &str| format!("its configuration {} cannot be read: run as root", shown(path, LONGEST_TEXT));
-    let whole = command.read(&command.configuration(&file, &configured.form)?, &configured.form);
+    let whole = command.read(&command.configuration(&file, &form)?, &form);
     let whole = whole.ok_or_else(|| cannot(&file))?;
     if let Some(part) = whole.unread.first() {
         return Err(cannot(part));
     }
+    let text = |value: &str| shown(value, LONGEST_TEXT).into_owned();
     let mut settings = BTreeMap::<String, String>::new();
     for (name, value) in (configured.parse)(&whole.text) {
-        if configured.wanted.contains(&name.as_str()) {
-            settings.insert(name, shown(&value, LONGEST_TEXT).into_owned());
+        if configured.server.has_parameter(&name) {
+            settings.insert(name, text(&value));
         }
     }
-    for (name, option) in configured.options {
-        let value = command.option(option).map(|value| shown(value, LONGEST_TEXT).into_owned());
-        settings.extend(value.map(|value| ((*name).to_owned(), value)));
+    for parameter in configured.server.parameters {
+        let value = option_of(parameter.name).and_then(|option| command.option(option));
+        settings.extend(value.map(|value| (parameter.name.to_owned(), text(value))));
     }
     Ok(settings)
 }
 
 /// The process of the server, and the path of its configuration file.
-fn process(configured: &Configured, owners: &Owners) -> Result<(Command, String), String> {
-    let program = configured.program;
+fn process(
+    configured: &Configured<'_>,
+    configuration: &Configuration,
+    owners: &Owners,
+) -> Result<(Command, String), String> {
+    let (server, program) = (configured.server, configured.program());
     let all = texts(&["/proc/*/comm".to_owned()]);
     // The processes of NSD are called `nsd: main`, `nsd: server 1`.
-    let is_its = |text: &str| text.trim_end().split(':').next() == Some(program);
+    let is_its =
+        |text: &str| text.trim_end().split(':').next().is_some_and(|name| server.processes.contains(&name));
     let named: Vec<u32> = all
         .under("/proc/")
         .filter(|(_, name)| is_its(name))
@@ -102,7 +141,8 @@ fn process(configured: &Configured, owners: &Owners) -> Result<(Command, String)
     for pid in candidates {
         let command = Command::of(pid);
         if command.is_known() {
-            let file = command.option("-c").unwrap_or(configured.usual).to_owned();
+            let usual = configuration.usual.first().copied().unwrap_or_default();
+            let file = command.option(configuration.option).unwrap_or(usual).to_owned();
             let folder =
                 std::fs::read_link(format!("/proc/{pid}/cwd")).ok().filter(|_| !file.starts_with('/'));
             found.entry((file, folder)).or_insert(command);
@@ -188,9 +228,9 @@ mod tests {
     use std::fs;
 
     use dnsdyno_measure::{Side, WatchedKind};
+    use dnsdyno_servers::Language;
 
     use super::*;
-    use crate::written::Language;
 
     fn pairs(settings: &[Parameter]) -> Vec<(&str, &str)> {
         settings.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
@@ -232,15 +272,24 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("nsd.conf");
         fs::write(&file, text).unwrap();
-        let own = fs::read_to_string("/proc/self/comm").unwrap();
-        let configured = Configured {
-            program: Box::leak(own.trim().to_owned().into_boxed_str()),
-            usual: Box::leak(file.display().to_string().into_boxed_str()),
-            form: Form { language: Language::Lines, folder: Some("zonesdir") },
-            parse: of_nsd,
-            wanted: &["tcp-count", "reuseport"],
-            options: &[("nsd --none", "--none")],
+        let leaked = |text: String| -> &'static str { Box::leak(text.into_boxed_str()) };
+        let own = leaked(fs::read_to_string("/proc/self/comm").unwrap().trim().to_owned());
+        let parameter = |name| dnsdyno_servers::Parameter { name, default: None };
+        let server = Server {
+            word: "nsd",
+            processes: Box::leak(Box::new([own])),
+            configuration: Some(Configuration {
+                option: "-c",
+                file_in_folder: None,
+                usual: Box::leak(Box::new([leaked(file.display().to_string())])),
+                language: Language::Lines,
+                folder: Some("zonesdir"),
+                statistics: StatisticsKind::Nsd,
+                to_have_statistics: "",
+            }),
+            parameters: Box::leak(Box::new(["tcp-count", "reuseport", "nsd --none"].map(parameter))),
         };
+        let configured = Configured { server: &server, parse: of_nsd };
         let mut watched = Watched {
             kind: WatchedKind::Server,
             side: Side::Server,
@@ -252,7 +301,7 @@ mod tests {
             missing: Vec::new(),
         };
         let owners = Owners { pids: vec![std::process::id()], are_here: true };
-        add(&configured, &owners, &mut watched);
+        add_of(&configured, &owners, &mut watched);
         watched
     }
 

@@ -6,12 +6,14 @@ use std::path::{Path, PathBuf};
 
 use dnsdyno_measure::{Watched, shown};
 use dnsdyno_plan::At;
+use dnsdyno_servers::StatisticsKind;
 use serde_json::Value;
 use socket2::SockAddr;
 
 use super::common::{LONGEST_TEXT, pairs};
 use super::control::Timed;
 use super::http::{API_KEY, Http, JSON};
+use super::parameters::has_parameter;
 use super::statistics::Statistics;
 use crate::source::{OpenError, ReadError, Reading};
 
@@ -97,7 +99,8 @@ impl Statistics for Pdns {
 }
 
 fn add_setting(name: Option<&str>, value: Option<&str>, watched: &mut Watched) {
-    if let (Some(name), Some(value)) = (name.filter(|name| SETTINGS.contains(name)), value) {
+    if let (Some(name), Some(value)) = (name.filter(|name| has_parameter(StatisticsKind::Pdns, name)), value)
+    {
         watched.settings.insert(name.to_owned(), shown(value.trim(), LONGEST_TEXT).into_owned());
     }
 }
@@ -229,32 +232,6 @@ fn is_gauge(name: &str) -> bool {
 }
 
 const SERVER: &str = "/api/v1/servers/localhost";
-
-/// The parameters that bear on what is measured.
-const SETTINGS: &[&str] = &[
-    "receiver-threads",
-    "distributor-threads",
-    "reuseport",
-    "max-tcp-connections",
-    "max-tcp-connections-per-client",
-    "tcp-idle-timeout",
-    "queue-limit",
-    "max-queue-length",
-    "overload-queue-length",
-    "cache-ttl",
-    "query-cache-ttl",
-    "negquery-cache-ttl",
-    "udp-truncation-threshold",
-    "threads",
-    "max-mthreads",
-    "max-tcp-clients",
-    "max-tcp-per-client",
-    "client-tcp-timeout",
-    "max-concurrent-requests-per-tcp-connection",
-    "pdns-distributes-queries",
-    "max-cache-entries",
-    "max-packetcache-entries",
-];
 
 /// How PowerDNS writes RCODEs, by their numbers.
 const RCODES: [&str; 11] = [

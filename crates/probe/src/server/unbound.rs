@@ -4,9 +4,11 @@ use std::path::Path;
 
 use dnsdyno_measure::{Watched, shown};
 use dnsdyno_plan::At;
+use dnsdyno_servers::StatisticsKind;
 
 use super::common::{LONGEST_TEXT, pairs, seconds_as_ns};
 use super::control::{Control, Dialect};
+use super::parameters::parameters_of;
 use super::statistics::Statistics;
 use crate::source::{OpenError, ReadError, Reading};
 
@@ -37,10 +39,10 @@ impl Statistics for Unbound {
                     .to_owned(),
             );
         }
-        for option in SETTINGS {
+        for option in parameters_of(StatisticsKind::Unbound) {
             // An older version does not know all of them.
             if let Ok(value) = self.0.ask(&format!("get_option {option}")) {
-                watched.settings.insert((*option).to_owned(), shown(value.trim(), LONGEST_TEXT).into_owned());
+                watched.settings.insert(option.to_owned(), shown(value.trim(), LONGEST_TEXT).into_owned());
             }
         }
         Ok(())
@@ -125,24 +127,3 @@ fn is_gauge(name: &str) -> bool {
 }
 
 const DIALECT: Dialect = Dialect { protocol: "UBCT1", files: "unbound", keys: "/etc/unbound" };
-
-/// The parameters that bear on what is measured.
-const SETTINGS: &[&str] = &[
-    "num-threads",
-    "so-rcvbuf",
-    "so-sndbuf",
-    "so-reuseport",
-    "incoming-num-tcp",
-    "outgoing-num-tcp",
-    "outgoing-range",
-    "num-queries-per-thread",
-    "serve-expired",
-    "jostle-timeout",
-    "tcp-idle-timeout",
-    "edns-buffer-size",
-    "max-udp-size",
-    "ratelimit",
-    "ip-ratelimit",
-    "msg-cache-size",
-    "rrset-cache-size",
-];

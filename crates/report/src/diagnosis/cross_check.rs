@@ -190,8 +190,7 @@ fn responses(digest: &Digest, sources: &Sources, found: &mut CrossCheck) {
     if let Some(count) = out.filter(|out| of_server.is_none_or(|responses| *out <= responses)) {
         places.push(Place { words: "sent by its host".into(), count, after: Between::ServerKernel });
     }
-    let others =
-        anomalies.duplicates + anomalies.unexpected + anomalies.wrong_question + anomalies.after_reuse;
+    let others = anomalies.unpaired_total().saturating_sub(anomalies.malformed);
     // A response after its interval was written has no RCODE.
     let answered = tally.rcodes.total().max(tally.ends.answered + tally.ends.answered_late);
     let received = answered + others + digest.arrivals().rejected();

@@ -2,17 +2,34 @@
 
 use std::sync::LazyLock;
 
+use dnsdyno_servers::{is_series, server_of};
 use serde::Deserialize;
 
 /// All rules, in the order of the file: a cause stands above what it causes.
 pub(super) fn rules() -> &'static [Rule] {
-    // A test reads the file, so it can be read here.
-    static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| read().unwrap_or_default());
+    // The file is a part of the program: a test reads it, and it cannot be another one here.
+    static RULES: LazyLock<Vec<Rule>> =
+        LazyLock::new(|| read().unwrap_or_else(|error| panic!("rules.toml: {error}")));
     &RULES
 }
 
-fn read() -> Result<Vec<Rule>, toml::de::Error> {
-    toml::from_str::<File>(include_str!("rules.toml")).map(|file| file.rule)
+fn read() -> Result<Vec<Rule>, String> {
+    let file: File = toml::from_str(include_str!("rules.toml")).map_err(|error| error.to_string())?;
+    match file.rule.iter().find_map(unknown_name) {
+        Some(name) => Err(format!("the catalogue of servers does not have {name}")),
+        None => Ok(file.rule),
+    }
+}
+
+/// A series or parameter of a server that no server has.
+fn unknown_name(rule: &Rule) -> Option<String> {
+    let of_server = rule.sign.iter().filter(|sign| sign.kind == Kind::Server);
+    let series = of_server.flat_map(|sign| sign.shape.series()).find(|name| !is_series(name));
+    let parameters = rule.parameter.iter().filter_map(|parameter| {
+        let server = server_of(&parameter.of)?;
+        (!server.has_parameter(&parameter.name)).then(|| format!("{} of {}", parameter.name, parameter.of))
+    });
+    series.map(str::to_owned).into_iter().chain(parameters).next()
 }
 
 #[derive(Deserialize)]
@@ -110,8 +127,6 @@ pub(super) struct ParameterRule {
     pub(super) of: String,
     /// Its name; one with `*` stands for all that fit and have a value.
     pub(super) name: String,
-    /// Its value where the configuration, which was read, does not set it.
-    pub(super) default: Option<String>,
     /// The counter that must be the evidence and have risen; `None` = it bears on any evidence of the rule.
     pub(super) for_series: Option<String>,
     /// What to try.
@@ -211,6 +226,19 @@ pub(super) enum Shape {
     HotSocket { at_least: f64 },
 }
 
+impl Shape {
+    /// The names of its series.
+    fn series(&self) -> impl Iterator<Item = &str> {
+        let (counters, gauges): (&[String], [Option<&String>; 2]) = match self {
+            Shape::Count { counters, .. } | Shape::Time { counters, .. } => (counters, [None, None]),
+            Shape::Limit { gauge, .. } | Shape::Waiting { gauge, .. } => (&[], [Some(gauge), None]),
+            Shape::FullQueue { gauge, limit_gauge } => (&[], [Some(gauge), Some(limit_gauge)]),
+            Shape::Bandwidth { .. } | Shape::HotSocket { .. } => (&[], [None, None]),
+        };
+        counters.iter().chain(gauges.into_iter().flatten()).map(String::as_str)
+    }
+}
+
 /// A whole of which a time is a share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -230,7 +258,7 @@ pub(super) struct Limit {
     /// The setting that has it.
     #[serde(default)]
     pub(super) setting: String,
-    /// The limit where the configuration does not have the setting; without a setting, the limit.
+    /// Without a setting, the limit.
     pub(super) fixed: Option<u64>,
     /// A setting to multiply it with: threads, or processes, that have the limit each; 1 where the configuration does
     /// not have it.
@@ -273,6 +301,23 @@ mod tests {
         ];
         assert_eq!(names, expected.into());
         assert_eq!(read.len(), names.len());
+    }
+
+    #[test]
+    fn a_rule_that_names_what_no_server_has_is_refused() {
+        let of_series = |name: &str| {
+            let mut rules = read().unwrap();
+            let rule = rules.iter_mut().find(|rule| rule.name == "rate-limit").unwrap();
+            let sign = rule.sign.iter_mut().find(|sign| sign.kind == Kind::Server).unwrap();
+            sign.shape = Shape::Waiting { gauge: name.to_owned(), at_least: 1 };
+            unknown_name(rule)
+        };
+        assert_eq!(of_series("recursing"), None);
+        assert_eq!(of_series("dropped.rate-limits").as_deref(), Some("dropped.rate-limits"));
+        let mut rules = read().unwrap();
+        let parameter = rules.iter_mut().flat_map(|rule| &mut rule.parameter).find(|one| one.of == "bind");
+        parameter.unwrap().name = "tcp-client".to_owned();
+        assert_eq!(rules.iter().find_map(unknown_name).as_deref(), Some("tcp-client of bind"));
     }
 
     #[test]

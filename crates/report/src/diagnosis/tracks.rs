@@ -2,6 +2,7 @@
 
 use dnsdyno_measure::Samples;
 use dnsdyno_record::Header;
+use dnsdyno_servers::server_of;
 
 use super::rules::{Limit, Rule, Shape, Sign, Whole};
 use super::sources::{Source, Sources};
@@ -246,7 +247,10 @@ fn limit_of(limit: &Limit, source: &Source, sources: &Sources) -> Option<u64> {
     };
     let each = match limit.setting.is_empty() {
         true => limit.fixed?,
-        false => known(&limit.setting, limit.fixed)?,
+        false => {
+            let default = server_of(&limit.of).and_then(|server| server.default_of(&limit.setting));
+            known(&limit.setting, default.and_then(|default| default.parse().ok()))?
+        }
     };
     let times = limit.times.as_deref().map_or(Some(1), |times| known(times, Some(1)))?;
     Some(each.saturating_mul(times.max(1)))

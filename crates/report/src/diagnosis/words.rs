@@ -1,6 +1,7 @@
 //! The texts of a finding: its sentence, its evidence, and the parameters with their present values.
 
 use dnsdyno_measure::Side;
+use dnsdyno_servers::server_of;
 
 use super::found::{Evidence, Explained, Finding, Parameter};
 use super::judge::{Explanation, Losses};
@@ -208,7 +209,8 @@ impl Described<'_> {
         }
         let unset = sources.iter().find(|source| source.is_unset(&parameter.name));
         let Some(source) = unset.or(sources.first()) else { return Vec::new() };
-        let value = match (unset, &parameter.default) {
+        let default = server_of(&parameter.of).and_then(|server| server.default_of(&parameter.name));
+        let value = match (unset, default) {
             (Some(_), Some(default)) => format!("not set (default {default})"),
             (Some(_), None) => "not set".to_owned(),
             (None, _) => "not known".to_owned(),

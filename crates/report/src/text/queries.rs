@@ -30,28 +30,17 @@ fn ends(out: &mut String, digest: &Digest, width: usize) {
 /// Each query scheduled, by its end; only the ends that occurred.
 pub(crate) fn ends_table(digest: &Digest) -> Table {
     let tally = digest.tally();
-    let Ends { answered, answered_late, timed_out, refused, interrupted, .. } = tally.ends;
-    let not_sent = tally.ends.not_sent.total();
-    // Queries of a lost connection end as refused, whoever ended it.
-    let refused_words = match &digest.arrivals().connections {
-        Some(connections) if connections.encrypted.is_some() => "connection or stream failed",
-        Some(_) => "connection failed",
-        None => "refused by the network",
+    let mut shown = vec![("scheduled", tally.scheduled), ("sent", sent(tally))];
+    let is_shown = |(end, n): &(&str, u64)| match *end {
+        ANSWERED => !digest.header.send_only,
+        // As many as were sent.
+        SENT_ONLY => false,
+        _ => *n > 0,
     };
-    let lines = [
-        ("scheduled", tally.scheduled, true),
-        ("sent", sent(tally), true),
-        ("answered", answered, !digest.header.send_only),
-        ("answered late", answered_late, answered_late > 0),
-        ("timed out", timed_out, timed_out > 0),
-        (refused_words, refused, refused > 0),
-        ("not sent", not_sent, not_sent > 0),
-        ("interrupted", interrupted, interrupted > 0),
-    ];
-    let shown: Vec<_> = lines.into_iter().filter(|(.., is_shown)| *is_shown).collect();
-    let cells = |cell: &dyn Fn(u64) -> String| shown.iter().map(|(_, n, _)| cell(*n)).collect();
+    shown.extend(ends_with_words(digest).into_iter().filter(is_shown));
+    let cells = |cell: &dyn Fn(u64) -> String| shown.iter().map(|(_, n)| cell(*n)).collect();
     let mut table = Table::default();
-    table.left("queries", 0, shown.iter().map(|(label, ..)| (*label).to_owned()).collect());
+    table.left("queries", 0, shown.iter().map(|(label, _)| (*label).to_owned()).collect());
     table.right("", 0, cells(&count));
     let per_second = |n| run_rate(digest, n).map_or(NOTHING.to_owned(), |qps| format!("{}/s", rate(qps)));
     table.right("", 2, cells(&per_second));
@@ -59,6 +48,30 @@ pub(crate) fn ends_table(digest: &Digest) -> Table {
     table.right("", 1, cells(&of_scheduled));
     table
 }
+
+/// How many queries ended in each way, with its words.
+pub fn ends_with_words(digest: &Digest) -> [(&'static str, u64); 7] {
+    let Ends { answered, answered_late, timed_out, refused, not_sent, interrupted, sent_only } =
+        digest.tally().ends;
+    // Queries of a lost connection end as refused, whoever ended it.
+    let refused_words = match &digest.arrivals().connections {
+        Some(connections) if connections.encrypted.is_some() => "connection or stream failed",
+        Some(_) => "connection failed",
+        None => "refused by the network",
+    };
+    [
+        (ANSWERED, answered),
+        ("answered late", answered_late),
+        ("timed out", timed_out),
+        (refused_words, refused),
+        ("not sent", not_sent.total()),
+        ("interrupted", interrupted),
+        (SENT_ONLY, sent_only),
+    ]
+}
+
+const ANSWERED: &str = "answered";
+const SENT_ONLY: &str = "sent only";
 
 /// Losses that are not the server's.
 fn reasons(out: &mut String, digest: &Digest, width: usize) {
@@ -105,15 +118,7 @@ fn interface(out: &mut String, digest: &Digest, width: usize) {
 }
 
 fn anomalies(out: &mut String, anomalies: &Anomalies, width: usize) {
-    let counts = [
-        ("duplicates", anomalies.duplicates),
-        ("unexpected ID", anomalies.unexpected),
-        ("wrong question", anomalies.wrong_question),
-        ("later than their ID was used again", anomalies.after_reuse),
-        ("malformed", anomalies.malformed),
-        ("truncated", anomalies.truncated),
-    ];
-    let seen = counts.into_iter().filter(|(_, n)| *n > 0).map(|(label, n)| format!("{label} {}", count(n)));
+    let seen = anomalies.each().filter(|(_, n)| *n > 0).map(|(label, n)| format!("{label} {}", count(n)));
     line_of(out, "other", seen.collect(), width);
 }
 

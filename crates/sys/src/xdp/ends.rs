@@ -36,5 +36,5 @@ impl Discard {
     }
 }
 
-/// The object that the build script made; empty without clang.
-const ENDS: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/ends.o"));
+/// The object that `scripts/build-ebpf` made.
+const ENDS: &[u8] = include_bytes_aligned!("../../../../ebpf/objects/ends.o");

@@ -54,12 +54,12 @@ pub enum Attached {
 /// Why AF_XDP, or a program in the kernel, cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum XdpError {
-    /// dnsdyno was built without clang.
+    /// The object of a program lacks what this build expects of it.
     #[error(
-        "this dnsdyno was built without clang, so it has no program for the kernel: install clang \
-         (Debian: apt-get install clang) and build again, or use --backend sockets"
+        "this dnsdyno was built with other programs for the kernel than it expects: run scripts/build-ebpf and \
+         build again, or use --backend sockets"
     )]
-    NotBuilt,
+    OtherObject,
     /// The process lacks a capability.
     #[error(
         "AF_XDP needs privileges ({what}: {source}): run as root, or give the program \

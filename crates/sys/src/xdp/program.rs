@@ -105,7 +105,7 @@ impl Redirect {
     pub fn give(&mut self, socket: &Socket) -> Result<(), XdpError> {
         let name = self.interface.clone();
         let failed = |error: MapError| other(&name, "handing a queue to a socket", error);
-        let map = self.program.loaded.map_mut("SOCKETS").ok_or(XdpError::NotBuilt)?;
+        let map = self.program.loaded.map_mut("SOCKETS").ok_or(XdpError::OtherObject)?;
         let mut sockets = XskMap::try_from(map).map_err(failed)?;
         sockets.set(socket.queue(), socket.as_fd().as_raw_fd(), 0).map_err(failed)
     }
@@ -170,13 +170,10 @@ impl Attachment {
         attach: Attach,
         prepare: impl FnOnce(&mut Ebpf) -> Result<(), XdpError>,
     ) -> Result<Self, XdpError> {
-        if object.is_empty() {
-            return Err(XdpError::NotBuilt);
-        }
         // Relocations against the running kernel's types are not used.
         let mut loaded = loader.btf(None).load(object).map_err(|error| refused_load(interface, error))?;
         prepare(&mut loaded)?;
-        let program = loaded.program_mut(name).ok_or(XdpError::NotBuilt)?;
+        let program = loaded.program_mut(name).ok_or(XdpError::OtherObject)?;
         let program: &mut Xdp = program.try_into().map_err(|error| refused_program(interface, error))?;
         load(program).map_err(|error| refused_program(interface, error))?;
         let fd = program.fd().map_err(|error| refused_program(interface, error))?.as_fd();
@@ -275,9 +272,9 @@ fn refused_call(interface: &Interface, what: &'static str, error: io::Error) -> 
     }
 }
 
-/// The objects that the build script made; empty without clang.
-const REDIRECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/redirect.o"));
-const REFLECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/reflect.o"));
+/// The objects that `scripts/build-ebpf` made.
+const REDIRECT: &[u8] = include_bytes_aligned!("../../../../ebpf/objects/redirect.o");
+const REFLECT: &[u8] = include_bytes_aligned!("../../../../ebpf/objects/reflect.o");
 
 /// Attempts to load a program: the same number as libbpf.
 const LOAD_ATTEMPTS: usize = 5;

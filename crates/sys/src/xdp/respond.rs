@@ -257,7 +257,7 @@ fn fill<'a, T: Pod>(
     interface: &Interface,
 ) -> Result<(), XdpError> {
     let failed = |error: MapError| other(interface.name(), "filling a map", error);
-    let map = loaded.map_mut(name).ok_or(XdpError::NotBuilt)?;
+    let map = loaded.map_mut(name).ok_or(XdpError::OtherObject)?;
     let mut array = Array::<_, T>::try_from(map).map_err(failed)?;
     for (index, value) in values {
         array.set(index, value, 0).map_err(failed)?;
@@ -265,5 +265,5 @@ fn fill<'a, T: Pod>(
     Ok(())
 }
 
-/// The object that the build script made; empty without clang.
-const RESPONDER: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/responder.o"));
+/// The object that `scripts/build-ebpf` made.
+const RESPONDER: &[u8] = include_bytes_aligned!("../../../../ebpf/objects/responder.o");

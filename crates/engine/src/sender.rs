@@ -18,15 +18,15 @@ use crate::connections::{Connections, Retry};
 use crate::groups::{BATCH, Queue, Waiting};
 use crate::inflight::Place;
 use crate::job::SendLimits;
-use crate::made::Copied;
 use crate::pace::Pace;
-use crate::pairing::Pairing;
 use crate::passing::{PASSED_RETRY_NS, Passed, channel_of_source, pass_paused};
+use crate::rewriter::Copied;
 use crate::share::Share;
 use crate::supply::Supply;
+use crate::transactions::Transactions;
 
 /// The state of a worker's sending.
-pub(crate) struct Sending {
+pub(crate) struct Sender {
     batch: Batch,
     /// The slots of the messages in the batch.
     places: Vec<Place>,
@@ -46,9 +46,9 @@ pub(crate) struct Sending {
     pub(crate) sent_by_channel: Vec<u64>,
 }
 
-impl Sending {
+impl Sender {
     pub(crate) fn new(limits: SendLimits, share: Share, picker: Picker, channels: usize) -> Self {
-        Sending {
+        Sender {
             batch: Batch::new(BATCH, USUAL_MESSAGE),
             places: Vec::with_capacity(BATCH),
             limits,
@@ -68,12 +68,12 @@ impl Sending {
         &mut self,
         transport: &mut T,
         pace: &mut Pace,
-        pairing: &mut Pairing<'_>,
+        transactions: &mut Transactions<'_>,
         now_ns: u64,
     ) {
         if now_ns >= self.paused_until_ns {
-            self.schedule(transport, pace, pairing, now_ns);
-            self.send_waiting(transport, pace, pairing, now_ns, |_| true);
+            self.schedule(transport, pace, transactions, now_ns);
+            self.send_waiting(transport, pace, transactions, now_ns, |_| true);
         }
     }
 
@@ -82,18 +82,18 @@ impl Sending {
         &mut self,
         transport: &mut T,
         pace: &Pace,
-        pairing: &mut Pairing<'_>,
+        transactions: &mut Transactions<'_>,
     ) {
-        if pairing.connections.pauses.is_any() {
-            pairing.connections.end_pauses(transport.now_ns());
+        if transactions.connections.pauses.is_any() {
+            transactions.connections.end_pauses(transport.now_ns());
         }
         let is_wanted = |queue: &Queue| queue.group.is_fallback && !queue.waiting.is_empty();
-        if pairing.groups.all.iter().any(is_wanted) {
+        if transactions.groups.all.iter().any(is_wanted) {
             let now_ns = transport.now_ns();
-            self.send_waiting(transport, pace, pairing, now_ns, |group| group.is_fallback);
+            self.send_waiting(transport, pace, transactions, now_ns, |group| group.is_fallback);
         }
-        if !pairing.connections.retries.is_empty() {
-            self.retry(transport, pairing);
+        if !transactions.connections.retries.is_empty() {
+            self.retry(transport, transactions);
         }
     }
 
@@ -102,63 +102,57 @@ impl Sending {
         &mut self,
         transport: &mut T,
         pace: &mut Pace,
-        pairing: &mut Pairing<'_>,
+        transactions: &mut Transactions<'_>,
         now_ns: u64,
     ) {
         self.scheduled_at_ns = now_ns;
-        let is_mix = pairing.groups.members() > 1;
-        let mut outstanding = pairing.outstanding();
-        let has_clients = match &mut pairing.queries {
-            Supply::Whole(queries) => queries.client(0).is_some(),
-            others => {
-                set_upcoming(others, pace, now_ns, outstanding);
+        let is_mix = transactions.groups.members() > 1;
+        let mut outstanding = transactions.outstanding();
+        let has_clients = match transactions.whole {
+            Some(queries) => queries.client(0).is_some(),
+            None => {
+                set_upcoming(&mut *transactions.queries, pace, now_ns, outstanding);
                 false
             }
         };
-        let (mut capacity, mut given_up) = (pairing.groups.capacity(), 0);
-        let (mut member, mut queue) = (0, pairing.groups.of_member(0));
+        let (mut capacity, mut given_up) = (transactions.groups.capacity(), 0);
+        let mut member = 0;
         // The member of the mix that the client of the query is.
         let mut drawn = None;
         while capacity > 0 && given_up < GIVEN_UP_AT_ONCE {
             let Some(due) = pace.take(now_ns, outstanding) else { return };
-            let question = match &mut pairing.queries {
-                Supply::Whole(_) => self.picker.pick(due.number, now_ns),
-                others => {
+            let question = match transactions.whole {
+                Some(_) => self.picker.pick(due.number, now_ns),
+                None => {
                     let question;
-                    (question, drawn) = others.take_next();
-                    set_upcoming(others, pace, now_ns, outstanding + 1);
+                    (question, drawn) = transactions.queries.take_next();
+                    set_upcoming(&mut *transactions.queries, pace, now_ns, outstanding + 1);
                     question
                 }
             };
-            if has_clients && !self.share.contains(pairing.queries.client(question as usize)) {
+            if has_clients && !self.share.contains(transactions.client_of(question)) {
                 given_up += 1;
                 continue;
             }
             if is_mix {
                 member = drawn.unwrap_or_else(|| transport.next_member());
-                queue = pairing.groups.of_member(member);
             }
-            pairing.ledger.scheduled(due.intended_ns, member);
+            transactions.ledger.scheduled(due.intended_ns, member);
             self.last_due_ns = due.intended_ns;
             let held_back_ns = due.held_back_ns();
             if held_back_ns > 0 {
-                count_held_back(pairing.ledger.tally(due.intended_ns), held_back_ns);
+                count_held_back(transactions.ledger.tally(due.intended_ns), held_back_ns);
             }
+            let query = Waiting { due, question, sent_ns: 0, truncated_ns: 0, own_delay: ShortDelay::NONE };
+            let queue = transactions.groups.of_member(member);
             if self.limits.is_over(now_ns, due.intended_ns) {
                 let blocked_by = queue.blocked_by.unwrap_or(NotSentReason::GeneratorLate);
                 let reason = if held_back_ns > 0 { NotSentReason::WindowFull } else { blocked_by };
-                pairing.ledger.not_sent(due.intended_ns, member, reason);
-                pairing.queries.release(question);
+                transactions.end_unsent(&query, member, reason);
                 given_up += 1;
                 continue;
             }
-            queue.waiting.push_back(Waiting {
-                due,
-                question,
-                sent_ns: 0,
-                truncated_ns: 0,
-                own_delay: ShortDelay::NONE,
-            });
+            queue.waiting.push_back(query);
             outstanding += 1;
             capacity -= 1;
         }
@@ -169,21 +163,21 @@ impl Sending {
         &mut self,
         transport: &mut T,
         pace: &Pace,
-        pairing: &mut Pairing<'_>,
+        transactions: &mut Transactions<'_>,
         now_ns: u64,
         is_selected: impl Fn(&Group) -> bool,
     ) {
-        for number in 0..pairing.groups.all.len() {
-            let queue = &pairing.groups.all[number];
+        for number in 0..transactions.groups.all.len() {
+            let queue = &transactions.groups.all[number];
             if !queue.waiting.is_empty() && is_selected(&queue.group) {
-                self.give_up(pairing, number, now_ns);
-                pairing.groups.all[number].blocked_by = None;
-                if let Some(reason) = self.send_queue(transport, pace, pairing, number) {
-                    self.note_blocked(pace, pairing, number, reason, now_ns);
+                self.give_up(transactions, number, now_ns);
+                transactions.groups.all[number].blocked_by = None;
+                if let Some(reason) = self.send_queue(transport, pace, transactions, number) {
+                    self.note_blocked(pace, transactions, number, reason, now_ns);
                 }
             }
         }
-        pairing.note_outstanding();
+        transactions.note_outstanding();
     }
 
     /// Sends the queue of a group, as far as its channels have capacity, and not so many that other groups have to
@@ -192,18 +186,17 @@ impl Sending {
         &mut self,
         transport: &mut T,
         pace: &Pace,
-        pairing: &mut Pairing<'_>,
+        transactions: &mut Transactions<'_>,
         number: usize,
     ) -> Option<NotSentReason> {
-        let group = pairing.groups.all[number].group;
+        let group = transactions.groups.all[number].group;
         let is_short_lived =
-            group.connects && group.most_outstanding.is_some() && pairing.groups.all.len() > 1;
+            group.connects && group.most_outstanding.is_some() && transactions.groups.all.len() > 1;
         let (mut remaining, mut tries) = (if is_short_lived { MOST_CONNECTING_AT_ONCE } else { BATCH }, 0);
         while remaining > 0 {
-            let queue = &mut pairing.groups.all[number];
-            let first = queue.waiting.front()?.question as usize;
-            if group.connects && pairing.connections.pauses.is_any() {
-                match pass_paused(transport, pairing, number, self.share.workers, pace.is_open()) {
+            let first = transactions.groups.all[number].waiting.front()?.question;
+            if group.connects && transactions.connections.pauses.is_any() {
+                match pass_paused(transport, transactions, number, self.share.workers, pace.is_open()) {
                     Passed::ToOther => {}
                     Passed::Refused => {
                         remaining -= 1;
@@ -212,17 +205,19 @@ impl Sending {
                     Passed::All => return Some(NotSentReason::NoFreeConnection),
                 }
             }
-            let queue = &mut pairing.groups.all[number];
-            let next = match pairing.queries.client(first) {
-                Some(client) => self.client_of_source(transport, pairing, number, client),
+            let next = match transactions.client_of(first) {
+                Some(client) => self.client_of_source(transport, transactions, number, client),
                 None if group.connects => transport.next_client_of(number),
-                None => Ok(NextClient { channel: queue.next_channel(), capacity: usize::MAX }),
+                None => {
+                    let channel = transactions.groups.all[number].next_channel();
+                    Ok(NextClient { channel, capacity: usize::MAX })
+                }
             };
             let NextClient { channel, capacity } = match next {
                 Ok(next) => next,
                 Err(reason) => return Some(reason),
             };
-            self.fill(pairing, number, channel, capacity.min(remaining));
+            self.fill(transactions, number, channel, capacity.min(remaining));
             if self.batch.is_empty() {
                 transport.pass(channel);
                 tries += 1;
@@ -238,16 +233,16 @@ impl Sending {
             if let Some(count) = self.sent_by_channel.get_mut(channel) {
                 *count += accepted.len() as u64;
             }
-            pairing.note_sent(number, accepted, &self.batch, sent_ns);
-            if pairing.expects_responses() {
-                rest.iter().rev().for_each(|place| pairing.table.give_back(channel, *place));
+            transactions.note_sent(number, accepted, &self.batch, sent_ns);
+            if transactions.expects_responses() {
+                rest.iter().rev().for_each(|place| transactions.table.give_back(channel, *place));
             }
             match sent.stopped {
                 None => {}
                 Some(Stopped::Full) => return Some(NotSentReason::SendBufferFull),
                 Some(Stopped::Later(reason)) => return Some(reason),
                 Some(Stopped::Failed(reason)) => {
-                    pairing.fail_first(number, reason);
+                    transactions.fail_first(number, reason);
                     // A closed loop schedules the next query at once: without a pause, the number of queries not sent
                     // would only depend on the speed of this host. A message that is too long does not affect others.
                     if !pace.is_open() && reason != NotSentReason::TooLong {
@@ -265,12 +260,12 @@ impl Sending {
     fn client_of_source<T: Transport>(
         &self,
         transport: &mut T,
-        pairing: &Pairing<'_>,
+        transactions: &Transactions<'_>,
         number: usize,
         client: u32,
     ) -> Result<NextClient, NotSentReason> {
-        let queue = &pairing.groups.all[number];
-        let is_its = |query: &&Waiting| pairing.queries.client(query.question as usize) == Some(client);
+        let queue = &transactions.groups.all[number];
+        let is_its = |query: &&Waiting| transactions.client_of(query.question) == Some(client);
         let channel = channel_of_source(queue, client, self.share.workers);
         let capacity = transport.capacity_of(channel)?;
         Ok(NextClient { channel, capacity: queue.waiting.iter().take(capacity).take_while(is_its).count() })
@@ -278,30 +273,30 @@ impl Sending {
 
     /// Copies up to `most` queries of a queue into the batch, as long as the channel has free IDs.
     #[inline]
-    fn fill(&mut self, pairing: &mut Pairing<'_>, number: usize, channel: usize, most: usize) {
+    fn fill(&mut self, transactions: &mut Transactions<'_>, number: usize, channel: usize, most: usize) {
         self.batch.clear();
         self.places.clear();
-        let expects_responses = pairing.expects_responses();
-        let Queue { group, waiting, .. } = &pairing.groups.all[number];
-        let is_bare = group.is_fallback && pairing.fallback.strips_edns;
-        let is_as_loaded = !is_bare && pairing.queries.maker().is_none();
-        if let (Some(queries), true) = (pairing.plain, !is_bare && expects_responses) {
+        let expects_responses = transactions.expects_responses();
+        let Queue { group, waiting, .. } = &transactions.groups.all[number];
+        let is_bare = group.is_fallback && transactions.fallback.strips_edns;
+        if let (Some(queries), true) = (transactions.plain, !is_bare && expects_responses) {
             for query in waiting.iter().take(most) {
-                let Some(place) = pairing.table.take_free(channel) else { break };
+                let Some(place) = transactions.table.take_free(channel) else { break };
                 self.places.push(place);
                 patch_id(self.batch.push(queries.message(query.question as usize)), place.id);
             }
             return;
         }
+        let is_as_loaded = !is_bare && transactions.queries.maker().is_none();
         for query in waiting.iter().take(most) {
             let place = match expects_responses {
-                true => pairing.table.take_free(channel),
+                true => transactions.table.take_free(channel),
                 false => Some(Place::none(query.due.number)),
             };
             let Some(place) = place else { break };
             self.places.push(place);
             if is_as_loaded {
-                let message = pairing.queries.message(query.question as usize);
+                let message = transactions.queries.message(query.question);
                 patch_id(self.batch.push(message), place.id);
                 continue;
             }
@@ -315,7 +310,7 @@ impl Sending {
                 at_ns: self.scheduled_at_ns,
                 is_bare,
             };
-            pairing.made.put(&pairing.queries, &mut self.batch, copied);
+            transactions.rewriter.put(&*transactions.queries, &mut self.batch, copied);
         }
     }
 
@@ -323,13 +318,13 @@ impl Sending {
     fn note_blocked(
         &mut self,
         pace: &Pace,
-        pairing: &mut Pairing<'_>,
+        transactions: &mut Transactions<'_>,
         number: usize,
         reason: NotSentReason,
         now_ns: u64,
     ) {
-        let is_nearly_full = pairing.table.is_nearly_full();
-        let queue = &mut pairing.groups.all[number];
+        let is_nearly_full = transactions.table.is_nearly_full();
+        let queue = &mut transactions.groups.all[number];
         queue.blocked_by = Some(reason);
         if matches!(
             reason,
@@ -349,29 +344,29 @@ impl Sending {
     }
 
     /// Ends queries that have waited too long.
-    fn give_up(&self, pairing: &mut Pairing<'_>, number: usize, now_ns: u64) {
+    fn give_up(&self, transactions: &mut Transactions<'_>, number: usize, now_ns: u64) {
         for _ in 0..GIVEN_UP_AT_ONCE {
-            let queue = &pairing.groups.all[number];
+            let queue = &transactions.groups.all[number];
             let is_over = |first: &Waiting| self.limits.is_over(now_ns, queue.since_ns(first));
             if !queue.waiting.front().is_some_and(is_over) {
                 return;
             }
             // It waited for the server and not for a client. A query that falls back has been sent, and times out.
-            let Connections { open, pauses, .. } = &pairing.connections;
+            let Connections { open, pauses, .. } = &transactions.connections;
             if *open == 0 && pauses.paused_in(number) > 0 && !queue.group.is_fallback {
-                pairing.refuse_first(number);
+                transactions.refuse_first(number);
             } else {
-                pairing.give_up_first(number);
+                transactions.give_up_first(number);
             }
         }
     }
 
     /// Retries the queries of lost connections, each on the next connection of its client. Queries that cannot be sent
     /// now wait, and their timeout continues.
-    fn retry<T: Transport>(&mut self, transport: &mut T, pairing: &mut Pairing<'_>) {
+    fn retry<T: Transport>(&mut self, transport: &mut T, transactions: &mut Transactions<'_>) {
         // After a server has refused streams, queries are retried after a pause, not as fast as possible.
         let now_ns = transport.now_ns();
-        let retries = &mut pairing.connections.retries;
+        let retries = &mut transactions.connections.retries;
         if std::mem::take(&mut retries.refuses_streams) {
             retries.paused_until_ns = now_ns + REFUSED_PAUSE_NS;
         }
@@ -379,20 +374,20 @@ impl Sending {
             return;
         }
         for _ in 0..retries.clients() {
-            let Some((channel, mut waiting)) = pairing.connections.retries.take_next() else { return };
-            if pairing.connections.pauses.is_paused(channel) {
-                pairing.connections.retry_later(channel, waiting);
+            let Some((channel, mut waiting)) = transactions.connections.retries.take_next() else { return };
+            if transactions.connections.pauses.is_paused(channel) {
+                transactions.connections.retry_later(channel, waiting);
                 continue;
             }
             let (mut at, mut kept) = (0, 0);
             while at < waiting.len() {
                 let end = waiting.len().min(at + BATCH);
-                let held = self.retry_some(transport, pairing, channel, &mut waiting[at..end]);
+                let held = self.retry_some(transport, transactions, channel, &mut waiting[at..end]);
                 waiting.copy_within(at..at + held, kept);
                 (at, kept) = (end, kept + held);
             }
             waiting.truncate(kept);
-            pairing.connections.retries.put_back(channel, waiting);
+            transactions.connections.retries.put_back(channel, waiting);
         }
     }
 
@@ -400,17 +395,17 @@ impl Sending {
     fn retry_some<T: Transport>(
         &mut self,
         transport: &mut T,
-        pairing: &mut Pairing<'_>,
+        transactions: &mut Transactions<'_>,
         channel: usize,
         waiting: &mut [Retry],
     ) -> usize {
         self.batch.clear();
-        let is_bare = pairing.fallback.strips_edns && pairing.fallback.tcp.contains(&channel);
+        let is_bare = transactions.fallback.strips_edns && transactions.fallback.tcp.contains(&channel);
         for retry in &*waiting {
-            let slot = pairing.table.slot_of(channel, retry.id);
-            if let (Some(query), Some(slot)) = (pairing.still_outstanding(channel, *retry), slot) {
+            let slot = transactions.table.slot_of(channel, retry.id);
+            if let (Some(query), Some(slot)) = (transactions.still_outstanding(channel, *retry), slot) {
                 let copied = Copied {
-                    number: pairing.made.number(slot),
+                    number: transactions.rewriter.number(slot),
                     question: query.question,
                     id: retry.id,
                     channel,
@@ -419,7 +414,7 @@ impl Sending {
                     at_ns: self.scheduled_at_ns,
                     is_bare,
                 };
-                pairing.made.put(&pairing.queries, &mut self.batch, copied);
+                transactions.rewriter.put(&*transactions.queries, &mut self.batch, copied);
             }
         }
         if self.batch.is_empty() {
@@ -429,12 +424,12 @@ impl Sending {
         let (mut number, mut held) = (0, 0);
         for i in 0..waiting.len() {
             let retry = waiting[i];
-            let Some(query) = pairing.still_outstanding(channel, retry) else { continue };
+            let Some(query) = transactions.still_outstanding(channel, retry) else { continue };
             if number < sent.accepted {
-                pairing.note_retried(channel, &query, self.batch.messages().get(number).len());
+                transactions.note_retried(channel, &query, self.batch.messages().get(number).len());
                 number += 1;
             } else if let Some(Stopped::Failed(_)) = sent.stopped {
-                pairing.refuse(channel, retry.id, FallbackFailure::NotSent);
+                transactions.refuse(channel, retry.id, FallbackFailure::NotSent);
             } else {
                 waiting[held] = retry;
                 held += 1;
@@ -444,8 +439,8 @@ impl Sending {
     }
 
     /// When to try again to send the queues, if nothing else happens.
-    pub(crate) fn next_attempt_ns(&self, pairing: &Pairing<'_>, now_ns: u64) -> u64 {
-        let pauses = &pairing.connections.pauses;
+    pub(crate) fn next_attempt_ns(&self, transactions: &Transactions<'_>, now_ns: u64) -> u64 {
+        let pauses = &transactions.connections.pauses;
         let next_attempt_ns = |queue: &Queue| {
             let Some(first) = queue.waiting.front() else { return u64::MAX };
             // A full socket is tried again soon; after one message has failed, the next is sent at once.
@@ -461,9 +456,9 @@ impl Sending {
             let given_up_ns = queue.since_ns(first).saturating_add(self.limits.timeout_ns);
             retry_ns.min(given_up_ns).max(self.paused_until_ns)
         };
-        let queues = pairing.groups.all.iter().map(next_attempt_ns).min().unwrap_or(u64::MAX);
+        let queues = transactions.groups.all.iter().map(next_attempt_ns).min().unwrap_or(u64::MAX);
         let queues = queues.min(pauses.next_end_ns().unwrap_or(u64::MAX));
-        if pairing.connections.retries.is_empty() { queues } else { queues.min(now_ns + PORT_RETRY_NS) }
+        if transactions.connections.retries.is_empty() { queues } else { queues.min(now_ns + PORT_RETRY_NS) }
     }
 
     /// When to send a query that is due at `due_ns`: at that instant, unless the query before was due so shortly before
@@ -480,7 +475,7 @@ impl Sending {
 
 /// Tells the pace what is next of a source whose queries are not all known.
 #[cold]
-fn set_upcoming(queries: &mut Supply<'_>, pace: &mut Pace, now_ns: u64, outstanding: u32) {
+fn set_upcoming(queries: &mut dyn Supply, pace: &mut Pace, now_ns: u64, outstanding: u32) {
     if let Some(next) = queries.upcoming(now_ns, !pace.is_full(outstanding)) {
         pace.set_upcoming(next);
     }

@@ -13,7 +13,7 @@ use crate::supply::Supply;
 
 /// The changed queries; empty if queries are sent unchanged.
 #[derive(Default)]
-pub(crate) struct Made {
+pub(crate) struct Rewriter {
     maker: Option<Box<dyn WorkerMaker>>,
     /// Whether the question of a query is known only by its hash.
     changes_question: bool,
@@ -49,13 +49,13 @@ pub(crate) struct Copied {
     pub(crate) is_bare: bool,
 }
 
-impl Made {
+impl Rewriter {
     /// For a table with this many slots of this many channels.
-    pub(crate) fn new(queries: &Supply<'_>, share: WorkerShare, slots: usize, channels: usize) -> Self {
-        let Some(maker) = queries.maker() else { return Made::default() };
+    pub(crate) fn new(queries: &dyn Supply, share: WorkerShare, slots: usize, channels: usize) -> Self {
+        let Some(maker) = queries.maker() else { return Rewriter::default() };
         let mut of_worker = maker.begin(share);
         of_worker.prepare(slots, channels);
-        Made {
+        Rewriter {
             maker: Some(of_worker),
             changes_question: maker.changes_question(),
             checks_responses: maker.checks_responses(),
@@ -67,7 +67,7 @@ impl Made {
 
     /// The number of the query in this slot; 0 if queries are sent unchanged.
     pub(crate) fn number(&self, slot: u32) -> u64 {
-        self.slots.get(slot as usize).map_or(0, |made| made.number)
+        self.slots.get(slot as usize).map_or(0, |slot| slot.number)
     }
 
     /// Whether queries are sent unchanged.
@@ -150,13 +150,12 @@ impl Made {
     }
 
     /// Copies a query into the batch, with the changes that it needs.
-    pub(crate) fn put(&mut self, queries: &Supply<'_>, batch: &mut Batch, query: Copied) {
-        let question = query.question as usize;
-        let message = queries.message(question);
+    pub(crate) fn put(&mut self, queries: &dyn Supply, batch: &mut Batch, query: Copied) {
+        let message = queries.message(query.question);
         if self.maker.is_some() {
             self.put_made(message, batch, query);
         } else if query.is_bare {
-            put_bare(message, queries.question(question).len(), batch, query.id);
+            put_bare(message, queries.question(query.question).len(), batch, query.id);
         } else {
             patch_id(batch.push(message), query.id);
         }
@@ -262,8 +261,8 @@ mod tests {
         let mut builder = QueriesBuilder::new(QueryForm::default(), 0);
         builder.push(b"\x03www\x07example\x00", 1).unwrap();
         let queries = builder.finish().made_by(Arc::new(Numbered));
-        let queries = Supply::Whole(&queries);
-        let (mut made, mut batch) = (Made::new(&queries, ALONE, 4, 1), Batch::new(8, 64));
+        let queries = &queries;
+        let (mut made, mut batch) = (Rewriter::new(&queries, ALONE, 4, 1), Batch::new(8, 64));
         let query = Copied {
             number: 3,
             question: 0,

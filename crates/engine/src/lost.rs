@@ -1,0 +1,80 @@
+//! What becomes of the queries of a connection that was lost: each is retried on the next connection of its client, or
+//! ends as refused.
+
+use dnsdyno_measure::{ConnectFailure, ConnectionEnd, FallbackFailure};
+
+use crate::connections::{Retry, may_retry};
+use crate::fallback::{failure_of_connect, failure_of_end};
+use crate::inflight::SentQuery;
+use crate::transactions::Transactions;
+
+impl Transactions<'_> {
+    /// The query to retry, if it is still outstanding.
+    pub(crate) fn still_outstanding(&self, channel: usize, retry: Retry) -> Option<SentQuery> {
+        self.table.live_at(channel, retry.id).filter(|sent_query| sent_query.sent_ns == retry.sent_ns)
+    }
+
+    /// Counts a query that was sent again, in a message of `bytes` octets.
+    pub(crate) fn note_retried(&mut self, channel: usize, sent_query: &SentQuery, bytes: usize) {
+        self.ledger.retried(sent_query, bytes);
+        if self.fallback.tcp.contains(&channel) {
+            let fallback = self.ledger.fallback(sent_query.intended_ns);
+            fallback.tcp_requests += 1;
+            fallback.tcp_retried += 1;
+        }
+    }
+
+    /// Schedules the outstanding queries of a lost connection for a retry, or ends them as refused.
+    fn settle_lost(&mut self, channel: usize, may_retry: bool, why: FallbackFailure) {
+        if !self.connections.is_used() {
+            return;
+        }
+        let mut lost = self.connections.retries.take(channel);
+        lost.clear();
+        self.table
+            .each_since_last(channel, |id, sent_query| lost.push(Retry { id, sent_ns: sent_query.sent_ns }));
+        if !may_retry {
+            lost.drain(..).for_each(|retry| self.refuse(channel, retry.id, why));
+        }
+        self.connections.retry_later(channel, lost);
+    }
+
+    pub(crate) fn not_established(&mut self, channel: usize, at_ns: u64, why: ConnectFailure) {
+        // Neither is the server's doing.
+        if matches!(why, ConnectFailure::NoLocalPort | ConnectFailure::Abandoned) {
+            return self.settle_lost(channel, false, failure_of_connect(why));
+        }
+        let failures = self.note_failure(channel, at_ns);
+        let may_retry = match why {
+            // The next attempt may succeed.
+            ConnectFailure::TimedOut => true,
+            // QUIC only: with other transports a failed handshake ends an established connection.
+            ConnectFailure::Handshake => may_retry(failures),
+            _ => false,
+        };
+        self.settle_lost(channel, may_retry, failure_of_connect(why));
+    }
+
+    /// An established connection has ended.
+    pub(crate) fn note_ended(&mut self, channel: usize, at_ns: u64, end: ConnectionEnd, answers: u64) {
+        self.connections.note_ended(channel);
+        let may_retry = if answers > 0 || end == ConnectionEnd::ByUs {
+            self.connections.pauses.note_success(channel);
+            true
+        } else {
+            may_retry(self.note_failure(channel, at_ns))
+        };
+        self.settle_lost(channel, may_retry, failure_of_end(end));
+    }
+
+    /// Counts a failure of a client's connection and the pause that follows it. Returns how many there were in a row.
+    fn note_failure(&mut self, channel: usize, at_ns: u64) -> u32 {
+        let (failures, pause_ns) = self.connections.pauses.note_failure(channel, at_ns);
+        if let Some(pause_ns) = pause_ns {
+            let counts = self.ledger.arrivals().connections_mut();
+            counts.pauses += 1;
+            counts.paused_ns += pause_ns;
+        }
+        failures
+    }
+}

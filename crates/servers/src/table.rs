@@ -1,0 +1,284 @@
+//! A row a server program.
+
+use crate::server::{Configuration, Language, Parameter, Server};
+use crate::statistics::StatisticsKind;
+
+/// All servers that are known.
+pub const SERVERS: [Server; 10] = [
+    Server {
+        word: "bind",
+        processes: &["named"],
+        configuration: Some(Configuration {
+            option: "-c",
+            file_in_folder: None,
+            usual: &["/etc/bind/named.conf", "/etc/named.conf"],
+            language: Language::Braces,
+            folder: Some("directory"),
+            statistics: StatisticsKind::Bind,
+            to_have_statistics: "statistics-channels { inet 127.0.0.1 port 8053 allow { 127.0.0.1; }; };",
+        }),
+        parameters: &[
+            with_default("tcp-clients", "150"),
+            with_default("tcp-listen-queue", "10"),
+            named("tcp-initial-timeout"),
+            with_default("tcp-idle-timeout", "300"),
+            with_default("recursive-clients", "1000"),
+            named("clients-per-query"),
+            named("max-clients-per-query"),
+            named("fetches-per-server"),
+            named("fetches-per-zone"),
+            with_default("udp-receive-buffer", "0"),
+            with_default("udp-send-buffer", "0"),
+            named("tcp-receive-buffer"),
+            named("tcp-send-buffer"),
+            named("edns-udp-size"),
+            with_default("max-udp-size", "1232"),
+            named("nocookie-udp-size"),
+            with_default("reuseport", "yes"),
+            with_default("minimal-responses", "no-auth-recursive"),
+            with_default("resolver-query-timeout", "10000"),
+            with_default("responses-per-second", "0"),
+            named("all-per-second"),
+            with_default("slip", "2"),
+            named("max-cache-size"),
+            named("named -n"),
+        ],
+    },
+    Server {
+        word: "unbound",
+        processes: &["unbound"],
+        configuration: Some(Configuration {
+            option: "-c",
+            file_in_folder: None,
+            usual: &["/etc/unbound/unbound.conf"],
+            language: Language::Lines,
+            folder: Some("directory"),
+            statistics: StatisticsKind::Unbound,
+            to_have_statistics: "remote-control: control-enable: yes, server: extended-statistics: yes",
+        }),
+        parameters: &[
+            with_default("num-threads", "1"),
+            with_default("so-rcvbuf", "0"),
+            with_default("so-sndbuf", "0"),
+            with_default("so-reuseport", "yes"),
+            with_default("incoming-num-tcp", "10"),
+            named("outgoing-num-tcp"),
+            named("outgoing-range"),
+            named("num-queries-per-thread"),
+            with_default("serve-expired", "no"),
+            named("jostle-timeout"),
+            with_default("tcp-idle-timeout", "30000"),
+            named("edns-buffer-size"),
+            with_default("max-udp-size", "4096"),
+            with_default("ratelimit", "0"),
+            with_default("ip-ratelimit", "0"),
+            named("msg-cache-size"),
+            named("rrset-cache-size"),
+        ],
+    },
+    Server {
+        word: "nsd",
+        processes: &["nsd"],
+        configuration: Some(Configuration {
+            option: "-c",
+            file_in_folder: None,
+            usual: &["/etc/nsd/nsd.conf"],
+            language: Language::Lines,
+            folder: Some("zonesdir"),
+            statistics: StatisticsKind::Nsd,
+            to_have_statistics: "remote-control: control-enable: yes, control-interface: /run/nsd/nsd.ctl",
+        }),
+        parameters: &[
+            with_default("server-count", "1"),
+            with_default("tcp-count", "100"),
+            named("tcp-query-count"),
+            with_default("tcp-timeout", "120"),
+            named("tcp-listen-queue"),
+            named("tcp-reject-overflow"),
+            with_default("receive-buffer-size", "1048576"),
+            with_default("send-buffer-size", "1048576"),
+            with_default("reuseport", "no"),
+            with_default("ipv4-edns-size", "1232"),
+            with_default("ipv6-edns-size", "1232"),
+            with_default("rrl-ratelimit", "200"),
+            with_default("rrl-whitelist-ratelimit", "2000"),
+            with_default("rrl-slip", "2"),
+        ],
+    },
+    Server {
+        word: "knot",
+        processes: &["knotd"],
+        configuration: Some(Configuration {
+            option: "-c",
+            file_in_folder: None,
+            usual: &["/etc/knot/knot.conf"],
+            language: Language::Lines,
+            folder: None,
+            statistics: StatisticsKind::Knot,
+            to_have_statistics: "control: listen: knot.sock, and template: global-module: mod-stats",
+        }),
+        parameters: &[
+            named("udp-workers"),
+            named("tcp-workers"),
+            named("tcp-max-clients"),
+            with_default("tcp-idle-timeout", "10"),
+            named("tcp-io-timeout"),
+            with_default("udp-max-payload", "1232"),
+            named("tcp-reuseport"),
+            named("mod-rrl.rate-limit"),
+            named("mod-rrl.slip"),
+        ],
+    },
+    Server {
+        word: "pdns",
+        processes: &["pdns_server"],
+        configuration: Some(Configuration {
+            option: "--config-dir",
+            file_in_folder: Some("pdns.conf"),
+            usual: &["/etc/powerdns/pdns.conf", "/etc/pdns/pdns.conf"],
+            language: Language::Lines,
+            folder: None,
+            statistics: StatisticsKind::Pdns,
+            to_have_statistics: "socket-dir=/run/pdns",
+        }),
+        parameters: &[
+            with_default("receiver-threads", "1"),
+            with_default("distributor-threads", "3"),
+            with_default("reuseport", "no"),
+            with_default("max-tcp-connections", "20"),
+            named("max-tcp-connections-per-client"),
+            with_default("tcp-idle-timeout", "5"),
+            named("queue-limit"),
+            with_default("max-queue-length", "5000"),
+            named("overload-queue-length"),
+            named("cache-ttl"),
+            named("query-cache-ttl"),
+            named("negquery-cache-ttl"),
+            with_default("udp-truncation-threshold", "1232"),
+        ],
+    },
+    Server {
+        word: "pdns-recursor",
+        processes: &["pdns_recursor"],
+        configuration: Some(Configuration {
+            option: "--config-dir",
+            file_in_folder: Some("recursor.conf"),
+            usual: &["/etc/powerdns/recursor.conf"],
+            language: Language::Lines,
+            folder: None,
+            statistics: StatisticsKind::Pdns,
+            to_have_statistics: "socket-dir=/run/pdns-recursor",
+        }),
+        parameters: &[
+            named("threads"),
+            named("max-mthreads"),
+            named("max-tcp-clients"),
+            named("max-tcp-per-client"),
+            named("client-tcp-timeout"),
+            named("max-concurrent-requests-per-tcp-connection"),
+            named("pdns-distributes-queries"),
+            named("max-cache-entries"),
+            named("max-packetcache-entries"),
+        ],
+    },
+    Server {
+        word: "dnsdist",
+        processes: &["dnsdist"],
+        configuration: None,
+        parameters: &[
+            named("max-outstanding"),
+            named("tcp-recv-timeout"),
+            named("tcp-send-timeout"),
+            named("truncate-tc"),
+            named("server-policy"),
+            named("stale-cache-entries-ttl"),
+        ],
+    },
+    Server {
+        word: "coredns",
+        processes: &["coredns"],
+        configuration: Some(Configuration {
+            option: "-conf",
+            file_in_folder: None,
+            usual: &["/etc/coredns/Corefile", "Corefile"],
+            language: Language::Lines,
+            folder: None,
+            statistics: StatisticsKind::OpenMetrics,
+            to_have_statistics: "prometheus 127.0.0.1:9153",
+        }),
+        parameters: &[],
+    },
+    Server { word: "hickory", processes: &["hickory-dns"], configuration: None, parameters: &[] },
+    Server {
+        word: "mariadb",
+        processes: &["mariadbd", "mysqld"],
+        configuration: None,
+        parameters: &[
+            named("innodb_buffer_pool_size"),
+            named("innodb_flush_log_at_trx_commit"),
+            named("innodb_flush_method"),
+            named("max_connections"),
+            named("query_cache_size"),
+            named("query_cache_type"),
+            named("sync_binlog"),
+            named("thread_handling"),
+        ],
+    },
+];
+
+/// The server of this word.
+pub fn server_of(word: &str) -> Option<&'static Server> {
+    SERVERS.iter().find(|server| server.word == word)
+}
+
+/// The server whose processes have this name. One that renames its processes after their tasks, such as NSD, has it
+/// before the first colon.
+pub fn server_of_process(name: &str) -> Option<&'static Server> {
+    let name = name.split(':').next().unwrap_or(name);
+    SERVERS.iter().find(|server| server.processes.contains(&name))
+}
+
+/// A parameter whose default depends on the host or the version.
+const fn named(name: &'static str) -> Parameter {
+    Parameter { name, default: None }
+}
+
+const fn with_default(name: &'static str, default: &'static str) -> Parameter {
+    Parameter { name, default: Some(default) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statistics::STATISTICS;
+
+    #[test]
+    fn each_word_and_each_parameter_stands_once() {
+        let mut words: Vec<_> = SERVERS.iter().map(|server| server.word).collect();
+        words.sort_unstable();
+        words.dedup();
+        assert_eq!(words.len(), SERVERS.len());
+        for server in &SERVERS {
+            let mut names: Vec<_> = server.parameters.iter().map(|parameter| parameter.name).collect();
+            names.sort_unstable();
+            names.dedup();
+            assert_eq!(names.len(), server.parameters.len(), "{}", server.word);
+        }
+    }
+
+    #[test]
+    fn a_process_is_known_by_its_name_also_where_it_is_named_after_its_task() {
+        assert_eq!(server_of_process("named").map(|server| server.word), Some("bind"));
+        assert_eq!(server_of_process("nsd: main").map(|server| server.word), Some("nsd"));
+        assert!(server_of_process("bash").is_none());
+    }
+
+    #[test]
+    fn each_way_has_its_row_and_a_server_that_exists() {
+        for row in &STATISTICS {
+            assert_eq!((row.kind.row().word, StatisticsKind::of(row.word)), (row.word, Some(row.kind)));
+            assert!(row.server.is_none_or(|word| server_of(word).is_some()), "{}", row.word);
+            assert!(row.values.contains(&format!("{}=", row.word)), "its example has its word");
+        }
+    }
+}
