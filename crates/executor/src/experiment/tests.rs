@@ -5,6 +5,7 @@ use std::path::Path;
 
 use dnsdyno_campaign::experiment::{LoadKind, Order};
 use dnsdyno_plan::Draft;
+use dnsdyno_runner::LocalRunner;
 
 use super::file::{Config, EventTable, File};
 use super::keys::fields_of;
@@ -20,7 +21,7 @@ fn setup(text: &str, full: bool) -> Result<Setup, String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.toml");
     fs::write(&path, text).unwrap();
-    Setup::read(&path, full).map_err(|error| error.to_string())
+    Setup::read(&path, full, &LocalRunner).map_err(|error| error.to_string())
 }
 
 const NSD: &str = "[[server]]\nname = \"nsd\"\ntemplate = \"nsd\"\n";
@@ -31,7 +32,7 @@ fn every_experiment_of_the_project_can_be_read_and_says_how_long_it_takes() {
     let mut read = 0;
     for entry in fs::read_dir(root().join("experiments")).unwrap().flatten() {
         if entry.path().extension().is_some_and(|extension| extension == "toml") {
-            let setup = Setup::read(&entry.path(), false).unwrap_or_else(|error| panic!("{error}"));
+            let setup = Setup::read(&entry.path(), false, &LocalRunner).unwrap_or_else(|error| panic!("{error}"));
             let lines = summary(&setup).join("\n");
             assert!(lines.contains(" runs: ") && lines.contains("  takes "), "{lines}");
             read += 1;

@@ -7,7 +7,7 @@ use dnsdyno_campaign::Step;
 use dnsdyno_campaign::experiment::LoadKind;
 use dnsdyno_campaign::find::{Options, Settings, finder};
 use dnsdyno_plan::Draft;
-use dnsdyno_runner::validate;
+use dnsdyno_runner::Runner;
 
 use super::load_file::{FindTable, LoadKeys};
 use super::text::Text;
@@ -95,6 +95,7 @@ impl Way {
         own: &Draft,
         draft: &Draft,
         events: &[&Event],
+        runner: &dyn Runner,
     ) -> Result<Option<u64>, String> {
         let is_given = [
             ("steady", keys.steady.is_some(), LoadKind::Run),
@@ -118,7 +119,7 @@ impl Way {
                 let at_home = Draft { server: Some("127.0.0.1".to_owned()), ..draft.clone() };
                 let settings = Settings::new(options, &at_home).map_err(|error| error.to_string())?;
                 if let Step::Run(first) = finder(settings.clone()).next() {
-                    validate(&first.draft).map_err(|error| error.to_string())?;
+                    runner.validate(&first.draft).map_err(|error| error.to_string())?;
                 }
                 Ok(Some(settings.longest_ns()))
             }
