@@ -6,7 +6,7 @@ use std::path::Path;
 use dnsdyno_campaign::experiment::{LoadKind, LoadOf, Strictness};
 use dnsdyno_lab::example_queries;
 use dnsdyno_plan::units::parse_percent;
-use dnsdyno_plan::{Curve, Draft, Stop};
+use dnsdyno_plan::{Curve, Draft, Group, Stop};
 use dnsdyno_runner::Runner;
 
 use super::file::{File, InDoubtWord};
@@ -69,12 +69,7 @@ pub(super) fn load(
     if let Some((kind, path)) = draft.source.as_deref().and_then(|text| text.split_once(':')) {
         draft.source = Some(format!("{kind}:{}", relative(folder, path)));
     }
-    let has_source = draft.queries.is_some()
-        || draft.source.is_some()
-        || draft.ask.is_some()
-        || draft.zone.is_some()
-        || draft.replay.is_some()
-        || draft.generator.is_some();
+    let has_source = draft.chooses(Group::Source);
     if !has_source
         && file.server.iter().any(|server| server.config.origin.is_some() || server.config.address.is_some())
     {
