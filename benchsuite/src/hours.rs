@@ -9,8 +9,8 @@ use std::time::Instant;
 
 use anyhow::ensure;
 use dnsdyno_plan::Draft;
-use dnsdyno_record::{FinishedRun, INDEX_FILE, Line, PACKED_FILE, PlanRunner, RunReader};
-use dnsdyno_runner::{Keep, SimConfig, SimulatedRunner, validate};
+use dnsdyno_record::{INDEX_FILE, Line, PACKED_FILE, RunReader};
+use dnsdyno_runner::{Control, FinishedRun, Keep, RunJob, Runner, SimConfig, SimulatedRunner};
 
 use crate::report::{Bar, Sample, Section};
 use crate::setting::Setting;
@@ -66,14 +66,14 @@ pub(crate) fn run(setting: &Setting) -> anyhow::Result<Section> {
 
 /// Makes the record of a run of so many seconds.
 fn make(folder: &Path, seconds: u64, rate: u64) -> anyhow::Result<FinishedRun> {
-    let plan = validate(&Draft {
+    let draft = Draft {
         server: Some("127.0.0.1".into()),
         ask: Some(["www.example A", "www.example AAAA"].map(Into::into).into()),
         rate: Some(rate.to_string()),
         duration: Some(format!("{seconds}s")),
         seed: Some("1".into()),
         ..Draft::default()
-    })?;
+    };
     let server = SimConfig {
         delay_ns: DELAY_US * 1_000,
         jitter_ns: JITTER_US * 1_000,
@@ -83,7 +83,10 @@ fn make(folder: &Path, seconds: u64, rate: u64) -> anyhow::Result<FinishedRun> {
         loss: LOST_PERCENT / 100.0,
         ..SimConfig::default()
     };
-    let run = SimulatedRunner { server, keep: Keep::Folder(folder.to_owned()) }.run(&plan)?;
+    let mut runner = SimulatedRunner { server };
+    let plans = runner.validate(&draft)?;
+    let job = RunJob::new(&plans, Keep::Folder(folder.to_owned()));
+    let run = runner.run(&job, &Control::default(), &mut ())?;
     ensure!(run.incomplete.is_none(), "the record has a gap: {:?}", run.incomplete);
     Ok(run)
 }

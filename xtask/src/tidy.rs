@@ -1,5 +1,5 @@
-//! Checks the rules for source files: crates that must not read the clock, the one crate with `unsafe`, and the
-//! lengths of lines and files.
+//! Checks the rules for source files: crates that must not read the clock, the one crate with `unsafe`, those that choose
+//! a runner, and the lengths of lines and files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,6 +11,9 @@ const WITHOUT_A_CLOCK: &[&str] =
 /// Calls that read the clock.
 const CLOCKS: &[&str] =
     &["Instant::now", "SystemTime::now", "clock_gettime", "clock::monotonic_ns", "clock::wall_ns"];
+
+/// Crates that know which runner makes a run. Others are given one, so that it may be many machines.
+const CHOOSE_A_RUNNER: &[&str] = &["crates/runner/", "crates/cli/"];
 
 /// The only crate that may contain `unsafe`.
 const UNSAFE_CRATE: &str = "crates/sys/";
@@ -46,10 +49,17 @@ fn judge(name: &str, text: &str) -> Vec<String> {
         findings.push(format!("{name}: does not forbid unsafe code"));
     }
     let timeless = WITHOUT_A_CLOCK.iter().any(|place| name.starts_with(place)) && name.contains("/src/");
+    let is_test = name.ends_with("tests.rs") || name.contains("/tests/");
+    let is_given_a_runner = name.starts_with("crates/")
+        && !is_test
+        && !CHOOSE_A_RUNNER.iter().any(|place| name.starts_with(place));
     for (number, line) in text.lines().enumerate() {
         let at = format!("{name}:{}", number + 1);
         if timeless && CLOCKS.iter().any(|clock| line.contains(clock)) {
             findings.push(format!("{at}: reads the clock; here the time is an argument"));
+        }
+        if is_given_a_runner && line.contains("LocalRunner") {
+            findings.push(format!("{at}: chooses a runner; here it is an argument"));
         }
         // A row of a table in a comment cannot be broken.
         let is_row = line.trim_start().trim_start_matches(['/', '!']).trim_start().starts_with('|');
@@ -86,6 +96,15 @@ mod tests {
         let text = "//! A file.\nfn f() { let _ = std::time::Instant::now(); }\n";
         assert_eq!(judge("crates/plan/src/a.rs", text).len(), 1);
         assert!(judge("crates/transport/src/a.rs", text).is_empty());
+    }
+
+    #[test]
+    fn a_runner_that_is_chosen_by_another_crate_than_cli_is_found() {
+        let text = "//! A file.\nuse dnsdyno_runner::LocalRunner;\n";
+        assert_eq!(judge("crates/executor/src/make.rs", text).len(), 1);
+        for name in ["crates/cli/src/cmd/run.rs", "crates/executor/src/experiment/tests.rs"] {
+            assert_eq!(judge(name, text), [""; 0], "{name}");
+        }
     }
 
     #[test]

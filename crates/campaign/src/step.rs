@@ -1,7 +1,7 @@
 //! The interface between a decision and whoever makes runs: a step out, a record in.
 //!
 //! ```text
-//!   next ──► Run(request) ──► (a PlanRunner) ──► Digest ──► learn ──► next ──► … ──► Done(result)
+//!   next ──► Run(request) ──► (a Runner) ──► Digest ──► learn ──► next ──► … ──► Done(result)
 //! ```
 
 use dnsdyno_plan::Draft;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use dnsdyno_dropin::{PROGRAMS, Program};
-use dnsdyno_runner::Control;
+use dnsdyno_runner::{Control, LocalRunner};
 
 use crate::exit::RUN_FAILED;
 use crate::message::print_error;
@@ -21,7 +21,7 @@ pub(crate) fn run_if_called() -> Option<ExitCode> {
         print_error(&format!("dnsdyno: {error}"));
         return Some(ExitCode::from(RUN_FAILED));
     }
-    Some(ExitCode::from(dnsdyno_dropin::run(program, words, &control)))
+    Some(ExitCode::from(dnsdyno_dropin::run(program, words, &mut LocalRunner, &control)))
 }
 
 /// The section on these programs of the help and the man page.

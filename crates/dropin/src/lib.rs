@@ -35,7 +35,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 
-use dnsdyno_runner::Control;
+use dnsdyno_runner::{Control, Runner};
 
 use crate::console::Console;
 
@@ -87,15 +87,16 @@ impl Program {
     }
 }
 
-/// Runs a program with its words, the first of which is its name, and returns its exit code. `control` stops it.
-pub fn run(program: Program, words: &[OsString], control: &Arc<Control>) -> u8 {
+/// Runs a program with its words, the first of which is its name, and returns its exit code. `runner` makes its run,
+/// and `control` stops it.
+pub fn run(program: Program, words: &[OsString], runner: &mut dyn Runner, control: &Arc<Control>) -> u8 {
     let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let console = Arc::new(Console::standard());
     let code = match program {
-        Program::Dnsperf => dnsperf::run(&words, control, &console),
-        Program::Resperf => resperf::run(&words, control, &console),
-        Program::ResperfReport => resperf_report::run(&words, control, &console),
-        Program::Queryperf => queryperf::run(&words, control, &console),
+        Program::Dnsperf => dnsperf::run(&words, runner, control, &console),
+        Program::Resperf => resperf::run(&words, runner, control, &console),
+        Program::ResperfReport => resperf_report::run(&words, runner, control, &console),
+        Program::Queryperf => queryperf::run(&words, runner, control, &console),
     };
     console.flush();
     code

@@ -7,9 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use dnsdyno_measure::shown;
-use dnsdyno_plan::{Draft, Plan, PlanError};
-use dnsdyno_record::FinishedRun;
-use dnsdyno_runner::{Control, Keep, LocalRunner, Observer, PlanRunner, QueryLogs, RunError, validate};
+use dnsdyno_plan::{Draft, PlanError};
+use dnsdyno_runner::{Control, FinishedRun, Keep, Observer, Plans, QueryLogs, RunError, RunJob, Runner};
 
 use crate::console::Console;
 
@@ -18,30 +17,30 @@ pub(crate) struct Wanted<'a> {
     pub(crate) draft: Draft,
     /// Whether a record is written.
     pub(crate) is_recorded: bool,
+    /// Makes it.
+    pub(crate) runner: &'a mut dyn Runner,
     pub(crate) control: &'a Arc<Control>,
     pub(crate) console: &'a Console,
 }
 
 impl Wanted<'_> {
-    /// The plan of the draft. There is no check before the load, as in the originals: each query counts.
-    pub(crate) fn plan(&self) -> Result<Plan, RunError> {
+    /// The draft, validated. There is no check before the load, as in the originals: each query counts.
+    pub(crate) fn plans(&self) -> Result<Plans, RunError> {
         let may_load = env::var_os(CONSENT).is_some_and(|value| value == *"1");
         let draft =
             Draft { i_may_load_this_server: Some(may_load), check: Some(false), ..self.draft.clone() };
-        validate(&draft)
+        self.runner.validate(&draft)
     }
 
-    /// Makes the run of the plan.
+    /// Makes the run of the plans.
     pub(crate) fn make(
-        &self,
-        plan: &Plan,
+        &mut self,
+        plans: &Plans,
         observer: &mut dyn Observer,
         query_logs: Option<QueryLogs<'_>>,
     ) -> Result<FinishedRun, RunError> {
-        let keep = self.keep();
-        let mut runner =
-            LocalRunner { keep, over_sockets: None, control: self.control, observer, query_logs };
-        let run = runner.run(plan)?;
+        let job = RunJob { plans, keep: self.keep(), query_logs };
+        let run = self.runner.run(&job, self.control, observer)?;
         self.tell_of(&run);
         Ok(run)
     }

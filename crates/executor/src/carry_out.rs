@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use dnsdyno_campaign::{Campaign, Request, Step};
-use dnsdyno_record::FinishedRun;
+use dnsdyno_runner::FinishedRun;
 
 use crate::journal::{Earlier, Journal, JournalError};
 use crate::results;

@@ -1,8 +1,8 @@
-//! Carries out a search for the limit of a server: its runs on this host, its folder, its result.
+//! Carries out a search for the limit of a server: its runs, its folder, its result.
 //!
 //! ```text
-//!   Settings ──► Finder ◄─► carry_out ◄─► LocalRunner ──► FOLDER/runs/NNN
-//!                  │ learn                                FOLDER/find.json   the result
+//!   Settings ──► Finder ◄─► carry_out ◄─► a Runner ──► FOLDER/runs/NNN
+//!                  │ learn                             FOLDER/find.json   the result
 //!                  └──► Tell: a line for each trial
 //! ```
 
@@ -13,9 +13,9 @@ use std::time::Duration;
 
 use dnsdyno_campaign::find::{Finder, Finding, Made, Settings, finder};
 use dnsdyno_campaign::{Campaign, Request, Step};
-use dnsdyno_record::{Digest, FinishedRun};
+use dnsdyno_record::Digest;
 use dnsdyno_report::finding::finding_json;
-use dnsdyno_runner::{Control, Observer, RunError};
+use dnsdyno_runner::{Control, FinishedRun, Observer, RunError, Runner};
 use serde_json::Value;
 
 use crate::carry_out::{CarriedOut, Progress, carry_out};
@@ -64,6 +64,8 @@ pub struct Search<'a> {
     pub options: &'a Value,
     /// Its folder.
     pub folder: &'a Path,
+    /// Makes its runs.
+    pub runner: &'a mut dyn Runner,
     /// Stops it.
     pub control: &'a Control,
     /// Receives the progress of its runs.
@@ -81,7 +83,8 @@ impl Search<'_> {
         let mut journal = Journal::open(self.folder, self.options)?;
         let tell = RefCell::new(self.tell);
         let mut campaign = Told { finder: finder(self.settings), tell: &tell };
-        let mut making = Making { control: self.control, observer: self.observer, tell: &tell, made: 0 };
+        let Search { runner, control, observer, .. } = self;
+        let mut making = Making { runner, control, observer, tell: &tell, made: 0 };
         let carried_out = carry_out(&mut campaign, &mut journal, &mut making)?;
         if let CarriedOut::Done(finding) = &carried_out {
             let path = self.folder.join(RESULT_FILE);
@@ -117,6 +120,7 @@ impl Campaign for Told<'_, '_> {
 
 /// Makes the runs.
 struct Making<'a, 'b> {
+    runner: &'a mut dyn Runner,
     control: &'a Control,
     observer: &'a mut dyn Observer,
     tell: &'a RefCell<&'b mut dyn Tell>,
@@ -147,7 +151,7 @@ impl Making<'_, '_> {
     fn answered_run(&mut self, request: &Request, folder: &Path) -> Result<Option<FinishedRun>, MakeError> {
         let mut waits = WAITS.iter();
         loop {
-            let run = make(&request.draft, folder, self.control, &mut *self.observer);
+            let run = make(&mut *self.runner, &request.draft, folder, self.control, &mut *self.observer);
             match (run, waits.next()) {
                 (Err(MakeError::Run(RunError::Check(failed))), Some(wait)) if self.made > 0 => {
                     self.tell.borrow_mut().unanswered(&failed.to_string());

@@ -1,7 +1,7 @@
 //! Carries out what a campaign decides: makes its runs one after another, keeps its folder, and resumes it.
 //!
 //! ```text
-//!   Campaign ── next ──► carry_out ── plan ──► PlanRunner ──► record in FOLDER/runs/NNN
+//!   Campaign ── next ──► carry_out ── job ──► a Runner ──► record in FOLDER/runs/NNN
 //!       ▲                    │
 //!       └────── learn ───────┴──► FOLDER/journal.ndjson      what began, what ended: read again to resume
 //! ```

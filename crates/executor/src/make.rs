@@ -1,12 +1,12 @@
-//! Makes one run of a campaign on this host, and says whether its record counts.
+//! Makes one run of a campaign, and says whether its record counts.
 
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use dnsdyno_plan::Draft;
-use dnsdyno_record::{Ended, FinishedRun, WriteError};
-use dnsdyno_runner::{Control, Keep, LocalRunner, Observer, PlanRunner, RunError, validate};
+use dnsdyno_record::{Ended, WriteError};
+use dnsdyno_runner::{Control, FinishedRun, Keep, Observer, RunError, RunJob, Runner};
 
 /// Why a run was not made, or does not count.
 #[derive(Debug, thiserror::Error)]
@@ -25,19 +25,15 @@ pub enum MakeError {
 /// Makes a run, with its record in `folder`. `None` = the user has stopped it: what there is of its record does not
 /// count.
 pub(crate) fn make(
+    runner: &mut dyn Runner,
     draft: &Draft,
     folder: &Path,
     control: &Control,
     observer: &mut dyn Observer,
 ) -> Result<Option<FinishedRun>, MakeError> {
-    let plan = validate(draft)?;
-    let may_use_sockets = plan.backend.xdp().is_some_and(|xdp| xdp.or_sockets);
-    let over_sockets = Draft { seed: Some(plan.seed.to_string()), ..draft.clone() }.by_sockets();
-    let over_sockets = may_use_sockets.then(|| validate(&over_sockets)).transpose()?;
-    let keep = Keep::Folder(folder.to_owned());
-    let over_sockets = over_sockets.as_ref();
-    let run = LocalRunner { keep, over_sockets, control, observer, query_logs: None }.run(&plan);
-    let run = match run {
+    let plans = runner.validate(draft)?;
+    let job = RunJob::new(&plans, Keep::Folder(folder.to_owned()));
+    let run = match runner.run(&job, control, observer) {
         Err(RunError::StoppedBefore) => return Ok(None),
         other => other?,
     };

@@ -5,6 +5,7 @@
 use crate::addresses::SourcePrefix;
 use crate::draft::Draft;
 use crate::error::PlanError;
+use crate::groups::Group;
 use crate::values::{read_as, within};
 
 /// How packets are sent.
@@ -113,9 +114,8 @@ impl Backend {
 impl Draft {
     /// The same draft with sockets instead of AF_XDP, for `--backend auto` where that is not available.
     pub fn by_sockets(mut self) -> Draft {
+        self.clear(Group::Backend);
         self.backend = Some("sockets".to_owned());
-        (self.interface, self.next_hop, self.vlan, self.source_prefix) = (None, None, None, None);
-        (self.xdp_mode, self.xdp_copy) = (None, None);
         self
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::draft::{Draft, PieceDraft};
 use crate::error::PlanError;
+use crate::groups::Group;
 use crate::schedule::{Burst, Constant, Load, Piece, Piecewise, Ramp, Shape, Stair};
 use crate::source::{Order, QuerySource, Selection};
 use crate::stop::Stop;
@@ -32,7 +33,7 @@ pub(crate) fn choose_load(
     source: &QuerySource,
     selection: &Selection,
 ) -> Result<LoadChoice, PlanError> {
-    let mut shapes = draft.load_shapes();
+    let mut shapes = draft.choices(Group::Shape).into_iter();
     let kind = shapes.next();
     if let (Some(first), Some(second)) = (kind, shapes.next()) {
         return Err(PlanError::TwoLoads { first, second });

@@ -10,6 +10,7 @@ use toml::Table;
 
 use crate::draft::Draft;
 use crate::error::PlanError;
+use crate::groups::Group;
 use crate::target::has_port;
 
 impl Draft {
@@ -61,61 +62,41 @@ impl Draft {
 
     /// This draft, overridden by `flags`.
     ///
-    /// Some options form groups, which the flags replace as a whole: the shape of the load (a rate on the command
-    /// line replaces the ramp of the file), the source of queries, the servers, the transports, and what ends the run.
-    /// The permission to load a server is valid only for that server.
+    /// The flags replace some groups of options as a whole: the shape of the load (a rate on the command line replaces
+    /// the ramp of the file), the source of queries, the servers, the transports, and what ends the run. The permission
+    /// to load a server is valid only for that server.
     ///
     /// `outstanding` together with a shape is its window. It is kept when the flags replace the shape, and changed
     /// by `outstanding` alone. Where the file has no window, `outstanding` alone is another load (closed
     /// loop) and replaces the shape; a shape replaces a closed loop.
     pub fn overlay(mut self, flags: Draft) -> Result<Draft, PlanError> {
-        let (has_shape, had_shape) =
-            (flags.load_shapes().next().is_some(), self.load_shapes().next().is_some());
+        let (shapes, of_file) = (flags.choices(Group::Shape), self.choices(Group::Shape));
+        let (has_shape, had_shape) = (!shapes.is_empty(), !of_file.is_empty());
         if has_shape && !had_shape {
             self.outstanding = None;
         }
-        let is_new_shape = has_shape && !flags.load_shapes().eq(self.load_shapes());
+        let is_new_shape = has_shape && shapes != of_file;
         if is_new_shape || (!has_shape && flags.outstanding.is_some() && self.outstanding.is_none()) {
-            self.forget_shape();
+            self.clear(Group::Shape);
         }
-        let has_source = |draft: &Draft| {
-            draft.queries.is_some()
-                || draft.ask.is_some()
-                || draft.zone.is_some()
-                || draft.generator.is_some()
-                || draft.replay.is_some()
-        };
-        if has_source(&flags) {
-            (self.queries, self.queries_format, self.ask, self.replay) = (None, None, None, None);
-            (self.zone, self.origin, self.nxdomain, self.generator) = (None, None, None, None);
-        }
-        if flags.duration.is_some() || flags.count.is_some() || flags.passes.is_some() {
-            (self.count, self.passes) = (None, None);
+        if flags.chooses(Group::End) {
+            let duration = self.duration.take();
+            self.clear(Group::End);
             // The duration is a part of the shape of bursts.
-            if self.burst.is_none() {
-                self.duration = None;
+            self.duration = duration.filter(|_| self.burst.is_some());
+        }
+        for group in [Group::Source, Group::Transport, Group::Servers] {
+            if flags.chooses(group) {
+                self.clear(group);
             }
         }
-        if flags.transport.is_some() || flags.mix.is_some() {
-            (self.transport, self.mix, self.member) = (None, None, None);
-        }
-        if flags.server.is_some() || flags.servers.is_some() {
-            (self.server, self.servers, self.i_may_load_this_server) = (None, None, None);
-            if flags.server.as_deref().is_some_and(has_port) {
-                self.port = None;
-            }
+        if flags.server.as_deref().is_some_and(has_port) {
+            self.port = None;
         }
         // For each key, the value of the flags or else that of the file.
         let mut keys = Table::try_from(self).map_err(cannot_write)?;
         keys.extend(Table::try_from(flags).map_err(cannot_write)?);
         keys.try_into().map_err(cannot_write)
-    }
-
-    fn forget_shape(&mut self) {
-        (self.rate, self.piece) = (None, None);
-        (self.ramp, self.over, self.hold) = (None, None, None);
-        (self.stair, self.step) = (None, None);
-        (self.burst, self.every) = (None, None);
     }
 }
 
@@ -207,6 +188,29 @@ mod tests {
         assert_eq!(file.under(draft("for = 60\nask = [\"a\"]")), draft("for = 60\nask = [\"a\"]"));
         let bursts = draft("burst = \"1..2\"\nfor = 60\ncount = 5");
         assert_eq!(bursts.under(draft("passes = 2")), draft("burst = \"1..2\"\nfor = 60\npasses = 2"));
+    }
+
+    #[test]
+    fn every_source_replaces_every_other_with_its_details() {
+        let sources = [
+            "queries = \"q.txt\"\nqueries-format = \"csv\"",
+            "zone = \"z\"\norigin = \"a\"\nnxdomain = \"1%\"",
+            "ask = [\"a\"]",
+            "ask = [\"a\"]\ngenerator = \"static\"",
+            "replay = \"c.pcap\"\nspeed = \"2\"\ncaptured-server = [\"::1\"]\ncheck-answers = true",
+            "source = \"epc:clients.json\"",
+        ];
+        for (of_file, flags) in sources.iter().flat_map(|file| sources.map(|flags| (file, flags))) {
+            let both = draft(&format!("timeout = \"1s\"\n{of_file}")).under(draft(flags));
+            assert_eq!(both, draft(&format!("timeout = \"1s\"\n{flags}")), "{of_file} under {flags}");
+        }
+    }
+
+    #[test]
+    fn the_details_of_a_source_are_kept_where_it_is_not_replaced() {
+        let file = draft("replay = \"c.pcap\"\nspeed = \"2\"\ncheck-answers = true");
+        let slower = draft("replay = \"c.pcap\"\nspeed = \"0.5\"\ncheck-answers = true");
+        assert_eq!(file.under(draft("speed = \"0.5\"")), slower);
     }
 
     #[test]

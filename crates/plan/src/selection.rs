@@ -5,23 +5,19 @@ use std::str::FromStr;
 
 use crate::draft::Draft;
 use crate::error::PlanError;
+use crate::groups::Group;
 use crate::source::{ClientsSource, Generator, HitRate, Order, QuerySource, Selection, TypeWeights};
 use crate::units::{format_duration_ns, parse_duration_ns, parse_percent};
 use crate::values::{absolute, limited, read};
 
 /// The source that the options name.
 pub(crate) fn source(draft: &mut Draft, working_dir: &Path) -> Result<QuerySource, PlanError> {
-    // A generator makes queries of the name that is asked for.
-    let sources = [
-        ("queries", draft.queries.is_some()),
-        ("zone", draft.zone.is_some()),
-        ("ask", draft.ask.is_some() && draft.generator.is_none()),
-        ("generator", draft.generator.is_some()),
-        ("replay", draft.replay.is_some()),
-        ("source", draft.source.is_some()),
-    ];
-    let mut given = sources.into_iter().filter(|(_, is_given)| *is_given).map(|(option, _)| option);
-    if let (Some(first), Some(second)) = (given.next(), given.next()) {
+    let mut given = draft.choices(Group::Source);
+    if draft.generator.is_some() {
+        // It makes queries of the name that is asked for.
+        given.retain(|option| *option != "ask");
+    }
+    if let [first, second, ..] = given[..] {
         return Err(PlanError::TwoSources { first, second });
     }
     if draft.replay.is_some() {

@@ -53,10 +53,12 @@
 
 mod delay;
 mod error;
-pub(crate) mod text;
+mod text;
+pub(crate) mod words;
 
 use std::time::Duration;
 
+use clap::Args;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 
@@ -64,60 +66,95 @@ use dnsdyno_wire::HEADER_LEN;
 
 pub use delay::{Delay, LONGEST_DELAY};
 pub use error::FaultsError;
-pub use text::TextError;
+pub use words::TextError;
 
 use crate::kind::Transport;
 pub(crate) use delay::Sampler;
+use words::wait;
 
-/// The faults of a responder. The default is none.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// The faults of a responder. The default is none. Each is a flag of a command line too, with its help.
+#[derive(Clone, Debug, Default, PartialEq, Args)]
+#[group(skip)]
 pub struct Faults {
-    /// How long each response is held; `None` = not at all.
+    /// Delay each response: 5ms, uniform:1ms..5ms, normal:5ms,1ms, exp:2ms or lognormal:2ms,0.5
+    #[arg(long, value_name = "DELAY", help_heading = FAULTS)]
     pub delay: Option<Delay>,
-    /// Queries that get no response.
+    /// Share of queries that get no response, such as 1%
+    #[arg(long, value_name = "SHARE", default_value = "0", help_heading = FAULTS)]
     pub loss: Share,
-    /// Queries that get their response twice.
+    /// Share of queries whose response is sent twice
+    #[arg(long, value_name = "SHARE", default_value = "0", help_heading = FAULTS)]
     pub duplicate: Share,
-    /// Queries answered with another ID.
+    /// Share of queries whose response has another ID
+    #[arg(long, value_name = "SHARE", default_value = "0", help_heading = FAULTS)]
     pub wrong_id: Share,
-    /// Queries answered with another question.
+    /// Share of queries whose response has another question
+    #[arg(long, value_name = "SHARE", default_value = "0", help_heading = FAULTS)]
     pub wrong_question: Share,
-    /// Queries answered with a few random bytes.
+    /// Share of queries whose response is a few random bytes
+    #[arg(long, value_name = "SHARE", default_value = "0", help_heading = FAULTS)]
     pub garbage: Share,
-    /// Queries over a connection on which it is reset.
-    pub reset: Share,
-    /// Queries over a connection that get half a response, and then a reset.
-    pub cut: Share,
-    /// Queries over a connection whose response declares a wrong length.
-    pub wrong_length: Share,
-    /// Queries over a connection whose response is sent byte by byte.
-    pub dribble: Share,
-    /// Queries over a connection whose response is sent after the next one.
-    pub reorder: Share,
-    /// Queries over HTTP that are answered with status 500.
-    pub server_error: Share,
-    /// Queries over HTTP or QUIC whose stream is reset.
-    pub stream_reset: Share,
-    /// Queries over HTTP on which GOAWAY is sent.
-    pub goaway: Share,
-    /// Connections that are accepted and never responded on.
-    pub silent: Share,
-    /// Connections with TLS whose handshake gets no reply.
-    pub no_handshake: Share,
-    /// Connections with TLS whose handshake ends with an alert.
-    pub tls_alert: Share,
-    /// Close each connection regularly after so many responses, 1 or more.
-    pub close_after: Option<u64>,
-    /// When queries are held and answered all at once.
+    /// Send nothing from T1 to T2 after the first query, such as 3s..4s; then answer all queries received
+    #[arg(long, value_name = "T1..T2", help_heading = FAULTS)]
     pub stall: Option<Stall>,
-    /// How fast queries are worked on; `None` = they do not wait for each other.
+    /// Work on one query after another: 5k a second; or each for a time as of --delay, such as exp:200us; with
+    /// @8s from 8 s after the first query on
+    #[arg(long, value_name = "LIMIT", help_heading = FAULTS)]
     pub limit: Option<Limit>,
-    /// Bytes of memory that each query takes and that are never given back.
+    /// Do not answer queries that come while the work of more than this waits for the limit
+    #[arg(value_parser = wait, long, value_name = "T", default_value = "100ms", requires = "limit",
+        help_heading = FAULTS)]
+    pub limit_queue: Option<Duration>,
+    /// Take this much memory for each query and never give it back, such as 16k: a server with a leak, which dies
+    /// when the system has no more for it
+    #[arg(long = "leak", value_name = "BYTES", default_value = "0", help_heading = FAULTS)]
     pub leak_bytes: usize,
-    /// The random seed: the same seed and the same order of queries at a socket give the same
-    /// decisions.
+    /// Random seed: the same seed and the same queries give the same faults
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = FAULTS)]
     pub seed: u64,
+    /// Share of queries on which the connection is reset
+    #[arg(long, value_name = "SHARE", default_value = "0", help_heading = ON_CONNECTIONS)]
+    pub reset: Share,
+    /// Share of queries that get half a response, after which the connection is reset
+    #[arg(long, value_name = "SHARE", default_value = "0", help_heading = ON_CONNECTIONS)]
+    pub cut: Share,
+    /// Share of queries whose response declares 16 bytes more than it has
+    #[arg(long, value_name = "SHARE", default_value = "0", help_heading = ON_CONNECTIONS)]
+    pub wrong_length: Share,
+    /// Share of queries whose response is sent one byte at a time
+    #[arg(long, value_name = "SHARE", default_value = "0", help_heading = ON_CONNECTIONS)]
+    pub dribble: Share,
+    /// Share of queries whose response is sent after the next one on the connection
+    #[arg(long, value_name = "SHARE", default_value = "0", help_heading = ON_CONNECTIONS)]
+    pub reorder: Share,
+    /// Share of queries over DoH that get status 500
+    #[arg(long = "http-500", value_name = "SHARE", default_value = "0", help_heading = ON_CONNECTIONS)]
+    pub server_error: Share,
+    /// Share of queries over DoH and DoQ whose stream is reset
+    #[arg(long, value_name = "SHARE", default_value = "0", help_heading = ON_CONNECTIONS)]
+    pub stream_reset: Share,
+    /// Share of queries over DoH on which GOAWAY is sent
+    #[arg(long, value_name = "SHARE", default_value = "0", help_heading = ON_CONNECTIONS)]
+    pub goaway: Share,
+    /// Close each connection regularly after K responses
+    #[arg(long, value_name = "K", help_heading = ON_CONNECTIONS)]
+    pub close_after: Option<u64>,
+    /// Share of connections that are accepted and never answered
+    #[arg(long, value_name = "SHARE", default_value = "0", help_heading = ON_CONNECTIONS)]
+    pub silent: Share,
+    /// Share of encrypted connections whose handshake gets no reply
+    #[arg(long, value_name = "SHARE", default_value = "0", help_heading = ON_CONNECTIONS)]
+    pub no_handshake: Share,
+    /// Share of encrypted connections whose handshake ends with an alert
+    #[arg(long, value_name = "SHARE", default_value = "0", help_heading = ON_CONNECTIONS)]
+    pub tls_alert: Share,
 }
+
+/// How much work may wait for the limit, where nothing is said: that of a server with a small receive buffer.
+const USUAL_QUEUE: Duration = Duration::from_millis(100);
+
+const FAULTS: &str = "Faults";
+const ON_CONNECTIONS: &str = "Faults of connections (TCP, DoT, DoH, DoQ)";
 
 /// A time, counted from the first query, in which queries are held; all of them are answered at
 /// its end (or later, where their own delay says so). Text: `3s..4s`.
@@ -137,8 +174,6 @@ pub struct Limit {
     pub work: Delay,
     /// How long after the first query it begins.
     pub after: Duration,
-    /// A query that comes while the work of more than this waits gets no response.
-    pub queue: Duration,
 }
 
 /// A share of all queries, 0 to 1. Text: `1%` or `0.01`.
@@ -271,6 +306,11 @@ impl Faults {
             Some(stall) if stall.from > stall.to => Err(FaultsError::Stall),
             _ => Ok(()),
         }
+    }
+
+    /// How much work may wait for the limit before a query gets no response.
+    pub(crate) fn queue(&self) -> Duration {
+        self.limit_queue.unwrap_or(USUAL_QUEUE)
     }
 
     /// The decider of one socket; `stream` distinguishes the sockets of one responder.

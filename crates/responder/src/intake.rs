@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use crate::answer::{Reply, Rule, answer};
 use crate::book::{ResponseInfo, Side};
@@ -16,6 +17,7 @@ pub(crate) struct Intake {
     decider: Decider,
     stall: Option<Stall>,
     limit: Option<Limit>,
+    queue: Duration,
     leak_bytes: usize,
     /// What the queries so far have left.
     leaked: Vec<Box<[u8]>>,
@@ -62,6 +64,7 @@ impl Intake {
             decider: faults.decider(stream)?,
             stall: faults.stall,
             limit: faults.limit,
+            queue: faults.queue(),
             leak_bytes: faults.leak_bytes,
             leaked: Vec::new(),
             start,
@@ -135,7 +138,7 @@ impl Intake {
         }
         let taken = |busy_until_ns: u64| {
             let begins_ns = busy_until_ns.max(now_ns);
-            let is_full = u128::from(begins_ns - now_ns) > limit.queue.as_nanos();
+            let is_full = u128::from(begins_ns - now_ns) > self.queue.as_nanos();
             (!is_full).then(|| begins_ns.saturating_add(work_ns))
         };
         let before = self.start.busy_until_ns.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken);
@@ -172,7 +175,6 @@ impl FirstQuery {
 mod tests {
     use super::*;
     use crate::faults::{Delay, Share};
-    use std::time::Duration;
 
     fn intake(faults: Faults, via: Transport) -> Intake {
         Intake::new(Arc::new(Rule::default()), &faults, 0, Arc::default(), via).unwrap()
@@ -201,8 +203,9 @@ mod tests {
     #[test]
     fn a_limit_works_on_one_query_after_another_and_drops_what_its_queue_cannot_hold() {
         let ns = Duration::from_nanos;
-        let limit = Limit { work: Delay::Fixed(ns(100)), after: Duration::ZERO, queue: ns(200) };
-        let mut intake = intake(Faults { limit: Some(limit), ..Faults::default() }, Transport::Udp);
+        let limit = Some(Limit { work: Delay::Fixed(ns(100)), after: Duration::ZERO });
+        let faults = Faults { limit, limit_queue: Some(ns(200)), ..Faults::default() };
+        let mut intake = intake(faults, Transport::Udp);
         let mut side = Side::default();
         let mut due =
             |now| intake.process(&query(), now, &mut side, &mut Vec::new()).ok().map(|taken| taken.due_ns);
@@ -215,8 +218,9 @@ mod tests {
     #[test]
     fn a_limit_begins_at_its_time() {
         let second = Duration::from_secs(1);
-        let limit = Some(Limit { work: Delay::Fixed(second / 10), after: 5 * second, queue: second });
-        let mut intake = intake(Faults { limit, ..Faults::default() }, Transport::Udp);
+        let limit = Some(Limit { work: Delay::Fixed(second / 10), after: 5 * second });
+        let faults = Faults { limit, limit_queue: Some(second), ..Faults::default() };
+        let mut intake = intake(faults, Transport::Udp);
         let mut side = Side::default();
         let mut answered = |now_s: u64, queries: u32| {
             let is_answered =

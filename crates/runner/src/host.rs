@@ -19,7 +19,7 @@ use crate::error::RunError;
 ///
 /// # Errors
 /// The draft is not valid, or the current folder cannot be found.
-pub fn validate(draft: &Draft) -> Result<Plan, RunError> {
+pub(crate) fn validate(draft: &Draft) -> Result<Plan, RunError> {
     on_this_host(|host| as_replay(draft).validate(host))
 }
 

@@ -1,14 +1,14 @@
-//! Makes runs, for any caller: a validated plan in, a finished run with its record and its verdict out.
+//! Makes runs, for any caller: a job in, a finished run with its record and its verdict out.
 //!
 //! ```text
-//!   Plan ── describe ──► Description ── open ──► transports ──► engine ──► Recorder ──► FinishedRun
-//!                                                                 │
-//!                                            Observer ◄───────────┘  notes, ended intervals
+//!   Plans ── describe ──► Description ── open ──► transports ──► engine ──► Recorder ──► FinishedRun
+//!                                                                  │
+//!                                             Observer ◄───────────┘  notes, ended intervals
 //! ```
 //!
-//! [`LocalRunner`] makes runs on this host, [`SimulatedRunner`] on a simulated link. Both implement [`PlanRunner`], the
-//! only interface that code which chooses runs needs. Nothing here uses a terminal: messages for the user go to the
-//! [`Observer`], and a run is stopped by its [`Control`].
+//! [`LocalRunner`] makes runs on this host, [`SimulatedRunner`] on a simulated link. Both implement [`Runner`], the only
+//! interface that code which wants runs needs: it does not know which of them it has. Nothing here uses a terminal:
+//! messages for the user go to the [`Observer`], and a run is stopped by its [`Control`].
 #![forbid(unsafe_code)]
 
 mod answers;
@@ -19,9 +19,11 @@ mod error;
 mod facts;
 mod feeder;
 mod files;
+mod finished;
 mod header;
 mod host;
 mod idle;
+mod job;
 mod judge;
 mod load;
 mod local;
@@ -39,11 +41,12 @@ mod watching;
 pub use dnsdyno_engine::{
     Control, How, Live, QueryEnd, QueryLog, QueryLogs, Reached, StopCause, Unpaired, Why,
 };
-pub use dnsdyno_record::{FinishedRun, PlanRunner};
 pub use dnsdyno_transport::sim::SimConfig;
 pub use error::{CheckFailed, RunError};
 pub use facts::host_facts;
-pub use host::{validate, validate_watch};
+pub use finished::FinishedRun;
+pub use host::validate_watch;
+pub use job::{Plans, RunJob, Runner};
 pub use local::LocalRunner;
 pub use observer::{Note, Observer};
 pub use recorder::Keep;

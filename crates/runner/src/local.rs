@@ -1,9 +1,9 @@
 //! Runs on this host, against a real server.
 
-use dnsdyno_engine::{Control, QueryLogs};
+use dnsdyno_engine::Control;
 use dnsdyno_plan::source::Loaded;
-use dnsdyno_plan::{Backend, Plan, QuerySource, XdpPlan};
-use dnsdyno_record::{BackendInfo, Check, FinishedRun, PlanRunner};
+use dnsdyno_plan::{Backend, Draft, Plan, QuerySource, XdpPlan};
+use dnsdyno_record::{BackendInfo, Check};
 use dnsdyno_transport::{Description, Kind, Opened, open};
 
 use crate::check::check_server;
@@ -11,42 +11,41 @@ use crate::clients::SimulatedClients;
 use crate::description::describe;
 use crate::error::RunError;
 use crate::files::raise_files_limit;
+use crate::finished::FinishedRun;
 use crate::header::xdp_info;
+use crate::job::{Plans, RunJob, Runner};
 use crate::load::load;
 use crate::observer::{Note, Observer};
-use crate::recorder::Keep;
 use crate::replay::Replay;
 use crate::run::Run;
 
 /// Makes runs on this host.
-pub struct LocalRunner<'a> {
-    /// Where the records are written.
-    pub keep: Keep,
-    /// The same run over sockets, for a plan with AF_XDP that falls back to sockets where AF_XDP is not available.
-    pub over_sockets: Option<&'a Plan>,
-    /// Stops the run.
-    pub control: &'a Control,
-    /// Receives the progress of the runs.
-    pub observer: &'a mut dyn Observer,
-    /// Makes each worker's log of single queries; `None` = they are counted only.
-    pub query_logs: Option<QueryLogs<'a>>,
-}
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LocalRunner;
 
-impl PlanRunner for LocalRunner<'_> {
-    type Error = RunError;
+impl Runner for LocalRunner {
+    fn validate(&self, draft: &Draft) -> Result<Plans, RunError> {
+        Plans::of(draft)
+    }
 
-    fn run(&mut self, plan: &Plan) -> Result<FinishedRun, RunError> {
+    fn run(
+        &mut self,
+        job: &RunJob<'_>,
+        control: &Control,
+        observer: &mut dyn Observer,
+    ) -> Result<FinishedRun, RunError> {
+        let Plans { plan, over_sockets } = job.plans;
         let replay = match plan.source {
-            QuerySource::Capture => Some(Replay::prepare(plan, self.control, self.observer)?),
+            QuerySource::Capture => Some(Replay::prepare(plan, control, observer)?),
             _ => None,
         };
-        let clients = SimulatedClients::of(plan, self.observer)?;
+        let clients = SimulatedClients::of(plan, observer)?;
         let loaded_now;
         let (plan, loaded) = match (&replay, &clients) {
             (Some(replay), _) => (&replay.plan, &replay.first),
             (None, Some(clients)) => (&clients.plan, &clients.first),
             (None, None) => {
-                loaded_now = load(plan, self.observer)?;
+                loaded_now = load(plan, observer)?;
                 (plan, &loaded_now)
             }
         };
@@ -54,9 +53,9 @@ impl PlanRunner for LocalRunner<'_> {
             replay.iter().for_each(|replay| replay.seat(kind, description));
             clients.iter().for_each(|clients| clients.seat(kind, description));
         };
-        let Prepared { plan, kind, opened, backend, own_files } = self.open(plan, loaded, &seat)?;
-        let checks = self.check(&plan, loaded)?;
-        let (keep, control, observer) = (&self.keep, self.control, &mut *self.observer);
+        let paths = Paths { plan, over_sockets: over_sockets.as_ref() };
+        let Prepared { plan, kind, opened, backend, own_files } = paths.open(loaded, &seat, observer)?;
+        let checks = check(&plan, loaded, observer)?;
         opened.visit(Run {
             plan: &plan,
             loaded,
@@ -66,10 +65,10 @@ impl PlanRunner for LocalRunner<'_> {
             backend,
             checks,
             own_files,
-            keep,
+            keep: &job.keep,
             control,
             observer,
-            query_logs: self.query_logs,
+            query_logs: job.query_logs,
             pause: None,
         })
     }
@@ -85,38 +84,45 @@ struct Prepared {
     own_files: bool,
 }
 
-impl LocalRunner<'_> {
-    /// Asks the server before the load, if the plan says so; last, so that a mistake on this host is told first.
-    fn check(&mut self, plan: &Plan, loaded: &Loaded) -> Result<Vec<Check>, RunError> {
-        if !plan.check {
-            return Ok(Vec::new());
-        }
-        let (kind, description) = describe(plan, &loaded.queries);
-        let checks = check_server(kind, &description, &loaded.queries)?;
-        self.observer.note(&Note::Checked(&checks));
-        Ok(checks)
+/// Asks the server before the load, if the plan says so; last, so that a mistake on this host is told first.
+fn check(plan: &Plan, loaded: &Loaded, observer: &mut dyn Observer) -> Result<Vec<Check>, RunError> {
+    if !plan.check {
+        return Ok(Vec::new());
     }
+    let (kind, description) = describe(plan, &loaded.queries);
+    let checks = check_server(kind, &description, &loaded.queries)?;
+    observer.note(&Note::Checked(&checks));
+    Ok(checks)
+}
 
+/// The network paths that a run may take.
+struct Paths<'a> {
+    plan: &'a Plan,
+    /// The plan where AF_XDP is not available; `None` = the run fails then.
+    over_sockets: Option<&'a Plan>,
+}
+
+impl Paths<'_> {
     /// Opens the transports of the plan; where AF_XDP is not available and the plan allows it, sockets. `seat` gives
     /// the clients of the source their sockets.
     fn open(
-        &mut self,
-        plan: &Plan,
+        &self,
         loaded: &Loaded,
         seat: &dyn Fn(Kind, &mut Description),
+        observer: &mut dyn Observer,
     ) -> Result<Prepared, RunError> {
         let described = |plan: &Plan| {
             let (kind, mut description) = describe(plan, &loaded.queries);
             seat(kind, &mut description);
             (kind, description)
         };
-        let (kind, description) = described(plan);
+        let (kind, description) = described(self.plan);
         let own_files = raise_files_limit(kind, &description)?;
         match (open(kind, &description), self.over_sockets) {
-            (Ok(opened), _) => Ok(prepared(plan, kind, opened, own_files)),
+            (Ok(opened), _) => Ok(prepared(self.plan, kind, opened, own_files)),
             (Err(error), Some(over_sockets)) if kind == Kind::Xdp => {
-                self.observer.note(&Note::SocketsInstead(error.to_string()));
-                let over_sockets = Plan { clients: plan.clients, ..over_sockets.clone() };
+                observer.note(&Note::SocketsInstead(error.to_string()));
+                let over_sockets = Plan { clients: self.plan.clients, ..over_sockets.clone() };
                 let (kind, description) = described(&over_sockets);
                 let own_files = raise_files_limit(kind, &description)?;
                 let mut prepared = prepared(&over_sockets, kind, open(kind, &description)?, own_files);

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use dnsdyno_plan::{Draft, Plan, Queries, QueriesFormat};
 use dnsdyno_record::expect::EachOutcome;
 use dnsdyno_record::{
-    Digest, Event, FinishedRun, Header, HostInfo, Interval, PACKED_FILE, RUN_FILE, RunWriter, Sum, WriteError,
+    Digest, Event, Header, HostInfo, Interval, PACKED_FILE, RUN_FILE, RunWriter, Sum, WriteError,
 };
 
 use dnsdyno_wire::QueryForm;
 
 use crate::error::RunError;
+use crate::finished::FinishedRun;
 
 /// Where the records of runs are written.
 #[derive(Clone, Debug, Default)]

@@ -7,15 +7,14 @@ use dnsdyno_engine::{Control, Job, Live, QueryLogs, Source, StopCause, preparati
 use dnsdyno_plan::source::Loaded;
 use dnsdyno_plan::{Plan, QuerySource};
 use dnsdyno_probe::{Begun, Beside, SamplingClock};
-use dnsdyno_record::{
-    BackendInfo, Check, Ended, FinishedRun, HostInfo, InterfaceCounts, Interval, Sum, WriteError,
-};
+use dnsdyno_record::{BackendInfo, Check, Ended, HostInfo, InterfaceCounts, Interval, Sum, WriteError};
 use dnsdyno_sys::{clock, thread};
 use dnsdyno_transport::{Kind, Pause, Transport, Visitor};
 
 use crate::answers::{Answers, NoLog};
 use crate::clients::SimulatedClients;
 use crate::error::RunError;
+use crate::finished::FinishedRun;
 use crate::header::header_of;
 use crate::idle::IdleLimit;
 use crate::judge::Judge;

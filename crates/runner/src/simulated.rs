@@ -2,16 +2,18 @@
 //! be tested against many servers in a short time.
 
 use dnsdyno_engine::Control;
-use dnsdyno_plan::Plan;
-use dnsdyno_record::{BackendInfo, FinishedRun, PlanRunner};
+use dnsdyno_plan::{Draft, Plan};
+use dnsdyno_record::BackendInfo;
 use dnsdyno_transport::sim::SimConfig;
 use dnsdyno_transport::{Description, Kind, Pause, open};
 
 use crate::clients::SimulatedClients;
 use crate::description::describe;
 use crate::error::RunError;
+use crate::finished::FinishedRun;
+use crate::job::{Plans, RunJob, Runner};
 use crate::load::load;
-use crate::recorder::Keep;
+use crate::observer::Observer;
 use crate::run::Run;
 
 /// Makes runs against a simulated server. The same server, plan and seed give the same record.
@@ -19,22 +21,27 @@ use crate::run::Run;
 pub struct SimulatedRunner {
     /// The server and the link to it; the plan's address and transport are ignored.
     pub server: SimConfig,
-    /// Where the records are written.
-    pub keep: Keep,
 }
 
-impl PlanRunner for SimulatedRunner {
-    type Error = RunError;
+impl Runner for SimulatedRunner {
+    fn validate(&self, draft: &Draft) -> Result<Plans, RunError> {
+        Plans::of(draft)
+    }
 
-    fn run(&mut self, plan: &Plan) -> Result<FinishedRun, RunError> {
+    fn run(
+        &mut self,
+        job: &RunJob<'_>,
+        control: &Control,
+        observer: &mut dyn Observer,
+    ) -> Result<FinishedRun, RunError> {
         // One worker only, because each worker's link would have its own time and server.
-        let plan = Plan { workers: 1, ..plan.clone() };
-        let clients = SimulatedClients::of(&plan, &mut ())?;
+        let plan = Plan { workers: 1, ..job.plans.plan.clone() };
+        let clients = SimulatedClients::of(&plan, observer)?;
         let loaded_now;
         let loaded = match &clients {
             Some(clients) => &clients.first,
             None => {
-                loaded_now = load(&plan, &mut ())?;
+                loaded_now = load(&plan, observer)?;
                 &loaded_now
             }
         };
@@ -51,10 +58,10 @@ impl PlanRunner for SimulatedRunner {
             backend: BackendInfo::default(),
             checks: Vec::new(),
             own_files: false,
-            keep: &self.keep,
-            control: &Control::default(),
-            observer: &mut (),
-            query_logs: None,
+            keep: &job.keep,
+            control,
+            observer,
+            query_logs: job.query_logs,
             pause: Some(pause),
         })
     }

@@ -8,10 +8,11 @@ use dnsdyno_engine::{Asked, Control, StopCause};
 use dnsdyno_measure::{Arrivals, Evidence, Samples, Tally, merge_samples};
 use dnsdyno_plan::WatchPlan;
 use dnsdyno_probe::{Beside, SamplingClock};
-use dnsdyno_record::{Ended, Event, FinishedRun, Header, HostInfo, Interval, Sum, WriteError, command_line};
+use dnsdyno_record::{Ended, Event, Header, HostInfo, Interval, Sum, WriteError, command_line};
 use dnsdyno_sys::clock;
 
 use crate::error::RunError;
+use crate::finished::FinishedRun;
 use crate::observer::{Note, Observer};
 use crate::recorder::{Keep, Recorder};
 use crate::watching::{Watching, open_watched};

@@ -1,6 +1,6 @@
 //! Refuses what the search itself sets, the options of other methods, and what a method cannot find.
 
-use dnsdyno_plan::{Draft, TransportKind};
+use dnsdyno_plan::{Draft, Group, TransportKind};
 
 use super::error::FindError;
 use super::options::{Method, Options, What};
@@ -8,35 +8,31 @@ use super::options::{Method, Options, What};
 /// Refuses what the search sets.
 pub(super) fn refuse_load(draft: &Draft, method: Method, what: What) -> Result<(), FindError> {
     let of_stair = method == Method::Stair;
+    let only = |option: &'static str, is_given: bool| Vec::from_iter(is_given.then_some(option));
+    let connections = draft.queries_per_connection.is_some() && what == What::Connections;
     let set = [
-        ("rate", draft.rate.is_some(), FIRST_LOAD),
-        ("ramp", draft.ramp.is_some(), "use --method ramp --from A --most B"),
-        ("stair", draft.stair.is_some(), "use --method stair --from A --most B"),
-        ("burst", draft.burst.is_some(), "remove it"),
-        ("every", draft.every.is_some(), "remove it"),
-        ("over", draft.over.is_some() && method != Method::Ramp, "it is for --method ramp"),
-        ("step", draft.step.is_some() && !of_stair, "it is for --method stair"),
-        ("hold", draft.hold.is_some() && !of_stair, "it is for --method stair; use --trial T"),
-        ("outstanding", draft.outstanding.is_some(), "remove it, or use --method window"),
-        ("rate-limit", draft.rate_limit.is_some(), "remove it"),
-        ("send-only", draft.send_only == Some(true), "a limit is judged by answers: remove it"),
-        ("for", draft.duration.is_some(), "use --trial T for the length of a trial"),
-        ("count", draft.count.is_some(), "use --trial T for the length of a trial"),
-        ("passes", draft.passes.is_some(), "use --trial T for the length of a trial"),
-        ("replay", draft.replay.is_some(), "give the queries with -d, --ask or --zone"),
-        ("piece", draft.piece.is_some(), "remove the pieces from the plan file"),
-        ("expect", draft.expect.is_some(), "use --while"),
-        ("expect-each", draft.expect_each.is_some(), "use --while"),
-        ("stop-when", draft.stop_when.is_some(), "use --while"),
-        ("clients", draft.clients.is_some() && what == What::Clients, FIRST_LOAD),
-        (
-            "queries-per-connection",
-            draft.queries_per_connection.is_some() && what == What::Connections,
-            "each connection has one query: remove it",
-        ),
+        // Each shape has an advice of its own.
+        (only("rate", draft.rate.is_some()), FIRST_LOAD),
+        (only("ramp", draft.ramp.is_some()), "use --method ramp --from A --most B"),
+        (only("stair", draft.stair.is_some()), "use --method stair --from A --most B"),
+        (only("burst", draft.burst.is_some()), "remove it"),
+        (only("every", draft.every.is_some()), "remove it"),
+        (only("over", draft.over.is_some() && method != Method::Ramp), "it is for --method ramp"),
+        (only("step", draft.step.is_some() && !of_stair), "it is for --method stair"),
+        (only("hold", draft.hold.is_some() && !of_stair), "it is for --method stair; use --trial T"),
+        (only("outstanding", draft.outstanding.is_some()), "remove it, or use --method window"),
+        (only("rate-limit", draft.rate_limit.is_some()), "remove it"),
+        (only("send-only", draft.send_only == Some(true)), "a limit is judged by answers: remove it"),
+        (draft.given(Group::End), "use --trial T for the length of a trial"),
+        (only("replay", draft.replay.is_some()), "give the queries with -d, --ask or --zone"),
+        (only("piece", draft.piece.is_some()), "remove the pieces from the plan file"),
+        (draft.given(Group::Expectations), "use --while"),
+        (draft.given(Group::Conditions), "use --while"),
+        (only("clients", draft.clients.is_some() && what == What::Clients), FIRST_LOAD),
+        (only("queries-per-connection", connections), "each connection has one query: remove it"),
     ];
-    match set.into_iter().find(|(_, is_given, _)| *is_given) {
-        Some((option, _, instead)) => Err(FindError::SetBySearch { option, instead }),
+    match set.into_iter().find_map(|(given, instead)| Some((*given.first()?, instead))) {
+        Some((option, instead)) => Err(FindError::SetBySearch { option, instead }),
         None => Ok(()),
     }
 }

@@ -1,11 +1,11 @@
 //! The options of a qualification, read and checked.
 
 use dnsdyno_measure::shown;
-use dnsdyno_plan::Draft;
 use dnsdyno_plan::expect::{ExpectError, Expectation, Metric};
 use dnsdyno_plan::units::{
     UnitError, format_duration_ns, parse_duration_ns, parse_percent, parse_range, parse_rate_qps,
 };
+use dnsdyno_plan::{Draft, Group};
 use serde::Serialize;
 
 use super::function::{Function, FunctionError};
@@ -154,24 +154,20 @@ impl Wanted {
 /// The first such option.
 pub fn refuse_unusable(draft: &Draft) -> Result<(), SettingsError> {
     let load = "the tests set the load, see --stair, --burst and --long";
+    let only = |option: &'static str, is_given: bool| Vec::from_iter(is_given.then_some(option));
     let rows = [
-        ("rate", draft.rate.is_some(), load),
-        ("ramp", draft.ramp.is_some(), load),
-        ("over", draft.over.is_some(), load),
-        ("every", draft.every.is_some(), load),
-        ("for", draft.duration.is_some(), load),
-        ("count", draft.count.is_some(), load),
-        ("passes", draft.passes.is_some(), load),
-        ("piece", draft.piece.is_some(), load),
-        ("rate-limit", draft.rate_limit.is_some(), load),
-        ("send-only", draft.send_only == Some(true), "a test needs the answers"),
-        ("speed", draft.speed.is_some(), load),
-        ("expect", draft.expect.is_some(), CRITERIA),
-        ("expect-each", draft.expect_each.is_some(), CRITERIA),
-        ("interval", draft.interval.is_some(), "the steps set the length of an interval"),
-        ("name", draft.name.is_some(), "each run is named by its test; use --note"),
+        // The stair and the burst of the command line are options of the tests, and no longer here.
+        (draft.given(Group::Shape), load),
+        (draft.given(Group::End), load),
+        (only("rate-limit", draft.rate_limit.is_some()), load),
+        (only("send-only", draft.send_only == Some(true)), "a test needs the answers"),
+        (only("speed", draft.speed.is_some()), load),
+        (draft.given(Group::Expectations), CRITERIA),
+        (only("interval", draft.interval.is_some()), "the steps set the length of an interval"),
+        (only("name", draft.name.is_some()), "each run is named by its test; use --note"),
     ];
-    if let Some((option, _, instead)) = rows.into_iter().find(|(_, is_given, _)| *is_given) {
+    let first = rows.into_iter().find_map(|(given, instead)| Some((*given.first()?, instead)));
+    if let Some((option, instead)) = first {
         return Err(SettingsError::OfRun { option, instead });
     }
     let reads_input = |file: &Option<String>| file.as_deref() == Some("-");

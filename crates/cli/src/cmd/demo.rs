@@ -8,7 +8,7 @@ use dnsdyno_record::Digest;
 use dnsdyno_report::units::{count, duration};
 use dnsdyno_report::{answer, paragraph};
 use dnsdyno_responder::{Book, Config, Delay, Faults, Responder};
-use dnsdyno_runner::validate;
+use dnsdyno_runner::{LocalRunner, RunJob, Runner};
 
 use crate::args::DemoFlags;
 use crate::cmd::{report, run};
@@ -40,7 +40,10 @@ pub(crate) fn demo(flags: &DemoFlags) -> Outcome {
     }
     let form = Form { json: flags.json, verbose: false };
     let progress = progress(flags.quiet, flags.plain);
-    let outcome = run::execute(&validate(&draft)?, None, flags.out.clone(), progress, form, Told::default());
+    let mut runner = LocalRunner;
+    let plans = runner.validate(&draft)?;
+    let job = RunJob::new(&plans, run::kept_in(flags.out.clone()));
+    let outcome = run::execute(&mut runner, &job, progress, form, Told::default());
     let book = running.stop();
     let run = outcome?;
     if !flags.json {

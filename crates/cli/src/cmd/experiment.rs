@@ -11,6 +11,7 @@ use dnsdyno_executor::experiment::{
     ExperimentError, LONGEST_NS, START_NS, Setup, Stop, Watcher, carry_out, summary, write_results,
 };
 use dnsdyno_measure::{shown, units};
+use dnsdyno_runner::LocalRunner;
 
 use crate::cmd::report::{named, options};
 use crate::exit::{
@@ -45,7 +46,8 @@ pub(crate) struct ExperimentFlags {
 }
 
 pub(crate) fn experiment(flags: &ExperimentFlags) -> Outcome {
-    let setup = Setup::read(&flags.file, flags.full)?;
+    let mut runner = LocalRunner;
+    let setup = Setup::read(&flags.file, flags.full, &runner)?;
     if flags.dry_run {
         let mut out = std::io::stdout().lock();
         for line in summary(&setup) {
@@ -69,7 +71,7 @@ pub(crate) fn experiment(flags: &ExperimentFlags) -> Outcome {
     let stop = Arc::new(Stop::default());
     stop_at_signals(Arc::clone(&stop)).map_err(Failure::run_failed)?;
     let mut progress = Lines { quiet: flags.quiet };
-    let carried = carry_out(&setup, &folder, &stop, &mut progress)?;
+    let carried = carry_out(&setup, &folder, &mut runner, &stop, &mut progress)?;
     let text = write_results(&setup, &carried, &options(None), width_of_terminal())?;
     let mut out = std::io::stdout().lock();
     let place = named(&folder);

@@ -12,7 +12,7 @@ use dnsdyno_executor::{CarriedOut, MakeError};
 use dnsdyno_measure::units::{count, length, percent, rate};
 use dnsdyno_plan::{Draft, LOAD_HEADING};
 use dnsdyno_report::finding::{finding_json, finding_text, trial_head, trial_line};
-use dnsdyno_runner::{Control, validate};
+use dnsdyno_runner::{Control, LocalRunner, Runner};
 use serde_json::json;
 
 use crate::campaign::{folder_of_now, resume};
@@ -93,9 +93,11 @@ pub(crate) fn find(flags: FindFlags) -> Exit {
     };
     let options = flags.options();
     let settings = Settings::new(&options, &draft).map_err(Failure::bad_input)?;
+    let mut runner = LocalRunner;
     // A mistake in an option of the runs is told before anything is written.
     if let Step::Run(first) = dnsdyno_campaign::find::finder(settings.clone()).next() {
-        validate(&first.draft)?.notes.iter().for_each(|note| print_error(&format!("dnsdyno: {note}")));
+        let plans = runner.validate(&first.draft)?;
+        plans.plan.notes.iter().for_each(|note| print_error(&format!("dnsdyno: {note}")));
     }
     if flags.dry_run {
         return write!(std::io::stdout(), "{}", dry_run(&settings)).map(|()| OK).map_err(Failure::run_failed);
@@ -115,6 +117,7 @@ pub(crate) fn find(flags: FindFlags) -> Exit {
         settings,
         options: &kept,
         folder: &folder,
+        runner: &mut runner,
         control: &control,
         observer: &mut (),
         tell: &mut told,

@@ -12,10 +12,9 @@ use dnsdyno_executor::qualify::{Making, QualifyError, end_leftovers};
 use dnsdyno_executor::{CarriedOut, Journal, MakeError, carry_out};
 use dnsdyno_page::runs_in;
 use dnsdyno_plan::Draft;
-use dnsdyno_record::FinishedRun;
 use dnsdyno_report::units::{counted, length};
 use dnsdyno_report::{qualification_json, qualification_plan, qualification_text};
-use dnsdyno_runner::{Control, validate};
+use dnsdyno_runner::{Control, FinishedRun, LocalRunner, Runner};
 use dnsdyno_screen::Progress;
 use serde_json::json;
 
@@ -100,10 +99,11 @@ pub(crate) fn qualify(mut flags: QualifyFlags) -> Outcome {
         let why = "shorten --long, or add --however-long if that is what you want";
         return Err(Failure::bad_input(anyhow!("this takes at least {takes}: {why}")));
     }
+    let mut runner = LocalRunner;
     let mut campaign = Qualify::new(settings, draft.clone());
     if let Step::Run(request) = campaign.next() {
-        let plan = validate(&request.draft)?;
-        plan.notes.iter().for_each(|note| print_error(&format!("dnsdyno: {note}")));
+        let plans = runner.validate(&request.draft)?;
+        plans.plan.notes.iter().for_each(|note| print_error(&format!("dnsdyno: {note}")));
     }
     if flags.dry_run {
         write!(std::io::stdout(), "{}", qualification_plan(campaign.settings()))
@@ -125,6 +125,7 @@ pub(crate) fn qualify(mut flags: QualifyFlags) -> Outcome {
     let mut making = Progressing {
         settings: campaign.settings().clone(),
         folder: &folder,
+        runner: &mut runner,
         progress: progress(flags.quiet, flags.plain),
     };
     let carried_out = carry_out(&mut campaign, &mut journal, &mut making);
@@ -178,6 +179,7 @@ fn finish(flags: &QualifyFlags, settings: &Settings, result: &Qualified, folder:
 struct Progressing<'a> {
     settings: Settings,
     folder: &'a Path,
+    runner: &'a mut dyn Runner,
     progress: Progress,
 }
 
@@ -204,6 +206,7 @@ impl dnsdyno_executor::Progress for Progressing<'_> {
             of: self.folder,
             function: self.settings.function.as_ref(),
             stopped: &|| asked_to_stop().is_some(),
+            runner: self.runner,
             control: &control,
             observer: &mut screen,
         }

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use clap::{Args, ValueEnum};
+use clap::{Arg, Args, ValueEnum};
 use dnsdyno_plan::units::{parse_duration_ns, parse_size_bytes};
 use dnsdyno_responder::xdp::{XdpConfig, XdpResponder};
 use dnsdyno_responder::{
-    Buckets, CertificateFiles, Config, Delay, Echo, Error, Faults, Limit, Responder, Resumption, Rule,
-    Running, Share, Stall, TlsSettings, TlsVersions, Transport, Zone,
+    Buckets, CertificateFiles, Config, Echo, Error, Faults, Responder, Resumption, Rule, Running,
+    TlsSettings, TlsVersions, Transport, Zone,
 };
 use dnsdyno_sys::xdp::{Attach, Attached};
 use serde_json::Value;
@@ -23,7 +23,7 @@ use crate::exit::{Failure, OK, Outcome};
 use crate::message::print_error;
 
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, mut_args(with_units))]
 pub(crate) struct RespondFlags {
     /// Address and port for UDP and TCP; port 0 chooses a free one; may be repeated
     #[arg(short, long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:5300")]
@@ -94,78 +94,8 @@ pub(crate) struct RespondFlags {
     #[arg(long, help_heading = "Answers")]
     truncate: bool,
 
-    /// Delay each response: 5ms, uniform:1ms..5ms, normal:5ms,1ms, exp:2ms or lognormal:2ms,0.5
-    #[arg(long, value_name = "DELAY", help_heading = "Faults")]
-    delay: Option<Delay>,
-    /// Share of queries that get no response, such as 1%
-    #[arg(long, value_name = "SHARE", default_value = "0", help_heading = "Faults")]
-    loss: Share,
-    /// Share of queries whose response is sent twice
-    #[arg(long, value_name = "SHARE", default_value = "0", help_heading = "Faults")]
-    duplicate: Share,
-    /// Share of queries whose response has another ID
-    #[arg(long, value_name = "SHARE", default_value = "0", help_heading = "Faults")]
-    wrong_id: Share,
-    /// Share of queries whose response has another question
-    #[arg(long, value_name = "SHARE", default_value = "0", help_heading = "Faults")]
-    wrong_question: Share,
-    /// Share of queries whose response is a few random bytes
-    #[arg(long, value_name = "SHARE", default_value = "0", help_heading = "Faults")]
-    garbage: Share,
-    /// Send nothing from T1 to T2 after the first query, such as 3s..4s; then answer all queries received
-    #[arg(long, value_name = "T1..T2", help_heading = "Faults")]
-    stall: Option<Stall>,
-    /// Work on one query after another: 5k a second; or each for a time as of --delay, such as exp:200us; with
-    /// @8s from 8 s after the first query on
-    #[arg(long, value_name = "LIMIT", help_heading = "Faults")]
-    limit: Option<Limit>,
-    /// Do not answer queries that come while the work of more than this waits for the limit
-    #[arg(long, value_name = "T", default_value = "100ms", requires = "limit", help_heading = "Faults")]
-    limit_queue: String,
-    /// Take this much memory for each query and never give it back, such as 16k: a server with a leak, which dies
-    /// when the system has no more for it
-    #[arg(long, value_name = "BYTES", default_value = "0", help_heading = "Faults")]
-    leak: String,
-    /// Random seed: the same seed and the same queries give the same faults
-    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Faults")]
-    seed: u64,
-
-    /// Share of queries on which the connection is reset
-    #[arg(long, value_name = "SHARE", default_value = "0", help_heading = ON_CONNECTIONS)]
-    reset: Share,
-    /// Share of queries that get half a response, after which the connection is reset
-    #[arg(long, value_name = "SHARE", default_value = "0", help_heading = ON_CONNECTIONS)]
-    cut: Share,
-    /// Share of queries whose response declares 16 bytes more than it has
-    #[arg(long, value_name = "SHARE", default_value = "0", help_heading = ON_CONNECTIONS)]
-    wrong_length: Share,
-    /// Share of queries whose response is sent one byte at a time
-    #[arg(long, value_name = "SHARE", default_value = "0", help_heading = ON_CONNECTIONS)]
-    dribble: Share,
-    /// Share of queries whose response is sent after the next one on the connection
-    #[arg(long, value_name = "SHARE", default_value = "0", help_heading = ON_CONNECTIONS)]
-    reorder: Share,
-    /// Share of queries over DoH that get status 500
-    #[arg(long, value_name = "SHARE", default_value = "0", help_heading = ON_CONNECTIONS)]
-    http_500: Share,
-    /// Share of queries over DoH and DoQ whose stream is reset
-    #[arg(long, value_name = "SHARE", default_value = "0", help_heading = ON_CONNECTIONS)]
-    stream_reset: Share,
-    /// Share of queries over DoH on which GOAWAY is sent
-    #[arg(long, value_name = "SHARE", default_value = "0", help_heading = ON_CONNECTIONS)]
-    goaway: Share,
-    /// Close each connection regularly after K responses
-    #[arg(long, value_name = "K", help_heading = ON_CONNECTIONS)]
-    close_after: Option<u64>,
-    /// Share of connections that are accepted and never answered
-    #[arg(long, value_name = "SHARE", default_value = "0", help_heading = ON_CONNECTIONS)]
-    silent: Share,
-    /// Share of encrypted connections whose handshake gets no reply
-    #[arg(long, value_name = "SHARE", default_value = "0", help_heading = ON_CONNECTIONS)]
-    no_handshake: Share,
-    /// Share of encrypted connections whose handshake ends with an alert
-    #[arg(long, value_name = "SHARE", default_value = "0", help_heading = ON_CONNECTIONS)]
-    tls_alert: Share,
+    #[command(flatten)]
+    faults: Faults,
 
     /// Answer plain queries in the kernel, in the driver of --interface; others are passed to the sockets
     ///
@@ -199,6 +129,17 @@ pub(crate) struct RespondFlags {
     buckets: bool,
 }
 
+/// The options of faults with the units of all our options, which the responder does not know.
+fn with_units(option: Arg) -> Arg {
+    let length = |text: &str| parse_duration_ns(text).map(Duration::from_nanos);
+    let size = |text: &str| parse_size_bytes(text).map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+    match option.get_id().as_str() {
+        "limit_queue" => option.value_parser(length),
+        "leak_bytes" => option.value_parser(size),
+        _ => option,
+    }
+}
+
 /// Versions of TLS that `--tls-version` can select.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum TlsVersion {
@@ -215,8 +156,6 @@ enum XdpMode {
     Native,
     Generic,
 }
-
-const ON_CONNECTIONS: &str = "Faults of connections (TCP, DoT, DoH, DoQ)";
 
 const EXAMPLES: &str = "\
 The counts are printed as JSON at the end, and at each SIGUSR1.
@@ -357,38 +296,11 @@ impl RespondFlags {
             Some((first, others)) => (*first, others.to_vec()),
             None => (Config::default().listen, Vec::new()),
         };
-        let queue =
-            parse_duration_ns(&self.limit_queue).context("--limit-queue").map_err(Failure::bad_input)?;
-        let queue = Duration::from_nanos(queue);
-        let leak_bytes = parse_size_bytes(&self.leak).context("--leak").map_err(Failure::bad_input)?;
         Ok(Config {
             listen,
             listen_also,
             rule: self.rule()?,
-            faults: Faults {
-                delay: self.delay,
-                loss: self.loss,
-                duplicate: self.duplicate,
-                wrong_id: self.wrong_id,
-                wrong_question: self.wrong_question,
-                garbage: self.garbage,
-                reset: self.reset,
-                cut: self.cut,
-                wrong_length: self.wrong_length,
-                dribble: self.dribble,
-                reorder: self.reorder,
-                server_error: self.http_500,
-                stream_reset: self.stream_reset,
-                goaway: self.goaway,
-                silent: self.silent,
-                no_handshake: self.no_handshake,
-                tls_alert: self.tls_alert,
-                close_after: self.close_after,
-                stall: self.stall,
-                limit: self.limit.map(|limit| Limit { queue, ..limit }),
-                leak_bytes: usize::try_from(leak_bytes).unwrap_or(usize::MAX),
-                seed: self.seed,
-            },
+            faults: self.faults.clone(),
             threads: self.threads,
             share_port: self.share_port,
             tcp: !self.no_tcp,

@@ -4,11 +4,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use dnsdyno_plan::Draft;
 use dnsdyno_plan::expect::Expectation;
-use dnsdyno_plan::{Draft, Plan};
 use dnsdyno_record::{Digest, Ended};
 use dnsdyno_report::{diagnosis, first_finding_text};
-use dnsdyno_runner::{Control, Keep, LocalRunner, PlanRunner, validate};
+use dnsdyno_runner::{Control, Keep, LocalRunner, RunJob, Runner};
 use dnsdyno_screen::Progress;
 
 use crate::args::RunFlags;
@@ -26,19 +26,17 @@ pub(crate) fn run(flags: RunFlags) -> Outcome {
         }
         None => flags.draft,
     };
-    let plan = validate(&draft)?;
-    let may_use_sockets = plan.backend.xdp().is_some_and(|xdp| xdp.or_sockets);
-    // With the same seed: it is the same run, whichever backend sends it.
-    let over_sockets = Draft { seed: Some(plan.seed.to_string()), ..draft }.by_sockets();
-    let over_sockets = may_use_sockets.then(|| validate(&over_sockets)).transpose()?;
-    for note in &plan.notes {
+    let mut runner = LocalRunner;
+    let plans = runner.validate(&draft)?;
+    for note in &plans.plan.notes {
         print_error(&format!("dnsdyno: {note}"));
     }
     let output = &flags.output;
     let form = Form { json: output.json, verbose: output.verbose };
     let told = Told::start(&flags.metrics, output.quiet)?;
     let progress = progress(output.quiet, output.plain);
-    execute(&plan, over_sockets.as_ref(), flags.output.out, progress, form, told).map(|run| run.code)
+    let job = RunJob::new(&plans, kept_in(flags.output.out));
+    execute(&mut runner, &job, progress, form, told).map(|run| run.code)
 }
 
 /// A run that was made, and printed.
@@ -51,11 +49,15 @@ pub(crate) struct Executed {
     pub(crate) digest: Digest,
 }
 
-/// Runs the plan (or `over_sockets`, where AF_XDP is not available) and prints the summary.
+/// Where the record of a run is written: in the folder that the user names, or in one named by date and time.
+pub(crate) fn kept_in(folder: Option<PathBuf>) -> Keep {
+    folder.map_or(Keep::Dated, Keep::Folder)
+}
+
+/// Makes a run, and prints its summary.
 pub(crate) fn execute(
-    plan: &Plan,
-    over_sockets: Option<&Plan>,
-    folder: Option<PathBuf>,
+    runner: &mut dyn Runner,
+    job: &RunJob<'_>,
     progress: Progress,
     form: Form,
     mut told: Told,
@@ -67,15 +69,12 @@ pub(crate) fn execute(
     }
     let control = Arc::new(Control::default());
     let mut screen = screen(progress, &control)?;
-    let keep = folder.map_or(Keep::Dated, Keep::Folder);
-    let run = {
-        let observer = &mut (&mut screen, &mut told.observer());
-        LocalRunner { keep, over_sockets, control: &control, observer, query_logs: None }.run(plan)
-    };
+    let run = runner.run(job, &control, &mut (&mut screen, &mut told.observer()));
     screen.finish();
     let run = run?;
-    let answers = !plan.expect.iter().any(Expectation::is_on_answers);
-    let expected = Expected { of_run: &plan.expect, of_each: &run.each, answers };
+    let expect = &job.plans.plan.expect;
+    let answers = !expect.iter().any(Expectation::is_on_answers);
+    let expected = Expected { of_run: expect, of_each: &run.each, answers };
     let code = print(&run.digest, run.folder.as_deref(), form, expected)?;
     if let (Some(folder), false) = (&run.folder, form.json) {
         let folder = folder.display().to_string();

@@ -1,12 +1,13 @@
 //! Loads of experiments that are no run of ours: searches for the limit and other programs; on a server whose limit is
-//! known, stopped and resumed, and with programs that fail or never end.
+//! known, stopped and resumed, and with programs that fail or never end. And what loads share with `dnsdyno run`.
 
 use dnsdyno_lab::{Need, require};
+use dnsdyno_responder::Faults;
 use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::experiment::{SHORT, experiment, nothing_is_left, results};
-use crate::support::Workplace;
+use crate::support::{Workplace, responder};
 
 /// An experiment with a server that answers 2,000 queries a second and holds a tenth of a second of them.
 fn of_2000(work: &Workplace, loads: &str) {
@@ -215,6 +216,21 @@ fn the_original_and_our_personality_send_the_same_number_of_queries() {
     let sent = |at: usize| results["cells"][at]["found"][0]["figure"]["value"].as_f64();
     // The 125 queries of the testbed, four times.
     assert_eq!((sent(0), sent(1)), (Some(500.0), Some(500.0)), "{results}");
+}
+
+#[test]
+fn a_run_falls_back_to_sockets_where_af_xdp_cannot_be_had() {
+    let work = Workplace::new();
+    let server = responder(Faults::default());
+    // Nobody sends over AF_XDP to an address of the host itself.
+    let there = format!("[[server]]\nname = \"there\"\naddress = \"{}\"\n", server.address());
+    let run = "backend = \"auto\"\nask = [\"www.example A\"]\n";
+    let load = "[[load]]\nname = \"l\"\nrate = 100\nrepeats = 1\ndrop-first = 0\n";
+    work.write("x.toml", format!("{SHORT}{run}{there}{load}"));
+    experiment(&work, "-o out").gives(0);
+    let header = work.record("out/runs/001").header;
+    assert!(header.backend.xdp.is_none(), "{:?}", header.backend);
+    assert!(header.backend.why.is_some_and(|why| !why.is_empty()), "it says why");
 }
 
 #[test]

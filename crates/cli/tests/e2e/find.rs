@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dnsdyno_lab::within_tries;
-use dnsdyno_responder::{Config, Delay, Faults, Limit, Responder, Rule, Transport, Zone};
+use dnsdyno_responder::{Config, Delay, Faults, Responder, Rule, Transport, Zone};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -171,8 +171,8 @@ fn a_stair_a_ramp_and_a_ladder_of_windows_end_with_their_result() {
 fn the_searches_of_the_rfcs_state_median_and_percentiles_and_what_is_not_by_the_book() {
     let work = Workplace::with_queries();
     // A queue of a hundredth of a second: what it holds is little of a trial.
-    let limit = Limit { queue: Duration::from_millis(10), ..LIMIT.parse().unwrap() };
-    let server = responder(Faults { limit: Some(limit), ..Faults::default() });
+    let (limit, limit_queue) = (Some(LIMIT.parse().unwrap()), Some(Duration::from_millis(10)));
+    let server = responder(Faults { limit, limit_queue, ..Faults::default() });
     for (method, rfc) in [("rfc2544", "RFC 2544"), ("rfc8219", "RFC 8219")] {
         let ran = work.dnsdyno(&format!(
             "find -s {} -d q.txt --method {method} --trial 500ms --rest 0 --repeats 2 --precision 5% --from 2k --least \

@@ -179,8 +179,8 @@ fn a_limit_that_shows_only_after_some_time_fails_the_burst_and_the_load_is_lower
     within_tries(3, "the limit of 150 queries/s", |_| {
         let work = Workplace::with_queries();
         let second = Duration::from_secs(1);
-        let limit = Some(Limit { work: Delay::Fixed(second / 150), after: 8 * second, queue: second });
-        let server = responder(Faults { limit, ..Faults::default() });
+        let limit = Some(Limit { work: Delay::Fixed(second / 150), after: 8 * second });
+        let server = responder(Faults { limit, limit_queue: Some(second), ..Faults::default() });
         let words = format!("qualify -s {} -d q.txt {SCALED} -o q", server.address());
         let ran = killed_in(&work, &words, &["stair", "burst", "long run"]);
         must_say(

@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use dnsdyno_plan::TransportKind;
 use dnsdyno_plan::source::SourceError;
-use dnsdyno_record::{Digest, Ended, FinishedRun};
-use dnsdyno_runner::{Control, RunError};
+use dnsdyno_record::{Digest, Ended};
+use dnsdyno_runner::{Control, FinishedRun, RunError, Runner};
 use jiff::Timestamp;
 
 use crate::console::Console;
@@ -31,7 +31,12 @@ use crate::source_lines::{texts, warning_of};
 use crate::texts::{ctime, http_statistics, seconds};
 
 /// Runs it, and returns its exit code.
-pub(crate) fn run(words: &[String], control: &Arc<Control>, console: &Arc<Console>) -> u8 {
+pub(crate) fn run(
+    words: &[String],
+    runner: &mut dyn Runner,
+    control: &Arc<Control>,
+    console: &Arc<Console>,
+) -> u8 {
     console.print(BANNER);
     let mut settings = match SYNTAX.read(words).and_then(|given| Settings::read(&given, console)) {
         Ok(settings) => settings,
@@ -39,13 +44,18 @@ pub(crate) fn run(words: &[String], control: &Arc<Control>, console: &Arc<Consol
     };
     console.print(&status(words, &settings));
     settings.reduce(console);
-    match measure(&settings, control, console) {
+    match measure(&settings, runner, control, console) {
         Ok(code) => code,
         Err(refusal) => console.refuse(&refusal, &SYNTAX),
     }
 }
 
-fn measure(settings: &Settings, control: &Arc<Control>, console: &Arc<Console>) -> Result<u8, Refusal> {
+fn measure(
+    settings: &Settings,
+    runner: &mut dyn Runner,
+    control: &Arc<Control>,
+    console: &Arc<Console>,
+) -> Result<u8, Refusal> {
     let mode = settings.network.mode;
     settings.addresses.check(mode, settings.clients)?;
     if settings.addresses.local_port > 0 && mode.connects() {
@@ -54,8 +64,9 @@ fn measure(settings: &Settings, control: &Arc<Control>, console: &Arc<Console>) 
     console.flush();
     let form =
         Form { units: settings.input.units(), has_histogram: settings.has_histogram, interval_us: None };
-    let wanted = Wanted { draft: draft(settings), is_recorded: settings.is_recorded, control, console };
-    let run = match make(settings, &wanted, form, console) {
+    let wanted =
+        Wanted { draft: draft(settings), is_recorded: settings.is_recorded, runner, control, console };
+    let run = match make(settings, wanted, form, console) {
         Ok(run) => run,
         Err(RunError::Source(SourceError::Empty { .. })) => {
             return Err(Refusal::Fatal("input file contains no data".into()));
@@ -83,11 +94,11 @@ fn measure(settings: &Settings, control: &Arc<Control>, console: &Arc<Console>) 
 /// Makes the run, and prints what it prints meanwhile.
 fn make(
     settings: &Settings,
-    wanted: &Wanted<'_>,
+    mut wanted: Wanted<'_>,
     form: Form,
     console: &Arc<Console>,
 ) -> Result<FinishedRun, RunError> {
-    let plan = wanted.plan()?;
+    let plans = wanted.plans()?;
     let interval_us = interval_us(settings);
     let details = Form { interval_us, ..form };
     let details = (interval_us.is_some() && settings.has_interval_details).then_some(details);
@@ -99,7 +110,7 @@ fn make(
         let printer = &printer;
         move |_| counts.around(printer.log())
     };
-    let run = wanted.make(&plan, &mut intervals, Some(&logs));
+    let run = wanted.make(&plans, &mut intervals, Some(&logs));
     drop(logs);
     printer.finish();
     run

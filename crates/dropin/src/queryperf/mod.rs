@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 use dnsdyno_measure::shown;
 use dnsdyno_plan::source::{BadLine, BadReason, SourceError};
 use dnsdyno_plan::{Draft, QueriesFormat};
-use dnsdyno_record::{Digest, Ended, FinishedRun, Header};
-use dnsdyno_runner::{Control, Note, Observer, QueryLog, RunError};
+use dnsdyno_record::{Digest, Ended, Header};
+use dnsdyno_runner::{Control, FinishedRun, Note, Observer, QueryLog, RunError, Runner};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::console::Console;
@@ -26,7 +26,12 @@ use crate::queryperf::statistics::Part;
 use crate::server::system_text;
 
 /// Runs it, and returns its exit code.
-pub(crate) fn run(words: &[String], control: &Arc<Control>, console: &Arc<Console>) -> u8 {
+pub(crate) fn run(
+    words: &[String],
+    runner: &mut dyn Runner,
+    control: &Arc<Control>,
+    console: &Arc<Console>,
+) -> u8 {
     console.print(BANNER);
     let mut settings = match Settings::read(words) {
         Ok(settings) => settings,
@@ -40,7 +45,7 @@ pub(crate) fn run(words: &[String], control: &Arc<Control>, console: &Arc<Consol
         console.line("[Status] Processing input data");
         console.flush();
         follow_directives(&mut settings, console);
-        measure(&settings, control, console)
+        measure(&settings, runner, control, console)
     });
     measured.unwrap_or_else(|mistake| {
         console.tell(&mistake);
@@ -71,13 +76,18 @@ fn follow_directives(settings: &mut Settings, console: &Console) {
     }
 }
 
-fn measure(settings: &Settings, control: &Arc<Control>, console: &Arc<Console>) -> Result<u8, String> {
+fn measure(
+    settings: &Settings,
+    runner: &mut dyn Runner,
+    control: &Arc<Control>,
+    console: &Arc<Console>,
+) -> Result<u8, String> {
     let server = settings.address()?;
     let rounds = Arc::new(Mutex::new(Rounds::new(settings)));
     let mut progress = Progress::new(settings, console, &rounds, format!("{}", server.ip()));
-    let wanted = Wanted { draft: draft(settings, server), is_recorded: true, control, console };
+    let mut wanted = Wanted { draft: draft(settings, server), is_recorded: true, runner, control, console };
     let log = |_| Box::new(Log::new(&rounds, console, settings)) as Box<dyn QueryLog>;
-    let made = wanted.plan().and_then(|plan| wanted.make(&plan, &mut progress, Some(&log)));
+    let made = wanted.plans().and_then(|plans| wanted.make(&plans, &mut progress, Some(&log)));
     match made {
         Ok(FinishedRun { digest, .. }) => {
             if let Some(Ended::Failed { why }) = digest.ended() {

@@ -13,8 +13,8 @@ use std::sync::Arc;
 use dnsdyno_measure::shown;
 use dnsdyno_plan::TransportKind;
 use dnsdyno_plan::source::SourceError;
-use dnsdyno_record::{Digest, Ended, FinishedRun};
-use dnsdyno_runner::{Control, RunError};
+use dnsdyno_record::{Digest, Ended};
+use dnsdyno_runner::{Control, FinishedRun, RunError, Runner};
 
 use crate::console::Console;
 use crate::exit::signal_code;
@@ -31,8 +31,13 @@ use crate::texts::http_statistics;
 use crate::values::Value;
 
 /// Runs it, and returns its exit code.
-pub(crate) fn run(words: &[String], control: &Arc<Control>, console: &Arc<Console>) -> u8 {
-    make(words, control, console).code
+pub(crate) fn run(
+    words: &[String],
+    runner: &mut dyn Runner,
+    control: &Arc<Control>,
+    console: &Arc<Console>,
+) -> u8 {
+    make(words, runner, control, console).code
 }
 
 /// What has become of a command line.
@@ -48,7 +53,12 @@ pub(crate) fn plot_file(words: &[String]) -> Option<String> {
 }
 
 /// Runs a command line.
-pub(crate) fn make(words: &[String], control: &Arc<Control>, console: &Arc<Console>) -> Made {
+pub(crate) fn make(
+    words: &[String],
+    runner: &mut dyn Runner,
+    control: &Arc<Control>,
+    console: &Arc<Console>,
+) -> Made {
     console.print(BANNER);
     let settings = SYNTAX.read(words).and_then(|given| {
         if given.has('W') {
@@ -56,13 +66,14 @@ pub(crate) fn make(words: &[String], control: &Arc<Control>, console: &Arc<Conso
         }
         Settings::read(&given)
     });
-    let measured = settings.and_then(|settings| measure(words, &settings, control, console));
+    let measured = settings.and_then(|settings| measure(words, &settings, runner, control, console));
     measured.unwrap_or_else(|refusal| Made { code: console.refuse(&refusal, &SYNTAX), folder: None })
 }
 
 fn measure(
     words: &[String],
     settings: &Settings,
+    runner: &mut dyn Runner,
     control: &Arc<Control>,
     console: &Arc<Console>,
 ) -> Result<Made, Refusal> {
@@ -72,7 +83,7 @@ fn measure(
     console.print(&format!("[Status] Command line: resperf{line}\n[Status] Sending\n"));
     console.flush();
     let mut progress = Progress::new(settings, console, control);
-    let run = match run_of(settings, &mut progress, control, console) {
+    let run = match run_of(settings, &mut progress, runner, control, console) {
         Ok(run) => run,
         // Read again and again, a file without queries is another mistake than one that is read once.
         Err(RunError::Source(SourceError::Empty { .. })) if settings.draft.passes.is_none() => {
@@ -99,15 +110,16 @@ fn measure(
 fn run_of(
     settings: &Settings,
     progress: &mut Progress<'_>,
+    runner: &mut dyn Runner,
     control: &Arc<Control>,
     console: &Arc<Console>,
 ) -> Result<FinishedRun, RunError> {
-    let wanted =
-        Wanted { draft: settings.draft.clone(), is_recorded: settings.is_recorded, control, console };
-    let plan = wanted.plan()?;
+    let (draft, is_recorded) = (settings.draft.clone(), settings.is_recorded);
+    let mut wanted = Wanted { draft, is_recorded, runner, control, console };
+    let plans = wanted.plans()?;
     let printing = Printing::of_responses(settings.network.suppress);
     let printer = Printer::start(printing, console).map_err(|error| RunError::Observer(Box::new(error)))?;
-    let run = wanted.make(&plan, progress, Some(&|_| printer.log()));
+    let run = wanted.make(&plans, progress, Some(&|_| printer.log()));
     printer.finish();
     run
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use dnsdyno_page::Options;
-use dnsdyno_runner::Control;
+use dnsdyno_runner::{Control, Runner};
 use jiff::Zoned;
 
 use crate::console::Console;
@@ -19,9 +19,14 @@ use crate::resperf_report::graph::{Graph, Line};
 use crate::server::system_text;
 
 /// Runs it, and returns its exit code.
-pub(crate) fn run(words: &[String], control: &Arc<Control>, console: &Arc<Console>) -> u8 {
+pub(crate) fn run(
+    words: &[String],
+    runner: &mut dyn Runner,
+    control: &Arc<Control>,
+    console: &Arc<Console>,
+) -> u8 {
     let name = words.first().map_or("resperf-report", |word| word.rsplit('/').next().unwrap_or(word));
-    match make(words, control) {
+    match make(words, runner, control) {
         Ok(Made { page, .. }) => {
             console.tell(&format!("Done, report is in {page}\n"));
             0
@@ -55,7 +60,7 @@ enum Failed {
     },
 }
 
-fn make(words: &[String], control: &Arc<Control>) -> Result<Made, Failed> {
+fn make(words: &[String], runner: &mut dyn Runner, control: &Arc<Control>) -> Result<Made, Failed> {
     let (id, output) = first_free(&Zoned::now().strftime("%Y%m%d-%H%M").to_string())?;
     let file = |ending: &str| format!("{id}.{ending}");
     let plot = file("gnuplot");
@@ -63,7 +68,7 @@ fn make(words: &[String], control: &Arc<Control>) -> Result<Made, Failed> {
     let words: Vec<String> = ["resperf", "-P", &plot].map(str::to_owned).into_iter().chain(given).collect();
     let printed = output.try_clone().map_err(|error| Failed::File { path: file("output"), error })?;
     let console = Arc::new(Console::new(Box::new(output), Box::new(printed)));
-    let resperf::Made { code, folder } = resperf::make(&words, control, &console);
+    let resperf::Made { code, folder } = resperf::make(&words, runner, control, &console);
     console.flush();
     if code != 0 {
         return Err(Failed::Resperf { output: file("output"), code: 1 });

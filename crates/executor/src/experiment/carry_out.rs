@@ -9,9 +9,8 @@ use std::time::{Duration, Instant};
 
 use dnsdyno_campaign::experiment::{Cell, Experiment, Found, Next, Outcome};
 use dnsdyno_lab::VethPair;
-use dnsdyno_record::FinishedRun;
 use dnsdyno_report::answer;
-use dnsdyno_runner::{Control, Keep, LocalRunner, PlanRunner, RunError, StopCause, validate};
+use dnsdyno_runner::{Control, FinishedRun, Keep, RunError, RunJob, Runner, StopCause};
 use dnsdyno_sys::thread::allowed_cpus;
 
 use super::cpus::Cpus;
@@ -49,6 +48,7 @@ pub struct Carried {
 pub fn carry_out(
     setup: &Setup,
     folder: &Path,
+    runner: &mut dyn Runner,
     stop: &Stop,
     watcher: &mut dyn Watcher,
 ) -> Result<Carried, ExperimentError> {
@@ -64,7 +64,7 @@ pub fn carry_out(
     let in_namespaces = in_namespaces(setup, watcher)?;
     let (cancel, kept) = (stop.cancel(), RefCell::default());
     let starter = Starter { setup, place: &place, cpus: &cpus, in_namespaces, cancel, kept };
-    let mut maker = Maker { setup, starter, stop, watcher, kept: BTreeMap::new() };
+    let mut maker = Maker { setup, starter, runner, stop, watcher, kept: BTreeMap::new() };
     let made = maker.make(&mut experiment, &mut journal);
     // Before the place is removed, and servers before their helpers.
     maker.kept.clear();
@@ -103,6 +103,7 @@ fn in_namespaces(setup: &Setup, watcher: &mut dyn Watcher) -> Result<bool, Exper
 struct Maker<'a> {
     setup: &'a Setup,
     starter: Starter<'a>,
+    runner: &'a mut dyn Runner,
     stop: &'a Stop,
     watcher: &'a mut dyn Watcher,
     /// By number of the subject: the servers that are kept from run to run.
@@ -197,7 +198,8 @@ impl Maker<'_> {
             let made = match way {
                 Way::Run => self.measured(&draft, why, folder, standing, &control, &clock),
                 Way::Search(options) => {
-                    let search = || found::search(options, &draft, folder, &control, self.watcher);
+                    let search =
+                        || found::search(options, &draft, folder, self.runner, &control, self.watcher);
                     let failed =
                         |source| ExperimentError::Search { why: why.to_owned(), source: Box::new(source) };
                     let came = at_generator(standing, self.starter.cpus, search);
@@ -241,11 +243,9 @@ impl Maker<'_> {
         clock: &Clock,
     ) -> Result<Ran, ExperimentError> {
         let made = at_generator(standing, self.starter.cpus, || {
-            let plan = validate(draft)?;
-            let mut observer = Beginning { clock, watcher: self.watcher };
-            let keep = Keep::Folder(folder.to_owned());
-            let observer = &mut observer;
-            LocalRunner { keep, over_sockets: None, control, observer, query_logs: None }.run(&plan)
+            let plans = self.runner.validate(draft)?;
+            let job = RunJob::new(&plans, Keep::Folder(folder.to_owned()));
+            self.runner.run(&job, control, &mut Beginning { clock, watcher: self.watcher })
         })?;
         match made {
             Ok(FinishedRun { incomplete: Some(source), .. }) => Err(ExperimentError::Disk { source }),

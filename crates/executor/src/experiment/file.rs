@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use dnsdyno_plan::{Draft, MemberDraft, PieceDraft};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use toml::de::{DeTable, DeValue};
 
 use super::keys::{Unknown, fields_of};
@@ -108,7 +108,7 @@ pub(super) struct VariantTable {
 }
 
 /// How a server is started, or where it is.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 pub(super) struct Config {
     pub(super) template: Option<String>,
@@ -146,7 +146,7 @@ pub(super) struct EventTable {
 }
 
 /// What a path does, in the words of `dnsdyno relay`.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct PathTable {
     pub(super) between: Option<String>,

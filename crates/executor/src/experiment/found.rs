@@ -18,7 +18,7 @@ use dnsdyno_campaign::find::{Finding, Made, Method, Options, Outcome, Settings};
 use dnsdyno_measure::units::{duration, rate};
 use dnsdyno_plan::Draft;
 use dnsdyno_report::finding::{answer_line, finding_text, trial_line};
-use dnsdyno_runner::{Control, RunError};
+use dnsdyno_runner::{Control, RunError, Runner};
 use serde_json::json;
 
 use super::cpus::Cpus;
@@ -47,6 +47,7 @@ pub(super) fn search(
     options: &Options,
     draft: &Draft,
     folder: &Path,
+    runner: &mut dyn Runner,
     control: &Arc<Control>,
     watcher: &mut dyn Watcher,
 ) -> Result<Came, FindFailed> {
@@ -58,7 +59,8 @@ pub(super) fn search(
     let mut told = Told { method: settings.method(), lines: 0, watcher };
     // The server is another process at another port after each start, but the same server.
     let kept = json!({ "options": options });
-    let search = Search { settings, options: &kept, folder, control, observer: &mut (), tell: &mut told };
+    let (options, observer, tell) = (&kept, &mut (), &mut told);
+    let search = Search { settings, options, folder, runner, control, observer, tell };
     match search.carry_out() {
         Ok(CarriedOut::Done(finding)) => Ok(Came::Found(Box::new(of_finding(&finding)))),
         Ok(CarriedOut::Stopped) => Ok(Came::Stopped),

@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use dnsdyno_lab::{ServerSpec, Zone};
 use dnsdyno_plan::units::parse_size_bytes;
+use toml::{Table, Value};
 
 use super::file::Config;
-use super::keys::nearest;
+use super::keys::{fields_of, nearest};
 use super::path::{Between, said};
 use super::text::Text;
 use super::values::{duration, named, relative};
@@ -50,81 +51,75 @@ pub(super) struct Started {
 }
 
 impl Config {
-    /// This, and where it has nothing, `base`.
-    pub(super) fn over(&self, base: &Config) -> Config {
-        let merged = |own: &BTreeMap<String, Text>, base: &BTreeMap<String, Text>| {
-            let mut all = base.clone();
-            all.extend(own.clone());
-            all
-        };
-        Config {
-            template: self.template.clone().or(base.template.clone()),
-            address: self.address.clone().or(base.address.clone()),
-            i_may_load_this_server: self.i_may_load_this_server.or(base.i_may_load_this_server),
-            program: self.program.clone().or(base.program.clone()),
-            threads: self.threads.or(base.threads),
-            receive_buffer: self.receive_buffer.clone().or(base.receive_buffer.clone()),
-            zone: self.zone.clone().or(base.zone.clone()),
-            origin: self.origin.clone().or(base.origin.clone()),
-            stub: self.stub.clone().or(base.stub.clone()),
-            prepare: self.prepare.clone().or(base.prepare.clone()),
-            ready_when: self.ready_when.clone().or(base.ready_when.clone()),
-            ready_within: self.ready_within.clone().or(base.ready_within.clone()),
-            path: self.path.clone().or(base.path.clone()),
-            parts: self.parts.clone().or(base.parts.clone()),
-            values: merged(&self.values, &base.values),
-            environment: merged(&self.environment, &base.environment),
-            sysctl: merged(&self.sysctl, &base.sysctl),
+    /// This, and where it has nothing, `base`: of tables of values each value, of others the whole.
+    pub(super) fn over(&self, base: &Config) -> Result<Config, String> {
+        let mut merged = keys(base)?;
+        for (key, own) in keys(self)? {
+            match (merged.get_mut(&key), own) {
+                (Some(Value::Table(all)), Value::Table(own)) if VALUES.contains(&key.as_str()) => {
+                    all.extend(own)
+                }
+                (_, own) => drop(merged.insert(key, own)),
+            }
         }
+        merged.try_into().map_err(|error| error.to_string())
     }
 
-    /// What it has otherwise than `base`, for people.
-    pub(super) fn differences(&self, base: &Config) -> Vec<String> {
+    /// What it has otherwise than `base`, for people, in the order of the keys.
+    pub(super) fn differences(&self, base: &Config) -> Result<Vec<String>, String> {
+        let (own, of_base) = (keys(self)?, keys(base)?);
         let mut found = Vec::new();
-        let mut one = |key: &str, own: Option<&str>, base: Option<&str>| {
-            if own != base {
-                found.push(format!("{key} = {}", in_short(own.unwrap_or("not given"))));
+        for key in fields_of::<Config>().iter().filter(|key| !BESIDE.contains(key)) {
+            let (own, of_base) = (own.get(*key), of_base.get(*key));
+            match *key {
+                _ if own == of_base => {}
+                "path" => found.push(self.path.as_ref().map_or("no path".to_owned(), said)),
+                "parts" => {
+                    let (own, of_base) = (list(own), list(of_base));
+                    let new = own.iter().filter(|part| !of_base.contains(part));
+                    found.extend(new.map(|part| format!("with part {}", text(part))));
+                    let gone = of_base.iter().filter(|part| !own.contains(part));
+                    found.extend(gone.map(|part| format!("without part {}", text(part))));
+                }
+                // What a table has not is as in `base`.
+                key if VALUES.contains(&key) => {
+                    let other = |(name, value): &(&String, &Value)| {
+                        of_base.and_then(|table| table.get(name.as_str())) != Some(*value)
+                    };
+                    let own = own.and_then(Value::as_table).into_iter().flatten().filter(other);
+                    found.extend(
+                        own.map(|(name, value)| format!("{key}.{name} = {}", in_short(&text(value)))),
+                    );
+                }
+                key => {
+                    let value = own.map_or("not given".to_owned(), text);
+                    found.push(format!("{key} = {}", in_short(&value)));
+                }
             }
-        };
-        let threads = |config: &Config| config.threads.map(|threads| threads.to_string());
-        one("template", self.template.as_deref(), base.template.as_deref());
-        one("address", self.address.as_deref(), base.address.as_deref());
-        one("program", self.program.as_deref(), base.program.as_deref());
-        one("threads", threads(self).as_deref(), threads(base).as_deref());
-        let buffer = |config: &Config| config.receive_buffer.as_ref().map(|text| text.0.clone());
-        one("receive-buffer", buffer(self).as_deref(), buffer(base).as_deref());
-        one("zone", self.zone.as_deref(), base.zone.as_deref());
-        one("origin", self.origin.as_deref(), base.origin.as_deref());
-        one("stub", self.stub.as_deref(), base.stub.as_deref());
-        one("prepare", self.prepare.as_deref(), base.prepare.as_deref());
-        one("ready-when", self.ready_when.as_deref(), base.ready_when.as_deref());
-        if self.path != base.path {
-            found.push(self.path.as_ref().map_or("no path".to_owned(), said));
         }
-        let parts = |config: &Config| config.parts.clone().unwrap_or_default();
-        let (own, of_base) = (parts(self), parts(base));
-        found.extend(
-            own.iter().filter(|part| !of_base.contains(part)).map(|part| format!("with part {part}")),
-        );
-        found.extend(
-            of_base.iter().filter(|part| !own.contains(part)).map(|part| format!("without part {part}")),
-        );
-        let maps = [
-            ("values", &self.values, &base.values),
-            ("environment", &self.environment, &base.environment),
-            ("sysctl", &self.sysctl, &base.sysctl),
-        ];
-        for (word, own, of_base) in maps {
-            let differs = |(name, text): &(&String, &Text)| of_base.get(*name) != Some(*text);
-            found.extend(
-                own.iter()
-                    .filter(differs)
-                    .map(|(name, text)| format!("{word}.{name} = {}", in_short(&text.0))),
-            );
-        }
-        found
+        Ok(found)
     }
 }
+
+/// The keys that are given.
+fn keys(config: &Config) -> Result<Table, String> {
+    Table::try_from(config).map_err(|error| error.to_string())
+}
+
+fn list(value: Option<&Value>) -> &[Value] {
+    value.and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+/// A value as a text without quotation marks.
+fn text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// The keys that are tables of values: a variant gives some of them, and has the others of its server.
+const VALUES: [&str; 3] = ["values", "environment", "sysctl"];
+
+/// The keys that make no other server: whether it may be loaded, and how long its start may take.
+const BESIDE: [&str; 2] = ["i-may-load-this-server", "ready-within"];
 
 /// The first line of a text, which may be a part of a configuration.
 fn in_short(text: &str) -> String {
@@ -150,7 +145,7 @@ pub(super) fn kind(
         }
         (None, Some(address)) => {
             let started = Config { address: None, i_may_load_this_server: None, ..config.clone() };
-            if let Some(first) = started.differences(&Config::default()).first() {
+            if let Some(first) = started.differences(&Config::default())?.first() {
                 let advice = "it is not started here: remove it, or give a `template`";
                 return Err(format!("{what} has an `address`, and {first}: {advice}"));
             }
@@ -161,14 +156,11 @@ pub(super) fn kind(
     };
     let wrong = |error: &dyn std::fmt::Display| format!("{what}: {error}");
     let mut spec = spec(template, folder).map_err(|reason| wrong(&reason))?;
-    // This program itself need not be in the search path.
-    if let Some(own) = std::env::current_exe().ok().filter(|_| spec.program_name() == OWN) {
-        spec = spec.with_program(&own.display().to_string());
-    }
     if let Some(program) = &config.program {
         let path = if program.contains('/') { relative(folder, program) } else { program.clone() };
         spec = spec.with_program(&path);
     }
+    // This program itself need not be in the search path.
     if spec.program_name() == OWN_PROGRAM
         && let Ok(own) = std::env::current_exe()
     {
@@ -251,6 +243,3 @@ fn zone(config: &Config, folder: &Path) -> Result<Zone, String> {
         (None, None) => Ok(Zone::example()),
     }
 }
-
-/// The name of this program in a template.
-const OWN: &str = "dnsdyno";

@@ -6,8 +6,8 @@ use std::path::Path;
 use dnsdyno_campaign::experiment::{LoadKind, LoadOf, Strictness};
 use dnsdyno_lab::example_queries;
 use dnsdyno_plan::units::parse_percent;
-use dnsdyno_plan::{Curve, Draft, Stop};
-use dnsdyno_runner::validate;
+use dnsdyno_plan::{Curve, Draft, Group, Stop};
+use dnsdyno_runner::Runner;
 
 use super::file::{File, InDoubtWord};
 use super::kind::Kind;
@@ -42,6 +42,7 @@ pub(super) fn load(
     watch: Option<&Vec<String>>,
     events: &[Event],
     kinds: &[Kind],
+    runner: &dyn Runner,
 ) -> Result<Load, String> {
     let name = table.draft.name.clone().unwrap_or_default();
     let wrong = |error: String| format!("load `{name}`: {error}");
@@ -68,12 +69,7 @@ pub(super) fn load(
     if let Some((kind, path)) = draft.source.as_deref().and_then(|text| text.split_once(':')) {
         draft.source = Some(format!("{kind}:{}", relative(folder, path)));
     }
-    let has_source = draft.queries.is_some()
-        || draft.source.is_some()
-        || draft.ask.is_some()
-        || draft.zone.is_some()
-        || draft.replay.is_some()
-        || draft.generator.is_some();
+    let has_source = draft.chooses(Group::Source);
     if !has_source
         && file.server.iter().any(|server| server.config.origin.is_some() || server.config.address.is_some())
     {
@@ -89,8 +85,8 @@ pub(super) fn load(
     let watch = draft.watch.as_ref().map(|words| words.iter().filter(is_known).cloned().collect());
     let known = Draft { watch, ..draft.clone() };
     let of_load: Vec<&Event> = events.iter().filter(|event| event.is_of_load(&name)).collect();
-    let (kind, lasts_ns) =
-        (way.kind(), way.checked(&table.own, &table.draft, &known, &of_load).map_err(wrong)?);
+    let lasts_ns = way.checked(&table.own, &table.draft, &known, &of_load, runner).map_err(wrong)?;
+    let kind = way.kind();
     let (usual_repeats, usual_dropped) =
         way.usual_runs(file.repeats.unwrap_or(5), file.drop_first.unwrap_or(1));
     let repeats = bounded("repeats", table.own.repeats, usual_repeats, 1..=10_000).map_err(wrong)?;
@@ -100,7 +96,7 @@ pub(super) fn load(
     let mut strictness = Strictness { steady_permille: None, any_answer, keeps_doubtful };
     let mut of = LoadOf { name: name.clone(), kind, strictness, lasts_ns, repeats, dropped };
     if kind == LoadKind::Run {
-        let (lasts_ns, phases) = planned(&known, kinds).map_err(wrong)?;
+        let (lasts_ns, phases) = planned(&known, kinds, runner).map_err(wrong)?;
         let has_event = of_load.iter().any(|event| !matches!(event.action, Action::Nothing));
         let is_even = phases < 2 && !has_event;
         let asked = table.own.steady.as_ref().or(file.steady.as_ref());
@@ -120,7 +116,7 @@ pub(super) struct Load {
 
 /// Checks a run at each server that has an address, and at this host; returns how long it lasts at most, where the
 /// server does not decide it, and its phases.
-fn planned(draft: &Draft, kinds: &[Kind]) -> Result<(Option<u64>, usize), String> {
+fn planned(draft: &Draft, kinds: &[Kind], runner: &dyn Runner) -> Result<(Option<u64>, usize), String> {
     let at_home = [("127.0.0.1".to_owned(), false)];
     let there = kinds.iter().filter_map(|kind| match kind {
         Kind::There { address, is_allowed } => Some((address.clone(), *is_allowed)),
@@ -133,7 +129,7 @@ fn planned(draft: &Draft, kinds: &[Kind]) -> Result<(Option<u64>, usize), String
             i_may_load_this_server: is_allowed.then_some(true),
             ..draft.clone()
         };
-        let plan = validate(&at).map_err(|error| error.to_string())?;
+        let plan = runner.validate(&at).map_err(|error| error.to_string())?.plan;
         let phases = plan.load.curve().map_or(1, |curve| curve.phases().len());
         found = (length(plan.load.curve(), &plan.stop), phases);
     }

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use dnsdyno_campaign::experiment::{Design, LoadKind, Order};
 use dnsdyno_plan::Draft;
+use dnsdyno_runner::Runner;
 use serde_json::Value;
 
 use super::error::ExperimentError;
@@ -64,11 +65,11 @@ pub enum Wanted {
 }
 
 impl Setup {
-    /// Reads the file of an experiment; with `full`, at its full scale.
+    /// Reads the file of an experiment; with `full`, at its full scale. `runner` validates its runs, and makes none.
     ///
     /// # Errors
     /// What is wrong in it, with the line where that is known.
-    pub fn read(path: &Path, full: bool) -> Result<Setup, ExperimentError> {
+    pub fn read(path: &Path, full: bool, runner: &dyn Runner) -> Result<Setup, ExperimentError> {
         let cannot = |source| ExperimentError::ReadFile { path: path.to_owned(), source };
         let text = fs::read_to_string(path).map_err(cannot)?;
         let wrong = |reason: String| ExperimentError::File { path: path.to_owned(), reason };
@@ -78,7 +79,7 @@ impl Setup {
         let table: toml::Table = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
         let identity = serde_json::json!({ "experiment": table, "full": full });
         let name = path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        checked(&file, &name, &folder, identity).map_err(wrong)
+        checked(&file, &name, &folder, identity, runner).map_err(wrong)
     }
 
     /// Whether any server is started, and not only asked.
@@ -93,7 +94,13 @@ impl Setup {
     }
 }
 
-fn checked(file: &File, name: &str, folder: &Path, identity: Value) -> Result<Setup, String> {
+fn checked(
+    file: &File,
+    name: &str,
+    folder: &Path,
+    identity: Value,
+    runner: &dyn Runner,
+) -> Result<Setup, String> {
     let helpers = helpers(file, folder)?;
     let names: Vec<&str> = helpers.iter().map(|helper| helper.name.as_str()).collect();
     let (subjects, kinds) = subjects(file, folder, &names)?;
@@ -115,7 +122,7 @@ fn checked(file: &File, name: &str, folder: &Path, identity: Value) -> Result<Se
     let events = events(&file.event, &subjects, &load_names(&file.load)?, &names)?;
     let (mut loads, mut drafts, mut ways) = (Vec::new(), Vec::new(), Vec::new());
     for table in &file.load {
-        let Load { of, draft, way } = load(file, table, folder, watch.as_ref(), &events, &kinds)?;
+        let Load { of, draft, way } = load(file, table, folder, watch.as_ref(), &events, &kinds, runner)?;
         loads.push(of);
         drafts.push(draft);
         ways.push(way);

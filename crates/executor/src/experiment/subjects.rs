@@ -132,8 +132,9 @@ struct Variant {
 fn variants(server: &ServerTable, name: &str) -> Result<Vec<Variant>, String> {
     let of = |table: &super::file::VariantTable| {
         let name = format!("{name}/{}", named("variant", &table.name)?);
-        let config = table.config.over(&server.config);
-        let differences = config.differences(&server.config);
+        let wrong = |error: String| format!("variant `{name}`: {error}");
+        let config = table.config.over(&server.config).map_err(wrong)?;
+        let differences = config.differences(&server.config).map_err(wrong)?;
         match (differences.len(), table.changes) {
             (0, _) => {
                 return Err(format!(

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use dnsdyno_campaign::experiment::{LoadKind, Order};
-use dnsdyno_plan::Draft;
+use dnsdyno_plan::{Draft, Group};
+use dnsdyno_runner::LocalRunner;
 
 use super::file::{Config, EventTable, File};
 use super::keys::fields_of;
@@ -20,7 +21,7 @@ fn setup(text: &str, full: bool) -> Result<Setup, String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.toml");
     fs::write(&path, text).unwrap();
-    Setup::read(&path, full).map_err(|error| error.to_string())
+    Setup::read(&path, full, &LocalRunner).map_err(|error| error.to_string())
 }
 
 const NSD: &str = "[[server]]\nname = \"nsd\"\ntemplate = \"nsd\"\n";
@@ -31,7 +32,8 @@ fn every_experiment_of_the_project_can_be_read_and_says_how_long_it_takes() {
     let mut read = 0;
     for entry in fs::read_dir(root().join("experiments")).unwrap().flatten() {
         if entry.path().extension().is_some_and(|extension| extension == "toml") {
-            let setup = Setup::read(&entry.path(), false).unwrap_or_else(|error| panic!("{error}"));
+            let setup =
+                Setup::read(&entry.path(), false, &LocalRunner).unwrap_or_else(|error| panic!("{error}"));
             let lines = summary(&setup).join("\n");
             assert!(lines.contains(" runs: ") && lines.contains("  takes "), "{lines}");
             read += 1;
@@ -117,6 +119,67 @@ fn servers_are_compared_with_the_first_one_and_variants_with_their_server() {
         design.subjects.iter().map(|subject| (subject.name.as_str(), subject.against)).collect();
     assert_eq!(found, [("nsd", None), ("nsd/two", Some(0)), ("knot", Some(0)), ("knot/two", Some(2))]);
     assert_eq!(design.subjects[1].differs, "threads = 2");
+}
+
+#[test]
+fn a_variant_has_what_it_does_not_give_of_its_server_and_differs_by_the_rest() {
+    let of = |text: &str| toml::from_str::<Config>(text).unwrap();
+    let server = of("template = \"nsd\"\nprogram = \"nsd\"\nthreads = 2\nready-within = \"9s\"\n\
+                     values = { a = \"1\", b = 2 }\nparts = [\"x\", \"y\"]\npath = { delay = \"1ms\", loss = \"1%\" }");
+    // Each key, in the order of the struct.
+    let variant = of("template = \"knot\"\ni-may-load-this-server = true\nprogram = \"a\"\nthreads = 3\n\
+                      receive-buffer = \"1M\"\nzone = \"z\"\norigin = \"o\"\nstub = \"s\"\nprepare = \"one\\ntwo\"\n\
+                      ready-when = \"true\"\nready-within = \"1s\"\npath = { delay = \"2ms\" }\nparts = [\"y\", \"z\"]\n\
+                      values = { b = 3 }\nenvironment = { E = \"e\" }\nsysctl = { \"net.s\" = 1 }");
+    let both = variant.over(&server).unwrap();
+    assert_eq!(
+        (both.threads, both.path.clone()),
+        (Some(3), variant.path.clone()),
+        "a path is replaced whole"
+    );
+    let expected = [
+        "template = knot",
+        "program = a",
+        "threads = 3",
+        "receive-buffer = 1M",
+        "zone = z",
+        "origin = o",
+        "stub = s",
+        "prepare = one …",
+        "ready-when = true",
+        "path with delay=2ms",
+        "with part z",
+        "without part x",
+        "values.b = 3",
+        "environment.E = e",
+        "sysctl.net.s = 1",
+    ];
+    assert_eq!(both.differences(&server).unwrap(), expected);
+    let nothing = Config::default().over(&server).unwrap();
+    assert_eq!((nothing.differences(&server).unwrap(), &nothing), (vec![], &server));
+    assert_eq!(of("program = \"x\"").differences(&server).unwrap()[0], "template = not given");
+}
+
+#[test]
+fn searches_and_programs_take_no_load_of_all_runs() {
+    let runs = [
+        "rate = \"5k\"\nfor = \"3s\"",
+        "ramp = \"1..2k\"\nover = \"5s\"\nhold = \"1s\"",
+        "stair = \"2k..4k\"\nstep = \"1k\"\nhold = \"5s\"",
+        "burst = \"1k..2k\"\nevery = \"2s\"\nhold = \"1s\"\nfor = \"10s\"",
+        "[[run.piece]]\nrate = 5\nfor = 1",
+        "outstanding = 10\nrate-limit = 9\ncount = 100",
+        "outstanding = 10\npasses = 2",
+    ];
+    for (run, load) in
+        runs.iter().flat_map(|run| ["find = \"search\"", "command = \"true\""].map(|load| (run, load)))
+    {
+        let text = format!("[run]\ntimeout = \"1s\"\n{run}\n{NSD}[[load]]\nname = \"l\"\n{load}\n");
+        let setup = setup(&text, false).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let draft = setup.draft(0, "127.0.0.1:5300", false);
+        let of_load = [Group::Shape, Group::Window, Group::End].map(|group| draft.given(group)).concat();
+        assert_eq!((of_load, draft.timeout.as_deref()), (vec![], Some("1s")), "{text}");
+    }
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! A value of the file of an experiment that is a text, however it is written.
 
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// A text, or a number or truth value as one.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Text(pub(super) String);
 
 impl<'de> Deserialize<'de> for Text {

@@ -6,8 +6,8 @@ use std::time::Duration;
 use dnsdyno_campaign::Step;
 use dnsdyno_campaign::experiment::LoadKind;
 use dnsdyno_campaign::find::{Options, Settings, finder};
-use dnsdyno_plan::Draft;
-use dnsdyno_runner::validate;
+use dnsdyno_plan::{Draft, Group};
+use dnsdyno_runner::Runner;
 
 use super::load_file::{FindTable, LoadKeys};
 use super::text::Text;
@@ -62,20 +62,16 @@ impl Way {
         }
     }
 
-    /// What it takes of the options of all runs: their load is none of a search.
+    /// The options of all runs, as a load of this kind takes them: a search makes loads of its own, and a program knows
+    /// none of ours.
     pub(super) fn base(&self, run: &Draft) -> Draft {
-        match self {
-            Way::Run => run.clone(),
-            Way::Search(_) | Way::Program(_) => Draft {
-                rate: None,
-                rate_limit: None,
-                outstanding: None,
-                duration: None,
-                count: None,
-                passes: None,
-                ..run.clone()
-            },
+        let mut base = run.clone();
+        if self.kind() != LoadKind::Run {
+            for group in [Group::Shape, Group::Window, Group::End] {
+                base.clear(group);
+            }
         }
+        base
     }
 
     /// Runs that count, and runs before them that do not, where the load says nothing else. A search has its own
@@ -95,6 +91,7 @@ impl Way {
         own: &Draft,
         draft: &Draft,
         events: &[&Event],
+        runner: &dyn Runner,
     ) -> Result<Option<u64>, String> {
         let is_given = [
             ("steady", keys.steady.is_some(), LoadKind::Run),
@@ -118,7 +115,7 @@ impl Way {
                 let at_home = Draft { server: Some("127.0.0.1".to_owned()), ..draft.clone() };
                 let settings = Settings::new(options, &at_home).map_err(|error| error.to_string())?;
                 if let Step::Run(first) = finder(settings.clone()).next() {
-                    validate(&first.draft).map_err(|error| error.to_string())?;
+                    runner.validate(&first.draft).map_err(|error| error.to_string())?;
                 }
                 Ok(Some(settings.longest_ns()))
             }

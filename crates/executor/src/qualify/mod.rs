@@ -1,7 +1,7 @@
 //! Makes the runs of a qualification, with the commands of its function test beside the load.
 //!
 //! ```text
-//!   Request ──► LocalRunner ──► record in FOLDER/runs/NNN
+//!   Request ──► a Runner ──► record in FOLDER/runs/NNN
 //!                   │ begins
 //!                   ▼
 //!               Timetable ── a thread for each task ──► sh -c … ──► commands.ndjson beside the record
@@ -16,8 +16,8 @@ use std::time::Duration;
 
 use dnsdyno_campaign::Request;
 use dnsdyno_campaign::qualify::Function;
-use dnsdyno_record::{Ended, FinishedRun};
-use dnsdyno_runner::{Control, Observer};
+use dnsdyno_record::Ended;
+use dnsdyno_runner::{Control, FinishedRun, Observer, Runner};
 
 use crate::journal::JournalError;
 use crate::make::{MakeError, make, rest};
@@ -48,6 +48,8 @@ pub struct Making<'a> {
     pub function: Option<&'a Function>,
     /// Whether the user wants to stop.
     pub stopped: &'a dyn Fn() -> bool,
+    /// Makes it.
+    pub runner: &'a mut dyn Runner,
     /// Stops this run.
     pub control: &'a Control,
     /// Receives its progress.
@@ -67,7 +69,7 @@ impl Making<'_> {
         let rate = request.draft.rate.as_deref().unwrap_or_default();
         let mut timetable = function.map(|function| Timetable::new(function, self.of, folder, rate));
         let observer = &mut (&mut *self.observer, &mut timetable);
-        let run = make(&request.draft, folder, self.control, observer);
+        let run = make(self.runner, &request.draft, folder, self.control, observer);
         let is_whole = matches!(&run, Ok(Some(run)) if run.digest.ended() == Some(&Ended::ByTime));
         // Whatever has ended the run, no command stays behind.
         let commands = timetable.map_or(Ok(()), |timetable| timetable.finish(is_whole));

@@ -4,15 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use super::words::{TextError, duration, error};
 use super::{Delay, Faults, Limit, Share, Stall};
-
-/// A text that cannot be parsed. Says what was read and how it is written.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("'{text}' is not {what}")]
-pub struct TextError {
-    text: String,
-    what: &'static str,
-}
 
 impl FromStr for Share {
     type Err = TextError;
@@ -105,7 +98,7 @@ impl FromStr for Limit {
         let (work, after) = text.split_once('@').unwrap_or((text, "0"));
         let work =
             work_at_rate(work.trim()).or_else(|| parse_delay(work).filter(|work| work.middle_ns() > 0));
-        work.zip(duration(after)).map(|(work, after)| Limit { work, after, queue: DEFAULT_QUEUE }).ok_or_else(|| {
+        work.zip(duration(after)).map(|(work, after)| Limit { work, after }).ok_or_else(|| {
             error(
                 text,
                 "a limit: write queries a second, such as 5k, or the work of each, such as exp:200us; with @8s from \
@@ -137,31 +130,6 @@ fn range(text: &str) -> Option<(Duration, Duration)> {
     let (from, to) = text.split_once("..")?;
     Some((duration(from)?, duration(to)?))
 }
-
-/// A number with a unit; only 0 has none.
-pub(crate) fn duration(text: &str) -> Option<Duration> {
-    let text = text.trim();
-    let unit_at = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(unit_at);
-    let seconds_each = match unit.trim() {
-        "ns" => 1e-9,
-        "us" | "µs" | "μs" => 1e-6,
-        "ms" => 1e-3,
-        "s" => 1.0,
-        "m" | "min" => 60.0,
-        "" if number == "0" => 1.0,
-        _ => return None,
-    };
-    let seconds = number.parse::<f64>().ok()? * seconds_each;
-    Duration::try_from_secs_f64(seconds).ok()
-}
-
-pub(crate) fn error(text: &str, what: &'static str) -> TextError {
-    TextError { text: text.to_string(), what }
-}
-
-/// The queue of a limit, where none is given: that of a server with a small receive buffer.
-const DEFAULT_QUEUE: Duration = Duration::from_millis(100);
 
 const DELAY_FORMS: &str = "a delay: write 5ms, uniform:1ms..5ms, normal:MEAN,DEVIATION, exp:MEAN, \
                            lognormal:MEDIAN,SIGMA or pareto:SHORTEST,SHAPE, with durations in ns, us, ms, s or \
@@ -236,8 +204,7 @@ mod tests {
     #[test]
     fn a_limit_is_a_rate_or_the_work_of_a_query_and_maybe_its_begin() {
         let us = Duration::from_micros;
-        let limit =
-            Limit { work: Delay::Fixed(us(200)), after: Duration::from_secs(8), queue: DEFAULT_QUEUE };
+        let limit = Limit { work: Delay::Fixed(us(200)), after: Duration::from_secs(8) };
         assert_eq!(["5k@8s", " 5000 @ 8s", "200us@8s"].map(str::parse), [Ok(limit), Ok(limit), Ok(limit)]);
         assert_eq!(limit.to_string().parse(), Ok(limit));
         let at_once = Limit { after: Duration::ZERO, ..limit };

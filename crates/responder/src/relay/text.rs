@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use super::way::{PathDelay, Rate, Way};
 use crate::faults::TextError;
-use crate::faults::text::{duration, error};
+use crate::faults::words::{duration, error};
 
 impl FromStr for Rate {
     type Err = TextError;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use rand::RngExt;
 use rand::rngs::Xoshiro256PlusPlus;
 
-use crate::faults::text::duration;
+use crate::faults::words::duration;
 use crate::faults::{Delay, Sampler, Share};
 use crate::relay::error::RelayError;
 

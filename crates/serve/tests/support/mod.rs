@@ -6,12 +6,11 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::time::Duration;
 
-use dnsdyno_plan::{Draft, Plan};
-use dnsdyno_record::FinishedRun;
-use dnsdyno_runner::{Keep, PlanRunner, SimConfig, SimulatedRunner, validate};
+use dnsdyno_plan::Draft;
+use dnsdyno_runner::{Control, FinishedRun, Keep, RunJob, Runner, SimConfig, SimulatedRunner};
 
-/// The plan of a short run that overloads a server for 3,000 queries per second, changed by the test.
-pub(crate) fn plan(change: impl FnOnce(&mut Draft)) -> Plan {
+/// A short run that overloads a server for 3,000 queries per second, changed by the test.
+fn draft(change: impl FnOnce(&mut Draft)) -> Draft {
     let mut draft = Draft {
         server: Some("127.0.0.1".into()),
         ask: Some(vec!["www.example A".into()]),
@@ -23,13 +22,16 @@ pub(crate) fn plan(change: impl FnOnce(&mut Draft)) -> Plan {
         ..Draft::default()
     };
     change(&mut draft);
-    validate(&draft).unwrap()
+    draft
 }
 
 /// Writes the record of a simulated run to a folder.
 pub(crate) fn simulated(folder: &Path, change: impl FnOnce(&mut Draft)) -> FinishedRun {
     let server = SimConfig { service_ns: 1_000_000_000 / 3_000, queue: 5, ..SimConfig::default() };
-    SimulatedRunner { server, keep: Keep::Folder(folder.to_owned()) }.run(&plan(change)).unwrap()
+    let mut runner = SimulatedRunner { server };
+    let plans = runner.validate(&draft(change)).unwrap();
+    let job = RunJob::new(&plans, Keep::Folder(folder.to_owned()));
+    runner.run(&job, &Control::default(), &mut ()).unwrap()
 }
 
 /// A response.
